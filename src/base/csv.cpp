@@ -1,0 +1,84 @@
+#include "base/csv.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+Result<CsvReader> CsvReader::open(std::string_view text, std::string place) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark, as spreadsheets write it
+  CsvReader reader(text, std::move(place));
+  const auto header = reader.read_row(reader.columns_);
+  if (!header) return std::unexpected(header.error());
+  if (!*header)
+    return fail(ErrorKind::bad_input, reader.place_, "the file is empty", "expected a CSV header line");
+  return reader;
+}
+
+Result<std::size_t> CsvReader::column(std::string_view name) const {
+  const auto found = std::ranges::find(columns_, name);
+  if (found == columns_.end())
+    return fail(ErrorKind::bad_input, fmt::format("{}:1", place_),
+                fmt::format("the column '{}' is missing", name));
+  return static_cast<std::size_t>(found - columns_.begin());
+}
+
+std::string CsvReader::place() const {
+  return fmt::format("{}:{}", place_, line_);
+}
+
+Result<bool> CsvReader::next(std::vector<std::string>& cells) {
+  const auto read = read_row(cells);
+  if (!read || !*read) return read;
+  if (cells.size() != columns_.size())
+    return fail(ErrorKind::bad_input, place(),
+                fmt::format("the line has {} cells, the header {}", cells.size(), columns_.size()),
+                "the line may be torn");
+  return true;
+}
+
+Result<bool> CsvReader::read_row(std::vector<std::string>& cells) {
+  cells.clear();
+  while (rest_.starts_with('\n') || rest_.starts_with("\r\n")) {
+    rest_.remove_prefix(rest_.front() == '\r' ? 2 : 1);
+    ++next_line_;
+  }
+  line_ = next_line_;
+  if (rest_.empty()) return false;
+  std::string cell;
+  std::size_t i = 0;
+  const auto at = [&](std::size_t position) { return position < rest_.size() ? rest_[position] : '\n'; };
+  for (bool row_ends = false; !row_ends;) {
+    cell.clear();
+    if (at(i) == '"') {
+      for (++i;; ++i) {
+        if (i >= rest_.size())
+          return fail(ErrorKind::bad_input, place(), "a quoted cell does not end", "the file may be cut off");
+        if (rest_[i] == '\n') ++next_line_;
+        if (rest_[i] != '"') {
+          cell += rest_[i];
+        } else if (at(i + 1) == '"') {
+          cell += '"';
+          ++i;
+        } else {
+          ++i;
+          break;
+        }
+      }
+      if (at(i) != ',' && at(i) != '\n' && at(i) != '\r')
+        return fail(ErrorKind::bad_input, place(), "text follows a quoted cell");
+    }
+    while (at(i) != ',' && at(i) != '\n') cell += rest_[i++];
+    row_ends = at(i) == '\n';
+    if (row_ends && cell.ends_with('\r')) cell.pop_back();
+    cells.push_back(cell);
+    ++i;
+  }
+  ++next_line_;
+  rest_.remove_prefix(std::min(i, rest_.size()));
+  return true;
+}
+
+}  // namespace cleave

@@ -1,0 +1,237 @@
+#include "base/json.hpp"
+
+#include <cmath>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr int deepest = 64;  // no format of ours nests deeper than ten
+
+/// Where in `text` the parser stopped, as people count: "line 3, column 7".
+std::string line_and_column(std::string_view text, std::size_t byte) {
+  std::size_t line = 1, column = 1;
+  for (const char c : text.substr(0, byte == 0 ? 0 : byte - 1)) {
+    ++column;
+    if (c == '\n') {
+      ++line;
+      column = 1;
+    }
+  }
+  return fmt::format("line {}, column {}", line, column);
+}
+
+std::string what_it_is(const Json& node) {
+  if (node.is_string()) return fmt::format("the text '{}'", shown(node.get_ref<const std::string&>(), 30));
+  if (node.is_number() || node.is_boolean()) return node.dump();
+  if (node.is_null()) return "null";
+  return node.is_array() ? "a list" : "an object";
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, const std::string& place) {
+  std::vector<std::set<std::string>> keys;
+  std::optional<std::string> repeated;
+  bool too_deep = false;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > deepest) too_deep = true;
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !repeated) {
+      const std::string& key = parsed.get_ref<const std::string&>();
+      if (!keys.back().insert(key).second) repeated = key;
+    }
+    return !too_deep;
+  };
+  try {
+    Json document = Json::parse(text, watch);
+    if (too_deep)
+      return fail(ErrorKind::bad_input, place, fmt::format("nested more than {} levels deep", deepest));
+    if (repeated)
+      return fail(ErrorKind::bad_input, place,
+                  fmt::format("the key '{}' stands twice in one object", shown(*repeated)),
+                  "keep one of the two");
+    return document;
+  } catch (const Json::parse_error& broken) {
+    const bool torn = broken.byte > text.size();
+    return fail(
+        ErrorKind::bad_input, fmt::format("{}: {}", place, line_and_column(text, broken.byte)),
+        torn ? "the JSON text ends in the middle" : "this is not valid JSON",
+        torn ? "the file may be cut off" : "look for a missing comma, quote or bracket just before it");
+  } catch (const Json::exception&) {
+    return fail(ErrorKind::bad_input, place, "a number in the JSON text is too large");
+  }
+}
+
+JsonReader::JsonReader(const Json& node, std::string place, std::optional<Error>& error)
+    : node_(&node), place_(std::move(place)), error_(&error) {
+  if (!node.is_object()) {
+    refuse("", fmt::format("expected an object in {{}}, found {}", what_it_is(node)));
+    static const Json empty = Json::object();
+    node_ = &empty;
+  }
+}
+
+bool JsonReader::has(std::string_view key) const {
+  return node_->contains(key);
+}
+
+std::string JsonReader::place_of(std::string_view key) const {
+  if (key.empty()) return place_;
+  // Inside a document the path reads gpus[3].instances[1].start; in front of it stands the file's name.
+  const bool inside = place_.ends_with(']') || place_.find(": ") != std::string::npos;
+  return fmt::format("{}{}{}", place_, inside ? "." : ": ", shown(key));
+}
+
+void JsonReader::refuse(std::string_view key, std::string message, std::string remedy) {
+  if (!*error_) *error_ = Error{ErrorKind::bad_input, place_of(key), std::move(message), std::move(remedy)};
+}
+
+const Json* JsonReader::find(std::string_view key) {
+  asked_.emplace(key);
+  const auto found = node_->find(key);
+  return found == node_->end() || found->is_null() ? nullptr : &*found;
+}
+
+const Json* JsonReader::require(std::string_view key) {
+  const Json* found = find(key);
+  if (found == nullptr) refuse("", fmt::format("the key '{}' is missing", key));
+  return found;
+}
+
+std::string JsonReader::text(std::string_view key) {
+  return require(key) == nullptr ? std::string() : text_if(key).value_or("");
+}
+
+std::optional<std::string> JsonReader::text_if(std::string_view key) {
+  const Json* found = find(key);
+  if (found == nullptr) return std::nullopt;
+  if (found->is_string()) return found->get<std::string>();
+  refuse(key, fmt::format("expected a text, found {}", what_it_is(*found)));
+  return std::nullopt;
+}
+
+std::int64_t JsonReader::integer(std::string_view key, std::int64_t least, std::int64_t most) {
+  return require(key) == nullptr ? least : integer_if(key, least, most).value_or(least);
+}
+
+std::optional<std::int64_t> JsonReader::integer_if(std::string_view key, std::int64_t least,
+                                                   std::int64_t most) {
+  const Json* found = find(key);
+  if (found == nullptr) return std::nullopt;
+  if (found->is_number_integer() &&
+      !(found->is_number_unsigned() && found->get<std::uint64_t>() > INT64_MAX)) {
+    const auto value = found->get<std::int64_t>();
+    if (value >= least && value <= most) return value;
+  }
+  refuse(key,
+         fmt::format("expected a whole number from {} to {}, found {}", least, most, what_it_is(*found)));
+  return std::nullopt;
+}
+
+std::optional<double> JsonReader::number_if(std::string_view key) {
+  const Json* found = find(key);
+  if (found == nullptr) return std::nullopt;
+  if (found->is_number() && std::isfinite(found->get<double>())) return found->get<double>();
+  refuse(key, fmt::format("expected a number, found {}", what_it_is(*found)));
+  return std::nullopt;
+}
+
+bool JsonReader::flag(std::string_view key, bool otherwise) {
+  const Json* found = find(key);
+  if (found == nullptr) return otherwise;
+  if (found->is_boolean()) return found->get<bool>();
+  refuse(key, fmt::format("expected true or false, found {}", what_it_is(*found)));
+  return otherwise;
+}
+
+std::optional<Duration> JsonReader::seconds_if(std::string_view key) {
+  const auto number = number_if(key);
+  if (!number) return std::nullopt;
+  const auto duration = duration_from_seconds(*number);
+  if (!duration) {
+    refuse(key, duration.error().message, duration.error().remedy);
+    return std::nullopt;
+  }
+  if (*duration < Duration::zero()) {
+    refuse(key, fmt::format("a time of {} s is negative", *number));
+    return std::nullopt;
+  }
+  return *duration;
+}
+
+std::optional<MiB> JsonReader::size_if(std::string_view key) {
+  const Json* found = find(key);
+  if (found == nullptr) return std::nullopt;
+  if (!found->is_string() && !found->is_number()) {
+    refuse(key, fmt::format("expected a size, found {}", what_it_is(*found)));
+    return std::nullopt;
+  }
+  const auto size = parse_size(found->is_string() ? found->get<std::string>() : found->dump());
+  if (size) return *size;
+  refuse(key, size.error().message, size.error().remedy);
+  return std::nullopt;
+}
+
+std::vector<JsonReader> JsonReader::objects(std::string_view key) {
+  std::vector<JsonReader> readers;
+  const Json* found = find(key);
+  if (found == nullptr) return readers;
+  if (!found->is_array()) {
+    refuse(key, fmt::format("expected a list in [], found {}", what_it_is(*found)));
+    return readers;
+  }
+  readers.reserve(found->size());
+  for (std::size_t i = 0; i < found->size(); ++i)
+    readers.emplace_back((*found)[i], fmt::format("{}[{}]", place_of(key), i), *error_);
+  return readers;
+}
+
+std::optional<JsonReader> JsonReader::object_if(std::string_view key) {
+  const Json* found = find(key);
+  if (found == nullptr) return std::nullopt;
+  return JsonReader(*found, place_of(key), *error_);
+}
+
+std::vector<std::string> JsonReader::texts(std::string_view key) {
+  std::vector<std::string> all;
+  const Json* found = find(key);
+  if (found == nullptr) return all;
+  if (!found->is_array()) refuse(key, fmt::format("expected a list of texts, found {}", what_it_is(*found)));
+  for (const Json& element : *found) {
+    if (!element.is_string()) {
+      refuse(key, fmt::format("expected a list of texts, found {} in it", what_it_is(element)));
+      return {};
+    }
+    all.push_back(element.get<std::string>());
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, double>> JsonReader::numbers() {
+  std::vector<std::pair<std::string, double>> all;
+  for (const auto& [key, value] : node_->items()) {
+    const auto number = number_if(key);
+    if (!number) {
+      refuse(key, "expected a number, found null");
+      return {};
+    }
+    all.emplace_back(key, *number);
+  }
+  return all;
+}
+
+void JsonReader::done() {
+  for (const auto& [key, value] : node_->items()) {
+    if (asked_.contains(key) || key.starts_with("x-")) continue;
+    const std::vector<std::string> known(asked_.begin(), asked_.end());
+    refuse("", fmt::format("unknown key '{}'", shown(key)), suggestion(key, known));
+    return;
+  }
+}
+
+}  // namespace cleave

@@ -1,0 +1,78 @@
+#pragma once
+// JSON from outside, read with care. `parse_json` refuses broken text, repeated keys and absurd nesting.
+// `JsonReader` walks a document and keeps the first thing that is wrong with it, place included, so that a
+// reader is a list of plain assignments with one check at its end:
+//
+//   std::optional<Error> error;
+//   JsonReader in(document, "fleet.json", error);
+//   gpu.name = in.text("name");
+//   gpu.model = in.text("model");
+//   in.done();                      // refuses keys that nobody asked for
+//   if (error) return std::unexpected(*error);
+//
+// A misspelt optional key would otherwise be ignored in silence, and "ownd": false must not be. Keys that
+// begin with "x-" belong to the user and are passed over.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fwd.hpp"
+#include "base/quantity.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace cleave {
+
+/// `place` names the document in errors, which add line and column.
+[[nodiscard]] Result<Json> parse_json(std::string_view text, const std::string& place);
+
+/// One JSON object under inspection. The document and `error` must outlive the reader. After the first error
+/// all calls return empty values and change nothing.
+class JsonReader {
+ public:
+  JsonReader(const Json& node, std::string place, std::optional<Error>& error);
+
+  [[nodiscard]] const std::string& place() const { return place_; }
+  [[nodiscard]] bool has(std::string_view key) const;
+
+  std::string text(std::string_view key);
+  std::optional<std::string> text_if(std::string_view key);
+  /// A whole number in [least, most].
+  std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most);
+  std::optional<std::int64_t> integer_if(std::string_view key, std::int64_t least, std::int64_t most);
+  std::optional<double> number_if(std::string_view key);
+  bool flag(std::string_view key, bool otherwise);
+  /// A time at or after zero.
+  std::optional<Duration> seconds_if(std::string_view key);
+  /// A number of MiB or a text with a unit.
+  std::optional<MiB> size_if(std::string_view key);
+  /// Each element of the array under `key`, objects all; empty when absent.
+  std::vector<JsonReader> objects(std::string_view key);
+  std::optional<JsonReader> object_if(std::string_view key);
+  /// The texts of the array under `key`; empty when absent.
+  std::vector<std::string> texts(std::string_view key);
+  /// The keys of the object itself with their numbers, for tables whose keys are data.
+  std::vector<std::pair<std::string, double>> numbers();
+
+  /// Refuses what was not asked for.
+  void done();
+  /// Records an error at this place, or at `key` in it, unless there is one already.
+  void refuse(std::string_view key, std::string message, std::string remedy = {});
+
+ private:
+  const Json* find(std::string_view key);
+  const Json* require(std::string_view key);
+  [[nodiscard]] std::string place_of(std::string_view key) const;
+
+  const Json* node_;
+  std::string place_;
+  std::optional<Error>* error_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,31 @@
+#pragma once
+// Randomness with a seed: same seed, same numbers, on every machine. The engine is the standard's Mersenne
+// twister, whose output the standard fixes; the standard's distributions are not used, since it leaves
+// theirs open.
+
+#include <cstdint>
+#include <random>
+#include <span>
+
+namespace cleave {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  /// All 64 bits.
+  std::uint64_t bits() { return engine_(); }
+  /// Uniform in [0, 1), with 53 random bits.
+  double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
+  /// Uniform in 0 .. count - 1; asserts count > 0. Unbiased: draws again where the range would wrap.
+  std::uint64_t below(std::uint64_t count);
+  /// Exponential with the given mean (inverse of the distribution function).
+  double exponential(double mean);
+  /// Index into `weights`, each chosen in proportion to its weight; asserts a positive sum.
+  std::size_t weighted(std::span<const double> weights);
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,137 @@
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view space = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(space);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(space) - begin + 1);
+}
+
+std::string lowercase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+std::string any_of(std::span<const std::string> words) {
+  if (words.empty()) return "none";
+  if (words.size() == 1) return words.front();
+  return fmt::format("{} or {}", fmt::join(words.first(words.size() - 1), ", "), words.back());
+}
+
+namespace {
+
+template <class Number>
+std::optional<Number> parse_whole(std::string_view text) {
+  Number number{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  return parse_whole<std::int64_t>(text);
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  const auto number = parse_whole<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+Result<MiB> parse_size(std::string_view text) {
+  const auto refuse = [&] {
+    return fail(ErrorKind::bad_input, "", fmt::format("'{}' is not a size", shown(text)),
+                "write a number of MiB, or a number with KiB, MiB or GiB behind it, like 9GiB");
+  };
+  struct Unit {
+    std::string_view suffix;
+    double mib;
+  };
+  constexpr Unit units[] = {{"KiB", 1.0 / 1024}, {"MiB", 1}, {"GiB", 1024}, {"", 1}};
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.suffix)) continue;
+    const auto number = parse_number(trimmed(text.substr(0, text.size() - unit.suffix.size())));
+    if (!number || *number < 0 || *number * unit.mib > 1e12) return refuse();
+    return MiB{static_cast<std::int64_t>(std::ceil(*number * unit.mib))};
+  }
+  return refuse();
+}
+
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known) {
+  if (word.size() > 100) return std::nullopt;
+  const std::string* best = nullptr;
+  std::size_t best_distance = 0;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(lowercase(word), lowercase(candidate));
+    if (best == nullptr || distance < best_distance) {
+      best = &candidate;
+      best_distance = distance;
+    }
+  }
+  // A third of the letters wrong is a slip; more is another word.
+  if (best == nullptr || best_distance * 3 > std::max(word.size(), best->size())) return std::nullopt;
+  return *best;
+}
+
+std::string suggestion(std::string_view word, std::span<const std::string> known) {
+  if (const auto meant = nearest(word, known)) return fmt::format("did you mean '{}'?", *meant);
+  if (known.empty()) return "";
+  return fmt::format("one of: {}", fmt::join(known, ", "));
+}
+
+std::string shown(std::string_view text, std::size_t longest) {
+  std::string safe;
+  for (const char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      safe += fmt::format("\\x{:02x}", byte);
+    } else {
+      safe += c;
+    }
+  }
+  if (text.size() > longest) safe += "...";
+  return safe;
+}
+
+}  // namespace cleave

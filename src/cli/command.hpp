@@ -1,0 +1,49 @@
+#pragma once
+// What the commands of the program share: how they are registered, what they are given, how they answer. A
+// command is one file with one `add_` function and a row in the table of main.cpp; it parses, calls and
+// prints, and decides nothing.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/json_fwd.hpp"
+#include "base/result.hpp"
+#include "model/fleet_file.hpp"
+
+namespace cleave::cli {
+
+/// What main runs after the command line was understood; the value is the exit code.
+using Run = std::function<Result<int>()>;
+
+struct CommandRow {
+  /// Adds the subcommand to the program; its callback puts what is to be done into `run`.
+  void (*add)(CLI::App& program, Run& run);
+};
+
+void add_gpu(CLI::App& program, Run& run);
+void add_layout(CLI::App& program, Run& run);
+void add_place(CLI::App& program, Run& run);
+void add_simulate(CLI::App& program, Run& run);
+void add_compare(CLI::App& program, Run& run);
+void add_policies(CLI::App& program, Run& run);
+void add_schedulers(CLI::App& program, Run& run);
+void add_workload(CLI::App& program, Run& run);
+void add_bench(CLI::App& program, Run& run);
+
+/// A subcommand with its description and an example at the end of its help.
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& what,
+                      const std::string& example);
+/// `--json`, described the same way everywhere.
+void add_json(CLI::App& command, bool& json);
+/// `--profiles`, described the same way everywhere.
+void add_profiles(CLI::App& command, std::string& profiles);
+
+/// A fleet from a file, or in short (4xA100-40GB).
+[[nodiscard]] Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles);
+
+/// One JSON document on standard output.
+void print(const Json& document);
+
+}  // namespace cleave::cli

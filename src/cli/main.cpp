@@ -1,0 +1,79 @@
+// The program `cleave`: a table of commands, and what happens to their errors.
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string_view>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "cli/command.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+constexpr CommandRow commands[] = {
+    {add_gpu},      {add_layout},     {add_place},    {add_simulate}, {add_compare},
+    {add_policies}, {add_schedulers}, {add_workload}, {add_bench},
+};
+
+/// To people on standard error, and where JSON was asked for also as a document on standard output.
+int report(const Error& error, bool json) {
+  std::fflush(stdout);
+  fmt::print(stderr, "cleave: {}\n", error.text());
+  if (json)
+    print(Json{{"error",
+                {{"kind", name(error.kind)},
+                 {"place", error.place},
+                 {"message", error.message},
+                 {"remedy", error.remedy}}}});
+  return exit_code(error.kind);
+}
+
+int run_program(int argc, char** argv) {
+  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+  const bool json = std::ranges::any_of(arguments, [](std::string_view word) { return word == "--json"; });
+  CLI::App program(
+      "Partitions NVIDIA Multi-Instance GPUs, places and schedules work on them, and simulates all of it.",
+      "cleave");
+  program.set_version_flag("--version", CLEAVE_VERSION);
+  program.require_subcommand(1);
+  program.set_help_all_flag("--help-all", "Help of every command");
+  Run run;
+  for (const CommandRow& command : commands) command.add(program, run);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& stop) {
+    if (stop.get_exit_code() == 0) return program.exit(stop);  // --help, --version
+    std::string command = "cleave";
+    for (const CLI::App* at = &program; !at->get_subcommands().empty();) {
+      at = at->get_subcommands().front();
+      command += " " + at->get_name();
+    }
+    return report({ErrorKind::bad_usage, "", stop.what(), fmt::format("see `{} --help`", command)}, json);
+  }
+  const Result<int> code = run();
+  if (!code) return report(code.error(), json);
+  if (std::fflush(stdout) != 0)
+    return report(
+        {ErrorKind::infeasible, "standard output", "the answer could not be written", "is the disk full?"},
+        false);
+  return *code;
+}
+
+}  // namespace
+
+}  // namespace cleave::cli
+
+int main(int argc, char** argv) {
+  try {
+    return cleave::cli::run_program(argc, argv);
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr,
+                 "cleave: something went wrong inside Cleave: %s; please report it with the command\n",
+                 exception.what());
+    return 1;
+  }
+}

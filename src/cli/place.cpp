@@ -1,0 +1,160 @@
+// `cleave place`: where one request would go on a fleet, or why nowhere.
+
+#include <map>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "model/layout.hpp"
+#include "placement/policy.hpp"
+#include "placement/why_not.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::string fleet, profile, memory, policy{default_policy}, profiles = "all";
+  int compute = 0;
+  std::map<std::string, std::string> policy_options;  // by name; empty: not given
+  bool json = false;
+};
+
+Result<Request> read_request(const Options& options, const FleetFile& fleet) {
+  if (options.profile.empty()) {
+    const auto size = parse_size(options.memory);
+    if (!size) return fail_at("--memory", size.error());
+    return Request{BySize{*size, {options.compute}}, {}};
+  }
+  Request request{ByProfile{options.profile}, {}};
+  if (!resolve(request, fleet.geometries).impossible.empty()) {
+    std::vector<std::string> known;
+    for (const Geometry& geometry : fleet.geometries)
+      for (const std::string& name : geometry.profile_names()) known.push_back(name);
+    return fail(ErrorKind::bad_input, "--profile",
+                fmt::format("no GPU of this fleet has a profile '{}'", shown(options.profile)),
+                suggestion(options.profile, known));
+  }
+  return request;
+}
+
+Json ratio_json(Ratio ratio) {
+  return {{"value", ratio.value()}, {"exact", ratio.exact()}};
+}
+
+struct Answer {
+  const FleetFile& file;
+  const Fleet& before;
+  const Decision& decision;
+  const ChosenPolicy& policy;
+
+  [[nodiscard]] const GpuState& gpu() const { return before[decision.gpu]; }
+  [[nodiscard]] const Geometry& geometry() const { return before.geometry(gpu()); }
+  [[nodiscard]] const Placement& placement() const { return geometry()[decision.placement]; }
+  [[nodiscard]] const std::string& name() const { return file.gpus[index(decision.gpu)].name; }
+  [[nodiscard]] Ratio cost_after() const {
+    const StateGraph& graph = before.graph(gpu());
+    return graph.cost(graph.add(gpu().occupied, decision.placement)).ratio();
+  }
+};
+
+void print_json(const Answer& answer) {
+  const GpuView view{answer.before.graph(answer.gpu()), answer.gpu()};
+  Json destroys = Json::array();
+  for (const PlacementId id : by_start(answer.geometry(), answer.decision.destroys))
+    destroys.push_back(
+        {{"profile", answer.geometry()[id].profile->name}, {"start", answer.geometry()[id].start}});
+  print(Json{{"gpu", answer.name()},
+             {"profile", answer.placement().profile->name},
+             {"start", answer.placement().start},
+             {"reuse", answer.decision.reuse},
+             {"destroys", destroys},
+             {"scores",
+              {{"policy", answer.policy.policy->name},
+               {"class", busy(view, answer.policy.options) ? "busy" : "lazy"},
+               {"load", ratio_json(load_of(view, answer.policy.options.load))},
+               {"fragmentation_after", ratio_json(answer.cost_after())}}},
+             {"profiles", answer.geometry().profile_names()}});
+}
+
+void print_text(const Answer& answer) {
+  Fleet after = answer.before;
+  after.hold(answer.decision.gpu, answer.decision.placement);
+  const GpuState& now = answer.gpu();
+  const GpuState& then = after[answer.decision.gpu];
+  const Placement& where = answer.placement();
+  fmt::print("{} at {} on GPU {}, {}\n\n", where.profile->name, where.start, answer.name(),
+             answer.decision.reuse ? "an idle instance that is there already" : "a new instance");
+  if (!answer.decision.destroys.empty())
+    fmt::print("destroys idle {} first\n\n", layout_text(answer.geometry(), answer.decision.destroys));
+  const auto line = [&](const char* when, const GpuState& state) {
+    const std::string who = legend(answer.geometry(), state.held, state.idle, state.walls);
+    fmt::print("{}  [{}]  {}\n", when, draw(answer.geometry(), state.held, state.idle, state.walls),
+               who.empty() ? "empty" : who);
+  };
+  line("now  ", now);
+  line("after", then);
+  fmt::print("\npolicy {}: fragmentation of this GPU is {:.4f} after it\n", answer.policy.policy->name,
+             answer.cost_after().value());
+}
+
+Result<int> place(const Options& options) {
+  if (options.profile.empty() == options.memory.empty())
+    return fail(ErrorKind::bad_usage, "place",
+                "say what to place: --profile P or --memory SIZE, one of the two");
+  if (options.compute != 0 && options.memory.empty())
+    return fail(ErrorKind::bad_usage, "--compute-slices",
+                "compute slices are asked for together with --memory");
+  OptionTexts given;
+  for (const auto& [name, value] : options.policy_options)
+    if (!value.empty()) given.emplace(name, value);
+  const auto policy = choose_policy(options.policy, given);
+  if (!policy) return std::unexpected(policy.error());
+  const auto file = load_fleet(options.fleet, options.profiles);
+  if (!file) return std::unexpected(file.error());
+  const auto request = read_request(options, *file);
+  if (!request) return std::unexpected(request.error());
+
+  const Fleet fleet(*file);
+  const ResolvedRequest resolved = resolve(*request, file->geometries);
+  const auto decision = decide_by_scan(fleet, resolved, *policy);
+  if (!decision) {
+    const WhyNot why = why_not(fleet, resolved);
+    return fail(ErrorKind::infeasible, options.fleet, why.message(*request), why.remedy());
+  }
+  const Answer answer{*file, fleet, *decision, *policy};
+  if (options.json) {
+    print_json(answer);
+  } else {
+    print_text(answer);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_place(CLI::App& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(program, "place", "Where one request would go on a fleet, or why nowhere",
+                                  "cleave place --fleet examples/fleets/one-node.json --profile 2g.10gb");
+  command->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+      ->required();
+  command->add_option("--profile", options->profile,
+                      "A profile by name; MODEL:NAME for one model of the fleet only");
+  command->add_option("--memory", options->memory, "A size: MiB, or with KiB, MiB or GiB behind it");
+  command->add_option("--compute-slices", options->compute, "With --memory: at least so many compute slices")
+      ->check(CLI::Range(0, 99));
+  command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
+      ->default_str(std::string(default_policy));
+  for (const Policy& policy : policies())
+    for (const OptionRow& row : policy.options)
+      command->add_option(
+          "--" + std::string(row.name), options->policy_options[std::string(row.name)],
+          fmt::format("{}, policy {}: {} (default {})", row.values, policy.name, row.help, row.otherwise));
+  add_profiles(*command, options->profiles);
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return place(*options); }; });
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,28 @@
+#pragma once
+// How things look to people: tables, times, shares.
+
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace cleave::cli {
+
+/// A table with a header; columns that hold only numbers are aligned to the right. Two spaces between
+/// columns.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// "0.8 s", "45 s", "12 min 05 s", "3 h 20 min", "12 d 4 h"
+std::string human(Duration duration);
+/// "63 %"
+std::string percent(double share);
+
+}  // namespace cleave::cli

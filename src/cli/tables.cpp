@@ -1,0 +1,71 @@
+// `cleave policies` and `cleave schedulers`: the tables, as they are.
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "cli/command.hpp"
+#include "cli/show.hpp"
+#include "engine/scheduler.hpp"
+#include "placement/policy.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+Json options_json(std::span<const OptionRow> options) {
+  Json list = Json::array();
+  for (const OptionRow& row : options)
+    list.push_back(
+        {{"name", row.name}, {"values", row.values}, {"default", row.otherwise}, {"help", row.help}});
+  return list;
+}
+
+/// Policies and schedulers look alike: a name, a summary, a source, options.
+template <class Row>
+Result<int> list(std::span<const Row> rows, const char* key, std::string_view by_default, bool json) {
+  if (json) {
+    Json all = Json::array();
+    for (const Row& row : rows)
+      all.push_back({{"name", row.name},
+                     {"summary", row.summary},
+                     {"source", row.source},
+                     {"default", row.name == by_default},
+                     {"options", options_json(row.options)}});
+    print(Json{{key, all}});
+    return 0;
+  }
+  for (const Row& row : rows) {
+    fmt::print("{}{}\n    {}\n    from: {}\n", row.name, row.name == by_default ? " (default)" : "",
+               row.summary, row.source);
+    for (const OptionRow& option : row.options)
+      fmt::print("    {}={}  {}, default {}\n", option.name, option.values, option.help, option.otherwise);
+    fmt::print("\n");
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_policies(CLI::App& program, Run& run) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command =
+      add_command(program, "policies", "How a GPU and a start are chosen for one request", "cleave policies");
+  add_json(*command, *json);
+  command->callback(
+      [json, &run] { run = [json] { return list(policies(), "policies", default_policy, *json); }; });
+}
+
+void add_schedulers(CLI::App& program, Run& run) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = add_command(
+      program, "schedulers", "Schedulers for simulate and compare, with their options", "cleave schedulers");
+  add_json(*command, *json);
+  command->callback([json, &run] {
+    run = [json] {
+      const auto code = list(schedulers(), "schedulers", "", *json);
+      if (!*json) fmt::print("Written NAME:key=value;key=value, for example online:policy=first-fit.\n");
+      return code;
+    };
+  });
+}
+
+}  // namespace cleave::cli

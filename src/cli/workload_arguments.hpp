@@ -1,0 +1,49 @@
+#pragma once
+// What `simulate` and `compare` are both given: a fleet, and a workload or a trace.
+
+#include <optional>
+#include <string>
+
+#include "cli/command.hpp"
+#include "model/job.hpp"
+#include "simulate/simulator.hpp"
+
+namespace cleave::cli {
+
+struct RunArguments {
+  std::string fleet, workload, trace, rule = "round-up", compress = "1", profiles = "all";
+  std::uint64_t limit = 0;
+  std::uint64_t seed = 1;
+  bool json = false, timing = false;
+  CLI::Option *rule_option = nullptr, *compress_option = nullptr, *limit_option = nullptr;
+
+  void add(CLI::App& command);
+  /// The fleet and the workload, read and checked.
+  [[nodiscard]] Result<FleetFile> read_fleet() const { return load_fleet(fleet, profiles); }
+  [[nodiscard]] Result<Workload> read_workload() const;
+};
+
+/// A line on the terminal that says how far a run is; nothing where standard error is not a terminal. Safe to
+/// call from several threads for several runs: each adds its part.
+class ProgressLine {
+ public:
+  ProgressLine(std::string what, std::size_t runs);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// For run number `run`.
+  [[nodiscard]] Progress of_run(std::size_t run);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// Words about a workload before its results: how it was read, what was left out and why.
+std::string introduction(const FleetFile& fleet, const Workload& workload);
+
+/// What a person should know beside the figures, a line each; from the summary of one run.
+std::string remarks(const RunSummary& summary);
+
+}  // namespace cleave::cli

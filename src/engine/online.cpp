@@ -1,0 +1,88 @@
+#include "engine/online.hpp"
+
+#include <deque>
+
+#include "placement/policy.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr OptionRow rows[] = {
+    {"policy", "fragmentation|first-fit", default_policy, "which GPU and which start"},
+    {"threshold", "NUMBER", "0.4", "fragmentation: a GPU is lazy while its load is below this"},
+    {"load", "compute|memory|joint", "compute", "fragmentation: what load is measured in"},
+    {"across", "result|rise", "result", "fragmentation: compare GPUs by their cost after, or by its rise"},
+};
+
+class Online final : public Scheduler {
+ public:
+  Online(const Fleet& fleet, const RequestTable& requests, ChosenPolicy policy)
+      : fleet_(fleet), requests_(&requests), policy_(policy) {}
+
+  void on(const Event& event, Instant /*now*/, std::vector<Command>& commands) override {
+    if (const auto* submitted = std::get_if<Submitted>(&event)) return arrive(*submitted, commands);
+    depart(std::get<Finished>(event).job, commands);
+  }
+
+ private:
+  struct Place {
+    GpuId gpu{};
+    PlacementId placement = 0;
+  };
+
+  void arrive(const Submitted& job, std::vector<Command>& commands) {
+    if (!(*requests_)[job.request].impossible.empty()) {
+      commands.push_back(RejectJob{job.job});
+    } else if (!queue_.empty() || !start(job, commands)) {
+      queue_.push_back(job);
+    }
+  }
+
+  void depart(JobId job, std::vector<Command>& commands) {
+    const Place& place = places_[index(job)];
+    fleet_.release(place.gpu, place.placement);
+    while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
+  }
+
+  bool start(const Submitted& job, std::vector<Command>& commands) {
+    const auto decision = decide_by_scan(fleet_, (*requests_)[job.request], policy_);
+    if (!decision) return false;
+    for (const PlacementId idle : decision->destroys)
+      commands.push_back(DestroyInstance{decision->gpu, idle});
+    if (!decision->reuse) commands.push_back(CreateInstance{decision->gpu, decision->placement});
+    commands.push_back(StartJob{job.job, decision->gpu, decision->placement});
+    fleet_.hold(decision->gpu, decision->placement);
+    if (places_.size() <= index(job.job)) places_.resize(index(job.job) + 1);
+    places_[index(job.job)] = {decision->gpu, decision->placement};
+    return true;
+  }
+
+  Fleet fleet_;
+  const RequestTable* requests_;
+  ChosenPolicy policy_;
+  std::deque<Submitted> queue_;
+  std::vector<Place> places_;  // by job; meaningful while the job runs
+};
+
+}  // namespace
+
+std::span<const OptionRow> online_options() {
+  return rows;
+}
+
+Result<std::unique_ptr<Scheduler>> make_online(const Fleet& fleet, const RequestTable& requests,
+                                               const OptionTexts& options) {
+  const std::string& name = options.at("policy");
+  OptionTexts for_policy;
+  for (const Policy& policy : policies()) {
+    if (policy.name != name) continue;
+    for (const OptionRow& row : policy.options)
+      for_policy.emplace(row.name, options.at(std::string(row.name)));
+  }
+  const auto policy = choose_policy(name, for_policy);
+  if (!policy) return std::unexpected(policy.error());
+  return std::make_unique<Online>(fleet, requests, *policy);
+}
+
+}  // namespace cleave

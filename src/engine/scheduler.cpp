@@ -1,0 +1,79 @@
+#include "engine/scheduler.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "engine/full_gpu.hpp"
+#include "engine/online.hpp"
+
+namespace cleave {
+
+namespace {
+
+const SchedulerRow table[] = {
+    {"full-gpu",
+     "one job at a time on each whole GPU, MIG off",
+     "the baseline of all five papers",
+     {},
+     make_full_gpu},
+    {"online", "an instance for each job as it arrives, idle ones reused",
+     "An Online Fragmentation-Aware Scheduler, IV-C", online_options(), make_online},
+};
+
+}  // namespace
+
+std::span<const SchedulerRow> schedulers() {
+  return table;
+}
+
+Result<SchedulerSpec> parse_scheduler(std::string_view spec) {
+  const std::size_t colon = spec.find(':');
+  const std::string_view name = spec.substr(0, colon);
+  const auto row = std::ranges::find(table, name, &SchedulerRow::name);
+  const std::string place = fmt::format("scheduler '{}'", shown(spec));
+  if (row == std::end(table)) {
+    std::vector<std::string> known;
+    for (const SchedulerRow& other : table) known.emplace_back(other.name);
+    return fail(ErrorKind::bad_usage, "", fmt::format("there is no scheduler '{}'", shown(name)),
+                suggestion(name, known));
+  }
+  OptionTexts given;
+  if (colon != std::string_view::npos) {
+    for (const std::string_view part : split(spec.substr(colon + 1), ';')) {
+      const std::size_t equals = part.find('=');
+      if (equals == std::string_view::npos || equals == 0)
+        return fail(ErrorKind::bad_usage, place, fmt::format("'{}' is not an option", shown(part)),
+                    "write NAME:key=value;key=value");
+      if (!given.emplace(part.substr(0, equals), part.substr(equals + 1)).second)
+        return fail(ErrorKind::bad_usage, place,
+                    fmt::format("{} is given twice", shown(part.substr(0, equals))));
+    }
+  }
+  auto options = complete(given, row->options, fmt::format("scheduler {}", row->name));
+  if (!options) return fail_at(place, options.error());
+  return SchedulerSpec{row, std::move(*options), std::string(spec)};
+}
+
+Result<std::vector<SchedulerSpec>> parse_schedulers(std::string_view specs) {
+  std::vector<SchedulerSpec> all;
+  for (const std::string_view spec : split(specs, ',')) {
+    auto parsed = parse_scheduler(trimmed(spec));
+    if (!parsed) return std::unexpected(parsed.error());
+    const bool twice =
+        std::ranges::any_of(all, [&](const auto& other) { return other.text == parsed->text; });
+    if (twice)
+      return fail(ErrorKind::bad_usage, "", fmt::format("scheduler '{}' is named twice", parsed->text));
+    all.push_back(std::move(*parsed));
+  }
+  return all;
+}
+
+Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec, const Fleet& fleet,
+                                                  const RequestTable& requests) {
+  auto made = spec.row->make(fleet, requests, spec.options);
+  if (!made) return fail_at(fmt::format("scheduler '{}'", shown(spec.text)), made.error());
+  return made;
+}
+
+}  // namespace cleave

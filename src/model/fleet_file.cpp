@@ -1,0 +1,253 @@
+#include "model/fleet_file.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// Collects the fleet while the document is read, with the first error.
+class FleetReader {
+ public:
+  FleetReader(const ProfileChoice& profiles, std::optional<Error>& error)
+      : profiles_(profiles), error_(&error) {}
+
+  void read(JsonReader& in) {
+    for (JsonReader& gpu : in.objects("gpus")) read_gpu(gpu);
+    for (JsonReader& node : in.objects("nodes")) read_node(node);
+    for (JsonReader& waiting : in.objects("waiting")) read_waiting(waiting);
+    if (!in.has("gpus")) in.refuse("", "the key 'gpus' is missing", "a fleet is {\"gpus\": [...]}");
+    in.done();
+  }
+
+  FleetFile fleet;
+
+ private:
+  bool failed() const { return error_->has_value(); }
+
+  std::optional<std::size_t> geometry_of(JsonReader& in, const std::string& model_name) {
+    const auto model = find_gpu_model(model_name);
+    if (!model) {
+      in.refuse("model", model.error().message, model.error().remedy);
+      return std::nullopt;
+    }
+    return geometry_index(fleet, **model, profiles_);
+  }
+
+ public:
+  static std::size_t geometry_index(FleetFile& fleet, const GpuModel& model, const ProfileChoice& profiles) {
+    for (std::size_t i = 0; i < fleet.geometries.size(); ++i)
+      if (&fleet.geometries[i].model() == &model) return i;
+    fleet.geometries.emplace_back(model, profiles.on(model));
+    return fleet.geometries.size() - 1;
+  }
+
+ private:
+  static std::string numbered(const std::string& name, std::int64_t number) {
+    const std::size_t mark = name.find("%d");
+    return mark == std::string::npos
+               ? name
+               : fmt::format("{}{}{}", name.substr(0, mark), number, name.substr(mark + 2));
+  }
+
+  void read_gpu(JsonReader& in) {
+    const std::string name = in.text("name");
+    const std::string model_name = in.text("model");
+    const bool repeated = in.has("count");
+    const std::int64_t count = in.integer_if("count", 0, most_gpus).value_or(1);
+    if (failed()) return;
+    if (name.empty()) return in.refuse("name", "a GPU needs a name");
+    const auto geometry = geometry_of(in, model_name);
+    if (failed()) return;
+    if (count > 1 && name.find("%d") == std::string::npos)
+      return in.refuse("name", fmt::format("{} GPUs cannot all be named '{}'", count, shown(name)),
+                       "put %d where the number goes, like n0/%d");
+    if (static_cast<std::int64_t>(fleet.gpus.size()) + count > most_gpus)
+      return in.refuse("count", fmt::format("a fleet has at most {} GPUs", most_gpus));
+    const std::vector<InstanceEntry> instances = read_instances(in, fleet.geometries[*geometry]);
+    in.done();
+    for (std::int64_t i = 0; i < count && !failed(); ++i) {
+      GpuEntry gpu{repeated ? numbered(name, i) : name, *geometry, instances};
+      if (!gpu_names_.insert(gpu.name).second)
+        return in.refuse("name", fmt::format("there are two GPUs named '{}'", shown(gpu.name)));
+      for (InstanceEntry& instance : gpu.instances) {
+        if (!instance.workload) continue;
+        if (repeated) instance.workload = numbered(*instance.workload, i);
+        if (!workloads_.insert(*instance.workload).second)
+          return in.refuse(
+              "instances",
+              fmt::format("the workload '{}' stands in two instances", shown(*instance.workload)),
+              repeated ? "put %d in its name, which becomes the GPU's number"
+                       : "give each workload a name of its own");
+      }
+      fleet.gpus.push_back(std::move(gpu));
+    }
+  }
+
+  std::vector<InstanceEntry> read_instances(JsonReader& in, const Geometry& geometry) {
+    std::vector<InstanceEntry> instances;
+    std::vector<Geometry::Written> written;
+    std::vector<JsonReader> readers = in.objects("instances");
+    for (JsonReader& reader : readers) {
+      const std::string profile = reader.text("profile");
+      const auto start = static_cast<int>(reader.integer("start", 0, 99));
+      if (failed()) return instances;
+      const auto placement = geometry.find(profile, start);
+      if (!placement) {
+        reader.refuse("", placement.error().message, placement.error().remedy);
+        return instances;
+      }
+      InstanceEntry entry;
+      entry.placement = *placement;
+      entry.workload = reader.text_if("workload");
+      entry.movable = reader.flag("movable", true);
+      entry.owned = reader.flag("owned", true);
+      entry.memory = reader.size_if("memory_mib");
+      entry.constraints = read_constraints(reader);
+      reader.done();
+      if (entry.workload && entry.workload->empty()) reader.refuse("workload", "a workload needs a name");
+      instances.push_back(std::move(entry));
+      written.push_back({geometry[*placement].profile, start});
+    }
+    const Verdict verdict = geometry.judge(written);
+    if (verdict.illegal) refuse_illegal(readers[verdict.culprit], geometry, written, verdict);
+    return instances;
+  }
+
+  static void refuse_illegal(JsonReader& in, const Geometry& geometry,
+                             const std::vector<Geometry::Written>& written, const Verdict& verdict) {
+    const auto& [profile, start] = written[verdict.culprit];
+    const std::string what = fmt::format("{} at {}", profile->name, start);
+    switch (*verdict.illegal) {
+      case Illegality::overlap:
+        return in.refuse("", fmt::format("{} overlaps an instance before it", what),
+                         "two instances never share a memory slice");
+      case Illegality::second_media:
+        return in.refuse("", fmt::format("{} is a second media-extension instance", what),
+                         "a GPU has room for one +me instance");
+      case Illegality::all_media:
+        return in.refuse("", fmt::format("{} cannot stand here", what),
+                         "a +me.all instance leaves room only for -me instances");
+      case Illegality::too_many:
+        return in.refuse("", fmt::format("{} is one too many", what),
+                         fmt::format("a GPU holds at most {} of it", profile->max_instances));
+      case Illegality::compute_budget:
+        return in.refuse("", fmt::format("{} takes more compute slices than are left", what),
+                         fmt::format("the GPU has {}", geometry.model().compute.value));
+      case Illegality::start:
+        return in.refuse("", wrong_start(*profile, start));
+    }
+  }
+
+  Constraints read_constraints(JsonReader& in) {
+    Constraints constraints;
+    constraints.pin = in.text_if("pin");
+    constraints.forbid = in.texts("forbid");
+    constraints.group = in.text_if("group");
+    const auto spread = in.text_if("spread");
+    if (spread && *spread != "node" && *spread != "gpu")
+      in.refuse("spread", fmt::format("'{}' is not a way to spread", shown(*spread)), "gpu or node");
+    constraints.spread_over_nodes = spread == "node";
+    if (const auto most = in.integer_if("max_moving", 1, INT32_MAX))
+      constraints.max_moving = static_cast<int>(*most);
+    return constraints;
+  }
+
+  void read_node(JsonReader& in) {
+    NodeEntry node;
+    node.name = in.text("name");
+    if (const auto cpus = in.integer_if("cpus", 0, INT32_MAX)) node.cpus = static_cast<int>(*cpus);
+    node.host_memory = in.size_if("host_memory_mib");
+    in.done();
+    if (!failed() && !node_names_.insert(node.name).second)
+      in.refuse("name", fmt::format("there are two nodes named '{}'", shown(node.name)));
+    fleet.nodes.push_back(std::move(node));
+  }
+
+  void read_waiting(JsonReader& in) {
+    WaitingEntry entry;
+    entry.workload = in.text("workload");
+    const auto profile = in.text_if("profile");
+    const auto memory = in.size_if("memory_mib");
+    const auto compute = in.integer_if("compute_slices", 0, 99);
+    entry.constraints = read_constraints(in);
+    in.done();
+    if (failed()) return;
+    if (profile && memory) return in.refuse("", "a request names a profile or a size, not both");
+    if (profile) {
+      const bool known = std::ranges::any_of(fleet.geometries, [&](const Geometry& geometry) {
+        return std::ranges::any_of(geometry.profile_list(), [&](const Profile* p) {
+          return means_profile(*profile, geometry.model(), *p);
+        });
+      });
+      if (!known)
+        return in.refuse("profile", fmt::format("no GPU of this fleet has a profile '{}'", shown(*profile)));
+      entry.request.wanted = ByProfile{*profile};
+    } else if (memory) {
+      entry.request.wanted = BySize{*memory, {static_cast<int>(compute.value_or(0))}};
+    } else {
+      entry.request.wanted = Unknown{};
+    }
+    if (!workloads_.insert(entry.workload).second)
+      return in.refuse("workload", fmt::format("there are two workloads named '{}'", shown(entry.workload)));
+    fleet.waiting.push_back(std::move(entry));
+  }
+
+  const ProfileChoice& profiles_;
+  std::optional<Error>* error_;
+  std::set<std::string> gpu_names_, node_names_, workloads_;
+};
+
+Result<void> check_profiles(const FleetFile& fleet, const ProfileChoice& profiles) {
+  std::vector<const GpuModel*> models;
+  for (const Geometry& geometry : fleet.geometries) models.push_back(&geometry.model());
+  return profiles.check(models);
+}
+
+}  // namespace
+
+Result<FleetFile> parse_fleet(std::string_view text, const std::string& place,
+                              const ProfileChoice& profiles) {
+  const auto document = parse_json(text, place);
+  if (!document) return std::unexpected(document.error());
+  std::optional<Error> error;
+  JsonReader in(*document, place, error);
+  FleetReader reader(profiles, error);
+  reader.read(in);
+  // A profile set that fits none of the models explains every error about a missing profile: say that first.
+  if (const auto checked = check_profiles(reader.fleet, profiles); !checked)
+    return std::unexpected(checked.error());
+  if (error) return std::unexpected(*error);
+  if (reader.fleet.gpus.empty()) return fail(ErrorKind::bad_input, place, "the fleet has no GPU");
+  return std::move(reader.fleet);
+}
+
+bool is_fleet_in_short(std::string_view text) {
+  const std::size_t x = text.find('x');
+  return x != std::string_view::npos && x > 0 && parse_integer(text.substr(0, x)).has_value();
+}
+
+Result<FleetFile> parse_fleet_in_short(std::string_view text, const ProfileChoice& profiles) {
+  FleetFile fleet;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t x = part.find('x');
+    const auto count = x == std::string_view::npos ? std::nullopt : parse_integer(part.substr(0, x));
+    if (!count || *count < 1 || *count + static_cast<std::int64_t>(fleet.gpus.size()) > most_gpus)
+      return fail(ErrorKind::bad_input, "fleet", fmt::format("'{}' is not a number of GPUs", shown(part)),
+                  "write COUNTxMODEL, like 4xA100-40GB");
+    const auto model = find_gpu_model(part.substr(x + 1));
+    if (!model) return fail_at("fleet", model.error());
+    const std::size_t geometry = FleetReader::geometry_index(fleet, **model, profiles);
+    for (std::int64_t i = 0; i < *count; ++i)
+      fleet.gpus.push_back({fmt::format("n0/{}", fleet.gpus.size()), geometry, {}});
+  }
+  if (const auto checked = check_profiles(fleet, profiles); !checked) return std::unexpected(checked.error());
+  return fleet;
+}
+
+}  // namespace cleave

@@ -1,0 +1,91 @@
+#pragma once
+// A job as a workload describes it, and a workload: jobs in the order of their arrival. What many jobs share
+// (a request, a table of speeds) stands once and is referred to by number, so that a million jobs fit in
+// memory.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "model/request.hpp"
+
+namespace cleave {
+
+/// Speed by profile name; "none" is the whole GPU with MIG off. Profiles that are absent do not fit the job.
+using SpeedTable = std::map<std::string, double, std::less<>>;
+inline constexpr std::string_view mig_off = "none";
+
+/// Time spent in each phase on the whole GPU.
+struct Phases {
+  Duration cpu{}, transfer{}, compute{}, bandwidth{};
+  friend bool operator==(const Phases&, const Phases&) = default;
+};
+
+/// How fast a job is on each profile; physics/speed.hpp reads it.
+struct SpeedModel {
+  std::optional<SpeedTable> table;
+  std::optional<Phases> phases;
+  const GpuModel* reference =
+      nullptr;        // the model whose largest profile has speed 1; null: the GPU it runs on
+  bool flat = false;  // as fast on every profile it may have (traces that record one time)
+  friend bool operator==(const SpeedModel&, const SpeedModel&) = default;
+};
+
+/// Memory that grows with every iteration.
+struct MemoryGrowth {
+  MiB base, per_iteration, noise;
+  std::int64_t iterations = 0;
+};
+
+/// What few jobs say of themselves.
+struct JobDetails {
+  std::optional<Duration> deadline;  // after arrival
+  std::optional<MemoryGrowth> growth;
+  std::optional<std::int64_t> batch;
+  std::optional<MiB> offload, host_memory;
+  std::optional<double> cpus;
+  std::int64_t priority = 0;
+  bool restartable = false, movable = false;
+};
+
+struct Job {
+  std::string id;
+  Instant arrival{};
+  Duration duration{};           // on the whole GPU under MIG: the largest profile of the speed's reference
+  std::uint32_t request = 0;     // index into Workload::requests
+  std::uint32_t speed = 0;       // index into Workload::speeds
+  std::uint32_t details = none;  // index into Workload::details
+
+  static constexpr std::uint32_t none = UINT32_MAX;
+};
+
+struct ReasonCount {
+  std::string reason;
+  std::size_t count = 0;
+};
+
+struct Workload {
+  std::vector<Job> jobs;  // by arrival; equal arrivals in the order of the file
+  std::vector<Request> requests;
+  std::vector<SpeedModel> speeds;
+  std::vector<JobDetails> details;
+
+  // What became of the records that were read. read = jobs + what was left out.
+  std::size_t read = 0;
+  std::vector<ReasonCount> left_out;
+  std::map<std::string, std::string> options;  // how it was read: rule, compress, limit, as text
+  std::map<std::string, std::size_t> notes;    // counts worth reporting: censored, no_gpu
+
+  std::uint32_t intern(const Request& request);
+  std::uint32_t intern(const SpeedModel& speed);
+  /// Puts the jobs in order of arrival.
+  void sort();
+  [[nodiscard]] const JobDetails* details_of(const Job& job) const {
+    return job.details == Job::none ? nullptr : &details[job.details];
+  }
+};
+
+}  // namespace cleave

@@ -1,0 +1,40 @@
+#include "model/request.hpp"
+
+#include <cstdlib>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+std::string text(const Request& request) {
+  if (const auto* by_profile = std::get_if<ByProfile>(&request.wanted)) return by_profile->profile;
+  if (const auto* by_share = std::get_if<ByShare>(&request.wanted))
+    return fmt::format("{}/1000 of a GPU", by_share->thousandths);
+  if (const auto* size = std::get_if<BySize>(&request.wanted)) {
+    if (size->compute.value == 0) return fmt::format("{} MiB", size->memory.value);
+    return fmt::format("{} MiB with {} compute slices", size->memory.value, size->compute.value);
+  }
+  return "nothing known";
+}
+
+const Profile* profile_of_share(const GpuModel& model, const std::vector<const Profile*>& profiles,
+                                ByShare share) {
+  // Everything times 1000 x the model's compute slices, so that shares compare as whole numbers.
+  const int wanted = share.thousandths * model.compute.value;
+  const auto distance = [&](const Profile& p) { return std::abs(p.compute.value * 1000 - wanted); };
+  const Profile* best = nullptr;
+  for (const Profile* profile : profiles) {  // from large to small
+    if (profile->attribute != Attribute::none || profile->double_memory) continue;
+    const bool enough = profile->compute.value * 1000 >= wanted;
+    if (share.rule == ShareRule::round_up && !enough) continue;
+    // Not larger than the best so far: fewer compute slices, or as many with no more memory. For `nearest`
+    // only a smaller distance may go down in compute, since ties go up.
+    const bool better = best == nullptr || profile->compute == best->compute ||
+                        (share.rule == ShareRule::round_up ? profile->compute < best->compute
+                                                           : distance(*profile) < distance(*best));
+    if (better) best = profile;
+  }
+  return best;
+}
+
+}  // namespace cleave

@@ -1,0 +1,56 @@
+#pragma once
+// What a job asks for: a profile by name, a size, a share of a GPU as traces record it, or nothing. Which
+// placements satisfy a request is decided per GPU model, in placement/request_table.hpp.
+
+#include <compare>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "model/gpu_model.hpp"
+
+namespace cleave {
+
+/// That profile of each model that has it; MODEL:profile for one model only.
+struct ByProfile {
+  std::string profile;
+  friend auto operator<=>(const ByProfile&, const ByProfile&) = default;
+};
+
+/// Raised to the smallest instance that holds it and has the compute.
+struct BySize {
+  MiB memory;
+  ComputeSlices compute;
+  friend auto operator<=>(const BySize&, const BySize&) = default;
+};
+
+/// How a share of a GPU's compute becomes a profile: the least that is enough, or the nearest (ties up).
+enum class ShareRule { round_up, nearest };
+
+struct ByShare {
+  int thousandths;  // 1000: the whole GPU
+  ShareRule rule;
+  friend auto operator<=>(const ByShare&, const ByShare&) = default;
+};
+
+/// Nothing is known: the smallest instance there is.
+struct Unknown {
+  friend auto operator<=>(const Unknown&, const Unknown&) = default;
+};
+
+struct Request {
+  std::variant<ByProfile, BySize, ByShare, Unknown> wanted;
+  std::vector<std::string> fits;  // the only profiles on which the job can run at all; empty: any
+  friend auto operator<=>(const Request&, const Request&) = default;
+};
+
+/// "2g.10gb", "9216 MiB", "460/1000 of a GPU", "nothing known"
+std::string text(const Request& request);
+
+/// The profile of `model`, of those in `profiles`, that a share means: plain profiles without double memory
+/// only; equal compute: least memory. Null when the set has none of those.
+const Profile* profile_of_share(const GpuModel& model, const std::vector<const Profile*>& profiles,
+                                ByShare share);
+
+}  // namespace cleave

@@ -1,0 +1,56 @@
+#pragma once
+// What one run of a scheduler on a workload came to; the keys are the contract in docs/formats.md. Quantities
+// that nobody knows are empty, never zero.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.hpp"
+#include "base/time.hpp"
+#include "model/job.hpp"
+
+namespace cleave {
+
+/// Mean and nearest-rank percentiles: the smallest value that at least that share of all values does not
+/// exceed.
+struct Distribution {
+  std::size_t count = 0;
+  Duration mean{}, p50{}, p95{}, p98{}, p99{}, max{};
+
+  /// Sorts `values`.
+  static Distribution of(std::vector<Duration>& values);
+};
+
+struct RunSummary {
+  std::string scheduler;
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string> workload;  // how the workload was read
+  std::map<std::string, std::size_t> notes;     // counts the reader thought worth reporting
+  std::vector<std::string> profiles;            // the profile set in force, all models together
+
+  std::size_t read = 0;
+  std::vector<ReasonCount> left_out;
+  std::size_t jobs = 0, finished = 0, failed = 0, rejected = 0, waiting = 0;
+  std::vector<ReasonCount> rejections;
+
+  Duration makespan{};  // from the first arrival to the last end
+  Distribution wait, turnaround, execution;
+  double system_throughput = 0;  // Dyna-P, equation 5: mean over time and GPUs
+  double memory_allocated_utilization = 0, compute_utilization = 0;
+  std::optional<double> memory_used_utilization;  // where every job's resident memory is known
+  double fragmentation_mean = 0;                  // mean over time and GPUs
+  std::optional<double> energy_j;
+
+  std::size_t creates = 0, destroys = 0, migrations = 0, oom_restarts = 0, early_restarts = 0,
+              deadline_misses = 0;
+  std::size_t events = 0;           // arrivals and ends of jobs
+  std::size_t speeds_inferred = 0;  // jobs whose speed came from compute slices, for want of SM counts
+};
+
+Json to_json(const RunSummary& summary);
+
+}  // namespace cleave

@@ -1,0 +1,261 @@
+#include "model/workload_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "base/csv.hpp"
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "model/profile_set.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr double fastest = 1000;  // a relative speed above this is a slip, such as a time or a percentage
+
+bool some_gpu_has(std::string_view profile) {
+  for (const GpuModel& model : gpu_models())
+    for (const Profile& known : model.profiles)
+      if (means_profile(profile, model, known)) return true;
+  return false;
+}
+
+class WorkloadReader {
+ public:
+  explicit WorkloadReader(std::optional<Error>& error) : error_(&error) {}
+
+  void read(JsonReader& in) {
+    Job job;
+    job.id = in.text("id");
+    job.arrival = Instant{} + in.seconds_if("arrival_s").value_or(Duration::zero());
+    Request request = read_request(in);
+    SpeedModel speed = read_speed(in);
+    const auto duration = in.seconds_if("duration_s");
+    job.details = read_details(in);
+    in.done();
+    if (error_->has_value()) return;
+    if (job.id.empty()) return in.refuse("id", "a job needs a name");
+    if (duration && speed.phases)
+      return in.refuse("", "a job has a duration_s or phases, not both", "phases add up to the duration");
+    if (!duration && !speed.phases) return in.refuse("", "the key 'duration_s' is missing");
+    job.duration = duration ? *duration : sum(*speed.phases);
+    if (speed.table)
+      for (const auto& [profile, relative] : *speed.table)
+        if (profile != mig_off && !profile.ends_with(":none")) request.fits.push_back(profile);
+    if (const auto* wanted = std::get_if<ByProfile>(&request.wanted);
+        wanted != nullptr && !fits(request, wanted->profile))
+      return in.refuse(
+          "speed",
+          fmt::format("the job asks for {}, on which its speed table says it does not fit", wanted->profile),
+          "add its speed there, or ask for another profile");
+    if (!ids_.insert(job.id).second)
+      return in.refuse("id", fmt::format("there are two jobs named '{}'", shown(job.id)));
+    job.request = workload.intern(request);
+    job.speed = workload.intern(speed);
+    workload.jobs.push_back(std::move(job));
+    ++workload.read;
+  }
+
+  Workload workload;
+
+ private:
+  static Duration sum(const Phases& phases) {
+    return phases.cpu + phases.transfer + phases.compute + phases.bandwidth;
+  }
+
+  static bool fits(const Request& request, const std::string& profile) {
+    if (request.fits.empty()) return true;
+    const std::string_view bare = std::string_view(profile).substr(profile.rfind(':') + 1);
+    return std::ranges::any_of(request.fits, [&](std::string_view name) {
+      return name == profile || name == bare || name.substr(name.rfind(':') + 1) == bare;
+    });
+  }
+
+  Request read_request(JsonReader& in) {
+    Request request{Unknown{}, {}};
+    const auto profile = in.text_if("profile");
+    const auto memory = in.size_if("memory_mib");
+    const auto compute = in.integer_if("compute_slices", 0, 99);
+    if (in.text_if("shape"))
+      in.refuse("shape", "sizing a job by its model's shape is not there yet", "give profile or memory_mib");
+    if (profile && memory) in.refuse("", "a request names a profile or a size, not both");
+    if (compute && !memory)
+      in.refuse("compute_slices", "compute slices are asked for together with memory_mib");
+    if (profile) {
+      if (!some_gpu_has(*profile))
+        in.refuse("profile", fmt::format("no known GPU has a profile '{}'", shown(*profile)),
+                  "`cleave gpu MODEL` lists a model's profiles");
+      request.wanted = ByProfile{*profile};
+    } else if (memory) {
+      request.wanted = BySize{*memory, {static_cast<int>(compute.value_or(0))}};
+    }
+    return request;
+  }
+
+  SpeedModel read_speed(JsonReader& in) {
+    SpeedModel speed;
+    if (auto table = in.object_if("speed")) {
+      speed.table.emplace();
+      for (const auto& [profile, relative] : table->numbers()) {
+        if (!(relative > 0 && relative <= fastest))
+          table->refuse(profile, fmt::format("a speed of {} is not possible", relative),
+                        "speeds are relative to the largest profile, which has 1");
+        const bool off = profile == mig_off || profile.ends_with(":none");
+        if (!off && !some_gpu_has(profile))
+          table->refuse(profile, "no known GPU has this profile",
+                        "`cleave gpu MODEL` lists a model's profiles; none is MIG off");
+        speed.table->emplace(profile, relative);
+      }
+      if (speed.table->empty()) in.refuse("speed", "the table of speeds is empty");
+    }
+    if (auto phases = in.object_if("phases")) {
+      const auto time = [&](std::string_view key) {
+        return phases->seconds_if(key).value_or(Duration::zero());
+      };
+      speed.phases = Phases{time("cpu_s"), time("transfer_s"), time("compute_s"), time("bandwidth_s")};
+      phases->done();
+    }
+    if (speed.table && speed.phases) in.refuse("", "a job has a table of speeds or phases, not both");
+    if (const auto reference = in.text_if("reference_model")) {
+      const auto model = find_gpu_model(*reference);
+      if (!model) in.refuse("reference_model", model.error().message, model.error().remedy);
+      if (model) speed.reference = *model;
+    }
+    return speed;
+  }
+
+  std::uint32_t read_details(JsonReader& in) {
+    JobDetails details;
+    details.deadline = in.seconds_if("deadline_s");
+    details.priority = in.integer_if("priority", INT32_MIN, INT32_MAX).value_or(0);
+    details.batch = in.integer_if("batch", 1, INT32_MAX);
+    details.restartable = in.flag("restartable", false);
+    details.movable = in.flag("movable", false);
+    details.offload = in.size_if("offload_mib");
+    details.host_memory = in.size_if("host_memory_mib");
+    details.cpus = in.number_if("cpus");
+    if (auto growth = in.object_if("memory")) {
+      const auto size = [&](std::string_view key) { return growth->size_if(key).value_or(MiB{0}); };
+      details.growth = MemoryGrowth{size("base_mib"), size("per_iteration_mib"), size("noise_mib"),
+                                    growth->integer("iterations", 1, INT64_MAX)};
+      growth->done();
+    }
+    const bool anything = details.deadline || details.growth || details.batch || details.offload ||
+                          details.host_memory || details.cpus || details.priority != 0 ||
+                          details.restartable || details.movable;
+    if (!anything) return Job::none;
+    workload.details.push_back(details);
+    return static_cast<std::uint32_t>(workload.details.size() - 1);
+  }
+
+  std::optional<Error>* error_;
+  std::unordered_set<std::string> ids_;
+};
+
+Result<Workload> finished(Workload workload, const std::string& place) {
+  if (workload.jobs.empty()) return fail(ErrorKind::bad_input, place, "the workload has no job");
+  workload.sort();
+  return workload;
+}
+
+Result<Workload> parse_lines(std::string_view text, const std::string& place) {
+  std::optional<Error> error;
+  WorkloadReader reader(error);
+  std::size_t number = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    ++number;
+    if (trimmed(line).empty()) continue;
+    const std::string here = fmt::format("{}:{}", place, number);
+    const auto document = parse_json(line, here);
+    if (!document) return std::unexpected(document.error());
+    JsonReader in(*document, here, error);
+    reader.read(in);
+    if (error) return std::unexpected(*error);
+  }
+  return finished(std::move(reader.workload), place);
+}
+
+/// A cell as the JSON it would be: text stays text, everything else is a number, true, false or an object.
+Json cell_value(std::string_view column, const std::string& cell) {
+  constexpr std::array texts = {"id", "profile", "shape", "reference_model"};
+  if (std::ranges::find(texts, column) != texts.end()) return cell;
+  Json value = Json::parse(cell, nullptr, false);
+  return value.is_discarded() ? Json(cell) : value;
+}
+
+Result<Workload> parse_table(std::string_view text, const std::string& place) {
+  auto csv = CsvReader::open(text, place);
+  if (!csv) return std::unexpected(csv.error());
+  std::optional<Error> error;
+  WorkloadReader reader(error);
+  std::vector<std::string> cells;
+  while (true) {
+    const auto more = csv->next(cells);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) break;
+    Json row = Json::object();
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      if (!trimmed(cells[i]).empty())
+        row[std::string(trimmed(csv->columns()[i]))] =
+            cell_value(trimmed(csv->columns()[i]), std::string(trimmed(cells[i])));
+    JsonReader in(row, csv->place(), error);
+    reader.read(in);
+    if (error) return std::unexpected(*error);
+  }
+  return finished(std::move(reader.workload), place);
+}
+
+void write_details(Json& line, const JobDetails& details) {
+  if (details.deadline) line["deadline_s"] = in_seconds(*details.deadline);
+  if (details.priority != 0) line["priority"] = details.priority;
+  if (details.batch) line["batch"] = *details.batch;
+  if (details.restartable) line["restartable"] = true;
+  if (details.movable) line["movable"] = true;
+  if (details.offload) line["offload_mib"] = details.offload->value;
+  if (details.host_memory) line["host_memory_mib"] = details.host_memory->value;
+  if (details.cpus) line["cpus"] = *details.cpus;
+  if (details.growth)
+    line["memory"] = {{"base_mib", details.growth->base.value},
+                      {"per_iteration_mib", details.growth->per_iteration.value},
+                      {"noise_mib", details.growth->noise.value},
+                      {"iterations", details.growth->iterations}};
+}
+
+}  // namespace
+
+Result<Workload> parse_workload(std::string_view text, const std::string& place) {
+  return trimmed(text).starts_with('{') ? parse_lines(text, place) : parse_table(text, place);
+}
+
+std::string workload_text(const Workload& workload) {
+  std::string lines;
+  for (const Job& job : workload.jobs) {
+    const Request& request = workload.requests[job.request];
+    const SpeedModel& speed = workload.speeds[job.speed];
+    Json line{{"id", job.id}, {"arrival_s", in_seconds(job.arrival.time_since_epoch())}};
+    if (const auto* wanted = std::get_if<ByProfile>(&request.wanted)) line["profile"] = wanted->profile;
+    if (const auto* size = std::get_if<BySize>(&request.wanted)) {
+      line["memory_mib"] = size->memory.value;
+      if (size->compute.value > 0) line["compute_slices"] = size->compute.value;
+    }
+    if (speed.phases) {
+      const Phases& p = *speed.phases;
+      line["phases"] = {{"cpu_s", in_seconds(p.cpu)},
+                        {"transfer_s", in_seconds(p.transfer)},
+                        {"compute_s", in_seconds(p.compute)},
+                        {"bandwidth_s", in_seconds(p.bandwidth)}};
+    } else {
+      line["duration_s"] = in_seconds(job.duration);
+    }
+    if (speed.table) line["speed"] = *speed.table;
+    if (speed.reference != nullptr) line["reference_model"] = speed.reference->key;
+    if (const JobDetails* details = workload.details_of(job)) write_details(line, *details);
+    lines += line.dump() + "\n";
+  }
+  return lines;
+}
+
+}  // namespace cleave

@@ -1,0 +1,71 @@
+#include "physics/speed.hpp"
+
+#include <algorithm>
+
+namespace cleave {
+
+namespace {
+
+/// How much compute and memory bandwidth there is, relative to the reference's largest profile.
+struct Shares {
+  double compute, memory;
+  bool inferred;
+};
+
+Shares shares(const GpuModel& reference, std::optional<Sms> sms, ComputeSlices compute, const GpuModel& model,
+              MemorySlices memory) {
+  const Profile& whole = reference.largest();
+  const bool known = sms && whole.sms;
+  const double compute_share = known ? static_cast<double>(sms->value) / whole.sms->value
+                                     : static_cast<double>(compute.value) / whole.compute.value;
+  // Bandwidth of different models is not compared: a share of memory slices is a share of the own GPU's.
+  const double memory_share = static_cast<double>(memory.value) / model.memory_slices.value;
+  return {compute_share, memory_share, !known};
+}
+
+std::optional<Speed> along(const SpeedModel& job, const Shares& available) {
+  if (!job.phases) return Speed{available.compute, available.inferred};
+  const Phases& phases = *job.phases;
+  const double whole = in_seconds(phases.cpu + phases.transfer + phases.compute + phases.bandwidth);
+  const double here = in_seconds(phases.cpu + phases.transfer) +
+                      in_seconds(phases.compute) / available.compute +
+                      in_seconds(phases.bandwidth) / available.memory;
+  return Speed{here > 0 ? whole / here : 1, available.inferred};
+}
+
+/// Under the profile's name, or MODEL:name.
+std::optional<double> in_table(const SpeedTable& table, const GpuModel& model, std::string_view profile) {
+  auto found = table.find(std::string(model.key) + ":" + std::string(profile));
+  if (found == table.end()) found = table.find(profile);
+  if (found == table.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace
+
+std::optional<Speed> speed_on(const SpeedModel& job, const GpuModel& model, const Profile& profile) {
+  if (job.flat) return Speed{1, false};
+  if (job.table) {
+    const auto speed = in_table(*job.table, model, profile.name);
+    if (!speed) return std::nullopt;
+    return Speed{*speed, false};
+  }
+  const GpuModel& reference = job.reference != nullptr ? *job.reference : model;
+  return along(job, shares(reference, profile.sms, profile.compute, model, profile.memory));
+}
+
+std::optional<Speed> speed_on_whole_gpu(const SpeedModel& job, const GpuModel& model) {
+  if (job.flat) return Speed{1, false};
+  if (job.table) {
+    if (const auto off = in_table(*job.table, model, mig_off)) return Speed{*off, false};
+    std::optional<Speed> best;
+    for (const Profile& profile : model.profiles)
+      if (const auto speed = in_table(*job.table, model, profile.name))
+        best = Speed{std::max(*speed, best ? best->relative : 0), false};
+    return best;
+  }
+  const GpuModel& reference = job.reference != nullptr ? *job.reference : model;
+  return along(job, shares(reference, model.sms, model.compute, model, model.memory_slices));
+}
+
+}  // namespace cleave

@@ -1,0 +1,114 @@
+#include "placement/request_table.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// Profiles of the geometry on which the job can run, from large to small.
+std::vector<const Profile*> usable_profiles(const Geometry& geometry, const Request& request) {
+  std::vector<const Profile*> profiles = geometry.profile_list();
+  if (request.fits.empty()) return profiles;
+  std::erase_if(profiles, [&](const Profile* profile) {
+    return std::ranges::none_of(
+        request.fits, [&](const auto& name) { return means_profile(name, geometry.model(), *profile); });
+  });
+  return profiles;
+}
+
+bool is_plain(const Profile* profile) {
+  return profile->attribute == Attribute::none;
+}
+
+/// The plain profiles with the fewest memory slices that hold a size; all that tie compete.
+std::vector<const Profile*> profiles_of_size(const std::vector<const Profile*>& usable, const BySize& size) {
+  const auto holds = [&](const Profile* p) {
+    return is_plain(p) && p->usable && *p->usable >= size.memory && p->compute >= size.compute;
+  };
+  std::vector<const Profile*> chosen;
+  for (const Profile* profile : usable) {
+    if (!holds(profile)) continue;
+    if (!chosen.empty() && profile->memory < chosen.front()->memory) chosen.clear();
+    chosen.push_back(profile);
+  }
+  return chosen;
+}
+
+/// Fewest memory slices, then fewest compute slices.
+std::vector<const Profile*> smallest_profile(const std::vector<const Profile*>& usable) {
+  const Profile* smallest = nullptr;
+  for (const Profile* profile : usable) {
+    if (!is_plain(profile)) continue;
+    if (smallest == nullptr ||
+        std::tie(profile->memory, profile->compute) < std::tie(smallest->memory, smallest->compute))
+      smallest = profile;
+  }
+  return smallest == nullptr ? std::vector<const Profile*>{} : std::vector{smallest};
+}
+
+std::vector<const Profile*> satisfying(const Geometry& geometry, const Request& request) {
+  std::vector<const Profile*> usable = usable_profiles(geometry, request);
+  if (const auto* wanted = std::get_if<ByProfile>(&request.wanted)) {
+    std::erase_if(usable,
+                  [&](const Profile* p) { return !means_profile(wanted->profile, geometry.model(), *p); });
+    return usable;
+  }
+  if (const auto* size = std::get_if<BySize>(&request.wanted)) return profiles_of_size(usable, *size);
+  if (const auto* share = std::get_if<ByShare>(&request.wanted)) {
+    const Profile* meant = profile_of_share(geometry.model(), usable, *share);
+    return meant == nullptr ? std::vector<const Profile*>{} : std::vector{meant};
+  }
+  return smallest_profile(usable);
+}
+
+bool some_memory_unknown(const Geometry& geometry) {
+  return std::ranges::any_of(geometry.profile_list(),
+                             [](const Profile* p) { return is_plain(p) && !p->usable; });
+}
+
+/// In the words of whoever asked: what the fleet has instead.
+std::string reason(const Request& request, const std::vector<Geometry>& geometries) {
+  std::vector<std::string> models, unknown;
+  for (const Geometry& geometry : geometries) {
+    models.emplace_back(geometry.model().key);
+    if (some_memory_unknown(geometry)) unknown.emplace_back(geometry.model().key);
+  }
+  const std::string where = any_of(models);
+  if (const auto* wanted = std::get_if<ByProfile>(&request.wanted))
+    return fmt::format("no {} here has a profile {}", where, shown(wanted->profile));
+  if (std::holds_alternative<BySize>(request.wanted)) {
+    const std::string known = fmt::format("no instance of a {} holds {}", where, text(request));
+    if (unknown.empty()) return known;
+    return fmt::format("{} (nobody knows the instance memory of a {})", known, any_of(unknown));
+  }
+  return fmt::format("no {} has a profile for {}", where, text(request));
+}
+
+}  // namespace
+
+ResolvedRequest resolve(const Request& request, const std::vector<Geometry>& geometries) {
+  ResolvedRequest resolved{request, {}, {}};
+  bool possible = false;
+  for (const Geometry& geometry : geometries) {
+    PlacementSet candidates;
+    for (const Profile* profile : satisfying(geometry, request))
+      candidates =
+          candidates | geometry.of_profile(static_cast<int>(profile - geometry.model().profiles.data()));
+    possible = possible || !candidates.empty();
+    resolved.candidates.push_back(candidates);
+  }
+  if (!possible) resolved.impossible = reason(request, geometries);
+  return resolved;
+}
+
+RequestId RequestTable::intern(const Request& request) {
+  const auto [entry, fresh] = known_.try_emplace(request, static_cast<RequestId>(resolved_.size()));
+  if (fresh) resolved_.push_back(resolve(request, geometries_));
+  return entry->second;
+}
+
+}  // namespace cleave

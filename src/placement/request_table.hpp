@@ -1,0 +1,39 @@
+#pragma once
+// Requests, resolved once per fleet: for each GPU model the placements that would satisfy the request. Jobs
+// that ask for the same share one number, so that a decision never looks at text.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/geometry.hpp"
+#include "model/ids.hpp"
+#include "model/request.hpp"
+
+namespace cleave {
+
+struct ResolvedRequest {
+  Request request;
+  std::vector<PlacementSet> candidates;  // for each geometry, in the fleet's order; empty: not on this model
+  std::string impossible;                // why no GPU of the fleet can ever take it; empty where one can
+};
+
+class RequestTable {
+ public:
+  explicit RequestTable(std::vector<Geometry> geometries) : geometries_(std::move(geometries)) {}
+
+  /// The number of this request, the same for equal ones.
+  RequestId intern(const Request& request);
+  [[nodiscard]] const ResolvedRequest& operator[](RequestId id) const { return resolved_[index(id)]; }
+  [[nodiscard]] std::size_t size() const { return resolved_.size(); }
+
+ private:
+  std::vector<Geometry> geometries_;
+  std::map<Request, RequestId> known_;
+  std::vector<ResolvedRequest> resolved_;
+};
+
+/// A request against one fleet's models, without a table.
+ResolvedRequest resolve(const Request& request, const std::vector<Geometry>& geometries);
+
+}  // namespace cleave

@@ -1,0 +1,43 @@
+#include "simulate/measure.hpp"
+
+namespace cleave {
+
+Measure::Measure(const World& world, Instant begin)
+    : world_(&world),
+      begin_(begin),
+      since_(world.gpus().size(), begin),
+      speed_sum_(world.gpus().size(), 0.0) {}
+
+void Measure::before_change(GpuId id, Instant now) {
+  const double seconds = in_seconds(now - since_[index(id)]);
+  since_[index(id)] = now;
+  if (seconds <= 0) return;
+  const SimulatedGpu& gpu = world_->gpus()[index(id)];
+  compute_ += gpu.held_compute * seconds;
+  memory_ += gpu.held_memory * seconds;
+  // A whole GPU with MIG off is full: nothing fits by size either.
+  if (!gpu.whole) fragmentation_ += world_->graph(gpu).cost(gpu.occupied).units * seconds;
+  // Dyna-P, equation 5: m, the share of slices in use, times the sum of relative speeds.
+  const double share =
+      static_cast<double>(gpu.held_compute) / world_->graph(gpu).geometry().model().compute.value;
+  throughput_ += share * speed_sum_[index(id)] * seconds;
+}
+
+void Measure::finish(Instant end, RunSummary& summary) {
+  double compute_slices = 0, memory_slices = 0;
+  for (std::size_t i = 0; i < world_->gpus().size(); ++i) {
+    before_change(static_cast<GpuId>(i), end);
+    const GpuModel& model = world_->graph(world_->gpus()[i]).geometry().model();
+    compute_slices += model.compute.value;
+    memory_slices += model.memory_slices.value;
+  }
+  const double seconds = in_seconds(end - begin_);
+  if (seconds <= 0) return;
+  const double gpu_seconds = static_cast<double>(world_->gpus().size()) * seconds;
+  summary.compute_utilization = compute_ / (compute_slices * seconds);
+  summary.memory_allocated_utilization = memory_ / (memory_slices * seconds);
+  summary.fragmentation_mean = fragmentation_ / FragmentationCost::denominator / gpu_seconds;
+  summary.system_throughput = throughput_ / gpu_seconds;
+}
+
+}  // namespace cleave

@@ -1,0 +1,33 @@
+#pragma once
+// Measures a run while it goes: what each GPU holds is summed over time, touched only when it changes, so
+// that a run costs the same an event whatever the size of the fleet.
+
+#include <vector>
+
+#include "base/time.hpp"
+#include "model/run_summary.hpp"
+#include "simulate/world.hpp"
+
+namespace cleave {
+
+class Measure {
+ public:
+  Measure(const World& world, Instant begin);
+
+  /// Must be called before `gpu` changes in any way.
+  void before_change(GpuId gpu, Instant now);
+  /// A job's relative speed joins or leaves the GPU, for Dyna-P's equation 5.
+  void add_speed(GpuId gpu, double speed) { speed_sum_[index(gpu)] += speed; }
+
+  /// Closes the account at `end`.
+  void finish(Instant end, RunSummary& summary);
+
+ private:
+  const World* world_;
+  Instant begin_;
+  std::vector<Instant> since_;
+  std::vector<double> speed_sum_;
+  double compute_ = 0, memory_ = 0, fragmentation_ = 0, throughput_ = 0;  // times seconds
+};
+
+}  // namespace cleave
