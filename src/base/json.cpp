@@ -47,16 +47,19 @@ Result<Json> parse_json(std::string_view text, const std::string& place) {
     }
     return !too_deep;
   };
+  const auto refuse_depth = [&] {
+    return fail(ErrorKind::bad_input, place, fmt::format("nested more than {} levels deep", deepest));
+  };
   try {
     Json document = Json::parse(text, watch);
-    if (too_deep)
-      return fail(ErrorKind::bad_input, place, fmt::format("nested more than {} levels deep", deepest));
+    if (too_deep) return refuse_depth();
     if (repeated)
       return fail(ErrorKind::bad_input, place,
                   fmt::format("the key '{}' stands twice in one object", shown(*repeated)),
                   "keep one of the two");
     return document;
   } catch (const Json::parse_error& broken) {
+    if (too_deep) return refuse_depth();
     const bool torn = broken.byte > text.size();
     return fail(
         ErrorKind::bad_input, fmt::format("{}: {}", place, line_and_column(text, broken.byte)),

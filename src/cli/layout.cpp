@@ -36,7 +36,7 @@ void print_illegal(const Options& options, const Geometry& geometry,
     return;
   }
   const auto& [profile, start] = written[verdict.culprit];
-  fmt::print("{} is not legal on a {}: {} ({}@{})\n", options.layout, geometry.model().key,
+  fmt::print("{} is not legal on {}: {} ({}@{})\n", options.layout, geometry.model().key,
              name(*verdict.illegal), profile->name, start);
   if (verdict.illegal == Illegality::start) fmt::print("{}\n", wrong_start(*profile, start));
 }
@@ -86,7 +86,7 @@ void print_text(const StateGraph& graph, StateId state) {
   }
   fmt::print("{}", table.text());
   if (geometry.model().placements_inferred)
-    fmt::print("\nWhere instances of a {} may start is inferred from the rest of its family.\n",
+    fmt::print("\nWhere instances of the {} may start is inferred from the rest of its family.\n",
                geometry.model().key);
 }
 

@@ -91,13 +91,13 @@ std::optional<PlacementId> Geometry::find(const Profile& profile, int start) con
 Result<PlacementId> Geometry::find(std::string_view profile_name, int start) const {
   const Profile* profile = model_->find(profile_name);
   const bool in_set = profile != nullptr && (profiles_ >> (profile - model_->profiles.data()) & 1U) != 0;
-  if (!in_set) {
-    const auto names = profile_names();
+  if (profile == nullptr)
     return fail(ErrorKind::bad_input, "",
-                profile == nullptr ? fmt::format("a {} has no profile '{}'", model_->key, shown(profile_name))
-                                   : fmt::format("{} is not among the chosen profiles", profile_name),
-                suggestion(profile_name, names));
-  }
+                fmt::format("the {} has no profile '{}'", model_->key, shown(profile_name)),
+                suggestion(profile_name, profile_names()));
+  if (!in_set)
+    return fail(ErrorKind::bad_input, "", fmt::format("{} is not among the chosen profiles", profile_name),
+                "widen --profiles");
   const auto id = find(*profile, start);
   if (!id) return fail(ErrorKind::bad_input, "", wrong_start(*profile, start));
   return *id;

@@ -274,7 +274,7 @@ Result<const GpuModel*> find_gpu_model(std::string_view name) {
   }
   if (std::ranges::any_of(without_placements, same))
     return fail(ErrorKind::bad_input, "",
-                fmt::format("where instances of a {} may start is not known", shown(name)),
+                fmt::format("where instances of the {} may start is not known", shown(name)),
                 "no capture of `nvidia-smi mig -lgipp` from one has been published");
   std::vector<std::string> keys;
   for (const GpuModel& model : models) keys.emplace_back(model.key);

@@ -46,12 +46,13 @@ Result<std::vector<Geometry::Written>> parse_layout(std::string_view text, const
     const std::string_view name = instance.substr(0, at);
     const Profile* profile = geometry.model().find(name);
     const auto known = geometry.profile_names();
-    if (profile == nullptr || std::ranges::find(known, name) == known.end())
+    if (profile == nullptr)
       return fail(ErrorKind::bad_input, "layout",
-                  profile == nullptr
-                      ? fmt::format("a {} has no profile '{}'", geometry.model().key, shown(name))
-                      : fmt::format("{} is not among the chosen profiles", name),
+                  fmt::format("the {} has no profile '{}'", geometry.model().key, shown(name)),
                   suggestion(name, known));
+    if (std::ranges::find(known, name) == known.end())
+      return fail(ErrorKind::bad_input, "layout", fmt::format("{} is not among the chosen profiles", name),
+                  "widen --profiles");
     list.push_back({profile, static_cast<int>(*start)});
   }
   return list;

@@ -79,7 +79,7 @@ Result<void> ProfileChoice::check(std::span<const GpuModel* const> models) const
   for (const GpuModel* model : models)
     if (on(*model) == 0)
       return fail(ErrorKind::bad_input, "--profiles",
-                  fmt::format("this leaves a {} without any profile", model->key),
+                  fmt::format("this leaves the {} without any profile", model->key),
                   "name at least one profile of each model");
   return {};
 }

@@ -81,9 +81,9 @@ std::string reason(const Request& request, const std::vector<Geometry>& geometri
   if (const auto* wanted = std::get_if<ByProfile>(&request.wanted))
     return fmt::format("no {} here has a profile {}", where, shown(wanted->profile));
   if (std::holds_alternative<BySize>(request.wanted)) {
-    const std::string known = fmt::format("no instance of a {} holds {}", where, text(request));
+    const std::string known = fmt::format("no instance of {} holds {}", where, text(request));
     if (unknown.empty()) return known;
-    return fmt::format("{} (nobody knows the instance memory of a {})", known, any_of(unknown));
+    return fmt::format("{} (nobody knows the instance memory of {})", known, any_of(unknown));
   }
   return fmt::format("no {} has a profile for {}", where, text(request));
 }

@@ -1,0 +1,167 @@
+// The words everything else is written in: quantities, fractions, sizes, seeded randomness, text from
+// outside.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <concepts>
+
+#include "base/csv.hpp"
+#include "base/json.hpp"
+#include "base/options.hpp"
+#include "base/quantity.hpp"
+#include "base/random.hpp"
+#include "base/ratio.hpp"
+#include "base/text.hpp"
+#include "base/time.hpp"
+
+namespace cleave {
+namespace {
+
+template <class A, class B>
+concept Addable = requires(A a, B b) {
+  a + b;
+};
+template <class A, class B>
+concept Comparable = requires(A a, B b) {
+  a < b;
+};
+
+// The compiler refuses to mix what does not belong together.
+static_assert(Addable<MemorySlices, MemorySlices>);
+static_assert(!Addable<ComputeSlices, MemorySlices> && !Comparable<ComputeSlices, MemorySlices>);
+static_assert(!Addable<MiB, MemorySlices> && !Comparable<MiB, Sms>);
+static_assert(!std::convertible_to<int, MemorySlices> && !std::convertible_to<MiB, int>);
+static_assert(!Addable<Duration, MiB> && !Addable<Instant, Instant>);
+
+TEST(Ratio, KeepsDecimalsExactly) {
+  EXPECT_EQ(Ratio::parse("0.4")->exact(), "2/5");
+  EXPECT_EQ(Ratio::parse("0")->exact(), "0/1");
+  EXPECT_EQ(Ratio::parse("-1.25")->exact(), "-5/4");
+  EXPECT_EQ(*Ratio::parse("0.4"), Ratio(2, 5));
+  EXPECT_LT(Ratio(2, 7), Ratio(3, 10));
+  for (const char* wrong : {"", ".", "1e3", "0,4", "nan", "1.2.3", "0x1", "12345678901", "--1", " 1"})
+    EXPECT_FALSE(Ratio::parse(wrong)) << wrong;
+}
+
+TEST(Size, HasAUnitOrMeansMiB) {
+  EXPECT_EQ(parse_size("9GiB")->value, 9216);
+  EXPECT_EQ(parse_size("9216")->value, 9216);
+  EXPECT_EQ(parse_size("1.5 GiB")->value, 1536);
+  EXPECT_EQ(parse_size("1KiB")->value, 1) << "rounded up: what was asked for must fit";
+  EXPECT_EQ(parse_size("512MiB")->value, 512);
+  for (const char* wrong : {"", "GiB", "9GB", "-1", "nan", "inf", "1e300", "9 9"})
+    EXPECT_FALSE(parse_size(wrong)) << wrong;
+}
+
+TEST(Text, SuggestsTheWordThatWasMeant) {
+  const std::vector<std::string> known = {"A100-40GB", "A100-80GB", "H100-80GB-SXM5"};
+  EXPECT_EQ(nearest("a100-40gb", known), "A100-40GB");
+  EXPECT_EQ(nearest("A10040GB", known), "A100-40GB");
+  EXPECT_EQ(nearest("MI300X", known), std::nullopt);
+  EXPECT_EQ(any_of(std::vector<std::string>{"0", "2", "4"}), "0, 2 or 4");
+  EXPECT_EQ(shown("a\x1b[31m\n"), "a\\x1b[31m\\x0a") << "what comes from outside cannot drive a terminal";
+}
+
+TEST(Random, IsTheSameEverywhere) {
+  // The standard fixes this engine: its 10,000th number from the default seed is printed there.
+  Random random(5489);
+  std::uint64_t last = 0;
+  for (int i = 0; i < 10000; ++i) last = random.bits();
+  EXPECT_EQ(last, 9981545732273789042U);
+}
+
+TEST(Random, DrawsWhatItSays) {
+  Random random(1);
+  double sum = 0;
+  std::array<int, 3> counts{};
+  for (int i = 0; i < 30000; ++i) {
+    sum += random.exponential(5);
+    ++counts[random.weighted(std::array{1.0, 2.0, 3.0})];
+    EXPECT_LT(random.below(7), 7U);
+  }
+  EXPECT_NEAR(sum / 30000, 5, 0.15);
+  EXPECT_NEAR(counts[0], 5000, 300);
+  EXPECT_NEAR(counts[2], 15000, 400);
+}
+
+TEST(Time, RefusesWhatIsNoTime) {
+  EXPECT_EQ(*duration_from_seconds(1.5), std::chrono::milliseconds(1500));
+  EXPECT_FALSE(duration_from_seconds(std::nan("")));
+  EXPECT_FALSE(duration_from_seconds(1e12));
+}
+
+TEST(Options, AreCheckedAgainstTheirRows) {
+  constexpr OptionRow rows[] = {{"load", "compute|memory", "compute", ""},
+                                {"threshold", "NUMBER", "0.4", ""}};
+  EXPECT_EQ(complete({}, rows, "it")->at("load"), "compute");
+  EXPECT_EQ(complete({{"load", "memory"}}, rows, "it")->at("load"), "memory");
+  EXPECT_EQ(complete({{"laod", "memory"}}, rows, "it").error().text(),
+            "it has no option 'laod'; did you mean 'load'?");
+  EXPECT_EQ(complete({{"load", "memry"}}, rows, "it").error().text(),
+            "load: 'memry' is not a value of it; did you mean 'memory'?");
+}
+
+TEST(Csv, ReadsQuotesAndRefusesTornLines) {
+  auto csv = CsvReader::open(
+      "\xef\xbb\xbf"
+      "a,b\r\n1,\"x,\"\"y\"\"\"\r\n\r\n2,\n",
+      "t.csv");
+  ASSERT_TRUE(csv);
+  std::vector<std::string> row;
+  ASSERT_TRUE(*csv->next(row));
+  EXPECT_EQ(row, (std::vector<std::string>{"1", "x,\"y\""}));
+  ASSERT_TRUE(*csv->next(row));
+  EXPECT_EQ(row, (std::vector<std::string>{"2", ""}));
+  EXPECT_EQ(csv->place(), "t.csv:4");
+  EXPECT_FALSE(*csv->next(row));
+
+  auto torn = CsvReader::open("a,b\n1,2\n3", "t.csv");
+  ASSERT_TRUE(torn->next(row));
+  EXPECT_EQ(torn->next(row).error().text(),
+            "t.csv:3: the line has 1 cells, the header 2; the line may be torn");
+  auto open = CsvReader::open("a\n\"1", "t.csv");
+  EXPECT_EQ(open->next(row).error().place, "t.csv:2");
+  EXPECT_FALSE(CsvReader::open("", "t.csv"));
+}
+
+std::string json_error(const std::string& text) {
+  const auto document = parse_json(text, "f.json");
+  return document ? "none" : document.error().text();
+}
+
+TEST(Json, SaysWhereItIsBroken) {
+  EXPECT_EQ(json_error("{\"a\": 1,\n \"b\" 2}"),
+            "f.json: line 2, column 6: this is not valid JSON; look for a missing comma, quote or bracket "
+            "just before it");
+  EXPECT_EQ(json_error("{\"a\": [1, 2"),
+            "f.json: line 1, column 12: the JSON text ends in the middle; the file may be cut off");
+  EXPECT_EQ(json_error("{\"a\": 1, \"a\": 2}"),
+            "f.json: the key 'a' stands twice in one object; keep one of the two");
+  EXPECT_EQ(json_error(std::string(1000, '[')), "f.json: nested more than 64 levels deep");
+  EXPECT_NE(json_error("{\"a\": 1e999}"), "none");
+}
+
+TEST(JsonReader, KeepsTheFirstErrorWithItsPlace) {
+  const Json document = *parse_json(R"({"gpus": [{"name": "a"}, {"name": 3, "count": -1}]})", "f.json");
+  std::optional<Error> error;
+  JsonReader in(document, "f.json", error);
+  for (JsonReader& gpu : in.objects("gpus")) {
+    gpu.text("name");
+    gpu.integer_if("count", 0, 10);
+  }
+  EXPECT_EQ(error->text(), "f.json: gpus[1].name: expected a text, found 3");
+}
+
+TEST(JsonReader, RefusesKeysThatNobodyAskedFor) {
+  const Json document = *parse_json(R"({"ownd": false, "x-mine": 1})", "f.json");
+  std::optional<Error> error;
+  JsonReader in(document, "f.json", error);
+  in.flag("owned", true);
+  in.done();
+  EXPECT_EQ(error->text(), "f.json: unknown key 'ownd'; did you mean 'owned'?");
+}
+
+}  // namespace
+}  // namespace cleave

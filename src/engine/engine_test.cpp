@@ -1,0 +1,122 @@
+// Schedulers as pure functions of their events: what commands come out.
+
+#include <gtest/gtest.h>
+
+#include "base/format.hpp"
+#include "engine/scheduler.hpp"
+#include "model/layout.hpp"
+
+namespace cleave {
+namespace {
+
+/// Drives one scheduler by hand; answers as text: "create 0 1g.5gb@6, start 1".
+class Driver {
+ public:
+  explicit Driver(std::string_view spec, std::string_view fleet = "1xA100-40GB")
+      : file_(*parse_fleet_in_short(fleet, *ProfileChoice::parse("plain"))),
+        fleet_(file_),
+        requests_(file_.geometries),
+        scheduler_(*make_scheduler(*parse_scheduler(spec), fleet_, requests_)) {}
+
+  std::string submit(unsigned job, std::string profile) {
+    const RequestId request = requests_.intern({ByProfile{std::move(profile)}, {}});
+    return answer(Submitted{static_cast<JobId>(job), request});
+  }
+  std::string finish(unsigned job) { return answer(Finished{static_cast<JobId>(job)}); }
+
+ private:
+  std::string answer(const Event& event) {
+    std::vector<Command> commands;
+    scheduler_->on(event, Instant{}, commands);
+    std::vector<std::string> words;
+    for (const Command& command : commands)
+      words.push_back(std::visit([&](const auto& what) { return word(what); }, command));
+    return fmt::format("{}", fmt::join(words, ", "));
+  }
+  std::string at(GpuId gpu, PlacementId placement) const {
+    return fmt::format("{} {}", index(gpu),
+                       layout_text(fleet_.geometry(fleet_[gpu]), PlacementSet::of(placement)));
+  }
+  std::string word(const DestroyInstance& what) const { return "destroy " + at(what.gpu, what.placement); }
+  std::string word(const CreateInstance& what) const { return "create " + at(what.gpu, what.placement); }
+  std::string word(const StartJob& what) const {
+    return fmt::format("start {} on {}", index(what.job), at(what.gpu, what.placement));
+  }
+  std::string word(const StartOnWholeGpu& what) const {
+    return fmt::format("start {} on whole {}", index(what.job), index(what.gpu));
+  }
+  std::string word(const RejectJob& what) const { return fmt::format("reject {}", index(what.job)); }
+
+  FleetFile file_;
+  Fleet fleet_;
+  RequestTable requests_;
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+TEST(Online, MakesReusesAndDestroysInstances) {
+  Driver online("online");
+  EXPECT_EQ(online.submit(0, "1g.5gb"), "create 0 1g.5gb@6, start 0 on 0 1g.5gb@6");
+  EXPECT_EQ(online.finish(0), "");
+  EXPECT_EQ(online.submit(1, "1g.5gb"), "start 1 on 0 1g.5gb@6") << "the idle instance is reused";
+  EXPECT_EQ(online.finish(1), "");
+  EXPECT_EQ(online.submit(2, "3g.20gb"), "destroy 0 1g.5gb@6, create 0 3g.20gb@4, start 2 on 0 3g.20gb@4");
+}
+
+TEST(Online, NobodyOvertakesTheQueue) {
+  Driver online("online");
+  EXPECT_EQ(online.submit(0, "4g.20gb"), "create 0 4g.20gb@0, start 0 on 0 4g.20gb@0");
+  EXPECT_EQ(online.submit(1, "7g.40gb"), "") << "waits for the GPU";
+  EXPECT_EQ(online.submit(2, "1g.5gb"), "") << "would fit, but does not overtake";
+  EXPECT_EQ(online.finish(0), "destroy 0 4g.20gb@0, create 0 7g.40gb@0, start 1 on 0 7g.40gb@0");
+  EXPECT_EQ(online.finish(1), "destroy 0 7g.40gb@0, create 0 1g.5gb@6, start 2 on 0 1g.5gb@6");
+}
+
+TEST(Online, RejectsWhatCanNeverRun) {
+  Driver online("online");
+  EXPECT_EQ(online.submit(0, "2g.12gb"), "reject 0") << "a profile of the A30";
+  EXPECT_EQ(online.submit(1, "1g.5gb"), "create 0 1g.5gb@6, start 1 on 0 1g.5gb@6");
+}
+
+TEST(Online, TakesItsPolicyAsAnOption) {
+  Driver online("online:policy=first-fit");
+  EXPECT_EQ(online.submit(0, "1g.5gb"), "create 0 1g.5gb@0, start 0 on 0 1g.5gb@0");
+}
+
+TEST(FullGpu, OneJobAGpuFirstComeFirstServed) {
+  Driver full("full-gpu", "2xA100-40GB");
+  EXPECT_EQ(full.submit(0, "1g.5gb"), "start 0 on whole 0");
+  EXPECT_EQ(full.submit(1, "7g.40gb"), "start 1 on whole 1");
+  EXPECT_EQ(full.submit(2, "1g.5gb"), "");
+  EXPECT_EQ(full.submit(3, "1g.5gb"), "");
+  EXPECT_EQ(full.finish(1), "start 2 on whole 1");
+  EXPECT_EQ(full.finish(0), "start 3 on whole 0");
+  EXPECT_EQ(full.submit(4, "9g.90gb"), "reject 4");
+}
+
+TEST(FullGpu, OnMixedFleetsOnlyWhereTheRequestFits) {
+  Driver full("full-gpu", "1xA30-24GB,1xA100-40GB");
+  EXPECT_EQ(full.submit(0, "3g.20gb"), "start 0 on whole 1");
+  EXPECT_EQ(full.submit(1, "3g.20gb"), "");
+}
+
+TEST(SchedulerSpec, IsCheckedBeforeAnythingRuns) {
+  EXPECT_EQ(parse_scheduler("onlin").error().text(), "there is no scheduler 'onlin'; did you mean 'online'?");
+  EXPECT_EQ(parse_scheduler("online:threshold").error().text(),
+            "scheduler 'online:threshold': 'threshold' is not an option; write NAME:key=value;key=value");
+  EXPECT_EQ(parse_scheduler("online:treshold=1").error().message,
+            "scheduler online has no option 'treshold'");
+  EXPECT_EQ(parse_scheduler("online:load=compute;load=memory").error().message, "load is given twice");
+  EXPECT_EQ(parse_schedulers("online,full-gpu")->size(), 2U);
+  EXPECT_FALSE(parse_schedulers("online,online"));
+  EXPECT_FALSE(parse_schedulers("online,"));
+  const auto bad_value = parse_scheduler("online:threshold=7");
+  ASSERT_TRUE(bad_value);
+  const FleetFile file = *parse_fleet_in_short("1xA30-24GB", {});
+  const RequestTable requests(file.geometries);
+  EXPECT_EQ(
+      make_scheduler(*bad_value, Fleet(file), requests).error().text(),
+      "scheduler 'online:threshold=7': threshold: 7 is not a share of a GPU; give a number from 0 to 1");
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,189 @@
+// Files people write: fleets and workloads, right and wrong.
+
+#include <gtest/gtest.h>
+
+#include "model/fleet_file.hpp"
+#include "model/layout.hpp"
+#include "model/workload_file.hpp"
+
+namespace cleave {
+namespace {
+
+std::string fleet_error(std::string_view text, std::string_view profiles = "all") {
+  const auto fleet = parse_fleet(text, "fleet.json", *ProfileChoice::parse(profiles));
+  return fleet ? "none" : fleet.error().text();
+}
+
+std::string instances_error(std::string_view instances) {
+  return fleet_error(std::string(R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [)") +
+                     std::string(instances) + "]}]}");
+}
+
+TEST(FleetFile, ReadsEverythingOfTheContract) {
+  const auto fleet = parse_fleet(R"({
+    "gpus": [{"name": "n0/0", "model": "NVIDIA A100-SXM4-40GB",
+              "instances": [{"profile": "4g.20gb", "start": 0, "workload": "a", "movable": false, "memory_mib": "9GiB",
+                             "pin": "n0", "forbid": ["n0/1"], "group": "g", "spread": "node", "max_moving": 2},
+                            {"profile": "1g.5gb", "start": 6}, {"profile": "1g.5gb", "start": 5, "owned": false}]},
+             {"name": "n1/%d", "model": "A30-24GB", "count": 3, "x-rack": 7}],
+    "nodes": [{"name": "n0", "cpus": 64, "host_memory_mib": "512GiB"}],
+    "waiting": [{"workload": "w", "profile": "2g.10gb"}, {"workload": "v", "memory_mib": 9000, "compute_slices": 2}]})",
+                                 "fleet.json", {});
+  ASSERT_TRUE(fleet) << fleet.error().text();
+  ASSERT_EQ(fleet->gpus.size(), 4U);
+  EXPECT_EQ(fleet->gpus[3].name, "n1/2");
+  EXPECT_EQ(fleet->geometries.size(), 2U);
+  const InstanceEntry& a = fleet->gpus[0].instances[0];
+  EXPECT_EQ(a.workload, "a");
+  EXPECT_FALSE(a.movable);
+  EXPECT_EQ(a.memory->value, 9216);
+  EXPECT_EQ(a.constraints.max_moving, 2);
+  EXPECT_TRUE(a.constraints.spread_over_nodes);
+  EXPECT_FALSE(fleet->gpus[0].instances[2].owned);
+  EXPECT_EQ(fleet->waiting.size(), 2U);
+}
+
+TEST(FleetFile, NamesThePlaceAndTheRemedy) {
+  EXPECT_EQ(instances_error(R"({"profile": "2g.10gb", "start": 3})"),
+            "fleet.json: gpus[0].instances[0]: 2g.10gb may start at 0, 2 or 4, not at 3");
+  EXPECT_EQ(instances_error(R"({"profile": "4g.20gb", "start": 0}, {"profile": "1g.5gb", "start": 3})"),
+            "fleet.json: gpus[0].instances[1]: 1g.5gb at 3 overlaps an instance before it; two instances "
+            "never share a memory slice");
+  EXPECT_EQ(instances_error(R"({"profile": "1g.5gb+me", "start": 0}, {"profile": "1g.5gb+me", "start": 3})"),
+            "fleet.json: gpus[0].instances[1]: 1g.5gb+me at 3 is a second media-extension instance; a GPU "
+            "has room for one +me instance");
+  EXPECT_EQ(
+      instances_error(R"({"profile": "2g.12gb", "start": 0})"),
+      "fleet.json: gpus[0].instances[0]: the A100-40GB has no profile '2g.12gb'; did you mean '2g.10gb'?");
+  EXPECT_EQ(instances_error(R"({"profile": "1g.5gb", "start": 1.5})"),
+            "fleet.json: gpus[0].instances[0].start: expected a whole number from 0 to 99, found 1.5");
+  EXPECT_EQ(instances_error(R"({"profile": "1g.5gb", "start": 1, "ownd": false})"),
+            "fleet.json: gpus[0].instances[0]: unknown key 'ownd'; did you mean 'owned'?");
+  EXPECT_EQ(fleet_error(R"({"gpus": [{"name": "a", "model": "A100-44GB"}]})"),
+            "fleet.json: gpus[0].model: unknown GPU model 'A100-44GB'; did you mean 'A100-40GB'?");
+  EXPECT_EQ(
+      fleet_error(R"({"gpus": [{"name": "a", "model": "A30-24GB", "count": 2}]})"),
+      "fleet.json: gpus[0].name: 2 GPUs cannot all be named 'a'; put %d where the number goes, like n0/%d");
+  EXPECT_EQ(
+      fleet_error(R"({"gpus": [{"name": "a", "model": "A30-24GB"}, {"name": "a", "model": "A30-24GB"}]})"),
+      "fleet.json: gpus[1].name: there are two GPUs named 'a'");
+  EXPECT_EQ(fleet_error(R"({"gpus": []})"), "fleet.json: the fleet has no GPU");
+  EXPECT_EQ(fleet_error("{}"), "fleet.json: the key 'gpus' is missing; a fleet is {\"gpus\": [...]}");
+  EXPECT_EQ(fleet_error("[]"), "fleet.json: expected an object in {}, found a list");
+  EXPECT_EQ(fleet_error(R"({"gpus": 3})"), "fleet.json: gpus: expected a list in [], found 3");
+}
+
+TEST(FleetFile, AWorkloadStandsInOneInstance) {
+  EXPECT_EQ(
+      instances_error(
+          R"({"profile": "1g.5gb", "start": 0, "workload": "a"}, {"profile": "1g.5gb", "start": 1, "workload": "a"})"),
+      "fleet.json: gpus[0].instances: the workload 'a' stands in two instances; give each workload a name of "
+      "its own");
+}
+
+TEST(FleetFile, InstancesOutsideTheProfileSetAreBadInput) {
+  EXPECT_EQ(
+      fleet_error(
+          R"({"gpus": [{"name": "a", "model": "A100-40GB", "instances": [{"profile": "1g.10gb", "start": 0}]}]})",
+          "five"),
+      "fleet.json: gpus[0].instances[0]: 1g.10gb is not among the chosen profiles; widen --profiles");
+}
+
+TEST(FleetInShort, CountsModels) {
+  const auto fleet = parse_fleet_in_short("2xA100-40GB,1xA30-24GB", {});
+  ASSERT_TRUE(fleet);
+  EXPECT_EQ(fleet->gpus.size(), 3U);
+  EXPECT_EQ(fleet->gpus[2].name, "n0/2");
+  EXPECT_FALSE(parse_fleet_in_short("0xA100-40GB", {}));
+  EXPECT_FALSE(parse_fleet_in_short("9999999xA100-40GB", {}));
+  EXPECT_FALSE(parse_fleet_in_short("4xA100-40GB,", {}));
+}
+
+std::string job_error(const std::string& job) {
+  const auto workload = parse_workload(job, "jobs.jsonl");
+  return workload ? "none" : workload.error().text();
+}
+
+TEST(WorkloadFile, ReadsEverythingOfTheContract) {
+  const auto workload = parse_workload(R"(
+{"id": "b", "arrival_s": 20.5, "memory_mib": "9GiB", "compute_slices": 2, "duration_s": 60, "deadline_s": 100, "priority": 3, "restartable": true}
+{"id": "a", "arrival_s": 10, "profile": "1g.5gb", "duration_s": 30, "speed": {"1g.5gb": 0.36, "7g.40gb": 1, "none": 1.1}}
+
+{"id": "c", "arrival_s": 20.5, "phases": {"cpu_s": 1, "compute_s": 9}, "reference_model": "A100-40GB", "memory": {"base_mib": 100, "per_iteration_mib": 2, "iterations": 50}}
+)",
+                                       "jobs.jsonl");
+  ASSERT_TRUE(workload) << workload.error().text();
+  ASSERT_EQ(workload->jobs.size(), 3U);
+  EXPECT_EQ(workload->jobs[0].id, "a") << "in order of arrival";
+  EXPECT_EQ(workload->jobs[1].id, "b") << "equal arrivals in the order of the file";
+  EXPECT_EQ(workload->jobs[2].duration, std::chrono::seconds(10));
+  EXPECT_EQ(text(workload->requests[workload->jobs[1].request]), "9216 MiB with 2 compute slices");
+  EXPECT_EQ(*workload->details_of(workload->jobs[1])->deadline, std::chrono::seconds(100));
+  EXPECT_EQ(workload->details_of(workload->jobs[0]), nullptr);
+  EXPECT_EQ(workload->details_of(workload->jobs[2])->growth->iterations, 50);
+
+  const auto again = parse_workload(workload_text(*workload), "again");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(workload_text(*again), workload_text(*workload));
+}
+
+TEST(WorkloadFile, CsvHasTheSameKeys) {
+  const auto workload = parse_workload(
+      "id,arrival_s,profile,duration_s,speed\n1,0,1g.5gb,5,\"{\"\"1g.5gb\"\": 0.5}\"\nx,2.5,,7,\n",
+      "jobs.csv");
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(workload->jobs[0].id, "1") << "a name may look like a number";
+  EXPECT_EQ(workload->speeds[workload->jobs[0].speed].table->at("1g.5gb"), 0.5);
+  EXPECT_EQ(text(workload->requests[workload->jobs[1].request]), "nothing known");
+  EXPECT_EQ(parse_workload("id,duration_s\na,soon\n", "jobs.csv").error().text(),
+            "jobs.csv:2: duration_s: expected a number, found the text 'soon'");
+}
+
+TEST(WorkloadFile, NamesThePlaceAndTheRemedy) {
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": -1})"),
+            "jobs.jsonl:1: duration_s: a time of -1 s is negative");
+  EXPECT_EQ(job_error(R"({"id": "a"})"), "jobs.jsonl:1: the key 'duration_s' is missing");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "profile": "9g.90gb"})"),
+            "jobs.jsonl:1: profile: no known GPU has a profile '9g.90gb'; `cleave gpu MODEL` lists a model's "
+            "profiles");
+  EXPECT_EQ(job_error("{\"id\": \"a\", \"duration_s\": 1}\n{\"id\": \"a\", \"duration_s\": 1}"),
+            "jobs.jsonl:2: id: there are two jobs named 'a'");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "speed": {"1g.5gb": 0}})"),
+            "jobs.jsonl:1: speed.1g.5gb: a speed of 0 is not possible; speeds are relative to the largest "
+            "profile, which has 1");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "profile": "1g.5gb", "speed": {"7g.40gb": 1}})"),
+            "jobs.jsonl:1: speed: the job asks for 1g.5gb, on which its speed table says it does not fit; "
+            "add its speed there, or ask for another profile");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "profile": "1g.5gb", "memory_mib": 5})"),
+            "jobs.jsonl:1: a request names a profile or a size, not both");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1e300})"),
+            "jobs.jsonl:1: duration_s: a time must be at most a hundred years; give seconds, not "
+            "milliseconds or a date");
+  EXPECT_EQ(job_error(""), "jobs.jsonl: the file is empty; expected a CSV header line");
+  EXPECT_NE(job_error(R"({"id": "a", "duration_s": 1)").find("jobs.jsonl:1: line 1, column"),
+            std::string::npos);
+}
+
+TEST(Share, MapsToProfilesByTheRule) {
+  const GpuModel& a100 = **find_gpu_model("A100-40GB");
+  const auto profiles = Geometry(a100, ProfileChoice().on(a100)).profile_list();
+  const auto mapped = [&](int thousandths, ShareRule rule) {
+    return std::string(profile_of_share(a100, profiles, {thousandths, rule})->name);
+  };
+  // Sevenths: 143, 286, 429, 571, 1000 thousandths.
+  EXPECT_EQ(mapped(1, ShareRule::round_up), "1g.5gb");
+  EXPECT_EQ(mapped(142, ShareRule::round_up), "1g.5gb");
+  EXPECT_EQ(mapped(143, ShareRule::round_up), "2g.10gb") << "143/1000 is more than a seventh";
+  EXPECT_EQ(mapped(428, ShareRule::round_up), "3g.20gb");
+  EXPECT_EQ(mapped(460, ShareRule::round_up), "4g.20gb");
+  EXPECT_EQ(mapped(572, ShareRule::round_up), "7g.40gb");
+  EXPECT_EQ(mapped(1000, ShareRule::round_up), "7g.40gb");
+  EXPECT_EQ(mapped(460, ShareRule::nearest), "3g.20gb");
+  EXPECT_EQ(mapped(500, ShareRule::nearest), "4g.20gb") << "3.5 sevenths: ties up";
+  EXPECT_EQ(mapped(785, ShareRule::nearest), "4g.20gb");
+  EXPECT_EQ(mapped(786, ShareRule::nearest), "7g.40gb");
+  EXPECT_EQ(mapped(0, ShareRule::nearest), "1g.5gb");
+}
+
+}  // namespace
+}  // namespace cleave

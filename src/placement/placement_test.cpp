@@ -1,0 +1,261 @@
+// Policies against their definitions, the fleet against its rules, and the words of a refusal.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/random.hpp"
+#include "model/layout.hpp"
+#include "placement/policy.hpp"
+#include "placement/why_not.hpp"
+
+namespace cleave {
+namespace {
+
+FleetFile file_of(std::string_view gpus, std::string_view profiles = "plain") {
+  return *parse_fleet(std::string("{\"gpus\": [") + std::string(gpus) + "]}", "test",
+                      *ProfileChoice::parse(profiles));
+}
+
+/// A GPU of the file format: `gpu("A100-40GB", "4g.20gb@0=a 1g.5gb@6 1g.5gb@5!")`; = held, ! not ours.
+std::string gpu(std::string_view model, std::string_view instances, int number = 0) {
+  std::string list;
+  for (std::size_t begin = 0; begin < instances.size();) {
+    const std::size_t end = std::min(instances.find(' ', begin), instances.size());
+    std::string one(instances.substr(begin, end - begin));
+    begin = end + 1;
+    const std::size_t at = one.find('@'), held = one.find('='), walls = one.find('!');
+    const std::string start = one.substr(at + 1, std::min(held, walls) - at - 1);
+    list += (list.empty() ? "" : ", ") + ("{\"profile\": \"" + one.substr(0, at) + "\", \"start\": " + start);
+    if (held != std::string::npos)
+      list += ", \"workload\": \"" + one.substr(held + 1) + std::to_string(number) + "\"";
+    if (walls != std::string::npos) list += ", \"owned\": false";
+    list += "}";
+  }
+  return "{\"name\": \"g" + std::to_string(number) + "\", \"model\": \"" + std::string(model) +
+         "\", \"instances\": [" + list + "]}";
+}
+
+/// What a policy decides, as "GPU: profile@start", with "reuse" or what it destroys.
+std::string decided(const FleetFile& file, const Request& request, std::string_view policy = "fragmentation",
+                    const OptionTexts& options = {}) {
+  const Fleet fleet(file);
+  const auto decision =
+      decide_by_scan(fleet, resolve(request, file.geometries), *choose_policy(policy, options));
+  if (!decision) return "nowhere";
+  const Geometry& geometry = fleet.geometry(fleet[decision->gpu]);
+  std::string text = file.gpus[index(decision->gpu)].name + ": " +
+                     layout_text(geometry, PlacementSet::of(decision->placement));
+  if (decision->reuse) text += " reuse";
+  if (!decision->destroys.empty()) text += " destroys " + layout_text(geometry, decision->destroys);
+  return text;
+}
+
+Request profile(std::string name) {
+  return {ByProfile{std::move(name)}, {}};
+}
+Request size(std::int64_t mib, int compute = 0) {
+  return {BySize{{mib}, {compute}}, {}};
+}
+
+TEST(Fragmentation, StartsOfAnEmptyGpu) {
+  const FleetFile empty = file_of(gpu("A100-40GB", ""), "all");
+  EXPECT_EQ(decided(empty, profile("1g.5gb")), "g0: 1g.5gb@6");
+  EXPECT_EQ(decided(empty, profile("2g.10gb")), "g0: 2g.10gb@4");
+  EXPECT_EQ(decided(empty, profile("3g.20gb")), "g0: 3g.20gb@4");
+}
+
+TEST(Fragmentation, LazyGpusComeBeforeBusyOnes) {
+  const FleetFile fleet = file_of(gpu("A100-40GB", "4g.20gb@0=a") + "," + gpu("A100-40GB", "", 1));
+  EXPECT_EQ(decided(fleet, profile("3g.20gb")), "g1: 3g.20gb@4");
+  EXPECT_EQ(decided(fleet, profile("3g.20gb"), "fragmentation", {{"threshold", "0.6"}}), "g0: 3g.20gb@4");
+  // 4/7 held of compute, 1/2 of memory: which it is depends on the metric.
+  EXPECT_EQ(decided(fleet, profile("3g.20gb"), "fragmentation", {{"threshold", "0.55"}}), "g1: 3g.20gb@4");
+  EXPECT_EQ(decided(fleet, profile("3g.20gb"), "fragmentation", {{"threshold", "0.55"}, {"load", "memory"}}),
+            "g0: 3g.20gb@4");
+}
+
+TEST(Fragmentation, ALoadOfExactlyTheThresholdIsBusy) {
+  const FleetFile fleet = file_of(gpu("A30-24GB", "2g.12gb@0=a") + "," + gpu("A30-24GB", "", 1));
+  EXPECT_EQ(decided(fleet, profile("2g.12gb"), "fragmentation", {{"threshold", "0.5"}}), "g1: 2g.12gb@0");
+  EXPECT_EQ(decided(fleet, profile("2g.12gb"), "fragmentation", {{"threshold", "0.51"}}), "g0: 2g.12gb@2");
+}
+
+TEST(Fragmentation, ReusesAmongEqualCostsAndDestroysOnlyWhatStandsInTheWay) {
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "1g.5gb@5") + "," + gpu("A100-40GB", "1g.5gb@6", 1)),
+                    profile("1g.5gb")),
+            "g1: 1g.5gb@6 reuse");
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "2g.10gb@0 2g.10gb@4 1g.5gb@6")), profile("3g.20gb")),
+            "g0: 3g.20gb@4 destroys 2g.10gb@4,1g.5gb@6");
+}
+
+TEST(Fragmentation, AnIdleMediaInstanceGoesForAnotherOneElsewhere) {
+  // Only one +me instance may exist: the idle one stands in the way although it does not overlap.
+  EXPECT_EQ(
+      decided(file_of(gpu("A100-40GB", "1g.5gb+me@0 1g.5gb@6=a 2g.10gb@4=b"), "all"), profile("1g.5gb+me"))
+          .substr(0, 2),
+      "g0");
+  const Fleet state(file_of(gpu("A100-40GB", "1g.5gb+me@0"), "all"));
+  const GpuState& only = state.gpus().front();
+  const Geometry& geometry = state.geometry(only);
+  EXPECT_EQ(layout_text(geometry, state.destroys(only, *geometry.find("1g.5gb+me", 5))), "1g.5gb+me@0");
+  EXPECT_TRUE(state.destroys(only, *geometry.find("1g.5gb", 5)).empty());
+}
+
+TEST(Fragmentation, WallsBlockAndCountAsOccupiedButNotAsLoad) {
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "7g.40gb@0!")), profile("1g.5gb")), "nowhere");
+  const FleetFile fleet = file_of(gpu("A100-40GB", "4g.20gb@0!"));
+  const Fleet kept(fleet);
+  EXPECT_EQ(load_of({kept.graph(kept.gpus()[0]), kept.gpus()[0]}, LoadMetric::compute), Ratio(0, 1));
+  EXPECT_EQ(decided(fleet, profile("2g.10gb")), "g0: 2g.10gb@4");
+}
+
+TEST(FirstFit, TakesTheLowest) {
+  const FleetFile fleet = file_of(gpu("A100-40GB", "7g.40gb@0=a") + "," + gpu("A100-40GB", "1g.5gb@0=a", 1));
+  EXPECT_EQ(decided(fleet, profile("1g.5gb"), "first-fit"), "g1: 1g.5gb@1");
+  EXPECT_EQ(decided(fleet, profile("2g.10gb"), "first-fit"), "g1: 2g.10gb@2");
+}
+
+TEST(Requests, BySizeLetAllProfilesOfTheSizeCompete) {
+  // 20 GB: 3g and 4g; most compute slices among equals, so beside a 3g at 4 it becomes a 4g at 0.
+  EXPECT_EQ(
+      decided(file_of(gpu("A100-40GB", "3g.20gb@4=a")), size(20000), "fragmentation", {{"threshold", "1"}}),
+      "g0: 4g.20gb@0");
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "")), size(20000), "first-fit"), "g0: 4g.20gb@0");
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "")), size(4864), "first-fit"), "g0: 1g.5gb@0");
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "")), size(4865), "first-fit"), "g0: 2g.10gb@0")
+      << "one MiB more";
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "")), size(100, 2), "first-fit"), "g0: 2g.10gb@0")
+      << "enough compute too";
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "")), size(40321), "first-fit"), "nowhere");
+}
+
+TEST(Requests, OnMixedFleetsMeanEachModelsOwnProfile) {
+  const FleetFile fleet = file_of(gpu("A30-24GB", "") + "," + gpu("A100-40GB", "", 1));
+  EXPECT_EQ(decided(fleet, profile("2g.12gb"), "first-fit"), "g0: 2g.12gb@0");
+  EXPECT_EQ(decided(fleet, profile("A100-40GB:2g.10gb"), "first-fit"), "g1: 2g.10gb@0");
+  EXPECT_EQ(decided(fleet, size(9000), "first-fit"), "g0: 2g.12gb@0");
+  EXPECT_EQ(decided(fleet, {Unknown{}, {}}, "first-fit"), "g0: 1g.6gb@0");
+}
+
+TEST(Requests, SayWhyTheyCanNeverBePlaced) {
+  const FleetFile h20 = file_of(gpu("H20-96GB", ""));
+  EXPECT_EQ(resolve(size(5000), h20.geometries).impossible,
+            "no instance of H20-96GB holds 5000 MiB (nobody knows the instance memory of H20-96GB)");
+  EXPECT_EQ(resolve(profile("9g.90gb"), h20.geometries).impossible, "no H20-96GB here has a profile 9g.90gb");
+  EXPECT_EQ(resolve({ByProfile{"1g.12gb"}, {"3g.48gb"}}, h20.geometries).candidates.front(), PlacementSet());
+}
+
+TEST(WhyNot, TellsSizeFromPosition) {
+  const auto why = [](std::string_view gpus, const Request& request) {
+    const FleetFile file = file_of(gpus);
+    return why_not(Fleet(file), resolve(request, file.geometries)).message(request);
+  };
+  EXPECT_EQ(why(gpu("A100-40GB", "1g.5gb@1=a 1g.5gb@3=b 1g.5gb@5=c"), profile("2g.10gb")),
+            "2g.10gb fits by size on 1 of 1 GPUs, but by position on none");
+  EXPECT_EQ(why(gpu("A100-40GB", "7g.40gb@0=a"), profile("1g.5gb")),
+            "1g.5gb fits nowhere by size: no GPU has enough free slices (looked at 1)");
+}
+
+TEST(Policies, RefuseOptionsThatAreNotTheirs) {
+  EXPECT_EQ(choose_policy("frist-fit", {}).error().text(),
+            "there is no policy 'frist-fit'; did you mean 'first-fit'?");
+  EXPECT_EQ(choose_policy("first-fit", {{"threshold", "0.4"}}).error().message,
+            "policy first-fit has no option 'threshold'");
+  EXPECT_EQ(choose_policy("fragmentation", {{"threshold", "1.5"}}).error().text(),
+            "threshold: 1.5 is not a share of a GPU; give a number from 0 to 1");
+  EXPECT_FALSE(choose_policy("fragmentation", {{"threshold", "x"}}));
+}
+
+// The arrival steps of *An Online Fragmentation-Aware Scheduler*, IV-C, written out as the paper has them and
+// with nothing precomputed: what the policy must decide.
+std::string by_the_paper(const FleetFile& file, const Fleet& fleet, const std::string& wanted,
+                         Ratio threshold, bool rise) {
+  for (const bool want_busy : {false, true}) {
+    struct Best {
+      int cost;
+      bool fresh;
+      std::size_t gpu;
+      int start;
+      auto operator<=>(const Best&) const = default;
+    };
+    std::optional<Best> best;
+    for (std::size_t g = 0; g < fleet.size(); ++g) {
+      const GpuState& state = fleet.gpus()[g];
+      const Geometry& geometry = fleet.geometry(state);
+      const Ratio load(geometry.compute(state.held).value, geometry.model().compute.value);
+      if ((load >= threshold) != want_busy) continue;
+      const PlacementSet occupied = state.held | state.walls;
+      for (const PlacementId id : geometry.free(occupied)) {
+        if (geometry[id].profile->name != wanted) continue;
+        int cost = fragmentation_cost(geometry, occupied | PlacementSet::of(id)).units;
+        if (rise) cost -= fragmentation_cost(geometry, occupied).units;
+        const Best candidate{cost, !state.idle.contains(id), g, geometry[id].start};
+        if (!best || candidate < *best) best = candidate;
+      }
+    }
+    if (best)
+      return file.gpus[best->gpu].name + ": " + wanted + "@" + std::to_string(best->start) +
+             (best->fresh ? "" : " reuse");
+  }
+  return "nowhere";
+}
+
+// Random arrivals and departures on a mixed fleet with walls. After each: the rules hold, the decision is the
+// paper's, and nothing but idle instances of ours was destroyed.
+TEST(Laws, RandomArrivalsAndDepartures) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random(seed);
+    const FleetFile file = file_of(gpu("A100-40GB", "") + "," + gpu("A30-24GB", "1g.6gb@1!", 1) + "," +
+                                       gpu("A100-40GB", "2g.10gb@2! 1g.5gb@6", 2) + "," +
+                                       gpu("RTX-PRO-6000-BW-96GB", "", 3) + "," + gpu("A100-40GB", "", 4),
+                                   seed % 2 == 0 ? "all" : "plain");
+    Fleet fleet(file);
+    const bool rise = seed % 3 == 0;
+    const ChosenPolicy policy = *choose_policy("fragmentation", {{"threshold", seed % 4 == 0 ? "0.7" : "0.4"},
+                                                                 {"across", rise ? "rise" : "result"}});
+    std::vector<std::string> names;
+    for (const Geometry& geometry : file.geometries)
+      for (const std::string& name : geometry.profile_names()) names.push_back(name);
+    std::vector<std::pair<GpuId, PlacementId>> running;
+    for (int step = 0; step < 300; ++step) {
+      if (!running.empty() && random.uniform() < 0.45) {
+        const std::size_t which = random.below(running.size());
+        fleet.release(running[which].first, running[which].second);
+        running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
+      } else {
+        const std::string wanted = names[random.below(names.size())];
+        const ResolvedRequest request = resolve(profile(wanted), file.geometries);
+        const auto decision = decide_by_scan(fleet, request, policy);
+        std::string got = "nowhere";
+        if (decision) {
+          const Geometry& geometry = fleet.geometry(fleet[decision->gpu]);
+          got = file.gpus[index(decision->gpu)].name + ": " +
+                layout_text(geometry, PlacementSet::of(decision->placement)) +
+                (decision->reuse ? " reuse" : "");
+          ASSERT_TRUE((decision->destroys - fleet[decision->gpu].idle).empty());
+        }
+        ASSERT_EQ(got, by_the_paper(file, fleet, wanted, policy.options.threshold, rise))
+            << "seed " << seed << " step " << step;
+        if (decision) {
+          fleet.hold(decision->gpu, decision->placement);
+          running.emplace_back(decision->gpu, decision->placement);
+        }
+      }
+      for (const GpuState& state : fleet.gpus()) {
+        const Geometry& geometry = fleet.geometry(state);
+        ASSERT_TRUE(geometry.legal(state.held | state.idle | state.walls));
+        ASSERT_EQ(fleet.graph(state).state(state.occupied), state.held | state.walls);
+        ASSERT_FALSE(state.held.meets(state.idle) || state.walls.meets(state.held | state.idle));
+        ASSERT_EQ(geometry.compute(state.held).value, state.held_compute);
+        ASSERT_EQ(geometry.memory(state.held).value, state.held_memory);
+      }
+      ASSERT_EQ(fleet.gpus()[1].walls.size(), 1);
+      ASSERT_EQ(fleet.gpus()[2].walls.size(), 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,254 @@
+// The simulator: schedules worked out by hand, the laws under random work, and hardware that refuses.
+
+#include "simulate/simulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/random.hpp"
+#include "model/workload_file.hpp"
+#include "physics/reconfiguration.hpp"
+#include "simulate/generate.hpp"
+#include "simulate/world.hpp"
+
+namespace cleave {
+namespace {
+
+FleetFile fleet_of(std::string_view text, std::string_view profiles = "all") {
+  return *parse_fleet_in_short(text, *ProfileChoice::parse(profiles));
+}
+
+RunSummary run(const FleetFile& fleet, const Workload& workload, std::string_view spec) {
+  const auto summary = simulate(fleet, workload, *parse_scheduler(spec), 1);
+  EXPECT_TRUE(summary) << summary.error().text();
+  return summary ? *summary : RunSummary();
+}
+
+RunSummary run(std::string_view fleet, std::string_view jobs, std::string_view spec) {
+  const auto workload = parse_workload(jobs, "jobs");
+  EXPECT_TRUE(workload) << workload.error().text();
+  return run(fleet_of(fleet), *workload, spec);
+}
+
+double create_s(std::string_view profile) {
+  const GpuModel& model = **find_gpu_model("A100-40GB");
+  const Geometry geometry(model, ProfileChoice().on(model));
+  return in_seconds(create_time(
+      geometry,
+      PlacementSet::of(
+          geometry.of_profile(static_cast<int>(model.find(profile) - model.profiles.data())).first())));
+}
+
+// Two 1g jobs at half speed: side by side on one GPU, where the whole GPU takes them one after the other. The
+// second instance is made after the first: a GPU's driver does one thing at a time.
+TEST(Simulator, TwoSmallJobsByHand) {
+  const std::string jobs =
+      R"({"id": "a", "profile": "1g.5gb", "duration_s": 60, "speed": {"1g.5gb": 0.5, "7g.40gb": 1}}
+{"id": "b", "profile": "1g.5gb", "duration_s": 60, "speed": {"1g.5gb": 0.5, "7g.40gb": 1}})";
+  const RunSummary online = run("1xA100-40GB", jobs, "online");
+  const double made = create_s("1g.5gb");
+  EXPECT_NEAR(in_seconds(online.makespan), 120 + 2 * made, 1e-6);
+  EXPECT_NEAR(in_seconds(online.wait.max), 2 * made, 1e-6);
+  EXPECT_NEAR(in_seconds(online.wait.mean), 1.5 * made, 1e-6);
+  EXPECT_EQ(online.creates, 2U);
+  EXPECT_EQ(online.destroys, 0U);
+  EXPECT_EQ(online.events, 4U);
+
+  const RunSummary full = run("1xA100-40GB", jobs, "full-gpu");
+  EXPECT_EQ(full.makespan, std::chrono::seconds(120));
+  EXPECT_EQ(full.wait.max, std::chrono::seconds(60));
+  EXPECT_EQ(full.compute_utilization, 1);
+  EXPECT_EQ(full.creates, 0U);
+}
+
+// One job holds 4 of 7 compute and 4 of 8 memory slices for the whole run; 4g at 0 fragments nothing.
+TEST(Simulator, UtilisationsByHand) {
+  const RunSummary s = run(
+      "2xA100-40GB", R"({"id": "a", "memory_mib": 18000, "compute_slices": 4, "duration_s": 100})", "online");
+  EXPECT_NEAR(s.compute_utilization, 4.0 / 14, 1e-12);
+  EXPECT_NEAR(s.memory_allocated_utilization, 4.0 / 16, 1e-12);
+  EXPECT_EQ(s.fragmentation_mean, 0);
+  // Speed is 56 of 98 SMs; resident memory counts while the job runs, not while its instance is made.
+  EXPECT_NEAR(in_seconds(s.execution.mean), 100 / (56.0 / 98), 1e-6);
+  EXPECT_NEAR(*s.memory_used_utilization,
+              18000.0 / (2 * 40320) * in_seconds(s.execution.mean) / in_seconds(s.makespan), 1e-12);
+  // Equation 5 of Dyna-P on one of two GPUs: 4/7 of the slices times a relative speed of 4/7.
+  EXPECT_NEAR(s.system_throughput, 0.5 * (4.0 / 7) * (56.0 / 98), 1e-12);
+  EXPECT_FALSE(s.energy_j) << "unknown is not zero";
+}
+
+TEST(Simulator, AtOneInstantEndsComeBeforeArrivals) {
+  // The second job arrives at the moment the first ends and finds the GPU free.
+  const RunSummary s = run("1xA100-40GB", R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}
+{"id": "b", "arrival_s": 10, "duration_s": 10, "profile": "7g.40gb"})",
+                           "full-gpu");
+  EXPECT_EQ(s.wait.max, Duration::zero());
+}
+
+TEST(Simulator, AccountsForEveryJob) {
+  const RunSummary s =
+      run("1xA30-24GB", R"({"id": "a", "duration_s": 10, "profile": "1g.6gb", "deadline_s": 1}
+{"id": "b", "duration_s": 10, "profile": "7g.40gb", "deadline_s": 100}
+{"id": "c", "duration_s": 10, "profile": "7g.40gb"})",
+          "online");
+  EXPECT_EQ(s.finished, 1U);
+  EXPECT_EQ(s.rejected, 2U);
+  ASSERT_EQ(s.rejections.size(), 1U);
+  EXPECT_EQ(s.rejections[0].reason, "no A30-24GB here has a profile 7g.40gb");
+  EXPECT_EQ(s.rejections[0].count, 2U);
+  EXPECT_EQ(s.deadline_misses, 2U);
+}
+
+TEST(Simulator, WorkOfTheFleetStaysAndWhatNeedsItsPlaceWaits) {
+  const FleetFile fleet = *parse_fleet(
+      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 3, "workload": "stays"}]}]})",
+      "f", {});
+  const auto workload = *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}
+{"id": "b", "duration_s": 10, "profile": "1g.5gb"})",
+                                        "jobs");
+  const RunSummary online = run(fleet, workload, "online");
+  EXPECT_EQ(online.waiting, 2U) << "first come first served: b does not overtake a";
+  EXPECT_EQ(online.jobs, online.finished + online.failed + online.rejected + online.waiting);
+  EXPECT_EQ(run(fleet, workload, "full-gpu").waiting, 2U) << "the GPU is partitioned and in use";
+}
+
+TEST(Simulator, AnAbsurdlyLongRunIsRefused) {
+  const auto workload = *parse_workload(
+      R"({"id": "a", "duration_s": 3e9, "profile": "1g.5gb", "speed": {"1g.5gb": 0.001}})", "jobs");
+  const auto summary = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("online"), 1);
+  ASSERT_FALSE(summary);
+  EXPECT_EQ(summary.error().message, "it would end more than 200 years after the start");
+}
+
+TEST(World, RefusesWhatHardwareRefuses) {
+  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  const Geometry& geometry = file.geometries.front();
+  const auto at = [&](std::string_view profile, int start) { return *geometry.find(profile, start); };
+  World world{Fleet(file)};
+  const GpuId gpu{};
+  ASSERT_TRUE(world.create(gpu, at("4g.20gb", 0), Instant{}));
+  EXPECT_FALSE(world.create(gpu, at("1g.5gb", 3), Instant{})) << "overlap";
+  EXPECT_FALSE(world.create(gpu, at("4g.20gb", 0), Instant{})) << "there already";
+  EXPECT_FALSE(world.start(gpu, at("1g.5gb", 6), Instant{})) << "no such instance";
+  ASSERT_TRUE(world.start(gpu, at("4g.20gb", 0), Instant{}));
+  EXPECT_FALSE(world.start(gpu, at("4g.20gb", 0), Instant{})) << "a second job on it";
+  EXPECT_FALSE(world.destroy(gpu, at("4g.20gb", 0))) << "in use";
+  EXPECT_FALSE(world.start_whole(gpu)) << "partitioned and in use";
+  world.end(gpu, at("4g.20gb", 0));
+  EXPECT_TRUE(world.destroy(gpu, at("4g.20gb", 0)));
+  EXPECT_FALSE(world.destroy(gpu, at("4g.20gb", 0))) << "gone";
+}
+
+TEST(World, NeverTouchesWhatIsNotOurs) {
+  const FleetFile file = *parse_fleet(
+      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 3, "owned": false}]}]})",
+      "f", {});
+  World world{Fleet(file)};
+  const PlacementId wall = *file.geometries.front().find("1g.5gb", 3);
+  EXPECT_FALSE(world.destroy(GpuId{}, wall));
+  EXPECT_FALSE(world.start(GpuId{}, wall, Instant{}));
+  EXPECT_FALSE(world.create(GpuId{}, *file.geometries.front().find("4g.20gb", 0), Instant{}));
+}
+
+/// Random work of every kind of request, some of it impossible, on a mixed fleet with walls and running work.
+Workload random_workload(Random& random, int jobs) {
+  const char* profiles[] = {"1g.5gb",  "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb",
+                            "7g.40gb", "1g.6gb",    "2g.12gb", "9g"};
+  Workload workload;
+  double now = 0;
+  for (int i = 0; i < jobs; ++i) {
+    Request request;
+    switch (random.below(4)) {
+      case 0:
+        request.wanted =
+            BySize{MiB{static_cast<std::int64_t>(random.below(42000))}, {static_cast<int>(random.below(8))}};
+        break;
+      case 1:
+        request.wanted = ByShare{1 + static_cast<int>(random.below(1000)),
+                                 random.below(2) == 0 ? ShareRule::round_up : ShareRule::nearest};
+        break;
+      case 2:
+        request.wanted = Unknown{};
+        break;
+      default:
+        request.wanted = ByProfile{profiles[random.below(std::size(profiles))]};
+        break;
+    }
+    Job job;
+    job.id = std::to_string(i);
+    now += random.below(4) == 0 ? 0 : random.exponential(40);
+    job.arrival = Instant{} + *duration_from_seconds(now);
+    job.duration = *duration_from_seconds(random.below(10) == 0 ? 0 : random.exponential(60));
+    job.request = workload.intern(request);
+    job.speed = workload.intern(SpeedModel());
+    workload.jobs.push_back(std::move(job));
+  }
+  workload.read = workload.jobs.size();
+  return workload;
+}
+
+constexpr std::string_view mixed_fleet = R"({"gpus": [
+  {"name": "a/%d", "model": "A100-40GB", "count": 2},
+  {"name": "b/0", "model": "A30-24GB", "instances": [{"profile": "1g.6gb", "start": 1, "owned": false}]},
+  {"name": "b/1", "model": "RTX-PRO-6000-BW-96GB"}, {"name": "b/2", "model": "A30-24GB"},
+  {"name": "a/9", "model": "A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2}, {"profile": "1g.5gb", "start": 6, "owned": false}]}]})";
+
+// The world refuses whatever breaks a law of the hardware, so that a run that ends well broke none.
+TEST(Laws, RandomWorkloadsBreakNoneAndLoseNoJob) {
+  const FleetFile fleet = *parse_fleet(mixed_fleet, "fleet", {});
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Random random(seed);
+    const Workload workload = random_workload(random, 400);
+    for (const char* spec :
+         {"online", "online:policy=first-fit", "online:threshold=0.8;load=joint;across=rise", "full-gpu"}) {
+      const RunSummary s = run(fleet, workload, spec);
+      ASSERT_EQ(s.jobs, s.finished + s.failed + s.rejected + s.waiting) << "seed " << seed << " " << spec;
+      ASSERT_EQ(s.waiting, 0U) << "nothing stands in the way for good: seed " << seed << " " << spec;
+      ASSERT_EQ(s.events, s.jobs + s.finished);
+      ASSERT_LE(s.compute_utilization, 1);
+      ASSERT_LE(s.memory_allocated_utilization, 1);
+      ASSERT_GE(s.wait.p50, Duration::zero());
+      ASSERT_LE(s.destroys, s.creates + 1) << "only one idle instance was there before";
+    }
+  }
+}
+
+TEST(Laws, SameInputSameBytes) {
+  const FleetFile fleet = *parse_fleet(mixed_fleet, "fleet", {});
+  Random random(7), again(7);
+  const std::string first = to_json(run(fleet, random_workload(random, 500), "online")).dump();
+  EXPECT_EQ(to_json(run(fleet, random_workload(again, 500), "online")).dump(), first);
+}
+
+// Jobs that are as fast on the smallest profile as on the whole GPU: no schedule ends before n / (GPUs x most
+// instances) of them have run one after the other.
+TEST(Laws, NoSchedulerBeatsTheGpu) {
+  std::string jobs;
+  for (int i = 0; i < 50; ++i)
+    jobs +=
+        fmt::format(
+            R"({{"id": "{}", "profile": "1g.5gb", "duration_s": 10, "speed": {{"1g.5gb": 1, "7g.40gb": 1}}}})",
+            i) +
+        "\n";
+  EXPECT_GE(run("1xA100-40GB", jobs, "online").makespan, std::chrono::seconds(80));
+  EXPECT_EQ(run("1xA100-40GB", jobs, "full-gpu").makespan, std::chrono::seconds(500));
+}
+
+TEST(Threads, RunsOnTheSameWorkloadShareNothingTheyWrite) {
+  const FleetFile fleet = fleet_of("4xA100-40GB");
+  const Workload workload = generators().front().make(1);
+  const SchedulerSpec spec = *parse_scheduler("online");
+  std::vector<std::string> answers(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::string& answer : answers)
+      threads.emplace_back([&] { answer = to_json(*simulate(fleet, workload, spec, 1)).dump(); });
+  }
+  for (const std::string& answer : answers) EXPECT_EQ(answer, answers.front());
+}
+
+}  // namespace
+}  // namespace cleave
