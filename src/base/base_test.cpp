@@ -64,6 +64,14 @@ TEST(Text, SuggestsTheWordThatWasMeant) {
   EXPECT_EQ(shown("a\x1b[31m\n"), "a\\x1b[31m\\x0a") << "what comes from outside cannot drive a terminal";
 }
 
+TEST(Text, KnowsUtf8) {
+  for (const char* good : {"", "abc", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"})
+    EXPECT_TRUE(valid_utf8(good)) << good;
+  for (const char* bad :
+       {"\xff", "\x80", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "a\xd8"})
+    EXPECT_FALSE(valid_utf8(bad));
+}
+
 TEST(Random, IsTheSameEverywhere) {
   // The standard fixes this engine: its 10,000th number from the default seed is printed there.
   Random random(5489);

@@ -73,6 +73,8 @@ Result<bool> CsvReader::read_row(std::vector<std::string>& cells) {
     while (at(i) != ',' && at(i) != '\n') cell += rest_[i++];
     row_ends = at(i) == '\n';
     if (row_ends && cell.ends_with('\r')) cell.pop_back();
+    if (!valid_utf8(cell))
+      return fail(ErrorKind::bad_input, place(), "the line is not UTF-8 text", "convert the file to UTF-8");
     cells.push_back(cell);
     ++i;
   }

@@ -123,6 +123,28 @@ std::string suggestion(std::string_view word, std::span<const std::string> known
   return fmt::format("one of: {}", fmt::join(known, ", "));
 }
 
+bool valid_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t more = lead < 0x80       ? 0
+                             : lead >> 5 == 6  ? 1
+                             : lead >> 4 == 14 ? 2
+                             : lead >> 3 == 30 ? 3
+                                               : 4;
+    if (more == 4 || i + more >= text.size()) return false;
+    std::uint32_t point = more == 0 ? lead : lead & (0x3fU >> more);
+    for (std::size_t k = 1; k <= more; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if (next >> 6 != 2) return false;
+      point = point << 6 | (next & 0x3fU);
+    }
+    constexpr std::uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+    if (point < least[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return false;
+    i += more + 1;
+  }
+  return true;
+}
+
 std::string shown(std::string_view text, std::size_t longest) {
   std::string safe;
   for (const char c : text.substr(0, longest)) {

@@ -35,6 +35,10 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 /// "did you mean 'x'?" where nearest() knows, otherwise "one of: a, b, c".
 std::string suggestion(std::string_view word, std::span<const std::string> known);
 
+/// Whether the bytes are UTF-8: no stray or missing continuation, no overlong form, no surrogate, at most
+/// U+10FFFF.
+bool valid_utf8(std::string_view text);
+
 /// Text from outside made safe to show: control characters as \xNN, cut after `longest` characters.
 std::string shown(std::string_view text, std::size_t longest = 60);
 

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "simulate/read_text.hpp"
 
 namespace cleave::cli {
@@ -35,7 +36,7 @@ Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profil
     return parse_fleet_in_short(fleet, *choice);
   const auto text = read_text(fleet);
   if (!text) return std::unexpected(text.error());
-  return parse_fleet(*text, fleet, *choice);
+  return parse_fleet(*text, fleet == "-" ? "standard input" : shown(fleet, 200), *choice);
 }
 
 void print(const Json& document) {

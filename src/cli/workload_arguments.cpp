@@ -47,7 +47,7 @@ Result<Workload> RunArguments::read_workload() const {
                     "leave it out, or use --trace");
     const auto text = read_text(workload);
     if (!text) return std::unexpected(text.error());
-    return parse_workload(*text, workload == "-" ? "standard input" : workload);
+    return parse_workload(*text, workload == "-" ? "standard input" : shown(workload, 200));
   }
   TraceOptions options;
   options.rule = rule == "nearest" ? ShareRule::nearest : ShareRule::round_up;

@@ -63,7 +63,8 @@ Result<std::vector<SchedulerSpec>> parse_schedulers(std::string_view specs) {
     const bool twice =
         std::ranges::any_of(all, [&](const auto& other) { return other.text == parsed->text; });
     if (twice)
-      return fail(ErrorKind::bad_usage, "", fmt::format("scheduler '{}' is named twice", parsed->text));
+      return fail(ErrorKind::bad_usage, "",
+                  fmt::format("scheduler '{}' is named twice", shown(parsed->text)));
     all.push_back(std::move(*parsed));
   }
   return all;

@@ -71,7 +71,7 @@ Duration draw_duration(const Family& family, Random& random) {
 
 Workload make_lab_day(std::uint64_t seed) {
   constexpr int jobs = 200;
-  constexpr double mean_gap_s = 110;
+  constexpr double mean_gap_s = 200;
   Random random(seed);
   Workload workload;
   std::array<double, 5> shares{};
@@ -98,7 +98,7 @@ Workload make_lab_day(std::uint64_t seed) {
 }
 
 constexpr GeneratorRow table[] = {
-    {"lab-day", "200 jobs of a research laboratory in about six hours, for A100-40GB; invented",
+    {"lab-day", "200 jobs of a research laboratory in about eleven hours, for A100-40GB; invented",
      make_lab_day},
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "physics/speed.hpp"
 #include "simulate/measure.hpp"
 #include "simulate/world.hpp"
@@ -170,7 +171,7 @@ class Simulation {
     const double takes = static_cast<double>(job(id).duration.count()) / speed.relative;
     if (static_cast<double>(running.start.time_since_epoch().count()) + takes >
         static_cast<double>(2 * longest_duration.count()))
-      return fail(ErrorKind::infeasible, fmt::format("job '{}'", job(id).id),
+      return fail(ErrorKind::infeasible, fmt::format("job '{}'", shown(job(id).id)),
                   "it would end more than 200 years after the start",
                   "check the durations, which are in seconds, and the speeds");
     running_[index(id)] = running;

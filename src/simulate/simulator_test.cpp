@@ -155,8 +155,8 @@ TEST(World, NeverTouchesWhatIsNotOurs) {
 
 /// Random work of every kind of request, some of it impossible, on a mixed fleet with walls and running work.
 Workload random_workload(Random& random, int jobs) {
-  const char* profiles[] = {"1g.5gb",  "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb",
-                            "7g.40gb", "1g.6gb",    "2g.12gb", "9g"};
+  const char* profiles[] = {"1g.5gb",  "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb",
+                            "4g.20gb", "7g.40gb",   "1g.6gb",  "2g.12gb", "9g"};
   Workload workload;
   double now = 0;
   for (int i = 0; i < jobs; ++i) {

@@ -35,7 +35,7 @@ Result<Workload> read_trace(std::string_view spec, const TraceOptions& options) 
   const std::string path(spec.substr(colon + 1));
   const auto text = read_text(path);
   if (!text) return std::unexpected(text.error());
-  return format->read(*text, path, options);
+  return format->read(*text, shown(path, 200), options);
 }
 
 }  // namespace cleave

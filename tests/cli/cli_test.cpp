@@ -1,0 +1,273 @@
+// The program from outside: answers, exit codes, and what bad input is told.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "engine/scheduler.hpp"
+#include "placement/policy.hpp"
+#include "program.hpp"
+
+namespace cleave {
+namespace {
+
+using testing_program::cleave;
+using testing_program::Outcome;
+using testing_program::Scratch;
+using testing_program::shell;
+
+Json json(const std::string& arguments, int exit_code = 0) {
+  const Outcome outcome = cleave(arguments + " --json");
+  EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
+  const auto document = parse_json(outcome.out, "stdout");
+  EXPECT_TRUE(document) << arguments << "\n" << outcome.out;
+  return document ? *document : Json::object();
+}
+
+TEST(Gpu, CountsStatesForAnySetOfProfiles) {
+  const Json five = json("gpu A100-40GB --profiles 1g.5gb,2g.10gb,3g.20gb,4g.20gb,7g.40gb");
+  EXPECT_EQ(five["states"], 298);
+  EXPECT_EQ(five["maximal_states"], 19);
+  EXPECT_EQ(five["maximal_multisets"], 14);
+  const Json six = json("gpu A100-40GB --profiles 1g.5gb,1g.10gb,2g.10gb,3g.20gb,4g.20gb,7g.40gb");
+  EXPECT_EQ(six["states"], 723);
+  EXPECT_EQ(six["maximal_states"], 78);
+  EXPECT_EQ(json("gpu A100-80GB")["states"], 2319);
+  EXPECT_EQ(json("gpu A100-80GB")["maximal_states"], 239);
+  EXPECT_EQ(json("gpu A30-24GB --profiles plain")["states"], 26);
+  EXPECT_EQ(json("gpu 'NVIDIA RTX PRO 6000 Blackwell Server Edition'")["states"], 717);
+  EXPECT_EQ(five["profiles"][2]["name"], "3g.20gb");
+  EXPECT_EQ(five["profiles"][2]["starts"], Json::parse("[4, 0]"));
+  EXPECT_TRUE(json("gpu B300-269GB")["profiles"][0]["memory_mib"].is_null()) << "unknown stays unknown";
+  EXPECT_EQ(json("gpu H200-141GB")["placements"], "inferred");
+  EXPECT_GE(json("gpu")["models"].size(), 15U);
+}
+
+TEST(Layout, AnswersAsTheContractSays) {
+  const Json legal = json("layout A100-40GB 2g.10gb@0 --profiles plain");
+  EXPECT_EQ(legal["legal"], true);
+  EXPECT_EQ(legal["fragmentation"]["exact"], "1/6");
+  EXPECT_EQ(legal["maximal"], false);
+  EXPECT_EQ(legal["free"][0], Json::parse(R"({"profile": "3g.20gb", "start": 4})"));
+  EXPECT_EQ(legal["profiles"].size(), 6U);
+  const Json illegal = json("layout A100-40GB 2g.10gb@3");
+  EXPECT_EQ(illegal["legal"], false);
+  EXPECT_EQ(illegal["reason"], "start not allowed");
+  EXPECT_TRUE(illegal["reachability"].is_null());
+  EXPECT_EQ(json("layout A100-40GB ''")["reachability"], 239);
+}
+
+TEST(Place, StartsOfAnEmptyGpu) {
+  EXPECT_EQ(json("place --fleet 1xA100-40GB --profile 1g.5gb")["start"], 6);
+  EXPECT_EQ(json("place --fleet 1xA100-40GB --profile 2g.10gb")["start"], 4);
+  EXPECT_EQ(json("place --fleet 1xA100-40GB --profile 3g.20gb")["start"], 4);
+  const Json first = json("place --fleet 2xA100-40GB --memory 18GiB --policy first-fit");
+  EXPECT_EQ(first["profile"], "4g.20gb");
+  EXPECT_EQ(first["gpu"], "n0/0");
+  EXPECT_EQ(first["destroys"], Json::array());
+}
+
+TEST(Place, SaysWhenItFitsBySizeButNotByPosition) {
+  const Scratch scratch;
+  const std::string fleet =
+      scratch.write("holes.json", R"({"gpus": [{"name": "n0/0", "model": "A100-40GB", "instances": [
+    {"profile": "1g.5gb", "start": 1, "workload": "a"}, {"profile": "1g.5gb", "start": 3, "workload": "b"}, {"profile": "1g.5gb", "start": 5, "workload": "c"}]}]})");
+  const Outcome outcome = cleave("place --profile 2g.10gb --fleet " + fleet);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("2g.10gb fits by size on 1 of 1 GPUs, but by position on none"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(json("place --profile 2g.10gb --fleet " + fleet, 1)["error"]["kind"], "infeasible");
+}
+
+TEST(Tables, AreListedWhole) {
+  EXPECT_EQ(json("policies")["policies"].size(), policies().size());
+  EXPECT_EQ(json("schedulers")["schedulers"].size(), schedulers().size());
+  const std::string help = cleave("place --help").out;
+  for (const Policy& policy : policies())
+    for (const OptionRow& row : policy.options)
+      EXPECT_NE(help.find("--" + std::string(row.name)), std::string::npos);
+}
+
+TEST(Simulate, TheSummaryHasEveryKeyOfTheContract) {
+  const Json s = json(
+      "simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --scheduler online --seed 3");
+  for (const char* key : {"scheduler",
+                          "seed",
+                          "read",
+                          "left_out",
+                          "jobs",
+                          "finished",
+                          "failed",
+                          "rejected",
+                          "waiting",
+                          "rejections",
+                          "makespan_s",
+                          "throughput_jobs_per_s",
+                          "wait_s",
+                          "turnaround_s",
+                          "execution_s",
+                          "system_throughput",
+                          "memory_allocated_utilization",
+                          "memory_used_utilization",
+                          "compute_utilization",
+                          "fragmentation_mean",
+                          "energy_j",
+                          "creates",
+                          "destroys",
+                          "migrations",
+                          "oom_restarts",
+                          "early_restarts",
+                          "deadline_misses",
+                          "events"})
+    EXPECT_TRUE(s.contains(key)) << key;
+  for (const char* key : {"mean", "p50", "p95", "p98", "p99", "max"})
+    EXPECT_TRUE(s["wait_s"].contains(key)) << key;
+  EXPECT_EQ(s["seed"], 3);
+  EXPECT_FALSE(s.contains("seconds")) << "wall-clock times only with --timing";
+  EXPECT_EQ(s["jobs"].get<int>(), s["finished"].get<int>() + s["failed"].get<int>() +
+                                      s["rejected"].get<int>() + s["waiting"].get<int>());
+}
+
+TEST(Simulate, SameSeedSameBytes) {
+  const std::string arguments =
+      "simulate --fleet 2xA100-40GB --workload data/workloads/lab-day.jsonl --scheduler online --json";
+  EXPECT_EQ(cleave(arguments).out, cleave(arguments).out);
+}
+
+TEST(Threads, CompareAnswersTheSameAsOneRunAfterTheOther) {
+  const std::string what = " --fleet 2xA100-40GB --workload data/workloads/lab-day.jsonl ";
+  const Json together = json("compare" + what + "--schedulers full-gpu,online:policy=first-fit,online");
+  ASSERT_EQ(together["runs"].size(), 3U);
+  EXPECT_EQ(together["runs"][2], json("simulate" + what + "--scheduler online"));
+  EXPECT_EQ(together["runs"][0], json("simulate" + what + "--scheduler full-gpu"));
+}
+
+TEST(PublicTrace, EveryPodIsAccountedFor) {
+  const std::string file = "../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";
+  if (!std::filesystem::exists(std::filesystem::path(CLEAVE_SOURCE_DIR) / file))
+    GTEST_SKIP() << "the public trace (alibaba-gpu-v2023) is not here";
+  for (const char* rule : {"round-up", "nearest"}) {
+    const Json s = json(std::string("simulate --fleet 160xA100-40GB --trace alibaba2023:") + file +
+                        " --compress 20 --scheduler online --rule " + rule);
+    std::size_t left_out = 0;
+    for (const Json& entry : s["left_out"]) left_out += entry["count"].get<std::size_t>();
+    EXPECT_EQ(s["read"].get<std::size_t>(), 7064U);
+    EXPECT_EQ(s["jobs"].get<std::size_t>(), 7064U - left_out);
+    EXPECT_EQ(s["finished"], s["jobs"]);
+    EXPECT_EQ(s["trace"]["rule"], rule);
+    EXPECT_EQ(s["trace"]["compress"], "20");
+  }
+}
+
+TEST(Generate, MakesAWorkloadThatRuns) {
+  const Outcome outcome = shell(
+      "cleave workload generate lab-day --seed 9 | cleave simulate --fleet 4xA100-40GB --workload - "
+      "--scheduler online --json");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\"finished\": 200"), std::string::npos);
+}
+
+/// Every kind of bad input: exit 2, one line on standard error that begins with the program's name and holds
+/// `said`, nothing on standard output, and with --json the same as a document.
+void expect_refused(const std::string& arguments, const std::string& said) {
+  SCOPED_TRACE(arguments);
+  const Outcome outcome = cleave(arguments);
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(outcome.err.starts_with("cleave: ")) << outcome.err;
+  EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  const Json error = json(arguments, 2)["error"];
+  for (const char* key : {"kind", "place", "message", "remedy"}) EXPECT_TRUE(error.contains(key)) << key;
+}
+
+TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
+  const Scratch scratch;
+  const std::string empty = scratch.write("empty", "");
+  const std::string broken = scratch.write("broken.json", "{\"gpus\": [{\"name\": \"a\",, ]}");
+  const std::string overlap = scratch.write(
+      "overlap.json",
+      R"({"gpus": [{"name": "a", "model": "A100-40GB", "instances": [{"profile": "4g.20gb", "start": 0}, {"profile": "2g.10gb", "start": 2}]}]})");
+  const std::string negative =
+      scratch.write("negative.jsonl", "{\"id\": \"a\", \"arrival_s\": -1, \"duration_s\": 3}\n");
+  const std::string torn = scratch.write(
+      "torn.csv",
+      "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\na,1,1000,1,2,1\nb,1,10");
+  const std::string jobs = scratch.write("jobs.jsonl", "{\"id\": \"a\", \"duration_s\": 3}\n");
+
+  expect_refused("place --fleet nowhere.json --profile 1g.5gb", "nowhere.json: No such file or directory");
+  expect_refused("place --fleet " + broken + " --profile 1g.5gb",
+                 "broken.json: line 1, column 24: this is not valid JSON");
+  expect_refused("place --fleet " + empty + " --profile 1g.5gb", "the JSON text ends in the middle");
+  expect_refused("place --fleet " + overlap + " --profile 1g.5gb",
+                 "overlap.json: gpus[0].instances[1]: 2g.10gb at 2 overlaps");
+  expect_refused("place --fleet . --profile 1g.5gb", ".: Is a directory");
+  expect_refused("place --fleet 4xA100-41GB --profile 1g.5gb", "did you mean 'A100-40GB'?");
+  expect_refused("place --fleet 4xA100-40GB --profile 2g.12gb",
+                 "no GPU of this fleet has a profile '2g.12gb'; did you mean '2g.10gb'?");
+  expect_refused("place --fleet 4xA100-40GB", "say what to place");
+  expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --memory 3", "one of the two");
+  expect_refused("place --fleet 4xA100-40GB --memory 9GB", "'9GB' is not a size");
+  expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --policy best", "there is no policy 'best'");
+  expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --policy first-fit --threshold 0.3",
+                 "policy first-fit has no option 'threshold'");
+  expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --threshold nan",
+                 "threshold: 'nan' is not a plain decimal number");
+  expect_refused("gpu MI300X", "unknown GPU model 'MI300X'");
+  expect_refused("gpu A100-40GB --profiles 8g.80gb", "--profiles: no GPU here has a profile '8g.80gb'");
+  expect_refused("layout A100-40GB 4g.20gb", "'4g.20gb' is not an instance");
+  expect_refused("layout A100-40GB 4g.24gb@0",
+                 "the A100-40GB has no profile '4g.24gb'; did you mean '4g.20gb'?");
+  expect_refused("simulate --fleet 1xA30-24GB --workload " + negative + " --scheduler online",
+                 "negative.jsonl:1: arrival_s: a time of -1 s is negative");
+  expect_refused("simulate --fleet 1xA30-24GB --trace alibaba2023:" + torn + " --scheduler online",
+                 "torn.csv:3: the line has 3 cells, the header 6");
+  expect_refused("simulate --fleet 1xA30-24GB --trace philly9:" + torn + " --scheduler online",
+                 "does not name a trace format; write alibaba2023:FILE");
+  expect_refused("simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler onlin",
+                 "did you mean 'online'?");
+  expect_refused("simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online:threshold=2",
+                 "2 is not a share of a GPU");
+  expect_refused("simulate --fleet 1xA30-24GB --scheduler online", "say what to run");
+  expect_refused("simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online --compress 3",
+                 "this belongs to traces");
+  expect_refused(
+      "simulate --fleet 1xA30-24GB --trace alibaba2023:" + torn + " --scheduler online --compress 0",
+      "0 is not above 0");
+  expect_refused("simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online --seed x",
+                 "see `cleave simulate --help`");
+  expect_refused("compare --fleet 1xA30-24GB --workload " + jobs + " --schedulers online,,full-gpu",
+                 "there is no scheduler ''");
+  expect_refused("workload generate lab-dya", "did you mean 'lab-day'?");
+  expect_refused("bench graph --repeats 0", "see `cleave bench graph --help`");
+  expect_refused("nonsense", "see `cleave --help`");
+  expect_refused("", "see `cleave --help`");
+}
+
+TEST(Output, IsNotLostInSilence) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not here";
+  const Outcome outcome = shell("cleave gpu >/dev/full");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("could not be written"), std::string::npos) << outcome.err;
+}
+
+TEST(Help, HasAnExampleEachThatWorks) {
+  for (const char* command : {"gpu", "layout", "place", "simulate", "compare", "policies", "schedulers",
+                              "workload generate", "bench graph"}) {
+    const Outcome help = cleave(std::string(command) + " --help");
+    EXPECT_EQ(help.exit_code, 0);
+    const std::size_t at = help.out.find("Example:\n  ");
+    ASSERT_NE(at, std::string::npos) << command;
+    std::string example(trimmed(std::string_view(help.out).substr(at + 11)));
+    if (const std::size_t redirect = example.find(" > "); redirect != std::string::npos)
+      example.resize(redirect);
+    EXPECT_EQ(shell(example).exit_code, 0) << example;
+  }
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,50 @@
+#include "program.hpp"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace cleave::testing_program {
+
+namespace {
+
+std::string content(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+Outcome shell(const std::string& command) {
+  const Scratch scratch;
+  const std::string whole = "cd '" CLEAVE_SOURCE_DIR "' && PATH='" CLEAVE_BINARY_DIR "/bin':\"$PATH\" && { " +
+                            command + "\n} >'" + scratch.path("out") + "' 2>'" + scratch.path("err") +
+                            "' </dev/null";
+  const int status = ::system(whole.c_str());
+  Outcome outcome;
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  outcome.out = content(scratch.path("out"));
+  outcome.err = content(scratch.path("err"));
+  return outcome;
+}
+
+Scratch::Scratch() {
+  std::string name = (std::filesystem::temp_directory_path() / "cleave-test-XXXXXX").string();
+  folder_ = ::mkdtemp(name.data()) == nullptr ? "." : name;
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string Scratch::write(const std::string& name, const std::string& text) const {
+  std::ofstream(path(name), std::ios::binary) << text;
+  return path(name);
+}
+
+}  // namespace cleave::testing_program

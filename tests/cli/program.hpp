@@ -1,0 +1,37 @@
+#pragma once
+// Runs the real program as a user would and keeps what it said.
+
+#include <string>
+#include <vector>
+
+namespace cleave::testing_program {
+
+struct Outcome {
+  int exit_code = -1;  // 128 + signal when a signal ended it
+  std::string out, err;
+};
+
+/// `command` goes to the shell in the repository's root, with the built programs first on the path.
+Outcome shell(const std::string& command);
+
+/// The same for `cleave`, arguments as the shell reads them.
+inline Outcome cleave(const std::string& arguments) {
+  return shell("cleave " + arguments);
+}
+
+/// A folder of its own for one test, removed at the end.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  /// Writes a file and returns its path.
+  std::string write(const std::string& name, const std::string& content) const;
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace cleave::testing_program

@@ -1,0 +1,232 @@
+// Whatever reads bytes from outside is given bytes that nobody meant: files torn, spliced, with bits flipped
+// and tokens swapped for awkward ones. Every answer must be a value or an error with a message; what is
+// accepted must then run. Under the address and undefined-behaviour sanitizers this is where crashes would
+// show.
+//
+// Seeded, so that a failure repeats: the seed is printed. CLEAVE_FUZZ_ROUNDS makes it longer (default 2000 a
+// reader).
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+
+#include "base/json.hpp"
+#include "base/random.hpp"
+#include "base/ratio.hpp"
+#include "base/text.hpp"
+#include "model/fleet_file.hpp"
+#include "model/layout.hpp"
+#include "model/workload_file.hpp"
+#include "simulate/alibaba2023.hpp"
+#include "simulate/simulator.hpp"
+
+namespace cleave {
+namespace {
+
+int rounds() {
+  const char* given = std::getenv("CLEAVE_FUZZ_ROUNDS");
+  return given == nullptr ? 2000 : std::atoi(given);
+}
+
+/// Things that readers trip over.
+constexpr std::string_view awkward[] = {"",
+                                        "-1",
+                                        "0",
+                                        "1e308",
+                                        "1e-308",
+                                        "-0",
+                                        "99999999999999999999",
+                                        "NaN",
+                                        "null",
+                                        "true",
+                                        "[]",
+                                        "{}",
+                                        "\"\"",
+                                        "\"",
+                                        "\\",
+                                        "\\u0000",
+                                        ",",
+                                        "\n",
+                                        "\r\n",
+                                        "@",
+                                        "7g.40gb",
+                                        "2g.10gb",
+                                        "none",
+                                        "%d",
+                                        "\xff\xfe",
+                                        "\xe2\x82",
+                                        "1.5",
+                                        "\"count\": 4000000",
+                                        "{\"a\":",
+                                        "2147483648",
+                                        "-9223372036854775808",
+                                        "1g.5gb+me",
+                                        "0x10",
+                                        "9GiB",
+                                        "instances",
+                                        ":",
+                                        "=",
+                                        ";"};
+
+std::string mutated(std::string text, Random& random) {
+  const std::size_t changes = 1 + random.below(4);
+  for (std::size_t i = 0; i < changes && !text.empty(); ++i) {
+    const std::size_t at = random.below(text.size());
+    const std::size_t length = std::min<std::size_t>(random.below(12), text.size() - at);
+    switch (random.below(6)) {
+      case 0:
+        text.resize(at);
+        break;
+      case 1:
+        text.erase(at, length);
+        break;
+      case 2:
+        text[at] = static_cast<char>(random.below(256));
+        break;
+      case 3:
+        text.insert(at, awkward[random.below(std::size(awkward))]);
+        break;
+      case 4:
+        text.replace(at, length, awkward[random.below(std::size(awkward))]);
+        break;
+      default:
+        text.insert(random.below(text.size()), text.substr(at, length * 5));
+        break;
+    }
+  }
+  return text;
+}
+
+/// Feeds mutations of `seeds` to `read`, which returns the error or nothing.
+void fuzz(std::initializer_list<std::string_view> seeds,
+          const std::function<std::optional<Error>(const std::string&)>& read) {
+  for (const std::string_view seed : seeds)
+    ASSERT_FALSE(read(std::string(seed))) << "the seed itself is refused: " << seed;
+  std::size_t accepted = 0;
+  for (int round = 0; round < rounds(); ++round) {
+    Random random(static_cast<std::uint64_t>(round));
+    const std::string text = mutated(std::string(seeds.begin()[random.below(seeds.size())]), random);
+    SCOPED_TRACE("round " + std::to_string(round) + ": " + shown(text, 400));
+    const auto error = read(text);
+    accepted += error ? 0 : 1;
+    if (!error) continue;
+    ASSERT_FALSE(error->message.empty());
+    ASSERT_EQ(exit_code(error->kind), 2) << error->text();
+    for (const char c : error->text())
+      ASSERT_GE(static_cast<unsigned char>(c), 0x20) << "control characters reach the terminal";
+  }
+  // Both sides of every reader are walked.
+  EXPECT_GT(accepted, 0U);
+  EXPECT_LT(accepted, static_cast<std::size_t>(rounds()));
+}
+
+template <class Value>
+std::optional<Error> error_of(const Result<Value>& result) {
+  return result ? std::nullopt : std::optional(result.error());
+}
+
+constexpr std::string_view fleet_seed =
+    R"({"gpus": [{"name": "n0/%d", "model": "A100-40GB", "count": 2, "instances": [{"profile": "4g.20gb", "start": 0, "workload": "a%d", "movable": false, "pin": "n0"}, {"profile": "1g.5gb", "start": 6, "owned": false, "memory_mib": "3GiB"}]},
+ {"name": "n1", "model": "RTX-PRO-6000-BW-96GB"}], "nodes": [{"name": "n0", "cpus": 4}], "waiting": [{"workload": "w", "profile": "2g.10gb", "group": "g", "spread": "node"}]})";
+constexpr std::string_view jobs_seed =
+    "{\"id\": \"a\", \"arrival_s\": 1.5, \"profile\": \"1g.5gb\", \"duration_s\": 30, \"speed\": "
+    "{\"1g.5gb\": 0.36, \"7g.40gb\": 1, \"none\": 1.1}}\n"
+    "{\"id\": \"b\", \"memory_mib\": \"9GiB\", \"compute_slices\": 2, \"duration_s\": 60, \"deadline_s\": "
+    "100, \"priority\": -3}\n"
+    "{\"id\": \"c\", \"phases\": {\"cpu_s\": 1, \"compute_s\": 9}, \"memory\": {\"base_mib\": 10, "
+    "\"iterations\": 5}}\n";
+constexpr std::string_view csv_seed =
+    "id,arrival_s,profile,memory_mib,duration_s,speed\na,0,1g.5gb,,5,\"{\"\"1g.5gb\"\": "
+    "0.5}\"\nb,2,,9000,7.5,\n";
+constexpr std::string_view trace_seed =
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+    "scheduled_time\n"
+    "p0,12000,16384,1,1000,,LS,Running,0,12537496,0\np1,6000,12288,1,460,V100M16|V100M32,BE,Failed,427061,"
+    "12902960,427061\n"
+    "p2,1,1,2,1000,,LS,Pending,5,9,\np3,1,1,0,0,,LS,Running,3,8,4\n";
+
+/// Small and empty, so that a million made-up GPUs are never simulated here.
+const FleetFile& small_fleet() {
+  static const FleetFile fleet = *parse_fleet_in_short("2xA100-40GB,1xA30-24GB", {});
+  return fleet;
+}
+
+/// What was accepted must run to an end; overlong runs and nothing else may be refused.
+void run(const FleetFile& fleet, const Workload& workload) {
+  for (const char* spec : {"online", "full-gpu"}) {
+    const auto summary = simulate(fleet, workload, *parse_scheduler(spec), 1);
+    if (!summary) {
+      ASSERT_EQ(summary.error().kind, ErrorKind::infeasible) << summary.error().text();
+      continue;
+    }
+    ASSERT_EQ(summary->jobs, summary->finished + summary->failed + summary->rejected + summary->waiting);
+  }
+}
+
+TEST(Fuzz, FleetFiles) {
+  const Workload workload = *parse_workload(jobs_seed, "jobs");
+  fuzz({fleet_seed}, [&](const std::string& text) {
+    const auto fleet = parse_fleet(text, "fleet.json", {});
+    if (fleet && fleet->gpus.size() < 100) run(*fleet, workload);
+    return error_of(fleet);
+  });
+}
+
+TEST(Fuzz, WorkloadFiles) {
+  fuzz({jobs_seed, csv_seed}, [](const std::string& text) {
+    const auto workload = parse_workload(text, "jobs");
+    if (workload) {
+      run(small_fleet(), *workload);
+      EXPECT_TRUE(parse_workload(workload_text(*workload), "again"));
+    }
+    return error_of(workload);
+  });
+}
+
+TEST(Fuzz, Traces) {
+  fuzz({trace_seed}, [](const std::string& text) {
+    const auto workload = read_alibaba2023(text, "pods.csv", {});
+    if (workload) run(small_fleet(), *workload);
+    return error_of(workload);
+  });
+}
+
+TEST(Fuzz, Json) {
+  fuzz({fleet_seed, R"([1, -2.5e3, "\u00e9", null, true, {"a": [[]]}])"},
+       [](const std::string& text) { return error_of(parse_json(text, "x")); });
+}
+
+TEST(Fuzz, LayoutsAndSpecs) {
+  const GpuModel& model = **find_gpu_model("A100-40GB");
+  const Geometry geometry(model, ProfileChoice().on(model));
+  fuzz({"4g.20gb@0,2g.10gb@4,1g.5gb+me@6", "", " 1g.5gb@0 , 1g.5gb@1"}, [&](const std::string& text) {
+    const auto layout = parse_layout(text, geometry);
+    EXPECT_TRUE(!layout || geometry.judge(*layout).illegal || layout->size() <= 8);
+    return error_of(layout);
+  });
+  fuzz({"online:threshold=0.5;load=joint,full-gpu", "online:policy=first-fit"},
+       [](const std::string& text) { return error_of(parse_schedulers(text)); });
+  fuzz({"five", "1g.5gb,A100-40GB:2g.10gb"}, [&](const std::string& text) -> std::optional<Error> {
+    const auto choice = ProfileChoice::parse(text);
+    if (!choice) return choice.error();
+    const GpuModel* only = &model;
+    return error_of(choice->check(std::span(&only, 1)));
+  });
+  fuzz({"4xA100-40GB,2xA30-24GB"}, [](const std::string& text) {
+    // A count of millions is allowed and slow to build: leave those to the benchmarks.
+    if (text.size() > 60) return std::optional(Error{ErrorKind::bad_input, "", "too long", ""});
+    for (const std::string_view part : split(text, ','))
+      if (parse_integer(part.substr(0, part.find('x'))).value_or(0) > 1000)
+        return std::optional(Error{ErrorKind::bad_input, "", "too many", ""});
+    return error_of(parse_fleet_in_short(text, {}));
+  });
+}
+
+TEST(Fuzz, Numbers) {
+  fuzz({"9GiB", "512 MiB", "1.5"}, [](const std::string& text) { return error_of(parse_size(text)); });
+  fuzz({"0.4", "-12.25", "1"}, [](const std::string& text) { return error_of(Ratio::parse(text)); });
+}
+
+}  // namespace
+}  // namespace cleave
