@@ -47,7 +47,7 @@ void add_bench(CLI::App& program, Run& run) {
   CLI::App* group = program.add_subcommand("bench", "Measure the speeds that are claimed, on this machine");
   group->require_subcommand(1);
   CLI::App* command = add_command(*group, "graph", "Building the partition state graph of each GPU model",
-                                  "cleave bench graph");
+                                  "cleave bench graph --repeats 11");
   command->add_option("--repeats", options->repeats, "How often each is built")
       ->check(CLI::Range(1, 1000000))
       ->default_str("101");
