@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds Cleave and shows what it is for: a day of jobs on four GPUs, scheduled in three ways.
+# Installs the Debian packages that the build needs where they are missing. Safe to repeat.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+tools/setup.sh build
+tools/build.sh build/demo.log release -DBUILD_TESTING=OFF
+
+cleave=build/release/bin/cleave
+run=(compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl
+  --schedulers "full-gpu,online:policy=first-fit,online")
+
+cat <<TEXT
+
+A lab's day of 200 jobs is replayed on four simulated A100s: with whole GPUs, one job on each; with MIG instances
+made as jobs arrive, at the first place that fits; and with the place chosen so that the GPUs fragment least.
+Sharing GPUs shortens the wait and the turnaround, and choosing the place keeps the room that is left in one piece.
+
+\$ $cleave ${run[*]}
+TEXT
+"$cleave" "${run[@]}"
+
+cat <<TEXT
+
+Try next:
+  $cleave gpu A100-40GB
+      the profiles of a GPU, where each may start, and how many layouts that makes
+  $cleave place --fleet 4xA100-40GB --profile 2g.10gb
+      where one more instance would go
+  $cleave layout A100-40GB 4g.20gb@0,2g.10gb@4
+      whether a layout is legal, and what still fits beside it
+  $cleave compare --fleet 100xA100-40GB --trace alibaba2023:FILE --limit 2000 --schedulers full-gpu,online
+      the same on a public trace: FILE is an openb_pod_list_*.csv of Alibaba's cluster-trace-gpu-v2023, which
+      github.com/alibaba/clusterdata has
+  ./test.sh
+      every test
+TEXT

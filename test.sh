@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Builds Cleave and runs every test: as people run it, with the address and undefined-behaviour sanitizers, and
+# what runs in several threads with the thread sanitizer.
+#
+#   ./test.sh [--quick]    --quick: as people run it, no sanitizers
+#
+# Installs the Debian packages that this needs where they are missing. The last line counts: N passed, N failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+# Names of the tests that run several threads.
+threaded='^(Threads|Compare|StateGraphThreads)'
+
+quick=no
+case "${1:-}" in
+  "") ;;
+  --quick) quick=yes ;;
+  *)
+    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+    ;;
+esac
+
+passed=0 failed=0 skipped=0 complete=no
+# Whatever ends this script early, such as a build that fails, is one failure more.
+finish() {
+  [ "$complete" = yes ] || failed=$((failed + 1))
+  local line="$passed passed, $failed failed"
+  [ "$skipped" = 0 ] || line="$line, $skipped skipped"
+  echo "$line"
+  [ "$failed" = 0 ] || exit 1
+  exit 0
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
+
+# What ctest's report says: failed tests with their output, skipped ones with their reason; the counts go to
+# the file `counts`. CTest's XML has one element a line. It calls a test skipped whose program is missing; that
+# is a failure here.
+summarise() { # PRESET REPORT COUNTS
+  awk -v preset="$1" -v counts="$3" '
+    function plain(text) {
+      gsub(/&lt;/, "<", text); gsub(/&gt;/, ">", text); gsub(/&quot;/, "\"", text); gsub(/&apos;/, "\047", text)
+      gsub(/&amp;/, "\\&", text)
+      return text
+    }
+    function attribute(key) {
+      if (!match($0, " " key "=\"[^\"]*\"")) return ""
+      return plain(substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 4))
+    }
+    function add(line) { if (line != "") output[lines++] = plain(line) }
+    /^\t<testcase / { name = attribute("name"); status = attribute("status"); lines = 0; skip = 0; inside = 0 }
+    /^\t\t<skipped message="SKIP_/ { skip = 1; next }
+    /^\t\t<system-out>/ { inside = 1; sub(/^\t\t<system-out>/, "") }
+    inside {
+      last = sub(/<\/system-out>.*/, "")
+      add($0)
+      if (last) inside = 0
+    }
+    /^\t<\/testcase>/ {
+      if (status == "run") {
+        passed++
+      } else if (skip || status == "disabled") {
+        skipped++
+        reason = ""
+        for (i = 0; i < lines; i++) {
+          if (output[i] ~ /: Skipped$/) { collecting = 1; continue }
+          if (output[i] ~ /^\[/) collecting = 0
+          if (collecting) reason = reason (reason == "" ? "" : " ") output[i]
+        }
+        collecting = 0
+        if (reason == "") reason = status == "disabled" ? "disabled" : "no reason given"
+        printf "skipped (%s): %s: %s\n", preset, name, reason
+      } else {
+        failed++
+        printf "FAILED (%s): %s\n", preset, name
+        for (i = lines > 80 ? lines - 80 : 0; i < lines; i++) {
+          # The frame that GoogleTest puts around every test says nothing about this one.
+          if (output[i] !~ /^(\[[-= ]|Running main|Note: Google Test filter| *[0-9]+ FAILED TEST)/) print "    " output[i]
+        }
+      }
+    }
+    END { print passed + 0, failed + 0, skipped + 0 > counts }
+  ' "$2"
+}
+
+# Builds a preset and runs its tests, or those that the options for ctest choose.
+run_tests() { # PRESET [CTEST-OPTION...]
+  local preset=$1 seconds=$SECONDS status=0 p=0 f=0 s=0 runner=()
+  shift
+  tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON
+  local report="$PWD/build/$preset/junit.xml" log="build/$preset/ctest.log" counts="build/$preset/counts"
+  # The sanitizers of g++ 12 need memory laid out as older kernels did; recent ones spread it too far.
+  if [ "$preset" != release ] && setarch "$(uname -m)" -R true 2>/dev/null; then runner=(setarch "$(uname -m)" -R); fi
+  rm -f "$report" "$counts"
+  echo "Testing ($preset) ..."
+  UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1} "${runner[@]}" ctest --preset "$preset" -j "$(nproc)" \
+    --no-tests=ignore --output-junit "$report" "$@" >"$log" 2>&1 || status=$?
+  if [ -e "$report" ]; then
+    summarise "$preset" "$report" "$counts"
+    read -r p f s <"$counts"
+  fi
+  if [ "$status" != 0 ] && [ "$f" = 0 ]; then
+    echo "FAILED ($preset): ctest ended with status $status; the end of $log:"
+    tail -n 20 "$log"
+    f=1
+  fi
+  echo "Tested ($preset): $p passed, $f failed, $s skipped in $((SECONDS - seconds)) s"
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+tools/setup.sh test
+run_tests release
+if [ "$quick" = no ]; then
+  run_tests asan
+  run_tests tsan -R "$threaded"
+fi
+complete=yes

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Installs what Cleave is built and tested with: packages of Debian 12, and nothing from elsewhere.
+#
+#   tools/setup.sh build    what ./demo.sh needs
+#   tools/setup.sh test     that, and what ./test.sh needs besides
+#
+# Says first what it will install, and installs only what is missing: with nothing missing it ends at once.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build_packages=(
+  g++                 # the compiler; C++23 as version 12 has it
+  cmake               # reads CMakePresets.json
+  ninja-build         # what the presets build with
+  ccache              # makes a second build quick
+  libfmt-dev          # text: std::format is not in g++ 12
+  nlohmann-json3-dev  # workload files, and every --json answer
+  libcli11-dev        # the command line
+  zlib1g-dev          # traces, which may be gzip
+)
+test_packages=(
+  libgtest-dev      # the tests
+  librapidcheck-dev # laws, tried on generated cases
+  clang-format      # a test checks the format of the sources
+)
+
+case "${1:-}" in
+  build) packages=("${build_packages[@]}") purpose="building Cleave" ;;
+  test) packages=("${build_packages[@]}" "${test_packages[@]}") purpose="building and testing Cleave" ;;
+  *)
+    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+    ;;
+esac
+
+# The packages of the list that are not there, one a line.
+missing() {
+  local installed
+  # Status "ii" is installed; dpkg-query fails when it does not know a package, which is an answer here.
+  installed=$(dpkg-query -W -f '${Package} ${db:Status-Abbrev}\n' "${packages[@]}" 2>/dev/null || true)
+  for package in "${packages[@]}"; do
+    grep -q "^$package .i" <<<"$installed" || echo "$package"
+  done
+}
+
+mapfile -t wanted < <(missing)
+[ ${#wanted[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  echo "setup: $purpose needs these Debian packages: ${wanted[*]}" >&2
+  echo "setup: there is no apt-get here; install their counterparts, then: cmake --preset release && cmake --build --preset release" >&2
+  exit 1
+fi
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup: $purpose needs these packages: ${wanted[*]}" >&2
+    echo "setup: you are not root and there is no sudo; let an administrator run: apt-get install ${wanted[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "Installing what $purpose needs from Debian's packages: ${wanted[*]}"
+mkdir -p build
+log=build/setup.log
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 "$@" >>"$log" 2>&1; }
+: >"$log"
+apt update || true # one broken source of many need not matter: the installation tells
+if ! apt install -y --no-install-recommends "${wanted[@]}"; then
+  echo "setup: the installation failed; the end of $log:" >&2
+  tail -n 15 "$log" >&2
+  echo "setup: see to the network and the package sources in /etc/apt, then run it again; by hand: apt-get install ${wanted[*]}" >&2
+  exit 1
+fi
