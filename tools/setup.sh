@@ -20,7 +20,6 @@ build_packages=(
 )
 test_packages=(
   libgtest-dev      # the tests
-  librapidcheck-dev # laws, tried on generated cases
   clang-format      # a test checks the format of the sources
 )
 

@@ -147,11 +147,16 @@ void add_place(CLI::App& program, Run& run) {
       ->check(CLI::Range(0, 99));
   command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
       ->default_str(std::string(default_policy));
+  // Policies share names of options: one flag each, described by every policy that has it.
+  std::map<std::string, std::string> described;
   for (const Policy& policy : policies())
-    for (const OptionRow& row : policy.options)
-      command->add_option(
-          "--" + std::string(row.name), options->policy_options[std::string(row.name)],
-          fmt::format("{}, policy {}: {} (default {})", row.values, policy.name, row.help, row.otherwise));
+    for (const OptionRow& row : policy.options) {
+      std::string& text = described[std::string(row.name)];
+      text += fmt::format("{}policy {}: {}, {} (default {})", text.empty() ? "" : "; ", policy.name,
+                          row.values, row.help, row.otherwise);
+    }
+  for (const auto& [name, text] : described)
+    command->add_option("--" + name, options->policy_options[name], text);
   add_profiles(*command, options->profiles);
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return place(*options); }; });

@@ -37,7 +37,8 @@ Result<int> list(std::span<const Row> rows, const char* key, std::string_view by
     fmt::print("{}{}\n    {}\n    from: {}\n", row.name, row.name == by_default ? " (default)" : "",
                row.summary, row.source);
     for (const OptionRow& option : row.options)
-      fmt::print("    {}={}  {}, default {}\n", option.name, option.values, option.help, option.otherwise);
+      fmt::print("    {}={}  {}{}\n", option.name, option.values, option.help,
+                 option.otherwise.empty() ? "" : fmt::format(", default {}", option.otherwise));
     fmt::print("\n");
   }
   return 0;

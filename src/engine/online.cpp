@@ -9,10 +9,10 @@ namespace cleave {
 namespace {
 
 constexpr OptionRow rows[] = {
-    {"policy", "fragmentation|first-fit", default_policy, "which GPU and which start"},
-    {"threshold", "NUMBER", "0.4", "fragmentation: a GPU is lazy while its load is below this"},
-    {"load", "compute|memory|joint", "compute", "fragmentation: what load is measured in"},
-    {"across", "result|rise", "result", "fragmentation: compare GPUs by their cost after, or by its rise"},
+    {"policy", "NAME", default_policy, "which GPU and which start; `cleave policies` lists them"},
+    {"threshold", "NUMBER", "", "policy fragmentation: a GPU is lazy while its load is below this; 0.4"},
+    {"load", "NAME", "", "policy fragmentation: what load is measured in; compute"},
+    {"across", "NAME", "", "policies fragmentation and reachability: what is compared across GPUs"},
 };
 
 class Online final : public Scheduler {
@@ -73,14 +73,11 @@ std::span<const OptionRow> online_options() {
 
 Result<std::unique_ptr<Scheduler>> make_online(const Fleet& fleet, const RequestTable& requests,
                                                const OptionTexts& options) {
-  const std::string& name = options.at("policy");
+  // What is left empty is the policy's own default; what is given must be an option of that policy.
   OptionTexts for_policy;
-  for (const Policy& policy : policies()) {
-    if (policy.name != name) continue;
-    for (const OptionRow& row : policy.options)
-      for_policy.emplace(row.name, options.at(std::string(row.name)));
-  }
-  const auto policy = choose_policy(name, for_policy);
+  for (const auto& [name, value] : options)
+    if (name != "policy" && !value.empty()) for_policy.emplace(name, value);
+  const auto policy = choose_policy(options.at("policy"), for_policy);
   if (!policy) return std::unexpected(policy.error());
   return std::make_unique<Online>(fleet, requests, *policy);
 }

@@ -17,6 +17,15 @@ std::size_t slot_of(PlacementSet state, std::size_t slots) {
   return (state.bits() * std::uint64_t{0x9e3779b97f4a7c15}) >> (64 - std::countr_zero(slots));
 }
 
+std::uint8_t longest_run(MemorySlices slices, SliceMask taken) {
+  std::uint8_t longest = 0, run = 0;
+  for (int slice = 0; slice < slices.value; ++slice) {
+    run = (taken >> slice & 1U) != 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(run + 1);
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
 }  // namespace
 
 StateGraph::StateGraph(Geometry geometry)
@@ -36,7 +45,10 @@ void StateGraph::enumerate() {
     for (const PlacementId id : open[i]) {
       if (!state.empty() && id < state.last()) continue;
       const PlacementSet larger = state | PlacementSet::of(id);
-      if (!geometry_.within_limits(larger)) continue;
+      if (!geometry_.within_limits(larger)) {
+        pairwise_ = false;
+        continue;
+      }
       assert(states_.size() < no_state);
       states_.push_back(larger);
       open.push_back(open[i] - geometry_[id].conflicts - PlacementSet::of(id));
@@ -90,11 +102,13 @@ void StateGraph::measure() {
   }
   compute_.resize(count);
   memory_.resize(count);
+  longest_free_run_.resize(count);
   cost_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     compute_[i] = static_cast<std::uint8_t>(geometry_.compute(states_[i]).value);
     memory_[i] = static_cast<std::uint8_t>(geometry_.memory(states_[i]).value);
     cost_[i] = fragmentation_cost(geometry_, states_[i]);
+    longest_free_run_[i] = longest_run(geometry_.model().memory_slices, geometry_.slices(states_[i]));
   }
 }
 

@@ -30,6 +30,9 @@ class StateGraph {
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] int size() const { return static_cast<int>(states_.size()); }
 
+  /// Whether a state is legal as soon as no two of its placements conflict; so for all published tables.
+  [[nodiscard]] bool pairwise() const { return pairwise_; }
+
   [[nodiscard]] PlacementSet state(StateId id) const { return states_[id]; }
   /// Number of a state; no_state when the set is not legal.
   [[nodiscard]] StateId find(PlacementSet state) const;
@@ -54,6 +57,8 @@ class StateGraph {
   [[nodiscard]] FragmentationCost cost(StateId id) const { return cost_[id]; }
   [[nodiscard]] ComputeSlices compute(StateId id) const { return {compute_[id]}; }
   [[nodiscard]] MemorySlices memory(StateId id) const { return {memory_[id]}; }
+  /// The longest run of memory slices that no instance covers.
+  [[nodiscard]] MemorySlices longest_free_run(StateId id) const { return {longest_free_run_[id]}; }
 
  private:
   [[nodiscard]] std::size_t cell(StateId id, PlacementId placement) const {
@@ -71,8 +76,9 @@ class StateGraph {
   std::vector<PlacementSet> free_;
   std::vector<std::uint16_t> reachability_;
   std::vector<FragmentationCost> cost_;
-  std::vector<std::uint8_t> compute_, memory_;
+  std::vector<std::uint8_t> compute_, memory_, longest_free_run_;
   int maximal_states_ = 0;
+  bool pairwise_ = true;
 };
 
 }  // namespace cleave

@@ -1,12 +1,29 @@
 #include "placement/fleet.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace cleave {
 
+bool Fleet::SameState::operator()(const GpuState& a, const GpuState& b) const {
+  return a.kind == b.kind && a.held == b.held && a.idle == b.idle && a.walls == b.walls &&
+         a.absent == b.absent;
+}
+
+std::size_t Fleet::HashState::operator()(const GpuState& state) const {
+  // Three odd constants keep the sets apart; the shift brings the well-mixed high bits down.
+  const std::uint64_t mixed =
+      state.held.bits() * std::uint64_t{0x9e3779b97f4a7c15} ^
+      state.idle.bits() * std::uint64_t{0xc2b2ae3d27d4eb4f} ^
+      (state.walls.bits() + 2U * state.kind + (state.absent ? 1U : 0U)) * std::uint64_t{0x165667b19e3779f9};
+  return static_cast<std::size_t>(mixed ^ mixed >> 32);
+}
+
 Fleet::Fleet(const FleetFile& file) {
-  for (const Geometry& geometry : file.geometries)
+  for (const Geometry& geometry : file.geometries) {
     graphs_.push_back(StateGraph::of(geometry.model(), geometry.profiles()));
+    width_ = std::max(width_, static_cast<std::size_t>(geometry.size()));
+  }
   gpus_.reserve(file.gpus.size());
   for (const GpuEntry& entry : file.gpus) {
     GpuState gpu;
@@ -20,21 +37,44 @@ Fleet::Fleet(const FleetFile& file) {
     assert(gpu.occupied != no_state);
     gpu.held_compute = static_cast<std::uint8_t>(geometry.compute(gpu.held).value);
     gpu.held_memory = static_cast<std::uint8_t>(geometry.memory(gpu.held).value);
-    gpus_.push_back(gpu);
+    gpus_.push_back(intern(gpu));
   }
+}
+
+StateNumber Fleet::intern(const GpuState& state) {
+  const auto [entry, fresh] = numbers_.try_emplace(state, static_cast<StateNumber>(states_.size()));
+  if (fresh) {
+    states_.push_back(state);
+    after_.resize(after_.size() + width_, unknown);
+  }
+  return entry->second;
+}
+
+void Fleet::set_absent(GpuId gpu, bool absent) {
+  GpuState state = (*this)[gpu];
+  state.absent = absent;
+  gpus_[index(gpu)] = intern(state);
+}
+
+GpuId Fleet::append(std::size_t kind) {
+  GpuState empty;
+  empty.kind = static_cast<std::uint16_t>(kind);
+  gpus_.push_back(intern(empty));
+  return static_cast<GpuId>(gpus_.size() - 1);
 }
 
 PlacementSet Fleet::destroys(const GpuState& gpu, PlacementId placement) const {
   if (gpu.idle.contains(placement)) return {};
   const Geometry& own = geometry(gpu);
+  if (graph(gpu).pairwise()) return gpu.idle & own[placement].conflicts;
   const PlacementSet needed = gpu.held | gpu.walls | PlacementSet::of(placement);
   PlacementSet kept = gpu.idle - own[placement].conflicts;
   while (!kept.empty() && !own.within_limits(needed | kept)) kept.erase(kept.last());
   return gpu.idle - kept;
 }
 
-void Fleet::hold(GpuId id, PlacementId placement) {
-  GpuState& gpu = gpus_[index(id)];
+StateNumber Fleet::learn_hold(StateNumber number, PlacementId placement) {
+  GpuState gpu = states_[number];
   const StateGraph& states = graph(gpu);
   const Profile& profile = *states.geometry()[placement].profile;
   assert(states.add(gpu.occupied, placement) != no_state);
@@ -44,10 +84,13 @@ void Fleet::hold(GpuId id, PlacementId placement) {
   gpu.occupied = states.add(gpu.occupied, placement);
   gpu.held_compute = static_cast<std::uint8_t>(gpu.held_compute + profile.compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(gpu.held_memory + profile.memory.value);
+  const StateNumber after = intern(gpu);
+  after_[cell(number, placement)] = after;
+  return after;
 }
 
-void Fleet::release(GpuId id, PlacementId placement) {
-  GpuState& gpu = gpus_[index(id)];
+StateNumber Fleet::learn_release(StateNumber number, PlacementId placement) {
+  GpuState gpu = states_[number];
   assert(gpu.held.contains(placement));
   const StateGraph& states = graph(gpu);
   const Profile& profile = *states.geometry()[placement].profile;
@@ -56,6 +99,9 @@ void Fleet::release(GpuId id, PlacementId placement) {
   gpu.occupied = states.remove(gpu.occupied, placement);
   gpu.held_compute = static_cast<std::uint8_t>(gpu.held_compute - profile.compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(gpu.held_memory - profile.memory.value);
+  const StateNumber after = intern(gpu);
+  after_[cell(number, placement)] = after;
+  return after;
 }
 
 }  // namespace cleave

@@ -1,10 +1,16 @@
 #pragma once
 // The state of a fleet while work comes and goes: for each GPU which instances are held by work, which are
-// idle (ours, and free to be reused or destroyed), and which are walls (somebody else's). Small fixed-size
-// records without names, since decisions are made on millions of them. Knows the rules and nothing of
-// policies.
+// idle (ours, and free to be reused or destroyed), and which are walls (somebody else's). Knows the rules and
+// nothing of policies.
+//
+// Few states of a GPU ever occur, and many GPUs share each. So a fleet keeps every state that has occurred
+// once, under a number, with what it becomes when work takes or leaves a placement; a GPU is four bytes, its
+// number. What depends on the state alone - where a policy would place a request, how good that is - can be
+// kept by number too, which is what makes a decision independent of the size of the fleet.
 
 #include <memory>
+#include <ranges>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
@@ -19,7 +25,11 @@ struct GpuState {
   StateId occupied = 0;                            // state of held and walls together: what work sees
   std::uint8_t held_compute = 0, held_memory = 0;  // slices
   PlacementSet held, idle, walls;
+  bool absent = false;  // withdrawn: takes no work until it comes back; what it holds may end
 };
+
+/// Number of a state in one fleet, in the order in which they first occurred.
+using StateNumber = std::uint32_t;
 
 class Fleet {
  public:
@@ -27,8 +37,17 @@ class Fleet {
   explicit Fleet(const FleetFile& file);
 
   [[nodiscard]] std::size_t size() const { return gpus_.size(); }
-  [[nodiscard]] const GpuState& operator[](GpuId gpu) const { return gpus_[index(gpu)]; }
-  [[nodiscard]] const std::vector<GpuState>& gpus() const { return gpus_; }
+  [[nodiscard]] const GpuState& operator[](GpuId gpu) const { return states_[gpus_[index(gpu)]]; }
+
+  /// The state of a GPU as a number, and the states behind the numbers; both only grow.
+  [[nodiscard]] StateNumber number(GpuId gpu) const { return gpus_[index(gpu)]; }
+  [[nodiscard]] const std::vector<GpuState>& states() const { return states_; }
+
+  /// The states of all GPUs, in their order.
+  [[nodiscard]] auto gpus() const {
+    return gpus_ |
+           std::views::transform([this](StateNumber number) -> const GpuState& { return states_[number]; });
+  }
 
   /// One graph for each GPU model that occurs, in the order of FleetFile::geometries.
   [[nodiscard]] const std::vector<std::shared_ptr<const StateGraph>>& graphs() const { return graphs_; }
@@ -41,13 +60,49 @@ class Fleet {
   [[nodiscard]] PlacementSet destroys(const GpuState& gpu, PlacementId placement) const;
 
   /// Work takes `placement`: an idle instance there is reused, otherwise `destroys` go and it is created.
-  void hold(GpuId gpu, PlacementId placement);
+  void hold(GpuId gpu, PlacementId placement) {
+    StateNumber& number = gpus_[index(gpu)];
+    const StateNumber after = after_[cell(number, placement)];
+    number = after != unknown ? after : learn_hold(number, placement);
+  }
   /// Work leaves; its instance becomes idle.
-  void release(GpuId gpu, PlacementId placement);
+  void release(GpuId gpu, PlacementId placement) {
+    StateNumber& number = gpus_[index(gpu)];
+    const StateNumber after = after_[cell(number, placement)];
+    number = after != unknown ? after : learn_release(number, placement);
+  }
+  /// The GPU takes no work from now on, or takes it again.
+  void withdraw(GpuId gpu) { set_absent(gpu, true); }
+  void restore(GpuId gpu) { set_absent(gpu, false); }
+  /// One more GPU at the end, empty, of the model with this index in graphs().
+  GpuId append(std::size_t kind);
 
  private:
+  static constexpr StateNumber unknown = 0xffffffff;
+
+  // A placement is held or not in a state, so one table serves both ways: what holding it or releasing it
+  // leads to.
+  [[nodiscard]] std::size_t cell(StateNumber state, PlacementId placement) const {
+    return static_cast<std::size_t>(state) * width_ + placement;
+  }
+  StateNumber intern(const GpuState& state);
+  void set_absent(GpuId gpu, bool absent);
+  StateNumber learn_hold(StateNumber state, PlacementId placement);
+  StateNumber learn_release(StateNumber state, PlacementId placement);
+
+  struct SameState {
+    bool operator()(const GpuState& a, const GpuState& b) const;
+  };
+  struct HashState {
+    std::size_t operator()(const GpuState& state) const;
+  };
+
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
-  std::vector<GpuState> gpus_;
+  std::size_t width_ = 0;  // placements of the model that has most
+  std::vector<StateNumber> gpus_;
+  std::vector<GpuState> states_;
+  std::vector<StateNumber> after_;
+  std::unordered_map<GpuState, StateNumber, HashState, SameState> numbers_;
 };
 
 }  // namespace cleave

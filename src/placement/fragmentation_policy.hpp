@@ -14,7 +14,7 @@ inline std::int32_t fragmentation_gpu_score(const GpuView& gpu, const PolicyOpti
 
 inline Score fragmentation_score(const GpuView& gpu, PlacementId placement, const PolicyOptions& options) {
   const int after = gpu.graph.cost(gpu.graph.add(gpu.state.occupied, placement)).units;
-  const int before = options.across == CostAcross::rise ? gpu.graph.cost(gpu.state.occupied).units : 0;
+  const int before = options.across == Across::rise ? gpu.graph.cost(gpu.state.occupied).units : 0;
   return {after - before, 0};
 }
 

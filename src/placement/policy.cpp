@@ -7,6 +7,10 @@
 #include "base/text.hpp"
 #include "placement/first_fit.hpp"
 #include "placement/fragmentation_policy.hpp"
+#include "placement/largest_gap.hpp"
+#include "placement/load_balanced.hpp"
+#include "placement/preference.hpp"
+#include "placement/reachability_policy.hpp"
 
 namespace cleave {
 
@@ -20,31 +24,65 @@ constexpr OptionRow fragmentation_options[] = {
      "compare GPUs by their cost after the placement, or by how much it rises"},
 };
 
+constexpr OptionRow reachability_options[] = {
+    {"across", "first|best", "first", "the lowest GPU that can take it, or the best of all"},
+};
+
+Comparison gpus_first(const PolicyOptions&) {
+  return Comparison::gpus_first;
+}
+Comparison every_placement(const PolicyOptions&) {
+  return Comparison::every_placement;
+}
+Comparison every_gap(const PolicyOptions&) {
+  return Comparison::every_gap;
+}
+Comparison as_reachability_says(const PolicyOptions& options) {
+  return options.across == Across::best ? Comparison::every_placement : Comparison::gpus_first;
+}
+
 constexpr Policy table[] = {
     {"fragmentation", "lazy GPUs before busy ones, then the least fragmentation after the placement",
-     "An Online Fragmentation-Aware Scheduler, IV-C", fragmentation_options, Comparison::every_placement,
+     "An Online Fragmentation-Aware Scheduler, IV-C", fragmentation_options, every_placement,
      fragmentation_gpu_score, fragmentation_score},
+    {"reachability", "the placement after which most maximal states can still be reached",
+     "Managing Multi Instance GPUs, 4.2", reachability_options, as_reachability_says, reachability_gpu_score,
+     reachability_score},
+    {"preference",
+     "the fullest GPU that can take it, at the first start of the vendor's order",
+     "Optimal Workload Placement, table 1 and IV",
+     {},
+     gpus_first,
+     preference_gpu_score,
+     preference_score},
+    {"largest-gap",
+     "the placement that leaves the longest run of free memory slices",
+     "HAMi, 2026",
+     {},
+     every_gap,
+     largest_gap_gpu_score,
+     largest_gap_score},
     {"first-fit",
      "the lowest GPU that can take it, at the lowest start",
      "Optimal Workload Placement, V",
      {},
-     Comparison::gpus_first,
+     gpus_first,
      first_fit_gpu_score,
      first_fit_score},
+    {"load-balanced",
+     "the GPU with the fewest slices held, at the lowest start",
+     "Optimal Workload Placement, V",
+     {},
+     gpus_first,
+     load_balanced_gpu_score,
+     load_balanced_score},
 };
 
-/// A candidate's rank as one number after another, smaller is better.
-using Rank = std::array<std::int64_t, 7>;
-
-Rank rank(const GpuView& gpu, std::size_t number, PlacementId placement, std::int32_t gpu_score,
-          const ChosenPolicy& chosen) {
-  const Placement& where = gpu.graph.geometry()[placement];
-  const Score score = chosen.policy->placement_score(gpu, placement, chosen.options);
-  const int fresh = gpu.state.idle.contains(placement) ? 0 : 1;
-  const auto n = static_cast<std::int64_t>(number);
-  if (chosen.policy->comparison == Comparison::gpus_first)
-    return {gpu_score, n, score[0], score[1], fresh, -where.profile->compute.value, where.start};
-  return {gpu_score, score[0], score[1], fresh, -where.profile->compute.value, n, where.start};
+Across across_of(const std::string& text) {
+  return text == "rise"    ? Across::rise
+         : text == "first" ? Across::first
+         : text == "best"  ? Across::best
+                           : Across::result;
 }
 
 }  // namespace
@@ -77,8 +115,14 @@ Result<ChosenPolicy> choose_policy(std::string_view name, const OptionTexts& giv
                           : load->second == "joint" ? LoadMetric::joint
                                                     : LoadMetric::compute;
   if (const auto across = texts->find("across"); across != texts->end())
-    chosen.options.across = across->second == "rise" ? CostAcross::rise : CostAcross::result;
+    chosen.options.across = across_of(across->second);
   return chosen;
+}
+
+std::int32_t share_of_slices(const GpuView& gpu, int slices) {
+  constexpr int whole = 720720;
+  const GpuModel& model = gpu.graph.geometry().model();
+  return whole / (model.compute.value + model.memory_slices.value) * slices;
 }
 
 Ratio load_of(const GpuView& gpu, LoadMetric metric) {
@@ -99,29 +143,49 @@ bool busy(const GpuView& gpu, const PolicyOptions& options) {
   return load_of(gpu, options.load) >= options.threshold;
 }
 
+Rank rank(const GpuView& gpu, PlacementId placement, const ChosenPolicy& chosen) {
+  const Placement& where = gpu.graph.geometry()[placement];
+  const std::int32_t first = chosen.policy->gpu_score(gpu, chosen.options);
+  const Score score = chosen.policy->placement_score(gpu, placement, chosen.options);
+  const std::int32_t fresh = gpu.state.idle.contains(placement) ? 0 : 1;
+  const std::int32_t fewer = -where.profile->compute.value;
+  switch (chosen.policy->comparison(chosen.options)) {
+    case Comparison::gpus_first:
+      return {{first}, {score[0], score[1], fresh, fewer, where.start}};
+    case Comparison::every_placement:
+      return {{first, score[0], score[1], fresh, fewer}, {where.start}};
+    case Comparison::every_gap:
+      break;
+  }
+  return {{first, score[0], score[1]}, {where.start, fresh, fewer}};
+}
+
+std::optional<BestOnGpu> best_on(const GpuView& gpu, PlacementSet candidates, const ChosenPolicy& chosen) {
+  std::optional<BestOnGpu> best;
+  if (gpu.state.absent) return best;
+  for (const PlacementId placement : candidates& gpu.graph.free(gpu.state.occupied)) {
+    const Rank candidate = rank(gpu, placement, chosen);
+    if (!best || candidate < best->rank) best = BestOnGpu{placement, candidate};
+  }
+  return best;
+}
+
 std::optional<Decision> decide_by_scan(const Fleet& fleet, const ResolvedRequest& request,
                                        const ChosenPolicy& chosen) {
-  std::optional<Rank> best;
+  std::optional<BestOnGpu> best;
   GpuId best_gpu{};
-  PlacementId best_placement = 0;
   for (std::size_t i = 0; i < fleet.size(); ++i) {
-    const GpuState& state = fleet.gpus()[i];
-    const GpuView gpu{fleet.graph(state), state};
-    const PlacementSet possible = request.candidates[state.kind] & gpu.graph.free(state.occupied);
-    if (possible.empty()) continue;
-    const std::int32_t gpu_score = chosen.policy->gpu_score(gpu, chosen.options);
-    for (const PlacementId placement : possible) {
-      const Rank candidate = rank(gpu, i, placement, gpu_score, chosen);
-      if (best && *best <= candidate) continue;
-      best = candidate;
-      best_gpu = static_cast<GpuId>(i);
-      best_placement = placement;
-    }
+    const GpuState& state = fleet[static_cast<GpuId>(i)];
+    const auto here = best_on({fleet.graph(state), state}, request.candidates[state.kind], chosen);
+    // GPUs come in order of their number: only a better rank before it takes the place.
+    if (!here || (best && here->rank.across >= best->rank.across)) continue;
+    best = here;
+    best_gpu = static_cast<GpuId>(i);
   }
   if (!best) return std::nullopt;
   const GpuState& state = fleet[best_gpu];
-  return Decision{best_gpu, best_placement, state.idle.contains(best_placement),
-                  fleet.destroys(state, best_placement)};
+  return Decision{best_gpu, best->placement, state.idle.contains(best->placement),
+                  fleet.destroys(state, best->placement)};
 }
 
 }  // namespace cleave

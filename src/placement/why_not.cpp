@@ -24,7 +24,7 @@ WhyNot why_not(const Fleet& fleet, const ResolvedRequest& request) {
   why.impossible = request.impossible;
   for (const GpuState& state : fleet.gpus()) {
     const PlacementSet candidates = request.candidates[state.kind];
-    if (candidates.empty()) continue;
+    if (candidates.empty() || state.absent) continue;
     ++why.gpus;
     if (fits_by_size(state, fleet.graph(state), candidates)) ++why.fit_by_size;
     if (fleet.graph(state).free(state.occupied).meets(candidates)) ++why.fit_by_position;
