@@ -30,9 +30,9 @@ Try next:
       where one more instance would go
   $cleave layout A100-40GB 4g.20gb@0,2g.10gb@4
       whether a layout is legal, and what still fits beside it
-  $cleave compare --fleet 100xA100-40GB --trace alibaba2023:FILE --limit 2000 --schedulers full-gpu,online
-      the same on a public trace: FILE is an openb_pod_list_*.csv of Alibaba's cluster-trace-gpu-v2023, which
-      github.com/alibaba/clusterdata has
+  $cleave compare --fleet 100xA100-40GB --trace alibaba2023:FILE --compress 50 --schedulers full-gpu,online
+      the same on a public trace, 50 times as busy: FILE is openb_pod_list_default.csv of Alibaba's
+      cluster-trace-gpu-v2023, which github.com/alibaba/clusterdata has
   ./test.sh
       every test
 TEXT

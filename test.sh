@@ -74,10 +74,14 @@ summarise() { # PRESET REPORT COUNTS
       } else {
         failed++
         printf "FAILED (%s): %s\n", preset, name
+        said = 0
         for (i = lines > 80 ? lines - 80 : 0; i < lines; i++) {
           # The frame that GoogleTest puts around every test says nothing about this one.
-          if (output[i] !~ /^(\[[-= ]|Running main|Note: Google Test filter| *[0-9]+ FAILED TEST)/) print "    " output[i]
+          if (output[i] ~ /^(\[[-= ]|Running main|Note: Google Test filter| *[0-9]+ FAILED TEST)/) continue
+          print "    " output[i]
+          said++
         }
+        if (!said) print "    it ended without a word; see build/" preset "/ctest.log"
       }
     }
     END { print passed + 0, failed + 0, skipped + 0 > counts }
@@ -86,7 +90,7 @@ summarise() { # PRESET REPORT COUNTS
 
 # Builds a preset and runs its tests, or those that the options for ctest choose.
 run_tests() { # PRESET [CTEST-OPTION...]
-  local preset=$1 seconds=$SECONDS status=0 p=0 f=0 s=0 runner=()
+  local preset=$1 seconds status=0 p=0 f=0 s=0 runner=()
   shift
   tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON
   local report="$PWD/build/$preset/junit.xml" log="build/$preset/ctest.log" counts="build/$preset/counts"
@@ -94,6 +98,7 @@ run_tests() { # PRESET [CTEST-OPTION...]
   if [ "$preset" != release ] && setarch "$(uname -m)" -R true 2>/dev/null; then runner=(setarch "$(uname -m)" -R); fi
   rm -f "$report" "$counts"
   echo "Testing ($preset) ..."
+  seconds=$SECONDS
   UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1} "${runner[@]}" ctest --preset "$preset" -j "$(nproc)" \
     --no-tests=ignore --output-junit "$report" "$@" >"$log" 2>&1 || status=$?
   if [ -e "$report" ]; then

@@ -8,12 +8,16 @@
 namespace cleave {
 
 Result<CsvReader> CsvReader::open(std::string_view text, std::string place) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark, as spreadsheets write it
-  CsvReader reader(text, std::move(place));
+  CsvReader reader(without_byte_order_mark(text), std::move(place));
   const auto header = reader.read_row(reader.columns_);
   if (!header) return std::unexpected(header.error());
   if (!*header)
     return fail(ErrorKind::bad_input, reader.place_, "the file is empty", "expected a CSV header line");
+  for (auto column = reader.columns_.begin(); column != reader.columns_.end(); ++column)
+    if (std::find(reader.columns_.begin(), column, *column) != column)
+      return fail(ErrorKind::bad_input, reader.place(),
+                  fmt::format("the column '{}' stands twice in the header", shown(*column)),
+                  "keep one of the two");
   return reader;
 }
 

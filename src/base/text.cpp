@@ -145,9 +145,25 @@ bool valid_utf8(std::string_view text) {
   return true;
 }
 
+bool fit_for_a_name(std::string_view text) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  return !text.empty() && std::ranges::none_of(text, control);
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  return text;
+}
+
 std::string shown(std::string_view text, std::size_t longest) {
   std::string safe;
-  for (const char c : text.substr(0, longest)) {
+  const std::size_t size = text.size();
+  if (size > longest) {
+    // Not in the middle of a character.
+    while (longest > 0 && (text[longest] & 0xc0) == 0x80) --longest;
+    text = text.substr(0, longest);
+  }
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       safe += fmt::format("\\x{:02x}", byte);
@@ -155,7 +171,7 @@ std::string shown(std::string_view text, std::size_t longest) {
       safe += c;
     }
   }
-  if (text.size() > longest) safe += "...";
+  if (size > text.size()) safe += "...";
   return safe;
 }
 

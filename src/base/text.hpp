@@ -39,6 +39,12 @@ std::string suggestion(std::string_view word, std::span<const std::string> known
 /// U+10FFFF.
 bool valid_utf8(std::string_view text);
 
+/// Not empty and without control characters.
+bool fit_for_a_name(std::string_view text);
+
+/// Without the mark that some programs put in front of UTF-8 text.
+std::string_view without_byte_order_mark(std::string_view text);
+
 /// Text from outside made safe to show: control characters as \xNN, cut after `longest` characters.
 std::string shown(std::string_view text, std::size_t longest = 60);
 

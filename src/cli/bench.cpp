@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "study/bench_graph.hpp"
+#include "study/bench_placement.hpp"
 
 namespace cleave::cli {
 
@@ -40,6 +41,109 @@ Result<int> graph(const Options& options) {
   return 0;
 }
 
+struct PlacementOptions {
+  std::vector<std::size_t> gpus = {8, 100, 1000, 10000, 100000};
+  std::vector<std::string> models = {"A100-40GB"};
+  std::string policy{default_policy}, profiles = "plain";
+  double load = 0.75, walls = 0, seconds = 0.25;
+  bool json = false;
+};
+
+/// With idle instances; from the smallest to the largest fleet.
+double growth(const std::vector<PlacementBench>& runs) {
+  std::vector<const PlacementBench*> idle;
+  for (const PlacementBench& run : runs)
+    if (run.idle_instances) idle.push_back(&run);
+  return idle.back()->index.ns / idle.front()->index.ns;
+}
+
+void print_json(const std::vector<PlacementBench>& runs) {
+  Json fleets = Json::array();
+  for (const PlacementBench& run : runs)
+    fleets.push_back({{"gpus", run.gpus},
+                      {"idle_instances", run.idle_instances},
+                      {"index_decisions_per_s", run.index.decisions_per_s},
+                      {"index_ns", run.index.ns},
+                      {"plain_ns", run.plain.ns},
+                      {"scan_ns", run.scan.ns},
+                      {"vector_ns", run.vector ? Json(run.vector->ns) : Json(nullptr)},
+                      {"identical", run.identical},
+                      {"rejected", run.rejected},
+                      {"index_bytes_per_gpu", run.index_bytes_per_gpu},
+                      {"row_classes", run.classes},
+                      {"build_seconds", run.build_seconds}});
+  print(Json{{"fleets", fleets}, {"growth", growth(runs)}});
+}
+
+Result<int> placement(const PlacementOptions& given) {
+  PlacementBenchOptions options;
+  options.gpus = given.gpus;
+  const auto policy = choose_policy(given.policy, {});
+  if (!policy) return std::unexpected(policy.error());
+  options.policy = *policy;
+  for (const std::string& name : given.models) {
+    const auto model = find_gpu_model(name);
+    if (!model) return std::unexpected(model.error());
+    options.models.push_back(*model);
+  }
+  const auto profiles = ProfileChoice::parse(given.profiles);
+  if (!profiles) return std::unexpected(profiles.error());
+  if (const auto checked = profiles->check(options.models); !checked) return std::unexpected(checked.error());
+  options.profiles = *profiles;
+  options.load = given.load;
+  options.walls = given.walls;
+  options.seconds = given.seconds;
+  const auto runs = bench_placement(options);
+  if (given.json) {
+    print_json(runs);
+    return 0;
+  }
+  Table table({"GPUs", "idle kept", "million decisions/s", "index ns", "vector ns", "scan ns", "plain ns",
+               "identical", "bytes a GPU", "build ms"});
+  for (const PlacementBench& run : runs)
+    table.add({fmt::format("{}", run.gpus), run.idle_instances ? "yes" : "no",
+               fmt::format("{:.1f}", run.index.decisions_per_s / 1e6), fmt::format("{:.1f}", run.index.ns),
+               run.vector ? fmt::format("{:.1f}", run.vector->ns) : "-", fmt::format("{:.0f}", run.scan.ns),
+               fmt::format("{:.0f}", run.plain.ns), run.identical ? "yes" : "NO",
+               fmt::format("{:.1f}", run.index_bytes_per_gpu),
+               fmt::format("{:.2f}", run.build_seconds * 1e3)});
+  fmt::print(
+      "Policy {}, {} of memory held. A decision is an arrival with its commit and the departures that "
+      "balance it;\n"
+      "ns are the mean over arrivals and departures.\n\n{}\ngrowth of the index's ns with idle instances, "
+      "smallest to largest fleet: {:.2f}\n",
+      given.policy, percent(given.load), table.text(), growth(runs));
+  return 0;
+}
+
+void add_placement(CLI::App& group, Run& run) {
+  auto options = std::make_shared<PlacementOptions>();
+  CLI::App* command =
+      add_command(group, "placement", "A placement decision by the index, by scans and by the definition",
+                  "cleave bench placement --gpus 8,1000 --seconds 0.02");
+  command->add_option("--gpus", options->gpus, "Sizes of fleets")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4000000));
+  command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
+      ->default_str(std::string(default_policy));
+  command->add_option("--models", options->models, "GPU models of the fleet, in turn")->delimiter(',');
+  command
+      ->add_option("--profiles", options->profiles,
+                   "The profiles asked for, evenly: all, plain, five, four or names")
+      ->default_str("plain");
+  command->add_option("--load", options->load, "Share of memory slices that work holds")
+      ->check(CLI::Range(0.01, 1.0))
+      ->default_str("0.75");
+  command->add_option("--walls", options->walls, "Share of GPUs with an instance that is not ours")
+      ->check(CLI::Range(0.0, 1.0))
+      ->default_str("0");
+  command->add_option("--seconds", options->seconds, "For each way of finding, each fleet")
+      ->check(CLI::Range(0.001, 3600.0))
+      ->default_str("0.25");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return placement(*options); }; });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& program, Run& run) {
@@ -53,6 +157,7 @@ void add_bench(CLI::App& program, Run& run) {
       ->default_str("101");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return graph(*options); }; });
+  add_placement(*group, run);
 }
 
 }  // namespace cleave::cli

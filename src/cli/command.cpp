@@ -29,6 +29,16 @@ void add_profiles(CLI::App& command, std::string& profiles) {
       ->default_str("all");
 }
 
+CLI::Validator whole_number(std::int64_t least) {
+  const auto check = [least](const std::string& text) {
+    const auto number = parse_integer(text);
+    return number && *number >= least
+               ? std::string()
+               : fmt::format("expected a whole number of at least {}, found {}", least, shown(text));
+  };
+  return CLI::Validator(check, "", "");
+}
+
 Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles) {
   const auto choice = ProfileChoice::parse(profiles);
   if (!choice) return std::unexpected(choice.error());

@@ -40,6 +40,9 @@ void add_json(CLI::App& command, bool& json);
 /// `--profiles`, described the same way everywhere.
 void add_profiles(CLI::App& command, std::string& profiles);
 
+/// For options that take a whole number of at least `least`: CLI11 itself lets -5 wrap around.
+CLI::Validator whole_number(std::int64_t least);
+
 /// A fleet from a file, or in short (4xA100-40GB).
 [[nodiscard]] Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles);
 

@@ -60,6 +60,7 @@ void print_text(const std::vector<RunSummary>& runs) {
   fmt::print("\n{}\n", table.text());
   const RunSummary& base = runs.front();
   for (const RunSummary& s : std::span(runs).subspan(1)) {
+    if (base.makespan == Duration::zero() || base.turnaround.mean == Duration::zero()) continue;
     // Times over different sets of jobs do not compare.
     if (s.finished != base.finished || s.finished == 0) {
       fmt::print("{} finishes {} jobs and {} {}: their times are not compared\n", s.scheduler, s.finished,

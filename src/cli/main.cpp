@@ -5,6 +5,7 @@
 #include <exception>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -32,9 +33,12 @@ int report(const Error& error, bool json) {
   return exit_code(error.kind);
 }
 
-int run_program(int argc, char** argv) {
+bool wants_json(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
-  const bool json = std::ranges::any_of(arguments, [](std::string_view word) { return word == "--json"; });
+  return std::ranges::any_of(arguments, [](std::string_view word) { return word == "--json"; });
+}
+
+int run_program(int argc, char** argv, bool json) {
   CLI::App program(
       "Partitions NVIDIA Multi-Instance GPUs, places and schedules work on them, and simulates all of it.",
       "cleave");
@@ -68,12 +72,20 @@ int run_program(int argc, char** argv) {
 }  // namespace cleave::cli
 
 int main(int argc, char** argv) {
+  using cleave::Error;
+  using cleave::ErrorKind;
+  const bool json = cleave::cli::wants_json(argc, argv);
   try {
-    return cleave::cli::run_program(argc, argv);
+    return cleave::cli::run_program(argc, argv, json);
+  } catch (const std::system_error& failure) {
+    // What fmt throws when standard output takes no more.
+    return cleave::cli::report(
+        {ErrorKind::infeasible, "standard output", failure.code().message(), "the answer is not complete"},
+        false);
   } catch (const std::exception& exception) {
-    std::fprintf(stderr,
-                 "cleave: something went wrong inside Cleave: %s; please report it with the command\n",
-                 exception.what());
-    return 1;
+    return cleave::cli::report(
+        {ErrorKind::internal, "", fmt::format("something went wrong inside Cleave: {}", exception.what()),
+         "please report it with the command"},
+        json);
   }
 }

@@ -21,6 +21,14 @@ struct Options {
   bool json = false;
 };
 
+/// The fleet's models with all their profiles.
+std::vector<Geometry> whole_models(const FleetFile& fleet) {
+  std::vector<Geometry> whole;
+  for (const Geometry& geometry : fleet.geometries)
+    whole.emplace_back(geometry.model(), ProfileChoice().on(geometry.model()));
+  return whole;
+}
+
 Result<Request> read_request(const Options& options, const FleetFile& fleet) {
   if (options.profile.empty()) {
     const auto size = parse_size(options.memory);
@@ -29,6 +37,10 @@ Result<Request> read_request(const Options& options, const FleetFile& fleet) {
   }
   Request request{ByProfile{options.profile}, {}};
   if (!resolve(request, fleet.geometries).impossible.empty()) {
+    if (resolve(request, whole_models(fleet)).impossible.empty())
+      return fail(ErrorKind::bad_input, "--profile",
+                  fmt::format("{} is not among the chosen profiles", shown(options.profile)),
+                  "widen --profiles");
     std::vector<std::string> known;
     for (const Geometry& geometry : fleet.geometries)
       for (const std::string& name : geometry.profile_names()) known.push_back(name);

@@ -42,7 +42,9 @@ void add_workload(CLI::App& program, Run& run) {
   std::vector<std::string> known;
   for (const GeneratorRow& row : generators()) known.push_back(fmt::format("{} ({})", row.name, row.summary));
   command->add_option("NAME", options->name, fmt::format("{}", fmt::join(known, "; ")))->required();
-  command->add_option("--seed", options->seed, "Same seed, same file")->default_str("1");
+  command->add_option("--seed", options->seed, "Same seed, same file")
+      ->check(whole_number(0))
+      ->default_str("1");
   command->callback([options, &run] { run = [options] { return generate(*options); }; });
 }
 

@@ -28,8 +28,9 @@ void RunArguments::add(CLI::App& command) {
           .add_option("--compress", compress, "Traces: arrivals come so many times faster, run times stay")
           ->default_str(compress);
   limit_option = command.add_option("--limit", limit, "Traces: only the first so many records by arrival")
-                     ->check(CLI::PositiveNumber);
+                     ->check(whole_number(1));
   command.add_option("--seed", seed, "Seed of what is random; the schedulers there are so far use none")
+      ->check(whole_number(0))
       ->default_str("1");
   add_profiles(command, profiles);
   command.add_flag("--timing", timing, "Also say how long the run took");

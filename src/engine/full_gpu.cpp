@@ -12,9 +12,10 @@ class FullGpu final : public Scheduler {
   FullGpu(const Fleet& fleet, const RequestTable& requests)
       : requests_(&requests), free_(fleet.graphs().size()) {
     for (std::size_t i = 0; i < fleet.size(); ++i) {
-      const GpuState& gpu = fleet.gpus()[i];
+      const GpuState& gpu = fleet[static_cast<GpuId>(i)];
       kinds_.push_back(gpu.kind);
-      if ((gpu.held | gpu.walls).empty()) free_[gpu.kind].insert(static_cast<GpuId>(i));
+      idle_.push_back(gpu.idle);
+      if ((gpu.held | gpu.walls).empty() && !gpu.absent) free_[gpu.kind].insert(static_cast<GpuId>(i));
     }
   }
 
@@ -45,12 +46,15 @@ class FullGpu final : public Scheduler {
     from->erase(from->begin());
     if (gpus_.size() <= index(job.job)) gpus_.resize(index(job.job) + 1);
     gpus_[index(job.job)] = gpu;
+    for (const PlacementId idle : idle_[index(gpu)]) commands.push_back(DestroyInstance{gpu, idle});
+    idle_[index(gpu)] = {};
     commands.push_back(StartOnWholeGpu{job.job, gpu});
     return true;
   }
 
   const RequestTable* requests_;
   std::vector<std::uint16_t> kinds_;   // by GPU
+  std::vector<PlacementSet> idle_;     // by GPU; what is left of the fleet's own
   std::vector<std::set<GpuId>> free_;  // by kind
   std::deque<Submitted> queue_;
   std::vector<GpuId> gpus_;  // by job

@@ -1,7 +1,8 @@
 #pragma once
 // `full-gpu`: the baseline of every paper. MIG is off, each GPU runs one job at a time with all its
-// processors, first come first served, on the lowest free GPU whose model can take the request. GPUs on which
-// the fleet shows instances are left alone.
+// processors, first come first served, on the lowest free GPU whose model can take the request. Idle
+// instances that the fleet shows are destroyed before a GPU is used whole; GPUs on which others or the
+// fleet's own work sit are left alone.
 
 #include "engine/scheduler.hpp"
 

@@ -33,6 +33,9 @@ Result<SchedulerSpec> parse_scheduler(std::string_view spec) {
   const auto row = std::ranges::find(table, name, &SchedulerRow::name);
   const std::string place = fmt::format("scheduler '{}'", shown(spec));
   if (row == std::end(table)) {
+    if (spec.find(',') != std::string_view::npos)
+      return fail(ErrorKind::bad_usage, "", fmt::format("'{}' names several schedulers", shown(spec)),
+                  "`cleave compare` takes several");
     std::vector<std::string> known;
     for (const SchedulerRow& other : table) known.emplace_back(other.name);
     return fail(ErrorKind::bad_usage, "", fmt::format("there is no scheduler '{}'", shown(name)),

@@ -96,6 +96,8 @@ TEST(FleetInShort, CountsModels) {
   EXPECT_EQ(fleet->gpus[2].name, "n0/2");
   EXPECT_FALSE(parse_fleet_in_short("0xA100-40GB", {}));
   EXPECT_FALSE(parse_fleet_in_short("9999999xA100-40GB", {}));
+  EXPECT_EQ(parse_fleet_in_short("1xA30-24GB,9223372036854775807xA30-24GB", {}).error().text(),
+            "fleet: a fleet has at most 4000000 GPUs");
   EXPECT_FALSE(parse_fleet_in_short("4xA100-40GB,", {}));
 }
 
@@ -159,6 +161,17 @@ TEST(WorkloadFile, NamesThePlaceAndTheRemedy) {
   EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1e300})"),
             "jobs.jsonl:1: duration_s: a time must be at most a hundred years; give seconds, not "
             "milliseconds or a date");
+  EXPECT_EQ(job_error(R"({"id": "a", "phases": {"cpu_s": 3.1e9, "compute_s": 3.1e9}})"),
+            "jobs.jsonl:1: phases.cpu_s: a phase must be at most 25 years; give seconds, not milliseconds or "
+            "a date");
+  EXPECT_EQ(job_error(R"([{"id": "a"}])"),
+            "jobs.jsonl: this is one JSON list; write one JSON object a line, without a list around them");
+  EXPECT_EQ(job_error("\xef\xbb\xbf{\"id\": \"a\", \"duration_s\": 1}"), "none")
+      << "a byte order mark is passed over";
+  EXPECT_EQ(job_error("id,id,duration_s\na,b,1\n"),
+            "jobs.jsonl:1: the column 'id' stands twice in the header; keep one of the two");
+  EXPECT_EQ(job_error(R"({"id": "a\u001b[31m", "duration_s": 1})"),
+            "jobs.jsonl:1: id: a job needs a name, without control characters");
   EXPECT_EQ(job_error(""), "jobs.jsonl: the file is empty; expected a CSV header line");
   EXPECT_NE(job_error(R"({"id": "a", "duration_s": 1)").find("jobs.jsonl:1: line 1, column"),
             std::string::npos);

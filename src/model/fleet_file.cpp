@@ -59,9 +59,9 @@ class FleetReader {
     const std::string name = in.text("name");
     const std::string model_name = in.text("model");
     const bool repeated = in.has("count");
-    const std::int64_t count = in.integer_if("count", 0, most_gpus).value_or(1);
+    const std::int64_t count = in.integer_if("count", 1, most_gpus).value_or(1);
     if (failed()) return;
-    if (name.empty()) return in.refuse("name", "a GPU needs a name");
+    if (!fit_for_a_name(name)) return in.refuse("name", "a GPU needs a name, without control characters");
     const auto geometry = geometry_of(in, model_name);
     if (failed()) return;
     if (count > 1 && name.find("%d") == std::string::npos)
@@ -110,7 +110,8 @@ class FleetReader {
       entry.memory = reader.size_if("memory_mib");
       entry.constraints = read_constraints(reader);
       reader.done();
-      if (entry.workload && entry.workload->empty()) reader.refuse("workload", "a workload needs a name");
+      if (entry.workload && !fit_for_a_name(*entry.workload))
+        reader.refuse("workload", "a workload needs a name, without control characters");
       instances.push_back(std::move(entry));
       written.push_back({geometry[*placement].profile, start});
     }
@@ -237,7 +238,9 @@ Result<FleetFile> parse_fleet_in_short(std::string_view text, const ProfileChoic
   for (const std::string_view part : split(text, ',')) {
     const std::size_t x = part.find('x');
     const auto count = x == std::string_view::npos ? std::nullopt : parse_integer(part.substr(0, x));
-    if (!count || *count < 1 || *count + static_cast<std::int64_t>(fleet.gpus.size()) > most_gpus)
+    if (count && *count > most_gpus - static_cast<std::int64_t>(fleet.gpus.size()))
+      return fail(ErrorKind::bad_input, "fleet", fmt::format("a fleet has at most {} GPUs", most_gpus));
+    if (!count || *count < 1)
       return fail(ErrorKind::bad_input, "fleet", fmt::format("'{}' is not a number of GPUs", shown(part)),
                   "write COUNTxMODEL, like 4xA100-40GB");
     const auto model = find_gpu_model(part.substr(x + 1));

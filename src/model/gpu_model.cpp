@@ -250,11 +250,6 @@ int Profile::name_gb() const {
   return static_cast<int>(parse_integer(name.substr(dot + 1, unit - dot - 1)).value_or(0));
 }
 
-bool GpuModel::compute_by_position() const {
-  // The 8-slice family has seven compute slices under its first seven memory slices.
-  return memory_slices.value - compute.value <= 1;
-}
-
 const Profile* GpuModel::find(std::string_view profile_name) const {
   const auto found = std::ranges::find(profiles, profile_name, &Profile::name);
   return found == profiles.end() ? nullptr : &*found;

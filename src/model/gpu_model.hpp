@@ -94,9 +94,6 @@ struct GpuModel {
   bool placements_inferred;
   std::span<const Profile> profiles;  // from large to small
 
-  /// Where memory and compute slices are the same width, an instance's compute slices lie under its memory
-  /// slices; elsewhere compute is a budget for the whole GPU (reading G2).
-  [[nodiscard]] bool compute_by_position() const;
   /// The largest profile that is known: the whole GPU, but for the H20, whose largest has not been published.
   [[nodiscard]] const Profile& largest() const { return profiles.front(); }
   [[nodiscard]] const Profile* find(std::string_view profile_name) const;

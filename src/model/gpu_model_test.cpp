@@ -41,12 +41,6 @@ TEST(GpuModels, NamesAreUnique) {
   }
 }
 
-TEST(GpuModels, ComputeLiesUnderMemoryOnlyWhereSlicesAreAsWide) {
-  EXPECT_TRUE((*find_gpu_model("A30-24GB"))->compute_by_position());
-  EXPECT_TRUE((*find_gpu_model("B200-180GB"))->compute_by_position());
-  EXPECT_FALSE((*find_gpu_model("RTX-PRO-6000-BW-96GB"))->compute_by_position());
-}
-
 TEST(GpuModels, NameGb) {
   EXPECT_EQ((*find_gpu_model("H100-94GB-NVL"))->find("3g.47gb")->name_gb(), 47);
   EXPECT_EQ((*find_gpu_model("A100-40GB"))->find("1g.5gb+me")->name_gb(), 5);

@@ -6,22 +6,21 @@ namespace cleave {
 
 namespace {
 
-/// Workloads name few different requests and speeds, mostly the one before: search from the end.
 template <class Thing>
-std::uint32_t intern_in(std::vector<Thing>& things, const Thing& thing) {
-  const auto found = std::find(things.rbegin(), things.rend(), thing);
-  if (found != things.rend()) return static_cast<std::uint32_t>(things.rend() - found - 1);
-  things.push_back(thing);
-  return static_cast<std::uint32_t>(things.size() - 1);
+std::uint32_t intern_in(std::vector<Thing>& things, std::map<Thing, std::uint32_t>& numbers,
+                        const Thing& thing) {
+  const auto [entry, fresh] = numbers.try_emplace(thing, static_cast<std::uint32_t>(things.size()));
+  if (fresh) things.push_back(thing);
+  return entry->second;
 }
 
 }  // namespace
 
 std::uint32_t Workload::intern(const Request& request) {
-  return intern_in(requests, request);
+  return intern_in(requests, request_numbers_, request);
 }
 std::uint32_t Workload::intern(const SpeedModel& speed) {
-  return intern_in(speeds, speed);
+  return intern_in(speeds, speed_numbers_, speed);
 }
 
 void Workload::sort() {

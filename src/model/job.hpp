@@ -21,7 +21,7 @@ inline constexpr std::string_view mig_off = "none";
 /// Time spent in each phase on the whole GPU.
 struct Phases {
   Duration cpu{}, transfer{}, compute{}, bandwidth{};
-  friend bool operator==(const Phases&, const Phases&) = default;
+  friend auto operator<=>(const Phases&, const Phases&) = default;
 };
 
 /// How fast a job is on each profile; physics/speed.hpp reads it.
@@ -29,9 +29,9 @@ struct SpeedModel {
   std::optional<SpeedTable> table;
   std::optional<Phases> phases;
   const GpuModel* reference =
-      nullptr;        // the model whose largest profile has speed 1; null: the GPU it runs on
+      nullptr;        // the model whose largest profile has speed 1; null: the fleet's first
   bool flat = false;  // as fast on every profile it may have (traces that record one time)
-  friend bool operator==(const SpeedModel&, const SpeedModel&) = default;
+  friend auto operator<=>(const SpeedModel&, const SpeedModel&) = default;
 };
 
 /// Memory that grows with every iteration.
@@ -68,6 +68,7 @@ struct ReasonCount {
 };
 
 struct Workload {
+ public:
   std::vector<Job> jobs;  // by arrival; equal arrivals in the order of the file
   std::vector<Request> requests;
   std::vector<SpeedModel> speeds;
@@ -86,6 +87,11 @@ struct Workload {
   [[nodiscard]] const JobDetails* details_of(const Job& job) const {
     return job.details == Job::none ? nullptr : &details[job.details];
   }
+
+ private:
+  // Where equal ones stand; only looked up, never walked.
+  std::map<Request, std::uint32_t> request_numbers_;
+  std::map<SpeedModel, std::uint32_t> speed_numbers_;
 };
 
 }  // namespace cleave

@@ -3,6 +3,7 @@
 // placements satisfy a request is decided per GPU model, in placement/request_table.hpp.
 
 #include <compare>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -41,7 +42,8 @@ struct Unknown {
 
 struct Request {
   std::variant<ByProfile, BySize, ByShare, Unknown> wanted;
-  std::vector<std::string> fits;  // the only profiles on which the job can run at all; empty: any
+  std::optional<std::vector<std::string>>
+      fits;  // the only profiles on which the job can run at all, if it is known
   friend auto operator<=>(const Request&, const Request&) = default;
 };
 

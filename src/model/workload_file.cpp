@@ -23,6 +23,21 @@ bool some_gpu_has(std::string_view profile) {
   return false;
 }
 
+bool is_mig_off(std::string_view column) {
+  return column.substr(column.rfind(':') + 1) == mig_off;
+}
+
+/// A column of a table of speeds as it is kept: PROFILE or MODEL:PROFILE with the model's key, `none` for a
+/// profile being MIG off; nullopt when no known GPU has it.
+std::optional<std::string> known_column(const std::string& column) {
+  if (!is_mig_off(column) && !some_gpu_has(column)) return std::nullopt;
+  const std::size_t colon = column.rfind(':');
+  if (colon == std::string::npos) return column;
+  const auto model = find_gpu_model(column.substr(0, colon));
+  if (!model) return std::nullopt;
+  return fmt::format("{}:{}", (*model)->key, column.substr(colon + 1));
+}
+
 class WorkloadReader {
  public:
   explicit WorkloadReader(std::optional<Error>& error) : error_(&error) {}
@@ -37,14 +52,16 @@ class WorkloadReader {
     job.details = read_details(in);
     in.done();
     if (error_->has_value()) return;
-    if (job.id.empty()) return in.refuse("id", "a job needs a name");
+    if (!fit_for_a_name(job.id)) return in.refuse("id", "a job needs a name, without control characters");
     if (duration && speed.phases)
       return in.refuse("", "a job has a duration_s or phases, not both", "phases add up to the duration");
     if (!duration && !speed.phases) return in.refuse("", "the key 'duration_s' is missing");
     job.duration = duration ? *duration : sum(*speed.phases);
-    if (speed.table)
+    if (speed.table) {
+      request.fits.emplace();
       for (const auto& [profile, relative] : *speed.table)
-        if (profile != mig_off && !profile.ends_with(":none")) request.fits.push_back(profile);
+        if (!is_mig_off(profile)) request.fits->push_back(profile);
+    }
     if (const auto* wanted = std::get_if<ByProfile>(&request.wanted);
         wanted != nullptr && !fits(request, wanted->profile))
       return in.refuse(
@@ -67,9 +84,9 @@ class WorkloadReader {
   }
 
   static bool fits(const Request& request, const std::string& profile) {
-    if (request.fits.empty()) return true;
+    if (!request.fits) return true;
     const std::string_view bare = std::string_view(profile).substr(profile.rfind(':') + 1);
-    return std::ranges::any_of(request.fits, [&](std::string_view name) {
+    return std::ranges::any_of(*request.fits, [&](std::string_view name) {
       return name == profile || name == bare || name.substr(name.rfind(':') + 1) == bare;
     });
   }
@@ -103,17 +120,22 @@ class WorkloadReader {
         if (!(relative > 0 && relative <= fastest))
           table->refuse(profile, fmt::format("a speed of {} is not possible", relative),
                         "speeds are relative to the largest profile, which has 1");
-        const bool off = profile == mig_off || profile.ends_with(":none");
-        if (!off && !some_gpu_has(profile))
+        const auto known = known_column(profile);
+        if (!known)
           table->refuse(profile, "no known GPU has this profile",
                         "`cleave gpu MODEL` lists a model's profiles; none is MIG off");
-        speed.table->emplace(profile, relative);
+        if (known && !speed.table->emplace(*known, relative).second)
+          table->refuse(profile, "this profile stands twice in the table", "keep one of the two");
       }
       if (speed.table->empty()) in.refuse("speed", "the table of speeds is empty");
     }
     if (auto phases = in.object_if("phases")) {
+      // A quarter of the longest time each, so that their sum stays within it.
       const auto time = [&](std::string_view key) {
-        return phases->seconds_if(key).value_or(Duration::zero());
+        const Duration each = phases->seconds_if(key).value_or(Duration::zero());
+        if (each > longest_duration / 4)
+          phases->refuse(key, "a phase must be at most 25 years", "give seconds, not milliseconds or a date");
+        return std::min(each, longest_duration / 4);
       };
       speed.phases = Phases{time("cpu_s"), time("transfer_s"), time("compute_s"), time("bandwidth_s")};
       phases->done();
@@ -182,8 +204,8 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place) {
 Json cell_value(std::string_view column, const std::string& cell) {
   constexpr std::array texts = {"id", "profile", "shape", "reference_model"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
-  Json value = Json::parse(cell, nullptr, false);
-  return value.is_discarded() ? Json(cell) : value;
+  auto value = parse_json(cell, "cell");
+  return value ? *value : Json(cell);
 }
 
 Result<Workload> parse_table(std::string_view text, const std::string& place) {
@@ -227,7 +249,11 @@ void write_details(Json& line, const JobDetails& details) {
 }  // namespace
 
 Result<Workload> parse_workload(std::string_view text, const std::string& place) {
-  return trimmed(text).starts_with('{') ? parse_lines(text, place) : parse_table(text, place);
+  const std::string_view content = without_byte_order_mark(text);
+  if (trimmed(content).starts_with('['))
+    return fail(ErrorKind::bad_input, place, "this is one JSON list",
+                "write one JSON object a line, without a list around them");
+  return trimmed(content).starts_with('{') ? parse_lines(content, place) : parse_table(content, place);
 }
 
 std::string workload_text(const Workload& workload) {

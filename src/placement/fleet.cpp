@@ -46,6 +46,7 @@ StateNumber Fleet::intern(const GpuState& state) {
   if (fresh) {
     states_.push_back(state);
     after_.resize(after_.size() + width_, unknown);
+    vacated_.resize(after_.size(), unknown);
   }
   return entry->second;
 }
@@ -101,6 +102,14 @@ StateNumber Fleet::learn_release(StateNumber number, PlacementId placement) {
   gpu.held_memory = static_cast<std::uint8_t>(gpu.held_memory - profile.memory.value);
   const StateNumber after = intern(gpu);
   after_[cell(number, placement)] = after;
+  return after;
+}
+
+StateNumber Fleet::learn_vacate(StateNumber number, PlacementId placement) {
+  GpuState gpu = states_[learn_release(number, placement)];
+  gpu.idle.erase(placement);
+  const StateNumber after = intern(gpu);
+  vacated_[cell(number, placement)] = after;
   return after;
 }
 

@@ -71,6 +71,12 @@ class Fleet {
     const StateNumber after = after_[cell(number, placement)];
     number = after != unknown ? after : learn_release(number, placement);
   }
+  /// Work leaves and its instance is destroyed at once, for those who keep no idle instances.
+  void vacate(GpuId gpu, PlacementId placement) {
+    StateNumber& number = gpus_[index(gpu)];
+    const StateNumber after = vacated_[cell(number, placement)];
+    number = after != unknown ? after : learn_vacate(number, placement);
+  }
   /// The GPU takes no work from now on, or takes it again.
   void withdraw(GpuId gpu) { set_absent(gpu, true); }
   void restore(GpuId gpu) { set_absent(gpu, false); }
@@ -89,6 +95,7 @@ class Fleet {
   void set_absent(GpuId gpu, bool absent);
   StateNumber learn_hold(StateNumber state, PlacementId placement);
   StateNumber learn_release(StateNumber state, PlacementId placement);
+  StateNumber learn_vacate(StateNumber state, PlacementId placement);
 
   struct SameState {
     bool operator()(const GpuState& a, const GpuState& b) const;
@@ -101,7 +108,7 @@ class Fleet {
   std::size_t width_ = 0;  // placements of the model that has most
   std::vector<StateNumber> gpus_;
   std::vector<GpuState> states_;
-  std::vector<StateNumber> after_;
+  std::vector<StateNumber> after_, vacated_;
   std::unordered_map<GpuState, StateNumber, HashState, SameState> numbers_;
 };
 

@@ -144,7 +144,9 @@ TEST(Requests, SayWhyTheyCanNeverBePlaced) {
   EXPECT_EQ(resolve(size(5000), h20.geometries).impossible,
             "no instance of H20-96GB holds 5000 MiB (nobody knows the instance memory of H20-96GB)");
   EXPECT_EQ(resolve(profile("9g.90gb"), h20.geometries).impossible, "no H20-96GB here has a profile 9g.90gb");
-  EXPECT_EQ(resolve({ByProfile{"1g.12gb"}, {"3g.48gb"}}, h20.geometries).candidates.front(), PlacementSet());
+  EXPECT_EQ(
+      resolve({ByProfile{"1g.12gb"}, std::vector<std::string>{"3g.48gb"}}, h20.geometries).candidates.front(),
+      PlacementSet());
 }
 
 TEST(WhyNot, TellsSizeFromPosition) {
@@ -156,6 +158,10 @@ TEST(WhyNot, TellsSizeFromPosition) {
             "2g.10gb fits by size on 1 of 1 GPUs, but by position on none");
   EXPECT_EQ(why(gpu("A100-40GB", "7g.40gb@0=a"), profile("1g.5gb")),
             "1g.5gb fits nowhere by size: no GPU has enough free slices (looked at 1)");
+  const FleetFile media = file_of(gpu("A100-40GB", "1g.5gb+me@0=a"), "all");
+  const Request another = profile("1g.5gb+me");
+  EXPECT_EQ(why_not(Fleet(media), resolve(another, media.geometries)).message(another),
+            "1g.5gb+me fits by size and by position on 1 of 1 GPUs, but what runs there excludes it");
 }
 
 TEST(Policies, RefuseOptionsThatAreNotTheirs) {

@@ -12,10 +12,10 @@ namespace {
 /// Profiles of the geometry on which the job can run, from large to small.
 std::vector<const Profile*> usable_profiles(const Geometry& geometry, const Request& request) {
   std::vector<const Profile*> profiles = geometry.profile_list();
-  if (request.fits.empty()) return profiles;
+  if (!request.fits) return profiles;
   std::erase_if(profiles, [&](const Profile* profile) {
     return std::ranges::none_of(
-        request.fits, [&](const auto& name) { return means_profile(name, geometry.model(), *profile); });
+        *request.fits, [&](const auto& name) { return means_profile(name, geometry.model(), *profile); });
   });
   return profiles;
 }
@@ -78,6 +78,9 @@ std::string reason(const Request& request, const std::vector<Geometry>& geometri
     if (some_memory_unknown(geometry)) unknown.emplace_back(geometry.model().key);
   }
   const std::string where = any_of(models);
+  // What the request wants may be there, and only its job does not run on it.
+  if (request.fits && resolve({request.wanted, {}}, geometries).impossible.empty())
+    return fmt::format("on {}, the job's table of speeds has no profile for {}", where, text(request));
   if (const auto* wanted = std::get_if<ByProfile>(&request.wanted))
     return fmt::format("no {} here has a profile {}", where, shown(wanted->profile));
   if (std::holds_alternative<BySize>(request.wanted)) {

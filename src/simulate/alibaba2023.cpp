@@ -33,7 +33,11 @@ Result<Columns> find_columns(const CsvReader& csv) {
                                                               {"scheduled_time", &columns.scheduled}};
   for (const auto& [name, where] : wanted) {
     const auto found = csv.column(name);
-    if (!found) return std::unexpected(found.error());
+    if (!found) {
+      Error error = found.error();
+      error.remedy = "a pod list with times is needed, such as openb_pod_list_default.csv";
+      return std::unexpected(std::move(error));
+    }
     *where = *found;
   }
   return columns;
@@ -85,6 +89,9 @@ Result<Pod> read_pod(const std::vector<std::string>& row, const Columns& columns
   pod.deleted = cells.time(columns.deletion, "deletion_time");
   if (pod.scheduled && pod.deleted && *pod.deleted < *pod.scheduled)
     cells.refuse(fmt::format("the pod ends at {} before it starts at {}", *pod.deleted, *pod.scheduled));
+  if (pod.scheduled && *pod.scheduled < pod.created)
+    cells.refuse(
+        fmt::format("the pod is scheduled at {} before it is created at {}", *pod.scheduled, pod.created));
   if (pod.gpus == 1 && pod.thousandths == 0)
     cells.refuse("the pod asks for a GPU but for none of its compute");
   if (cells.error) return std::unexpected(*cells.error);
@@ -137,6 +144,7 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
       pods.push_back(std::move(*pod));
     }
   }
+  if (pods.empty()) return fail(ErrorKind::bad_input, place, "the trace has no pod that asks for a GPU");
   std::ranges::stable_sort(pods, {}, &Pod::created);
   if (options.limit && pods.size() > *options.limit) pods.resize(*options.limit);
 

@@ -86,8 +86,9 @@ Workload make_lab_day(std::uint64_t seed) {
     Request request = family.request;
     SpeedModel speed;
     speed.table = family.speeds;
+    request.fits.emplace();
     for (const auto& [profile, relative] : family.speeds)
-      if (profile != mig_off) request.fits.push_back(profile);
+      if (profile != mig_off) request.fits->push_back(profile);
     job.request = workload.intern(request);
     job.speed = workload.intern(speed);
     workload.jobs.push_back(std::move(job));

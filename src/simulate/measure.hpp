@@ -14,7 +14,7 @@ class Measure {
  public:
   Measure(const World& world, Instant begin);
 
-  /// Must be called before `gpu` changes in any way.
+  /// Must be called before what `gpu` holds changes.
   void before_change(GpuId gpu, Instant now);
   /// A job's relative speed joins or leaves the GPU, for Dyna-P's equation 5.
   void add_speed(GpuId gpu, double speed) { speed_sum_[index(gpu)] += speed; }

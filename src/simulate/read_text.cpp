@@ -23,7 +23,7 @@ struct Closer {
 
 std::unexpected<Error> cannot_read(const std::string& path, int error) {
   return fail(ErrorKind::bad_input, shown(path, 200), std::strerror(error),
-              error == ENOENT ? "there is no such file" : "the file cannot be read");
+              error == ENOENT ? "check the name" : "");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <queue>
 #include <set>
 
@@ -21,33 +22,34 @@ class Speeds {
  public:
   Speeds(const Workload& workload, const Fleet& fleet) : workload_(&workload) {
     for (const auto& graph : fleet.graphs()) models_.push_back(&graph->geometry().model());
-    known_.resize(workload.speeds.size() * models_.size() * columns);
+    known_.resize(workload.speeds.size() * models_.size() * columns, unknown);
   }
 
+  /// A speed of 0 means that the job does not fit.
   Speed on(const Job& job, std::uint16_t kind, std::size_t column) {
-    auto& known = known_[(job.speed * models_.size() + kind) * columns + column];
-    if (!known.relative) {
+    double& known = known_[(job.speed * models_.size() + kind) * columns + column];
+    if (known == unknown) {
       const GpuModel& model = *models_[kind];
       SpeedModel timed = workload_->speeds[job.speed];
       if (timed.reference == nullptr) timed.reference = models_.front();
       const auto speed = column == whole_gpu ? speed_on_whole_gpu(timed, model)
                                              : speed_on(timed, model, model.profiles[column]);
-      known = {speed ? speed->relative : NAN, speed && speed->inferred};
+      // The sign bit says that it is inferred.
+      known = !speed ? 0 : speed->inferred ? -speed->relative : speed->relative;
     }
-    return {*known.relative, known.inferred};
+    return {std::abs(known), known < 0};
   }
 
-  static constexpr std::size_t columns = 17;
-  static constexpr std::size_t whole_gpu = 16;
+  static constexpr std::size_t whole_gpu =
+      8 * sizeof(ProfileMask);  // after as many profiles as a mask can hold
+  static constexpr std::size_t columns = whole_gpu + 1;
 
  private:
-  struct Known {
-    std::optional<double> relative;
-    bool inferred = false;
-  };
+  static constexpr double unknown = std::numeric_limits<double>::infinity();
+
   const Workload* workload_;
   std::vector<const GpuModel*> models_;
-  std::vector<Known> known_;
+  std::vector<double> known_;
 };
 
 /// Where a job runs, and since when it holds what it runs on.
@@ -140,9 +142,10 @@ class Simulation {
 
   Result<void> carry_out(const StartOnWholeGpu& what, Instant now) {
     measure_.before_change(what.gpu, now);
-    if (const auto started = world_.start_whole(what.gpu); !started) return started;
+    const auto start = world_.start_whole(what.gpu, now);
+    if (!start) return std::unexpected(start.error());
     const SimulatedGpu& gpu = world_.gpus()[index(what.gpu)];
-    return begin(what.job, {what.gpu, 0, true, 0, now, now},
+    return begin(what.job, {what.gpu, 0, true, 0, now, *start},
                  speeds_.on(job(what.job), gpu.kind, Speeds::whole_gpu));
   }
 
@@ -206,11 +209,7 @@ class Simulation {
   /// Resident memory: what was asked for by size. Other jobs' is not known.
   void account_memory(const Job& which, double seconds) {
     const auto* size = std::get_if<BySize>(&workload_.requests[which.request].wanted);
-    if (size == nullptr) {
-      resident_known_ = false;
-    } else {
-      resident_mib_seconds_ += static_cast<double>(size->memory.value) * seconds;
-    }
+    if (size != nullptr) resident_mib_seconds_ += static_cast<double>(size->memory.value) * seconds;
   }
 
   /// What programs could use on the whole fleet; nullopt when some model's is not known.
@@ -247,7 +246,10 @@ class Simulation {
     measure_.finish(last_end_, summary_);
     const auto usable = usable_mib();
     const double seconds = in_seconds(summary_.makespan);
-    if (resident_known_ && usable && seconds > 0)
+    const bool all_known = std::ranges::all_of(workload_.requests, [](const Request& request) {
+      return std::holds_alternative<BySize>(request.wanted);
+    });
+    if (all_known && usable && seconds > 0)
       summary_.memory_used_utilization = resident_mib_seconds_ / (*usable * seconds);
     summary_.creates = world_.creates();
     summary_.destroys = world_.destroys();
@@ -271,7 +273,6 @@ class Simulation {
   std::vector<Running> running_;  // by job
   std::vector<Duration> waits_, executions_, turnarounds_;
   double resident_mib_seconds_ = 0;
-  bool resident_known_ = true;
   RunSummary summary_;
 };
 

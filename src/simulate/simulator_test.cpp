@@ -115,6 +115,26 @@ TEST(Simulator, WorkOfTheFleetStaysAndWhatNeedsItsPlaceWaits) {
   EXPECT_EQ(run(fleet, workload, "full-gpu").waiting, 2U) << "the GPU is partitioned and in use";
 }
 
+TEST(Simulator, AWholeGpuIsClearedOfIdleInstancesFirst) {
+  const FleetFile fleet = *parse_fleet(
+      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 3}]}]})",
+      "f", {});
+  const auto workload = *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "1g.5gb"})", "jobs");
+  const RunSummary full = run(fleet, workload, "full-gpu");
+  EXPECT_EQ(full.destroys, 1U);
+  EXPECT_GT(full.wait.max, Duration::zero()) << "destroying takes its time";
+}
+
+TEST(Simulator, SaysThatTheSpeedTableIsTheReason) {
+  const RunSummary s = run("1xA100-40GB", R"({"id": "a", "duration_s": 10, "speed": {"none": 1.1}}
+{"id": "b", "duration_s": 10, "profile": "1g.10gb", "speed": {"A100-80GB:1g.10gb": 0.5}}
+{"id": "c", "duration_s": 10, "profile": "1g.5gb", "speed": {"nvidia a100-sxm4-40gb:1g.5gb": 0.5}})",
+                           "online");
+  EXPECT_EQ(s.finished, 1U) << "models in a table of speeds go by any of their names";
+  ASSERT_EQ(s.rejections.size(), 2U);
+  EXPECT_EQ(s.rejections[1].reason, "on A100-40GB, the job's table of speeds has no profile for 1g.10gb");
+}
+
 TEST(Simulator, AnAbsurdlyLongRunIsRefused) {
   const auto workload = *parse_workload(
       R"({"id": "a", "duration_s": 3e9, "profile": "1g.5gb", "speed": {"1g.5gb": 0.001}})", "jobs");
@@ -136,7 +156,7 @@ TEST(World, RefusesWhatHardwareRefuses) {
   ASSERT_TRUE(world.start(gpu, at("4g.20gb", 0), Instant{}));
   EXPECT_FALSE(world.start(gpu, at("4g.20gb", 0), Instant{})) << "a second job on it";
   EXPECT_FALSE(world.destroy(gpu, at("4g.20gb", 0))) << "in use";
-  EXPECT_FALSE(world.start_whole(gpu)) << "partitioned and in use";
+  EXPECT_FALSE(world.start_whole(gpu, Instant{})) << "partitioned and in use";
   world.end(gpu, at("4g.20gb", 0));
   EXPECT_TRUE(world.destroy(gpu, at("4g.20gb", 0)));
   EXPECT_FALSE(world.destroy(gpu, at("4g.20gb", 0))) << "gone";

@@ -33,6 +33,8 @@ Result<Workload> read_trace(std::string_view spec, const TraceOptions& options) 
                 fmt::format("write {}", any_of(known)));
   }
   const std::string path(spec.substr(colon + 1));
+  if (path.empty())
+    return fail(ErrorKind::bad_usage, "--trace", "no file is named", fmt::format("write {}:FILE", name));
   const auto text = read_text(path);
   if (!text) return std::unexpected(text.error());
   return format->read(*text, shown(path, 200), options);

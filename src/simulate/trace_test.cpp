@@ -82,14 +82,19 @@ TEST(Alibaba2023, NamesTheLineThatIsWrong) {
   EXPECT_EQ(read("a,1,1,1,9,,,R,5,9,5\na,1,1,1,9,,,R,5,9,5\n").error().message,
             "there are two pods named 'a'");
   EXPECT_EQ(read_alibaba2023("name,x\n", "pods.csv", {}).error().text(),
-            "pods.csv:1: the column 'num_gpu' is missing");
+            "pods.csv:1: the column 'num_gpu' is missing; a pod list with times is needed, such as "
+            "openb_pod_list_default.csv");
+  EXPECT_EQ(read("a,1,1,1,9,,,R,5,9,3\n").error().message,
+            "the pod is scheduled at 3 before it is created at 5")
+      << "a torn last line";
+  EXPECT_EQ(read("").error().message, "the trace has no pod that asks for a GPU");
 }
 
 TEST(ReadTrace, NamesFormatsAndFiles) {
   EXPECT_EQ(read_trace("pods.csv", {}).error().text(),
             "--trace: 'pods.csv' does not name a trace format; write alibaba2023:FILE");
   EXPECT_EQ(read_trace("alibaba2023:/no/such", {}).error().text(),
-            "/no/such: No such file or directory; there is no such file");
+            "/no/such: No such file or directory; check the name");
 }
 
 class Folder : public testing::Test {

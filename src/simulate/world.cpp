@@ -40,9 +40,7 @@ Result<void> World::destroy(GpuId id, PlacementId placement) {
     return refuse("destroys an instance that is not idle and ours:", id, states.geometry(), placement);
   gpu.existing = states.remove(gpu.existing, placement);
   gpu.idle.erase(placement);
-  if (destroying_ != id) destroyed_ = {};
-  destroying_ = id;
-  destroyed_.insert(placement);
+  gpu.destroyed.insert(placement);
   ++destroys_;
   return {};
 }
@@ -55,12 +53,10 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
     return refuse("creates where it cannot be:", id, states.geometry(), placement);
   gpu.existing = after;
   gpu.idle.insert(placement);
-  Duration takes = create_time(states.geometry(), PlacementSet::of(placement));
-  if (destroying_ == id) takes += destroy_time(states.geometry(), destroyed_);
-  destroyed_ = {};
-  gpu.ready = std::max(gpu.ready, now) + takes;
-  created_on_ = id;
-  created_ = PlacementSet::of(placement);
+  gpu.ready = std::max(gpu.ready, now) + destroy_time(states.geometry(), gpu.destroyed) +
+              create_time(states.geometry(), PlacementSet::of(placement));
+  gpu.destroyed = {};
+  gpu.created = PlacementSet::of(placement);
   ++creates_;
   return {};
 }
@@ -75,21 +71,24 @@ Result<Instant> World::start(GpuId id, PlacementId placement, Instant now) {
   gpu.occupied = states.add(gpu.occupied, placement);
   gpu.held_compute = static_cast<std::uint8_t>(gpu.held_compute + profile.compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(gpu.held_memory + profile.memory.value);
-  const bool just_made = created_on_ == id && created_.contains(placement);
-  created_ = {};
+  const bool just_made = gpu.created.contains(placement);
+  gpu.created = {};
   return just_made ? gpu.ready : now;
 }
 
-Result<void> World::start_whole(GpuId id) {
+Result<Instant> World::start_whole(GpuId id, Instant now) {
   SimulatedGpu& gpu = at(id);
-  if (gpu.whole || gpu.occupied != 0)
+  const Geometry& geometry = graph(gpu).geometry();
+  if (gpu.whole || gpu.existing != 0)
     return fail(ErrorKind::internal, fmt::format("GPU {}", index(id)),
-                "the scheduler starts a second job on a whole GPU",
+                "the scheduler starts a job on a whole GPU that has instances or a job",
                 "this is a bug in Cleave; please report it with the command that led here");
   gpu.whole = true;
-  gpu.held_compute = static_cast<std::uint8_t>(graph(gpu).geometry().model().compute.value);
-  gpu.held_memory = static_cast<std::uint8_t>(graph(gpu).geometry().model().memory_slices.value);
-  return {};
+  gpu.held_compute = static_cast<std::uint8_t>(geometry.model().compute.value);
+  gpu.held_memory = static_cast<std::uint8_t>(geometry.model().memory_slices.value);
+  if (!gpu.destroyed.empty()) gpu.ready = std::max(gpu.ready, now) + destroy_time(geometry, gpu.destroyed);
+  gpu.destroyed = {};
+  return std::max(gpu.ready, now);
 }
 
 void World::end(GpuId id, PlacementId placement) {

@@ -24,6 +24,9 @@ struct SimulatedGpu {
   std::uint8_t held_compute = 0, held_memory = 0;
   bool whole = false;  // MIG off, one job has it all
   Instant ready{};     // when the last change to its instances is done
+  PlacementSet
+      destroyed;         // since the last change that took time: one command of the driver with the next one
+  PlacementSet created;  // made last: a job that starts there waits until it is ready
 };
 
 class World {
@@ -39,7 +42,8 @@ class World {
   [[nodiscard]] Result<void> create(GpuId gpu, PlacementId placement, Instant now);
   /// When the job begins to run: now on an instance that was there, after the create on one just made.
   [[nodiscard]] Result<Instant> start(GpuId gpu, PlacementId placement, Instant now);
-  [[nodiscard]] Result<void> start_whole(GpuId gpu);
+  /// On a GPU without instances; after the destroys in front of it.
+  [[nodiscard]] Result<Instant> start_whole(GpuId gpu, Instant now);
   void end(GpuId gpu, PlacementId placement);
   void end_whole(GpuId gpu);
 
@@ -51,12 +55,6 @@ class World {
 
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
   std::vector<SimulatedGpu> gpus_;
-  // Destroyed on this GPU and not yet charged; a create on the same GPU follows.
-  GpuId destroying_{};
-  PlacementSet destroyed_;
-  // The instance made last: a job that starts there waits for it.
-  GpuId created_on_{};
-  PlacementSet created_;
   std::size_t creates_ = 0, destroys_ = 0;
 };
 

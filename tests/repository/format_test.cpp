@@ -41,9 +41,11 @@ std::string why_not() {
   return std::string("the format is that of clang-format ") + formatter + "; here is " + version.output;
 }
 
-/// Runs the formatter over files named from the root; their names go through a file, as there are many.
+/// Runs the formatter over files named from the root; their names go through a file, as there are many. The
+/// file is this test's own: tests run side by side.
 Outcome check_format(const std::vector<std::string>& paths) {
-  const std::string list = std::string(CLEAVE_BINARY_DIR) + "/format_test_files.txt";
+  const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string list = std::string(CLEAVE_BINARY_DIR) + "/format_test_" + test + ".txt";
   std::ofstream names(list);
   for (const std::string& path : paths) names << path << "\n";
   names.close();

@@ -54,7 +54,7 @@ constexpr Room house[] = {
 };
 
 /// What any *_test.cpp may use besides.
-constexpr std::string_view test_libraries = "gtest/ gmock/ rapidcheck.h rapidcheck/";
+constexpr std::string_view test_libraries = "gtest/ rapidcheck.h rapidcheck/";
 
 /// Headers of POSIX and Linux that belong to no library of the table. Those of C++ need no list: they have
 /// neither a dot nor a folder in their names.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <regex>
 #include <set>
 
@@ -45,71 +44,91 @@ TEST(Headers, ThatSayNothingAreFound) {
 }
 
 // A command is a file of src/cli that begins "// `cleave name`: what it does." and defines `add_name`, which
-// has a row in the table of main.cpp. Its helpers begin with their includes.
+// command.hpp declares and the table of main.cpp has a row for. Its helpers begin with their includes.
 
-/// The `add_` functions that a file defines and that take what a command is registered with.
-std::vector<std::string> commands_of(const SourceFile& file) {
-  static const std::regex definition(R"(^void (add_\w+)\(CLI::App& \w+, Run& \w+\) \{)");
-  std::vector<std::string> names;
+using Names = std::set<std::string>;
+
+/// Every name in these lines that the pattern's first group catches.
+Names names_in(const SourceFile& file, const char* pattern) {
+  const std::regex wanted(pattern);
+  Names names;
   for (const std::string& line : file.lines)
-    if (std::smatch match; std::regex_search(line, match, definition)) names.push_back(match[1]);
+    for (std::sregex_iterator at(line.begin(), line.end(), wanted), end; at != end; ++at)
+      names.insert((*at)[1]);
   return names;
 }
 
-/// The `add_name` that the rows of the table of main.cpp hold.
-std::set<std::string> table_of(const SourceFile& main) {
-  static const std::regex row(R"([{ ](add_\w+)[,}])");
-  std::set<std::string> rows;
-  for (const std::string& line : main.lines)
-    for (std::sregex_iterator at(line.begin(), line.end(), row), end; at != end; ++at) rows.insert((*at)[1]);
-  return rows;
+Names defined_in(const SourceFile& file) {
+  return names_in(file, R"(^void (add_\w+)\(CLI::App& \w+, Run& \w+\) \{)");
+}
+Names declared_in(const SourceFile& header) {
+  return names_in(header, R"(^void (add_\w+)\(CLI::App& \w+, Run& \w+\);)");
+}
+Names rows_of(const SourceFile& main) {
+  return names_in(main, R"([{ ](add_\w+)[,}])");
 }
 
-std::vector<std::string> commands_astray(const std::vector<SourceFile>& cli,
-                                         const std::set<std::string>& table) {
+/// What is wrong with one file's first line, as a command of the table or a helper.
+std::vector<std::string> wrong_opening(const SourceFile& file, const Names& rows) {
+  const std::string first = file.lines.empty() ? "" : file.lines[0];
+  if (!first.starts_with("//") && !first.starts_with("#include"))
+    return {finding(file, 0, "begin with a comment, or in a helper with its own header")};
+  const bool in_table =
+      std::ranges::any_of(defined_in(file), [&](const std::string& name) { return rows.contains(name); });
+  const bool says_command = first.starts_with("// `cleave ");
+  if (says_command && !in_table)
+    return {finding(file, 0, "says it is a command, but main.cpp has no row for an add_ function of it")};
+  if (!says_command && in_table)
+    return {finding(file, 0, "a command begins with: // `cleave name`: what it does")};
+  return {};
+}
+
+std::vector<std::string> commands_astray(const std::vector<SourceFile>& sources, const Names& declared,
+                                         const Names& rows) {
   std::vector<std::string> findings;
-  std::set<std::string> rows_without_command = table;
-  for (const SourceFile& file : cli) {
-    if (!file.ends_with(".cpp") || file.ends_with("_test.cpp")) continue;
-    const std::string first = file.lines.empty() ? "" : file.lines[0];
-    if (!first.starts_with("//") && !first.starts_with("#include"))
-      findings.push_back(finding(file, 0, "begin with a comment, or in a helper with its own header"));
-    const bool says_command = first.starts_with("// `cleave ");
-    const std::vector<std::string> commands = commands_of(file);
-    if (says_command && commands.empty())
-      findings.push_back(finding(file, 0, "says it is a command, but defines no add_ function"));
-    if (!says_command && !commands.empty())
-      findings.push_back(finding(file, 0, "a command begins with: // `cleave name`: what it does"));
-    for (const std::string& command : commands) {
-      rows_without_command.erase(command);
-      if (!table.contains(command))
-        findings.push_back(finding(file, 0, command + " has no row in the table of src/cli/main.cpp"));
-    }
+  Names defined;
+  for (const SourceFile& file : sources) {
+    for (const std::string& each : wrong_opening(file, rows)) findings.push_back(each);
+    defined.merge(defined_in(file));
   }
-  for (const std::string& row : rows_without_command)
-    findings.push_back("src/cli/main.cpp: no file of src/cli defines " + row);
+  for (const std::string& name : declared)
+    if (!rows.contains(name))
+      findings.push_back("src/cli/main.cpp: " + name + " of command.hpp has no row in the table");
+  for (const std::string& name : rows)
+    if (!defined.contains(name)) findings.push_back("src/cli/main.cpp: no file of src/cli defines " + name);
   return findings;
 }
 
 TEST(Commands, EachIsAFileThatSaysSoAndARow) {
-  const std::vector<SourceFile> cli = cpp_under({"src/cli"});
-  const auto main = std::ranges::find(cli, "src/cli/main.cpp", &SourceFile::path);
-  ASSERT_NE(main, cli.end());
-  const std::set<std::string> table = table_of(*main);
-  ASSERT_FALSE(table.empty()) << "the table of main.cpp was not understood";
-  const auto findings = commands_astray(cli, table);
+  std::vector<SourceFile> sources = cpp_under({"src/cli"});
+  const auto main = std::ranges::find(sources, "src/cli/main.cpp", &SourceFile::path);
+  const auto header = std::ranges::find(sources, "src/cli/command.hpp", &SourceFile::path);
+  ASSERT_TRUE(main != sources.end() && header != sources.end());
+  const Names rows = rows_of(*main), declared = declared_in(*header);
+  ASSERT_FALSE(rows.empty()) << "the table of main.cpp was not understood";
+  ASSERT_FALSE(declared.empty()) << "command.hpp was not understood";
+  std::erase_if(sources, [](const SourceFile& file) { return !file.ends_with(".cpp"); });
+  const auto findings = commands_astray(sources, declared, rows);
   EXPECT_TRUE(findings.empty()) << listed(findings);
 }
 
 TEST(Commands, ThatAreForgottenAreFound) {
-  const SourceFile good = made_up(
-      "src/cli/good.cpp", "// `cleave good`: all is well.\nvoid add_good(CLI::App& program, Run& run) {\n");
-  EXPECT_TRUE(commands_astray({good}, {"add_good"}).empty());
-  EXPECT_EQ(commands_astray({good}, {}).size(), 1U);
-  EXPECT_EQ(commands_astray({}, {"add_good"}).size(), 1U);
-  EXPECT_EQ(commands_astray({made_up("src/cli/a.cpp", "// `cleave a`: does nothing.\n")}, {}).size(), 1U);
-  EXPECT_EQ(commands_astray({made_up("src/cli/a.cpp", "namespace cleave {}\n")}, {}).size(), 1U);
-  EXPECT_EQ(table_of(made_up("src/cli/main.cpp", "    {add_a}, {add_b},\n")).size(), 2U);
+  const auto file = [](std::string_view text) { return made_up("src/cli/a.cpp", text); };
+  const SourceFile a = file(
+      "// `cleave a`: all is well.\nvoid add_a(CLI::App& program, Run& run) {\n"
+      "void add_part(CLI::App& group, Run& run) {\n");
+  EXPECT_TRUE(commands_astray({a}, {"add_a"}, {"add_a"}).empty());
+  EXPECT_EQ(commands_astray({a}, {}, {}).size(), 1U);
+  EXPECT_EQ(commands_astray({a}, {"add_a", "add_b"}, {"add_a"}).size(), 1U);
+  EXPECT_EQ(commands_astray({}, {}, {"add_a"}).size(), 1U);
+  EXPECT_EQ(commands_astray({file("// `cleave a`: does nothing.\n")}, {}, {}).size(), 1U);
+  EXPECT_EQ(commands_astray({file("namespace cleave {}\n")}, {}, {}).size(), 1U);
+  const SourceFile silent = file("#include \"a.hpp\"\nvoid add_a(CLI::App& program, Run& run) {\n");
+  EXPECT_EQ(commands_astray({silent}, {"add_a"}, {"add_a"}).size(), 1U);
+  EXPECT_EQ(rows_of(file("    {add_a}, {add_b},\n")), (Names{"add_a", "add_b"}));
+  EXPECT_EQ(
+      declared_in(file("void add_a(CLI::App& program, Run& run);\nvoid add_json(CLI::App& a, bool& b);\n")),
+      Names{"add_a"});
 }
 
 // The words are pieced together here so that this file does not find itself.
