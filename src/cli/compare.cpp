@@ -27,14 +27,15 @@ struct Timed {
 /// Each run is on its own; the threads share only what is read. The order of the answers is that of the
 /// specs.
 std::vector<Timed> run_all(const FleetFile& fleet, const Workload& workload,
-                           const std::vector<SchedulerSpec>& specs, std::uint64_t seed) {
+                           const std::vector<SchedulerSpec>& specs, const RunArguments& arguments) {
   std::vector<Timed> runs(specs.size());
   ProgressLine progress("simulating", specs.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < specs.size(); i = next++) {
       const auto begin = std::chrono::steady_clock::now();
-      runs[i].summary = simulate(fleet, workload, specs[i], seed, progress.of_run(i));
+      runs[i].summary =
+          simulate(fleet, workload, specs[i], arguments.seed, progress.of_run(i), !arguments.no_index);
       runs[i].seconds = in_seconds(std::chrono::steady_clock::now() - begin);
     }
   };
@@ -83,7 +84,7 @@ Result<int> compare(const Options& options) {
   std::vector<RunSummary> summaries;
   Json json = Json::array();
   double seconds = 0;
-  for (const Timed& run : run_all(*fleet, *workload, *specs, options.run.seed)) {
+  for (const Timed& run : run_all(*fleet, *workload, *specs, options.run)) {
     if (!run.summary) return std::unexpected(run.summary.error());
     summaries.push_back(*run.summary);
     json.push_back(to_json(*run.summary));

@@ -33,6 +33,7 @@ void RunArguments::add(CLI::App& command) {
       ->check(whole_number(0))
       ->default_str("1");
   add_profiles(command, profiles);
+  command.add_flag("--no-index", no_index, "Look at every GPU for every decision; slower, same answer");
   command.add_flag("--timing", timing, "Also say how long the run took");
   add_json(command, json);
 }

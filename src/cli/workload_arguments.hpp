@@ -14,7 +14,7 @@ struct RunArguments {
   std::string fleet, workload, trace, rule = "round-up", compress = "1", profiles = "all";
   std::uint64_t limit = 0;
   std::uint64_t seed = 1;
-  bool json = false, timing = false;
+  bool json = false, timing = false, no_index = false;
   CLI::Option *rule_option = nullptr, *compress_option = nullptr, *limit_option = nullptr;
 
   void add(CLI::App& command);

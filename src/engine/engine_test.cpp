@@ -16,7 +16,7 @@ class Driver {
       : file_(*parse_fleet_in_short(fleet, *ProfileChoice::parse("plain"))),
         fleet_(file_),
         requests_(file_.geometries),
-        scheduler_(*make_scheduler(*parse_scheduler(spec), fleet_, requests_)) {}
+        scheduler_(*make_scheduler(*parse_scheduler(spec), {fleet_, requests_})) {}
 
   std::string submit(unsigned job, std::string profile) {
     const RequestId request = requests_.intern({ByProfile{std::move(profile)}, {}});
@@ -112,9 +112,10 @@ TEST(SchedulerSpec, IsCheckedBeforeAnythingRuns) {
   const auto bad_value = parse_scheduler("online:threshold=7");
   ASSERT_TRUE(bad_value);
   const FleetFile file = *parse_fleet_in_short("1xA30-24GB", {});
+  const Fleet fleet(file);
   const RequestTable requests(file.geometries);
   EXPECT_EQ(
-      make_scheduler(*bad_value, Fleet(file), requests).error().text(),
+      make_scheduler(*bad_value, {fleet, requests}).error().text(),
       "scheduler 'online:threshold=7': threshold: 7 is not a share of a GPU; give a number from 0 to 1");
 }
 

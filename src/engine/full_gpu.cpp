@@ -62,9 +62,8 @@ class FullGpu final : public Scheduler {
 
 }  // namespace
 
-Result<std::unique_ptr<Scheduler>> make_full_gpu(const Fleet& fleet, const RequestTable& requests,
-                                                 const OptionTexts&) {
-  return std::make_unique<FullGpu>(fleet, requests);
+Result<std::unique_ptr<Scheduler>> make_full_gpu(const SchedulerSetup& setup, const OptionTexts&) {
+  return std::make_unique<FullGpu>(setup.fleet, setup.requests);
 }
 
 }  // namespace cleave

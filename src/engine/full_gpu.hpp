@@ -8,7 +8,6 @@
 
 namespace cleave {
 
-Result<std::unique_ptr<Scheduler>> make_full_gpu(const Fleet& fleet, const RequestTable& requests,
-                                                 const OptionTexts& options);
+Result<std::unique_ptr<Scheduler>> make_full_gpu(const SchedulerSetup& setup, const OptionTexts& options);
 
 }  // namespace cleave

@@ -1,7 +1,9 @@
 #include "engine/online.hpp"
 
 #include <deque>
+#include <optional>
 
+#include "placement/index.hpp"
 #include "placement/policy.hpp"
 
 namespace cleave {
@@ -17,8 +19,10 @@ constexpr OptionRow rows[] = {
 
 class Online final : public Scheduler {
  public:
-  Online(const Fleet& fleet, const RequestTable& requests, ChosenPolicy policy)
-      : fleet_(fleet), requests_(&requests), policy_(policy) {}
+  Online(const SchedulerSetup& setup, ChosenPolicy policy)
+      : fleet_(setup.fleet), requests_(&setup.requests), policy_(policy) {
+    if (setup.use_index) index_.emplace(fleet_, *requests_, policy_);
+  }
 
   void on(const Event& event, Instant /*now*/, std::vector<Command>& commands) override {
     if (const auto* submitted = std::get_if<Submitted>(&event)) return arrive(*submitted, commands);
@@ -42,17 +46,20 @@ class Online final : public Scheduler {
   void depart(JobId job, std::vector<Command>& commands) {
     const Place& place = places_[index(job)];
     fleet_.release(place.gpu, place.placement);
+    if (index_) index_->changed(place.gpu);
     while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
   }
 
   bool start(const Submitted& job, std::vector<Command>& commands) {
-    const auto decision = decide_by_scan(fleet_, (*requests_)[job.request], policy_);
+    const auto decision =
+        index_ ? index_->decide(job.request) : decide_by_scan(fleet_, (*requests_)[job.request], policy_);
     if (!decision) return false;
     for (const PlacementId idle : decision->destroys)
       commands.push_back(DestroyInstance{decision->gpu, idle});
     if (!decision->reuse) commands.push_back(CreateInstance{decision->gpu, decision->placement});
     commands.push_back(StartJob{job.job, decision->gpu, decision->placement});
     fleet_.hold(decision->gpu, decision->placement);
+    if (index_) index_->changed(decision->gpu);
     if (places_.size() <= index(job.job)) places_.resize(index(job.job) + 1);
     places_[index(job.job)] = {decision->gpu, decision->placement};
     return true;
@@ -61,6 +68,7 @@ class Online final : public Scheduler {
   Fleet fleet_;
   const RequestTable* requests_;
   ChosenPolicy policy_;
+  std::optional<PlacementIndex> index_;
   std::deque<Submitted> queue_;
   std::vector<Place> places_;  // by job; meaningful while the job runs
 };
@@ -71,15 +79,14 @@ std::span<const OptionRow> online_options() {
   return rows;
 }
 
-Result<std::unique_ptr<Scheduler>> make_online(const Fleet& fleet, const RequestTable& requests,
-                                               const OptionTexts& options) {
+Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup, const OptionTexts& options) {
   // What is left empty is the policy's own default; what is given must be an option of that policy.
   OptionTexts for_policy;
   for (const auto& [name, value] : options)
     if (name != "policy" && !value.empty()) for_policy.emplace(name, value);
   const auto policy = choose_policy(options.at("policy"), for_policy);
   if (!policy) return std::unexpected(policy.error());
-  return std::make_unique<Online>(fleet, requests, *policy);
+  return std::make_unique<Online>(setup, *policy);
 }
 
 }  // namespace cleave

@@ -10,7 +10,6 @@
 namespace cleave {
 
 std::span<const OptionRow> online_options();
-Result<std::unique_ptr<Scheduler>> make_online(const Fleet& fleet, const RequestTable& requests,
-                                               const OptionTexts& options);
+Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup, const OptionTexts& options);
 
 }  // namespace cleave

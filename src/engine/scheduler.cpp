@@ -73,9 +73,8 @@ Result<std::vector<SchedulerSpec>> parse_schedulers(std::string_view specs) {
   return all;
 }
 
-Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec, const Fleet& fleet,
-                                                  const RequestTable& requests) {
-  auto made = spec.row->make(fleet, requests, spec.options);
+Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec, const SchedulerSetup& setup) {
+  auto made = spec.row->make(setup, spec.options);
   if (!made) return fail_at(fmt::format("scheduler '{}'", shown(spec.text)), made.error());
   return made;
 }

@@ -27,15 +27,20 @@ class Scheduler {
   virtual void on(const Event& event, Instant now, std::vector<Command>& commands) = 0;
 };
 
+/// What a scheduler is made from.
+struct SchedulerSetup {
+  const Fleet& fleet;            // as it is at the beginning
+  const RequestTable& requests;  // must outlive the scheduler and may grow
+  bool use_index = true;         // false: every decision by looking at every GPU; the answers are the same
+};
+
 struct SchedulerRow {
   std::string_view name;
   std::string_view summary;
   std::string_view source;
   std::span<const OptionRow> options;
-  /// `options` are complete and their values checked as far as the rows can; `requests` must outlive the
-  /// scheduler and may grow.
-  Result<std::unique_ptr<Scheduler>> (*make)(const Fleet& fleet, const RequestTable& requests,
-                                             const OptionTexts& options);
+  /// `options` are complete and their values checked as far as the rows can.
+  Result<std::unique_ptr<Scheduler>> (*make)(const SchedulerSetup& setup, const OptionTexts& options);
 };
 
 std::span<const SchedulerRow> schedulers();
@@ -51,7 +56,7 @@ struct SchedulerSpec {
 /// Several, separated by commas; names the same spec only once.
 [[nodiscard]] Result<std::vector<SchedulerSpec>> parse_schedulers(std::string_view specs);
 
-[[nodiscard]] Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec, const Fleet& fleet,
-                                                                const RequestTable& requests);
+[[nodiscard]] Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec,
+                                                                const SchedulerSetup& setup);
 
 }  // namespace cleave

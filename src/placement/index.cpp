@@ -5,6 +5,10 @@
 #include <cassert>
 #include <cstring>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace cleave {
 
 PlacementIndex::PlacementIndex(const Fleet& fleet, const RequestTable& requests, ChosenPolicy policy,
@@ -61,7 +65,7 @@ PlacementIndex::ClassId PlacementIndex::learn(StateNumber number) {
   const std::size_t kinds = kinds_.size();
   if (class_of_state_.size() <= number) {
     class_of_state_.resize(fleet_->states().size(), no_class);
-    choice_.resize(class_of_state_.size() * kinds, nowhere);
+    choice_.resize(class_of_state_.size() * kinds);
   }
   const GpuState& state = fleet_->states()[number];
   const GpuView gpu{fleet_->graph(state), state};
@@ -69,7 +73,8 @@ PlacementIndex::ClassId PlacementIndex::learn(StateNumber number) {
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     const auto best = best_on(gpu, kinds_[kind][state.kind], policy_);
     if (!best) continue;
-    choice_[number * kinds + kind] = best->placement;
+    choice_[number * kinds + kind] = {fleet_->destroys(state, best->placement), best->placement,
+                                      state.idle.contains(best->placement)};
     ranks[kind] = best->rank.across;
   }
   const auto [entry, fresh] =
@@ -191,8 +196,8 @@ void PlacementIndex::enter(ClassId row, std::uint32_t gpu) {
 
 void PlacementIndex::leave(ClassId row, std::uint32_t gpu) {
   std::size_t at = gpu / block;
-  const bool block_has_others = first_in_block(row, at) != no_gpu;
-  if (!block_has_others) {
+  const std::uint32_t other = first_in_block(row, at);
+  if (other == no_gpu) {
     std::uint64_t* bits = words(row);
     for (std::size_t layer = 0; layer < layers_; ++layer) {
       std::uint64_t& word = bits[layer_[layer] + at / 64];
@@ -202,17 +207,38 @@ void PlacementIndex::leave(ClassId row, std::uint32_t gpu) {
     }
   }
   if (first_[row] != gpu) return;
-  first_[row] = block_has_others ? first_in_block(row, gpu / block) : next_after(row, gpu);
+  first_[row] = other != no_gpu ? other : next_after(row, gpu);
   if (first_[row] == no_gpu) set_occupied(row, false);
 }
 
-std::uint32_t PlacementIndex::first_in_block(ClassId row, std::size_t number) const {
-  const ClassId* rows = &row_[number * block];
+namespace {
+
+/// A bit for each of 32 GPUs of a block whose class is `row`. Every x86-64 has the vector instructions;
+/// elsewhere the compiler makes what it can of the loop.
+std::uint32_t matches_in(const std::uint16_t* rows, std::uint16_t row) {
+#if defined(__SSE2__)
+  const __m128i wanted = _mm_set1_epi16(static_cast<short>(row));
+  const auto equal = [&](int part) {
+    return _mm_cmpeq_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(rows) + part), wanted);
+  };
+  const auto low = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(equal(0), equal(1))));
+  const auto high = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(equal(2), equal(3))));
+  return low | high << 16;
+#else
   std::uint32_t matches = 0;
-  for (std::size_t i = 0; i < block; ++i) matches |= static_cast<std::uint32_t>(rows[i] == row) << i;
+  for (std::size_t i = 0; i < 32; ++i) matches |= static_cast<std::uint32_t>(rows[i] == row) << i;
+  return matches;
+#endif
+}
+
+}  // namespace
+
+std::uint32_t PlacementIndex::first_in_block(ClassId row, std::size_t number) const {
+  static_assert(block == 32);
+  const std::uint32_t matches = matches_in(&row_[number * block], row);
   return matches == 0 ? no_gpu
-                      : static_cast<std::uint32_t>(number * block +
-                                                   static_cast<std::size_t>(std::countr_zero(matches)));
+                      : static_cast<std::uint32_t>(number * block) +
+                            static_cast<std::uint32_t>(std::countr_zero(matches));
 }
 
 /// The lowest GPU of a class in a block after that of `gpu`: up the summaries to the first word with a later
@@ -286,12 +312,8 @@ std::optional<Decision> PlacementIndex::decide(RequestId request) {
                             : method_ == Method::vector_scan ? find_by_vector_scan(kind)
                                                              : find_by_scalar_scan(kind);
   if (gpu == no_gpu) return std::nullopt;
-  const StateNumber number = fleet_->number(static_cast<GpuId>(gpu));
-  const GpuState& state = fleet_->states()[number];
-  const PlacementId placement = choice_[number * kinds_.size() + kind];
-  const bool reuse = state.idle.contains(placement);
-  return Decision{static_cast<GpuId>(gpu), placement, reuse,
-                  reuse ? PlacementSet() : fleet_->destroys(state, placement)};
+  const Choice& choice = choice_[fleet_->number(static_cast<GpuId>(gpu)) * kinds_.size() + kind];
+  return Decision{static_cast<GpuId>(gpu), choice.placement, choice.reuse, choice.destroys};
 }
 
 }  // namespace cleave

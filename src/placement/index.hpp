@@ -52,10 +52,16 @@ class PlacementIndex {
   using KindId = std::uint16_t;
   static constexpr ClassId no_class = 0xffff;
   static constexpr std::uint32_t no_gpu = 0xffffffff;
-  static constexpr PlacementId nowhere = 0xff;
   static constexpr std::uint16_t no_place = 0xffff;
   static constexpr std::uint8_t no_level = 0xff;
   static constexpr std::size_t block = 32;
+
+  /// What a kind of request comes to on a GPU in one state; worked out once a state.
+  struct Choice {
+    PlacementSet destroys;
+    PlacementId placement = 0;
+    bool reuse = false;
+  };
 
   /// The classes in the order in which one kind of request prefers them.
   struct Order {
@@ -102,7 +108,7 @@ class PlacementIndex {
   // States and classes. A class is the list of its ranks, one a kind; an empty one does not fit.
   using AcrossRank = std::optional<std::array<std::int32_t, 5>>;
   std::vector<ClassId> class_of_state_;
-  std::vector<PlacementId> choice_;  // by state and kind
+  std::vector<Choice> choice_;  // by state and kind; meaningful where the kind fits
   std::map<std::vector<AcrossRank>, ClassId> known_classes_;
   std::vector<const std::vector<AcrossRank>*> ranks_of_class_;
   std::size_t class_count_ = 0;

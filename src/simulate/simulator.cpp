@@ -85,8 +85,8 @@ class Simulation {
     for (const Request& request : workload.requests) request_ids_.push_back(requests_.intern(request));
   }
 
-  Result<RunSummary> run(std::uint64_t seed, const Progress& progress) {
-    auto scheduler = make_scheduler(spec_, fleet_, requests_);
+  Result<RunSummary> run(std::uint64_t seed, const Progress& progress, bool use_index) {
+    auto scheduler = make_scheduler(spec_, {fleet_, requests_, use_index});
     if (!scheduler) return std::unexpected(scheduler.error());
     std::vector<Command> commands;
     const std::size_t all = 2 * workload_.jobs.size();
@@ -279,8 +279,8 @@ class Simulation {
 }  // namespace
 
 Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload, const SchedulerSpec& spec,
-                            std::uint64_t seed, const Progress& progress) {
-  return Simulation(fleet, workload, spec).run(seed, progress);
+                            std::uint64_t seed, const Progress& progress, bool use_index) {
+  return Simulation(fleet, workload, spec).run(seed, progress, use_index);
 }
 
 }  // namespace cleave

@@ -21,10 +21,11 @@ namespace cleave {
 /// Told now and then how many of how many events are done.
 using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
-/// Asserts that a job that is told to start fits where it starts, by its table of speeds; fails with kind
-/// `internal` when the scheduler breaks a law of the hardware.
+/// `use_index` false lets the scheduler look at every GPU for every decision; the summary is the same, byte
+/// for byte. Asserts that a job that is told to start fits where it starts, by its table of speeds; fails
+/// with kind `internal` when the scheduler breaks a law of the hardware.
 [[nodiscard]] Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload,
                                           const SchedulerSpec& spec, std::uint64_t seed,
-                                          const Progress& progress = {});
+                                          const Progress& progress = {}, bool use_index = true);
 
 }  // namespace cleave

@@ -236,6 +236,20 @@ TEST(Laws, RandomWorkloadsBreakNoneAndLoseNoJob) {
   }
 }
 
+TEST(Laws, TheIndexChangesNothing) {
+  const FleetFile fleet = *parse_fleet(mixed_fleet, "fleet", {});
+  Random random(5);
+  const Workload workload = random_workload(random, 1500);
+  for (const char* spec :
+       {"online", "online:policy=reachability;across=best", "online:policy=preference",
+        "online:policy=largest-gap", "online:policy=first-fit", "online:policy=load-balanced"}) {
+    const SchedulerSpec parsed = *parse_scheduler(spec);
+    EXPECT_EQ(to_json(*simulate(fleet, workload, parsed, 1)).dump(),
+              to_json(*simulate(fleet, workload, parsed, 1, {}, false)).dump())
+        << spec;
+  }
+}
+
 TEST(Laws, SameInputSameBytes) {
   const FleetFile fleet = *parse_fleet(mixed_fleet, "fleet", {});
   Random random(7), again(7);

@@ -23,7 +23,8 @@ struct Running {
 struct Scene {
   Fleet fleet;
   std::vector<Running> running;
-  std::int64_t held = 0, target = 0;  // memory slices
+  std::int64_t held = 0, target = 0;     // memory slices
+  std::vector<std::vector<int>> memory;  // of each placement of each model
 };
 
 /// Drawn beforehand, so that drawing is not timed; used in a circle.
@@ -137,14 +138,13 @@ Measured play(Scene& scene, Draws draws, double seconds, bool keep_idle, const D
       scene.fleet.hold(decision->gpu, decision->placement);
       changed(decision->gpu);
       scene.running.push_back({decision->gpu, decision->placement});
-      const Geometry& geometry = scene.fleet.geometry(scene.fleet[decision->gpu]);
-      scene.held += geometry[decision->placement].profile->memory.value;
+      scene.held += scene.memory[scene.fleet[decision->gpu].kind][decision->placement];
       while (scene.held > scene.target) {
         Running& leaver = scene.running[draws.departure(scene.running.size())];
         const Running gone = leaver;
         leaver = scene.running.back();
         scene.running.pop_back();
-        scene.held -= scene.fleet.geometry(scene.fleet[gone.gpu])[gone.placement].profile->memory.value;
+        scene.held -= scene.memory[scene.fleet[gone.gpu].kind][gone.placement];
         if (keep_idle) {
           scene.fleet.release(gone.gpu, gone.placement);
         } else {
@@ -180,7 +180,12 @@ PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size,
     for (const std::string& name : geometry.profile_names()) requests.intern({ByProfile{name}, {}});
   const Draws draws = draw(requests, 7);
 
-  Scene steady{Fleet(file), {}, 0, 0};
+  Scene steady{Fleet(file), {}, 0, 0, {}};
+  for (const auto& graph : steady.fleet.graphs()) {
+    steady.memory.emplace_back();
+    for (const PlacementId id : graph->geometry().all())
+      steady.memory.back().push_back(graph->geometry()[id].profile->memory.value);
+  }
   double slices = 0;
   for (const GpuState& gpu : steady.fleet.gpus())
     slices += steady.fleet.geometry(gpu).model().memory_slices.value;

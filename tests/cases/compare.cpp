@@ -2,62 +2,95 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
 
 namespace cleave::cases {
 
 namespace {
 
-bool near(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)});
+constexpr double tolerance = 1e-9;
+constexpr std::size_t longest_shown = 200;
+
+/// A number as cases write it, plain or with its exact form beside it.
+struct Number {
+  double value;
+  std::optional<std::string> exact;
+};
+
+std::optional<Number> number_in(const Json& node) {
+  if (node.is_number()) return Number{node.get<double>(), std::nullopt};
+  if (!node.is_object() || node.size() != 2) return std::nullopt;
+  const auto value = node.find("value"), exact = node.find("exact");
+  if (value == node.end() || exact == node.end() || !value->is_number() || !exact->is_string())
+    return std::nullopt;
+  return Number{value->get<double>(), exact->get<std::string>()};
+}
+
+bool agree(const Number& a, const Number& b) {
+  if (a.exact && b.exact) return a.exact == b.exact;
+  return std::abs(a.value - b.value) <= tolerance * std::max({1.0, std::abs(a.value), std::abs(b.value)});
+}
+
+std::string on_a_line(const Json& node) {
+  return shown(node.dump(-1, ' ', false, Json::error_handler_t::replace), longest_shown);
 }
 
 class Comparison {
  public:
-  void compare(const std::string& path, const Json& expected, const Json& got) {
-    if (expected.is_object() && got.is_object()) return compare_objects(path, expected, got);
-    if (expected.is_array() && got.is_array()) return compare_lists(path, expected, got);
-    const bool equal = expected.is_number() && got.is_number()
-                           ? near(expected.get<double>(), got.get<double>())
-                           : expected == got;
-    if (!equal) differ(path, expected, got);
+  void compare(const Json& expected, const Json& got, const std::string& path) {
+    if (expected.is_number() && got.is_array()) {
+      // Where the format leaves open whether a key lists things or counts them, a list answers for its count.
+      if (expected != got.size()) differ(path, on_a_line(expected), on_a_line(got));
+    } else if (const auto number = number_in(expected)) {
+      const auto other = number_in(got);
+      if (!other || !agree(*number, *other)) differ(path, on_a_line(expected), on_a_line(got));
+    } else if (expected.is_object() && got.is_object()) {
+      compare_keys(expected, got, path);
+    } else if (expected.is_array() && got.is_array()) {
+      compare_elements(expected, got, path);
+    } else if (expected != got) {
+      differ(path, on_a_line(expected), on_a_line(got));
+    }
   }
 
-  std::vector<std::string> found;
+  std::vector<Difference> found;
 
  private:
-  void differ(const std::string& path, const Json& expected, const Json& got) {
-    found.push_back(
-        fmt::format("{}: expected {}, got {}", path.empty() ? "answer" : path, expected.dump(), got.dump()));
-  }
-
-  void compare_objects(const std::string& path, const Json& expected, const Json& got) {
-    const bool rational = expected.contains("exact") && expected.contains("value") && got.contains("exact");
+  void compare_keys(const Json& expected, const Json& got, const std::string& path) {
     for (const auto& [key, value] : expected.items()) {
-      if (rational && key == "value") continue;
-      const std::string inner = path.empty() ? key : path + "." + key;
-      if (got.contains(key)) {
-        compare(inner, value, got[key]);
+      const std::string below = path.empty() ? shown(key) : fmt::format("{}.{}", path, shown(key));
+      if (const auto other = got.find(key); other != got.end()) {
+        compare(value, *other, below);
       } else {
-        found.push_back(fmt::format("{}: expected {}, got nothing", inner, value.dump()));
+        differ(below, on_a_line(value), "nothing");
       }
     }
   }
 
-  void compare_lists(const std::string& path, const Json& expected, const Json& got) {
-    if (expected.size() != got.size()) return differ(path, expected, got);
+  void compare_elements(const Json& expected, const Json& got, const std::string& path) {
+    // Where one is missing all that follow are out of step, so the lists are shown and not their elements.
+    if (expected.size() != got.size())
+      return differ(path, fmt::format("{} elements {}", expected.size(), on_a_line(expected)),
+                    fmt::format("{} elements {}", got.size(), on_a_line(got)));
     for (std::size_t i = 0; i < expected.size(); ++i)
-      compare(fmt::format("{}[{}]", path, i), expected[i], got[i]);
+      compare(expected[i], got[i], fmt::format("{}[{}]", path, i));
+  }
+
+  void differ(const std::string& path, std::string expected, std::string got) {
+    found.push_back({path, std::move(expected), std::move(got)});
   }
 };
 
 }  // namespace
 
-std::vector<std::string> differences(const Json& expected, const Json& got) {
+std::vector<Difference> differences(const Json& expected, const Json& got) {
   Comparison comparison;
-  comparison.compare("", expected, got);
-  return comparison.found;
+  comparison.compare(expected, got, "");
+  return std::move(comparison.found);
 }
 
 }  // namespace cleave::cases

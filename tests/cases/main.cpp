@@ -1,13 +1,20 @@
-// `cleave-cases FILE...`: the library against reference cases. Prints a line for each difference and, last,
-// how many cases passed, failed and were skipped (an operation that is not known here yet, named). Exit 1
-// when any failed, 2 when a file cannot be read or is not a case file.
+// `cleave-cases FILE...`: computes reference cases with the library and compares the answers. A line for each
+// difference, one for each operation that is not known here, and at the end how many cases passed.
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "case_file.hpp"
 #include "compare.hpp"
+#include "input.hpp"
 #include "operations.hpp"
 #include "simulate/read_text.hpp"
 
@@ -16,84 +23,74 @@ namespace cleave::cases {
 namespace {
 
 struct Tally {
-  std::size_t passed = 0, failed = 0, skipped = 0;
-  std::map<std::string, std::size_t> unknown;  // operations, with the number of their cases
+  int passed = 0, failed = 0, skipped = 0;
+  std::map<std::pair<std::string, std::string>, int> unknown;  // skipped cases by module and operation
 };
 
-const Operation* find_operation(const std::string& module, const std::string& name) {
-  for (const auto operations :
-       {geometry_operations(), reachability_operations(), fragmentation_operations(), online_operations()})
-    for (const Operation& operation : operations)
-      if (operation.module == module && operation.name == name) return &operation;
-  return nullptr;
+/// What is wrong, a line each; empty when the answer is as expected.
+std::vector<std::string> complaints(const Operation& operation, const Case& one) {
+  std::optional<Error> error;
+  JsonReader in(one.input, "input", error);
+  refuse_null(one.input, in);
+  const Json answer = operation.answer(in);
+  if (error) return {error->text()};
+  std::vector<std::string> lines;
+  for (const Difference& difference : differences(one.expected, answer))
+    lines.push_back(
+        fmt::format("{}: expected {}, got {}", difference.path, difference.expected, difference.got));
+  return lines;
 }
 
-/// The answer; whatever is wrong with a case's input becomes its error.
-Result<Json> answer(const Operation& operation, const Json& input) {
+void run(const CaseFile& file, Tally& tally) {
+  for (const Case& one : file.cases) {
+    const Operation* operation = find_operation(file.module, one.op);
+    if (operation == nullptr || (operation->beyond != nullptr && operation->beyond(one.input))) {
+      ++tally.skipped;
+      ++tally.unknown[{file.module, one.op}];
+      continue;
+    }
+    const std::vector<std::string> lines = complaints(*operation, one);
+    for (const std::string& line : lines) fmt::print("{}: {}\n", shown(one.id), line);
+    ++(lines.empty() ? tally.passed : tally.failed);
+  }
+}
+
+int report(const Error& error) {
+  fmt::print(stderr, "cleave-cases: {}\n", error.text());
+  return exit_code(error.kind);
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App program(
+      "Computes reference cases with the library and compares every key that they expect.\n"
+      "Prints a line for each difference and ends with: N passed, N failed, N skipped\n"
+      "Exit status: 0 when none failed, 1 when one did, 2 when a file could not be read.",
+      "cleave-cases");
+  std::vector<std::string> paths;
+  program.add_option("FILE", paths, "Case files, {\"module\": M, \"cases\": [...]}; - is standard input")
+      ->required();
   try {
-    return operation.answer(input);
-  } catch (const Json::exception& exception) {
-    return fail(ErrorKind::bad_input, "input", exception.what());
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& stop) {
+    if (stop.get_exit_code() == 0) return program.exit(stop);  // --help
+    return report({ErrorKind::bad_usage, "command line", stop.what(), "see `cleave-cases --help`"});
   }
-}
-
-void run_case(const std::string& module, const Json& one, Tally& tally) {
-  const std::string id = one.at("id").get<std::string>();
-  const std::string name = one.at("op").get<std::string>();
-  const Operation* operation = find_operation(module, name);
-  // Cases that ask for a formula other than the default one are for other readings of the paper.
-  const std::string formula = one.at("input").value("formula", "ratio");
-  if (operation == nullptr || formula != "ratio") {
-    ++tally.skipped;
-    ++tally.unknown[module + " " + name + (operation == nullptr ? "" : " with formula " + formula)];
-    return;
+  // Every file is read before any case is run, so that a count is always that of all files.
+  std::vector<CaseFile> files;
+  for (const std::string& path : paths) {
+    const auto text = read_text(path);
+    if (!text) return report(text.error());
+    auto file = parse_cases(*text, path == "-" ? "standard input" : shown(path, 200));
+    if (!file) return report(file.error());
+    files.push_back(std::move(*file));
   }
-  const auto got = answer(*operation, one.at("input"));
-  std::vector<std::string> found;
-  if (got) {
-    found = differences(one.at("expected"), *got);
-  } else {
-    found.push_back(got.error().text());
-  }
-  ++(found.empty() ? tally.passed : tally.failed);
-  for (const std::string& line : found) fmt::print("{} ({} {}): {}\n", shown(id), module, shown(name), line);
-}
-
-Result<void> run_file(const std::string& path, Tally& tally) {
-  const auto text = read_text(path);
-  if (!text) return std::unexpected(text.error());
-  const auto document = parse_json(*text, path);
-  if (!document) return std::unexpected(document.error());
-  try {
-    for (const Json& one : document->at("cases"))
-      run_case(document->at("module").get<std::string>(), one, tally);
-  } catch (const Json::exception& exception) {
-    return fail(ErrorKind::bad_input, path, fmt::format("not a case file: {}", exception.what()));
-  }
-  return {};
-}
-
-int run(int argc, char** argv) {
   Tally tally;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--help") {
-      fmt::print(
-          "cleave-cases FILE...: compares the library's answers with the reference cases in the files\n");
-      return 0;
-    }
-    if (const auto done = run_file(argv[i], tally); !done) {
-      fmt::print(stderr, "cleave-cases: {}\n", done.error().text());
-      return 2;
-    }
-  }
-  if (argc < 2) {
-    fmt::print(stderr, "cleave-cases: no file was named; write cleave-cases FILE...\n");
-    return 2;
-  }
+  for (const CaseFile& file : files) run(file, tally);
   for (const auto& [operation, count] : tally.unknown)
-    fmt::print("skipped: {} ({} cases)\n", operation, count);
+    fmt::print("skipped: {} {}: {} {}\n", shown(operation.first), shown(operation.second), count,
+               count == 1 ? "case" : "cases");
   fmt::print("{} passed, {} failed, {} skipped\n", tally.passed, tally.failed, tally.skipped);
-  return tally.failed == 0 ? 0 : 1;
+  return tally.failed > 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -101,5 +98,10 @@ int run(int argc, char** argv) {
 }  // namespace cleave::cases
 
 int main(int argc, char** argv) {
-  return cleave::cases::run(argc, argv);
+  try {
+    return cleave::cases::run_program(argc, argv);
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr, "cleave-cases: %s\n", exception.what());
+    return 2;
+  }
 }

@@ -1,51 +1,48 @@
 #pragma once
-// The operations of the reference cases, each computed with the library's own functions: one row a (module,
-// operation), one file a module. Inputs are in the words of the cases - device names, sizes in the GB of
-// profile names - and are translated here and only here.
+// What the runner can compute: one function for each operation of the cases, in a file for each module, and
+// a row for each in one table. A function reads its `input`, calls the library and puts the answer into the
+// words of the cases. What is wrong with the input it leaves in the reader; its answer does not count then.
 
-#include <span>
-#include <string>
 #include <string_view>
 
 #include "base/json.hpp"
-#include "base/result.hpp"
-#include "graph/state_graph.hpp"
 
 namespace cleave::cases {
 
 struct Operation {
-  std::string_view module, name;
-  /// The answer to a case's input; an error when the input is not what the operation takes.
-  Result<Json> (*answer)(const Json& input);
+  std::string_view module, op;
+  Json (*answer)(JsonReader& in);
+  /// Whether the input asks for a variant of the operation that the runner does not have; null: it has all.
+  bool (*beyond)(const Json& input) = nullptr;
 };
 
-std::span<const Operation> geometry_operations();
-std::span<const Operation> reachability_operations();
-std::span<const Operation> fragmentation_operations();
-std::span<const Operation> online_operations();
+/// Null when the runner does not know it.
+const Operation* find_operation(std::string_view module, std::string_view op);
 
-/// A device by its name in the cases: a model and a set of its profiles.
-struct Device {
-  std::string name;
-  const GpuModel* model;
-  std::shared_ptr<const StateGraph> graph;
+namespace geometry {
+Json table(JsonReader& in);
+Json legal(JsonReader& in);
+Json free_places(JsonReader& in);
+Json counts(JsonReader& in);
+Json states(JsonReader& in);
+Json assumption1(JsonReader& in);
+}  // namespace geometry
 
-  [[nodiscard]] const Geometry& geometry() const { return graph->geometry(); }
-};
-[[nodiscard]] Result<Device> find_device(const std::string& name);
+namespace reachability {
+Json fcr(JsonReader& in);
+Json all(JsonReader& in);
+Json choose(JsonReader& in);
+Json choose_size(JsonReader& in);
+}  // namespace reachability
 
-/// A list of {"profile", "start"}; the error names what is not a placement of the device.
-[[nodiscard]] Result<PlacementSet> read_state(const Geometry& geometry, const Json& list);
-/// The same as a number of the graph; an illegal state is an error.
-[[nodiscard]] Result<StateId> read_legal_state(const StateGraph& graph, const Json& list);
+namespace fragmentation {
+Json cost(JsonReader& in);
+Json choose(JsonReader& in);
+bool other_formula(const Json& input);
+}  // namespace fragmentation
 
-Json placement_json(const Geometry& geometry, PlacementId id);
-/// Sorted by start, then profile.
-Json state_json(const Geometry& geometry, PlacementSet state);
-Json ratio_json(Ratio ratio);
-
-/// Every state in the order of the cases: by number of placements, then by their sorted (start, profile)
-/// lists.
-std::vector<StateId> ordered_states(const StateGraph& graph);
+namespace online {
+Json arrive(JsonReader& in);
+}  // namespace online
 
 }  // namespace cleave::cases
