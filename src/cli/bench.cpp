@@ -6,6 +6,7 @@
 #include "cli/show.hpp"
 #include "study/bench_graph.hpp"
 #include "study/bench_placement.hpp"
+#include "study/bench_simulation.hpp"
 
 namespace cleave::cli {
 
@@ -144,6 +145,66 @@ void add_placement(CLI::App& group, Run& run) {
   command->callback([options, &run] { run = [options] { return placement(*options); }; });
 }
 
+struct SimulationOptions {
+  std::vector<std::size_t> gpus = {160, 10000}, jobs = {5000, 1000000};
+  std::string scheduler = "online", model = "A100-40GB";
+  bool json = false;
+};
+
+Result<int> simulation(const SimulationOptions& given) {
+  if (given.gpus.size() != given.jobs.size())
+    return fail(ErrorKind::bad_usage, "--jobs", "give as many numbers of jobs as fleets",
+                "like --gpus 160,10000 --jobs 5000,1000000");
+  const auto scheduler = parse_scheduler(given.scheduler);
+  if (!scheduler) return std::unexpected(scheduler.error());
+  const auto model = find_gpu_model(given.model);
+  if (!model) return std::unexpected(model.error());
+  const auto runs = bench_simulation({given.gpus, given.jobs, *scheduler, *model});
+  if (!runs) return std::unexpected(runs.error());
+  Json list = Json::array();
+  Table table({"GPUs", "jobs", "scheduler", "events", "seconds", "million events/s", "same without index"});
+  for (const SimulationBench& run : *runs) {
+    const double pace = static_cast<double>(run.events) / run.seconds;
+    list.push_back(
+        {{"gpus", run.gpus},
+         {"jobs", run.jobs},
+         {"scheduler", run.scheduler},
+         {"energy", false},
+         {"events", run.events},
+         {"seconds", run.seconds},
+         {"events_per_s", pace},
+         {"no_index_identical", run.no_index_identical ? Json(*run.no_index_identical) : Json(nullptr)}});
+    table.add({fmt::format("{}", run.gpus), fmt::format("{}", run.jobs), run.scheduler,
+               fmt::format("{}", run.events), fmt::format("{:.4f}", run.seconds),
+               fmt::format("{:.2f}", pace / 1e6),
+               !run.no_index_identical   ? "not tried"
+               : *run.no_index_identical ? "yes"
+                                         : "NO"});
+  }
+  if (given.json) {
+    print(Json{{"runs", list}});
+  } else {
+    fmt::print("Simulated events a second, full summary included\n\n{}", table.text());
+  }
+  return 0;
+}
+
+void add_simulation(CLI::App& group, Run& run) {
+  auto options = std::make_shared<SimulationOptions>();
+  CLI::App* command = add_command(group, "simulation", "Events a second of a simulation, on generated work",
+                                  "cleave bench simulation --gpus 160 --jobs 5000");
+  command->add_option("--gpus", options->gpus, "Sizes of fleets")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4000000));
+  command->add_option("--jobs", options->jobs, "Jobs, a number for each fleet")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 100000000));
+  command->add_option("--scheduler", options->scheduler, "NAME[:key=value;key=value]")->default_str("online");
+  command->add_option("--model", options->model, "GPU model of the fleet")->default_str("A100-40GB");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return simulation(*options); }; });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& program, Run& run) {
@@ -158,6 +219,7 @@ void add_bench(CLI::App& program, Run& run) {
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return graph(*options); }; });
   add_placement(*group, run);
+  add_simulation(*group, run);
 }
 
 }  // namespace cleave::cli
