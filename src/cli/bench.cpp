@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
+#include "study/bench_admission.hpp"
 #include "study/bench_graph.hpp"
 #include "study/bench_placement.hpp"
 #include "study/bench_simulation.hpp"
@@ -205,6 +206,48 @@ void add_simulation(CLI::App& group, Run& run) {
   command->callback([options, &run] { run = [options] { return simulation(*options); }; });
 }
 
+struct AdmissionOptions {
+  std::vector<std::size_t> gpus = {8, 100, 1000, 10000, 100000};
+  std::string model = "A100-80GB";
+  bool json = false;
+};
+
+Result<int> admission(const AdmissionOptions& given) {
+  const auto model = find_gpu_model(given.model);
+  if (!model) return std::unexpected(model.error());
+  Json list = Json::array();
+  Table table({"GPUs", "answer ns", "change ns", "all anew ms", "same answers"});
+  for (const AdmissionBench& run : bench_admission(**model, given.gpus)) {
+    list.push_back({{"gpus", run.gpus},
+                    {"answer_ns", run.answer_ns},
+                    {"change_ns", run.change_ns},
+                    {"anew_ms", run.anew_ms},
+                    {"identical", run.identical}});
+    table.add({fmt::format("{}", run.gpus), fmt::format("{:.0f}", run.answer_ns),
+               fmt::format("{:.0f}", run.change_ns), fmt::format("{:.3f}", run.anew_ms),
+               run.identical ? "yes" : "NO"});
+  }
+  if (given.json) {
+    print(Json{{"model", (*model)->key}, {"runs", list}});
+  } else {
+    fmt::print("Exact admission of a batch on {}, all profiles, with kept sums\n\n{}", (*model)->key,
+               table.text());
+  }
+  return 0;
+}
+
+void add_admission(CLI::App& group, Run& run) {
+  auto options = std::make_shared<AdmissionOptions>();
+  CLI::App* command = add_command(group, "admission", "An exact answer whether a whole batch fits",
+                                  "cleave bench admission --gpus 8,10000");
+  command->add_option("--gpus", options->gpus, "Sizes of fleets")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4000000));
+  command->add_option("--model", options->model, "GPU model of the fleet")->default_str("A100-80GB");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return admission(*options); }; });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& program, Run& run) {
@@ -219,6 +262,7 @@ void add_bench(CLI::App& program, Run& run) {
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return graph(*options); }; });
   add_placement(*group, run);
+  add_admission(*group, run);
   add_simulation(*group, run);
 }
 

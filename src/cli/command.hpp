@@ -25,6 +25,7 @@ struct CommandRow {
 void add_gpu(CLI::App& program, Run& run);
 void add_layout(CLI::App& program, Run& run);
 void add_place(CLI::App& program, Run& run);
+void add_admit(CLI::App& program, Run& run);
 void add_simulate(CLI::App& program, Run& run);
 void add_compare(CLI::App& program, Run& run);
 void add_policies(CLI::App& program, Run& run);

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "model/layout.hpp"
+#include "placement/one_move.hpp"
 #include "placement/policy.hpp"
 #include "placement/why_not.hpp"
 
@@ -111,6 +112,34 @@ void print_text(const Answer& answer) {
              answer.cost_after().value());
 }
 
+const InstanceEntry* instance_at(const FleetFile& file, GpuId gpu, PlacementId placement) {
+  for (const InstanceEntry& instance : file.gpus[index(gpu)].instances)
+    if (instance.placement == placement) return &instance;
+  return nullptr;
+}
+
+/// The cheapest thing that would make room: one instance to move and where to, or GPUs to add.
+std::string remedy(const FleetFile& file, const Fleet& fleet, const ResolvedRequest& request,
+                   const WhyNot& why) {
+  if (!why.impossible.empty()) return why.remedy();
+  const auto movable = [&](GpuId gpu, PlacementId placement) {
+    const InstanceEntry* instance = instance_at(file, gpu, placement);
+    return instance != nullptr && instance->movable;
+  };
+  if (const auto move = one_move(fleet, request, movable)) {
+    const Geometry& geometry = fleet.geometry(fleet[move->gpu]);
+    const Placement &from = geometry[move->from], &to = geometry[move->to], &placed = geometry[move->placed];
+    return fmt::format("move '{}' ({}) from {} at {} to {} at {}, then {} fits on {} at {}",
+                       *instance_at(file, move->gpu, move->from)->workload, from.profile->name,
+                       file.gpus[index(move->gpu)].name, from.start, file.gpus[index(move->to_gpu)].name,
+                       to.start, placed.profile->name, file.gpus[index(move->gpu)].name, placed.start);
+  }
+  std::vector<std::string> models;
+  for (std::size_t kind = 0; kind < file.geometries.size(); ++kind)
+    if (!request.candidates[kind].empty()) models.emplace_back(file.geometries[kind].model().key);
+  return fmt::format("{}; no single move helps, but one more empty {} would", why.remedy(), any_of(models));
+}
+
 Result<int> place(const Options& options) {
   if (options.profile.empty() == options.memory.empty())
     return fail(ErrorKind::bad_usage, "place",
@@ -133,7 +162,8 @@ Result<int> place(const Options& options) {
   const auto decision = decide_by_scan(fleet, resolved, *policy);
   if (!decision) {
     const WhyNot why = why_not(fleet, resolved);
-    return fail(ErrorKind::infeasible, options.fleet, why.message(*request), why.remedy());
+    return fail(ErrorKind::infeasible, options.fleet, why.message(*request),
+                remedy(*file, fleet, resolved, why));
   }
   const Answer answer{*file, fleet, *decision, *policy};
   if (options.json) {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
+#include "base/format.hpp"
 #include "base/random.hpp"
 #include "model/layout.hpp"
+#include "placement/one_move.hpp"
 #include "placement/policy.hpp"
 #include "placement/why_not.hpp"
 
@@ -164,6 +167,70 @@ TEST(WhyNot, TellsSizeFromPosition) {
             "1g.5gb+me fits by size and by position on 1 of 1 GPUs, but what runs there excludes it");
 }
 
+std::string moved(std::string_view gpus, const Request& request) {
+  const FleetFile file = file_of(gpus);
+  const Fleet fleet(file);
+  const auto movable = [&](GpuId gpu, PlacementId placement) {
+    for (const InstanceEntry& instance : file.gpus[index(gpu)].instances)
+      if (instance.placement == placement) return *instance.workload != "fixed0";
+    return false;
+  };
+  const auto move = one_move(fleet, resolve(request, file.geometries), movable);
+  if (!move) return "none";
+  const auto at = [&](GpuId gpu, PlacementId id) {
+    return std::to_string(index(gpu)) + " " + layout_text(fleet.geometry(fleet[gpu]), PlacementSet::of(id));
+  };
+  return at(move->gpu, move->from) + " to " + at(move->to_gpu, move->to) + ", then " +
+         at(move->gpu, move->placed);
+}
+
+TEST(OneMove, MakesRoomByTheSmallestInstance) {
+  EXPECT_EQ(moved(gpu("A100-40GB", "1g.5gb@1=a 1g.5gb@3=b 1g.5gb@5=c"), profile("2g.10gb")),
+            "0 1g.5gb@1 to 0 1g.5gb@2, then 0 2g.10gb@0");
+  // Within the GPU nothing helps: slice 6 and 7 are no place for a 2g. The other GPU takes it.
+  EXPECT_EQ(
+      moved(gpu("A100-40GB", "4g.20gb@0=a 1g.5gb@4=b 1g.5gb@6=c") + "," + gpu("A100-40GB", "7g.40gb@0=d", 1),
+            profile("2g.10gb")),
+      "none");
+  EXPECT_EQ(moved(gpu("A100-40GB", "4g.20gb@0=a 1g.5gb@4=b 1g.5gb@6=c") + "," +
+                      gpu("A100-40GB", "4g.20gb@0=d 1g.5gb@4=e 1g.5gb@5=f", 1),
+                  profile("2g.10gb")),
+            "0 1g.5gb@4 to 1 1g.5gb@6, then 0 2g.10gb@4");
+  EXPECT_EQ(moved(gpu("A100-40GB", "1g.5gb@1=fixed 2g.10gb@2=a 1g.5gb@5=b 1g.5gb@6=c"), profile("2g.10gb")),
+            "0 1g.5gb@5 to 0 1g.5gb@0, then 0 2g.10gb@4");
+}
+
+// Whatever it says can be done: the target is free while the instance runs, and then the request fits.
+TEST(OneMove, IsAlwaysPossible) {
+  const GpuModel& model = **find_gpu_model("A100-40GB");
+  const auto graph = StateGraph::of(model, ProfileChoice::plain().on(model));
+  const Geometry& geometry = graph->geometry();
+  int helped = 0;
+  for (int i = 0; i < graph->size(); ++i) {
+    FleetFile file;
+    file.geometries.push_back(geometry);
+    file.gpus.push_back({"g", 0, {}});
+    for (const PlacementId id : graph->state(static_cast<StateId>(i))) {
+      file.gpus[0].instances.emplace_back();
+      file.gpus[0].instances.back().placement = id;
+      file.gpus[0].instances.back().workload = fmt::format("w{}", id);
+    }
+    const Fleet fleet(file);
+    for (const Profile* wanted : geometry.profile_list()) {
+      const ResolvedRequest request = resolve(profile(std::string(wanted->name)), file.geometries);
+      if (graph->free(static_cast<StateId>(i)).meets(request.candidates[0])) continue;
+      const auto move = one_move(fleet, request, [](GpuId, PlacementId) { return true; });
+      if (!move) continue;
+      ++helped;
+      const PlacementSet held = graph->state(static_cast<StateId>(i));
+      ASSERT_TRUE(geometry.legal(held | PlacementSet::of(move->to)));
+      ASSERT_TRUE(geometry.legal((held - PlacementSet::of(move->from)) | PlacementSet::of(move->to) |
+                                 PlacementSet::of(move->placed)));
+    }
+  }
+  EXPECT_GT(helped, 50);
+}
+
 TEST(Policies, RefuseOptionsThatAreNotTheirs) {
   EXPECT_EQ(choose_policy("frist-fit", {}).error().text(),
             "there is no policy 'frist-fit'; did you mean 'first-fit'?");
@@ -206,6 +273,85 @@ std::string by_the_paper(const FleetFile& file, const Fleet& fleet, const std::s
              (best->fresh ? "" : " reuse");
   }
   return "nowhere";
+}
+
+/// The other policies in a few lines each: GPU and start by the plainest reading of what they say.
+std::string by_its_definition(std::string_view policy, const FleetFile& file, const Fleet& fleet,
+                              const std::string& wanted) {
+  std::optional<std::array<double, 5>> best;
+  std::string answer = "nowhere";
+  for (std::size_t g = 0; g < fleet.size(); ++g) {
+    const GpuState& state = fleet[static_cast<GpuId>(g)];
+    const Geometry& geometry = fleet.geometry(state);
+    const PlacementSet occupied = state.held | state.walls;
+    const double all = geometry.model().compute.value + geometry.model().memory_slices.value;
+    const double full = (geometry.compute(occupied).value + geometry.memory(occupied).value) / all;
+    const double load = (geometry.compute(state.held).value + geometry.memory(state.held).value) / all;
+    for (const PlacementId id : geometry.free(occupied)) {
+      const Placement& place = geometry[id];
+      if (place.profile->name != wanted) continue;
+      const PlacementSet after = occupied | PlacementSet::of(id);
+      int run = 0, longest = 0, futures = 0;
+      for (int slice = 0; slice < geometry.model().memory_slices.value; ++slice) {
+        run = (geometry.slices(after) >> slice & 1) != 0 ? 0 : run + 1;
+        longest = std::max(longest, run);
+      }
+      for (const PlacementSet full_state : [&] {
+             std::vector<PlacementSet> maximal;
+             for (int s = 0; s < fleet.graph(state).size(); ++s)
+               if (fleet.graph(state).maximal(static_cast<StateId>(s)))
+                 maximal.push_back(fleet.graph(state).state(static_cast<StateId>(s)));
+             return maximal;
+           }())
+        futures += (after - full_state).empty() ? 1 : 0;
+      const auto number = static_cast<double>(g);
+      const double start = place.start, fresh = state.idle.contains(id) ? 0 : 1;
+      std::array<double, 5> key{};
+      if (policy == "first-fit") key = {number, start};
+      if (policy == "load-balanced") key = {load, number, start};
+      if (policy == "preference")
+        key = {-full, number, static_cast<double>(place.profile->starts.rank(place.start))};
+      if (policy == "largest-gap") key = {-static_cast<double>(longest), -full, number, start};
+      if (policy == "reachability") key = {number, fresh, -static_cast<double>(futures), start};
+      if (best && *best <= key) continue;
+      best = key;
+      answer = file.gpus[g].name + ": " + wanted + "@" + std::to_string(place.start);
+    }
+  }
+  return answer;
+}
+
+TEST(Laws, EveryOtherPolicyIsWhatItsDefinitionSays) {
+  for (const char* name : {"first-fit", "load-balanced", "preference", "largest-gap", "reachability"}) {
+    Random random(4);
+    const FleetFile file =
+        file_of(gpu("A100-40GB", "") + "," + gpu("A30-24GB", "1g.6gb@1!", 1) + "," +
+                gpu("A100-40GB", "2g.10gb@2! 1g.5gb@6", 2) + "," + gpu("A100-40GB", "", 3));
+    Fleet fleet(file);
+    const ChosenPolicy policy = *choose_policy(name, {});
+    std::vector<std::string> names;
+    for (const Geometry& geometry : file.geometries)
+      for (const std::string& profile_name : geometry.profile_names()) names.push_back(profile_name);
+    std::vector<std::pair<GpuId, PlacementId>> running;
+    for (int step = 0; step < 400; ++step) {
+      if (!running.empty() && random.uniform() < 0.45) {
+        const std::size_t which = random.below(running.size());
+        fleet.release(running[which].first, running[which].second);
+        running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
+        continue;
+      }
+      const std::string wanted = names[random.below(names.size())];
+      const auto decision = decide_by_scan(fleet, resolve(profile(wanted), file.geometries), policy);
+      std::string got = "nowhere";
+      if (decision)
+        got = file.gpus[index(decision->gpu)].name + ": " +
+              layout_text(fleet.geometry(fleet[decision->gpu]), PlacementSet::of(decision->placement));
+      ASSERT_EQ(got, by_its_definition(name, file, fleet, wanted)) << name << " step " << step;
+      if (!decision) continue;
+      fleet.hold(decision->gpu, decision->placement);
+      running.emplace_back(decision->gpu, decision->placement);
+    }
+  }
 }
 
 // Random arrivals and departures on a mixed fleet with walls. After each: the rules hold, the decision is the

@@ -54,11 +54,11 @@ std::string WhyNot::message(const Request& request) const {
 
 std::string WhyNot::remedy() const {
   if (!impossible.empty()) return "ask for less, or add a GPU that has it";
-  if (fit_by_size == 0) return "wait for work to end, or add a GPU";
+  if (fit_by_size == 0) return "wait for work to end";
   if (fit_by_position > 0)
     return "a GPU has room for one +me instance, and beside +me.all only for -me instances: wait for that "
            "one to end";
-  return "the free slices lie where it may not start: move an instance, or wait for work to end";
+  return "the free slices lie where it may not start";
 }
 
 }  // namespace cleave

@@ -83,6 +83,38 @@ TEST(Place, SaysWhenItFitsBySizeButNotByPosition) {
   EXPECT_EQ(json("place --profile 2g.10gb --fleet " + fleet, 1)["error"]["kind"], "infeasible");
 }
 
+TEST(Place, NamesTheMoveThatMakesRoom) {
+  const Outcome outcome = cleave("place --fleet examples/fleets/fragmented.json --profile 2g.10gb");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find(
+                "move 'notebook-1' (1g.5gb) from n0/0 at 1 to n0/0 at 2, then 2g.10gb fits on n0/0 at 0"),
+            std::string::npos)
+      << outcome.err;
+}
+
+TEST(Admit, AnswersAsTheContractSays) {
+  const Scratch scratch;
+  const std::string batch = scratch.write(
+      "batch.json", R"({"requests": [{"profile": "1g.5gb", "count": 8}, {"profile": "7g.40gb"}]})");
+  const Json answer = json("admit --fleet 2xA100-40GB --batch " + batch);
+  EXPECT_EQ(answer, Json::parse(R"({"fits": false, "missing_gpus": 1, "exact_by": "closed form"})"));
+  EXPECT_EQ(json("admit --fleet 3xA100-40GB --batch " + batch)["fits"], true);
+  EXPECT_EQ(json("admit --fleet 3xA100-40GB,1xA30-24GB --add A30-24GB --batch " + batch)["fits"], true);
+  EXPECT_TRUE(
+      json("admit --fleet 2xA100-40GB,1xA30-24GB --add A30-24GB --batch " + batch)["missing_gpus"].is_null());
+}
+
+TEST(Bench, PlacementDecidesTheSameInEveryWay) {
+  for (const char* more : {"", " --models A100-40GB,A30-24GB --walls 0.1", " --policy reachability",
+                           " --policy preference --profiles all"}) {
+    const Json bench = json(std::string("bench placement --gpus 8,300 --seconds 0.01") + more);
+    ASSERT_EQ(bench["fleets"].size(), 4U);
+    for (const Json& run : bench["fleets"]) EXPECT_EQ(run["identical"], true) << more;
+  }
+  EXPECT_EQ(json("bench simulation --gpus 20 --jobs 500")["runs"][0]["no_index_identical"], true);
+  EXPECT_EQ(json("bench admission --gpus 50")["runs"][0]["identical"], true);
+}
+
 TEST(Tables, AreListedWhole) {
   EXPECT_EQ(json("policies")["policies"].size(), policies().size());
   EXPECT_EQ(json("schedulers")["schedulers"].size(), schedulers().size());
@@ -217,6 +249,12 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
                  "policy first-fit has no option 'threshold'");
   expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --threshold nan",
                  "threshold: 'nan' is not a plain decimal number");
+  expect_refused("admit --fleet 4xA100-40GB --batch " + broken, "this is not valid JSON");
+  expect_refused("admit --fleet 4xA100-40GB,1xA30-24GB --batch examples/batches/class.json",
+                 "say which may be added: A100-40GB or A30-24GB");
+  expect_refused("admit --fleet 4xA30-24GB --batch examples/batches/class.json",
+                 "no GPU of this fleet has a profile '1g.5gb'");
+  expect_refused("bench simulation --gpus 10,20 --jobs 5", "give as many numbers of jobs as fleets");
   expect_refused("gpu MI300X", "unknown GPU model 'MI300X'");
   expect_refused("gpu A100-40GB --profiles 8g.80gb", "--profiles: no GPU here has a profile '8g.80gb'");
   expect_refused("layout A100-40GB 4g.20gb", "'4g.20gb' is not an instance");
@@ -256,8 +294,9 @@ TEST(Output, IsNotLostInSilence) {
 }
 
 TEST(Help, HasAnExampleEachThatWorks) {
-  for (const char* command : {"gpu", "layout", "place", "simulate", "compare", "policies", "schedulers",
-                              "workload generate", "bench graph"}) {
+  for (const char* command :
+       {"gpu", "layout", "place", "simulate", "compare", "policies", "schedulers", "admit",
+        "workload generate", "bench graph", "bench placement", "bench admission", "bench simulation"}) {
     const Outcome help = cleave(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
     const std::size_t at = help.out.find("Example:\n  ");

@@ -1,0 +1,107 @@
+// `cleave admit`: does a batch of requests fit on a fleet, and if not, how many GPUs are missing.
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "placement/admission.hpp"
+#include "simulate/read_text.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::string fleet, batch, add, profiles = "all";
+  bool json = false;
+};
+
+constexpr std::int64_t most_requests = 1'000'000'000;
+
+Result<std::vector<BatchRequest>> read_batch(const std::string& path) {
+  const auto text = read_text(path);
+  if (!text) return std::unexpected(text.error());
+  const std::string place = shown(path, 200);
+  const auto document = parse_json(*text, place);
+  if (!document) return std::unexpected(document.error());
+  std::optional<Error> error;
+  JsonReader in(*document, place, error);
+  std::vector<BatchRequest> batch;
+  for (JsonReader& request : in.objects("requests")) {
+    batch.push_back({request.text("profile"), request.integer_if("count", 0, most_requests).value_or(1)});
+    request.done();
+  }
+  if (!in.has("requests"))
+    in.refuse("", "the key 'requests' is missing", "a batch is {\"requests\": [{\"profile\", \"count\"}]}");
+  in.done();
+  if (error) return std::unexpected(*error);
+  return batch;
+}
+
+/// The model of added GPUs as an index into the fleet's.
+Result<std::size_t> added_model(const Options& options, const FleetFile& fleet) {
+  std::vector<std::string> models;
+  for (const Geometry& geometry : fleet.geometries) models.emplace_back(geometry.model().key);
+  if (options.add.empty()) {
+    if (models.size() == 1) return std::size_t{0};
+    return fail(ErrorKind::bad_usage, "--add", fmt::format("the fleet has {} models", models.size()),
+                fmt::format("say which may be added: {}", any_of(models)));
+  }
+  const auto model = find_gpu_model(options.add);
+  if (!model) return fail_at("--add", model.error());
+  const auto found = std::ranges::find(models, (*model)->key);
+  if (found == models.end())
+    return fail(ErrorKind::bad_usage, "--add", fmt::format("the fleet has no {}", (*model)->key),
+                fmt::format("it has {}", any_of(models)));
+  return static_cast<std::size_t>(found - models.begin());
+}
+
+Result<int> admit_command(const Options& options) {
+  const auto file = load_fleet(options.fleet, options.profiles);
+  if (!file) return std::unexpected(file.error());
+  const auto batch = read_batch(options.batch);
+  if (!batch) return std::unexpected(batch.error());
+  const auto added = added_model(options, *file);
+  if (!added) return std::unexpected(added.error());
+  const auto answer = admit(Fleet(*file), *batch, *added);
+  if (!answer) return fail_at(shown(options.batch, 200), answer.error());
+  if (options.json) {
+    print(Json{{"fits", answer->fits},
+               {"missing_gpus", answer->missing_gpus ? Json(*answer->missing_gpus) : Json(nullptr)},
+               {"exact_by", answer->exact_by}});
+    return 0;
+  }
+  const std::string_view model = file->geometries[*added].model().key;
+  if (answer->fits) {
+    fmt::print("The batch fits as the fleet stands, without moving anything");
+  } else if (answer->missing_gpus) {
+    fmt::print("The batch does not fit; {} more empty {} would be enough, and fewer would not",
+               *answer->missing_gpus, model);
+  } else {
+    fmt::print("The batch does not fit, and no number of {} helps: it needs another model", model);
+  }
+  fmt::print(" (exact, by {}).\n", answer->exact_by);
+  return 0;
+}
+
+}  // namespace
+
+void add_admit(CLI::App& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(
+      program, "admit", "Does a batch of requests fit on a fleet; if not, how many GPUs are missing",
+      "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json");
+  command->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+      ->required();
+  command->add_option("--batch", options->batch, "A file {\"requests\": [{\"profile\", \"count\"}]}")
+      ->required();
+  command->add_option("--add", options->add,
+                      "Model of the GPUs that may be added; needed on fleets of several models");
+  add_profiles(*command, options->profiles);
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return admit_command(*options); }; });
+}
+
+}  // namespace cleave::cli
