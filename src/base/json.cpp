@@ -31,35 +31,66 @@ std::string what_it_is(const Json& node) {
   return node.is_array() ? "a list" : "an object";
 }
 
+/// Looks at a document as it is parsed and stops at the first thing that is wrong with its shape.
+class Watcher final : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    keys_.emplace_back();
+    return go_deeper();
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    --depth_;
+    return true;
+  }
+  bool start_array(std::size_t) override { return go_deeper(); }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (!keys_.back().insert(name).second) repeated = name;
+    return !repeated;
+  }
+  /// The second pass meets the same error and says where it is.
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+  std::optional<std::string> repeated;
+  bool too_deep = false;
+
+ private:
+  bool go_deeper() {
+    too_deep = ++depth_ > deepest;
+    return !too_deep;
+  }
+  int depth_ = 0;
+  std::vector<std::set<std::string>> keys_;
+};
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, const std::string& place) {
-  std::vector<std::set<std::string>> keys;
-  std::optional<std::string> repeated;
-  bool too_deep = false;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > deepest) too_deep = true;
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !repeated) {
-      const std::string& key = parsed.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) repeated = key;
-    }
-    return !too_deep;
-  };
-  const auto refuse_depth = [&] {
-    return fail(ErrorKind::bad_input, place, fmt::format("nested more than {} levels deep", deepest));
-  };
+  // Two passes: the parser's own callbacks take time in the square of a list's length.
+  Watcher watcher;
   try {
-    Json document = Json::parse(text, watch);
-    if (too_deep) return refuse_depth();
-    if (repeated)
+    Json::sax_parse(text, &watcher);
+    if (watcher.too_deep)
+      return fail(ErrorKind::bad_input, place, fmt::format("nested more than {} levels deep", deepest));
+    if (watcher.repeated)
       return fail(ErrorKind::bad_input, place,
-                  fmt::format("the key '{}' stands twice in one object", shown(*repeated)),
+                  fmt::format("the key '{}' stands twice in one object", shown(*watcher.repeated)),
                   "keep one of the two");
-    return document;
+    return Json::parse(text);
   } catch (const Json::parse_error& broken) {
-    if (too_deep) return refuse_depth();
     const bool torn = broken.byte > text.size();
     return fail(
         ErrorKind::bad_input, fmt::format("{}: {}", place, line_and_column(text, broken.byte)),

@@ -51,12 +51,15 @@ struct PlacementOptions {
   bool json = false;
 };
 
-/// With idle instances; from the smallest to the largest fleet.
+/// Of the index's ns with idle instances, from the smallest to the largest fleet.
 double growth(const std::vector<PlacementBench>& runs) {
-  std::vector<const PlacementBench*> idle;
-  for (const PlacementBench& run : runs)
-    if (run.idle_instances) idle.push_back(&run);
-  return idle.back()->index.ns / idle.front()->index.ns;
+  const PlacementBench *smallest = nullptr, *largest = nullptr;
+  for (const PlacementBench& run : runs) {
+    if (!run.idle_instances) continue;
+    if (smallest == nullptr || run.gpus < smallest->gpus) smallest = &run;
+    if (largest == nullptr || run.gpus > largest->gpus) largest = &run;
+  }
+  return largest->index.ns / smallest->index.ns;
 }
 
 void print_json(const std::vector<PlacementBench>& runs) {
@@ -70,6 +73,7 @@ void print_json(const std::vector<PlacementBench>& runs) {
                       {"scan_ns", run.scan.ns},
                       {"vector_ns", run.vector ? Json(run.vector->ns) : Json(nullptr)},
                       {"identical", run.identical},
+                      {"compared", run.compared},
                       {"rejected", run.rejected},
                       {"index_bytes_per_gpu", run.index_bytes_per_gpu},
                       {"row_classes", run.classes},
@@ -101,12 +105,12 @@ Result<int> placement(const PlacementOptions& given) {
     return 0;
   }
   Table table({"GPUs", "idle kept", "million decisions/s", "index ns", "vector ns", "scan ns", "plain ns",
-               "identical", "bytes a GPU", "build ms"});
+               "identical", "rejected", "bytes a GPU", "build ms"});
   for (const PlacementBench& run : runs)
     table.add({fmt::format("{}", run.gpus), run.idle_instances ? "yes" : "no",
                fmt::format("{:.1f}", run.index.decisions_per_s / 1e6), fmt::format("{:.1f}", run.index.ns),
                run.vector ? fmt::format("{:.1f}", run.vector->ns) : "-", fmt::format("{:.0f}", run.scan.ns),
-               fmt::format("{:.0f}", run.plain.ns), run.identical ? "yes" : "NO",
+               fmt::format("{:.0f}", run.plain.ns), run.identical ? "yes" : "NO", percent(run.rejected),
                fmt::format("{:.1f}", run.index_bytes_per_gpu),
                fmt::format("{:.2f}", run.build_seconds * 1e3)});
   fmt::print(

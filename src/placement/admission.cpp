@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <functional>
+#include <map>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -209,34 +209,57 @@ class Search {
   /// False when it took too long.
   bool run() {
     share(0, 0, shared_.empty() ? 0 : shared_[0].count);
-    return steps_ <= longest_search;
+    return least == 0 || steps_ <= longest_search;
   }
   std::optional<std::int64_t> least;
 
  private:
   void share(std::size_t which, std::size_t place, std::int64_t left) {
-    if (++steps_ > longest_search || least == 0) return;
+    if (over()) return;
     if (which == shared_.size()) return finish();
     const Shared& profile = shared_[which];
-    if (place + 1 == profile.places.size()) {
-      give(which, place, left, [&] {
-        const std::size_t next = which + 1;
-        share(next, 0, next < shared_.size() ? shared_[next].count : 0);
-      });
-      return;
+    const std::size_t places_left = profile.places.size() - place;
+    if (places_left == 1) {
+      const std::size_t next = which + 1;
+      if (give(which, place, left)) share(next, 0, next < shared_.size() ? shared_[next].count : 0);
+      take(which, place, left);
+    } else if (places_left == 2 && which + 1 == shared_.size()) {
+      // Nothing else is open: the more the first takes, the better for the second.
+      const std::int64_t most = most_for(which, place, left);
+      if (give(which, place, most)) share(which, place + 1, left - most);
+      take(which, place, most);
+    } else {
+      for (std::int64_t part = 0; part <= left && !over(); ++part) {
+        const bool room = give(which, place, part);
+        if (room) share(which, place + 1, left - part);
+        take(which, place, part);
+        if (!room) return;
+      }
     }
-    for (std::int64_t part = 0; part <= left; ++part)
-      if (!give(which, place, part, [&] { share(which, place + 1, left - part); })) return;
   }
 
-  /// Whether the model could take that much and maybe more.
-  bool give(std::size_t which, std::size_t place, std::int64_t part, const std::function<void()>& then) {
+  bool over() { return least == 0 || ++steps_ > longest_search; }
+
+  /// Whether the model has room for it; the model that is added to always has.
+  bool give(std::size_t which, std::size_t place, std::int64_t part) {
     const auto& [model, profile] = shared_[which].places[place];
     models_[model].demand[profile] += part;
-    const bool full = model != added_ && models_[model].sums->missing(models_[model].demand) > 0;
-    if (!full) then();
+    return model == added_ || models_[model].sums->missing(models_[model].demand) == 0;
+  }
+  void take(std::size_t which, std::size_t place, std::int64_t part) {
+    const auto& [model, profile] = shared_[which].places[place];
     models_[model].demand[profile] -= part;
-    return !full;
+  }
+
+  /// The most that a model has room for, by bisection.
+  std::int64_t most_for(std::size_t which, std::size_t place, std::int64_t left) {
+    std::int64_t fits = 0, too_many = left + 1;
+    while (too_many - fits > 1) {
+      const std::int64_t middle = fits + (too_many - fits) / 2;
+      (give(which, place, middle) ? fits : too_many) = middle;
+      take(which, place, middle);
+    }
+    return fits;
   }
 
   void finish() {
@@ -249,12 +272,22 @@ class Search {
   std::size_t added_, steps_ = 0;
 };
 
-/// GPUs of different models that are cut alike and name their profiles alike are one kind here.
+/// The same placements under the same names, one for one, so that states have the same numbers.
+bool cut_alike(const Geometry& a, const Geometry& b) {
+  if (a.size() != b.size() || a.model().memory_slices != b.model().memory_slices ||
+      a.model().compute != b.model().compute)
+    return false;
+  for (const PlacementId id : a.all())
+    if (a[id].profile->name != b[id].profile->name || a[id].start != b[id].start ||
+        a[id].conflicts != b[id].conflicts)
+      return false;
+  return true;
+}
+
+/// GPUs of different models that are cut alike are one kind here, under the first of them.
 std::size_t same_as_before(const std::vector<std::shared_ptr<const StateGraph>>& graphs, std::size_t model) {
   for (std::size_t other = 0; other < model; ++other)
-    if (graphs[other]->geometry().profile_names() == graphs[model]->geometry().profile_names() &&
-        graphs[other]->geometry().model().memory_slices == graphs[model]->geometry().model().memory_slices)
-      return other;
+    if (cut_alike(graphs[other]->geometry(), graphs[model]->geometry())) return other;
   return model;
 }
 
@@ -282,7 +315,9 @@ Result<AdmissionAnswer> admit(const Fleet& fleet, const std::vector<BatchRequest
   for (const GpuState& gpu : fleet.gpus())
     if (!gpu.absent) models[stands_for[gpu.kind]].sums->add(gpu.occupied);
 
-  std::vector<Shared> shared;
+  added = stands_for[added];
+  // Requests for the same places are one, however the batch is written.
+  std::map<std::vector<std::pair<std::size_t, std::size_t>>, std::int64_t> counts;
   for (const BatchRequest& request : batch) {
     Shared wanted{request.count, {}};
     for (std::size_t model = 0; model < models.size(); ++model) {
@@ -296,14 +331,20 @@ Result<AdmissionAnswer> admit(const Fleet& fleet, const std::vector<BatchRequest
     if (wanted.places.empty())
       return fail(ErrorKind::bad_input, "",
                   fmt::format("no GPU of this fleet has a profile '{}'", shown(request.profile)));
-    if (wanted.places.size() == 1) {
-      models[wanted.places[0].first].demand[wanted.places[0].second] += wanted.count;
+    // The model that is added to comes last and takes what the others have no room for.
+    std::ranges::stable_partition(wanted.places, [&](const auto& place) { return place.first != added; });
+    counts[wanted.places] += wanted.count;
+  }
+  std::vector<Shared> shared;
+  for (const auto& [places, count] : counts) {
+    if (count == 0) continue;
+    if (places.size() == 1) {
+      models[places[0].first].demand[places[0].second] += count;
     } else {
-      shared.push_back(std::move(wanted));
+      shared.push_back({count, places});
     }
   }
 
-  added = stands_for[added];
   for (std::size_t model = 0; model < models.size(); ++model)
     if (model != added && models[model].sums->missing(models[model].demand) > 0)
       return AdmissionAnswer{false, std::nullopt, "closed form"};

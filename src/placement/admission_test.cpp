@@ -177,6 +177,12 @@ TEST(Admission, SharesProfilesOutAmongModels) {
   EXPECT_FALSE(admit(mixed, {{"7g.80gb", 2}}, 0)->missing_gpus) << "no number of A100-40GB helps";
   EXPECT_EQ(*admit(mixed, {{"7g.80gb", 2}}, 1)->missing_gpus, 1);
   EXPECT_EQ(*admit(mixed, {{"A100-40GB:1g.10gb", 5}}, 0)->missing_gpus, 1);
+  // However a batch is written, and however large.
+  EXPECT_EQ(*admit(mixed, std::vector<BatchRequest>(60000, {"1g.10gb", 0}), 1)->missing_gpus, 0);
+  EXPECT_EQ(*admit(mixed, std::vector<BatchRequest>(60, {"1g.10gb", 1}), 1)->missing_gpus, 7);
+  for (const std::size_t added : {0U, 1U})
+    EXPECT_EQ(*admit(mixed, {{"1g.10gb", 28'000'011}}, added)->missing_gpus,
+              added == 0 ? 7'000'000 : 4'000'000);
   // Cut alike and named alike: one kind, and no search.
   EXPECT_EQ(admit(fleet_of("1xA100-80GB,1xH100-80GB-SXM5"), {{"3g.40gb", 4}}, 0)->exact_by, "closed form");
 }

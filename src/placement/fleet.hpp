@@ -8,6 +8,7 @@
 // number. What depends on the state alone - where a policy would place a request, how good that is - can be
 // kept by number too, which is what makes a decision independent of the size of the fleet.
 
+#include <cassert>
 #include <memory>
 #include <ranges>
 #include <unordered_map>
@@ -37,6 +38,7 @@ class Fleet {
   explicit Fleet(const FleetFile& file);
 
   [[nodiscard]] std::size_t size() const { return gpus_.size(); }
+  /// The state as it is now: a reference into `states`, not to be kept across a change of the fleet.
   [[nodiscard]] const GpuState& operator[](GpuId gpu) const { return states_[gpus_[index(gpu)]]; }
 
   /// The state of a GPU as a number, and the states behind the numbers; both only grow.
@@ -62,12 +64,14 @@ class Fleet {
   /// Work takes `placement`: an idle instance there is reused, otherwise `destroys` go and it is created.
   void hold(GpuId gpu, PlacementId placement) {
     StateNumber& number = gpus_[index(gpu)];
+    assert(!states_[number].held.contains(placement));
     const StateNumber after = after_[cell(number, placement)];
     number = after != unknown ? after : learn_hold(number, placement);
   }
   /// Work leaves; its instance becomes idle.
   void release(GpuId gpu, PlacementId placement) {
     StateNumber& number = gpus_[index(gpu)];
+    assert(states_[number].held.contains(placement));
     const StateNumber after = after_[cell(number, placement)];
     number = after != unknown ? after : learn_release(number, placement);
   }

@@ -43,6 +43,7 @@ void PlacementIndex::rebuild() {
   known_classes_.clear();
   ranks_of_class_.clear();
   class_count_ = 0;
+  too_many_classes_ = false;
   present_.clear();
   first_.clear();
   gpus_ = fleet_->size();
@@ -56,6 +57,7 @@ void PlacementIndex::rebuild() {
     words_per_class_ += (bits + 63) / 64;
     if (bits <= 64) break;
   }
+  orders_stale_ = true;
   for (std::size_t i = 0; i < gpus_; ++i) row_[i] = class_of(fleet_->number(static_cast<GpuId>(i)));
   listed_ = false;
   order_classes();
@@ -77,15 +79,18 @@ PlacementIndex::ClassId PlacementIndex::learn(StateNumber number) {
                                       state.idle.contains(best->placement)};
     ranks[kind] = best->rank.across;
   }
+  if (class_count_ == no_class && !known_classes_.contains(ranks)) {
+    too_many_classes_ = true;
+    return 0;
+  }
   const auto [entry, fresh] =
       known_classes_.try_emplace(std::move(ranks), static_cast<ClassId>(class_count_));
   if (fresh) {
-    assert(class_count_ < no_class);
     ++class_count_;
     ranks_of_class_.push_back(&entry->first);
     present_.resize(class_count_ * words_per_class_, 0);
     first_.push_back(no_gpu);
-    orders_stale_ = true;
+    if (!orders_stale_) insert_class(entry->second);
   }
   return class_of_state_[number] = entry->second;
 }
@@ -122,6 +127,54 @@ void PlacementIndex::order_for(KindId kind) {
   most_levels_ = std::max(most_levels_, level);
 }
 
+/// A class that is learned on the way takes its place in each order; it has no GPU yet.
+void PlacementIndex::insert_class(ClassId row) {
+  place_.resize(class_count_ * kinds_.size(), no_place);
+  level_.resize(class_count_ * kinds_.size(), no_place);
+  for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
+    if ((*ranks_of_class_[row])[kind]) insert_for(static_cast<KindId>(kind), row);
+  if (method_ == Method::vector_scan && most_levels_ >= no_level) choose_method();
+}
+
+void PlacementIndex::insert_for(KindId kind, ClassId row) {
+  Order& order = orders_[kind];
+  const auto rank = [&](ClassId other) -> const AcrossRank& { return (*ranks_of_class_[other])[kind]; };
+  const auto level = [&](ClassId other) -> std::uint16_t& { return level_[other * kinds_.size() + kind]; };
+  // Behind those that are as good, so that a level stays together.
+  const auto at =
+      std::ranges::upper_bound(order.classes, *rank(row), {}, [&](ClassId other) { return *rank(other); });
+  const auto begin = static_cast<std::size_t>(at - order.classes.begin());
+  const bool joins = begin > 0 && rank(order.classes[begin - 1]) == rank(row);
+  const std::uint16_t own =
+      begin == 0 ? std::uint16_t{0}
+                 : static_cast<std::uint16_t>(level(order.classes[begin - 1]) + (joins ? 0 : 1));
+  order.classes.insert(at, row);
+  order.level_end.insert(order.level_end.begin() + static_cast<std::ptrdiff_t>(begin),
+                         static_cast<std::uint16_t>(begin));
+  order.occupied.assign(order.classes.size() / 64 + 1, 0);
+  for (std::size_t place = 0; place < order.classes.size(); ++place) {
+    const ClassId other = order.classes[place];
+    if (place >= begin) {
+      place_[other * kinds_.size() + kind] = static_cast<std::uint16_t>(place);
+      ++order.level_end[place];
+      if (place > begin && !joins) ++level(other);
+    } else if (joins && level(other) == own) {
+      ++order.level_end[place];
+    }
+    if (first_[other] != no_gpu) order.occupied[place / 64] |= std::uint64_t{1} << place % 64;
+  }
+  level(row) = own;
+  if (joins) order.level_end[begin] = order.level_end[begin - 1];
+  if (!order.classes.empty())
+    most_levels_ = std::max<std::size_t>(most_levels_, std::size_t{level(order.classes.back())} + 1);
+  if (joins || method_ != Method::vector_scan || bytes_.empty()) return;
+  // A new level moves those behind it: their bytes change.
+  for (std::size_t gpu = 0; gpu < gpus_; ++gpu) {
+    const std::uint16_t now = row_[gpu] == no_class ? no_place : level(row_[gpu]);
+    bytes_[kind][gpu] = static_cast<std::uint8_t>(std::min<std::uint16_t>(now, no_level));
+  }
+}
+
 /// Levels of a byte leave 255 for "does not fit"; a policy with more levels than that goes by blocks.
 void PlacementIndex::choose_method() {
   method_ = wanted_method_;
@@ -146,7 +199,7 @@ void PlacementIndex::list_gpus() {
 }
 
 void PlacementIndex::write_levels(std::uint32_t gpu, ClassId row) {
-  const std::uint16_t* levels = &level_[row * kinds_.size()];
+  const std::uint16_t* levels = level_.data() + row * kinds_.size();
   for (std::size_t kind = 0; kind < bytes_.size(); ++kind)
     bytes_[kind][gpu] = static_cast<std::uint8_t>(levels[kind] == no_place ? no_level : levels[kind]);
 }
@@ -171,7 +224,7 @@ void PlacementIndex::changed(GpuId id) {
 
 void PlacementIndex::set_occupied(ClassId row, bool occupied) {
   if (orders_stale_) return;
-  const std::uint16_t* places = &place_[row * kinds_.size()];
+  const std::uint16_t* places = place_.data() + row * kinds_.size();
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
     if (places[kind] == no_place) continue;
     std::uint64_t& word = orders_[kind].occupied[places[kind] / 64];
@@ -306,6 +359,7 @@ std::optional<Decision> PlacementIndex::decide(RequestId request) {
     learn_kinds();
     if (kinds_.size() != kinds) rebuild();
   }
+  if (too_many_classes_) return decide_by_scan(*fleet_, (*requests_)[request], policy_);
   if (orders_stale_) order_classes();
   const KindId kind = kind_of_request_[index(request)];
   const std::uint32_t gpu = method_ == Method::blocks        ? find_by_blocks(kind)

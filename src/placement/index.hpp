@@ -3,7 +3,7 @@
 // every policy of the table, found without looking at every GPU.
 //
 // Where a policy would place a request on a GPU, and how good that is, are functions of the GPU's state. GPUs
-// for which every kind of request ranks the same form a row class; there are a few hundred. For each kind the
+// for which every kind of request ranks the same form a row class; there are some hundreds. For each kind the
 // classes stand in order of rank. A decision takes the first level of that order that has a GPU, and on it
 // the lowest GPU. After a GPU changes, it moves from one class to another. Each class keeps its lowest GPU,
 // and which blocks of 32 GPUs hold any of it, one bit a block with summaries above; within a block the
@@ -79,6 +79,8 @@ class PlacementIndex {
   ClassId learn(StateNumber state);
   void order_classes();
   void order_for(KindId kind);
+  void insert_class(ClassId row);
+  void insert_for(KindId kind, ClassId row);
   void choose_method();
   void list_gpus();
 
@@ -113,6 +115,7 @@ class PlacementIndex {
   std::vector<const std::vector<AcrossRank>*> ranks_of_class_;
   std::size_t class_count_ = 0;
   bool orders_stale_ = false;
+  bool too_many_classes_ = false;     // more than a ClassId can number: decisions go by the plain scan
   std::vector<Order> orders_;         // by kind
   std::vector<std::uint16_t> place_;  // by class and kind: place in the order; 0xffff: does not fit
   std::vector<std::uint16_t> level_;  // by class and kind: number of the level; 0xffff: does not fit

@@ -1,16 +1,15 @@
 #include "placement/one_move.hpp"
 
+#include <map>
+#include <tuple>
+#include <vector>
+
 namespace cleave {
 
 namespace {
 
-/// Where an instance could go while it still runs: a free placement of its profile on `gpu`, whose occupied
-/// state is `occupied`; the lowest start. On its own GPU the request must still fit afterwards.
-std::optional<PlacementId> target_on(const StateGraph& graph, StateId occupied, int profile_index) {
-  const PlacementSet free = graph.free(occupied) & graph.geometry().of_profile(profile_index);
-  if (free.empty()) return std::nullopt;
-  return free.first();
-}
+/// Memory, GPU, the same GPU or another, target: smaller is better.
+using Cost = std::tuple<int, std::size_t, int, std::size_t, PlacementId>;
 
 class Finder {
  public:
@@ -24,54 +23,62 @@ class Finder {
   }
 
  private:
+  struct Target {
+    GpuId gpu;
+    PlacementId placement;
+  };
+
   void look_at(GpuId gpu) {
     const GpuState& state = fleet_[gpu];
     if (state.absent || request_.candidates[state.kind].empty()) return;
     const StateGraph& graph = fleet_.graph(state);
     for (const PlacementId from : state.held) {
-      const int memory = graph.geometry()[from].profile->memory.value;
-      if ((best_ && memory >= best_memory_) || !movable_(gpu, from)) continue;
+      const Placement& what = graph.geometry()[from];
+      if ((best_ && what.profile->memory.value > std::get<0>(cost_)) || !movable_(gpu, from)) continue;
       const StateId without = graph.remove(state.occupied, from);
       const PlacementSet room = request_.candidates[state.kind] & graph.free(without);
       if (room.empty()) continue;
-      if (move_within(gpu, state, graph, from, without) ||
-          move_elsewhere(gpu, state, graph, from, room.first()))
-        best_memory_ = memory;
+      for (const PlacementId to :
+           graph.free(state.occupied) & graph.geometry().of_profile(what.profile_index)) {
+        const PlacementSet then = request_.candidates[state.kind] & graph.free(graph.add(without, to));
+        if (!then.empty())
+          offer({what.profile->memory.value, index(gpu), 0, index(gpu), to},
+                {gpu, then.first(), from, gpu, to});
+      }
+      if (const auto other = elsewhere(state.kind, what.profile_index, gpu))
+        offer({what.profile->memory.value, index(gpu), 1, index(other->gpu), other->placement},
+              {gpu, room.first(), from, other->gpu, other->placement});
     }
   }
 
-  bool move_within(GpuId gpu, const GpuState& state, const StateGraph& graph, PlacementId from,
-                   StateId without) {
-    const Placement& what = graph.geometry()[from];
-    for (const PlacementId to :
-         graph.free(state.occupied) & graph.geometry().of_profile(what.profile_index)) {
-      const PlacementSet room = request_.candidates[state.kind] & graph.free(graph.add(without, to));
-      if (room.empty()) continue;
-      best_ = OneMove{gpu, room.first(), from, gpu, to};
-      return true;
-    }
-    return false;
+  void offer(const Cost& cost, const OneMove& move) {
+    if (best_ && cost >= cost_) return;
+    best_ = move;
+    cost_ = cost;
   }
 
-  bool move_elsewhere(GpuId gpu, const GpuState& state, const StateGraph& graph, PlacementId from,
-                      PlacementId placed) {
-    for (std::size_t i = 0; i < fleet_.size(); ++i) {
-      const auto other = static_cast<GpuId>(i);
-      const GpuState& there = fleet_[other];
-      if (other == gpu || there.kind != state.kind || there.absent) continue;
-      const auto to = target_on(graph, there.occupied, graph.geometry()[from].profile_index);
-      if (!to) continue;
-      best_ = OneMove{gpu, placed, from, other, *to};
-      return true;
+  /// The lowest GPU but one with a free placement of the profile; the two lowest are looked up once.
+  std::optional<Target> elsewhere(std::uint16_t kind, int profile_index, GpuId but) {
+    const auto [entry, fresh] = targets_.try_emplace({kind, profile_index});
+    std::vector<Target>& targets = entry->second;
+    for (std::size_t i = 0; fresh && i < fleet_.size() && targets.size() < 2; ++i) {
+      const GpuState& state = fleet_[static_cast<GpuId>(i)];
+      if (state.kind != kind || state.absent) continue;
+      const StateGraph& graph = fleet_.graph(state);
+      const PlacementSet free = graph.free(state.occupied) & graph.geometry().of_profile(profile_index);
+      if (!free.empty()) targets.push_back({static_cast<GpuId>(i), free.first()});
     }
-    return false;
+    for (const Target& target : targets)
+      if (target.gpu != but) return target;
+    return std::nullopt;
   }
 
   const Fleet& fleet_;
   const ResolvedRequest& request_;
   const std::function<bool(GpuId, PlacementId)>& movable_;
+  std::map<std::pair<std::uint16_t, int>, std::vector<Target>> targets_;
   std::optional<OneMove> best_;
-  int best_memory_ = 0;
+  Cost cost_{};
 };
 
 }  // namespace

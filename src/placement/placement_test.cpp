@@ -172,7 +172,7 @@ std::string moved(std::string_view gpus, const Request& request) {
   const Fleet fleet(file);
   const auto movable = [&](GpuId gpu, PlacementId placement) {
     for (const InstanceEntry& instance : file.gpus[index(gpu)].instances)
-      if (instance.placement == placement) return *instance.workload != "fixed0";
+      if (instance.placement == placement) return !instance.workload->starts_with("fixed");
     return false;
   };
   const auto move = one_move(fleet, resolve(request, file.geometries), movable);
@@ -186,7 +186,7 @@ std::string moved(std::string_view gpus, const Request& request) {
 
 TEST(OneMove, MakesRoomByTheSmallestInstance) {
   EXPECT_EQ(moved(gpu("A100-40GB", "1g.5gb@1=a 1g.5gb@3=b 1g.5gb@5=c"), profile("2g.10gb")),
-            "0 1g.5gb@1 to 0 1g.5gb@2, then 0 2g.10gb@0");
+            "0 1g.5gb@3 to 0 1g.5gb@0, then 0 2g.10gb@2");
   // Within the GPU nothing helps: slice 6 and 7 are no place for a 2g. The other GPU takes it.
   EXPECT_EQ(
       moved(gpu("A100-40GB", "4g.20gb@0=a 1g.5gb@4=b 1g.5gb@6=c") + "," + gpu("A100-40GB", "7g.40gb@0=d", 1),
@@ -198,6 +198,16 @@ TEST(OneMove, MakesRoomByTheSmallestInstance) {
             "0 1g.5gb@4 to 1 1g.5gb@6, then 0 2g.10gb@4");
   EXPECT_EQ(moved(gpu("A100-40GB", "1g.5gb@1=fixed 2g.10gb@2=a 1g.5gb@5=b 1g.5gb@6=c"), profile("2g.10gb")),
             "0 1g.5gb@5 to 0 1g.5gb@0, then 0 2g.10gb@4");
+}
+
+TEST(OneMove, PrefersTheSameGpuToAnother) {
+  EXPECT_EQ(moved(gpu("A100-40GB", "2g.10gb@0=x 1g.10gb@4=y") + "," + gpu("A100-40GB", "4g.20gb@0=fixed", 1),
+                  profile("4g.20gb")),
+            "0 2g.10gb@0 to 1 2g.10gb@4, then 0 4g.20gb@0");
+  EXPECT_EQ(moved(gpu("A100-40GB", "2g.10gb@0=x 1g.10gb@4=y") + "," +
+                      gpu("A100-40GB", "4g.20gb@0=z 1g.5gb@6=fixed", 1),
+                  profile("3g.20gb")),
+            "0 1g.10gb@4 to 0 1g.10gb@2, then 0 3g.20gb@4");
 }
 
 // Whatever it says can be done: the target is free while the instance runs, and then the request fits.

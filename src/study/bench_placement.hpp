@@ -38,7 +38,8 @@ struct PlacementBench {
   bool idle_instances = false;  // instances stay for reuse when work leaves
   PlacementPace index, plain, scan;
   std::optional<PlacementPace> vector;  // none where a policy has too many levels for it
-  bool identical = true;                // every way decided the same, decision by decision
+  bool identical = true;                // every way decided the same, decision by decision ...
+  std::size_t compared = 0;             // ... as far as the slowest of them, the definition, came
   double rejected = 0;                  // share of arrivals that fitted nowhere
   double index_bytes_per_gpu = 0;
   std::size_t classes = 0;

@@ -87,7 +87,7 @@ TEST(Place, NamesTheMoveThatMakesRoom) {
   const Outcome outcome = cleave("place --fleet examples/fleets/fragmented.json --profile 2g.10gb");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find(
-                "move 'notebook-1' (1g.5gb) from n0/0 at 1 to n0/0 at 2, then 2g.10gb fits on n0/0 at 0"),
+                "move 'notebook-2' (1g.5gb) from n0/0 at 3 to n0/0 at 0, then 2g.10gb fits on n0/0 at 2"),
             std::string::npos)
       << outcome.err;
 }
