@@ -44,6 +44,9 @@ class PlacementIndex {
   void changed(GpuId gpu);
 
   [[nodiscard]] std::size_t classes() const { return class_count_; }
+  /// How decisions are found now: never `automatic`, and `blocks` where a vector scan has too many levels to
+  /// tell.
+  [[nodiscard]] Method method() const { return method_; }
   /// Bytes that grow with the number of GPUs.
   [[nodiscard]] std::size_t bytes() const;
 

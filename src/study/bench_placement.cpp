@@ -207,10 +207,13 @@ PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size,
   PlacementBench bench;
   bench.gpus = size;
   bench.idle_instances = keep_idle;
-  const auto run = [&](Method method) {
+  // `used` is told how the decisions were found in the end.
+  const auto run = [&](Method method, Method& used) {
     Scene scene = steady;
     PlacementIndex index(scene.fleet, requests, options.policy, method);
-    return play_indexed(scene, draws, options.seconds, keep_idle, index);
+    const Measured measured = play_indexed(scene, draws, options.seconds, keep_idle, index);
+    used = index.method();
+    return measured;
   };
   Measured indexed;
   {
@@ -224,10 +227,11 @@ PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size,
   }
   bench.index = indexed.pace();
   bench.rejected = static_cast<double>(indexed.rejected) / static_cast<double>(indexed.arrivals);
-  const Measured scalar = run(Method::scalar_scan);
+  Method used = Method::automatic;
+  const Measured scalar = run(Method::scalar_scan, used);
   bench.scan = scalar.pace();
-  const Measured vector = run(Method::vector_scan);
-  bench.vector = vector.pace();
+  const Measured vector = run(Method::vector_scan, used);
+  if (used == Method::vector_scan) bench.vector = vector.pace();
   Scene scene = steady;
   const Measured plain = play(
       scene, draws, options.seconds, keep_idle,
