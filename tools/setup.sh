@@ -17,6 +17,8 @@ build_packages=(
   nlohmann-json3-dev  # workload files, and every --json answer
   libcli11-dev        # the command line
   zlib1g-dev          # traces, which may be gzip
+  pkg-config          # finds CBC
+  coinor-libcbc-dev   # the mixed-integer solver behind optimal plans
 )
 test_packages=(
   libgtest-dev      # the tests
