@@ -1,0 +1,75 @@
+#pragma once
+// A mixed-integer programme with several objectives in order of importance, solved with COIN-OR's CLP and
+// CBC. All data are whole numbers, and so are the values of every objective on whole solutions: a bound from
+// a linear programme may be rounded up.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace cleave {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+struct MipEntry {
+  int row;
+  std::int64_t value;
+};
+
+/// Built row by row and column by column; minimises.
+class Mip {
+ public:
+  static constexpr std::int64_t unbounded = INT64_MAX;
+
+  explicit Mip(std::size_t objectives) : objectives_(objectives) {}
+
+  /// A row with these limits on the sum of its entries; -unbounded and unbounded for none. Returns its
+  /// number.
+  int add_row(std::int64_t least, std::int64_t most);
+  /// A column of whole numbers from 0 to `most`, with its share in every objective. Returns its number.
+  int add_column(std::int64_t most, std::span<const std::int64_t> costs, std::span<const MipEntry> entries);
+
+  /// Adds to what a row must have at least and at most.
+  void shift_row(int row, std::int64_t by);
+
+  [[nodiscard]] int rows() const { return static_cast<int>(least_.size()); }
+  [[nodiscard]] int columns() const { return static_cast<int>(most_.size()); }
+  [[nodiscard]] std::size_t objectives() const { return objectives_; }
+
+  struct Column {
+    std::span<const std::int64_t> costs;
+    std::span<const MipEntry> entries;
+    std::int64_t most;
+  };
+  [[nodiscard]] Column column(int number) const;
+  [[nodiscard]] std::int64_t least(int row) const { return least_[static_cast<std::size_t>(row)]; }
+  [[nodiscard]] std::int64_t most(int row) const { return row_most_[static_cast<std::size_t>(row)]; }
+
+ private:
+  std::size_t objectives_;
+  std::vector<std::int64_t> least_, row_most_;
+  std::vector<std::int64_t> most_, costs_;
+  std::vector<MipEntry> entries_;
+  std::vector<std::size_t> starts_{0};
+};
+
+enum class MipEnd {
+  proven,      // every value equals its bound
+  stopped,     // out of time: values and bounds as they are
+  infeasible,  // there is no solution
+};
+
+struct MipOutcome {
+  MipEnd end = MipEnd::infeasible;
+  std::vector<std::int64_t> solution;        // of each column; empty where none was found
+  std::vector<std::int64_t> values, bounds;  // of each objective; values only with a solution
+  std::vector<bool> by_relaxation;           // the bound is that of the linear programme, rounded up
+};
+
+/// Minimises the first objective, then the second among the solutions that are best by the first, and so on.
+/// `known`: for the first objectives, values that are known to be reached by some solution and to be least.
+MipOutcome minimise(const Mip& mip, std::span<const std::int64_t> known, Deadline deadline);
+
+}  // namespace cleave

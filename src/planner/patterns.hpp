@@ -1,0 +1,161 @@
+#pragma once
+// What one GPU can become, as columns of a mixed-integer programme. Not one variable for each workload on
+// each GPU, as in the paper's model, but one for each way a GPU can end, counted over all GPUs that are
+// alike: the number of variables does not grow with the fleet. A pattern comes from a real layout of the
+// GPU's state graph, so starts, media extensions and fixed instances are settled inside it, and its waste is
+// exact.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "planner/metrics.hpp"
+#include "planner/problem.hpp"
+
+namespace cleave {
+
+/// Workloads that ask for the same under the same rule, and so may stand in for one another.
+struct WorkloadType {
+  RequestId request{};
+  std::uint32_t rule = none, group = none;
+  MemorySlices size;                   // while it waits
+  std::vector<WorkloadIndex> waiting;  // new ones
+  std::int64_t running = 0;            // those that run and are not held where they are
+};
+using TypeIndex = std::uint32_t;
+
+/// A running workload that may move.
+struct Item {
+  PlacementId placement = 0;
+  TypeIndex type = 0;
+  std::int64_t moved_mib = 0;  // 0 unless moved memory is limited
+  friend auto operator<=>(const Item&, const Item&) = default;
+};
+
+/// GPUs that are alike in everything a plan can depend on.
+struct GpuClass {
+  std::uint16_t kind = 0;
+  std::uint32_t acceptance = 0;  // index into Grouping::acceptances
+  std::uint32_t node = none;     // where groups are spread over nodes
+  PlacementSet fixed;            // walls and work that stays
+  bool fixed_work = false;       // some of it is work
+  PlacementSet idle;
+  std::vector<Item> items;
+  bool held_before = false;  // has work of ours now
+  std::vector<GpuId> gpus;
+};
+
+/// Which types a GPU takes: bit t of the words.
+struct Acceptance {
+  std::vector<std::uint64_t> bits;
+  [[nodiscard]] bool takes(TypeIndex type) const { return (bits[type / 64] >> type % 64 & 1U) != 0; }
+  friend auto operator<=>(const Acceptance&, const Acceptance&) = default;
+};
+
+/// How finely GPUs are told apart.
+struct Fineness {
+  bool items = true;        // by what runs on them and may move; off: all of it counts as to be placed
+  bool individual = false;  // every GPU that takes work of a group is a class of its own
+};
+
+struct Grouping {
+  std::vector<WorkloadType> types;
+  std::vector<TypeIndex> type_of;  // of each workload
+  std::vector<Acceptance> acceptances;
+  std::vector<GpuClass> classes;
+};
+
+Grouping group_gpus(const PlanProblem& problem, Fineness fineness);
+
+/// How many instances of each profile of the geometry, four bits for each.
+class ProfileCounts {
+ public:
+  [[nodiscard]] int of(std::size_t profile) const { return static_cast<int>(bits_ >> 4 * profile & 15U); }
+  void add(std::size_t profile) { bits_ += std::uint64_t{1} << 4 * profile; }
+  void remove(std::size_t profile) { bits_ -= std::uint64_t{1} << 4 * profile; }
+  [[nodiscard]] std::uint64_t bits() const { return bits_; }
+  /// At least as many of each.
+  [[nodiscard]] bool covers(ProfileCounts other) const {
+    constexpr std::uint64_t guard = 0x8888888888888888;
+    return (((bits_ | guard) - other.bits_) & guard) == guard;
+  }
+  friend auto operator<=>(ProfileCounts, ProfileCounts) = default;
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
+/// What a pattern costs. The order is that of the objectives where the key of a pattern is given.
+struct PatternCost {
+  std::int32_t used = 0, waste = 0, chosen_again = 0, moved = 0, repartitioned = 0, moves = 0;
+  std::int64_t moved_mib = 0;
+  friend bool operator==(const PatternCost&, const PatternCost&) = default;
+};
+
+/// One way a GPU of a class can end.
+struct Pattern {
+  ProfileCounts slots;    // instances for work of the pool; those of plain items that stay are among them
+  std::uint8_t kept = 0;  // bit i: item i stays, for items that are not plain
+  PatternCost cost;
+};
+
+/// Of one class: its patterns, and what they are made of.
+struct ClassPatterns {
+  /// Bit i: item i competes with nobody for an instance of its profile on this GPU. It is counted as one of
+  /// the pool that finds its place again, and no pattern has to say whether it stays.
+  std::uint8_t plain = 0;
+  std::vector<Pattern> patterns;  // none is worse than another in everything
+};
+
+/// Which of a pattern's costs matter, and how they are weighed against each other.
+struct PatternOrder {
+  bool limits = false;                    // the number of moves and the moved memory matter by themselves
+  std::array<std::int64_t, 4> weights{};  // of waste, chosen again, moved, repartitioned: all 0: in order
+};
+
+/// Makes patterns; keeps what depends on the GPU model alone.
+class PatternMaker {
+ public:
+  PatternMaker(const PlanProblem& problem, const Grouping& grouping, PatternOrder order);
+
+  [[nodiscard]] ClassPatterns make(const GpuClass& gpus) const;
+
+  /// The best layout of a GPU of this class that has exactly this content beside what is fixed: `slots` and
+  /// the kept items. Ties: most room for the future, then the lowest state. Where limits are in force,
+  /// `within` is what it may cost at most. no_state: there is none.
+  [[nodiscard]] StateId layout(const GpuClass& gpus, std::uint8_t plain, ProfileCounts slots,
+                               std::uint8_t kept, const PatternCost& within) const;
+
+  /// Types that may take an instance of the profile on GPUs of this class.
+  [[nodiscard]] std::vector<TypeIndex> takers(const GpuClass& gpus, std::size_t profile) const;
+  /// Number of a placement's profile in the geometry's list.
+  [[nodiscard]] std::size_t profile_of(std::size_t kind, PlacementId id) const {
+    return models_[kind].profile_of[id];
+  }
+  [[nodiscard]] std::size_t profiles(std::size_t kind) const { return models_[kind].profiles; }
+
+ private:
+  struct Model {
+    std::vector<std::size_t> profile_of;  // of each placement
+    std::size_t profiles = 0;
+    std::vector<int> waste;                            // of each placement
+    std::vector<std::vector<std::uint32_t>> requests;  // for each profile, the requests it satisfies
+    std::vector<ProfileCounts> counts;                 // the different contents that states have
+    std::vector<std::uint16_t> content;                // of each state, an index into counts
+    std::vector<std::int16_t> wasted;                  // of each state
+  };
+  struct View;
+  [[nodiscard]] View look(const GpuClass& gpus) const;
+  [[nodiscard]] PatternCost cost(const View& view, StateId state, std::uint8_t kept) const;
+  [[nodiscard]] bool better(const PatternCost& a, const PatternCost& b) const;
+  [[nodiscard]] bool never_worse(const PatternCost& a, const PatternCost& b) const;
+  [[nodiscard]] std::vector<Pattern> all(const View& view) const;
+  void prune(std::vector<Pattern>& patterns) const;
+
+  const PlanProblem& problem_;
+  const Grouping& grouping_;
+  PatternOrder order_;
+  std::vector<Model> models_;
+};
+
+}  // namespace cleave
