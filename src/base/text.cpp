@@ -52,6 +52,10 @@ std::optional<Number> parse_whole(std::string_view text) {
 
 }  // namespace
 
+std::string counted(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   return parse_whole<std::int64_t>(text);
 }

@@ -20,6 +20,9 @@ std::string lowercase(std::string_view text);
 /// "0, 2 or 4"
 std::string any_of(std::span<const std::string> words);
 
+/// "1 GPU", "3 GPUs"
+std::string counted(std::size_t count, std::string_view thing);
+
 /// The whole text as a number; nullopt when there is anything else in it. No leading '+', no spaces, and for
 /// doubles neither "inf" nor "nan".
 std::optional<std::int64_t> parse_integer(std::string_view text);

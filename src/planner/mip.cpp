@@ -86,7 +86,7 @@ class Solver {
   [[nodiscard]] std::int64_t value_of(const std::vector<std::int64_t>& solution, std::size_t objective) const;
   bool by_relaxations(MipOutcome& outcome);
   bool next_by_search(MipOutcome& outcome);
-  void bound_the_rest(MipOutcome& outcome);
+  void bound_the_rest();
   void record(const std::vector<std::int64_t>& solution, MipOutcome& outcome) const;
 
   const Mip& mip_;
@@ -269,20 +269,19 @@ bool Solver::next_by_search(MipOutcome& outcome) {
   return true;
 }
 
-/// Out of time: what the relaxations say of the objectives that are not known, each with the ones before held
-/// at what was found.
-void Solver::bound_the_rest(MipOutcome& outcome) {
+/// Out of time: what the relaxation says of the first objective that is not known. Bounds of those after it
+/// would hold only if it were settled; they stay at what no sum of counts can be below.
+void Solver::bound_the_rest() {
   open_columns();
   deadline_ = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  for (std::size_t o = known_.size(); o < mip_.objectives(); ++o) {
-    for (std::size_t after = o; after < mip_.objectives(); ++after) hold(after, COIN_DBL_MAX);
-    minimise_row(o);
-    const bool solved = solve_lp() == Lp::solved;
-    known_.push_back(
-        solved ? static_cast<std::int64_t>(std::ceil(solver_.getModelPtr()->objectiveValue() - whole)) : 0);
-    relaxed_.push_back(true);
-    if (!outcome.values.empty()) hold(o, static_cast<double>(outcome.values[o]));
-  }
+  const std::size_t next = known_.size();
+  for (std::size_t o = next; o < mip_.objectives(); ++o) hold(o, COIN_DBL_MAX);
+  minimise_row(next);
+  const bool solved = solve_lp() == Lp::solved;
+  known_.push_back(
+      solved ? static_cast<std::int64_t>(std::ceil(solver_.getModelPtr()->objectiveValue() - whole)) : 0);
+  known_.resize(mip_.objectives(), 0);
+  relaxed_.resize(mip_.objectives(), true);
 }
 
 MipOutcome Solver::run(std::span<const std::int64_t> known) {
@@ -295,7 +294,7 @@ MipOutcome Solver::run(std::span<const std::int64_t> known) {
       outcome.end = MipEnd::proven;
     } else if (outcome.end == MipEnd::stopped &&
                (known_.size() == mip_.objectives() || !next_by_search(outcome))) {
-      if (outcome.end == MipEnd::stopped) bound_the_rest(outcome);
+      if (outcome.end == MipEnd::stopped) bound_the_rest();
       break;
     }
   }

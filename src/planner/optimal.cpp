@@ -5,7 +5,9 @@
 
 #include "base/format.hpp"
 #include "planner/count_model.hpp"
+#include "planner/closed_form.hpp"
 #include "planner/deal.hpp"
+#include "planner/heuristic.hpp"
 #include "planner/objective.hpp"
 
 namespace cleave {
@@ -37,6 +39,8 @@ class Stages {
   }
 
   Optimum run() {
+    if (!weights_) formula_ = closed_form(problem_);
+    if (formula_) known_ = {0, formula_->gpus};
     const std::size_t pooled = weights_ ? 0 : settled_by_pool(problem_);
     if (pooled > 0 && !settle_pool(pooled)) return std::move(result_);
     Fineness fineness;
@@ -53,22 +57,31 @@ class Stages {
     Grouping grouping = group_gpus(problem_, plan.fineness);
     const PatternMaker maker(problem_, grouping, order_);
     CountModel model = build_model(problem_, maker, grouping, plan);
-    const MipOutcome outcome = minimise(model.mip, {}, deadline_);
+    const MipOutcome outcome = minimise(model.mip, known_for(model), deadline_);
     if (outcome.end == MipEnd::infeasible) {
       result_.infeasible = true;
       return false;
     }
     note(outcome, model);
     if (outcome.end == MipEnd::proven)
-      for (std::size_t o = 0; o < objectives; ++o) known_.push_back(outcome.values[o] + model.constants[o]);
+      for (std::size_t o = known_.size(); o < objectives; ++o)
+        known_.push_back(outcome.values[o] + model.constants[o]);
     return true;
+  }
+
+  /// What is known of the objectives, as the programme counts them.
+  [[nodiscard]] std::vector<std::int64_t> known_for(const CountModel& model) const {
+    std::vector<std::int64_t> known = known_;
+    for (std::size_t o = 0; o < known.size(); ++o) known[o] -= model.constants[o];
+    return known;
   }
 
   /// Bounds of a programme become bounds of the problem.
   void note(const MipOutcome& outcome, const CountModel& model) {
     for (std::size_t o = 0; o < outcome.bounds.size(); ++o) {
       const std::int64_t bound = outcome.bounds[o] + model.constants[o];
-      const std::string proof(outcome.by_relaxation[o] ? by_relaxation : by_search);
+      std::string proof(outcome.by_relaxation[o] ? by_relaxation : by_search);
+      if (formula_ && o < 2) proof = formula_->proof;
       if (o == result_.bounds.size()) {
         result_.bounds.push_back(bound);
         result_.proofs.push_back(proof);
@@ -85,10 +98,8 @@ class Stages {
     Grouping grouping = group_gpus(problem_, fineness);
     const PatternMaker maker(problem_, grouping, order_);
     CountModel model = build_model(problem_, maker, grouping, plan);
-    std::vector<std::int64_t> known;
-    for (std::size_t o = 0; o < known_.size(); ++o) known.push_back(known_[o] - model.constants[o]);
-    const MipOutcome outcome = minimise(model.mip, known, deadline_);
-    if (outcome.end == MipEnd::infeasible && known.empty()) {
+    const MipOutcome outcome = minimise(model.mip, known_for(model), deadline_);
+    if (outcome.end == MipEnd::infeasible) {
       result_.infeasible = true;
       return true;
     }
@@ -102,11 +113,36 @@ class Stages {
   const std::optional<PlanWeights>& weights_;
   Deadline deadline_;
   PatternOrder order_;
+  std::optional<ClosedForm> formula_;
   std::vector<std::int64_t> known_;
   Optimum result_;
 };
 
 }  // namespace
+
+std::optional<Goal> best_known(const PlanProblem& problem, const std::optional<PlanWeights>& weights) {
+  std::vector<Goal> goals = {goal_of_now(problem)};
+  for (const Heuristic& heuristic : heuristics()) {
+    if (problem.kind == ProblemKind::deploy || problem.kind == ProblemKind::joint)
+      goals.push_back(heuristic.deploy(problem).goal);
+    if (problem.kind == ProblemKind::compact) goals.push_back(heuristic.compact(problem).goal);
+    if (problem.kind == ProblemKind::reconfigure) goals.push_back(heuristic.reconfigure(problem).goal);
+  }
+  std::optional<Goal> best;
+  std::vector<std::int64_t> least;
+  for (Goal& goal : goals) {
+    const bool evicts = std::ranges::any_of(problem.workloads, [&](const PlanWorkload& who) {
+      return who.now && !goal[static_cast<std::size_t>(&who - problem.workloads.data())];
+    });
+    if ((evicts && !problem.may_evict) || !flaw(problem, goal).empty()) continue;
+    std::vector<std::int64_t> values = objective_values(problem, goal);
+    if (weights) values = {weighted_sum(problem, *weights, values)};
+    if (best && values >= least) continue;
+    best = std::move(goal);
+    least = std::move(values);
+  }
+  return best;
+}
 
 std::int64_t weighted_sum(const PlanProblem& problem, const PlanWeights& weights,
                           const std::vector<std::int64_t>& values) {

@@ -4,40 +4,140 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "planner/heuristic.hpp"
 #include "planner/objective.hpp"
 #include "planner/optimal.hpp"
 
 namespace cleave {
 
-std::string_view name(PlanStatus status) {
-  switch (status) {
-    case PlanStatus::optimal:
-      return "optimal";
-    case PlanStatus::feasible:
-      return "feasible";
-    case PlanStatus::infeasible:
-      return "infeasible";
+namespace {
+
+struct StatusRow {
+  PlanStatus status;
+  std::string_view name;
+};
+constexpr StatusRow statuses[] = {{PlanStatus::optimal, "optimal"},
+                                  {PlanStatus::feasible, "feasible"},
+                                  {PlanStatus::infeasible, "infeasible"}};
+
+/// Every plan leaves through here: checked, measured, and optimal only where each value equals its bound.
+Result<Plan> finish(const PlanProblem& problem, Plan plan, const std::vector<Objective>& bounds) {
+  if (std::string wrong = flaw(problem, plan.goal); !wrong.empty())
+    return fail(ErrorKind::internal, "", fmt::format("the {} plan is wrong: {}", plan.method, wrong),
+                "please report this with the fleet file");
+  plan.values = objective_values(problem, plan.goal);
+  plan.objective = bounds;
+  const bool weighted = plan.weights.has_value();
+  plan.status = PlanStatus::optimal;
+  for (std::size_t o = 0; o < plan.objective.size(); ++o) {
+    Objective& objective = plan.objective[o];
+    objective.value = weighted ? weighted_sum(problem, *plan.weights, plan.values) : plan.values[o];
+    if (plan.status == PlanStatus::feasible) {
+      // Its bound was for goals that are best by those before it, which this one is not.
+      objective.bound = 0;
+      objective.proof.clear();
+    }
+    if (objective.value != objective.bound) plan.status = PlanStatus::feasible;
   }
-  return "";
+  plan.pending = pending_work(problem, plan.goal);
+  plan.now = metrics(problem, goal_of_now(problem));
+  plan.then = metrics(problem, plan.goal);
+  plan.future_room = future_room(problem, plan.goal);
+  return plan;
+}
+
+std::vector<Objective> bounds_of(const PlanProblem& problem, const PlanOptions& options,
+                                 const Optimum& optimum) {
+  std::vector<Objective> objective;
+  const auto names = objective_names(problem.kind);
+  for (std::size_t o = 0; o < optimum.bounds.size(); ++o)
+    objective.push_back(
+        {options.weights ? "weighted_sum" : names[o], 0, optimum.bounds[o], optimum.proofs[o]});
+  return objective;
+}
+
+Result<Plan> optimal_plan(const PlanProblem& problem, const PlanOptions& options) {
+  const Deadline deadline = std::chrono::steady_clock::now() + options.time_limit;
+  Optimum optimum = find_optimum(problem, options.weights, deadline);
+  if (optimum.infeasible)
+    return fail(ErrorKind::infeasible, "", fmt::format("there is no plan: {}", why_impossible(problem)),
+                "loosen one of these constraints");
+  Plan plan;
+  plan.method = options.method;
+  plan.weights = options.weights;
+  if (optimum.goal) {
+    plan.goal = std::move(*optimum.goal);
+  } else if (auto fallback = best_known(problem, options.weights)) {
+    plan.goal = std::move(*fallback);
+  } else {
+    return fail(ErrorKind::infeasible, "",
+                fmt::format("no plan was found in {} s, nor proven impossible",
+                            std::chrono::duration<double>(options.time_limit).count()),
+                "give it more with --time-limit");
+  }
+  return finish(problem, std::move(plan), bounds_of(problem, options, optimum));
+}
+
+/// What rules find is theirs; how far it is from the optimum is worth knowing, and takes little to find out.
+Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& options,
+                            const Heuristic& heuristic) {
+  Plan plan;
+  plan.method = options.method;
+  switch (problem.kind) {
+    case ProblemKind::deploy: plan.goal = heuristic.deploy(problem).goal; break;
+    case ProblemKind::compact: plan.goal = heuristic.compact(problem).goal; break;
+    case ProblemKind::reconfigure: plan.goal = heuristic.reconfigure(problem).goal; break;
+    case ProblemKind::joint:
+      return fail(ErrorKind::bad_usage, "--method",
+                  fmt::format("{} places new work or moves old work, not both at once", heuristic.name),
+                  "use --method optimal, or plan deploy and compact one after the other");
+  }
+  const Optimum optimum =
+      find_optimum(problem, {}, std::chrono::steady_clock::now() + options.time_limit);
+  if (optimum.infeasible)
+    return fail(ErrorKind::infeasible, "", fmt::format("there is no plan: {}", why_impossible(problem)),
+                "loosen one of these constraints");
+  return finish(problem, std::move(plan), bounds_of(problem, options, optimum));
+}
+
+}  // namespace
+
+std::string_view name(PlanStatus status) {
+  return std::ranges::find(statuses, status, &StatusRow::status)->name;
+}
+
+std::vector<std::string> plan_methods() {
+  std::vector<std::string> names = {"optimal"};
+  for (const Heuristic& heuristic : heuristics()) names.emplace_back(heuristic.name);
+  return names;
+}
+
+std::int64_t future_room(const PlanProblem& problem, const Goal& goal) {
+  std::vector<PlacementSet> taken;
+  for (const PlanGpu& gpu : problem.gpus) taken.push_back(gpu.walls);
+  for (const auto& seat : goal)
+    if (seat) taken[index(seat->gpu)].insert(seat->placement);
+  std::int64_t room = 0;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const StateGraph& graph = *problem.graphs[problem.gpus[i].kind];
+    room += graph.reachability(graph.find(taken[i]));
+  }
+  return room;
 }
 
 Result<Plan> make_plan(const PlanProblem& problem, const PlanOptions& options) {
-  const auto limit = options.time_limit.value_or(std::chrono::milliseconds(60'000));
-  const Optimum optimum = find_optimum(problem, options.weights, std::chrono::steady_clock::now() + limit);
-  if (!optimum.goal) return fail(ErrorKind::infeasible, "", "no plan");
-  if (std::string wrong = flaw(problem, *optimum.goal); !wrong.empty())
-    return fail(ErrorKind::internal, "", wrong);
-  Plan plan;
-  plan.method = options.method;
-  plan.goal = *optimum.goal;
-  const auto values = objective_values(problem, plan.goal);
-  const auto names = objective_names(problem.kind);
-  plan.status = PlanStatus::optimal;
-  for (std::size_t o = 0; o < values.size(); ++o) {
-    plan.objective.push_back({names[o], values[o], optimum.bounds[o], optimum.proofs[o]});
-    if (values[o] != optimum.bounds[o]) plan.status = PlanStatus::feasible;
-  }
-  return plan;
+  if (options.method == "optimal") return optimal_plan(problem, options);
+  const auto all = heuristics();
+  const auto heuristic = std::ranges::find(all, options.method, &Heuristic::name);
+  if (heuristic == all.end())
+    return fail(ErrorKind::bad_usage, "--method",
+                fmt::format("'{}' is not a method of planning", shown(options.method)),
+                suggestion(options.method, plan_methods()));
+  if (options.weights)
+    return fail(ErrorKind::bad_usage, "--weights",
+                fmt::format("{} follows its rules whatever the weights", heuristic->name),
+                "use --method optimal");
+  return heuristic_plan(problem, options, *heuristic);
 }
 
 }  // namespace cleave

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/conflict.hpp"
 #include "planner/metrics.hpp"
 #include "planner/problem.hpp"
 
@@ -19,7 +20,8 @@ struct PlanWeights {
 
 struct PlanOptions {
   std::string method = "optimal";  // or one of heuristics()
-  std::optional<std::chrono::milliseconds> time_limit;
+  /// For the optimal method; when it is up, the best found is the plan, with its bounds.
+  std::chrono::milliseconds time_limit{60'000};
   std::optional<PlanWeights> weights;
 };
 
@@ -37,11 +39,20 @@ struct Objective {
 struct Plan {
   std::string method;
   PlanStatus status = PlanStatus::infeasible;
-  std::vector<Objective> objective;
+  std::optional<PlanWeights> weights;
+  std::vector<Objective> objective;  // one after the other; with weights only their sum, in thousandths
+  std::vector<std::int64_t> values;  // of objective_names(), whatever the mode
   Goal goal;
+  std::vector<Pending> pending;
   PlanMetrics now, then;
   std::int64_t future_room = 0;  // maximal layouts still to be reached, over all GPUs
 };
+
+/// "optimal" and the heuristics.
+std::vector<std::string> plan_methods();
+
+/// Maximal layouts that can still be reached, over all GPUs: what breaks the last ties.
+std::int64_t future_room(const PlanProblem& problem, const Goal& goal);
 
 /// Fails with `infeasible` where no plan keeps the constraints and limits, naming what is in conflict.
 [[nodiscard]] Result<Plan> make_plan(const PlanProblem& problem, const PlanOptions& options);

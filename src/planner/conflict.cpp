@@ -1,0 +1,169 @@
+#include "planner/conflict.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "planner/seating.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::size_t most_named = 5;
+
+std::string names_of(const PlanProblem& problem, const std::vector<WorkloadIndex>& workloads) {
+  std::string text;
+  for (std::size_t i = 0; i < workloads.size() && i < most_named; ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", shown(problem.workloads[workloads[i]].name));
+  if (workloads.size() > most_named) text += fmt::format(" and {} more", workloads.size() - most_named);
+  return text;
+}
+
+/// Where a workload could be if only what must stay were there.
+struct Room {
+  std::size_t allowed = 0;   // GPUs that its pin, forbidden GPUs and profile leave
+  std::size_t open = 0;      // of these, GPUs with room beside what must stay
+  std::set<std::uint32_t> domains;  // of its group, among the open ones
+};
+
+Room room_for(const PlanProblem& problem, const Seating& fixed, WorkloadIndex workload) {
+  Room room;
+  const std::uint32_t rule = problem.workloads[workload].rule;
+  const std::uint32_t group = rule == none ? none : problem.rules[rule].group;
+  for (std::size_t i = 0; i < problem.gpus.size(); ++i) {
+    const auto gpu = static_cast<GpuId>(i);
+    if (problem.wanted(workload, problem.gpus[i].kind).empty() || !problem.allows(workload, gpu)) continue;
+    ++room.allowed;
+    if (fixed.places(workload, gpu).empty()) continue;
+    ++room.open;
+    if (group != none) room.domains.insert(problem.domain(group, gpu));
+  }
+  return room;
+}
+
+std::string where_it_may_be(const PlanProblem& problem, WorkloadIndex workload) {
+  const std::uint32_t number = problem.workloads[workload].rule;
+  if (number != none) {
+    const PlanRule& rule = problem.rules[number];
+    if (rule.pin_gpu != none) return std::string(problem.gpus[rule.pin_gpu].name);
+    if (rule.pin_node != none) return fmt::format("node {}", problem.nodes[rule.pin_node]);
+    if (!rule.forbidden_gpus.empty() || !rule.forbidden_nodes.empty())
+      return "the GPUs that it is not forbidden";
+  }
+  return "the GPUs of the fleet";
+}
+
+std::string no_room(const PlanProblem& problem, WorkloadIndex workload, const Room& room) {
+  if (room.allowed == 0) return "its pin and forbidden GPUs leave no GPU that has an instance of its size";
+  return fmt::format("what must stay on {} leaves no room for it", where_it_may_be(problem, workload));
+}
+
+std::vector<WorkloadIndex> members_of(const PlanProblem& problem, std::uint32_t group) {
+  std::vector<WorkloadIndex> members;
+  for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i) {
+    const std::uint32_t rule = problem.workloads[i].rule;
+    if (rule != none && problem.rules[rule].group == group) members.push_back(i);
+  }
+  return members;
+}
+
+/// Running work that may not be where it is: each of these has to move.
+std::vector<WorkloadIndex> must_move(const PlanProblem& problem) {
+  std::vector<WorkloadIndex> list;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, int> members;
+  const auto group_at = [&](const PlanWorkload& who) {
+    const std::uint32_t group = who.rule == none ? none : problem.rules[who.rule].group;
+    return std::pair(group, group == none ? none : problem.domain(group, who.now->gpu));
+  };
+  for (const PlanWorkload& who : problem.workloads)
+    if (who.now && who.stays) ++members[group_at(who)];
+  for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i) {
+    const PlanWorkload& who = problem.workloads[i];
+    if (!who.now || who.stays) continue;
+    const auto key = group_at(who);
+    if (!problem.allows(i, who.now->gpu) || (key.first != none && members[key] > 0)) {
+      list.push_back(i);
+    } else {
+      ++members[key];
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string why_impossible(const PlanProblem& problem) {
+  const Seating fixed = Seating::of_what_stays(problem);
+  for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i) {
+    const PlanWorkload& who = problem.workloads[i];
+    if (!who.now || who.stays) continue;
+    const Room room = room_for(problem, fixed, i);
+    if (room.open == 0)
+      return fmt::format("'{}' runs and must find a place, but {}", shown(who.name),
+                         no_room(problem, i, room));
+  }
+  for (std::uint32_t g = 0; g < problem.groups.size(); ++g) {
+    std::vector<WorkloadIndex> running;
+    std::set<std::uint32_t> domains;
+    for (const WorkloadIndex i : members_of(problem, g)) {
+      const PlanWorkload& who = problem.workloads[i];
+      if (!who.now || who.stays) continue;
+      running.push_back(i);
+      domains.merge(room_for(problem, fixed, i).domains);
+    }
+    if (running.size() > domains.size())
+      return fmt::format("group '{}' has {} running members to keep apart ({}), and {} where they may be",
+                         shown(problem.groups[g].name), running.size(), names_of(problem, running),
+                         counted(domains.size(), problem.groups[g].over_nodes ? "node" : "GPU"));
+  }
+  const std::vector<WorkloadIndex> movers = must_move(problem);
+  std::int64_t mib = 0;
+  for (const WorkloadIndex i : movers) mib += problem.workloads[i].moved_mib;
+  if (problem.limits.migrations && static_cast<std::int64_t>(movers.size()) > *problem.limits.migrations)
+    return fmt::format("{} may not stay where it is, more than the {} that may move", names_of(problem, movers),
+                       *problem.limits.migrations);
+  if (problem.limits.moved_mib && mib > *problem.limits.moved_mib)
+    return fmt::format("{} may not stay where it is; moving it takes {} MiB, and {} MiB may move",
+                       names_of(problem, movers), mib, *problem.limits.moved_mib);
+  if (!movers.empty() && (problem.limits.migrations || problem.limits.moved_mib))
+    return fmt::format("{} may not stay where it is, and making room for it moves more than the limit",
+                       names_of(problem, movers));
+  if (!movers.empty())
+    return fmt::format("{} may not stay where it is, and the constraints leave no other place",
+                       names_of(problem, movers));
+  return "the constraints of what runs contradict each other";
+}
+
+std::vector<Pending> pending_work(const PlanProblem& problem, const Goal& goal) {
+  std::vector<Pending> list;
+  std::map<std::tuple<RequestId, std::uint32_t, bool>, std::string> reasons;
+  const Seating fixed = Seating::of_what_stays(problem);
+  for (WorkloadIndex i = 0; i < goal.size(); ++i) {
+    if (goal[i]) continue;
+    const PlanWorkload& who = problem.workloads[i];
+    const auto [found, fresh] = reasons.try_emplace({who.request, who.rule, who.now.has_value()});
+    if (fresh) {
+      const Room room = room_for(problem, fixed, i);
+      const std::uint32_t group = who.rule == none ? none : problem.rules[who.rule].group;
+      if (room.open == 0) {
+        found->second = no_room(problem, i, room);
+      } else if (group != none && members_of(problem, group).size() > room.domains.size()) {
+        found->second = fmt::format(
+            "group '{}' has {} members to keep apart, and {} with room where they may be",
+            shown(problem.groups[group].name), members_of(problem, group).size(),
+            counted(room.domains.size(), problem.groups[group].over_nodes ? "node" : "GPU"));
+      } else {
+        found->second =
+            fmt::format("other work takes the room on {}", where_it_may_be(problem, i));
+      }
+    }
+    list.push_back({i, found->second});
+  }
+  return list;
+}
+
+}  // namespace cleave
