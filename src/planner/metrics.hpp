@@ -9,6 +9,15 @@
 
 namespace cleave {
 
+/// Whether memory and compute slices are of one width, so that an instance blocks the compute slices over its
+/// memory: so on an A30 and on those with seven and eight. Elsewhere compute is a budget and tied to no
+/// place.
+bool compute_follows_memory(const GpuModel& model);
+
+/// GPU slices: the compute slices that an instance at this placement takes from everybody else, those it
+/// covers where compute follows memory, else those it has.
+int gpu_slices(const Geometry& geometry, PlacementId placement);
+
 /// Slices that an instance at this placement makes useless for everybody, beside those it takes.
 struct Waste {
   int memory = 0;   // a last memory slice that only it could have had

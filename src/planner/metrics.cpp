@@ -1,0 +1,114 @@
+#include "planner/metrics.hpp"
+
+#include <algorithm>
+
+namespace cleave {
+
+bool compute_follows_memory(const GpuModel& model) {
+  const int spare = model.memory_slices.value - model.compute.value;
+  return spare == 0 || spare == 1;
+}
+
+int gpu_slices(const Geometry& geometry, PlacementId placement) {
+  const Placement& where = geometry[placement];
+  const GpuModel& model = geometry.model();
+  if (!compute_follows_memory(model)) return where.profile->compute.value;
+  // The spare memory slice behind the last compute slice has none of its own.
+  const int end = std::min(where.start + where.profile->memory.value, model.compute.value);
+  return std::max(0, end - where.start);
+}
+
+Waste waste(const Geometry& geometry, PlacementId placement) {
+  const GpuModel& model = geometry.model();
+  if (!compute_follows_memory(model)) return {};
+  const Placement& where = geometry[placement];
+  const int end = where.start + where.profile->memory.value;
+  Waste waste;
+  // Whoever has the last compute slice and not the spare memory slice behind it keeps everybody from that
+  // one.
+  if (model.memory_slices.value > model.compute.value && end == model.compute.value) waste.memory = 1;
+  waste.compute = gpu_slices(geometry, placement) - where.profile->compute.value;
+  return waste;
+}
+
+namespace {
+
+/// What each GPU is to hold: walls and seated work.
+std::vector<PlacementSet> layouts_of(const PlanProblem& problem, const Goal& goal) {
+  std::vector<PlacementSet> layouts;
+  layouts.reserve(problem.gpus.size());
+  for (const PlanGpu& gpu : problem.gpus) layouts.push_back(gpu.walls);
+  for (const auto& seat : goal)
+    if (seat) layouts[index(seat->gpu)].insert(seat->placement);
+  return layouts;
+}
+
+/// GPU slices of work that waits: of a profile the most that it takes at any start (the paper's table 1), of
+/// several profiles the least.
+int waiting_gpu_slices(const ResolvedRequest& request, const PlanProblem& problem) {
+  int least = 0;
+  for (std::size_t kind = 0; kind < problem.graphs.size(); ++kind) {
+    const Geometry& geometry = problem.graphs[kind]->geometry();
+    for (const PlacementId candidate : request.candidates[kind]) {
+      int most = 0;
+      for (const PlacementId other : geometry.of_profile(geometry[candidate].profile_index))
+        most = std::max(most, gpu_slices(geometry, other));
+      if (least == 0 || most < least) least = most;
+    }
+  }
+  return least;
+}
+
+/// The figures that the layouts alone settle.
+void measure_layouts(const PlanProblem& problem, const std::vector<PlacementSet>& layouts, PlanMetrics& m) {
+  std::int64_t memory = 0, compute = 0, all_memory = 0, all_compute = 0;
+  for (std::size_t gpu = 0; gpu < layouts.size(); ++gpu) {
+    const Geometry& geometry = problem.geometry(static_cast<GpuId>(gpu));
+    m.availability += geometry.model().compute.value;
+    if (layouts[gpu].empty()) continue;
+    ++m.gpus;
+    for (const PlacementId id : layouts[gpu]) {
+      const Waste wasted = waste(geometry, id);
+      m.memory_wastage += wasted.memory;
+      m.compute_wastage += wasted.compute;
+      m.availability -= gpu_slices(geometry, id);
+    }
+    memory += geometry.memory(layouts[gpu]).value;
+    compute += geometry.compute(layouts[gpu]).value;
+    all_memory += geometry.model().memory_slices.value;
+    all_compute += geometry.model().compute.value;
+  }
+  if (m.gpus == 0) return;
+  m.memory_utilization = Ratio(memory, all_memory);
+  m.compute_utilization = Ratio(compute, all_compute);
+}
+
+}  // namespace
+
+PlanMetrics metrics(const PlanProblem& problem, const Goal& goal) {
+  PlanMetrics m;
+  measure_layouts(problem, layouts_of(problem, goal), m);
+  std::vector<int> waiting;
+  for (const ResolvedRequest& request : problem.requests)
+    waiting.push_back(waiting_gpu_slices(request, problem));
+  const std::vector<PlacementSet> now = layouts_of(problem, goal_of_now(problem));
+  for (WorkloadIndex workload = 0; workload < goal.size(); ++workload) {
+    const PlanWorkload& who = problem.workloads[workload];
+    if (!goal[workload]) {
+      m.pending_size += problem.size(workload).value;
+      m.availability -= waiting[index(who.request)];
+      continue;
+    }
+    const Seat seat = *goal[workload];
+    const Action action = action_of(who, seat);
+    if (action == Action::move_within) ++m.moved_inside_gpu;
+    if (action != Action::migrate) continue;
+    m.migration_size += problem.placement(*who.now).profile->memory.value;
+    const Geometry& geometry = problem.geometry(seat.gpu);
+    if ((geometry.slices(now[index(seat.gpu)]) & geometry[seat.placement].slices) != 0)
+      ++m.sequential_migrations;
+  }
+  return m;
+}
+
+}  // namespace cleave
