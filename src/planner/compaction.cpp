@@ -26,7 +26,10 @@ class Compaction {
     }
   }
   /// Puts a free GPU to use.
-  void add(GpuId gpu) { pool_.add(gpu); }
+  void add(GpuId gpu) {
+    pool_.add(gpu);
+    fitting_.assign(fitting_.size(), std::nullopt);
+  }
 
   [[nodiscard]] const std::vector<GpuId>& vacated() const { return vacated_; }
   [[nodiscard]] const Seating& seating() const { return pool_.seating(); }
