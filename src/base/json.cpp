@@ -225,6 +225,25 @@ std::vector<JsonReader> JsonReader::objects(std::string_view key) {
   return readers;
 }
 
+std::vector<std::vector<JsonReader>> JsonReader::object_lists(std::string_view key) {
+  std::vector<std::vector<JsonReader>> lists;
+  const Json* found = find(key);
+  if (found == nullptr) return lists;
+  if (!found->is_array()) {
+    refuse(key, fmt::format("expected a list in [], found {}", what_it_is(*found)));
+    return lists;
+  }
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    const Json& inner = (*found)[i];
+    const std::string place = fmt::format("{}[{}]", key, i);
+    if (!inner.is_array()) refuse(place, fmt::format("expected a list in [], found {}", what_it_is(inner)));
+    auto& readers = lists.emplace_back();
+    for (std::size_t j = 0; inner.is_array() && j < inner.size(); ++j)
+      readers.emplace_back(inner[j], fmt::format("{}[{}]", place_of(place), j), *error_);
+  }
+  return lists;
+}
+
 std::optional<JsonReader> JsonReader::object_if(std::string_view key) {
   const Json* found = find(key);
   if (found == nullptr) return std::nullopt;

@@ -53,6 +53,8 @@ class JsonReader {
   std::optional<MiB> size_if(std::string_view key);
   /// Each element of the array under `key`, objects all; empty when absent.
   std::vector<JsonReader> objects(std::string_view key);
+  /// The same for an array of arrays of objects.
+  std::vector<std::vector<JsonReader>> object_lists(std::string_view key);
   std::optional<JsonReader> object_if(std::string_view key);
   /// The texts of the array under `key`; empty when absent.
   std::vector<std::string> texts(std::string_view key);

@@ -20,6 +20,12 @@ constexpr Operation table[] = {
     {"fragmentation", "cost", fragmentation::cost, fragmentation::other_formula},
     {"fragmentation", "choose", fragmentation::choose, fragmentation::other_formula},
     {"online", "arrive", online::arrive},
+    {"placement", "deploy", placement::deploy},
+    {"placement", "compact", placement::compact},
+    {"placement", "reconfigure", placement::reconfigure},
+    {"placement", "metrics", placement::measure},
+    {"placement", "partitions", placement::partitions},
+    {"placement", "wpm_waste", placement::waste_of_model},
 };
 
 }  // namespace

@@ -45,4 +45,13 @@ namespace online {
 Json arrive(JsonReader& in);
 }  // namespace online
 
+namespace placement {
+Json deploy(JsonReader& in);
+Json compact(JsonReader& in);
+Json reconfigure(JsonReader& in);
+Json measure(JsonReader& in);
+Json partitions(JsonReader& in);
+Json waste_of_model(JsonReader& in);
+}  // namespace placement
+
 }  // namespace cleave::cases

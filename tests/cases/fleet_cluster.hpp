@@ -1,0 +1,50 @@
+#pragma once
+// A cluster of the planning cases, GPUs of one device with work on them, as a fleet file and as a planning
+// problem.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.hpp"
+#include "input.hpp"
+#include "planner/problem.hpp"
+
+namespace cleave::cases {
+
+/// GPUs named n0/0, n0/1, ...; every workload may move.
+struct FleetCluster {
+  std::string device;
+  std::shared_ptr<const StateGraph> graph;
+  FleetFile file;
+};
+
+/// Work of a list [{"id", "profile"}].
+struct WrittenWork {
+  std::string id;
+  const Profile* profile;
+};
+
+/// Reads an object {"device", "gpus": [[{"id", "profile", "start"}]]} under `key`; nothing after an error.
+std::optional<FleetCluster> read_fleet_cluster(JsonReader& in, std::string_view key);
+
+/// The instances of a list [{"id", "profile", "start"}], which can all exist beside each other.
+std::optional<std::vector<InstanceEntry>> read_entries(std::vector<JsonReader> list,
+                                                       const Geometry& geometry);
+
+/// Reads the list under `key`, which may be absent.
+std::optional<std::vector<WrittenWork>> read_work(JsonReader& in, std::string_view key,
+                                                  const Geometry& geometry);
+
+/// Work that is to come to the cluster.
+void add_waiting(FleetCluster& cluster, const std::vector<WrittenWork>& work);
+
+/// Nothing after an error, which is left in the reader. The cluster must outlive the problem.
+std::optional<PlanProblem> problem_of(const FleetCluster& cluster, ProblemKind kind, JsonReader& in);
+
+/// {"device", "gpus"} with everything where the goal has it, by start.
+Json cluster_of(const FleetCluster& cluster, const PlanProblem& problem, const Goal& goal);
+
+}  // namespace cleave::cases
