@@ -16,7 +16,7 @@ namespace cleave::cli {
 namespace {
 
 constexpr CommandRow commands[] = {
-    {add_gpu},     {add_layout},   {add_place},      {add_admit},    {add_simulate},
+    {add_gpu},     {add_layout},   {add_place},      {add_admit},    {add_plan},  {add_simulate},
     {add_compare}, {add_policies}, {add_schedulers}, {add_workload}, {add_bench},
 };
 

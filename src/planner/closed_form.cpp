@@ -84,7 +84,8 @@ std::optional<ClosedForm> closed_form(const PlanProblem& problem) {
     const std::int64_t empty = table->most(0)[k];
     if (wanted <= room[k] || (wanted - room[k] + empty - 1) / empty != more) continue;
     answer.proof = fmt::format(
-        "closed form: give {}; the work to be placed weighs {}, GPUs that must stay in use have room for {} of "
+        "closed form: give {}; the work to be placed weighs {}, GPUs that must stay in use have room for {} "
+        "of "
         "it, and an empty GPU holds at most {}",
         weights_text(*table, k), wanted, room[k], empty);
     break;

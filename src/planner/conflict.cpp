@@ -25,8 +25,8 @@ std::string names_of(const PlanProblem& problem, const std::vector<WorkloadIndex
 
 /// Where a workload could be if only what must stay were there.
 struct Room {
-  std::size_t allowed = 0;   // GPUs that its pin, forbidden GPUs and profile leave
-  std::size_t open = 0;      // of these, GPUs with room beside what must stay
+  std::size_t allowed = 0;          // GPUs that its pin, forbidden GPUs and profile leave
+  std::size_t open = 0;             // of these, GPUs with room beside what must stay
   std::set<std::uint32_t> domains;  // of its group, among the open ones
 };
 
@@ -124,8 +124,8 @@ std::string why_impossible(const PlanProblem& problem) {
   std::int64_t mib = 0;
   for (const WorkloadIndex i : movers) mib += problem.workloads[i].moved_mib;
   if (problem.limits.migrations && static_cast<std::int64_t>(movers.size()) > *problem.limits.migrations)
-    return fmt::format("{} may not stay where it is, more than the {} that may move", names_of(problem, movers),
-                       *problem.limits.migrations);
+    return fmt::format("{} may not stay where it is, more than the {} that may move",
+                       names_of(problem, movers), *problem.limits.migrations);
   if (problem.limits.moved_mib && mib > *problem.limits.moved_mib)
     return fmt::format("{} may not stay where it is; moving it takes {} MiB, and {} MiB may move",
                        names_of(problem, movers), mib, *problem.limits.moved_mib);
@@ -152,13 +152,12 @@ std::vector<Pending> pending_work(const PlanProblem& problem, const Goal& goal) 
       if (room.open == 0) {
         found->second = no_room(problem, i, room);
       } else if (group != none && members_of(problem, group).size() > room.domains.size()) {
-        found->second = fmt::format(
-            "group '{}' has {} members to keep apart, and {} with room where they may be",
-            shown(problem.groups[group].name), members_of(problem, group).size(),
-            counted(room.domains.size(), problem.groups[group].over_nodes ? "node" : "GPU"));
-      } else {
         found->second =
-            fmt::format("other work takes the room on {}", where_it_may_be(problem, i));
+            fmt::format("group '{}' has {} members to keep apart, and {} with room where they may be",
+                        shown(problem.groups[group].name), members_of(problem, group).size(),
+                        counted(room.domains.size(), problem.groups[group].over_nodes ? "node" : "GPU"));
+      } else {
+        found->second = fmt::format("other work takes the room on {}", where_it_may_be(problem, i));
       }
     }
     list.push_back({i, found->second});

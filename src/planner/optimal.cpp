@@ -4,8 +4,8 @@
 #include <cassert>
 
 #include "base/format.hpp"
-#include "planner/count_model.hpp"
 #include "planner/closed_form.hpp"
+#include "planner/count_model.hpp"
 #include "planner/deal.hpp"
 #include "planner/heuristic.hpp"
 #include "planner/objective.hpp"

@@ -27,8 +27,8 @@ struct Optimum {
 Optimum find_optimum(const PlanProblem& problem, const std::optional<PlanWeights>& weights,
                      Deadline deadline);
 
-/// A goal without search, for when there was no time: the best by the heuristics, and leaving everything where
-/// it is. Empty where none of these keeps the constraints.
+/// A goal without search, for when there was no time: the best by the heuristics, and leaving everything
+/// where it is. Empty where none of these keeps the constraints.
 std::optional<Goal> best_known(const PlanProblem& problem, const std::optional<PlanWeights>& weights);
 
 /// The objectives at once, in thousandths, from their values in order.

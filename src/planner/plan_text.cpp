@@ -12,9 +12,9 @@ namespace cleave {
 namespace {
 
 /// As a JSON string. Nearly all names need no escape.
-std::string quoted(std::string_view text) {
-  const bool simple = std::ranges::all_of(
-      text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+std::string json_string(std::string_view text) {
+  const bool simple =
+      std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
   if (simple) return fmt::format("\"{}\"", text);
   return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -56,11 +56,11 @@ std::string plan_text(const PlanProblem& problem, const Plan& plan) {
     fmt::format_to(std::back_inserter(out), format, std::forward<Parts>(parts)...);
   };
   write("{{\n{},\n  \"placements\": [", members({{"problem", name(problem.kind)},
-                                                {"method", plan.method},
-                                                {"status", name(plan.status)},
-                                                {"objective", objective_json(plan)}}));
+                                                 {"method", plan.method},
+                                                 {"status", name(plan.status)},
+                                                 {"objective", objective_json(plan)}}));
   std::vector<std::string> gpus;
-  for (const PlanGpu& gpu : problem.gpus) gpus.push_back(quoted(gpu.name));
+  for (const PlanGpu& gpu : problem.gpus) gpus.push_back(json_string(gpu.name));
   bool first = true;
   for (WorkloadIndex i = 0; i < plan.goal.size(); ++i) {
     if (!plan.goal[i]) continue;
@@ -68,7 +68,7 @@ std::string plan_text(const PlanProblem& problem, const Plan& plan) {
     const Seat seat = *plan.goal[i];
     const Placement& where = problem.placement(seat);
     write("{}\n    {{\"workload\": {}, \"gpu\": {}, \"profile\": \"{}\", \"start\": {}, \"action\": \"{}\"}}",
-          first ? "" : ",", quoted(who.name), gpus[index(seat.gpu)], where.profile->name, where.start,
+          first ? "" : ",", json_string(who.name), gpus[index(seat.gpu)], where.profile->name, where.start,
           name(action_of(who, seat)));
     first = false;
   }
@@ -76,8 +76,8 @@ std::string plan_text(const PlanProblem& problem, const Plan& plan) {
   for (std::size_t i = 0; i < plan.pending.size(); ++i) {
     const Pending& pending = plan.pending[i];
     write("{}\n    {{\"workload\": {}, \"memory_slices\": {}, \"reason\": {}}}", i == 0 ? "" : ",",
-          quoted(problem.workloads[pending.workload].name), problem.size(pending.workload).value,
-          quoted(pending.reason));
+          json_string(problem.workloads[pending.workload].name), problem.size(pending.workload).value,
+          json_string(pending.reason));
   }
   write("{}],\n{}\n}}\n", plan.pending.empty() ? "" : "\n  ",
         members({{"metrics", metrics_json(plan.then)},

@@ -84,16 +84,21 @@ Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& optio
   Plan plan;
   plan.method = options.method;
   switch (problem.kind) {
-    case ProblemKind::deploy: plan.goal = heuristic.deploy(problem).goal; break;
-    case ProblemKind::compact: plan.goal = heuristic.compact(problem).goal; break;
-    case ProblemKind::reconfigure: plan.goal = heuristic.reconfigure(problem).goal; break;
+    case ProblemKind::deploy:
+      plan.goal = heuristic.deploy(problem).goal;
+      break;
+    case ProblemKind::compact:
+      plan.goal = heuristic.compact(problem).goal;
+      break;
+    case ProblemKind::reconfigure:
+      plan.goal = heuristic.reconfigure(problem).goal;
+      break;
     case ProblemKind::joint:
       return fail(ErrorKind::bad_usage, "--method",
                   fmt::format("{} places new work or moves old work, not both at once", heuristic.name),
                   "use --method optimal, or plan deploy and compact one after the other");
   }
-  const Optimum optimum =
-      find_optimum(problem, {}, std::chrono::steady_clock::now() + options.time_limit);
+  const Optimum optimum = find_optimum(problem, {}, std::chrono::steady_clock::now() + options.time_limit);
   if (optimum.infeasible)
     return fail(ErrorKind::infeasible, "", fmt::format("there is no plan: {}", why_impossible(problem)),
                 "loosen one of these constraints");

@@ -1,0 +1,154 @@
+// `cleave plan`: the best layout for a fleet and what has to move for it, shown before anybody touches a GPU.
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/plan_show.hpp"
+#include "planner/plan_text.hpp"
+#include "planner/planner.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::string fleet, method = "optimal", weights, max_moved, profiles = "all";
+  std::int64_t max_migrations = -1;
+  double time_limit_s = 60;
+  bool may_evict = false, explain = false, json = false;
+};
+
+struct WeightRow {
+  std::string_view name;
+  std::int64_t PlanWeights::*weight;
+};
+constexpr WeightRow weight_rows[] = {{"pending", &PlanWeights::pending},
+                                     {"gpus", &PlanWeights::gpus},
+                                     {"waste", &PlanWeights::waste},
+                                     {"migration", &PlanWeights::migration},
+                                     {"repartition", &PlanWeights::repartition}};
+
+/// pending=10,gpus=5,waste=0.5: what is not named costs nothing.
+Result<PlanWeights> parse_weights(const std::string& text) {
+  constexpr double most = 1e6;
+  std::vector<std::string> names;
+  for (const WeightRow& row : weight_rows) names.emplace_back(row.name);
+  PlanWeights weights;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos)
+      return fail(ErrorKind::bad_usage, "--weights", fmt::format("'{}' is not NAME=WEIGHT", shown(part)),
+                  "as in pending=100,gpus=10,waste=1");
+    const auto* row = std::ranges::find(weight_rows, part.substr(0, equals), &WeightRow::name);
+    if (row == std::end(weight_rows))
+      return fail(ErrorKind::bad_usage, "--weights",
+                  fmt::format("'{}' has no weight", shown(part.substr(0, equals))),
+                  suggestion(part.substr(0, equals), names));
+    const auto number = parse_number(part.substr(equals + 1));
+    if (!number || *number < 0 || *number > most)
+      return fail(ErrorKind::bad_usage, "--weights",
+                  fmt::format("'{}' is not a weight", shown(part.substr(equals + 1))),
+                  "a number from 0 to 1000000, to a thousandth");
+    weights.*(row->weight) = std::llround(*number * 1000);
+  }
+  return weights;
+}
+
+Result<PlanOptions> plan_options(const Options& options) {
+  PlanOptions plan;
+  plan.method = options.method;
+  if (!(options.time_limit_s > 0 && options.time_limit_s <= 1e6))
+    return fail(ErrorKind::bad_usage, "--time-limit", "not a time limit", "a number of seconds above 0");
+  plan.time_limit = std::chrono::milliseconds(std::llround(std::ceil(options.time_limit_s * 1000)));
+  if (!options.weights.empty()) {
+    const auto weights = parse_weights(options.weights);
+    if (!weights) return std::unexpected(weights.error());
+    plan.weights = *weights;
+  }
+  return plan;
+}
+
+Result<int> plan_command(const std::string& kind, const Options& options) {
+  const auto plan_as = plan_options(options);
+  if (!plan_as) return std::unexpected(plan_as.error());
+  PlanLimits limits;
+  if (options.max_migrations >= 0) limits.migrations = options.max_migrations;
+  if (!options.max_moved.empty()) {
+    const auto size = parse_size(options.max_moved);
+    if (!size) return fail_at("--max-moved", size.error());
+    limits.moved_mib = size->value;
+  }
+  const auto file = load_fleet(options.fleet, options.profiles);
+  if (!file) return std::unexpected(file.error());
+  const auto problem_kind = parse_problem_kind(kind);
+  if (!problem_kind) return std::unexpected(problem_kind.error());
+  auto problem = PlanProblem::make(*file, *problem_kind, shown(options.fleet, 200));
+  if (!problem) return std::unexpected(problem.error());
+  problem->limits = limits;
+  problem->may_evict = options.may_evict;
+  const auto plan = make_plan(*problem, *plan_as);
+  if (!plan) return std::unexpected(plan.error());
+  if (options.json) {
+    fmt::print("{}", plan_text(*problem, *plan));
+  } else {
+    fmt::print("{}", plan_for_people(*problem, *plan, options.explain));
+  }
+  return 0;
+}
+
+struct KindRow {
+  const char* name;
+  const char* what;
+};
+constexpr KindRow kinds[] = {
+    {"deploy", "Place the work that waits; what runs stays where it is"},
+    {"compact", "Move what runs so that GPUs fall empty"},
+    {"reconfigure", "Lay what runs out anew, onto free GPUs first"},
+    {"joint", "Place the work that waits, moving what runs where that helps"},
+};
+
+void add_kind(CLI::App& group, const KindRow& row, Run& run) {
+  auto options = std::make_shared<Options>();
+  const std::string kind = row.name;
+  CLI::App* command = add_command(group, kind, row.what,
+                                  fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind));
+  command->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+      ->required();
+  command->add_option("--method", options->method, fmt::format("How: {}", fmt::join(plan_methods(), ", ")))
+      ->default_str("optimal");
+  command
+      ->add_option("--time-limit", options->time_limit_s,
+                   "Seconds after which the best plan found is shown with its gap")
+      ->default_str("60");
+  command->add_option("--weights", options->weights,
+                      "Weigh objectives instead of ordering them: pending=100,gpus=10,waste=1,migration=0.1,"
+                      "repartition=0.01; what is not named costs nothing");
+  if (kind != "deploy") {
+    command
+        ->add_option("--max-migrations", options->max_migrations,
+                     "Move no more running workloads than this, within a GPU or between two")
+        ->check(whole_number(0));
+    command->add_option("--max-moved", options->max_moved, "Move no more memory than this: 40GiB");
+    command->add_flag("--may-evict", options->may_evict,
+                      "Running work may end up pending when that leaves less pending in all");
+  }
+  command->add_flag("--explain", options->explain, "Say what proves each figure");
+  add_profiles(*command, options->profiles);
+  add_json(*command, options->json);
+  command->callback(
+      [options, kind, &run] { run = [options, kind] { return plan_command(kind, *options); }; });
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program, Run& run) {
+  CLI::App* group = add_command(program, "plan", "The provably best layout of a fleet, and what moves for it",
+                                "cleave plan compact --fleet examples/fleets/scattered.json --explain");
+  group->require_subcommand(1);
+  for (const KindRow& row : kinds) add_kind(*group, row, run);
+}
+
+}  // namespace cleave::cli
