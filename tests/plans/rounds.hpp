@@ -1,0 +1,17 @@
+#pragma once
+// How many random problems the tests of plans look at.
+
+#include <cstdlib>
+
+namespace cleave::plans {
+
+/// `usual` in a release build and a tenth of it under sanitizers; CLEAVE_PLAN_ROUNDS is a factor in per cent.
+inline int rounds(int usual) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  usual = usual / 10 + 1;
+#endif
+  const char* given = std::getenv("CLEAVE_PLAN_ROUNDS");
+  return given == nullptr ? usual : usual * std::atoi(given) / 100;
+}
+
+}  // namespace cleave::plans
