@@ -8,6 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdio>
+
 #include "base/format.hpp"
 #include "checker.hpp"
 #include "exhaustive.hpp"

@@ -1,6 +1,7 @@
 #include "random_fleet.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -19,6 +20,7 @@ class Maker {
     name_gpus();
     // Few or many of each kind of constraint, in a fleet as a whole.
     for (double* share : {&pin_, &forbid_, &group_}) *share = chance(0.5) ? 0 : random_.uniform() * 0.4;
+    if (chance(0.5)) disorder_ = std::min(1.0, 2.0 / static_cast<double>(gpus_.size()));
     for (std::size_t i = 0; i < gpus_.size(); ++i) add_gpu(i);
     Json document = {{"gpus", std::move(entries_)}};
     if (chance(0.2)) document["nodes"] = {{{"name", nodes_.front()}, {"cpus", 64}}};
@@ -152,25 +154,32 @@ class Maker {
     return chance(0.5) ? whole : whole.substr(0, whole.rfind('/'));
   }
 
+  /// For work that runs on the GPU `here`, or waits.
   void add_constraints(Json& entry, std::optional<std::size_t> here, bool stays) {
-    if (shape_.pins && chance(pin_))
-      entry["pin"] = place(here && (stays || chance(0.5)) ? *here : below(gpus_.size()));
+    // Mostly work runs where it may be; a fleet in which too much does not has no plan at all.
+    const bool orderly = here && (stays || !chance(disorder_));
+    if (shape_.pins && chance(pin_)) entry["pin"] = place(orderly ? *here : below(gpus_.size()));
     if (shape_.forbids && chance(forbid_)) {
       Json list = Json::array();
       for (std::size_t i = 1 + below(3); i > 0; --i) {
         const std::size_t other = below(gpus_.size());
-        const std::string where = place(other);
-        const bool covers_here =
-            stays && (where == gpus_[*here].name || gpus_[other].node == gpus_[*here].node);
-        if (!covers_here) list.push_back(where);
+        if (!orderly || gpus_[other].node != gpus_[*here].node) list.push_back(place(other));
       }
       entry["forbid"] = std::move(list);
     }
-    if (shape_.groups && chance(group_)) {
-      entry["group"] = fmt::format("g{}", below(3));
-      if (chance(0.3)) entry["spread"] = chance(0.6) ? "node" : "gpu";
-      if (chance(0.1)) entry["max_moving"] = 1;
+    if (shape_.groups && chance(group_)) add_group(entry, here, orderly);
+  }
+
+  void add_group(Json& entry, std::optional<std::size_t> here, bool orderly) {
+    const std::size_t group = below(2 + gpus_.size() / 2);
+    if (here) {
+      // Any two of a group are apart then, be it over GPUs or over nodes.
+      if (orderly && !taken_.insert({group, gpus_[*here].node}).second) return;
+      taken_.insert({group, gpus_[*here].node});
     }
+    entry["group"] = fmt::format("g{}", group);
+    if (chance(0.3)) entry["spread"] = chance(0.6) ? "node" : "gpu";
+    if (chance(0.1)) entry["max_moving"] = 1;
   }
 
   std::string next_name() { return fmt::format("w{}", names_++); }
@@ -182,6 +191,8 @@ class Maker {
   std::vector<Named> gpus_;
   Json entries_ = Json::array();
   double pin_ = 0, forbid_ = 0, group_ = 0;
+  double disorder_ = 0;                                  // how much of the work runs where it may not be
+  std::set<std::pair<std::size_t, std::size_t>> taken_;  // group and node
   std::size_t running_ = 0, names_ = 0;
 };
 

@@ -24,7 +24,7 @@ struct FleetShape {
 
 /// For fleets that every combination can be tried on, and such that a search through each GPU can.
 inline constexpr FleetShape tiny_fleet{.gpus = 3, .nodes = 2, .running = 3, .waiting = 2};
-inline constexpr FleetShape small_fleet{.gpus = 4, .nodes = 3, .running = 6, .waiting = 3};
+inline constexpr FleetShape small_fleet{.gpus = 4, .nodes = 3, .running = 7, .waiting = 4};
 
 /// The fleet is one that plans can be made for: nothing that must stay is where it may not be, and each
 /// request can be satisfied by some GPU of the fleet. Whether the constraints can all be kept is left open.
