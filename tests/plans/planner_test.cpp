@@ -42,8 +42,12 @@ constexpr Row rows[] = {
     {Task::reconfigure, "load-balanced"},
 };
 
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << name(row.task) << "_" << row.method;
+}
+
 std::string row_name(const testing::TestParamInfo<Row>& row) {
-  std::string text = fmt::format("{}_{}", name(row.param.task), row.param.method);
+  std::string text = testing::PrintToString(row.param);
   std::ranges::replace(text, '-', '_');
   return text;
 }
@@ -61,13 +65,23 @@ std::string text_of(const std::vector<std::string>& found) {
 
 class EveryPlan : public testing::TestWithParam<Row> {};
 
+/// No plan is better than the best of all.
+void expect_not_better(const Plan& plan, const Question& asked) {
+  const auto best = exhaustive_best(*read_scene(asked));
+  ASSERT_TRUE(best) << "there is no plan";
+  Objectives values{};
+  for (std::size_t i = 0; i < objectives; ++i) values[i] = plan.objective[i].value;
+  ASSERT_GE(values, best->value);
+}
+
 TEST_P(EveryPlan, HasNothingWrong) {
   const auto& [task, method] = GetParam();
   const int count = rounds(770);
   int none = 0;
   for (int seed = 0; seed < count; ++seed) {
     const auto number = static_cast<std::uint64_t>(seed);
-    Question asked = random_question(number, task, seed % 3 == 0 ? small_fleet : FleetShape{});
+    const bool small = seed % 3 == 0;
+    Question asked = random_question(number, task, small ? small_fleet : FleetShape{});
     SCOPED_TRACE(fmt::format("seed {}: {}", seed, asked.fleet));
     const auto problem = PlannerProblem::make(asked);
     ASSERT_TRUE(problem) << problem.error().text();
@@ -82,6 +96,8 @@ TEST_P(EveryPlan, HasNothingWrong) {
     asked.may_evict = task == Task::reconfigure && method != std::string_view("optimal");
     const auto found = check_plan(asked, plan_text((*problem)->problem, *plan));
     ASSERT_TRUE(found.empty()) << text_of(found);
+    if (small) expect_not_better(*plan, asked);
+    if (HasFatalFailure()) return;
   }
   std::printf("%d plans, for %d problems none\n", count - none, none);
   EXPECT_LT(none, count / 2);
@@ -123,7 +139,7 @@ TEST_P(Optimum, IsTheBestOfAll) {
       SCOPED_TRACE(fmt::format("exhaustive: {}", plan_for(scene, best->seats)));
       ASSERT_TRUE(plan) << "there is a plan: " << plan.error().text();
       expect_optimum(*plan, best->value);
-      if (testing::Test::HasFatalFailure()) return;
+      if (HasFatalFailure()) return;
       const auto found = check_plan(asked, plan_text((*problem)->problem, *plan));
       ASSERT_TRUE(found.empty()) << text_of(found);
       proven += plan->status == PlanStatus::optimal ? 1 : 0;

@@ -1,7 +1,11 @@
 #pragma once
-// How many random problems the tests of plans look at.
+// What the tests of plans share: how many random problems they look at, and how a task is called in the names
+// of tests.
 
 #include <cstdlib>
+#include <ostream>
+
+#include "scene.hpp"
 
 namespace cleave::plans {
 
@@ -12,6 +16,10 @@ inline int rounds(int usual) {
 #endif
   const char* given = std::getenv("CLEAVE_PLAN_ROUNDS");
   return given == nullptr ? usual : usual * std::atoi(given) / 100;
+}
+
+inline void PrintTo(Task task, std::ostream* out) {
+  *out << name(task);
 }
 
 }  // namespace cleave::plans
