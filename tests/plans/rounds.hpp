@@ -1,0 +1,25 @@
+#pragma once
+// What the tests of plans share: how many random problems they look at, and how a task is called in the names
+// of tests.
+
+#include <cstdlib>
+#include <ostream>
+
+#include "scene.hpp"
+
+namespace cleave::plans {
+
+/// `usual` in a release build and a tenth of it under sanitizers; CLEAVE_PLAN_ROUNDS is a factor in per cent.
+inline int rounds(int usual) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  usual = usual / 10 + 1;
+#endif
+  const char* given = std::getenv("CLEAVE_PLAN_ROUNDS");
+  return given == nullptr ? usual : usual * std::atoi(given) / 100;
+}
+
+inline void PrintTo(Task task, std::ostream* out) {
+  *out << name(task);
+}
+
+}  // namespace cleave::plans
