@@ -138,7 +138,8 @@ class Page {
           fmt::format("{}{} {}", text.empty() ? "  " : ", ",
                       is_idle ? static_cast<char>(letter - 'A' + 'a') : letter, geometry[id].profile->name);
       ++letter;
-      text += is_idle ? " (idle)" : " " + person(goal ? after_[gpu].at(id) : before_[gpu].at(id), goal);
+      text += is_idle ? std::string(" (idle)")
+                      : fmt::format(" {}", person((goal ? after_ : before_)[gpu].at(id), goal));
     }
     return text;
   }
@@ -149,11 +150,11 @@ class Page {
     const std::string name = shown(who.name);
     const auto& seat = plan_.goal[i];
     if (!goal) {
-      if (!seat) return name + " (to stop)";
+      if (!seat) return fmt::format("{} (to stop)", name);
       if (*seat == *who.now) return name;
       return fmt::format("{} -> {}", name, seat->gpu == who.now->gpu ? "here" : gpu_name(seat->gpu));
     }
-    if (!who.now) return name + " (new)";
+    if (!who.now) return fmt::format("{} (new)", name);
     if (*seat == *who.now) return name;
     return fmt::format("{} <- {}", name, seat->gpu == who.now->gpu ? "here" : gpu_name(who.now->gpu));
   }

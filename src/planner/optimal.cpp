@@ -131,10 +131,7 @@ std::optional<Goal> best_known(const PlanProblem& problem, const std::optional<P
   std::optional<Goal> best;
   std::vector<std::int64_t> least;
   for (Goal& goal : goals) {
-    const bool evicts = std::ranges::any_of(problem.workloads, [&](const PlanWorkload& who) {
-      return who.now && !goal[static_cast<std::size_t>(&who - problem.workloads.data())];
-    });
-    if ((evicts && !problem.may_evict) || !flaw(problem, goal).empty()) continue;
+    if (!flaw(problem, goal).empty()) continue;
     std::vector<std::int64_t> values = objective_values(problem, goal);
     if (weights) values = {weighted_sum(problem, *weights, values)};
     if (best && values >= least) continue;

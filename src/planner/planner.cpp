@@ -98,6 +98,11 @@ Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& optio
                   fmt::format("{} places new work or moves old work, not both at once", heuristic.name),
                   "use --method optimal, or plan deploy and compact one after the other");
   }
+  if (const auto lost = evicted(problem, plan.goal); lost && !problem.may_evict)
+    return fail(ErrorKind::infeasible, "",
+                fmt::format("{} finds no place for '{}', which runs", heuristic.name,
+                            shown(problem.workloads[*lost].name)),
+                "use --method optimal, or --may-evict to let it stop");
   const Optimum optimum = find_optimum(problem, {}, std::chrono::steady_clock::now() + options.time_limit);
   if (optimum.infeasible)
     return fail(ErrorKind::infeasible, "", fmt::format("there is no plan: {}", why_impossible(problem)),

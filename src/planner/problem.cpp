@@ -297,15 +297,24 @@ std::string flaw_of_seat(const PlanProblem& problem, WorkloadIndex workload, Sea
 
 }  // namespace
 
+std::optional<WorkloadIndex> evicted(const PlanProblem& problem, const Goal& goal) {
+  for (WorkloadIndex i = 0; i < goal.size(); ++i)
+    if (!goal[i] && problem.workloads[i].now) return i;
+  return std::nullopt;
+}
+
 std::string flaw(const PlanProblem& problem, const Goal& goal) {
   std::vector<PlacementSet> taken;
   for (const PlanGpu& gpu : problem.gpus) taken.push_back(gpu.walls);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, int> members;
+  // Of each group in each domain: how many are there, and whether one of them need not be.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<int, bool>> members;
   std::int64_t moves = 0, moved_mib = 0;
   for (WorkloadIndex workload = 0; workload < goal.size(); ++workload) {
     const PlanWorkload& who = problem.workloads[workload];
     if (!goal[workload]) {
       if (who.stays) return fmt::format("{} must stay and has no seat", workload_text(problem, workload));
+      if (who.now && !problem.may_evict)
+        return fmt::format("{} runs and has no seat", workload_text(problem, workload));
       continue;
     }
     const Seat seat = *goal[workload];
@@ -317,8 +326,9 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
     // What stays together against its own rule is not the plan's doing; a newcomer beside it is.
     if (who.rule != none && problem.rules[who.rule].group != none) {
       const std::uint32_t group = problem.rules[who.rule].group;
-      int& count = members[{group, problem.domain(group, seat.gpu)}];
-      if (count > 0 && !who.stays)
+      auto& [count, free] = members[{group, problem.domain(group, seat.gpu)}];
+      free = free || !who.stays;
+      if (count > 0 && free)
         return fmt::format("two of group '{}' share {}", shown(problem.groups[group].name),
                            problem.gpus[index(seat.gpu)].name);
       ++count;

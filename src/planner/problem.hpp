@@ -135,6 +135,9 @@ std::string_view name(Action action);
 /// What becomes of a workload that has a seat in the goal.
 Action action_of(const PlanWorkload& workload, Seat seat);
 
+/// The first running workload without a seat.
+std::optional<WorkloadIndex> evicted(const PlanProblem& problem, const Goal& goal);
+
 /// Where the goal breaks a law of the GPU model or a constraint of the problem, in words; empty: it does not.
 /// Every plan is checked by this before anybody sees it.
 [[nodiscard]] std::string flaw(const PlanProblem& problem, const Goal& goal);

@@ -11,8 +11,8 @@ bool overlap(const Instance& a, const Instance& b) {
 }
 
 /// Whether an instance that exists now cannot go on existing beside one of the goal.
-bool gives_way(const Instance& existing, const Instance& wanted) {
-  return existing != wanted && overlap(existing, wanted);
+bool gives_way(const GpuModel& model, const Instance& existing, const Instance& wanted) {
+  return existing != wanted && !unlawful(model, {existing, wanted}).empty();
 }
 
 bool holds_work_now(const Scene& scene, std::size_t gpu) {
@@ -41,7 +41,7 @@ Objectives share(const Scene& scene, std::size_t gpu, std::span<const Holder> ho
     add_waste(instance);
     const std::optional<Position>& now = scene.works[work].now;
     if (now && *now != Position{gpu, instance}) migrated += now->instance.profile->memory.value;
-    for (const Instance& existing : here.ours) repartitioned |= gives_way(existing, instance);
+    for (const Instance& existing : here.ours) repartitioned |= gives_way(*here.model, existing, instance);
   }
   const bool used = !holders.empty() || !here.walls.empty();
   if (scene.task == Task::reconfigure) {
