@@ -47,12 +47,13 @@ class Reconfiguration {
     GpuPool pool;
     std::vector<WorkloadIndex> rest;        // large first
     std::vector<WorkloadIndex> spare_work;  // that found no GPU to itself
+    Seating begun;                          // with work for spare slices and no more
   };
   void line_up();
   void split_work();
   [[nodiscard]] std::size_t first_round(std::int64_t minimum) const;
   [[nodiscard]] Round start_round(std::size_t gpus) const;
-  [[nodiscard]] bool may_take_one(GpuId gpu, const std::vector<WorkloadIndex>& spare_work) const;
+  [[nodiscard]] bool would_take_one(GpuId gpu, const Round& round) const;
 
   const PlanProblem& problem_;
   Seating stays_;
@@ -117,7 +118,7 @@ std::size_t Reconfiguration::first_round(std::int64_t minimum) const {
 /// The first so many GPUs in line, one workload with use for the spare slice on each of them as long as there
 /// are any.
 Reconfiguration::Round Reconfiguration::start_round(std::size_t gpus) const {
-  Round round{GpuPool(stays_, first_fit, line_), {}, {}};
+  Round round{GpuPool(stays_, first_fit, line_), {}, {}, stays_};
   std::vector<WorkloadIndex> waiting = spare_work_;
   // For each model, the first that may be of use to it: those before it are seated, or are not for it.
   std::vector<std::size_t> first(spare_.size());
@@ -140,16 +141,17 @@ Reconfiguration::Round Reconfiguration::start_round(std::size_t gpus) const {
   }
   std::ranges::copy_if(waiting, std::back_inserter(round.spare_work),
                        [](WorkloadIndex work) { return work != none; });
+  round.begun = round.pool.seating();
   for (const WorkloadIndex work : work_)
     if (!round.pool.seating().goal()[work]) round.rest.push_back(work);
   return round;
 }
 
-/// Whether the GPU might get one of these to itself for its spare slice.
-bool Reconfiguration::may_take_one(GpuId gpu, const std::vector<WorkloadIndex>& spare_work) const {
-  const std::uint16_t kind = problem_.gpus[index(gpu)].kind;
-  return std::ranges::any_of(spare_work, [&](WorkloadIndex work) {
-    return problem_.wanted(work, kind).meets(spare_[kind]) && problem_.allows(work, gpu);
+/// Whether a round with this GPU beside those of the round would give it work for its spare slice.
+bool Reconfiguration::would_take_one(GpuId gpu, const Round& round) const {
+  const PlacementSet uses = spare_[problem_.gpus[index(gpu)].kind];
+  return !uses.empty() && std::ranges::any_of(round.spare_work, [&](WorkloadIndex work) {
+    return round.begun.places(work, gpu).meets(uses);
   });
 }
 
@@ -163,7 +165,7 @@ HeuristicOutcome Reconfiguration::run() {
       ++next;
     } else if (gpus == line_.size()) {
       outcome.pending.push_back(round.rest[next++]);
-    } else if (!may_take_one(line_[gpus], round.spare_work)) {
+    } else if (!would_take_one(line_[gpus], round)) {
       // Another round would do the same up to here, with one GPU more at the end of the line.
       round.pool.add(line_[gpus++]);
     } else {
