@@ -73,6 +73,7 @@ void place_all(GpuPool& pool, const Method& method, std::vector<WorkloadIndex> w
 
 /// Whether the moves of the goal are within the problem's limits.
 bool within_limits(const PlanProblem& problem, const Goal& goal) {
+  if (!problem.limits.migrations && !problem.limits.moved_mib) return true;
   std::int64_t moves = 0, mib = 0;
   for (WorkloadIndex i = 0; i < goal.size(); ++i) {
     const PlanWorkload& workload = problem.workloads[i];

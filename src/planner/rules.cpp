@@ -45,13 +45,15 @@ class Reconfiguration {
  private:
   struct Round {
     GpuPool pool;
-    std::vector<WorkloadIndex> rest;  // large first
-    bool spare_work_left;             // more of it than GPUs
+    std::vector<WorkloadIndex> rest;        // large first
+    std::vector<WorkloadIndex> spare_work;  // that found no GPU to itself
+    Seating begun;                          // with work for spare slices and no more
   };
   void line_up();
   void split_work();
   [[nodiscard]] std::size_t first_round(std::int64_t minimum) const;
   [[nodiscard]] Round start_round(std::size_t gpus) const;
+  [[nodiscard]] bool would_take_one(GpuId gpu, const Round& round) const;
 
   const PlanProblem& problem_;
   Seating stays_;
@@ -116,7 +118,7 @@ std::size_t Reconfiguration::first_round(std::int64_t minimum) const {
 /// The first so many GPUs in line, one workload with use for the spare slice on each of them as long as there
 /// are any.
 Reconfiguration::Round Reconfiguration::start_round(std::size_t gpus) const {
-  Round round{GpuPool(stays_, first_fit, line_), {}, false};
+  Round round{GpuPool(stays_, first_fit, line_), {}, {}, stays_};
   std::vector<WorkloadIndex> waiting = spare_work_;
   // For each model, the first that may be of use to it: those before it are seated, or are not for it.
   std::vector<std::size_t> first(spare_.size());
@@ -137,10 +139,20 @@ Reconfiguration::Round Reconfiguration::start_round(std::size_t gpus) const {
       break;
     }
   }
-  round.spare_work_left = std::ranges::any_of(waiting, [](WorkloadIndex work) { return work != none; });
+  std::ranges::copy_if(waiting, std::back_inserter(round.spare_work),
+                       [](WorkloadIndex work) { return work != none; });
+  round.begun = round.pool.seating();
   for (const WorkloadIndex work : work_)
     if (!round.pool.seating().goal()[work]) round.rest.push_back(work);
   return round;
+}
+
+/// Whether a round with this GPU beside those of the round would give it work for its spare slice.
+bool Reconfiguration::would_take_one(GpuId gpu, const Round& round) const {
+  const PlacementSet uses = spare_[problem_.gpus[index(gpu)].kind];
+  return !uses.empty() && std::ranges::any_of(round.spare_work, [&](WorkloadIndex work) {
+    return round.begun.places(work, gpu).meets(uses);
+  });
 }
 
 HeuristicOutcome Reconfiguration::run() {
@@ -153,7 +165,7 @@ HeuristicOutcome Reconfiguration::run() {
       ++next;
     } else if (gpus == line_.size()) {
       outcome.pending.push_back(round.rest[next++]);
-    } else if (!round.spare_work_left) {
+    } else if (!would_take_one(line_[gpus], round)) {
       // Another round would do the same up to here, with one GPU more at the end of the line.
       round.pool.add(line_[gpus++]);
     } else {
