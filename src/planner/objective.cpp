@@ -34,7 +34,7 @@ std::vector<std::int64_t> objective_values(const PlanProblem& problem, const Goa
     if (who.now) {
       each[index(who.now->gpu)].before.insert(who.now->placement);
       each[index(who.now->gpu)].had_work = true;
-      if (goal[i] && *goal[i] != *who.now) moved += problem.placement(*who.now).profile->memory.value;
+      if (goal[i] != who.now) moved += problem.placement(*who.now).profile->memory.value;
     }
     if (goal[i]) {
       each[index(goal[i]->gpu)].after.insert(goal[i]->placement);

@@ -10,8 +10,9 @@
 namespace cleave {
 
 /// deploy, compact, joint: pending memory slices, GPUs in use, wasted slices, memory slices of running work
-/// that moves (within a GPU too), GPUs on which an instance of now must be destroyed for one of the goal.
-/// reconfigure: instead of the last two, GPUs chosen again that have work now, then memory slices that move.
+/// that leaves its place (moved within its GPU, to another, or stopped), GPUs on which an instance of now
+/// must be destroyed for one of the goal. reconfigure: instead of the last two, GPUs chosen again that have
+/// work now, then memory slices that move.
 std::span<const std::string_view> objective_names(ProblemKind kind);
 
 /// In the order of the names.

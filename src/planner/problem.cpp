@@ -311,6 +311,10 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
   std::int64_t moves = 0, moved_mib = 0;
   for (WorkloadIndex workload = 0; workload < goal.size(); ++workload) {
     const PlanWorkload& who = problem.workloads[workload];
+    if (who.now && goal[workload] != who.now) {
+      ++moves;
+      moved_mib += who.moved_mib;
+    }
     if (!goal[workload]) {
       if (who.stays) return fmt::format("{} must stay and has no seat", workload_text(problem, workload));
       if (who.now && !problem.may_evict)
@@ -332,10 +336,6 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
         return fmt::format("two of group '{}' share {}", shown(problem.groups[group].name),
                            problem.gpus[index(seat.gpu)].name);
       ++count;
-    }
-    if (who.now && who.now != seat) {
-      ++moves;
-      moved_mib += who.moved_mib;
     }
   }
   for (std::size_t gpu = 0; gpu < taken.size(); ++gpu)

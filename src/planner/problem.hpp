@@ -74,8 +74,9 @@ struct PlanGpu {
 
 /// What a plan may not exceed.
 struct PlanLimits {
-  std::optional<std::int64_t> migrations;  // workloads that run and are moved, within a GPU or between two
-  std::optional<std::int64_t> moved_mib;   // the sum of their PlanWorkload::moved_mib
+  std::optional<std::int64_t>
+      migrations;  // workloads that leave their place: moved within a GPU, to another, or stopped
+  std::optional<std::int64_t> moved_mib;  // the sum of their PlanWorkload::moved_mib
 };
 
 class PlanProblem {

@@ -100,9 +100,12 @@ class Search {
     return !less(b.value, a.value) &&
            (!limited_ || (a.migrations <= b.migrations && a.moved_mib <= b.moved_mib));
   }
+  [[nodiscard]] bool within_limits(const Way& way) const {
+    return (!scene_.max_migrations || way.migrations <= *scene_.max_migrations) &&
+           (!scene_.max_moved_mib || way.moved_mib <= *scene_.max_moved_mib);
+  }
   [[nodiscard]] bool wanted(const std::vector<Way>& ways, const Way& way) const {
-    if (scene_.max_migrations && way.migrations > *scene_.max_migrations) return false;
-    if (scene_.max_moved_mib && way.moved_mib > *scene_.max_moved_mib) return false;
+    if (!within_limits(way)) return false;
     return std::ranges::none_of(ways, [&](const Way& other) { return beats(other, way); });
   }
   void add(std::vector<Way>& ways, Way way) const {
@@ -233,16 +236,26 @@ class Search {
     Objectives least{};
     for (std::size_t state = 0; state < states_; ++state) {
       std::int64_t pending = 0;
+      Way stopped;  // running work that is left over leaves its place like work that moves
       bool may = true;
       for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
         const std::size_t left = kinds_[kind].members.size() - count_of(state, kind);
         may = may && (left == 0 || kinds_[kind].may_pend);
         pending += static_cast<std::int64_t>(left) * sample(kind).least_memory;
+        if (!sample(kind).now) continue;
+        stopped.migrations += static_cast<std::int64_t>(left);
+        stopped.moved_mib += static_cast<std::int64_t>(left) * sample(kind).moved_mib;
+        stopped.value[migrated_slices(scene_.task)] +=
+            static_cast<std::int64_t>(left) * sample(kind).now->instance.profile->memory.value;
       }
       for (const Way& way : fleet[state]) {
         Objectives whole = way.value;
         whole[0] += pending;
-        if (!may || (best != nullptr && !less(whole, least))) continue;
+        for (std::size_t i = 0; i < objectives; ++i) whole[i] += stopped.value[i];
+        Way moving = way;
+        moving.migrations += stopped.migrations;
+        moving.moved_mib += stopped.moved_mib;
+        if (!may || !within_limits(moving) || (best != nullptr && !less(whole, least))) continue;
         best = &way;
         least = whole;
       }

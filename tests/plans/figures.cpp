@@ -59,6 +59,8 @@ Objectives value(const Scene& scene, const Seats& seats) {
       holders[seats[i]->gpu].emplace_back(i, seats[i]->instance);
     else
       sum[0] += scene.works[i].least_memory;
+    if (!seats[i] && scene.works[i].now)
+      sum[migrated_slices(scene.task)] += scene.works[i].now->instance.profile->memory.value;
   }
   for (std::size_t gpu = 0; gpu < holders.size(); ++gpu) {
     const Objectives part = share(scene, gpu, holders[gpu]);

@@ -19,6 +19,11 @@ using Objectives = std::array<std::int64_t, objectives>;  // pending memory slic
 /// Their names, in the order in which they count for this task.
 std::array<std::string_view, objectives> objective_names(Task task);
 
+/// Where the memory slices of running work that leaves its place stand among them.
+constexpr std::size_t migrated_slices(Task task) {
+  return task == Task::reconfigure ? 4 : 3;
+}
+
 /// A work by its place in Scene::works, on some GPU.
 using Holder = std::pair<std::size_t, Instance>;
 /// What one GPU adds to the objectives when these works are to be on it. Nothing to pending.

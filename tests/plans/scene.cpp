@@ -300,8 +300,7 @@ std::vector<std::string> faults(const Scene& scene, const Seats& seats) {
     const Work& work = scene.works[i];
     if (std::string wrong = wrong_seat(scene, work, seats[i]); !wrong.empty())
       found.push_back(std::move(wrong));
-    if (!seats[i]) continue;
-    standing[seats[i]->gpu].push_back(seats[i]->instance);
+    if (seats[i]) standing[seats[i]->gpu].push_back(seats[i]->instance);
     if (!work.now || work.now == seats[i]) continue;
     ++migrations;
     moved_mib += work.moved_mib;
