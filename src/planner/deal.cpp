@@ -176,6 +176,7 @@ class Dealer {
     Dealt& dealt = dealt_[d];
     const Family& family = model_.families[dealt.family];
     const GpuClass& gpus = model_.grouping.classes[dealt.of_class];
+    const std::uint8_t plain = model_.patterns[dealt.of_class].plain;
     for (std::size_t p = 0; p < family.slot_of.size(); ++p) {
       if (family.slot_of[p] != none) {
         while (dealt.slots.of(p) > used_[d].of(p)) dealt.slots.remove(p);
@@ -183,8 +184,8 @@ class Dealer {
       }
       if (family.taker_of[p] == none) continue;
       int held = 0;
-      for (const Item& item : gpus.items)
-        if (maker_.profile_of(gpus.kind, item.placement) == p) ++held;
+      for (std::size_t i = 0; i < gpus.items.size(); ++i)
+        if ((plain >> i & 1U) != 0 && maker_.profile_of(gpus.kind, gpus.items[i].placement) == p) ++held;
       const int keep = also_held ? 0 : held;
       while (surplus[family.taker_of[p]] > 0 && dealt.slots.of(p) > keep) {
         dealt.slots.remove(p);

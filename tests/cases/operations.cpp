@@ -24,6 +24,7 @@ constexpr Operation table[] = {
     {"placement", "compact", placement::compact},
     {"placement", "reconfigure", placement::reconfigure},
     {"placement", "metrics", placement::measure},
+    {"placement", "optimum", placement::optimum},
     {"placement", "partitions", placement::partitions},
     {"placement", "wpm_waste", placement::waste_of_model},
 };

@@ -50,6 +50,7 @@ Json deploy(JsonReader& in);
 Json compact(JsonReader& in);
 Json reconfigure(JsonReader& in);
 Json measure(JsonReader& in);
+Json optimum(JsonReader& in);
 Json partitions(JsonReader& in);
 Json waste_of_model(JsonReader& in);
 }  // namespace placement

@@ -12,6 +12,7 @@
 #include "operations.hpp"
 #include "planner/heuristic.hpp"
 #include "planner/metrics.hpp"
+#include "planner/planner.hpp"
 #include "planner/wpm_parts.hpp"
 
 namespace cleave::cases::placement {
@@ -154,6 +155,45 @@ Json measure(JsonReader& in) {
     return {};
   }
   return metrics_of(*problem, seats);
+}
+
+namespace {
+
+/// Equation 3 in whole GPUs, over everything that runs and waits (reading O8).
+std::int64_t least_gpus_of_all(const PlanProblem& problem) {
+  std::int64_t compute = 0, memory = 0;
+  const Geometry& geometry = problem.graphs.front()->geometry();
+  for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i) {
+    const Profile& profile = *geometry[problem.wanted(i, 0).first()].profile;
+    compute += profile.compute.value;
+    memory += profile.memory.value;
+  }
+  const auto whole = [](std::int64_t slices, std::int64_t of_gpu) { return (slices + of_gpu - 1) / of_gpu; };
+  return std::max(whole(compute, geometry.model().compute.value),
+                  whole(memory, geometry.model().memory_slices.value));
+}
+
+}  // namespace
+
+Json optimum(JsonReader& in) {
+  auto cluster = read_fleet_cluster(in, "cluster");
+  if (!cluster) return {};
+  const auto work = read_work(in, "new", cluster->graph->geometry());
+  const bool movable = in.flag("movable", false);
+  if (!work) return {};
+  add_waiting(*cluster, *work);
+  const ProblemKind kind = movable ? ProblemKind::joint : ProblemKind::deploy;
+  const auto problem = problem_of(*cluster, kind, in);
+  if (!problem) return {};
+  const auto plan = make_plan(*problem, {});
+  if (!plan || plan->status != PlanStatus::optimal) {
+    in.refuse("", plan ? "the optimum was not proven" : plan.error().text());
+    return {};
+  }
+  return {{"pending_size", plan->values[0]},
+          {"gpus", plan->values[1]},
+          {"waste", plan->values[2]},
+          {"lower_bound_gpus", kind == ProblemKind::joint ? Json(least_gpus_of_all(*problem)) : Json()}};
 }
 
 namespace {
