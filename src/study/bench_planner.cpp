@@ -1,6 +1,8 @@
 #include "study/bench_planner.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "planner/heuristic.hpp"
 #include "planner/plan_text.hpp"
@@ -103,6 +105,13 @@ Result<PlannerBench> bench_one(const PlannerBenchOptions& options, ProblemKind k
 }
 
 }  // namespace
+
+const WpmResult& AssignmentBench::quicker() const {
+  const auto rank = [](const WpmResult& result) {
+    return std::pair(result.seconds_to_gap.value_or(std::numeric_limits<double>::infinity()), result.seconds);
+  };
+  return rank(binary) < rank(counted) ? binary : counted;
+}
 
 Result<PlannerBenches> bench_planner(const PlannerBenchOptions& options) {
   PlannerBenches benches;

@@ -88,7 +88,7 @@ class Generator {
     while (size < goal) {
       const PlacementSet starts = drawn_[random_.below(drawn_.size())];
       const Profile& profile = *graph_->geometry()[starts.first()].profile;
-      size += 10 * static_cast<std::size_t>(gpu_slices(model_, profile));
+      size += 10 * static_cast<std::size_t>(table_one_slices(model_, profile));
       fleet_.waiting.push_back({fmt::format("w{:07}", fleet_.waiting.size()),
                                 {ByProfile{std::string(profile.name)}, std::nullopt},
                                 {}});
@@ -110,7 +110,7 @@ FleetFile paper_fleet(const PaperCase& wanted) {
   return Generator(wanted).make();
 }
 
-int gpu_slices(const GpuModel& model, const Profile& profile) {
+int table_one_slices(const GpuModel& model, const Profile& profile) {
   const int by_memory = (profile.memory.value * model.compute.value + model.memory_slices.value - 1) /
                         model.memory_slices.value;
   return std::max(profile.compute.value, by_memory);

@@ -34,7 +34,7 @@ FleetFile paper_fleet(const PaperCase& wanted);
 
 /// What a profile is worth in the paper's table 1, in GPU slices: the larger of its shares of compute and of
 /// memory, in whole compute slices.
-int gpu_slices(const GpuModel& model, const Profile& profile);
+int table_one_slices(const GpuModel& model, const Profile& profile);
 
 /// 60 % of `count`, rounded half up.
 std::size_t sixty_percent(std::size_t count);

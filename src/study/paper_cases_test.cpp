@@ -30,7 +30,7 @@ TEST(PaperCases, SixtyPercentAreAllocated) {
 TEST(PaperCases, TableOneSizes) {
   const GpuModel& model = **find_gpu_model("A100-80GB");
   std::vector<int> sizes;
-  for (const Profile& profile : model.profiles) sizes.push_back(gpu_slices(model, profile));
+  for (const Profile& profile : model.profiles) sizes.push_back(table_one_slices(model, profile));
   EXPECT_EQ(sizes, (std::vector<int>{7, 4, 4, 2, 2, 1, 1}));
 }
 
@@ -73,7 +73,7 @@ TEST(PaperCases, UtilizationIsSpreadAndNewWorkIsSixtyPercent) {
   for (const WaitingEntry& work : fleet.waiting) {
     const std::string& name = std::get<ByProfile>(work.request.wanted).profile;
     ++profiles[name];
-    slices += gpu_slices(geometry.model(), *geometry.model().find(name));
+    slices += table_one_slices(geometry.model(), *geometry.model().find(name));
   }
   EXPECT_GE(slices, 42000);
   EXPECT_LT(slices, 42007);

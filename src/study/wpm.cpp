@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "base/format.hpp"
 #include "planner/metrics.hpp"
@@ -80,6 +81,7 @@ class Wpm {
     for (std::size_t bin = 0; bin < bins_.bins.size(); ++bin) add_bin(bin);
     add_media_rows();
     add_symmetry_rows();
+    add_least_rows();
     WpmResult result;
     std::optional<std::vector<double>> start =
         options_.start != nullptr ? start_from(*options_.start) : std::nullopt;
@@ -348,6 +350,36 @@ class Wpm {
       program_.put(columns_[free_[i - 1]].u, 1);
       program_.put(columns_[free_[i]].u, -1);
     }
+  }
+
+  /// Equation 3: the GPUs chosen hold, by size, what is not pending and not in partitions of GPUs in use.
+  void add_least_rows() {
+    const GpuModel& model = geometry_.model();
+    double compute = 0, memory = 0;
+    for (const Item& item : items_) {
+      if (item.only_home) continue;
+      compute += static_cast<double>(item.count * item.profile->compute.value);
+      memory += static_cast<double>(item.count * item.profile->memory.value);
+    }
+    for (const WpmGpu& gpu : bins_.gpus)
+      for (const std::size_t bin : gpu.partitions) {
+        if (!gpu.in_use) break;
+        compute -= bins_.bins[bin].compute;
+        memory -= bins_.bins[bin].memory;
+      }
+    add_least_row(std::ceil(compute / model.compute.value), &Profile::compute);
+    add_least_row(std::ceil(memory / model.memory_slices.value), &Profile::memory);
+  }
+
+  template <class Slices>
+  void add_least_row(double least, Slices Profile::*slices) {
+    if (least <= 0) return;
+    program_.add_row(least, WpmProgram::infinite);
+    for (const Item& item : items_)
+      if (item.pending != absent) program_.put(item.pending, (item.profile->*slices).value);
+    std::set<int> used;
+    for (const BinColumns& bin : columns_)
+      if (bin.used != absent && used.insert(bin.used).second) program_.put(bin.used, 1);
   }
 
   /// The bin of each workload that is to be placed; nowhere: pending.

@@ -13,6 +13,9 @@
 //   and its U + V is exactly the waste the best starts leave ("merged set"); else they stay apart.
 // - Rows (2b) to (2d) are replaced by stronger ones, C_g y_g >= the sum of c_w x_wg and the same for memory;
 //   the z of partitions fall away by that. A used GPU with work that must stay is in use anyway: its y is 1.
+// - The paper's lower bound on GPUs, equation 3, is a row: CBC does not find it by itself, and with it alone
+// the
+//   gap closes for many cases.
 // - (2i) to (2k) as written (reading O1): delta is 1 when compute is not full.
 // - Running work must have a place; new work may be pending (2e as an equation with the pending work in it).
 // - A +me instance needs the one there is: one more row for each GPU, where +me is asked for.

@@ -107,6 +107,9 @@ class WpmSearch {
   WpmSearch(const WpmProgram& program, const std::vector<double>* start) : program_(program), start_(start) {
     solver_.messageHandler()->setLogLevel(0);
     solver_.setHintParam(OsiDoReducePrint, true, OsiHintTry);
+    // Left to itself the first relaxation of a large model goes through a crash procedure that reads beyond
+    // the names of the columns.
+    solver_.setHintParam(OsiDoDualInInitial, true, OsiHintDo);
     const CoinPackedMatrix matrix(true, program.entry_row_.data(), program.entry_column_.data(),
                                   program.entry_.data(), static_cast<CoinBigIndex>(program.entry_.size()));
     solver_.loadProblem(matrix, program.lower_.data(), program.upper_.data(), program.cost_.data(),
