@@ -58,20 +58,28 @@ class Generator {
     const int slices = model_.compute.value + model_.memory_slices.value;
     const double target = (1 - random_.uniform()) * slices;  // 1 - [0, 1) is (0, 1]
     StateId state = 0;
-    while (graph_->compute(state).value + graph_->memory(state).value < target) {
-      const PlacementSet free = graph_->free(state);
-      std::vector<PlacementSet> fitting;
-      for (const PlacementSet starts : drawn_)
-        if (starts.meets(free)) fitting.push_back(starts & free);
-      if (fitting.empty()) break;  // what is left fits no profile
+    for (std::vector<PlacementSet> fitting = within(state, target); !fitting.empty();
+         fitting = within(state, target))
       state = graph_->add(state, one_of(fitting[random_.below(fitting.size())]));
-    }
+    if (state == 0) state = graph_->add(state, one_of(drawn_.back()));  // the smallest profile is beyond it
     for (const PlacementId id : by_start(graph_->geometry(), graph_->state(state))) {
       InstanceEntry instance;
       instance.placement = id;
       instance.workload = fmt::format("r{:07}", running_++);
       gpu.instances.push_back(std::move(instance));
     }
+  }
+
+  /// The free starts of each profile that still fits, and does not pass the target of slices.
+  std::vector<PlacementSet> within(StateId state, double target) const {
+    const int held = graph_->compute(state).value + graph_->memory(state).value;
+    std::vector<PlacementSet> fitting;
+    for (const PlacementSet starts : drawn_) {
+      const Profile& profile = *graph_->geometry()[starts.first()].profile;
+      const bool passes = held + profile.compute.value + profile.memory.value > target;
+      if (!passes && starts.meets(graph_->free(state))) fitting.push_back(starts & graph_->free(state));
+    }
+    return fitting;
   }
 
   PlacementId one_of(PlacementSet set) {

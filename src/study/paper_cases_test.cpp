@@ -54,8 +54,7 @@ TEST(PaperCases, EveryStateIsLegalAndPlain) {
 TEST(PaperCases, UtilizationIsSpreadAndNewWorkIsSixtyPercent) {
   const FleetFile fleet = paper_fleet({.gpus = 10000, .seed = 7, .new_work = true});
   const Geometry& geometry = fleet.geometries[0];
-  // The target is uniform and the last workload overshoots it: more than half full on the mean, and every
-  // tenth occurs.
+  // The target is uniform and not passed: somewhat less than half full on the mean, and every tenth occurs.
   double sum = 0;
   std::map<int, int> tenths;
   for (const GpuEntry& gpu : fleet.gpus) {
@@ -65,8 +64,8 @@ TEST(PaperCases, UtilizationIsSpreadAndNewWorkIsSixtyPercent) {
     sum += joint;
     ++tenths[static_cast<int>(joint * 9.999)];
   }
-  EXPECT_GT(sum / 6000, 0.55);
-  EXPECT_LT(sum / 6000, 0.85);
+  EXPECT_GT(sum / 6000, 0.4);
+  EXPECT_LT(sum / 6000, 0.5);
   EXPECT_EQ(tenths.size(), 9U) << "from 2 of 15 slices to all";
   int slices = 0;
   std::map<std::string, int> profiles;
