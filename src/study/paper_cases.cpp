@@ -31,29 +31,15 @@ class Generator {
   FleetFile make() {
     fleet_.geometries.push_back(graph_->geometry());
     fleet_.gpus.reserve(wanted_.gpus);
-    std::vector<bool> allocated = choose_allocated();
     for (std::size_t gpu = 0; gpu < wanted_.gpus; ++gpu) {
       fleet_.gpus.push_back({fmt::format("n{}/{}", gpu / gpus_per_node, gpu % gpus_per_node), 0, {}});
-      if (allocated[gpu]) fill(fleet_.gpus.back());
+      if (gpu < sixty_percent(wanted_.gpus)) fill(fleet_.gpus.back());
     }
     if (wanted_.new_work) add_new_work();
     return std::move(fleet_);
   }
 
  private:
-  /// The first 60 % of a shuffled list.
-  std::vector<bool> choose_allocated() {
-    std::vector<std::size_t> order(wanted_.gpus);
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const std::size_t wanted = sixty_percent(wanted_.gpus);
-    std::vector<bool> allocated(wanted_.gpus, false);
-    for (std::size_t i = 0; i < wanted; ++i) {
-      std::swap(order[i], order[i + random_.below(order.size() - i)]);
-      allocated[order[i]] = true;
-    }
-    return allocated;
-  }
-
   void fill(GpuEntry& gpu) {
     const int slices = model_.compute.value + model_.memory_slices.value;
     const double target = (1 - random_.uniform()) * slices;  // 1 - [0, 1) is (0, 1]
@@ -90,13 +76,16 @@ class Generator {
   }
 
   void add_new_work() {
-    // In tenths of a GPU slice, so that 60 % of 7n is a whole number.
-    const std::size_t goal = 6 * static_cast<std::size_t>(model_.compute.value) * wanted_.gpus;
-    std::size_t size = 0;
-    while (size < goal) {
-      const PlacementSet starts = drawn_[random_.below(drawn_.size())];
-      const Profile& profile = *graph_->geometry()[starts.first()].profile;
-      size += 10 * static_cast<std::size_t>(table_one_slices(model_, profile));
+    const std::size_t slices = static_cast<std::size_t>(model_.compute.value) * wanted_.gpus;
+    std::vector<const Profile*> fitting;
+    for (const PlacementSet starts : drawn_) fitting.push_back(graph_->geometry()[starts.first()].profile);
+    for (std::size_t left = 6 * slices / 10;;) {
+      std::erase_if(fitting, [&](const Profile* profile) {
+        return static_cast<std::size_t>(table_one_slices(model_, *profile)) > left;
+      });
+      if (fitting.empty()) return;
+      const Profile& profile = *fitting[random_.below(fitting.size())];
+      left -= static_cast<std::size_t>(table_one_slices(model_, profile));
       fleet_.waiting.push_back({fmt::format("w{:07}", fleet_.waiting.size()),
                                 {ByProfile{std::string(profile.name)}, std::nullopt},
                                 {}});

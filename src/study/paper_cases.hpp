@@ -4,14 +4,14 @@
 // deployment there is new work of 60 % of the cluster's capacity. What it leaves open is fixed here (readings
 // O19, G3):
 //
-// - 60 % of n GPUs are rounded half up: 5 of 8, 48 of 80. Which ones is drawn.
+// - 60 % of n GPUs are rounded half up: 5 of 8, 48 of 80; those with the lowest numbers.
 // - An allocated GPU has a target for its joint utilization, (compute + memory slices held) / (all of both),
 //   uniform in (0, 1]. A profile is drawn evenly among those that still fit and do not pass the target, then
 //   one of its free starts, evenly, until none is left; where even the smallest passes it, that one is held
 //   alone. (Letting the last workload overshoot makes new work of 60 % of the capacity too much for the
 //   cluster in nearly every case, which is not what the paper reports.)
-// - New work is drawn evenly over the profiles until it is worth 60 % of all compute slices (7n on an A100),
-//   sized as in the paper's table 1: 7, 4, 4, 2, 2 and 1 GPU slices.
+// - New work is drawn evenly over the profiles that do not pass 60 % of all compute slices (7n on an A100),
+//   until none is left, sized as in the paper's table 1: 7, 4, 4, 2, 2 and 1 GPU slices.
 // - Profiles are the plain ones. With +me drawn like the rest, the rule of one media-extension instance per
 //   GPU decides everything.
 

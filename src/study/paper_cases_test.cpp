@@ -74,8 +74,7 @@ TEST(PaperCases, UtilizationIsSpreadAndNewWorkIsSixtyPercent) {
     ++profiles[name];
     slices += table_one_slices(geometry.model(), *geometry.model().find(name));
   }
-  EXPECT_GE(slices, 42000);
-  EXPECT_LT(slices, 42007);
+  EXPECT_EQ(slices, 42000);
   EXPECT_EQ(profiles.size(), 6U);
   for (const auto& [name, count] : profiles)
     EXPECT_NEAR(count, static_cast<int>(fleet.waiting.size() / 6), 200) << name;

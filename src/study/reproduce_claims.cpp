@@ -166,7 +166,7 @@ class Claims {
                                             share(kind, gpus, method, "joint", "compute_utilization"));
         per_cent(at,
                  fmt::format("{}: memory and compute utilization as share of joint's, {} GPUs", method, gpus),
-                 "99 %", 99, utilization);
+                 "99 %", 99, utilization, o19);
         const double availability = share(kind, gpus, method, "joint", "availability");
         add(at, fmt::format("{}: availability as share of joint's, {} GPUs", method, gpus), "90 % or more",
             fmt::format("{:.1f} %", availability), availability >= 90 ? "agrees" : "less", o19);

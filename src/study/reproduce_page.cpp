@@ -136,7 +136,7 @@ std::string svg_panel(const UseCaseFigures& figures, double y) {
   for (std::size_t i = 0; i < table3_metrics; ++i) {
     const double x = left + group * (static_cast<double>(i) + 0.1);
     for (std::size_t m = 0; m < figures.methods.size(); ++m) {
-      const double height = figures.methods[m].normalised[i] * plot;
+      const double height = std::max(0.0, figures.methods[m].normalised[i]) * plot;
       svg += svg_rect(x + bar * static_cast<double>(m), base - height, bar - 1, height, colours[m]);
     }
     const std::string_view title = table3()[i].title;

@@ -116,7 +116,7 @@ TEST(Wpm, PartitionsAreThoseOfAlgorithmOne) {
 
 TEST(Wpm, NewWorkGoesWhereEverySearchWouldPutIt) {
   int exact = 0;
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     PaperCase wanted;
     wanted.gpus = 1 + seed % 3;
     wanted.seed = seed;
