@@ -32,6 +32,8 @@
 //   free GPUs are sorted by load, and work that comes from elsewhere is told from work that stays, by
 //   profile: the same model without the symmetry of its workloads, much smaller than what the paper
 //   describes.
+// - A move within a GPU costs nothing (assumption 2): migrated slices may be fewer here than in the planner's
+//   objective, which counts such moves too. Pending, GPUs and waste compare.
 // - CBC runs with its own preprocessing, cuts and heuristics, and starts from a goal where one is given.
 
 #include <cstdint>
