@@ -7,6 +7,7 @@
 #include "study/bench_admission.hpp"
 #include "study/bench_graph.hpp"
 #include "study/bench_placement.hpp"
+#include "study/bench_planner.hpp"
 #include "study/bench_simulation.hpp"
 
 namespace cleave::cli {
@@ -252,6 +253,127 @@ void add_admission(CLI::App& group, Run& run) {
   command->callback([options, &run] { run = [options] { return admission(*options); }; });
 }
 
+struct PlannerOptions {
+  std::vector<std::size_t> gpus = {8, 80, 1000, 10000, 100000};
+  std::size_t cases = 5, assignment_cases = 1;
+  double assignment_limit = 30;
+  std::string model = "A100-80GB";
+  bool json = false;
+};
+
+Json to_json(const WpmResult& result) {
+  const auto or_null = [](std::optional<double> value) { return value ? Json(*value) : Json(nullptr); };
+  return {{"seconds_to_gap", or_null(result.seconds_to_gap)},
+          {"seconds", result.seconds},
+          {"status", name(result.status)},
+          {"objective", or_null(result.objective)},
+          {"bound", result.bound},
+          {"start_objective", or_null(result.start_objective)},
+          {"pending_memory_slices", result.values.pending},
+          {"gpus_used", result.values.gpus},
+          {"wasted_slices", result.values.waste},
+          {"migration_memory_slices", result.values.migration},
+          {"repartitioned_gpus", result.values.repartitioned},
+          {"columns", result.columns},
+          {"integers", result.integers},
+          {"rows", result.rows}};
+}
+
+void print_json(const PlannerBenches& benches) {
+  Json runs = Json::array(), assignment = Json::array();
+  for (const PlannerBench& run : benches.runs)
+    runs.push_back({{"problem", name(run.problem)},
+                    {"gpus", run.gpus},
+                    {"cases", run.cases},
+                    {"seconds_median", run.seconds_median},
+                    {"seconds_max", run.seconds_max},
+                    {"status", name(run.status)},
+                    {"optimal", run.optimal},
+                    {"text_bytes", run.text_bytes}});
+  for (const AssignmentBench& run : benches.assignment) {
+    Json row = {{"problem", name(run.problem)}, {"gpus", run.gpus}, {"seed", run.seed}};
+    row.update(to_json(run.quicker()));
+    row["counted"] = to_json(run.counted);
+    row["binary"] = to_json(run.binary);
+    Json objective = Json::array();
+    for (const Objective& part : run.planner)
+      objective.push_back({{"name", part.name}, {"value", part.value}, {"bound", part.bound}});
+    row["planner"] = {{"seconds", run.planner_seconds},
+                      {"status", name(run.planner_status)},
+                      {"objective", std::move(objective)}};
+    assignment.push_back(std::move(row));
+  }
+  print(Json{{"runs", runs}, {"assignment", assignment}});
+}
+
+void print_text(const PlannerBenches& benches, double limit) {
+  Table table({"problem", "GPUs", "cases", "median s", "most s", "proven", "plan KiB"});
+  for (const PlannerBench& run : benches.runs)
+    table.add({std::string(name(run.problem)), fmt::format("{}", run.gpus), fmt::format("{}", run.cases),
+               fmt::format("{:.4f}", run.seconds_median), fmt::format("{:.4f}", run.seconds_max),
+               fmt::format("{}", run.optimal), fmt::format("{}", run.text_bytes / 1024)});
+  fmt::print("From a fleet that has been read to the text of the optimal plan\n\n{}", table.text());
+  if (benches.assignment.empty()) return;
+  Table other({"problem", "GPUs", "seed", "equal work", "columns", "rows", "s to 0.2 %", "s", "status",
+               "pending", "GPUs used", "wasted", "migrated", "planner s"});
+  for (const AssignmentBench& run : benches.assignment)
+    for (const WpmResult* result : {&run.counted, &run.binary})
+      other.add({std::string(name(run.problem)), fmt::format("{}", run.gpus), fmt::format("{}", run.seed),
+                 result == &run.counted ? "counted" : "apart", fmt::format("{}", result->columns),
+                 fmt::format("{}", result->rows),
+                 result->seconds_to_gap ? fmt::format("{:.2f}", *result->seconds_to_gap) : "-",
+                 fmt::format("{:.2f}", result->seconds), std::string(name(result->status)),
+                 fmt::format("{}", result->values.pending), fmt::format("{}", result->values.gpus),
+                 fmt::format("{}", result->values.waste), fmt::format("{}", result->values.migration),
+                 fmt::format("{:.4f}", run.planner_seconds)});
+  fmt::print("\nThe paper's assignment model given to CBC, from the rules' solution, {} s at most\n\n{}",
+             limit, other.text());
+}
+
+Result<int> planner(const PlannerOptions& given) {
+  const auto model = find_gpu_model(given.model);
+  if (!model) return std::unexpected(model.error());
+  const auto limit = duration_from_seconds(given.assignment_limit);
+  if (!limit) return std::unexpected(limit.error());
+  PlannerBenchOptions options;
+  options.gpus = given.gpus;
+  options.cases = given.cases;
+  options.assignment_cases = given.assignment_cases;
+  options.assignment_limit = *limit;
+  options.model = *model;
+  const auto benches = bench_planner(options);
+  if (!benches) return std::unexpected(benches.error());
+  if (given.json)
+    print_json(*benches);
+  else
+    print_text(*benches, given.assignment_limit);
+  return 0;
+}
+
+void add_planner(CLI::App& group, Run& run) {
+  auto options = std::make_shared<PlannerOptions>();
+  CLI::App* command =
+      add_command(group, "planner", "Optimal plans, and the paper's assignment model beside them",
+                  "cleave bench planner --gpus 8,80 --cases 3 --assignment-limit 5");
+  command->add_option("--gpus", options->gpus, "Sizes of fleets")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4000000));
+  command->add_option("--cases", options->cases, "Test cases of each size and problem")
+      ->check(CLI::Range(1, 1000000))
+      ->default_str("5");
+  command
+      ->add_option("--assignment-limit", options->assignment_limit,
+                   "Seconds for the assignment model, which gets fleets of up to 80 GPUs; 0: leave it out")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->default_str("30");
+  command->add_option("--assignment-cases", options->assignment_cases, "How many of the cases it gets")
+      ->check(CLI::Range(0, 1000000))
+      ->default_str("1");
+  command->add_option("--model", options->model, "GPU model of the fleet")->default_str("A100-80GB");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return planner(*options); }; });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& program, Run& run) {
@@ -267,6 +389,7 @@ void add_bench(CLI::App& program, Run& run) {
   command->callback([options, &run] { run = [options] { return graph(*options); }; });
   add_placement(*group, run);
   add_admission(*group, run);
+  add_planner(*group, run);
   add_simulation(*group, run);
 }
 

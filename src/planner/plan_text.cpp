@@ -1,10 +1,9 @@
 #include "planner/plan_text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 
 namespace cleave {

@@ -115,6 +115,28 @@ TEST(Bench, PlacementDecidesTheSameInEveryWay) {
   EXPECT_EQ(json("bench admission --gpus 50")["runs"][0]["identical"], true);
 }
 
+TEST(Bench, PlannerHasTheAssignmentModelBesideIt) {
+  const Json bench = json("bench planner --gpus 8,20 --cases 2 --assignment-limit 1");
+  ASSERT_EQ(bench["runs"].size(), 8U);
+  for (const Json& run : bench["runs"]) EXPECT_EQ(run["status"], "optimal") << run;
+  ASSERT_EQ(bench["assignment"].size(), 8U);
+  for (const Json& run : bench["assignment"])
+    for (const char* key : {"problem", "gpus", "seconds_to_gap", "seconds", "status", "binary", "counted"})
+      EXPECT_TRUE(run.contains(key)) << key;
+  EXPECT_TRUE(json("bench planner --gpus 8 --cases 1 --assignment-limit 0")["assignment"].empty());
+}
+
+TEST(Reproduce, WritesThePageAndItsFigures) {
+  const Scratch scratch;
+  const Json answer = json("reproduce optimal-placement --cases 1 --write " + scratch.path("pages"));
+  EXPECT_EQ(answer["results"].size(), 6U);
+  EXPECT_FALSE(answer["claims"].empty());
+  for (const char* file : {"optimal-placement.md", "optimal-placement-figure-9.svg",
+                           "optimal-placement-figure-10.svg", "optimal-placement-figure-11.svg"})
+    EXPECT_TRUE(std::filesystem::exists(scratch.path(std::string("pages/") + file))) << file;
+  EXPECT_EQ(cleave("reproduce optimal-placement --cases 1 --write /dev/null/pages").exit_code, 1);
+}
+
 TEST(Tables, AreListedWhole) {
   EXPECT_EQ(json("policies")["policies"].size(), policies().size());
   EXPECT_EQ(json("schedulers")["schedulers"].size(), schedulers().size());
