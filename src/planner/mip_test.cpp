@@ -69,6 +69,22 @@ TEST(Mip, SearchWhereTheRelaxationIsOutOfReach) {
   EXPECT_FALSE(outcome.by_relaxation[0]);
 }
 
+TEST(Mip, WhatPreprocessingWouldLose) {
+  // One of two columns, one of four, and a row that the best pair keeps by a hair: 1 + 6.
+  Mip mip(1);
+  const int covered = mip.add_row(0, Mip::unbounded), one = mip.add_row(1, 1), other = mip.add_row(1, 1);
+  mip.add_column(0, Costs{0}, Entries{{covered, 1}});
+  mip.add_column(1, Costs{1}, Entries{{covered, -1}, {one, 1}});
+  mip.add_column(1, Costs{7}, Entries{{covered, 3}, {one, 1}});
+  mip.add_column(1, Costs{7}, Entries{{covered, 6}, {one, 1}});
+  mip.add_column(1, Costs{1}, Entries{{covered, -1}, {other, 1}});
+  for (const std::int64_t covers : {2, 3, 4})
+    mip.add_column(1, Costs{6}, Entries{{covered, covers}, {other, 1}});
+  const MipOutcome outcome = minimise(mip, {}, soon());
+  EXPECT_EQ(outcome.end, MipEnd::proven);
+  EXPECT_EQ(outcome.values, Costs{7});
+}
+
 TEST(Mip, NothingKeepsTheRows) {
   Mip mip(1);
   const int row = mip.add_row(3, 3);
