@@ -197,17 +197,22 @@ class ProblemBuilder {
       std::ranges::sort(*list);
       list->erase(std::unique(list->begin(), list->end()), list->end());
     }
-    if (constraints.group) rule.group = group_of(*constraints.group, constraints.spread_over_nodes);
+    if (constraints.group) rule.group = group_of(constraints);
     const auto [found, fresh] = rules_.try_emplace(rule, static_cast<std::uint32_t>(rules_.size()));
     if (fresh) problem.rules.push_back(rule);
     return found->second;
   }
 
-  /// A group is spread over nodes as soon as one of its members says so.
-  std::uint32_t group_of(const std::string& group, bool over_nodes) {
-    const auto [found, fresh] = groups_.try_emplace(group, static_cast<std::uint32_t>(groups_.size()));
-    if (fresh) problem.groups.push_back({group, false});
-    problem.groups[found->second].over_nodes |= over_nodes;
+  /// A group is spread over nodes as soon as one of its members says so, and moves as slowly as one says.
+  std::uint32_t group_of(const Constraints& constraints) {
+    const auto [found, fresh] =
+        groups_.try_emplace(*constraints.group, static_cast<std::uint32_t>(groups_.size()));
+    if (fresh) problem.groups.push_back({*constraints.group, false, std::nullopt});
+    PlanGroup& group = problem.groups[found->second];
+    group.over_nodes |= constraints.spread_over_nodes;
+    if (constraints.max_moving)
+      group.max_moving =
+          std::min(group.max_moving.value_or(*constraints.max_moving), *constraints.max_moving);
     return found->second;
   }
 

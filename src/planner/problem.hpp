@@ -59,6 +59,7 @@ struct PlanRule {
 struct PlanGroup {
   std::string name;
   bool over_nodes = false;
+  std::optional<int> max_moving;  // at most so many in motion at once: the least that a member says
 };
 
 struct PlanGpu {

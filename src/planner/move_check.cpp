@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <map>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "planner/moves.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// Carries steps out on the fleet of a problem, one after the other, and refuses what is not legal.
+class Replay {
+ public:
+  explicit Replay(const PlanProblem& problem) : problem_(problem), held_(problem.gpus.size()) {
+    for (const PlanGpu& gpu : problem.gpus) {
+      walls_.push_back(gpu.walls);
+      exists_.push_back(gpu.walls | gpu.idle);
+    }
+    seats_.resize(problem.workloads.size());
+    for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i)
+      if (const auto& now = problem.workloads[i].now) {
+        exists_[index(now->gpu)].insert(now->placement);
+        take(*now, i);
+      }
+  }
+
+  /// Empty where the step is legal; then it is taken.
+  std::string take_step(const Step& step, PlacementSet in_use_before) {
+    const Geometry& geometry = problem_.geometry(step.seat.gpu);
+    PlacementSet& exists = exists_[index(step.seat.gpu)];
+    auto& held = held_[index(step.seat.gpu)];
+    const PlacementId id = step.seat.placement;
+    const bool idle = exists.contains(id) && !held.contains(id) && !walls_[index(step.seat.gpu)].contains(id);
+    switch (step.op) {
+      case Op::destroy:
+        if (!idle) return "only an idle instance of ours may be destroyed";
+        exists.erase(id);
+        return "";
+      case Op::create: {
+        PlacementSet after = exists;
+        after.insert(id);
+        if (exists.contains(id) || !geometry.legal(after)) return "there is no room for a new instance";
+        if (geometry.blocked(in_use_before).contains(id)) return "its slices were in use when the wave began";
+        exists = after;
+        return "";
+      }
+      case Op::start:
+        if (!idle) return "work may start on an idle instance only";
+        take(step.seat, step.workload);
+        return "";
+      case Op::drain:
+      case Op::stop: {
+        if (!held.contains(id) || held[id] != step.workload) return "it does not run there";
+        const PlanWorkload& who = problem_.workloads[step.workload];
+        if (who.stays) return "it must stay where it is";
+        if (step.op == Op::drain && seats_[step.workload].size() < 2) return "there is no replica of it";
+        held.erase(id);
+        std::erase(seats_[step.workload], step.seat);
+        return "";
+      }
+    }
+    return "";
+  }
+
+  [[nodiscard]] std::vector<PlacementSet> in_use() const {
+    std::vector<PlacementSet> sets = walls_;
+    for (std::size_t gpu = 0; gpu < held_.size(); ++gpu)
+      for (const auto& [id, workload] : held_[gpu]) sets[gpu].insert(id);
+    return sets;
+  }
+
+  [[nodiscard]] bool ends_in(const Target& target) const {
+    for (WorkloadIndex i = 0; i < seats_.size(); ++i) {
+      if (seats_[i].size() != (target.goal[i] ? 1U : 0U)) return false;
+      if (target.goal[i] && seats_[i].front() != *target.goal[i]) return false;
+    }
+    const std::vector<PlacementSet> used = in_use();
+    for (std::size_t gpu = 0; gpu < used.size(); ++gpu)
+      if (exists_[gpu] - used[gpu] != target.idle[gpu]) return false;
+    return true;
+  }
+
+ private:
+  void take(Seat seat, WorkloadIndex workload) {
+    held_[index(seat.gpu)][seat.placement] = workload;
+    seats_[workload].push_back(seat);
+  }
+
+  const PlanProblem& problem_;
+  std::vector<PlacementSet> walls_, exists_;
+  std::vector<std::map<PlacementId, WorkloadIndex>> held_;
+  std::vector<std::vector<Seat>> seats_;
+};
+
+}  // namespace
+
+std::string fault(const PlanProblem& problem, const Moves& moves) {
+  Replay replay(problem);
+  for (std::size_t wave = 0; wave < moves.waves.size(); ++wave) {
+    const std::vector<PlacementSet> before = replay.in_use();
+    for (const Step& step : moves.waves[wave]) {
+      const std::string wrong = replay.take_step(step, before[index(step.seat.gpu)]);
+      if (!wrong.empty())
+        return fmt::format("wave {}: {} {} on {}: {}", wave + 1, name(step.op),
+                           problem.placement(step.seat).profile->name,
+                           problem.gpus[index(step.seat.gpu)].name, wrong);
+    }
+  }
+  return replay.ends_in(moves.reached) ? "" : "the waves do not end where they should";
+}
+
+}  // namespace cleave
