@@ -18,7 +18,8 @@ struct Options {
   std::string fleet, method = "optimal", weights, max_moved, profiles = "all";
   std::int64_t max_migrations = -1;
   double time_limit_s = 60;
-  bool may_evict = false, explain = false, json = false;
+  bool may_evict = false, allow_disruptive = false, non_disruptive_only = false;
+  bool explain = false, json = false;
 };
 
 struct WeightRow {
@@ -60,6 +61,11 @@ Result<PlanWeights> parse_weights(const std::string& text) {
 Result<PlanOptions> plan_options(const Options& options) {
   PlanOptions plan;
   plan.method = options.method;
+  plan.allow_disruptive = options.allow_disruptive;
+  plan.non_disruptive_only = options.non_disruptive_only;
+  if (plan.allow_disruptive && plan.non_disruptive_only)
+    return fail(ErrorKind::bad_usage, "--non-disruptive-only", "contradicts --allow-disruptive",
+                "choose one");
   if (!(options.time_limit_s > 0 && options.time_limit_s <= 1e6))
     return fail(ErrorKind::bad_usage, "--time-limit", "not a time limit", "a number of seconds above 0");
   plan.time_limit = std::chrono::milliseconds(std::llround(std::ceil(options.time_limit_s * 1000)));
@@ -132,6 +138,10 @@ void add_kind(CLI::App& group, const KindRow& row, Run& run) {
                      "Move no more running workloads than this, within a GPU or between two")
         ->check(whole_number(0));
     command->add_option("--max-moved", options->max_moved, "Move no more memory than this: 40GiB");
+    command->add_flag("--allow-disruptive", options->allow_disruptive,
+                      "Stop work before its new place is there, where nothing else leads to the goal");
+    command->add_flag("--non-disruptive-only", options->non_disruptive_only,
+                      "Choose among goals that can be reached without stopping anybody");
     command->add_flag("--may-evict", options->may_evict,
                       "Running work may end up pending when that leaves less pending in all");
   }

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/show.hpp"
 #include "model/layout.hpp"
+#include "planner/move_cost.hpp"
 #include "planner/objective.hpp"
 
 namespace cleave::cli {
@@ -159,23 +160,81 @@ class Page {
     return fmt::format("{} <- {}", name, seat->gpu == who.now->gpu ? "here" : gpu_name(who.now->gpu));
   }
 
-  void moves() {
-    Table table({"workload", "what", "profile", "from", "to"});
-    std::size_t count = 0;
-    for (WorkloadIndex i = 0; i < plan_.goal.size(); ++i) {
-      const PlanWorkload& who = problem_.workloads[i];
-      if (!plan_.goal[i] || plan_.goal[i] == who.now) continue;
-      if (++count > most_shown) continue;
-      const Placement& to = problem_.placement(*plan_.goal[i]);
-      table.add({shown(who.name), std::string(name(action_of(who, *plan_.goal[i]))),
-                 std::string(to.profile->name),
-                 who.now ? fmt::format("{} at {}", gpu_name(who.now->gpu), problem_.placement(*who.now).start)
-                         : "-",
-                 fmt::format("{} at {}", gpu_name(plan_.goal[i]->gpu), to.start)});
+  struct Row {
+    std::size_t wave;
+    WorkloadIndex workload;
+    std::optional<Seat> from, to;
+  };
+
+  /// What each wave does to workloads, from the steps.
+  std::vector<Row> rows() const {
+    std::vector<Row> list;
+    for (std::size_t wave = 0; wave < plan_.moves.waves.size(); ++wave) {
+      std::map<WorkloadIndex, std::size_t> at;
+      for (const Step& step : plan_.moves.waves[wave]) {
+        if (step.op == Op::create || step.op == Op::destroy) continue;
+        const auto [found, fresh] = at.try_emplace(step.workload, list.size());
+        if (fresh) list.push_back({wave, step.workload, std::nullopt, std::nullopt});
+        (step.op == Op::start ? list[found->second].to : list[found->second].from) = step.seat;
+      }
     }
-    if (count > 0) write("{}", table.text());
-    if (count > most_shown) write("and {} more; --json has them all\n", count - most_shown);
-    if (count > 0) write("\n");
+    return list;
+  }
+
+  [[nodiscard]] std::string place(const std::optional<Seat>& seat) const {
+    return seat ? fmt::format("{} at {}", gpu_name(seat->gpu), problem_.placement(*seat).start) : "-";
+  }
+
+  [[nodiscard]] std::string what(const Row& row) const {
+    if (!row.to) return "stop";
+    if (row.to != plan_.goal[row.workload]) return "step aside";
+    if (!row.from) return problem_.workloads[row.workload].now ? "start again" : "place";
+    return row.from->gpu == row.to->gpu ? "move within" : "migrate";
+  }
+
+  void moves() {
+    const std::vector<Row> list = rows();
+    Table table({"wave", "workload", "what", "profile", "from", "to"});
+    for (std::size_t i = 0; i < std::min(list.size(), most_shown); ++i) {
+      const Row& row = list[i];
+      const Placement& where = problem_.placement(row.to ? *row.to : *row.from);
+      table.add({std::to_string(row.wave + 1), shown(problem_.workloads[row.workload].name), what(row),
+                 std::string(where.profile->name), place(row.from), place(row.to)});
+    }
+    if (!list.empty()) write("{}", table.text());
+    if (list.size() > most_shown) write("and {} more; --json has them all\n", list.size() - most_shown);
+    disruptions();
+    if (!plan_.moves.waves.empty()) cost();
+  }
+
+  void disruptions() {
+    if (plan_.moves.disruptive.empty()) return;
+    write("\n{}:\n", plan_.moves.reached.goal == plan_.goal
+                         ? "Stopped for a while, since nothing else leads to the goal"
+                         : "Out of reach without an interruption (--allow-disruptive plans one)");
+    std::size_t count = 0;
+    for (const Disruption& one : plan_.moves.disruptive)
+      if (++count <= most_shown)
+        write("  {}: {}\n", shown(problem_.workloads[one.workload].name), one.reason);
+    if (count > most_shown) write("  and {} more; --json has them all\n", count - most_shown);
+  }
+
+  void cost() {
+    Duration time{};
+    std::int64_t mib = 0;
+    for (const WaveCost& wave : cost_of(problem_, plan_.moves.waves)) {
+      time += wave.time();
+      mib += wave.moved_mib;
+    }
+    const std::size_t waves = plan_.moves.waves.size();
+    const bool least = static_cast<std::int64_t>(waves) == plan_.moves.waves_bound;
+    write("\n{}{}, about {} and {:.1f} GiB moved{}\n\n", counted(waves, "wave"),
+          least ? fmt::format(", and {} would not do", waves == 1 ? "none" : "fewer")
+                : fmt::format(", at least {}", plan_.moves.waves_bound),
+          human(time), static_cast<double>(mib) / 1024,
+          plan_.moves.temporary == 0
+              ? ""
+              : fmt::format(", {} for a while only", counted(plan_.moves.temporary, "step") + " aside"));
   }
 
   void pending() {

@@ -5,6 +5,9 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "physics/migration.hpp"
+#include "physics/reconfiguration.hpp"
+#include "planner/move_cost.hpp"
 
 namespace cleave {
 
@@ -41,6 +44,36 @@ Json metrics_json(const PlanMetrics& m) {
           {"moved_inside_gpu", m.moved_inside_gpu}};
 }
 
+Json disruptive_json(const PlanProblem& problem, const Moves& moves) {
+  Json list = Json::array();
+  for (const Disruption& one : moves.disruptive)
+    list.push_back({{"workload", problem.workloads[one.workload].name}, {"reason", one.reason}});
+  return list;
+}
+
+Json cost_json(const std::vector<WaveCost>& costs) {
+  Json waves = Json::array();
+  Duration time{};
+  std::int64_t moved = 0, between_nodes = 0;
+  for (const WaveCost& cost : costs) {
+    time += cost.time();
+    moved += cost.moved_mib;
+    between_nodes += cost.between_nodes_mib;
+    waves.push_back({{"time_s", in_seconds(cost.time())},
+                     {"make_room_s", in_seconds(cost.make_room)},
+                     {"create_s", in_seconds(cost.create)},
+                     {"transfer_s", in_seconds(cost.transfer)},
+                     {"clean_up_s", in_seconds(cost.clean_up)},
+                     {"moved_mib", cost.moved_mib},
+                     {"between_nodes_mib", cost.between_nodes_mib}});
+  }
+  return {{"time_s", in_seconds(time)},
+          {"moved_mib", moved},
+          {"between_nodes_mib", between_nodes},
+          {"waves", waves},
+          {"notes", {reconfiguration_note, transfer_note}}};
+}
+
 /// A part of the document as the text of its members, to stand between others.
 std::string members(const Json& part) {
   std::string text = part.dump(2, ' ', false, Json::error_handler_t::replace);
@@ -49,12 +82,38 @@ std::string members(const Json& part) {
 
 }  // namespace
 
+std::string fingerprint(const PlanProblem& problem) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const auto bytes = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    hash = (hash ^ 0xff) * 0x100000001b3;  // no byte of UTF-8: ends a text
+  };
+  const auto number = [&](std::uint64_t value) { bytes(fmt::format("{}", value)); };
+  for (std::size_t gpu = 0; gpu < problem.gpus.size(); ++gpu) {
+    const PlanGpu& entry = problem.gpus[gpu];
+    const Geometry& geometry = problem.graphs[entry.kind]->geometry();
+    bytes(entry.name);
+    bytes(geometry.model().key);
+    bytes(layout_text(geometry, entry.walls));
+    bytes(layout_text(geometry, entry.idle));
+    for (const WorkloadIndex i : problem.running_on(static_cast<GpuId>(gpu))) {
+      const PlanWorkload& who = problem.workloads[i];
+      bytes(who.name);
+      const Placement& where = geometry[who.now->placement];
+      bytes(where.profile->name);
+      number(static_cast<std::uint64_t>(where.start));
+    }
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 std::string plan_text(const PlanProblem& problem, const Plan& plan) {
   fmt::memory_buffer out;
   const auto write = [&]<class... Parts>(fmt::format_string<Parts...> format, Parts&&... parts) {
     fmt::format_to(std::back_inserter(out), format, std::forward<Parts>(parts)...);
   };
   write("{{\n{},\n  \"placements\": [", members({{"problem", name(problem.kind)},
+                                                 {"fleet", fingerprint(problem)},
                                                  {"method", plan.method},
                                                  {"status", name(plan.status)},
                                                  {"objective", objective_json(plan)}}));
@@ -78,8 +137,28 @@ std::string plan_text(const PlanProblem& problem, const Plan& plan) {
           json_string(problem.workloads[pending.workload].name), problem.size(pending.workload).value,
           json_string(pending.reason));
   }
-  write("{}],\n{}\n}}\n", plan.pending.empty() ? "" : "\n  ",
-        members({{"metrics", metrics_json(plan.then)},
+  write("{}],\n  \"waves\": [", plan.pending.empty() ? "" : "\n  ");
+  for (std::size_t w = 0; w < plan.moves.waves.size(); ++w) {
+    write("{}\n    [", w == 0 ? "" : ",");
+    bool first_step = true;
+    for (const Step& step : plan.moves.waves[w]) {
+      const Placement& where = problem.placement(step.seat);
+      write("{}\n      {{\"op\": \"{}\", \"gpu\": {}, \"profile\": \"{}\", \"start\": {}",
+            first_step ? "" : ",", name(step.op), gpus[index(step.seat.gpu)], where.profile->name,
+            where.start);
+      if (step.workload != none)
+        write(", \"workload\": {}", json_string(problem.workloads[step.workload].name));
+      write("}}");
+      first_step = false;
+    }
+    write("]");
+  }
+  write("{}],\n{}\n}}\n", plan.moves.waves.empty() ? "" : "\n  ",
+        members({{"waves_bound", plan.moves.waves_bound},
+                 {"disruptive", disruptive_json(problem, plan.moves)},
+                 {"temporary_moves", plan.moves.temporary},
+                 {"cost", cost_json(cost_of(problem, plan.moves.waves))},
+                 {"metrics", metrics_json(plan.then)},
                  {"metrics_now", metrics_json(plan.now)},
                  {"future_room", plan.future_room}}));
   return fmt::to_string(out);

@@ -8,6 +8,10 @@
 
 namespace cleave {
 
+/// Names the state of a fleet that a plan was made for: its GPUs and what is on them. Sixteen
+/// hexadecimal digits; two states that differ in any of it have different ones, but for an accident.
+std::string fingerprint(const PlanProblem& problem);
+
 std::string plan_text(const PlanProblem& problem, const Plan& plan);
 
 }  // namespace cleave

@@ -7,6 +7,7 @@
 #include "planner/heuristic.hpp"
 #include "planner/objective.hpp"
 #include "planner/optimal.hpp"
+#include "planner/undisturbed.hpp"
 
 namespace cleave {
 
@@ -43,7 +44,24 @@ Result<Plan> finish(const PlanProblem& problem, Plan plan, const std::vector<Obj
   plan.now = metrics(problem, goal_of_now(problem));
   plan.then = metrics(problem, plan.goal);
   plan.future_room = future_room(problem, plan.goal);
+  if (std::string wrong = fault(problem, plan.moves); !wrong.empty())
+    return fail(ErrorKind::internal, "",
+                fmt::format("the moves of the {} plan are wrong: {}", plan.method, wrong),
+                "please report this with the fleet file");
   return plan;
+}
+
+/// The goal with the moves that lead to it; where only undisturbing ones are asked for and there are none,
+/// the best goal near it that has some.
+Result<Plan> with_moves(const PlanProblem& problem, const PlanOptions& options, Plan plan,
+                        const std::vector<Objective>& bounds) {
+  plan.moves = plan_moves(problem, target_of(problem, plan.goal), {options.allow_disruptive});
+  if (options.non_disruptive_only && !plan.moves.disruptive.empty()) {
+    auto calm = undisturbing(problem, options.weights, plan.goal, plan.moves);
+    plan.goal = std::move(calm.goal);
+    plan.moves = std::move(calm.moves);
+  }
+  return finish(problem, std::move(plan), bounds);
 }
 
 std::vector<Objective> bounds_of(const PlanProblem& problem, const PlanOptions& options,
@@ -75,7 +93,7 @@ Result<Plan> optimal_plan(const PlanProblem& problem, const PlanOptions& options
                             std::chrono::duration<double>(options.time_limit).count()),
                 "give it more with --time-limit");
   }
-  return finish(problem, std::move(plan), bounds_of(problem, options, optimum));
+  return with_moves(problem, options, std::move(plan), bounds_of(problem, options, optimum));
 }
 
 /// What rules find is theirs; how far it is from the optimum is worth knowing, and takes little to find out.
@@ -110,7 +128,7 @@ Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& optio
   if (optimum.infeasible)
     return fail(ErrorKind::infeasible, "", fmt::format("there is no plan: {}", why_impossible(problem)),
                 "loosen one of these constraints");
-  return finish(problem, std::move(plan), bounds_of(problem, options, optimum));
+  return with_moves(problem, options, std::move(plan), bounds_of(problem, options, optimum));
 }
 
 }  // namespace
@@ -136,6 +154,16 @@ std::int64_t future_room(const PlanProblem& problem, const Goal& goal) {
     room += graph.reachability(graph.find(taken[i]));
   }
   return room;
+}
+
+Result<Plan> plan_to(const PlanProblem& problem, const Target& target, const MoveOptions& options) {
+  Plan plan;
+  plan.method = "given";
+  plan.goal = target.goal;
+  if (std::string wrong = flaw(problem, plan.goal); !wrong.empty())
+    return fail(ErrorKind::infeasible, "", fmt::format("the goal cannot be: {}", wrong));
+  plan.moves = plan_moves(problem, target, options);
+  return finish(problem, std::move(plan), {});
 }
 
 Result<Plan> make_plan(const PlanProblem& problem, const PlanOptions& options) {

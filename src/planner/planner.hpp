@@ -8,6 +8,7 @@
 
 #include "planner/conflict.hpp"
 #include "planner/metrics.hpp"
+#include "planner/moves.hpp"
 #include "planner/problem.hpp"
 
 namespace cleave {
@@ -23,6 +24,11 @@ struct PlanOptions {
   /// For the optimal method; when it is up, the best found is the plan, with its bounds.
   std::chrono::milliseconds time_limit{60'000};
   std::optional<PlanWeights> weights;
+  /// Work may be stopped before its new place is there, where the goal cannot be reached otherwise.
+  bool allow_disruptive = false;
+  /// Only goals that can be reached without that; the plan is optimal only where the best goal is one of
+  /// them.
+  bool non_disruptive_only = false;
 };
 
 enum class PlanStatus { optimal, feasible, infeasible };
@@ -45,8 +51,13 @@ struct Plan {
   Goal goal;
   std::vector<Pending> pending;
   PlanMetrics now, then;
+  Moves moves;                   // how to get there
   std::int64_t future_room = 0;  // maximal layouts still to be reached, over all GPUs
 };
+
+/// A plan to a goal that somebody else chose. Nothing is claimed of how good it is.
+[[nodiscard]] Result<Plan> plan_to(const PlanProblem& problem, const Target& target,
+                                   const MoveOptions& options);
 
 /// "optimal" and the heuristics.
 std::vector<std::string> plan_methods();
