@@ -10,7 +10,6 @@ namespace cleave {
 namespace {
 
 constexpr ProblemKind use_cases[] = {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure};
-constexpr std::string_view methods[] = {"rules", "first-fit", "load-balanced", "optimal"};
 constexpr std::string_view joint = "joint";
 
 template <auto Member>
@@ -48,7 +47,7 @@ Result<UseCaseFigures> run_use_case(ProblemKind problem, std::size_t gpus, std::
   figures.problem = problem;
   figures.gpus = gpus;
   const bool deploys = problem == ProblemKind::deploy;
-  for (const std::string_view method : methods) {
+  for (const std::string_view method : compared_methods) {
     figures.methods.emplace_back();
     figures.methods.back().method = method;
   }
@@ -114,13 +113,16 @@ const UseCaseFigures& Reproduction::of(ProblemKind problem, std::size_t gpus) co
 }
 
 Result<Reproduction> reproduce_optimal_placement(const ReproductionOptions& options) {
-  Reproduction reproduction{options, {}};
+  Reproduction reproduction{options, {}, {}};
   for (const ProblemKind problem : use_cases)
     for (const std::size_t gpus : options.gpus) {
       auto figures = run_use_case(problem, gpus, options.cases);
       if (!figures) return std::unexpected(figures.error());
       reproduction.figures.push_back(std::move(*figures));
     }
+  auto choices = try_choices(options);
+  if (!choices) return std::unexpected(choices.error());
+  reproduction.choices = std::move(*choices);
   return reproduction;
 }
 
