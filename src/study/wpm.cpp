@@ -268,8 +268,7 @@ class Wpm {
     return all;
   }
 
-  /// Free GPUs are alike: number them by the first workload they hold, and the k-th never holds an earlier
-  /// one.
+  /// Free GPUs are alike: numbered by the first workload they hold, the k-th never holds an earlier one.
   [[nodiscard]] bool is_redundant(std::size_t item, std::size_t bin) const {
     if (options_.counted || bins_.bins[bin].kind != WpmBinKind::free) return false;
     const auto rank = std::ranges::lower_bound(free_, bin) - free_.begin();
@@ -533,11 +532,25 @@ Result<void> check(const PlanProblem& problem) {
   if (problem.graphs.size() != 1) return refuse("several GPU models");
   if (!problem.rules.empty()) return refuse("pins, forbidden GPUs and groups");
   if (problem.limits.migrations || problem.limits.moved_mib) return refuse("limits of moves");
+  if (problem.may_evict) return refuse("running work that may stop");
   const Geometry& geometry = problem.graphs[0]->geometry();
-  for (const ResolvedRequest& request : problem.requests)
-    for (const PlacementId id : request.candidates[0])
-      if (geometry[id].profile != geometry[request.candidates[0].first()].profile)
+  const auto is_strange = [&](PlacementSet set) {
+    bool strange = false;
+    for (const PlacementId id : set)
+      strange |= geometry[id].profile->attribute != Attribute::none &&
+                 geometry[id].profile->attribute != Attribute::media;
+    return strange;
+  };
+  constexpr const char* engines = "profiles with graphics, all media engines or none";
+  for (const PlanGpu& gpu : problem.gpus)
+    if (is_strange(gpu.walls)) return refuse(engines);
+  for (const ResolvedRequest& request : problem.requests) {
+    const PlacementSet candidates = request.candidates[0];
+    for (const PlacementId id : candidates)
+      if (geometry[id].profile != geometry[candidates.first()].profile)
         return refuse("requests that several profiles satisfy");
+    if (is_strange(candidates)) return refuse(engines);
+  }
   return {};
 }
 
