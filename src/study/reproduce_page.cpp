@@ -122,17 +122,16 @@ std::string claims_table(const Reproduction& reproduction) {
   std::string table =
       "## What the paper says\n\n"
       "*agrees*: within two percentage points, or the sentence holds. *more*, *less*: the same direction, "
-      "another "
-      "size.\n\n| section | claim | paper | here | | why |\n|---|---|---:|---:|---|---|\n";
+      "another size.\n\n"
+      "| section | claim | paper | here | | why |\n|---|---|---:|---:|---|---|\n";
   for (const PaperClaim& claim : claims(reproduction))
     table += fmt::format("| {} | {} | {} | {} | {} | {} |\n", claim.section, claim.claim, claim.paper,
                          claim.ours, claim.verdict, claim.why);
-  return table +
-         "\nThat its solver comes within 0.2 % of the optimum in 1 to 2 s at 80 GPUs (5.1) is a matter of "
-         "time and "
-         "measured by\n`cleave bench planner`. Its indexing, constraints and assumption 1 are held by tests: "
-         "every "
-         "multiset of profiles that fits\nan empty GPU by size fits it by position.\n";
+  return table + R"(
+That its solver comes within 0.2 % of the optimum in 1 to 2 s at 80 GPUs (5.1) is a matter of time and measured by
+`cleave bench planner`. Its indexing, constraints and assumption 1 are held by tests: every multiset of profiles that fits
+an empty GPU by size fits it by position.
+)";
 }
 
 bool has_both_sizes(const Reproduction& reproduction) {
