@@ -20,8 +20,10 @@ double whole(const PlanMetrics& metrics) {
 /// One method on one case.
 Result<void> run_one(const FleetFile& fleet, ProblemKind problem, const std::string& method,
                      MethodFigures& into) {
-  const auto made = PlanProblem::make(fleet, problem, "case");
+  auto made = PlanProblem::make(fleet, problem, "case");
   if (!made) return std::unexpected(made.error());
+  // A method that finds no place for what runs leaves it pending (2e), and that is counted, not refused.
+  made->may_evict = method != "optimal";
   PlanOptions options;
   options.method = method;
   const auto plan = make_plan(*made, options);

@@ -43,7 +43,7 @@
 namespace cleave {
 
 struct WpmOptions {
-  Duration time_limit = std::chrono::seconds(30);  // wall clock, of the search; building is not in it
+  Duration time_limit = std::chrono::seconds(30);  // wall clock; CBC's preprocessing is not cut short
   bool counted = true;
   const Goal* start = nullptr;  // where CBC starts; null: from nothing
   double gap = 0.002;           // share of the objective
