@@ -21,6 +21,16 @@ Sharing GPUs shortens the wait and the turnaround, and choosing the place keeps 
 TEXT
 "$cleave" "${run[@]}"
 
+plan=(plan compact --fleet examples/fleets/scattered.json --explain)
+cat <<TEXT
+
+Seven workloads are scattered over three GPUs of a node. The fewest GPUs that hold them, what moves for it, and why
+there is nothing better:
+
+\$ $cleave ${plan[*]}
+TEXT
+"$cleave" "${plan[@]}"
+
 cat <<TEXT
 
 Try next:

@@ -37,6 +37,16 @@ std::string weights_text(const AdmissionTable& table, std::size_t k) {
   return text;
 }
 
+std::string weights_proof(const AdmissionTable& table, std::size_t k, std::int64_t wanted,
+                          std::int64_t room) {
+  const std::int64_t empty = table.most(0)[k];
+  const std::string held =
+      room == 0 ? "" : fmt::format("; GPUs that stay in use have room for {} of it", room);
+  return fmt::format(
+      "closed form: weigh {}; what is to be placed weighs {}{}, and an empty GPU holds at most {}",
+      weights_text(table, k), wanted, held, empty);
+}
+
 }  // namespace
 
 std::optional<ClosedForm> closed_form(const PlanProblem& problem) {
@@ -78,17 +88,16 @@ std::optional<ClosedForm> closed_form(const PlanProblem& problem) {
                                : "closed form: what is to be placed fits on the GPUs that must stay in use";
     return answer;
   }
+  // Of the weights that show it, those with the smallest numbers: the easiest to check by hand.
+  std::optional<std::int64_t> smallest;
   for (std::size_t k = 0; k < room.size(); ++k) {
     std::int64_t wanted = 0;
     for (std::size_t p = 0; p < demand.size(); ++p) wanted += table->weight(k, p) * demand[p];
     const std::int64_t empty = table->most(0)[k];
     if (wanted <= room[k] || (wanted - room[k] + empty - 1) / empty != more) continue;
-    answer.proof = fmt::format(
-        "closed form: give {}; the work to be placed weighs {}, GPUs that must stay in use have room for {} "
-        "of "
-        "it, and an empty GPU holds at most {}",
-        weights_text(*table, k), wanted, room[k], empty);
-    break;
+    if (smallest && empty >= *smallest) continue;
+    smallest = empty;
+    answer.proof = weights_proof(*table, k, wanted, room[k]);
   }
   return answer;
 }

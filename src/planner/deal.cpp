@@ -70,12 +70,13 @@ class Dealer {
     assert(next == gpus.size());
   }
 
-  /// Of each type, how many are to be seated in instances of patterns.
+  /// Of each type, how many could be seated in instances of patterns. Who is pending in the solution is not
+  /// left out: where an instance is left over, it may as well be used.
   void count_demand() {
     const Grouping& grouping = model_.grouping;
     demand_.assign(grouping.types.size(), 0);
     for (TypeIndex t = 0; t < demand_.size(); ++t)
-      demand_[t] = static_cast<std::int64_t>(grouping.types[t].waiting.size()) - count(model_.pending[t]);
+      demand_[t] = static_cast<std::int64_t>(grouping.types[t].waiting.size());
     for (const Dealt& dealt : dealt_) {
       const auto& items = grouping.classes[dealt.of_class].items;
       for (std::size_t i = 0; i < items.size(); ++i)
@@ -90,7 +91,13 @@ class Dealer {
 
   /// Instances that several types may take are given to types, replicas of a group on different GPUs.
   bool deal_slots() {
+    // Instances that only one type may take come first: running work may be in them already.
     std::vector<std::int64_t> given(demand_.size(), 0);
+    for (const Dealt& dealt : dealt_) {
+      const Family& family = model_.families[dealt.family];
+      for (std::size_t p = 0; p < family.taker_of.size(); ++p)
+        if (family.taker_of[p] != none) given[family.taker_of[p]] += dealt.slots.of(p);
+    }
     std::vector<Token> tokens;
     for (std::uint32_t s = 0; s < model_.slots.size(); ++s)
       for (std::size_t k = 0; k < model_.slots[s].takers.size(); ++k) {

@@ -103,6 +103,9 @@ Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& optio
                 fmt::format("{} finds no place for '{}', which runs", heuristic.name,
                             shown(problem.workloads[*lost].name)),
                 "use --method optimal, or --may-evict to let it stop");
+  if (const std::string wrong = flaw(problem, plan.goal); !wrong.empty())
+    return fail(ErrorKind::infeasible, "", fmt::format("{} finds no plan: {}", heuristic.name, wrong),
+                "use --method optimal, or loosen the limits");
   const Optimum optimum = find_optimum(problem, {}, std::chrono::steady_clock::now() + options.time_limit);
   if (optimum.infeasible)
     return fail(ErrorKind::infeasible, "", fmt::format("there is no plan: {}", why_impossible(problem)),

@@ -300,9 +300,11 @@ std::optional<Best> exhaustive_best(const Scene& scene, std::size_t count) {
   return Search(scene, count).run();
 }
 
-std::optional<Best> best_of_all_combinations(const Scene& scene, std::size_t most, bool& too_many) {
+namespace {
+
+/// Everywhere each work may conceivably be.
+std::vector<std::vector<std::optional<Position>>> all_places(const Scene& scene) {
   std::vector<std::vector<std::optional<Position>>> places(scene.works.size());
-  std::size_t combinations = 1;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Work& work = scene.works[i];
     if (work.stays) places[i].push_back(work.now);
@@ -311,11 +313,19 @@ std::optional<Best> best_of_all_combinations(const Scene& scene, std::size_t mos
       for (const Profile* profile : work.wanted[gpu])
         for (const int start : profile->starts.ascending())
           places[i].push_back(Position{gpu, {profile, start}});
-    combinations *= places[i].size();
-    too_many = combinations > most;
-    if (too_many) return std::nullopt;
   }
-  std::optional<Best> best;
+  return places;
+}
+
+/// Every combination that has no fault, with its value; false where there are more than `most` to look at.
+template <class See>
+bool for_each_combination(const Scene& scene, std::size_t most, const See& see) {
+  const auto places = all_places(scene);
+  std::size_t combinations = 1;
+  for (const auto& list : places) {
+    combinations *= list.size();
+    if (combinations > most) return false;
+  }
   Seats seats(places.size());
   for (std::size_t number = 0; number < combinations; ++number) {
     std::size_t rest = number;
@@ -323,11 +333,30 @@ std::optional<Best> best_of_all_combinations(const Scene& scene, std::size_t mos
       seats[i] = places[i][rest % places[i].size()];
       rest /= places[i].size();
     }
-    if (!faults(scene, seats).empty()) continue;
-    const Objectives found = value(scene, seats);
-    if (!best || found < best->value) best = Best{found, seats};
+    if (faults(scene, seats).empty()) see(seats, value(scene, seats));
   }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Best> best_of_all_combinations(const Scene& scene, std::size_t most, bool& too_many) {
+  std::optional<Best> best;
+  too_many = !for_each_combination(scene, most, [&](const Seats& seats, const Objectives& found) {
+    if (!best || found < best->value) best = Best{found, seats};
+  });
   return best;
+}
+
+std::optional<std::int64_t> least_sum(const Scene& scene, const Objectives& weights, std::size_t most,
+                                      bool& too_many) {
+  std::optional<std::int64_t> least;
+  too_many = !for_each_combination(scene, most, [&](const Seats&, const Objectives& found) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < objectives; ++i) sum += weights[i] * found[i];
+    if (!least || sum < *least) least = sum;
+  });
+  return least;
 }
 
 }  // namespace cleave::plans

@@ -26,4 +26,8 @@ std::optional<Best> exhaustive_best(const Scene& scene, std::size_t count = obje
 /// that is more than `most` combinations; then `too_many` is set.
 std::optional<Best> best_of_all_combinations(const Scene& scene, std::size_t most, bool& too_many);
 
+/// The least sum of the objectives, each times its weight, in the same way.
+std::optional<std::int64_t> least_sum(const Scene& scene, const Objectives& weights, std::size_t most,
+                                      bool& too_many);
+
 }  // namespace cleave::plans

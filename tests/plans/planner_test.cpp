@@ -12,6 +12,7 @@
 #include <cstdio>
 
 #include "base/format.hpp"
+#include "base/random.hpp"
 #include "checker.hpp"
 #include "exhaustive.hpp"
 #include "planner/plan_text.hpp"
@@ -153,6 +154,38 @@ TEST_P(Optimum, IsTheBestOfAll) {
 
 INSTANTIATE_TEST_SUITE_P(Tasks, Optimum, testing::ValuesIn(tasks),
                          [](const auto& task) { return std::string(name(task.param)); });
+
+/// Weights in the order of the objectives of the task.
+PlanWeights weights_of(Task task, const Objectives& w) {
+  const bool anew = task == Task::reconfigure;
+  return {w[0], w[1], w[2], w[anew ? 4 : 3], w[anew ? 3 : 4]};
+}
+
+TEST_P(Optimum, IsTheLeastSumWithWeights) {
+  int compared = 0;
+  for (int seed = 0; seed < rounds(200); ++seed) {
+    Question asked = random_question(static_cast<std::uint64_t>(seed) + 2'000'000, GetParam(), tiny_fleet);
+    asked.may_evict = seed % 5 == 0;
+    SCOPED_TRACE(fmt::format("seed {}: {}", seed, asked.fleet));
+    Random random(static_cast<std::uint64_t>(seed));
+    Objectives weights{};
+    for (std::int64_t& weight : weights) weight = static_cast<std::int64_t>(random.below(7));
+    bool too_many = false;
+    const auto least = least_sum(*read_scene(asked), weights, 20'000, too_many);
+    if (too_many) continue;
+    const auto problem = PlannerProblem::make(asked);
+    ASSERT_TRUE(problem) << problem.error().text();
+    PlanOptions with = options("optimal");
+    with.weights = weights_of(GetParam(), weights);
+    const auto plan = make_plan((*problem)->problem, with);
+    ASSERT_EQ(plan.has_value(), least.has_value());
+    if (!plan) continue;
+    EXPECT_EQ(plan->status, PlanStatus::optimal);
+    ASSERT_EQ(plan->objective.front().value, *least);
+    ++compared;
+  }
+  EXPECT_GT(compared, rounds(200) / 4);
+}
 
 TEST(PlanText, IsTheSameForTheSameProblem) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {

@@ -1,0 +1,134 @@
+// `cleave plan` from outside: plans as people and programs see them, and what cannot be planned.
+
+#include <gtest/gtest.h>
+
+#include "base/json.hpp"
+#include "program.hpp"
+
+namespace cleave {
+namespace {
+
+using testing_program::cleave;
+using testing_program::Outcome;
+using testing_program::Scratch;
+
+constexpr const char* scattered = " --fleet examples/fleets/scattered.json";
+
+Json json(const std::string& arguments, int exit_code = 0) {
+  const Outcome outcome = cleave("plan " + arguments + " --json");
+  EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
+  const auto document = parse_json(outcome.out, "stdout");
+  EXPECT_TRUE(document) << arguments << "\n" << outcome.out;
+  return document ? *document : Json::object();
+}
+
+std::vector<std::int64_t> values(const Json& plan) {
+  std::vector<std::int64_t> list;
+  for (const Json& objective : plan["objective"]) list.push_back(objective["value"]);
+  return list;
+}
+
+TEST(Plan, EveryProblemIsProvenAndHasTheKeysOfTheFormat) {
+  for (const std::string kind : {"deploy", "compact", "reconfigure", "joint"}) {
+    const Json plan = json(kind + scattered);
+    EXPECT_EQ(plan["problem"], kind);
+    EXPECT_EQ(plan["status"], "optimal");
+    ASSERT_EQ(plan["objective"].size(), 5U);
+    EXPECT_EQ(plan["objective"][0]["name"], "pending_memory_slices");
+    EXPECT_EQ(plan["objective"][3]["name"],
+              kind == "reconfigure" ? "previously_used_gpus" : "migration_memory_slices");
+    for (const Json& objective : plan["objective"]) EXPECT_EQ(objective["value"], objective["bound"]);
+    const bool has_new = kind == "deploy" || kind == "joint";
+    EXPECT_EQ(plan["placements"].size(), has_new ? 9U : 7U);
+    for (const char* key :
+         {"gpus", "memory_wastage", "compute_wastage", "availability", "migration_size", "pending_size",
+          "sequential_migrations", "memory_utilization", "compute_utilization"})
+      EXPECT_TRUE(plan["metrics"].contains(key) && plan["metrics_now"].contains(key)) << key;
+  }
+}
+
+TEST(Plan, FewestGpusLeastWasteFewestMoves) {
+  EXPECT_EQ(values(json(std::string("compact") + scattered)), (std::vector<std::int64_t>{0, 2, 0, 8, 1}));
+  EXPECT_EQ(values(json(std::string("compact --method rules") + scattered)),
+            (std::vector<std::int64_t>{0, 2, 2, 5, 0}));
+}
+
+TEST(Plan, SameInputSameBytes) {
+  const std::string arguments = std::string("plan joint --json") + scattered;
+  EXPECT_EQ(cleave(arguments).out, cleave(arguments).out);
+}
+
+TEST(Plan, LimitsAndWeightsAreKept) {
+  const Json limited = json(std::string("compact --max-migrations 1") + scattered);
+  int moves = 0;
+  for (const Json& placement : limited["placements"]) moves += placement["action"] != "stay" ? 1 : 0;
+  EXPECT_LE(moves, 1);
+  EXPECT_EQ(json(std::string("compact --max-moved 0") + scattered)["metrics"]["gpus"], 3);
+  const Json weighted = json(std::string("compact --weights gpus=1,migration=0.125") + scattered);
+  ASSERT_EQ(weighted["objective"].size(), 1U);
+  EXPECT_EQ(weighted["objective"][0]["name"], "weighted_sum");
+  EXPECT_EQ(weighted["objective"][0]["value"], 2000 + 5 * 125);
+}
+
+TEST(Plan, ForPeopleWithThePictureAndTheProof) {
+  const Outcome outcome = cleave(std::string("plan compact --explain") + scattered);
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* part :
+       {"Proven optimal", "[AAAABBBB]", "B 3g.40gb search <- n0/1", "metric ", "closed form"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+}
+
+TEST(Plan, PendingWorkSaysWhy) {
+  const Scratch scratch;
+  const std::string fleet = scratch.write("fleet.json", R"({"gpus": [
+    {"name": "n0/0", "model": "A30-24GB", "instances": [{"profile": "4g.24gb", "start": 0, "owned": false}]},
+    {"name": "n0/1", "model": "A30-24GB"}],
+   "waiting": [{"workload": "a", "profile": "1g.6gb", "pin": "n0/0"},
+               {"workload": "b", "profile": "1g.6gb", "group": "g"}, {"workload": "c", "profile": "1g.6gb", "group": "g"},
+               {"workload": "d", "profile": "4g.24gb", "pin": "n0/1", "forbid": ["n0"]}]})");
+  const Json plan = json("deploy --fleet " + fleet);
+  std::map<std::string, std::string> reasons;
+  for (const Json& pending : plan["pending"]) reasons[pending["workload"]] = pending["reason"];
+  EXPECT_EQ(reasons.size(), 3U);
+  EXPECT_NE(reasons["a"].find("what must stay on n0/0 leaves no room"), std::string::npos) << reasons["a"];
+  EXPECT_NE(reasons["c"].find("group 'g' has 2 members"), std::string::npos) << reasons["c"];
+  EXPECT_NE(reasons["d"].find("leave no GPU"), std::string::npos) << reasons["d"];
+}
+
+TEST(Plan, ConflictsAreNamedAndNothingIsPlanned) {
+  const Outcome outcome = cleave("plan compact --fleet examples/fleets/conflict.json");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("'web' runs and must find a place"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(json("compact --fleet examples/fleets/conflict.json", 1)["error"]["kind"], "infeasible");
+}
+
+TEST(Plan, BadInputIsToldWhereAndWhat) {
+  const Scratch scratch;
+  const auto fleet = [&](const std::string& waiting) {
+    return scratch.write(
+        "fleet.json", R"({"gpus": [{"name": "n0/0", "model": "A100-40GB"}], "waiting": [)" + waiting + "]}");
+  };
+  const auto refused = [](const std::string& arguments, const std::string& part) {
+    const Outcome outcome = cleave("plan " + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  };
+  refused("deploy --fleet " + fleet(R"({"workload": "w", "profile": "2g.10bg"})"), "waiting[0]");
+  refused("deploy --fleet " + fleet(R"({"workload": "w", "profile": "2g.10gb", "pin": "n0/9"})"),
+          "waiting[0].pin: the fleet has no GPU and no node 'n0/9'; did you mean 'n0/0'?");
+  refused("deploy --fleet " + fleet(R"({"workload": "w", "profile": "2g.10gb", "forbid": ["n0", "x"]})"),
+          "forbid[1]");
+  refused("deploy --method best --fleet 2xA30-24GB", "'best' is not a method");
+  refused("joint --method rules --fleet 2xA30-24GB", "not both at once");
+  refused("deploy --weights cost=3 --fleet 2xA30-24GB", "'cost' has no weight");
+  refused("deploy --weights gpus --fleet 2xA30-24GB", "'gpus' is not NAME=WEIGHT");
+  refused("deploy --weights gpus=-1 --fleet 2xA30-24GB", "'-1' is not a weight");
+  refused("deploy --time-limit 0 --fleet 2xA30-24GB", "--time-limit");
+  refused("compact --max-migrations -1 --fleet 2xA30-24GB", "--max-migrations");
+  refused("compact --max-moved lots --fleet 2xA30-24GB", "--max-moved");
+  refused("shuffle --fleet 2xA30-24GB", "plan");
+}
+
+}  // namespace
+}  // namespace cleave
