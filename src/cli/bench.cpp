@@ -274,9 +274,14 @@ Json to_json(const WpmResult& result) {
           {"wasted_slices", result.values.waste},
           {"migration_memory_slices", result.values.migration},
           {"repartitioned_gpus", result.values.repartitioned},
+          {"unmerged_gpus", result.unmerged},
           {"columns", result.columns},
           {"integers", result.integers},
           {"rows", result.rows}};
+}
+
+Json or_null(std::string_view word) {
+  return word.empty() ? Json(nullptr) : Json(word);
 }
 
 void print_json(const PlannerBenches& benches) {
@@ -295,12 +300,16 @@ void print_json(const PlannerBenches& benches) {
     row.update(to_json(run.quicker()));
     row["counted"] = to_json(run.counted);
     row["binary"] = to_json(run.binary);
+    row["counted"]["planner_is"] = or_null(run.planner_is(run.counted));
+    row["binary"]["planner_is"] = or_null(run.planner_is(run.binary));
+    row["planner_is"] = or_null(run.planner_is(run.quicker()));
     Json objective = Json::array();
     for (const Objective& part : run.planner)
       objective.push_back({{"name", part.name}, {"value", part.value}, {"bound", part.bound}});
-    row["planner"] = {{"seconds", run.planner_seconds},
-                      {"status", name(run.planner_status)},
-                      {"objective", std::move(objective)}};
+    const auto [pending, used, wasted] = run.of_planner();
+    row["planner"] = {{"seconds", run.planner_seconds},   {"status", name(run.planner_status)},
+                      {"pending_memory_slices", pending}, {"gpus_used", used},
+                      {"wasted_slices", wasted},          {"objective", std::move(objective)}};
     assignment.push_back(std::move(row));
   }
   print(Json{{"runs", runs}, {"assignment", assignment}});
@@ -314,20 +323,30 @@ void print_text(const PlannerBenches& benches, double limit) {
                fmt::format("{}", run.optimal), fmt::format("{}", run.text_bytes / 1024)});
   fmt::print("From a fleet that has been read to the text of the optimal plan\n\n{}", table.text());
   if (benches.assignment.empty()) return;
+  const auto three = [](std::int64_t pending, std::int64_t gpus, std::int64_t wasted) {
+    return fmt::format("{} {} {}", pending, gpus, wasted);
+  };
   Table other({"problem", "GPUs", "seed", "equal work", "columns", "rows", "s to 0.2 %", "s", "status",
-               "pending", "GPUs used", "wasted", "migrated", "planner s"});
+               "model", "planner", "planner is", "planner s"});
   for (const AssignmentBench& run : benches.assignment)
-    for (const WpmResult* result : {&run.counted, &run.binary})
+    for (const WpmResult* result : {&run.counted, &run.binary}) {
+      const WpmValues& values = result->values;
+      const auto [pending, used, wasted] = run.of_planner();
+      const std::string_view is = run.planner_is(*result);
       other.add({std::string(name(run.problem)), fmt::format("{}", run.gpus), fmt::format("{}", run.seed),
                  result == &run.counted ? "counted" : "apart", fmt::format("{}", result->columns),
                  fmt::format("{}", result->rows),
                  result->seconds_to_gap ? fmt::format("{:.2f}", *result->seconds_to_gap) : "-",
                  fmt::format("{:.2f}", result->seconds), std::string(name(result->status)),
-                 fmt::format("{}", result->values.pending), fmt::format("{}", result->values.gpus),
-                 fmt::format("{}", result->values.waste), fmt::format("{}", result->values.migration),
+                 is.empty() ? "-" : three(values.pending, values.gpus, values.waste),
+                 three(pending, used, wasted), is.empty() ? "-" : std::string(is),
                  fmt::format("{:.4f}", run.planner_seconds)});
-  fmt::print("\nThe paper's assignment model given to CBC, from the rules' solution, {} s at most\n\n{}",
-             limit, other.text());
+    }
+  fmt::print(
+      "\nThe paper's assignment model given to CBC, from the rules' solution, {} s at most\n"
+      "model, planner: pending memory slices, GPUs in use, wasted slices; the first that differs "
+      "decides\n\n{}",
+      limit, other.text());
 }
 
 Result<int> planner(const PlannerOptions& given) {

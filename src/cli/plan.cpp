@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -15,7 +16,8 @@ namespace cleave::cli {
 namespace {
 
 struct Options {
-  std::string fleet, method = "optimal", weights, max_moved, profiles = "all";
+  std::string fleet, method = "optimal", max_moved, profiles = "all";
+  std::optional<std::string> weights;
   std::int64_t max_migrations = -1;
   double time_limit_s = 60;
   bool may_evict = false, allow_disruptive = false, non_disruptive_only = false;
@@ -38,6 +40,7 @@ Result<PlanWeights> parse_weights(const std::string& text) {
   std::vector<std::string> names;
   for (const WeightRow& row : weight_rows) names.emplace_back(row.name);
   PlanWeights weights;
+  std::set<std::string_view> named;
   for (const std::string_view part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos)
@@ -49,10 +52,13 @@ Result<PlanWeights> parse_weights(const std::string& text) {
                   fmt::format("'{}' has no weight", shown(part.substr(0, equals))),
                   suggestion(part.substr(0, equals), names));
     const auto number = parse_number(part.substr(equals + 1));
-    if (!number || *number < 0 || *number > most)
+    const bool whole = number && std::abs(*number * 1000 - std::round(*number * 1000)) < 1e-6;
+    if (!whole || *number < 0 || *number > most)
       return fail(ErrorKind::bad_usage, "--weights",
                   fmt::format("'{}' is not a weight", shown(part.substr(equals + 1))),
                   "a number from 0 to 1000000, to a thousandth");
+    if (!named.insert(row->name).second)
+      return fail(ErrorKind::bad_usage, "--weights", fmt::format("'{}' stands there twice", row->name));
     weights.*(row->weight) = std::llround(*number * 1000);
   }
   return weights;
@@ -67,10 +73,11 @@ Result<PlanOptions> plan_options(const Options& options) {
     return fail(ErrorKind::bad_usage, "--non-disruptive-only", "contradicts --allow-disruptive",
                 "choose one");
   if (!(options.time_limit_s > 0 && options.time_limit_s <= 1e6))
-    return fail(ErrorKind::bad_usage, "--time-limit", "not a time limit", "a number of seconds above 0");
+    return fail(ErrorKind::bad_usage, "--time-limit", "not a time limit",
+                "a number of seconds above 0 and up to 1000000");
   plan.time_limit = std::chrono::milliseconds(std::llround(std::ceil(options.time_limit_s * 1000)));
-  if (!options.weights.empty()) {
-    const auto weights = parse_weights(options.weights);
+  if (options.weights) {
+    const auto weights = parse_weights(*options.weights);
     if (!weights) return std::unexpected(weights.error());
     plan.weights = *weights;
   }
@@ -131,7 +138,8 @@ void add_kind(CLI::App& group, const KindRow& row, Run& run) {
       ->default_str("60");
   command->add_option("--weights", options->weights,
                       "Weigh objectives instead of ordering them: pending=100,gpus=10,waste=1,migration=0.1,"
-                      "repartition=0.01; what is not named costs nothing");
+                      "repartition=0.01 (in reconfigure: for each GPU chosen again); what is not named "
+                      "costs nothing");
   if (kind != "deploy") {
     command
         ->add_option("--max-migrations", options->max_migrations,

@@ -68,13 +68,18 @@ class Page {
           counted(static_cast<std::size_t>(slices), "memory slice"),
           counted(static_cast<std::size_t>(plan_.then.gpus), "GPU"), problem_.gpus.size(), plan_.now.gpus);
     if (plan_.status == PlanStatus::optimal) {
-      write("Proven optimal: no plan is better in {}.\n\n", objectives());
+      write("{} {}.\n\n",
+            plan_.method == "optimal" ? "Proven optimal: no plan is better in"
+                                      : "As good as the proven optimum in",
+            objectives());
       return;
     }
     for (const Objective& objective : plan_.objective)
       if (objective.value != objective.bound) {
-        write("Not proven optimal: {} is {}, and may be {} at best.\n\n", objective.name,
-              shown_value(objective.value), shown_value(objective.bound));
+        write("Not proven optimal: {} is {}{}.\n\n", words(objective.name), shown_value(objective.value),
+              objective.proof.empty()
+                  ? ", and how low it could be is not known"
+                  : fmt::format(", and cannot be below {}", shown_value(objective.bound)));
         return;
       }
   }
@@ -90,7 +95,8 @@ class Page {
   static std::string words(std::string_view name) {
     std::string text(name);
     std::ranges::replace(text, '_', ' ');
-    return text == "gpus" ? "GPUs" : text;
+    if (const std::size_t at = text.find("gpus"); at != std::string::npos) text.replace(at, 4, "GPUs");
+    return text;
   }
 
   /// Weighted sums are kept in thousandths.
@@ -255,7 +261,8 @@ class Page {
     row("memory wastage", &PlanMetrics::memory_wastage);
     row("compute wastage", &PlanMetrics::compute_wastage);
     row("availability", &PlanMetrics::availability);
-    row("migration size", &PlanMetrics::migration_size);
+    row("migration size (between GPUs)", &PlanMetrics::migration_size);
+    row("moved inside a GPU", &PlanMetrics::moved_inside_gpu);
     row("pending size", &PlanMetrics::pending_size);
     row("sequential migrations", &PlanMetrics::sequential_migrations);
     table.add({"memory utilization", percent(plan_.now.memory_utilization.value()),

@@ -26,6 +26,27 @@ Json by_key(const std::array<double, table3_metrics>& values) {
   return json;
 }
 
+Json choices_json(const Reproduction& reproduction) {
+  Json list = Json::array();
+  for (const OpenChoice& choice : reproduction.choices) {
+    Json sizes = Json::array();
+    for (std::size_t i = 0; i < choice.pending.size(); ++i) {
+      Json size = {{"gpus", reproduction.options.gpus[i]}};
+      for (std::size_t m = 0; m < compared_methods.size(); ++m)
+        size[std::string(compared_methods[m])] = choice.pending[i][m];
+      sizes.push_back(std::move(size));
+    }
+    list.push_back({{"scattered", choice.drawn.scattered},
+                    {"pass_target", choice.drawn.pass_target},
+                    {"pass_sixty", choice.drawn.pass_sixty},
+                    {"media", choice.drawn.media},
+                    {"kept", choice.kept()},
+                    {"pending_cases", std::move(sizes)},
+                    {"from_paper", choice.from_paper}});
+  }
+  return list;
+}
+
 void print_json(const Reproduction& reproduction) {
   Json results = Json::array(), list = Json::array();
   for (const UseCaseFigures& figures : reproduction.figures) {
@@ -46,7 +67,17 @@ void print_json(const Reproduction& reproduction) {
                     {"ours", claim.ours},
                     {"verdict", claim.verdict},
                     {"why", claim.why}});
-  print(Json{{"cases", reproduction.options.cases}, {"results", results}, {"claims", list}});
+  print(Json{{"cases", reproduction.options.cases},
+             {"results", results},
+             {"open_choices", choices_json(reproduction)},
+             {"claims", list}});
+}
+
+void print_choices(const Reproduction& reproduction) {
+  Table table(choices_header(reproduction));
+  for (auto& row : choices_rows(reproduction)) table.add(std::move(row));
+  fmt::print("What the open choices do: deployments that leave work pending, of {}\n\n{}\n{}\n\n",
+             reproduction.options.cases, table.text(), choices_remark(reproduction));
 }
 
 void print_text(const Reproduction& reproduction) {
@@ -67,6 +98,7 @@ void print_text(const Reproduction& reproduction) {
     fmt::print("{}, {} GPUs, {} cases\n\n{}\n", name(figures.problem), figures.gpus,
                reproduction.options.cases, table.text());
   }
+  print_choices(reproduction);
   Table table({"section", "claim", "paper", "here", ""});
   for (const PaperClaim& claim : claims(reproduction))
     table.add({claim.section, claim.claim, claim.paper, claim.ours, claim.verdict});

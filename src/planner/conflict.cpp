@@ -58,7 +58,13 @@ std::string where_it_may_be(const PlanProblem& problem, WorkloadIndex workload) 
 }
 
 std::string no_room(const PlanProblem& problem, WorkloadIndex workload, const Room& room) {
-  if (room.allowed == 0) return "its pin and forbidden GPUs leave no GPU that has an instance of its size";
+  if (room.allowed == 0) {
+    const PlanRule& rule = problem.rules[problem.workloads[workload].rule];
+    if (rule.pin_gpu == none && rule.pin_node == none)
+      return "the GPUs that it is not forbidden have no instance of its size";
+    return fmt::format("it is pinned to {}, which has no instance of its size or is forbidden to it",
+                       where_it_may_be(problem, workload));
+  }
   return fmt::format("what must stay on {} leaves no room for it", where_it_may_be(problem, workload));
 }
 
@@ -92,6 +98,26 @@ std::vector<WorkloadIndex> must_move(const PlanProblem& problem) {
     }
   }
   return list;
+}
+
+/// "'b' has to be on n0/0 and is not": of each what keeps it from where it is.
+std::string kept_off(const PlanProblem& problem, const std::vector<WorkloadIndex>& movers) {
+  const WorkloadIndex first = movers.front();
+  const PlanWorkload& who = problem.workloads[first];
+  const std::string here(problem.gpus[index(who.now->gpu)].name);
+  const std::string others = movers.size() == 1 ? "" : fmt::format(", as have {} more", movers.size() - 1);
+  if (problem.allows(first, who.now->gpu))
+    return fmt::format("'{}' has to leave {}, where another of group '{}' is{}", shown(who.name), here,
+                       shown(problem.groups[problem.rules[who.rule].group].name), others);
+  return fmt::format("'{}' has to leave {} for {}{}", shown(who.name), here, where_it_may_be(problem, first),
+                     others);
+}
+
+std::string limits_text(const PlanLimits& limits) {
+  std::string text;
+  if (limits.migrations) text = counted(static_cast<std::size_t>(*limits.migrations), "migration");
+  if (limits.moved_mib) text += fmt::format("{}{} MiB moved", text.empty() ? "" : " or ", *limits.moved_mib);
+  return text;
 }
 
 }  // namespace
@@ -130,36 +156,54 @@ std::string why_impossible(const PlanProblem& problem) {
     return fmt::format("{} may not stay where it is; moving it takes {} MiB, and {} MiB may move",
                        names_of(problem, movers), mib, *problem.limits.moved_mib);
   if (!movers.empty() && (problem.limits.migrations || problem.limits.moved_mib))
-    return fmt::format("{} may not stay where it is, and making room for it moves more than the limit",
-                       names_of(problem, movers));
+    return fmt::format("{}, and making room for it takes more than {}", kept_off(problem, movers),
+                       limits_text(problem.limits));
   if (!movers.empty())
-    return fmt::format("{} may not stay where it is, and the constraints leave no other place",
-                       names_of(problem, movers));
+    return fmt::format("{}, and other work that may only be there, or must stay there, leaves no room",
+                       kept_off(problem, movers));
   return "the constraints of what runs contradict each other";
 }
+
+namespace {
+
+/// Domains with room for a member of the group, whichever.
+std::set<std::uint32_t> domains_for(const PlanProblem& problem, const Seating& fixed, std::uint32_t group) {
+  std::set<std::uint32_t> domains;
+  for (const WorkloadIndex i : members_of(problem, group))
+    if (!problem.workloads[i].stays) domains.merge(room_for(problem, fixed, i).domains);
+  return domains;
+}
+
+std::string why_pending(const PlanProblem& problem, const Seating& fixed, WorkloadIndex workload) {
+  const PlanWorkload& who = problem.workloads[workload];
+  if (who.now) return "it runs and is stopped, since its room serves the objectives better otherwise";
+  const Room room = room_for(problem, fixed, workload);
+  if (room.open == 0) return no_room(problem, workload, room);
+  const std::uint32_t group = who.rule == none ? none : problem.rules[who.rule].group;
+  if (group != none) {
+    const std::size_t domains = domains_for(problem, fixed, group).size();
+    const auto members = std::ranges::count_if(members_of(problem, group),
+                                               [&](WorkloadIndex i) { return !problem.workloads[i].stays; });
+    if (static_cast<std::size_t>(members) > domains)
+      return fmt::format("group '{}' has {} members to keep apart, and {} with room for them",
+                         shown(problem.groups[group].name), members,
+                         counted(domains, problem.groups[group].over_nodes ? "node" : "GPU"));
+  }
+  return fmt::format("other work takes the room on {}", where_it_may_be(problem, workload));
+}
+
+}  // namespace
 
 std::vector<Pending> pending_work(const PlanProblem& problem, const Goal& goal) {
   std::vector<Pending> list;
   std::map<std::tuple<RequestId, std::uint32_t, bool>, std::string> reasons;
-  const Seating fixed = Seating::of_what_stays(problem);
+  std::optional<Seating> fixed;
   for (WorkloadIndex i = 0; i < goal.size(); ++i) {
     if (goal[i]) continue;
+    if (!fixed) fixed = Seating::of_what_stays(problem);
     const PlanWorkload& who = problem.workloads[i];
     const auto [found, fresh] = reasons.try_emplace({who.request, who.rule, who.now.has_value()});
-    if (fresh) {
-      const Room room = room_for(problem, fixed, i);
-      const std::uint32_t group = who.rule == none ? none : problem.rules[who.rule].group;
-      if (room.open == 0) {
-        found->second = no_room(problem, i, room);
-      } else if (group != none && members_of(problem, group).size() > room.domains.size()) {
-        found->second =
-            fmt::format("group '{}' has {} members to keep apart, and {} with room where they may be",
-                        shown(problem.groups[group].name), members_of(problem, group).size(),
-                        counted(room.domains.size(), problem.groups[group].over_nodes ? "node" : "GPU"));
-      } else {
-        found->second = fmt::format("other work takes the room on {}", where_it_may_be(problem, i));
-      }
-    }
+    if (fresh) found->second = why_pending(problem, *fixed, i);
     list.push_back({i, found->second});
   }
   return list;

@@ -45,6 +45,9 @@ namespace {
 
 constexpr double whole = 1e-6;
 
+/// For a last bound when time is up.
+constexpr std::chrono::milliseconds grace{300};
+
 double as_limit(std::int64_t value) {
   if (value == Mip::unbounded) return COIN_DBL_MAX;
   if (value == -Mip::unbounded) return -COIN_DBL_MAX;
@@ -64,6 +67,10 @@ class Solver {
   [[nodiscard]] double seconds_left() const {
     return std::chrono::duration<double>(deadline_ - std::chrono::steady_clock::now()).count();
   }
+  /// Nothing was found out so far: what the rows contradict, they contradict by themselves.
+  [[nodiscard]] bool all_given() const {
+    return std::ranges::all_of(proofs_, [](MipProof p) { return p == MipProof::known; });
+  }
   void minimise_row(std::size_t objective);
   void hold(std::size_t objective, double at_most) {
     solver_.setRowUpper(mip_.rows() + static_cast<int>(objective), at_most);
@@ -79,7 +86,8 @@ class Solver {
   struct Search {
     std::optional<std::vector<std::int64_t>> solution;
     double bound = 0;
-    bool finished = false;  // nothing better is left to find
+    bool optimal = false;     // nothing better is left to find
+    bool infeasible = false;  // there is nothing at all
   };
   Search search(double seconds, bool any);
 
@@ -93,7 +101,7 @@ class Solver {
   Deadline deadline_;
   OsiClpSolverInterface solver_;
   std::vector<std::int64_t> known_;  // values of the first objectives that are reached and least
-  std::vector<bool> relaxed_;        // of these: shown by a relaxation
+  std::vector<MipProof> proofs_;     // of these
 };
 
 void Solver::load() {
@@ -137,9 +145,10 @@ Solver::Lp Solver::solve_lp() {
   const double left = seconds_left();
   if (left <= 0) return Lp::stopped;
   ClpSimplex& simplex = *solver_.getModelPtr();
-  simplex.setMaximumSeconds(left);
+  simplex.setMaximumWallSeconds(left);
   // The rows that hold objectives leave the basis dual feasible for nothing; primal goes on from where it is.
   simplex.primal(1);
+  simplex.setMaximumWallSeconds(-1);
   if (simplex.status() == 0) return Lp::solved;
   return simplex.status() == 1 ? Lp::infeasible : Lp::stopped;
 }
@@ -198,12 +207,13 @@ Solver::Search Solver::search(double seconds, bool any) {
   for (std::size_t c = 0; c < open.size(); ++c) relaxed.setInteger(static_cast<int>(c));
   CbcModel model(relaxed);
   CbcSolverUsefulData data;
+  data.useSignalHandler_ = false;  // an interrupt is for the program, not for the search
   CbcMain0(model, data);
   model.setLogLevel(0);
   // Without its preprocessing: that of CBC 2.10.8 now and then loses the best solution of programmes as small
   // as two rows (mip_test.cpp has one), and closed columns leave it little to do.
-  std::vector<std::string> words = {
-      "cleave", "-log", "0", "-preprocess", "off", "-sec", std::to_string(seconds)};
+  std::vector<std::string> words = {"cleave",    "-log",    "0",    "-preprocess",          "off",
+                                    "-timeMode", "elapsed", "-sec", std::to_string(seconds)};
   if (any) words.insert(words.end(), {"-maxSolutions", "1"});
   words.insert(words.end(), {"-solve", "-quit"});
   std::vector<const char*> arguments;
@@ -216,7 +226,8 @@ Solver::Search Solver::search(double seconds, bool any) {
       values[static_cast<std::size_t>(open[c])] = model.bestSolution()[c];
     found.solution = whole_solution(values.data());
   }
-  found.finished = model.isProvenOptimal() || model.isProvenInfeasible();
+  found.optimal = model.isProvenOptimal() && found.solution.has_value();
+  found.infeasible = model.isProvenInfeasible();
   return found;
 }
 
@@ -238,7 +249,7 @@ bool Solver::by_relaxations(MipOutcome& outcome) {
     minimise_row(o);
     const Lp end = solve_lp();
     if (end != Lp::solved) {
-      if (end == Lp::infeasible && o == known_.size() && known_.empty()) outcome.end = MipEnd::infeasible;
+      if (end == Lp::infeasible && o == known_.size() && all_given()) outcome.end = MipEnd::infeasible;
       return false;
     }
     const double value = solver_.getModelPtr()->objectiveValue();
@@ -252,7 +263,7 @@ bool Solver::by_relaxations(MipOutcome& outcome) {
   if (!solution) return false;
   record(*solution, outcome);
   if (outcome.values != bounds) return false;
-  relaxed_.resize(bounds.size(), true);
+  proofs_.resize(bounds.size(), MipProof::relaxation);
   known_ = bounds;
   return true;
 }
@@ -265,10 +276,10 @@ bool Solver::next_by_search(MipOutcome& outcome) {
   minimise_row(next);
   const Search found = search(seconds_left(), false);
   if (found.solution) record(*found.solution, outcome);
-  if (found.finished && !found.solution && next == 0) outcome.end = MipEnd::infeasible;
-  if (!found.finished || !found.solution) return false;
+  if (found.infeasible && all_given()) outcome.end = MipEnd::infeasible;
+  if (!found.optimal) return false;
   known_.push_back(outcome.values[next]);
-  relaxed_.push_back(false);
+  proofs_.push_back(MipProof::search);
   return true;
 }
 
@@ -276,22 +287,23 @@ bool Solver::next_by_search(MipOutcome& outcome) {
 /// would hold only if it were settled; they stay at what no sum of counts can be below.
 void Solver::bound_the_rest() {
   open_columns();
-  deadline_ = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   const std::size_t next = known_.size();
   for (std::size_t o = next; o < mip_.objectives(); ++o) hold(o, COIN_DBL_MAX);
+  deadline_ += grace;
   minimise_row(next);
-  const bool solved = solve_lp() == Lp::solved;
-  known_.push_back(
-      solved ? static_cast<std::int64_t>(std::ceil(solver_.getModelPtr()->objectiveValue() - whole)) : 0);
+  if (solve_lp() == Lp::solved) {
+    known_.push_back(static_cast<std::int64_t>(std::ceil(solver_.getModelPtr()->objectiveValue() - whole)));
+    proofs_.push_back(MipProof::relaxation);
+  }
   known_.resize(mip_.objectives(), 0);
-  relaxed_.resize(mip_.objectives(), true);
+  proofs_.resize(mip_.objectives(), MipProof::unknown);
 }
 
 MipOutcome Solver::run(std::span<const std::int64_t> known) {
   MipOutcome outcome;
   outcome.end = MipEnd::stopped;
   known_.assign(known.begin(), known.end());
-  relaxed_.assign(known.size(), false);
+  proofs_.assign(known.size(), MipProof::known);
   while (outcome.end == MipEnd::stopped) {
     if (by_relaxations(outcome)) {
       outcome.end = MipEnd::proven;
@@ -302,7 +314,7 @@ MipOutcome Solver::run(std::span<const std::int64_t> known) {
     }
   }
   outcome.bounds = known_;
-  outcome.by_relaxation = relaxed_;
+  outcome.proofs = proofs_;
   return outcome;
 }
 

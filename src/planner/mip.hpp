@@ -58,18 +58,25 @@ class Mip {
 enum class MipEnd {
   proven,      // every value equals its bound
   stopped,     // out of time: values and bounds as they are
-  infeasible,  // there is no solution
+  infeasible,  // there is no solution, with the values that were given as known
+};
+
+enum class MipProof {
+  known,       // it was given
+  relaxation,  // the linear programme, rounded up
+  search,      // branch and bound
+  unknown,     // there was no time: the bound says nothing
 };
 
 struct MipOutcome {
   MipEnd end = MipEnd::infeasible;
   std::vector<std::int64_t> solution;        // of each column; empty where none was found
   std::vector<std::int64_t> values, bounds;  // of each objective; values only with a solution
-  std::vector<bool> by_relaxation;           // the bound is that of the linear programme, rounded up
+  std::vector<MipProof> proofs;              // of each bound
 };
 
 /// Minimises the first objective, then the second among the solutions that are best by the first, and so on.
-/// `known`: for the first objectives, values that are known to be reached by some solution and to be least.
+/// `known`: for the first objectives, values that are least if any solution has them.
 MipOutcome minimise(const Mip& mip, std::span<const std::int64_t> known, Deadline deadline);
 
 }  // namespace cleave

@@ -39,7 +39,7 @@ TEST(Mip, BoundIsRoundedUp) {
   const MipOutcome outcome = minimise(mip, {}, soon());
   EXPECT_EQ(outcome.end, MipEnd::proven);
   EXPECT_EQ(outcome.values, Costs{3});
-  EXPECT_TRUE(outcome.by_relaxation[0]);
+  EXPECT_EQ(outcome.proofs[0], MipProof::relaxation);
 }
 
 /// Lines of the Fano plane, each point to be on a chosen line: the relaxation says 7/3, and even rounded up
@@ -66,7 +66,7 @@ TEST(Mip, SearchWhereTheRelaxationIsOutOfReach) {
   EXPECT_EQ(outcome.end, MipEnd::proven);
   EXPECT_EQ(outcome.values[0], 6);
   EXPECT_EQ(outcome.bounds, outcome.values);
-  EXPECT_FALSE(outcome.by_relaxation[0]);
+  EXPECT_EQ(outcome.proofs[0], MipProof::search);
 }
 
 TEST(Mip, WhatPreprocessingWouldLose) {
@@ -158,7 +158,7 @@ TEST(Mip, AsEverySolutionTriedOut) {
     }
     ASSERT_EQ(outcome.end, MipEnd::proven);
     EXPECT_EQ(outcome.values, *best);
-    searched += std::ranges::count(outcome.by_relaxation, false) > 0 ? 1 : 0;
+    searched += std::ranges::count(outcome.proofs, MipProof::search) > 0 ? 1 : 0;
   }
   EXPECT_GT(infeasible, 20);
   EXPECT_GT(searched, 5);

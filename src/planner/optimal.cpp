@@ -14,9 +14,6 @@ namespace cleave {
 
 namespace {
 
-constexpr std::string_view by_relaxation = "linear relaxation of the pattern programme, rounded up";
-constexpr std::string_view by_search = "branch and bound over the pattern programme";
-
 /// The objectives that do not depend on what runs where now, and so can be settled with all of it in one
 /// pool.
 std::size_t settled_by_pool(const PlanProblem& problem) {
@@ -24,6 +21,19 @@ std::size_t settled_by_pool(const PlanProblem& problem) {
       std::ranges::any_of(problem.workloads, [](const PlanWorkload& w) { return w.now && !w.stays; });
   if (!movable || problem.limits.migrations || problem.limits.moved_mib) return 0;
   return problem.kind == ProblemKind::reconfigure ? 4 : 3;
+}
+
+std::string proof_text(MipProof proof) {
+  switch (proof) {
+    case MipProof::relaxation:
+      return "linear relaxation of the pattern programme, rounded up";
+    case MipProof::search:
+      return "branch and bound over the pattern programme";
+    case MipProof::known:
+    case MipProof::unknown:
+      break;
+  }
+  return "";
 }
 
 class Stages {
@@ -40,33 +50,49 @@ class Stages {
 
   Optimum run() {
     if (!weights_) formula_ = closed_form(problem_);
-    if (formula_) known_ = {0, formula_->gpus};
-    const std::size_t pooled = weights_ ? 0 : settled_by_pool(problem_);
-    if (pooled > 0 && !settle_pool(pooled)) return std::move(result_);
-    Fineness fineness;
-    if (solve(fineness)) return std::move(result_);
-    fineness.individual = true;
-    solve(fineness);
+    // Counted together, GPUs that take replicas of a group bound the optimum and mostly reach it; where they
+    // do not, each is looked at by itself.
+    const bool exact =
+        std::ranges::none_of(problem_.groups, [](const PlanGroup& g) { return !g.over_nodes; });
+    if (!run_with({true, false}, exact) && !exact && !late()) run_with({true, true}, true);
+    const std::size_t objectives = weights_ ? 1 : 5;
+    result_.bounds.resize(objectives, 0);
+    result_.proofs.resize(objectives);
     return std::move(result_);
   }
 
  private:
+  [[nodiscard]] bool late() const { return std::chrono::steady_clock::now() >= deadline_; }
+
+  /// True when there is no more to find. `exact`: a goal has the values of the programme; else they are
+  /// bounds.
+  bool run_with(Fineness fineness, bool exact) {
+    known_.clear();
+    if (formula_) known_ = {0, formula_->gpus};
+    const std::size_t pooled = weights_ ? 0 : settled_by_pool(problem_);
+    if (pooled > 0) {
+      settle_pool({false, fineness.individual}, pooled);
+      if (result_.infeasible || late()) return true;
+    }
+    return solve(fineness, exact);
+  }
+
   /// The first objectives, with everything that may move in one pool.
-  bool settle_pool(std::size_t objectives) {
-    const ModelPlan plan{{false, false}, order_, objectives, std::nullopt};
+  void settle_pool(Fineness fineness, std::size_t objectives) {
+    const ModelPlan plan{fineness, order_, objectives, std::nullopt};
     Grouping grouping = group_gpus(problem_, plan.fineness);
     const PatternMaker maker(problem_, grouping, order_);
     CountModel model = build_model(problem_, maker, grouping, plan);
     const MipOutcome outcome = minimise(model.mip, known_for(model), deadline_);
     if (outcome.end == MipEnd::infeasible) {
+      // Fewer constraints than the problem has, and nothing keeps them.
       result_.infeasible = true;
-      return false;
+      return;
     }
     note(outcome, model);
     if (outcome.end == MipEnd::proven)
       for (std::size_t o = known_.size(); o < objectives; ++o)
         known_.push_back(outcome.values[o] + model.constants[o]);
-    return true;
   }
 
   /// What is known of the objectives, as the programme counts them.
@@ -76,37 +102,53 @@ class Stages {
     return known;
   }
 
-  /// Bounds of a programme become bounds of the problem.
+  /// Bounds of a programme become bounds of the problem. Each holds for goals that have the bounds before it:
+  /// from the first objective on that one programme bounds higher, the others' have nothing more to say.
   void note(const MipOutcome& outcome, const CountModel& model) {
+    bool better = false;
     for (std::size_t o = 0; o < outcome.bounds.size(); ++o) {
-      const std::int64_t bound = outcome.bounds[o] + model.constants[o];
-      std::string proof(outcome.by_relaxation[o] ? by_relaxation : by_search);
-      if (formula_ && o < 2) proof = formula_->proof;
+      const std::int64_t bound =
+          outcome.bounds[o] + (outcome.proofs[o] == MipProof::unknown ? 0 : model.constants[o]);
+      std::string proof = formula_ && o < 2 ? formula_->proof : proof_text(outcome.proofs[o]);
       if (o == result_.bounds.size()) {
         result_.bounds.push_back(bound);
-        result_.proofs.push_back(proof);
-      } else if (bound > result_.bounds[o]) {
+        result_.proofs.push_back(std::move(proof));
+      } else if (better || bound > result_.bounds[o]) {
+        if (!better) {
+          result_.bounds.resize(outcome.bounds.size());
+          result_.proofs.resize(outcome.bounds.size());
+        }
+        better = true;
         result_.bounds[o] = bound;
-        result_.proofs[o] = proof;
+        result_.proofs[o] = std::move(proof);
+      } else if (bound < result_.bounds[o]) {
+        return;
       }
     }
   }
 
-  /// False when the counts were solved but could not be dealt out.
-  bool solve(Fineness fineness) {
+  /// Everything. False when that brought no goal, or one that is not known to be the best and might be
+  /// bettered by looking at GPUs one by one.
+  bool solve(Fineness fineness, bool exact) {
     const ModelPlan plan{fineness, order_, 5, weights_};
     Grouping grouping = group_gpus(problem_, fineness);
     const PatternMaker maker(problem_, grouping, order_);
     CountModel model = build_model(problem_, maker, grouping, plan);
-    const MipOutcome outcome = minimise(model.mip, known_for(model), deadline_);
+    MipOutcome outcome = minimise(model.mip, known_for(model), deadline_);
+    if (outcome.end == MipEnd::infeasible && exact && !known_.empty()) {
+      known_.clear();
+      outcome = minimise(model.mip, {}, deadline_);
+    }
     if (outcome.end == MipEnd::infeasible) {
-      result_.infeasible = true;
-      return true;
+      result_.infeasible = known_.empty();
+      return result_.infeasible;
     }
     note(outcome, model);
-    if (outcome.solution.empty()) return fineness.individual;
-    result_.goal = deal(problem_, maker, model, outcome.solution, order_.limits);
-    return result_.goal.has_value();
+    if (outcome.solution.empty()) return false;
+    auto goal = deal(problem_, maker, model, outcome.solution, order_.limits);
+    if (!goal || !flaw(problem_, *goal).empty()) return false;
+    result_.goal = std::move(goal);
+    return outcome.end == MipEnd::proven;
   }
 
   const PlanProblem& problem_;
@@ -120,12 +162,29 @@ class Stages {
 
 }  // namespace
 
+namespace {
+
+/// Old work first, then new work on what that leaves.
+Goal compacted_and_deployed(const PlanProblem& problem, const Heuristic& heuristic) {
+  const Goal first = heuristic.compact(problem).goal;
+  PlanProblem settled = problem;
+  settled.kind = ProblemKind::deploy;
+  for (WorkloadIndex i = 0; i < first.size(); ++i) {
+    settled.workloads[i].now = first[i];
+    settled.workloads[i].stays = first[i].has_value();
+  }
+  return heuristic.deploy(settled).goal;
+}
+
+}  // namespace
+
 std::optional<Goal> best_known(const PlanProblem& problem, const std::optional<PlanWeights>& weights) {
   std::vector<Goal> goals = {goal_of_now(problem)};
   for (const Heuristic& heuristic : heuristics()) {
     if (problem.kind == ProblemKind::deploy || problem.kind == ProblemKind::joint)
       goals.push_back(heuristic.deploy(problem).goal);
     if (problem.kind == ProblemKind::compact) goals.push_back(heuristic.compact(problem).goal);
+    if (problem.kind == ProblemKind::joint) goals.push_back(compacted_and_deployed(problem, heuristic));
     if (problem.kind == ProblemKind::reconfigure) goals.push_back(heuristic.reconfigure(problem).goal);
   }
   std::optional<Goal> best;

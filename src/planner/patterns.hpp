@@ -41,7 +41,7 @@ struct GpuClass {
   bool fixed_work = false;       // some of it is work
   PlacementSet idle;
   std::vector<Item> items;
-  bool held_before = false;  // has work of ours now
+  bool held_before = false;  // has work of ours now, where that has its price: in a reconfiguration
   std::vector<GpuId> gpus;
 };
 
@@ -85,7 +85,7 @@ class ProfileCounts {
   std::uint64_t bits_ = 0;
 };
 
-/// What a pattern costs. The order is that of the objectives where the key of a pattern is given.
+/// What a GPU that ends in a pattern adds to the objectives, and to what is limited.
 struct PatternCost {
   std::int32_t used = 0, waste = 0, chosen_again = 0, moved = 0, repartitioned = 0, moves = 0;
   std::int64_t moved_mib = 0;

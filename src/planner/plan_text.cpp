@@ -8,6 +8,7 @@
 #include "physics/migration.hpp"
 #include "physics/reconfiguration.hpp"
 #include "planner/move_cost.hpp"
+#include "planner/objective.hpp"
 
 namespace cleave {
 
@@ -29,6 +30,13 @@ Json objective_json(const Plan& plan) {
                     {"bound", objective.bound},
                     {"proof", objective.proof}});
   return list;
+}
+
+Json values_json(const PlanProblem& problem, const Plan& plan) {
+  Json values = Json::object();
+  const auto names = objective_names(problem.kind);
+  for (std::size_t o = 0; o < plan.values.size(); ++o) values[std::string(names[o])] = plan.values[o];
+  return values;
 }
 
 Json metrics_json(const PlanMetrics& m) {
@@ -116,7 +124,8 @@ std::string plan_text(const PlanProblem& problem, const Plan& plan) {
                                                  {"fleet", fingerprint(problem)},
                                                  {"method", plan.method},
                                                  {"status", name(plan.status)},
-                                                 {"objective", objective_json(plan)}}));
+                                                 {"objective", objective_json(plan)},
+                                                 {"values", values_json(problem, plan)}}));
   std::vector<std::string> gpus;
   for (const PlanGpu& gpu : problem.gpus) gpus.push_back(json_string(gpu.name));
   bool first = true;

@@ -78,8 +78,9 @@ Result<Plan> optimal_plan(const PlanProblem& problem, const PlanOptions& options
   const Deadline deadline = std::chrono::steady_clock::now() + options.time_limit;
   Optimum optimum = find_optimum(problem, options.weights, deadline);
   if (optimum.infeasible)
-    return fail(ErrorKind::infeasible, "", fmt::format("there is no plan: {}", why_impossible(problem)),
-                "loosen one of these constraints");
+    return fail(ErrorKind::infeasible, problem.place,
+                fmt::format("there is no plan: {}", why_impossible(problem)),
+                "change one of these constraints, or let the work move");
   Plan plan;
   plan.method = options.method;
   plan.weights = options.weights;
@@ -88,7 +89,7 @@ Result<Plan> optimal_plan(const PlanProblem& problem, const PlanOptions& options
   } else if (auto fallback = best_known(problem, options.weights)) {
     plan.goal = std::move(*fallback);
   } else {
-    return fail(ErrorKind::infeasible, "",
+    return fail(ErrorKind::infeasible, problem.place,
                 fmt::format("no plan was found in {} s, nor proven impossible",
                             std::chrono::duration<double>(options.time_limit).count()),
                 "give it more with --time-limit");
@@ -117,17 +118,19 @@ Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& optio
                   "use --method optimal, or plan deploy and compact one after the other");
   }
   if (const auto lost = evicted(problem, plan.goal); lost && !problem.may_evict)
-    return fail(ErrorKind::infeasible, "",
+    return fail(ErrorKind::infeasible, problem.place,
                 fmt::format("{} finds no place for '{}', which runs", heuristic.name,
                             shown(problem.workloads[*lost].name)),
                 "use --method optimal, or --may-evict to let it stop");
   if (const std::string wrong = flaw(problem, plan.goal); !wrong.empty())
-    return fail(ErrorKind::infeasible, "", fmt::format("{} finds no plan: {}", heuristic.name, wrong),
+    return fail(ErrorKind::infeasible, problem.place,
+                fmt::format("{} finds no plan: {}", heuristic.name, wrong),
                 "use --method optimal, or loosen the limits");
   const Optimum optimum = find_optimum(problem, {}, std::chrono::steady_clock::now() + options.time_limit);
   if (optimum.infeasible)
-    return fail(ErrorKind::infeasible, "", fmt::format("there is no plan: {}", why_impossible(problem)),
-                "loosen one of these constraints");
+    return fail(ErrorKind::infeasible, problem.place,
+                fmt::format("there is no plan: {}", why_impossible(problem)),
+                "change one of these constraints, or let the work move");
   return with_moves(problem, options, std::move(plan), bounds_of(problem, options, optimum));
 }
 
@@ -161,7 +164,7 @@ Result<Plan> plan_to(const PlanProblem& problem, const Target& target, const Mov
   plan.method = "given";
   plan.goal = target.goal;
   if (std::string wrong = flaw(problem, plan.goal); !wrong.empty())
-    return fail(ErrorKind::infeasible, "", fmt::format("the goal cannot be: {}", wrong));
+    return fail(ErrorKind::infeasible, problem.place, fmt::format("the goal cannot be: {}", wrong));
   plan.moves = plan_moves(problem, target, options);
   return finish(problem, std::move(plan), {});
 }

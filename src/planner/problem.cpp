@@ -71,6 +71,7 @@ class ProblemBuilder {
   ProblemBuilder(const FleetFile& file, ProblemKind kind, std::string place)
       : file_(file), place_(std::move(place)), table_(file.geometries) {
     problem.kind = kind;
+    problem.place = place_;
   }
 
   Result<PlanProblem> build() {
@@ -230,7 +231,8 @@ class ProblemBuilder {
     if (const auto node = node_names_.find(name); node != node_names_.end()) return {none, node->second};
     std::vector<std::string> known;
     for (const PlanGpu& gpu : problem.gpus) known.emplace_back(gpu.name);
-    for (const std::string_view node : problem.nodes) known.emplace_back(node);
+    for (const std::string_view node : problem.nodes)
+      if (!gpu_names_.contains(node)) known.emplace_back(node);
     refuse(where, fmt::format("the fleet has no GPU and no node '{}'", shown(name)), suggestion(name, known));
     return {none, none};
   }

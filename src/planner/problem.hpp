@@ -88,6 +88,7 @@ class PlanProblem {
                                                 const std::string& place);
 
   ProblemKind kind = ProblemKind::deploy;
+  std::string place;  // what errors name: the fleet file
   /// Whether work that runs may end up pending when that leaves less pending in all. Off: what runs keeps
   /// running. (The paper's model allows it, *Optimal Workload Placement* 4.1, constraint 2e.)
   bool may_evict = false;
@@ -115,7 +116,7 @@ class PlanProblem {
 
   /// Workloads that run on a GPU, by start.
   [[nodiscard]] const std::vector<WorkloadIndex>& running_on(GpuId gpu) const { return running_[index(gpu)]; }
-  /// The group's number and the domain (GPU or node) that this GPU is in for it.
+  /// What members of the group must not share of this GPU: the GPU or its node, as a number.
   [[nodiscard]] std::uint32_t domain(std::uint32_t group, GpuId gpu) const {
     return groups[group].over_nodes ? gpus[index(gpu)].node : static_cast<std::uint32_t>(index(gpu));
   }

@@ -44,22 +44,18 @@ Result<Timed> timed_plan(const FleetFile& fleet, ProblemKind kind) {
 }
 
 /// What the paper's rules make of the case, for CBC to start from. Rules know no joint problem; there new
-/// work is placed and what runs stays.
+/// work is placed and what runs stays. Where they find no place for what runs, it starts from what is now.
 Result<Goal> start_of(const FleetFile& fleet, ProblemKind kind) {
   const auto problem =
       PlanProblem::make(fleet, kind == ProblemKind::joint ? ProblemKind::deploy : kind, "case");
   if (!problem) return std::unexpected(problem.error());
   const auto rules = std::ranges::find(heuristics(), "rules", &Heuristic::name);
-  switch (kind) {
-    case ProblemKind::compact:
-      return rules->compact(*problem).goal;
-    case ProblemKind::reconfigure:
-      return rules->reconfigure(*problem).goal;
-    case ProblemKind::deploy:
-    case ProblemKind::joint:
-      return rules->deploy(*problem).goal;
-  }
-  std::unreachable();
+  const auto by_rules = kind == ProblemKind::compact       ? rules->compact
+                        : kind == ProblemKind::reconfigure ? rules->reconfigure
+                                                           : rules->deploy;
+  Goal goal = by_rules(*problem).goal;
+  if (evicted(*problem, goal)) return goal_of_now(*problem);
+  return goal;
 }
 
 Result<AssignmentBench> bench_assignment(const PlannerBenchOptions& options, ProblemKind kind,
@@ -111,6 +107,16 @@ const WpmResult& AssignmentBench::quicker() const {
     return std::pair(result.seconds_to_gap.value_or(std::numeric_limits<double>::infinity()), result.seconds);
   };
   return rank(binary) < rank(counted) ? binary : counted;
+}
+
+std::array<std::int64_t, 3> AssignmentBench::of_planner() const {
+  return {planner[0].value, planner[1].value, planner[2].value};
+}
+
+std::string_view AssignmentBench::planner_is(const WpmResult& result) const {
+  if (result.status == WpmStatus::unsolved) return "";
+  const std::array<std::int64_t, 3> model = {result.values.pending, result.values.gpus, result.values.waste};
+  return of_planner() < model ? "better" : of_planner() > model ? "worse" : "same";
 }
 
 Result<PlannerBenches> bench_planner(const PlannerBenchOptions& options) {

@@ -3,6 +3,7 @@
 // on the paper's test cases (study/paper_cases.hpp), and what CBC needs for the paper's own assignment model
 // of the same cases (study/wpm.hpp), as far as fleets are small enough for that.
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,11 @@ struct AssignmentBench {
 
   /// The one that was sooner within the gap, else sooner at its end.
   [[nodiscard]] const WpmResult& quicker() const;
+  /// Pending memory slices, GPUs in use, wasted slices: what means the same in both.
+  [[nodiscard]] std::array<std::int64_t, 3> of_planner() const;
+  /// "same", "better" or "worse": the planner's of these beside the model's, the first that differs; empty
+  /// where CBC has no solution.
+  [[nodiscard]] std::string_view planner_is(const WpmResult& result) const;
 };
 
 struct PlannerBenches {

@@ -1,6 +1,7 @@
 #include "study/paper_cases.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -31,15 +32,28 @@ class Generator {
   FleetFile make() {
     fleet_.geometries.push_back(graph_->geometry());
     fleet_.gpus.reserve(wanted_.gpus);
+    const std::vector<bool> allocated = choose_allocated();
     for (std::size_t gpu = 0; gpu < wanted_.gpus; ++gpu) {
       fleet_.gpus.push_back({fmt::format("n{}/{}", gpu / gpus_per_node, gpu % gpus_per_node), 0, {}});
-      if (gpu < sixty_percent(wanted_.gpus)) fill(fleet_.gpus.back());
+      if (allocated[gpu]) fill(fleet_.gpus.back());
     }
     if (wanted_.new_work) add_new_work();
     return std::move(fleet_);
   }
 
  private:
+  /// The first 60 % of a list of the GPUs, which is shuffled where they are scattered.
+  std::vector<bool> choose_allocated() {
+    std::vector<std::size_t> order(wanted_.gpus);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::vector<bool> allocated(wanted_.gpus, false);
+    for (std::size_t i = 0; i < sixty_percent(wanted_.gpus); ++i) {
+      if (wanted_.scattered) std::swap(order[i], order[i + random_.below(order.size() - i)]);
+      allocated[order[i]] = true;
+    }
+    return allocated;
+  }
+
   void fill(GpuEntry& gpu) {
     const int slices = model_.compute.value + model_.memory_slices.value;
     const double target = (1 - random_.uniform()) * slices;  // 1 - [0, 1) is (0, 1]
@@ -56,13 +70,15 @@ class Generator {
     }
   }
 
-  /// The free starts of each profile that still fits, and does not pass the target of slices.
+  /// The free starts of each profile that still fits, and does not pass the target of slices; where it may be
+  /// passed, of each that fits until then.
   std::vector<PlacementSet> within(StateId state, double target) const {
     const int held = graph_->compute(state).value + graph_->memory(state).value;
     std::vector<PlacementSet> fitting;
     for (const PlacementSet starts : drawn_) {
       const Profile& profile = *graph_->geometry()[starts.first()].profile;
-      const bool passes = held + profile.compute.value + profile.memory.value > target;
+      const int with = held + profile.compute.value + profile.memory.value;
+      const bool passes = wanted_.pass_target ? held >= target : with > target;
       if (!passes && starts.meets(graph_->free(state))) fitting.push_back(starts & graph_->free(state));
     }
     return fitting;
@@ -76,16 +92,19 @@ class Generator {
   }
 
   void add_new_work() {
-    const std::size_t slices = static_cast<std::size_t>(model_.compute.value) * wanted_.gpus;
+    // In tenths of a GPU slice, so that 60 % is a whole number.
+    const std::size_t goal = 6 * static_cast<std::size_t>(model_.compute.value) * wanted_.gpus;
+    const auto tenths = [&](const Profile* profile) {
+      return 10 * static_cast<std::size_t>(table_one_slices(model_, *profile));
+    };
     std::vector<const Profile*> fitting;
     for (const PlacementSet starts : drawn_) fitting.push_back(graph_->geometry()[starts.first()].profile);
-    for (std::size_t left = 6 * slices / 10;;) {
-      std::erase_if(fitting, [&](const Profile* profile) {
-        return static_cast<std::size_t>(table_one_slices(model_, *profile)) > left;
-      });
+    for (std::size_t size = 0; size < goal;) {
+      if (!wanted_.pass_sixty)
+        std::erase_if(fitting, [&](const Profile* profile) { return size + tenths(profile) > goal; });
       if (fitting.empty()) return;
       const Profile& profile = *fitting[random_.below(fitting.size())];
-      left -= static_cast<std::size_t>(table_one_slices(model_, profile));
+      size += tenths(&profile);
       fleet_.waiting.push_back({fmt::format("w{:07}", fleet_.waiting.size()),
                                 {ByProfile{std::string(profile.name)}, std::nullopt},
                                 {}});

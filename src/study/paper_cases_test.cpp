@@ -80,6 +80,42 @@ TEST(PaperCases, UtilizationIsSpreadAndNewWorkIsSixtyPercent) {
     EXPECT_NEAR(count, static_cast<int>(fleet.waiting.size() / 6), 200) << name;
 }
 
+TEST(PaperCases, OtherWaysToDrawThem) {
+  const auto slices = [](const FleetFile& fleet) {
+    int sum = 0;
+    for (const WaitingEntry& work : fleet.waiting)
+      sum += table_one_slices(
+          fleet.geometries[0].model(),
+          *fleet.geometries[0].model().find(std::get<ByProfile>(work.request.wanted).profile));
+    return sum;
+  };
+  int beyond = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const FleetFile fleet = paper_fleet({.gpus = 80,
+                                         .seed = seed,
+                                         .new_work = true,
+                                         .scattered = true,
+                                         .pass_target = true,
+                                         .pass_sixty = true});
+    EXPECT_EQ(allocated(fleet), 48U);
+    bool lowest = true;
+    for (std::size_t gpu = 0; gpu < 48; ++gpu) lowest &= !fleet.gpus[gpu].instances.empty();
+    EXPECT_FALSE(lowest) << seed;
+    EXPECT_GE(slices(fleet), 336);
+    EXPECT_LE(slices(fleet), 342);
+    beyond += slices(fleet) > 336 ? 1 : 0;
+    EXPECT_EQ(slices(paper_fleet({.gpus = 80, .seed = seed, .new_work = true})), 336);
+  }
+  EXPECT_GT(beyond, 5);
+  // A target that is passed is more than half the GPU on the mean, one that is kept to less.
+  double sum = 0;
+  const FleetFile fleet = paper_fleet({.gpus = 10000, .seed = 7, .pass_target = true});
+  const Geometry& geometry = fleet.geometries[0];
+  for (const GpuEntry& gpu : fleet.gpus)
+    sum += (geometry.compute(state_of(gpu)).value + geometry.memory(state_of(gpu)).value) / 15.0;
+  EXPECT_GT(sum / 6000, 0.55);
+}
+
 TEST(PaperCases, TheSameSeedIsTheSameCase) {
   const auto text = [](const FleetFile& fleet) {
     std::string all;

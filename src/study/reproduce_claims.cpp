@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::string_view o11 =
     "O11: how the baselines compact and reconfigure is not described; here they keep to free GPUs first, "
-    "which "
-    "uses fewer of them";
+    "which uses fewer of them";
 constexpr std::string_view o12 =
     "O12: here load-balanced sorts anew after each placement and sees all GPUs, free ones too";
 constexpr std::string_view o19 =
-    "O19, O21: how full the paper's cases are is not said closely enough; ours are tighter";
+    "O19, O21: how full the paper's cases are is not said closely enough; ours are tighter, see the open "
+    "choices";
 constexpr std::string_view best =
     "the paper's solver stopped after 30 s at 80 GPUs, and ours weighs waste before migration strictly";
 
@@ -154,10 +154,13 @@ class Claims {
     for (const std::size_t gpus : {8, 80})
       count(at, fmt::format("cases that load-balanced leaves with pending work, {} GPUs", gpus), 100,
             figures(kind, gpus, "load-balanced").pending_cases, o19);
-    count(at, "cases that the optimum leaves with pending work, 8 GPUs", 1,
-          figures(kind, 8, "optimal").pending_cases, o19);
-    count(at, "cases that the rules leave with pending work, 8 GPUs", 1,
-          figures(kind, 8, "rules").pending_cases, o19);
+    for (const std::size_t gpus : {8, 80}) {
+      const std::size_t theirs = gpus == 8 ? 1 : 0;
+      count(at, fmt::format("cases that the optimum leaves with pending work, {} GPUs", gpus), theirs,
+            figures(kind, gpus, "optimal").pending_cases, o19);
+      count(at, fmt::format("cases that the rules leave with pending work, {} GPUs", gpus), theirs,
+            figures(kind, gpus, "rules").pending_cases, o19);
+    }
     count(at, "cases that first-fit leaves with pending work, 8 GPUs", 7,
           figures(kind, 8, "first-fit").pending_cases, o19);
     for (const char* method : {"optimal", "rules"})

@@ -7,11 +7,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "planner/planner.hpp"
+#include "study/paper_cases.hpp"
 
 namespace cleave {
 
@@ -45,6 +47,24 @@ struct UseCaseFigures {
   [[nodiscard]] const MethodFigures& of(std::string_view method) const;
 };
 
+/// How many cases end with work pending, by rules, first-fit, load-balanced and optimal.
+using PendingCases = std::array<std::size_t, 4>;
+constexpr std::array<std::string_view, 4> compared_methods = {"rules", "first-fit", "load-balanced",
+                                                              "optimal"};
+/// What the paper says of them, of 100 cases; empty: nothing.
+std::optional<std::size_t> pending_in_paper(std::size_t gpus, std::size_t method);
+
+/// New work deployed on cases drawn in one of the ways that the paper's words allow.
+struct OpenChoice {
+  PaperCase drawn;                    // but for size and seed
+  std::vector<PendingCases> pending;  // by size
+  double from_paper = 0;              // summed differences from what the paper says, in cases of 100
+
+  [[nodiscard]] bool kept() const {
+    return !drawn.scattered && !drawn.pass_target && !drawn.pass_sixty && !drawn.media;
+  }
+};
+
 struct ReproductionOptions {
   std::size_t cases = 100;  // seeds 1, 2, ...
   std::vector<std::size_t> gpus = {8, 80};
@@ -53,11 +73,20 @@ struct ReproductionOptions {
 struct Reproduction {
   ReproductionOptions options;
   std::vector<UseCaseFigures> figures;  // by use case, then size
+  std::vector<OpenChoice> choices;      // every way to draw the cases
 
   [[nodiscard]] const UseCaseFigures& of(ProblemKind problem, std::size_t gpus) const;
 };
 
 Result<Reproduction> reproduce_optimal_placement(const ReproductionOptions& options);
+
+/// Deploys the cases of every choice.
+Result<std::vector<OpenChoice>> try_choices(const ReproductionOptions& options);
+/// How cases are drawn, pending cases by size and method, from_paper; the first row is the paper's.
+std::vector<std::string> choices_header(const Reproduction& reproduction);
+std::vector<std::vector<std::string>> choices_rows(const Reproduction& reproduction);
+/// Which way is nearest to the paper, and how far apart they are.
+std::string choices_remark(const Reproduction& reproduction);
 
 /// A sentence of the paper, with its figure and ours.
 struct PaperClaim {

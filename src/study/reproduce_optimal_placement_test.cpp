@@ -47,6 +47,24 @@ TEST(Reproduction, TheOptimumIsNowhereWorseWhereItCountsFirst) {
   }
 }
 
+TEST(Reproduction, TheWayKeptIsOneOfTheOpenChoices) {
+  const Reproduction reproduction = small();
+  ASSERT_EQ(reproduction.choices.size(), 9U);
+  EXPECT_EQ(std::ranges::count_if(reproduction.choices, &OpenChoice::kept), 1);
+  for (const OpenChoice& choice : reproduction.choices) {
+    ASSERT_EQ(choice.pending.size(), 2U);
+    if (!choice.kept()) continue;
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t m = 0; m < compared_methods.size(); ++m)
+        EXPECT_EQ(choice.pending[i][m], reproduction.of(ProblemKind::deploy, reproduction.options.gpus[i])
+                                            .of(compared_methods[m])
+                                            .pending_cases);
+  }
+  EXPECT_EQ(choices_rows(reproduction).size(), 10U);
+  for (const auto& row : choices_rows(reproduction))
+    EXPECT_EQ(row.size(), choices_header(reproduction).size());
+}
+
 TEST(Reproduction, ThePageIsTheSameEachTimeAndNamesEveryClaim) {
   const Reproduction reproduction = small();
   const std::string text = page(reproduction);

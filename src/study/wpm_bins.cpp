@@ -4,7 +4,7 @@
 #include <array>
 
 #include "planner/metrics.hpp"
-#include "study/wpm.hpp"
+#include "planner/wpm_parts.hpp"
 
 namespace cleave {
 
@@ -77,7 +77,7 @@ class Bins {
   std::vector<WpmBin> cut(StateId state) const {
     std::vector<WpmBin> parts;
     WpmBin merged{WpmBinKind::partition, 0, 0, 0, 0};
-    for (const PlacementId id : free_partitions(geometry_, graph_.state(state))) {
+    for (const PlacementId id : largest_free_partitions(geometry_, graph_.state(state))) {
       const Placement& place = geometry_[id];
       parts.push_back({WpmBinKind::partition, 0, place.profile->compute.value, place.profile->memory.value,
                        place.slices});
@@ -161,22 +161,6 @@ class Bins {
 };
 
 }  // namespace
-
-std::vector<PlacementId> free_partitions(const Geometry& geometry, PlacementSet occupied) {
-  std::vector<PlacementId> found;
-  for (int start = 0; start < geometry.model().memory_slices.value; ++start) {
-    const PlacementSet free = geometry.free(occupied);
-    // Placements are numbered from large profiles to small ones.
-    for (const PlacementId id : free) {
-      const Placement& placement = geometry[id];
-      if (placement.start != start || placement.profile->attribute != Attribute::none) continue;
-      found.push_back(id);
-      occupied.insert(id);
-      break;
-    }
-  }
-  return found;
-}
 
 WpmBins wpm_bins(const PlanProblem& problem) {
   return Bins(problem).make();

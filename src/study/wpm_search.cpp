@@ -1,5 +1,6 @@
 #include "study/wpm_search.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <coin/CbcEventHandler.hpp>
 #include <coin/CbcModel.hpp>
@@ -66,9 +67,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// When solution and bound came near each other; shared by CBC's copies of the watch.
+/// When it began and may end, and when solution and bound came near each other; shared by CBC's copies of the
+/// watch.
 struct Trace {
   Clock::time_point begin;
+  Duration limit;
   WpmGap gap;
   double best = WpmProgram::infinite, bound = -WpmProgram::infinite;
   std::optional<double> reached;
@@ -84,6 +87,9 @@ struct Trace {
 class Watch : public CbcEventHandler {
  public:
   explicit Watch(Trace& trace) : trace_(&trace) {}
+  [[nodiscard]] double seconds_left() const {
+    return in_seconds(trace_->limit - (Clock::now() - trace_->begin));
+  }
   [[nodiscard]] CbcEventHandler* clone() const override { return new Watch(*this); }
   CbcAction event(CbcEvent which) override {
     // Heuristics search smaller models of their own, whose bounds say nothing about this one.
@@ -99,6 +105,16 @@ class Watch : public CbcEventHandler {
  private:
   Trace* trace_;
 };
+
+/// Preprocessing that a time limit ends leaves CBC without the models that it then walks back through, and
+/// the program ends with it: CBC hears of the limit only after that, and so may take longer by that much.
+int set_limit(CbcModel* model, int where) {
+  constexpr int before_search = 3;
+  const auto* watch = dynamic_cast<const Watch*>(model->getEventHandler());
+  if (where == before_search && watch != nullptr)
+    model->setMaximumSeconds(model->getCurrentSeconds() + std::max(0.01, watch->seconds_left()));
+  return 0;
+}
 
 }  // namespace
 
@@ -119,7 +135,7 @@ class WpmSearch {
   }
 
   WpmSearchOutcome run(Duration limit, WpmGap gap) {
-    Trace trace{Clock::now(), gap, WpmProgram::infinite, -WpmProgram::infinite, std::nullopt};
+    Trace trace{Clock::now(), limit, gap, WpmProgram::infinite, -WpmProgram::infinite, std::nullopt};
     CbcModel model(solver_);
     CbcSolverUsefulData data;
     data.noPrinting_ = true;
@@ -131,11 +147,9 @@ class WpmSearch {
     }
     Watch watch(trace);
     model.passInEventHandler(&watch);
-    const std::string seconds = fmt::format("{:.3f}", in_seconds(limit));
-    const char* words[] = {"cleave",        "-log",          "0",   "-timeMode", "elapsed", "-seconds",
-                           seconds.c_str(), "-allowableGap", "0.5", "-solve",    "-quit"};
-    CbcMain1(
-        static_cast<int>(std::size(words)), words, model, [](CbcModel*, int) { return 0; }, data);
+    const char* words[] = {"cleave",        "-log", "0",      "-timeMode", "elapsed",
+                           "-allowableGap", "0.5",  "-solve", "-quit"};
+    CbcMain1(static_cast<int>(std::size(words)), words, model, set_limit, data);
     return outcome(model, trace);
   }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "planner/metrics.hpp"
+#include "planner/wpm_parts.hpp"
 #include "study/paper_cases.hpp"
 
 namespace cleave {
@@ -104,7 +105,7 @@ TEST(Wpm, PartitionsAreThoseOfAlgorithmOne) {
   const auto text = [&](const std::vector<Geometry::Written>& held) {
     PlacementSet state, free;
     for (const auto& [profile, start] : held) state.insert(*geometry.find(*profile, start));
-    for (const PlacementId id : free_partitions(geometry, state)) free.insert(id);
+    for (const PlacementId id : largest_free_partitions(geometry, state)) free.insert(id);
     return layout_text(geometry, free);
   };
   const Profile *one = model.find("1g.10gb"), *wide = model.find("1g.20gb");
@@ -178,6 +179,11 @@ TEST(Wpm, SaysWhatItHasNoWordsFor) {
   const auto problem = PlanProblem::make(*mixed, ProblemKind::deploy, "case");
   ASSERT_TRUE(problem);
   EXPECT_FALSE(solve_wpm(*problem, {}));
+  const FleetFile fleet = paper_fleet({});
+  auto stops = PlanProblem::make(fleet, ProblemKind::reconfigure, "case");
+  ASSERT_TRUE(stops);
+  stops->may_evict = true;
+  EXPECT_FALSE(solve_wpm(*stops, {}));
 }
 
 }  // namespace

@@ -123,7 +123,15 @@ TEST(Bench, PlannerHasTheAssignmentModelBesideIt) {
   for (const Json& run : bench["assignment"])
     for (const char* key : {"problem", "gpus", "seconds_to_gap", "seconds", "status", "binary", "counted"})
       EXPECT_TRUE(run.contains(key)) << key;
+  for (const Json& run : bench["assignment"])
+    for (const char* way : {"counted", "binary"}) {
+      const bool exact = run[way]["status"] == "optimal" && run[way]["unmerged_gpus"] == 0;
+      EXPECT_NE(run[way]["planner_is"], "worse") << run;
+      EXPECT_TRUE(!exact || run[way]["planner_is"] == "same") << run;
+    }
   EXPECT_TRUE(json("bench planner --gpus 8 --cases 1 --assignment-limit 0")["assignment"].empty());
+  for (const char* gpus : {"0", "-1", "5000000", "8,0", "x"})
+    EXPECT_EQ(cleave(std::string("bench planner --gpus ") + gpus).exit_code, 2) << gpus;
 }
 
 TEST(Reproduce, WritesThePageAndItsFigures) {
@@ -131,6 +139,7 @@ TEST(Reproduce, WritesThePageAndItsFigures) {
   const Json answer = json("reproduce optimal-placement --cases 1 --write " + scratch.path("pages"));
   EXPECT_EQ(answer["results"].size(), 6U);
   EXPECT_FALSE(answer["claims"].empty());
+  EXPECT_EQ(answer["open_choices"].size(), 9U);
   for (const char* file : {"optimal-placement.md", "optimal-placement-figure-9.svg",
                            "optimal-placement-figure-10.svg", "optimal-placement-figure-11.svg"})
     EXPECT_TRUE(std::filesystem::exists(scratch.path(std::string("pages/") + file))) << file;

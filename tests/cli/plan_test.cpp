@@ -92,7 +92,7 @@ TEST(Plan, PendingWorkSaysWhy) {
   EXPECT_EQ(reasons.size(), 3U);
   EXPECT_NE(reasons["a"].find("what must stay on n0/0 leaves no room"), std::string::npos) << reasons["a"];
   EXPECT_NE(reasons["c"].find("group 'g' has 2 members"), std::string::npos) << reasons["c"];
-  EXPECT_NE(reasons["d"].find("leave no GPU"), std::string::npos) << reasons["d"];
+  EXPECT_NE(reasons["d"].find("pinned to n0/1, which has no instance"), std::string::npos) << reasons["d"];
 }
 
 TEST(Plan, ConflictsAreNamedAndNothingIsPlanned) {
@@ -119,6 +119,8 @@ TEST(Plan, BadInputIsToldWhereAndWhat) {
           "waiting[0].pin: the fleet has no GPU and no node 'n0/9'; did you mean 'n0/0'?");
   refused("deploy --fleet " + fleet(R"({"workload": "w", "profile": "2g.10gb", "forbid": ["n0", "x"]})"),
           "forbid[1]");
+  refused("deploy --weights gpus=1,gpus=2 --fleet 2xA30-24GB", "'gpus' stands there twice");
+  refused("deploy --weights gpus=0.0001 --fleet 2xA30-24GB", "'0.0001' is not a weight");
   refused("deploy --method best --fleet 2xA30-24GB", "'best' is not a method");
   refused("joint --method rules --fleet 2xA30-24GB", "not both at once");
   refused("deploy --weights cost=3 --fleet 2xA30-24GB", "'cost' has no weight");
