@@ -34,6 +34,7 @@ void add_workload(CLI::App& program, Run& run);
 void add_bench(CLI::App& program, Run& run);
 void add_plan(CLI::App& program, Run& run);
 void add_reproduce(CLI::App& program, Run& run);
+void add_import(CLI::App& program, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& what,

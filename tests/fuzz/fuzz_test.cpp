@@ -17,6 +17,7 @@
 #include "base/text.hpp"
 #include "model/fleet_file.hpp"
 #include "model/layout.hpp"
+#include "model/smi_node.hpp"
 #include "model/workload_file.hpp"
 #include "simulate/alibaba2023.hpp"
 #include "simulate/simulator.hpp"
@@ -70,6 +71,11 @@ constexpr std::string_view awkward[] = {
     "instances",
     ":",
     "=",
+    "|",
+    "| GPU instances: |\n",
+    "4:2",
+    " MIG ",
+    "+----+\n",
     ";"};
 
 std::string mutated(std::string text, Random& random) {
@@ -149,6 +155,30 @@ constexpr std::string_view trace_seed =
     "12902960,427061\n"
     "p2,1,1,2,1000,,LS,Pending,5,9,\np3,1,1,0,0,,LS,Running,3,8,4\n";
 
+constexpr std::string_view smi_seed =
+    "$ nvidia-smi mig -lgi; nvidia-smi mig -lci\n"
+    "+-------------------------------------------------------+\n"
+    "| GPU instances:                                        |\n"
+    "| GPU   Name             Profile  Instance   Placement  |\n"
+    "|                          ID       ID       Start:Size |\n"
+    "|=======================================================|\n"
+    "|   0  MIG 1g.5gb+me        20       11          6:1    |\n"
+    "+-------------------------------------------------------+\n"
+    "|   0  MIG 4g.20gb           5        2          0:4    |\n"
+    "+-------------------------------------------------------+\n"
+    "|   3  MIG 3g.20gb           9        1          4:4    |\n"
+    "+-------------------------------------------------------+\n"
+    "+--------------------------------------------------------------------+\n"
+    "| Compute instances:                                                 |\n"
+    "| GPU     GPU       Name             Profile   Instance   Placement  |\n"
+    "|       Instance                       ID        ID       Start:Size |\n"
+    "|         ID                                                         |\n"
+    "|====================================================================|\n"
+    "|   0      2       MIG 1c.4g.20gb       0         0          0:1     |\n"
+    "+--------------------------------------------------------------------+\n"
+    "|   3      1       MIG 3g.20gb          2         0          0:3     |\n"
+    "+--------------------------------------------------------------------+\n";
+
 /// Small and empty, so that a million made-up GPUs are never simulated here.
 const FleetFile& small_fleet() {
   static const FleetFile fleet = *parse_fleet_in_short("2xA100-40GB,1xA30-24GB", {});
@@ -192,6 +222,27 @@ TEST(Fuzz, Traces) {
     const auto workload = read_alibaba2023(text, "pods.csv", {});
     if (workload) run(small_fleet(), *workload);
     return error_of(workload);
+  });
+}
+
+TEST(Fuzz, ListingsOfNvidiaSmi) {
+  const GpuModel& model = **find_gpu_model("A100-40GB");
+  const Geometry geometry(model, ProfileChoice().on(model));
+  fuzz({smi_seed, "No MIG-enabled devices found.\n"}, [&](const std::string& text) -> std::optional<Error> {
+    const auto listing = parse_smi(text, "smi.txt");
+    const auto gpus = listing ? smi_gpus(*listing, geometry, {}) : std::unexpected(listing.error());
+    if (!gpus) {
+      EXPECT_TRUE(gpus.error().place.starts_with("smi.txt: line ")) << gpus.error().text();
+      return gpus.error();
+    }
+    // Never an instance that the text does not have, nor two on one slice.
+    for (const SmiGpu& gpu : *gpus) {
+      PlacementSet state;
+      for (const SmiGpuInstance& instance : gpu.instances) state.insert(instance.placement);
+      EXPECT_EQ(state.size(), static_cast<int>(gpu.instances.size()));
+      EXPECT_TRUE(geometry.legal(state));
+    }
+    return std::nullopt;
   });
 }
 

@@ -1,0 +1,30 @@
+#pragma once
+// The GPUs of one node, from listings of nvidia-smi that were held against the GPU model's table: what the
+// table does not allow, and listings that contradict each other, are refused with the row.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/geometry.hpp"
+#include "model/smi_text.hpp"
+
+namespace cleave {
+
+struct SmiGpuInstance {
+  PlacementId placement = 0;            // in the geometry
+  int id = 0;                           // as the driver counts, for `nvidia-smi mig -gi`
+  std::map<int, std::string> computes;  // names of its compute instances by ID
+};
+
+struct SmiGpu {
+  int index = 0;
+  std::vector<SmiGpuInstance> instances;  // by start
+};
+
+/// The GPUs that have a row, ascending; with `gpu_count` all of the node, whether listed or not.
+[[nodiscard]] Result<std::vector<SmiGpu>> smi_gpus(const SmiListing& listing, const Geometry& geometry,
+                                                   std::optional<int> gpu_count);
+
+}  // namespace cleave
