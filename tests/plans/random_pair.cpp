@@ -91,7 +91,8 @@ class PairMaker {
       for (const int start : profile.starts.ascending()) list.push_back({&profile, start});
     shuffle(list);
     // Small profiles have more starts, so half of the time profiles come first.
-    if (chance(0.5)) std::ranges::stable_sort(list, {}, [](const Instance& a) { return -a.profile->memory.value; });
+    if (chance(0.5))
+      std::ranges::stable_sort(list, {}, [](const Instance& a) { return -a.profile->memory.value; });
     return list;
   }
 

@@ -1,4 +1,5 @@
-// The random pairs: goals in which nothing is wrong, and in which everything occurs that moving has to respect.
+// The random pairs: goals in which nothing is wrong, and in which everything occurs that moving has to
+// respect.
 
 #include "random_pair.hpp"
 
@@ -40,12 +41,12 @@ TEST(RandomPair, HasAGoalWithoutFault) {
     counts["idle"] += idle > 0 ? 1 : 0;
     for (std::size_t i = 0; i < end.seats.size(); ++i) {
       const Work& work = scene->works[i];
-      ++counts[work.stays                        ? "stay"
-               : !work.now                       ? "new"
-               : !end.seats[i]                   ? "end"
-               : *work.now == *end.seats[i]      ? "same"
+      ++counts[work.stays                           ? "stay"
+               : !work.now                          ? "new"
+               : !end.seats[i]                      ? "end"
+               : *work.now == *end.seats[i]         ? "same"
                : work.now->gpu == end.seats[i]->gpu ? "within"
-                                                 : "move"];
+                                                    : "move"];
     }
     for (const Gpu& gpu : scene->gpus) models.insert(gpu.model);
     for (const char* word : {"\"owned\":false", "\"movable\":false", "pin", "forbid", "group", "max_moving"})

@@ -102,7 +102,8 @@ class Replayer {
       for (const Standing& each : gpus_[gpu])
         if (each.wall || each.work) fresh.push_back(each.instance);
       if (const std::string why = unlawful(*scene_.gpus[gpu].model, fresh); !why.empty())
-        say(fmt::format("what is new on {} is in the way of what is in use when the wave begins, or of "
+        say(
+            fmt::format("what is new on {} is in the way of what is in use when the wave begins, or of "
                         "itself: {}",
                         scene_.gpus[gpu].name, why));
     }
@@ -126,16 +127,17 @@ class Replayer {
   void carry_out(const Step& step) {
     if (step.op == Op::create) return create(step);
     Standing* standing = at(step.place);
-    if (standing == nullptr)
-      return say(fmt::format("{}: there is no {}", name(step.op), text(step.place)));
-    if (standing->wall) return say(fmt::format("{}: {} is not ours to touch", name(step.op), text(step.place)));
+    if (standing == nullptr) return say(fmt::format("{}: there is no {}", name(step.op), text(step.place)));
+    if (standing->wall)
+      return say(fmt::format("{}: {} is not ours to touch", name(step.op), text(step.place)));
     if (step.op == Op::destroy) return destroy(step, *standing);
     if (!step.work) return say(fmt::format("{} of nobody", name(step.op)));
     if (scene_.works[*step.work].stays)
       return say(fmt::format("{} of '{}', which must stay as it is", name(step.op), who(*step.work)));
     if (step.op == Op::start) return start(step, *standing);
     if (standing->work != step.work)
-      return say(fmt::format("{}: '{}' does not run on {}", name(step.op), who(*step.work), text(step.place)));
+      return say(
+          fmt::format("{}: '{}' does not run on {}", name(step.op), who(*step.work), text(step.place)));
     leave(step, *standing);
   }
 
@@ -236,8 +238,8 @@ class Replayer {
   std::vector<std::string> found_;
   std::size_t wave_ = 0, step_ = 0;  // from 1; 0: none
   int phase_ = 0;
-  std::vector<Position> started_;     // in this wave
-  std::set<std::size_t> in_motion_;   // in this wave
+  std::vector<Position> started_;    // in this wave
+  std::set<std::size_t> in_motion_;  // in this wave
 };
 
 std::optional<Position> read_place(const Scene& scene, const Json& entry) {
@@ -295,7 +297,8 @@ End read_end(const Scene& scene, std::string_view goal_fleet) {
 
 std::vector<Wave> read_waves(const Scene& scene, std::string_view plan, std::vector<std::string>& found) {
   const auto document = parse_json(plan, "plan");
-  if (!document || !document->is_object() || !document->contains("waves") || !(*document)["waves"].is_array()) {
+  if (!document || !document->is_object() || !document->contains("waves") ||
+      !(*document)["waves"].is_array()) {
     found.push_back(document ? "no list 'waves'" : document.error().text());
     return {};
   }
