@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
+#include <unordered_map>
 
 #include "model/fleet_file.hpp"
+#include "planner/moves.hpp"
 #include "planner/problem.hpp"
+#include "replay.hpp"
 #include "scene.hpp"
 
 namespace cleave::plans {
@@ -44,6 +48,67 @@ struct PlannerProblem {
     }
     return goal;
   }
+};
+
+/// Moves and where they end, from the planner's terms into those of the checks and back.
+class Terms {
+ public:
+  Terms(const Scene& scene, const PlannerProblem& planner) : planner_(planner) {
+    std::unordered_map<std::string_view, std::size_t> works;
+    for (std::size_t i = 0; i < scene.works.size(); ++i) works.emplace(scene.works[i].name, i);
+    for (const PlanWorkload& each : planner.problem.workloads) works_.push_back(works.at(each.name));
+  }
+
+  /// The work of a scene that a workload of the problem is.
+  [[nodiscard]] std::size_t work(WorkloadIndex workload) const { return works_[workload]; }
+
+  [[nodiscard]] Position position(Seat seat) const {
+    const Placement& placement = planner_.problem.placement(seat);
+    return {index(seat.gpu), {placement.profile, placement.start}};
+  }
+
+  [[nodiscard]] std::vector<Wave> waves(const Moves& moves) const {
+    constexpr Op ops[] = {Op::destroy, Op::create, Op::start, Op::drain, Op::stop};
+    std::vector<Wave> waves;
+    for (const cleave::Wave& each : moves.waves) {
+      Wave& wave = waves.emplace_back();
+      for (const cleave::Step& step : each) {
+        const auto op = std::ranges::find(ops, name(step.op), [](Op known) { return name(known); });
+        wave.push_back({*op, position(step.seat), {}});
+        if (step.workload != none) wave.back().work = work(step.workload);
+      }
+    }
+    return waves;
+  }
+
+  [[nodiscard]] End end(const Target& target) const {
+    End end{Seats(works_.size()), std::vector<std::vector<Instance>>(target.idle.size())};
+    for (WorkloadIndex i = 0; i < target.goal.size(); ++i)
+      if (target.goal[i]) end.seats[work(i)] = position(*target.goal[i]);
+    for (std::size_t gpu = 0; gpu < target.idle.size(); ++gpu)
+      for (const PlacementId id : target.idle[gpu])
+        end.idle[gpu].push_back(position({static_cast<GpuId>(gpu), id}).instance);
+    return end;
+  }
+
+  [[nodiscard]] Target target(const End& end) const {
+    Target target{Goal(works_.size()), std::vector<PlacementSet>(end.idle.size())};
+    const auto placement = [&](std::size_t gpu, const Instance& instance) {
+      return planner_.problem.geometry(static_cast<GpuId>(gpu))
+          .find(*instance.profile, instance.start)
+          .value();
+    };
+    for (WorkloadIndex i = 0; i < works_.size(); ++i)
+      if (const auto& seat = end.seats[work(i)])
+        target.goal[i] = Seat{static_cast<GpuId>(seat->gpu), placement(seat->gpu, seat->instance)};
+    for (std::size_t gpu = 0; gpu < end.idle.size(); ++gpu)
+      for (const Instance& each : end.idle[gpu]) target.idle[gpu].insert(placement(gpu, each));
+    return target;
+  }
+
+ private:
+  const PlannerProblem& planner_;
+  std::vector<std::size_t> works_;
 };
 
 }  // namespace cleave::plans

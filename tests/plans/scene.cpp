@@ -170,8 +170,12 @@ class Reader {
     if (constraints.contains("group")) {
       const std::string group = constraints["group"].get<std::string>();
       auto at = std::ranges::find(scene_.groups, group, &Group::name);
-      if (at == scene_.groups.end()) at = scene_.groups.insert(at, {group, false});
+      if (at == scene_.groups.end()) at = scene_.groups.insert(at, {group, false, {}});
       at->over_nodes |= constraints.value("spread", std::string()) == "node";
+      if (constraints.contains("max_moving")) {
+        const auto most = constraints["max_moving"].get<std::int64_t>();
+        at->max_moving = std::min(at->max_moving.value_or(most), most);
+      }
       work.group = static_cast<std::size_t>(at - scene_.groups.begin());
     }
     scene_.works.push_back(std::move(work));

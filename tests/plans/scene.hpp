@@ -62,6 +62,7 @@ struct Work {
 struct Group {
   std::string name;
   bool over_nodes = false;
+  std::optional<std::int64_t> max_moving;  // the least that a member says
 };
 
 struct Scene {
