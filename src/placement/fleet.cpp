@@ -30,7 +30,9 @@ Fleet::Fleet(const FleetFile& file) {
     gpu.kind = static_cast<std::uint16_t>(entry.geometry);
     const Geometry& geometry = graphs_[entry.geometry]->geometry();
     for (const InstanceEntry& instance : entry.instances) {
-      PlacementSet& where = !instance.owned ? gpu.walls : instance.workload ? gpu.held : gpu.idle;
+      // What is not movable and has no known workload may be running something all the same.
+      const bool wall = !instance.owned || (!instance.workload && !instance.movable);
+      PlacementSet& where = wall ? gpu.walls : instance.workload ? gpu.held : gpu.idle;
       where.insert(instance.placement);
     }
     gpu.occupied = graphs_[entry.geometry]->find(gpu.held | gpu.walls);

@@ -34,7 +34,8 @@ using StateNumber = std::uint32_t;
 
 class Fleet {
  public:
-  /// Idle instances of the file stay idle, those with a workload are held, and those not owned are walls.
+  /// Idle instances of the file stay idle, those with a workload are held; walls are those not owned, and
+  /// those without a known workload that are not movable.
   explicit Fleet(const FleetFile& file);
 
   [[nodiscard]] std::size_t size() const { return gpus_.size(); }
