@@ -336,16 +336,12 @@ std::vector<std::string> replay(const Scene& scene, const std::vector<Wave>& wav
   return Replayer(scene, end, interruptible).run(waves);
 }
 
-std::size_t temporary_moves(const std::vector<Wave>& waves) {
-  std::size_t starts = 0;
-  std::set<std::size_t> started;
+std::size_t temporary_moves(const std::vector<Wave>& waves, const Seats& goal) {
+  std::size_t count = 0;
   for (const Wave& wave : waves)
     for (const Step& step : wave)
-      if (step.op == Op::start && step.work) {
-        ++starts;
-        started.insert(*step.work);
-      }
-  return starts - started.size();
+      if (step.op == Op::start && step.work && goal[*step.work] != step.place) ++count;
+  return count;
 }
 
 }  // namespace cleave::plans

@@ -49,7 +49,7 @@ std::string waves_text(const Scene& scene, const std::vector<Wave>& waves);
 std::vector<std::string> replay(const Scene& scene, const std::vector<Wave>& waves, const End& end,
                                 const std::vector<std::size_t>& interruptible = {});
 
-/// Starts that are not the last of their work: moves to temporary places.
-std::size_t temporary_moves(const std::vector<Wave>& waves);
+/// Starts elsewhere than where the work is to be.
+std::size_t temporary_moves(const std::vector<Wave>& waves, const Seats& goal);
 
 }  // namespace cleave::plans

@@ -96,7 +96,7 @@ TEST_F(Replay, FindsNothingWrongWhereNothingIs) {
       "start 2g.10gb 0 n0/1 a drain 2g.10gb 2 n0/1 a destroy 2g.10gb 2 n0/1 -";
   EXPECT_EQ(faults_of(right), "");
   std::vector<std::string> found;
-  EXPECT_EQ(temporary_moves(read_waves(scene_, plan_of(right), found)), 1U);
+  EXPECT_EQ(temporary_moves(read_waves(scene_, plan_of(right), found), end_.seats), 1U);
   // What makes room in a wave is destroyed first.
   end_.seats[work("new")] = std::nullopt;
   end_.seats[work("a")] = place(2, "2g.10gb", 4);
