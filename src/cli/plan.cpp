@@ -1,13 +1,19 @@
 // `cleave plan`: the best layout for a fleet and what has to move for it, shown before anybody touches a GPU.
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_show.hpp"
+#include "planner/plan_svg.hpp"
 #include "planner/plan_text.hpp"
 #include "planner/planner.hpp"
 
@@ -16,7 +22,7 @@ namespace cleave::cli {
 namespace {
 
 struct Options {
-  std::string fleet, method = "optimal", max_moved, profiles = "all";
+  std::string fleet, method = "optimal", max_moved, profiles = "all", svg;
   std::optional<std::string> weights;
   std::int64_t max_migrations = -1;
   double time_limit_s = 60;
@@ -84,6 +90,45 @@ Result<PlanOptions> plan_options(const Options& options) {
   return plan;
 }
 
+/// The whole file or none of it: whoever looks meanwhile sees the old one. What is no plain file, such as a
+/// pipe, is written as it is.
+Result<void> write_whole(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const bool plain = fs::is_regular_file(path, failed) || !fs::exists(path, failed);
+  // Where the path is a link, what it leads to is replaced and not the link.
+  const fs::path target = fs::exists(path, failed) ? fs::canonical(path, failed) : fs::path(path);
+  const fs::path written =
+      plain ? fs::path(fmt::format("{}.{}.part", target.string(), getpid())) : fs::path(path);
+  errno = 0;
+  std::ofstream file(written, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) {
+    if (plain) fs::rename(written, target, failed);
+    if (!plain || !failed) return {};
+  } else {
+    failed = std::error_code(errno, std::generic_category());
+  }
+  std::error_code ignored;
+  if (plain) fs::remove(written, ignored);
+  return fail(ErrorKind::infeasible, shown(path, 200),
+              failed ? fmt::format("cannot be written: {}", failed.message()) : "cannot be written");
+}
+
+/// The plan in every form that was asked for.
+Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& options) {
+  if (!options.svg.empty())
+    if (const auto written = write_whole(options.svg, plan_svg(problem, plan, plan.moves)); !written)
+      return std::unexpected(written.error());
+  if (options.json) {
+    fmt::print("{}", plan_text(problem, plan));
+  } else {
+    fmt::print("{}", plan_for_people(problem, plan, options.explain));
+  }
+  return 0;
+}
+
 Result<int> plan_command(const std::string& kind, const Options& options) {
   const auto plan_as = plan_options(options);
   if (!plan_as) return std::unexpected(plan_as.error());
@@ -104,12 +149,7 @@ Result<int> plan_command(const std::string& kind, const Options& options) {
   problem->may_evict = options.may_evict;
   const auto plan = make_plan(*problem, *plan_as);
   if (!plan) return std::unexpected(plan.error());
-  if (options.json) {
-    fmt::print("{}", plan_text(*problem, *plan));
-  } else {
-    fmt::print("{}", plan_for_people(*problem, *plan, options.explain));
-  }
-  return 0;
+  return show(*problem, *plan, options);
 }
 
 struct KindRow {
@@ -153,6 +193,7 @@ void add_kind(CLI::App& group, const KindRow& row, Run& run) {
     command->add_flag("--may-evict", options->may_evict,
                       "Running work may end up pending when that leaves less pending in all");
   }
+  command->add_option("--svg", options->svg, "Write a picture of the plan to this file");
   command->add_flag("--explain", options->explain, "Say what proves each figure");
   add_profiles(*command, options->profiles);
   add_json(*command, options->json);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -95,10 +96,42 @@ class Replay {
 
 }  // namespace
 
+namespace {
+
+/// More of a group in motion in one wave than it allows; `down`: those that were stopped and do not run again
+/// yet. Work that is new or ends is not in motion.
+std::string too_many_moving(const PlanProblem& problem, const Moves& moves, const Wave& wave,
+                            std::set<WorkloadIndex>& down) {
+  const auto counts = [&](WorkloadIndex i) { return problem.workloads[i].now && moves.reached.goal[i]; };
+  std::set<WorkloadIndex> moving = down;
+  for (const Step& step : wave)
+    if (step.workload != none && step.op != Op::create && counts(step.workload)) moving.insert(step.workload);
+  std::map<std::uint32_t, int> of_group;
+  for (const WorkloadIndex i : moving)
+    if (const std::uint32_t rule = problem.workloads[i].rule;
+        rule != none && problem.rules[rule].group != none)
+      ++of_group[problem.rules[rule].group];
+  for (const Step& step : wave) {
+    if (step.op == Op::stop && counts(step.workload)) down.insert(step.workload);
+    if (step.op == Op::start) down.erase(step.workload);
+  }
+  for (const auto& [group, count] : of_group)
+    if (const auto most = problem.groups[group].max_moving; most && count > *most)
+      return fmt::format("{} of group '{}' are in motion, {} may be", count,
+                         shown(problem.groups[group].name), *most);
+  return "";
+}
+
+}  // namespace
+
 std::string fault(const PlanProblem& problem, const Moves& moves) {
+  std::set<WorkloadIndex> down;
   Replay replay(problem);
   for (std::size_t wave = 0; wave < moves.waves.size(); ++wave) {
     const std::vector<PlacementSet> before = replay.in_use();
+    if (moves.waves[wave].empty()) return fmt::format("wave {}: nothing happens in it", wave + 1);
+    if (const std::string wrong = too_many_moving(problem, moves, moves.waves[wave], down); !wrong.empty())
+      return fmt::format("wave {}: {}", wave + 1, wrong);
     for (const Step& step : moves.waves[wave]) {
       const std::string wrong = replay.take_step(step, before[index(step.seat.gpu)]);
       if (!wrong.empty())

@@ -1,83 +1,115 @@
 #include "planner/move_search.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
 
 namespace cleave {
 
 namespace {
 
-constexpr std::size_t largest_items = 16, largest_fleet = 16;
-constexpr std::size_t most_tried = 20'000;
+constexpr std::size_t largest_problem = 16, largest_fleet = 16;
+constexpr std::size_t most_tried = 60'000;
+
+/// Who is where: two ways that lead to the same have the same future.
+using Key = std::vector<std::uint32_t>;
 
 class Search {
  public:
-  explicit Search(std::size_t gpus) : gpus_(gpus) {}
+  explicit Search(const MoveState& start) : gpus_(start.gpus()) { layer_.emplace(key_of(start), start); }
 
-  void wave(const MoveState& state, int left) {
-    if (!state.any_open()) return keep(state);
-    if (left == 0 || over()) return;
-    MoveState next = state;
-    next.begin_wave();
-    for (std::size_t i = 0; i < next.items().size(); ++i)
-      if (next.open(i) && !next.items()[i].to) next.leave(i);
-    choose(next, 0, left);
+  MoveSearch run(int longest) {
+    for (int waves = 0; waves <= longest; ++waves) {
+      for (const auto& [key, state] : layer_)
+        if (!state.any_open()) keep(state);
+      result_.bound = result_.found ? waves : waves + 1;
+      if (result_.found || waves == longest || !expand()) break;
+    }
+    return std::move(result_);
   }
 
-  MoveSearch result;
-  [[nodiscard]] bool complete() const { return tried_ <= most_tried; }
-
  private:
-  bool over() { return ++tried_ > most_tried || (best_ && *best_ == 0); }
+  static Key key_of(const MoveState& state) {
+    Key key;
+    for (const MoveItem& item : state.items())
+      key.push_back(item.at ? static_cast<std::uint32_t>(index(item.at->gpu)) << 8 | item.at->placement
+                            : 0xffffffff);
+    return key;
+  }
+
+  [[nodiscard]] bool too_much() const { return tried_ > most_tried; }
+
+  /// All states one wave later; false when that was too much, or nothing new comes.
+  bool expand() {
+    next_.clear();
+    for (const auto& [key, state] : layer_) {
+      MoveState wave = state;
+      wave.begin_wave();
+      for (std::size_t i = 0; i < wave.items().size(); ++i)
+        if (wave.open(i) && !wave.items()[i].to) wave.leave(i);
+      choose(wave, 0);
+      if (too_much()) return false;
+    }
+    for (const auto& [key, state] : layer_) seen_.insert(key);
+    layer_ = std::move(next_);
+    return !layer_.empty();
+  }
 
   /// What each item does in this wave, one item after the other.
-  void choose(const MoveState& state, std::size_t item, int left) {
-    if (over()) return;
+  void choose(const MoveState& state, std::size_t item) {
+    if (++tried_ > most_tried) return;
     if (item == state.items().size()) {
-      MoveState next = state;
-      if (next.end_wave()) wave(next, left - 1);
+      MoveState after = state;
+      if (after.end_wave()) offer(std::move(after));
       return;
     }
-    if (!state.open(item) || state.moved(item)) return choose(state, item + 1, left);
-    const std::size_t temporaries = state.temporaries();
-    if (best_ && temporaries >= *best_) return;
+    choose(state, item + 1);
+    if (!state.open(item) || state.moved(item)) return;
     MoveState gone = state;
-    const bool can = gone.go(item);
-    if (can) choose(gone, item + 1, left);
-    if (left == 1) return;
-    choose(state, item + 1, left);
+    if (gone.go(item)) choose(gone, item + 1);
     if (!state.may_step_aside(item)) return;
     for (std::size_t gpu = 0; gpu < gpus_; ++gpu)
-      for (const PlacementId id : state.places(item, static_cast<GpuId>(gpu), left == 2)) {
+      for (const PlacementId id : state.places(item, static_cast<GpuId>(gpu), false)) {
+        const Seat seat{static_cast<GpuId>(gpu), id};
+        if (state.items()[item].to == seat || too_much()) continue;
         MoveState aside = state;
-        if (aside.go_aside(item, {static_cast<GpuId>(gpu), id})) choose(aside, item + 1, left);
-        if (over()) return;
+        if (aside.go_aside(item, seat)) choose(aside, item + 1);
       }
   }
 
+  void offer(MoveState state) {
+    Key key = key_of(state);
+    if (seen_.contains(key)) return;
+    const auto found = next_.find(key);
+    if (found == next_.end()) {
+      next_.emplace(std::move(key), std::move(state));
+    } else if (state.temporaries() < found->second.temporaries()) {
+      found->second = std::move(state);
+    }
+  }
+
   void keep(const MoveState& state) {
-    if (best_ && state.temporaries() >= *best_) return;
+    if (result_.found && state.temporaries() >= result_.moves.temporary) return;
     MoveState done = state;
     done.tidy();
-    best_ = done.temporaries();
-    result.found = true;
-    result.moves.waves = done.waves();
-    result.moves.temporary = done.temporaries();
-    result.moves.reached = done.reached();
+    result_.found = true;
+    result_.moves.waves = done.waves();
+    result_.moves.temporary = done.temporaries();
+    result_.moves.reached = done.reached();
   }
 
   std::size_t gpus_, tried_ = 0;
-  std::optional<std::size_t> best_;
+  std::map<Key, MoveState> layer_, next_;
+  std::set<Key> seen_;
+  MoveSearch result_;
 };
 
 }  // namespace
 
-MoveSearch search_moves(const MoveState& start, int waves) {
-  const std::size_t gpus = start.gpus();
-  if (start.items().size() > largest_items || gpus > largest_fleet) return {};
-  Search search(gpus);
-  search.wave(start, waves);
-  search.result.complete = search.complete();
-  return search.result;
+MoveSearch search_moves(const MoveState& start, int longest) {
+  if (start.items().size() > largest_problem || start.gpus() > largest_fleet) return {};
+  return Search(start).run(longest);
 }
 
 }  // namespace cleave

@@ -1,17 +1,18 @@
 #pragma once
-// Looks for a way in a given number of waves by trying everything: for problems small enough, what shows that
-// there is none shorter.
+// Looks for the fewest waves by trying everything, wave by wave: for problems small enough. What it has
+// looked through without finding a way is a proof that there is none so short.
 
 #include "planner/move_state.hpp"
 
 namespace cleave {
 
 struct MoveSearch {
-  bool found = false;  // then `moves` is such a way, with the fewest temporary places among those looked at
-  bool complete = false;  // everything was looked at
+  bool found = false;  // then `moves` is a shortest way, with the fewest temporary places of those
+  int bound = 0;       // no way has fewer waves
   Moves moves;
 };
 
-MoveSearch search_moves(const MoveState& start, int waves);
+/// Ways of at most `longest` waves. Gives up, with what is known until then, when there is too much to try.
+MoveSearch search_moves(const MoveState& start, int longest);
 
 }  // namespace cleave

@@ -11,16 +11,16 @@ namespace cleave {
 
 MoveState::MoveState(const PlanProblem& problem, const Target& target)
     : problem_(&problem),
-      target_(target),
+      target_(std::make_shared<const Target>(target)),
       here_(problem.gpus.size()),
       coming_(problem.gpus.size()),
       group_moving_(problem.groups.size(), 0),
-      now_(goal_of_now(problem)) {
+      now_(std::make_shared<const Goal>(goal_of_now(problem))) {
   for (const PlanGpu& gpu : problem.gpus) {
     held_.push_back(gpu.walls);
     idle_.push_back(gpu.idle);
   }
-  for (const auto& seat : now_)
+  for (const auto& seat : *now_)
     if (seat) held_[index(seat->gpu)].insert(seat->placement);
   for (std::size_t gpu = 0; gpu < held_.size(); ++gpu)
     taken_.push_back(problem.graphs[problem.gpus[gpu].kind]->find(held_[gpu]));
@@ -29,17 +29,26 @@ MoveState::MoveState(const PlanProblem& problem, const Target& target)
 
 void MoveState::add_items(const Target& target) {
   for (WorkloadIndex i = 0; i < target.goal.size(); ++i)
-    if (now_[i] != target.goal[i]) items_.push_back({i, now_[i], target.goal[i]});
+    if ((*now_)[i] != target.goal[i]) add_item({i, (*now_)[i], target.goal[i]});
   for (std::size_t gpu = 0; gpu < target.idle.size(); ++gpu)
     for (const PlacementId id : target.idle[gpu] - idle_[gpu])
-      items_.push_back({none, std::nullopt, Seat{static_cast<GpuId>(gpu), id}});
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (items_[i].at) here_[index(items_[i].at->gpu)].push_back(i);
-    if (items_[i].to) coming_[index(items_[i].to->gpu)].push_back(i);
-  }
-  moved_.assign(items_.size(), false);
-  temporaries_of_.assign(items_.size(), 0);
-  open_ = items_.size();
+      add_item({none, std::nullopt, Seat{static_cast<GpuId>(gpu), id}});
+}
+
+void MoveState::add_item(MoveItem item) {
+  const std::size_t number = items_.size();
+  if (item.at) here_[index(item.at->gpu)].push_back(number);
+  if (item.to) coming_[index(item.to->gpu)].push_back(number);
+  items_.push_back(item);
+  moved_.push_back(false);
+  temporaries_of_.push_back(0);
+  ++open_;
+}
+
+/// Running work that was stopped and is to run again.
+bool MoveState::interrupted(std::size_t item) const {
+  const MoveItem& one = items_[item];
+  return one.workload != none && (*now_)[one.workload] && !one.at && one.to;
 }
 
 std::vector<std::size_t> MoveState::blockers(std::size_t item) const {
@@ -96,7 +105,7 @@ PlacementSet MoveState::places(std::size_t item, GpuId gpu, bool avoid_targets) 
   PlacementSet free =
       problem_->wanted(workload, problem_->gpus[index(gpu)].kind) & states.free(taken_[index(gpu)]);
   if (!avoid_targets || free.empty()) return free;
-  PlacementSet targets;
+  PlacementSet targets = target_->idle[index(gpu)];
   for (const std::size_t other : coming_[index(gpu)])
     if (open(other)) targets.insert(items_[other].to->placement);
   return free - states.geometry().blocked(targets);
@@ -105,11 +114,13 @@ PlacementSet MoveState::places(std::size_t item, GpuId gpu, bool avoid_targets) 
 void MoveState::begin_wave() {
   changes_.clear();
   std::ranges::fill(group_moving_, 0);
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    if (interrupted(i) && group(i) != none) ++group_moving_[group(i)];
 }
 
 bool MoveState::group_may_move(std::size_t item) const {
   const std::uint32_t of = group(item);
-  if (of == none || !items_[item].at || !problem_->groups[of].max_moving) return true;
+  if (of == none || !items_[item].at || !problem_->groups[of].max_moving) return true;  // new, or in motion
   return group_moving_[of] < *problem_->groups[of].max_moving;
 }
 
@@ -193,13 +204,25 @@ void MoveState::make_room(Seat seat, Wave& wave) {
   while (!legal() && !(idle_[gpu] - gone).empty()) gone.insert((idle_[gpu] - gone).last());
   for (const PlacementId id : gone) wave.push_back({Op::destroy, {seat.gpu, id}, none});
   idle_[gpu] = idle_[gpu] - gone;
+  // What is to be there in the end and gave way for a while is made again.
+  for (const PlacementId id : gone & target_->idle[gpu]) add_item({none, std::nullopt, Seat{seat.gpu, id}});
   wave.push_back({Op::create, seat, none});
 }
 
 bool MoveState::wanted_later(Seat seat) const {
-  if (target_.idle[index(seat.gpu)].contains(seat.placement)) return true;
+  if (target_->idle[index(seat.gpu)].contains(seat.placement)) return true;
   return std::ranges::any_of(coming_[index(seat.gpu)],
                              [&](std::size_t item) { return open(item) && items_[item].to == seat; });
+}
+
+/// An instance that stays without work; where one is to be idle in the end it is there already.
+void MoveState::leave_idle(Seat seat) {
+  idle_[index(seat.gpu)].insert(seat.placement);
+  for (const std::size_t item : coming_[index(seat.gpu)]) {
+    if (items_[item].workload != none || !open(item) || items_[item].to != seat) continue;
+    items_[item].at = seat;
+    --open_;
+  }
 }
 
 void MoveState::set_place(std::size_t item, std::optional<Seat> to) {
@@ -247,7 +270,7 @@ bool MoveState::end_wave() {
   for (const Change& change : changes_) {
     if (!change.from) continue;
     if (wanted_later(*change.from)) {
-      idle_[index(change.from->gpu)].insert(change.from->placement);
+      leave_idle(*change.from);
     } else {
       destroy.push_back({Op::destroy, *change.from, none});
     }
@@ -255,7 +278,7 @@ bool MoveState::end_wave() {
   Wave wave = std::move(room);
   for (const Wave* part : {&create, &start, &drain, &destroy})
     wave.insert(wave.end(), part->begin(), part->end());
-  waves_.push_back(std::move(wave));
+  if (!wave.empty()) waves_.push_back(std::move(wave));
   for (const Change& change : changes_) {
     for (const auto& seat : {change.from, change.to})
       if (seat) taken_[index(seat->gpu)] = graph(seat->gpu).find(held_[index(seat->gpu)]);
@@ -267,7 +290,7 @@ bool MoveState::end_wave() {
 void MoveState::tidy() {
   Wave wave;
   for (std::size_t gpu = 0; gpu < idle_.size(); ++gpu)
-    for (const PlacementId id : idle_[gpu] - target_.idle[gpu]) {
+    for (const PlacementId id : idle_[gpu] - target_->idle[gpu]) {
       const Seat seat{static_cast<GpuId>(gpu), id};
       if (wanted_later(seat)) continue;
       wave.push_back({Op::destroy, seat, none});
@@ -279,7 +302,7 @@ void MoveState::tidy() {
 }
 
 Target MoveState::reached() const {
-  Target reached{now_, idle_};
+  Target reached{*now_, idle_};
   for (const MoveItem& item : items_)
     if (item.workload != none) reached.goal[item.workload] = item.at;
   return reached;

@@ -2,6 +2,7 @@
 // A fleet on its way from one layout to another: who is where after the waves so far, what instances exist,
 // and what a wave may do. The rules of moves.hpp are kept here, and only here.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,6 +58,11 @@ class MoveState {
 
   [[nodiscard]] const std::vector<Wave>& waves() const { return waves_; }
   [[nodiscard]] std::size_t temporaries() const { return temporaries_; }
+  /// Whether it stands where it neither was at first nor is to be.
+  [[nodiscard]] bool aside(std::size_t item) const {
+    return open(item) && items_[item].workload != none && items_[item].at &&
+           items_[item].at != (*now_)[items_[item].workload];
+  }
   [[nodiscard]] Target reached() const;
   [[nodiscard]] std::string why_stuck(std::size_t item) const;
 
@@ -67,6 +73,9 @@ class MoveState {
     bool stopped;
   };
   void add_items(const Target& target);
+  void add_item(MoveItem item);
+  void leave_idle(Seat seat);
+  [[nodiscard]] bool interrupted(std::size_t item) const;
   [[nodiscard]] const StateGraph& graph(GpuId gpu) const { return problem_->graph(gpu); }
   [[nodiscard]] bool group_may_move(std::size_t item) const;
   void record(std::size_t item, std::optional<Seat> to, bool stopped);
@@ -75,7 +84,7 @@ class MoveState {
   [[nodiscard]] bool wanted_later(Seat seat) const;
 
   const PlanProblem* problem_;
-  Target target_;
+  std::shared_ptr<const Target> target_;
   std::vector<MoveItem> items_;
   std::vector<WorkloadIndex> of_workload_;
   std::vector<std::vector<std::size_t>> here_;    // items that hold an instance of each GPU now
@@ -90,7 +99,7 @@ class MoveState {
   std::size_t open_ = 0, temporaries_ = 0;
   std::size_t next_room_ = 0;
   std::vector<Wave> waves_;
-  Goal now_;
+  std::shared_ptr<const Goal> now_;
 };
 
 }  // namespace cleave

@@ -244,7 +244,11 @@ int least_waves(const PlanProblem& problem, const MoveState& start) {
   std::map<std::uint32_t, int> moving;  // of each group
   std::int64_t aside = 0;
   for (std::size_t i = 0; i < start.items().size(); ++i) {
-    if (!start.blockers(i).empty()) least = std::max(least, 2);
+    // An idle instance that is wanted may be left behind just there, in the same wave.
+    const auto in_place = [&](std::size_t other) { return start.items()[other].at == start.items()[i].to; };
+    const std::vector<std::size_t> blockers = start.blockers(i);
+    const bool left_behind = start.items()[i].workload == none && std::ranges::all_of(blockers, in_place);
+    if (!blockers.empty() && !left_behind) least = std::max(least, 2);
     if (const std::uint32_t group = start.group(i);
         group != none && start.items()[i].at && start.items()[i].to)
       ++moving[group];
@@ -272,6 +276,38 @@ Moves result_of(const Journey& journey) {
   return moves;
 }
 
+/// As far as it goes undisturbed. What cannot arrive has no reason to step aside; told so, it may let others
+/// arrive after all, or leave yet others where they need not be.
+Journey as_far_as_it_goes(const MoveState& start, Journey stuck) {
+  constexpr int rounds = 4;
+  MoveState calm = start;
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < start.items().size(); ++i)
+      if (stuck.state().open(i)) calm.forbid_stepping_aside(i);
+    Journey again(calm, no_horizon, false);
+    again.run();
+    stuck = std::move(again);
+    bool left_aside = false;
+    for (std::size_t i = 0; i < start.items().size(); ++i) left_aside |= stuck.state().aside(i);
+    if (!left_aside) break;
+  }
+  return stuck;
+}
+
+Moves disturbing(const MoveState& start, const Journey& stuck, bool allowed, int bound) {
+  Journey last = as_far_as_it_goes(start, stuck);
+  if (allowed) {
+    last = Journey(start, no_horizon, true);
+    last.run();
+  }
+  Moves moves = result_of(last);
+  moves.waves_bound = std::min<std::int64_t>(bound, static_cast<std::int64_t>(moves.waves.size()));
+  for (std::size_t i = 0; i < start.items().size(); ++i)
+    if (last.state().open(i) && start.items()[i].workload != none)
+      moves.disruptive.push_back({start.items()[i].workload, last.state().why_stuck(i)});
+  return moves;
+}
+
 }  // namespace
 
 Moves plan_moves(const PlanProblem& problem, const Target& target, const MoveOptions& options) {
@@ -279,44 +315,28 @@ Moves plan_moves(const PlanProblem& problem, const Target& target, const MoveOpt
   int bound = least_waves(problem, start);
   Journey best(start, no_horizon, false);
   best.run();
-  if (!best.arrived()) {
-    // What cannot arrive has no reason to step aside, and makes no room for others by it.
-    MoveState calm = start;
-    for (std::size_t i = 0; i < start.items().size(); ++i)
-      if (best.state().open(i)) calm.forbid_stepping_aside(i);
-    Journey again(calm, no_horizon, options.allow_disruptive);
-    again.run();
-    if (options.allow_disruptive && !again.arrived()) {
-      again = Journey(start, no_horizon, true);
-      again.run();
-    }
-    Moves moves = result_of(again);
-    moves.waves_bound = std::min<std::int64_t>(bound, static_cast<std::int64_t>(moves.waves.size()));
-    for (std::size_t i = 0; i < start.items().size(); ++i)
-      if (again.state().open(i) && start.items()[i].workload != none)
-        moves.disruptive.push_back({start.items()[i].workload, again.state().why_stuck(i)});
-    return moves;
-  }
-  constexpr int attempts = 6;
-  for (int waves = bound; waves < std::min(best.waves(), bound + attempts); ++waves) {
-    Journey shorter(start, waves, false);
-    shorter.run();
-    if (!shorter.arrived()) continue;
-    best = std::move(shorter);
-    break;
-  }
-  Moves moves = result_of(best);
-  if (bound == 0) bound = static_cast<int>(moves.waves.size());  // nothing but idle instances to destroy
-  // Small problems are searched through for something shorter.
-  while (bound < best.waves()) {
-    const MoveSearch search = search_moves(start, bound);
-    if (search.found) {
-      moves = search.moves;
+  if (best.arrived()) {
+    constexpr int attempts = 6;
+    for (int waves = bound; waves < std::min(best.waves(), bound + attempts); ++waves) {
+      Journey shorter(start, waves, false);
+      shorter.run();
+      if (!shorter.arrived()) continue;
+      best = std::move(shorter);
       break;
     }
-    if (!search.complete) break;
-    ++bound;
+    if (bound == 0) bound = best.waves();  // nothing but idle instances to destroy
+    if (best.waves() == bound) {
+      Moves moves = result_of(best);
+      moves.waves_bound = bound;
+      return moves;
+    }
   }
+  // Small problems are searched through for something shorter, or for any way at all.
+  constexpr int longest = 12;
+  MoveSearch search = search_moves(start, best.arrived() ? best.waves() - 1 : longest);
+  bound = std::max(bound, search.bound);
+  if (!search.found && !best.arrived()) return disturbing(start, best, options.allow_disruptive, bound);
+  Moves moves = search.found ? std::move(search.moves) : result_of(best);
   moves.waves_bound = bound;
   return moves;
 }

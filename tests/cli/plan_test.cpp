@@ -11,6 +11,7 @@ namespace {
 using testing_program::cleave;
 using testing_program::Outcome;
 using testing_program::Scratch;
+using testing_program::shell;
 
 constexpr const char* scattered = " --fleet examples/fleets/scattered.json";
 
@@ -68,6 +69,28 @@ TEST(Plan, LimitsAndWeightsAreKept) {
   ASSERT_EQ(weighted["objective"].size(), 1U);
   EXPECT_EQ(weighted["objective"][0]["name"], "weighted_sum");
   EXPECT_EQ(weighted["objective"][0]["value"], 2000 + 5 * 125);
+}
+
+TEST(Plan, APictureIsWrittenWholeOrNotAtAll) {
+  const Scratch scratch;
+  const std::string arguments = std::string("plan compact") + scattered + " --svg ";
+  const Outcome outcome = cleave(arguments + scratch.path("plan.svg"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("Proven optimal"), std::string::npos);
+  EXPECT_EQ(shell("ls " + scratch.path("")).out, "plan.svg\n");
+  const std::string svg = shell("cat " + scratch.path("plan.svg")).out;
+  EXPECT_TRUE(svg.starts_with("<?xml") && svg.ends_with("</svg>\n")) << svg;
+  EXPECT_NE(svg.find("compact: 3 GPUs in use now, 2 after; 3 workloads move"), std::string::npos);
+
+  EXPECT_TRUE(cleave(arguments + "/dev/stdout").out.starts_with(svg));
+  const Outcome nowhere = cleave(arguments + scratch.path("nowhere/plan.svg"));
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_NE(nowhere.err.find("nowhere/plan.svg: cannot be written: No such file or directory"),
+            std::string::npos)
+      << nowhere.err;
+  EXPECT_EQ(cleave(arguments + scratch.path("")).exit_code, 1);
+  EXPECT_EQ(shell("ls " + scratch.path("")).out, "plan.svg\n");
 }
 
 TEST(Plan, ForPeopleWithThePictureAndTheProof) {
