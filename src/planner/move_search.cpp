@@ -10,14 +10,16 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t largest_problem = 16, largest_fleet = 16;
-constexpr std::size_t most_tried = 60'000;
+constexpr std::size_t most_tried = 60'000;  // on one GPU; with more, each try takes longer and tells less
 
 /// Who is where: two ways that lead to the same have the same future.
 using Key = std::vector<std::uint32_t>;
 
 class Search {
  public:
-  explicit Search(const MoveState& start) : gpus_(start.gpus()) { layer_.emplace(key_of(start), start); }
+  explicit Search(const MoveState& start) : gpus_(start.gpus()), most_(most_tried / (gpus_ * gpus_)) {
+    layer_.emplace(key_of(start), start).first->second.step_aside_as_often_as_it_takes();
+  }
 
   MoveSearch run(int longest) {
     for (int waves = 0; waves <= longest; ++waves) {
@@ -38,7 +40,7 @@ class Search {
     return key;
   }
 
-  [[nodiscard]] bool too_much() const { return tried_ > most_tried; }
+  [[nodiscard]] bool too_much() const { return tried_ > most_; }
 
   /// All states one wave later; false when that was too much, or nothing new comes.
   bool expand() {
@@ -58,16 +60,18 @@ class Search {
 
   /// What each item does in this wave, one item after the other.
   void choose(const MoveState& state, std::size_t item) {
-    if (++tried_ > most_tried) return;
+    if (++tried_ > most_) return;
     if (item == state.items().size()) {
       MoveState after = state;
       if (after.end_wave()) offer(std::move(after));
       return;
     }
     choose(state, item + 1);
-    if (!state.open(item) || state.moved(item)) return;
-    MoveState gone = state;
-    if (gone.go(item)) choose(gone, item + 1);
+    if (state.moved(item)) return;
+    if (state.open(item)) {
+      MoveState gone = state;
+      if (gone.go(item)) choose(gone, item + 1);
+    }
     if (!state.may_step_aside(item)) return;
     for (std::size_t gpu = 0; gpu < gpus_; ++gpu)
       for (const PlacementId id : state.places(item, static_cast<GpuId>(gpu), false)) {
@@ -99,7 +103,7 @@ class Search {
     result_.moves.reached = done.reached();
   }
 
-  std::size_t gpus_, tried_ = 0;
+  std::size_t gpus_, most_, tried_ = 0;
   std::map<Key, MoveState> layer_, next_;
   std::set<Key> seen_;
   MoveSearch result_;
@@ -107,9 +111,15 @@ class Search {
 
 }  // namespace
 
-MoveSearch search_moves(const MoveState& start, int longest) {
-  if (start.items().size() > largest_problem || start.gpus() > largest_fleet) return {};
-  return Search(start).run(longest);
+MoveSearch search_moves(const PlanProblem& problem, const Target& target, int longest) {
+  if (problem.gpus.size() > largest_fleet) return {};
+  const MoveState everybody(problem, target, true), those_who_move(problem, target);
+  if (everybody.items().size() <= largest_problem) return Search(everybody).run(longest);
+  if (those_who_move.items().size() > largest_problem) return {};
+  // Others might step aside for them: what is found is a way, what is not found proves nothing.
+  MoveSearch search = Search(those_who_move).run(longest);
+  search.bound = 0;
+  return search;
 }
 
 }  // namespace cleave

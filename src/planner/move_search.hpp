@@ -13,6 +13,6 @@ struct MoveSearch {
 };
 
 /// Ways of at most `longest` waves. Gives up, with what is known until then, when there is too much to try.
-MoveSearch search_moves(const MoveState& start, int longest);
+MoveSearch search_moves(const PlanProblem& problem, const Target& target, int longest);
 
 }  // namespace cleave

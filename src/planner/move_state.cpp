@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-MoveState::MoveState(const PlanProblem& problem, const Target& target)
+MoveState::MoveState(const PlanProblem& problem, const Target& target, bool everybody)
     : problem_(&problem),
       target_(std::make_shared<const Target>(target)),
       here_(problem.gpus.size()),
@@ -24,12 +24,15 @@ MoveState::MoveState(const PlanProblem& problem, const Target& target)
     if (seat) held_[index(seat->gpu)].insert(seat->placement);
   for (std::size_t gpu = 0; gpu < held_.size(); ++gpu)
     taken_.push_back(problem.graphs[problem.gpus[gpu].kind]->find(held_[gpu]));
-  add_items(target);
+  add_items(target, everybody);
 }
 
-void MoveState::add_items(const Target& target) {
-  for (WorkloadIndex i = 0; i < target.goal.size(); ++i)
-    if ((*now_)[i] != target.goal[i]) add_item({i, (*now_)[i], target.goal[i]});
+void MoveState::add_items(const Target& target, bool everybody) {
+  for (WorkloadIndex i = 0; i < target.goal.size(); ++i) {
+    const bool elsewhere = (*now_)[i] != target.goal[i];
+    if (elsewhere || (everybody && target.goal[i] && !problem_->workloads[i].stays))
+      add_item({i, (*now_)[i], target.goal[i]});
+  }
   for (std::size_t gpu = 0; gpu < target.idle.size(); ++gpu)
     for (const PlacementId id : target.idle[gpu] - idle_[gpu])
       add_item({none, std::nullopt, Seat{static_cast<GpuId>(gpu), id}});
@@ -42,7 +45,7 @@ void MoveState::add_item(MoveItem item) {
   items_.push_back(item);
   moved_.push_back(false);
   temporaries_of_.push_back(0);
-  ++open_;
+  if (open(number)) ++open_;
 }
 
 /// Running work that was stopped and is to run again.
@@ -238,6 +241,7 @@ void MoveState::set_place(std::size_t item, std::optional<Seat> to) {
     held_[index(to->gpu)].insert(to->placement);
   }
   if (was_open && !open(item)) --open_;
+  if (!was_open && open(item)) ++open_;
 }
 
 bool MoveState::end_wave() {

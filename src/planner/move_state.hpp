@@ -20,7 +20,8 @@ struct MoveItem {
 
 class MoveState {
  public:
-  MoveState(const PlanProblem& problem, const Target& target);
+  /// `everybody`: work that is where it is to be may step aside too, and come back.
+  MoveState(const PlanProblem& problem, const Target& target, bool everybody = false);
 
   [[nodiscard]] const std::vector<MoveItem>& items() const { return items_; }
   /// Whether the item is not yet where it is to be.
@@ -35,6 +36,8 @@ class MoveState {
   [[nodiscard]] int least_size(std::size_t item) const;
   [[nodiscard]] std::int64_t moved_mib(std::size_t item) const;
   [[nodiscard]] bool may_step_aside(std::size_t item) const;
+  /// For a search, which cannot go round in circles.
+  void step_aside_as_often_as_it_takes() { temporaries_of_.assign(items_.size(), -(1 << 20)); }
   void forbid_stepping_aside(std::size_t item) { temporaries_of_[item] = 1 << 20; }
   /// Memory slices that nobody has now nor is to have in the end.
   [[nodiscard]] std::int64_t free_now_and_then() const;
@@ -72,7 +75,7 @@ class MoveState {
     std::optional<Seat> from, to;
     bool stopped;
   };
-  void add_items(const Target& target);
+  void add_items(const Target& target, bool everybody);
   void add_item(MoveItem item);
   void leave_idle(Seat seat);
   [[nodiscard]] bool interrupted(std::size_t item) const;

@@ -237,18 +237,26 @@ class Journey {
   std::vector<Disruption> stopped_;
 };
 
+/// Who has to be gone, a wave earlier, before the item can have its place. An idle instance that is wanted
+/// may be left behind just there, in the same wave.
+std::vector<std::size_t> must_be_gone(const MoveState& start, std::size_t item) {
+  std::vector<std::size_t> list = start.blockers(item);
+  if (start.items()[item].workload == none)
+    std::erase_if(list, [&](std::size_t other) { return start.items()[other].at == start.items()[item].to; });
+  return list;
+}
+
 /// Waves that no way to the target can do without.
 int least_waves(const PlanProblem& problem, const MoveState& start) {
   if (!start.any_open()) return 0;
   int least = 1;
   std::map<std::uint32_t, int> moving;  // of each group
-  std::int64_t aside = 0;
+  std::vector<bool> in_the_way(start.items().size(), false);
   for (std::size_t i = 0; i < start.items().size(); ++i) {
-    // An idle instance that is wanted may be left behind just there, in the same wave.
-    const auto in_place = [&](std::size_t other) { return start.items()[other].at == start.items()[i].to; };
-    const std::vector<std::size_t> blockers = start.blockers(i);
-    const bool left_behind = start.items()[i].workload == none && std::ranges::all_of(blockers, in_place);
-    if (!blockers.empty() && !left_behind) least = std::max(least, 2);
+    for (const std::size_t other : must_be_gone(start, i)) {
+      in_the_way[other] = true;
+      least = 2;
+    }
     if (const std::uint32_t group = start.group(i);
         group != none && start.items()[i].at && start.items()[i].to)
       ++moving[group];
@@ -258,9 +266,7 @@ int least_waves(const PlanProblem& problem, const MoveState& start) {
       least = std::max(least, (count + *most - 1) / *most);
   // In two waves, whoever is in somebody's way and cannot go to its last place at once must step aside, to
   // slices that are free now and in the end.
-  std::vector<bool> in_the_way(start.items().size(), false);
-  for (std::size_t i = 0; i < start.items().size(); ++i)
-    for (const std::size_t other : start.blockers(i)) in_the_way[other] = true;
+  std::int64_t aside = 0;
   for (std::size_t i = 0; i < in_the_way.size(); ++i)
     if (in_the_way[i] && start.items()[i].to && !start.blockers(i).empty()) aside += start.least_size(i);
   if (aside > start.free_now_and_then()) least = std::max(least, 3);
@@ -333,7 +339,7 @@ Moves plan_moves(const PlanProblem& problem, const Target& target, const MoveOpt
   }
   // Small problems are searched through for something shorter, or for any way at all.
   constexpr int longest = 12;
-  MoveSearch search = search_moves(start, best.arrived() ? best.waves() - 1 : longest);
+  MoveSearch search = search_moves(problem, target, best.arrived() ? best.waves() - 1 : longest);
   bound = std::max(bound, search.bound);
   if (!search.found && !best.arrived()) return disturbing(start, best, options.allow_disruptive, bound);
   Moves moves = search.found ? std::move(search.moves) : result_of(best);
