@@ -10,12 +10,15 @@
 #include <set>
 
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_show.hpp"
+#include "planner/given_goal.hpp"
 #include "planner/plan_svg.hpp"
 #include "planner/plan_text.hpp"
 #include "planner/planner.hpp"
+#include "simulate/read_text.hpp"
 
 namespace cleave::cli {
 
@@ -152,6 +155,68 @@ Result<int> plan_command(const std::string& kind, const Options& options) {
   return show(*problem, *plan, options);
 }
 
+struct GivenOptions : Options {
+  std::string goal, plan;
+};
+
+Result<int> migrate_command(const GivenOptions& options) {
+  const auto now = load_fleet(options.fleet, options.profiles);
+  if (!now) return std::unexpected(now.error());
+  const auto goal = load_fleet(options.goal, options.profiles);
+  if (!goal) return std::unexpected(goal.error());
+  const auto given = given_goal(*now, *goal, shown(options.fleet, 200), shown(options.goal, 200));
+  if (!given) return std::unexpected(given.error());
+  const auto plan = plan_to(given->from.problem, given->target, {options.allow_disruptive});
+  if (!plan) return std::unexpected(plan.error());
+  return show(given->from.problem, *plan, options);
+}
+
+Result<int> replay_command(const GivenOptions& options) {
+  const auto now = load_fleet(options.fleet, options.profiles);
+  if (!now) return std::unexpected(now.error());
+  const auto text = read_text(options.plan);
+  if (!text) return std::unexpected(text.error());
+  const std::string place = shown(options.plan, 200);
+  const auto given = given_moves(*now, *text, shown(options.fleet, 200), place);
+  if (!given) return std::unexpected(given.error());
+  if (std::string wrong = fault(given->from.problem, given->moves); !wrong.empty())
+    return fail(ErrorKind::infeasible, place, fmt::format("it cannot be carried out: {}", wrong));
+  std::size_t steps = 0;
+  for (const Wave& wave : given->moves.waves) steps += wave.size();
+  if (options.json) {
+    print(Json{{"legal", true}, {"waves", given->moves.waves.size()}, {"steps", steps}});
+  } else {
+    fmt::print("Every step is legal where it stands: {} in {}.\n", counted(steps, "step"),
+               counted(given->moves.waves.size(), "wave"));
+  }
+  return 0;
+}
+
+void add_given(CLI::App& group, Run& run) {
+  auto options = std::make_shared<GivenOptions>();
+  CLI::App* migrate = add_command(
+      group, "migrate", "The moves from a fleet as it stands to a layout that you wrote",
+      "cleave plan migrate --fleet examples/fleets/scattered.json --goal examples/fleets/gathered.json");
+  migrate->add_option("--fleet", options->fleet, "The fleet file of now")->required();
+  migrate->add_option("--goal", options->goal, "A fleet file of the same GPUs as they are to be")->required();
+  migrate->add_flag("--allow-disruptive", options->allow_disruptive,
+                    "Stop work before its new place is there, where nothing else leads to the goal");
+  migrate->add_option("--svg", options->svg, "Write a picture of the plan to this file");
+  add_profiles(*migrate, options->profiles);
+  add_json(*migrate, options->json);
+  migrate->callback([options, &run] { run = [options] { return migrate_command(*options); }; });
+
+  auto check = std::make_shared<GivenOptions>();
+  CLI::App* replay =
+      add_command(group, "replay", "Carry a plan file out, step by step, on the model of a fleet",
+                  "cleave plan replay --fleet examples/fleets/scattered.json --plan plan.json");
+  replay->add_option("--fleet", check->fleet, "The fleet file that the plan was made for")->required();
+  replay->add_option("--plan", check->plan, "What `cleave plan --json` printed")->required();
+  add_profiles(*replay, check->profiles);
+  add_json(*replay, check->json);
+  replay->callback([check, &run] { run = [check] { return replay_command(*check); }; });
+}
+
 struct KindRow {
   const char* name;
   const char* what;
@@ -208,6 +273,7 @@ void add_plan(CLI::App& program, Run& run) {
                                 "cleave plan compact --fleet examples/fleets/scattered.json --explain");
   group->require_subcommand(1);
   for (const KindRow& row : kinds) add_kind(*group, row, run);
+  add_given(*group, run);
 }
 
 }  // namespace cleave::cli

@@ -61,7 +61,8 @@ class Page {
       slices += problem_.placement(*who.now).profile->memory.value;
     }
     const bool places = problem_.kind == ProblemKind::deploy || problem_.kind == ProblemKind::joint;
-    write("{} by {}: ", name(problem_.kind), plan_.method);
+    const bool given = plan_.method == "given";
+    write("{}: ", given ? "migrate" : fmt::format("{} by {}", name(problem_.kind), plan_.method));
     if (places) write("{} placed, {} pending, ", counted(placed, "workload"), plan_.pending.size());
     write("{} moved ({}), {} in use of {} ({} now)\n",
           places ? std::to_string(moved) : counted(moved, "workload"),
@@ -74,6 +75,7 @@ class Page {
             objectives());
       return;
     }
+    if (plan_.objective.empty()) write("\n");
     for (const Objective& objective : plan_.objective)
       if (objective.value != objective.bound) {
         write("Not proven optimal: {} is {}{}.\n\n", words(objective.name), shown_value(objective.value),

@@ -120,12 +120,13 @@ std::string plan_text(const PlanProblem& problem, const Plan& plan) {
   const auto write = [&]<class... Parts>(fmt::format_string<Parts...> format, Parts&&... parts) {
     fmt::format_to(std::back_inserter(out), format, std::forward<Parts>(parts)...);
   };
-  write("{{\n{},\n  \"placements\": [", members({{"problem", name(problem.kind)},
-                                                 {"fleet", fingerprint(problem)},
-                                                 {"method", plan.method},
-                                                 {"status", name(plan.status)},
-                                                 {"objective", objective_json(plan)},
-                                                 {"values", values_json(problem, plan)}}));
+  write("{{\n{},\n  \"placements\": [",
+        members({{"problem", plan.method == "given" ? "migrate" : name(problem.kind)},
+                 {"fleet", fingerprint(problem)},
+                 {"method", plan.method},
+                 {"status", name(plan.status)},
+                 {"objective", objective_json(plan)},
+                 {"values", values_json(problem, plan)}}));
   std::vector<std::string> gpus;
   for (const PlanGpu& gpu : problem.gpus) gpus.push_back(json_string(gpu.name));
   bool first = true;

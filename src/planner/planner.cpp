@@ -166,7 +166,9 @@ Result<Plan> plan_to(const PlanProblem& problem, const Target& target, const Mov
   if (std::string wrong = flaw(problem, plan.goal); !wrong.empty())
     return fail(ErrorKind::infeasible, problem.place, fmt::format("the goal cannot be: {}", wrong));
   plan.moves = plan_moves(problem, target, options);
-  return finish(problem, std::move(plan), {});
+  auto finished = finish(problem, std::move(plan), {});
+  if (finished) finished->status = PlanStatus::feasible;  // nobody claims that the goal is the best
+  return finished;
 }
 
 Result<Plan> make_plan(const PlanProblem& problem, const PlanOptions& options) {

@@ -272,6 +272,17 @@ bool PlanProblem::allows(WorkloadIndex workload, GpuId gpu) const {
   return !sorted_contains(rule.forbidden_gpus, here) && !sorted_contains(rule.forbidden_nodes, node);
 }
 
+void PlanProblem::also_wants(WorkloadIndex workload, std::size_t gpu_kind, PlacementId placement) {
+  PlanWorkload& who = workloads[workload];
+  if (wanted(workload, gpu_kind).contains(placement)) return;
+  ResolvedRequest wider = requests[index(who.request)];
+  wider.candidates[gpu_kind].insert(placement);
+  const MemorySlices size = sizes_[index(who.request)];
+  who.request = static_cast<RequestId>(requests.size());
+  requests.push_back(std::move(wider));
+  sizes_.push_back(size);
+}
+
 MemorySlices PlanProblem::size(WorkloadIndex workload) const {
   return sizes_[index(workloads[workload].request)];
 }
