@@ -80,12 +80,10 @@ void advise(const Options& options, const SmiListing& listing, const std::vector
     }
   fmt::print(stderr, "{} on {}\n", counted(instances, "instance"), counted(gpus.size(), "GPU"));
   if (instances > 0)
-    fmt::print(
-        stderr,
-        "to complete: \"workload\": a name, for each instance in which something runs;\n"
-        "             \"movable\": true, for each that may move or, without workload, be destroyed\n"
-        "until then `cleave plan` leaves every instance where it is; `cleave place` takes those without "
-        "workload for idle\n");
+    fmt::print(stderr,
+               "to complete: \"workload\": a name, for each instance in which something runs;\n"
+               "             \"movable\": true, for each that may move or, without workload, be destroyed\n"
+               "until then every command leaves them as they are\n");
   if (listing.lists_computes && without_compute > 0)
     fmt::print(stderr, "{} no compute instance listed, so nothing can run there\n",
                without_compute == 1 ? std::string("1 instance has")

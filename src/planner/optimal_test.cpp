@@ -151,10 +151,6 @@ TEST(Optimal, AgreesWithAdmission) {
                   [](const WaitingEntry& e) { return !std::holds_alternative<ByProfile>(e.request.wanted); });
     const auto answer = admit(Fleet(file), batch_of(file), 0);
     if (!answer) continue;
-    // Admission lets idle instances go that stand where they must, and knows nothing of those that may not
-    // move.
-    for (GpuEntry& gpu : file.gpus)
-      for (InstanceEntry& instance : gpu.instances) instance.movable = instance.movable || !instance.workload;
     const std::size_t kind = 0;
     for (std::int64_t added = 0; added <= answer->missing_gpus.value_or(0); ++added) {
       SCOPED_TRACE(fmt::format("seed {} added {}", seed, added));
