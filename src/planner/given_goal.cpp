@@ -157,6 +157,8 @@ Step read_step(JsonReader& in, const PlanProblem& problem, const Gpus& gpus, con
   }
   const auto placement = problem.geometry(found_gpu->second).find(profile, static_cast<int>(start));
   if (!placement) in.refuse("profile", placement.error().message, placement.error().remedy);
+  const bool about_work = found_op && *found_op != Op::create && *found_op != Op::destroy;
+  if (about_work && !workload) in.refuse("", "the key 'workload' is missing");
   if (workload && !workloads.contains(*workload))
     in.refuse("workload", fmt::format("the fleet has no workload '{}'", shown(*workload)));
   if (!found_op || !placement || (workload && !workloads.contains(*workload))) return step;

@@ -19,6 +19,9 @@
 #include "model/layout.hpp"
 #include "model/smi_node.hpp"
 #include "model/workload_file.hpp"
+#include "planner/given_goal.hpp"
+#include "planner/plan_text.hpp"
+#include "planner/planner.hpp"
 #include "simulate/alibaba2023.hpp"
 #include "simulate/simulator.hpp"
 
@@ -203,6 +206,53 @@ TEST(Fuzz, FleetFiles) {
     const auto fleet = parse_fleet(text, "fleet.json", {});
     if (fleet && fleet->gpus.size() < 100) run(*fleet, workload);
     return error_of(fleet);
+  });
+}
+
+/// A fleet of two GPUs with work that moves, what is planned for it, and where it should lead.
+constexpr std::string_view planned_fleet = R"({"gpus": [
+  {"name": "n0/0", "model": "A100-40GB", "instances": [
+    {"profile": "3g.20gb", "start": 0, "workload": "a"}, {"profile": "1g.5gb", "start": 6, "owned": false}]},
+  {"name": "n0/1", "model": "A100-40GB", "instances": [
+    {"profile": "2g.10gb", "start": 4, "workload": "b", "group": "g", "max_moving": 1}, {"profile": "1g.5gb", "start": 0}]}],
+  "waiting": [{"workload": "c", "profile": "1g.5gb"}]})";
+constexpr std::string_view planned_goal = R"({"gpus": [
+  {"name": "n0/0", "model": "A100-40GB", "instances": [
+    {"profile": "2g.10gb", "start": 0, "workload": "b"}, {"profile": "1g.5gb", "start": 6, "owned": false}]},
+  {"name": "n0/1", "model": "A100-40GB", "instances": [
+    {"profile": "3g.20gb", "start": 4, "workload": "a"}, {"profile": "1g.5gb", "start": 0, "workload": "d"}]}]})";
+
+TEST(Fuzz, PlanFiles) {
+  const auto fleet = parse_fleet(planned_fleet, "fleet", {});
+  ASSERT_TRUE(fleet);
+  const auto problem = PlanProblem::make(*fleet, ProblemKind::joint, "fleet");
+  ASSERT_TRUE(problem);
+  const auto plan = make_plan(*problem, {});
+  ASSERT_TRUE(plan);
+  const std::string text = plan_text(*problem, *plan);
+  ASSERT_TRUE(given_moves(*fleet, text, "fleet", "plan"));
+  fuzz({text}, [&](const std::string& torn) -> std::optional<Error> {
+    const auto moves = given_moves(*fleet, torn, "fleet", "plan");
+    if (!moves && moves.error().kind == ErrorKind::infeasible)
+      return std::nullopt;  // another state: understood
+    if (!moves) return moves.error();
+    (void)fault(moves->from.problem, moves->moves);  // legal or not, it must be told
+    return std::nullopt;
+  });
+}
+
+TEST(Fuzz, GoalFiles) {
+  const auto fleet = parse_fleet(planned_fleet, "fleet", {});
+  ASSERT_TRUE(fleet);
+  fuzz({planned_goal}, [&](const std::string& torn) -> std::optional<Error> {
+    const auto goal = parse_fleet(torn, "goal", {});
+    if (!goal) return goal.error();
+    if (goal->gpus.size() > 1000) return std::nullopt;
+    const auto given = given_goal(*fleet, *goal, "fleet", "goal");
+    if (!given) return given.error();
+    const auto plan = plan_to(given->from.problem, given->target, {true});
+    if (!plan && plan.error().kind != ErrorKind::infeasible) return plan.error();
+    return std::nullopt;
   });
 }
 
