@@ -114,7 +114,8 @@ class Page {
       if (before_[gpu] == after_[gpu]) continue;
       if (++changed <= most_shown) list.push_back(gpu);
     }
-    if (changed == 0) write("Nothing changes.\n\n");
+    if (changed == 0)
+      write("{}\n\n", plan_.moves.waves.empty() ? "Nothing changes." : "Only idle instances change.");
     if (changed > list.size())
       write("The first {} of {} GPUs that change; --json has them all.\n\n", list.size(), changed);
     width_ = 0;
@@ -219,7 +220,8 @@ class Page {
     if (plan_.moves.disruptive.empty()) return;
     write("\n{}:\n", plan_.moves.reached.goal == plan_.goal
                          ? "Stopped for a while, since nothing else leads to the goal"
-                         : "Out of reach without an interruption (--allow-disruptive plans one)");
+                         : "Out of reach; without an interruption the waves stop short of it "
+                           "(--allow-disruptive plans one where that helps)");
     std::size_t count = 0;
     for (const Disruption& one : plan_.moves.disruptive)
       if (++count <= most_shown)

@@ -71,6 +71,7 @@ class GoalReader {
           fmt::format("it has {}, the fleet has {}", counted(goal_.gpus.size(), "GPU"), now_.gpus.size()),
           "say of every GPU what is to be on it"};
     if (error_) return std::unexpected(*error_);
+    from->problem.place = place_;  // what is wrong from here on is wrong with the goal
     return GivenGoal{std::move(*from), std::move(target_)};
   }
 
@@ -203,8 +204,10 @@ Result<GivenMoves> given_moves(const FleetFile& now, std::string_view plan, cons
   std::map<std::string, bool> running;
   for (const GpuEntry& gpu : now.gpus)
     for (const InstanceEntry& instance : gpu.instances)
-      if (instance.workload) running[*instance.workload] = true;
+      if (instance.workload && instance.owned) running[*instance.workload] = true;
   std::vector<WaitingEntry> fresh;
+  if (!in.has("waves"))
+    in.refuse("", "the key 'waves' is missing", "a plan is what `cleave plan --json` prints");
   for (JsonReader& placement : in.objects("placements"))
     if (const std::string workload = placement.text("workload"); !running.contains(workload))
       fresh.push_back({workload, {ByProfile{placement.text("profile")}, {}}, {}});
@@ -226,6 +229,19 @@ Result<GivenMoves> given_moves(const FleetFile& now, std::string_view plan, cons
   }
   if (error) return std::unexpected(*error);
   given.moves.reached = after(given.from.problem, given.moves.waves);
+  if (in.objects("disruptive").empty()) {
+    const PlanProblem& problem = given.from.problem;
+    for (JsonReader& placement : in.objects("placements")) {
+      const auto who = workloads.find(placement.text("workload"));
+      const std::optional<Seat> seat =
+          who == workloads.end() ? std::nullopt : given.moves.reached.goal[who->second];
+      if (!seat || problem.gpus[index(seat->gpu)].name != placement.text("gpu") ||
+          problem.placement(*seat).profile->name != placement.text("profile") ||
+          problem.placement(*seat).start != placement.integer("start", 0, 99))
+        placement.refuse("", "the waves do not lead there");
+    }
+    if (error) return std::unexpected(*error);
+  }
   return given;
 }
 

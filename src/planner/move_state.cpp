@@ -330,6 +330,9 @@ std::string MoveState::why_stuck(std::size_t item) const {
   if (itself && holders.empty())
     return fmt::format("its place on {} overlaps the one it has, and there is no room for it meanwhile",
                        place(*stuck.to));
+  if (const std::uint32_t of = group(item); holders.empty() && of != none && problem_->groups[of].max_moving)
+    return fmt::format("group '{}' may have only {} in motion at once", shown(problem_->groups[of].name),
+                       *problem_->groups[of].max_moving);
   if (holders.empty()) return "it is in the way of others, and there is no room for it meanwhile";
   return fmt::format("its place on {} is held by {}, and there is no room to step aside", place(*stuck.to),
                      holders);

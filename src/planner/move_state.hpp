@@ -47,6 +47,8 @@ class MoveState {
 
   // One wave.
   void begin_wave();
+  /// Whether its group allows one more in motion in this wave.
+  [[nodiscard]] bool group_may_move(std::size_t item) const;
   bool go(std::size_t item);                   // to its last place, if that is free
   bool go_to(std::size_t item, Seat seat);     // to this place, if that is free
   bool step_aside(std::size_t item);           // to a temporary place, if there is one
@@ -80,7 +82,6 @@ class MoveState {
   void leave_idle(Seat seat);
   [[nodiscard]] bool interrupted(std::size_t item) const;
   [[nodiscard]] const StateGraph& graph(GpuId gpu) const { return problem_->graph(gpu); }
-  [[nodiscard]] bool group_may_move(std::size_t item) const;
   void record(std::size_t item, std::optional<Seat> to, bool stopped);
   void make_room(Seat seat, Wave& wave);
   void set_place(std::size_t item, std::optional<Seat> to);

@@ -218,8 +218,9 @@ class Journey {
   bool stop_one() {
     const Dependencies dependencies(state_, no_horizon);
     std::optional<std::size_t> least;
+    state_.begin_wave();
     for (std::size_t i = 0; i < state_.items().size(); ++i) {
-      if (!state_.open(i) || !state_.items()[i].at) continue;
+      if (!state_.open(i) || !state_.items()[i].at || !state_.group_may_move(i)) continue;
       const bool better = !least || std::pair(!dependencies.aside(i), state_.moved_mib(i)) <
                                         std::pair(!dependencies.aside(*least), state_.moved_mib(*least));
       if (better) least = i;
@@ -303,10 +304,14 @@ Journey as_far_as_it_goes(const MoveState& start, Journey stuck) {
 Moves disturbing(const MoveState& start, const Journey& stuck, bool allowed, int bound) {
   Journey last = as_far_as_it_goes(start, stuck);
   if (allowed) {
-    last = Journey(start, no_horizon, true);
-    last.run();
+    // Nobody is interrupted for a goal that is out of reach all the same.
+    Journey through(start, no_horizon, true);
+    through.run();
+    if (through.arrived()) last = std::move(through);
   }
   Moves moves = result_of(last);
+  // With interruptions a place in use still is free only in the next wave; nothing else is said of them.
+  if (!last.stopped().empty()) bound = std::min(bound, 2);
   moves.waves_bound = std::min<std::int64_t>(bound, static_cast<std::int64_t>(moves.waves.size()));
   for (std::size_t i = 0; i < start.items().size(); ++i)
     if (last.state().open(i) && start.items()[i].workload != none)

@@ -58,8 +58,15 @@ Result<Plan> with_moves(const PlanProblem& problem, const PlanOptions& options, 
   plan.moves = plan_moves(problem, target_of(problem, plan.goal), {options.allow_disruptive});
   if (options.non_disruptive_only && !plan.moves.disruptive.empty()) {
     auto calm = undisturbing(problem, options.weights, plan.goal, plan.moves);
-    plan.goal = std::move(calm.goal);
-    plan.moves = std::move(calm.moves);
+    if (!calm)
+      return fail(
+          ErrorKind::infeasible, problem.place,
+          fmt::format("no goal was found that needs no interruption: '{}' cannot get to its place; {}",
+                      shown(problem.workloads[plan.moves.disruptive.front().workload].name),
+                      plan.moves.disruptive.front().reason),
+          "allow the interruption with --allow-disruptive");
+    plan.goal = std::move(calm->goal);
+    plan.moves = std::move(calm->moves);
   }
   return finish(problem, std::move(plan), bounds);
 }
@@ -167,7 +174,9 @@ Result<Plan> plan_to(const PlanProblem& problem, const Target& target, const Mov
     return fail(ErrorKind::infeasible, problem.place, fmt::format("the goal cannot be: {}", wrong));
   plan.moves = plan_moves(problem, target, options);
   auto finished = finish(problem, std::move(plan), {});
-  if (finished) finished->status = PlanStatus::feasible;  // nobody claims that the goal is the best
+  if (!finished) return finished;
+  finished->status = PlanStatus::feasible;  // nobody claims that the goal is the best
+  for (Pending& one : finished->pending) one.reason = "the goal leaves it out: it ends";
   return finished;
 }
 

@@ -275,9 +275,11 @@ bool PlanProblem::allows(WorkloadIndex workload, GpuId gpu) const {
 void PlanProblem::also_wants(WorkloadIndex workload, std::size_t gpu_kind, PlacementId placement) {
   PlanWorkload& who = workloads[workload];
   if (wanted(workload, gpu_kind).contains(placement)) return;
+  const Geometry& geometry = graphs[gpu_kind]->geometry();
   ResolvedRequest wider = requests[index(who.request)];
-  wider.candidates[gpu_kind].insert(placement);
-  const MemorySlices size = sizes_[index(who.request)];
+  wider.candidates[gpu_kind] =
+      wider.candidates[gpu_kind] | geometry.of_profile(geometry[placement].profile_index);
+  const MemorySlices size = std::min(sizes_[index(who.request)], geometry[placement].profile->memory);
   who.request = static_cast<RequestId>(requests.size());
   requests.push_back(std::move(wider));
   sizes_.push_back(size);

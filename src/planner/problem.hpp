@@ -109,7 +109,7 @@ class PlanProblem {
   [[nodiscard]] PlacementSet wanted(WorkloadIndex workload, std::size_t gpu_kind) const {
     return requests[index(workloads[workload].request)].candidates[gpu_kind];
   }
-  /// From now on this placement satisfies the workload too: somebody else has chosen it for it.
+  /// From now on the profile of this placement satisfies the workload too: somebody has chosen it for it.
   void also_wants(WorkloadIndex workload, std::size_t gpu_kind, PlacementId placement);
   /// Whether pins and forbidden GPUs let it be there; groups are a matter of where the others are.
   [[nodiscard]] bool allows(WorkloadIndex workload, GpuId gpu) const;

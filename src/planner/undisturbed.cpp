@@ -48,8 +48,8 @@ bool may_stay(const PlanProblem& problem, WorkloadIndex workload) {
 
 }  // namespace
 
-Undisturbed undisturbing(const PlanProblem& problem, const std::optional<PlanWeights>& weights,
-                         const Goal& best, const Moves& moves) {
+std::optional<Undisturbed> undisturbing(const PlanProblem& problem, const std::optional<PlanWeights>& weights,
+                                        const Goal& best, const Moves& moves) {
   Choice choice(problem, weights);
   choice.offer(goal_of_now(problem));
   choice.offer(moves.reached.goal);
@@ -71,9 +71,8 @@ Undisturbed undisturbing(const PlanProblem& problem, const std::optional<PlanWei
     last = plan_moves(problem, target_of(problem, goal), {});
     choice.offer(last.reached.goal);
   }
-  if (choice.found()) return choice.best;
-  // Something that runs may not be where it is: as far as it goes.
-  return {moves.reached.goal, plan_moves(problem, target_of(problem, moves.reached.goal), {})};
+  if (!choice.found()) return std::nullopt;
+  return choice.best;
 }
 
 }  // namespace cleave
