@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -14,6 +15,7 @@ namespace {
 class Replay {
  public:
   explicit Replay(const PlanProblem& problem) : problem_(problem), held_(problem.gpus.size()) {
+    for (auto& gpu : held_) gpu.fill(none);
     for (const PlanGpu& gpu : problem.gpus) {
       walls_.push_back(gpu.walls);
       exists_.push_back(gpu.walls | gpu.idle);
@@ -32,7 +34,7 @@ class Replay {
     PlacementSet& exists = exists_[index(step.seat.gpu)];
     auto& held = held_[index(step.seat.gpu)];
     const PlacementId id = step.seat.placement;
-    const bool idle = exists.contains(id) && !held.contains(id) && !walls_[index(step.seat.gpu)].contains(id);
+    const bool idle = exists.contains(id) && held[id] == none && !walls_[index(step.seat.gpu)].contains(id);
     switch (step.op) {
       case Op::destroy:
         if (!idle) return "only an idle instance of ours may be destroyed";
@@ -52,11 +54,11 @@ class Replay {
         return "";
       case Op::drain:
       case Op::stop: {
-        if (!held.contains(id) || held[id] != step.workload) return "it does not run there";
+        if (held[id] == none || held[id] != step.workload) return "it does not run there";
         const PlanWorkload& who = problem_.workloads[step.workload];
         if (who.stays) return "it must stay where it is";
         if (step.op == Op::drain && seats_[step.workload].size() < 2) return "there is no replica of it";
-        held.erase(id);
+        held[id] = none;
         std::erase(seats_[step.workload], step.seat);
         return "";
       }
@@ -67,7 +69,8 @@ class Replay {
   [[nodiscard]] std::vector<PlacementSet> in_use() const {
     std::vector<PlacementSet> sets = walls_;
     for (std::size_t gpu = 0; gpu < held_.size(); ++gpu)
-      for (const auto& [id, workload] : held_[gpu]) sets[gpu].insert(id);
+      for (PlacementId id = 0; id < PlacementSet::most; ++id)
+        if (held_[gpu][id] != none) sets[gpu].insert(id);
     return sets;
   }
 
@@ -90,7 +93,7 @@ class Replay {
 
   const PlanProblem& problem_;
   std::vector<PlacementSet> walls_, exists_;
-  std::vector<std::map<PlacementId, WorkloadIndex>> held_;
+  std::vector<std::array<WorkloadIndex, PlacementSet::most>> held_;  // of each placement: who runs there
   std::vector<std::vector<Seat>> seats_;
 };
 
@@ -102,6 +105,8 @@ namespace {
 /// yet. Work that is new or ends is not in motion.
 std::string too_many_moving(const PlanProblem& problem, const Moves& moves, const Wave& wave,
                             std::set<WorkloadIndex>& down) {
+  const auto limited = [](const PlanGroup& group) { return group.max_moving.has_value(); };
+  if (std::ranges::none_of(problem.groups, limited)) return "";
   const auto counts = [&](WorkloadIndex i) { return problem.workloads[i].now && moves.reached.goal[i]; };
   std::set<WorkloadIndex> moving = down;
   for (const Step& step : wave)
