@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -47,6 +51,30 @@ Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profil
   const auto text = read_text(fleet);
   if (!text) return std::unexpected(text.error());
   return parse_fleet(*text, fleet == "-" ? "standard input" : shown(fleet, 200), *choice);
+}
+
+Result<void> write_whole(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const bool plain = fs::is_regular_file(path, failed) || !fs::exists(path, failed);
+  // Where the path is a link, what it leads to is replaced and not the link.
+  const fs::path target = fs::exists(path, failed) ? fs::canonical(path, failed) : fs::path(path);
+  const fs::path written =
+      plain ? fs::path(fmt::format("{}.{}.part", target.string(), getpid())) : fs::path(path);
+  errno = 0;
+  std::ofstream file(written, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) {
+    if (plain) fs::rename(written, target, failed);
+    if (!plain || !failed) return {};
+  } else {
+    failed = std::error_code(errno, std::generic_category());
+  }
+  std::error_code ignored;
+  if (plain) fs::remove(written, ignored);
+  return fail(ErrorKind::infeasible, shown(path, 200),
+              failed ? fmt::format("cannot be written: {}", failed.message()) : "cannot be written");
 }
 
 void print(const Json& document) {

@@ -50,6 +50,10 @@ CLI::Validator whole_number(std::int64_t least);
 /// A fleet from a file, or in short (4xA100-40GB).
 [[nodiscard]] Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles);
 
+/// The whole file or none of it: whoever looks meanwhile sees the old one. What is no plain file, such as a
+/// pipe, is written as it is.
+[[nodiscard]] Result<void> write_whole(const std::string& path, const std::string& text);
+
 /// One JSON document on standard output.
 void print(const Json& document);
 

@@ -1,12 +1,7 @@
 // `cleave plan`: the best layout for a fleet and what has to move for it, shown before anybody touches a GPU.
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "base/format.hpp"
@@ -91,32 +86,6 @@ Result<PlanOptions> plan_options(const Options& options) {
     plan.weights = *weights;
   }
   return plan;
-}
-
-/// The whole file or none of it: whoever looks meanwhile sees the old one. What is no plain file, such as a
-/// pipe, is written as it is.
-Result<void> write_whole(const std::string& path, const std::string& text) {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  const bool plain = fs::is_regular_file(path, failed) || !fs::exists(path, failed);
-  // Where the path is a link, what it leads to is replaced and not the link.
-  const fs::path target = fs::exists(path, failed) ? fs::canonical(path, failed) : fs::path(path);
-  const fs::path written =
-      plain ? fs::path(fmt::format("{}.{}.part", target.string(), getpid())) : fs::path(path);
-  errno = 0;
-  std::ofstream file(written, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) {
-    if (plain) fs::rename(written, target, failed);
-    if (!plain || !failed) return {};
-  } else {
-    failed = std::error_code(errno, std::generic_category());
-  }
-  std::error_code ignored;
-  if (plain) fs::remove(written, ignored);
-  return fail(ErrorKind::infeasible, shown(path, 200),
-              failed ? fmt::format("cannot be written: {}", failed.message()) : "cannot be written");
 }
 
 /// The plan in every form that was asked for.

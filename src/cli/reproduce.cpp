@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -105,22 +104,16 @@ void print_text(const Reproduction& reproduction) {
   fmt::print("{}", table.text());
 }
 
-Result<void> write(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return {};
-  return fail(ErrorKind::infeasible, path.string(), "cannot be written");
-}
-
 Result<void> write_all(const Reproduction& reproduction, const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   const std::filesystem::path into(folder);
   for (const ProblemKind problem : {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure})
-    if (const auto done = write(into / figure_file(problem), figure_svg(reproduction, problem)); !done)
+    if (const auto done =
+            write_whole((into / figure_file(problem)).string(), figure_svg(reproduction, problem));
+        !done)
       return done;
-  return write(into / "optimal-placement.md", page(reproduction));
+  return write_whole((into / "optimal-placement.md").string(), page(reproduction));
 }
 
 Result<int> optimal_placement(const Options& options) {

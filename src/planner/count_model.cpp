@@ -52,8 +52,8 @@ class Builder {
       supply_.push_back(model_.mip.add_row(wanted, Mip::unbounded));
       PatternCost nothing;
       const MipEntry entry{supply_.back(), 1};
-      model_.pending.push_back(model_.mip.add_column(fresh + (problem_.may_evict ? type.running : 0),
-                                                     in_order(type.size.value, nothing), {&entry, 1}));
+      model_.mip.add_column(fresh + (problem_.may_evict ? type.running : 0),
+                            in_order(type.size.value, nothing), {&entry, 1});
     }
   }
 

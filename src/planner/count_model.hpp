@@ -47,7 +47,6 @@ struct CountModel {
   std::vector<Family> families;
   std::vector<SlotKind> slots;
   std::vector<std::vector<int>> flow;  // of each slot kind: the column of each taker
-  std::vector<int> pending;            // of each type: its column
   Mip mip{0};
   std::vector<std::int64_t> constants;  // of each objective: what all goals have in common
 };

@@ -29,12 +29,6 @@ int Mip::add_column(std::int64_t most, std::span<const std::int64_t> costs,
   return columns() - 1;
 }
 
-void Mip::shift_row(int row, std::int64_t by) {
-  const auto r = static_cast<std::size_t>(row);
-  if (least_[r] != -unbounded) least_[r] += by;
-  if (row_most_[r] != unbounded) row_most_[r] += by;
-}
-
 Mip::Column Mip::column(int number) const {
   const auto c = static_cast<std::size_t>(number);
   return {std::span(costs_).subspan(c * objectives_, objectives_),

@@ -31,9 +31,6 @@ class Mip {
   /// A column of whole numbers from 0 to `most`, with its share in every objective. Returns its number.
   int add_column(std::int64_t most, std::span<const std::int64_t> costs, std::span<const MipEntry> entries);
 
-  /// Adds to what a row must have at least and at most.
-  void shift_row(int row, std::int64_t by);
-
   [[nodiscard]] int rows() const { return static_cast<int>(least_.size()); }
   [[nodiscard]] int columns() const { return static_cast<int>(most_.size()); }
   [[nodiscard]] std::size_t objectives() const { return objectives_; }

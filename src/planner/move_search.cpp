@@ -49,7 +49,7 @@ class Search {
       MoveState wave = state;
       wave.begin_wave();
       for (std::size_t i = 0; i < wave.items().size(); ++i)
-        if (wave.open(i) && !wave.items()[i].to) wave.leave(i);
+        if (wave.open(i) && !wave.items()[i].to) wave.stop(i);
       choose(wave, 0);
       if (too_much()) return false;
     }

@@ -174,10 +174,6 @@ bool MoveState::go_aside(std::size_t item, Seat seat) {
   return true;
 }
 
-void MoveState::leave(std::size_t item) {
-  record(item, std::nullopt, true);
-}
-
 void MoveState::stop(std::size_t item) {
   record(item, std::nullopt, true);
 }

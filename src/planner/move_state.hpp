@@ -53,8 +53,7 @@ class MoveState {
   bool go_to(std::size_t item, Seat seat);     // to this place, if that is free
   bool step_aside(std::size_t item);           // to a temporary place, if there is one
   bool go_aside(std::size_t item, Seat seat);  // to this temporary place
-  void leave(std::size_t item);                // it ends
-  void stop(std::size_t item);                 // it is interrupted; its place is free in the next wave
+  void stop(std::size_t item);  // it ends, or is interrupted; its place is free in the next wave
   [[nodiscard]] bool moved(std::size_t item) const { return moved_[item]; }
   /// Writes the wave down; false when nothing happened in it.
   bool end_wave();

@@ -205,7 +205,7 @@ class Journey {
     const Dependencies dependencies(state_, left);
     state_.begin_wave();
     for (std::size_t i = 0; i < state_.items().size(); ++i)
-      if (state_.open(i) && !state_.items()[i].to) state_.leave(i);
+      if (state_.open(i) && !state_.items()[i].to) state_.stop(i);
     for (std::size_t i = 0; i < state_.items().size(); ++i)
       if (state_.open(i)) state_.go(i);
     for (std::size_t i = 0; i < state_.items().size(); ++i)

@@ -28,12 +28,12 @@ Plan planned(const PlanProblem& problem, const PlanOptions& options = {}) {
 using Values = std::vector<std::int64_t>;
 
 TEST(Optimal, FigureThree) {
-  // The layout that leaves room for the 4g: 3g at 4 of the GPU on which 0 to 3 are partly taken.
-  const Made made = make(fleet("A100-80GB", {"a 1g.10gb@6", "b 1g.10gb@3"}, {"w1 3g.40gb", "w2 4g.40gb"}),
+  // First-fit puts the 3g where only the 4g could go; the optimum has room for both and wastes nothing.
+  const Made made = make(fleet("A100-80GB", {"e1 3g.40gb@4", "e2 4g.40gb@0"}, {"w1 3g.40gb", "w2 4g.40gb"}),
                          ProblemKind::deploy);
   const Plan plan = planned(made.problem);
   EXPECT_EQ(plan.status, PlanStatus::optimal);
-  EXPECT_EQ(plan.values, (Values{0, 2, 1, 0, 0}));  // the 1g at 6 wastes the last memory slice
+  EXPECT_EQ(plan.values, (Values{0, 2, 0, 0, 0}));
 }
 
 TEST(Optimal, FigureFourAndFive) {

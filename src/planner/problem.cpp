@@ -368,10 +368,7 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
 }
 
 Seating::Seating(const PlanProblem& problem)
-    : problem_(&problem),
-      goal_(problem.workloads.size()),
-      occupied_(problem.gpus.size(), 0),
-      seated_(problem.gpus.size(), 0) {
+    : problem_(&problem), goal_(problem.workloads.size()), occupied_(problem.gpus.size(), 0) {
   for (std::size_t gpu = 0; gpu < problem.gpus.size(); ++gpu)
     occupied_[gpu] = problem.graphs[problem.gpus[gpu].kind]->find(problem.gpus[gpu].walls);
 }
@@ -415,7 +412,6 @@ void Seating::seat(WorkloadIndex workload, Seat where) {
   state = problem_->graph(where.gpu).add(state, where.placement);
   assert(state != no_state && !goal_[workload]);
   goal_[workload] = where;
-  ++seated_[index(where.gpu)];
   const std::uint32_t rule = problem_->workloads[workload].rule;
   if (rule != none && problem_->rules[rule].group != none)
     ++members_[place_of(problem_->rules[rule].group, where.gpu)];
@@ -426,7 +422,6 @@ void Seating::unseat(WorkloadIndex workload) {
   goal_[workload].reset();
   StateId& state = occupied_[index(where.gpu)];
   state = problem_->graph(where.gpu).remove(state, where.placement);
-  --seated_[index(where.gpu)];
   const std::uint32_t rule = problem_->workloads[workload].rule;
   if (rule != none && problem_->rules[rule].group != none)
     --members_[place_of(problem_->rules[rule].group, where.gpu)];

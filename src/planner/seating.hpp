@@ -20,8 +20,6 @@ class Seating {
   [[nodiscard]] const Goal& goal() const { return goal_; }
   /// Instances that are taken: walls and seated work. Idle ones give way.
   [[nodiscard]] StateId occupied(GpuId gpu) const { return occupied_[index(gpu)]; }
-  /// How many workloads sit on a GPU.
-  [[nodiscard]] int seated(GpuId gpu) const { return seated_[index(gpu)]; }
 
   /// Whether nothing of the problem's rules or groups keeps the workload off this GPU.
   [[nodiscard]] bool allowed(WorkloadIndex workload, GpuId gpu) const;
@@ -39,7 +37,6 @@ class Seating {
   const PlanProblem* problem_;
   Goal goal_;
   std::vector<StateId> occupied_;
-  std::vector<std::uint8_t> seated_;
   std::map<std::uint64_t, int> members_;  // of a group in a domain
 };
 
