@@ -48,7 +48,10 @@ struct JobDetails {
   std::optional<MiB> offload, host_memory;
   std::optional<double> cpus;
   std::int64_t priority = 0;
-  bool restartable = false, movable = false;
+  std::optional<bool> restartable, movable;  // empty: the job does not say
+  std::optional<std::string> application;    // jobs of one application have one profile of performance
+  std::optional<Duration> latency;           // of one batch, where `duration` is counted
+  std::optional<double> fails_after;         // the share of its work after which its process fails
 };
 
 struct Job {

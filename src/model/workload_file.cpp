@@ -154,8 +154,14 @@ class WorkloadReader {
     details.deadline = in.seconds_if("deadline_s");
     details.priority = in.integer_if("priority", INT32_MIN, INT32_MAX).value_or(0);
     details.batch = in.integer_if("batch", 1, INT32_MAX);
-    details.restartable = in.flag("restartable", false);
-    details.movable = in.flag("movable", false);
+    if (in.has("restartable")) details.restartable = in.flag("restartable", false);
+    if (in.has("movable")) details.movable = in.flag("movable", false);
+    details.application = in.text_if("application");
+    details.latency = in.seconds_if("latency_s");
+    details.fails_after = in.number_if("fails_after");
+    if (details.fails_after && !(*details.fails_after >= 0 && *details.fails_after < 1))
+      in.refuse("fails_after", "this is the share of its work after which the job fails",
+                "give a number from 0 to below 1");
     details.offload = in.size_if("offload_mib");
     details.host_memory = in.size_if("host_memory_mib");
     details.cpus = in.number_if("cpus");
@@ -167,7 +173,8 @@ class WorkloadReader {
     }
     const bool anything = details.deadline || details.growth || details.batch || details.offload ||
                           details.host_memory || details.cpus || details.priority != 0 ||
-                          details.restartable || details.movable;
+                          details.restartable || details.movable || details.application || details.latency ||
+                          details.fails_after;
     if (!anything) return Job::none;
     workload.details.push_back(details);
     return static_cast<std::uint32_t>(workload.details.size() - 1);
@@ -202,7 +209,7 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place) {
 
 /// A cell as the JSON it would be: text stays text, everything else is a number, true, false or an object.
 Json cell_value(std::string_view column, const std::string& cell) {
-  constexpr std::array texts = {"id", "profile", "shape", "reference_model"};
+  constexpr std::array texts = {"id", "profile", "shape", "reference_model", "application"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
   auto value = parse_json(cell, "cell");
   return value ? *value : Json(cell);
@@ -234,8 +241,11 @@ void write_details(Json& line, const JobDetails& details) {
   if (details.deadline) line["deadline_s"] = in_seconds(*details.deadline);
   if (details.priority != 0) line["priority"] = details.priority;
   if (details.batch) line["batch"] = *details.batch;
-  if (details.restartable) line["restartable"] = true;
-  if (details.movable) line["movable"] = true;
+  if (details.restartable) line["restartable"] = *details.restartable;
+  if (details.movable) line["movable"] = *details.movable;
+  if (details.application) line["application"] = *details.application;
+  if (details.latency) line["latency_s"] = in_seconds(*details.latency);
+  if (details.fails_after) line["fails_after"] = *details.fails_after;
   if (details.offload) line["offload_mib"] = details.offload->value;
   if (details.host_memory) line["host_memory_mib"] = details.host_memory->value;
   if (details.cpus) line["cpus"] = *details.cpus;
