@@ -3,8 +3,31 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace cleave {
+
+namespace {
+
+/// Mixes 64 bits: every bit of the result depends on every bit of the input (splitmix64's finalizer).
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebU;
+  return x ^ x >> 31;
+}
+
+}  // namespace
+
+double uniform_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw) {
+  const std::uint64_t bits = mixed(mixed(mixed(seed) ^ which) ^ draw);
+  return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53;
+}
+
+double normal_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw) {
+  const double radius = std::sqrt(-2 * std::log(uniform_of(seed, which, 2 * draw)));
+  return radius * std::cos(2 * std::numbers::pi * uniform_of(seed, which, 2 * draw + 1));
+}
 
 std::uint64_t Random::below(std::uint64_t count) {
   assert(count > 0);

@@ -9,6 +9,12 @@
 
 namespace cleave {
 
+/// A number of its own for every combination of the three, uniform in (0, 1): randomness that does not depend
+/// on the order in which it is asked for.
+double uniform_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw);
+/// Standard normal in the same way.
+double normal_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw);
+
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}

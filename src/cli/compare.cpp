@@ -35,7 +35,7 @@ std::vector<Timed> run_all(const FleetFile& fleet, const Workload& workload,
     for (std::size_t i = next++; i < specs.size(); i = next++) {
       const auto begin = std::chrono::steady_clock::now();
       runs[i].summary =
-          simulate(fleet, workload, specs[i], arguments.seed, progress.of_run(i), !arguments.no_index);
+          simulate(fleet, workload, specs[i], arguments.simulation(progress.of_run(i)));
       runs[i].seconds = in_seconds(std::chrono::steady_clock::now() - begin);
     }
   };

@@ -50,7 +50,7 @@ Result<int> simulate_command(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   {
     ProgressLine progress("simulating", 1);
-    summary = simulate(*fleet, *workload, *spec, options.run.seed, progress.of_run(0), !options.run.no_index);
+    summary = simulate(*fleet, *workload, *spec, options.run.simulation(progress.of_run(0)));
   }
   const double seconds = in_seconds(std::chrono::steady_clock::now() - begin);
   if (!summary) return std::unexpected(summary.error());

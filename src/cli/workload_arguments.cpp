@@ -62,6 +62,14 @@ Result<Workload> RunArguments::read_workload() const {
   return read_trace(trace, options);
 }
 
+SimulationOptions RunArguments::simulation(Progress progress) const {
+  SimulationOptions options;
+  options.seed = seed;
+  options.use_index = !no_index;
+  options.progress = std::move(progress);
+  return options;
+}
+
 struct ProgressLine::State {
   std::string what;
   std::vector<double> shares;

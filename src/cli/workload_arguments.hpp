@@ -21,6 +21,8 @@ struct RunArguments {
   /// The fleet and the workload, read and checked.
   [[nodiscard]] Result<FleetFile> read_fleet() const { return load_fleet(fleet, profiles); }
   [[nodiscard]] Result<Workload> read_workload() const;
+  /// How a run goes, as far as these options say.
+  [[nodiscard]] SimulationOptions simulation(Progress progress) const;
 };
 
 /// A line on the terminal that says how far a run is; nothing where standard error is not a terminal. Safe to

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.hpp"
-#include "engine/scheduler.hpp"
+#include "engine/engine.hpp"
 #include "model/layout.hpp"
 
 namespace cleave {
@@ -16,18 +16,25 @@ class Driver {
       : file_(*parse_fleet_in_short(fleet, *ProfileChoice::parse("plain"))),
         fleet_(file_),
         requests_(file_.geometries),
-        scheduler_(*make_scheduler(*parse_scheduler(spec), {fleet_, requests_})) {}
+        spec_(*parse_scheduler(spec)),
+        engine_(*Engine::make(spec_, {fleet_, requests_}, requests_, nullptr)) {}
 
   std::string submit(unsigned job, std::string profile) {
     const RequestId request = requests_.intern({ByProfile{std::move(profile)}, {}});
     return answer(Submitted{static_cast<JobId>(job), request});
   }
   std::string finish(unsigned job) { return answer(Finished{static_cast<JobId>(job)}); }
+  std::string run_out(unsigned job, std::int64_t had) {
+    return answer(OutOfMemory{static_cast<JobId>(job), MiB{had}});
+  }
+  std::string lose(unsigned gpu) { return answer(GpuLost{static_cast<GpuId>(gpu)}); }
+  std::string recover(unsigned gpu) { return answer(GpuReturned{static_cast<GpuId>(gpu)}); }
 
  private:
   std::string answer(const Event& event) {
     std::vector<Command> commands;
-    scheduler_->on(event, Instant{}, commands);
+    engine_.on(event, Instant{}, commands);
+    engine_.settle(Instant{}, commands);
     std::vector<std::string> words;
     for (const Command& command : commands)
       words.push_back(std::visit([&](const auto& what) { return word(what); }, command));
@@ -45,12 +52,23 @@ class Driver {
   std::string word(const StartOnWholeGpu& what) const {
     return fmt::format("start {} on whole {}", index(what.job), index(what.gpu));
   }
+  std::string word(const StartShared& what) const {
+    return fmt::format("share {} on {}", index(what.job), at(what.gpu, what.placement));
+  }
+  std::string word(const StopJob& what) const { return fmt::format("stop {}", index(what.job)); }
+  std::string word(const CheckpointJob& what) const { return fmt::format("checkpoint {}", index(what.job)); }
+  std::string word(const MigrateJob& what) const {
+    return fmt::format("migrate {} to {}", index(what.job), at(what.gpu, what.placement));
+  }
   std::string word(const RejectJob& what) const { return fmt::format("reject {}", index(what.job)); }
+  std::string word(const FailJob& what) const { return fmt::format("fail {}", index(what.job)); }
+  std::string word(const WakeAt&) const { return "wake"; }
 
   FleetFile file_;
   Fleet fleet_;
   RequestTable requests_;
-  std::unique_ptr<Scheduler> scheduler_;
+  SchedulerSpec spec_;
+  Engine engine_;
 };
 
 TEST(Online, MakesReusesAndDestroysInstances) {
@@ -80,6 +98,32 @@ TEST(Online, RejectsWhatCanNeverRun) {
 TEST(Online, TakesItsPolicyAsAnOption) {
   Driver online("online:policy=first-fit");
   EXPECT_EQ(online.submit(0, "1g.5gb"), "create 0 1g.5gb@0, start 0 on 0 1g.5gb@0");
+}
+
+TEST(Online, OutOfMemoryMeansTheNextSizeAhead) {
+  Driver online("online");
+  EXPECT_EQ(online.submit(0, "1g.5gb"), "create 0 1g.5gb@6, start 0 on 0 1g.5gb@6");
+  EXPECT_EQ(online.submit(1, "7g.40gb"), "");
+  const GpuModel& model = **find_gpu_model("A100-40GB");
+  const auto had = [&](std::string_view profile) { return model.find(profile)->usable->value; };
+  EXPECT_EQ(online.run_out(0, had("1g.5gb")), "create 0 2g.10gb@4, start 0 on 0 2g.10gb@4")
+      << "it was there before the job that waits";
+  EXPECT_EQ(online.run_out(0, had("2g.10gb")), "create 0 4g.20gb@0, start 0 on 0 4g.20gb@0");
+  EXPECT_EQ(online.run_out(0, had("4g.20gb")),
+            "destroy 0 4g.20gb@0, destroy 0 2g.10gb@4, destroy 0 1g.5gb@6, create 0 7g.40gb@0, "
+            "start 0 on 0 7g.40gb@0");
+  EXPECT_EQ(online.run_out(0, had("7g.40gb")), "fail 0, start 1 on 0 7g.40gb@0")
+      << "there is nothing larger than the whole GPU";
+}
+
+TEST(Online, JobsOfALostGpuWaitAgainInTheirOrder) {
+  Driver online("online", "2xA100-40GB");
+  EXPECT_EQ(online.submit(0, "7g.40gb"), "create 0 7g.40gb@0, start 0 on 0 7g.40gb@0");
+  EXPECT_EQ(online.submit(1, "7g.40gb"), "create 1 7g.40gb@0, start 1 on 1 7g.40gb@0");
+  EXPECT_EQ(online.submit(2, "7g.40gb"), "");
+  EXPECT_EQ(online.lose(0), "");
+  EXPECT_EQ(online.finish(1), "start 0 on 1 7g.40gb@0");
+  EXPECT_EQ(online.recover(0), "create 0 7g.40gb@0, start 2 on 0 7g.40gb@0");
 }
 
 TEST(FullGpu, OneJobAGpuFirstComeFirstServed) {

@@ -1,7 +1,8 @@
 #include "engine/full_gpu.hpp"
 
-#include <deque>
 #include <set>
+
+#include "engine/waiting_line.hpp"
 
 namespace cleave {
 
@@ -10,31 +11,43 @@ namespace {
 class FullGpu final : public Scheduler {
  public:
   FullGpu(const Fleet& fleet, const RequestTable& requests)
-      : requests_(&requests), free_(fleet.graphs().size()) {
+      : requests_(&requests), free_(fleet.graphs().size()), gpus_(fleet.size()) {
     for (std::size_t i = 0; i < fleet.size(); ++i) {
-      const GpuState& gpu = fleet[static_cast<GpuId>(i)];
-      kinds_.push_back(gpu.kind);
-      idle_.push_back(gpu.idle);
-      if ((gpu.held | gpu.walls).empty() && !gpu.absent) free_[gpu.kind].insert(static_cast<GpuId>(i));
+      const GpuState& state = fleet[static_cast<GpuId>(i)];
+      gpus_[i] = {state.kind, state.idle, {}, false};
+      if ((state.held | state.walls).empty() && !state.absent)
+        free_[state.kind].insert(static_cast<GpuId>(i));
     }
   }
 
-  void on(const Event& event, Instant /*now*/, std::vector<Command>& commands) override {
+  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
     if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      if (!(*requests_)[submitted->request].impossible.empty()) {
-        commands.push_back(RejectJob{submitted->job});
-      } else if (!queue_.empty() || !start(*submitted, commands)) {
-        queue_.push_back(*submitted);
-      }
+      const Waiting job{submitted->job, submitted->request};
+      if (!line_.empty() || !start(job, commands)) line_.insert(job);
       return;
     }
-    const GpuId gpu = gpus_[index(std::get<Finished>(event).job)];
-    free_[kinds_[index(gpu)]].insert(gpu);
-    while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
+    if (const auto* finished = std::get_if<Finished>(&event)) {
+      leave(finished->job);
+    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
+      leave(requeued->job);
+      line_.insert({requeued->job, requeued->request});
+    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
+      lose(lost->gpu);
+    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
+      free_[gpus_[index(returned->gpu)].kind].insert(returned->gpu);
+    }
+    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
   }
 
  private:
-  bool start(const Submitted& job, std::vector<Command>& commands) {
+  struct Gpu {
+    std::uint16_t kind = 0;
+    PlacementSet idle;  // what is left of the fleet's own
+    Waiting job{};
+    bool busy = false;
+  };
+
+  bool start(Waiting job, std::vector<Command>& commands) {
     const ResolvedRequest& request = (*requests_)[job.request];
     std::set<GpuId>* from = nullptr;
     for (std::size_t kind = 0; kind < free_.size(); ++kind) {
@@ -42,22 +55,38 @@ class FullGpu final : public Scheduler {
       if (from == nullptr || *free_[kind].begin() < *from->begin()) from = &free_[kind];
     }
     if (from == nullptr) return false;
-    const GpuId gpu = *from->begin();
+    const GpuId id = *from->begin();
     from->erase(from->begin());
-    if (gpus_.size() <= index(job.job)) gpus_.resize(index(job.job) + 1);
-    gpus_[index(job.job)] = gpu;
-    for (const PlacementId idle : idle_[index(gpu)]) commands.push_back(DestroyInstance{gpu, idle});
-    idle_[index(gpu)] = {};
-    commands.push_back(StartOnWholeGpu{job.job, gpu});
+    if (gpu_of_.size() <= index(job.job)) gpu_of_.resize(index(job.job) + 1);
+    gpu_of_[index(job.job)] = id;
+    Gpu& gpu = gpus_[index(id)];
+    gpu.job = job;
+    gpu.busy = true;
+    for (const PlacementId idle : gpu.idle) commands.push_back(DestroyInstance{id, idle});
+    gpu.idle = {};
+    commands.push_back(StartOnWholeGpu{job.job, id});
     return true;
   }
 
+  void leave(JobId job) {
+    const GpuId id = gpu_of_[index(job)];
+    gpus_[index(id)].busy = false;
+    free_[gpus_[index(id)].kind].insert(id);
+  }
+
+  void lose(GpuId id) {
+    Gpu& gpu = gpus_[index(id)];
+    free_[gpu.kind].erase(id);
+    if (gpu.busy) line_.insert(gpu.job);
+    gpu.busy = false;
+    gpu.idle = {};
+  }
+
   const RequestTable* requests_;
-  std::vector<std::uint16_t> kinds_;   // by GPU
-  std::vector<PlacementSet> idle_;     // by GPU; what is left of the fleet's own
   std::vector<std::set<GpuId>> free_;  // by kind
-  std::deque<Submitted> queue_;
-  std::vector<GpuId> gpus_;  // by job
+  std::vector<Gpu> gpus_;
+  std::vector<GpuId> gpu_of_;  // by job
+  WaitingLine line_;
 };
 
 }  // namespace

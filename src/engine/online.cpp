@@ -1,8 +1,8 @@
 #include "engine/online.hpp"
 
-#include <deque>
 #include <optional>
 
+#include "engine/seats.hpp"
 #include "placement/index.hpp"
 #include "placement/policy.hpp"
 
@@ -20,57 +20,50 @@ constexpr OptionRow rows[] = {
 class Online final : public Scheduler {
  public:
   Online(const SchedulerSetup& setup, ChosenPolicy policy)
-      : fleet_(setup.fleet), requests_(&setup.requests), policy_(policy) {
-    if (setup.use_index) index_.emplace(fleet_, *requests_, policy_);
+      : seats_(setup.fleet), requests_(&setup.requests), policy_(policy) {
+    if (setup.use_index) index_.emplace(seats_.fleet(), *requests_, policy_);
   }
 
-  void on(const Event& event, Instant /*now*/, std::vector<Command>& commands) override {
-    if (const auto* submitted = std::get_if<Submitted>(&event)) return arrive(*submitted, commands);
-    depart(std::get<Finished>(event).job, commands);
+  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
+    if (const auto* submitted = std::get_if<Submitted>(&event)) {
+      const Waiting job{submitted->job, submitted->request};
+      if (!line_.empty() || !start(job, commands)) line_.insert(job);
+      return;
+    }
+    if (const auto* finished = std::get_if<Finished>(&event)) {
+      changed(seats_.leave(finished->job).gpu);
+    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
+      changed(seats_.leave(requeued->job).gpu);
+      line_.insert({requeued->job, requeued->request});
+    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
+      for (const Waiting job : seats_.lose(lost->gpu)) line_.insert(job);
+      changed(lost->gpu);
+    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
+      seats_.recover(returned->gpu);
+      changed(returned->gpu);
+    }
+    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
   }
 
  private:
-  struct Place {
-    GpuId gpu{};
-    PlacementId placement = 0;
-  };
-
-  void arrive(const Submitted& job, std::vector<Command>& commands) {
-    if (!(*requests_)[job.request].impossible.empty()) {
-      commands.push_back(RejectJob{job.job});
-    } else if (!queue_.empty() || !start(job, commands)) {
-      queue_.push_back(job);
-    }
+  void changed(GpuId gpu) {
+    if (index_) index_->changed(gpu);
   }
 
-  void depart(JobId job, std::vector<Command>& commands) {
-    const Place& place = places_[index(job)];
-    fleet_.release(place.gpu, place.placement);
-    if (index_) index_->changed(place.gpu);
-    while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
-  }
-
-  bool start(const Submitted& job, std::vector<Command>& commands) {
-    const auto decision =
-        index_ ? index_->decide(job.request) : decide_by_scan(fleet_, (*requests_)[job.request], policy_);
+  bool start(Waiting job, std::vector<Command>& commands) {
+    const auto decision = index_ ? index_->decide(job.request)
+                                 : decide_by_scan(seats_.fleet(), (*requests_)[job.request], policy_);
     if (!decision) return false;
-    for (const PlacementId idle : decision->destroys)
-      commands.push_back(DestroyInstance{decision->gpu, idle});
-    if (!decision->reuse) commands.push_back(CreateInstance{decision->gpu, decision->placement});
-    commands.push_back(StartJob{job.job, decision->gpu, decision->placement});
-    fleet_.hold(decision->gpu, decision->placement);
-    if (index_) index_->changed(decision->gpu);
-    if (places_.size() <= index(job.job)) places_.resize(index(job.job) + 1);
-    places_[index(job.job)] = {decision->gpu, decision->placement};
+    seats_.start(job, decision->gpu, decision->placement, commands);
+    changed(decision->gpu);
     return true;
   }
 
-  Fleet fleet_;
+  Seats seats_;
   const RequestTable* requests_;
   ChosenPolicy policy_;
   std::optional<PlacementIndex> index_;
-  std::deque<Submitted> queue_;
-  std::vector<Place> places_;  // by job; meaningful while the job runs
+  WaitingLine line_;
 };
 
 }  // namespace

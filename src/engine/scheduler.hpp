@@ -1,7 +1,7 @@
 #pragma once
-// A scheduler: events in, commands out, and nothing else - no clock, no file, no thread, no randomness. The
-// daemon feeds it real events and carries its commands out on real GPUs; the simulator feeds it invented
-// ones. One scheduler is one file and one row of the table that help, documentation, commands and tests walk.
+// A scheduler: events in, commands out, and nothing else - no clock, no file, no thread. The engine
+// (engine.hpp) drives it with what the world tells and answers with its commands. One scheduler is one file
+// and one row of the table that help, documentation, commands and tests walk.
 
 #include <functional>
 #include <memory>
@@ -12,32 +12,47 @@
 
 #include "base/options.hpp"
 #include "base/time.hpp"
+#include "engine/job_facts.hpp"
 #include "model/event.hpp"
 #include "placement/fleet.hpp"
 #include "placement/request_table.hpp"
 
 namespace cleave {
 
+/// The job runs no more and its instance is free; it waits again, with this request, ahead of all that were
+/// submitted after it.
+struct Requeued {
+  JobId job;
+  RequestId request;
+};
+
+using SchedulerEvent = std::variant<Submitted, Finished, Requeued, GpuLost, GpuReturned, Woken>;
+
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
 
-  /// Appends to `commands` what is to be done now. Events come in the order of time; a job is submitted once,
-  /// and finished once after it was started. Requests are those of the table given at its making.
-  virtual void on(const Event& event, Instant now, std::vector<Command>& commands) = 0;
+  /// Appends to `commands` what is to be done now. Events come in the order of time; a job is submitted once.
+  /// When a GPU is lost, the jobs on it wait again without further notice.
+  virtual void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) = 0;
+  /// All events of this instant have been told; for schedulers that decide over several jobs at once.
+  virtual void settle(Instant /*now*/, std::vector<Command>& /*commands*/) {}
 };
 
-/// What a scheduler is made from.
+/// What a scheduler is made from. Everything referred to must outlive it.
 struct SchedulerSetup {
-  const Fleet& fleet;            // as it is at the beginning
-  const RequestTable& requests;  // must outlive the scheduler and may grow
-  bool use_index = true;         // false: every decision by looking at every GPU; the answers are the same
+  const Fleet& fleet;               // as it is at the beginning
+  const RequestTable& requests;     // may grow
+  bool use_index = true;            // false: every decision by looking at every GPU; the answers are the same
+  const JobFacts* facts = nullptr;  // null: nothing is known
+  std::uint64_t seed = 1;           // of errors that an option asks for
 };
 
 struct SchedulerRow {
   std::string_view name;
   std::string_view summary;
   std::string_view source;
+  bool fcfs;  // no job begins for the first time after one that was submitted later
   std::span<const OptionRow> options;
   /// `options` are complete and their values checked as far as the rows can.
   Result<std::unique_ptr<Scheduler>> (*make)(const SchedulerSetup& setup, const OptionTexts& options);

@@ -1,15 +1,19 @@
 #pragma once
-// What a scheduler is told and what it answers. Events come from the world, real or simulated; commands are
-// plain values that whoever drives the scheduler carries out.
+// What the engine is told and what it answers. Events come from the world, real or simulated; commands are
+// plain values that whoever drives the engine carries out.
 //
 // Commands of one answer are carried out per GPU in the order in which they stand; those for different GPUs
 // may run side by side. A job starts when the commands for its GPU that stand before it are done.
 
+#include <optional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/time.hpp"
 #include "model/geometry.hpp"
 #include "model/ids.hpp"
+#include "model/memory_report.hpp"
 
 namespace cleave {
 
@@ -17,11 +21,33 @@ struct Submitted {
   JobId job;
   RequestId request;
 };
-/// The job's process has ended, well or badly; its instance is free.
+/// The job's process has ended, well or badly, and the job with it; its instance is free.
 struct Finished {
   JobId job;
 };
-using Event = std::variant<Submitted, Finished>;
+/// The job's process died because its instance has too little memory; the instance is free.
+struct OutOfMemory {
+  JobId job;
+  std::optional<MiB> had;  // what programs could use there; empty where nobody knows
+};
+/// A running job says how much memory it holds.
+struct MemoryReported {
+  JobId job;
+  MemoryReport report;
+  std::optional<MiB> capacity;  // of its instance
+};
+/// The GPU is gone, with its instances and everything that ran there.
+struct GpuLost {
+  GpuId gpu;
+};
+/// The GPU is back, empty.
+struct GpuReturned {
+  GpuId gpu;
+};
+/// The time of a WakeAt has come.
+struct Woken {};
+
+using Event = std::variant<Submitted, Finished, OutOfMemory, MemoryReported, GpuLost, GpuReturned, Woken>;
 
 struct DestroyInstance {
   GpuId gpu;
@@ -31,8 +57,14 @@ struct CreateInstance {
   GpuId gpu;
   PlacementId placement;
 };
-/// On an instance that exists by then.
+/// On an instance that exists by then and that nobody uses.
 struct StartJob {
+  JobId job;
+  GpuId gpu;
+  PlacementId placement;
+};
+/// On an instance that other jobs started this way may use at the same time (MPS).
+struct StartShared {
   JobId job;
   GpuId gpu;
   PlacementId placement;
@@ -42,10 +74,37 @@ struct StartOnWholeGpu {
   JobId job;
   GpuId gpu;
 };
-/// The job can never run on this fleet; RequestTable says why.
-struct RejectJob {
+/// Its process ends and what it has done is lost; it waits again. Its instance is free.
+struct StopJob {
+  JobId job;
+  enum class Why { room, forecast } why;  // to make room for a new layout, or before it runs out of memory
+};
+/// As StopJob, but what it has done is kept: its next start goes on from there.
+struct CheckpointJob {
   JobId job;
 };
-using Command = std::variant<DestroyInstance, CreateInstance, StartJob, StartOnWholeGpu, RejectJob>;
+/// To an instance that exists by then, while it runs: a replica is started there before the old one ends. The
+/// old instance is free when that is done.
+struct MigrateJob {
+  JobId job;
+  GpuId gpu;
+  PlacementId placement;
+};
+/// The job can never run on this fleet. The reason is to be read before the next event.
+struct RejectJob {
+  JobId job;
+  std::string_view reason;
+};
+/// The job has run out of memory where there is no more.
+struct FailJob {
+  JobId job;
+};
+/// Asks for a Woken at that time.
+struct WakeAt {
+  Instant time;
+};
+
+using Command = std::variant<DestroyInstance, CreateInstance, StartJob, StartShared, StartOnWholeGpu, StopJob,
+                             CheckpointJob, MigrateJob, RejectJob, FailJob, WakeAt>;
 
 }  // namespace cleave

@@ -6,7 +6,9 @@
 
 namespace cleave {
 
-std::string text(const Request& request) {
+namespace {
+
+std::string text_of_wanted(const Request& request) {
   if (const auto* by_profile = std::get_if<ByProfile>(&request.wanted)) return by_profile->profile;
   if (const auto* by_share = std::get_if<ByShare>(&request.wanted))
     return fmt::format("{}/1000 of a GPU", by_share->thousandths);
@@ -15,6 +17,14 @@ std::string text(const Request& request) {
     return fmt::format("{} MiB with {} compute slices", size->memory.value, size->compute.value);
   }
   return "nothing known";
+}
+
+}  // namespace
+
+std::string text(const Request& request) {
+  const std::string wanted = text_of_wanted(request);
+  if (!request.at_least) return wanted;
+  return fmt::format("{}, found to need {} MiB", wanted, request.at_least->value);
 }
 
 const Profile* profile_of_share(const GpuModel& model, const std::vector<const Profile*>& profiles,

@@ -43,7 +43,8 @@ struct Unknown {
 struct Request {
   std::variant<ByProfile, BySize, ByShare, Unknown> wanted;
   std::optional<std::vector<std::string>>
-      fits;  // the only profiles on which the job can run at all, if it is known
+      fits;                       // the only profiles on which the job can run at all, if it is known
+  std::optional<MiB> at_least{};  // what the instance must hold besides, learned while the job ran
   friend auto operator<=>(const Request&, const Request&) = default;
 };
 

@@ -79,6 +79,11 @@ Json to_json(const RunSummary& s) {
   json["migrations"] = s.migrations;
   json["oom_restarts"] = s.oom_restarts;
   json["early_restarts"] = s.early_restarts;
+  json["restarts"] = s.restarts;
+  json["checkpoints"] = s.checkpoints;
+  json["reconfigurations"] = s.reconfigurations;
+  json["gpu_losses"] = s.gpu_losses;
+  json["evictions"] = s.evictions;
   json["deadline_misses"] = s.deadline_misses;
   json["events"] = s.events;
   json["speeds_inferred"] = s.speeds_inferred;

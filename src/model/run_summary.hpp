@@ -37,9 +37,9 @@ struct RunSummary {
   std::size_t jobs = 0, finished = 0, failed = 0, rejected = 0, waiting = 0;
   std::vector<ReasonCount> rejections;
 
-  Duration makespan{};  // from the first arrival to the last end
-  Distribution wait, turnaround, execution;
-  double system_throughput = 0;  // Dyna-P, equation 5: mean over time and GPUs
+  Duration makespan{};                       // from the first arrival to the last end
+  Distribution wait, turnaround, execution;  // of finished jobs; execution: all its processes, wait: the rest
+  double system_throughput = 0;              // Dyna-P, equation 5: mean over time and GPUs
   double memory_allocated_utilization = 0, compute_utilization = 0;
   std::optional<double> memory_used_utilization;  // where every job's resident memory is known
   double fragmentation_mean = 0;                  // mean over time and GPUs
@@ -47,8 +47,18 @@ struct RunSummary {
 
   std::size_t creates = 0, destroys = 0, migrations = 0, oom_restarts = 0, early_restarts = 0,
               deadline_misses = 0;
+  std::size_t reconfigurations = 0;  // changes of a GPU's instances: destroys and creates in one go
+  std::size_t restarts = 0;          // jobs stopped by the scheduler, to begin anew
+  std::size_t checkpoints = 0;       // jobs stopped by the scheduler, to go on later
+  std::size_t gpu_losses = 0, evictions = 0;
   std::size_t events = 0;           // arrivals and ends of jobs
   std::size_t speeds_inferred = 0;  // jobs whose speed came from compute slices, for want of SM counts
+};
+
+/// What became of one job.
+struct JobOutcome {
+  enum class End { waiting, finished, failed, rejected } end = End::waiting;
+  Duration wait{}, turnaround{}, execution{};  // of a finished one
 };
 
 Json to_json(const RunSummary& summary);

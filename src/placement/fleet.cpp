@@ -59,6 +59,20 @@ void Fleet::set_absent(GpuId gpu, bool absent) {
   gpus_[index(gpu)] = intern(state);
 }
 
+void Fleet::clear(GpuId gpu) {
+  GpuState empty;
+  empty.kind = (*this)[gpu].kind;
+  empty.absent = (*this)[gpu].absent;
+  gpus_[index(gpu)] = intern(empty);
+}
+
+void Fleet::destroy_idle(GpuId gpu, PlacementId placement) {
+  GpuState state = (*this)[gpu];
+  assert(state.idle.contains(placement));
+  state.idle.erase(placement);
+  gpus_[index(gpu)] = intern(state);
+}
+
 GpuId Fleet::append(std::size_t kind) {
   GpuState empty;
   empty.kind = static_cast<std::uint16_t>(kind);

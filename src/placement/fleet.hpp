@@ -85,6 +85,10 @@ class Fleet {
   /// The GPU takes no work from now on, or takes it again.
   void withdraw(GpuId gpu) { set_absent(gpu, true); }
   void restore(GpuId gpu) { set_absent(gpu, false); }
+  /// Everything on the GPU is gone: work, idle instances and walls.
+  void clear(GpuId gpu);
+  /// An idle instance is destroyed.
+  void destroy_idle(GpuId gpu, PlacementId placement);
   /// One more GPU at the end, empty, of the model with this index in graphs().
   GpuId append(std::size_t kind);
 

@@ -12,6 +12,8 @@ namespace {
 /// Profiles of the geometry on which the job can run, from large to small.
 std::vector<const Profile*> usable_profiles(const Geometry& geometry, const Request& request) {
   std::vector<const Profile*> profiles = geometry.profile_list();
+  if (request.at_least)
+    std::erase_if(profiles, [&](const Profile* p) { return !p->usable || *p->usable < *request.at_least; });
   if (!request.fits) return profiles;
   std::erase_if(profiles, [&](const Profile* profile) {
     return std::ranges::none_of(
@@ -38,6 +40,20 @@ std::vector<const Profile*> profiles_of_size(const std::vector<const Profile*>& 
   return chosen;
 }
 
+/// The profile of that name; where it has turned out too small, the next larger ones with as much compute.
+std::vector<const Profile*> profiles_of_name(const Geometry& geometry,
+                                             const std::vector<const Profile*>& usable,
+                                             const ByProfile& wanted, std::optional<MiB> at_least) {
+  const auto named = [&](const Profile* p) { return means_profile(wanted.profile, geometry.model(), *p); };
+  std::vector<const Profile*> chosen;
+  for (const Profile* profile : usable)
+    if (named(profile)) chosen.push_back(profile);
+  if (!chosen.empty() || !at_least) return chosen;
+  for (const Profile* profile : geometry.profile_list())
+    if (named(profile)) return profiles_of_size(usable, {*at_least, profile->compute});
+  return chosen;
+}
+
 /// Fewest memory slices, then fewest compute slices.
 std::vector<const Profile*> smallest_profile(const std::vector<const Profile*>& usable) {
   const Profile* smallest = nullptr;
@@ -51,18 +67,23 @@ std::vector<const Profile*> smallest_profile(const std::vector<const Profile*>& 
 }
 
 std::vector<const Profile*> satisfying(const Geometry& geometry, const Request& request) {
-  std::vector<const Profile*> usable = usable_profiles(geometry, request);
-  if (const auto* wanted = std::get_if<ByProfile>(&request.wanted)) {
-    std::erase_if(usable,
-                  [&](const Profile* p) { return !means_profile(wanted->profile, geometry.model(), *p); });
-    return usable;
-  }
+  const std::vector<const Profile*> usable = usable_profiles(geometry, request);
+  if (const auto* wanted = std::get_if<ByProfile>(&request.wanted))
+    return profiles_of_name(geometry, usable, *wanted, request.at_least);
   if (const auto* size = std::get_if<BySize>(&request.wanted)) return profiles_of_size(usable, *size);
   if (const auto* share = std::get_if<ByShare>(&request.wanted)) {
     const Profile* meant = profile_of_share(geometry.model(), usable, *share);
     return meant == nullptr ? std::vector<const Profile*>{} : std::vector{meant};
   }
   return smallest_profile(usable);
+}
+
+/// Whether a job that would run on one of `chosen` runs on `profile` too: one of them, or larger.
+bool at_least_as_large(const Profile* profile, const std::vector<const Profile*>& chosen) {
+  return std::ranges::any_of(chosen, [&](const Profile* least) {
+    return profile == least || (is_plain(profile) && profile->memory >= least->memory &&
+                                profile->compute >= least->compute && is_plain(least));
+  });
 }
 
 bool some_memory_unknown(const Geometry& geometry) {
@@ -94,13 +115,18 @@ std::string reason(const Request& request, const std::vector<Geometry>& geometri
 }  // namespace
 
 ResolvedRequest resolve(const Request& request, const std::vector<Geometry>& geometries) {
-  ResolvedRequest resolved{request, {}, {}};
+  ResolvedRequest resolved{request, {}, {}, {}};
   bool possible = false;
   for (const Geometry& geometry : geometries) {
-    PlacementSet candidates;
-    for (const Profile* profile : satisfying(geometry, request))
-      candidates =
-          candidates | geometry.of_profile(static_cast<int>(profile - geometry.model().profiles.data()));
+    const auto placements = [&](const Profile* profile) {
+      return geometry.of_profile(static_cast<int>(profile - geometry.model().profiles.data()));
+    };
+    const std::vector<const Profile*> chosen = satisfying(geometry, request);
+    PlacementSet candidates, holds;
+    for (const Profile* profile : chosen) candidates = candidates | placements(profile);
+    for (const Profile* profile : usable_profiles(geometry, request))
+      if (at_least_as_large(profile, chosen)) holds = holds | placements(profile);
+    resolved.holds.push_back(holds);
     possible = possible || !candidates.empty();
     resolved.candidates.push_back(candidates);
   }

@@ -15,6 +15,7 @@ namespace cleave {
 struct ResolvedRequest {
   Request request;
   std::vector<PlacementSet> candidates;  // for each geometry, in the fleet's order; empty: not on this model
+  std::vector<PlacementSet> holds;       // those and all larger ones without attribute
   std::string impossible;                // why no GPU of the fleet can ever take it; empty where one can
 };
 

@@ -2,215 +2,527 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <queue>
-#include <set>
+#include <map>
 
 #include "base/format.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
-#include "physics/speed.hpp"
+#include "simulate/account.hpp"
+#include "simulate/agenda.hpp"
+#include "simulate/known_jobs.hpp"
 #include "simulate/measure.hpp"
+#include "simulate/memory_truth.hpp"
+#include "simulate/speeds.hpp"
 #include "simulate/world.hpp"
 
 namespace cleave {
 
 namespace {
 
-/// Relative speeds by (speed model, GPU model, profile), worked out when first needed. The last column of a
-/// GPU model is the whole GPU with MIG off.
-class Speeds {
- public:
-  Speeds(const Workload& workload, const Fleet& fleet) : workload_(&workload) {
-    for (const auto& graph : fleet.graphs()) models_.push_back(&graph->geometry().model());
-    known_.resize(workload.speeds.size() * models_.size() * columns, unknown);
-  }
+constexpr const char* report_it = "this is a bug in Cleave; please report it with the command that led here";
+constexpr std::int64_t most_reports = 1000;  // of one job; jobs of more iterations report every so many
+constexpr double never = 2;                  // a share of a job's work that it does not reach
 
-  /// A speed of 0 means that the job does not fit.
-  Speed on(const Job& job, std::uint16_t kind, std::size_t column) {
-    double& known = known_[(job.speed * models_.size() + kind) * columns + column];
-    if (known == unknown) {
-      const GpuModel& model = *models_[kind];
-      SpeedModel timed = workload_->speeds[job.speed];
-      if (timed.reference == nullptr) timed.reference = models_.front();
-      const auto speed = column == whole_gpu ? speed_on_whole_gpu(timed, model)
-                                             : speed_on(timed, model, model.profiles[column]);
-      // The sign bit says that it is inferred.
-      known = !speed ? 0 : speed->inferred ? -speed->relative : speed->relative;
-    }
-    return {std::abs(known), known < 0};
-  }
+enum class Mode : std::uint8_t { none, instance, shared, whole };
 
-  static constexpr std::size_t whole_gpu =
-      8 * sizeof(ProfileMask);  // after as many profiles as a mask can hold
-  static constexpr std::size_t columns = whole_gpu + 1;
-
- private:
-  static constexpr double unknown = std::numeric_limits<double>::infinity();
-
-  const Workload* workload_;
-  std::vector<const GpuModel*> models_;
-  std::vector<double> known_;
-};
-
-/// Where a job runs, and since when it holds what it runs on.
-struct Running {
+/// A job as it runs.
+struct Run {
   GpuId gpu{};
   PlacementId placement = 0;
-  bool whole = false;
+  Mode mode = Mode::none;
+  std::uint32_t generation = 0;
   double speed = 0;
-  Instant held{}, start{};
-};
-
-struct End {
-  Instant at;
-  JobId job;
-  friend bool operator>(const End& a, const End& b) {
-    return std::pair(a.at, a.job) > std::pair(b.at, b.job);
-  }
+  double done = 0, done_before = 0;  // share of its work, now and when this process began
+  double dies_at = never;            // share at which it runs out of memory
+  Instant begin{}, counts_from{};    // its process runs; it makes progress, counted since
+  bool resumed = false;              // from a checkpoint: the next start restores it
 };
 
 class Simulation {
  public:
-  Simulation(const FleetFile& file, const Workload& workload, const SchedulerSpec& spec)
+  Simulation(const FleetFile& file, const Workload& workload, const SchedulerSpec& spec,
+             const SimulationOptions& options)
       : workload_(workload),
         spec_(spec),
+        options_(options),
         fleet_(file),
         requests_(file.geometries),
-        world_(fleet_),
+        world_(fleet_, options.reconfiguration),
         speeds_(workload, fleet_),
+        memory_(workload, options.seed),
+        facts_(workload, speeds_, fleet_, request_ids_),
         begin_(workload.jobs.empty() ? Instant{} : workload.jobs.front().arrival),
+        now_(begin_),
         last_end_(begin_),
         measure_(world_, begin_),
-        running_(workload.jobs.size()) {
+        account_(workload, memory_),
+        runs_(workload.jobs.size()),
+        on_gpu_(fleet_.size()) {
     for (const Request& request : workload.requests) request_ids_.push_back(requests_.intern(request));
   }
 
-  Result<RunSummary> run(std::uint64_t seed, const Progress& progress, bool use_index) {
-    auto scheduler = make_scheduler(spec_, {fleet_, requests_, use_index});
-    if (!scheduler) return std::unexpected(scheduler.error());
-    std::vector<Command> commands;
-    const std::size_t all = 2 * workload_.jobs.size();
-    std::size_t arrived = 0;
-    while (arrived < workload_.jobs.size() || !ends_.empty()) {
-      const bool end_next = !ends_.empty() && (arrived == workload_.jobs.size() ||
-                                               ends_.top().at <= workload_.jobs[arrived].arrival);
-      const Instant now = end_next ? ends_.top().at : workload_.jobs[arrived].arrival;
-      commands.clear();
-      if (end_next) {
-        const JobId job = ends_.top().job;
-        ends_.pop();
-        end(job, now);
-        (*scheduler)->on(Finished{job}, now, commands);
-      } else {
-        const auto job = static_cast<JobId>(arrived);
-        (*scheduler)->on(Submitted{job, request_ids_[workload_.jobs[arrived].request]}, now, commands);
-        ++arrived;
+  Result<RunSummary> run() {
+    auto forecaster = make_forecaster(options_.forecaster);
+    if (!forecaster) return std::unexpected(forecaster.error());
+    forecaster_ = forecaster->get();
+    auto engine = Engine::make(spec_, {fleet_, requests_, options_.use_index, &facts_, options_.seed},
+                               requests_, forecaster_);
+    if (!engine) return std::unexpected(engine.error());
+    engine_ = &*engine;
+    plan_outages();
+    bool unsettled = false;
+    while (true) {
+      const auto next = next_time();
+      if (unsettled && (!next || *next > now_)) {
+        engine_->settle(now_, commands_);
+        unsettled = false;
+        if (const auto done = carry_out_all(); !done) return std::unexpected(done.error());
+        continue;
       }
-      for (const Command& command : commands)
-        if (const auto done = carry_out(command, now); !done) return std::unexpected(done.error());
-      ++summary_.events;
-      if (progress && summary_.events % 16384 == 0) progress(summary_.events, all);
+      if (!next) break;
+      now_ = *next;
+      unsettled = true;
+      if (const auto done = step(); !done) return std::unexpected(done.error());
     }
-    if (progress) progress(all, all);
-    return finish(seed);
+    if (options_.progress) options_.progress(2 * runs_.size(), 2 * runs_.size());
+    return finish();
   }
 
  private:
   const Job& job(JobId id) const { return workload_.jobs[index(id)]; }
+  Run& run_of(JobId id) { return runs_[index(id)]; }
 
-  Result<void> carry_out(const Command& command, Instant now) {
-    return std::visit([&](const auto& what) { return carry_out(what, now); }, command);
+  // Time.
+
+  bool arrivals_left() const { return arrived_ < workload_.jobs.size(); }
+
+  /// When something happens next; nullopt when nothing is left that could change anything.
+  std::optional<Instant> next_time() {
+    while (!agenda_.empty() && stale(agenda_.top())) agenda_.pop();
+    const bool agenda_counts =
+        !agenda_.empty() && (arrivals_left() || running_ > 0 || absent_ > 0 || wakes_ > 0);
+    if (!arrivals_left()) return agenda_counts ? std::optional(agenda_.top().at) : std::nullopt;
+    const Instant arrival = workload_.jobs[arrived_].arrival;
+    return agenda_counts ? std::min(agenda_.top().at, arrival) : arrival;
   }
 
-  Result<void> carry_out(const DestroyInstance& what, Instant) {
-    return world_.destroy(what.gpu, what.placement);
+  bool stale(const AgendaItem& item) const {
+    const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report;
+    return of_job && runs_[item.which].generation != item.generation;
   }
 
-  Result<void> carry_out(const CreateInstance& what, Instant now) {
-    return world_.create(what.gpu, what.placement, now);
-  }
-
-  Result<void> carry_out(const StartJob& what, Instant now) {
-    measure_.before_change(what.gpu, now);
-    const auto start = world_.start(what.gpu, what.placement, now);
-    if (!start) return std::unexpected(start.error());
-    const SimulatedGpu& gpu = world_.gpus()[index(what.gpu)];
-    const int profile = world_.graph(gpu).geometry()[what.placement].profile_index;
-    return begin(what.job, {what.gpu, what.placement, false, 0, now, *start},
-                 speeds_.on(job(what.job), gpu.kind, static_cast<std::size_t>(profile)));
-  }
-
-  Result<void> carry_out(const StartOnWholeGpu& what, Instant now) {
-    measure_.before_change(what.gpu, now);
-    const auto start = world_.start_whole(what.gpu, now);
-    if (!start) return std::unexpected(start.error());
-    const SimulatedGpu& gpu = world_.gpus()[index(what.gpu)];
-    return begin(what.job, {what.gpu, 0, true, 0, now, *start},
-                 speeds_.on(job(what.job), gpu.kind, Speeds::whole_gpu));
-  }
-
-  Result<void> carry_out(const RejectJob& what, Instant) {
-    ++summary_.rejected;
-    const std::string& reason = requests_[request_ids_[job(what.job).request]].impossible;
-    const auto same = std::ranges::find(summary_.rejections, reason, &ReasonCount::reason);
-    if (same == summary_.rejections.end()) {
-      summary_.rejections.push_back({reason, 1});
+  Result<void> step() {
+    if (!agenda_.empty() && agenda_.top().at <= now_) {
+      const AgendaItem item = agenda_.top();
+      agenda_.pop();
+      handle(item);
     } else {
-      ++same->count;
+      const auto id = static_cast<JobId>(arrived_++);
+      ++summary_.events;
+      observe({now_, RunEvent::Kind::submitted, id, {}, {}, {}});
+      engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
     }
-    if (has_deadline(job(what.job))) ++summary_.deadline_misses;
-    return {};
+    if (options_.progress && ++steps_ % 16384 == 0)
+      options_.progress(std::min(summary_.events, 2 * runs_.size()), 2 * runs_.size());
+    return carry_out_all();
   }
 
-  Result<void> begin(JobId id, Running running, Speed speed) {
-    if (!(speed.relative > 0))
-      return fail(ErrorKind::internal, job(id).id,
-                  "the scheduler starts a job on an instance that does not fit it",
-                  "this is a bug in Cleave; please report it with the command that led here");
+  void handle(const AgendaItem& item) {
+    const auto gpu = static_cast<GpuId>(item.which);
+    switch (item.due) {
+      case Due::process_ends:
+        return process_ends(static_cast<JobId>(item.which));
+      case Due::memory_report:
+        return memory_report(static_cast<JobId>(item.which));
+      case Due::gpu_lost:
+        return lose(gpu);
+      case Due::gpu_returns:
+        return recover(gpu);
+      case Due::wake:
+        --wakes_;
+        return engine_->on(Woken{}, now_, commands_);
+    }
+  }
+
+  // A job's run.
+
+  double fails_at(JobId id) const {
+    const JobDetails* details = workload_.details_of(job(id));
+    if (details != nullptr && details->fails_after) return *details->fails_after;
+    const double share = options_.faults.job_failure;
+    if (share > 0 && uniform_of(options_.seed, index(id), 0x6a6f62) < share)
+      return uniform_of(options_.seed, index(id), 0x6a6f63);
+    return never;
+  }
+
+  /// What programs could use where the job runs; nullopt where nobody knows.
+  std::optional<MiB> capacity(const Run& run) const {
+    const Geometry& geometry = world_.graph(world_[run.gpu]).geometry();
+    if (run.mode == Mode::whole) return geometry.model().largest().usable;
+    return geometry[run.placement].profile->usable;
+  }
+
+  /// The share of its work at which the job runs out of memory there.
+  double dies_at(JobId id, const Run& run) const {
+    if (!(run.speed > 0)) return run.done;
+    const auto has = capacity(run);
+    if (run.mode == Mode::shared || !has) return never;
+    if (memory_.grows(job(id))) {
+      const auto all = static_cast<double>(memory_.iterations(job(id)));
+      const auto from = static_cast<std::int64_t>(run.done * all) + 1;
+      const auto beyond = memory_.first_beyond(index(id), *has, from);
+      return beyond ? std::max(run.done, static_cast<double>(*beyond - 1) / all) : never;
+    }
+    const auto* size = std::get_if<BySize>(&workload_.requests[job(id).request].wanted);
+    return size != nullptr && size->memory > *has ? run.done : never;
+  }
+
+  Speed speed_of(JobId id, const Run& run) const {
+    const SimulatedGpu& gpu = world_[run.gpu];
+    if (run.mode == Mode::whole) return speeds_.on(job(id), gpu.kind, Speeds::whole_gpu);
+    const int profile = world_.graph(gpu).geometry()[run.placement].profile_index;
+    Speed speed = speeds_.on(job(id), gpu.kind, static_cast<std::size_t>(profile));
+    if (run.mode == Mode::shared) speed.relative /= gpu.sharers;
+    return speed;
+  }
+
+  Result<void> begin(JobId id, GpuId gpu, PlacementId placement, Mode mode, Instant begins) {
+    Run& run = run_of(id);
+    if (run.mode != Mode::none)
+      return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already", report_it);
+    run.gpu = gpu;
+    run.placement = placement;
+    run.mode = mode;
+    run.begin = begins;
+    run.counts_from = begins + options_.process_start;
+    if (run.resumed) run.counts_from += options_.checkpoint / 2;
+    run.resumed = false;
+    run.done_before = run.done;
+    const Speed speed = speed_of(id, run);
+    run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
-    running.speed = speed.relative;
-    measure_.add_speed(running.gpu, speed.relative);
+    run.dies_at = dies_at(id, run);
+    ++running_;
+    on_gpu_[index(gpu)].push_back(id);
+    measure_.add_speed(gpu, run.speed);
+    observe({now_, RunEvent::Kind::started, id, gpu, seen_placement(run), begins});
+    if (mode == Mode::shared) retime_sharers(gpu);
+    return program(id);
+  }
+
+  static std::optional<PlacementId> seen_placement(const Run& run) {
+    return run.mode == Mode::whole ? std::nullopt : std::optional(run.placement);
+  }
+
+  /// Puts the end of the job's process on the agenda, as things stand; what was there before is stale.
+  Result<void> program(JobId id) {
+    Run& run = run_of(id);
+    ++run.generation;
+    const double target = std::min({run.dies_at, fails_at(id), 1.0});
+    const double work = static_cast<double>(job(id).duration.count()) * std::max(0.0, target - run.done);
     // In floating point first: a long job on a slow instance may leave the range of the clock.
-    const double takes = static_cast<double>(job(id).duration.count()) / speed.relative;
-    if (static_cast<double>(running.start.time_since_epoch().count()) + takes >
+    const double takes = work > 0 ? work / run.speed : 0;
+    if (static_cast<double>(run.counts_from.time_since_epoch().count()) + takes >
         static_cast<double>(2 * longest_duration.count()))
       return fail(ErrorKind::infeasible, fmt::format("job '{}'", shown(job(id).id)),
                   "it would end more than 200 years after the start",
                   "check the durations, which are in seconds, and the speeds");
-    running_[index(id)] = running;
-    ends_.push({running.start + Duration{std::llround(takes)}, id});
+    agenda_.push({run.counts_from + Duration{std::llround(takes)}, static_cast<std::uint32_t>(index(id)),
+                  run.generation, Due::process_ends});
+    if (forecaster_ != nullptr && memory_.grows(job(id))) program_report(id);
     return {};
   }
 
-  void end(JobId id, Instant now) {
-    const Running& was = running_[index(id)];
-    measure_.before_change(was.gpu, now);
-    measure_.add_speed(was.gpu, -was.speed);
-    if (was.whole) {
-      world_.end_whole(was.gpu);
-    } else {
-      world_.end(was.gpu, was.placement);
+  void program_report(JobId id) {
+    const Run& run = run_of(id);
+    const std::int64_t all = memory_.iterations(job(id));
+    const std::int64_t stride = (all + most_reports - 1) / most_reports;
+    // An iteration reports when it is done.
+    const auto now_done = static_cast<std::int64_t>(run.done * static_cast<double>(all) + 1e-6);
+    const std::int64_t iteration = (now_done / stride + 1) * stride;
+    const double share = static_cast<double>(iteration) / static_cast<double>(all);
+    if (share >= std::min(run.dies_at, 1.0) || !(run.speed > 0)) return;
+    const double takes = static_cast<double>(job(id).duration.count()) * (share - run.done) / run.speed;
+    agenda_.push({run.counts_from + Duration{std::llround(takes)}, static_cast<std::uint32_t>(index(id)),
+                  run.generation, Due::memory_report});
+  }
+
+  /// Books the progress made until now.
+  void progress(JobId id) {
+    Run& run = run_of(id);
+    if (now_ <= run.counts_from) return;
+    const auto all = static_cast<double>(job(id).duration.count());
+    if (all > 0)
+      run.done =
+          std::min(1.0, run.done + static_cast<double>((now_ - run.counts_from).count()) * run.speed / all);
+    run.counts_from = now_;
+  }
+
+  void retime_sharers(GpuId gpu) {
+    for (const JobId id : on_gpu_[index(gpu)]) {
+      Run& run = run_of(id);
+      if (run.mode != Mode::shared) continue;
+      progress(id);
+      measure_.add_speed(gpu, -run.speed);
+      run.speed = speed_of(id, run).relative;
+      measure_.add_speed(gpu, run.speed);
+      static_cast<void>(program(id));  // an end that was in range and comes no more than n times later
     }
-    ++summary_.finished;
-    last_end_ = now;
-    waits_.push_back(was.start - job(id).arrival);
-    executions_.push_back(now - was.start);
-    turnarounds_.push_back(now - job(id).arrival);
-    if (has_deadline(job(id)) && now > job(id).arrival + *workload_.details_of(job(id))->deadline)
-      ++summary_.deadline_misses;
-    account_memory(job(id), in_seconds(now - was.start));
   }
 
-  bool has_deadline(const Job& which) const {
-    const JobDetails* details = workload_.details_of(which);
-    return details != nullptr && details->deadline.has_value();
+  /// The job runs no more; its place is free now, or when `left` is given, from then on.
+  void leave(JobId id, std::optional<Instant> left = std::nullopt) {
+    Run& run = run_of(id);
+    progress(id);
+    measure_.before_change(run.gpu, now_);
+    measure_.add_speed(run.gpu, -run.speed);
+    if (run.mode == Mode::whole) {
+      world_.end_whole(run.gpu);
+    } else {
+      world_.end(run.gpu, run.placement, left);
+    }
+    close_process(id);
+    if (world_[run.gpu].sharers > 0) retime_sharers(run.gpu);
   }
 
-  /// Resident memory: what was asked for by size. Other jobs' is not known.
-  void account_memory(const Job& which, double seconds) {
-    const auto* size = std::get_if<BySize>(&workload_.requests[which.request].wanted);
-    if (size != nullptr) resident_mib_seconds_ += static_cast<double>(size->memory.value) * seconds;
+  void close_process(JobId id) {
+    Run& run = run_of(id);
+    if (now_ > run.begin) account_.ran(index(id), now_ - run.begin, run.done_before, run.done);
+    std::erase(on_gpu_[index(run.gpu)], id);
+    run.mode = Mode::none;
+    run.speed = 0;
+    ++run.generation;
+    --running_;
   }
+
+  void process_ends(JobId id) {
+    Run& run = run_of(id);
+    const double fails = fails_at(id);
+    const bool out_of_memory = run.dies_at < never && run.dies_at <= std::min(fails, 1.0);
+    const bool failed = !out_of_memory && fails <= 1;
+    const auto had = run.mode == Mode::whole ? std::nullopt : capacity(run);
+    const RunEvent ended{now_,
+                         out_of_memory ? RunEvent::Kind::ran_out
+                         : failed      ? RunEvent::Kind::failed
+                                       : RunEvent::Kind::finished,
+                         id,
+                         run.gpu,
+                         seen_placement(run),
+                         {}};
+    if (!out_of_memory && !failed) run.counts_from = std::min(run.counts_from, now_);
+    leave(id);
+    ++summary_.events;
+    last_end_ = now_;
+    observe(ended);
+    if (out_of_memory) {
+      run.done = 0;
+      ++summary_.oom_restarts;
+      return engine_->on(OutOfMemory{id, had}, now_, commands_);
+    }
+    failed ? account_.failed(index(id)) : account_.finished(index(id), now_);
+    engine_->on(Finished{id}, now_, commands_);
+  }
+
+  void memory_report(JobId id) {
+    progress(id);
+    const Run& run = run_of(id);
+    const std::int64_t all = memory_.iterations(job(id));
+    const std::int64_t iteration =
+        std::clamp<std::int64_t>(std::llround(run.done * static_cast<double>(all)), 1, all);
+    const MiB held = memory_.during(index(id), iteration);
+    const auto generation = run.generation;
+    engine_->on(MemoryReported{id, {iteration, all, held, held}, capacity(run)}, now_, commands_);
+    if (run_of(id).generation == generation && commands_.empty()) program_report(id);
+  }
+
+  // GPUs that come and go.
+
+  void plan_outages() {
+    for (const Outage& outage : options_.faults.outages) {
+      const auto gpu = static_cast<std::uint32_t>(index(outage.gpu));
+      agenda_.push({std::max(begin_, outage.from), gpu, 0, Due::gpu_lost});
+      returns_at_[gpu].push_back(outage.until);
+    }
+    if (!options_.faults.between_losses) return;
+    losses_.resize(fleet_.size());
+    for (std::uint32_t gpu = 0; gpu < fleet_.size(); ++gpu) plan_next_loss(gpu);
+  }
+
+  Duration exponential(std::uint32_t gpu, Duration mean, std::uint64_t which) const {
+    const double u = uniform_of(options_.seed ^ 0x677075, gpu, 2 * losses_[gpu] + which);
+    return std::max(Duration{1}, Duration{std::llround(-std::log(u) * static_cast<double>(mean.count()))});
+  }
+
+  void plan_next_loss(std::uint32_t gpu) {
+    agenda_.push({now_ + exponential(gpu, *options_.faults.between_losses, 0), gpu, 0, Due::gpu_lost});
+  }
+
+  void lose(GpuId gpu) {
+    const auto number = static_cast<std::uint32_t>(index(gpu));
+    measure_.before_change(gpu, now_);
+    observe({now_, RunEvent::Kind::gpu_lost, {}, gpu, {}, {}});
+    for (const JobId id : std::vector(on_gpu_[index(gpu)])) {
+      Run& run = run_of(id);
+      progress(id);
+      measure_.add_speed(gpu, -run.speed);
+      observe({now_, RunEvent::Kind::evicted, id, gpu, seen_placement(run), {}});
+      close_process(id);
+      run.done = 0;
+      ++summary_.evictions;
+    }
+    world_.lose(gpu);
+    ++absent_;
+    ++summary_.gpu_losses;
+    Instant until = now_;
+    if (options_.faults.between_losses) {
+      until += exponential(number, options_.faults.repair, 1);
+      ++losses_[number];
+    } else {
+      until = std::max(now_, returns_at_[number].front());
+      returns_at_[number].erase(returns_at_[number].begin());
+    }
+    agenda_.push({until, number, 0, Due::gpu_returns});
+    engine_->on(GpuLost{gpu}, now_, commands_);
+  }
+
+  void recover(GpuId gpu) {
+    measure_.before_change(gpu, now_);
+    world_.recover(gpu, now_);
+    --absent_;
+    observe({now_, RunEvent::Kind::gpu_returned, {}, gpu, {}, {}});
+    if (options_.faults.between_losses) plan_next_loss(static_cast<std::uint32_t>(index(gpu)));
+    engine_->on(GpuReturned{gpu}, now_, commands_);
+  }
+
+  // Commands.
+
+  Result<void> carry_out_all() {
+    for (const Command& command : commands_) {
+      auto done = std::visit([&](const auto& what) { return carry_out(what); }, command);
+      if (!done) return done;
+    }
+    commands_.clear();
+    return {};
+  }
+
+  Result<void> carry_out(const DestroyInstance& what) {
+    observe({now_, RunEvent::Kind::destroyed, {}, what.gpu, what.placement, {}});
+    return world_.destroy(what.gpu, what.placement, now_);
+  }
+
+  Result<void> carry_out(const CreateInstance& what) {
+    auto done = world_.create(what.gpu, what.placement, now_);
+    if (done) observe({now_, RunEvent::Kind::created, {}, what.gpu, what.placement, world_[what.gpu].ready});
+    return done;
+  }
+
+  Result<void> carry_out(const StartJob& what) {
+    measure_.before_change(what.gpu, now_);
+    const auto begins = world_.start(what.gpu, what.placement, now_);
+    if (!begins) return std::unexpected(begins.error());
+    return begin(what.job, what.gpu, what.placement, Mode::instance, *begins);
+  }
+
+  Result<void> carry_out(const StartShared& what) {
+    measure_.before_change(what.gpu, now_);
+    const auto begins = world_.start_shared(what.gpu, what.placement, now_);
+    if (!begins) return std::unexpected(begins.error());
+    return begin(what.job, what.gpu, what.placement, Mode::shared, *begins);
+  }
+
+  Result<void> carry_out(const StartOnWholeGpu& what) {
+    measure_.before_change(what.gpu, now_);
+    const auto begins = world_.start_whole(what.gpu, now_);
+    if (!begins) return std::unexpected(begins.error());
+    return begin(what.job, what.gpu, 0, Mode::whole, *begins);
+  }
+
+  Result<void> must_run(JobId id) {
+    if (run_of(id).mode != Mode::none) return {};
+    return fail(ErrorKind::internal, job(id).id, "the scheduler stops or moves a job that does not run",
+                report_it);
+  }
+
+  Result<void> carry_out(const StopJob& what) {
+    if (auto runs = must_run(what.job); !runs) return runs;
+    const bool early = what.why == StopJob::Why::forecast;
+    const Run& run = run_of(what.job);
+    observe({now_,
+             early ? RunEvent::Kind::restarted_early : RunEvent::Kind::stopped,
+             what.job,
+             run.gpu,
+             seen_placement(run),
+             {}});
+    leave(what.job);
+    run_of(what.job).done = 0;
+    ++(early ? summary_.early_restarts : summary_.restarts);
+    return {};
+  }
+
+  Result<void> carry_out(const CheckpointJob& what) {
+    if (auto runs = must_run(what.job); !runs) return runs;
+    Run& run = run_of(what.job);
+    observe({now_, RunEvent::Kind::checkpointed, what.job, run.gpu, seen_placement(run), {}});
+    // A process that has not begun has nothing to keep, and leaves at once.
+    const bool begun = now_ > run.begin;
+    run.resumed = begun || run.done > 0;
+    leave(what.job, begun ? std::optional(now_ + options_.checkpoint / 2) : std::nullopt);
+    ++summary_.checkpoints;
+    return {};
+  }
+
+  Result<void> carry_out(const MigrateJob& what) {
+    if (auto runs = must_run(what.job); !runs) return runs;
+    Run& run = run_of(what.job);
+    if (run.mode != Mode::instance)
+      return fail(ErrorKind::internal, job(what.job).id, "the scheduler moves a job that shares or has a GPU",
+                  report_it);
+    measure_.before_change(run.gpu, now_);
+    measure_.before_change(what.gpu, now_);
+    const auto ready = world_.start(what.gpu, what.placement, now_);
+    if (!ready) return std::unexpected(ready.error());
+    const Instant replica = std::max(*ready + options_.process_start, run.begin);
+    world_.end(run.gpu, run.placement, replica);
+    progress(what.job);
+    measure_.add_speed(run.gpu, -run.speed);
+    std::erase(on_gpu_[index(run.gpu)], what.job);
+    run.gpu = what.gpu;
+    run.placement = what.placement;
+    on_gpu_[index(run.gpu)].push_back(what.job);
+    run.speed = speed_of(what.job, run).relative;
+    measure_.add_speed(run.gpu, run.speed);
+    if (!(run.speed > 0))
+      return fail(ErrorKind::internal, job(what.job).id, "the scheduler moves a job where it cannot run",
+                  report_it);
+    run.dies_at = dies_at(what.job, run);
+    ++summary_.migrations;
+    observe({now_, RunEvent::Kind::migrated, what.job, what.gpu, what.placement, replica});
+    return program(what.job);
+  }
+
+  Result<void> carry_out(const RejectJob& what) {
+    account_.rejected(index(what.job), what.reason);
+    observe({now_, RunEvent::Kind::rejected, what.job, {}, {}, {}});
+    return {};
+  }
+
+  Result<void> carry_out(const FailJob& what) {
+    account_.failed(index(what.job));
+    observe({now_, RunEvent::Kind::failed, what.job, {}, {}, {}});
+    return {};
+  }
+
+  Result<void> carry_out(const WakeAt& what) {
+    agenda_.push({std::max(now_, what.time), 0, 0, Due::wake});
+    ++wakes_;
+    return {};
+  }
+
+  void observe(const RunEvent& event) {
+    if (options_.observer != nullptr) options_.observer->on(event);
+  }
+
+  // The end.
 
   /// What programs could use on the whole fleet; nullopt when some model's is not known.
   std::optional<double> usable_mib() const {
@@ -223,64 +535,53 @@ class Simulation {
     return sum;
   }
 
-  RunSummary finish(std::uint64_t seed) {
+  RunSummary finish() {
     summary_.scheduler = spec_.text;
-    summary_.seed = seed;
-    summary_.workload = workload_.options;
-    summary_.notes = workload_.notes;
+    summary_.seed = options_.seed;
     for (const auto& graph : fleet_.graphs())
       for (const std::string& name : graph->geometry().profile_names())
         if (std::ranges::find(summary_.profiles, name) == summary_.profiles.end())
           summary_.profiles.push_back(name);
-    summary_.read = workload_.read;
-    summary_.left_out = workload_.left_out;
-    summary_.jobs = workload_.jobs.size();
-    summary_.waiting = summary_.jobs - summary_.finished - summary_.rejected;
-    for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
-      if (running_[i].speed == 0 && has_deadline(workload_.jobs[i]) && !rejected(i))
-        ++summary_.deadline_misses;
     summary_.makespan = last_end_ - begin_;
-    summary_.wait = Distribution::of(waits_);
-    summary_.turnaround = Distribution::of(turnarounds_);
-    summary_.execution = Distribution::of(executions_);
     measure_.finish(last_end_, summary_);
-    const auto usable = usable_mib();
-    const double seconds = in_seconds(summary_.makespan);
-    const bool all_known = std::ranges::all_of(workload_.requests, [](const Request& request) {
-      return std::holds_alternative<BySize>(request.wanted);
-    });
-    if (all_known && usable && seconds > 0)
-      summary_.memory_used_utilization = resident_mib_seconds_ / (*usable * seconds);
+    account_.write(summary_, usable_mib());
     summary_.creates = world_.creates();
     summary_.destroys = world_.destroys();
+    summary_.reconfigurations = world_.batches();
+    if (options_.outcomes != nullptr) *options_.outcomes = account_.outcomes();
     return summary_;
-  }
-
-  bool rejected(std::size_t i) const {
-    return !requests_[request_ids_[workload_.jobs[i].request]].impossible.empty();
   }
 
   const Workload& workload_;
   const SchedulerSpec& spec_;
+  const SimulationOptions& options_;
   Fleet fleet_;  // as it is at the beginning
   RequestTable requests_;
   std::vector<RequestId> request_ids_;  // by Workload::requests
   World world_;
   Speeds speeds_;
-  Instant begin_, last_end_;
+  MemoryTruth memory_;
+  KnownJobs facts_;
+  Instant begin_, now_, last_end_;
   Measure measure_;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::vector<Running> running_;  // by job
-  std::vector<Duration> waits_, executions_, turnarounds_;
-  double resident_mib_seconds_ = 0;
+  Account account_;
+  Forecaster* forecaster_ = nullptr;
+  Engine* engine_ = nullptr;
+  Agenda agenda_;
+  std::vector<Command> commands_;
+  std::vector<Run> runs_;                                     // by job
+  std::vector<std::vector<JobId>> on_gpu_;                    // who runs there
+  std::map<std::uint32_t, std::vector<Instant>> returns_at_;  // of outages that were said one by one
+  std::vector<std::uint64_t> losses_;                         // by GPU, of those that are drawn
+  std::size_t arrived_ = 0, running_ = 0, absent_ = 0, wakes_ = 0, steps_ = 0;
   RunSummary summary_;
 };
 
 }  // namespace
 
 Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload, const SchedulerSpec& spec,
-                            std::uint64_t seed, const Progress& progress, bool use_index) {
-  return Simulation(fleet, workload, spec).run(seed, progress, use_index);
+                            const SimulationOptions& options) {
+  return Simulation(fleet, workload, spec, options).run();
 }
 
 }  // namespace cleave

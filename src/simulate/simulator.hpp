@@ -1,31 +1,50 @@
 #pragma once
-// Runs a workload on a simulated fleet under a scheduler, on a virtual clock, and measures. The scheduler is
-// the one that a daemon would run; only what tells it of the world, and what carries out its commands, is
+// Runs a workload on a simulated fleet under a scheduler, on a virtual clock, and measures. The engine is the
+// one that a daemon would run; only what tells it of the world, and what carries out its commands, is
 // invented.
 //
-// Two things happen in it, a job arrives or a job ends. At one instant ends come before arrivals, ends by job
-// number, arrivals in order. A job holds its instance from the moment it is decided, starts when the instance
-// is made, and runs its duration divided by its speed there. Nothing is random: same input, same bytes.
+// At one instant things happen in this order: GPUs return, processes end (by job number), jobs report memory,
+// GPUs are lost, times asked for come, jobs arrive; then the scheduler decides over what has gathered. A job
+// holds its instance from the moment it is decided, starts when the instance is made, and runs its duration
+// divided by its speed there. Everything random comes from the seed: same input, same bytes.
+//
+// Memory: a job whose memory grows dies in the first iteration that needs more than its instance has, and so
+// does, at once, one that is started where its table of speeds or its request says that it does not fit. Jobs
+// that share an instance (StartShared) each get an equal part of its speed, and their memory is assumed to
+// fit.
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "base/result.hpp"
-#include "engine/scheduler.hpp"
+#include "engine/engine.hpp"
 #include "model/fleet_file.hpp"
 #include "model/job.hpp"
 #include "model/run_summary.hpp"
+#include "simulate/faults.hpp"
+#include "simulate/run_observer.hpp"
 
 namespace cleave {
 
 /// Told now and then how many of how many events are done.
 using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
-/// `use_index` false lets the scheduler look at every GPU for every decision; the summary is the same, byte
-/// for byte. Asserts that a job that is told to start fits where it starts, by its table of speeds; fails
-/// with kind `internal` when the scheduler breaks a law of the hardware.
+struct SimulationOptions {
+  std::uint64_t seed = 1;
+  bool use_index = true;                           // false: the scheduler looks at every GPU; same summary
+  std::optional<Duration> reconfiguration = {};    // of each change of a GPU; empty: as physics/ has it
+  Duration process_start{};                        // from the start of a process until it makes progress
+  Duration checkpoint = std::chrono::seconds{30};  // to write one and to restore it, half each
+  std::string forecaster = "none";
+  FaultPlan faults = {};
+  RunObserver* observer = nullptr;
+  std::vector<JobOutcome>* outcomes = nullptr;  // by job, filled when the run has ended
+  Progress progress = {};
+};
+
+/// Fails with kind `internal` when the scheduler breaks a law of the hardware.
 [[nodiscard]] Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload,
-                                          const SchedulerSpec& spec, std::uint64_t seed,
-                                          const Progress& progress = {}, bool use_index = true);
+                                          const SchedulerSpec& spec, const SimulationOptions& options = {});
 
 }  // namespace cleave

@@ -22,7 +22,7 @@ FleetFile fleet_of(std::string_view text, std::string_view profiles = "all") {
 }
 
 RunSummary run(const FleetFile& fleet, const Workload& workload, std::string_view spec) {
-  const auto summary = simulate(fleet, workload, *parse_scheduler(spec), 1);
+  const auto summary = simulate(fleet, workload, *parse_scheduler(spec));
   EXPECT_TRUE(summary) << summary.error().text();
   return summary ? *summary : RunSummary();
 }
@@ -138,7 +138,7 @@ TEST(Simulator, SaysThatTheSpeedTableIsTheReason) {
 TEST(Simulator, AnAbsurdlyLongRunIsRefused) {
   const auto workload = *parse_workload(
       R"({"id": "a", "duration_s": 3e9, "profile": "1g.5gb", "speed": {"1g.5gb": 0.001}})", "jobs");
-  const auto summary = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("online"), 1);
+  const auto summary = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("online"));
   ASSERT_FALSE(summary);
   EXPECT_EQ(summary.error().message, "it would end more than 200 years after the start");
 }
@@ -155,11 +155,11 @@ TEST(World, RefusesWhatHardwareRefuses) {
   EXPECT_FALSE(world.start(gpu, at("1g.5gb", 6), Instant{})) << "no such instance";
   ASSERT_TRUE(world.start(gpu, at("4g.20gb", 0), Instant{}));
   EXPECT_FALSE(world.start(gpu, at("4g.20gb", 0), Instant{})) << "a second job on it";
-  EXPECT_FALSE(world.destroy(gpu, at("4g.20gb", 0))) << "in use";
+  EXPECT_FALSE(world.destroy(gpu, at("4g.20gb", 0), Instant{})) << "in use";
   EXPECT_FALSE(world.start_whole(gpu, Instant{})) << "partitioned and in use";
   world.end(gpu, at("4g.20gb", 0));
-  EXPECT_TRUE(world.destroy(gpu, at("4g.20gb", 0)));
-  EXPECT_FALSE(world.destroy(gpu, at("4g.20gb", 0))) << "gone";
+  EXPECT_TRUE(world.destroy(gpu, at("4g.20gb", 0), Instant{}));
+  EXPECT_FALSE(world.destroy(gpu, at("4g.20gb", 0), Instant{})) << "gone";
 }
 
 TEST(World, NeverTouchesWhatIsNotOurs) {
@@ -168,7 +168,7 @@ TEST(World, NeverTouchesWhatIsNotOurs) {
       "f", {});
   World world{Fleet(file)};
   const PlacementId wall = *file.geometries.front().find("1g.5gb", 3);
-  EXPECT_FALSE(world.destroy(GpuId{}, wall));
+  EXPECT_FALSE(world.destroy(GpuId{}, wall, Instant{}));
   EXPECT_FALSE(world.start(GpuId{}, wall, Instant{}));
   EXPECT_FALSE(world.create(GpuId{}, *file.geometries.front().find("4g.20gb", 0), Instant{}));
 }
@@ -244,8 +244,8 @@ TEST(Laws, TheIndexChangesNothing) {
        {"online", "online:policy=reachability;across=best", "online:policy=preference",
         "online:policy=largest-gap", "online:policy=first-fit", "online:policy=load-balanced"}) {
     const SchedulerSpec parsed = *parse_scheduler(spec);
-    EXPECT_EQ(to_json(*simulate(fleet, workload, parsed, 1)).dump(),
-              to_json(*simulate(fleet, workload, parsed, 1, {}, false)).dump())
+    EXPECT_EQ(to_json(*simulate(fleet, workload, parsed)).dump(),
+              to_json(*simulate(fleet, workload, parsed, {.use_index = false})).dump())
         << spec;
   }
 }
@@ -279,7 +279,7 @@ TEST(Threads, RunsOnTheSameWorkloadShareNothingTheyWrite) {
   {
     std::vector<std::jthread> threads;
     for (std::string& answer : answers)
-      threads.emplace_back([&] { answer = to_json(*simulate(fleet, workload, spec, 1)).dump(); });
+      threads.emplace_back([&] { answer = to_json(*simulate(fleet, workload, spec)).dump(); });
   }
   for (const std::string& answer : answers) EXPECT_EQ(answer, answers.front());
 }

@@ -9,16 +9,17 @@ namespace cleave {
 
 namespace {
 
+constexpr const char* report_it = "this is a bug in Cleave; please report it with the command that led here";
+
 std::unexpected<Error> refuse(const char* what, GpuId gpu, const Geometry& geometry, PlacementId placement) {
   const Placement& where = geometry[placement];
   return fail(ErrorKind::internal, fmt::format("GPU {}", index(gpu)),
-              fmt::format("the scheduler {} {} at {}", what, where.profile->name, where.start),
-              "this is a bug in Cleave; please report it with the command that led here");
+              fmt::format("the scheduler {} {} at {}", what, where.profile->name, where.start), report_it);
 }
 
 }  // namespace
 
-World::World(const Fleet& start) : graphs_(start.graphs()) {
+World::World(const Fleet& start, std::optional<Duration> each) : graphs_(start.graphs()), each_(each) {
   gpus_.reserve(start.size());
   for (const GpuState& state : start.gpus()) {
     SimulatedGpu gpu;
@@ -33,78 +34,141 @@ World::World(const Fleet& start) : graphs_(start.graphs()) {
   }
 }
 
-Result<void> World::destroy(GpuId id, PlacementId placement) {
+/// From when the instance is really free: a process that is being checkpointed or replaced may still use it.
+Instant World::when_free(SimulatedGpu& gpu, PlacementId placement, Instant now) {
+  if (!gpu.leaving.contains(placement)) return now;
+  gpu.leaving.erase(placement);
+  return std::max(now, gpu.left);
+}
+
+Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
   SimulatedGpu& gpu = at(id);
   const StateGraph& states = graph(gpu);
   if (gpu.whole || !gpu.idle.contains(placement))
     return refuse("destroys an instance that is not idle and ours:", id, states.geometry(), placement);
+  gpu.cleared = std::max(gpu.cleared, when_free(gpu, placement, now));
   gpu.existing = states.remove(gpu.existing, placement);
   gpu.idle.erase(placement);
+  gpu.fresh.erase(placement);
   gpu.destroyed.insert(placement);
+  gpu.batch = {};
   ++destroys_;
   return {};
+}
+
+Duration World::batch_time(const SimulatedGpu& gpu) const {
+  return each_ ? *each_ : create_time(graph(gpu).geometry(), gpu.batch);
 }
 
 Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
   SimulatedGpu& gpu = at(id);
   const StateGraph& states = graph(gpu);
   const StateId after = states.add(gpu.existing, placement);
-  if (gpu.whole || after == no_state)
+  if (gpu.whole || gpu.absent || after == no_state)
     return refuse("creates where it cannot be:", id, states.geometry(), placement);
+  if (gpu.batch.empty()) {
+    const Instant clear = std::max(now, gpu.cleared);
+    gpu.batch_from =
+        each_ ? clear : std::max(gpu.ready, clear) + destroy_time(states.geometry(), gpu.destroyed);
+    gpu.destroyed = {};
+    gpu.fresh = {};
+    ++batches_;
+  }
   gpu.existing = after;
   gpu.idle.insert(placement);
-  gpu.ready = std::max(gpu.ready, now) + destroy_time(states.geometry(), gpu.destroyed) +
-              create_time(states.geometry(), PlacementSet::of(placement));
-  gpu.destroyed = {};
-  gpu.created = PlacementSet::of(placement);
+  gpu.batch.insert(placement);
+  gpu.fresh.insert(placement);
+  gpu.ready = std::max(gpu.ready, gpu.batch_from + batch_time(gpu));
   ++creates_;
   return {};
 }
 
-Result<Instant> World::start(GpuId id, PlacementId placement, Instant now) {
-  SimulatedGpu& gpu = at(id);
+void World::hold(SimulatedGpu& gpu, PlacementId placement) {
   const StateGraph& states = graph(gpu);
-  if (gpu.whole || !gpu.idle.contains(placement))
-    return refuse("starts a job where no idle instance is:", id, states.geometry(), placement);
   const Profile& profile = *states.geometry()[placement].profile;
   gpu.idle.erase(placement);
   gpu.occupied = states.add(gpu.occupied, placement);
   gpu.held_compute = static_cast<std::uint8_t>(gpu.held_compute + profile.compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(gpu.held_memory + profile.memory.value);
-  const bool just_made = gpu.created.contains(placement);
-  gpu.created = {};
-  return just_made ? gpu.ready : now;
+}
+
+Result<Instant> World::start(GpuId id, PlacementId placement, Instant now) {
+  SimulatedGpu& gpu = at(id);
+  if (gpu.whole || !gpu.idle.contains(placement))
+    return refuse("starts a job where no idle instance is:", id, graph(gpu).geometry(), placement);
+  hold(gpu, placement);
+  gpu.batch = {};
+  const Instant free = when_free(gpu, placement, now);
+  if (!gpu.fresh.contains(placement)) return free;
+  gpu.fresh.erase(placement);
+  return std::max(free, gpu.ready);
+}
+
+Result<Instant> World::start_shared(GpuId id, PlacementId placement, Instant now) {
+  SimulatedGpu& gpu = at(id);
+  if (gpu.sharers > 0 && gpu.shared.contains(placement)) {
+    ++gpu.sharers;
+    return std::max(now, gpu.ready);
+  }
+  if (gpu.sharers > 0)
+    return refuse("shares a second instance of one GPU:", id, graph(gpu).geometry(), placement);
+  const auto begin = start(id, placement, now);
+  if (begin) {
+    gpu.shared = PlacementSet::of(placement);
+    gpu.sharers = 1;
+  }
+  return begin;
 }
 
 Result<Instant> World::start_whole(GpuId id, Instant now) {
   SimulatedGpu& gpu = at(id);
   const Geometry& geometry = graph(gpu).geometry();
-  if (gpu.whole || gpu.existing != 0)
+  if (gpu.whole || gpu.absent || gpu.existing != 0)
     return fail(ErrorKind::internal, fmt::format("GPU {}", index(id)),
-                "the scheduler starts a job on a whole GPU that has instances or a job",
-                "this is a bug in Cleave; please report it with the command that led here");
+                "the scheduler starts a job on a whole GPU that has instances or a job", report_it);
   gpu.whole = true;
   gpu.held_compute = static_cast<std::uint8_t>(geometry.model().compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(geometry.model().memory_slices.value);
-  if (!gpu.destroyed.empty()) gpu.ready = std::max(gpu.ready, now) + destroy_time(geometry, gpu.destroyed);
+  if (!gpu.destroyed.empty())
+    gpu.ready =
+        std::max({gpu.ready, gpu.cleared, now}) + (each_ ? *each_ : destroy_time(geometry, gpu.destroyed));
   gpu.destroyed = {};
   return std::max(gpu.ready, now);
 }
 
-void World::end(GpuId id, PlacementId placement) {
+void World::end(GpuId id, PlacementId placement, std::optional<Instant> left) {
   SimulatedGpu& gpu = at(id);
+  if (gpu.sharers > 0 && gpu.shared.contains(placement)) {
+    if (--gpu.sharers > 0) return;
+    gpu.shared = {};
+  }
   const StateGraph& states = graph(gpu);
   const Profile& profile = *states.geometry()[placement].profile;
   gpu.occupied = states.remove(gpu.occupied, placement);
   gpu.idle.insert(placement);
   gpu.held_compute = static_cast<std::uint8_t>(gpu.held_compute - profile.compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(gpu.held_memory - profile.memory.value);
+  if (!left) return;
+  gpu.left = std::max(gpu.left, *left);
+  gpu.leaving.insert(placement);
 }
 
 void World::end_whole(GpuId id) {
   SimulatedGpu& gpu = at(id);
   gpu.whole = false;
   gpu.held_compute = gpu.held_memory = 0;
+}
+
+void World::lose(GpuId id) {
+  SimulatedGpu lost;
+  lost.kind = at(id).kind;
+  lost.absent = true;
+  at(id) = lost;
+}
+
+void World::recover(GpuId id, Instant now) {
+  at(id).absent = false;
+  at(id).ready = now;
 }
 
 }  // namespace cleave

@@ -1,9 +1,9 @@
 #pragma once
-// The simulated fleet: it carries out a scheduler's commands and refuses, as hardware would, whatever is not
+// The simulated fleet: it carries out the engine's commands and refuses, as hardware would, whatever is not
 // legal. It keeps its own account of what exists and trusts no scheduler's. Its refusals are errors of kind
 // `internal`: a scheduler that causes one has a bug, and the run ends there.
 
-#include <variant>
+#include <optional>
 #include <vector>
 
 #include "base/result.hpp"
@@ -21,41 +21,61 @@ struct SimulatedGpu {
   StateId occupied = 0;  // those held by work, and walls
   PlacementSet idle;     // exist, run nothing, ours
   PlacementSet walls;
-  std::uint8_t held_compute = 0, held_memory = 0;
-  bool whole = false;  // MIG off, one job has it all
-  Instant ready{};     // when the last change to its instances is done
-  PlacementSet
-      destroyed;         // since the last change that took time: one command of the driver with the next one
-  PlacementSet created;  // made last: a job that starts there waits until it is ready
+  PlacementSet shared;  // the instance that several jobs use, if there is one
+  std::uint8_t sharers = 0;
+  std::uint8_t held_compute = 0, held_memory = 0;  // slices
+  bool whole = false;                              // MIG off, one job has it all
+  bool absent = false;                             // lost, and not yet back
+  Instant ready{};                                 // when the last change to its instances is done
+
+  // A batch is one command of the driver: destroys, and the creates that follow them in one answer.
+  PlacementSet destroyed;  // of a batch that has no create yet
+  PlacementSet batch;      // created by the last batch, while it is open for more
+  Instant batch_from{};    // when its creates begin
+  PlacementSet fresh;      // created last: a job that starts there waits until `ready`
+  PlacementSet leaving;    // idle by the account, still in use until `left`
+  Instant left{};
+  Instant cleared{};  // when what the batch destroys is no more in use
 };
 
 class World {
  public:
-  explicit World(const Fleet& start);
+  /// Creating and destroying takes the time of physics/reconfiguration.hpp, one batch of a GPU after the
+  /// other; or, where `each` is given, that time from now for each batch.
+  explicit World(const Fleet& start, std::optional<Duration> each = std::nullopt);
 
   [[nodiscard]] const std::vector<SimulatedGpu>& gpus() const { return gpus_; }
+  [[nodiscard]] const SimulatedGpu& operator[](GpuId gpu) const { return gpus_[index(gpu)]; }
   [[nodiscard]] const StateGraph& graph(const SimulatedGpu& gpu) const { return *graphs_[gpu.kind]; }
 
-  /// Destroys and creates take the time of physics/reconfiguration.hpp, one change of a GPU after the other.
-  /// The destroys in front of a create are one command of the driver.
-  [[nodiscard]] Result<void> destroy(GpuId gpu, PlacementId placement);
+  [[nodiscard]] Result<void> destroy(GpuId gpu, PlacementId placement, Instant now);
   [[nodiscard]] Result<void> create(GpuId gpu, PlacementId placement, Instant now);
   /// When the job begins to run: now on an instance that was there, after the create on one just made.
   [[nodiscard]] Result<Instant> start(GpuId gpu, PlacementId placement, Instant now);
+  /// As start, and on the instance that others share already.
+  [[nodiscard]] Result<Instant> start_shared(GpuId gpu, PlacementId placement, Instant now);
   /// On a GPU without instances; after the destroys in front of it.
   [[nodiscard]] Result<Instant> start_whole(GpuId gpu, Instant now);
-  void end(GpuId gpu, PlacementId placement);
+  /// The instance is free, now or from `left` on; what comes after on it waits for that.
+  void end(GpuId gpu, PlacementId placement, std::optional<Instant> left = std::nullopt);
   void end_whole(GpuId gpu);
+  void lose(GpuId gpu);
+  void recover(GpuId gpu, Instant now);
 
   [[nodiscard]] std::size_t creates() const { return creates_; }
   [[nodiscard]] std::size_t destroys() const { return destroys_; }
+  [[nodiscard]] std::size_t batches() const { return batches_; }
 
  private:
   SimulatedGpu& at(GpuId gpu) { return gpus_[index(gpu)]; }
+  [[nodiscard]] Duration batch_time(const SimulatedGpu& gpu) const;
+  Instant when_free(SimulatedGpu& gpu, PlacementId placement, Instant now);
+  void hold(SimulatedGpu& gpu, PlacementId placement);
 
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
+  std::optional<Duration> each_;
   std::vector<SimulatedGpu> gpus_;
-  std::size_t creates_ = 0, destroys_ = 0;
+  std::size_t creates_ = 0, destroys_ = 0, batches_ = 0;
 };
 
 }  // namespace cleave

@@ -58,7 +58,7 @@ Result<std::vector<SimulationBench>> bench_simulation(const SimulationBenchOptio
     std::string summary;
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
       const auto begin = std::chrono::steady_clock::now();
-      const auto run = simulate(*fleet, workload, options.scheduler, 1);
+      const auto run = simulate(*fleet, workload, options.scheduler);
       seconds.push_back(in_seconds(std::chrono::steady_clock::now() - begin));
       if (!run) return std::unexpected(run.error());
       bench.events = run->events;
@@ -68,7 +68,7 @@ Result<std::vector<SimulationBench>> bench_simulation(const SimulationBenchOptio
     bench.seconds = seconds[seconds.size() / 2];
     constexpr std::size_t most_looks = 20'000'000;  // of a scan at a GPU
     if (gpus * jobs <= most_looks) {
-      const auto scanned = simulate(*fleet, workload, options.scheduler, 1, {}, false);
+      const auto scanned = simulate(*fleet, workload, options.scheduler, {.use_index = false});
       bench.no_index_identical = scanned && to_json(*scanned).dump() == summary;
     }
     all.push_back(std::move(bench));

@@ -191,7 +191,7 @@ const FleetFile& small_fleet() {
 /// What was accepted must run to an end; overlong runs and nothing else may be refused.
 void run(const FleetFile& fleet, const Workload& workload) {
   for (const char* spec : {"online", "full-gpu"}) {
-    const auto summary = simulate(fleet, workload, *parse_scheduler(spec), 1);
+    const auto summary = simulate(fleet, workload, *parse_scheduler(spec));
     if (!summary) {
       ASSERT_EQ(summary.error().kind, ErrorKind::infeasible) << summary.error().text();
       continue;

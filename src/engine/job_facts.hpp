@@ -1,0 +1,61 @@
+#pragma once
+// What is known about jobs beyond their requests, for schedulers that use it. Whoever drives the engine
+// answers: the simulator from the workload, the daemon from what was submitted and measured. Nobody has to
+// know anything; a scheduler must do with what it gets.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "model/ids.hpp"
+#include "model/request.hpp"
+
+namespace cleave {
+
+/// The performance of one batch of an application on a profile, as measured before (Dyna-P, 3.1.1).
+struct BatchRow {
+  std::string application;
+  std::int64_t batch = 0;
+  std::size_t kind = 0;  // the GPU model, by its place among the fleet's
+  int profile = 0;       // index into the model's profiles
+  double latency_s = 0, throughput_per_s = 0;
+};
+
+class JobFacts {
+ public:
+  virtual ~JobFacts() = default;
+
+  /// When it must have ended.
+  [[nodiscard]] virtual std::optional<Instant> deadline(JobId) const { return std::nullopt; }
+  /// Whether a replica may take over while it runs, and whether it may be stopped and started from the
+  /// beginning.
+  [[nodiscard]] virtual bool movable(JobId) const { return false; }
+  [[nodiscard]] virtual bool restartable(JobId) const { return false; }
+  /// The time its work takes from the beginning on an instance of this profile of the GPU model `kind` (by
+  /// its place among the fleet's), or on the whole GPU; nullopt when that is not known or it cannot run
+  /// there.
+  [[nodiscard]] virtual std::optional<Duration> time_on(JobId, std::size_t /*kind*/, int /*profile*/) const {
+    return std::nullopt;
+  }
+  [[nodiscard]] virtual std::optional<Duration> time_on_whole_gpu(JobId, std::size_t /*kind*/) const {
+    return std::nullopt;
+  }
+  /// What it is a batch of, and how large that is.
+  [[nodiscard]] virtual const std::string* application(JobId) const { return nullptr; }
+  [[nodiscard]] virtual std::optional<std::int64_t> batch(JobId) const { return std::nullopt; }
+  /// What was measured of the applications beforehand.
+  [[nodiscard]] virtual std::vector<BatchRow> batch_rows() const { return {}; }
+
+  /// The jobs that are known to come, by arrival, where somebody knows them; `static:layout=best` asks.
+  struct Expected {
+    JobId job;
+    RequestId request;
+    Instant arrival;
+  };
+  [[nodiscard]] virtual std::vector<Expected> expected() const { return {}; }
+};
+
+}  // namespace cleave

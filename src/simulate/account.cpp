@@ -1,0 +1,73 @@
+#include "simulate/account.hpp"
+
+#include <algorithm>
+
+namespace cleave {
+
+void Account::ran(std::size_t job, Duration time, double from_share, double to_share) {
+  outcomes_[job].execution += time;
+  const auto held = memory_->mean_held(workload_->jobs[job], from_share, to_share);
+  if (held) {
+    resident_mib_seconds_ += *held * in_seconds(time);
+  } else {
+    resident_known_ = false;
+  }
+}
+
+void Account::finished(std::size_t job, Instant now) {
+  JobOutcome& outcome = outcomes_[job];
+  outcome.end = JobOutcome::End::finished;
+  outcome.turnaround = now - workload_->jobs[job].arrival;
+  outcome.wait = outcome.turnaround - outcome.execution;
+}
+
+void Account::failed(std::size_t job) {
+  outcomes_[job].end = JobOutcome::End::failed;
+}
+
+void Account::rejected(std::size_t job, std::string_view reason) {
+  outcomes_[job].end = JobOutcome::End::rejected;
+  const auto same = std::ranges::find(rejections_, reason, &ReasonCount::reason);
+  if (same == rejections_.end()) {
+    rejections_.push_back({std::string(reason), 1});
+  } else {
+    ++same->count;
+  }
+}
+
+/// A deadline is missed by what ends after it, and by what never finishes.
+bool Account::late(std::size_t job) const {
+  const JobDetails* details = workload_->details_of(workload_->jobs[job]);
+  if (details == nullptr || !details->deadline) return false;
+  return outcomes_[job].end != JobOutcome::End::finished || outcomes_[job].turnaround > *details->deadline;
+}
+
+void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
+  summary.read = workload_->read;
+  summary.left_out = workload_->left_out;
+  summary.workload = workload_->options;
+  summary.notes = workload_->notes;
+  summary.jobs = outcomes_.size();
+  summary.rejections = rejections_;
+  std::vector<Duration> waits, turnarounds, executions;
+  for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+    const JobOutcome& outcome = outcomes_[i];
+    summary.finished += outcome.end == JobOutcome::End::finished ? 1 : 0;
+    summary.failed += outcome.end == JobOutcome::End::failed ? 1 : 0;
+    summary.rejected += outcome.end == JobOutcome::End::rejected ? 1 : 0;
+    summary.waiting += outcome.end == JobOutcome::End::waiting ? 1 : 0;
+    summary.deadline_misses += late(i) ? 1 : 0;
+    if (outcome.end != JobOutcome::End::finished) continue;
+    waits.push_back(outcome.wait);
+    turnarounds.push_back(outcome.turnaround);
+    executions.push_back(outcome.execution);
+  }
+  summary.wait = Distribution::of(waits);
+  summary.turnaround = Distribution::of(turnarounds);
+  summary.execution = Distribution::of(executions);
+  const double seconds = in_seconds(summary.makespan);
+  if (resident_known_ && usable_mib && seconds > 0)
+    summary.memory_used_utilization = resident_mib_seconds_ / (*usable_mib * seconds);
+}
+
+}  // namespace cleave

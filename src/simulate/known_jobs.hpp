@@ -1,0 +1,42 @@
+#pragma once
+// What the simulator lets schedulers know of the jobs: the truth, from the workload. A scheduler that is to
+// know less, or wrongly, says so in its options.
+
+#include <vector>
+
+#include "engine/job_facts.hpp"
+#include "model/job.hpp"
+#include "simulate/speeds.hpp"
+
+namespace cleave {
+
+class KnownJobs final : public JobFacts {
+ public:
+  /// `request_ids` by Workload::requests. Everything must outlive this.
+  KnownJobs(const Workload& workload, const Speeds& speeds, const Fleet& fleet,
+            const std::vector<RequestId>& request_ids)
+      : workload_(&workload), speeds_(&speeds), fleet_(&fleet), request_ids_(&request_ids) {}
+
+  [[nodiscard]] std::optional<Instant> deadline(JobId job) const override;
+  /// Jobs that do not say may be moved and restarted: nothing is at stake here.
+  [[nodiscard]] bool movable(JobId job) const override;
+  [[nodiscard]] bool restartable(JobId job) const override;
+  [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind, int profile) const override;
+  [[nodiscard]] std::optional<Duration> time_on_whole_gpu(JobId job, std::size_t kind) const override;
+  [[nodiscard]] const std::string* application(JobId job) const override;
+  [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override;
+  /// From the jobs of the workload that name application, batch and latency.
+  [[nodiscard]] std::vector<BatchRow> batch_rows() const override;
+  [[nodiscard]] std::vector<Expected> expected() const override;
+
+ private:
+  [[nodiscard]] const Job& job(JobId id) const { return workload_->jobs[index(id)]; }
+  [[nodiscard]] std::optional<Duration> time_at(JobId id, double speed) const;
+
+  const Workload* workload_;
+  const Speeds* speeds_;
+  const Fleet* fleet_;
+  const std::vector<RequestId>* request_ids_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,48 @@
+#pragma once
+// What happens in a run, told one by one to whoever wants to write it down.
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "model/event.hpp"
+
+namespace cleave {
+
+struct RunEvent {
+  enum class Kind {
+    submitted,
+    rejected,
+    destroyed,        // an instance
+    created,          // an instance; usable from `until`
+    started,          // a job; it runs from `until`
+    finished,         // a job
+    failed,           // a job, for good: its process failed, or it needs more memory than there is
+    ran_out,          // of memory; the job waits again
+    stopped,          // by the scheduler; the job waits again, from its beginning
+    restarted_early,  // on a forecast; the job waits again
+    checkpointed,     // the job waits again, and goes on where it was
+    migrated,         // the job runs on at `gpu`, `placement` from `until`
+    gpu_lost,
+    gpu_returned,
+    evicted,  // a job, with the GPU that was lost; it waits again
+  };
+
+  Instant at;
+  Kind kind;
+  std::optional<JobId> job;
+  std::optional<GpuId> gpu;
+  std::optional<PlacementId> placement;  // empty on a whole GPU
+  std::optional<Instant> until;
+};
+
+std::string_view name(RunEvent::Kind kind);
+
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  /// In the order in which things are decided; `at` never falls, `until` may lie ahead.
+  virtual void on(const RunEvent& event) = 0;
+};
+
+}  // namespace cleave
