@@ -73,7 +73,8 @@ TEST_P(Reference, CasesPass) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Reference,
-                         testing::Values("geometry", "reachability", "fragmentation", "online", "placement"),
+                         testing::Values("geometry", "reachability", "fragmentation", "online", "placement",
+                                         "dynap"),
                          [](const auto& file) { return std::string(file.param); });
 
 TEST(Cases, RightAnswersPass) {
