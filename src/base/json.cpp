@@ -265,6 +265,25 @@ std::vector<std::string> JsonReader::texts(std::string_view key) {
   return all;
 }
 
+std::vector<std::int64_t> JsonReader::integers(std::string_view key, std::int64_t least, std::int64_t most) {
+  std::vector<std::int64_t> all;
+  const Json* found = find(key);
+  if (found == nullptr) return all;
+  if (!found->is_array())
+    refuse(key, fmt::format("expected a list of whole numbers, found {}", what_it_is(*found)));
+  for (const Json& element : *found) {
+    const bool fits = element.is_number_integer() &&
+                      !(element.is_number_unsigned() && element.get<std::uint64_t>() > INT64_MAX);
+    if (!fits || element.get<std::int64_t>() < least || element.get<std::int64_t>() > most) {
+      refuse(key, fmt::format("expected whole numbers from {} to {}, found {} in it", least, most,
+                              what_it_is(element)));
+      return {};
+    }
+    all.push_back(element.get<std::int64_t>());
+  }
+  return all;
+}
+
 std::vector<std::pair<std::string, double>> JsonReader::numbers() {
   std::vector<std::pair<std::string, double>> all;
   for (const auto& [key, value] : node_->items()) {

@@ -34,8 +34,7 @@ std::vector<Timed> run_all(const FleetFile& fleet, const Workload& workload,
   const auto work = [&] {
     for (std::size_t i = next++; i < specs.size(); i = next++) {
       const auto begin = std::chrono::steady_clock::now();
-      runs[i].summary =
-          simulate(fleet, workload, specs[i], arguments.simulation(progress.of_run(i)));
+      runs[i].summary = simulate(fleet, workload, specs[i], arguments.simulation(progress.of_run(i)));
       runs[i].seconds = in_seconds(std::chrono::steady_clock::now() - begin);
     }
   };

@@ -73,7 +73,8 @@ TEST_P(Reference, CasesPass) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Reference,
-                         testing::Values("geometry", "reachability", "fragmentation", "online", "placement"),
+                         testing::Values("geometry", "reachability", "fragmentation", "online", "placement",
+                                         "dynap"),
                          [](const auto& file) { return std::string(file.param); });
 
 TEST(Cases, RightAnswersPass) {
@@ -125,6 +126,49 @@ TEST(Cases, ANewInstanceDestroysTheIdleOnesInItsWay) {
                      {"jobs": [{"id": "a", "profile": "2g.12gb", "start": 2}], "idle": []}]},
                    "job": {"id": "b", "profile": "4g.24gb"}})",
                R"({"decision": "queued", "gpus": [{"busy": true}]})");
+}
+
+TEST(Cases, ABatchNeedsALayoutWhereADeviceIsGiven) {
+  // Two slices of an A30 are free, at 1 and at 3: enough for a 2g by number, and no place for it.
+  const auto input = [](const std::string& device) {
+    return R"({"total_slices": 4, "free_slices": 2, "w": 2, "queue": [
+                 {"id": "a", "jct_full": 3, "jct": 4, "slices": 2},
+                 {"id": "b", "jct_full": 1, "jct": 4, "slices": 1},
+                 {"id": "c", "jct_full": 0.5, "jct": 2, "slices": 1}])" +
+           device + "}";
+  };
+  expect_right("dynap", "bnb", input(""),
+               R"({"best": ["a"], "throughput": {"value": 0.375, "exact": "3/8"}, "equal_best": [["a"]]})");
+  const std::string device = R"(, "device": "A30", "profile_of": {"1": "1g.6gb", "2": "2g.12gb"},
+      "state": [{"profile": "1g.6gb", "start": 0}, {"profile": "1g.6gb", "start": 2}])";
+  expect_right("dynap", "bnb", input(device),
+               R"({"best": ["b", "c"], "throughput": {"value": 0.25, "exact": "1/4"},
+                   "equal_best": [["b", "c"]]})");
+  // A quarter of half and half of a quarter: batches of different sizes may be equal.
+  expect_right("dynap", "bnb",
+               R"({"total_slices": 4, "free_slices": 2, "w": 2, "queue": [
+                    {"id": "a", "jct_full": 1, "jct": 4, "slices": 1}, {"id": "b", "jct_full": 1, "jct": 4, "slices": 1},
+                    {"id": "c", "jct_full": 1, "jct": 2, "slices": 2}]})",
+               R"({"best": ["c"], "equal_best": [["c"], ["a", "b"]]})");
+}
+
+TEST(Cases, WhatIsWrongInACaseOfDynaPIsNamed) {
+  const auto says = [](const std::string& op, const std::string& input, const std::string& what) {
+    expect_line("dynap", op, input, R"({"x": 1})", "x: input: " + what);
+  };
+  says("fm", R"({"total_slices": 4, "allocated": [1, "2"]})",
+       "allocated: expected whole numbers from 0 to 32, found the text '2' in it");
+  says("fm", R"({"total_slices": 4, "allocated": 7})",
+       "allocated: expected a list of whole numbers, found 7");
+  says("stp", R"({"total_slices": 4, "jobs": [{"jct_full": 0, "jct": 1, "slices": 1}]})",
+       "jobs[0].jct_full: expected a number above zero");
+  says("rlp", R"({"now": 0, "alpha": 0, "beta": 0, "active": []})", "the key 'waiting' is missing");
+  says("bpp",
+       R"({"lambda": 0, "partitions": [], "profiles": [], "jobs": [{"id": "a", "model": "m", "batch": 1}]})",
+       "jobs[0]: the key 'memory' is missing");
+  says("bnb", R"({"total_slices": 4, "free_slices": 4, "w": 1, "device": "A30", "state": [],
+                  "profile_of": {"1": "1g.5gb"}, "queue": [{"id": "a", "jct_full": 1, "jct": 1, "slices": 1}]})",
+       "profile_of.1: the device has no profile '1g.5gb'; did you mean '1g.6gb'?");
 }
 
 TEST(Cases, AWrongExpectationFailsAndIsNamed) {

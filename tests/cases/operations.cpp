@@ -27,6 +27,11 @@ constexpr Operation table[] = {
     {"placement", "optimum", placement::optimum},
     {"placement", "partitions", placement::partitions},
     {"placement", "wpm_waste", placement::waste_of_model},
+    {"dynap", "bpp", dynap::choose_partitions},
+    {"dynap", "stp", dynap::throughput},
+    {"dynap", "fm", dynap::fragmentation_measure},
+    {"dynap", "rlp", dynap::reconfigure_last},
+    {"dynap", "bnb", dynap::best_batch},
 };
 
 }  // namespace

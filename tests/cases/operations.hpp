@@ -55,4 +55,12 @@ Json partitions(JsonReader& in);
 Json waste_of_model(JsonReader& in);
 }  // namespace placement
 
+namespace dynap {
+Json choose_partitions(JsonReader& in);
+Json throughput(JsonReader& in);
+Json fragmentation_measure(JsonReader& in);
+Json reconfigure_last(JsonReader& in);
+Json best_batch(JsonReader& in);
+}  // namespace dynap
+
 }  // namespace cleave::cases
