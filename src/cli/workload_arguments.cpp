@@ -136,12 +136,12 @@ std::string note(const std::string& key, std::size_t count) {
   constexpr std::string_view state = "state_";
   if (key == "censored")
     return fmt::format("{} jobs were still running when the trace ends; they run to its end\n", count);
-  if (key == "no_gpu") return fmt::format("{} records that ask for no GPU are not counted\n", count);
-  if (key == "steps") return fmt::format("{} job steps are parts of their jobs, and not counted\n", count);
+  if (key == "no_gpu") return fmt::format("not counted: {} without a GPU\n", counted(count, "record"));
+  if (key == "steps") return fmt::format("not counted: {} of jobs\n", counted(count, "step"));
   if (key == "speeds_unreliable")
-    return fmt::format("the measured speeds of {} jobs are unreliable: deepspeech2\n", count);
+    return fmt::format("the measured speeds of {} are unreliable: deepspeech2\n", counted(count, "job"));
   if (key.starts_with(state))
-    return fmt::format("{} jobs ended as {} in the trace; they run their recorded time and finish\n", count,
+    return fmt::format("{} ended as {} in the trace; run for the recorded time\n", counted(count, "job"),
                        key.substr(state.size()));
   return "";
 }
