@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <mutex>
+#include <tuple>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -20,16 +21,8 @@ void RunArguments::add(CLI::App& command) {
   command.add_option("--fleet", fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")->required();
   command.add_option("--workload", workload, "A workload file, JSON lines or CSV; - is standard input");
   command.add_option("--trace", trace, fmt::format("A public trace: {}; gzip or not", any_of(formats)));
-  rule_option = command.add_option("--rule", rule, "Traces: how a share of a GPU becomes a profile")
-                    ->check(CLI::IsMember({"round-up", "nearest"}))
-                    ->default_str(rule);
-  compress_option =
-      command
-          .add_option("--compress", compress, "Traces: arrivals come so many times faster, run times stay")
-          ->default_str(compress);
-  limit_option = command.add_option("--limit", limit, "Traces: only the first so many records by arrival")
-                     ->check(whole_number(1));
-  command.add_option("--seed", seed, "Seed of what is random; the schedulers there are so far use none")
+  add_trace_options(command);
+  command.add_option("--seed", seed, "Seed of what is random: what a trace's reader draws")
       ->check(whole_number(0))
       ->default_str("1");
   add_profiles(command, profiles);
@@ -38,12 +31,58 @@ void RunArguments::add(CLI::App& command) {
   add_json(command, json);
 }
 
+void RunArguments::add_trace_options(CLI::App& command) {
+  const auto add = [&](const std::string& name, auto& value, const std::string& help) {
+    CLI::Option* option = command.add_option(name, value, help)->default_str(fmt::format("{}", value));
+    trace_options.push_back(option);
+    return option;
+  };
+  add("--rule", rule, "Traces: how a share of a GPU becomes a profile")
+      ->check(CLI::IsMember({"round-up", "nearest"}));
+  add("--compress", compress, "Traces: arrivals come so many times faster, run times stay");
+  add("--limit", limit, "Traces: only the first so many records by arrival")
+      ->check(whole_number(1))
+      ->default_str("");
+  add("--shares", shares,
+      "Trace philly, which records none: every job asks for a whole GPU, or for a share drawn as Alibaba's "
+      "sharing pods have them")
+      ->check(CLI::IsMember({"whole", "alibaba"}));
+  add("--gap", gap, "Trace miso, which records no arrivals: mean seconds between two, drawn");
+  add("--processors-per-gpu", processors_per_gpu, "Trace swf: so many processors are a whole GPU")
+      ->check(whole_number(1));
+}
+
+Result<TraceOptions> RunArguments::read_trace_options() const {
+  const auto format = trace_format(trace);
+  if (!format) return std::unexpected(format.error());
+  for (const CLI::Option* option : trace_options)
+    if (option->count() > 0 && !(*format)->has_option(option->get_name().substr(2)))
+      return fail(ErrorKind::bad_usage, option->get_name(),
+                  fmt::format("the trace format {} has no such option", (*format)->name), "leave it out");
+  TraceOptions options;
+  options.rule = rule == "nearest" ? ShareRule::nearest : ShareRule::round_up;
+  options.shares = shares == "alibaba" ? Shares::alibaba : Shares::whole;
+  options.processors_per_gpu = static_cast<std::int64_t>(processors_per_gpu);
+  options.seed = seed;
+  const std::tuple<const char*, const std::string*, Ratio*> above_zero[] = {
+      {"--compress", &compress, &options.compress}, {"--gap", &gap, &options.gap}};
+  for (const auto& [name, text, value] : above_zero) {
+    const auto number = Ratio::parse(*text);
+    if (!number) return fail_at(name, number.error());
+    if (*number <= Ratio(0, 1))
+      return fail(ErrorKind::bad_usage, name, fmt::format("{} is not above 0", *text));
+    *value = *number;
+  }
+  if (limit > 0) options.limit = limit;
+  return options;
+}
+
 Result<Workload> RunArguments::read_workload() const {
   if (workload.empty() == trace.empty())
     return fail(ErrorKind::bad_usage, "",
                 "say what to run: --workload FILE or --trace FORMAT:FILE, one of the two");
   if (trace.empty()) {
-    for (const CLI::Option* option : {rule_option, compress_option, limit_option})
+    for (const CLI::Option* option : trace_options)
       if (option->count() > 0)
         return fail(ErrorKind::bad_usage, option->get_name(), "this belongs to traces",
                     "leave it out, or use --trace");
@@ -51,15 +90,9 @@ Result<Workload> RunArguments::read_workload() const {
     if (!text) return std::unexpected(text.error());
     return parse_workload(*text, workload == "-" ? "standard input" : shown(workload, 200));
   }
-  TraceOptions options;
-  options.rule = rule == "nearest" ? ShareRule::nearest : ShareRule::round_up;
-  const auto factor = Ratio::parse(compress);
-  if (!factor) return fail_at("--compress", factor.error());
-  if (*factor <= Ratio(0, 1))
-    return fail(ErrorKind::bad_usage, "--compress", fmt::format("{} is not above 0", compress));
-  options.compress = *factor;
-  if (limit > 0) options.limit = limit;
-  return read_trace(trace, options);
+  const auto options = read_trace_options();
+  if (!options) return std::unexpected(options.error());
+  return read_trace(trace, *options);
 }
 
 SimulationOptions RunArguments::simulation(Progress progress) const {
@@ -104,6 +137,25 @@ Progress ProgressLine::of_run(std::size_t run) {
   };
 }
 
+namespace {
+
+/// A count that the reader of a trace thought worth reporting, in words.
+std::string note(const std::string& key, std::size_t count) {
+  constexpr std::string_view state = "state_";
+  if (key == "censored")
+    return fmt::format("{} jobs were still running when the trace ends; they run to its end\n", count);
+  if (key == "no_gpu") return fmt::format("not counted: {} without a GPU\n", counted(count, "record"));
+  if (key == "steps") return fmt::format("not counted: {} of jobs\n", counted(count, "step"));
+  if (key == "speeds_unreliable")
+    return fmt::format("the measured speeds of {} are unreliable: deepspeech2\n", counted(count, "job"));
+  if (key.starts_with(state))
+    return fmt::format("{} ended as {} in the trace; run for the recorded time\n", counted(count, "job"),
+                       key.substr(state.size()));
+  return "";
+}
+
+}  // namespace
+
 std::string introduction(const FleetFile& fleet, const Workload& workload) {
   std::vector<std::string> gpus;
   for (std::size_t i = 0; i < fleet.geometries.size(); ++i) {
@@ -126,11 +178,8 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
     }
     text += fmt::format("{} records read, {} left out{}\n", workload.read, sum,
                         left.empty() ? "" : fmt::format(": {}", fmt::join(left, ", ")));
-    for (const auto& [key, count] : workload.notes) {
-      if (key == "censored")
-        text += fmt::format("{} jobs were still running when the trace ends; they run to its end\n", count);
-      if (key == "no_gpu") text += fmt::format("{} records that ask for no GPU are not counted\n", count);
-    }
+    for (const auto& [key, count] : workload.notes)
+      if (count > 0 || key == "censored" || key == "no_gpu") text += note(key, count);
   }
   std::size_t growing = 0;
   for (const Job& job : workload.jobs) {

@@ -3,19 +3,22 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "model/job.hpp"
 #include "simulate/simulator.hpp"
+#include "simulate/trace.hpp"
 
 namespace cleave::cli {
 
 struct RunArguments {
   std::string fleet, workload, trace, rule = "round-up", compress = "1", profiles = "all";
-  std::uint64_t limit = 0;
+  std::string shares = "whole", gap = "60";
+  std::uint64_t limit = 0, processors_per_gpu = 1;
   std::uint64_t seed = 1;
   bool json = false, timing = false, no_index = false;
-  CLI::Option *rule_option = nullptr, *compress_option = nullptr, *limit_option = nullptr;
+  std::vector<CLI::Option*> trace_options;
 
   void add(CLI::App& command);
   /// The fleet and the workload, read and checked.
@@ -23,6 +26,10 @@ struct RunArguments {
   [[nodiscard]] Result<Workload> read_workload() const;
   /// How a run goes, as far as these options say.
   [[nodiscard]] SimulationOptions simulation(Progress progress) const;
+
+ private:
+  void add_trace_options(CLI::App& command);
+  [[nodiscard]] Result<TraceOptions> read_trace_options() const;
 };
 
 /// A line on the terminal that says how far a run is; nothing where standard error is not a terminal. Safe to

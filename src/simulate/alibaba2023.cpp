@@ -6,6 +6,7 @@
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "simulate/trace_rows.hpp"
 
 namespace cleave {
 
@@ -23,70 +24,18 @@ struct Columns {
   std::size_t name, num_gpu, gpu_milli, creation, deletion, scheduled;
 };
 
-Result<Columns> find_columns(const CsvReader& csv) {
-  Columns columns{};
-  const std::pair<std::string_view, std::size_t*> wanted[] = {{"name", &columns.name},
-                                                              {"num_gpu", &columns.num_gpu},
-                                                              {"gpu_milli", &columns.gpu_milli},
-                                                              {"creation_time", &columns.creation},
-                                                              {"deletion_time", &columns.deletion},
-                                                              {"scheduled_time", &columns.scheduled}};
-  for (const auto& [name, where] : wanted) {
-    const auto found = csv.column(name);
-    if (!found) {
-      Error error = found.error();
-      error.remedy = "a pod list with times is needed, such as openb_pod_list_default.csv";
-      return std::unexpected(std::move(error));
-    }
-    *where = *found;
-  }
-  return columns;
-}
-
-/// Reads cells of one row, keeping the first thing that is wrong.
-class Cells {
- public:
-  Cells(const std::vector<std::string>& cells, std::string place) : cells_(cells), place_(std::move(place)) {}
-
-  std::int64_t whole(std::size_t column, std::string_view name, std::int64_t most) {
-    const auto value = parse_integer(trimmed(cells_[column]));
-    if (value && *value >= 0 && *value <= most) return *value;
-    refuse(
-        fmt::format("{} is '{}', expected a whole number from 0 to {}", name, shown(cells_[column]), most));
-    return 0;
-  }
-  std::optional<double> time(std::size_t column, std::string_view name) {
-    if (trimmed(cells_[column]).empty()) return std::nullopt;
-    const auto value = parse_number(trimmed(cells_[column]));
-    if (value && *value >= 0 && *value <= in_seconds(longest_duration)) return *value;
-    refuse(
-        fmt::format("{} is '{}', expected seconds from the start of the trace", name, shown(cells_[column])));
-    return std::nullopt;
-  }
-  void refuse(std::string message) {
-    if (!error)
-      error = Error{ErrorKind::bad_input, place_, std::move(message), "correct the line or remove it"};
-  }
-
-  std::optional<Error> error;
-
- private:
-  const std::vector<std::string>& cells_;
-  std::string place_;
-};
-
 Result<Pod> read_pod(const std::vector<std::string>& row, const Columns& columns, const std::string& place) {
-  Cells cells(row, place);
+  Cells cells(place);
   Pod pod;
   pod.name = row[columns.name];
   if (pod.name.empty()) cells.refuse("the pod has no name");
-  pod.gpus = cells.whole(columns.num_gpu, "num_gpu", 1024);
-  pod.thousandths = cells.whole(columns.gpu_milli, "gpu_milli", 1000);
-  const auto created = cells.time(columns.creation, "creation_time");
+  pod.gpus = cells.whole(row[columns.num_gpu], "num_gpu", 0, 1024);
+  pod.thousandths = cells.whole(row[columns.gpu_milli], "gpu_milli", 0, 1000);
+  const auto created = cells.seconds_if(row[columns.creation], "creation_time");
   if (!created) cells.refuse("creation_time is missing");
   pod.created = created.value_or(0);
-  pod.scheduled = cells.time(columns.scheduled, "scheduled_time");
-  pod.deleted = cells.time(columns.deletion, "deletion_time");
+  pod.scheduled = cells.seconds_if(row[columns.scheduled], "scheduled_time");
+  pod.deleted = cells.seconds_if(row[columns.deletion], "deletion_time");
   if (pod.scheduled && pod.deleted && *pod.deleted < *pod.scheduled)
     cells.refuse(fmt::format("the pod ends at {} before it starts at {}", *pod.deleted, *pod.scheduled));
   if (pod.scheduled && *pod.scheduled < pod.created)
@@ -105,23 +54,22 @@ std::optional<std::string> left_out_because(const Pod& pod) {
   return std::nullopt;
 }
 
-void count(std::vector<ReasonCount>& counts, const std::string& reason) {
-  const auto found = std::ranges::find(counts, reason, &ReasonCount::reason);
-  if (found == counts.end()) {
-    counts.push_back({reason, 1});
-  } else {
-    ++found->count;
-  }
-}
-
 }  // namespace
 
 Result<Workload> read_alibaba2023(std::string_view text, const std::string& place,
                                   const TraceOptions& options) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
-  const auto columns = find_columns(*csv);
-  if (!columns) return std::unexpected(columns.error());
+  Columns columns{};
+  const auto found = find_columns(*csv,
+                                  {{"name", &columns.name},
+                                   {"num_gpu", &columns.num_gpu},
+                                   {"gpu_milli", &columns.gpu_milli},
+                                   {"creation_time", &columns.creation},
+                                   {"deletion_time", &columns.deletion},
+                                   {"scheduled_time", &columns.scheduled}},
+                                  "a pod list with times is needed, such as openb_pod_list_default.csv");
+  if (!found) return std::unexpected(found.error());
 
   Workload workload;
   std::vector<Pod> pods;
@@ -132,7 +80,7 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
     const auto more = csv->next(row);
     if (!more) return std::unexpected(more.error());
     if (!*more) break;
-    auto pod = read_pod(row, *columns, csv->place());
+    auto pod = read_pod(row, columns, csv->place());
     if (!pod) return std::unexpected(pod.error());
     if (!names.insert(pod->name).second)
       return fail(ErrorKind::bad_input, csv->place(),
@@ -145,35 +93,30 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
     }
   }
   if (pods.empty()) return fail(ErrorKind::bad_input, place, "the trace has no pod that asks for a GPU");
-  std::ranges::stable_sort(pods, {}, &Pod::created);
-  if (options.limit && pods.size() > *options.limit) pods.resize(*options.limit);
+  order(pods, &Pod::created, options);
 
   workload.read = pods.size();
   workload.notes["censored"] = 0;
-  SpeedModel as_recorded;
-  as_recorded.flat = true;
-  const std::uint32_t speed = workload.intern(as_recorded);
+  const std::uint32_t speed = workload.intern(as_recorded());
   for (Pod& pod : pods) {
     if (const auto reason = left_out_because(pod)) {
       count(workload.left_out, *reason);
       continue;
     }
     if (*pod.deleted == last_instant) ++workload.notes["censored"];
-    const auto arrival = duration_from_seconds(pod.created / options.compress.value());
+    const auto arrival = arrival_at(pod.created, options, place);
+    if (!arrival) return std::unexpected(arrival.error());
     const auto duration = duration_from_seconds(*pod.deleted - *pod.scheduled);
-    if (!arrival || !duration) return fail_at(place, (arrival ? duration : arrival).error());
+    if (!duration) return fail_at(place, duration.error());
     Job job;
     job.id = std::move(pod.name);
-    job.arrival = Instant{} + *arrival;
+    job.arrival = *arrival;
     job.duration = *duration;
     job.speed = speed;
     job.request = workload.intern(Request{ByShare{static_cast<int>(pod.thousandths), options.rule}, {}});
     workload.jobs.push_back(std::move(job));
   }
-  workload.options = {{"format", "alibaba2023"},
-                      {"rule", options.rule == ShareRule::round_up ? "round-up" : "nearest"},
-                      {"compress", options.compress.decimal()}};
-  if (options.limit) workload.options["limit"] = fmt::format("{}", *options.limit);
+  note_options(workload, "alibaba2023", options, {{"rule", std::string(name(options.rule))}});
   return workload;
 }
 

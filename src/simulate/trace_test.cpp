@@ -92,7 +92,12 @@ TEST(Alibaba2023, NamesTheLineThatIsWrong) {
 
 TEST(ReadTrace, NamesFormatsAndFiles) {
   EXPECT_EQ(read_trace("pods.csv", {}).error().text(),
-            "--trace: 'pods.csv' does not name a trace format; write alibaba2023:FILE");
+            "--trace: 'pods.csv' does not name a trace format; write alibaba2023:FILE, "
+            "philly:FILE, miso:FILE, sacct:FILE or swf:FILE");
+  EXPECT_EQ(read_trace("philly:", {}).error().text(), "--trace: no file is named; write philly:FILE");
+  EXPECT_TRUE((*trace_format("swf:x"))->has_option("processors-per-gpu"));
+  EXPECT_FALSE((*trace_format("swf:x"))->has_option("gap"));
+  EXPECT_TRUE((*trace_format("miso:x"))->has_option("compress"));
   EXPECT_EQ(read_trace("alibaba2023:/no/such", {}).error().text(),
             "/no/such: No such file or directory; check the name");
 }
@@ -125,6 +130,25 @@ TEST_F(Folder, ReadsGzipAndRefusesATornOne) {
   EXPECT_NE(torn.error().message.find("broken gzip"), std::string::npos);
   EXPECT_EQ(read_text(write("plain", "abc")), "abc");
   EXPECT_EQ(read_text(path_.string()).error().message, "Is a directory");
+}
+
+TEST_F(Folder, EveryFormatIsReadFromGzip) {
+  const std::pair<std::string, std::string> traces[] = {
+      {"philly", "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,a\n"},
+      {"miso", "job,model,batch_size,runtime_on_full_gpu_s,iterations\n0,transformer,32,120,2980\n"},
+      {"sacct", "JobID|Submit|Start|ElapsedRaw|State|AllocTRES\n1|5|6|7|COMPLETED|gres/gpu=1\n"},
+      {"swf", "; a\n1 0 0 5 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1\n"}};
+  for (const auto& [format, text] : traces) {
+    const std::string file = (path_ / (format + ".gz")).string();
+    gzFile out = gzopen(file.c_str(), "wb");
+    gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(out);
+    const auto workload = read_trace(format + ":" + file, {});
+    ASSERT_TRUE(workload) << workload.error().text();
+    EXPECT_EQ(workload->jobs.size(), 1U) << format;
+    EXPECT_EQ(workload->options.at("format"), format);
+    EXPECT_EQ(workload->options.at("compress"), "1");
+  }
 }
 
 // The trace as it is published: figures of its own description.

@@ -226,6 +226,31 @@ TEST(PublicTrace, EveryPodIsAccountedFor) {
   }
 }
 
+TEST(Trace, LogsOfSitesRunToTheEnd) {
+  const Json slurm =
+      json("simulate --fleet 1xA100-40GB --trace sacct:examples/traces/sacct.txt --scheduler online");
+  EXPECT_EQ(slurm["read"], 9);
+  EXPECT_EQ(slurm["finished"], 6);
+  EXPECT_EQ(slurm["state_timeout"], 1);
+  EXPECT_EQ(slurm["trace"]["format"], "sacct");
+  const std::string swf =
+      "simulate --fleet 1xA100-40GB --trace swf:examples/traces/log.swf --scheduler online";
+  EXPECT_EQ(json(swf + " --processors-per-gpu 7")["finished"], 5);
+  EXPECT_EQ(json(swf + " --processors-per-gpu 28")["finished"], 6) << "the largest is a whole GPU now";
+}
+
+TEST(PublicTrace, DrawnArrivalsFollowTheSeed) {
+  const std::string file = "../shared/data/mig-miso-a100-40gb/jobs_100.csv";
+  if (!std::filesystem::exists(std::filesystem::path(CLEAVE_SOURCE_DIR) / file))
+    GTEST_SKIP() << "the public trace (mig-miso-a100-40gb) is not here";
+  const std::string run = "simulate --fleet 2xA100-40GB --scheduler online --trace miso:" + file;
+  const Json first = json(run + " --seed 1"), again = json(run), other = json(run + " --seed 2");
+  EXPECT_EQ(first, again);
+  EXPECT_EQ(first["finished"], 100);
+  EXPECT_EQ(other["trace"]["seed"], "2");
+  EXPECT_NE(first["makespan_s"], other["makespan_s"]);
+}
+
 TEST(Generate, MakesAWorkloadThatRuns) {
   const Outcome outcome = shell(
       "cleave workload generate lab-day --seed 9 | cleave simulate --fleet 4xA100-40GB --workload - "
@@ -315,6 +340,19 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
   expect_refused("bench graph --repeats 0", "see `cleave bench graph --help`");
   expect_refused("nonsense", "see `cleave --help`");
   expect_refused("", "see `cleave --help`");
+}
+
+TEST(Program, RefusesOptionsThatATraceDoesNotHave) {
+  expect_refused("simulate --fleet 1xA30-24GB --trace alibaba2023:pods.csv --scheduler online --gap 9",
+                 "--gap: the trace format alibaba2023 has no such option; leave it out");
+  expect_refused("simulate --fleet 1xA30-24GB --trace miso:pods.csv --scheduler online --gap 0",
+                 "--gap: 0 is not above 0");
+  expect_refused("simulate --fleet 1xA30-24GB --trace miso:pods.csv --scheduler online --gap soon",
+                 "--gap: 'soon' is not a plain decimal number");
+  expect_refused("simulate --fleet 1xA30-24GB --trace philly:pods.csv --scheduler online --shares half",
+                 "see `cleave simulate --help`");
+  expect_refused("simulate --fleet 1xA30-24GB --workload jobs.csv --scheduler online --shares whole",
+                 "this belongs to traces");
 }
 
 TEST(Output, IsNotLostInSilence) {

@@ -23,7 +23,11 @@
 #include "planner/plan_text.hpp"
 #include "planner/planner.hpp"
 #include "simulate/alibaba2023.hpp"
+#include "simulate/miso.hpp"
+#include "simulate/philly.hpp"
+#include "simulate/sacct.hpp"
 #include "simulate/simulator.hpp"
+#include "simulate/swf.hpp"
 
 namespace cleave {
 namespace {
@@ -158,6 +162,32 @@ constexpr std::string_view trace_seed =
     "12902960,427061\n"
     "p2,1,1,2,1000,,LS,Pending,5,9,\np3,1,1,0,0,,LS,Running,3,8,4\n";
 
+constexpr std::string_view philly_seed =
+    "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,11cb48\n"
+    "2017-10-09 06:13:03,2951.0,1,2951.0,6214e9\n2017-09-29 07:58:32,860662.0,8,6885296.0,6c71a0\n";
+
+constexpr std::string_view miso_seed =
+    "job,model,batch_size,runtime_on_full_gpu_s,iterations\n0,transformer,32,120,2980\n"
+    "1,resnet,128,120,3684\n2,nobody,1,60,5\n";
+
+constexpr std::string_view sacct_seed =
+    "JobID|Submit|Start|End|Elapsed|State|AllocTRES\n"
+    "1|2024-01-31T08:00:00|2024-01-31T08:00:04|2024-01-31T12:30:10|04:30:06|COMPLETED|billing=16,cpu=8,"
+    "gres/gpu:a100=1,gres/gpu=1,mem=31.50G,node=1\n"
+    "1.batch|2024-01-31T08:00:04|2024-01-31T08:00:04|2024-01-31T12:30:10|04:30:06|COMPLETED|cpu=8\n"
+    "2_1|1706690000|1706690001|1706690100|1-00:30:00|CANCELLED by 7|gres/gpu:a100_1g.5gb=1\n"
+    "3|2024-01-31T08:45:00|None|Unknown|00:00:00|PENDING|\n";
+
+constexpr std::string_view sacct_ends_seed =
+    "AllocTRES|State|JobIDRaw|Submit|Start|End|\n"
+    "gres/gpu=1|FAILED|5|2024-02-28T23:00:00|2024-02-28T23:00:00|2024-03-01T01:00:00|\n";
+
+constexpr std::string_view swf_seed =
+    "; Version: 2.2\n"
+    "   1      0     4 16206   7    -1    -1   7  43200    -1  1  3  1 -1  1 -1 -1 -1\n"
+    "   2    600     1  25.5   1    -1    -1   1   3600    -1  0  4  1 -1  1 -1 -1 -1\n"
+    "   3    600     1    -1   1    -1    -1   1   3600    -1  5  4  1 -1  1 -1 -1 -1\n";
+
 constexpr std::string_view smi_seed =
     "$ nvidia-smi mig -lgi; nvidia-smi mig -lci\n"
     "+-------------------------------------------------------+\n"
@@ -268,11 +298,23 @@ TEST(Fuzz, WorkloadFiles) {
 }
 
 TEST(Fuzz, Traces) {
-  fuzz({trace_seed}, [](const std::string& text) {
-    const auto workload = read_alibaba2023(text, "pods.csv", {});
-    if (workload) run(small_fleet(), *workload);
-    return error_of(workload);
-  });
+  TraceOptions options;
+  options.shares = Shares::alibaba;
+  options.processors_per_gpu = 7;
+  const auto try_out =
+      [&](Result<Workload> (*reader)(std::string_view, const std::string&, const TraceOptions&),
+          std::initializer_list<std::string_view> seeds) {
+        fuzz(seeds, [&](const std::string& text) {
+          const auto workload = reader(text, "trace", options);
+          if (workload) run(small_fleet(), *workload);
+          return error_of(workload);
+        });
+      };
+  try_out(read_alibaba2023, {trace_seed});
+  try_out(read_philly, {philly_seed});
+  try_out(read_miso, {miso_seed});
+  try_out(read_sacct, {sacct_seed, sacct_ends_seed});
+  try_out(read_swf, {swf_seed});
 }
 
 TEST(Fuzz, ListingsOfNvidiaSmi) {
