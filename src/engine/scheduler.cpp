@@ -6,6 +6,8 @@
 #include "base/text.hpp"
 #include "engine/full_gpu.hpp"
 #include "engine/online.hpp"
+#include "engine/scheme_a.hpp"
+#include "engine/scheme_b.hpp"
 
 namespace cleave {
 
@@ -18,6 +20,14 @@ const SchedulerRow table[] = {
      true,
      {},
      make_full_gpu},
+    {"scheme-a", "jobs by size, smallest first: each GPU cut for one size at a time",
+     "Managing Multi Instance GPUs, 4.3", false, scheme_a_options(), make_scheme_a},
+    {"scheme-b",
+     "jobs in order, each on the tightest instance; idle ones merged and split",
+     "Managing Multi Instance GPUs, 4.3",
+     true,
+     {},
+     make_scheme_b},
     {"online", "an instance for each job as it arrives, idle ones reused",
      "An Online Fragmentation-Aware Scheduler, IV-C", true, online_options(), make_online},
 };

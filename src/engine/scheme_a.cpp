@@ -1,0 +1,330 @@
+#include "engine/scheme_a.hpp"
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "engine/seats.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr OptionRow rows[] = {
+    {"shares", "queue|equal", "queue", "one queue for all instances of a class, or an equal share for each"},
+};
+
+/// A class of jobs on one GPU model: what may be cut for them, ordered by memory size.
+struct SizeClass {
+  int memory_slices = 0;
+  std::uint32_t allowed = 0;  // placements, as bits
+  friend auto operator<=>(const SizeClass&, const SizeClass&) = default;
+};
+
+/// All plain placements of the size that the request needs; for a profile with an attribute only those.
+SizeClass class_of(const Geometry& geometry, PlacementSet candidates) {
+  const Profile& tightest = *geometry[candidates.first()].profile;
+  PlacementSet allowed = candidates;
+  if (tightest.attribute == Attribute::none)
+    for (const PlacementId p : geometry.all())
+      if (geometry[p].profile->attribute == Attribute::none && geometry[p].profile->memory == tightest.memory)
+        allowed.insert(p);
+  return {tightest.memory.value, allowed.bits()};
+}
+
+/// An instance by GPU, then start, then placement.
+struct Spot {
+  GpuId gpu;
+  int start;
+  PlacementId placement;
+  friend auto operator<=>(const Spot&, const Spot&) = default;
+};
+
+class SchemeA final : public Scheduler {
+ public:
+  SchemeA(const SchedulerSetup& setup, bool equal_shares)
+      : seats_(setup.fleet),
+        requests_(&setup.requests),
+        equal_shares_(equal_shares),
+        kinds_(setup.fleet.graphs().size()),
+        class_of_gpu_(setup.fleet.size()) {
+    for (std::size_t i = 0; i < setup.fleet.size(); ++i) drained_.insert(static_cast<GpuId>(i));
+  }
+
+  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+    if (const auto* submitted = std::get_if<Submitted>(&event)) {
+      wait({submitted->job, submitted->request});
+    } else if (const auto* finished = std::get_if<Finished>(&event)) {
+      leave(finished->job);
+    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
+      leave(requeued->job);
+      wait({requeued->job, requeued->request});
+    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
+      lose(lost->gpu);
+    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
+      seats_.recover(returned->gpu);
+      drained_.insert(returned->gpu);
+    }
+  }
+
+  void settle(Instant /*now*/, std::vector<Command>& commands) override {
+    if (equal_shares_) deal_late_jobs();
+    serve(commands);
+    recut_drained(commands);
+  }
+
+ private:
+  using Jobs = std::set<JobId>;
+  struct Kind {
+    std::map<SizeClass, Jobs> waiting;              // by class; a job stands under each kind that it fits
+    std::map<SizeClass, std::set<Spot>> free;       // idle instances of the classes being served
+    std::map<SizeClass, std::set<Spot>> instances;  // all of them
+  };
+
+  const Geometry& geometry(std::size_t kind) const { return seats_.fleet().graphs()[kind]->geometry(); }
+  const ResolvedRequest& request(JobId job) const { return (*requests_)[request_of_[index(job)]]; }
+  std::size_t kind_of(GpuId gpu) const { return seats_.fleet()[gpu].kind; }
+
+  void wait(Waiting job) {
+    if (request_of_.size() <= index(job.job)) request_of_.resize(index(job.job) + 1);
+    request_of_[index(job.job)] = job.request;
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
+      if (const PlacementSet candidates = request(job.job).candidates[kind]; !candidates.empty())
+        kinds_[kind].waiting[class_of(geometry(kind), candidates)].insert(job.job);
+  }
+
+  /// The job waits no more in any class.
+  void take(JobId job) {
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+      const PlacementSet candidates = request(job).candidates[kind];
+      if (candidates.empty()) continue;
+      const auto found = kinds_[kind].waiting.find(class_of(geometry(kind), candidates));
+      if (found == kinds_[kind].waiting.end()) continue;
+      found->second.erase(job);
+      if (found->second.empty()) kinds_[kind].waiting.erase(found);
+    }
+  }
+
+  void leave(JobId job) {
+    const Seat seat = seats_.leave(job);
+    const std::size_t kind = kind_of(seat.gpu);
+    const Spot spot{seat.gpu, geometry(kind)[seat.placement].start, seat.placement};
+    kinds_[kind].free[*class_of_gpu_[index(seat.gpu)]].insert(spot);
+    if (seats_.on(seat.gpu).empty()) drained_.insert(seat.gpu);
+  }
+
+  void lose(GpuId gpu) {
+    forget_layout(gpu);
+    for (const Waiting job : seats_.lose(gpu)) wait(job);
+    drained_.erase(gpu);
+  }
+
+  /// The GPU serves no class; jobs that were dealt to its instances wait in common again.
+  void forget_layout(GpuId gpu) {
+    auto& serves = class_of_gpu_[index(gpu)];
+    if (!serves) return;
+    Kind& kind = kinds_[kind_of(gpu)];
+    const auto of_gpu = [&](const Spot& spot) { return spot.gpu == gpu; };
+    std::erase_if(kind.free[*serves], of_gpu);
+    std::erase_if(kind.instances[*serves], of_gpu);
+    for (auto dealt = dealt_.begin(); dealt != dealt_.end();) {
+      if (dealt->first.gpu != gpu) {
+        ++dealt;
+        continue;
+      }
+      for (const JobId job : dealt->second) wait({job, request_of_[index(job)]});
+      dealt = dealt_.erase(dealt);
+    }
+    serves.reset();
+  }
+
+  // Serving the classes for which there are instances.
+
+  void serve(std::vector<Command>& commands) {
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
+      for (auto& [size, free] : kinds_[kind].free)
+        equal_shares_ ? serve_shares(free, commands) : serve_queue(kind, size, free, commands);
+  }
+
+  void serve_queue(std::size_t kind, const SizeClass& size, std::set<Spot>& free,
+                   std::vector<Command>& commands) {
+    const auto waiting = kinds_[kind].waiting.find(size);
+    if (waiting == kinds_[kind].waiting.end() || free.empty()) return;
+    for (const JobId job : Jobs(waiting->second)) {
+      if (free.empty()) return;
+      const PlacementSet holds = request(job).holds[kind];
+      const auto spot =
+          std::ranges::find_if(free, [&](const Spot& s) { return holds.contains(s.placement); });
+      if (spot == free.end()) continue;
+      const Spot there = *spot;
+      free.erase(spot);
+      take(job);
+      start(job, there, commands);
+    }
+  }
+
+  void serve_shares(std::set<Spot>& free, std::vector<Command>& commands) {
+    for (auto spot = free.begin(); spot != free.end();) {
+      const auto dealt = dealt_.find(*spot);
+      if (dealt == dealt_.end() || dealt->second.empty()) {
+        ++spot;
+        continue;
+      }
+      const JobId job = dealt->second.front();
+      dealt->second.pop_front();
+      const Spot there = *spot;
+      spot = free.erase(spot);
+      start(job, there, commands);
+    }
+  }
+
+  void start(JobId job, const Spot& spot, std::vector<Command>& commands) {
+    drained_.erase(spot.gpu);
+    seats_.start({job, request_of_[index(job)]}, spot.gpu, spot.placement, commands);
+  }
+
+  // Cutting drained GPUs anew.
+
+  void recut_drained(std::vector<Command>& commands) {
+    std::vector<std::map<SizeClass, int>> room(kinds_.size());  // instances made now for jobs that wait
+    std::vector<GpuId> recut;
+    for (const GpuId gpu : std::set(drained_)) {
+      const std::size_t kind = kind_of(gpu);
+      const auto next = next_class(gpu, room[kind]);
+      if (!next) continue;
+      const PlacementSet layout = layout_for(gpu, *next);
+      if (layout.empty()) continue;
+      room[kind][*next] += layout.size();
+      cut(gpu, *next, layout, commands);
+      recut.push_back(gpu);
+    }
+    if (recut.empty()) return;
+    if (equal_shares_) deal_late_jobs();
+    serve(commands);
+  }
+
+  bool has_work(GpuId gpu) const {
+    return std::ranges::any_of(dealt_,
+                               [&](const auto& d) { return d.first.gpu == gpu && !d.second.empty(); });
+  }
+
+  /// The next larger class with more jobs waiting than instances made for them; the smallest after the
+  /// largest.
+  std::optional<SizeClass> next_class(GpuId gpu, const std::map<SizeClass, int>& room) const {
+    if (equal_shares_ && has_work(gpu)) return std::nullopt;
+    const auto& waiting = kinds_[kind_of(gpu)].waiting;
+    const auto wanted = [&](const auto& entry) {
+      const auto made = room.find(entry.first);
+      const auto enough = made == room.end() ? 0 : made->second;
+      return static_cast<int>(std::min<std::size_t>(entry.second.size(), INT32_MAX)) > enough &&
+             !layout_for(gpu, entry.first).empty();
+    };
+    const auto& serves = class_of_gpu_[index(gpu)];
+    const auto after = serves ? waiting.upper_bound(*serves) : waiting.begin();
+    for (auto entry = after; entry != waiting.end(); ++entry)
+      if (wanted(*entry)) return entry->first;
+    for (auto entry = waiting.begin(); entry != after; ++entry)
+      if (wanted(*entry)) return entry->first;
+    return std::nullopt;
+  }
+
+  /// The instances for the class on this GPU; none when they would hold nobody who waits.
+  PlacementSet layout_for(GpuId gpu, const SizeClass& size) const {
+    const GpuState& state = seats_.fleet()[gpu];
+    const auto waiting = kinds_[state.kind].waiting.find(size);
+    if (waiting == kinds_[state.kind].waiting.end()) return {};
+    const ResolvedRequest& first = request(*waiting->second.begin());
+    const PlacementSet layout = fill_with_one_size(seats_.fleet().graph(state), state.occupied,
+                                                   PlacementSet(size.allowed), first.candidates[state.kind]);
+    const bool serves_first = layout.meets(first.holds[state.kind]);
+    const bool serves_any = serves_first || std::ranges::any_of(waiting->second, [&](JobId job) {
+                              return layout.meets(request(job).holds[state.kind]);
+                            });
+    return serves_any ? layout : PlacementSet{};
+  }
+
+  void cut(GpuId gpu, const SizeClass& size, PlacementSet layout, std::vector<Command>& commands) {
+    forget_layout(gpu);
+    const PlacementSet idle = seats_.fleet()[gpu].idle;
+    const bool kept = idle == layout;
+    const std::size_t kind = kind_of(gpu);
+    if (!kept)
+      for (const PlacementId p : idle) seats_.destroy(gpu, p, commands);
+    for (const PlacementId p : by_start(geometry(kind), layout)) {
+      if (!kept) seats_.create(gpu, p, commands);
+      const Spot spot{gpu, geometry(kind)[p].start, p};
+      kinds_[kind].free[size].insert(spot);
+      kinds_[kind].instances[size].insert(spot);
+    }
+    class_of_gpu_[index(gpu)] = size;
+  }
+
+  /// Gives the jobs that wait for a class with instances to these: the first ones in turn, and always the
+  /// next to whoever has fewest.
+  void deal_late_jobs() {
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
+      for (const auto& [size, spots] : kinds_[kind].instances) {
+        const auto waiting = kinds_[kind].waiting.find(size);
+        if (waiting == kinds_[kind].waiting.end() || spots.empty()) continue;
+        for (const JobId job : Jobs(waiting->second)) {
+          const PlacementSet holds = request(job).holds[kind];
+          std::optional<std::pair<std::size_t, Spot>> least;
+          for (const Spot& spot : spots) {
+            if (!holds.contains(spot.placement)) continue;
+            const bool busy = !kinds_[kind].free[size].contains(spot);
+            const std::pair load{dealt_[spot].size() + (busy ? 1U : 0U), spot};
+            if (!least || load < *least) least = load;
+          }
+          if (!least) continue;
+          take(job);
+          dealt_[least->second].push_back(job);
+        }
+      }
+  }
+
+  Seats seats_;
+  const RequestTable* requests_;
+  bool equal_shares_;
+  std::vector<Kind> kinds_;
+  std::vector<std::optional<SizeClass>> class_of_gpu_;
+  std::set<GpuId> drained_;                  // present, and nobody runs there
+  std::map<Spot, std::deque<JobId>> dealt_;  // equal shares: who runs where next
+  std::vector<RequestId> request_of_;        // by job
+};
+
+}  // namespace
+
+PlacementSet fill_with_one_size(const StateGraph& graph, StateId occupied, PlacementSet allowed,
+                                PlacementSet first) {
+  using Rank = std::tuple<int, int, int, int>;  // further places, reachability, compute, start
+  PlacementSet filled;
+  StateId state = occupied;
+  PlacementSet possible = first & graph.free(state);
+  if (possible.empty()) possible = allowed & graph.free(state);
+  while (!possible.empty()) {
+    std::optional<std::pair<Rank, PlacementId>> best;
+    for (const PlacementId p : possible) {
+      const StateId after = graph.add(state, p);
+      const Placement& place = graph.geometry()[p];
+      const Rank rank{-(graph.free(after) & allowed).size(), -graph.reachability(after),
+                      -place.profile->compute.value, place.start};
+      if (!best || rank < best->first) best = {rank, p};
+    }
+    filled.insert(best->second);
+    state = graph.add(state, best->second);
+    possible = allowed & graph.free(state);
+  }
+  return filled;
+}
+
+std::span<const OptionRow> scheme_a_options() {
+  return rows;
+}
+
+Result<std::unique_ptr<Scheduler>> make_scheme_a(const SchedulerSetup& setup, const OptionTexts& options) {
+  return std::make_unique<SchemeA>(setup, options.at("shares") == "equal");
+}
+
+}  // namespace cleave
