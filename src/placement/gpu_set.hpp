@@ -3,6 +3,7 @@
 // empty, and so on up to one word. Putting in, taking out and the lowest touch a word a layer.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstdint>
@@ -17,7 +18,7 @@ class GpuSet {
     std::size_t words = 0;
     do {
       size = std::max<std::size_t>(1, (size + 63) / 64);
-      begin_.push_back(words);
+      begin_[layers_++] = static_cast<std::uint32_t>(words);
       words += size;
     } while (size > 1);
     words_.assign(words, 0);
@@ -28,8 +29,8 @@ class GpuSet {
 
   void insert(std::uint32_t gpu) {
     std::size_t at = gpu;
-    for (const std::size_t begin : begin_) {
-      std::uint64_t& word = words_[begin + at / 64];
+    for (std::size_t layer = 0; layer < layers_; ++layer) {
+      std::uint64_t& word = words_[begin_[layer] + at / 64];
       const bool was_empty = word == 0;
       word |= std::uint64_t{1} << at % 64;
       if (!was_empty) return;
@@ -39,8 +40,8 @@ class GpuSet {
 
   void erase(std::uint32_t gpu) {
     std::size_t at = gpu;
-    for (const std::size_t begin : begin_) {
-      std::uint64_t& word = words_[begin + at / 64];
+    for (std::size_t layer = 0; layer < layers_; ++layer) {
+      std::uint64_t& word = words_[begin_[layer] + at / 64];
       word &= ~(std::uint64_t{1} << at % 64);
       if (word != 0) return;
       at /= 64;
@@ -51,14 +52,15 @@ class GpuSet {
   [[nodiscard]] std::uint32_t first() const {
     assert(!empty());
     std::size_t at = 0;
-    for (std::size_t layer = begin_.size(); layer-- > 0;)
+    for (std::size_t layer = layers_; layer-- > 0;)
       at = at * 64 + static_cast<std::size_t>(std::countr_zero(words_[begin_[layer] + at]));
     return static_cast<std::uint32_t>(at);
   }
 
  private:
   std::vector<std::uint64_t> words_;
-  std::vector<std::size_t> begin_;  // where each layer begins in words_, from the GPUs upwards
+  std::array<std::uint32_t, 6> begin_{};  // where each layer begins in words_, from the GPUs upwards
+  std::size_t layers_ = 0;                // six cover every GpuId
 };
 
 }  // namespace cleave

@@ -38,9 +38,10 @@ Rebalancer::Rebalancer(const Fleet& fleet, const RebalanceOptions& options, Held
 }
 
 void Rebalancer::rebuild() {
-  for (SourceClass& source : classes_) {
-    if (!source.gpus.empty()) set_filled(source, false);
-    source.gpus = GpuSet(fleet_->size());
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    if (fronts_[i].first != no_gpu) set_filled(classes_[i], false);
+    fronts_[i].first = no_gpu;
+    classes_[i].gpus = GpuSet(fleet_->size());
   }
   row_.assign(fleet_->size(), no_class);
   for (std::size_t i = 0; i < row_.size(); ++i) changed(static_cast<GpuId>(i));
@@ -74,6 +75,7 @@ Rebalancer::ClassId Rebalancer::source_class(const GpuState& gpu, PlacementSet m
       class_numbers_.try_emplace({gpu.kind, load, profiles}, static_cast<ClassId>(classes_.size()));
   if (fresh) {
     classes_.push_back({gpu.kind, load, profiles, GpuSet(fleet_->size())});
+    fronts_.push_back({std::uint64_t{1} << load, no_gpu});
     for (std::size_t profile = 0; profile < width_; ++profile)
       if ((profiles >> profile & 1U) != 0)
         supply_[gpu.kind * width_ + profile].classes.push_back(entry->second);
@@ -82,16 +84,19 @@ Rebalancer::ClassId Rebalancer::source_class(const GpuState& gpu, PlacementSet m
 }
 
 void Rebalancer::enter(ClassId source, std::uint32_t gpu) {
-  SourceClass& row = classes_[source];
-  const bool was_empty = row.gpus.empty();
-  row.gpus.insert(gpu);
-  if (was_empty) set_filled(row, true);
+  classes_[source].gpus.insert(gpu);
+  std::uint32_t& first = fronts_[source].first;
+  if (first == no_gpu) set_filled(classes_[source], true);
+  first = std::min(first, gpu);
 }
 
 void Rebalancer::leave(ClassId source, std::uint32_t gpu) {
-  SourceClass& row = classes_[source];
-  row.gpus.erase(gpu);
-  if (row.gpus.empty()) set_filled(row, false);
+  GpuSet& gpus = classes_[source].gpus;
+  gpus.erase(gpu);
+  std::uint32_t& first = fronts_[source].first;
+  if (first != gpu) return;
+  first = gpus.empty() ? no_gpu : gpus.first();
+  if (first == no_gpu) set_filled(classes_[source], false);
 }
 
 void Rebalancer::set_filled(const SourceClass& source, bool filled) {
@@ -197,15 +202,12 @@ std::optional<JobMove> Rebalancer::choose_source(GpuId target, const Known& stat
   std::uint8_t end = static_cast<std::uint8_t>(begin + 1);
   while (end < state.places && places_[state.first_place + end].as_good_as_previous) ++end;
 
-  std::uint32_t source = 0xffffffff;
+  std::uint32_t source = no_gpu;
   for (std::uint8_t i = begin; i < end; ++i) {
     const Place& place = places_[state.first_place + i];
     if (!open(place)) continue;
-    for (const ClassId number : supply_[place.supply].classes) {
-      const SourceClass& giver = classes_[number];
-      if ((place.loads >> giver.load & 1U) != 0 && !giver.gpus.empty())
-        source = std::min(source, giver.gpus.first());
-    }
+    for (const ClassId giver : supply_[place.supply].classes)
+      if ((place.loads & fronts_[giver].load) != 0) source = std::min(source, fronts_[giver].first);
   }
 
   const auto id = static_cast<GpuId>(source);

@@ -79,6 +79,12 @@ class Rebalancer {
     std::uint8_t steps = 0, places = 0;
     bool learned = false, busy = false;
   };
+  static constexpr std::uint32_t no_gpu = 0xffffffff;
+  /// What a choice among classes looks at.
+  struct Front {
+    std::uint64_t load;            // one bit
+    std::uint32_t first = no_gpu;  // the class's lowest GPU
+  };
   struct SourceClass {
     std::uint16_t kind;
     int load;
@@ -127,6 +133,7 @@ class Rebalancer {
   std::vector<Place> places_;   // of all states
   std::vector<Supply> supply_;  // by model and profile
   std::vector<SourceClass> classes_;
+  std::vector<Front> fronts_;  // by class
   std::map<std::tuple<std::uint16_t, int, std::uint32_t>, ClassId> class_numbers_;
   std::vector<ClassId> row_;  // by GPU
 };
