@@ -35,6 +35,7 @@ void add_bench(CLI::App& program, Run& run);
 void add_plan(CLI::App& program, Run& run);
 void add_reproduce(CLI::App& program, Run& run);
 void add_import(CLI::App& program, Run& run);
+void add_rebalance(CLI::App& program, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& what,

@@ -20,6 +20,7 @@ constexpr Operation table[] = {
     {"fragmentation", "cost", fragmentation::cost, fragmentation::other_formula},
     {"fragmentation", "choose", fragmentation::choose, fragmentation::other_formula},
     {"online", "arrive", online::arrive},
+    {"online", "depart", online::depart},
     {"placement", "deploy", placement::deploy},
     {"placement", "compact", placement::compact},
     {"placement", "reconfigure", placement::reconfigure},

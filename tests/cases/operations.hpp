@@ -43,6 +43,7 @@ bool other_formula(const Json& input);
 
 namespace online {
 Json arrive(JsonReader& in);
+Json depart(JsonReader& in);
 }  // namespace online
 
 namespace placement {
