@@ -8,6 +8,22 @@
 
 namespace cleave {
 
+Result<OptionTexts> options_of(std::string_view spec, const std::string& place) {
+  OptionTexts given;
+  const std::size_t colon = spec.find(':');
+  if (colon == std::string_view::npos) return given;
+  for (const std::string_view part : split(spec.substr(colon + 1), ';')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos || equals == 0)
+      return fail(ErrorKind::bad_usage, place, fmt::format("'{}' is not an option", shown(part)),
+                  "write NAME:key=value;key=value");
+    if (!given.emplace(part.substr(0, equals), part.substr(equals + 1)).second)
+      return fail(ErrorKind::bad_usage, place,
+                  fmt::format("{} is given twice", shown(part.substr(0, equals))));
+  }
+  return given;
+}
+
 Result<OptionTexts> complete(const OptionTexts& given, std::span<const OptionRow> rows,
                              std::string_view owner) {
   OptionTexts all;

@@ -21,6 +21,10 @@ struct OptionRow {
 /// Option names with their values as written.
 using OptionTexts = std::map<std::string, std::string, std::less<>>;
 
+/// The options of "NAME:key=value;key=value" as written; none where there is no colon. `place` is said in the
+/// error.
+[[nodiscard]] Result<OptionTexts> options_of(std::string_view spec, const std::string& place);
+
 /// Checks names and, where a row lists them with '|', values; fills in the defaults. `owner` is who has the
 /// options: "scheduler online".
 [[nodiscard]] Result<OptionTexts> complete(const OptionTexts& given, std::span<const OptionRow> rows,

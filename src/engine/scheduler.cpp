@@ -28,8 +28,7 @@ std::span<const SchedulerRow> schedulers() {
 }
 
 Result<SchedulerSpec> parse_scheduler(std::string_view spec) {
-  const std::size_t colon = spec.find(':');
-  const std::string_view name = spec.substr(0, colon);
+  const std::string_view name = spec.substr(0, spec.find(':'));
   const auto row = std::ranges::find(table, name, &SchedulerRow::name);
   const std::string place = fmt::format("scheduler '{}'", shown(spec));
   if (row == std::end(table)) {
@@ -41,19 +40,9 @@ Result<SchedulerSpec> parse_scheduler(std::string_view spec) {
     return fail(ErrorKind::bad_usage, "", fmt::format("there is no scheduler '{}'", shown(name)),
                 suggestion(name, known));
   }
-  OptionTexts given;
-  if (colon != std::string_view::npos) {
-    for (const std::string_view part : split(spec.substr(colon + 1), ';')) {
-      const std::size_t equals = part.find('=');
-      if (equals == std::string_view::npos || equals == 0)
-        return fail(ErrorKind::bad_usage, place, fmt::format("'{}' is not an option", shown(part)),
-                    "write NAME:key=value;key=value");
-      if (!given.emplace(part.substr(0, equals), part.substr(equals + 1)).second)
-        return fail(ErrorKind::bad_usage, place,
-                    fmt::format("{} is given twice", shown(part.substr(0, equals))));
-    }
-  }
-  auto options = complete(given, row->options, fmt::format("scheduler {}", row->name));
+  const auto given = options_of(spec, place);
+  if (!given) return std::unexpected(given.error());
+  auto options = complete(*given, row->options, fmt::format("scheduler {}", row->name));
   if (!options) return fail_at(place, options.error());
   return SchedulerSpec{row, std::move(*options), std::string(spec)};
 }
