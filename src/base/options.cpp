@@ -8,20 +8,20 @@
 
 namespace cleave {
 
-Result<WrittenChoice> parse_choice(std::string_view text, const std::string& place) {
-  const std::size_t colon = text.find(':');
-  WrittenChoice written{std::string(text.substr(0, colon)), {}};
-  if (colon == std::string_view::npos) return written;
-  for (const std::string_view part : split(text.substr(colon + 1), ';')) {
+Result<OptionTexts> options_of(std::string_view spec, const std::string& place) {
+  OptionTexts given;
+  const std::size_t colon = spec.find(':');
+  if (colon == std::string_view::npos) return given;
+  for (const std::string_view part : split(spec.substr(colon + 1), ';')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos || equals == 0)
       return fail(ErrorKind::bad_usage, place, fmt::format("'{}' is not an option", shown(part)),
                   "write NAME:key=value;key=value");
-    if (!written.options.emplace(part.substr(0, equals), part.substr(equals + 1)).second)
+    if (!given.emplace(part.substr(0, equals), part.substr(equals + 1)).second)
       return fail(ErrorKind::bad_usage, place,
                   fmt::format("{} is given twice", shown(part.substr(0, equals))));
   }
-  return written;
+  return given;
 }
 
 Result<OptionTexts> complete(const OptionTexts& given, std::span<const OptionRow> rows,

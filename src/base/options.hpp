@@ -21,13 +21,9 @@ struct OptionRow {
 /// Option names with their values as written.
 using OptionTexts = std::map<std::string, std::string, std::less<>>;
 
-/// What a table's row is chosen by, as people write it: NAME[:key=value[;key=value]...].
-struct WrittenChoice {
-  std::string name;
-  OptionTexts options;
-};
-/// `place` is what the errors name.
-[[nodiscard]] Result<WrittenChoice> parse_choice(std::string_view text, const std::string& place);
+/// The options of "NAME:key=value;key=value" as written; none where there is no colon. `place` is said in the
+/// error.
+[[nodiscard]] Result<OptionTexts> options_of(std::string_view spec, const std::string& place);
 
 /// Checks names and, where a row lists them with '|', values; fills in the defaults. `owner` is who has the
 /// options: "scheduler online".

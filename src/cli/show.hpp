@@ -25,4 +25,7 @@ std::string human(Duration duration);
 /// "63 %"
 std::string percent(double share);
 
+/// Prints the table of generators the way `cleave policies` prints its own; the exit code.
+[[nodiscard]] Result<int> list_generators(bool json);
+
 }  // namespace cleave::cli

@@ -1,4 +1,4 @@
-// `cleave policies` and `cleave schedulers`: the tables, as they are.
+// `cleave policies`, `cleave schedulers` and `cleave workload list`: the tables, as they are.
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -6,6 +6,7 @@
 #include "cli/show.hpp"
 #include "engine/scheduler.hpp"
 #include "placement/policy.hpp"
+#include "simulate/generate.hpp"
 
 namespace cleave::cli {
 
@@ -19,7 +20,7 @@ Json options_json(std::span<const OptionRow> options) {
   return list;
 }
 
-/// Policies and schedulers look alike: a name, a summary, a source, options.
+/// Policies, schedulers and generators look alike: a name, a summary, a source, options.
 template <class Row>
 Result<int> list(std::span<const Row> rows, const char* key, std::string_view by_default, bool json) {
   if (json) {
@@ -30,6 +31,8 @@ Result<int> list(std::span<const Row> rows, const char* key, std::string_view by
                      {"source", row.source},
                      {"default", row.name == by_default},
                      {"options", options_json(row.options)}});
+    if constexpr (std::is_same_v<Row, GeneratorRow>)
+      for (std::size_t i = 0; i < rows.size(); ++i) all[i]["fleet"] = rows[i].fleet;
     if constexpr (std::is_same_v<Row, Policy>)
       for (Json& row : all) row["served_by"] = "index";
     print(Json{{key, all}});
@@ -38,6 +41,7 @@ Result<int> list(std::span<const Row> rows, const char* key, std::string_view by
   for (const Row& row : rows) {
     fmt::print("{}{}\n    {}\n    from: {}\n", row.name, row.name == by_default ? " (default)" : "",
                row.summary, row.source);
+    if constexpr (std::is_same_v<Row, GeneratorRow>) fmt::print("    for: {}\n", row.fleet);
     for (const OptionRow& option : row.options)
       fmt::print("    {}={}  {}{}\n", option.name, option.values, option.help,
                  option.otherwise.empty() ? "" : fmt::format(", default {}", option.otherwise));
@@ -75,6 +79,12 @@ void add_schedulers(CLI::App& program, Run& run) {
       return code;
     };
   });
+}
+
+Result<int> list_generators(bool json) {
+  const auto code = list(generators(), "workloads", "", json);
+  if (!json) fmt::print("Written NAME:key=value;key=value, for example 'normal-25:jobs=50;queries=2'.\n");
+  return code;
 }
 
 }  // namespace cleave::cli

@@ -1,11 +1,8 @@
-// `cleave workload generate NAME`: a workload made up from a seed, as a file that people can edit.
-
-#include <algorithm>
+// `cleave workload generate NAME[:options]`: a workload made up from a seed, as a file that people can edit.
 
 #include "base/format.hpp"
-#include "base/json.hpp"
-#include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "model/workload_file.hpp"
 #include "simulate/generate.hpp"
 
@@ -19,14 +16,9 @@ struct Options {
 };
 
 Result<int> generate(const Options& options) {
-  const auto row = std::ranges::find(generators(), options.name, &GeneratorRow::name);
-  if (row == generators().end()) {
-    std::vector<std::string> known;
-    for (const GeneratorRow& other : generators()) known.emplace_back(other.name);
-    return fail(ErrorKind::bad_usage, "", fmt::format("there is no generator '{}'", shown(options.name)),
-                suggestion(options.name, known));
-  }
-  fmt::print("{}", workload_text(row->make(options.seed)));
+  const auto workload = generate_workload(options.name, options.seed);
+  if (!workload) return std::unexpected(workload.error());
+  fmt::print("{}", workload_text(*workload));
   return 0;
 }
 
@@ -39,13 +31,24 @@ void add_workload(CLI::App& program, Run& run) {
   CLI::App* command =
       add_command(*group, "generate", "A workload made up from a seed, as JSON lines on standard output",
                   "cleave workload generate lab-day --seed 7 > my-day.jsonl");
-  std::vector<std::string> known;
-  for (const GeneratorRow& row : generators()) known.push_back(fmt::format("{} ({})", row.name, row.summary));
-  command->add_option("NAME", options->name, fmt::format("{}", fmt::join(known, "; ")))->required();
+  std::vector<std::string_view> known;
+  for (const GeneratorRow& row : generators()) known.push_back(row.name);
+  command
+      ->add_option(
+          "NAME", options->name,
+          fmt::format("{}; with options NAME:key=value;key=value, which `cleave workload list` shows",
+                      fmt::join(known, ", ")))
+      ->required();
   command->add_option("--seed", options->seed, "Same seed, same file")
       ->check(whole_number(0))
       ->default_str("1");
   command->callback([options, &run] { run = [options] { return generate(*options); }; });
+
+  auto json = std::make_shared<bool>(false);
+  CLI::App* list = add_command(*group, "list", "The workloads there are, with their options and defaults",
+                               "cleave workload list");
+  add_json(*list, *json);
+  list->callback([json, &run] { run = [json] { return list_generators(*json); }; });
 }
 
 }  // namespace cleave::cli

@@ -51,9 +51,9 @@ Result<SchedulerSpec> parse_scheduler(std::string_view spec) {
     return fail(ErrorKind::bad_usage, "", fmt::format("there is no scheduler '{}'", shown(name)),
                 suggestion(name, known));
   }
-  auto given = parse_choice(spec, place);
+  const auto given = options_of(spec, place);
   if (!given) return std::unexpected(given.error());
-  auto options = complete(given->options, row->options, fmt::format("scheduler {}", row->name));
+  auto options = complete(*given, row->options, fmt::format("scheduler {}", row->name));
   if (!options) return fail_at(place, options.error());
   return SchedulerSpec{row, std::move(*options), std::string(spec)};
 }

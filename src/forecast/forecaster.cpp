@@ -55,16 +55,17 @@ std::span<const ForecasterRow> forecasters() {
 
 Result<std::unique_ptr<Forecaster>> make_forecaster(std::string_view spec) {
   const std::string place = fmt::format("forecaster '{}'", shown(spec));
-  const auto written = parse_choice(spec, place);
-  if (!written) return std::unexpected(written.error());
-  const auto row = std::ranges::find(table, written->name, &ForecasterRow::name);
+  const std::string_view name = spec.substr(0, spec.find(':'));
+  const auto row = std::ranges::find(table, name, &ForecasterRow::name);
   if (row == std::end(table)) {
     std::vector<std::string> known;
     for (const ForecasterRow& other : table) known.emplace_back(other.name);
-    return fail(ErrorKind::bad_usage, "", fmt::format("there is no forecaster '{}'", shown(written->name)),
-                suggestion(written->name, known));
+    return fail(ErrorKind::bad_usage, "", fmt::format("there is no forecaster '{}'", shown(name)),
+                suggestion(name, known));
   }
-  const auto options = complete(written->options, row->options, fmt::format("forecaster {}", row->name));
+  const auto given = options_of(spec, place);
+  if (!given) return std::unexpected(given.error());
+  const auto options = complete(*given, row->options, fmt::format("forecaster {}", row->name));
   if (!options) return fail_at(place, options.error());
   auto made = row->make(*options);
   if (!made) return fail_at(place, made.error());

@@ -29,9 +29,9 @@ Result<Duration> positive_seconds(const std::string& text, const char* name) {
 
 Result<FaultPlan> parse_faults(std::string_view text) {
   const std::string place = fmt::format("--faults {}", shown(text));
-  const auto written = parse_choice(fmt::format("faults:{}", text), place);
-  if (!written) return std::unexpected(written.error());
-  const auto options = complete(written->options, rows, "--faults");
+  const auto given = options_of(fmt::format("faults:{}", text), place);
+  if (!given) return std::unexpected(given.error());
+  const auto options = complete(*given, rows, "--faults");
   if (!options) return std::unexpected(options.error());
   FaultPlan plan;
   if (const std::string& mtbf = options->at("mtbf"); !mtbf.empty()) {

@@ -1,10 +1,16 @@
 #pragma once
-// Workloads made up from a seed, for demonstrations and tests. What is invented says so in its summary.
+// Workloads made up from a seed: a research laboratory's day for demonstrations, and what the papers tried
+// their schedulers on, in the shape in which they describe it. What a paper leaves open is an option with a
+// default; docs/workloads.md says which is which. A family of generators is one file, a generator one row of
+// the table that help, documentation, commands and tests walk.
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "base/options.hpp"
+#include "base/result.hpp"
 #include "model/job.hpp"
 
 namespace cleave {
@@ -12,9 +18,23 @@ namespace cleave {
 struct GeneratorRow {
   std::string_view name;
   std::string_view summary;
-  Workload (*make)(std::uint64_t seed);
+  std::string_view source;
+  std::string_view fleet;  // what it is meant to run on, in short: "2xA30-24GB"
+  std::span<const OptionRow> options;
+  /// `options` are complete. The same seed and options give the same jobs.
+  Result<Workload> (*make)(std::uint64_t seed, const OptionTexts& options);
 };
 
+/// All of them, family by family.
 std::span<const GeneratorRow> generators();
+
+/// `spec` as the user writes it: NAME[:key=value[;key=value]...].
+[[nodiscard]] Result<Workload> generate_workload(std::string_view spec, std::uint64_t seed);
+
+// The families.
+std::span<const GeneratorRow> lab_day_generators();
+std::span<const GeneratorRow> migm_generators();
+std::span<const GeneratorRow> online_generators();
+std::span<const GeneratorRow> dyna_p_generators();
 
 }  // namespace cleave

@@ -273,7 +273,7 @@ TEST(Laws, NoSchedulerBeatsTheGpu) {
 
 TEST(Threads, RunsOnTheSameWorkloadShareNothingTheyWrite) {
   const FleetFile fleet = fleet_of("4xA100-40GB");
-  const Workload workload = generators().front().make(1);
+  const Workload workload = *generate_workload("lab-day", 1);
   const SchedulerSpec spec = *parse_scheduler("online");
   std::vector<std::string> answers(4);
   {

@@ -168,9 +168,9 @@ TEST(PublicTrace, HasItsPublishedCounts) {
 TEST(Generator, MakesTheBundledFile) {
   const auto bundled = read_text(CLEAVE_SOURCE_DIR "/data/workloads/lab-day.jsonl");
   ASSERT_TRUE(bundled);
-  EXPECT_EQ(workload_text(generators().front().make(1)), *bundled)
+  EXPECT_EQ(workload_text(*generate_workload("lab-day", 1)), *bundled)
       << "rewrite it with `cleave workload generate lab-day`";
-  EXPECT_NE(workload_text(generators().front().make(2)), *bundled);
+  EXPECT_NE(workload_text(*generate_workload("lab-day", 2)), *bundled);
 }
 
 }  // namespace

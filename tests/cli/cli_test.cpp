@@ -337,6 +337,7 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
   expect_refused("compare --fleet 1xA30-24GB --workload " + jobs + " --schedulers online,,full-gpu",
                  "there is no scheduler ''");
   expect_refused("workload generate lab-dya", "did you mean 'lab-day'?");
+  expect_refused("workload generate hm1:job=3", "did you mean 'jobs'?");
   expect_refused("bench graph --repeats 0", "see `cleave bench graph --help`");
   expect_refused("nonsense", "see `cleave --help`");
   expect_refused("", "see `cleave --help`");
@@ -363,9 +364,9 @@ TEST(Output, IsNotLostInSilence) {
 }
 
 TEST(Help, HasAnExampleEachThatWorks) {
-  for (const char* command :
-       {"gpu", "layout", "place", "simulate", "compare", "policies", "schedulers", "admit",
-        "workload generate", "bench graph", "bench placement", "bench admission", "bench simulation"}) {
+  for (const char* command : {"gpu", "layout", "place", "simulate", "compare", "policies", "schedulers",
+                              "admit", "workload generate", "workload list", "bench graph", "bench placement",
+                              "bench admission", "bench simulation"}) {
     const Outcome help = cleave(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
     const std::size_t at = help.out.find("Example:\n  ");

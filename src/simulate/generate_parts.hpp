@@ -1,0 +1,73 @@
+#pragma once
+// What generators share: reading their options, drawing, and putting jobs together.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/options.hpp"
+#include "base/random.hpp"
+#include "model/job.hpp"
+
+namespace cleave {
+
+/// Reads values of complete options; keeps the first error.
+class OptionReader {
+ public:
+  explicit OptionReader(const OptionTexts& options) : options_(&options) {}
+
+  /// A number from `least` to `most`.
+  double number(std::string_view name, double least, double most);
+  /// A whole number from `least` to `most`.
+  std::int64_t count(std::string_view name, std::int64_t least, std::int64_t most);
+  [[nodiscard]] const std::string& text(std::string_view name) const;
+  /// Says that the value of `name` does not do, unless something was wrong before.
+  void refuse(std::string_view name, const std::string& why);
+
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  const OptionTexts* options_;
+  std::optional<Error> error_;
+};
+
+/// Longest mean time until the last arrival; far below what a workload file may say.
+inline constexpr double longest_arrivals_s = 5e7;
+/// Most jobs that a generator makes.
+inline constexpr std::int64_t most_jobs = 1'000'000;
+
+/// Standard normal (Box and Muller, one of the pair).
+double draw_normal(Random& random);
+/// Log-normal with this median and this standard deviation of the logarithm.
+double draw_log_normal(Random& random, double median, double sigma);
+/// Uniform over the logarithm, from `least` to `most`.
+double draw_log_uniform(Random& random, double least, double most);
+/// 1 give or take at most `spread`.
+double draw_around_one(Random& random, double spread);
+
+/// Whole milliseconds, at least one.
+Duration whole_ms(double seconds);
+/// Four digits after the point, for speeds that people read.
+double rounded_speed(double speed);
+
+/// Profiles of a model without attribute whose memory is at least `needed`.
+std::vector<const Profile*> profiles_with(const GpuModel& model, MiB needed);
+/// Speeds from the time that a job takes on each profile that has the memory, relative to the largest.
+SpeedTable speeds_from_times(const GpuModel& model, MiB needed,
+                             const std::function<double(const Profile&)>& time);
+
+/// Puts a workload together, job by job in the order of arrival.
+class WorkloadMaker {
+ public:
+  /// Adds a job; `wanted` and the table's profiles become its request.
+  void add(Job job, const decltype(Request::wanted)& wanted, SpeedTable speeds,
+           const std::optional<JobDetails>& details = {});
+  Workload done();
+
+ private:
+  Workload workload_;
+};
+
+}  // namespace cleave
