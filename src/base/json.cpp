@@ -114,6 +114,10 @@ bool JsonReader::has(std::string_view key) const {
   return node_->contains(key);
 }
 
+bool JsonReader::has_object(std::string_view key) const {
+  return has(key) && (*node_)[std::string(key)].is_object();
+}
+
 std::string JsonReader::place_of(std::string_view key) const {
   if (key.empty()) return place_;
   // Inside a document the path reads gpus[3].instances[1].start; in front of it stands the file's name.

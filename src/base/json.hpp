@@ -39,6 +39,8 @@ class JsonReader {
 
   [[nodiscard]] const std::string& place() const { return place_; }
   [[nodiscard]] bool has(std::string_view key) const;
+  /// Whether it is there and an object.
+  [[nodiscard]] bool has_object(std::string_view key) const;
 
   std::string text(std::string_view key);
   std::optional<std::string> text_if(std::string_view key);

@@ -47,41 +47,46 @@ class SchemeB final : public Scheduler {
  public:
   explicit SchemeB(const SchedulerSetup& setup) : seats_(setup.fleet), requests_(&setup.requests) {}
 
-  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
-    std::optional<GpuId> changed;  // the only GPU on which the head may fit now, and did not before
+  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& /*commands*/) override {
     if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      const bool waits = !line_.empty();
       line_.insert({submitted->job, submitted->request});
-      if (waits) return;
     } else if (const auto* finished = std::get_if<Finished>(&event)) {
-      changed = seats_.leave(finished->job).gpu;
+      touched_.push_back(seats_.leave(finished->job).gpu);
     } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
-      seats_.leave(requeued->job);
+      touched_.push_back(seats_.leave(requeued->job).gpu);
       line_.insert({requeued->job, requeued->request});
     } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
       for (const Waiting job : seats_.lose(lost->gpu)) line_.insert(job);
     } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
       seats_.recover(returned->gpu);
-    }
-    while (!line_.empty() && start(line_.front(), changed, commands)) {
-      line_.pop_front();
-      changed.reset();
+      touched_.push_back(returned->gpu);
     }
   }
 
+  /// Jobs that end at one instant leave their instances idle before the next is looked at.
+  void settle(Instant /*now*/, std::vector<Command>& commands) override {
+    while (!line_.empty() && start(line_.front(), commands)) {
+      line_.pop_front();
+      blocked_.reset();
+    }
+    if (!line_.empty()) blocked_ = line_.front().job;
+    touched_.clear();
+  }
+
  private:
-  bool start(Waiting job, std::optional<GpuId> only, std::vector<Command>& commands) {
+  bool start(Waiting job, std::vector<Command>& commands) {
     std::optional<GpuId> gpu;
     Choice best;
     const auto look_at = [&](GpuId id) {
       const Choice& here = choice(seats_.fleet().number(id), job.request);
       if (here.step == 0) return;
-      if (gpu && std::pair(here.step, here.destroyed) >= std::pair(best.step, best.destroyed)) return;
+      const auto rank = [](const Choice& c, GpuId g) { return std::tuple(c.step, c.destroyed, g); };
+      if (gpu && rank(here, id) >= rank(best, *gpu)) return;
       gpu = id;
       best = here;
     };
-    if (only) {
-      look_at(*only);
+    if (blocked_ == job.job) {  // where nothing has changed there is still no room for it
+      for (const GpuId id : touched_) look_at(id);
     } else {
       for (std::size_t i = 0; i < seats_.fleet().size() && best.step != 1; ++i)
         look_at(static_cast<GpuId>(i));
@@ -107,6 +112,8 @@ class SchemeB final : public Scheduler {
   Seats seats_;
   const RequestTable* requests_;
   WaitingLine line_;
+  std::optional<JobId> blocked_;                             // the head that found no room
+  std::vector<GpuId> touched_;                               // changed since then
   std::vector<std::vector<std::optional<Choice>>> choices_;  // by request and state
 };
 

@@ -64,4 +64,10 @@ Json reconfigure_last(JsonReader& in);
 Json best_batch(JsonReader& in);
 }  // namespace dynap
 
+namespace schemes {
+Json scheme_a(JsonReader& in);
+Json scheme_b(JsonReader& in);
+Json baseline(JsonReader& in);
+}  // namespace schemes
+
 }  // namespace cleave::cases
