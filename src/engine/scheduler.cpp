@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "engine/full_gpu.hpp"
 #include "engine/online.hpp"
+#include "engine/static_scheduler.hpp"
 
 namespace cleave {
 
@@ -20,6 +21,8 @@ const SchedulerRow table[] = {
      make_full_gpu},
     {"online", "an instance for each job as it arrives, idle ones reused",
      "An Online Fragmentation-Aware Scheduler, IV-C", true, online_options(), make_online},
+    {"static", "instances that are made once and never changed", "Dyna-P, section 4 (StaCon)", true,
+     static_options(), make_static},
 };
 
 }  // namespace
