@@ -108,7 +108,8 @@ class Search {
       const std::size_t own = ways(each.gpus.size(), each.layouts.size(), options_->most_combinations);
       all = std::min(all * own, options_->most_combinations + 1);
     }
-    found_.exhaustive = all <= options_->most_combinations;
+    found_.exhaustive =
+        all <= options_->most_combinations && all * work_->jobs() <= options_->most_job_steps / 8;
     if (found_.exhaustive) {
       for (auto& counts : now_) std::ranges::fill(counts, 0);
       try_all(0, 0, classes_.empty() ? 0 : classes_.front().gpus.size());

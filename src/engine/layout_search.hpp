@@ -56,7 +56,7 @@ std::vector<PlacementSet> full_layouts(const Geometry& geometry, PlacementSet ta
 
 struct LayoutSearchOptions {
   LayoutGoal goal = LayoutGoal::turnaround;
-  std::size_t most_combinations = 2'000;     // up to so many, all are tried
+  std::size_t most_combinations = 300'000;   // up to so many, all are tried, if that takes an eighth of
   std::size_t most_job_steps = 200'000'000;  // work after which the search rests: jobs x layouts tried
 };
 
