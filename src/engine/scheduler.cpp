@@ -9,6 +9,7 @@
 #include "engine/online.hpp"
 #include "engine/scheme_a.hpp"
 #include "engine/scheme_b.hpp"
+#include "engine/static_scheduler.hpp"
 
 namespace cleave {
 
@@ -21,6 +22,8 @@ const SchedulerRow table[] = {
      true,
      {},
      make_full_gpu},
+    {"static", "instances that are made once and never changed", "Dyna-P, section 4 (StaCon)", true,
+     static_options(), make_static},
     {"scheme-a", "jobs by size, smallest first: each GPU cut for one size at a time",
      "Managing Multi Instance GPUs, 4.3", false, scheme_a_options(), make_scheme_a},
     {"scheme-b",
