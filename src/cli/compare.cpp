@@ -115,6 +115,10 @@ Result<Plan> read_plan(const Options& options) {
   auto simulation = options.run.read_simulation(plan.fleet);
   if (!simulation) return std::unexpected(simulation.error());
   plan.simulation = *std::move(simulation);
+  constexpr std::uint64_t most_seeds = 10'000;
+  if (options.seeds > most_seeds)
+    return fail(ErrorKind::bad_usage, "--seeds", fmt::format("more than {} seeds", most_seeds),
+                "a few dozen tell a difference from chance");
   for (std::uint64_t k = 0; k < options.seeds; ++k) {
     plan.seeds.push_back(options.run.seed + k);
     if (k > 0 && !options.run.workload_is_drawn()) continue;
@@ -148,7 +152,7 @@ std::string median_of(const SchedulerComparison& scheduler, std::string_view nam
 }
 
 void print_overview(const Comparison& comparison) {
-  Table table({"scheduler", "finished", "makespan", "mean wait", "95 % wait", "turnaround", "compute",
+  Table table({"scheduler", "done", "makespan", "mean wait", "95 % wait", "turnaround", "compute",
                "fragmented", "creates"});
   for (const SchedulerComparison& scheduler : comparison.schedulers) {
     std::vector<std::string> row{scheduler.scheduler};
@@ -186,22 +190,14 @@ void print_ratios(const Comparison& comparison) {
   }
 }
 
-std::string between(std::string_view name, const std::optional<Spread>& spread) {
-  if (!spread) return "-";
-  return fmt::format("{} ({} to {})", shown_value(name, spread->median), shown_value(name, spread->low),
-                     shown_value(name, spread->high));
-}
-
 void print_against_first(const SchedulerComparison& first, const SchedulerComparison& other) {
   fmt::print("\n{} against {}\n", other.scheduler, first.scheduler);
-  Table table({"", "first", "this", "ratio", "lower/higher", "beyond"});
+  Table table({"", "first", "this", "ratio", "lower/higher", "beyond spread"});
   for (const FigureComparison& here : other.figures) {
-    const FigureComparison& there = figure(first, here.figure);
-    const auto nothing = [](const std::optional<Spread>& spread) { return !spread || spread->high == 0; };
-    if (nothing(here.value) && nothing(there.value)) continue;
+    if (here.lower + here.higher == 0) continue;
     std::string words(here.figure.substr(0, here.figure.size() - (is_time(here.figure) ? 2 : 0)));
     std::ranges::replace(words, '_', ' ');
-    table.add({words, between(here.figure, there.value), between(here.figure, here.value),
+    table.add({words, median_of(first, here.figure), median_of(other, here.figure),
                here.ratio ? fmt::format("{:.2f} ({:.2f} to {:.2f})", here.ratio->median, here.ratio->low,
                                         here.ratio->high)
                           : "-",
@@ -215,18 +211,22 @@ void print_against_first(const SchedulerComparison& first, const SchedulerCompar
 
 void print_seeds(const Comparison& comparison) {
   const std::size_t seeds = comparison.seeds.size(), distinct = comparison.distinct_seeds;
-  fmt::print("medians over the seeds {} to {}; in brackets {}\n", comparison.seeds.front(),
-             comparison.seeds.back(),
-             distinct >= seeds_for_quartiles ? "the quartiles" : "the lowest and the highest");
+  if (distinct == 1) {
+    fmt::print("the {} seeds make no difference: nothing here is drawn\n", seeds);
+    return print_ratios(comparison);
+  }
   if (distinct < seeds)
     fmt::print("only {} of the {} seeds make a difference; the others are left out\n", distinct, seeds);
+  fmt::print("medians over the seeds {} to {}; behind the ratios {}\n", comparison.seeds.front(),
+             comparison.seeds.back(),
+             distinct >= seeds_for_quartiles ? "the quartiles" : "the lowest and the highest");
   for (const SchedulerComparison& other : std::span(comparison.schedulers).subspan(1))
     print_against_first(comparison.schedulers.front(), other);
   fmt::print("\nratio: this over first, with the same seed; lower/higher: the seeds where this is\n");
   if (distinct >= seeds_for_a_statement) {
-    fmt::print("beyond: the difference exceeds the spread, sign test over the seeds at 5 %\n");
+    fmt::print("beyond spread: a sign test over the seeds gives at most 5 %\n");
   } else {
-    fmt::print("beyond: too few seeds to tell a difference from chance; 6 that differ are the least\n");
+    fmt::print("beyond spread: too few seeds to tell a difference from chance; 6 are the least\n");
   }
 }
 
