@@ -164,8 +164,15 @@ void print_overview(const Comparison& comparison) {
   fmt::print("\n{}\n", table.text());
 }
 
-/// Which jobs the times are of, where it is not all that anyone finished.
+/// Jobs that did not finish, and which jobs the times are of where it is not all that anyone finished.
 void print_jobs(const Comparison& comparison) {
+  for (const SchedulerComparison& scheduler : comparison.schedulers) {
+    std::vector<std::string> ends;
+    for (const char* name : {"failed", "rejected", "waiting"})
+      if (const auto& value = figure(scheduler, name).value; value && value->high > 0)
+        ends.push_back(fmt::format("{:g} {}", value->median, name));
+    if (!ends.empty()) fmt::print("{}: {}\n", scheduler.scheduler, fmt::join(ends, ", "));
+  }
   if (comparison.same_jobs_always()) return;
   const auto [least, most] = std::ranges::minmax(comparison.compared_jobs);
   const std::string jobs = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
