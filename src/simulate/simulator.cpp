@@ -462,11 +462,12 @@ class Simulation {
   Result<void> carry_out(const CheckpointJob& what) {
     if (auto runs = must_run(what.job); !runs) return runs;
     Run& run = run_of(what.job);
-    observe({now_, RunEvent::Kind::checkpointed, what.job, run.gpu, seen_placement(run), {}});
     // A process that has not begun has nothing to keep, and leaves at once.
     const bool begun = now_ > run.begin;
+    const auto left = begun ? std::optional(now_ + options_.checkpoint / 2) : std::nullopt;
+    observe({now_, RunEvent::Kind::checkpointed, what.job, run.gpu, seen_placement(run), left});
     run.resumed = begun || run.done > 0;
-    leave(what.job, begun ? std::optional(now_ + options_.checkpoint / 2) : std::nullopt);
+    leave(what.job, left);
     ++summary_.checkpoints;
     return {};
   }
