@@ -36,6 +36,7 @@ struct Run {
   double dies_at = never;            // share at which it runs out of memory
   Instant begin{}, counts_from{};    // its process runs; it makes progress, counted since
   bool resumed = false;              // from a checkpoint: the next start restores it
+  Instant saved{};                   // when that is written
 };
 
 class Simulation {
@@ -188,6 +189,7 @@ class Simulation {
 
   Result<void> begin(JobId id, GpuId gpu, PlacementId placement, Mode mode, Instant begins) {
     Run& run = run_of(id);
+    if (run.resumed) begins = std::max(begins, run.saved);
     if (run.mode != Mode::none)
       return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already", report_it);
     run.gpu = gpu;
@@ -466,7 +468,8 @@ class Simulation {
     // A process that has not begun has nothing to keep, and leaves at once.
     const bool begun = now_ > run.begin;
     run.resumed = begun || run.done > 0;
-    leave(what.job, begun ? std::optional(now_ + options_.checkpoint / 2) : std::nullopt);
+    if (begun) run.saved = now_ + options_.checkpoint / 2;
+    leave(what.job, begun ? std::optional(run.saved) : std::nullopt);
     ++summary_.checkpoints;
     return {};
   }
