@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "engine/full_gpu.hpp"
+#include "engine/miso.hpp"
 #include "engine/online.hpp"
 
 namespace cleave {
@@ -20,6 +21,9 @@ const SchedulerRow table[] = {
      make_full_gpu},
     {"online", "an instance for each job as it arrives, idle ones reused",
      "An Online Fragmentation-Aware Scheduler, IV-C", true, online_options(), make_online},
+    {"miso", "each new job measured first, then the partition of the greatest predicted speed",
+     "MISO (Li et al., SoCC 2022), as its abstract, Dyna-P and MIGM describe it", true, miso_options(),
+     make_miso},
 };
 
 }  // namespace

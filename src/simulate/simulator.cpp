@@ -66,8 +66,9 @@ class Simulation {
     auto forecaster = make_forecaster(options_.forecaster);
     if (!forecaster) return std::unexpected(forecaster.error());
     forecaster_ = forecaster->get();
-    auto engine = Engine::make(spec_, {fleet_, requests_, options_.use_index, &facts_, options_.seed},
-                               requests_, forecaster_);
+    auto engine = Engine::make(
+        spec_, {fleet_, requests_, options_.use_index, &facts_, options_.seed, options_.checkpoint},
+        requests_, forecaster_);
     if (!engine) return std::unexpected(engine.error());
     engine_ = &*engine;
     plan_outages();
