@@ -160,25 +160,6 @@ Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) c
   return options;
 }
 
-Result<Workload> RunArguments::generate_workload(std::uint64_t with_seed) const {
-  const std::string place = fmt::format("--generate {}", shown(generate));
-  const auto written = parse_choice(generate, place);
-  if (!written) return std::unexpected(written.error());
-  const auto row = std::ranges::find(generators(), written->name, &GeneratorRow::name);
-  if (row == generators().end()) {
-    std::vector<std::string> known;
-    for (const GeneratorRow& other : generators()) known.emplace_back(other.name);
-    return fail(ErrorKind::bad_usage, "--generate",
-                fmt::format("there is no generator '{}'", shown(written->name)),
-                suggestion(written->name, known));
-  }
-  if (const auto options = complete(written->options, {}, fmt::format("generator {}", row->name)); !options)
-    return fail_at(place, options.error());
-  Workload made = row->make(with_seed);
-  made.options["generator"] = generate;
-  return made;
-}
-
 bool RunArguments::workload_is_drawn() const {
   return !generate.empty() || trace.starts_with("miso:") ||
          (trace.starts_with("philly:") && shares == "alibaba");
@@ -193,7 +174,11 @@ Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
       if (option->count() > 0)
         return fail(ErrorKind::bad_usage, option->get_name(), "this belongs to traces",
                     "leave it out, or use --trace");
-    if (!generate.empty()) return generate_workload(with_seed);
+    if (!generate.empty()) {
+      auto made = generate_workload(generate, with_seed);
+      if (made) made->options["generator"] = generate;
+      return made;
+    }
     const auto text = read_text(workload);
     if (!text) return std::unexpected(text.error());
     return parse_workload(*text, workload == "-" ? "standard input" : shown(workload, 200));

@@ -36,7 +36,6 @@ struct RunArguments {
   void add_trace_options(CLI::App& command);
   void add_run_options(CLI::App& command);
   [[nodiscard]] Result<TraceOptions> read_trace_options(std::uint64_t with_seed) const;
-  [[nodiscard]] Result<Workload> generate_workload(std::uint64_t with_seed) const;
 };
 
 /// How a run went, whatever was said and what was not: `run` in the answers.

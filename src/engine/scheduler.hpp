@@ -49,6 +49,7 @@ struct SchedulerSetup {
   bool use_index = true;            // false: every decision by looking at every GPU; the answers are the same
   const JobFacts* facts = nullptr;  // null: nothing is known
   std::uint64_t seed = 1;           // of errors that an option asks for
+  Duration checkpoint = std::chrono::seconds{30};  // to write one and to restore it, as far as is known
 };
 
 struct SchedulerRow {

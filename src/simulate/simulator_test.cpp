@@ -162,6 +162,22 @@ TEST(World, RefusesWhatHardwareRefuses) {
   EXPECT_FALSE(world.destroy(gpu, at("4g.20gb", 0), Instant{})) << "gone";
 }
 
+TEST(World, AnInstanceThatIsSharedIsFreeWhenTheLastHasLeftIt) {
+  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  World world{Fleet(file)};
+  const GpuId gpu{};
+  const PlacementId large = *file.geometries.front().find("7g.40gb", 0);
+  const auto after = [](int seconds) { return Instant{} + std::chrono::seconds(seconds); };
+  ASSERT_TRUE(world.create(gpu, large, Instant{}));
+  ASSERT_TRUE(world.start(gpu, large, Instant{}));
+  world.end(gpu, large, after(15));
+  EXPECT_EQ(*world.start_shared(gpu, large, after(1)), after(15));
+  EXPECT_EQ(*world.start_shared(gpu, large, after(1)), after(15)) << "not before the first";
+  world.end(gpu, large, after(30));
+  world.end(gpu, large);
+  EXPECT_EQ(*world.start(gpu, large, after(20)), after(30)) << "one of them is still being written";
+}
+
 TEST(World, NeverTouchesWhatIsNotOurs) {
   const FleetFile file = *parse_fleet(
       R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 3, "owned": false}]}]})",

@@ -128,7 +128,7 @@ TEST(TraceEvents, ValidUnderFaultsAndEveryScheduler) {
       options.faults.repair = std::chrono::minutes{20};
       options.faults.job_failure = 0.1;
       options.process_start = std::chrono::seconds{3};
-      const Workload workload = generators().front().make(seed);
+      const Workload workload = *generate_workload("lab-day", seed);
       const Written run = written(fleet_of("3xA100-40GB"), workload, spec, options);
       expect_valid(run.trace);
       const RunSummary& s = run.summary;
