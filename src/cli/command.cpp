@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -53,28 +52,51 @@ Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profil
   return parse_fleet(*text, fleet == "-" ? "standard input" : shown(fleet, 200), *choice);
 }
 
-Result<void> write_whole(const std::string& path, const std::string& text) {
+WholeFile::WholeFile(const std::string& path) : path_(path) {
   namespace fs = std::filesystem;
   std::error_code failed;
-  const bool plain = fs::is_regular_file(path, failed) || !fs::exists(path, failed);
+  const bool there = fs::exists(path, failed);
+  plain_ = fs::is_regular_file(path, failed) || !there;
   // Where the path is a link, what it leads to is replaced and not the link.
-  const fs::path target = fs::exists(path, failed) ? fs::canonical(path, failed) : fs::path(path);
-  const fs::path written =
-      plain ? fs::path(fmt::format("{}.{}.part", target.string(), getpid())) : fs::path(path);
+  target_ = there ? fs::canonical(path, failed).string() : path;
+  written_ = plain_ ? fmt::format("{}.{}.part", target_, getpid()) : path;
   errno = 0;
-  std::ofstream file(written, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) {
-    if (plain) fs::rename(written, target, failed);
-    if (!plain || !failed) return {};
-  } else {
-    failed = std::error_code(errno, std::generic_category());
-  }
+  file_.open(written_, std::ios::binary);
+}
+
+Result<std::unique_ptr<WholeFile>> WholeFile::open(const std::string& path) {
+  std::unique_ptr<WholeFile> file(new WholeFile(path));
+  if (!file->file_) return file->failure(std::error_code(errno, std::generic_category()));
+  return file;
+}
+
+WholeFile::~WholeFile() {
   std::error_code ignored;
-  if (plain) fs::remove(written, ignored);
-  return fail(ErrorKind::infeasible, shown(path, 200),
-              failed ? fmt::format("cannot be written: {}", failed.message()) : "cannot be written");
+  file_.close();
+  if (plain_ && !finished_) std::filesystem::remove(written_, ignored);
+}
+
+Result<void> WholeFile::finish() {
+  errno = 0;
+  file_.close();
+  if (!file_) return failure(std::error_code(errno, std::generic_category()));
+  std::error_code failed;
+  if (plain_) std::filesystem::rename(written_, target_, failed);
+  if (failed) return failure(failed);
+  finished_ = true;
+  return {};
+}
+
+std::unexpected<Error> WholeFile::failure(std::error_code why) const {
+  return fail(ErrorKind::infeasible, shown(path_, 200),
+              why ? fmt::format("cannot be written: {}", why.message()) : "cannot be written");
+}
+
+Result<void> write_whole(const std::string& path, const std::string& text) {
+  auto file = WholeFile::open(path);
+  if (!file) return std::unexpected(file.error());
+  (*file)->stream() << text;
+  return (*file)->finish();
 }
 
 void print(const Json& document) {

@@ -4,6 +4,7 @@
 // prints, and decides nothing.
 
 #include <CLI/CLI.hpp>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -54,6 +55,27 @@ CLI::Validator whole_number(std::int64_t least);
 /// The whole file or none of it: whoever looks meanwhile sees the old one. What is no plain file, such as a
 /// pipe, is written as it is.
 [[nodiscard]] Result<void> write_whole(const std::string& path, const std::string& text);
+
+/// The same for what is written piece by piece: the path names the whole file from `finish` on, and without
+/// it never.
+class WholeFile {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<WholeFile>> open(const std::string& path);
+  ~WholeFile();
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  [[nodiscard]] std::ostream& stream() { return file_; }
+  [[nodiscard]] Result<void> finish();
+
+ private:
+  explicit WholeFile(const std::string& path);
+  [[nodiscard]] std::unexpected<Error> failure(std::error_code why) const;
+
+  std::string path_, target_, written_;  // as given; where links lead; what is written meanwhile
+  bool plain_ = true, finished_ = false;
+  std::ofstream file_;
+};
 
 /// One JSON document on standard output.
 void print(const Json& document);

@@ -1,4 +1,6 @@
-// `cleave compare`: several schedulers on the same workload and fleet, side by side.
+// `cleave compare`: several schedulers on the same workloads and fleet, one workload for each seed.
+
+#include "simulate/comparison.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -17,91 +19,265 @@ namespace {
 struct Options {
   RunArguments run;
   std::string schedulers;
+  std::uint64_t seeds = 1, threads = 0;
 };
 
-struct Timed {
-  Result<RunSummary> summary;
-  double seconds = 0;
-};
+/// What is compared: every scheduler with every seed.
+struct Plan {
+  FleetFile fleet;
+  std::vector<SchedulerSpec> specs;
+  std::vector<Workload> workloads;  // by seed, or one for all
+  std::vector<std::uint64_t> seeds;
+  SimulationOptions simulation;
 
-/// Each run is on its own; the threads share only what is read. The order of the answers is that of the
-/// specs.
-std::vector<Timed> run_all(const FleetFile& fleet, const Workload& workload,
-                           const std::vector<SchedulerSpec>& specs, const RunArguments& arguments) {
-  std::vector<Timed> runs(specs.size());
-  ProgressLine progress("simulating", specs.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < specs.size(); i = next++) {
-      const auto begin = std::chrono::steady_clock::now();
-      runs[i].summary = simulate(fleet, workload, specs[i], arguments.simulation(progress.of_run(i)));
-      runs[i].seconds = in_seconds(std::chrono::steady_clock::now() - begin);
-    }
-  };
-  std::vector<std::jthread> threads;
-  const std::size_t most = std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  for (std::size_t i = 1; i < std::min(most, specs.size()); ++i) threads.emplace_back(work);
-  work();
-  return runs;
-}
-
-std::string mean_of(const Distribution& d) {
-  return d.count == 0 ? "-" : human(d.mean);
-}
-
-void print_text(const std::vector<RunSummary>& runs) {
-  Table table({"scheduler", "finished", "makespan", "mean wait", "95 % wait", "turnaround", "compute",
-               "fragmented", "creates"});
-  for (const RunSummary& s : runs)
-    table.add({s.scheduler, fmt::format("{}", s.finished), human(s.makespan), mean_of(s.wait),
-               s.wait.count == 0 ? "-" : human(s.wait.p95), mean_of(s.turnaround),
-               percent(s.compute_utilization), fmt::format("{:.4f}", s.fragmentation_mean),
-               fmt::format("{}", s.creates)});
-  fmt::print("\n{}\n", table.text());
-  const RunSummary& base = runs.front();
-  for (const RunSummary& s : std::span(runs).subspan(1)) {
-    if (base.makespan == Duration::zero() || base.turnaround.mean == Duration::zero()) continue;
-    // Times over different sets of jobs do not compare.
-    if (s.finished != base.finished || s.finished == 0) {
-      fmt::print("{} finishes {} jobs and {} {}: their times are not compared\n", s.scheduler, s.finished,
-                 base.scheduler, base.finished);
-      continue;
-    }
-    fmt::print("{} needs {:.2f} times the makespan of {}, and {:.2f} times its mean turnaround\n",
-               s.scheduler, in_seconds(s.makespan) / in_seconds(base.makespan), base.scheduler,
-               in_seconds(s.turnaround.mean) / in_seconds(base.turnaround.mean));
+  [[nodiscard]] const Workload& workload(std::size_t seed) const {
+    return workloads[workloads.size() == 1 ? 0 : seed];
   }
-}
+};
 
-Result<int> compare(const Options& options) {
-  const auto specs = parse_schedulers(options.schedulers);
+struct Results {
+  std::vector<SeedRuns> seeds;
+  std::vector<std::vector<double>> seconds;  // by seed and scheduler
+};
+
+/// Runs each scheduler with each seed, seed after seed, on so many threads that share only what is read. The
+/// outcomes of single jobs are kept no longer than it takes to finish their seed.
+class Runner {
+ public:
+  explicit Runner(const Plan& plan)
+      : plan_(plan),
+        progress_("simulating", plan.seeds.size() * plan.specs.size()),
+        outcomes_(plan.seeds.size()),
+        errors_(plan.seeds.size() * plan.specs.size()),
+        left_(plan.seeds.size()) {
+    for (std::size_t k = 0; k < plan.seeds.size(); ++k) {
+      SeedRuns& seed = results_.seeds.emplace_back();
+      seed.seed = plan.seeds[k];
+      seed.runs.resize(plan.specs.size());
+      results_.seconds.emplace_back(plan.specs.size());
+      outcomes_[k].resize(plan.specs.size());
+      left_[k] = plan.specs.size();
+    }
+  }
+
+  Result<Results> run(std::size_t most_threads) {
+    const auto work = [this] {
+      for (std::size_t i = next_++; i < errors_.size(); i = next_++) run_one(i);
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 1; i < std::min(most_threads, errors_.size()); ++i) threads.emplace_back(work);
+      work();
+    }
+    for (const auto& error : errors_)
+      if (error) return std::unexpected(*error);
+    return std::move(results_);
+  }
+
+ private:
+  void run_one(std::size_t i) {
+    const std::size_t k = i / plan_.specs.size(), s = i % plan_.specs.size();
+    SimulationOptions options = plan_.simulation;
+    options.seed = plan_.seeds[k];
+    options.outcomes = &outcomes_[k][s];
+    options.progress = progress_.of_run(i);
+    const auto begin = std::chrono::steady_clock::now();
+    auto summary = simulate(plan_.fleet, plan_.workload(k), plan_.specs[s], options);
+    results_.seconds[k][s] = in_seconds(std::chrono::steady_clock::now() - begin);
+    if (summary) {
+      results_.seeds[k].runs[s] = *std::move(summary);
+    } else {
+      errors_[i] = summary.error();
+      outcomes_[k][s].resize(plan_.workload(k).jobs.size());
+    }
+    if (--left_[k] > 0) return;
+    results_.seeds[k].common = common_times(outcomes_[k]);
+    outcomes_[k] = {};
+  }
+
+  const Plan& plan_;
+  ProgressLine progress_;
+  Results results_;
+  std::vector<std::vector<std::vector<JobOutcome>>> outcomes_;  // by seed and scheduler
+  std::vector<std::optional<Error>> errors_;
+  std::vector<std::atomic<std::size_t>> left_;  // of each seed
+  std::atomic<std::size_t> next_ = 0;
+};
+
+Result<Plan> read_plan(const Options& options) {
+  Plan plan;
+  auto specs = parse_schedulers(options.schedulers);
   if (!specs) return std::unexpected(specs.error());
-  const auto fleet = options.run.read_fleet();
+  plan.specs = *std::move(specs);
+  auto fleet = options.run.read_fleet();
   if (!fleet) return std::unexpected(fleet.error());
-  const auto workload = options.run.read_workload();
-  if (!workload) return std::unexpected(workload.error());
-  std::vector<RunSummary> summaries;
-  Json json = Json::array();
-  double seconds = 0;
-  for (const Timed& run : run_all(*fleet, *workload, *specs, options.run)) {
-    if (!run.summary) return std::unexpected(run.summary.error());
-    summaries.push_back(*run.summary);
-    json.push_back(to_json(*run.summary));
-    if (options.run.timing) json.back()["seconds"] = run.seconds;
-    seconds += run.seconds;
+  plan.fleet = *std::move(fleet);
+  auto simulation = options.run.read_simulation(plan.fleet);
+  if (!simulation) return std::unexpected(simulation.error());
+  plan.simulation = *std::move(simulation);
+  constexpr std::uint64_t most_seeds = 10'000;
+  if (options.seeds > most_seeds)
+    return fail(ErrorKind::bad_usage, "--seeds", fmt::format("more than {} seeds", most_seeds),
+                "a few dozen tell a difference from chance");
+  for (std::uint64_t k = 0; k < options.seeds; ++k) {
+    plan.seeds.push_back(options.run.seed + k);
+    if (k > 0 && !options.run.workload_is_drawn()) continue;
+    auto workload = options.run.read_workload(plan.seeds.back());
+    if (!workload) return std::unexpected(workload.error());
+    plan.workloads.push_back(*std::move(workload));
   }
-  if (options.run.json) {
-    print(Json{{"runs", json}});
-    return 0;
+  return plan;
+}
+
+// Words.
+
+const FigureComparison& figure(const SchedulerComparison& scheduler, std::string_view name) {
+  return *std::ranges::find(scheduler.figures, name, &FigureComparison::figure);
+}
+
+bool is_time(std::string_view figure) {
+  return figure.ends_with("_s");
+}
+
+std::string shown_value(std::string_view figure, double value) {
+  if (is_time(figure)) return human(*duration_from_seconds(std::min(value, in_seconds(longest_duration))));
+  if (figure == "compute_utilization") return percent(value);
+  if (figure == "fragmentation_mean" || figure == "system_throughput") return fmt::format("{:.4f}", value);
+  return fmt::format("{:g}", value);
+}
+
+std::string median_of(const SchedulerComparison& scheduler, std::string_view name) {
+  const auto& value = figure(scheduler, name).value;
+  return value ? shown_value(name, value->median) : "-";
+}
+
+void print_overview(const Comparison& comparison) {
+  Table table({"scheduler", "done", "makespan", "mean wait", "95 % wait", "turnaround", "compute",
+               "fragmented", "creates"});
+  for (const SchedulerComparison& scheduler : comparison.schedulers) {
+    std::vector<std::string> row{scheduler.scheduler};
+    for (const char* name : {"finished", "makespan_s", "wait_mean_s", "wait_p95_s", "turnaround_mean_s",
+                             "compute_utilization", "fragmentation_mean", "creates"})
+      row.push_back(median_of(scheduler, name));
+    table.add(std::move(row));
   }
-  fmt::print("{}", introduction(*fleet, *workload));
-  print_text(summaries);
+  fmt::print("\n{}\n", table.text());
+}
+
+/// Jobs that did not finish, and which jobs the times are of where it is not all that anyone finished.
+void print_jobs(const Comparison& comparison) {
+  for (const SchedulerComparison& scheduler : comparison.schedulers) {
+    std::vector<std::string> ends;
+    for (const char* name : {"failed", "rejected", "waiting"})
+      if (const auto& value = figure(scheduler, name).value; value && value->high > 0)
+        ends.push_back(fmt::format("{:g} {}", value->median, name));
+    if (!ends.empty()) fmt::print("{}: {}\n", scheduler.scheduler, fmt::join(ends, ", "));
+  }
+  if (comparison.same_jobs_always()) return;
+  const auto [least, most] = std::ranges::minmax(comparison.compared_jobs);
+  const std::string jobs = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
+  fmt::print(
+      "not all finish the same jobs: waiting and turnaround are those of the {} jobs that all finish,\n"
+      "and makespans are not compared\n",
+      jobs);
+}
+
+/// One seed: a line each, no word on chance.
+void print_ratios(const Comparison& comparison) {
+  const SchedulerComparison& base = comparison.schedulers.front();
+  for (const SchedulerComparison& other : std::span(comparison.schedulers).subspan(1)) {
+    std::vector<std::string> said;
+    if (const auto& ratio = figure(other, "makespan_s").ratio)
+      said.push_back(fmt::format("{:.2f} times the makespan of {}", ratio->median, base.scheduler));
+    if (const auto& ratio = figure(other, "turnaround_mean_s").ratio)
+      said.push_back(
+          said.empty() ? fmt::format("{:.2f} times the mean turnaround of {}", ratio->median, base.scheduler)
+                       : fmt::format("{:.2f} times its mean turnaround", ratio->median));
+    if (!said.empty()) fmt::print("{} needs {}\n", other.scheduler, fmt::join(said, ", and "));
+  }
+}
+
+void print_against_first(const SchedulerComparison& first, const SchedulerComparison& other) {
+  fmt::print("\n{} against {}\n", other.scheduler, first.scheduler);
+  Table table({"", "first", "this", "ratio", "lower/higher", "beyond spread"});
+  for (const FigureComparison& here : other.figures) {
+    if (here.lower + here.higher == 0) continue;
+    std::string words(here.figure.substr(0, here.figure.size() - (is_time(here.figure) ? 2 : 0)));
+    std::ranges::replace(words, '_', ' ');
+    table.add({words, median_of(first, here.figure), median_of(other, here.figure),
+               here.ratio ? fmt::format("{:.2f} ({:.2f} to {:.2f})", here.ratio->median, here.ratio->low,
+                                        here.ratio->high)
+                          : "-",
+               fmt::format("{}/{}", here.lower, here.higher),
+               !here.exceeds_spread   ? "-"
+               : *here.exceeds_spread ? "yes"
+                                      : "no"});
+  }
+  fmt::print("{}", table.text());
+}
+
+void print_seeds(const Comparison& comparison) {
+  const std::size_t seeds = comparison.seeds.size(), distinct = comparison.distinct_seeds;
+  if (distinct == 1) {
+    fmt::print("the {} seeds make no difference: nothing here is drawn\n", seeds);
+    return print_ratios(comparison);
+  }
+  if (distinct < seeds)
+    fmt::print("only {} of the {} seeds make a difference; the others are left out\n", distinct, seeds);
+  fmt::print("medians over the seeds {} to {}; behind the ratios {}\n", comparison.seeds.front(),
+             comparison.seeds.back(),
+             distinct >= seeds_for_quartiles ? "the quartiles" : "the lowest and the highest");
+  for (const SchedulerComparison& other : std::span(comparison.schedulers).subspan(1))
+    print_against_first(comparison.schedulers.front(), other);
+  fmt::print("\nratio: this over first, with the same seed; lower/higher: the seeds where this is\n");
+  if (distinct >= seeds_for_a_statement) {
+    fmt::print("beyond spread: a sign test over the seeds gives at most 5 %\n");
+  } else {
+    fmt::print("beyond spread: too few seeds to tell a difference from chance; 6 are the least\n");
+  }
+}
+
+void print_text(const Plan& plan, const Comparison& comparison, const std::vector<SeedRuns>& runs) {
+  fmt::print("{}{}", introduction(plan.fleet, plan.workloads.front()), run_text(plan.simulation, plan.fleet));
+  print_overview(comparison);
+  print_jobs(comparison);
+  comparison.seeds.size() == 1 ? print_ratios(comparison) : print_seeds(comparison);
   std::string said;
-  for (const RunSummary& summary : summaries) {
+  for (const RunSummary& summary : runs.front().runs) {
     const std::string remark = remarks(summary);
     if (!remark.empty() && said.find(remark) == std::string::npos) said += remark;
   }
+  if (runs.size() > 1 && !said.empty()) said = fmt::format("with seed {}:\n{}", runs.front().seed, said);
   fmt::print("\n{}", said);
+}
+
+Json runs_json(const Plan& plan, const Results& results, bool timing) {
+  Json json = Json::array();
+  for (std::size_t k = 0; k < results.seeds.size(); ++k)
+    for (std::size_t s = 0; s < plan.specs.size(); ++s) {
+      json.push_back(to_json(results.seeds[k].runs[s]));
+      json.back()["run"] = run_json(plan.simulation, plan.fleet);
+      if (timing) json.back()["seconds"] = results.seconds[k][s];
+    }
+  return json;
+}
+
+Result<int> compare_command(const Options& options) {
+  const auto plan = read_plan(options);
+  if (!plan) return std::unexpected(plan.error());
+  const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  const auto results = Runner(*plan).run(options.threads > 0 ? options.threads : cores);
+  if (!results) return std::unexpected(results.error());
+  const Comparison comparison = compare(results->seeds);
+  if (options.run.json) {
+    print(
+        Json{{"runs", runs_json(*plan, *results, options.run.timing)}, {"comparison", to_json(comparison)}});
+    return 0;
+  }
+  print_text(*plan, comparison, results->seeds);
+  double seconds = 0;
+  for (const auto& seed : results->seconds)
+    for (const double run : seed) seconds += run;
   if (options.run.timing) fmt::print("simulated in {:.3f} s\n", seconds);
   return 0;
 }
@@ -119,7 +295,15 @@ void add_compare(CLI::App& program, Run& run) {
       ->add_option("--schedulers", options->schedulers,
                    "SPEC,SPEC,...; the others are compared with the first")
       ->required();
-  command->callback([options, &run] { run = [options] { return compare(*options); }; });
+  command
+      ->add_option("--seeds", options->seeds,
+                   "So many seeds, from --seed on, each with its own draw of whatever is drawn")
+      ->check(whole_number(1))
+      ->default_str("1");
+  command->add_option("--threads", options->threads, "So many runs at a time; same answer with any number")
+      ->check(whole_number(1))
+      ->default_str("one for each core");
+  command->callback([options, &run] { run = [options] { return compare_command(*options); }; });
 }
 
 }  // namespace cleave::cli

@@ -1,10 +1,14 @@
 // `cleave simulate`: one scheduler on one workload and fleet.
 
+#include <optional>
+
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/workload_arguments.hpp"
+#include "simulate/event_log.hpp"
+#include "simulate/trace_events.hpp"
 
 namespace cleave::cli {
 
@@ -12,7 +16,7 @@ namespace {
 
 struct Options {
   RunArguments run;
-  std::string scheduler;
+  std::string scheduler, events, trace_events;
 };
 
 std::string spread(const Distribution& d) {
@@ -35,32 +39,96 @@ void print_text(const RunSummary& s) {
              percent(s.memory_allocated_utilization));
   fmt::print("  fragmentation {:.4f} on average\n", s.fragmentation_mean);
   fmt::print("  instances     {} created, {} destroyed\n", s.creates, s.destroys);
+  std::vector<std::string> also;
+  const std::pair<std::size_t, const char*> counts[] = {{s.reconfigurations, "reconfigurations"},
+                                                        {s.migrations, "migrations"},
+                                                        {s.restarts, "restarts"},
+                                                        {s.checkpoints, "checkpoints"}};
+  for (const auto& [count, what] : counts)
+    if (count > 0) also.push_back(fmt::format("{} {}", count, what));
+  if (!also.empty()) fmt::print("  changes       {}\n", fmt::join(also, ", "));
+  if (s.oom_restarts + s.early_restarts > 0)
+    fmt::print("  memory        {} times out of memory, {} restarts before that\n", s.oom_restarts,
+               s.early_restarts);
+  if (s.gpu_losses > 0)
+    fmt::print("  faults        GPUs lost {} times, {} jobs evicted\n", s.gpu_losses, s.evictions);
   if (s.deadline_misses > 0) fmt::print("  deadlines     {} missed\n", s.deadline_misses);
   fmt::print("\n{}", remarks(s));
 }
+
+/// The files that a run writes; each has its name only when all is in it.
+class RunFiles {
+ public:
+  [[nodiscard]] Result<void> open(const Options& options, const FleetFile& fleet, const Workload& workload) {
+    if (!options.events.empty() && options.events == options.trace_events)
+      return fail(ErrorKind::bad_usage, "--trace-events", "this is the file of --events",
+                  "name two different files");
+    if (!options.events.empty()) {
+      auto file = WholeFile::open(options.events);
+      if (!file) return std::unexpected(file.error());
+      log_file_ = std::move(*file);
+      log_.emplace(fleet, workload, log_file_->stream());
+    }
+    if (!options.trace_events.empty()) {
+      auto file = WholeFile::open(options.trace_events);
+      if (!file) return std::unexpected(file.error());
+      trace_file_ = std::move(*file);
+      trace_.emplace(fleet, workload,
+                     std::map<std::string, std::string>{{"scheduler", options.scheduler},
+                                                        {"seed", fmt::format("{}", options.run.seed)}},
+                     trace_file_->stream());
+    }
+    return {};
+  }
+
+  [[nodiscard]] RunObservers observers() { return {log_ ? &*log_ : nullptr, trace_ ? &*trace_ : nullptr}; }
+
+  [[nodiscard]] Result<void> finish() {
+    if (trace_) trace_->finish();
+    for (WholeFile* file : {log_file_.get(), trace_file_.get()})
+      if (file != nullptr)
+        if (auto done = file->finish(); !done) return done;
+    return {};
+  }
+
+ private:
+  std::unique_ptr<WholeFile> log_file_, trace_file_;
+  std::optional<EventLog> log_;
+  std::optional<TraceEvents> trace_;
+};
 
 Result<int> simulate_command(const Options& options) {
   const auto spec = parse_scheduler(options.scheduler);
   if (!spec) return std::unexpected(spec.error());
   const auto fleet = options.run.read_fleet();
   if (!fleet) return std::unexpected(fleet.error());
-  const auto workload = options.run.read_workload();
+  auto run = options.run.read_simulation(*fleet);
+  if (!run) return std::unexpected(run.error());
+  const auto workload = options.run.read_workload(options.run.seed);
   if (!workload) return std::unexpected(workload.error());
+  RunFiles files;
+  if (const auto opened = files.open(options, *fleet, *workload); !opened)
+    return std::unexpected(opened.error());
+  RunObservers observers = files.observers();
+  if (!observers.empty()) run->observer = &observers;
   Result<RunSummary> summary;
   const auto begin = std::chrono::steady_clock::now();
   {
     ProgressLine progress("simulating", 1);
-    summary = simulate(*fleet, *workload, *spec, options.run.simulation(progress.of_run(0)));
+    run->progress = progress.of_run(0);
+    summary = simulate(*fleet, *workload, *spec, *run);
   }
   const double seconds = in_seconds(std::chrono::steady_clock::now() - begin);
   if (!summary) return std::unexpected(summary.error());
+  if (const auto written = files.finish(); !written) return std::unexpected(written.error());
   if (options.run.json) {
     Json json = to_json(*summary);
+    json["run"] = run_json(*run, *fleet);
     if (options.run.timing) json["seconds"] = seconds;
     print(json);
     return 0;
   }
-  fmt::print("{}", introduction(*fleet, *workload));
+  fmt::print("{}{}", introduction(*fleet, *workload), run_text(*run, *fleet));
   print_text(*summary);
   if (options.run.timing) fmt::print("simulated in {:.3f} s\n", seconds);
   return 0;
@@ -78,6 +146,12 @@ void add_simulate(CLI::App& program, Run& run) {
       ->add_option("--scheduler", options->scheduler,
                    "NAME[:key=value;key=value]; `cleave schedulers` lists them")
       ->required();
+  command->add_option("--events", options->events, "Writes what happens to FILE, a line of JSON each")
+      ->type_name("FILE");
+  command
+      ->add_option("--trace-events", options->trace_events,
+                   "Writes every slice of every GPU over time to FILE, for Perfetto (ui.perfetto.dev)")
+      ->type_name("FILE");
   command->callback([options, &run] { run = [options] { return simulate_command(*options); }; });
 }
 

@@ -2,13 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <mutex>
 #include <tuple>
 
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/options.hpp"
 #include "base/text.hpp"
+#include "forecast/forecaster.hpp"
 #include "model/workload_file.hpp"
 #include "physics/reconfiguration.hpp"
+#include "simulate/generate.hpp"
 #include "simulate/read_text.hpp"
 #include "simulate/trace.hpp"
 
@@ -21,8 +27,13 @@ void RunArguments::add(CLI::App& command) {
   command.add_option("--fleet", fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")->required();
   command.add_option("--workload", workload, "A workload file, JSON lines or CSV; - is standard input");
   command.add_option("--trace", trace, fmt::format("A public trace: {}; gzip or not", any_of(formats)));
+  std::vector<std::string> made;
+  for (const GeneratorRow& row : generators()) made.emplace_back(row.name);
+  command.add_option("--generate", generate,
+                     fmt::format("A workload made up from the seed: {}", any_of(made)));
   add_trace_options(command);
-  command.add_option("--seed", seed, "Seed of what is random: what a trace's reader draws")
+  add_run_options(command);
+  command.add_option("--seed", seed, "Seed of all that is random: what is drawn, generated, and fails")
       ->check(whole_number(0))
       ->default_str("1");
   add_profiles(command, profiles);
@@ -52,7 +63,79 @@ void RunArguments::add_trace_options(CLI::App& command) {
       ->check(whole_number(1));
 }
 
-Result<TraceOptions> RunArguments::read_trace_options() const {
+void RunArguments::add_run_options(CLI::App& command) {
+  std::vector<std::string> known;
+  for (const ForecasterRow& row : forecasters()) known.emplace_back(row.name);
+  command.add_option(
+      "--faults", faults,
+      "What fails at random: mtbf=SECONDS;repair=SECONDS;job-failure=SHARE, each optional: mean "
+      "time between two losses of one GPU, until it returns, and the share of jobs that fail");
+  command
+      .add_option("--outage", outages, "GPU@FROM-UNTIL: a GPU is lost and returns, in seconds; repeatable")
+      ->allow_extra_args(false);
+  command
+      .add_option("--forecast", forecast,
+                  fmt::format("Who foresees that jobs run out of memory: {}", any_of(known)))
+      ->default_str("none");
+  command.add_option("--reconfiguration", reconfiguration,
+                     "Seconds that each change of a GPU's instances takes; without it as measured");
+  command.add_option("--checkpoint", checkpoint, "Seconds to write and restore a checkpoint, half each")
+      ->default_str("30");
+  command
+      .add_option("--process-start", process_start,
+                  "Seconds from the start of a process until it makes progress")
+      ->default_str("0");
+}
+
+namespace {
+
+Result<Duration> seconds_option(const char* name, const std::string& text) {
+  const auto number = parse_number(text);
+  const auto duration = number ? duration_from_seconds(*number) : Result<Duration>{Duration{-1}};
+  if (duration && *duration >= Duration::zero()) return duration;
+  return fail(ErrorKind::bad_usage, name, fmt::format("'{}' is not a time", shown(text)),
+              "give seconds, at least 0 and at most a hundred years");
+}
+
+}  // namespace
+
+Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) const {
+  SimulationOptions options;
+  options.seed = seed;
+  options.use_index = !no_index;
+  if (!faults.empty()) {
+    const auto plan = parse_faults(faults);
+    if (!plan) return std::unexpected(plan.error());
+    options.faults = *plan;
+  }
+  for (const std::string& text : outages) {
+    const auto outage = parse_outage(text, of);
+    if (!outage) return std::unexpected(outage.error());
+    options.faults.outages.push_back(*outage);
+  }
+  // Those of one GPU begin in this order.
+  std::ranges::stable_sort(options.faults.outages, {}, &Outage::from);
+  if (const auto checked = check_outages(options.faults, of); !checked)
+    return std::unexpected(checked.error());
+  if (const auto made = make_forecaster(forecast); !made) return fail_at("--forecast", made.error());
+  options.forecaster = forecast;
+  if (!reconfiguration.empty()) {
+    const auto time = seconds_option("--reconfiguration", reconfiguration);
+    if (!time) return std::unexpected(time.error());
+    options.reconfiguration = *time;
+  }
+  const std::tuple<const char*, const std::string*, Duration*> times[] = {
+      {"--checkpoint", &checkpoint, &options.checkpoint},
+      {"--process-start", &process_start, &options.process_start}};
+  for (const auto& [name, text, value] : times) {
+    const auto time = seconds_option(name, *text);
+    if (!time) return std::unexpected(time.error());
+    *value = *time;
+  }
+  return options;
+}
+
+Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) const {
   const auto format = trace_format(trace);
   if (!format) return std::unexpected(format.error());
   for (const CLI::Option* option : trace_options)
@@ -63,7 +146,7 @@ Result<TraceOptions> RunArguments::read_trace_options() const {
   options.rule = rule == "nearest" ? ShareRule::nearest : ShareRule::round_up;
   options.shares = shares == "alibaba" ? Shares::alibaba : Shares::whole;
   options.processors_per_gpu = static_cast<std::int64_t>(processors_per_gpu);
-  options.seed = seed;
+  options.seed = with_seed;
   const std::tuple<const char*, const std::string*, Ratio*> above_zero[] = {
       {"--compress", &compress, &options.compress}, {"--gap", &gap, &options.gap}};
   for (const auto& [name, text, value] : above_zero) {
@@ -77,30 +160,80 @@ Result<TraceOptions> RunArguments::read_trace_options() const {
   return options;
 }
 
-Result<Workload> RunArguments::read_workload() const {
-  if (workload.empty() == trace.empty())
+bool RunArguments::workload_is_drawn() const {
+  return !generate.empty() || trace.starts_with("miso:") ||
+         (trace.starts_with("philly:") && shares == "alibaba");
+}
+
+Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
+  if (std::ranges::count(std::array{workload.empty(), trace.empty(), generate.empty()}, false) != 1)
     return fail(ErrorKind::bad_usage, "",
-                "say what to run: --workload FILE or --trace FORMAT:FILE, one of the two");
+                "say what to run: --workload FILE, --trace FORMAT:FILE or --generate NAME, one of them");
   if (trace.empty()) {
     for (const CLI::Option* option : trace_options)
       if (option->count() > 0)
         return fail(ErrorKind::bad_usage, option->get_name(), "this belongs to traces",
                     "leave it out, or use --trace");
+    if (!generate.empty()) {
+      auto made = generate_workload(generate, with_seed);
+      if (made) made->options["generator"] = generate;
+      return made;
+    }
     const auto text = read_text(workload);
     if (!text) return std::unexpected(text.error());
     return parse_workload(*text, workload == "-" ? "standard input" : shown(workload, 200));
   }
-  const auto options = read_trace_options();
+  const auto options = read_trace_options(with_seed);
   if (!options) return std::unexpected(options.error());
   return read_trace(trace, *options);
 }
 
-SimulationOptions RunArguments::simulation(Progress progress) const {
-  SimulationOptions options;
-  options.seed = seed;
-  options.use_index = !no_index;
-  options.progress = std::move(progress);
-  return options;
+namespace {
+
+std::vector<std::string> outage_texts(const FaultPlan& faults, const FleetFile& fleet) {
+  std::vector<std::string> texts;
+  for (const Outage& outage : faults.outages)
+    texts.push_back(fmt::format("{}@{}-{}", fleet.gpus[index(outage.gpu)].name,
+                                in_seconds(outage.from.time_since_epoch()),
+                                in_seconds(outage.until.time_since_epoch())));
+  return texts;
+}
+
+}  // namespace
+
+Json run_json(const SimulationOptions& options, const FleetFile& fleet) {
+  const FaultPlan& faults = options.faults;
+  return {{"reconfiguration_s",
+           options.reconfiguration ? Json(in_seconds(*options.reconfiguration)) : Json(nullptr)},
+          {"checkpoint_s", in_seconds(options.checkpoint)},
+          {"process_start_s", in_seconds(options.process_start)},
+          {"forecast", options.forecaster},
+          {"faults",
+           {{"mtbf_s", faults.between_losses ? Json(in_seconds(*faults.between_losses)) : Json(nullptr)},
+            {"repair_s", faults.between_losses ? Json(in_seconds(faults.repair)) : Json(nullptr)},
+            {"job_failure", faults.job_failure},
+            {"outages", outage_texts(faults, fleet)}}}};
+}
+
+std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
+  const SimulationOptions usual;
+  const FaultPlan& faults = options.faults;
+  std::vector<std::string> said;
+  if (options.reconfiguration)
+    said.push_back(fmt::format("{} s for each change of a GPU", in_seconds(*options.reconfiguration)));
+  if (options.checkpoint != usual.checkpoint)
+    said.push_back(fmt::format("checkpoints of {} s", in_seconds(options.checkpoint)));
+  if (options.process_start != usual.process_start)
+    said.push_back(fmt::format("processes start in {} s", in_seconds(options.process_start)));
+  if (options.forecaster != usual.forecaster) said.push_back(fmt::format("forecast {}", options.forecaster));
+  if (faults.between_losses)
+    said.push_back(fmt::format("each GPU is lost every {} s on average, for {} s",
+                               in_seconds(*faults.between_losses), in_seconds(faults.repair)));
+  if (faults.job_failure > 0)
+    said.push_back(fmt::format("a share of {} of the jobs fails", faults.job_failure));
+  if (!faults.outages.empty())
+    said.push_back(fmt::format("lost: {}", fmt::join(outage_texts(faults, fleet), ", ")));
+  return said.empty() ? "" : fmt::format("run: {}\n", fmt::join(said, "; "));
 }
 
 struct ProgressLine::State {
@@ -169,6 +302,7 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
   if (!workload.options.empty()) {
     std::vector<std::string> options;
     for (const auto& [key, value] : workload.options) options.push_back(fmt::format("{} {}", key, value));
+    if (workload.options.contains("generator")) return text + fmt::format("{}\n", fmt::join(options, ", "));
     text += fmt::format("trace: {}\n", fmt::join(options, ", "));
     std::vector<std::string> left;
     std::size_t sum = 0;
@@ -181,13 +315,6 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
     for (const auto& [key, count] : workload.notes)
       if (count > 0 || key == "censored" || key == "no_gpu") text += note(key, count);
   }
-  std::size_t growing = 0;
-  for (const Job& job : workload.jobs) {
-    const JobDetails* details = workload.details_of(job);
-    growing += details != nullptr && details->growth ? 1 : 0;
-  }
-  if (growing > 0)
-    text += fmt::format("{} jobs describe how their memory grows, which is not simulated yet\n", growing);
   return text;
 }
 

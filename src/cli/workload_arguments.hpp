@@ -1,5 +1,6 @@
 #pragma once
-// What `simulate` and `compare` are both given: a fleet, and a workload or a trace.
+// What `simulate` and `compare` are both given: a fleet, a workload, a trace or a generator, and how a run
+// goes: faults, forecasts, and the times that things take.
 
 #include <optional>
 #include <string>
@@ -13,24 +14,34 @@
 namespace cleave::cli {
 
 struct RunArguments {
-  std::string fleet, workload, trace, rule = "round-up", compress = "1", profiles = "all";
+  std::string fleet, workload, trace, generate, rule = "round-up", compress = "1", profiles = "all";
   std::string shares = "whole", gap = "60";
   std::uint64_t limit = 0, processors_per_gpu = 1;
   std::uint64_t seed = 1;
   bool json = false, timing = false, no_index = false;
+  std::string faults, forecast = "none", reconfiguration, checkpoint = "30", process_start = "0";
+  std::vector<std::string> outages;
   std::vector<CLI::Option*> trace_options;
 
   void add(CLI::App& command);
   /// The fleet and the workload, read and checked.
   [[nodiscard]] Result<FleetFile> read_fleet() const { return load_fleet(fleet, profiles); }
-  [[nodiscard]] Result<Workload> read_workload() const;
+  [[nodiscard]] Result<Workload> read_workload(std::uint64_t with_seed) const;
+  /// Whether another seed makes another workload.
+  [[nodiscard]] bool workload_is_drawn() const;
   /// How a run goes, as far as these options say.
-  [[nodiscard]] SimulationOptions simulation(Progress progress) const;
+  [[nodiscard]] Result<SimulationOptions> read_simulation(const FleetFile& of) const;
 
  private:
   void add_trace_options(CLI::App& command);
-  [[nodiscard]] Result<TraceOptions> read_trace_options() const;
+  void add_run_options(CLI::App& command);
+  [[nodiscard]] Result<TraceOptions> read_trace_options(std::uint64_t with_seed) const;
 };
+
+/// How a run went, whatever was said and what was not: `run` in the answers.
+Json run_json(const SimulationOptions& options, const FleetFile& fleet);
+/// The same as a line, of what was said; empty where nothing was.
+std::string run_text(const SimulationOptions& options, const FleetFile& fleet);
 
 /// A line on the terminal that says how far a run is; nothing where standard error is not a terminal. Safe to
 /// call from several threads for several runs: each adds its part.

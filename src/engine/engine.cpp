@@ -41,15 +41,14 @@ void Engine::on_submitted(const Submitted& submitted, Instant now, std::vector<C
 
 void Engine::on_out_of_memory(const OutOfMemory& died, Instant now, std::vector<Command>& commands) {
   forget(died.job);
-  const RequestId larger =
-      died.had ? raised(died.job, MiB{died.had->value + 1}) : request_of_[index(died.job)];
-  if (!died.had || !(*requests_)[larger].impossible.empty()) {
+  const auto larger = died.had ? raised(died.job, MiB{died.had->value + 1}) : std::nullopt;
+  if (!larger) {
     commands.push_back(FailJob{died.job});
     scheduler_->on(Finished{died.job}, now, commands);
     return;
   }
-  request_of_[index(died.job)] = larger;
-  scheduler_->on(Requeued{died.job, larger}, now, commands);
+  request_of_[index(died.job)] = *larger;
+  scheduler_->on(Requeued{died.job, *larger}, now, commands);
 }
 
 void Engine::on_report(const MemoryReported& reported, Instant now, std::vector<Command>& commands) {
@@ -57,18 +56,20 @@ void Engine::on_report(const MemoryReported& reported, Instant now, std::vector<
   const auto peak = forecaster_->report(reported.job, reported.report);
   if (!peak || !reported.capacity || *peak <= *reported.capacity) return;
   if (facts_ == nullptr || !facts_->restartable(reported.job)) return;
-  const RequestId larger = raised(reported.job, *peak);
-  if (!(*requests_)[larger].impossible.empty()) return;
+  const auto larger = raised(reported.job, *peak);
+  if (!larger) return;
   forget(reported.job);
-  request_of_[index(reported.job)] = larger;
+  request_of_[index(reported.job)] = *larger;
   commands.push_back(StopJob{reported.job, StopJob::Why::forecast});
-  scheduler_->on(Requeued{reported.job, larger}, now, commands);
+  scheduler_->on(Requeued{reported.job, *larger}, now, commands);
 }
 
-RequestId Engine::raised(JobId job, MiB at_least) {
+std::optional<RequestId> Engine::raised(JobId job, MiB at_least) {
   Request request = (*requests_)[request_of_[index(job)]].request;
   request.at_least = at_least;
-  return requests_->intern(request);
+  const RequestId larger = requests_->intern(request);
+  if (!(*requests_)[larger].impossible.empty() || !scheduler_->serves(larger)) return std::nullopt;
+  return larger;
 }
 
 void Engine::forget(JobId job) {

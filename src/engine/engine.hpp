@@ -35,8 +35,8 @@ class Engine {
   void on_submitted(const Submitted& submitted, Instant now, std::vector<Command>& commands);
   void on_out_of_memory(const OutOfMemory& died, Instant now, std::vector<Command>& commands);
   void on_report(const MemoryReported& reported, Instant now, std::vector<Command>& commands);
-  /// The job's request when its instance must hold so much.
-  RequestId raised(JobId job, MiB at_least);
+  /// The job's request when its instance must hold so much; nullopt when there will never be one.
+  std::optional<RequestId> raised(JobId job, MiB at_least);
   void forget(JobId job);
 
   std::unique_ptr<Scheduler> scheduler_;

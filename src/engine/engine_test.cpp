@@ -126,6 +126,56 @@ TEST(Online, JobsOfALostGpuWaitAgainInTheirOrder) {
   EXPECT_EQ(online.recover(0), "create 0 7g.40gb@0, start 2 on 0 7g.40gb@0");
 }
 
+TEST(SchemeB, UsesMakesAndMergesInThatOrder) {
+  Driver b("scheme-b");
+  EXPECT_EQ(b.submit(0, "1g.5gb"), "create 0 1g.5gb@6, start 0 on 0 1g.5gb@6");
+  EXPECT_EQ(b.submit(1, "1g.5gb"), "create 0 1g.5gb@4, start 1 on 0 1g.5gb@4");
+  EXPECT_EQ(b.finish(0), "");
+  EXPECT_EQ(b.submit(2, "1g.5gb"), "start 2 on 0 1g.5gb@6") << "the idle one, not a new one";
+  EXPECT_EQ(b.finish(1), "");
+  EXPECT_EQ(b.submit(3, "4g.20gb"), "create 0 4g.20gb@0, start 3 on 0 4g.20gb@0");
+  EXPECT_EQ(b.submit(4, "2g.10gb"), "destroy 0 1g.5gb@4, create 0 2g.10gb@4, start 4 on 0 2g.10gb@4");
+  EXPECT_EQ(b.submit(5, "7g.40gb"), "");
+  EXPECT_EQ(b.finish(4), "");
+  EXPECT_EQ(b.submit(6, "2g.10gb"), "") << "its instance is idle, but nobody overtakes";
+}
+
+TEST(SchemeA, ServesASizeToItsEndBeforeTheNext) {
+  Driver a("scheme-a", "1xA30-24GB");
+  EXPECT_EQ(a.submit(0, "2g.12gb"), "create 0 2g.12gb@0, create 0 2g.12gb@2, start 0 on 0 2g.12gb@0");
+  EXPECT_EQ(a.submit(1, "1g.6gb"), "") << "another size waits, though there is room";
+  EXPECT_EQ(a.submit(2, "2g.12gb"), "start 2 on 0 2g.12gb@2");
+  EXPECT_EQ(a.submit(3, "4g.24gb"), "");
+  EXPECT_EQ(a.finish(0), "") << "drained only when the last has ended (M19)";
+  EXPECT_EQ(a.finish(2),
+            "destroy 0 2g.12gb@0, destroy 0 2g.12gb@2, create 0 4g.24gb@0, start 3 on 0 4g.24gb@0")
+      << "the next larger";
+  EXPECT_EQ(a.finish(3),
+            "destroy 0 4g.24gb@0, create 0 1g.6gb@0, create 0 1g.6gb@1, create 0 1g.6gb@2, "
+            "create 0 1g.6gb@3, start 1 on 0 1g.6gb@0")
+      << "and then the smallest again";
+}
+
+TEST(DynaP, MergesIdleInstancesForTheBatch) {
+  Driver dyna("dyna-p", "1xA30-24GB");
+  EXPECT_EQ(dyna.submit(0, "1g.6gb"), "create 0 1g.6gb@0, start 0 on 0 1g.6gb@0");
+  EXPECT_EQ(dyna.submit(1, "1g.6gb"), "create 0 1g.6gb@1, start 1 on 0 1g.6gb@1");
+  EXPECT_EQ(dyna.submit(2, "2g.12gb"), "create 0 2g.12gb@2, start 2 on 0 2g.12gb@2");
+  EXPECT_EQ(dyna.submit(3, "2g.12gb"), "");
+  EXPECT_EQ(dyna.finish(0), "");
+  EXPECT_EQ(dyna.finish(1),
+            "destroy 0 1g.6gb@0, destroy 0 1g.6gb@1, create 0 2g.12gb@0, start 3 on 0 2g.12gb@0");
+}
+
+TEST(DynaP, PrefersTheBatchOfBestThroughput) {
+  Driver dyna("dyna-p", "1xA30-24GB");
+  EXPECT_EQ(dyna.submit(0, "4g.24gb"), "create 0 4g.24gb@0, start 0 on 0 4g.24gb@0");
+  EXPECT_EQ(dyna.submit(1, "1g.6gb"), "");
+  EXPECT_EQ(dyna.submit(2, "4g.24gb"), "");
+  EXPECT_EQ(dyna.finish(0), "start 2 on 0 4g.24gb@0")
+      << "one full GPU (1 x 1) before a quarter of one (1/4 x 1/4)";
+}
+
 TEST(FullGpu, OneJobAGpuFirstComeFirstServed) {
   Driver full("full-gpu", "2xA100-40GB");
   EXPECT_EQ(full.submit(0, "1g.5gb"), "start 0 on whole 0");

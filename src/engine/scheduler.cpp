@@ -4,10 +4,13 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "engine/dyna_p.hpp"
 #include "engine/full_gpu.hpp"
+#include "engine/miso.hpp"
 #include "engine/online.hpp"
 #include "engine/scheme_a.hpp"
 #include "engine/scheme_b.hpp"
+#include "engine/static_scheduler.hpp"
 
 namespace cleave {
 
@@ -20,6 +23,8 @@ const SchedulerRow table[] = {
      true,
      {},
      make_full_gpu},
+    {"static", "instances that are made once and never changed", "Dyna-P, section 4 (StaCon)", true,
+     static_options(), make_static},
     {"scheme-a", "jobs by size, smallest first: each GPU cut for one size at a time",
      "Managing Multi Instance GPUs, 4.3", false, scheme_a_options(), make_scheme_a},
     {"scheme-b",
@@ -30,6 +35,12 @@ const SchedulerRow table[] = {
      make_scheme_b},
     {"online", "an instance for each job as it arrives, idle ones reused",
      "An Online Fragmentation-Aware Scheduler, IV-C", true, online_options(), make_online},
+    {"miso", "each new job measured first, then the partition of the greatest predicted speed",
+     "MISO (Li et al., SoCC 2022), as its abstract, Dyna-P and MIGM describe it", true, miso_options(),
+     make_miso},
+    {"dyna-p", "the batch of best system throughput for each GPU; jobs restarted as a last resort",
+     "Dyna-P, section 3", false, dyna_p_options(), make_dyna_p},
+    {"oracle", "dyna-p with true times", "Dyna-P, section 4", false, oracle_options(), make_oracle},
 };
 
 }  // namespace

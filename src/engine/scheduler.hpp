@@ -37,6 +37,9 @@ class Scheduler {
   virtual void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) = 0;
   /// All events of this instant have been told; for schedulers that decide over several jobs at once.
   virtual void settle(Instant /*now*/, std::vector<Command>& /*commands*/) {}
+  /// Whether a job that comes back with this request could ever start again, where the fleet has a GPU for
+  /// it.
+  virtual bool serves(RequestId /*request*/) { return true; }
 };
 
 /// What a scheduler is made from. Everything referred to must outlive it.
@@ -46,6 +49,7 @@ struct SchedulerSetup {
   bool use_index = true;            // false: every decision by looking at every GPU; the answers are the same
   const JobFacts* facts = nullptr;  // null: nothing is known
   std::uint64_t seed = 1;           // of errors that an option asks for
+  Duration checkpoint = std::chrono::seconds{30};  // to write one and to restore it, as far as is known
 };
 
 struct SchedulerRow {

@@ -49,7 +49,8 @@ class SchemeA final : public Scheduler {
         requests_(&setup.requests),
         equal_shares_(equal_shares),
         kinds_(setup.fleet.graphs().size()),
-        class_of_gpu_(setup.fleet.size()) {
+        class_of_gpu_(setup.fleet.size()),
+        dealt_on_(setup.fleet.size()) {
     for (std::size_t i = 0; i < setup.fleet.size(); ++i) drained_.insert(static_cast<GpuId>(i));
   }
 
@@ -70,7 +71,6 @@ class SchemeA final : public Scheduler {
   }
 
   void settle(Instant /*now*/, std::vector<Command>& commands) override {
-    if (equal_shares_) deal_late_jobs();
     serve(commands);
     recut_drained(commands);
   }
@@ -78,9 +78,8 @@ class SchemeA final : public Scheduler {
  private:
   using Jobs = std::set<JobId>;
   struct Kind {
-    std::map<SizeClass, Jobs> waiting;              // by class; a job stands under each kind that it fits
-    std::map<SizeClass, std::set<Spot>> free;       // idle instances of the classes being served
-    std::map<SizeClass, std::set<Spot>> instances;  // all of them
+    std::map<SizeClass, Jobs> waiting;         // by class; a job stands under each kind that it fits
+    std::map<SizeClass, std::set<Spot>> free;  // idle instances of the classes being served
   };
 
   const Geometry& geometry(std::size_t kind) const { return seats_.fleet().graphs()[kind]->geometry(); }
@@ -126,9 +125,7 @@ class SchemeA final : public Scheduler {
     auto& serves = class_of_gpu_[index(gpu)];
     if (!serves) return;
     Kind& kind = kinds_[kind_of(gpu)];
-    const auto of_gpu = [&](const Spot& spot) { return spot.gpu == gpu; };
-    std::erase_if(kind.free[*serves], of_gpu);
-    std::erase_if(kind.instances[*serves], of_gpu);
+    std::erase_if(kind.free[*serves], [&](const Spot& spot) { return spot.gpu == gpu; });
     for (auto dealt = dealt_.begin(); dealt != dealt_.end();) {
       if (dealt->first.gpu != gpu) {
         ++dealt;
@@ -137,6 +134,7 @@ class SchemeA final : public Scheduler {
       for (const JobId job : dealt->second) wait({job, request_of_[index(job)]});
       dealt = dealt_.erase(dealt);
     }
+    dealt_on_[index(gpu)] = 0;
     serves.reset();
   }
 
@@ -144,24 +142,28 @@ class SchemeA final : public Scheduler {
 
   void serve(std::vector<Command>& commands) {
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
-      for (auto& [size, free] : kinds_[kind].free)
-        equal_shares_ ? serve_shares(free, commands) : serve_queue(kind, size, free, commands);
+      for (auto& [size, free] : kinds_[kind].free) {
+        if (equal_shares_) serve_shares(free, commands);
+        serve_queue(kind, size, free, commands);
+      }
   }
 
   void serve_queue(std::size_t kind, const SizeClass& size, std::set<Spot>& free,
                    std::vector<Command>& commands) {
     const auto waiting = kinds_[kind].waiting.find(size);
     if (waiting == kinds_[kind].waiting.end() || free.empty()) return;
-    for (const JobId job : Jobs(waiting->second)) {
-      if (free.empty()) return;
+    for (auto next = waiting->second.begin(); next != waiting->second.end() && !free.empty();) {
+      const JobId job = *next++;
       const PlacementSet holds = request(job).holds[kind];
       const auto spot =
           std::ranges::find_if(free, [&](const Spot& s) { return holds.contains(s.placement); });
       if (spot == free.end()) continue;
       const Spot there = *spot;
       free.erase(spot);
+      const bool last = waiting->second.size() == 1;
       take(job);
       start(job, there, commands);
+      if (last) return;  // with it the class's list is gone
     }
   }
 
@@ -174,6 +176,7 @@ class SchemeA final : public Scheduler {
       }
       const JobId job = dealt->second.front();
       dealt->second.pop_front();
+      --dealt_on_[index(spot->gpu)];
       const Spot there = *spot;
       spot = free.erase(spot);
       start(job, there, commands);
@@ -188,8 +191,9 @@ class SchemeA final : public Scheduler {
   // Cutting drained GPUs anew.
 
   void recut_drained(std::vector<Command>& commands) {
+    if (std::ranges::all_of(kinds_, [](const Kind& kind) { return kind.waiting.empty(); })) return;
     std::vector<std::map<SizeClass, int>> room(kinds_.size());  // instances made now for jobs that wait
-    std::vector<GpuId> recut;
+    std::map<std::pair<std::size_t, SizeClass>, std::vector<Spot>> fresh;
     for (const GpuId gpu : std::set(drained_)) {
       const std::size_t kind = kind_of(gpu);
       const auto next = next_class(gpu, room[kind]);
@@ -198,22 +202,19 @@ class SchemeA final : public Scheduler {
       if (layout.empty()) continue;
       room[kind][*next] += layout.size();
       cut(gpu, *next, layout, commands);
-      recut.push_back(gpu);
+      for (const PlacementId p : by_start(geometry(kind), layout))
+        fresh[{kind, *next}].push_back({gpu, geometry(kind)[p].start, p});
     }
-    if (recut.empty()) return;
-    if (equal_shares_) deal_late_jobs();
+    if (fresh.empty()) return;
+    if (equal_shares_)
+      for (const auto& [what, spots] : fresh) deal(what.first, what.second, spots);
     serve(commands);
-  }
-
-  bool has_work(GpuId gpu) const {
-    return std::ranges::any_of(dealt_,
-                               [&](const auto& d) { return d.first.gpu == gpu && !d.second.empty(); });
   }
 
   /// The next larger class with more jobs waiting than instances made for them; the smallest after the
   /// largest.
   std::optional<SizeClass> next_class(GpuId gpu, const std::map<SizeClass, int>& room) const {
-    if (equal_shares_ && has_work(gpu)) return std::nullopt;
+    if (dealt_on_[index(gpu)] > 0) return std::nullopt;
     const auto& waiting = kinds_[kind_of(gpu)].waiting;
     const auto wanted = [&](const auto& entry) {
       const auto made = room.find(entry.first);
@@ -256,32 +257,26 @@ class SchemeA final : public Scheduler {
       if (!kept) seats_.create(gpu, p, commands);
       const Spot spot{gpu, geometry(kind)[p].start, p};
       kinds_[kind].free[size].insert(spot);
-      kinds_[kind].instances[size].insert(spot);
     }
     class_of_gpu_[index(gpu)] = size;
   }
 
-  /// Gives the jobs that wait for a class with instances to these: the first ones in turn, and always the
-  /// next to whoever has fewest.
-  void deal_late_jobs() {
-    for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
-      for (const auto& [size, spots] : kinds_[kind].instances) {
-        const auto waiting = kinds_[kind].waiting.find(size);
-        if (waiting == kinds_[kind].waiting.end() || spots.empty()) continue;
-        for (const JobId job : Jobs(waiting->second)) {
-          const PlacementSet holds = request(job).holds[kind];
-          std::optional<std::pair<std::size_t, Spot>> least;
-          for (const Spot& spot : spots) {
-            if (!holds.contains(spot.placement)) continue;
-            const bool busy = !kinds_[kind].free[size].contains(spot);
-            const std::pair load{dealt_[spot].size() + (busy ? 1U : 0U), spot};
-            if (!least || load < *least) least = load;
-          }
-          if (!least) continue;
-          take(job);
-          dealt_[least->second].push_back(job);
-        }
-      }
+  /// Gives the jobs that wait for the class to its new instances: always the next to whoever has fewest.
+  void deal(std::size_t kind, const SizeClass& size, const std::vector<Spot>& spots) {
+    const auto waiting = kinds_[kind].waiting.find(size);
+    if (waiting == kinds_[kind].waiting.end()) return;
+    for (const JobId job : Jobs(waiting->second)) {
+      const PlacementSet holds = request(job).holds[kind];
+      const Spot* least = nullptr;
+      for (const Spot& spot : spots)
+        if (holds.contains(spot.placement) &&
+            (least == nullptr || dealt_[spot].size() < dealt_[*least].size()))
+          least = &spot;
+      if (least == nullptr) continue;
+      take(job);
+      dealt_[*least].push_back(job);
+      ++dealt_on_[index(least->gpu)];
+    }
   }
 
   Seats seats_;
@@ -291,6 +286,7 @@ class SchemeA final : public Scheduler {
   std::vector<std::optional<SizeClass>> class_of_gpu_;
   std::set<GpuId> drained_;                  // present, and nobody runs there
   std::map<Spot, std::deque<JobId>> dealt_;  // equal shares: who runs where next
+  std::vector<std::size_t> dealt_on_;        // by GPU, jobs that were dealt and have not begun
   std::vector<RequestId> request_of_;        // by job
 };
 

@@ -6,7 +6,7 @@
 // anew for the next larger size that anybody waits for, and after the largest for the smallest again.
 //
 // `shares=equal` gives each instance an equal part of the class's jobs when the layout is made - the paper's
-// multi-threaded version, and its corner case Ml3 -, later ones to the instance that has fewest to do.
+// multi-threaded version, and its corner case Ml3; jobs that come later go to whoever has done its share.
 //
 // The paper has one GPU and all jobs at its beginning. With several, those that are drained take classes in
 // their order, and the next one looks at a larger class once there are instances enough for the jobs that

@@ -2,8 +2,10 @@
 // What happens in a run, told one by one to whoever wants to write it down.
 
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "model/event.hpp"
 
@@ -21,7 +23,7 @@ struct RunEvent {
     ran_out,          // of memory; the job waits again
     stopped,          // by the scheduler; the job waits again, from its beginning
     restarted_early,  // on a forecast; the job waits again
-    checkpointed,     // the job waits again, and goes on where it was
+    checkpointed,     // the job waits again, and goes on where it was; its instance is in use until `until`
     migrated,         // the job runs on at `gpu`, `placement` from `until`
     gpu_lost,
     gpu_returned,
@@ -43,6 +45,22 @@ class RunObserver {
   virtual ~RunObserver() = default;
   /// In the order in which things are decided; `at` never falls, `until` may lie ahead.
   virtual void on(const RunEvent& event) = 0;
+};
+
+/// Tells each of several, in their order; null ones are passed over.
+class RunObservers final : public RunObserver {
+ public:
+  RunObservers(std::initializer_list<RunObserver*> all) {
+    for (RunObserver* each : all)
+      if (each != nullptr) all_.push_back(each);
+  }
+  void on(const RunEvent& event) override {
+    for (RunObserver* each : all_) each->on(event);
+  }
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+
+ private:
+  std::vector<RunObserver*> all_;
 };
 
 }  // namespace cleave

@@ -36,6 +36,7 @@ struct Run {
   double dies_at = never;            // share at which it runs out of memory
   Instant begin{}, counts_from{};    // its process runs; it makes progress, counted since
   bool resumed = false;              // from a checkpoint: the next start restores it
+  Instant saved{};                   // when that is written
 };
 
 class Simulation {
@@ -65,8 +66,9 @@ class Simulation {
     auto forecaster = make_forecaster(options_.forecaster);
     if (!forecaster) return std::unexpected(forecaster.error());
     forecaster_ = forecaster->get();
-    auto engine = Engine::make(spec_, {fleet_, requests_, options_.use_index, &facts_, options_.seed},
-                               requests_, forecaster_);
+    auto engine = Engine::make(
+        spec_, {fleet_, requests_, options_.use_index, &facts_, options_.seed, options_.checkpoint},
+        requests_, forecaster_);
     if (!engine) return std::unexpected(engine.error());
     engine_ = &*engine;
     plan_outages();
@@ -188,6 +190,7 @@ class Simulation {
 
   Result<void> begin(JobId id, GpuId gpu, PlacementId placement, Mode mode, Instant begins) {
     Run& run = run_of(id);
+    if (run.resumed) begins = std::max(begins, run.saved);
     if (run.mode != Mode::none)
       return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already", report_it);
     run.gpu = gpu;
@@ -477,11 +480,13 @@ class Simulation {
   Result<void> carry_out(const CheckpointJob& what) {
     if (auto runs = must_run(what.job); !runs) return runs;
     Run& run = run_of(what.job);
-    observe({now_, RunEvent::Kind::checkpointed, what.job, run.gpu, seen_placement(run), {}});
     // A process that has not begun has nothing to keep, and leaves at once.
     const bool begun = now_ > run.begin;
+    const auto left = begun ? std::optional(now_ + options_.checkpoint / 2) : std::nullopt;
+    observe({now_, RunEvent::Kind::checkpointed, what.job, run.gpu, seen_placement(run), left});
     run.resumed = begun || run.done > 0;
-    leave(what.job, begun ? std::optional(now_ + options_.checkpoint / 2) : std::nullopt);
+    if (left) run.saved = *left;
+    leave(what.job, left);
     ++summary_.checkpoints;
     return {};
   }

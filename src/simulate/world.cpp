@@ -108,7 +108,7 @@ Result<Instant> World::start_shared(GpuId id, PlacementId placement, Instant now
   SimulatedGpu& gpu = at(id);
   if (gpu.sharers > 0 && gpu.shared.contains(placement)) {
     ++gpu.sharers;
-    return std::max(now, gpu.ready);
+    return std::max(now, gpu.shared_from);
   }
   if (gpu.sharers > 0)
     return refuse("shares a second instance of one GPU:", id, graph(gpu).geometry(), placement);
@@ -116,6 +116,7 @@ Result<Instant> World::start_shared(GpuId id, PlacementId placement, Instant now
   if (begin) {
     gpu.shared = PlacementSet::of(placement);
     gpu.sharers = 1;
+    gpu.shared_from = *begin;
   }
   return begin;
 }
@@ -138,6 +139,10 @@ Result<Instant> World::start_whole(GpuId id, Instant now) {
 
 void World::end(GpuId id, PlacementId placement, std::optional<Instant> left) {
   SimulatedGpu& gpu = at(id);
+  if (left) {
+    gpu.left = std::max(gpu.left, *left);
+    gpu.leaving.insert(placement);
+  }
   if (gpu.sharers > 0 && gpu.shared.contains(placement)) {
     if (--gpu.sharers > 0) return;
     gpu.shared = {};
@@ -148,9 +153,6 @@ void World::end(GpuId id, PlacementId placement, std::optional<Instant> left) {
   gpu.idle.insert(placement);
   gpu.held_compute = static_cast<std::uint8_t>(gpu.held_compute - profile.compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(gpu.held_memory - profile.memory.value);
-  if (!left) return;
-  gpu.left = std::max(gpu.left, *left);
-  gpu.leaving.insert(placement);
 }
 
 void World::end_whole(GpuId id) {

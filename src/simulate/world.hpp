@@ -23,6 +23,7 @@ struct SimulatedGpu {
   PlacementSet walls;
   PlacementSet shared;  // the instance that several jobs use, if there is one
   std::uint8_t sharers = 0;
+  Instant shared_from{};                           // when the first of them could begin
   std::uint8_t held_compute = 0, held_memory = 0;  // slices
   bool whole = false;                              // MIG off, one job has it all
   bool absent = false;                             // lost, and not yet back

@@ -209,6 +209,94 @@ TEST(Threads, CompareAnswersTheSameAsOneRunAfterTheOther) {
   EXPECT_EQ(together["runs"][0], json("simulate" + what + "--scheduler full-gpu"));
 }
 
+TEST(Compare, SeedsDrawAnewAndThreadsChangeNothing) {
+  const std::string what =
+      "compare --fleet 4xA100-40GB --generate lab-day --seed 3 --seeds 6 --schedulers full-gpu,online "
+      "--faults 'mtbf=20000;repair=900;job-failure=0.05' --json";
+  const Outcome one = cleave(what + " --threads 1");
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  for (const char* threads : {"2", "5"})
+    EXPECT_EQ(cleave(what + " --threads " + threads).out, one.out) << threads;
+  const Json answer = *parse_json(one.out, "stdout");
+  ASSERT_EQ(answer["runs"].size(), 12U);
+  EXPECT_EQ(answer["runs"][2]["seed"], 4);
+  EXPECT_EQ(answer["runs"][3],
+            json("simulate --fleet 4xA100-40GB --generate lab-day --seed 4 --scheduler online --faults "
+                 "'mtbf=20000;repair=900;job-failure=0.05'"));
+  const Json& comparison = answer["comparison"];
+  EXPECT_EQ(comparison["distinct_seeds"], 6);
+  const Json& wait = comparison["schedulers"][1]["figures"]["wait_mean_s"];
+  EXPECT_EQ(wait["seeds"], 6);
+  EXPECT_TRUE(wait["exceeds_spread"].is_boolean());
+  EXPECT_EQ(wait["lower"].get<int>() + wait["higher"].get<int>() + wait["equal"].get<int>(), 6);
+  const Outcome text = cleave(
+      "compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --seeds 3 --schedulers "
+      "full-gpu,online");
+  EXPECT_NE(text.out.find("the 3 seeds make no difference"), std::string::npos) << text.out;
+}
+
+TEST(Simulate, SaysHowTheRunWent) {
+  const std::string what = "simulate --fleet 2xA100-40GB --generate lab-day --scheduler online ";
+  const Json usual = json(what)["run"];
+  EXPECT_TRUE(usual["reconfiguration_s"].is_null());
+  EXPECT_EQ(usual["checkpoint_s"], 30.0);
+  const Json said = json(what +
+                         "--outage n0/1@700-900 --outage n0/1@50-60.5 --reconfiguration 0 --checkpoint 8 "
+                         "--process-start 1.5 --forecast last-value:margin=0.2");
+  EXPECT_EQ(said["run"],
+            Json::parse(R"({"reconfiguration_s": 0.0, "checkpoint_s": 8.0, "process_start_s": 1.5,
+    "forecast": "last-value:margin=0.2", "faults": {"mtbf_s": null, "repair_s": null, "job_failure": 0.0,
+    "outages": ["n0/1@50-60.5", "n0/1@700-900"]}})"));
+  EXPECT_EQ(said["gpu_losses"], 2);
+  EXPECT_EQ(said["trace"]["generator"], "lab-day");
+  const Outcome text = cleave(what + "--outage n0/1@700-900");
+  EXPECT_NE(text.out.find("run: lost: n0/1@700-900"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("faults        GPUs lost"), std::string::npos) << text.out;
+}
+
+TEST(Simulate, WritesEventsWholeOrNotAtAll) {
+  const Scratch scratch;
+  const std::string events = scratch.path("events.jsonl"), trace = scratch.path("trace.json");
+  const std::string what = "simulate --fleet 2xA100-40GB --scheduler online ";
+  const Json summary = json(what + "--generate lab-day --events " + events + " --trace-events " + trace);
+  const Outcome lines = shell("grep -c '\"event\": \"created\"' " + events);
+  EXPECT_EQ(lines.out, summary["creates"].dump() + "\n");
+  const auto document = parse_json(shell("cat " + trace).out, "trace");
+  ASSERT_TRUE(document);
+  EXPECT_EQ((*document)["otherData"]["scheduler"], "online");
+  // The second job would end in centuries: the run fails under way and leaves what was there.
+  const std::string endless =
+      scratch.write("endless.jsonl", R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}
+{"id": "b", "duration_s": 3000000000, "profile": "1g.5gb", "speed": {"1g.5gb": 0.001}})");
+  const std::string before = shell("md5sum " + events + " " + trace).out;
+  EXPECT_EQ(
+      cleave(what + "--workload " + endless + " --events " + events + " --trace-events " + trace).exit_code,
+      1);
+  EXPECT_EQ(shell("md5sum " + events + " " + trace).out, before);
+  EXPECT_EQ(shell("ls " + scratch.path(".") + " | grep -c part").out, "0\n");
+  EXPECT_EQ(cleave(what + "--generate lab-day --events " + events + " --trace-events " + events).exit_code,
+            2);
+  EXPECT_EQ(cleave(what + "--generate lab-day --events " + scratch.path("no/where")).exit_code, 1);
+}
+
+TEST(Simulate, RefusesRunsThatCannotBe) {
+  const std::string what = "simulate --fleet 2xA100-40GB --generate lab-day --scheduler online ";
+  for (const char* wrong :
+       {"--faults mtbf=0", "--faults nothing=1", "--faults job-failure=2", "--outage n0/7@1-2",
+        "--outage n0/0@5-1", "--outage n0/0@1-5 --outage n0/0@4-9", "--outage n0/0@1-2 --faults mtbf=9",
+        "--forecast las", "--forecast last-value:margin=x", "--reconfiguration -1", "--checkpoint soon",
+        "--process-start 1e30", "--workload x.jsonl"})
+    EXPECT_EQ(cleave(what + wrong).exit_code, 2) << wrong;
+  EXPECT_EQ(cleave("simulate --fleet 2xA100-40GB --generate lab-da --scheduler online").exit_code, 2);
+  EXPECT_EQ(cleave("simulate --fleet 2xA100-40GB --generate lab-day:x=1 --scheduler online").exit_code, 2);
+  for (const char* wrong : {"--seeds 0", "--seeds 1000000000", "--threads 0"})
+    EXPECT_EQ(
+        cleave("compare --fleet 2xA100-40GB --generate lab-day --schedulers online " + std::string(wrong))
+            .exit_code,
+        2)
+        << wrong;
+}
+
 TEST(PublicTrace, EveryPodIsAccountedFor) {
   const std::string file = "../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";
   if (!std::filesystem::exists(std::filesystem::path(CLEAVE_SOURCE_DIR) / file))

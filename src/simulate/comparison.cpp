@@ -1,0 +1,224 @@
+#include "simulate/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/json.hpp"
+
+namespace cleave {
+
+namespace {
+
+using Value = std::optional<double>;
+
+struct Figure {
+  std::string_view name;
+  Value (*of)(const RunSummary& run, const CommonTimes::Of& times);
+  bool needs_same_jobs = false;
+};
+
+Value seconds(const Distribution& d, Duration Distribution::*what) {
+  return d.count == 0 ? Value() : in_seconds(d.*what);
+}
+
+template <auto Member>
+Value member(const RunSummary& run, const CommonTimes::Of&) {
+  return static_cast<double>(run.*Member);
+}
+
+template <auto Which, auto What>
+Value time_of(const RunSummary&, const CommonTimes::Of& times) {
+  return seconds(times.*Which, What);
+}
+
+Value makespan(const RunSummary& run, const CommonTimes::Of&) {
+  return in_seconds(run.makespan);
+}
+
+using Of = CommonTimes::Of;
+constexpr Figure figures[] = {
+    {"makespan_s", makespan, true},
+    {"wait_mean_s", time_of<&Of::wait, &Distribution::mean>},
+    {"wait_p95_s", time_of<&Of::wait, &Distribution::p95>},
+    {"turnaround_mean_s", time_of<&Of::turnaround, &Distribution::mean>},
+    {"turnaround_p95_s", time_of<&Of::turnaround, &Distribution::p95>},
+    {"turnaround_p99_s", time_of<&Of::turnaround, &Distribution::p99>},
+    {"execution_mean_s", time_of<&Of::execution, &Distribution::mean>},
+    {"compute_utilization", member<&RunSummary::compute_utilization>},
+    {"system_throughput", member<&RunSummary::system_throughput>},
+    {"fragmentation_mean", member<&RunSummary::fragmentation_mean>},
+    {"creates", member<&RunSummary::creates>},
+    {"reconfigurations", member<&RunSummary::reconfigurations>},
+    {"migrations", member<&RunSummary::migrations>},
+    {"restarts", member<&RunSummary::restarts>},
+    {"checkpoints", member<&RunSummary::checkpoints>},
+    {"oom_restarts", member<&RunSummary::oom_restarts>},
+    {"early_restarts", member<&RunSummary::early_restarts>},
+    {"evictions", member<&RunSummary::evictions>},
+    {"deadline_misses", member<&RunSummary::deadline_misses>},
+    {"finished", member<&RunSummary::finished>},
+    {"failed", member<&RunSummary::failed>},
+    {"rejected", member<&RunSummary::rejected>},
+    {"waiting", member<&RunSummary::waiting>},
+};
+
+/// Seeds whose runs are the same in every figure, all but the first of them left out.
+std::vector<std::size_t> distinct(std::span<const SeedRuns> seeds) {
+  std::set<std::vector<Value>> seen;
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    std::vector<Value> all;
+    for (std::size_t s = 0; s < seeds[i].runs.size(); ++s)
+      for (const Figure& figure : figures)
+        all.push_back(figure.of(seeds[i].runs[s], seeds[i].common.schedulers[s]));
+    if (seen.insert(std::move(all)).second) kept.push_back(i);
+  }
+  return kept;
+}
+
+FigureComparison compare_figure(std::span<const SeedRuns> seeds,
+                                const std::vector<std::size_t>& distinct_seeds, std::size_t scheduler,
+                                const Figure& figure) {
+  FigureComparison result;
+  result.figure = figure.name;
+  std::vector<double> values, ratios;
+  for (const std::size_t i : distinct_seeds) {
+    const SeedRuns& seed = seeds[i];
+    const Value value = figure.of(seed.runs[scheduler], seed.common.schedulers[scheduler]);
+    if (value) values.push_back(*value);
+    if (scheduler == 0 || !value || (figure.needs_same_jobs && !seed.common.same_jobs)) continue;
+    const Value first = figure.of(seed.runs[0], seed.common.schedulers[0]);
+    if (!first) continue;
+    if (*first != 0) ratios.push_back(*value / *first);
+    ++(*value < *first ? result.lower : *value > *first ? result.higher : result.equal);
+  }
+  if (!values.empty()) result.value = spread_of(std::move(values));
+  if (!ratios.empty()) result.ratio = spread_of(std::move(ratios));
+  if (scheduler > 0 && result.lower + result.higher + result.equal >= seeds_for_a_statement)
+    result.exceeds_spread = sign_test(result.lower, result.higher) <= 0.05;
+  return result;
+}
+
+}  // namespace
+
+CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler) {
+  CommonTimes common;
+  const std::size_t schedulers = by_scheduler.size();
+  common.schedulers.resize(schedulers);
+  const std::size_t jobs = schedulers == 0 ? 0 : by_scheduler.front().size();
+  const auto finished = [](const JobOutcome& outcome) { return outcome.end == JobOutcome::End::finished; };
+  std::vector<bool> by_all(jobs);
+  for (std::size_t job = 0; job < jobs; ++job) {
+    std::size_t count = 0;
+    for (const auto& outcomes : by_scheduler) count += finished(outcomes[job]) ? 1 : 0;
+    by_all[job] = count == schedulers;
+    common.jobs += count == schedulers ? 1 : 0;
+    if (count != 0 && count != schedulers) common.same_jobs = false;
+  }
+  for (std::size_t s = 0; s < schedulers; ++s) {
+    std::vector<Duration> wait, turnaround, execution;
+    for (std::size_t job = 0; job < jobs; ++job) {
+      if (!by_all[job]) continue;
+      const JobOutcome& outcome = by_scheduler[s][job];
+      wait.push_back(outcome.wait);
+      turnaround.push_back(outcome.turnaround);
+      execution.push_back(outcome.execution);
+    }
+    common.schedulers[s] = {Distribution::of(wait), Distribution::of(turnaround),
+                            Distribution::of(execution)};
+  }
+  return common;
+}
+
+Spread spread_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::ranges::sort(values);
+  const auto quantile = [&](double share) {
+    const double at = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const std::size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+  };
+  const bool quartiles = values.size() >= seeds_for_quartiles;
+  return {values.size(), quantile(0.5), quartiles ? quantile(0.25) : values.front(),
+          quartiles ? quantile(0.75) : values.back()};
+}
+
+double sign_test(std::size_t lower, std::size_t higher) {
+  const std::size_t all = lower + higher;
+  const std::size_t fewer = std::min(lower, higher);
+  // The sum of C(all, k) / 2^all for k up to `fewer`, in logarithms for the sake of many seeds.
+  double sum = 0;
+  for (std::size_t k = 0; k <= fewer; ++k) {
+    const auto n = static_cast<double>(all), i = static_cast<double>(k);
+    sum += std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1) - n * std::log(2.0));
+  }
+  return std::min(1.0, 2 * sum);
+}
+
+bool Comparison::same_jobs_always() const {
+  return std::ranges::all_of(same_jobs, [](bool same) { return same; });
+}
+
+Comparison compare(std::span<const SeedRuns> seeds) {
+  Comparison comparison;
+  for (const SeedRuns& seed : seeds) {
+    comparison.seeds.push_back(seed.seed);
+    comparison.jobs.push_back(seed.runs.front().jobs);
+    comparison.compared_jobs.push_back(seed.common.jobs);
+    comparison.same_jobs.push_back(seed.common.same_jobs);
+  }
+  const std::vector<std::size_t> kept = distinct(seeds);
+  comparison.distinct_seeds = kept.size();
+  for (std::size_t s = 0; s < seeds.front().runs.size(); ++s) {
+    SchedulerComparison& scheduler = comparison.schedulers.emplace_back();
+    scheduler.scheduler = seeds.front().runs[s].scheduler;
+    for (const Figure& figure : figures) scheduler.figures.push_back(compare_figure(seeds, kept, s, figure));
+  }
+  return comparison;
+}
+
+namespace {
+
+Json to_json(const std::optional<Spread>& spread) {
+  if (!spread) return nullptr;
+  return {{"median", spread->median}, {"low", spread->low}, {"high", spread->high}, {"seeds", spread->count}};
+}
+
+}  // namespace
+
+Json to_json(const Comparison& comparison) {
+  Json seeds = Json::array();
+  for (std::size_t i = 0; i < comparison.seeds.size(); ++i)
+    seeds.push_back({{"seed", comparison.seeds[i]},
+                     {"jobs", comparison.jobs[i]},
+                     {"compared_jobs", comparison.compared_jobs[i]},
+                     {"same_jobs", static_cast<bool>(comparison.same_jobs[i])}});
+  Json schedulers = Json::array();
+  for (const SchedulerComparison& scheduler : comparison.schedulers) {
+    Json all = Json::object();
+    for (const FigureComparison& figure : scheduler.figures) {
+      Json json = to_json(figure.value);
+      if (json.is_null()) json = {{"median", nullptr}};
+      if (&scheduler != &comparison.schedulers.front()) {
+        json["ratio"] = to_json(figure.ratio);
+        json["lower"] = figure.lower;
+        json["higher"] = figure.higher;
+        json["equal"] = figure.equal;
+        json["exceeds_spread"] = figure.exceeds_spread ? Json(*figure.exceeds_spread) : Json(nullptr);
+      }
+      all[std::string(figure.figure)] = json;
+    }
+    schedulers.push_back({{"scheduler", scheduler.scheduler}, {"figures", all}});
+  }
+  return {{"seeds", seeds},
+          {"distinct_seeds", comparison.distinct_seeds},
+          {"spread", "low and high: quartiles from 8 seeds on, with fewer the lowest and the highest"},
+          {"rule",
+           "exceeds_spread: two-sided sign test over the seeds, ties left out, at most 5 %; null with "
+           "fewer than 6 seeds that differ"},
+          {"schedulers", schedulers}};
+}
+
+}  // namespace cleave

@@ -1,0 +1,90 @@
+#pragma once
+// Several schedulers on the same workloads, one for each seed: what is typical, how much it spreads, and
+// which differences are more than chance.
+//
+// Times of jobs are taken over the jobs that every scheduler finished with that seed: a scheduler that gives
+// up on long jobs would look quick otherwise. How many each finished, failed, rejected or left waiting stands
+// beside. A makespan compares only for seeds where all finished the same jobs.
+//
+// Schedulers are compared with the first one, pair by pair with the same seed. A difference exceeds the
+// spread when the exact two-sided sign test, ties left out, gives at most 5 %: with 6 to 8 seeds all must be
+// on one side, with 9 to 11 all but one. With fewer than 6 nothing can pass, and nothing is said. Seeds that
+// changed nothing anywhere count once: a run that is repeated is no further evidence.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fwd.hpp"
+#include "model/run_summary.hpp"
+
+namespace cleave {
+
+/// Over the jobs that all schedulers finished.
+struct CommonTimes {
+  std::size_t jobs = 0;
+  bool same_jobs = true;  // each finished these and no others
+  struct Of {
+    Distribution wait, turnaround, execution;
+  };
+  std::vector<Of> schedulers;
+};
+
+/// The outcomes of one workload under each scheduler, by job.
+CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler);
+
+/// All runs with one seed, in the order of the schedulers.
+struct SeedRuns {
+  std::uint64_t seed = 0;
+  std::vector<RunSummary> runs;
+  CommonTimes common;
+};
+
+/// Median with what lies around it: quartiles from `seeds_for_quartiles` values on, else lowest and highest.
+struct Spread {
+  std::size_t count = 0;
+  double median = 0, low = 0, high = 0;
+  friend bool operator==(const Spread&, const Spread&) = default;
+};
+inline constexpr std::size_t seeds_for_quartiles = 8;
+inline constexpr std::size_t seeds_for_a_statement = 6;
+
+/// Quantiles by linear interpolation between the sorted values (Hyndman and Fan's type 7).
+Spread spread_of(std::vector<double> values);
+
+/// Two-sided, exact: how likely a split at least as uneven is, were both sides equally likely.
+double sign_test(std::size_t lower, std::size_t higher);
+
+struct FigureComparison {
+  std::string_view figure;
+  std::optional<Spread> value;  // empty where no seed has one
+  // Against the first scheduler:
+  std::optional<Spread> ratio;  // over the seeds where the first one's value is not zero
+  std::size_t lower = 0, higher = 0, equal = 0;
+  std::optional<bool> exceeds_spread;  // empty: too few seeds to say
+};
+
+struct SchedulerComparison {
+  std::string scheduler;
+  std::vector<FigureComparison> figures;
+};
+
+struct Comparison {
+  std::vector<std::uint64_t> seeds;
+  std::size_t distinct_seeds = 0;
+  std::vector<std::size_t> jobs, compared_jobs;  // by seed
+  std::vector<bool> same_jobs;
+  std::vector<SchedulerComparison> schedulers;  // the first has no ratios
+
+  [[nodiscard]] bool same_jobs_always() const;
+};
+
+/// Every seed has a run of every scheduler, and there is at least one of each.
+Comparison compare(std::span<const SeedRuns> seeds);
+
+Json to_json(const Comparison& comparison);
+
+}  // namespace cleave
