@@ -137,7 +137,7 @@ class Simulation {
       case Due::memory_report:
         return memory_report(static_cast<JobId>(item.which));
       case Due::gpu_lost:
-        return lose(gpu);
+        return idle() ? postpone_loss(item.which) : lose(gpu);
       case Due::gpu_returns:
         return recover(gpu);
       case Due::wake:
@@ -240,14 +240,17 @@ class Simulation {
     const Run& run = run_of(id);
     const std::int64_t all = memory_.iterations(job(id));
     const std::int64_t stride = (all + most_reports - 1) / most_reports;
-    // An iteration reports when it is done.
-    const auto now_done = static_cast<std::int64_t>(run.done * static_cast<double>(all) + 1e-6);
+    const auto work = static_cast<double>(job(id).duration.count());
+    // An iteration reports when it is done, to the nanosecond: one that is done but for that has reported.
+    const double rounding = work > 0 ? run.speed / work : 0;
+    const auto now_done = static_cast<std::int64_t>((run.done + rounding) * static_cast<double>(all) + 1e-6);
     const std::int64_t iteration = (now_done / stride + 1) * stride;
     const double share = static_cast<double>(iteration) / static_cast<double>(all);
     if (share >= std::min(run.dies_at, 1.0) || !(run.speed > 0)) return;
-    const double takes = static_cast<double>(job(id).duration.count()) * (share - run.done) / run.speed;
-    agenda_.push({run.counts_from + Duration{std::llround(takes)}, static_cast<std::uint32_t>(index(id)),
-                  run.generation, Due::memory_report});
+    // Never at once: iterations of less than a nanosecond would report without end.
+    const auto takes = std::max(1LL, std::llround(work * (share - run.done) / run.speed));
+    agenda_.push({run.counts_from + Duration{takes}, static_cast<std::uint32_t>(index(id)), run.generation,
+                  Due::memory_report});
   }
 
   /// Books the progress made until now.
@@ -358,6 +361,18 @@ class Simulation {
 
   void plan_next_loss(std::uint32_t gpu) {
     agenda_.push({now_ + exponential(gpu, *options_.faults.between_losses, 0), gpu, 0, Due::gpu_lost});
+  }
+
+  /// Nothing runs and nothing is to come: only a GPU that returns, or the scheduler's own time, can change
+  /// that.
+  bool idle() const { return !arrivals_left() && running_ == 0 && wakes_ == 0; }
+
+  /// While nothing runs, losses that are drawn wait: among many GPUs one would always be absent, and a run
+  /// whose jobs wait for what never comes would not end. What is left to wait does not depend on the past.
+  void postpone_loss(std::uint32_t gpu) {
+    if (!options_.faults.between_losses) return lose(static_cast<GpuId>(gpu));
+    ++losses_[gpu];
+    plan_next_loss(gpu);
   }
 
   void lose(GpuId gpu) {

@@ -287,6 +287,37 @@ TEST(Laws, NoSchedulerBeatsTheGpu) {
   EXPECT_EQ(run("1xA100-40GB", jobs, "full-gpu").makespan, std::chrono::seconds(500));
 }
 
+// Fifty GPUs of which one is always absent, and a job that waits for what a wall denies it.
+TEST(Simulator, ARunEndsThoughGpusAreAlwaysLost) {
+  const FleetFile fleet = *parse_fleet(
+      R"({"gpus": [{"name": "h", "model": "H100-80GB-SXM5", "instances": [{"profile": "1g.10gb", "start": 0, "owned": false}]},
+                   {"name": "g%d", "model": "A30-24GB", "count": 50}]})",
+      "fleet", {});
+  const auto workload = *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "1g.6gb"}
+{"id": "b", "duration_s": 10, "profile": "7g.80gb"})",
+                                        "jobs");
+  SimulationOptions options;
+  options.faults = *parse_faults("mtbf=1000;repair=500");
+  const RunSummary s = *simulate(fleet, workload, *parse_scheduler("scheme-a"), options);
+  EXPECT_EQ(s.finished + s.waiting, 2U);
+}
+
+// What a job reports comes once for an iteration, and never without end, however short the iterations are.
+TEST(Simulator, ShortIterationsEnd) {
+  for (const char* duration_s : {"0", "0.000000001", "0.000001", "0.001003", "0.1", "12.3"}) {
+    const auto workload = *parse_workload(
+        fmt::format(
+            R"({{"id": "a", "duration_s": {}, "profile": "1g.5gb", "memory": {{"base_mib": 100, "per_iteration_mib": 1, "iterations": 777}}}})",
+            duration_s),
+        "jobs");
+    SimulationOptions options;
+    options.forecaster = "last-value";
+    const auto s = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("online"), options);
+    ASSERT_TRUE(s) << s.error().text();
+    EXPECT_EQ(s->finished, 1U) << duration_s;
+  }
+}
+
 TEST(Threads, RunsOnTheSameWorkloadShareNothingTheyWrite) {
   const FleetFile fleet = fleet_of("4xA100-40GB");
   const Workload workload = *generate_workload("lab-day", 1);

@@ -1,0 +1,522 @@
+#include "law_checker.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "base/format.hpp"
+
+namespace cleave::laws {
+
+namespace {
+
+using Kind = RunEvent::Kind;
+constexpr std::size_t most_violations = 5;
+
+std::uint32_t slices_of(const Placement& placement) {
+  return ((std::uint32_t{1} << placement.profile->memory.value) - 1) << placement.start;
+}
+
+}  // namespace
+
+LawChecker::LawChecker(const FleetFile& fleet, const Workload& workload, const LawOptions& options)
+    : fleet_(fleet),
+      workload_(workload),
+      options_(options),
+      gpus_(fleet.gpus.size()),
+      jobs_(workload.jobs.size()),
+      waits_(workload.jobs.size()) {
+  for (std::size_t i = 0; i < gpus_.size(); ++i)
+    for (const InstanceEntry& entry : fleet.gpus[i].instances) {
+      Instance instance;
+      instance.placement = entry.placement;
+      instance.owner = !entry.owned || (!entry.workload && !entry.movable) ? Owner::wall
+                       : entry.workload                                    ? Owner::fleet_work
+                                                                           : Owner::ours;
+      instance.slices = slices_of(geometry(static_cast<GpuId>(i))[entry.placement]);
+      gpus_[i].instances.push_back(instance);
+    }
+}
+
+void LawChecker::violation(const std::string& what) {
+  if (violations_.size() < most_violations) violations_.push_back(what);
+}
+
+void LawChecker::violation(const RunEvent& event, const std::string& what) {
+  std::string text = fmt::format("{} ns: {}", event.at.time_since_epoch().count(), name(event.kind));
+  if (event.job) text += fmt::format(" job {}", index(*event.job));
+  if (event.gpu) text += fmt::format(" GPU {}", index(*event.gpu));
+  if (event.gpu && event.placement && index(*event.gpu) < gpus_.size()) {
+    const Placement& where = geometry(*event.gpu)[*event.placement];
+    text += fmt::format(" {}@{}", where.profile->name, where.start);
+  }
+  violation(fmt::format("{}: {}", text, what));
+}
+
+const Geometry& LawChecker::geometry(GpuId gpu) const {
+  return fleet_.geometries[fleet_.gpus[index(gpu)].geometry];
+}
+
+LawChecker::Instance* LawChecker::find(GpuId gpu, PlacementId placement) {
+  auto& instances = gpus_[index(gpu)].instances;
+  const auto found = std::ranges::find(instances, placement, &Instance::placement);
+  return found == instances.end() ? nullptr : &*found;
+}
+
+std::optional<MiB> LawChecker::usable(GpuId gpu, std::optional<PlacementId> placement) const {
+  return placement ? geometry(gpu)[*placement].profile->usable : geometry(gpu).model().largest().usable;
+}
+
+/// Where speeds are listed or the same everywhere; nullopt where they are worked out otherwise.
+std::optional<double> LawChecker::speed(JobId job, GpuId gpu, std::optional<PlacementId> placement) const {
+  const SpeedModel& model = workload_.speeds[workload_.jobs[index(job)].speed];
+  if (model.flat) return 1;
+  if (!model.table || !placement) return std::nullopt;
+  const auto listed = model.table->find(geometry(gpu)[*placement].profile->name);
+  return listed == model.table->end() ? 0 : listed->second;
+}
+
+void LawChecker::on(const RunEvent& event) {
+  if (violations_.size() >= most_violations) return;
+  if (last_ && event.at < *last_) violation(event, "time falls");
+  last_ = event.at;
+  if (++events_ > 10'000 + 1'000 * jobs_.size()) throw std::runtime_error("the run does not end");
+  ++counts_[static_cast<std::size_t>(event.kind)];
+  if (event.job && index(*event.job) >= jobs_.size()) return violation(event, "no such job");
+  if (event.gpu && index(*event.gpu) >= gpus_.size()) return violation(event, "no such GPU");
+  if (evictions_due_ > 0 && event.kind != Kind::evicted) violation(event, "jobs are still on a lost GPU");
+  if (event.gpu && event.kind != Kind::evicted && event.kind != Kind::gpu_returned &&
+      gpus_[index(*event.gpu)].absent)
+    return violation(event, "the GPU is absent");
+  switch (event.kind) {
+    case Kind::submitted:
+      return submitted(event);
+    case Kind::rejected:
+      return rejected(event);
+    case Kind::destroyed:
+      return destroyed(event);
+    case Kind::created:
+      return created(event);
+    case Kind::started:
+      return started(event);
+    case Kind::finished:
+      return finished(event);
+    case Kind::failed:
+      return failed(event);
+    case Kind::ran_out:
+      return ran_out(event);
+    case Kind::stopped:
+    case Kind::restarted_early:
+      return stopped(event);
+    case Kind::checkpointed:
+      return checkpointed(event);
+    case Kind::migrated:
+      return migrated(event);
+    case Kind::gpu_lost:
+      return gpu_lost(event);
+    case Kind::gpu_returned:
+      return gpu_returned(event);
+    case Kind::evicted:
+      return evicted(event);
+  }
+}
+
+// Jobs come.
+
+void LawChecker::submitted(const RunEvent& event) {
+  const std::size_t job = index(*event.job);
+  if (job != submitted_) violation(event, "jobs are not submitted in their order, once each");
+  if (event.at != workload_.jobs[job].arrival) violation(event, "it is not submitted when it arrives");
+  submitted_ = job + 1;
+  jobs_[job].state = JobState::waiting;
+  waits_[job] = true;
+}
+
+void LawChecker::rejected(const RunEvent& event) {
+  JobAccount& account = jobs_[index(*event.job)];
+  if (account.state != JobState::waiting) return violation(event, "it does not wait");
+  account.state = JobState::rejected;
+  waits_[index(*event.job)] = false;
+}
+
+// Instances.
+
+void LawChecker::destroyed(const RunEvent& event) {
+  const Instance* instance = find(*event.gpu, *event.placement);
+  if (instance == nullptr) return violation(event, "there is no such instance");
+  if (instance->owner != Owner::ours) return violation(event, "the instance is not ours to destroy");
+  if (!instance->jobs.empty()) return violation(event, "the instance is in use");
+  Gpu& gpu = gpus_[index(*event.gpu)];
+  for (std::size_t i = 0; i < most_slices; ++i)
+    if ((instance->slices >> i & 1U) != 0)
+      gpu.slices_used_until[i] = std::max(gpu.slices_used_until[i], instance->used_until);
+  gpu.instances.erase(gpu.instances.begin() + (instance - gpu.instances.data()));
+}
+
+/// The rules of the hardware, from the facts of the model.
+void LawChecker::check_rules(const RunEvent& event, const Gpu& gpu) {
+  const GpuModel& model = geometry(*event.gpu).model();
+  const Placement& placement = geometry(*event.gpu)[*event.placement];
+  const Profile& profile = *placement.profile;
+  if (!profile.starts.contains(placement.start)) violation(event, "the profile may not start there");
+  if (gpu.whole) violation(event, "a job has the whole GPU");
+  int compute = profile.compute.value, of_profile = 1;
+  bool media = profile.attribute == Attribute::media;
+  for (const Instance& other : gpu.instances) {
+    const Profile& beside = *geometry(*event.gpu)[other.placement].profile;
+    if ((other.slices & slices_of(placement)) != 0) violation(event, "its memory slices are taken");
+    if (media && beside.attribute == Attribute::media) violation(event, "a second instance with media");
+    compute += beside.compute.value;
+    of_profile += &beside == &profile ? 1 : 0;
+  }
+  if (compute > model.compute.value) violation(event, "more compute slices than there are");
+  if (of_profile > profile.max_instances) violation(event, "more instances of the profile than there may be");
+}
+
+void LawChecker::created(const RunEvent& event) {
+  Gpu& gpu = gpus_[index(*event.gpu)];
+  check_rules(event, gpu);
+  Instance instance;
+  instance.placement = *event.placement;
+  instance.slices = slices_of(geometry(*event.gpu)[*event.placement]);
+  if (!event.until || *event.until < event.at) return violation(event, "it is usable before it is made");
+  instance.usable_from = *event.until;
+  for (std::size_t i = 0; i < most_slices; ++i)
+    if ((instance.slices >> i & 1U) != 0 && gpu.slices_used_until[i] > *event.until)
+      violation(event, "a process still uses its slices when it is usable");
+  gpu.instances.push_back(instance);
+}
+
+// Jobs run.
+
+void LawChecker::check_order(const RunEvent& event) {
+  if (!options_.fcfs) return;
+  while (nobody_waits_ < submitted_ && !waits_[nobody_waits_]) ++nobody_waits_;
+  if (nobody_waits_ < index(*event.job))
+    violation(event, fmt::format("it overtakes job {}, which waits", nobody_waits_));
+}
+
+void LawChecker::check_memory(const RunEvent& event) {
+  const JobAccount& account = jobs_[index(*event.job)];
+  const auto has = usable(*event.gpu, event.placement);
+  if (account.more_than && (!has || *has <= *account.more_than))
+    violation(event, "it failed on as much memory before");
+}
+
+void LawChecker::started(const RunEvent& event) {
+  JobAccount& account = jobs_[index(*event.job)];
+  if (account.state == JobState::running) return violation(event, "it runs already");
+  if (account.state != JobState::waiting) return violation(event, "it does not wait");
+  if (!event.until || *event.until < event.at) return violation(event, "it begins before it is started");
+  waits_[index(*event.job)] = false;
+  check_order(event);
+  check_memory(event);
+  Gpu& gpu = gpus_[index(*event.gpu)];
+  event.placement ? started_on_instance(event, gpu) : started_on_whole_gpu(event, gpu);
+  account.state = JobState::running;
+  account.gpu = *event.gpu;
+  account.placement = event.placement;
+  account.begin = *event.until;
+  account.counts_from = account.begin + options_.process_start;
+  if (account.resumed) account.counts_from += options_.checkpoint / 2;
+  account.resumed = false;
+  account.ran_out_last = false;
+  const auto known = speed(*event.job, *event.gpu, event.placement);
+  account.speed_known = account.speed_known && known && !options_.sharing;
+  account.speed = known.value_or(0);
+}
+
+void LawChecker::started_on_instance(const RunEvent& event, Gpu& gpu) {
+  Instance* instance = find(*event.gpu, *event.placement);
+  if (instance == nullptr) return violation(event, "there is no such instance");
+  if (instance->owner != Owner::ours) return violation(event, "the instance is not ours");
+  if (!instance->jobs.empty()) {
+    if (!options_.sharing) return violation(event, "the instance has a job");
+    for (const Instance& other : gpu.instances)
+      if (&other != instance && other.jobs.size() > 1) violation(event, "a second instance is shared");
+  }
+  if (*event.until < instance->usable_from) violation(event, "it begins before the instance is made");
+  if (*event.until < instance->used_until) violation(event, "a process still uses the instance");
+  instance->jobs.push_back(*event.job);
+}
+
+void LawChecker::started_on_whole_gpu(const RunEvent& event, Gpu& gpu) {
+  if (gpu.whole) return violation(event, "the GPU has a job");
+  if (!gpu.instances.empty()) return violation(event, "the GPU has instances");
+  for (const Instant& until : gpu.slices_used_until)
+    if (until > *event.until) violation(event, "a process still uses the GPU");
+  gpu.whole = *event.job;
+}
+
+LawChecker::JobAccount* LawChecker::running(const RunEvent& event) {
+  JobAccount& account = jobs_[index(*event.job)];
+  if (account.state != JobState::running) {
+    violation(event, "it does not run");
+    return nullptr;
+  }
+  if (event.gpu != account.gpu || event.placement != account.placement) {
+    violation(event, "it does not run there");
+    return nullptr;
+  }
+  return &account;
+}
+
+void LawChecker::progress(JobAccount& account) {
+  if (*last_ <= account.counts_from) return;
+  const auto index_of = static_cast<std::size_t>(&account - jobs_.data());
+  const auto work = static_cast<double>(workload_.jobs[index_of].duration.count());
+  if (work > 0)
+    account.done += static_cast<double>((*last_ - account.counts_from).count()) * account.speed / work;
+  account.counts_from = *last_;
+}
+
+void LawChecker::leave(JobId id, Instant until) {
+  JobAccount& account = jobs_[index(id)];
+  progress(account);
+  if (*last_ > account.begin) account.execution += *last_ - account.begin;
+  account.end = *last_;
+  Gpu& gpu = gpus_[index(account.gpu)];
+  if (!account.placement) {
+    gpu.whole.reset();
+  } else if (Instance* instance = find(account.gpu, *account.placement)) {
+    std::erase(instance->jobs, id);
+    instance->used_until = std::max(instance->used_until, until);
+  }
+}
+
+void LawChecker::wait_again(JobId id, bool work_is_kept) {
+  JobAccount& account = jobs_[index(id)];
+  account.state = JobState::waiting;
+  if (!work_is_kept) {
+    account.done = 0;
+    account.speed_known = true;
+    account.resumed = false;
+  }
+  waits_[index(id)] = true;
+  nobody_waits_ = std::min(nobody_waits_, index(id));
+}
+
+/// What was done is what there was to do, and it fitted where it was done.
+void LawChecker::check_work_done(const RunEvent& event) {
+  const Job& job = workload_.jobs[index(*event.job)];
+  const JobAccount& account = jobs_[index(*event.job)];
+  const JobDetails* details = workload_.details_of(job);
+  double whole = 1;
+  if (details != nullptr && details->fails_after) {
+    if (event.kind == Kind::finished && *details->fails_after <= 1)
+      violation(event, "its process had to fail");
+    whole = std::min(1.0, *details->fails_after);
+  } else if (event.kind == Kind::failed) {
+    return;  // drawn from the seed
+  }
+  const auto work = static_cast<double>(job.duration.count());
+  const double off = (account.done - whole) * work;
+  if (account.speed_known && std::abs(off) > 1000 + 1e-6 * work)
+    violation(event, fmt::format("it has done {:.9f} of its work", account.done));
+  if (event.kind != Kind::finished || options_.sharing || !event.placement) return;
+  const auto has = usable(*event.gpu, event.placement);
+  if (!has) return;
+  const auto* size = std::get_if<BySize>(&workload_.requests[job.request].wanted);
+  if (details != nullptr && details->growth) {
+    const MemoryGrowth& growth = *details->growth;
+    const std::int64_t last = growth.base.value + growth.per_iteration.value * growth.iterations;
+    if (growth.noise.value == 0 && last > has->value) violation(event, "its memory does not fit there");
+  } else if (size != nullptr && size->memory > *has) {
+    violation(event, "its memory does not fit there");
+  }
+}
+
+void LawChecker::finished(const RunEvent& event) {
+  JobAccount* account = running(event);
+  if (account == nullptr) return;
+  if (event.at < account->begin) violation(event, "it ends before it begins");
+  leave(*event.job, event.at);
+  check_work_done(event);
+  account->state = JobState::finished;
+  last_end_ = event.at;
+}
+
+void LawChecker::failed(const RunEvent& event) {
+  JobAccount& account = jobs_[index(*event.job)];
+  if (!event.gpu) {
+    if (account.state != JobState::waiting || !account.ran_out_last)
+      return violation(event, "it has not run out of memory");
+    waits_[index(*event.job)] = false;
+    account.state = JobState::failed;
+    return;
+  }
+  if (running(event) == nullptr) return;
+  if (event.at < account.begin) violation(event, "it ends before it begins");
+  leave(*event.job, event.at);
+  check_work_done(event);
+  account.state = JobState::failed;
+  ++failed_running_;
+  last_end_ = event.at;
+}
+
+void LawChecker::ran_out(const RunEvent& event) {
+  JobAccount* account = running(event);
+  if (account == nullptr) return;
+  if (event.at < account->begin) violation(event, "it ends before it begins");
+  leave(*event.job, event.at);
+  const auto had = usable(*event.gpu, event.placement);
+  if (had) account->more_than = std::max(*had, account->more_than.value_or(*had));
+  wait_again(*event.job, false);
+  account->ran_out_last = true;
+  last_end_ = event.at;
+}
+
+void LawChecker::stopped(const RunEvent& event) {
+  JobAccount* account = running(event);
+  if (account == nullptr) return;
+  const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
+  if (details != nullptr && !details->restartable.value_or(true)) violation(event, "it may not be restarted");
+  leave(*event.job, event.at);
+  const auto had = usable(*event.gpu, event.placement);
+  if (event.kind == Kind::restarted_early && had)
+    account->more_than = std::max(*had, account->more_than.value_or(*had));
+  wait_again(*event.job, false);
+}
+
+void LawChecker::checkpointed(const RunEvent& event) {
+  JobAccount* account = running(event);
+  if (account == nullptr) return;
+  const bool begun = event.at > account->begin;
+  leave(*event.job, begun ? event.at + options_.checkpoint / 2 : event.at);
+  account->resumed = begun || account->done > 0;
+  wait_again(*event.job, true);
+}
+
+void LawChecker::migrated(const RunEvent& event) {
+  JobAccount& account = jobs_[index(*event.job)];
+  if (account.state != JobState::running || !account.placement)
+    return violation(event, "it does not run on an instance");
+  const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
+  if (details != nullptr && !details->movable.value_or(true)) violation(event, "it may not be moved");
+  Instance* to = find(*event.gpu, *event.placement);
+  if (to == nullptr) return violation(event, "there is no such instance");
+  if (to->owner != Owner::ours) return violation(event, "the instance is not ours");
+  if (!to->jobs.empty()) return violation(event, "the instance has a job");
+  if (!event.until || *event.until < event.at) return violation(event, "it moves before it is told to");
+  if (*event.until < to->usable_from) violation(event, "it begins before the instance is made");
+  if (*event.until < to->used_until) violation(event, "a process still uses the instance");
+  check_memory(event);
+  Instance* from = find(account.gpu, *account.placement);
+  if (from == nullptr) return violation(event, "it does not run on an instance");
+  std::erase(from->jobs, *event.job);
+  from->used_until = std::max(from->used_until, *event.until);
+  progress(account);
+  to->jobs.push_back(*event.job);
+  account.gpu = *event.gpu;
+  account.placement = event.placement;
+  const auto known = speed(*event.job, *event.gpu, event.placement);
+  account.speed_known = account.speed_known && known && !options_.sharing;
+  account.speed = known.value_or(0);
+}
+
+// GPUs come and go.
+
+void LawChecker::gpu_lost(const RunEvent& event) {
+  Gpu& gpu = gpus_[index(*event.gpu)];
+  for (const Instance& instance : gpu.instances)
+    gpu.to_evict.insert(gpu.to_evict.end(), instance.jobs.begin(), instance.jobs.end());
+  if (gpu.whole) gpu.to_evict.push_back(*gpu.whole);
+  evictions_due_ += gpu.to_evict.size();
+  gpu.absent = true;
+}
+
+void LawChecker::evicted(const RunEvent& event) {
+  Gpu& gpu = gpus_[index(*event.gpu)];
+  if (running(event) == nullptr) return;
+  if (std::erase(gpu.to_evict, *event.job) == 0) return violation(event, "its GPU is not lost");
+  --evictions_due_;
+  leave(*event.job, event.at);
+  wait_again(*event.job, false);
+}
+
+void LawChecker::gpu_returned(const RunEvent& event) {
+  Gpu& gpu = gpus_[index(*event.gpu)];
+  if (!gpu.absent) return violation(event, "it is there");
+  gpu = {};
+}
+
+// The end.
+
+template <class A, class B>
+void LawChecker::same(const A& summary, const B& own, const char* what) {
+  if (summary != own) violation(fmt::format("{}: the summary says {}, the events {}", what, summary, own));
+}
+
+void LawChecker::check_jobs(const RunSummary& summary, const std::vector<JobOutcome>& outcomes) {
+  std::array<std::size_t, 6> states{};
+  for (const JobAccount& account : jobs_) ++states[static_cast<std::size_t>(account.state)];
+  const auto in = [&](JobState state) { return states[static_cast<std::size_t>(state)]; };
+  same(summary.jobs, jobs_.size(), "jobs");
+  if (in(JobState::absent) > 0) violation(fmt::format("{} jobs were never submitted", in(JobState::absent)));
+  if (in(JobState::running) > 0)
+    violation(fmt::format("{} jobs still run at the end", in(JobState::running)));
+  same(summary.finished, in(JobState::finished), "finished");
+  same(summary.failed, in(JobState::failed), "failed");
+  same(summary.rejected, in(JobState::rejected), "rejected");
+  same(summary.waiting, in(JobState::waiting), "waiting");
+  if (options_.must_end && in(JobState::waiting) > 0)
+    violation(fmt::format("{} jobs wait for ever, the first is {}", in(JobState::waiting),
+                          std::ranges::find(jobs_, JobState::waiting, &JobAccount::state) - jobs_.begin()));
+  if (outcomes.size() != jobs_.size()) return violation("not every job has an outcome");
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    using End = JobOutcome::End;
+    const JobState told = outcomes[i].end == End::finished   ? JobState::finished
+                          : outcomes[i].end == End::failed   ? JobState::failed
+                          : outcomes[i].end == End::rejected ? JobState::rejected
+                                                             : JobState::waiting;
+    if (told != jobs_[i].state) violation(fmt::format("job {}: its outcome is another", i));
+  }
+}
+
+void LawChecker::check_times(const RunSummary& summary, const std::vector<JobOutcome>& outcomes) {
+  Duration longest_wait{}, longest_turnaround{}, longest_execution{};
+  std::size_t late = 0;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    const JobAccount& account = jobs_[i];
+    const Job& job = workload_.jobs[i];
+    const bool done = account.state == JobState::finished;
+    const Duration turnaround = account.end - job.arrival;
+    const JobDetails* details = workload_.details_of(job);
+    if (details != nullptr && details->deadline && (!done || turnaround > *details->deadline)) ++late;
+    if (!done) continue;
+    if (outcomes[i].execution != account.execution) violation(fmt::format("job {}: another execution", i));
+    if (outcomes[i].turnaround != turnaround) violation(fmt::format("job {}: another turnaround", i));
+    if (outcomes[i].wait != turnaround - account.execution) violation(fmt::format("job {}: another wait", i));
+    longest_wait = std::max(longest_wait, turnaround - account.execution);
+    longest_turnaround = std::max(longest_turnaround, turnaround);
+    longest_execution = std::max(longest_execution, account.execution);
+  }
+  same(summary.deadline_misses, late, "deadline_misses");
+  same(summary.wait.max.count(), longest_wait.count(), "longest wait");
+  same(summary.turnaround.max.count(), longest_turnaround.count(), "longest turnaround");
+  same(summary.execution.max.count(), longest_execution.count(), "longest execution");
+  const Duration makespan = last_end_ > Instant{} && !workload_.jobs.empty()
+                                ? last_end_ - workload_.jobs.front().arrival
+                                : Duration{};
+  same(summary.makespan.count(), makespan.count(), "makespan");
+}
+
+void LawChecker::finish(const RunSummary& summary, const std::vector<JobOutcome>& outcomes) {
+  if (evictions_due_ > 0) violation("jobs are still on a lost GPU");
+  check_jobs(summary, outcomes);
+  if (outcomes.size() == jobs_.size()) check_times(summary, outcomes);
+  const auto count = [&](Kind kind) { return counts_[static_cast<std::size_t>(kind)]; };
+  same(summary.creates, count(Kind::created), "creates");
+  same(summary.destroys, count(Kind::destroyed), "destroys");
+  same(summary.migrations, count(Kind::migrated), "migrations");
+  same(summary.oom_restarts, count(Kind::ran_out), "oom_restarts");
+  same(summary.early_restarts, count(Kind::restarted_early), "early_restarts");
+  same(summary.restarts, count(Kind::stopped), "restarts");
+  same(summary.checkpoints, count(Kind::checkpointed), "checkpoints");
+  same(summary.gpu_losses, count(Kind::gpu_lost), "gpu_losses");
+  same(summary.evictions, count(Kind::evicted), "evictions");
+  same(summary.events,
+       count(Kind::submitted) + count(Kind::finished) + failed_running_ + count(Kind::ran_out), "events");
+}
+
+}  // namespace cleave::laws

@@ -1,0 +1,128 @@
+#pragma once
+// Checks a run from outside. It is told what the run's observer is told and keeps an account of its own from
+// that, the fleet file and the workload alone: memory slices as bits, jobs as they wait and run, work as it
+// is done. It shares nothing with the simulator's world nor with any scheduler.
+//
+// What holds, event by event: times do not fall; a job is submitted once, at its arrival, and runs at most
+// once at a time; an instance starts where its profile may, uses slices and compute that nobody else has, and
+// exists before it is used; one job uses an instance; nothing happens on a GPU that is absent, nor to walls
+// and the fleet's own work; a job that has run out of memory starts again on more memory only; who was
+// submitted first starts first, where that is promised. And at the end: every job ended once or waits, each
+// did all of its work, and the run's summary says the same.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/fleet_file.hpp"
+#include "model/run_summary.hpp"
+#include "simulate/run_observer.hpp"
+
+namespace cleave::laws {
+
+struct LawOptions {
+  bool fcfs = false;     // no job starts while one that was submitted earlier waits
+  bool sharing = false;  // jobs that are being measured may share one instance of a GPU
+  bool must_end = true;  // every job that is not rejected ends; only where the fleet allows it
+  Duration process_start{}, checkpoint{};
+};
+
+class LawChecker final : public RunObserver {
+ public:
+  LawChecker(const FleetFile& fleet, const Workload& workload, const LawOptions& options);
+
+  /// Throws std::runtime_error when far more happens than so many jobs can need.
+  void on(const RunEvent& event) override;
+  /// After the run.
+  void finish(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
+
+  /// The first of what is wrong, in words; empty: nothing is.
+  [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
+
+ private:
+  enum class JobState { absent, waiting, running, finished, failed, rejected };
+  enum class Owner { ours, fleet_work, wall };
+  static constexpr int most_slices = 16;
+
+  struct Instance {
+    PlacementId placement = 0;
+    Owner owner = Owner::ours;
+    std::uint32_t slices = 0;
+    Instant usable_from{}, used_until{};  // used on: by a process that leaves, though its job has gone
+    std::vector<JobId> jobs;
+  };
+  struct Gpu {
+    bool absent = false;
+    std::vector<Instance> instances;
+    std::optional<JobId> whole;
+    std::array<Instant, most_slices> slices_used_until{};  // by processes on instances that were destroyed
+    std::vector<JobId> to_evict;
+  };
+  struct JobAccount {
+    JobState state = JobState::absent;
+    GpuId gpu{};
+    std::optional<PlacementId> placement;
+    Instant begin{}, counts_from{}, end{};
+    double done = 0, speed = 0;
+    bool speed_known = true, resumed = false, ran_out_last = false;
+    std::optional<MiB> more_than;  // the memory on which it has failed
+    Duration execution{};
+  };
+
+  void submitted(const RunEvent& event);
+  void rejected(const RunEvent& event);
+  void destroyed(const RunEvent& event);
+  void created(const RunEvent& event);
+  void started(const RunEvent& event);
+  void started_on_instance(const RunEvent& event, Gpu& gpu);
+  void started_on_whole_gpu(const RunEvent& event, Gpu& gpu);
+  void finished(const RunEvent& event);
+  void failed(const RunEvent& event);
+  void ran_out(const RunEvent& event);
+  void stopped(const RunEvent& event);
+  void checkpointed(const RunEvent& event);
+  void migrated(const RunEvent& event);
+  void gpu_lost(const RunEvent& event);
+  void gpu_returned(const RunEvent& event);
+  void evicted(const RunEvent& event);
+
+  void check_rules(const RunEvent& event, const Gpu& gpu);
+  void check_order(const RunEvent& event);
+  void check_memory(const RunEvent& event);
+  void check_work_done(const RunEvent& event);
+  void check_jobs(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
+  void check_times(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
+
+  /// The job as it runs where the event says; null, with a violation, when it does not.
+  JobAccount* running(const RunEvent& event);
+  /// Its process is gone: it has run until now, and its place is free, from `until` on.
+  void leave(JobId id, Instant until);
+  void progress(JobAccount& account);
+  void wait_again(JobId id, bool work_is_kept);
+  [[nodiscard]] Instance* find(GpuId gpu, PlacementId placement);
+  [[nodiscard]] const Geometry& geometry(GpuId gpu) const;
+  [[nodiscard]] std::optional<double> speed(JobId job, GpuId gpu, std::optional<PlacementId> placement) const;
+  [[nodiscard]] std::optional<MiB> usable(GpuId gpu, std::optional<PlacementId> placement) const;
+  void violation(const RunEvent& event, const std::string& what);
+  void violation(const std::string& what);
+  template <class A, class B>
+  void same(const A& summary, const B& own, const char* what);
+
+  const FleetFile& fleet_;
+  const Workload& workload_;
+  LawOptions options_;
+  std::vector<Gpu> gpus_;
+  std::vector<JobAccount> jobs_;
+  std::size_t submitted_ = 0, events_ = 0;
+  std::vector<bool> waits_;       // by job
+  std::size_t nobody_waits_ = 0;  // before this job
+  std::size_t evictions_due_ = 0;
+  std::array<std::size_t, 16> counts_{};  // by kind of event
+  std::size_t failed_running_ = 0;
+  std::optional<Instant> last_;
+  Instant last_end_{};
+  std::vector<std::string> violations_;
+};
+
+}  // namespace cleave::laws

@@ -1,0 +1,139 @@
+// The laws of scheduling, for every scheduler of the table, under random fleets, jobs, options and faults.
+//
+// CLEAVE_LAW_EVENTS is the number of events (arrivals and ends of jobs) for each scheduler; unset, as many as
+// a build should wait for. CLEAVE_LAW_SEED is the first seed.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "law_checker.hpp"
+#include "scenario.hpp"
+
+namespace cleave::laws {
+namespace {
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// Writes down everything that is to be seen of a run.
+class Transcript final : public RunObserver {
+ public:
+  void on(const RunEvent& event) override {
+    const auto number = [](const auto& id) { return id ? static_cast<std::int64_t>(*id) : -1; };
+    fmt::format_to(std::back_inserter(text_), "{} {} {} {} {} {}\n", event.at.time_since_epoch().count(),
+                   name(event.kind), number(event.job), number(event.gpu), number(event.placement),
+                   event.until ? event.until->time_since_epoch().count() : -1);
+  }
+  [[nodiscard]] std::string text() const { return {text_.data(), text_.size()}; }
+
+ private:
+  fmt::memory_buffer text_;
+};
+
+std::string transcript(const Scenario& scenario, const SchedulerSpec& spec, bool use_index) {
+  Transcript transcript;
+  SimulationOptions options = scenario.options;
+  options.use_index = use_index;
+  options.observer = &transcript;
+  const auto summary = simulate(scenario.fleet, scenario.workload, spec, options);
+  if (!summary) return summary.error().text();
+  return transcript.text() + to_json(*summary).dump();
+}
+
+/// The first line in which two texts differ.
+std::string difference(const std::string& a, const std::string& b) {
+  const auto [in_a, in_b] = std::ranges::mismatch(a, b);
+  const auto from = a.rfind('\n', static_cast<std::size_t>(in_a - a.begin())) + 1;
+  return fmt::format("'{}' against '{}'", a.substr(from, 120), b.substr(std::min(from, b.size()), 120));
+}
+
+class Laws : public testing::TestWithParam<const SchedulerRow*> {
+ protected:
+  /// The number of events.
+  static std::size_t run(const Scenario& scenario, const SchedulerSpec& spec) {
+    LawChecker checker(scenario.fleet, scenario.workload, scenario.laws(*spec.row));
+    std::vector<JobOutcome> outcomes;
+    SimulationOptions options = scenario.options;
+    options.observer = &checker;
+    options.outcomes = &outcomes;
+    const auto summary = simulate(scenario.fleet, scenario.workload, spec, options);
+    if (summary) {
+      checker.finish(*summary, outcomes);
+    } else {
+      ADD_FAILURE() << summary.error().text();
+    }
+    for (const std::string& each : checker.violations()) ADD_FAILURE() << each;
+    return summary ? summary->events : 1;
+  }
+};
+
+TEST_P(Laws, Hold) {
+  const SchedulerRow& row = *GetParam();
+  const std::uint64_t events = setting("CLEAVE_LAW_EVENTS", 200'000);
+  const std::uint64_t first = setting("CLEAVE_LAW_SEED", 1);
+  std::uint64_t seen = 0, seed = first;
+  for (; seen < events && !HasFailure(); ++seed) {
+    const Scenario scenario = random_scenario(seed, setting("CLEAVE_LAW_JOBS", 600));
+    const std::string text = random_spec(row, seed);
+    SCOPED_TRACE(fmt::format("CLEAVE_LAW_SEED={} {}", seed, text));
+    const auto spec = parse_scheduler(text);
+    ASSERT_TRUE(spec) << spec.error().text();
+    seen += run(scenario, *spec);
+    if (seed % 4 == 0) {
+      const std::string once = transcript(scenario, *spec, true);
+      const std::string again = transcript(scenario, *spec, seed % 8 == 0);
+      EXPECT_TRUE(once == again) << difference(once, again);
+    }
+  }
+  RecordProperty("events", std::to_string(seen));
+  RecordProperty("scenarios", std::to_string(seed - first));
+}
+
+// Laws hold easily where nothing happens.
+TEST(Scenarios, HoldWhatTheyPromise) {
+  RunSummary all;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    const Scenario scenario = random_scenario(seed, 200);
+    const auto s =
+        simulate(scenario.fleet, scenario.workload, *parse_scheduler("scheme-b"), scenario.options);
+    ASSERT_TRUE(s) << s.error().text();
+    all.finished += s->finished;
+    all.failed += s->failed;
+    all.rejected += s->rejected;
+    all.waiting += s->waiting;
+    all.deadline_misses += s->deadline_misses;
+    all.oom_restarts += s->oom_restarts;
+    all.early_restarts += s->early_restarts;
+    all.evictions += s->evictions;
+    all.gpu_losses += s->gpu_losses;
+    all.destroys += s->destroys;
+  }
+  EXPECT_GT(all.finished, 10'000U);
+  for (const std::size_t count :
+       {all.failed, all.rejected, all.waiting, all.deadline_misses, all.oom_restarts, all.early_restarts,
+        all.evictions, all.gpu_losses, all.destroys})
+    EXPECT_GT(count, 50U) << to_json(all).dump();
+}
+
+std::vector<const SchedulerRow*> all_schedulers() {
+  std::vector<const SchedulerRow*> rows;
+  for (const SchedulerRow& row : schedulers()) rows.push_back(&row);
+  return rows;
+}
+
+std::string test_name(const testing::TestParamInfo<const SchedulerRow*>& row) {
+  std::string text(row.param->name);
+  std::ranges::replace(text, '-', '_');
+  return text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Scheduler, Laws, testing::ValuesIn(all_schedulers()), test_name);
+
+}  // namespace
+}  // namespace cleave::laws
