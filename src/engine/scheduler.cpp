@@ -28,8 +28,8 @@ const SchedulerRow table[] = {
      true,
      {},
      make_scheme_b},
-    {"online", "an instance for each job as it arrives, idle ones reused",
-     "An Online Fragmentation-Aware Scheduler, IV-C", true, online_options(), make_online},
+    {"online", "an instance for each job as it arrives; jobs move when one has left",
+     "An Online Fragmentation-Aware Scheduler, IV", true, online_options(), make_online},
 };
 
 }  // namespace
