@@ -71,7 +71,7 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
     gpu.batch_from =
         each_ ? clear : std::max(gpu.ready, clear) + destroy_time(states.geometry(), gpu.destroyed);
     gpu.destroyed = {};
-    gpu.fresh = {};
+    if (gpu.ready <= now) gpu.fresh = {};  // what is being made still is, whoever was to start there
     ++batches_;
   }
   gpu.existing = after;
@@ -99,9 +99,7 @@ Result<Instant> World::start(GpuId id, PlacementId placement, Instant now) {
   hold(gpu, placement);
   gpu.batch = {};
   const Instant free = when_free(gpu, placement, now);
-  if (!gpu.fresh.contains(placement)) return free;
-  gpu.fresh.erase(placement);
-  return std::max(free, gpu.ready);
+  return gpu.fresh.contains(placement) ? std::max(free, gpu.ready) : free;
 }
 
 Result<Instant> World::start_shared(GpuId id, PlacementId placement, Instant now) {
