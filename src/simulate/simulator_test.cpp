@@ -189,6 +189,39 @@ TEST(World, NeverTouchesWhatIsNotOurs) {
   EXPECT_FALSE(world.create(GpuId{}, *file.geometries.front().find("4g.20gb", 0), Instant{}));
 }
 
+// A later change of the GPU takes nothing from the time that an earlier one needs.
+TEST(World, NobodyUsesAnInstanceBeforeItIsMade) {
+  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  World world(Fleet(file), std::chrono::seconds(10));
+  const auto at = [&](int start) { return *file.geometries.front().find("1g.5gb", start); };
+  const auto after = [](int seconds) { return Instant{} + std::chrono::seconds(seconds); };
+  const GpuId gpu{};
+  ASSERT_TRUE(world.create(gpu, at(0), after(0)));
+  ASSERT_TRUE(world.create(gpu, at(1), after(0)));
+  ASSERT_TRUE(world.start(gpu, at(0), after(0)));
+  ASSERT_TRUE(world.create(gpu, at(2), after(4)));
+  EXPECT_EQ(*world.start(gpu, at(1), after(5)), after(10));
+  EXPECT_EQ(*world.start(gpu, at(2), after(6)), after(14));
+}
+
+// A checkpoint that is still being written keeps the place, though a job was started behind it and has left.
+TEST(World, APlaceIsInUseUntilTheLastProcessHasLeft) {
+  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  World world(Fleet(file), std::chrono::seconds(1));
+  const Geometry& geometry = file.geometries.front();
+  const PlacementId small = *geometry.find("1g.5gb", 0), pair = *geometry.find("2g.10gb", 0);
+  const auto after = [](int seconds) { return Instant{} + std::chrono::seconds(seconds); };
+  const GpuId gpu{};
+  ASSERT_TRUE(world.create(gpu, small, after(0)));
+  ASSERT_TRUE(world.start(gpu, small, after(1)));
+  world.end(gpu, small, after(20));
+  EXPECT_EQ(*world.start(gpu, small, after(5)), after(20));
+  world.end(gpu, small);
+  ASSERT_TRUE(world.destroy(gpu, small, after(6)));
+  ASSERT_TRUE(world.create(gpu, pair, after(6)));
+  EXPECT_EQ(*world.start(gpu, pair, after(6)), after(21));
+}
+
 /// Random work of every kind of request, some of it impossible, on a mixed fleet with walls and running work.
 Workload random_workload(Random& random, int jobs) {
   const char* profiles[] = {"1g.5gb",  "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb",

@@ -32,13 +32,7 @@ World::World(const Fleet& start, std::optional<Duration> each) : graphs_(start.g
     gpu.held_memory = state.held_memory;
     gpus_.push_back(gpu);
   }
-}
-
-/// From when the instance is really free: a process that is being checkpointed or replaced may still use it.
-Instant World::when_free(SimulatedGpu& gpu, PlacementId placement, Instant now) {
-  if (!gpu.leaving.contains(placement)) return now;
-  gpu.leaving.erase(placement);
-  return std::max(now, gpu.left);
+  times_.resize(gpus_.size() * PlacementSet::most);
 }
 
 Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
@@ -46,10 +40,9 @@ Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
   const StateGraph& states = graph(gpu);
   if (gpu.whole || !gpu.idle.contains(placement))
     return refuse("destroys an instance that is not idle and ours:", id, states.geometry(), placement);
-  gpu.cleared = std::max(gpu.cleared, when_free(gpu, placement, now));
+  gpu.cleared = std::max({gpu.cleared, now, times(id, placement).left});
   gpu.existing = states.remove(gpu.existing, placement);
   gpu.idle.erase(placement);
-  gpu.fresh.erase(placement);
   gpu.destroyed.insert(placement);
   gpu.batch = {};
   ++destroys_;
@@ -71,14 +64,14 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
     gpu.batch_from =
         each_ ? clear : std::max(gpu.ready, clear) + destroy_time(states.geometry(), gpu.destroyed);
     gpu.destroyed = {};
-    if (gpu.ready <= now) gpu.fresh = {};  // what is being made still is, whoever was to start there
     ++batches_;
   }
   gpu.existing = after;
   gpu.idle.insert(placement);
   gpu.batch.insert(placement);
-  gpu.fresh.insert(placement);
   gpu.ready = std::max(gpu.ready, gpu.batch_from + batch_time(gpu));
+  for (const PlacementId each : gpu.batch)
+    times(id, each) = {gpu.ready, {}};  // with one command, all at its end
   ++creates_;
   return {};
 }
@@ -98,8 +91,8 @@ Result<Instant> World::start(GpuId id, PlacementId placement, Instant now) {
     return refuse("starts a job where no idle instance is:", id, graph(gpu).geometry(), placement);
   hold(gpu, placement);
   gpu.batch = {};
-  const Instant free = when_free(gpu, placement, now);
-  return gpu.fresh.contains(placement) ? std::max(free, gpu.ready) : free;
+  // A process that is being checkpointed or replaced may still use it.
+  return std::max({now, times(id, placement).made, times(id, placement).left});
 }
 
 Result<Instant> World::start_shared(GpuId id, PlacementId placement, Instant now) {
@@ -138,8 +131,8 @@ Result<Instant> World::start_whole(GpuId id, Instant now) {
 void World::end(GpuId id, PlacementId placement, std::optional<Instant> left) {
   SimulatedGpu& gpu = at(id);
   if (left) {
-    gpu.left = std::max(gpu.left, *left);
-    gpu.leaving.insert(placement);
+    Instant& until = times(id, placement).left;
+    until = std::max(until, *left);
   }
   if (gpu.sharers > 0 && gpu.shared.contains(placement)) {
     if (--gpu.sharers > 0) return;

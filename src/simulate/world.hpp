@@ -33,10 +33,7 @@ struct SimulatedGpu {
   PlacementSet destroyed;  // of a batch that has no create yet
   PlacementSet batch;      // created by the last batch, while it is open for more
   Instant batch_from{};    // when its creates begin
-  PlacementSet fresh;      // created last: a job that starts there waits until `ready`
-  PlacementSet leaving;    // idle by the account, still in use until `left`
-  Instant left{};
-  Instant cleared{};  // when what the batch destroys is no more in use
+  Instant cleared{};       // when what the batch destroys is no more in use
 };
 
 class World {
@@ -70,12 +67,19 @@ class World {
  private:
   SimulatedGpu& at(GpuId gpu) { return gpus_[index(gpu)]; }
   [[nodiscard]] Duration batch_time(const SimulatedGpu& gpu) const;
-  Instant when_free(SimulatedGpu& gpu, PlacementId placement, Instant now);
+  /// Of the instance at a placement: when it is made, and until when processes use it that leave it.
+  struct Times {
+    Instant made{}, left{};
+  };
+  Times& times(GpuId gpu, PlacementId placement) {
+    return times_[index(gpu) * PlacementSet::most + placement];
+  }
   void hold(SimulatedGpu& gpu, PlacementId placement);
 
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
   std::optional<Duration> each_;
   std::vector<SimulatedGpu> gpus_;
+  std::vector<Times> times_;  // by GPU and placement
   std::size_t creates_ = 0, destroys_ = 0, batches_ = 0;
 };
 

@@ -209,7 +209,8 @@ void LawChecker::started(const RunEvent& event) {
   if (account.state != JobState::waiting) return violation(event, "it does not wait");
   if (!event.until || *event.until < event.at) return violation(event, "it begins before it is started");
   waits_[index(*event.job)] = false;
-  check_order(event);
+  if (!account.begun) check_order(event);
+  account.begun = true;
   check_memory(event);
   Gpu& gpu = gpus_[index(*event.gpu)];
   event.placement ? started_on_instance(event, gpu) : started_on_whole_gpu(event, gpu);
@@ -218,6 +219,7 @@ void LawChecker::started(const RunEvent& event) {
   account.placement = event.placement;
   account.begin = *event.until;
   account.counts_from = account.begin + options_.process_start;
+  if (account.resumed && account.begin < account.saved) violation(event, "its checkpoint is not yet written");
   if (account.resumed) account.counts_from += options_.checkpoint / 2;
   account.resumed = false;
   account.ran_out_last = false;
@@ -284,7 +286,7 @@ void LawChecker::leave(JobId id, Instant until) {
   }
 }
 
-void LawChecker::wait_again(JobId id, bool work_is_kept) {
+void LawChecker::wait_again(JobId id, bool work_is_kept, bool by_scheduler) {
   JobAccount& account = jobs_[index(id)];
   account.state = JobState::waiting;
   if (!work_is_kept) {
@@ -292,6 +294,7 @@ void LawChecker::wait_again(JobId id, bool work_is_kept) {
     account.speed_known = true;
     account.resumed = false;
   }
+  if (by_scheduler) return;
   waits_[index(id)] = true;
   nobody_waits_ = std::min(nobody_waits_, index(id));
 }
@@ -361,7 +364,7 @@ void LawChecker::ran_out(const RunEvent& event) {
   leave(*event.job, event.at);
   const auto had = usable(*event.gpu, event.placement);
   if (had) account->more_than = std::max(*had, account->more_than.value_or(*had));
-  wait_again(*event.job, false);
+  wait_again(*event.job, false, false);
   account->ran_out_last = true;
   last_end_ = event.at;
 }
@@ -375,16 +378,19 @@ void LawChecker::stopped(const RunEvent& event) {
   const auto had = usable(*event.gpu, event.placement);
   if (event.kind == Kind::restarted_early && had)
     account->more_than = std::max(*had, account->more_than.value_or(*had));
-  wait_again(*event.job, false);
+  wait_again(*event.job, false, event.kind == Kind::stopped);
 }
 
 void LawChecker::checkpointed(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
   const bool begun = event.at > account->begin;
-  leave(*event.job, begun ? event.at + options_.checkpoint / 2 : event.at);
+  const Instant written = begun ? event.at + options_.checkpoint / 2 : event.at;
+  if (begun && event.until != written) violation(event, "it is not written when it should be");
+  account->saved = std::max(account->saved, written);
+  leave(*event.job, written);
   account->resumed = begun || account->done > 0;
-  wait_again(*event.job, true);
+  wait_again(*event.job, true, true);
 }
 
 void LawChecker::migrated(const RunEvent& event) {
@@ -431,7 +437,7 @@ void LawChecker::evicted(const RunEvent& event) {
   if (std::erase(gpu.to_evict, *event.job) == 0) return violation(event, "its GPU is not lost");
   --evictions_due_;
   leave(*event.job, event.at);
-  wait_again(*event.job, false);
+  wait_again(*event.job, false, event.kind == Kind::stopped);
 }
 
 void LawChecker::gpu_returned(const RunEvent& event) {

@@ -22,7 +22,9 @@
 namespace cleave::laws {
 
 struct LawOptions {
-  bool fcfs = false;     // no job starts while one that was submitted earlier waits
+  // No job begins for the first time while one that was submitted earlier waits, be it for the first time or
+  // because it ran out of memory or lost its GPU. What the scheduler stops itself it may order as it likes.
+  bool fcfs = false;
   bool sharing = false;  // jobs that are being measured may share one instance of a GPU
   bool must_end = true;  // every job that is not rejected ends; only where the fleet allows it
   Duration process_start{}, checkpoint{};
@@ -63,9 +65,9 @@ class LawChecker final : public RunObserver {
     JobState state = JobState::absent;
     GpuId gpu{};
     std::optional<PlacementId> placement;
-    Instant begin{}, counts_from{}, end{};
+    Instant begin{}, counts_from{}, end{}, saved{};
     double done = 0, speed = 0;
-    bool speed_known = true, resumed = false, ran_out_last = false;
+    bool begun = false, speed_known = true, resumed = false, ran_out_last = false;
     std::optional<MiB> more_than;  // the memory on which it has failed
     Duration execution{};
   };
@@ -99,7 +101,7 @@ class LawChecker final : public RunObserver {
   /// Its process is gone: it has run until now, and its place is free, from `until` on.
   void leave(JobId id, Instant until);
   void progress(JobAccount& account);
-  void wait_again(JobId id, bool work_is_kept);
+  void wait_again(JobId id, bool work_is_kept, bool by_scheduler);
   [[nodiscard]] Instance* find(GpuId gpu, PlacementId placement);
   [[nodiscard]] const Geometry& geometry(GpuId gpu) const;
   [[nodiscard]] std::optional<double> speed(JobId job, GpuId gpu, std::optional<PlacementId> placement) const;

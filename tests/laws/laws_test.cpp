@@ -69,6 +69,8 @@ class Laws : public testing::TestWithParam<const SchedulerRow*> {
       ADD_FAILURE() << summary.error().text();
     }
     for (const std::string& each : checker.violations()) ADD_FAILURE() << each;
+    if (!checker.violations().empty() && std::getenv("CLEAVE_LAW_SHOW") != nullptr)
+      fmt::print("{}\n", transcript(scenario, spec, true));
     return summary ? summary->events : 1;
   }
 };
