@@ -20,6 +20,9 @@ std::unexpected<Error> refuse(const char* what, GpuId gpu, const Geometry& geome
 }  // namespace
 
 World::World(const Fleet& start, std::optional<Duration> each) : graphs_(start.graphs()), each_(each) {
+  for (const auto& graph : graphs_)
+    width_ = std::max(width_, static_cast<std::size_t>(graph->geometry().size()));
+  usable_from_.resize(start.size() * width_);
   gpus_.reserve(start.size());
   for (const GpuState& state : start.gpus()) {
     SimulatedGpu gpu;
@@ -34,11 +37,9 @@ World::World(const Fleet& start, std::optional<Duration> each) : graphs_(start.g
   }
 }
 
-/// From when the instance is really free: a process that is being checkpointed or replaced may still use it.
-Instant World::when_free(SimulatedGpu& gpu, PlacementId placement, Instant now) {
-  if (!gpu.leaving.contains(placement)) return now;
-  gpu.leaving.erase(placement);
-  return std::max(now, gpu.left);
+Instant World::when_free(GpuId id, PlacementId placement, Instant now) const {
+  const SimulatedGpu& gpu = (*this)[id];
+  return gpu.pending.contains(placement) ? std::max(now, usable_from_[cell(id, placement)]) : now;
 }
 
 Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
@@ -46,7 +47,8 @@ Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
   const StateGraph& states = graph(gpu);
   if (gpu.whole || !gpu.idle.contains(placement))
     return refuse("destroys an instance that is not idle and ours:", id, states.geometry(), placement);
-  gpu.cleared = std::max(gpu.cleared, when_free(gpu, placement, now));
+  gpu.cleared = std::max(gpu.cleared, when_free(id, placement, now));
+  gpu.pending.erase(placement);
   gpu.existing = states.remove(gpu.existing, placement);
   gpu.idle.erase(placement);
   gpu.fresh.erase(placement);
@@ -71,6 +73,12 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
     gpu.batch_from =
         each_ ? clear : std::max(gpu.ready, clear) + destroy_time(states.geometry(), gpu.destroyed);
     gpu.destroyed = {};
+    // Those of the batch before may still be in the making.
+    if (gpu.ready > now)
+      for (const PlacementId earlier : gpu.fresh) {
+        usable_from_[cell(id, earlier)] = std::max(when_free(id, earlier, now), gpu.ready);
+        gpu.pending.insert(earlier);
+      }
     gpu.fresh = {};
     ++batches_;
   }
@@ -98,10 +106,8 @@ Result<Instant> World::start(GpuId id, PlacementId placement, Instant now) {
     return refuse("starts a job where no idle instance is:", id, graph(gpu).geometry(), placement);
   hold(gpu, placement);
   gpu.batch = {};
-  const Instant free = when_free(gpu, placement, now);
-  if (!gpu.fresh.contains(placement)) return free;
-  gpu.fresh.erase(placement);
-  return std::max(free, gpu.ready);
+  const Instant free = when_free(id, placement, now);
+  return gpu.fresh.contains(placement) ? std::max(free, gpu.ready) : free;
 }
 
 Result<Instant> World::start_shared(GpuId id, PlacementId placement, Instant now) {
@@ -149,8 +155,8 @@ void World::end(GpuId id, PlacementId placement, std::optional<Instant> left) {
   gpu.held_compute = static_cast<std::uint8_t>(gpu.held_compute - profile.compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(gpu.held_memory - profile.memory.value);
   if (!left) return;
-  gpu.left = std::max(gpu.left, *left);
-  gpu.leaving.insert(placement);
+  usable_from_[cell(id, placement)] = *left;
+  gpu.pending.insert(placement);
 }
 
 void World::end_whole(GpuId id) {
