@@ -115,13 +115,14 @@ class Simulation {
 
   bool stale(const AgendaItem& item) const {
     const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report;
-    return of_job && runs_[item.which].generation != item.generation;
+    return of_job && ((runs_[item.which].generation ^ item.generation) & Agenda::generation_mask) != 0;
   }
 
   Result<void> step() {
     if (!agenda_.empty() && agenda_.top().at <= now_) {
       const AgendaItem item = agenda_.top();
       agenda_.pop();
+      expect_next();
       handle(item);
     } else {
       const auto id = static_cast<JobId>(arrived_++);
@@ -132,6 +133,16 @@ class Simulation {
     if (options_.progress && ++steps_ % 16384 == 0)
       options_.progress(std::min(summary_.events, 2 * runs_.size()), 2 * runs_.size());
     return carry_out_all();
+  }
+
+  /// Has the memory fetch what the next end of a job needs, while this event is being worked on.
+  void expect_next() const {
+    if (agenda_.empty()) return;
+    const AgendaItem next = agenda_.top();
+    if (next.due != Due::process_ends) return;
+    __builtin_prefetch(&runs_[next.which], 1);
+    __builtin_prefetch(&workload_.jobs[next.which]);
+    account_.expect(next.which);
   }
 
   void handle(const AgendaItem& item) {
