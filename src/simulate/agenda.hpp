@@ -52,7 +52,7 @@ class Agenda {
       const std::size_t end = std::min(child + 4, heap_.size());
       std::size_t least = child;
       for (std::size_t other = child + 1; other < end; ++other)
-        if (heap_[other] < heap_[least]) least = other;
+        least = heap_[other] < heap_[least] ? other : least;
       if (!(heap_[least] < last)) break;
       heap_[at] = heap_[least];
       at = least;
@@ -65,7 +65,11 @@ class Agenda {
   struct Key {
     Instant at;
     std::uint64_t rest;
-    friend bool operator<(const Key& a, const Key& b) { return a.at != b.at ? a.at < b.at : a.rest < b.rest; }
+    /// Without branches, which nobody could predict.
+    friend bool operator<(const Key& a, const Key& b) {
+      return (static_cast<unsigned>(a.at < b.at) |
+              (static_cast<unsigned>(a.at == b.at) & static_cast<unsigned>(a.rest < b.rest))) != 0;
+    }
   };
 
   std::vector<Key> heap_;
