@@ -5,11 +5,29 @@
 
 namespace cleave {
 
-JobId Seats::at(GpuId gpu, PlacementId placement) const {
-  for (const JobId job : on(gpu))
-    if (seats_[index(job)].placement == placement) return job;
-  assert(false);
-  return {};
+namespace {
+
+constexpr auto nobody = static_cast<JobId>(0xffffffff);
+
+}  // namespace
+
+Seats::Seats(const Fleet& fleet) : fleet_(fleet) {
+  for (const auto& graph : fleet.graphs())
+    width_ = std::max(width_, static_cast<std::size_t>(graph->geometry().size()));
+  holders_.assign(fleet.size() * width_, nobody);
+}
+
+std::vector<JobId> Seats::on(GpuId gpu) const {
+  std::vector<JobId> jobs;
+  for (const PlacementId placement : fleet_[gpu].held)
+    if (at(gpu, placement) != nobody) jobs.push_back(at(gpu, placement));
+  return jobs;
+}
+
+void Seats::sit(JobId job, const Seat& seat) {
+  if (seats_.size() <= index(job)) seats_.resize(index(job) + 1);
+  seats_[index(job)] = seat;
+  holders_[cell(seat.gpu, seat.placement)] = job;
 }
 
 void Seats::clear_way(GpuId gpu, PlacementId placement, std::vector<Command>& commands) {
@@ -23,9 +41,7 @@ void Seats::start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Com
   clear_way(gpu, placement, commands);
   commands.push_back(StartJob{job.job, gpu, placement});
   fleet_.hold(gpu, placement);
-  if (seats_.size() <= index(job.job)) seats_.resize(index(job.job) + 1);
-  seats_[index(job.job)] = {gpu, placement, job.request, true};
-  by_gpu_[index(gpu)].push_back(job.job);
+  sit(job.job, {gpu, placement, job.request, true});
 }
 
 Seat Seats::leave(JobId job) {
@@ -33,7 +49,7 @@ Seat Seats::leave(JobId job) {
   assert(seat.taken);
   seat.taken = false;
   fleet_.release(seat.gpu, seat.placement);
-  std::erase(by_gpu_[index(seat.gpu)], job);
+  holders_[cell(seat.gpu, seat.placement)] = nobody;
   return seat;
 }
 
@@ -42,8 +58,7 @@ void Seats::migrate(JobId job, GpuId gpu, PlacementId placement, std::vector<Com
   commands.push_back(MigrateJob{job, gpu, placement});
   fleet_.hold(gpu, placement);
   const Seat old = leave(job);
-  seats_[index(job)] = {gpu, placement, old.request, true};
-  by_gpu_[index(gpu)].push_back(job);
+  sit(job, {gpu, placement, old.request, true});
 }
 
 void Seats::create(GpuId gpu, PlacementId placement, std::vector<Command>& commands) {
@@ -63,8 +78,8 @@ std::vector<Waiting> Seats::lose(GpuId gpu) {
   for (const JobId job : on(gpu)) {
     seats_[index(job)].taken = false;
     homeless.push_back({job, seats_[index(job)].request});
+    holders_[cell(gpu, seats_[index(job)].placement)] = nobody;
   }
-  by_gpu_[index(gpu)].clear();
   fleet_.withdraw(gpu);
   fleet_.clear(gpu);
   return homeless;

@@ -19,17 +19,17 @@ struct Seat {
 
 class Seats {
  public:
-  explicit Seats(const Fleet& fleet) : fleet_(fleet), by_gpu_(fleet.size()) {}
+  explicit Seats(const Fleet& fleet);
 
   [[nodiscard]] const Fleet& fleet() const { return fleet_; }
   [[nodiscard]] const Seat& operator[](JobId job) const { return seats_[index(job)]; }
   [[nodiscard]] bool seated(JobId job) const {
     return index(job) < seats_.size() && seats_[index(job)].taken;
   }
-  /// The jobs on a GPU, in the order in which they came there.
-  [[nodiscard]] const std::vector<JobId>& on(GpuId gpu) const { return by_gpu_[index(gpu)]; }
+  /// The jobs on a GPU, in the order of their placements.
+  [[nodiscard]] std::vector<JobId> on(GpuId gpu) const;
   /// The job that holds this placement, which must be held by one.
-  [[nodiscard]] JobId at(GpuId gpu, PlacementId placement) const;
+  [[nodiscard]] JobId at(GpuId gpu, PlacementId placement) const { return holders_[cell(gpu, placement)]; }
 
   /// Starts a waiting job there: destroys what is in the way, creates the instance unless it is there.
   void start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Command>& commands);
@@ -45,11 +45,16 @@ class Seats {
   void recover(GpuId gpu) { fleet_.restore(gpu); }
 
  private:
+  [[nodiscard]] std::size_t cell(GpuId gpu, PlacementId placement) const {
+    return index(gpu) * width_ + placement;
+  }
+  void sit(JobId job, const Seat& seat);
   void clear_way(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
 
   Fleet fleet_;
-  std::vector<Seat> seats_;                 // by job
-  std::vector<std::vector<JobId>> by_gpu_;  // at most as many as instances
+  std::size_t width_ = 0;       // placements of the model that has most
+  std::vector<Seat> seats_;     // by job
+  std::vector<JobId> holders_;  // by GPU and placement; `nobody` where no job is
 };
 
 }  // namespace cleave

@@ -6,23 +6,41 @@
 
 namespace cleave {
 
+namespace {
+
+/// Exact, rounded down; of durations that are not negative, whose sum may be beyond the range of one.
+Duration mean_of(const std::vector<Duration>& values) {
+  constexpr std::int64_t second = 1'000'000'000;
+  const auto count = static_cast<std::int64_t>(values.size());
+  std::int64_t seconds = 0, rest = 0;
+  for (const Duration value : values) {
+    seconds += value.count() / second;
+    rest += value.count() % second;
+  }
+  return Duration{seconds / count * second + (seconds % count * second + rest) / count};
+}
+
+}  // namespace
+
 Distribution Distribution::of(std::vector<Duration>& values) {
   Distribution distribution;
   distribution.count = values.size();
   if (values.empty()) return distribution;
-  std::ranges::sort(values);
+  distribution.mean = mean_of(values);
+  // What lies before the last percentile is no greater than what lies behind it.
+  auto begin = values.begin();
   const auto at_least = [&](std::size_t percent) {
     const std::size_t rank = (percent * values.size() + 99) / 100;  // rounded up
-    return values[std::max<std::size_t>(rank, 1) - 1];
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
+    std::nth_element(begin, at, values.end());
+    begin = at;
+    return *at;
   };
-  double sum = 0;
-  for (const Duration value : values) sum += static_cast<double>(value.count());
-  distribution.mean = Duration{static_cast<std::int64_t>(sum / static_cast<double>(values.size()))};
   distribution.p50 = at_least(50);
   distribution.p95 = at_least(95);
   distribution.p98 = at_least(98);
   distribution.p99 = at_least(99);
-  distribution.max = values.back();
+  distribution.max = *std::max_element(begin, values.end());
   return distribution;
 }
 

@@ -21,7 +21,7 @@ struct Distribution {
   std::size_t count = 0;
   Duration mean{}, p50{}, p95{}, p98{}, p99{}, max{};
 
-  /// Sorts `values`.
+  /// Changes the order of `values`.
   static Distribution of(std::vector<Duration>& values);
 };
 

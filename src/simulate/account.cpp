@@ -6,6 +6,7 @@ namespace cleave {
 
 void Account::ran(std::size_t job, Duration time, double from_share, double to_share) {
   outcomes_[job].execution += time;
+  if (!resident_known_) return;
   const auto held = memory_->mean_held(workload_->jobs[job], from_share, to_share);
   if (held) {
     resident_mib_seconds_ += *held * in_seconds(time);
@@ -50,6 +51,7 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
   summary.jobs = outcomes_.size();
   summary.rejections = rejections_;
   std::vector<Duration> waits, turnarounds, executions;
+  for (auto* durations : {&waits, &turnarounds, &executions}) durations->reserve(outcomes_.size());
   for (std::size_t i = 0; i < outcomes_.size(); ++i) {
     const JobOutcome& outcome = outcomes_[i];
     summary.finished += outcome.end == JobOutcome::End::finished ? 1 : 0;

@@ -19,6 +19,8 @@ class Account {
   void ran(std::size_t job, Duration time, double from_share, double to_share);
   void finished(std::size_t job, Instant now);
   void failed(std::size_t job);
+  /// One of these comes soon.
+  void expect(std::size_t job) const { __builtin_prefetch(&outcomes_[job], 1); }
   void rejected(std::size_t job, std::string_view reason);
 
   /// Everything that is known of jobs alone. `usable_mib` is what programs could use on the whole fleet.

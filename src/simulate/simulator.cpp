@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "base/random.hpp"
+#include "base/short_list.hpp"
 #include "base/text.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
@@ -25,19 +26,24 @@ constexpr double never = 2;                  // a share of a job's work that it 
 
 enum class Mode : std::uint8_t { none, instance, shared, whole };
 
-/// A job as it runs.
-struct Run {
+/// What a process that is left to run comes to.
+enum class Fate : std::uint8_t { finishes, fails, runs_out };
+
+/// A job as it runs. A million of them are touched in no order: one is one cache line.
+struct alignas(64) Run {
   GpuId gpu{};
+  std::uint32_t generation = 0;
   PlacementId placement = 0;
   Mode mode = Mode::none;
-  std::uint32_t generation = 0;
+  Fate fate = Fate::finishes;
+  bool resumed = false;  // from a checkpoint: the next start restores it
   double speed = 0;
-  double done = 0, done_before = 0;  // share of its work, now and when this process began
-  double dies_at = never;            // share at which it runs out of memory
-  Instant begin{}, counts_from{};    // its process runs; it makes progress, counted since
-  bool resumed = false;              // from a checkpoint: the next start restores it
-  Instant saved{};                   // when that is written
+  double done = 0;                 // share of its work
+  double dies_at = never;          // share at which it runs out of memory
+  Instant begin{}, counts_from{};  // its process runs; it makes progress, counted since
+  Instant here_from{};             // it runs where it is, before where it came from; resumed: restorable
 };
+static_assert(sizeof(Run) == 64);
 
 class Simulation {
  public:
@@ -110,13 +116,14 @@ class Simulation {
 
   bool stale(const AgendaItem& item) const {
     const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report;
-    return of_job && runs_[item.which].generation != item.generation;
+    return of_job && ((runs_[item.which].generation ^ item.generation) & Agenda::generation_mask) != 0;
   }
 
   Result<void> step() {
     if (!agenda_.empty() && agenda_.top().at <= now_) {
       const AgendaItem item = agenda_.top();
       agenda_.pop();
+      expect_next();
       handle(item);
     } else {
       const auto id = static_cast<JobId>(arrived_++);
@@ -127,6 +134,16 @@ class Simulation {
     if (options_.progress && ++steps_ % 16384 == 0)
       options_.progress(std::min(summary_.events, 2 * runs_.size()), 2 * runs_.size());
     return carry_out_all();
+  }
+
+  /// Has the memory fetch what the next end of a job needs, while this event is being worked on.
+  void expect_next() const {
+    if (agenda_.empty()) return;
+    const AgendaItem next = agenda_.top();
+    if (next.due != Due::process_ends) return;
+    __builtin_prefetch(&runs_[next.which], 1);
+    __builtin_prefetch(&workload_.jobs[next.which]);
+    account_.expect(next.which);
   }
 
   void handle(const AgendaItem& item) {
@@ -155,6 +172,10 @@ class Simulation {
     if (share > 0 && uniform_of(options_.seed, index(id), 0x6a6f62) < share)
       return uniform_of(options_.seed, index(id), 0x6a6f63);
     return never;
+  }
+
+  const Profile& profile_of(const Run& run) const {
+    return *world_.graph(world_[run.gpu]).geometry()[run.placement].profile;
   }
 
   /// What programs could use where the job runs; nullopt where nobody knows.
@@ -190,17 +211,18 @@ class Simulation {
 
   Result<void> begin(JobId id, GpuId gpu, PlacementId placement, Mode mode, Instant begins) {
     Run& run = run_of(id);
-    if (run.resumed) begins = std::max(begins, run.saved);
+    if (run.resumed) begins = std::max(begins, run.here_from);
     if (run.mode != Mode::none)
       return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already", report_it);
     run.gpu = gpu;
     run.placement = placement;
     run.mode = mode;
     run.begin = begins;
+    run.here_from = begins;
     run.counts_from = begins + options_.process_start;
     if (run.resumed) run.counts_from += options_.checkpoint / 2;
     run.resumed = false;
-    run.done_before = run.done;
+    if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
     const Speed speed = speed_of(id, run);
     run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
@@ -213,6 +235,12 @@ class Simulation {
     return program(id);
   }
 
+  /// The share of its work that was done when this process began: nothing, but after checkpoints.
+  double& done_before(JobId id) {
+    if (done_before_.empty()) done_before_.resize(runs_.size());
+    return done_before_[index(id)];
+  }
+
   static std::optional<PlacementId> seen_placement(const Run& run) {
     return run.mode == Mode::whole ? std::nullopt : std::optional(run.placement);
   }
@@ -221,7 +249,11 @@ class Simulation {
   Result<void> program(JobId id) {
     Run& run = run_of(id);
     ++run.generation;
-    const double target = std::min({run.dies_at, fails_at(id), 1.0});
+    const double fails = fails_at(id);
+    const double target = std::min({run.dies_at, fails, 1.0});
+    run.fate = run.dies_at < never && run.dies_at <= std::min(fails, 1.0) ? Fate::runs_out
+               : fails <= 1                                               ? Fate::fails
+                                                                          : Fate::finishes;
     const double work = static_cast<double>(job(id).duration.count()) * std::max(0.0, target - run.done);
     // In floating point first: a long job on a slow instance may leave the range of the clock.
     const double takes = work > 0 ? work / run.speed : 0;
@@ -265,7 +297,7 @@ class Simulation {
   }
 
   void retime_sharers(GpuId gpu) {
-    for (const JobId id : on_gpu_[index(gpu)]) {
+    for (const JobId id : on_gpu_[index(gpu)].all()) {
       Run& run = run_of(id);
       if (run.mode != Mode::shared) continue;
       progress(id);
@@ -293,8 +325,11 @@ class Simulation {
 
   void close_process(JobId id) {
     Run& run = run_of(id);
-    if (now_ > run.begin) account_.ran(index(id), now_ - run.begin, run.done_before, run.done);
-    std::erase(on_gpu_[index(run.gpu)], id);
+    if (now_ > run.begin) {
+      const double before = done_before_.empty() ? 0 : done_before_[index(id)];
+      account_.ran(index(id), now_ - run.begin, before, run.done);
+    }
+    on_gpu_[index(run.gpu)].erase(id);
     run.mode = Mode::none;
     run.speed = 0;
     ++run.generation;
@@ -303,9 +338,7 @@ class Simulation {
 
   void process_ends(JobId id) {
     Run& run = run_of(id);
-    const double fails = fails_at(id);
-    const bool out_of_memory = run.dies_at < never && run.dies_at <= std::min(fails, 1.0);
-    const bool failed = !out_of_memory && fails <= 1;
+    const bool out_of_memory = run.fate == Fate::runs_out, failed = run.fate == Fate::fails;
     const auto had = run.mode == Mode::whole ? std::nullopt : capacity(run);
     const RunEvent ended{now_,
                          out_of_memory ? RunEvent::Kind::ran_out
@@ -379,7 +412,8 @@ class Simulation {
     const auto number = static_cast<std::uint32_t>(index(gpu));
     measure_.before_change(gpu, now_);
     observe({now_, RunEvent::Kind::gpu_lost, {}, gpu, {}, {}});
-    for (const JobId id : std::vector(on_gpu_[index(gpu)])) {
+    const auto there = on_gpu_[index(gpu)];
+    for (const JobId id : there.all()) {
       Run& run = run_of(id);
       progress(id);
       measure_.add_speed(gpu, -run.speed);
@@ -485,7 +519,7 @@ class Simulation {
     const auto left = begun ? std::optional(now_ + options_.checkpoint / 2) : std::nullopt;
     observe({now_, RunEvent::Kind::checkpointed, what.job, run.gpu, seen_placement(run), left});
     run.resumed = begun || run.done > 0;
-    if (left) run.saved = *left;
+    if (left) run.here_from = *left;
     leave(what.job, left);
     ++summary_.checkpoints;
     return {};
@@ -501,22 +535,29 @@ class Simulation {
     measure_.before_change(what.gpu, now_);
     const auto ready = world_.start(what.gpu, what.placement, now_);
     if (!ready) return std::unexpected(ready.error());
-    const Instant replica = std::max(*ready + options_.process_start, run.begin);
+    // It runs on where it is, or was before an earlier move, until the replica takes over.
+    const Instant replica = std::max(*ready + options_.process_start, run.here_from);
+    const Profile* before = &profile_of(run);
     world_.end(run.gpu, run.placement, replica);
-    progress(what.job);
+    on_gpu_[index(run.gpu)].erase(what.job);
     measure_.add_speed(run.gpu, -run.speed);
-    std::erase(on_gpu_[index(run.gpu)], what.job);
     run.gpu = what.gpu;
     run.placement = what.placement;
+    run.here_from = replica;
     on_gpu_[index(run.gpu)].push_back(what.job);
+    ++summary_.migrations;
+    observe({now_, RunEvent::Kind::migrated, what.job, what.gpu, what.placement, replica});
+    if (&profile_of(run) == before) {  // its end stays where it is on the agenda
+      measure_.add_speed(run.gpu, run.speed);
+      return {};
+    }
+    progress(what.job);
     run.speed = speed_of(what.job, run).relative;
     measure_.add_speed(run.gpu, run.speed);
     if (!(run.speed > 0))
       return fail(ErrorKind::internal, job(what.job).id, "the scheduler moves a job where it cannot run",
                   report_it);
     run.dies_at = dies_at(what.job, run);
-    ++summary_.migrations;
-    observe({now_, RunEvent::Kind::migrated, what.job, what.gpu, what.placement, replica});
     return program(what.job);
   }
 
@@ -590,7 +631,8 @@ class Simulation {
   Agenda agenda_;
   std::vector<Command> commands_;
   std::vector<Run> runs_;                                     // by job
-  std::vector<std::vector<JobId>> on_gpu_;                    // who runs there
+  std::vector<double> done_before_;                           // by job; empty: nothing for any
+  std::vector<ShortList<JobId, 3>> on_gpu_;                   // who runs there
   std::map<std::uint32_t, std::vector<Instant>> returns_at_;  // of outages that were said one by one
   std::vector<std::uint64_t> losses_;                         // by GPU, of those that are drawn
   std::size_t arrived_ = 0, running_ = 0, absent_ = 0, wakes_ = 0, steps_ = 0;

@@ -8,6 +8,11 @@
 // holds its instance from the moment it is decided, starts when the instance is made, and runs its duration
 // divided by its speed there. Everything random comes from the seed: same input, same bytes.
 //
+// A job that is moved runs on where it is until its replica does at the new place (MigrateJob). Its old
+// instance counts as idle at once, but whatever is to be done there waits for that moment, and so it does
+// when the job ends before. A second move takes over from the first. Until then, too, what is lost with a GPU
+// is what has been moved there.
+//
 // Memory: a job whose memory grows dies in the first iteration that needs more than its instance has, and so
 // does, at once, one that is started where its table of speeds or its request says that it does not fit. Jobs
 // that share an instance (StartShared) each get an equal part of its speed, and their memory is assumed to

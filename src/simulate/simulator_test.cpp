@@ -222,6 +222,48 @@ TEST(World, APlaceIsInUseUntilTheLastProcessHasLeft) {
   EXPECT_EQ(*world.start(gpu, pair, after(6)), after(21));
 }
 
+// What is still in use, or still being made, is not used before its time, whatever was commanded since.
+TEST(World, WaitsForWhatIsLeavingAndForWhatIsBeingMade) {
+  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  const Geometry& geometry = file.geometries.front();
+  const auto at = [&](std::string_view profile, int start) { return *geometry.find(profile, start); };
+  const auto second = [](int s) { return Instant{} + std::chrono::seconds(s); };
+  World world(Fleet(file), std::chrono::seconds(10));
+  const GpuId gpu{};
+  ASSERT_TRUE(world.create(gpu, at("1g.5gb", 0), second(0)));
+  EXPECT_EQ(*world.start(gpu, at("1g.5gb", 0), second(0)), second(10));
+  world.end(gpu, at("1g.5gb", 0));
+  ASSERT_TRUE(world.create(gpu, at("1g.5gb", 1), second(2)));
+  EXPECT_EQ(*world.start(gpu, at("1g.5gb", 0), second(3)), second(10)) << "stopped before it was there";
+  EXPECT_EQ(*world.start(gpu, at("1g.5gb", 1), second(3)), second(12));
+  world.end(gpu, at("1g.5gb", 0), second(40));
+  world.end(gpu, at("1g.5gb", 1), second(20));
+  EXPECT_EQ(*world.start(gpu, at("1g.5gb", 1), second(15)), second(20)) << "each waits for its own";
+  ASSERT_TRUE(world.destroy(gpu, at("1g.5gb", 0), second(15)));
+  ASSERT_TRUE(world.create(gpu, at("1g.5gb", 0), second(15)));
+  EXPECT_EQ(*world.start(gpu, at("1g.5gb", 0), second(15)), second(50)) << "destroyed when it is left";
+}
+
+// Readings F10 and F14. At 15 s b moves from 2g at 0 to 4, where a's 3g goes first; it runs on meanwhile. The
+// 4g for c is made where b was, when b's replica runs.
+TEST(Simulator, AMoveByHand) {
+  const auto workload = *parse_workload(
+      R"({"id": "a", "profile": "3g.20gb", "duration_s": 10, "speed": {"3g.20gb": 1}}
+{"id": "b", "profile": "2g.10gb", "duration_s": 100, "speed": {"2g.10gb": 1}}
+{"id": "c", "profile": "4g.20gb", "arrival_s": 1, "duration_s": 10, "speed": {"4g.20gb": 1}})",
+      "jobs");
+  SimulationOptions options;
+  options.reconfiguration = std::chrono::seconds(5);
+  std::vector<JobOutcome> outcomes;
+  options.outcomes = &outcomes;
+  const auto s =
+      simulate(fleet_of("1xA100-40GB", "plain"), workload, *parse_scheduler("online:threshold=0.1"), options);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s->migrations, 1U);
+  EXPECT_EQ(outcomes[1].turnaround, std::chrono::seconds(105)) << "nothing is lost";
+  EXPECT_EQ(outcomes[2].wait, std::chrono::seconds(24)) << "from 1 s to 15 + 5 + 5";
+}
+
 /// Random work of every kind of request, some of it impossible, on a mixed fleet with walls and running work.
 Workload random_workload(Random& random, int jobs) {
   const char* profiles[] = {"1g.5gb",  "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb",
@@ -272,7 +314,8 @@ TEST(Laws, RandomWorkloadsBreakNoneAndLoseNoJob) {
     Random random(seed);
     const Workload workload = random_workload(random, 400);
     for (const char* spec :
-         {"online", "online:policy=first-fit", "online:threshold=0.8;load=joint;across=rise", "full-gpu"}) {
+         {"online", "online:policy=first-fit", "online:threshold=0.8;load=joint;across=rise",
+          "online:threshold=auto;eligibility=lowers-imbalance", "full-gpu"}) {
       const RunSummary s = run(fleet, workload, spec);
       ASSERT_EQ(s.jobs, s.finished + s.failed + s.rejected + s.waiting) << "seed " << seed << " " << spec;
       ASSERT_EQ(s.waiting, 0U) << "nothing stands in the way for good: seed " << seed << " " << spec;
@@ -290,8 +333,9 @@ TEST(Laws, TheIndexChangesNothing) {
   Random random(5);
   const Workload workload = random_workload(random, 1500);
   for (const char* spec :
-       {"online", "online:policy=reachability;across=best", "online:policy=preference",
-        "online:policy=largest-gap", "online:policy=first-fit", "online:policy=load-balanced"}) {
+       {"online", "online:threshold=auto", "online:migration=off", "online:policy=reachability;across=best",
+        "online:policy=preference", "online:policy=largest-gap", "online:policy=first-fit",
+        "online:policy=load-balanced"}) {
     const SchedulerSpec parsed = *parse_scheduler(spec);
     EXPECT_EQ(to_json(*simulate(fleet, workload, parsed)).dump(),
               to_json(*simulate(fleet, workload, parsed, {.use_index = false})).dump())

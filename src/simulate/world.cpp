@@ -20,6 +20,9 @@ std::unexpected<Error> refuse(const char* what, GpuId gpu, const Geometry& geome
 }  // namespace
 
 World::World(const Fleet& start, std::optional<Duration> each) : graphs_(start.graphs()), each_(each) {
+  for (const auto& graph : graphs_)
+    width_ = std::max(width_, static_cast<std::size_t>(graph->geometry().size()));
+  usable_from_.resize(start.size() * width_);
   gpus_.reserve(start.size());
   for (const GpuState& state : start.gpus()) {
     SimulatedGpu gpu;
@@ -32,7 +35,11 @@ World::World(const Fleet& start, std::optional<Duration> each) : graphs_(start.g
     gpu.held_memory = state.held_memory;
     gpus_.push_back(gpu);
   }
-  times_.resize(gpus_.size() * PlacementSet::most);
+}
+
+Instant World::when_free(GpuId id, PlacementId placement, Instant now) const {
+  const SimulatedGpu& gpu = (*this)[id];
+  return gpu.pending.contains(placement) ? std::max(now, usable_from_[cell(id, placement)]) : now;
 }
 
 Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
@@ -40,7 +47,9 @@ Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
   const StateGraph& states = graph(gpu);
   if (gpu.whole || !gpu.idle.contains(placement))
     return refuse("destroys an instance that is not idle and ours:", id, states.geometry(), placement);
-  gpu.cleared = std::max({gpu.cleared, now, times(id, placement).left});
+  gpu.cleared = std::max(gpu.cleared, when_free(id, placement, now));
+  gpu.pending.erase(placement);
+  gpu.fresh.erase(placement);
   gpu.existing = states.remove(gpu.existing, placement);
   gpu.idle.erase(placement);
   gpu.destroyed.insert(placement);
@@ -64,14 +73,20 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
     gpu.batch_from =
         each_ ? clear : std::max(gpu.ready, clear) + destroy_time(states.geometry(), gpu.destroyed);
     gpu.destroyed = {};
+    // Those of the batch before may still be in the making.
+    if (gpu.ready > now)
+      for (const PlacementId earlier : gpu.fresh) {
+        usable_from_[cell(id, earlier)] = std::max(when_free(id, earlier, now), gpu.ready);
+        gpu.pending.insert(earlier);
+      }
+    gpu.fresh = {};
     ++batches_;
   }
   gpu.existing = after;
   gpu.idle.insert(placement);
   gpu.batch.insert(placement);
   gpu.ready = std::max(gpu.ready, gpu.batch_from + batch_time(gpu));
-  for (const PlacementId each : gpu.batch)
-    times(id, each) = {gpu.ready, {}};  // with one command, all at its end
+  gpu.fresh.insert(placement);
   ++creates_;
   return {};
 }
@@ -91,8 +106,8 @@ Result<Instant> World::start(GpuId id, PlacementId placement, Instant now) {
     return refuse("starts a job where no idle instance is:", id, graph(gpu).geometry(), placement);
   hold(gpu, placement);
   gpu.batch = {};
-  // A process that is being checkpointed or replaced may still use it.
-  return std::max({now, times(id, placement).made, times(id, placement).left});
+  const Instant free = when_free(id, placement, now);
+  return gpu.fresh.contains(placement) ? std::max(free, gpu.ready) : free;
 }
 
 Result<Instant> World::start_shared(GpuId id, PlacementId placement, Instant now) {
@@ -131,8 +146,8 @@ Result<Instant> World::start_whole(GpuId id, Instant now) {
 void World::end(GpuId id, PlacementId placement, std::optional<Instant> left) {
   SimulatedGpu& gpu = at(id);
   if (left) {
-    Instant& until = times(id, placement).left;
-    until = std::max(until, *left);
+    usable_from_[cell(id, placement)] = when_free(id, placement, *left);
+    gpu.pending.insert(placement);
   }
   if (gpu.sharers > 0 && gpu.shared.contains(placement)) {
     if (--gpu.sharers > 0) return;

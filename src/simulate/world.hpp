@@ -33,6 +33,8 @@ struct SimulatedGpu {
   PlacementSet destroyed;  // of a batch that has no create yet
   PlacementSet batch;      // created by the last batch, while it is open for more
   Instant batch_from{};    // when its creates begin
+  PlacementSet fresh;      // created last: a job that starts there waits until `ready`
+  PlacementSet pending;    // not to be used before the World's usable_from
   Instant cleared{};       // when what the batch destroys is no more in use
 };
 
@@ -67,19 +69,19 @@ class World {
  private:
   SimulatedGpu& at(GpuId gpu) { return gpus_[index(gpu)]; }
   [[nodiscard]] Duration batch_time(const SimulatedGpu& gpu) const;
-  /// Of the instance at a placement: when it is made, and until when processes use it that leave it.
-  struct Times {
-    Instant made{}, left{};
-  };
-  Times& times(GpuId gpu, PlacementId placement) {
-    return times_[index(gpu) * PlacementSet::most + placement];
+  [[nodiscard]] std::size_t cell(GpuId gpu, PlacementId placement) const {
+    return index(gpu) * width_ + placement;
   }
+  /// From when the instance can be used: a process that is being checkpointed or replaced may still use it,
+  /// or its create is not yet done.
+  [[nodiscard]] Instant when_free(GpuId gpu, PlacementId placement, Instant now) const;
   void hold(SimulatedGpu& gpu, PlacementId placement);
 
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
   std::optional<Duration> each_;
+  std::size_t width_ = 0;  // placements of the model that has most
   std::vector<SimulatedGpu> gpus_;
-  std::vector<Times> times_;  // by GPU and placement
+  std::vector<Instant> usable_from_;  // by GPU and placement; of those that are pending
   std::size_t creates_ = 0, destroys_ = 0, batches_ = 0;
 };
 
