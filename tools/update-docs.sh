@@ -6,3 +6,20 @@ cd "$(dirname "$0")/.."
 build/release/bin/cleave plan compact --fleet examples/fleets/scattered.json --svg docs/pictures/compaction.svg > /dev/null
 build/release/bin/cleave reproduce optimal-placement --write docs/reproduction > /dev/null
 find docs -name '*.md' -print0 | xargs -0 build/release/bin/cleave-examples --update README.md
+
+# Needs the jobs of MISO, which are not ours to bundle.
+miso=../shared/data/mig-miso-a100-40gb/jobs_100.csv
+if [ -e "$miso" ]; then
+  page=docs/reproduction/miso-100.txt
+  build/release/bin/cleave compare --fleet 8xA100-40GB --profiles plain --trace "miso:$miso" --seeds 8 \
+    --schedulers full-gpu,static,static:layout=best,scheme-a,scheme-b,online,miso,dyna-p,oracle > "$page"
+  # The table at its beginning stands in the README too.
+  table=$(sed -n '/^scheduler/,/^$/p' "$page" | sed '/^$/,$d')
+  awk -v table="$table" '
+    /^<!-- miso-100:/ { print; print "```text"; print table; print "```"; inside = 1 }
+    /^<!-- end -->/ { inside = 0 }
+    !inside { print }' README.md > README.md.new
+  mv README.md.new README.md
+else
+  echo "update-docs: no $miso; the MISO comparison stays as it is" >&2
+fi

@@ -1,10 +1,9 @@
 #include "engine/online.hpp"
 
-#include <optional>
+#include <algorithm>
 
+#include "engine/online_decisions.hpp"
 #include "engine/seats.hpp"
-#include "placement/index.hpp"
-#include "placement/policy.hpp"
 
 namespace cleave {
 
@@ -12,59 +11,153 @@ namespace {
 
 constexpr OptionRow rows[] = {
     {"policy", "NAME", default_policy, "which GPU and which start; `cleave policies` lists them"},
-    {"threshold", "NUMBER", "", "policy fragmentation: a GPU is lazy while its load is below this; 0.4"},
-    {"load", "NAME", "", "policy fragmentation: what load is measured in; compute"},
+    {"threshold", "NUMBER or auto", "",
+     "a GPU is lazy while its load is below this, for policy fragmentation and migration; auto: the fleet's "
+     "average load; 0.4"},
+    {"load", "NAME", "", "what load is measured in, for both: compute, memory or joint; compute"},
     {"across", "NAME", "", "policies fragmentation and reachability: what is compared across GPUs"},
+    {"dynamic", "on|off", "on", "off: no instance is made or destroyed"},
+    {"migration", "on|off|intra|inter", "on",
+     "jobs move when one has left a GPU: within it while it is busy, to it when it is lazy"},
+    {"eligibility", "both-after|lowers-imbalance", "both-after",
+     "a job is pulled where the target's load after the move is below the source's load after or before it"},
+    {"guard", "on|off", "off", "no pulled job raises the fragmentation of the GPU that it comes to"},
 };
 
 class Online final : public Scheduler {
  public:
-  Online(const SchedulerSetup& setup, ChosenPolicy policy)
-      : seats_(setup.fleet), requests_(&setup.requests), policy_(policy) {
-    if (setup.use_index) index_.emplace(seats_.fleet(), *requests_, policy_);
+  Online(const SchedulerSetup& setup, const OnlineOptions& options)
+      : seats_(setup.fleet),
+        requests_(&setup.requests),
+        facts_(setup.facts),
+        fixed_(held_on(setup.fleet)),
+        decisions_(seats_.fleet(), *requests_, options,
+                   {[this](GpuId gpu) { return fixed_[index(gpu)]; },
+                    [this](GpuId gpu, PlacementId placement) { return index(seats_.at(gpu, placement)); }}) {
+    if (!options.policy.options.existing_only) return;
+    standing_.resize(setup.fleet.graphs().size());
+    for (const GpuState& gpu : setup.fleet.gpus()) {
+      layout_.push_back(gpu.held | gpu.idle);
+      standing_[gpu.kind] = standing_[gpu.kind] | layout_.back();
+    }
   }
 
   void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
-    if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      const Waiting job{submitted->job, submitted->request};
-      if (!line_.empty() || !start(job, commands)) line_.insert(job);
-      return;
-    }
+    if (const auto* submitted = std::get_if<Submitted>(&event)) return arrive(*submitted, commands);
     if (const auto* finished = std::get_if<Finished>(&event)) {
-      changed(seats_.leave(finished->job).gpu);
+      depart(finished->job, commands);
     } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
-      changed(seats_.leave(requeued->job).gpu);
-      line_.insert({requeued->job, requeued->request});
+      depart(requeued->job, commands);
+      if (can_ever_run(requeued->request)) {
+        line_.insert({requeued->job, requeued->request});
+      } else {
+        commands.push_back(FailJob{requeued->job});
+      }
     } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-      for (const Waiting job : seats_.lose(lost->gpu)) line_.insert(job);
-      changed(lost->gpu);
+      lose(lost->gpu);
     } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-      seats_.recover(returned->gpu);
-      changed(returned->gpu);
+      recover(returned->gpu, commands);
     }
     while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
   }
 
  private:
-  void changed(GpuId gpu) {
-    if (index_) index_->changed(gpu);
+  static std::vector<PlacementSet> held_on(const Fleet& fleet) {
+    std::vector<PlacementSet> held;
+    for (const GpuState& gpu : fleet.gpus()) held.push_back(gpu.held);
+    return held;
+  }
+
+  void arrive(const Submitted& submitted, std::vector<Command>& commands) {
+    if (!can_ever_run(submitted.request)) {
+      commands.push_back(RejectJob{submitted.job, "no instance that it asks for stands, and none is made"});
+      return;
+    }
+    const Waiting job{submitted.job, submitted.request};
+    if (!line_.empty() || !start(job, commands)) line_.insert(job);
+  }
+
+  /// Always, where instances are made: the engine has sorted out the rest.
+  [[nodiscard]] bool can_ever_run(RequestId request) const {
+    const std::vector<PlacementSet>& candidates = (*requests_)[request].candidates;
+    bool can = standing_.empty();
+    for (std::size_t kind = 0; kind < standing_.size(); ++kind)
+      can = can || candidates[kind].meets(standing_[kind]);
+    return can;
   }
 
   bool start(Waiting job, std::vector<Command>& commands) {
-    const auto decision = index_ ? index_->decide(job.request)
-                                 : decide_by_scan(seats_.fleet(), (*requests_)[job.request], policy_);
+    const auto decision = decisions_.place(job.request);
     if (!decision) return false;
     seats_.start(job, decision->gpu, decision->placement, commands);
-    changed(decision->gpu);
+    if (facts_ == nullptr || !facts_->movable(job.job))
+      fixed_[index(decision->gpu)].insert(decision->placement);
+    decisions_.changed(decision->gpu);
     return true;
+  }
+
+  void depart(JobId job, std::vector<Command>& commands) {
+    const Seat left = seats_.leave(job);
+    fixed_[index(left.gpu)].erase(left.placement);
+    decisions_.changed(left.gpu);
+    if (!decisions_.moves()) return;
+    const RebalanceKind kind = decisions_.kind(left.gpu);
+    while (const auto move = decisions_.next_move(left.gpu, kind)) {
+      seats_.migrate(seats_.at(move->from, move->from_placement), move->to, move->to_placement, commands);
+      decisions_.changed(move->to);
+      if (move->from != move->to) decisions_.changed(move->from);
+    }
+  }
+
+  void lose(GpuId gpu) {
+    for (const Waiting job : seats_.lose(gpu)) line_.insert(job);
+    fixed_[index(gpu)] = {};
+    decisions_.changed(gpu);
+  }
+
+  void recover(GpuId gpu, std::vector<Command>& commands) {
+    seats_.recover(gpu);
+    if (!layout_.empty())
+      for (const PlacementId placement : layout_[index(gpu)]) seats_.create(gpu, placement, commands);
+    decisions_.changed(gpu);
   }
 
   Seats seats_;
   const RequestTable* requests_;
-  ChosenPolicy policy_;
-  std::optional<PlacementIndex> index_;
+  const JobFacts* facts_;
+  std::vector<PlacementSet> fixed_;  // by GPU: held by what may not move
+  OnlineDecisions decisions_;
   WaitingLine line_;
+  // Where no instance is made: what stands on each GPU, and what stands anywhere, by GPU model.
+  std::vector<PlacementSet> layout_, standing_;
 };
+
+/// The policy with those of the options that it has; what is left empty is the policy's own default.
+Result<ChosenPolicy> policy_of(const OptionTexts& options, bool moves) {
+  const auto row = std::ranges::find(policies(), std::string_view(options.at("policy")), &Policy::name);
+  OptionTexts given;
+  for (const char* name : {"threshold", "load", "across"}) {
+    const std::string& value = options.at(name);
+    const bool about_moves = moves && std::string_view(name) != "across";
+    const bool known = row == policies().end() ||
+                       std::ranges::find(row->options, name, &OptionRow::name) != row->options.end();
+    // What the policy lacks is for migration alone; where nothing moves it is a mistake.
+    if (value.empty() || (!known && about_moves)) continue;
+    given.emplace(name, known && value == "auto" ? "0" : value);
+  }
+  return choose_policy(options.at("policy"), given);
+}
+
+/// Threshold and load, read as the policy that the paper has reads them.
+Result<PolicyOptions> paper_options(const OptionTexts& options) {
+  OptionTexts given;
+  for (const char* name : {"threshold", "load"})
+    if (const std::string& value = options.at(name); !value.empty())
+      given.emplace(name, value == "auto" ? "0" : value);
+  const auto chosen = choose_policy(default_policy, given);
+  if (!chosen) return std::unexpected(chosen.error());
+  return chosen->options;
+}
 
 }  // namespace
 
@@ -73,13 +166,22 @@ std::span<const OptionRow> online_options() {
 }
 
 Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup, const OptionTexts& options) {
-  // What is left empty is the policy's own default; what is given must be an option of that policy.
-  OptionTexts for_policy;
-  for (const auto& [name, value] : options)
-    if (name != "policy" && !value.empty()) for_policy.emplace(name, value);
-  const auto policy = choose_policy(options.at("policy"), for_policy);
+  const std::string& migration = options.at("migration");
+  const auto policy = policy_of(options, migration != "off");
   if (!policy) return std::unexpected(policy.error());
-  return std::make_unique<Online>(setup, *policy);
+  const auto paper = paper_options(options);
+  if (!paper) return std::unexpected(paper.error());
+  OnlineOptions chosen{*policy, {}, options.at("threshold") == "auto", setup.use_index};
+  chosen.policy.options.existing_only = options.at("dynamic") == "off";
+  chosen.moves = {
+      paper->threshold,
+      paper->load,
+      options.at("eligibility") == "both-after" ? Eligibility::both_after : Eligibility::lowers_imbalance,
+      migration == "on" || migration == "intra",
+      migration == "on" || migration == "inter",
+      options.at("guard") == "on",
+      options.at("dynamic") == "off"};
+  return std::make_unique<Online>(setup, chosen);
 }
 
 }  // namespace cleave

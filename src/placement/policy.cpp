@@ -163,6 +163,7 @@ Rank rank(const GpuView& gpu, PlacementId placement, const ChosenPolicy& chosen)
 std::optional<BestOnGpu> best_on(const GpuView& gpu, PlacementSet candidates, const ChosenPolicy& chosen) {
   std::optional<BestOnGpu> best;
   if (gpu.state.absent) return best;
+  if (chosen.options.existing_only) candidates = candidates & gpu.state.idle;
   for (const PlacementId placement : candidates& gpu.graph.free(gpu.state.occupied)) {
     const Rank candidate = rank(gpu, placement, chosen);
     if (!best || candidate < best->rank) best = BestOnGpu{placement, candidate};

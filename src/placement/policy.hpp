@@ -38,6 +38,7 @@ struct PolicyOptions {
   Ratio threshold{2, 5};
   LoadMetric load = LoadMetric::compute;
   Across across = Across::result;
+  bool existing_only = false;  // every policy: only idle instances are places, none is made
 };
 
 /// A GPU as a policy sees it.

@@ -44,16 +44,19 @@ PlacementSet movable(const GpuState& gpu, GpuId id, const HeldJobs& jobs) {
 }
 
 /// Where on the target a job of this placement's profile could go while everything stays where it is.
-PlacementSet places_for(const StateGraph& graph, PlacementId from, const GpuState& target) {
-  return graph.geometry().of_profile(graph.geometry()[from].profile_index) & graph.free(target.occupied);
+PlacementSet places_for(const StateGraph& graph, PlacementId from, const GpuState& target,
+                        const RebalanceOptions& options) {
+  return graph.geometry().of_profile(graph.geometry()[from].profile_index) &
+         open_places(graph, target, options);
 }
 
-std::optional<JobMove> next_intra(const Fleet& fleet, GpuId target, const HeldJobs& jobs) {
+std::optional<JobMove> next_intra(const Fleet& fleet, GpuId target, const RebalanceOptions& options,
+                                  const HeldJobs& jobs) {
   const GpuState& gpu = fleet[target];
   const StateGraph& graph = fleet.graph(gpu);
   Best best(fleet, target, jobs);
   for (const PlacementId from : movable(gpu, target, jobs))
-    for (const PlacementId to : places_for(graph, from, gpu)) {
+    for (const PlacementId to : places_for(graph, from, gpu, options)) {
       const StateId after = graph.add(graph.remove(gpu.occupied, from), to);
       if (graph.cost(after) < graph.cost(gpu.occupied)) best.offer(target, from, to, after);
     }
@@ -83,7 +86,7 @@ std::optional<JobMove> next_inter(const Fleet& fleet, GpuId target, const Rebala
     if (!busy({graph, from_gpu}, busy_from)) continue;
     for (const PlacementId from : movable(from_gpu, source, jobs)) {
       if (!eligible(gpu, from_gpu, *graph.geometry()[from].profile, options)) continue;
-      for (const PlacementId to : places_for(graph, from, gpu)) {
+      for (const PlacementId to : places_for(graph, from, gpu, options)) {
         const StateId after = graph.add(gpu.occupied, to);
         if (options.guard && graph.cost(after) > graph.cost(gpu.occupied)) continue;
         best.offer(source, from, to, after);
@@ -94,6 +97,11 @@ std::optional<JobMove> next_inter(const Fleet& fleet, GpuId target, const Rebala
 }
 
 }  // namespace
+
+PlacementSet open_places(const StateGraph& graph, const GpuState& gpu, const RebalanceOptions& options) {
+  const PlacementSet free = graph.free(gpu.occupied);
+  return options.existing_only ? free & gpu.idle : free;
+}
 
 int total_slices(const GpuModel& model, LoadMetric metric) {
   return (metric == LoadMetric::memory ? 0 : model.compute.value) +
@@ -120,7 +128,7 @@ std::optional<JobMove> next_move(const Fleet& fleet, GpuId target, RebalanceKind
                                  const RebalanceOptions& options, const HeldJobs& jobs) {
   const bool intra = kind == RebalanceKind::intra;
   if (fleet[target].absent || !(intra ? options.intra : options.inter)) return std::nullopt;
-  return intra ? next_intra(fleet, target, jobs) : next_inter(fleet, target, options, jobs);
+  return intra ? next_intra(fleet, target, options, jobs) : next_inter(fleet, target, options, jobs);
 }
 
 void carry_out(Fleet& fleet, const JobMove& move) {

@@ -39,7 +39,11 @@ struct RebalanceOptions {
   Eligibility eligibility = Eligibility::both_after;
   bool intra = true, inter = true;
   bool guard = false;  // no pulled job may raise the target's fragmentation cost; the paper allows it (F12)
+  bool existing_only = false;  // only to idle instances, none is made
 };
+
+/// Where a job may go on a GPU in this state, whatever its profile.
+PlacementSet open_places(const StateGraph& graph, const GpuState& gpu, const RebalanceOptions& options);
 
 /// What a decision asks about the jobs that the fleet holds without knowing them. The functions are asked of
 /// placements as the fleet has them then: after each move the answers must be those after it.

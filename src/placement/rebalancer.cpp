@@ -132,7 +132,7 @@ void Rebalancer::learn_steps(const GpuState& gpu, Known& state) {
   Merit best{graph.cost(gpu.occupied).units, false, -1};  // below every move that does not lower the cost
   for (const PlacementId from : gpu.held)
     for (const PlacementId to :
-         geometry.of_profile(geometry[from].profile_index) & graph.free(gpu.occupied)) {
+         geometry.of_profile(geometry[from].profile_index) & open_places(graph, gpu, options_)) {
       const StateId after = graph.add(graph.remove(gpu.occupied, from), to);
       const Merit merit{graph.cost(after).units, !gpu.idle.contains(to), geometry[to].start};
       if (merit > best) continue;
@@ -151,7 +151,7 @@ void Rebalancer::learn_places(const GpuState& gpu, Known& state) {
   for (const Profile* profile : geometry.profile_list()) {
     const int number = static_cast<int>(profile - geometry.model().profiles.data());
     std::optional<std::pair<Merit, PlacementId>> best;
-    for (const PlacementId to : geometry.of_profile(number) & graph.free(gpu.occupied)) {
+    for (const PlacementId to : geometry.of_profile(number) & open_places(graph, gpu, options_)) {
       const int cost = graph.cost(graph.add(gpu.occupied, to)).units;
       if (options_.guard && cost > graph.cost(gpu.occupied).units) continue;
       const Merit merit{cost, !gpu.idle.contains(to), geometry[to].start};
