@@ -70,7 +70,7 @@ class Laws : public testing::TestWithParam<const SchedulerRow*> {
  protected:
   /// The number of events.
   static std::size_t run(const Scenario& scenario, const SchedulerSpec& spec) {
-    LawChecker checker(scenario.fleet, scenario.workload, scenario.laws(*spec.row));
+    LawChecker checker(scenario.fleet, scenario.workload, scenario.laws(spec));
     std::vector<JobOutcome> outcomes;
     SimulationOptions options = scenario.options;
     options.observer = &checker;

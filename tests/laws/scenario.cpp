@@ -260,6 +260,7 @@ struct FurtherValue {
 };
 constexpr FurtherValue further[] = {
     {"online", "policy", "fragmentation|reachability|preference|largest-gap|first-fit|load-balanced"},
+    {"online", "threshold", "0|0.4|auto"},
     {"static", "layout", "stacon|best|file"},
     {"miso", "measure", "0|1|30|200"},
     {"miso", "speed-error", "0|0.3"},
@@ -286,8 +287,12 @@ std::string_view values_of(const SchedulerRow& row, const OptionRow& option) {
 
 }  // namespace
 
-LawOptions Scenario::laws(const SchedulerRow& row) const {
-  return {row.fcfs, row.name == "miso", must_end, options.process_start, options.checkpoint};
+LawOptions Scenario::laws(const SchedulerSpec& spec) const {
+  // Where no instance is ever made, those of a GPU that was lost are gone for good.
+  const auto dynamic = spec.options.find("dynamic");
+  const bool made_again = dynamic == spec.options.end() || dynamic->second != "off";
+  return {spec.row->fcfs, spec.row->name == "miso", must_end && made_again, options.process_start,
+          options.checkpoint};
 }
 
 Scenario random_scenario(std::uint64_t seed, std::size_t jobs) {
