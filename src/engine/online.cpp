@@ -48,17 +48,22 @@ class Online final : public Scheduler {
       depart(finished->job, commands);
     } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
       depart(requeued->job, commands);
-      if (can_ever_run(requeued->request)) {
-        line_.insert({requeued->job, requeued->request});
-      } else {
-        commands.push_back(FailJob{requeued->job});
-      }
+      line_.insert({requeued->job, requeued->request});
     } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
       lose(lost->gpu);
     } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
       recover(returned->gpu, commands);
     }
     while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
+  }
+
+  /// Always, where instances are made: the engine has sorted out the rest.
+  bool serves(RequestId request) override {
+    const std::vector<PlacementSet>& candidates = (*requests_)[request].candidates;
+    bool can = standing_.empty();
+    for (std::size_t kind = 0; kind < standing_.size(); ++kind)
+      can = can || candidates[kind].meets(standing_[kind]);
+    return can;
   }
 
  private:
@@ -69,21 +74,12 @@ class Online final : public Scheduler {
   }
 
   void arrive(const Submitted& submitted, std::vector<Command>& commands) {
-    if (!can_ever_run(submitted.request)) {
+    if (!serves(submitted.request)) {
       commands.push_back(RejectJob{submitted.job, "no instance that it asks for stands, and none is made"});
       return;
     }
     const Waiting job{submitted.job, submitted.request};
     if (!line_.empty() || !start(job, commands)) line_.insert(job);
-  }
-
-  /// Always, where instances are made: the engine has sorted out the rest.
-  [[nodiscard]] bool can_ever_run(RequestId request) const {
-    const std::vector<PlacementSet>& candidates = (*requests_)[request].candidates;
-    bool can = standing_.empty();
-    for (std::size_t kind = 0; kind < standing_.size(); ++kind)
-      can = can || candidates[kind].meets(standing_[kind]);
-    return can;
   }
 
   bool start(Waiting job, std::vector<Command>& commands) {

@@ -254,12 +254,28 @@ class Maker {
   std::size_t names_ = 0;
 };
 
-/// Options that no row lists as a choice: what to try beside the default.
+/// What to try of options that are not choices: a name or number of each that matters.
 struct FurtherValue {
   std::string_view scheduler, option, values;
 };
 constexpr FurtherValue further[] = {
     {"online", "policy", "fragmentation|reachability|preference|largest-gap|first-fit|load-balanced"},
+    {"online", "threshold", "0|0.4|auto"},
+    {"static", "layout", "stacon|best|file"},
+    {"miso", "measure", "0|1|30|200"},
+    {"miso", "speed-error", "0|0.3"},
+    {"miso", "gain", "0|0.05|1"},
+    {"dyna-p", "w", "auto|1|2|4"},
+    {"dyna-p", "lambda", "0|0.5|1"},
+    {"dyna-p", "margin", "0|3"},
+    {"dyna-p", "alpha", "0|5"},
+    {"dyna-p", "beta", "0|1000|1000000"},
+    {"dyna-p", "penalty", "0|100"},
+    {"dyna-p", "time-error", "0|0.1|0.9"},
+    {"oracle", "w", "auto|1|2|4"},
+    {"oracle", "alpha", "0|5"},
+    {"oracle", "beta", "0|1000|1000000"},
+    {"oracle", "penalty", "0|100"},
 };
 
 std::string_view values_of(const SchedulerRow& row, const OptionRow& option) {
@@ -271,8 +287,12 @@ std::string_view values_of(const SchedulerRow& row, const OptionRow& option) {
 
 }  // namespace
 
-LawOptions Scenario::laws(const SchedulerRow& row) const {
-  return {row.fcfs, row.name == "miso", must_end, options.process_start, options.checkpoint};
+LawOptions Scenario::laws(const SchedulerSpec& spec) const {
+  // Where no instance is ever made, those of a GPU that was lost are gone for good.
+  const auto dynamic = spec.options.find("dynamic");
+  const bool made_again = dynamic == spec.options.end() || dynamic->second != "off";
+  return {spec.row->fcfs, spec.row->name == "miso", must_end && made_again, options.process_start,
+          options.checkpoint};
 }
 
 Scenario random_scenario(std::uint64_t seed, std::size_t jobs) {

@@ -16,7 +16,7 @@ struct Scenario {
   SimulationOptions options;
   bool must_end = true;  // every model has a GPU that nothing but jobs ever uses
 
-  [[nodiscard]] LawOptions laws(const SchedulerRow& row) const;
+  [[nodiscard]] LawOptions laws(const SchedulerSpec& spec) const;
 };
 
 /// At most about `jobs` jobs; those of one seed grow with it.

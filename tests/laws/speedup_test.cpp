@@ -49,15 +49,17 @@ Workload equal_jobs(const GpuModel& model, std::size_t count) {
 TEST(Speedup, NoSchedulerBeatsWhatFitsSideBySide) {
   for (const SchedulerRow& row : schedulers())
     for (const char* name : {"A30-24GB", "A100-40GB", "H100-80GB-SXM5"})
-      for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+      for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         Random random(seed);
         const std::size_t gpus = seed % 3 == 0 ? 1 + random.below(4) : 1, n = 1 + random.below(60);
         const GpuModel& model = **find_gpu_model(name);
         const std::string text = random_spec(row, seed);
         const auto fleet = parse_fleet_in_short(fmt::format("{}x{}", gpus, name), ProfileChoice::plain());
         const auto s = simulate(*fleet, equal_jobs(model, n), *parse_scheduler(text), {.seed = seed});
+        if (!s && s.error().kind == ErrorKind::bad_usage) continue;  // options that cannot stand together
         ASSERT_TRUE(s) << s.error().text();
         SCOPED_TRACE(fmt::format("{}: {} jobs on {} {}", text, n, gpus, name));
+        if (s->rejected == n) continue;  // a layout that was fixed without an instance
         ASSERT_EQ(s->finished, n);
         const std::size_t k = static_cast<std::size_t>(most_instances(model)) * gpus;
         const std::size_t rounds = (n + k - 1) / k;
