@@ -9,7 +9,7 @@ tools/build.sh build/demo.log release -DBUILD_TESTING=OFF
 
 cleave=build/release/bin/cleave
 run=(compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl
-  --schedulers "full-gpu,online:policy=first-fit,online")
+  --schedulers full-gpu,static:layout=best,scheme-a,scheme-b,online,online:migration=off,dyna-p,miso)
 
 cat <<TEXT
 
