@@ -13,9 +13,9 @@ run=(compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl
 
 cat <<TEXT
 
-A lab's day of 200 jobs is replayed on four simulated A100s: with whole GPUs, one job on each; with MIG instances
-made as jobs arrive, at the first place that fits; and with the place chosen so that the GPUs fragment least.
-Sharing GPUs shortens the wait and the turnaround, and choosing the place keeps the room that is left in one piece.
+A lab's day of 200 jobs is replayed on four simulated A100s under the schedulers of five papers: one job on each
+whole GPU, the best layout that never changes, jobs by size and in order, instances made as jobs come, batches of best
+throughput, and the partition of best total speed. What sharing does to wait, turnaround and use stands side by side.
 
 \$ $cleave ${run[*]}
 TEXT
