@@ -8,8 +8,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-# Names of the tests that run several threads.
+# Names of the tests that run several threads, and the programs that hold them.
 threaded='^(Threads|Compare|StateGraphThreads)'
+threaded_programs='graph_test simulate_test cli_test cleave'
 
 quick=no
 case "${1:-}" in
@@ -118,6 +119,6 @@ tools/setup.sh test
 run_tests release
 if [ "$quick" = no ]; then
   run_tests asan
-  run_tests tsan -R "$threaded"
+  TARGETS=$threaded_programs run_tests tsan -R "$threaded"
 fi
 complete=yes

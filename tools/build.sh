@@ -3,10 +3,12 @@
 #
 #   tools/build.sh LOG PRESET [CMAKE-OPTION...]
 #
+# TARGETS="a b" builds these alone.
+#
 # Everything that is printed on the way goes to LOG; here come a line of progress and, if it fails, the errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ $# -ge 2 ] || { sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 log=$1 preset=$2
 shift 2
 
@@ -25,7 +27,7 @@ follow() {
 mkdir -p "$(dirname "$log")"
 seconds=$SECONDS
 [ -e "build/$preset/build.ninja" ] || echo "Building Cleave ($preset), which takes minutes the first time; log in $log"
-if cmake --preset "$preset" "$@" >"$log" 2>&1 && cmake --build --preset "$preset" 2>&1 | tee -a "$log" | follow; then
+if cmake --preset "$preset" "$@" >"$log" 2>&1 && cmake --build --preset "$preset" ${TARGETS:+--target $TARGETS} 2>&1 | tee -a "$log" | follow; then
   echo "Built Cleave ($preset) in $((SECONDS - seconds)) s"
 else
   echo "build: $preset could not be built; the errors in $log:" >&2
