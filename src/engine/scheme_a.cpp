@@ -42,6 +42,56 @@ struct Spot {
   friend auto operator<=>(const Spot&, const Spot&) = default;
 };
 
+/// The jobs that wait for a class, those that the same instances hold together.
+class ClassLine {
+ public:
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const std::map<std::uint32_t, std::set<JobId>>& by_holds() const { return by_holds_; }
+  /// There must be one.
+  [[nodiscard]] JobId first() const {
+    JobId first = *by_holds_.begin()->second.begin();
+    for (const auto& [holds, jobs] : by_holds_) first = std::min(first, *jobs.begin());
+    return first;
+  }
+  void insert(JobId job, PlacementSet holds) { size_ += by_holds_[holds.bits()].insert(job).second ? 1 : 0; }
+  void erase(JobId job, PlacementSet holds) {
+    const auto jobs = by_holds_.find(holds.bits());
+    if (jobs == by_holds_.end()) return;
+    size_ -= jobs->second.erase(job);
+    if (jobs->second.empty()) by_holds_.erase(jobs);
+  }
+
+ private:
+  std::map<std::uint32_t, std::set<JobId>> by_holds_;
+  std::size_t size_ = 0;
+};
+
+/// The idle instances that serve a class.
+class FreeSpots {
+ public:
+  [[nodiscard]] bool contains(const Spot& spot) const {
+    const auto spots = by_placement_.find(spot.placement);
+    return spots != by_placement_.end() && spots->second.contains(spot);
+  }
+  void insert(const Spot& spot) { by_placement_[spot.placement].insert(spot); }
+  void erase(const Spot& spot) {
+    if (const auto spots = by_placement_.find(spot.placement); spots != by_placement_.end())
+      spots->second.erase(spot);
+  }
+  /// The first that is one of `holds`.
+  [[nodiscard]] std::optional<Spot> first(PlacementSet holds) const {
+    std::optional<Spot> first;
+    for (const auto& [placement, spots] : by_placement_)
+      if (!spots.empty() && holds.contains(placement) && (!first || *spots.begin() < *first))
+        first = *spots.begin();
+    return first;
+  }
+
+ private:
+  std::map<PlacementId, std::set<Spot>> by_placement_;
+};
+
 class SchemeA final : public Scheduler {
  public:
   SchemeA(const SchedulerSetup& setup, bool equal_shares)
@@ -76,10 +126,10 @@ class SchemeA final : public Scheduler {
   }
 
  private:
-  using Jobs = std::set<JobId>;
   struct Kind {
-    std::map<SizeClass, Jobs> waiting;         // by class; a job stands under each kind that it fits
-    std::map<SizeClass, std::set<Spot>> free;  // idle instances of the classes being served
+    std::map<SizeClass, ClassLine> waiting;  // a job stands under each kind that it fits
+    std::map<SizeClass, FreeSpots> free;     // idle instances of the classes being served
+    std::map<std::tuple<StateId, std::uint32_t, std::uint32_t>, PlacementSet> fills;  // worked out once
   };
 
   const Geometry& geometry(std::size_t kind) const { return seats_.fleet().graphs()[kind]->geometry(); }
@@ -91,7 +141,8 @@ class SchemeA final : public Scheduler {
     request_of_[index(job.job)] = job.request;
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
       if (const PlacementSet candidates = request(job.job).candidates[kind]; !candidates.empty())
-        kinds_[kind].waiting[class_of(geometry(kind), candidates)].insert(job.job);
+        kinds_[kind].waiting[class_of(geometry(kind), candidates)].insert(job.job,
+                                                                          request(job.job).holds[kind]);
   }
 
   /// The job waits no more in any class.
@@ -101,7 +152,7 @@ class SchemeA final : public Scheduler {
       if (candidates.empty()) continue;
       const auto found = kinds_[kind].waiting.find(class_of(geometry(kind), candidates));
       if (found == kinds_[kind].waiting.end()) continue;
-      found->second.erase(job);
+      found->second.erase(job, request(job).holds[kind]);
       if (found->second.empty()) kinds_[kind].waiting.erase(found);
     }
   }
@@ -111,6 +162,7 @@ class SchemeA final : public Scheduler {
     const std::size_t kind = kind_of(seat.gpu);
     const Spot spot{seat.gpu, geometry(kind)[seat.placement].start, seat.placement};
     kinds_[kind].free[*class_of_gpu_[index(seat.gpu)]].insert(spot);
+    freed_.push_back(spot);
     if (seats_.on(seat.gpu).empty()) drained_.insert(seat.gpu);
   }
 
@@ -124,15 +176,14 @@ class SchemeA final : public Scheduler {
   void forget_layout(GpuId gpu) {
     auto& serves = class_of_gpu_[index(gpu)];
     if (!serves) return;
-    Kind& kind = kinds_[kind_of(gpu)];
-    std::erase_if(kind.free[*serves], [&](const Spot& spot) { return spot.gpu == gpu; });
-    for (auto dealt = dealt_.begin(); dealt != dealt_.end();) {
-      if (dealt->first.gpu != gpu) {
-        ++dealt;
-        continue;
-      }
+    const std::size_t kind = kind_of(gpu);
+    for (const PlacementId p : geometry(kind).all()) {
+      const Spot spot{gpu, geometry(kind)[p].start, p};
+      kinds_[kind].free[*serves].erase(spot);
+      const auto dealt = dealt_.find(spot);
+      if (dealt == dealt_.end()) continue;
       for (const JobId job : dealt->second) wait({job, request_of_[index(job)]});
-      dealt = dealt_.erase(dealt);
+      dealt_.erase(dealt);
     }
     dealt_on_[index(gpu)] = 0;
     serves.reset();
@@ -141,46 +192,42 @@ class SchemeA final : public Scheduler {
   // Serving the classes for which there are instances.
 
   void serve(std::vector<Command>& commands) {
+    serve_shares(commands);
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
-      for (auto& [size, free] : kinds_[kind].free) {
-        if (equal_shares_) serve_shares(free, commands);
-        serve_queue(kind, size, free, commands);
-      }
+      for (auto& [size, free] : kinds_[kind].free) serve_queue(kind, size, free, commands);
   }
 
-  void serve_queue(std::size_t kind, const SizeClass& size, std::set<Spot>& free,
-                   std::vector<Command>& commands) {
-    const auto waiting = kinds_[kind].waiting.find(size);
-    if (waiting == kinds_[kind].waiting.end() || free.empty()) return;
-    for (auto next = waiting->second.begin(); next != waiting->second.end() && !free.empty();) {
-      const JobId job = *next++;
-      const PlacementSet holds = request(job).holds[kind];
-      const auto spot =
-          std::ranges::find_if(free, [&](const Spot& s) { return holds.contains(s.placement); });
-      if (spot == free.end()) continue;
-      const Spot there = *spot;
-      free.erase(spot);
-      const bool last = waiting->second.size() == 1;
-      take(job);
-      start(job, there, commands);
-      if (last) return;  // with it the class's list is gone
+  /// The first job, in order of submission, for which an instance is free, as long as there is one.
+  void serve_queue(std::size_t kind, const SizeClass& size, FreeSpots& free, std::vector<Command>& commands) {
+    while (true) {
+      const auto line = kinds_[kind].waiting.find(size);
+      if (line == kinds_[kind].waiting.end()) return;
+      std::optional<std::pair<JobId, Spot>> next;
+      for (const auto& [holds, jobs] : line->second.by_holds()) {
+        if (next && next->first < *jobs.begin()) continue;
+        if (const auto spot = free.first(PlacementSet(holds))) next = {*jobs.begin(), *spot};
+      }
+      if (!next) return;
+      free.erase(next->second);
+      take(next->first);
+      start(next->first, next->second, commands);
     }
   }
 
-  void serve_shares(std::set<Spot>& free, std::vector<Command>& commands) {
-    for (auto spot = free.begin(); spot != free.end();) {
-      const auto dealt = dealt_.find(*spot);
-      if (dealt == dealt_.end() || dealt->second.empty()) {
-        ++spot;
-        continue;
-      }
+  /// Instances that have become free go on with what was dealt to them.
+  void serve_shares(std::vector<Command>& commands) {
+    for (const Spot& spot : freed_) {
+      const auto dealt = dealt_.find(spot);
+      if (dealt == dealt_.end() || dealt->second.empty()) continue;
+      FreeSpots& free = kinds_[kind_of(spot.gpu)].free[*class_of_gpu_[index(spot.gpu)]];
+      if (!free.contains(spot)) continue;
       const JobId job = dealt->second.front();
       dealt->second.pop_front();
-      --dealt_on_[index(spot->gpu)];
-      const Spot there = *spot;
-      spot = free.erase(spot);
-      start(job, there, commands);
+      --dealt_on_[index(spot.gpu)];
+      free.erase(spot);
+      start(job, spot, commands);
     }
+    freed_.clear();
   }
 
   void start(JobId job, const Spot& spot, std::vector<Command>& commands) {
@@ -213,7 +260,7 @@ class SchemeA final : public Scheduler {
 
   /// The next larger class with more jobs waiting than instances made for them; the smallest after the
   /// largest.
-  std::optional<SizeClass> next_class(GpuId gpu, const std::map<SizeClass, int>& room) const {
+  std::optional<SizeClass> next_class(GpuId gpu, const std::map<SizeClass, int>& room) {
     if (dealt_on_[index(gpu)] > 0) return std::nullopt;
     const auto& waiting = kinds_[kind_of(gpu)].waiting;
     const auto wanted = [&](const auto& entry) {
@@ -232,17 +279,19 @@ class SchemeA final : public Scheduler {
   }
 
   /// The instances for the class on this GPU; none when they would hold nobody who waits.
-  PlacementSet layout_for(GpuId gpu, const SizeClass& size) const {
+  PlacementSet layout_for(GpuId gpu, const SizeClass& size) {
     const GpuState& state = seats_.fleet()[gpu];
     const auto waiting = kinds_[state.kind].waiting.find(size);
     if (waiting == kinds_[state.kind].waiting.end()) return {};
-    const ResolvedRequest& first = request(*waiting->second.begin());
-    const PlacementSet layout = fill_with_one_size(seats_.fleet().graph(state), state.occupied,
-                                                   PlacementSet(size.allowed), first.candidates[state.kind]);
-    const bool serves_first = layout.meets(first.holds[state.kind]);
-    const bool serves_any = serves_first || std::ranges::any_of(waiting->second, [&](JobId job) {
-                              return layout.meets(request(job).holds[state.kind]);
-                            });
+    const PlacementSet first = request(waiting->second.first()).candidates[state.kind];
+    const auto [entry, fresh] =
+        kinds_[state.kind].fills.try_emplace({state.occupied, size.allowed, first.bits()});
+    if (fresh)
+      entry->second =
+          fill_with_one_size(seats_.fleet().graph(state), state.occupied, PlacementSet(size.allowed), first);
+    const PlacementSet layout = entry->second;
+    const bool serves_any = std::ranges::any_of(
+        waiting->second.by_holds(), [&](const auto& of) { return layout.meets(PlacementSet(of.first)); });
     return serves_any ? layout : PlacementSet{};
   }
 
@@ -257,6 +306,7 @@ class SchemeA final : public Scheduler {
       if (!kept) seats_.create(gpu, p, commands);
       const Spot spot{gpu, geometry(kind)[p].start, p};
       kinds_[kind].free[size].insert(spot);
+      freed_.push_back(spot);
     }
     class_of_gpu_[index(gpu)] = size;
   }
@@ -265,7 +315,9 @@ class SchemeA final : public Scheduler {
   void deal(std::size_t kind, const SizeClass& size, const std::vector<Spot>& spots) {
     const auto waiting = kinds_[kind].waiting.find(size);
     if (waiting == kinds_[kind].waiting.end()) return;
-    for (const JobId job : Jobs(waiting->second)) {
+    std::set<JobId> jobs;
+    for (const auto& [holds, of] : waiting->second.by_holds()) jobs.insert(of.begin(), of.end());
+    for (const JobId job : jobs) {
       const PlacementSet holds = request(job).holds[kind];
       const Spot* least = nullptr;
       for (const Spot& spot : spots)
@@ -286,6 +338,7 @@ class SchemeA final : public Scheduler {
   std::vector<std::optional<SizeClass>> class_of_gpu_;
   std::set<GpuId> drained_;                  // present, and nobody runs there
   std::map<Spot, std::deque<JobId>> dealt_;  // equal shares: who runs where next
+  std::vector<Spot> freed_;                  // since they were last served
   std::vector<std::size_t> dealt_on_;        // by GPU, jobs that were dealt and have not begun
   std::vector<RequestId> request_of_;        // by job
 };
