@@ -11,12 +11,16 @@ namespace {
 class FullGpu final : public Scheduler {
  public:
   FullGpu(const Fleet& fleet, const RequestTable& requests)
-      : requests_(&requests), free_(fleet.graphs().size()), gpus_(fleet.size()) {
+      : requests_(&requests),
+        free_(fleet.graphs().size()),
+        usable_(fleet.graphs().size()),
+        gpus_(fleet.size()) {
     for (std::size_t i = 0; i < fleet.size(); ++i) {
       const GpuState& state = fleet[static_cast<GpuId>(i)];
       gpus_[i] = {state.kind, state.idle, {}, false};
-      if ((state.held | state.walls).empty() && !state.absent)
-        free_[state.kind].insert(static_cast<GpuId>(i));
+      if (!(state.held | state.walls).empty()) continue;
+      usable_[state.kind] = true;
+      if (!state.absent) free_[state.kind].insert(static_cast<GpuId>(i));
     }
   }
 
@@ -35,8 +39,19 @@ class FullGpu final : public Scheduler {
       lose(lost->gpu);
     } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
       free_[gpus_[index(returned->gpu)].kind].insert(returned->gpu);
+      usable_[gpus_[index(returned->gpu)].kind] = true;
     }
     while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
+  }
+
+  bool serves(RequestId request) override {
+    const auto& candidates = (*requests_)[request].candidates;
+    for (std::size_t kind = 0; kind < candidates.size(); ++kind)
+      if (usable_[kind] && !candidates[kind].empty()) return true;
+    return false;
+  }
+  std::string_view why_not(RequestId /*request*/) override {
+    return "no GPU for it is free of what is not ours and of the fleet's own work";
   }
 
  private:
@@ -84,6 +99,7 @@ class FullGpu final : public Scheduler {
 
   const RequestTable* requests_;
   std::vector<std::set<GpuId>> free_;  // by kind
+  std::vector<bool> usable_;           // by kind: some GPU is free, or will be
   std::vector<Gpu> gpus_;
   std::vector<GpuId> gpu_of_;  // by job
   WaitingLine line_;

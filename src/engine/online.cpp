@@ -38,7 +38,7 @@ class Online final : public Scheduler {
     standing_.resize(setup.fleet.graphs().size());
     for (const GpuState& gpu : setup.fleet.gpus()) {
       layout_.push_back(gpu.held | gpu.idle);
-      standing_[gpu.kind] = standing_[gpu.kind] | layout_.back();
+      standing_[gpu.kind] = standing_[gpu.kind] | gpu.idle;
     }
   }
 
@@ -65,6 +65,9 @@ class Online final : public Scheduler {
       can = can || candidates[kind].meets(standing_[kind]);
     return can;
   }
+  std::string_view why_not(RequestId /*request*/) override {
+    return "no instance that it asks for stands, and none is made";
+  }
 
  private:
   static std::vector<PlacementSet> held_on(const Fleet& fleet) {
@@ -74,10 +77,6 @@ class Online final : public Scheduler {
   }
 
   void arrive(const Submitted& submitted, std::vector<Command>& commands) {
-    if (!serves(submitted.request)) {
-      commands.push_back(RejectJob{submitted.job, "no instance that it asks for stands, and none is made"});
-      return;
-    }
     const Waiting job{submitted.job, submitted.request};
     if (!line_.empty() || !start(job, commands)) line_.insert(job);
   }
@@ -113,8 +112,11 @@ class Online final : public Scheduler {
 
   void recover(GpuId gpu, std::vector<Command>& commands) {
     seats_.recover(gpu);
-    if (!layout_.empty())
+    if (!layout_.empty()) {
+      auto& standing = standing_[seats_.fleet()[gpu].kind];
+      standing = standing | layout_[index(gpu)];  // the fleet's own work, if there was any, has not come back
       for (const PlacementId placement : layout_[index(gpu)]) seats_.create(gpu, placement, commands);
+    }
     decisions_.changed(gpu);
   }
 

@@ -37,9 +37,11 @@ class Scheduler {
   virtual void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) = 0;
   /// All events of this instant have been told; for schedulers that decide over several jobs at once.
   virtual void settle(Instant /*now*/, std::vector<Command>& /*commands*/) {}
-  /// Whether a job that comes back with this request could ever start again, where the fleet has a GPU for
-  /// it.
+  /// Whether a job with this request could ever start, where some GPU has room for it; asked when a job comes
+  /// and before one is stopped for want of memory.
   virtual bool serves(RequestId /*request*/) { return true; }
+  /// Why it does not, to be read before the next event; empty where there is nothing to say.
+  virtual std::string_view why_not(RequestId /*request*/) { return {}; }
 };
 
 /// What a scheduler is made from. Everything referred to must outlive it.

@@ -49,11 +49,7 @@ class Static final : public Scheduler {
 
   void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
     if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      if (serves(submitted->request)) {
-        line_.insert({submitted->job, submitted->request});
-      } else {
-        commands.push_back(RejectJob{submitted->job, reason(submitted->request)});
-      }
+      line_.insert({submitted->job, submitted->request});
     } else if (const auto* finished = std::get_if<Finished>(&event)) {
       leave(finished->job);
     } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
@@ -69,6 +65,13 @@ class Static final : public Scheduler {
 
   bool serves(RequestId request) override {
     return std::ranges::any_of(groups_for(request), [&](std::uint16_t group) { return count_[group] > 0; });
+  }
+
+  std::string_view why_not(RequestId request) override {
+    std::string& known = reasons_[index(request)];
+    if (known.empty())
+      known = fmt::format("no instance of the fixed layout holds {}", text((*requests_)[request].request));
+    return known;
   }
 
   /// Jobs start when all that happens at one instant is known: an instance that is free a moment later in the
@@ -144,13 +147,6 @@ class Static final : public Scheduler {
       if (!at_least || (usable && *usable >= *at_least)) groups.push_back(static_cast<std::uint16_t>(i));
     }
     return groups;
-  }
-
-  const std::string& reason(RequestId request) {
-    std::string& known = reasons_[index(request)];
-    if (known.empty())
-      known = fmt::format("no instance of the fixed layout holds {}", text((*requests_)[request].request));
-    return known;
   }
 
   bool start(Waiting job, std::vector<Command>& commands) {

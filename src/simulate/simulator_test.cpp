@@ -102,7 +102,7 @@ TEST(Simulator, AccountsForEveryJob) {
   EXPECT_EQ(s.deadline_misses, 2U);
 }
 
-TEST(Simulator, WorkOfTheFleetStaysAndWhatNeedsItsPlaceWaits) {
+TEST(Simulator, WorkOfTheFleetStaysAndWhatNeedsItsPlaceIsTurnedAway) {
   const FleetFile fleet = *parse_fleet(
       R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 3, "workload": "stays"}]}]})",
       "f", {});
@@ -110,9 +110,11 @@ TEST(Simulator, WorkOfTheFleetStaysAndWhatNeedsItsPlaceWaits) {
 {"id": "b", "duration_s": 10, "profile": "1g.5gb"})",
                                         "jobs");
   const RunSummary online = run(fleet, workload, "online");
-  EXPECT_EQ(online.waiting, 2U) << "first come first served: b does not overtake a";
-  EXPECT_EQ(online.jobs, online.finished + online.failed + online.rejected + online.waiting);
-  EXPECT_EQ(run(fleet, workload, "full-gpu").waiting, 2U) << "the GPU is partitioned and in use";
+  EXPECT_EQ(online.rejected, 1U) << "the whole GPU will never be free";
+  EXPECT_EQ(online.rejections[0].reason,
+            "no GPU has room for it beside what is not ours and the fleet's own work");
+  EXPECT_EQ(online.finished, 1U) << "and nobody waits behind it";
+  EXPECT_EQ(run(fleet, workload, "full-gpu").rejected, 2U) << "the GPU is partitioned and in use";
 }
 
 TEST(Simulator, AWholeGpuIsClearedOfIdleInstancesFirst) {
@@ -376,7 +378,8 @@ TEST(Simulator, ARunEndsThoughGpusAreAlwaysLost) {
   SimulationOptions options;
   options.faults = *parse_faults("mtbf=1000;repair=500");
   const RunSummary s = *simulate(fleet, workload, *parse_scheduler("scheme-a"), options);
-  EXPECT_EQ(s.finished + s.waiting, 2U);
+  EXPECT_EQ(s.finished, 1U);
+  EXPECT_EQ(s.rejected, 1U);
 }
 
 // What a job reports comes once for an iteration, and never without end, however short the iterations are.

@@ -132,9 +132,8 @@ TEST(Scenarios, HoldWhatTheyPromise) {
     all.destroys += s->destroys;
   }
   EXPECT_GT(all.finished, 10'000U);
-  for (const std::size_t count :
-       {all.failed, all.rejected, all.waiting, all.deadline_misses, all.oom_restarts, all.early_restarts,
-        all.evictions, all.gpu_losses, all.destroys})
+  for (const std::size_t count : {all.failed, all.rejected, all.deadline_misses, all.oom_restarts,
+                                  all.early_restarts, all.evictions, all.gpu_losses, all.destroys})
     EXPECT_GT(count, 50U) << to_json(all).dump();
 }
 
