@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/random.hpp"
@@ -29,7 +30,7 @@ enum class Mode : std::uint8_t { none, instance, shared, whole };
 /// What a process that is left to run comes to.
 enum class Fate : std::uint8_t { finishes, fails, runs_out };
 
-/// A job as it runs. A million of them are touched in no order: one is one cache line.
+/// A job as it runs, or waits again after it ran. They are touched in no order: one is one cache line.
 struct alignas(64) Run {
   GpuId gpu{};
   std::uint32_t generation = 0;
@@ -63,7 +64,7 @@ class Simulation {
         last_end_(begin_),
         measure_(world_, begin_),
         account_(workload, memory_),
-        runs_(workload.jobs.size()),
+        slot_of_(workload.jobs.size(), no_slot),
         on_gpu_(fleet_.size()) {
     for (const Request& request : workload.requests) request_ids_.push_back(requests_.intern(request));
   }
@@ -92,13 +93,33 @@ class Simulation {
       unsettled = true;
       if (const auto done = step(); !done) return std::unexpected(done.error());
     }
-    if (options_.progress) options_.progress(2 * runs_.size(), 2 * runs_.size());
+    if (options_.progress) options_.progress(2 * workload_.jobs.size(), 2 * workload_.jobs.size());
     return finish();
   }
 
  private:
   const Job& job(JobId id) const { return workload_.jobs[index(id)]; }
-  Run& run_of(JobId id) { return runs_[index(id)]; }
+  /// Of a job that has begun and not ended for good.
+  Run& run_of(JobId id) { return runs_[slot_of_[index(id)]]; }
+  bool has_run(JobId id) const { return slot_of_[index(id)] != no_slot; }
+
+  /// The job's run; a new one where it has none. References to others are good no more.
+  Run& open_run(JobId id) {
+    std::uint32_t& slot = slot_of_[index(id)];
+    if (slot != no_slot) return runs_[slot];
+    if (free_slots_.empty()) {
+      slot = static_cast<std::uint32_t>(runs_.size());
+      return runs_.emplace_back();
+    }
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+    return runs_[slot] = {};
+  }
+
+  /// The job has ended for good.
+  void close_run(JobId id) {
+    if (has_run(id)) free_slots_.push_back(std::exchange(slot_of_[index(id)], no_slot));
+  }
 
   // Time.
 
@@ -116,7 +137,9 @@ class Simulation {
 
   bool stale(const AgendaItem& item) const {
     const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report;
-    return of_job && ((runs_[item.which].generation ^ item.generation) & Agenda::generation_mask) != 0;
+    if (!of_job) return false;
+    const std::uint32_t slot = slot_of_[item.which];
+    return slot == no_slot || ((runs_[slot].generation ^ item.generation) & Agenda::generation_mask) != 0;
   }
 
   Result<void> step() {
@@ -132,7 +155,7 @@ class Simulation {
       engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
     }
     if (options_.progress && ++steps_ % 16384 == 0)
-      options_.progress(std::min(summary_.events, 2 * runs_.size()), 2 * runs_.size());
+      options_.progress(std::min(summary_.events, 2 * workload_.jobs.size()), 2 * workload_.jobs.size());
     return carry_out_all();
   }
 
@@ -141,7 +164,7 @@ class Simulation {
     if (agenda_.empty()) return;
     const AgendaItem next = agenda_.top();
     if (next.due != Due::process_ends) return;
-    __builtin_prefetch(&runs_[next.which], 1);
+    if (const std::uint32_t slot = slot_of_[next.which]; slot != no_slot) __builtin_prefetch(&runs_[slot], 1);
     __builtin_prefetch(&workload_.jobs[next.which]);
     account_.expect(next.which);
   }
@@ -210,7 +233,7 @@ class Simulation {
   }
 
   Result<void> begin(JobId id, GpuId gpu, PlacementId placement, Mode mode, Instant begins) {
-    Run& run = run_of(id);
+    Run& run = open_run(id);
     if (run.resumed) begins = std::max(begins, run.here_from);
     if (run.mode != Mode::none)
       return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already", report_it);
@@ -237,7 +260,7 @@ class Simulation {
 
   /// The share of its work that was done when this process began: nothing, but after checkpoints.
   double& done_before(JobId id) {
-    if (done_before_.empty()) done_before_.resize(runs_.size());
+    if (done_before_.empty()) done_before_.resize(workload_.jobs.size());
     return done_before_[index(id)];
   }
 
@@ -248,7 +271,7 @@ class Simulation {
   /// Puts the end of the job's process on the agenda, as things stand; what was there before is stale.
   Result<void> program(JobId id) {
     Run& run = run_of(id);
-    ++run.generation;
+    run.generation = ++generations_;
     const double fails = fails_at(id);
     const double target = std::min({run.dies_at, fails, 1.0});
     run.fate = run.dies_at < never && run.dies_at <= std::min(fails, 1.0) ? Fate::runs_out
@@ -332,7 +355,7 @@ class Simulation {
     on_gpu_[index(run.gpu)].erase(id);
     run.mode = Mode::none;
     run.speed = 0;
-    ++run.generation;
+    run.generation = ++generations_;
     --running_;
   }
 
@@ -359,6 +382,7 @@ class Simulation {
       return engine_->on(OutOfMemory{id, had}, now_, commands_);
     }
     failed ? account_.failed(index(id)) : account_.finished(index(id), now_);
+    close_run(id);
     engine_->on(Finished{id}, now_, commands_);
   }
 
@@ -490,7 +514,7 @@ class Simulation {
   }
 
   Result<void> must_run(JobId id) {
-    if (run_of(id).mode != Mode::none) return {};
+    if (has_run(id) && run_of(id).mode != Mode::none) return {};
     return fail(ErrorKind::internal, job(id).id, "the scheduler stops or moves a job that does not run",
                 report_it);
   }
@@ -563,12 +587,14 @@ class Simulation {
 
   Result<void> carry_out(const RejectJob& what) {
     account_.rejected(index(what.job), what.reason);
+    close_run(what.job);
     observe({now_, RunEvent::Kind::rejected, what.job, {}, {}, {}});
     return {};
   }
 
   Result<void> carry_out(const FailJob& what) {
     account_.failed(index(what.job));
+    close_run(what.job);
     observe({now_, RunEvent::Kind::failed, what.job, {}, {}, {}});
     return {};
   }
@@ -630,7 +656,12 @@ class Simulation {
   Engine* engine_ = nullptr;
   Agenda agenda_;
   std::vector<Command> commands_;
-  std::vector<Run> runs_;                                     // by job
+  // Runs lie in slots that are used again: few jobs run at once, whose runs then stay in the cache.
+  static constexpr std::uint32_t no_slot = UINT32_MAX;
+  std::vector<std::uint32_t> slot_of_;  // by job
+  std::vector<Run> runs_;               // by slot
+  std::vector<std::uint32_t> free_slots_;
+  std::uint32_t generations_ = 0;                             // given out, to all runs
   std::vector<double> done_before_;                           // by job; empty: nothing for any
   std::vector<ShortList<JobId, 3>> on_gpu_;                   // who runs there
   std::map<std::uint32_t, std::vector<Instant>> returns_at_;  // of outages that were said one by one
