@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -69,6 +70,7 @@ class DynaP final : public Scheduler {
   }
 
   void settle(Instant now, std::vector<Command>& commands) override {
+    plan_again(now);
     // W may keep a batch smaller than the room there is, so GPUs are gone through until nothing is placed.
     for (bool placed = true; placed && waiting_ > 0;) {
       placed = false;
@@ -113,6 +115,21 @@ class DynaP final : public Scheduler {
         job.request, chooser_.plan(job.job, job.request, now), {key, index(job.job)}, {}, true};
     for_each_queue(job.job, [](BatchQueue& queue, const QueuedJob& queued) { queue.insert(queued); });
     ++waiting_;
+    for (const PartitionPlan& plan : record(job.job).plans)
+      if (plan.until) expiries_.emplace(*plan.until, job.job);
+  }
+
+  /// Jobs that would be late by now on the partition that they were given are given another (Algorithm 2,
+  /// lines 3 to 7).
+  void plan_again(Instant now) {
+    while (!expiries_.empty() && expiries_.begin()->first < now) {
+      const JobId job = expiries_.begin()->second;
+      expiries_.erase(expiries_.begin());
+      if (!record(job).waits) continue;
+      const RequestId request = record(job).request;
+      take(job);
+      wait({job, request}, now);
+    }
   }
 
   void take(JobId job) {
@@ -266,6 +283,7 @@ class DynaP final : public Scheduler {
   std::vector<PlacementSet> own_;  // by GPU: work of the fleet file's own, which stays
   std::vector<Record> records_;    // by job
   std::size_t waiting_ = 0;
+  std::set<std::pair<Instant, JobId>> expiries_;  // of plans; those of jobs that wait no more are passed over
 };
 
 Result<double> number_option(const OptionTexts& options, const char* name, double least, double most) {

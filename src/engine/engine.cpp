@@ -86,7 +86,8 @@ void Engine::on_submitted(const Submitted& submitted, Instant now, std::vector<C
     return;
   }
   if (!servable(submitted.request)) {
-    const std::string_view own = scheduler_->why_not(submitted.request);
+    const std::string_view own =
+        scheduler_->serves(submitted.request) ? std::string_view() : scheduler_->why_not(submitted.request);
     commands.push_back(RejectJob{submitted.job, own.empty() ? no_room : own});
     return;
   }

@@ -42,7 +42,7 @@ std::vector<PartitionPlan> PartitionChooser::plan(JobId job, RequestId request, 
     if (const auto deadline = setup_.facts->deadline(job)) left = *deadline - now;
   std::vector<PartitionPlan> plans;
   for (std::size_t kind = 0; kind < rows_.size(); ++kind)
-    plans.push_back(plan_on(kind, job, setup_.requests[request], left));
+    plans.push_back(plan_on(kind, job, setup_.requests[request], left, now));
   return plans;
 }
 
@@ -56,7 +56,7 @@ std::optional<Duration> PartitionChooser::predicted(JobId job, std::size_t kind,
 }
 
 PartitionPlan PartitionChooser::plan_on(std::size_t kind, JobId job, const ResolvedRequest& request,
-                                        std::optional<Duration> left) const {
+                                        std::optional<Duration> left, Instant now) const {
   const Geometry& geometry = setup_.fleet.graphs()[kind]->geometry();
   const std::vector<int> all = partitions(geometry, request, kind);
   if (all.empty()) return {};
@@ -69,6 +69,8 @@ PartitionPlan PartitionChooser::plan_on(std::size_t kind, JobId job, const Resol
   PartitionPlan plan;
   plan.profile = in_time.empty() ? all.back() : choose(kind, job, in_time);
   plan.jct = predicted(job, kind, plan.profile);
+  if (left && plan.jct && !in_time.empty())
+    plan.until = now + *left - *plan.jct - Duration{std::llround(options_.weighing.margin * 1e9)};
 
   const GpuModel& model = geometry.model();
   const int largest = static_cast<int>(&model.largest() - model.profiles.data());

@@ -19,9 +19,10 @@ namespace cleave {
 
 /// A job on one GPU model.
 struct PartitionPlan {
-  int profile = -1;             // index into the model; -1: it does not run on this model
-  double relative = 1;          // RT: speed there over speed on the full GPU, to nine digits
-  std::optional<Duration> jct;  // its whole time there, as predicted
+  int profile = -1;              // index into the model; -1: it does not run on this model
+  double relative = 1;           // RT: speed there over speed on the full GPU, to nine digits
+  std::optional<Duration> jct;   // its whole time there, as predicted
+  std::optional<Instant> until;  // when it starts later, it misses its deadline; empty where it does anyway
 };
 
 struct PartitionOptions {
@@ -39,7 +40,7 @@ class PartitionChooser {
 
  private:
   [[nodiscard]] PartitionPlan plan_on(std::size_t kind, JobId job, const ResolvedRequest& request,
-                                      std::optional<Duration> left) const;
+                                      std::optional<Duration> left, Instant now) const;
   [[nodiscard]] std::optional<Duration> predicted(JobId job, std::size_t kind, int profile) const;
   [[nodiscard]] int choose(std::size_t kind, JobId job, const std::vector<int>& profiles) const;
 

@@ -14,6 +14,7 @@ namespace cleave {
 
 namespace {
 
+constexpr std::int64_t most_iterations = 1'000'000'000'000;
 constexpr double fastest = 1000;  // a relative speed above this is a slip, such as a time or a percentage
 
 bool some_gpu_has(std::string_view profile) {
@@ -168,7 +169,7 @@ class WorkloadReader {
     if (auto growth = in.object_if("memory")) {
       const auto size = [&](std::string_view key) { return growth->size_if(key).value_or(MiB{0}); };
       details.growth = MemoryGrowth{size("base_mib"), size("per_iteration_mib"), size("noise_mib"),
-                                    growth->integer("iterations", 1, INT64_MAX)};
+                                    growth->integer("iterations", 1, most_iterations)};
       growth->done();
     }
     const bool anything = details.deadline || details.growth || details.batch || details.offload ||

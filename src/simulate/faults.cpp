@@ -34,6 +34,11 @@ Result<FaultPlan> parse_faults(std::string_view text) {
   const auto options = complete(*given, rows, "--faults");
   if (!options) return std::unexpected(options.error());
   FaultPlan plan;
+  if (given->empty())
+    return fail(ErrorKind::bad_usage, place, "nothing is said",
+                "write mtbf=SECONDS;repair=SECONDS;job-failure=SHARE");
+  if (given->contains("repair") && !given->contains("mtbf"))
+    return fail(ErrorKind::bad_usage, place, "repair belongs to mtbf", "give mtbf=SECONDS too");
   if (const std::string& mtbf = options->at("mtbf"); !mtbf.empty()) {
     const auto time = positive_seconds(mtbf, "mtbf");
     if (!time) return fail_at(place, time.error());

@@ -1,5 +1,7 @@
 #include "simulate/measure.hpp"
 
+#include <algorithm>
+
 namespace cleave {
 
 Measure::Measure(const World& world, Instant begin)
@@ -24,6 +26,8 @@ void Measure::before_change(GpuId id, Instant now) {
 }
 
 void Measure::finish(Instant end, RunSummary& summary) {
+  // What was stopped or lost after the last end counts too.
+  for (const Instant since : since_) end = std::max(end, since);
   double compute_slices = 0, memory_slices = 0;
   for (std::size_t i = 0; i < world_->gpus().size(); ++i) {
     before_change(static_cast<GpuId>(i), end);

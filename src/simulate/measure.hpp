@@ -19,7 +19,7 @@ class Measure {
   /// A job's relative speed joins or leaves the GPU, for Dyna-P's equation 5.
   void add_speed(GpuId gpu, double speed) { speed_sum_[index(gpu)] += speed; }
 
-  /// Closes the account at `end`.
+  /// Closes the account at `end`, or at the last change if that is later.
   void finish(Instant end, RunSummary& summary);
 
  private:

@@ -90,6 +90,7 @@ class Simulation {
       }
       if (!next) break;
       now_ = *next;
+      if (const auto possible = within_limits(); !possible) return std::unexpected(possible.error());
       unsettled = true;
       if (const auto done = step(); !done) return std::unexpected(done.error());
     }
@@ -98,6 +99,18 @@ class Simulation {
   }
 
  private:
+  /// A run that leaves the range of the clock, or in which jobs are evicted again and again, ends here.
+  Result<void> within_limits() const {
+    if (now_ > Instant{} + 2 * longest_duration)
+      return fail(ErrorKind::infeasible, "the run", "it goes on for more than 200 years",
+                  "check durations, speeds and the times of faults, all in seconds");
+    if (summary_.evictions > 100'000 + 100 * workload_.jobs.size())
+      return fail(ErrorKind::infeasible, "the run",
+                  fmt::format("GPUs have been lost under running jobs {} times", summary_.evictions),
+                  "let GPUs live longer than jobs run: raise mtbf");
+    return {};
+  }
+
   const Job& job(JobId id) const { return workload_.jobs[index(id)]; }
   /// Of a job that has begun and not ended for good.
   Run& run_of(JobId id) { return runs_[slot_of_[index(id)]]; }
@@ -284,7 +297,7 @@ class Simulation {
         static_cast<double>(2 * longest_duration.count()))
       return fail(ErrorKind::infeasible, fmt::format("job '{}'", shown(job(id).id)),
                   "it would end more than 200 years after the start",
-                  "check the durations, which are in seconds, and the speeds");
+                  "check durations, speeds and the times of starts, changes and faults, all in seconds");
     agenda_.push({run.counts_from + Duration{std::llround(takes)}, static_cast<std::uint32_t>(index(id)),
                   run.generation, Due::process_ends});
     if (forecaster_ != nullptr && memory_.grows(job(id))) program_report(id);
@@ -401,7 +414,9 @@ class Simulation {
   // GPUs that come and go.
 
   void plan_outages() {
-    for (const Outage& outage : options_.faults.outages) {
+    std::vector<Outage> outages = options_.faults.outages;
+    std::ranges::sort(outages, {}, &Outage::from);
+    for (const Outage& outage : outages) {
       const auto gpu = static_cast<std::uint32_t>(index(outage.gpu));
       agenda_.push({std::max(begin_, outage.from), gpu, 0, Due::gpu_lost});
       returns_at_[gpu].push_back(outage.until);
@@ -413,7 +428,9 @@ class Simulation {
 
   Duration exponential(std::uint32_t gpu, Duration mean, std::uint64_t which) const {
     const double u = uniform_of(options_.seed ^ 0x677075, gpu, 2 * losses_[gpu] + which);
-    return std::max(Duration{1}, Duration{std::llround(-std::log(u) * static_cast<double>(mean.count()))});
+    const double ns = -std::log(u) * static_cast<double>(mean.count());
+    const auto most = static_cast<double>(longest_duration.count());
+    return std::max(Duration{1}, Duration{std::llround(std::min(ns, most))});
   }
 
   void plan_next_loss(std::uint32_t gpu) {
