@@ -2,7 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 
 #include "base/format.hpp"
@@ -52,6 +56,42 @@ Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profil
   return parse_fleet(*text, fleet == "-" ? "standard input" : shown(fleet, 200), *choice);
 }
 
+namespace {
+
+// What is being written when a signal ends the program: to be removed by the handler, which may neither
+// allocate nor lock.
+constexpr std::size_t most_files = 4, longest_path = 4096;
+std::array<std::array<char, longest_path>, most_files> in_writing;
+std::array<std::atomic<bool>, most_files> in_use;
+
+extern "C" void remove_unfinished(int signal) {
+  for (std::size_t i = 0; i < most_files; ++i)
+    if (in_use[i].load()) ::unlink(in_writing[i].data());
+  ::raise(signal);  // by now as the system has it
+}
+
+/// The slot that the file has from now on; most_files where it cannot have one.
+std::size_t watch(const std::string& path) {
+  for (std::size_t i = 0; i < most_files; ++i) {
+    if (in_use[i].load() || path.size() >= longest_path) continue;
+    std::ranges::copy(path, in_writing[i].begin());
+    in_writing[i][path.size()] = 0;
+    in_use[i].store(true);
+    struct sigaction action = {};
+    action.sa_handler = remove_unfinished;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction now = {};
+      if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+        ::sigaction(signal, &action, nullptr);
+    }
+    return i;
+  }
+  return most_files;
+}
+
+}  // namespace
+
 WholeFile::WholeFile(const std::string& path) : path_(path) {
   namespace fs = std::filesystem;
   std::error_code failed;
@@ -60,6 +100,7 @@ WholeFile::WholeFile(const std::string& path) : path_(path) {
   // Where the path is a link, what it leads to is replaced and not the link.
   target_ = there ? fs::canonical(path, failed).string() : path;
   written_ = plain_ ? fmt::format("{}.{}.part", target_, getpid()) : path;
+  slot_ = plain_ ? watch(written_) : most_files;
   errno = 0;
   file_.open(written_, std::ios::binary);
 }
@@ -74,6 +115,7 @@ WholeFile::~WholeFile() {
   std::error_code ignored;
   file_.close();
   if (plain_ && !finished_) std::filesystem::remove(written_, ignored);
+  if (slot_ < most_files) in_use[slot_].store(false);
 }
 
 Result<void> WholeFile::finish() {
@@ -84,6 +126,7 @@ Result<void> WholeFile::finish() {
   if (plain_) std::filesystem::rename(written_, target_, failed);
   if (failed) return failure(failed);
   finished_ = true;
+  if (slot_ < most_files) in_use[slot_].store(false);
   return {};
 }
 

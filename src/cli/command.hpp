@@ -74,6 +74,7 @@ class WholeFile {
 
   std::string path_, target_, written_;  // as given; where links lead; what is written meanwhile
   bool plain_ = true, finished_ = false;
+  std::size_t slot_ = 0;  // among the files that a signal removes
   std::ofstream file_;
 };
 

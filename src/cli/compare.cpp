@@ -244,7 +244,7 @@ void print_text(const Plan& plan, const Comparison& comparison, const std::vecto
   comparison.seeds.size() == 1 ? print_ratios(comparison) : print_seeds(comparison);
   std::string said;
   for (const RunSummary& summary : runs.front().runs) {
-    const std::string remark = remarks(summary);
+    const std::string remark = remarks(summary, !plan.simulation.reconfiguration);
     if (!remark.empty() && said.find(remark) == std::string::npos) said += remark;
   }
   if (runs.size() > 1 && !said.empty()) said = fmt::format("with seed {}:\n{}", runs.front().seed, said);

@@ -25,7 +25,7 @@ std::string spread(const Distribution& d) {
                      human(d.p95), human(d.max));
 }
 
-void print_text(const RunSummary& s) {
+void print_text(const RunSummary& s, bool measured_times) {
   fmt::print("\nscheduler {}\n", s.scheduler);
   fmt::print("  jobs          {} finished, {} failed, {} rejected, {} waiting\n", s.finished, s.failed,
              s.rejected, s.waiting);
@@ -53,7 +53,7 @@ void print_text(const RunSummary& s) {
   if (s.gpu_losses > 0)
     fmt::print("  faults        GPUs lost {} times, {} jobs evicted\n", s.gpu_losses, s.evictions);
   if (s.deadline_misses > 0) fmt::print("  deadlines     {} missed\n", s.deadline_misses);
-  fmt::print("\n{}", remarks(s));
+  fmt::print("\n{}", remarks(s, measured_times));
 }
 
 /// The files that a run writes; each has its name only when all is in it.
@@ -63,6 +63,9 @@ class RunFiles {
     if (!options.events.empty() && options.events == options.trace_events)
       return fail(ErrorKind::bad_usage, "--trace-events", "this is the file of --events",
                   "name two different files");
+    for (const auto& [name, path] :
+         {std::pair("--events", options.events), {"--trace-events", options.trace_events}})
+      if (const auto apart = options.run.not_read(name, path); !apart) return std::unexpected(apart.error());
     if (!options.events.empty()) {
       auto file = WholeFile::open(options.events);
       if (!file) return std::unexpected(file.error());
@@ -129,7 +132,7 @@ Result<int> simulate_command(const Options& options) {
     return 0;
   }
   fmt::print("{}{}", introduction(*fleet, *workload), run_text(*run, *fleet));
-  print_text(*summary);
+  print_text(*summary, options.run.reconfiguration.empty());
   if (options.run.timing) fmt::print("simulated in {:.3f} s\n", seconds);
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <mutex>
 #include <tuple>
 
@@ -158,6 +159,17 @@ Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) c
   }
   if (limit > 0) options.limit = limit;
   return options;
+}
+
+Result<void> RunArguments::not_read(const char* option, const std::string& path) const {
+  const std::string of_trace = trace.substr(std::min(trace.size(), trace.find(':') + 1));
+  for (const std::string& read : {workload, fleet, of_trace}) {
+    std::error_code failed;
+    if (!path.empty() && !read.empty() && std::filesystem::equivalent(path, read, failed))
+      return fail(ErrorKind::bad_usage, option, fmt::format("{} is read in this run", shown(path, 200)),
+                  "write to another file");
+  }
+  return {};
 }
 
 bool RunArguments::workload_is_drawn() const {
@@ -318,7 +330,7 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
   return text;
 }
 
-std::string remarks(const RunSummary& summary) {
+std::string remarks(const RunSummary& summary, bool measured_times) {
   std::string text;
   for (const ReasonCount& entry : summary.rejections)
     text += fmt::format("{} jobs rejected: {}\n", entry.count, entry.reason);
@@ -328,7 +340,7 @@ std::string remarks(const RunSummary& summary) {
   if (summary.speeds_inferred > 0)
     text += fmt::format("the speed of {} jobs is inferred from compute slices: nobody knows the SMs\n",
                         summary.speeds_inferred);
-  if (summary.creates > 0) text += fmt::format("{}\n", reconfiguration_note);
+  if (summary.creates > 0 && measured_times) text += fmt::format("{}\n", reconfiguration_note);
   return text;
 }
 

@@ -25,6 +25,8 @@ struct RunArguments {
 
   void add(CLI::App& command);
   /// The fleet and the workload, read and checked.
+  /// Refuses to write to a file that the run is read from; an empty path is none.
+  [[nodiscard]] Result<void> not_read(const char* option, const std::string& path) const;
   [[nodiscard]] Result<FleetFile> read_fleet() const { return load_fleet(fleet, profiles); }
   [[nodiscard]] Result<Workload> read_workload(std::uint64_t with_seed) const;
   /// Whether another seed makes another workload.
@@ -64,6 +66,7 @@ class ProgressLine {
 std::string introduction(const FleetFile& fleet, const Workload& workload);
 
 /// What a person should know beside the figures, a line each; from the summary of one run.
-std::string remarks(const RunSummary& summary);
+/// `measured_times`: changes of GPUs took the times of physics/.
+std::string remarks(const RunSummary& summary, bool measured_times);
 
 }  // namespace cleave::cli
