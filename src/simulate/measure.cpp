@@ -5,14 +5,12 @@
 namespace cleave {
 
 Measure::Measure(const World& world, Instant begin)
-    : world_(&world),
-      begin_(begin),
-      since_(world.gpus().size(), begin),
-      speed_sum_(world.gpus().size(), 0.0) {}
+    : world_(&world), begin_(begin), sums_(world.gpus().size(), Sum{begin, 0}) {}
 
 void Measure::before_change(GpuId id, Instant now) {
-  const double seconds = in_seconds(now - since_[index(id)]);
-  since_[index(id)] = now;
+  Sum& sum = sums_[index(id)];
+  const double seconds = in_seconds(now - sum.since);
+  sum.since = now;
   if (seconds <= 0) return;
   const SimulatedGpu& gpu = world_->gpus()[index(id)];
   compute_ += gpu.held_compute * seconds;
@@ -22,12 +20,12 @@ void Measure::before_change(GpuId id, Instant now) {
   // Dyna-P, equation 5: m, the share of slices in use, times the sum of relative speeds.
   const double share =
       static_cast<double>(gpu.held_compute) / world_->graph(gpu).geometry().model().compute.value;
-  throughput_ += share * speed_sum_[index(id)] * seconds;
+  throughput_ += share * sum.speed * seconds;
 }
 
 void Measure::finish(Instant end, RunSummary& summary) {
   // What was stopped or lost after the last end counts too.
-  for (const Instant since : since_) end = std::max(end, since);
+  for (const Sum& sum : sums_) end = std::max(end, sum.since);
   double compute_slices = 0, memory_slices = 0;
   for (std::size_t i = 0; i < world_->gpus().size(); ++i) {
     before_change(static_cast<GpuId>(i), end);

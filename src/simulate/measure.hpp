@@ -17,16 +17,22 @@ class Measure {
   /// Must be called before what `gpu` holds changes.
   void before_change(GpuId gpu, Instant now);
   /// A job's relative speed joins or leaves the GPU, for Dyna-P's equation 5.
-  void add_speed(GpuId gpu, double speed) { speed_sum_[index(gpu)] += speed; }
+  void add_speed(GpuId gpu, double speed) { sums_[index(gpu)].speed += speed; }
+  /// The GPU changes soon: has the memory fetch what that needs.
+  void expect(GpuId gpu) const { __builtin_prefetch(&sums_[index(gpu)], 1); }
 
   /// Closes the account at `end`, or at the last change if that is later.
   void finish(Instant end, RunSummary& summary);
 
  private:
+  struct Sum {
+    Instant since{};   // when it changed last
+    double speed = 0;  // of the jobs that run there
+  };
+
   const World* world_;
   Instant begin_;
-  std::vector<Instant> since_;
-  std::vector<double> speed_sum_;
+  std::vector<Sum> sums_;                                                 // by GPU
   double compute_ = 0, memory_ = 0, fragmentation_ = 0, throughput_ = 0;  // times seconds
 };
 

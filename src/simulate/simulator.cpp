@@ -161,11 +161,13 @@ class Simulation {
       agenda_.pop();
       expect_next();
       handle(item);
+      expect_next_gpu();
     } else {
       const auto id = static_cast<JobId>(arrived_++);
       ++summary_.events;
       observe({now_, RunEvent::Kind::submitted, id, {}, {}, {}});
       engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
+      expect_next_gpu();
     }
     if (options_.progress && ++steps_ % 16384 == 0)
       options_.progress(std::min(summary_.events, 2 * workload_.jobs.size()), 2 * workload_.jobs.size());
@@ -180,6 +182,21 @@ class Simulation {
     if (const std::uint32_t slot = slot_of_[next.which]; slot != no_slot) __builtin_prefetch(&runs_[slot], 1);
     __builtin_prefetch(&workload_.jobs[next.which]);
     account_.expect(next.which);
+  }
+
+  /// The same for the GPU on which that end is: later, when it is known without waiting for the memory.
+  void expect_next_gpu() const {
+    if (agenda_.empty()) return;
+    const AgendaItem next = agenda_.top();
+    if (next.due != Due::process_ends) return;
+    const std::uint32_t slot = slot_of_[next.which];
+    if (slot == no_slot) return;
+    const GpuId gpu = runs_[slot].gpu;
+    const auto* simulated = &world_[gpu];
+    __builtin_prefetch(simulated, 1);
+    __builtin_prefetch(reinterpret_cast<const char*>(simulated + 1) - 1, 1);  // it may end in the next line
+    __builtin_prefetch(&on_gpu_[index(gpu)], 1);
+    measure_.expect(gpu);
   }
 
   void handle(const AgendaItem& item) {
