@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/workload_arguments.hpp"
@@ -40,18 +41,19 @@ void print_text(const RunSummary& s, bool measured_times) {
   fmt::print("  fragmentation {:.4f} on average\n", s.fragmentation_mean);
   fmt::print("  instances     {} created, {} destroyed\n", s.creates, s.destroys);
   std::vector<std::string> also;
-  const std::pair<std::size_t, const char*> counts[] = {{s.reconfigurations, "reconfigurations"},
-                                                        {s.migrations, "migrations"},
-                                                        {s.restarts, "restarts"},
-                                                        {s.checkpoints, "checkpoints"}};
+  const std::pair<std::size_t, const char*> counts[] = {{s.reconfigurations, "reconfiguration"},
+                                                        {s.migrations, "migration"},
+                                                        {s.restarts, "restart"},
+                                                        {s.checkpoints, "checkpoint"}};
   for (const auto& [count, what] : counts)
-    if (count > 0) also.push_back(fmt::format("{} {}", count, what));
+    if (count > 0) also.push_back(counted(count, what));
   if (!also.empty()) fmt::print("  changes       {}\n", fmt::join(also, ", "));
   if (s.oom_restarts + s.early_restarts > 0)
-    fmt::print("  memory        {} times out of memory, {} restarts before that\n", s.oom_restarts,
-               s.early_restarts);
+    fmt::print("  memory        out of memory {}, {} before that\n", counted(s.oom_restarts, "time"),
+               counted(s.early_restarts, "restart"));
   if (s.gpu_losses > 0)
-    fmt::print("  faults        GPUs lost {} times, {} jobs evicted\n", s.gpu_losses, s.evictions);
+    fmt::print("  faults        GPUs lost {}, {} evicted\n", counted(s.gpu_losses, "time"),
+               counted(s.evictions, "job"));
   if (s.deadline_misses > 0) fmt::print("  deadlines     {} missed\n", s.deadline_misses);
   fmt::print("\n{}", remarks(s, measured_times));
 }

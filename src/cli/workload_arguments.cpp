@@ -333,7 +333,7 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
 std::string remarks(const RunSummary& summary, bool measured_times) {
   std::string text;
   for (const ReasonCount& entry : summary.rejections)
-    text += fmt::format("{} jobs rejected: {}\n", entry.count, entry.reason);
+    text += fmt::format("{} rejected: {}\n", counted(entry.count, "job"), entry.reason);
   if (summary.waiting > 0)
     text += fmt::format("{} jobs still wait when the run ends: what they need is held for good\n",
                         summary.waiting);

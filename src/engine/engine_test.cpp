@@ -193,6 +193,56 @@ TEST(FullGpu, OnMixedFleetsOnlyWhereTheRequestFits) {
   EXPECT_EQ(full.submit(1, "3g.20gb"), "");
 }
 
+/// Says at the second report that the job will need 12,000 MiB, and counts whom it forgets.
+class SecondReport final : public Forecaster {
+ public:
+  std::optional<MiB> report(JobId job, const MemoryReport&) override {
+    return ++reports[job] < 2 ? std::nullopt : std::optional(MiB{12000});
+  }
+  void forget(JobId job) override {
+    reports[job] = 0;
+    ++forgotten;
+  }
+  std::map<JobId, int> reports;
+  int forgotten = 0;
+};
+
+class Restartable final : public JobFacts {
+  [[nodiscard]] bool restartable(JobId) const override { return true; }
+};
+
+TEST(Engine, StopsAJobBeforeItRunsOutAndForgetsWhatItSaid) {
+  const FleetFile file = *parse_fleet_in_short("2xA100-40GB", *ProfileChoice::parse("plain"));
+  const Fleet fleet(file);
+  RequestTable requests(file.geometries);
+  const Restartable facts;
+  SecondReport forecaster;
+  const SchedulerSpec spec = *parse_scheduler("scheme-b");
+  Engine engine = *Engine::make(spec, {fleet, requests, true, &facts}, requests, &forecaster);
+  std::vector<Command> commands;
+  const auto told = [&](const Event& event) {
+    commands.clear();
+    engine.on(event, Instant{}, commands);
+    engine.settle(Instant{}, commands);
+    return commands;
+  };
+  const JobId job{};
+  told(Submitted{job, requests.intern({BySize{MiB{4000}, {}}, {}})});
+  const MemoryReported held{job, {1, 10, MiB{4100}, MiB{4100}}, MiB{4864}};
+  EXPECT_TRUE(told(held).empty());
+  // Its GPU is lost: it begins anew on the other, and its first report counts as the first.
+  EXPECT_EQ(told(GpuLost{GpuId{}}).size(), 2U);
+  EXPECT_GE(forecaster.forgotten, 1);
+  EXPECT_TRUE(told(held).empty()) << "one report since it began anew";
+  const auto stopped = told(held);
+  ASSERT_FALSE(stopped.empty());
+  EXPECT_EQ(std::get<StopJob>(stopped.front()).why, StopJob::Why::forecast);
+  const auto* start = std::get_if<StartJob>(&stopped.back());
+  ASSERT_NE(start, nullptr);
+  EXPECT_EQ(fleet.geometry(fleet[start->gpu])[start->placement].profile->memory.value, 4)
+      << "20 GB hold 12,000 MiB";
+}
+
 TEST(SchedulerSpec, IsCheckedBeforeAnythingRuns) {
   EXPECT_EQ(parse_scheduler("onlin").error().text(), "there is no scheduler 'onlin'; did you mean 'online'?");
   EXPECT_EQ(parse_scheduler("online:threshold").error().text(),

@@ -411,6 +411,35 @@ TEST(Threads, RunsOnTheSameWorkloadShareNothingTheyWrite) {
   for (const std::string& answer : answers) EXPECT_EQ(answer, answers.front());
 }
 
+// At 0 the smallest partition would do; at 100, when there is room, only 2g ends by the deadline (Algorithm
+// 2, lines 3 to 7: partitions are predicted for every job of the queue on each pass).
+TEST(Simulator, DynaPPlansAJobAgainThatHasWaitedTooLong) {
+  const auto workload = *parse_workload(
+      R"({"id": "first", "duration_s": 100, "profile": "4g.24gb"}
+{"id": "late", "duration_s": 20, "deadline_s": 150, "speed": {"1g.6gb": 0.2, "2g.12gb": 0.4, "4g.24gb": 1}})",
+      "jobs");
+  SimulationOptions options;
+  options.reconfiguration = Duration::zero();
+  const auto s =
+      simulate(fleet_of("1xA30-24GB", "plain"), workload, *parse_scheduler("oracle:order=arrival"), options);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s->finished, 2U);
+  EXPECT_EQ(s->deadline_misses, 0U);
+}
+
+TEST(Simulator, ARunThatCannotEndSaysSo) {
+  const auto workload = *parse_workload(R"({"id": "a", "duration_s": 100, "profile": "7g.40gb"})", "jobs");
+  SimulationOptions options;
+  options.faults = *parse_faults("mtbf=1;repair=1");
+  const auto endless = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().kind, ErrorKind::infeasible);
+  options.faults = *parse_faults("mtbf=50;repair=3e9");
+  const auto centuries = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
+  ASSERT_FALSE(centuries);
+  EXPECT_EQ(centuries.error().kind, ErrorKind::infeasible);
+}
+
 // The jobs of *Dyna-P*, Figure 7, on one A30, G on the full GPU, which it has in the paper's timeline from
 // 155 on. The paper prints a makespan of 285 and C and D on time; at 120 its timeline leaves room unused that
 // the algorithm fills, so that all end sooner (reading D15).

@@ -78,6 +78,11 @@ class Laws : public testing::TestWithParam<const SchedulerRow*> {
     const auto summary = simulate(scenario.fleet, scenario.workload, spec, options);
     if (summary) {
       checker.finish(*summary, outcomes);
+      for (const double share : {summary->compute_utilization, summary->memory_allocated_utilization,
+                                 summary->memory_used_utilization.value_or(0), summary->fragmentation_mean}) {
+        EXPECT_GE(share, 0);
+        EXPECT_LE(share, 1 + 1e-9);
+      }
     } else if (summary.error().kind == ErrorKind::bad_usage) {
       return 0;  // options that cannot stand together
     } else {
