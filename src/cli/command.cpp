@@ -36,6 +36,11 @@ void add_profiles(CLI::App& command, std::string& profiles) {
       ->default_str("all");
 }
 
+CLI::Validator not_empty() {
+  return CLI::Validator([](const std::string& text) { return text.empty() ? "it is empty" : std::string(); },
+                        "", "");
+}
+
 CLI::Validator whole_number(std::int64_t least) {
   const auto check = [least](const std::string& text) {
     const auto number = parse_integer(text);

@@ -48,6 +48,8 @@ void add_profiles(CLI::App& command, std::string& profiles);
 
 /// For options that take a whole number of at least `least`: CLI11 itself lets -5 wrap around.
 CLI::Validator whole_number(std::int64_t least);
+/// An empty word is most often a variable that was not set.
+CLI::Validator not_empty();
 
 /// A fleet from a file, or in short (4xA100-40GB).
 [[nodiscard]] Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles);

@@ -152,10 +152,12 @@ void add_simulate(CLI::App& program, Run& run) {
                    "NAME[:key=value;key=value]; `cleave schedulers` lists them")
       ->required();
   command->add_option("--events", options->events, "Writes what happens to FILE, a line of JSON each")
+      ->check(not_empty())
       ->type_name("FILE");
   command
       ->add_option("--trace-events", options->trace_events,
                    "Writes every slice of every GPU over time to FILE, for Perfetto (ui.perfetto.dev)")
+      ->check(not_empty())
       ->type_name("FILE");
   command->callback([options, &run] { run = [options] { return simulate_command(*options); }; });
 }

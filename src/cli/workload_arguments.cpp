@@ -67,10 +67,11 @@ void RunArguments::add_trace_options(CLI::App& command) {
 void RunArguments::add_run_options(CLI::App& command) {
   std::vector<std::string> known;
   for (const ForecasterRow& row : forecasters()) known.emplace_back(row.name);
-  command.add_option(
-      "--faults", faults,
-      "What fails at random: mtbf=SECONDS;repair=SECONDS;job-failure=SHARE, each optional: mean "
-      "time between two losses of one GPU, until it returns, and the share of jobs that fail");
+  command
+      .add_option("--faults", faults,
+                  "What fails at random: mtbf=SECONDS;repair=SECONDS;job-failure=SHARE, each optional: mean "
+                  "time between two losses of one GPU, until it returns, and the share of jobs that fail")
+      ->check(not_empty());
   command
       .add_option("--outage", outages, "GPU@FROM-UNTIL: a GPU is lost and returns, in seconds; repeatable")
       ->allow_extra_args(false);

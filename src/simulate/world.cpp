@@ -68,7 +68,9 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
   const StateId after = states.add(gpu.existing, placement);
   if (gpu.whole || gpu.absent || after == no_state)
     return refuse("creates where it cannot be:", id, states.geometry(), placement);
-  if (gpu.batch.empty()) {
+  if (gpu.batch.empty() || gpu.batch_at != now) {
+    gpu.batch = {};
+    gpu.batch_at = now;
     const Instant clear = std::max(now, gpu.cleared);
     gpu.batch_from =
         each_ ? clear : std::max(gpu.ready, clear) + destroy_time(states.geometry(), gpu.destroyed);

@@ -33,6 +33,7 @@ struct SimulatedGpu {
   PlacementSet destroyed;  // of a batch that has no create yet
   PlacementSet batch;      // created by the last batch, while it is open for more
   Instant batch_from{};    // when its creates begin
+  Instant batch_at{};      // when it was commanded; a later create begins another
   PlacementSet fresh;      // created last: a job that starts there waits until `ready`
   PlacementSet pending;    // not to be used before the World's usable_from
   Instant cleared{};       // when what the batch destroys is no more in use
