@@ -151,7 +151,7 @@ std::string median_of(const SchedulerComparison& scheduler, std::string_view nam
   return value ? shown_value(name, value->median) : "-";
 }
 
-void print_overview(const Comparison& comparison) {
+void print_overview(const RunComparison& comparison) {
   Table table({"scheduler", "done", "makespan", "mean wait", "95 % wait", "turnaround", "compute",
                "fragmented", "creates"});
   for (const SchedulerComparison& scheduler : comparison.schedulers) {
@@ -165,7 +165,7 @@ void print_overview(const Comparison& comparison) {
 }
 
 /// Jobs that did not finish, and which jobs the times are of where it is not all that anyone finished.
-void print_jobs(const Comparison& comparison) {
+void print_jobs(const RunComparison& comparison) {
   for (const SchedulerComparison& scheduler : comparison.schedulers) {
     std::vector<std::string> ends;
     for (const char* name : {"failed", "rejected", "waiting"})
@@ -183,7 +183,7 @@ void print_jobs(const Comparison& comparison) {
 }
 
 /// One seed: a line each, no word on chance.
-void print_ratios(const Comparison& comparison) {
+void print_ratios(const RunComparison& comparison) {
   const SchedulerComparison& base = comparison.schedulers.front();
   for (const SchedulerComparison& other : std::span(comparison.schedulers).subspan(1)) {
     std::vector<std::string> said;
@@ -216,7 +216,7 @@ void print_against_first(const SchedulerComparison& first, const SchedulerCompar
   fmt::print("{}", table.text());
 }
 
-void print_seeds(const Comparison& comparison) {
+void print_seeds(const RunComparison& comparison) {
   const std::size_t seeds = comparison.seeds.size(), distinct = comparison.distinct_seeds;
   if (distinct == 1) {
     fmt::print("the {} seeds make no difference: nothing here is drawn\n", seeds);
@@ -237,7 +237,7 @@ void print_seeds(const Comparison& comparison) {
   }
 }
 
-void print_text(const Plan& plan, const Comparison& comparison, const std::vector<SeedRuns>& runs) {
+void print_text(const Plan& plan, const RunComparison& comparison, const std::vector<SeedRuns>& runs) {
   fmt::print("{}{}", introduction(plan.fleet, plan.workloads.front()), run_text(plan.simulation, plan.fleet));
   print_overview(comparison);
   print_jobs(comparison);
@@ -268,7 +268,7 @@ Result<int> compare_command(const Options& options) {
   const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
   const auto results = Runner(*plan).run(options.threads > 0 ? options.threads : cores);
   if (!results) return std::unexpected(results.error());
-  const Comparison comparison = compare(results->seeds);
+  const RunComparison comparison = compare(results->seeds);
   if (options.run.json) {
     print(
         Json{{"runs", runs_json(*plan, *results, options.run.timing)}, {"comparison", to_json(comparison)}});

@@ -92,7 +92,7 @@ class Online final : public Scheduler {
   }
 
   void depart(JobId job, std::vector<Command>& commands) {
-    const Seat left = seats_.leave(job);
+    const JobSeat left = seats_.leave(job);
     fixed_[index(left.gpu)].erase(left.placement);
     decisions_.changed(left.gpu);
     if (!decisions_.moves()) return;

@@ -158,7 +158,7 @@ class SchemeA final : public Scheduler {
   }
 
   void leave(JobId job) {
-    const Seat seat = seats_.leave(job);
+    const JobSeat seat = seats_.leave(job);
     const std::size_t kind = kind_of(seat.gpu);
     const Spot spot{seat.gpu, geometry(kind)[seat.placement].start, seat.placement};
     kinds_[kind].free[*class_of_gpu_[index(seat.gpu)]].insert(spot);

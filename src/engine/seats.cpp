@@ -24,7 +24,7 @@ std::vector<JobId> Seats::on(GpuId gpu) const {
   return jobs;
 }
 
-void Seats::sit(JobId job, const Seat& seat) {
+void Seats::sit(JobId job, const JobSeat& seat) {
   if (seats_.size() <= index(job)) seats_.resize(index(job) + 1);
   seats_[index(job)] = seat;
   holders_[cell(seat.gpu, seat.placement)] = job;
@@ -44,8 +44,8 @@ void Seats::start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Com
   sit(job.job, {gpu, placement, job.request, true});
 }
 
-Seat Seats::leave(JobId job) {
-  Seat& seat = seats_[index(job)];
+JobSeat Seats::leave(JobId job) {
+  JobSeat& seat = seats_[index(job)];
   assert(seat.taken);
   seat.taken = false;
   fleet_.release(seat.gpu, seat.placement);
@@ -57,7 +57,7 @@ void Seats::migrate(JobId job, GpuId gpu, PlacementId placement, std::vector<Com
   clear_way(gpu, placement, commands);
   commands.push_back(MigrateJob{job, gpu, placement});
   fleet_.hold(gpu, placement);
-  const Seat old = leave(job);
+  const JobSeat old = leave(job);
   sit(job, {gpu, placement, old.request, true});
 }
 

@@ -10,7 +10,7 @@
 namespace cleave {
 
 /// Where a job runs.
-struct Seat {
+struct JobSeat {
   GpuId gpu{};
   PlacementId placement = 0;
   RequestId request{};
@@ -22,7 +22,7 @@ class Seats {
   explicit Seats(const Fleet& fleet);
 
   [[nodiscard]] const Fleet& fleet() const { return fleet_; }
-  [[nodiscard]] const Seat& operator[](JobId job) const { return seats_[index(job)]; }
+  [[nodiscard]] const JobSeat& operator[](JobId job) const { return seats_[index(job)]; }
   [[nodiscard]] bool seated(JobId job) const {
     return index(job) < seats_.size() && seats_[index(job)].taken;
   }
@@ -34,7 +34,7 @@ class Seats {
   /// Starts a waiting job there: destroys what is in the way, creates the instance unless it is there.
   void start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Command>& commands);
   /// The job's instance is free, and idle.
-  Seat leave(JobId job);
+  JobSeat leave(JobId job);
   /// A running job goes to another instance, replica first; the old one is idle.
   void migrate(JobId job, GpuId gpu, PlacementId placement, std::vector<Command>& commands);
   /// Creates an idle instance, after destroying idle ones in its way.
@@ -48,12 +48,12 @@ class Seats {
   [[nodiscard]] std::size_t cell(GpuId gpu, PlacementId placement) const {
     return index(gpu) * width_ + placement;
   }
-  void sit(JobId job, const Seat& seat);
+  void sit(JobId job, const JobSeat& seat);
   void clear_way(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
 
   Fleet fleet_;
   std::size_t width_ = 0;       // placements of the model that has most
-  std::vector<Seat> seats_;     // by job
+  std::vector<JobSeat> seats_;  // by job
   std::vector<JobId> holders_;  // by GPU and placement; `nobody` where no job is
 };
 

@@ -164,7 +164,7 @@ class Static final : public Scheduler {
   }
 
   void leave(JobId job) {
-    const Seat seat = seats_.leave(job);
+    const JobSeat seat = seats_.leave(job);
     free_[group_of(seat.gpu, seat.placement)].insert(place(seat.gpu, seat.placement));
   }
 

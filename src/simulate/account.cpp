@@ -4,12 +4,15 @@
 
 namespace cleave {
 
-void Account::ran(std::size_t job, Duration time, double from_share, double to_share) {
+void Account::ran(std::size_t job, Duration time, double from_share, double to_share,
+                  std::optional<MiB> most) {
   outcomes_[job].execution += time;
   if (!resident_known_) return;
   const auto held = memory_->mean_held(workload_->jobs[job], from_share, to_share);
   if (held) {
-    resident_mib_seconds_ += *held * in_seconds(time);
+    // What a process asks for that dies of it was never resident.
+    const double resident = most ? std::min(*held, static_cast<double>(most->value)) : *held;
+    resident_mib_seconds_ += resident * in_seconds(time);
   } else {
     resident_known_ = false;
   }

@@ -2,6 +2,7 @@
 // Keeps a run's books: what became of each job, how long it waited and ran, how much memory was resident. The
 // run summary is written from here and from Measure.
 
+#include <optional>
 #include <vector>
 
 #include "model/run_summary.hpp"
@@ -15,8 +16,8 @@ class Account {
     outcomes_.resize(workload.jobs.size());
   }
 
-  /// A process of the job ran so long, over that part of its work.
-  void ran(std::size_t job, Duration time, double from_share, double to_share);
+  /// A process of the job ran so long, over that part of its work, and could hold `most`.
+  void ran(std::size_t job, Duration time, double from_share, double to_share, std::optional<MiB> most);
   void finished(std::size_t job, Instant now);
   void failed(std::size_t job);
   /// One of these comes soon.

@@ -157,12 +157,12 @@ double sign_test(std::size_t lower, std::size_t higher) {
   return std::min(1.0, 2 * sum);
 }
 
-bool Comparison::same_jobs_always() const {
+bool RunComparison::same_jobs_always() const {
   return std::ranges::all_of(same_jobs, [](bool same) { return same; });
 }
 
-Comparison compare(std::span<const SeedRuns> seeds) {
-  Comparison comparison;
+RunComparison compare(std::span<const SeedRuns> seeds) {
+  RunComparison comparison;
   for (const SeedRuns& seed : seeds) {
     comparison.seeds.push_back(seed.seed);
     comparison.jobs.push_back(seed.runs.front().jobs);
@@ -188,7 +188,7 @@ Json to_json(const std::optional<Spread>& spread) {
 
 }  // namespace
 
-Json to_json(const Comparison& comparison) {
+Json to_json(const RunComparison& comparison) {
   Json seeds = Json::array();
   for (std::size_t i = 0; i < comparison.seeds.size(); ++i)
     seeds.push_back({{"seed", comparison.seeds[i]},

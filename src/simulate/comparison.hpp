@@ -72,7 +72,7 @@ struct SchedulerComparison {
   std::vector<FigureComparison> figures;
 };
 
-struct Comparison {
+struct RunComparison {
   std::vector<std::uint64_t> seeds;
   std::size_t distinct_seeds = 0;
   std::vector<std::size_t> jobs, compared_jobs;  // by seed
@@ -83,8 +83,8 @@ struct Comparison {
 };
 
 /// Every seed has a run of every scheduler, and there is at least one of each.
-Comparison compare(std::span<const SeedRuns> seeds);
+RunComparison compare(std::span<const SeedRuns> seeds);
 
-Json to_json(const Comparison& comparison);
+Json to_json(const RunComparison& comparison);
 
 }  // namespace cleave

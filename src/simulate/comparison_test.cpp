@@ -81,25 +81,27 @@ std::vector<SeedRuns> runs_of(const std::vector<std::pair<int, int>>& turnaround
   return seeds;
 }
 
-const FigureComparison& turnaround(const Comparison& comparison) {
+const FigureComparison& turnaround(const RunComparison& comparison) {
   return *std::ranges::find(comparison.schedulers[1].figures, "turnaround_mean_s", &FigureComparison::figure);
 }
 
 TEST(Comparison, ASideThatAllSeedsAreOnExceedsTheSpread) {
   // Ratios spread from 0.5 to 0.9 and times overlap; paired by seed the second is lower each time.
-  const Comparison all = compare(runs_of({{100, 50}, {200, 180}, {300, 240}, {10, 9}, {90, 60}, {50, 40}}));
+  const RunComparison all =
+      compare(runs_of({{100, 50}, {200, 180}, {300, 240}, {10, 9}, {90, 60}, {50, 40}}));
   EXPECT_EQ(turnaround(all).exceeds_spread, true);
   EXPECT_EQ(turnaround(all).lower, 6U);
   EXPECT_DOUBLE_EQ(turnaround(all).ratio->median, 0.8);
   EXPECT_DOUBLE_EQ(turnaround(all).ratio->low, 0.5);
-  const Comparison mixed = compare(runs_of({{100, 50}, {200, 180}, {300, 240}, {10, 9}, {90, 60}, {50, 51}}));
+  const RunComparison mixed =
+      compare(runs_of({{100, 50}, {200, 180}, {300, 240}, {10, 9}, {90, 60}, {50, 51}}));
   EXPECT_EQ(turnaround(mixed).exceeds_spread, false);
-  const Comparison few = compare(runs_of({{100, 50}, {200, 18}, {300, 24}, {10, 1}, {90, 6}}));
+  const RunComparison few = compare(runs_of({{100, 50}, {200, 18}, {300, 24}, {10, 1}, {90, 6}}));
   EXPECT_FALSE(turnaround(few).exceeds_spread) << "five seeds cannot tell";
 }
 
 TEST(Comparison, ARunThatIsRepeatedIsNoEvidence) {
-  const Comparison same = compare(runs_of(std::vector<std::pair<int, int>>(20, {100, 50})));
+  const RunComparison same = compare(runs_of(std::vector<std::pair<int, int>>(20, {100, 50})));
   EXPECT_EQ(same.distinct_seeds, 1U);
   EXPECT_FALSE(turnaround(same).exceeds_spread);
   EXPECT_EQ(turnaround(same).value->count, 1U);
@@ -108,7 +110,7 @@ TEST(Comparison, ARunThatIsRepeatedIsNoEvidence) {
 TEST(Comparison, MakespansCompareOnlyWhereTheSameJobsFinish) {
   std::vector<SeedRuns> seeds = runs_of({{100, 50}, {200, 300}});
   seeds[0].common.same_jobs = false;
-  const Comparison comparison = compare(seeds);
+  const RunComparison comparison = compare(seeds);
   const FigureComparison& makespan = comparison.schedulers[1].figures.front();
   EXPECT_EQ(makespan.figure, "makespan_s");
   EXPECT_EQ(makespan.value->count, 2U);

@@ -380,7 +380,7 @@ class Simulation {
     Run& run = run_of(id);
     if (now_ > run.begin) {
       const double before = done_before_.empty() ? 0 : done_before_[index(id)];
-      account_.ran(index(id), now_ - run.begin, before, run.done);
+      account_.ran(index(id), now_ - run.begin, before, run.done, capacity(run));
     }
     on_gpu_[index(run.gpu)].erase(id);
     run.mode = Mode::none;
