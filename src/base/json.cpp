@@ -5,6 +5,8 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+
 namespace cleave {
 
 namespace {

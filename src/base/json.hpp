@@ -26,6 +26,9 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 
+// Compiled once, in json.cpp, for every file that includes this.
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+
 namespace cleave {
 
 /// `place` names the document in errors, which add line and column.
