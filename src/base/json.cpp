@@ -290,6 +290,21 @@ std::vector<std::int64_t> JsonReader::integers(std::string_view key, std::int64_
   return all;
 }
 
+std::vector<double> JsonReader::number_list(std::string_view key) {
+  std::vector<double> all;
+  const Json* found = find(key);
+  if (found == nullptr) return all;
+  if (!found->is_array()) refuse(key, fmt::format("expected a list of numbers, found {}", what_it_is(*found)));
+  for (const Json& element : *found) {
+    if (!element.is_number() || !std::isfinite(element.get<double>())) {
+      refuse(key, fmt::format("expected numbers, found {} in it", what_it_is(element)));
+      return {};
+    }
+    all.push_back(element.get<double>());
+  }
+  return all;
+}
+
 std::vector<std::pair<std::string, double>> JsonReader::numbers() {
   std::vector<std::pair<std::string, double>> all;
   for (const auto& [key, value] : node_->items()) {

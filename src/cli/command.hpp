@@ -35,8 +35,12 @@ void add_workload(CLI::App& program, Run& run);
 void add_bench(CLI::App& program, Run& run);
 void add_plan(CLI::App& program, Run& run);
 void add_reproduce(CLI::App& program, Run& run);
+void add_reproduce_alarms(CLI::App& group, Run& run);
 void add_import(CLI::App& program, Run& run);
 void add_rebalance(CLI::App& program, Run& run);
+void add_forecasters(CLI::App& program, Run& run);
+void add_forecast(CLI::App& program, Run& run);
+void add_forecast_memory(CLI::App& forecast, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& what,

@@ -1,10 +1,12 @@
-// `cleave policies`, `cleave schedulers` and `cleave workload list`: the tables, as they are.
+// `cleave policies`, `cleave schedulers`, `cleave forecasters` and `cleave workload list`: the tables, as
+// they are.
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "engine/scheduler.hpp"
+#include "forecast/forecaster.hpp"
 #include "placement/policy.hpp"
 #include "simulate/generate.hpp"
 
@@ -76,6 +78,20 @@ void add_schedulers(CLI::App& program, Run& run) {
     run = [json] {
       const auto code = list(schedulers(), "schedulers", "", *json);
       if (!*json) fmt::print("Written NAME:key=value;key=value, for example online:policy=first-fit.\n");
+      return code;
+    };
+  });
+}
+
+void add_forecasters(CLI::App& program, Run& run) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = add_command(program, "forecasters", "Forecasters of a job's memory, with their options",
+                                  "cleave forecasters");
+  add_json(*command, *json);
+  command->callback([json, &run] {
+    run = [json] {
+      const auto code = list(forecasters(), "forecasters", "", *json);
+      if (!*json) fmt::print("Written NAME:key=value;key=value, for example trend:plateau=on;warm-up=5.\n");
       return code;
     };
   });

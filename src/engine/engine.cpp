@@ -111,9 +111,9 @@ void Engine::on_out_of_memory(const OutOfMemory& died, Instant now, std::vector<
 void Engine::on_report(const MemoryReported& reported, Instant now, std::vector<Command>& commands) {
   if (forecaster_ == nullptr) return;
   const auto peak = forecaster_->report(reported.job, reported.report);
-  if (!peak || !reported.capacity || *peak <= *reported.capacity) return;
+  if (!peak || !reported.capacity || peak->at_least <= *reported.capacity) return;
   if (facts_ == nullptr || !facts_->restartable(reported.job)) return;
-  const auto larger = raised(reported.job, *peak);
+  const auto larger = raised(reported.job, peak->to_ask_for);
   if (!larger) return;
   forget(reported.job);
   request_of_[index(reported.job)] = *larger;

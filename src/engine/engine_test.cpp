@@ -196,8 +196,9 @@ TEST(FullGpu, OnMixedFleetsOnlyWhereTheRequestFits) {
 /// Says at the second report that the job will need 12,000 MiB, and counts whom it forgets.
 class SecondReport final : public Forecaster {
  public:
-  std::optional<MiB> report(JobId job, const MemoryReport&) override {
-    return ++reports[job] < 2 ? std::nullopt : std::optional(MiB{12000});
+  std::optional<ExpectedPeak> report(JobId job, const MemoryReport&) override {
+    if (++reports[job] < 2) return std::nullopt;
+    return ExpectedPeak{MiB{12000}, MiB{12000}};
   }
   void forget(JobId job) override {
     reports[job] = 0;

@@ -64,6 +64,12 @@ Json reconfigure_last(JsonReader& in);
 Json best_batch(JsonReader& in);
 }  // namespace dynap
 
+namespace predictor {
+Json fit(JsonReader& in);
+Json predict(JsonReader& in);
+Json run(JsonReader& in);
+}  // namespace predictor
+
 namespace schemes {
 Json scheme_a(JsonReader& in);
 Json scheme_b(JsonReader& in);

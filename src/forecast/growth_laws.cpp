@@ -1,0 +1,212 @@
+#include "forecast/growth_laws.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "forecast/distributions.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// How memory grows: a level, and so much of a curve that begins at nothing.
+struct Curve {
+  enum class Kind { level, line, saturating, ramp } kind;
+  double share;  // of the run: time constant of the saturating ones, end of the ramps
+  double prior;
+};
+
+constexpr double each_saturating = 0.2 / 12, each_ramp = 0.05 / 6;
+constexpr Curve curves[] = {
+    {Curve::Kind::level, 0, 0.5},
+    {Curve::Kind::line, 0, 0.25},
+    {Curve::Kind::saturating, 0.010, each_saturating},
+    {Curve::Kind::saturating, 0.015, each_saturating},
+    {Curve::Kind::saturating, 0.022, each_saturating},
+    {Curve::Kind::saturating, 0.033, each_saturating},
+    {Curve::Kind::saturating, 0.050, each_saturating},
+    {Curve::Kind::saturating, 0.075, each_saturating},
+    {Curve::Kind::saturating, 0.11, each_saturating},
+    {Curve::Kind::saturating, 0.17, each_saturating},
+    {Curve::Kind::saturating, 0.25, each_saturating},
+    {Curve::Kind::saturating, 0.38, each_saturating},
+    {Curve::Kind::saturating, 0.57, each_saturating},
+    {Curve::Kind::saturating, 0.85, each_saturating},
+    {Curve::Kind::ramp, 0.02, each_ramp},
+    {Curve::Kind::ramp, 0.05, each_ramp},
+    {Curve::Kind::ramp, 0.1, each_ramp},
+    {Curve::Kind::ramp, 0.2, each_ramp},
+    {Curve::Kind::ramp, 0.4, each_ramp},
+    {Curve::Kind::ramp, 0.7, each_ramp},
+};
+/// Correlation of one point's error with the next one's; 1 is a random walk.
+constexpr double correlations[] = {0, 0.5, 0.8, 0.9, 0.95, 0.98, 1};
+
+// No fit is trusted to be nearer to the truth than this share of the level: allocators round.
+constexpr double finest = 5e-4;
+
+double height(const Curve& curve, double at, double last) {
+  switch (curve.kind) {
+    case Curve::Kind::level:
+      return 0;
+    case Curve::Kind::line:
+      return at / last;
+    case Curve::Kind::saturating:
+      return -std::expm1(-at / (curve.share * last));
+    case Curve::Kind::ramp:
+      return std::min(at / last, curve.share);
+  }
+  return 0;
+}
+
+struct Regression {
+  double level = 0, slope = 0, middle = 0, square = 0, residuals = 0;
+  int parameters = 0;
+};
+
+/// Least squares of v = level + slope u; the level is left out where `u` alone must do.
+Regression regress(const std::vector<double>& u, const std::vector<double>& v, bool with_level) {
+  const auto n = static_cast<double>(u.size());
+  Regression fit;
+  double mean_v = 0;
+  for (std::size_t i = 0; with_level && i < u.size(); ++i) {
+    fit.middle += u[i] / n;
+    mean_v += v[i] / n;
+  }
+  double products = 0;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    fit.square += (u[i] - fit.middle) * (u[i] - fit.middle);
+    products += (u[i] - fit.middle) * (v[i] - mean_v);
+  }
+  const bool sloped = fit.square > 1e-12;
+  if (sloped) fit.slope = products / fit.square;
+  fit.level = mean_v - fit.slope * fit.middle;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    const double residual = v[i] - fit.level - fit.slope * u[i];
+    fit.residuals += residual * residual;
+  }
+  fit.parameters = (with_level ? 1 : 0) + (sloped ? 1 : 0);
+  return fit;
+}
+
+}  // namespace
+
+GrowthLaws::GrowthLaws(const SeriesDigest& series, double last)
+    : series_(&series), last_(last), least_spread_(finest * series.highest()) {
+  const auto points = series.points();
+  last_ = std::max(last_, points.back().at);
+  std::vector<double> heights(points.size());
+  for (std::size_t curve = 0; curve < std::size(curves); ++curve) {
+    for (std::size_t i = 0; i < points.size(); ++i) heights[i] = height(curves[curve], points[i].at, last_);
+    for (const double correlation : correlations) {
+      // A level that wanders without end is no job's: what wanders is held by what the job works on.
+      if (curves[curve].kind == Curve::Kind::level && correlation >= 1) continue;
+      fit(curve, curves[curve].prior / std::size(correlations), correlation, heights);
+    }
+  }
+  weigh();
+}
+
+void GrowthLaws::fit(std::size_t curve, double prior, double correlation,
+                     const std::vector<double>& heights) {
+  const auto points = series_->points();
+  std::vector<double> u, v;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    u.push_back(heights[i] - correlation * heights[i - 1]);
+    v.push_back(points[i].highest - correlation * points[i - 1].highest);
+  }
+  const Regression found = regress(u, v, correlation < 1);
+  const auto count = static_cast<double>(u.size());
+  const double least = least_spread_ * least_spread_;
+  Law law{curve, correlation, 0, 0, found.slope, 0, 1, found.middle, found.square};
+  if (correlation < 1) law.level = found.level / (1 - correlation);
+  law.freedom = std::max(1.0, count - found.parameters - 1);
+  law.variance = std::max(found.residuals / law.freedom, least);
+  // Schwarz's criterion; the curve's share and the correlation are chosen by their priors.
+  law.weight = std::log(prior) - count / 2 * std::log(std::max(found.residuals / count, least)) -
+               found.parameters / 2.0 * std::log(count);
+  laws_.push_back(law);
+}
+
+/// From logarithms to shares of one; laws that nothing speaks for are dropped.
+void GrowthLaws::weigh() {
+  const double best = std::ranges::max_element(laws_, {}, &Law::weight)->weight;
+  double sum = 0;
+  for (Law& law : laws_) sum += law.weight = std::exp(law.weight - best);
+  for (Law& law : laws_) law.weight /= sum;
+  std::erase_if(laws_, [](const Law& law) { return law.weight < 1e-4; });
+}
+
+/// The highest point of a walk with drift: its end where the drift is large, 0.8 spreads without one.
+PeakDistribution::Part GrowthLaws::ahead_of_walk(const Law& law, const Ahead& ahead) const {
+  const auto& now = series_->points().back();
+  const Curve& curve = curves[law.curve];
+  const double rise = height(curve, ahead.until, last_) - height(curve, now.at, last_);
+  const double drift = law.slope * rise, spread = std::sqrt(law.variance * ahead.steps);
+  const double centre = now.highest + (drift + std::sqrt(drift * drift + 2.55 * spread * spread)) / 2;
+  const double unsure = law.square > 1e-12 ? rise * rise / law.square * law.variance : 0;
+  return {law.weight, centre, std::sqrt(spread * spread + unsure), law.freedom};
+}
+
+PeakDistribution::Part GrowthLaws::ahead_of_trend(const Law& law, const Ahead& ahead) const {
+  const auto& now = series_->points().back();
+  const Curve& curve = curves[law.curve];
+  const auto trend = [&](double at) { return law.level + law.slope * height(curve, at, last_); };
+  const double left = std::pow(law.correlation, ahead.steps);
+  // A falling curve is highest next.
+  const bool falls = law.slope < 0;
+  const double at = falls ? now.at : ahead.until;
+  const double remembered = falls ? 1 : left;
+  const double fresh = 1 - law.correlation;
+  const double spread = std::sqrt(law.variance / (1 - law.correlation * law.correlation) * (1 - left * left));
+  // Points that noise can lift to the top lie near the top of the curve; of those the independent ones count.
+  const double step = std::abs(trend(ahead.until) - trend(now.at + (ahead.until - now.at) * 0.9));
+  const double near_top = step > 0 ? std::min(1.0, 0.15 * spread / step) : 1;
+  const double draws = 1 + std::max(0.0, ahead.steps * near_top - 1) * fresh;
+  const double off = fresh * height(curve, at, last_) - law.middle;
+  const double leverage = 1 / static_cast<double>(series_->points().size() - 1) +
+                          (law.square > 1e-12 ? off * off / law.square : 0);
+  const double unsure = std::sqrt(law.variance * leverage) / fresh * (1 - remembered);
+  const double noise = spread * spread_of_largest(draws);
+  const double centre =
+      trend(at) + remembered * (now.highest - trend(now.at)) + spread * mean_of_largest(draws);
+  return {law.weight, centre, std::sqrt(unsure * unsure + noise * noise), law.freedom};
+}
+
+PeakDistribution GrowthLaws::peak(double until) const {
+  const double now = series_->points().back().at;
+  Ahead ahead;
+  ahead.until = std::clamp(until, now, last_);
+  ahead.steps = (ahead.until - now) / series_->spacing();
+  PeakDistribution peak;
+  peak.highest_ = series_->highest();
+  for (const Law& law : laws_) {
+    PeakDistribution::Part part =
+        law.correlation < 1 ? ahead_of_trend(law, ahead) : ahead_of_walk(law, ahead);
+    part.scale = std::max(part.scale, least_spread_);
+    peak.parts_.push_back(part);
+  }
+  return peak;
+}
+
+double PeakDistribution::above(double size) const {
+  if (size < highest_) return 1;
+  double above = 0;
+  for (const Part& part : parts_)
+    above += part.weight * student_below((part.centre - size) / part.scale, part.freedom);
+  return above;
+}
+
+double PeakDistribution::quantile(double share) const {
+  double low = highest_, high = highest_;
+  if (above(low) <= 1 - share) return low;
+  for (const Part& part : parts_) high = std::max(high, part.centre + 8 * part.scale);
+  for (int i = 0; i < 40 && high - low > 1e-5 * high; ++i) {
+    const double middle = (low + high) / 2;
+    (above(middle) > 1 - share ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+}  // namespace cleave

@@ -1,0 +1,91 @@
+// `laws`: a job's peak as a distribution over the laws by which memory grows (growth_laws.hpp). A job is
+// restarted once its peak is beyond its instance with the stated confidence, and asks for what it will stay
+// within.
+
+#include <algorithm>
+#include <cmath>
+
+#include "forecast/forecasters.hpp"
+#include "forecast/growth_laws.hpp"
+
+namespace cleave {
+
+namespace {
+
+struct LawsOptions {
+  double confidence = 0.6, room = 0.9, reach = 2.5;
+  std::int64_t horizon = 1000, warm_up = 0;
+  std::size_t least_samples = 6;
+};
+
+/// Looks at the laws anew each time the samples have grown by a fiftieth: a million of them need 600 looks.
+class Laws final : public Forecaster {
+ public:
+  explicit Laws(const LawsOptions& options) : options_(options) {}
+
+  std::optional<ExpectedPeak> report(JobId job, const MemoryReport& report) override {
+    State& state = jobs_.of(job);
+    if (report.iteration <= state.last || report.allocated.value <= 0) return state.peak;
+    state.last = report.iteration;
+    if (report.iteration <= options_.warm_up) return std::nullopt;
+    state.series.add(static_cast<double>(report.iteration), static_cast<double>(report.allocated.value));
+    if (state.series.samples() < state.next_look) return state.peak;
+    state.next_look = state.series.samples() + 1 + state.series.samples() / 50;
+    if (state.series.points().size() < options_.least_samples) return std::nullopt;
+    const auto last = static_cast<double>(report.iterations.value_or(report.iteration + options_.horizon));
+    const auto now = static_cast<double>(report.iteration);
+    const auto size = [](const PeakDistribution& peak, double share) {
+      return MiB{std::llround(std::min(peak.quantile(share), 1e15))};
+    };
+    const GrowthLaws laws(state.series, last);
+    const MiB at_least = size(laws.peak(now * options_.reach), 1 - options_.confidence);
+    state.peak = {at_least, std::max(at_least, size(laws.peak(last), options_.room))};
+    return state.peak;
+  }
+  void forget(JobId job) override { jobs_.forget(job); }
+
+ private:
+  struct State {
+    SeriesDigest series;
+    std::int64_t last = 0, next_look = 0;
+    std::optional<ExpectedPeak> peak;
+  };
+
+  LawsOptions options_;
+  PerJob<State> jobs_;
+};
+
+constexpr OptionRow laws_options[] = {
+    {"confidence", "SHARE", "0.6", "that the peak is beyond the instance, before a job is restarted"},
+    {"reach", "NUMBER", "2.5", "how far to look: so many times the iterations so far"},
+    {"room", "SHARE", "0.9", "that the job will stay within what it then asks for"},
+    {"least-samples", "COUNT", "6", "before which nothing is said; at most 64"},
+    {"horizon", "COUNT", "1000", "iterations ahead, for a job that does not know its last"},
+    {"warm-up", "COUNT", "0", "iterations at the beginning to leave out"},
+};
+
+Result<std::unique_ptr<Forecaster>> make_laws(const OptionTexts& texts) {
+  LawsOptions options;
+  const auto confidence = share_option(texts, "confidence", 0.5, 0.999);
+  if (!confidence) return std::unexpected(confidence.error());
+  const auto room = share_option(texts, "room", 0.5, 0.999);
+  if (!room) return std::unexpected(room.error());
+  const auto reach = share_option(texts, "reach", 1, 1e9);
+  if (!reach) return std::unexpected(reach.error());
+  const auto least = count_option(texts, "least-samples", 6, 64);
+  if (!least) return std::unexpected(least.error());
+  const auto horizon = count_option(texts, "horizon", 1, 1'000'000'000);
+  if (!horizon) return std::unexpected(horizon.error());
+  const auto warm_up = count_option(texts, "warm-up", 0, 1'000'000'000);
+  if (!warm_up) return std::unexpected(warm_up.error());
+  return std::make_unique<Laws>(
+      LawsOptions{*confidence, *room, *reach, *horizon, *warm_up, static_cast<std::size_t>(*least)});
+}
+
+}  // namespace
+
+const ForecasterRow laws_row = {
+    "laws", "the peak as a distribution over the laws by which memory grows; restarts when it is sure",
+    "ours; see docs/forecast-memory.md", laws_options, make_laws};
+
+}  // namespace cleave
