@@ -21,7 +21,7 @@ constexpr std::int64_t most_slices = 64, most_batch = 1'000'000'000;
 double need(JsonReader& in, std::string_view key, double low, double high) {
   const auto number = in.number_if(key);
   if (!number) {
-    in.refuse("", fmt::format("the key '{}' is missing", key));
+    in.refuse("", fmt::format("the key '{}' is missing", shown(key)));
     return low;
   }
   if (*number >= low && *number <= high) return *number;
@@ -41,7 +41,7 @@ std::optional<double> number_within(JsonReader& in, std::string_view key, double
 }
 
 void need_list(JsonReader& in, std::string_view key) {
-  if (!in.has(key)) in.refuse("", fmt::format("the key '{}' is missing", key));
+  if (!in.has(key)) in.refuse("", fmt::format("the key '{}' is missing", shown(key)));
 }
 
 /// Reads a whole document with `read`.
@@ -144,7 +144,8 @@ Json to_json(const RewardQuestion& question, const Recommendation& answer) {
   }
   for (const std::size_t i : answer.equal) equal.push_back(question.instances[i].name);
   const Json best = answer.best ? Json(question.instances[*answer.best].name) : Json();
-  return {{"best", best}, {"equal_best", equal}, {"configs", configs}};
+  const Json index = answer.best ? Json(*answer.best) : Json();
+  return {{"best", best}, {"best_index", index}, {"equal_best", equal}, {"configs", configs}};
 }
 
 // --- which partition for each job ---
@@ -173,6 +174,8 @@ std::vector<double> read_memory(JsonReader& in, std::span<const PartitionOption<
   if (!in.has_object("memory")) return {need(in, "memory", 0, most)};
   std::vector<double> memory;
   auto by_partition = in.object_if("memory");
+  if (parts == BatchParts::jobs_alone)
+    in.refuse("memory", "the partitions are not in this file", "give one number for all of them, or none");
   if (!by_partition) return {0.0};  // something else is wrong already
   for (const auto& partition : partitions) memory.push_back(need(*by_partition, partition.name, 0, most));
   return memory;
@@ -418,7 +421,7 @@ Json number_json(std::optional<double> number) {
 
 }  // namespace
 
-Json to_json(const Waste& waste) {
+Json to_json(const WastedResources& waste) {
   return {{"wasted_sms", number_json(waste.sms)},
           {"wasted_sms_percent", number_json(waste.sms_percent)},
           {"wasted_memory", number_json(waste.memory)}};
@@ -441,7 +444,7 @@ Json published_waste_json() {
   std::vector<InstanceCount> mix;
   for (const PublishedWaste& line : published_waste())
     if (line.memory_slices == 4) mix.push_back({line.sms, line.memory, 1});  // 3g.48gb and 4g.48gb
-  return {{"rows", rows}, {"mix_4g_3g", to_json(waste(published_totals(), mix))}};
+  return {{"rows", rows}, {"mix_4g_3g", to_json(wasted_resources(published_totals(), mix))}};
 }
 
 }  // namespace cleave

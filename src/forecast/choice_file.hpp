@@ -41,7 +41,8 @@ RewardQuestion read_reward_of_one(JsonReader& in);
 
 /// {"sm_waste", "memory_waste", "relative_performance", "reward"}
 [[nodiscard]] Json to_json(const Reward& reward);
-/// {"best": a name or null, "equal_best": [names], "configs": [{"name", "offload", and a reward's}]}
+/// {"best": a name or null, "best_index": into configs, since a profile may be there twice, "equal_best":
+/// [names], "configs": [{"name", "offload", and a reward's}]}
 [[nodiscard]] Json to_json(const RewardQuestion& question, const Recommendation& answer);
 
 // --- which partition for each job ---
@@ -115,7 +116,7 @@ WasteQuestion read_waste_question(JsonReader& in);
                                                                         const std::string& place);
 
 /// {"wasted_sms", "wasted_sms_percent", "wasted_memory"}; null where nobody knows.
-[[nodiscard]] Json to_json(const Waste& waste);
+[[nodiscard]] Json to_json(const WastedResources& waste);
 /// The paper's Table II as printed, recomputed and achievable: {"rows", "mix_4g_3g"}.
 [[nodiscard]] Json published_waste_json();
 

@@ -25,9 +25,10 @@ std::optional<double> number(const std::optional<Count<Kind, Number>>& count) {
   return static_cast<double>(count->value);
 }
 
-Waste waste_of(const GpuTotals& gpu, std::optional<double> sms, std::optional<double> memory, int count) {
+WastedResources waste_of(const GpuTotals& gpu, std::optional<double> sms, std::optional<double> memory,
+                         int count) {
   const InstanceCount instances{sms, memory, static_cast<double>(count)};
-  return waste(gpu, std::span(&instances, 1));
+  return wasted_resources(gpu, std::span(&instances, 1));
 }
 
 /// The most placements of `left` that go beside `state`.
@@ -44,13 +45,13 @@ int most_beside(const Geometry& geometry, PlacementSet state, PlacementSet left)
 
 }  // namespace
 
-Waste waste(const GpuTotals& gpu, std::span<const InstanceCount> instances) {
+WastedResources wasted_resources(const GpuTotals& gpu, std::span<const InstanceCount> instances) {
   std::optional<double> sms = gpu.sms, memory = gpu.memory;
   for (const InstanceCount& each : instances) {
     sms = sms && each.sms ? std::optional(*sms - each.count * *each.sms) : std::nullopt;
     memory = memory && each.memory ? std::optional(*memory - each.count * *each.memory) : std::nullopt;
   }
-  Waste result{sms, std::nullopt, memory};
+  WastedResources result{sms, std::nullopt, memory};
   if (sms && *gpu.sms > 0) result.sms_percent = 100 * *sms / *gpu.sms;
   return result;
 }
@@ -73,8 +74,12 @@ std::vector<WasteRow> waste_table(const Geometry& geometry) {
   std::vector<WasteRow> rows;
   for (const Profile* profile : geometry.profile_list()) {
     WasteRow row{std::string(profile->name), number(profile->sms), number(profile->usable), 0, 0, {}, {}};
-    row.printed_instances = std::min(model.compute.value, model.memory_slices.value / profile->memory.value);
     row.achievable_instances = most_instances(geometry, *profile);
+    // The paper has no profiles with attributes, of which slices alone say nothing.
+    row.printed_instances =
+        profile->attribute == Attribute::none
+            ? std::min(model.compute.value, model.memory_slices.value / profile->memory.value)
+            : row.achievable_instances;
     row.as_printed = waste_of(gpu, row.sms, row.memory, row.printed_instances);
     row.achievable = waste_of(gpu, row.sms, row.memory, row.achievable_instances);
     rows.push_back(std::move(row));

@@ -8,7 +8,8 @@
 // The memory of the GPU is what its largest instance can use (reading T6). For a profile alone the table has
 // two counts of instances (reading T4): as printed, the fewer of the GPU's compute slices and
 // floor(memory slices of the GPU / of the profile), which gives every printed number; and achievable, as many
-// as can exist beside each other. The first is more than there can be for 2g and 4g of an eight-slice GPU.
+// as can exist beside each other. The first is more than there can be for 2g and 4g of an eight-slice GPU,
+// and may be more than the GPU has: then the waste is below zero.
 
 #include <optional>
 #include <span>
@@ -31,18 +32,19 @@ struct GpuTotals {
 };
 
 /// Empty where a number that it takes is.
-struct Waste {
+struct WastedResources {
   std::optional<double> sms, sms_percent, memory;
 };
 
 /// What the GPU has and the instances have not. Negative when they have more than it.
-[[nodiscard]] Waste waste(const GpuTotals& gpu, std::span<const InstanceCount> instances);
+[[nodiscard]] WastedResources wasted_resources(const GpuTotals& gpu,
+                                               std::span<const InstanceCount> instances);
 
 struct WasteRow {
   std::string profile;
   std::optional<double> sms, memory;  // of one instance
   int printed_instances = 0, achievable_instances = 0;
-  Waste as_printed, achievable;
+  WastedResources as_printed, achievable;
 };
 
 /// A GPU model's processors, with those that MIG never gives out, and the memory that its largest instance

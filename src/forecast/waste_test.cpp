@@ -27,7 +27,7 @@ TEST(Waste, TableTwoAsItIsPrinted) {
     EXPECT_EQ(std::to_string(std::lround(*table[i].as_printed.sms_percent)) + "%", last) << line.profile;
   }
   const std::vector<InstanceCount> mix = {{64.0, 46.5, 1}, {60.0, 46.5, 1}};
-  EXPECT_EQ(std::lround(*waste(published_totals(), mix).sms_percent), 6);
+  EXPECT_EQ(std::lround(*wasted_resources(published_totals(), mix).sms_percent), 6);
 }
 
 TEST(Waste, TableTwoAsFarAsItCanBeReached) {
@@ -72,7 +72,7 @@ TEST(Waste, NothingIsLostBetweenInstancesAndWaste) {
     for (int round = 0; round < 50; ++round) {
       PlacementSet state;
       std::vector<Geometry::Written> layout;
-      Waste before = waste(gpu, counts_of(layout));
+      WastedResources before = wasted_resources(gpu, counts_of(layout));
       EXPECT_EQ(before.memory, gpu.memory);
       for (PlacementSet free = geometry.all(); !free.empty(); free = geometry.free(state)) {
         auto skip = random.below(static_cast<std::uint64_t>(free.size()));
@@ -80,7 +80,7 @@ TEST(Waste, NothingIsLostBetweenInstancesAndWaste) {
         while (skip-- > 0) ++at;
         state.insert(*at);
         layout.push_back({geometry[*at].profile, geometry[*at].start});
-        const Waste now = waste(gpu, counts_of(layout));
+        const WastedResources now = wasted_resources(gpu, counts_of(layout));
         const Profile& profile = *geometry[*at].profile;
         ASSERT_EQ(now.sms.has_value(), before.sms.has_value() && profile.sms.has_value());
         if (now.sms) {

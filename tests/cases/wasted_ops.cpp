@@ -11,7 +11,7 @@ Json table(JsonReader&) {
 
 Json of_mix(JsonReader& in) {
   const WasteQuestion question = read_waste_question(in);
-  return to_json(waste(question.gpu, question.instances));
+  return to_json(wasted_resources(question.gpu, question.instances));
 }
 
 }  // namespace cleave::cases::wasted
