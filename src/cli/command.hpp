@@ -41,6 +41,10 @@ void add_rebalance(CLI::App& program, Run& run);
 void add_forecasters(CLI::App& program, Run& run);
 void add_forecast(CLI::App& program, Run& run);
 void add_forecast_memory(CLI::App& forecast, Run& run);
+void add_recommend(CLI::App& program, Run& run);
+void add_choose(CLI::App& program, Run& run);
+void add_waste(CLI::App& program, Run& run);
+void add_profiles_command(CLI::App& program, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& what,

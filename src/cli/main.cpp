@@ -16,9 +16,10 @@ namespace cleave::cli {
 namespace {
 
 constexpr CommandRow commands[] = {
-    {add_gpu},     {add_layout},    {add_place},      {add_admit},       {add_plan},  {add_simulate},
-    {add_compare}, {add_policies},  {add_schedulers}, {add_workload},    {add_bench}, {add_reproduce},
-    {add_import},  {add_rebalance}, {add_forecast},   {add_forecasters},
+    {add_gpu},         {add_layout},    {add_place},    {add_admit},      {add_plan},
+    {add_simulate},    {add_compare},   {add_policies}, {add_schedulers}, {add_workload},
+    {add_bench},       {add_reproduce}, {add_import},   {add_rebalance},  {add_forecast},
+    {add_forecasters}, {add_recommend}, {add_choose},   {add_waste},      {add_profiles_command},
 };
 
 /// To people on standard error, and where JSON was asked for also as a document on standard output.

@@ -71,7 +71,7 @@ TEST_P(Reference, CasesPass) {
 
 INSTANTIATE_TEST_SUITE_P(Files, Reference,
                          testing::Values("geometry", "reachability", "fragmentation", "online", "placement",
-                                         "dynap"),
+                                         "dynap", "reward", "wasted"),
                          [](const auto& file) { return std::string(file.param); });
 
 TEST(Cases, RightAnswersPass) {

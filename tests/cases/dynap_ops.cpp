@@ -5,11 +5,11 @@
 
 #include "answer.hpp"
 #include "base/format.hpp"
+#include "base/fraction.hpp"
 #include "base/text.hpp"
 #include "engine/batch_search.hpp"
 #include "engine/reconfigure_last.hpp"
-#include "forecast/batch_partition.hpp"
-#include "fraction.hpp"
+#include "forecast/choice_file.hpp"
 #include "input.hpp"
 #include "operations.hpp"
 
@@ -61,62 +61,6 @@ Json exact(JsonReader& in, const Fraction& fraction) {
 
 int read_slices(JsonReader& in, std::string_view key) {
   return static_cast<int>(in.integer(key, 1, most_slices));
-}
-
-// --- bpp ---
-
-using Table = std::vector<PartitionOption<Fraction>>;
-
-Table read_partitions(JsonReader& in) {
-  Table table;
-  need_list(in, "partitions");
-  for (JsonReader& partition : in.objects("partitions")) {
-    const std::string name = partition.text("name");
-    const int slices = read_slices(partition, "slices");
-    table.push_back({name, slices, Fraction(need_decimal(partition, "memory"))});
-  }
-  return table;
-}
-
-std::int64_t read_batch(JsonReader& in) {
-  return in.integer("batch", 1, 1'000'000'000);
-}
-
-ProfileRows<Fraction> read_rows(JsonReader& in) {
-  ProfileRows<Fraction> rows;
-  need_list(in, "profiles");
-  for (JsonReader& row : in.objects("profiles")) {
-    const std::string model = row.text("model"), partition = row.text("partition");
-    const std::int64_t batch = read_batch(row);
-    const Fraction latency = need_positive(row, "latency");
-    rows.add(model, partition, {batch, latency, need_positive(row, "throughput")});
-  }
-  return rows;
-}
-
-/// The memory that a job needs on each partition of the table.
-std::vector<Fraction> read_memory(JsonReader& in, const Table& table) {
-  auto memory_in = in.object_if("memory");
-  if (!memory_in) {
-    in.refuse("", "the key 'memory' is missing");
-    return std::vector<Fraction>(table.size());
-  }
-  std::vector<Fraction> memory;
-  for (const auto& partition : table) memory.emplace_back(need_decimal(*memory_in, partition.name));
-  return memory;
-}
-
-Json answer_of(JsonReader& in, const Table& table, const PartitionChoice<Fraction>& choice) {
-  Json edges = Json::array(), excluded = Json::array();
-  for (const auto& edge : choice.edges)
-    edges.push_back({{"partition", table[edge.partition].name},
-                     {"delta_latency", exact(in, edge.delta_latency)},
-                     {"delta_throughput", exact(in, edge.delta_throughput)},
-                     {"weight", exact(in, edge.weight)}});
-  for (const ExcludedPartition& one : choice.excluded)
-    excluded.push_back({{"partition", table[one.partition].name}, {"reason", name(one.reason)}});
-  const Json chosen = choice.choice ? Json(table[*choice.choice].name) : Json();
-  return {{"edges", edges}, {"excluded", excluded}, {"choice", chosen}};
 }
 
 // --- rlp ---
@@ -261,26 +205,8 @@ Json search(JsonReader& in, const Queue& queue, std::span<const BatchShape> shap
 }  // namespace
 
 Json choose_partitions(JsonReader& in) {
-  const PartitionWeighing<Fraction> weighing{Fraction(need_decimal(in, "lambda")),
-                                             Fraction(decimal_if(in, "margin").value_or(Ratio())),
-                                             BatchBase::own};
-  const Table table = read_partitions(in);
-  const ProfileRows<Fraction> rows = read_rows(in);
-  Json jobs = Json::array();
-  need_list(in, "jobs");
-  for (JsonReader& job_in : in.objects("jobs")) {
-    const std::string id = job_in.text("id"), model = job_in.text("model");
-    const std::int64_t batch = read_batch(job_in);
-    const std::vector<Fraction> memory = read_memory(job_in, table);
-    BatchJob<Fraction> job{model, batch, memory, std::nullopt};
-    if (const auto deadline = decimal_if(job_in, "deadline")) job.deadline = Fraction(*deadline);
-    const auto choice =
-        choose_partition(rows, std::span<const PartitionOption<Fraction>>(table), job, weighing);
-    Json answer = answer_of(job_in, table, choice);
-    answer["id"] = id;
-    jobs.push_back(std::move(answer));
-  }
-  return {{"jobs", jobs}};
+  const BatchQuestion question = read_batch_question(in);
+  return to_json(question, cleave::choose_partitions(question));
 }
 
 Json throughput(JsonReader& in) {

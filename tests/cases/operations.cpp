@@ -39,6 +39,10 @@ constexpr Operation table[] = {
     {"dynap", "fm", dynap::fragmentation_measure},
     {"dynap", "rlp", dynap::reconfigure_last},
     {"dynap", "bnb", dynap::best_batch},
+    {"reward", "reward", reward::of_one},
+    {"reward", "best", reward::best},
+    {"wasted", "table", wasted::table},
+    {"wasted", "waste", wasted::of_mix},
 };
 
 }  // namespace

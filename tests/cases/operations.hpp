@@ -76,4 +76,14 @@ Json scheme_b(JsonReader& in);
 Json baseline(JsonReader& in);
 }  // namespace schemes
 
+namespace reward {
+Json of_one(JsonReader& in);
+Json best(JsonReader& in);
+}  // namespace reward
+
+namespace wasted {
+Json table(JsonReader& in);
+Json of_mix(JsonReader& in);
+}  // namespace wasted
+
 }  // namespace cleave::cases

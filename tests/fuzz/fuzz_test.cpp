@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 
@@ -15,6 +16,8 @@
 #include "base/random.hpp"
 #include "base/ratio.hpp"
 #include "base/text.hpp"
+#include "forecast/choice_file.hpp"
+#include "forecast/profile_exports.hpp"
 #include "model/fleet_file.hpp"
 #include "model/layout.hpp"
 #include "model/smi_node.hpp"
@@ -336,6 +339,64 @@ TEST(Fuzz, ListingsOfNvidiaSmi) {
     }
     return std::nullopt;
   });
+}
+
+constexpr std::string_view profiles_seed =
+    R"({"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"1g.6gb","offload":true,"counters":{"sm_activity":0.93,"sm_occupancy":0.5},"time_s":200,"peak_memory_mib":4100,"throughput_per_s":80,"p98_latency_s":2,"samples":3,"date":"2025-03-31","x-run":{"host":"n0"}}
+{"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"4g.24gb","counters":{"sm_occupancy":0.25},"time_s":50,"peak_memory_mib":4200,"tokens_per_s":300}
+)";
+
+TEST(Fuzz, ProfileRepositories) {
+  fuzz({profiles_seed}, [](const std::string& text) -> std::optional<Error> {
+    ProfileRepository repository;
+    const auto lines = add_profiles(repository, text, "r", MergeRule::mean);
+    if (!lines) return lines.error();
+    // What was accepted comes back as it is written, and everything can be taken out of it.
+    const std::string written = repository_text(repository);
+    ProfileRepository again;
+    EXPECT_TRUE(add_profiles(again, written, "w", MergeRule::mean));
+    EXPECT_EQ(repository_text(again), written);
+    EXPECT_EQ(training_table(repository, {}).rows + training_table(repository, {}).left_out.size(),
+              repository.records().size());
+    const auto measured = reward_question(repository, {});
+    EXPECT_TRUE(!measured || parse_reward_question(to_json(measured->question).dump(), "q"));
+    EXPECT_TRUE(parse_batch_question(to_json(batch_tables(repository, gpu_models().front())).dump(), "q"));
+    return std::nullopt;
+  });
+}
+
+TEST(Fuzz, QuestionsOfChoice) {
+  fuzz(
+      {R"({"alpha": 0.5, "gpu_sms": 132, "perf_full": 82, "configs": [{"name": "1g.12gb", "sms": 16, "occupancy": 0.048, "capacity": 11.0, "peak": 11.0, "perf": 6.5, "offload": true}, {"name": "2g.24gb", "sms": 32, "instance_occupancy": 0.3, "capacity": 23, "peak": 15, "perf": 31}]})",
+       R"({"alpha": 1, "capacity": 24, "gpu_sms": 132, "occupancy": 0.1, "peak": 16, "perf": 1, "perf_full": 4, "sms": 32})"},
+      [](const std::string& text) -> std::optional<Error> {
+        const auto question = parse_reward_question(text, "q");
+        if (!question) return question.error();
+        const Recommendation answer = recommend(question->instances, question->basis);
+        for (const Reward& each : answer.rewards) EXPECT_TRUE(std::isfinite(each.reward));
+        EXPECT_EQ(best_by_alpha(question->instances, question->basis, 2).empty(),
+                  question->instances.empty());
+        return std::nullopt;
+      });
+  fuzz(
+      {R"({"lambda": 0.5, "margin": 0.1, "base": "full", "partitions": [{"name": "1g.6gb", "slices": 1, "memory": 6}, {"name": "2g.12gb", "slices": 2, "memory": 12}], "jobs": [{"id": "a", "model": "m", "batch": 4, "memory": {"1g.6gb": 5, "2g.12gb": 5.5}, "deadline": 3}, {"id": "b", "model": "m", "batch": 8, "memory": 7}], "profiles": [{"model": "m", "batch": 4, "partition": "1g.6gb", "latency": 2, "throughput": 3}, {"model": "m", "batch": 8, "partition": "2g.12gb", "latency": 1, "throughput": 7}]})"},
+      [](const std::string& text) -> std::optional<Error> {
+        const auto question = parse_batch_question(text, "q");
+        if (!question) return question.error();
+        const auto choices = choose_partitions(*question);
+        EXPECT_EQ(choices.size(), question->jobs.size());
+        for (const auto& choice : choices)
+          EXPECT_EQ(choice.edges.size() + choice.excluded.size(), question->partitions.size());
+        return std::nullopt;
+      });
+  fuzz(
+      {R"({"gpu_sms": 132, "gpu_memory": 94.5, "instances": [{"sms": 16, "memory": 11, "count": 7}]})", "{}"},
+      [](const std::string& text) -> std::optional<Error> {
+        const auto question = parse_waste_question(text, "q");
+        if (!question) return question.error();
+        EXPECT_TRUE(!*question || wasted_resources((*question)->gpu, (*question)->instances).sms);
+        return std::nullopt;
+      });
 }
 
 TEST(Fuzz, Json) {

@@ -1,7 +1,7 @@
 #pragma once
-// Exact arithmetic for answers that cases give as fractions: sums, products and quotients of the decimals of
-// an input, in 128 bits. What does not fit is lost for good, and so is all that is computed from it: an
-// operation asks at its end, and refuses an input with numbers that long.
+// Exact arithmetic for answers that are given as fractions: sums, products and quotients of the decimals of
+// an input, in 128 bits. What does not fit is lost for good, and so is all that is computed from it: whoever
+// computes asks at the end, and refuses the input or computes with doubles.
 
 #include <cstdint>
 #include <limits>
@@ -9,7 +9,7 @@
 
 #include "base/ratio.hpp"
 
-namespace cleave::cases {
+namespace cleave {
 
 __extension__ typedef __int128 Wide;
 
@@ -76,4 +76,4 @@ class Fraction {
   bool lost_ = false;
 };
 
-}  // namespace cleave::cases
+}  // namespace cleave

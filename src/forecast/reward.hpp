@@ -1,0 +1,77 @@
+#pragma once
+// The reward of an instance for an application that was measured on it: performance against what lies idle.
+// From *Taming GPU Underutilization via Static Partitioning and Fine-grained CPU Offloading*, VI-B, whose
+// formulas are lost from the text (readings T1 to T3):
+//
+//   sm_waste     = 1 - occupancy * S / s     occupancy averaged over the S processors of the GPU, s of them
+//                                            in the instance
+//   memory_waste = 1 - peak / capacity       never below zero
+//   reward       = alpha * P / P_full - (sm_waste + memory_waste)
+//
+// An application may be measured on one profile twice, with part of its data in host memory and without; then
+// the peak is what was resident on the GPU. Memory, processors and performance have the units of whoever
+// asks, the same for all instances; performance is better when it is higher.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cleave {
+
+struct MeasuredInstance {
+  std::string name;                          // "1g.12gb"
+  double sms = 0;                            // above zero
+  std::optional<double> occupancy;           // averaged over the whole GPU, 0 to 1
+  std::optional<double> instance_occupancy;  // averaged over the instance; counts where it is there
+  double capacity = 0, peak = 0;             // memory; the capacity is above zero
+  double performance = 0;                    // tokens a second, or 1 / run time
+  bool offloaded = false;                    // part of the data was in host memory
+};
+
+/// How performance and the two wastes become one number (reading T1). All rank alike at alpha = 0.
+enum class RewardForm {
+  sum,     // alpha P/P_full - (sm_waste + memory_waste), as the paper reads best
+  mean,    // alpha P/P_full - (sm_waste + memory_waste) / 2
+  convex,  // alpha P/P_full - (1 - alpha) (sm_waste + memory_waste)
+};
+std::string_view name(RewardForm form);
+std::optional<RewardForm> reward_form(std::string_view name);
+
+struct RewardBasis {
+  double gpu_sms = 0;           // of the whole GPU; above zero
+  double full_performance = 0;  // on the whole GPU; above zero
+  double alpha = 1;             // 0: only what lies idle counts; larger: performance counts more
+  RewardForm form = RewardForm::sum;
+};
+
+struct Reward {
+  double sm_waste = 0, memory_waste = 0, relative_performance = 0, reward = 0;
+};
+
+[[nodiscard]] Reward reward(const MeasuredInstance& instance, const RewardBasis& basis);
+
+struct Recommendation {
+  std::vector<Reward> rewards;      // one an instance, in their order
+  std::optional<std::size_t> best;  // index; empty without instances
+  std::vector<std::size_t> equal;   // all whose reward is the highest within 1e-9, `best` among them
+};
+
+/// The highest reward; of equal ones the instance with the fewest processors, then the first.
+[[nodiscard]] Recommendation recommend(std::span<const MeasuredInstance> instances, const RewardBasis& basis);
+
+/// From this alpha on, up to the next change, this instance is the best; where it begins it may be one of
+/// two.
+struct BestFrom {
+  double alpha = 0;
+  std::size_t instance = 0;
+};
+
+/// What is best for every alpha from zero to `most`, ascending: each reward is a straight line over alpha,
+/// and these are the corners of the highest. Empty without instances.
+[[nodiscard]] std::vector<BestFrom> best_by_alpha(std::span<const MeasuredInstance> instances,
+                                                  const RewardBasis& basis, double most);
+
+}  // namespace cleave

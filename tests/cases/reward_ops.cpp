@@ -1,0 +1,18 @@
+// Operations of module `reward`: the reward model of *Taming GPU Underutilization*.
+
+#include "forecast/choice_file.hpp"
+#include "operations.hpp"
+
+namespace cleave::cases::reward {
+
+Json of_one(JsonReader& in) {
+  const RewardQuestion question = read_reward_of_one(in);
+  return to_json(cleave::reward(question.instances.front(), question.basis));
+}
+
+Json best(JsonReader& in) {
+  const RewardQuestion question = read_reward_question(in);
+  return to_json(question, recommend(question.instances, question.basis));
+}
+
+}  // namespace cleave::cases::reward

@@ -1,0 +1,188 @@
+// `cleave recommend`, `choose`, `waste` and `profiles` from outside: the reference cases' inputs where they
+// are at hand, the tables behind the answers, repositories that grow, and what bad input is told.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/json.hpp"
+#include "program.hpp"
+
+namespace cleave {
+namespace {
+
+using testing_program::cleave;
+using testing_program::Outcome;
+using testing_program::Scratch;
+
+Json answer(const std::string& arguments) {
+  const Outcome outcome = cleave(arguments + " --json");
+  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+  const auto document = parse_json(outcome.out, "stdout");
+  EXPECT_TRUE(document) << outcome.out;
+  return document ? *document : Json::object();
+}
+
+void refuses(const std::string& arguments, const std::string& what, int exit_code = 2) {
+  const Outcome outcome = cleave(arguments);
+  EXPECT_EQ(outcome.exit_code, exit_code) << arguments;
+  EXPECT_EQ(outcome.out, "") << arguments;
+  EXPECT_NE(outcome.err.find(what), std::string::npos) << arguments << "\n" << outcome.err;
+}
+
+/// Every key of `expected` is in `got`, numbers within 1e-9.
+bool has_all(const Json& expected, const Json& got) {
+  if (expected.is_number())
+    return got.is_number() && std::abs(expected.get<double>() - got.get<double>()) < 1e-9;
+  if (expected.is_array()) {
+    if (!got.is_array() || got.size() != expected.size()) return false;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      if (!has_all(expected[i], got[i])) return false;
+    return true;
+  }
+  if (!expected.is_object()) return expected == got;
+  for (const auto& [key, value] : expected.items())
+    if (!got.is_object() || !got.contains(key) || !has_all(value, got[key])) return false;
+  return true;
+}
+
+TEST(Choosing, AnswersTheReferenceCases) {
+  struct Operation {
+    const char *module, *op, *command;
+  };
+  constexpr Operation operations[] = {{"reward", "best", "recommend --measurements "},
+                                      {"reward", "reward", "recommend --measurements "},
+                                      {"dynap", "bpp", "choose --jobs "},
+                                      {"wasted", "waste", "waste --input "},
+                                      {"wasted", "table", "waste --input "}};
+  for (const auto& [module, op, command] : operations) {
+    const std::filesystem::path file = std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases" /
+                                       (std::string(module) + ".json");
+    if (!std::filesystem::exists(file)) GTEST_SKIP() << "the reference cases are not beside the repository";
+    std::ifstream stream(file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    const Json cases = Json::parse(text.str())["cases"];
+    const Scratch scratch;
+    int asked = 0;
+    for (const Json& one : cases) {
+      if (one["op"] != op || asked == 6) continue;
+      const Json got = answer(command + scratch.write("input.json", one["input"].dump()));
+      EXPECT_TRUE(has_all(one["expected"], got)) << one["id"] << "\n" << got.dump(1);
+      ++asked;
+    }
+    EXPECT_GT(asked, 0) << module << " " << op;
+  }
+}
+
+TEST(Choosing, TheBestInstanceFollowsAlpha) {
+  const auto best = [](const std::string& more) {
+    return answer("recommend --measurements examples/profiles/llama3.json" + more)["best"].get<std::string>();
+  };
+  EXPECT_EQ(best(" --alpha 2"), "7g.96gb");
+  EXPECT_EQ(best(" --alpha 0"), "1g.12gb") << "with host memory no memory lies idle";
+  const Json all = answer("recommend --measurements examples/profiles/llama3.json");
+  EXPECT_EQ(all["alpha"], 1) << "the file's";
+  EXPECT_EQ(all["best_by_alpha"][0]["name"], "1g.12gb");
+  EXPECT_EQ(all["best_by_alpha"][0]["offload"], true);
+  EXPECT_EQ(all["configs"].size(), 6U);
+  const Outcome text = cleave("recommend --measurements examples/profiles/llama3.json --alpha 0");
+  EXPECT_NE(text.out.find("1g.12gb + host memory"), std::string::npos) << text.out;
+}
+
+TEST(Choosing, ABatchOfJobs) {
+  const Json both = answer("choose --jobs examples/profiles/inference-jobs.json --gpu A30-24GB");
+  EXPECT_EQ(both["jobs"].size(), 3U);
+  EXPECT_GE(both["gpus"].get<int>(), 1);
+  std::int64_t count = 0;
+  for (const Json& one : both["batch"]) count += one["count"].get<std::int64_t>();
+  EXPECT_EQ(count, 3);
+  const Json one = answer("choose --jobs examples/profiles/inference-jobs.json --job mail --lambda 1");
+  ASSERT_EQ(one["jobs"].size(), 1U);
+  EXPECT_EQ(one["jobs"][0]["id"], "mail");
+  EXPECT_EQ(one["jobs"][0]["choice"], "2g.12gb");
+  const Outcome text = cleave("choose --jobs examples/profiles/inference-jobs.json");
+  EXPECT_NE(text.out.find("misses the deadline"), std::string::npos) << text.out;
+}
+
+TEST(Choosing, WasteOfModelsAndLayouts) {
+  const Json layout = answer("waste H100-96GB-GH200 4g.48gb@0,3g.48gb@4");
+  EXPECT_EQ(layout["wasted_sms"], 8);
+  EXPECT_NEAR(layout["wasted_sms_percent"].get<double>(), 100 * 8.0 / 132, 1e-9);
+  EXPECT_EQ(answer("waste A30-24GB ''")["wasted_sms"], 56);
+  const Json table = answer("waste A100-40GB --profiles plain");
+  EXPECT_EQ(table["rows"].size(), 6U);
+  EXPECT_EQ(table["gpu_sms"], 108);
+  EXPECT_EQ(answer("waste --paper")["mix_4g_3g"]["wasted_memory"], 1.5);
+  EXPECT_EQ(answer("waste H20-96GB")["rows"][0]["with_max_instances"]["wasted_sms"], nullptr);
+}
+
+TEST(Choosing, ARepositoryGrowsAndFeedsTheChoices) {
+  const Scratch scratch;
+  const std::string repository = scratch.path("profiles.jsonl"), at = " --repository " + repository + " ";
+  const Json first = answer("profiles add" + at + "examples/profiles/repository.jsonl");
+  EXPECT_EQ(first["new"], 5);
+  const std::string more = scratch.write(
+      "more.jsonl",
+      R"({"application": "bert", "gpu_model": "A30-24GB", "batch": 16, "profile": "1g.6gb", "time_s": 100, "samples": 1})");
+  EXPECT_EQ(answer("profiles add" + at + more)["new"], 0);
+  const Json listed = answer("profiles list" + at + "--application bert --batch 16");
+  ASSERT_EQ(listed["profiles"].size(), 3U);
+  EXPECT_EQ(listed["profiles"][0]["time_s"], 175) << "three of 200 and one of 100";
+  EXPECT_EQ(listed["profiles"][0]["samples"], 4);
+  EXPECT_EQ(answer("profiles add" + at + "--merge replace " + more)["profiles"], 5);
+  EXPECT_EQ(answer("profiles list" + at)["profiles"][0]["time_s"], 100);
+  // What is exported for a command, the command reads.
+  const Outcome csv = cleave("profiles export" + at + "--as training --to " + scratch.path("t.csv"));
+  EXPECT_EQ(csv.exit_code, 0) << csv.err;
+  const std::string here = "--repository examples/profiles/repository.jsonl ";
+  const std::string file = scratch.path("r.json");
+  EXPECT_EQ(cleave("profiles export " + here + "--as recommend --batch 16 --to " + file).exit_code, 0);
+  EXPECT_EQ(answer("recommend --measurements " + file)["best"],
+            answer("recommend " + here + "--application bert --batch 16")["best"]);
+  EXPECT_EQ(cleave("profiles export " + here + "--as choose --gpu A30-24GB --to " + file).exit_code, 0);
+  EXPECT_EQ(answer("choose --jobs " + file)["jobs"].size(), 0U);
+  const Json chosen = answer("choose --jobs examples/profiles/jobs.json --gpu A30-24GB " + here);
+  EXPECT_EQ(chosen["jobs"].size(), 2U);
+  EXPECT_NE(chosen["jobs"][0]["choice"], nullptr);
+}
+
+TEST(Choosing, ABadLineChangesNothing) {
+  const Scratch scratch;
+  const std::string repository = scratch.write("profiles.jsonl", ""),
+                    at = " --repository " + repository + " ";
+  const std::string bad = scratch.write("bad.jsonl", "{\"application\": \"a\"}\n");
+  refuses("profiles add" + at + bad, "bad.jsonl:1: ");
+  EXPECT_EQ(answer("profiles list" + at)["profiles"], Json::array());
+}
+
+TEST(Choosing, BadInputIsToldWhatIsWrong) {
+  const Scratch scratch;
+  const std::string empty = scratch.write("empty.json", "{}"), list = scratch.write("list.json", "[]");
+  refuses("recommend", "give either --measurements or --repository");
+  refuses("recommend --measurements " + empty, "the key 'gpu_sms' is missing");
+  refuses("recommend --measurements " + list, "expected an object");
+  refuses("recommend --measurements " + scratch.path("absent.json"), "absent.json");
+  refuses("recommend --measurements examples/profiles/llama3.json --alpha -1", "--alpha");
+  refuses("recommend --repository examples/profiles/repository.jsonl", "say --application NAME");
+  refuses("recommend --repository examples/profiles/repository.jsonl --application bert",
+          "batch sizes; choose one");
+  refuses("recommend --repository examples/profiles/repository.jsonl --application gpt", "no profile", 1);
+  refuses("choose --jobs " + empty, "the key 'partitions' is missing");
+  refuses("choose --jobs examples/profiles/inference-jobs.json --job chta", "did you mean 'chat'?");
+  refuses(
+      "choose --jobs examples/profiles/inference-jobs.json --repository examples/profiles/repository.jsonl",
+      "say --gpu MODEL");
+  refuses("waste", "give one of MODEL, --input and --paper");
+  refuses("waste A100-40GB 2g.10gb@3", "2g.10gb@3 cannot be there");
+  refuses("waste A101", "unknown GPU model 'A101'");
+  refuses("waste --input " + scratch.write("w.json", R"({"gpu_sms": 1})"), "the key 'gpu_memory' is missing");
+  refuses("profiles export --repository examples/profiles/repository.jsonl --as choose", "say --gpu MODEL");
+  refuses("profiles list --repository " + scratch.path("absent.jsonl"), "absent.jsonl");
+}
+
+}  // namespace
+}  // namespace cleave
