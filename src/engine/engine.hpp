@@ -36,6 +36,9 @@ class Engine {
     if (forecaster_ != nullptr) forget_restarted(std::span(commands).subspan(before));
   }
 
+  /// As Scheduler::expect.
+  void expect(JobId job) const { scheduler_->expect(job); }
+
  private:
   Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup, RequestTable& requests,
          Forecaster* forecaster);

@@ -57,6 +57,8 @@ class Online final : public Scheduler {
     while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
   }
 
+  void expect(JobId job) const override { seats_.expect(job); }
+
   /// Always, where instances are made: the engine has sorted out the rest.
   bool serves(RequestId request) override {
     const std::vector<PlacementSet>& candidates = (*requests_)[request].candidates;
@@ -98,7 +100,7 @@ class Online final : public Scheduler {
     if (!decisions_.moves()) return;
     const RebalanceKind kind = decisions_.kind(left.gpu);
     while (const auto move = decisions_.next_move(left.gpu, kind)) {
-      seats_.migrate(seats_.at(move->from, move->from_placement), move->to, move->to_placement, commands);
+      seats_.migrate(move->from, move->from_placement, move->to, move->to_placement, commands);
       decisions_.changed(move->to);
       if (move->from != move->to) decisions_.changed(move->from);
     }

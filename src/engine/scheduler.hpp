@@ -37,6 +37,8 @@ class Scheduler {
   virtual void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) = 0;
   /// All events of this instant have been told; for schedulers that decide over several jobs at once.
   virtual void settle(Instant /*now*/, std::vector<Command>& /*commands*/) {}
+  /// The job probably ends soon: a chance to have the memory fetch what that needs. Changes nothing.
+  virtual void expect(JobId /*job*/) const {}
   /// Whether a job with this request could ever start, where some GPU has room for it; asked when a job comes
   /// and before one is stopped for want of memory.
   virtual bool serves(RequestId /*request*/) { return true; }

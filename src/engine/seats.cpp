@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace cleave {
 
@@ -12,8 +13,12 @@ constexpr auto nobody = static_cast<JobId>(0xffffffff);
 }  // namespace
 
 Seats::Seats(const Fleet& fleet) : fleet_(fleet) {
-  for (const auto& graph : fleet.graphs())
-    width_ = std::max(width_, static_cast<std::size_t>(graph->geometry().size()));
+  for (const auto& graph : fleet.graphs()) {
+    const Geometry& geometry = graph->geometry();
+    width_ = std::max(width_, static_cast<std::size_t>(geometry.model().memory_slices.value));
+    StartSlices& starts = starts_.emplace_back();
+    for (const PlacementId id : geometry.all()) starts[id] = static_cast<std::uint8_t>(geometry[id].start);
+  }
   holders_.assign(fleet.size() * width_, nobody);
 }
 
@@ -24,41 +29,48 @@ std::vector<JobId> Seats::on(GpuId gpu) const {
   return jobs;
 }
 
-void Seats::sit(JobId job, const JobSeat& seat) {
-  if (seats_.size() <= index(job)) seats_.resize(index(job) + 1);
-  seats_[index(job)] = seat;
-  holders_[cell(seat.gpu, seat.placement)] = job;
+void Seats::sit(Waiting job, GpuId gpu, PlacementId placement) {
+  if (seats_.size() <= index(job.job)) seats_.resize(index(job.job) + 1);
+  seats_[index(job.job)] = {gpu, placement, job.request, true};
+  holders_[cell(gpu, placement)] = job.job;
 }
 
 void Seats::clear_way(GpuId gpu, PlacementId placement, std::vector<Command>& commands) {
   const GpuState& state = fleet_[gpu];
   for (const PlacementId idle : fleet_.destroys(state, placement))
-    commands.push_back(DestroyInstance{gpu, idle});
-  if (!state.idle.contains(placement)) commands.push_back(CreateInstance{gpu, placement});
+    commands.emplace_back(DestroyInstance{gpu, idle});
+  if (!state.idle.contains(placement)) commands.emplace_back(CreateInstance{gpu, placement});
 }
 
 void Seats::start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Command>& commands) {
   clear_way(gpu, placement, commands);
-  commands.push_back(StartJob{job.job, gpu, placement});
+  commands.emplace_back(StartJob{job.job, gpu, placement});
   fleet_.hold(gpu, placement);
-  sit(job.job, {gpu, placement, job.request, true});
+  sit(job, gpu, placement);
 }
 
 JobSeat Seats::leave(JobId job) {
-  JobSeat& seat = seats_[index(job)];
+  // Read before it is written: what has just been written in parts is slow to read as a whole.
+  const JobSeat seat = std::exchange(seats_[index(job)], JobSeat{});
   assert(seat.taken);
-  seat.taken = false;
   fleet_.release(seat.gpu, seat.placement);
   holders_[cell(seat.gpu, seat.placement)] = nobody;
   return seat;
 }
 
-void Seats::migrate(JobId job, GpuId gpu, PlacementId placement, std::vector<Command>& commands) {
-  clear_way(gpu, placement, commands);
-  commands.push_back(MigrateJob{job, gpu, placement});
-  fleet_.hold(gpu, placement);
-  const JobSeat old = leave(job);
-  sit(job, {gpu, placement, old.request, true});
+void Seats::migrate(GpuId from, PlacementId from_placement, GpuId to, PlacementId to_placement,
+                    std::vector<Command>& commands) {
+  clear_way(to, to_placement, commands);
+  const JobId job = std::exchange(holders_[cell(from, from_placement)], nobody);
+  assert(job != nobody);
+  commands.emplace_back(MigrateJob{job, to, to_placement});
+  fleet_.hold(to, to_placement);
+  fleet_.release(from, from_placement);
+  holders_[cell(to, to_placement)] = job;
+  // Only written: it lies wherever the job's number says, and nobody waits for it.
+  JobSeat& seat = seats_[index(job)];
+  seat.gpu = to;
+  seat.placement = to_placement;
 }
 
 void Seats::create(GpuId gpu, PlacementId placement, std::vector<Command>& commands) {
@@ -69,7 +81,7 @@ void Seats::create(GpuId gpu, PlacementId placement, std::vector<Command>& comma
 }
 
 void Seats::destroy(GpuId gpu, PlacementId placement, std::vector<Command>& commands) {
-  commands.push_back(DestroyInstance{gpu, placement});
+  commands.emplace_back(DestroyInstance{gpu, placement});
   fleet_.destroy_idle(gpu, placement);
 }
 

@@ -2,6 +2,7 @@
 // Who runs where, as a scheduler sees it, together with the state of the fleet: what every scheduler needs to
 // turn a decision into commands and to give an instance back. Keeps the two in step.
 
+#include <array>
 #include <vector>
 
 #include "engine/scheduler.hpp"
@@ -35,8 +36,13 @@ class Seats {
   void start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Command>& commands);
   /// The job's instance is free, and idle.
   JobSeat leave(JobId job);
-  /// A running job goes to another instance, replica first; the old one is idle.
-  void migrate(JobId job, GpuId gpu, PlacementId placement, std::vector<Command>& commands);
+  /// The job leaves soon: has the memory fetch what that needs.
+  void expect(JobId job) const {
+    if (index(job) < seats_.size()) __builtin_prefetch(&seats_[index(job)], 1);
+  }
+  /// The job that runs at `from` goes to another instance, replica first; the old one is idle.
+  void migrate(GpuId from, PlacementId from_placement, GpuId to, PlacementId to_placement,
+               std::vector<Command>& commands);
   /// Creates an idle instance, after destroying idle ones in its way.
   void create(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
   void destroy(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
@@ -45,16 +51,19 @@ class Seats {
   void recover(GpuId gpu) { fleet_.restore(gpu); }
 
  private:
+  /// What is held side by side on a GPU starts at different slices.
   [[nodiscard]] std::size_t cell(GpuId gpu, PlacementId placement) const {
-    return index(gpu) * width_ + placement;
+    return index(gpu) * width_ + starts_[fleet_[gpu].kind][placement];
   }
-  void sit(JobId job, const JobSeat& seat);
+  void sit(Waiting job, GpuId gpu, PlacementId placement);
   void clear_way(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
 
   Fleet fleet_;
-  std::size_t width_ = 0;       // placements of the model that has most
-  std::vector<JobSeat> seats_;  // by job
-  std::vector<JobId> holders_;  // by GPU and placement; `nobody` where no job is
+  using StartSlices = std::array<std::uint8_t, PlacementSet::most>;
+  std::vector<StartSlices> starts_;  // by GPU model and placement: the first memory slice
+  std::size_t width_ = 0;            // memory slices of the model that has most
+  std::vector<JobSeat> seats_;       // by job
+  std::vector<JobId> holders_;       // by GPU and start; `nobody` where no job is
 };
 
 }  // namespace cleave

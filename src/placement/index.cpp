@@ -204,7 +204,13 @@ void PlacementIndex::write_levels(std::uint32_t gpu, ClassId row) {
     bytes_[kind][gpu] = static_cast<std::uint8_t>(levels[kind] == no_place ? no_level : levels[kind]);
 }
 
-void PlacementIndex::changed(GpuId id) {
+void PlacementIndex::catch_up() {
+  for (const GpuId gpu : pending_) follow(gpu);
+  pending_.clear();
+}
+
+/// Moves the GPU to the class that its state has now.
+void PlacementIndex::follow(GpuId id) {
   const auto gpu = static_cast<std::uint32_t>(id);
   if (gpu >= gpus_) return rebuild();
   const ClassId before = row_[gpu];
@@ -354,6 +360,7 @@ std::uint32_t PlacementIndex::find_by_scalar_scan(KindId kind) const {
 }
 
 std::optional<Decision> PlacementIndex::decide(RequestId request) {
+  catch_up();
   if (index(request) >= kind_of_request_.size()) {
     const std::size_t kinds = kinds_.size();
     learn_kinds();

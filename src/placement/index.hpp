@@ -40,8 +40,12 @@ class PlacementIndex {
   [[nodiscard]] std::optional<Decision> decide(RequestId request);
 
   /// Must be called after each change of a GPU of the fleet, before the next decision; also for an appended
-  /// one.
-  void changed(GpuId gpu);
+  /// one. What changes between two decisions is looked at once, as it is at the second: a GPU that work
+  /// leaves and other work takes at once has often not changed at all.
+  void changed(GpuId gpu) {
+    pending_.push_back(gpu);
+    if (pending_.size() == most_pending) catch_up();
+  }
 
   [[nodiscard]] std::size_t classes() const { return class_count_; }
   /// How decisions are found now: never `automatic`, and `blocks` where a vector scan has too many levels to
@@ -58,6 +62,7 @@ class PlacementIndex {
   static constexpr std::uint16_t no_place = 0xffff;
   static constexpr std::uint8_t no_level = 0xff;
   static constexpr std::size_t block = 32;
+  static constexpr std::size_t most_pending = 64;  // so that many changes without a decision need no memory
 
   /// What a kind of request comes to on a GPU in one state; worked out once a state.
   struct Choice {
@@ -87,6 +92,8 @@ class PlacementIndex {
   void choose_method();
   void list_gpus();
 
+  void catch_up();
+  void follow(GpuId gpu);
   void enter(ClassId row, std::uint32_t gpu);
   void leave(ClassId row, std::uint32_t gpu);
   void set_occupied(ClassId row, bool occupied);
@@ -125,7 +132,8 @@ class PlacementIndex {
   std::size_t most_levels_ = 0;       // of any kind
 
   // GPUs.
-  std::vector<ClassId> row_;  // by GPU, padded to whole blocks with no_class
+  std::vector<GpuId> pending_;  // changed since the last decision
+  std::vector<ClassId> row_;    // by GPU, padded to whole blocks with no_class
   std::size_t gpus_ = 0;
   std::array<std::size_t, 4> layer_{};  // where each layer of a class's summaries begins
   std::size_t layers_ = 0, words_per_class_ = 0;

@@ -64,6 +64,9 @@ class Race {
       const double what = random_.uniform();
       if (what < 0.01) {
         change_the_fleet();
+      } else if (what < 0.015) {
+        // More than the index gathers before it looks.
+        for (std::size_t left = random_.below(200); left > 0 && !running_.empty(); --left) depart();
       } else if (!running_.empty() && what < 0.45) {
         depart();
       } else {

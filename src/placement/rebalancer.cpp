@@ -206,8 +206,13 @@ std::optional<JobMove> Rebalancer::choose_source(GpuId target, const Known& stat
   for (std::uint8_t i = begin; i < end; ++i) {
     const Place& place = places_[state.first_place + i];
     if (!open(place)) continue;
-    for (const ClassId giver : supply_[place.supply].classes)
-      if ((place.loads & fronts_[giver].load) != 0) source = std::min(source, fronts_[giver].first);
+    for (const ClassId giver : supply_[place.supply].classes) {
+      // Without a branch: which classes may give is as good as random.
+      const Front& front = fronts_[giver];
+      const std::uint32_t but =
+          std::uint32_t{0} - static_cast<std::uint32_t>((place.loads & front.load) == 0);
+      source = std::min(source, front.first | but);
+    }
   }
 
   const auto id = static_cast<GpuId>(source);

@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* report_it = "this is a bug in Cleave; please report it with the command that led here";
 constexpr std::int64_t most_reports = 1000;  // of one job; jobs of more iterations report every so many
+constexpr Instant no_time = Instant::max();  // beyond every time that a run may have
 constexpr double never = 2;                  // a share of a job's work that it does not reach
 
 enum class Mode : std::uint8_t { none, instance, shared, whole };
@@ -81,15 +82,15 @@ class Simulation {
     plan_outages();
     bool unsettled = false;
     while (true) {
-      const auto next = next_time();
-      if (unsettled && (!next || *next > now_)) {
+      const Instant next = next_time();
+      if (unsettled && next > now_) {
         engine_->settle(now_, commands_);
         unsettled = false;
         if (const auto done = carry_out_all(); !done) return std::unexpected(done.error());
         continue;
       }
-      if (!next) break;
-      now_ = *next;
+      if (next == no_time) break;
+      now_ = next;
       if (const auto possible = within_limits(); !possible) return std::unexpected(possible.error());
       unsettled = true;
       if (const auto done = step(); !done) return std::unexpected(done.error());
@@ -138,14 +139,13 @@ class Simulation {
 
   bool arrivals_left() const { return arrived_ < workload_.jobs.size(); }
 
-  /// When something happens next; nullopt when nothing is left that could change anything.
-  std::optional<Instant> next_time() {
+  /// When something happens next; `no_time` when nothing is left that could change anything.
+  Instant next_time() {
     while (!agenda_.empty() && stale(agenda_.top())) agenda_.pop();
     const bool agenda_counts =
         !agenda_.empty() && (arrivals_left() || running_ > 0 || absent_ > 0 || wakes_ > 0);
-    if (!arrivals_left()) return agenda_counts ? std::optional(agenda_.top().at) : std::nullopt;
-    const Instant arrival = workload_.jobs[arrived_].arrival;
-    return agenda_counts ? std::min(agenda_.top().at, arrival) : arrival;
+    const Instant due = agenda_counts ? agenda_.top().at : no_time;
+    return arrivals_left() ? std::min(due, workload_.jobs[arrived_].arrival) : due;
   }
 
   bool stale(const AgendaItem& item) const {
@@ -159,44 +159,63 @@ class Simulation {
     if (!agenda_.empty() && agenda_.top().at <= now_) {
       const AgendaItem item = agenda_.top();
       agenda_.pop();
-      expect_next();
+      expect_later();
       handle(item);
-      expect_next_gpu();
     } else {
       const auto id = static_cast<JobId>(arrived_++);
       ++summary_.events;
       observe({now_, RunEvent::Kind::submitted, id, {}, {}, {}});
       engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
-      expect_next_gpu();
     }
+    expect_commands();
     if (options_.progress && ++steps_ % 16384 == 0)
       options_.progress(std::min(summary_.events, 2 * workload_.jobs.size()), 2 * workload_.jobs.size());
     return carry_out_all();
   }
 
-  /// Has the memory fetch what the next end of a job needs, while this event is being worked on.
-  void expect_next() const {
-    if (agenda_.empty()) return;
-    const AgendaItem next = agenda_.top();
-    if (next.due != Due::process_ends) return;
-    if (const std::uint32_t slot = slot_of_[next.which]; slot != no_slot) __builtin_prefetch(&runs_[slot], 1);
-    __builtin_prefetch(&workload_.jobs[next.which]);
-    account_.expect(next.which);
+  /// Has the memory fetch what the next ends of jobs need, while other events are being worked on. What is
+  /// found through something else is fetched when that has come: first what lies by job, then the run, then
+  /// the GPU.
+  void expect_later() const {
+    constexpr std::size_t farthest = Agenda::foreseen - 1, halfway = farthest / 2, next = 0;
+    if (agenda_.ahead() <= farthest) return;
+    if (const AgendaItem item = agenda_.later(farthest); item.due == Due::process_ends) {
+      __builtin_prefetch(&slot_of_[item.which], 1);
+      const char* job = reinterpret_cast<const char*>(&workload_.jobs[item.which]);
+      __builtin_prefetch(job);
+      __builtin_prefetch(job + sizeof(Job) - 1);  // it may end in the next line
+      account_.expect(item.which);
+      engine_->expect(static_cast<JobId>(item.which));
+    }
+    if (const Run* run = run_at(agenda_.later(halfway))) __builtin_prefetch(run, 1);
+    if (const Run* run = run_at(agenda_.later(next))) expect(run->gpu);
   }
 
-  /// The same for the GPU on which that end is: later, when it is known without waiting for the memory.
-  void expect_next_gpu() const {
-    if (agenda_.empty()) return;
-    const AgendaItem next = agenda_.top();
-    if (next.due != Due::process_ends) return;
-    const std::uint32_t slot = slot_of_[next.which];
-    if (slot == no_slot) return;
-    const GpuId gpu = runs_[slot].gpu;
-    const auto* simulated = &world_[gpu];
-    __builtin_prefetch(simulated, 1);
-    __builtin_prefetch(reinterpret_cast<const char*>(simulated + 1) - 1, 1);  // it may end in the next line
+  /// Of a job whose end is due; null where there is none.
+  const Run* run_at(const AgendaItem& item) const {
+    if (item.due != Due::process_ends) return nullptr;
+    const std::uint32_t slot = slot_of_[item.which];
+    return slot == no_slot ? nullptr : &runs_[slot];
+  }
+
+  void expect(GpuId gpu) const {
+    world_.expect(gpu);
     __builtin_prefetch(&on_gpu_[index(gpu)], 1);
     measure_.expect(gpu);
+  }
+
+  /// The same for what has been commanded: all of it at once.
+  void expect_commands() const {
+    for (const Command& command : commands_) {
+      if (const auto* start = std::get_if<StartJob>(&command)) {
+        expect(start->gpu);
+      } else if (const auto* move = std::get_if<MigrateJob>(&command)) {
+        expect(move->gpu);
+        if (const std::uint32_t slot = slot_of_[index(move->job)]; slot != no_slot) {
+          __builtin_prefetch(&runs_[slot], 1);
+        }
+      }
+    }
   }
 
   void handle(const AgendaItem& item) {

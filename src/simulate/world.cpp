@@ -20,8 +20,13 @@ std::unexpected<Error> refuse(const char* what, GpuId gpu, const Geometry& geome
 }  // namespace
 
 World::World(const Fleet& start, std::optional<Duration> each) : graphs_(start.graphs()), each_(each) {
-  for (const auto& graph : graphs_)
-    width_ = std::max(width_, static_cast<std::size_t>(graph->geometry().size()));
+  for (const auto& graph : graphs_) {
+    const Geometry& geometry = graph->geometry();
+    width_ = std::max(width_, static_cast<std::size_t>(geometry.model().memory_slices.value));
+    auto& takes = takes_.emplace_back();
+    for (const PlacementId id : geometry.all())
+      takes[id] = {create_time(geometry, PlacementSet::of(id)), destroy_time(geometry, PlacementSet::of(id))};
+  }
   usable_from_.resize(start.size() * width_);
   gpus_.reserve(start.size());
   for (const GpuState& state : start.gpus()) {
@@ -30,7 +35,6 @@ World::World(const Fleet& start, std::optional<Duration> each) : graphs_(start.g
     gpu.existing = graphs_[state.kind]->find(state.held | state.idle | state.walls);
     gpu.occupied = state.occupied;
     gpu.idle = state.idle;
-    gpu.walls = state.walls;
     gpu.held_compute = state.held_compute;
     gpu.held_memory = state.held_memory;
     gpus_.push_back(gpu);
@@ -58,8 +62,15 @@ Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
   return {};
 }
 
-Duration World::batch_time(const SimulatedGpu& gpu) const {
-  return each_ ? *each_ : create_time(graph(gpu).geometry(), gpu.batch);
+Duration World::create_batch_time(const SimulatedGpu& gpu) const {
+  if (each_) return *each_;
+  return gpu.batch.size() == 1 ? takes_[gpu.kind][gpu.batch.first()].create
+                               : create_time(graph(gpu).geometry(), gpu.batch);
+}
+
+Duration World::destroy_batch_time(const SimulatedGpu& gpu) const {
+  return gpu.destroyed.size() == 1 ? takes_[gpu.kind][gpu.destroyed.first()].destroy
+                                   : destroy_time(graph(gpu).geometry(), gpu.destroyed);
 }
 
 Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
@@ -72,8 +83,7 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
     gpu.batch = {};
     gpu.batch_at = now;
     const Instant clear = std::max(now, gpu.cleared);
-    gpu.batch_from =
-        each_ ? clear : std::max(gpu.ready, clear) + destroy_time(states.geometry(), gpu.destroyed);
+    gpu.batch_from = each_ ? clear : std::max(gpu.ready, clear) + destroy_batch_time(gpu);
     gpu.destroyed = {};
     // Those of the batch before may still be in the making.
     if (gpu.ready > now)
@@ -87,7 +97,7 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
   gpu.existing = after;
   gpu.idle.insert(placement);
   gpu.batch.insert(placement);
-  gpu.ready = std::max(gpu.ready, gpu.batch_from + batch_time(gpu));
+  gpu.ready = std::max(gpu.ready, gpu.batch_from + create_batch_time(gpu));
   gpu.fresh.insert(placement);
   ++creates_;
   return {};
@@ -114,17 +124,17 @@ Result<Instant> World::start(GpuId id, PlacementId placement, Instant now) {
 
 Result<Instant> World::start_shared(GpuId id, PlacementId placement, Instant now) {
   SimulatedGpu& gpu = at(id);
-  if (gpu.sharers > 0 && gpu.shared.contains(placement)) {
+  if (is_shared(id, placement)) {
     ++gpu.sharers;
-    return std::max(now, gpu.shared_from);
+    return std::max(now, shared_[index(id)].from);
   }
   if (gpu.sharers > 0)
     return refuse("shares a second instance of one GPU:", id, graph(gpu).geometry(), placement);
   const auto begin = start(id, placement, now);
   if (begin) {
-    gpu.shared = PlacementSet::of(placement);
+    shared_.resize(gpus_.size());
+    shared_[index(id)] = {PlacementSet::of(placement), *begin};
     gpu.sharers = 1;
-    gpu.shared_from = *begin;
   }
   return begin;
 }
@@ -151,10 +161,7 @@ void World::end(GpuId id, PlacementId placement, std::optional<Instant> left) {
     usable_from_[cell(id, placement)] = when_free(id, placement, *left);
     gpu.pending.insert(placement);
   }
-  if (gpu.sharers > 0 && gpu.shared.contains(placement)) {
-    if (--gpu.sharers > 0) return;
-    gpu.shared = {};
-  }
+  if (is_shared(id, placement) && --gpu.sharers > 0) return;
   const StateGraph& states = graph(gpu);
   const Profile& profile = *states.geometry()[placement].profile;
   gpu.occupied = states.remove(gpu.occupied, placement);

@@ -3,6 +3,7 @@
 // legal. It keeps its own account of what exists and trusts no scheduler's. Its refusals are errors of kind
 // `internal`: a scheduler that causes one has a bug, and the run ends there.
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -14,19 +15,16 @@
 namespace cleave {
 
 /// One GPU: which instances exist, which of them run a job, and from when its driver is free to change it
-/// again.
-struct SimulatedGpu {
+/// again. GPUs are touched in no order: one is one cache line.
+struct alignas(64) SimulatedGpu {
   std::uint16_t kind = 0;
-  StateId existing = 0;  // all instances, walls too
-  StateId occupied = 0;  // those held by work, and walls
-  PlacementSet idle;     // exist, run nothing, ours
-  PlacementSet walls;
-  PlacementSet shared;  // the instance that several jobs use, if there is one
-  std::uint8_t sharers = 0;
-  Instant shared_from{};                           // when the first of them could begin
+  StateId existing = 0;                            // all instances, walls too
+  StateId occupied = 0;                            // those held by work, and walls
   std::uint8_t held_compute = 0, held_memory = 0;  // slices
   bool whole = false;                              // MIG off, one job has it all
   bool absent = false;                             // lost, and not yet back
+  std::uint8_t sharers = 0;                        // of the one instance that several jobs use
+  PlacementSet idle;                               // exist, run nothing, ours
   Instant ready{};                                 // when the last change to its instances is done
 
   // A batch is one command of the driver: destroys, and the creates that follow them in one answer.
@@ -38,6 +36,7 @@ struct SimulatedGpu {
   PlacementSet pending;    // not to be used before the World's usable_from
   Instant cleared{};       // when what the batch destroys is no more in use
 };
+static_assert(sizeof(SimulatedGpu) == 64);
 
 class World {
  public:
@@ -63,26 +62,50 @@ class World {
   void lose(GpuId gpu);
   void recover(GpuId gpu, Instant now);
 
+  /// The GPU changes soon: has the memory fetch what that needs.
+  void expect(GpuId gpu) const {
+    __builtin_prefetch(&gpus_[index(gpu)], 1);
+    __builtin_prefetch(&usable_from_[index(gpu) * width_], 1);
+  }
+
   [[nodiscard]] std::size_t creates() const { return creates_; }
   [[nodiscard]] std::size_t destroys() const { return destroys_; }
   [[nodiscard]] std::size_t batches() const { return batches_; }
 
  private:
   SimulatedGpu& at(GpuId gpu) { return gpus_[index(gpu)]; }
-  [[nodiscard]] Duration batch_time(const SimulatedGpu& gpu) const;
+  [[nodiscard]] Duration create_batch_time(const SimulatedGpu& gpu) const;
+  [[nodiscard]] Duration destroy_batch_time(const SimulatedGpu& gpu) const;
+  /// Instances that exist side by side start at different slices.
   [[nodiscard]] std::size_t cell(GpuId gpu, PlacementId placement) const {
-    return index(gpu) * width_ + placement;
+    const int start = graph((*this)[gpu]).geometry()[placement].start;
+    return index(gpu) * width_ + static_cast<std::size_t>(start);
   }
   /// From when the instance can be used: a process that is being checkpointed or replaced may still use it,
   /// or its create is not yet done.
   [[nodiscard]] Instant when_free(GpuId gpu, PlacementId placement, Instant now) const;
   void hold(SimulatedGpu& gpu, PlacementId placement);
+  [[nodiscard]] bool is_shared(GpuId gpu, PlacementId placement) const {
+    return (*this)[gpu].sharers > 0 && shared_[index(gpu)].instance.contains(placement);
+  }
 
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
   std::optional<Duration> each_;
-  std::size_t width_ = 0;  // placements of the model that has most
+  /// What one instance takes to create and to destroy: nearly every batch is of one.
+  struct Takes {
+    Duration create{}, destroy{};
+  };
+  /// The instance of a GPU that several jobs use.
+  struct Shared {
+    PlacementSet instance;
+    Instant from{};  // when the first of them could begin
+  };
+
+  std::vector<std::array<Takes, PlacementSet::most>> takes_;  // by GPU model and placement
+  std::size_t width_ = 0;                                     // memory slices of the model that has most
   std::vector<SimulatedGpu> gpus_;
-  std::vector<Instant> usable_from_;  // by GPU and placement; of those that are pending
+  std::vector<Instant> usable_from_;  // by GPU and start; of those that are pending
+  std::vector<Shared> shared_;        // by GPU; empty until one is shared
   std::size_t creates_ = 0, destroys_ = 0, batches_ = 0;
 };
 
