@@ -146,6 +146,7 @@ void add_reproduce(CLI::App& program, Run& run) {
   command->add_option("--write", options->folder, "Folder for the page and its figures");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return optimal_placement(*options); }; });
+  add_reproduce_completion_time(*group, run);
 }
 
 }  // namespace cleave::cli

@@ -19,7 +19,7 @@ constexpr struct {
 
 /// Seconds that no job takes are kept out of predictions: neither zero nor beyond what a double multiplies.
 double sane(double seconds) {
-  return std::clamp(seconds, 1e-12, largest_number);
+  return seconds > 1e-12 ? std::min(seconds, largest_number) : 1e-12;  // what is no number too
 }
 
 /// The row as the trees see it.

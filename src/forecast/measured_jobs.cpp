@@ -53,7 +53,9 @@ Result<std::size_t> column_of(const CsvReader& csv, std::string_view name, std::
   if (found) return found;
   Error error = found.error();
   error.message = fmt::format("there is no column '{}' for {}", shown(name), what);
-  error.remedy = suggestion(shown(name), csv.columns());
+  std::vector<std::string> there;
+  for (const std::string& column : csv.columns()) there.push_back(shown(column));
+  error.remedy = suggestion(shown(name), there);
   return std::unexpected(std::move(error));
 }
 
