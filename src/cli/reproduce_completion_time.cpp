@@ -99,7 +99,7 @@ Result<int> completion_time(const Options& options) {
   if (!text) return std::unexpected(text.error());
   const auto measured = read_parva_jobs(*text, shown(options.data, 200));
   if (!measured) return std::unexpected(measured.error());
-  const auto study = reproduce_completion_time(*measured, options.seed);
+  const auto study = reproduce_completion_time(*measured, parva_options(options.seed));
   if (!study) return fail_at(shown(options.data, 200), study.error());
   if (options.json)
     print_json(*study);

@@ -140,11 +140,11 @@ struct Models {
 };
 
 /// Random parts, then models; the models one by one go into `models`.
-Result<std::vector<HeldOutResult>> both_ways(const MeasuredJobs& jobs, std::uint64_t seed,
+Result<std::vector<HeldOutResult>> both_ways(const MeasuredJobs& jobs, const CompletionTimeOptions& options,
                                              std::vector<HeldOutResult>* models) {
-  const CompletionTimeOptions options = parva_options(seed);
   MeasuredJobs single = jobs;
   single.groups.clear();
+  const std::uint64_t seed = options.boosting.seed;
   const auto random = hold_out_each(single, HeldOutTimes::deal(single, random_parts, seed + 1), options);
   if (!random) return std::unexpected(random.error());
   const Models of(jobs);
@@ -163,12 +163,12 @@ Result<TimeErrors> errors_of(const MeasuredJobs& jobs, const CompletionTimeOptio
   return time_errors(std::move(errors));
 }
 
-Result<std::vector<FormResult>> compare_forms(const MeasuredJobs& jobs, std::uint64_t seed) {
+Result<std::vector<FormResult>> compare_forms(const MeasuredJobs& jobs, const CompletionTimeOptions& given) {
   MeasuredJobs single = jobs;
   single.groups.clear();
   std::vector<FormResult> results;
   for (const TimeForm form : {TimeForm::seconds, TimeForm::log, TimeForm::ratio}) {
-    CompletionTimeOptions options = parva_options(seed);
+    CompletionTimeOptions options = given;
     options.form = form;
     options.folds = random_parts;
     const auto random = errors_of(single, options);
@@ -233,7 +233,8 @@ CompletionTimeOptions parva_options(std::uint64_t seed) {
   return options;
 }
 
-Result<CompletionTimeStudy> reproduce_completion_time(const ParvaJobs& measured, std::uint64_t seed) {
+Result<CompletionTimeStudy> reproduce_completion_time(const ParvaJobs& measured,
+                                                      const CompletionTimeOptions& options) {
   const MeasuredJobs& jobs = measured.jobs;
   const std::size_t slices = *jobs.feature("slices");
   const MeasuredJobs parts = jobs.part(rows_where(
@@ -242,14 +243,14 @@ Result<CompletionTimeStudy> reproduce_completion_time(const ParvaJobs& measured,
   study.rows = jobs.size();
   study.did_not_fit = measured.did_not_fit;
   study.no_whole = measured.no_whole;
-  study.level = parva_options(seed).level;
-  auto all = both_ways(jobs, seed, nullptr);
+  study.level = options.level;
+  auto all = both_ways(jobs, options, nullptr);
   if (!all) return std::unexpected(all.error());
   study.all = std::move(*all);
-  auto without = both_ways(parts, seed, &study.models);
+  auto without = both_ways(parts, options, &study.models);
   if (!without) return std::unexpected(without.error());
   study.without_whole = std::move(*without);
-  auto forms = compare_forms(parts, seed);
+  auto forms = compare_forms(parts, options);
   if (!forms) return std::unexpected(forms.error());
   study.forms = std::move(*forms);
   return study;

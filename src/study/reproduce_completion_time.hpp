@@ -53,7 +53,8 @@ struct CompletionTimeStudy {
   std::vector<FormResult> forms;                  // without rows of the whole GPU
 };
 
+/// `options` as parva_options() gives them, trees as one likes.
 [[nodiscard]] Result<CompletionTimeStudy> reproduce_completion_time(const ParvaJobs& measured,
-                                                                    std::uint64_t seed);
+                                                                    const CompletionTimeOptions& options);
 
 }  // namespace cleave

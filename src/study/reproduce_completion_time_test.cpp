@@ -44,7 +44,9 @@ TEST(CompletionTimeStudy, OfInventedJobsIsWhole) {
   for (std::size_t i = 0; i < invented.jobs.size(); ++i)
     if (invented.jobs.groups[i] < "md" && invented.jobs.rows[i][1] == 1) some.push_back(i);
   invented.jobs = invented.jobs.part(some);
-  const auto study = reproduce_completion_time(invented, 1);
+  CompletionTimeOptions options = parva_options(1);
+  options.boosting.rounds = 40;
+  const auto study = reproduce_completion_time(invented, options);
   ASSERT_TRUE(study) << study.error().text();
   EXPECT_EQ(study->rows, 3U * 45);
   ASSERT_EQ(study->all.size(), 2U);
