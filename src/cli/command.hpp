@@ -38,9 +38,9 @@ void add_reproduce(CLI::App& program, Run& run);
 void add_import(CLI::App& program, Run& run);
 void add_rebalance(CLI::App& program, Run& run);
 void add_forecast(CLI::App& program, Run& run);
-
-// Subcommands in files of their own.
+/// Of the group `forecast`.
 void add_forecast_time(CLI::App& forecast, Run& run);
+/// Of the group `reproduce`.
 void add_reproduce_completion_time(CLI::App& reproduce, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.

@@ -71,10 +71,11 @@ void print_training(const Options& options, const MeasuredJobs& jobs, const Comp
   if (figures.linear) add("linear in slices", *figures.linear);
   add("nearest measured job", figures.nearest);
   fmt::print("\n{}", errors.text());
-  fmt::print("\nof {} jobs that were held out{} and within reach of the others\n", figures.held_out,
-             options.jobs.group.empty()
-                 ? ""
-                 : fmt::format(", whole groups of '{}' together,", shown(options.jobs.group)));
+  const std::string together = options.jobs.group.empty()
+                                   ? ""
+                                   : fmt::format(", those of one '{}' together", shown(options.jobs.group));
+  fmt::print("\neach job was held out once{}; {} of {} were within reach of the others and count\n", together,
+             figures.held_out, figures.rows);
   if (!figures.linear) fmt::print("linear in slices: name --whole and --slices to see it\n");
   if (!options.save.empty()) fmt::print("saved as {}\n", shown(options.save, 200));
 }

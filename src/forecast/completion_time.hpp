@@ -1,7 +1,7 @@
 #pragma once
 // How long a job will take on a profile, learnt from jobs that were measured: Dyna-P, 3.1.2, estimates the
 // completion time of each job by XGBoost regression from the performance counters of its profile (GRACT,
-// DRAMA, TENSOR, memory usage; section 3.3). The paper names neither the loss, the parameters nor an error.
+// DRAMA, TENSOR, memory usage; 3.2.1). The paper names neither the loss, the parameters nor an error.
 // Here:
 //
 // - features are whatever columns of numbers the measured jobs have;
