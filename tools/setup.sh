@@ -19,6 +19,7 @@ build_packages=(
   zlib1g-dev          # traces, which may be gzip
   pkg-config          # finds CBC
   coinor-libcbc-dev   # the mixed-integer solver behind optimal plans
+  libxgboost-dev      # grows the trees behind completion times
 )
 test_packages=(
   libgtest-dev      # the tests

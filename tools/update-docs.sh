@@ -23,3 +23,17 @@ if [ -e "$miso" ]; then
 else
   echo "update-docs: no $miso; the MISO comparison stays as it is" >&2
 fi
+
+# Needs ParvaGPU's measurements, which are not ours to bundle either.
+parva=../shared/data/mig-parvagpu-a100-80gb/inference_profiles.csv
+if [ -e "$parva" ]; then
+  page=docs/forecast-time.md
+  table=$(build/release/bin/cleave reproduce completion-time --data "$parva")
+  awk -v table="$table" '
+    /^<!-- completion-time:/ { print; print "```text"; print table; print "```"; inside = 1 }
+    /^<!-- end -->/ { inside = 0 }
+    !inside { print }' "$page" > "$page.new"
+  mv "$page.new" "$page"
+else
+  echo "update-docs: no $parva; the table of completion times stays as it is" >&2
+fi

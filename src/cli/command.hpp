@@ -45,6 +45,10 @@ void add_recommend(CLI::App& program, Run& run);
 void add_choose(CLI::App& program, Run& run);
 void add_waste(CLI::App& program, Run& run);
 void add_profiles_command(CLI::App& program, Run& run);
+/// Of the group `forecast`.
+void add_forecast_time(CLI::App& forecast, Run& run);
+/// Of the group `reproduce`.
+void add_reproduce_completion_time(CLI::App& reproduce, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& what,

@@ -1,14 +1,15 @@
-// `cleave forecast ...`: numbers about the future of a job, one file for each.
+// `cleave forecast`: what a job will need, before it runs and while it runs; a file for each.
 
 #include "cli/command.hpp"
 
 namespace cleave::cli {
 
 void add_forecast(CLI::App& program, Run& run) {
-  CLI::App* forecast =
-      program.add_subcommand("forecast", "How much memory a job will need, and how long it will take");
-  forecast->require_subcommand(1);
-  add_forecast_memory(*forecast, run);
+  CLI::App* group =
+      program.add_subcommand("forecast", "What a job will need, before it runs and while it runs");
+  group->require_subcommand(1);
+  add_forecast_memory(*group, run);
+  add_forecast_time(*group, run);
 }
 
 }  // namespace cleave::cli

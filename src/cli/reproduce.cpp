@@ -147,6 +147,7 @@ void add_reproduce(CLI::App& program, Run& run) {
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return optimal_placement(*options); }; });
   add_reproduce_alarms(*group, run);
+  add_reproduce_completion_time(*group, run);
 }
 
 }  // namespace cleave::cli

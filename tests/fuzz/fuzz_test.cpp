@@ -18,6 +18,7 @@
 #include "base/text.hpp"
 #include "forecast/choice_file.hpp"
 #include "forecast/profile_exports.hpp"
+#include "forecast/completion_time.hpp"
 #include "model/fleet_file.hpp"
 #include "model/layout.hpp"
 #include "model/smi_node.hpp"
@@ -427,6 +428,53 @@ TEST(Fuzz, LayoutsAndSpecs) {
       if (parse_integer(part.substr(0, part.find('x'))).value_or(0) > 1000)
         return std::optional(Error{ErrorKind::bad_input, "", "too many", ""});
     return error_of(parse_fleet_in_short(text, {}));
+  });
+}
+
+constexpr std::string_view measured_seed =
+    "app,batch,slices,whole_s,time_s\na,1,1,0.5,2.5\na,8,7,1.5,1.5\n\"b, c\",4,2,1e1,\nb,16,3,2,4.25\n";
+constexpr std::string_view asked_seed = "slices,app,batch,whole_s\n1,x,1,0.5\n,y,8,1.5\n7,z,1e3,-2\n";
+
+/// Two kinds of jobs on three profiles, small enough that its model fits a page.
+MeasuredJobs few_measured_jobs() {
+  std::string text = "batch,slices,whole_s,time_s\n";
+  for (const int batch : {1, 2, 4, 8, 16, 32})
+    for (const int slices : {1, 2, 4, 7})
+      text += std::to_string(batch) + "," + std::to_string(slices) + "," + std::to_string(batch + 3) + "," +
+              std::to_string(3.0 + batch * 7.0 / slices) + "\n";
+  return *read_measured_jobs(text, "jobs", {});
+}
+
+/// Whatever was read, it answers every row there is, and comes back as it was.
+void ask(const CompletionTime& model) {
+  for (const double number : {0.0, -1.0, 1.0, 4.0, 1e30, 1e-300}) {
+    const std::vector<double> row(model.features().size(), number);
+    EXPECT_GT(model.seconds(row), 0);
+    const auto forecast = model.forecast(row);
+    EXPECT_TRUE(!forecast || forecast->lower <= forecast->upper);
+  }
+  EXPECT_TRUE(CompletionTime::load(model.save(), "again"));
+}
+
+TEST(Fuzz, CompletionTimes) {
+  MeasuredJobsOptions options;
+  options.group = "app";
+  fuzz({measured_seed},
+       [&](const std::string& text) { return error_of(read_measured_jobs(text, "measured.csv", options)); });
+  const std::vector<std::string> features = {"batch", "slices", "whole_s"};
+  fuzz({asked_seed},
+       [&](const std::string& text) { return error_of(read_asked_jobs(text, "asked.csv", features)); });
+
+  CompletionTimeOptions training;
+  training.form = TimeForm::ratio;
+  training.whole = "whole_s";
+  training.boosting.rounds = 2;
+  const auto model = CompletionTime::train(few_measured_jobs(), "time_s", training);
+  ASSERT_TRUE(model) << model.error().text();
+  fuzz({model->save()}, [](const std::string& text) {
+    const auto read = CompletionTime::load(text, "model.json");
+    if (read) ask(*read);
+    return error_of(read);
   });
 }
 

@@ -44,7 +44,8 @@ TEST(Headers, ThatSayNothingAreFound) {
 }
 
 // A command is a file of src/cli that begins "// `cleave name`: what it does." and defines `add_name`, which
-// command.hpp declares and the table of main.cpp has a row for. Its helpers begin with their includes.
+// command.hpp declares and the table of main.cpp or a group such as `forecast` has a row for. Its helpers
+// begin with their includes.
 
 using Names = std::set<std::string>;
 
@@ -67,6 +68,10 @@ Names declared_in(const SourceFile& header) {
 Names rows_of(const SourceFile& main) {
   return names_in(main, R"([{ ](add_\w+)[,}])");
 }
+/// What a group of commands, such as `forecast`, adds to itself.
+Names members_of(const SourceFile& file) {
+  return names_in(file, R"(^  (add_\w+)\(\*group, run\);)");
+}
 
 /// What is wrong with one file's first line, as a command of the table or a helper.
 std::vector<std::string> wrong_opening(const SourceFile& file, const Names& rows) {
@@ -77,7 +82,9 @@ std::vector<std::string> wrong_opening(const SourceFile& file, const Names& rows
       std::ranges::any_of(defined_in(file), [&](const std::string& name) { return rows.contains(name); });
   const bool says_command = first.starts_with("// `cleave ");
   if (says_command && !in_table)
-    return {finding(file, 0, "says it is a command, but main.cpp has no row for an add_ function of it")};
+    return {finding(
+        file, 0,
+        "says it is a command, but neither main.cpp nor a group has a row for an add_ function of it")};
   if (!says_command && in_table)
     return {finding(file, 0, "a command begins with: // `cleave name`: what it does")};
   return {};
@@ -93,7 +100,8 @@ std::vector<std::string> commands_astray(const std::vector<SourceFile>& sources,
   }
   for (const std::string& name : declared)
     if (!rows.contains(name))
-      findings.push_back("src/cli/main.cpp: " + name + " of command.hpp has no row in the table");
+      findings.push_back("src/cli/main.cpp: " + name +
+                         " of command.hpp has no row in the table nor in a group");
   for (const std::string& name : rows)
     if (!defined.contains(name)) findings.push_back("src/cli/main.cpp: no file of src/cli defines " + name);
   return findings;
@@ -104,8 +112,10 @@ TEST(Commands, EachIsAFileThatSaysSoAndARow) {
   const auto main = std::ranges::find(sources, "src/cli/main.cpp", &SourceFile::path);
   const auto header = std::ranges::find(sources, "src/cli/command.hpp", &SourceFile::path);
   ASSERT_TRUE(main != sources.end() && header != sources.end());
-  const Names rows = rows_of(*main), declared = declared_in(*header);
+  Names rows = rows_of(*main);
+  const Names declared = declared_in(*header);
   ASSERT_FALSE(rows.empty()) << "the table of main.cpp was not understood";
+  for (const SourceFile& file : sources) rows.merge(members_of(file));
   ASSERT_FALSE(declared.empty()) << "command.hpp was not understood";
   std::erase_if(sources, [](const SourceFile& file) { return !file.ends_with(".cpp"); });
   const auto findings = commands_astray(sources, declared, rows);
@@ -126,6 +136,7 @@ TEST(Commands, ThatAreForgottenAreFound) {
   const SourceFile silent = file("#include \"a.hpp\"\nvoid add_a(CLI::App& program, Run& run) {\n");
   EXPECT_EQ(commands_astray({silent}, {"add_a"}, {"add_a"}).size(), 1U);
   EXPECT_EQ(rows_of(file("    {add_a}, {add_b},\n")), (Names{"add_a", "add_b"}));
+  EXPECT_EQ(members_of(file("  add_a(*group, run);\n  add_json(*command, json);\n")), (Names{"add_a"}));
   EXPECT_EQ(
       declared_in(file("void add_a(CLI::App& program, Run& run);\nvoid add_json(CLI::App& a, bool& b);\n")),
       Names{"add_a"});

@@ -1,0 +1,87 @@
+#pragma once
+// Gradient-boosted regression trees. XGBoost grows them (through its C interface, single-threaded, so that
+// the same rows and the same seed give the same trees byte for byte); they are kept here as plain tables and
+// walked by a few lines of our own. So a prediction needs no library, takes about a microsecond, may be asked
+// for by any number of threads, and a model file from outside is never handed to a parser that trusts it.
+//
+// Chen and Guestrin, "XGBoost: A Scalable Tree Boosting System", KDD 2016; Dyna-P, 3.1.2, uses it for
+// completion times.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.hpp"
+#include "base/result.hpp"
+
+namespace cleave {
+
+/// Rows of equally many numbers, one after the other.
+struct NumberRows {
+  std::size_t width = 0;
+  std::vector<double> cells;
+
+  [[nodiscard]] std::size_t size() const { return width == 0 ? 0 : cells.size() / width; }
+  [[nodiscard]] std::span<const double> operator[](std::size_t row) const {
+    return std::span(cells).subspan(row * width, width);
+  }
+  /// Asserts that the row has `width` cells.
+  void add(std::span<const double> row);
+};
+
+struct BoostingOptions {
+  int rounds = 200;            // trees
+  int depth = 6;               // splits from the root to a leaf, at most
+  double learning_rate = 0.1;  // what part of a tree's answer counts
+  double row_share = 0.8;      // of the rows, drawn for each tree
+  double column_share = 1;     // of the columns, drawn for each tree
+  double least_weight = 1;     // rows in a leaf, at least
+  double shrinkage = 1;        // L2 on the leaves
+  std::uint64_t seed = 1;      // matters where one of the shares is below 1
+};
+
+/// The largest number that training and prediction take: beyond lies what single precision cannot hold.
+inline constexpr double largest_number = 1e30;
+
+class BoostedTrees {
+ public:
+  /// Least squares on `targets`, one for each row. Refuses (bad_input) no rows, no columns and numbers that
+  /// are not finite or beyond largest_number.
+  [[nodiscard]] static Result<BoostedTrees> train(const NumberRows& rows, std::span<const double> targets,
+                                                  const BoostingOptions& options);
+
+  /// Asserts that the row has width() cells.
+  [[nodiscard]] double predict(std::span<const double> row) const;
+
+  [[nodiscard]] std::size_t width() const { return width_; }
+  [[nodiscard]] std::size_t trees() const { return roots_.size(); }
+
+  /// {"width", "base", "trees": [{"feature": [], "value": [], "left": []}]}. Node 0 is the root. A feature of
+  /// -1 makes a leaf, whose value is its answer; otherwise a row with less than the value in that feature
+  /// goes to the node `left`, any other to the one after it.
+  [[nodiscard]] Json to_json() const;
+  /// Refuses whatever a walk could stumble on: nodes that are not there, that lead back, features beyond the
+  /// width, numbers that are none.
+  [[nodiscard]] static Result<BoostedTrees> from_json(const Json& document, const std::string& place);
+
+  friend bool operator==(const BoostedTrees&, const BoostedTrees&) = default;
+
+ private:
+  struct Node {
+    std::int32_t feature = -1;  // -1: a leaf
+    float value = 0;            // where it splits, or the leaf's answer
+    std::uint32_t left = 0;     // place in nodes_; the right one is next to it
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+
+  [[nodiscard]] static Result<BoostedTrees> from_xgboost(const std::string& model, std::size_t width);
+  Result<void> add_tree(const Json& tree, const std::string& place);
+
+  std::size_t width_ = 0;
+  double base_ = 0;  // the mean of the targets, which the trees correct
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> roots_;
+};
+
+}  // namespace cleave

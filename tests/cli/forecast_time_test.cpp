@@ -1,0 +1,95 @@
+// `cleave forecast time` from outside: what is learnt, asked and refused, and what bad input is told.
+
+#include <gtest/gtest.h>
+
+#include "base/json.hpp"
+#include "program.hpp"
+
+namespace cleave {
+namespace {
+
+using testing_program::cleave;
+using testing_program::Outcome;
+using testing_program::Scratch;
+
+const std::string measured =
+    "--train examples/forecast/measured.csv --group app --whole whole_s --slices slices";
+
+Json answer(const std::string& arguments, int exit_code = 0) {
+  const Outcome outcome = cleave("forecast time --json " + arguments);
+  EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
+  const auto document = parse_json(outcome.out, "stdout");
+  EXPECT_TRUE(document) << outcome.out;
+  return document ? *document : Json::object();
+}
+
+TEST(ForecastTime, LearnsSavesAndAnswers) {
+  const Scratch scratch;
+  const std::string model = scratch.path("m.json");
+  const Json training = answer(measured + " --save " + model);
+  EXPECT_EQ(training["rows"], 157);
+  EXPECT_EQ(training["left_out"], 3);
+  EXPECT_EQ(training["form"], "ratio");
+  EXPECT_EQ(training["passed_over"], Json::array()) << "the group is no text that is passed over";
+  EXPECT_EQ(training["features"].size(), 6U);
+  const Json& held_out = training["held_out"];
+  EXPECT_LT(held_out["trees"]["median"], held_out["linear"]["median"]);
+  EXPECT_LT(held_out["trees"]["median"], held_out["nearest"]["median"]);
+
+  const Json asked = answer("--model " + model + " --predict examples/forecast/asked.csv", 1);
+  EXPECT_EQ(asked["refused"], 2);
+  ASSERT_EQ(asked["jobs"].size(), 4U);
+  EXPECT_EQ(asked["jobs"][0]["place"], "examples/forecast/asked.csv:2");
+  EXPECT_LT(asked["jobs"][0]["lower"], asked["jobs"][0]["seconds"]);
+  EXPECT_LT(asked["jobs"][0]["seconds"], asked["jobs"][0]["upper"]);
+  EXPECT_GT(asked["jobs"][0]["seconds"], 17.4) << "slower than on the whole GPU";
+  EXPECT_EQ(asked["jobs"][2]["refused"], "batch is 512, the measured jobs have 1 to 64");
+  EXPECT_EQ(asked["jobs"][3]["refused"], "dram is missing");
+
+  const std::string one = scratch.write("one.csv",
+                                        "batch,slices,dram,tensor,memory_mib,whole_s\n"
+                                        "8,2,0.210,0.140,2600,17.4\n");
+  EXPECT_EQ(answer("--model " + model + " --predict " + one)["jobs"][0]["seconds"],
+            asked["jobs"][0]["seconds"]);
+}
+
+TEST(ForecastTime, TheSameTrainingGivesTheSameFile) {
+  const Scratch scratch;
+  const auto train = [&](const std::string& name, const std::string& more) {
+    EXPECT_EQ(cleave("forecast time " + measured + more + " --save " + scratch.path(name)).exit_code, 0);
+  };
+  train("a", "");
+  train("b", "");
+  train("c", " --seed 2");
+  const auto same = [&](const std::string& one, const std::string& other) {
+    return testing_program::shell("cmp -s " + scratch.path(one) + " " + scratch.path(other)).exit_code;
+  };
+  EXPECT_EQ(same("a", "b"), 0);
+  EXPECT_EQ(same("a", "c"), 1);
+}
+
+TEST(ForecastTime, SaysWhatIsWrong) {
+  const Scratch scratch;
+  const auto refused = [](const std::string& arguments, const std::string& part) {
+    const Outcome outcome = cleave("forecast time " + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << arguments << "\n" << outcome.err;
+  };
+  refused("", "nothing to do");
+  refused("--train examples/forecast/measured.csv --target times", "did you mean 'time_s'?");
+  refused("--train examples/forecast/measured.csv --whole whole", "did you mean 'whole_s'?");
+  refused("--train examples/forecast/measured.csv --form ratio", "needs to know");
+  refused("--train examples/forecast/measured.csv --form logs", "did you mean 'log'?");
+  refused("--train examples/forecast/measured.csv --group nobody", "no column 'nobody'");
+  refused("--train examples/forecast/measured.csv --level 1", "not between 0 and 1");
+  refused("--train " + scratch.write("torn.csv", "batch,time_s\n1,2\n1"), "torn.csv:3");
+  refused("--train " + scratch.write("few.csv", "batch,time_s\n1,2\n2,3\n"), "too few");
+  refused("--train examples/forecast/measured.csv --model m", "excludes");
+  refused("--model examples/forecast/asked.csv --predict examples/forecast/asked.csv", "not valid JSON");
+  const std::string copy = scratch.path("copy.csv");
+  testing_program::shell("cp examples/forecast/measured.csv " + copy);
+  refused("--train " + copy + " --save " + copy, "read by the same command");
+}
+
+}  // namespace
+}  // namespace cleave
