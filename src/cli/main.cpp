@@ -18,7 +18,7 @@ namespace {
 constexpr CommandRow commands[] = {
     {add_gpu},      {add_layout},    {add_place},    {add_admit},      {add_plan},
     {add_simulate}, {add_compare},   {add_policies}, {add_schedulers}, {add_workload},
-    {add_bench},    {add_reproduce}, {add_import},   {add_rebalance},
+    {add_bench},    {add_reproduce}, {add_import},   {add_rebalance},  {add_forecast},
 };
 
 /// To people on standard error, and where JSON was asked for also as a document on standard output.

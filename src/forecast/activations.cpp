@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "forecast/saturating.hpp"
 
 namespace cleave {
@@ -93,8 +94,8 @@ Activations inference_activations(const ModelShape& shape, const ActivationUse& 
     bytes = saturating_add(bytes, saturating_multiply(use.width, scores(shape, 1, prompt, longest)));
   if (shape.family.decoder)
     bytes = saturating_add(bytes, saturating_multiply(4, use.sequences, whole(shape.vocab)));
-  return {bytes, fmt::format("{} tokens at once x {} numbers of the widest layer; logits of {} sequences",
-                             tokens, widest, use.sequences)};
+  return {bytes, fmt::format("{} tokens at once x {} numbers of the widest layer; logits of {}", tokens,
+                             widest, counted(use.sequences, "sequence"))};
 }
 
 }  // namespace cleave

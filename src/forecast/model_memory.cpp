@@ -166,8 +166,9 @@ void cache(Parts& parts, const ModelShape& shape, const MemoryOptions& options, 
   forecast.cross_kv_per_token = bytes_of(cross_kv_per_token(shape), bits);
   if (options.train || !shape.family.decoder) return;
   forecast.kv_per_sequence = bytes_of(kv_of_sequence(shape, context, input), bits);
-  std::string how = fmt::format("{} sequences x {} tokens x 2 x {} layers x {} KV heads x {} x {} bits",
-                                options.batch, context, shape.layers, shape.kv_heads, shape.head_dim, bits);
+  std::string how = fmt::format("{} x {} tokens x 2 x {} layers x {} KV heads x {} x {} bits",
+                                counted(whole(options.batch), "sequence"), context, shape.layers,
+                                shape.kv_heads, shape.head_dim, bits);
   if (shape.window_layers() > 0)
     how += fmt::format("; {} layers hold {} tokens at most", shape.window_layers(), shape.window);
   if (shape.encoder_layers > 0) how += fmt::format("; and the same for {} tokens of input", input);
@@ -287,12 +288,13 @@ Result<MemoryForecast> forecast_memory(const VisionNetwork& network, const Memor
   if (options.train) {
     const std::uint64_t kept = saturating_add(saturating_multiply(images, width, network.kept()),
                                               saturating_multiply(images, 8, network.indices()));
-    parts.set(Part::activations, saturating_add(kept, saturating_multiply(moved_copies, moved)),
-              fmt::format("{} images x ({} numbers kept + {} x {} of the largest layer)", images,
-                          network.kept(), moved_copies, network.most_moved()));
+    parts.set(Part::activations, saturating_add(kept, saturating_multiply(options.moved_copies, moved)),
+              fmt::format("{} x ({} numbers kept + {} x {} of the largest layer)", counted(images, "image"),
+                          network.kept(), options.moved_copies, network.most_moved()));
   } else {
-    parts.set(Part::activations, moved,
-              fmt::format("{} images x {} numbers of the largest layer", images, network.most_moved()));
+    parts.set(
+        Part::activations, moved,
+        fmt::format("{} x {} numbers of the largest layer", counted(images, "image"), network.most_moved()));
   }
   std::uint64_t sides = 0;
   for (const VisionLayer& layer : network.layers) sides = saturating_add(sides, layer.parameters);

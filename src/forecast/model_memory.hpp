@@ -58,6 +58,12 @@ std::span<const SharingRow> sharing_modes();
 /// What PyTorch asks for where the variable is not set: 8.125 MiB, and 32 MiB from Hopper on.
 std::uint64_t usual_workspace(std::string_view architecture);
 
+/// What a network for images holds in its backward pass beside what it kept, in multiples of the largest
+/// layer's input and output: once their gradients, twice the convolution's copies of them in the order of the
+/// tensor cores. A whole number, the same for every network. It was chosen by looking at measured tasks,
+/// which docs/forecast-model.md shows for other numbers too.
+constexpr std::uint64_t usual_moved_copies = 3;
+
 struct MemoryOptions {
   const Precision* weights = nullptr;  // null: as the file has them, else 16 bits
   const Precision* kv = nullptr;       // null: 16 bits
@@ -66,14 +72,15 @@ struct MemoryOptions {
   std::int64_t input = 0;              // tokens for the encoder; 0: as the context
   std::int64_t prefill = 0;            // tokens of prompts computed at once; 0: one sequence
   bool train = false;
-  const OptimizerRow* optimizer = nullptr;  // null: adam
-  bool recompute = false;                   // activations again in the backward pass, layer by layer
-  bool plain_attention = false;             // keeps the matrix of scores; else fused kernels do not
-  const SharingRow* sharing = nullptr;      // null: alone
-  std::int64_t processes = 1;               // alike, on one instance
-  std::optional<std::uint64_t> workspace;   // bytes; empty: usual_workspace
-  bool workspace_per_layer = false;         // one for each layer, as MIGM adds them up
-  std::string_view architecture;            // of the GPU; empty: before Hopper
+  const OptimizerRow* optimizer = nullptr;          // null: adam
+  bool recompute = false;                           // activations again in the backward pass, layer by layer
+  bool plain_attention = false;                     // keeps the matrix of scores; else fused kernels do not
+  const SharingRow* sharing = nullptr;              // null: alone
+  std::int64_t processes = 1;                       // alike, on one instance
+  std::optional<std::uint64_t> workspace;           // bytes; empty: usual_workspace
+  bool workspace_per_layer = false;                 // one for each layer, as MIGM adds them up
+  std::string_view architecture;                    // of the GPU; empty: before Hopper
+  std::uint64_t moved_copies = usual_moved_copies;  // training of networks for images
 };
 
 enum class Part : std::uint8_t { weights, kv_cache, activations, gradients, optimizer, workspace, context };
@@ -108,11 +115,6 @@ struct MemoryForecast {
                                                      const std::string& place);
 [[nodiscard]] Result<MemoryForecast> forecast_memory(const VisionNetwork& network,
                                                      const MemoryOptions& options);
-
-/// The largest layer's input and output, gradients of both, and a convolution's copies in another order of
-/// its numbers, in multiples of the input and output together. A whole number, the same for every network,
-/// chosen by looking at measured tasks (docs/forecast-model.md).
-constexpr std::uint64_t moved_copies = 3;
 
 /// What would live in host memory for the rest to fit.
 struct OffloadPlan {

@@ -269,7 +269,7 @@ TEST(ModelMemory, ImagesByHand) {
   const auto found = *forecast_memory(network, options);
   EXPECT_EQ(found.bytes(Part::weights), 4 * network.parameters());
   EXPECT_EQ(found.bytes(Part::activations),
-            8 * (4 * network.kept() + 8 * network.indices() + moved_copies * 4 * network.most_moved()));
+            8 * (4 * network.kept() + 8 * network.indices() + usual_moved_copies * 4 * network.most_moved()));
   EXPECT_EQ(found.bytes(Part::optimizer), 8 * network.parameters());
   EXPECT_EQ(found.kv_per_sequence, 0U);
   options.train = false;

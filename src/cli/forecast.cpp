@@ -1,0 +1,14 @@
+// `cleave forecast`: what a job will need, before it runs and while it runs.
+
+#include "cli/command.hpp"
+
+namespace cleave::cli {
+
+void add_forecast(CLI::App& program, Run& run) {
+  CLI::App* group =
+      program.add_subcommand("forecast", "What a job will need, before it runs and while it runs");
+  group->require_subcommand(1);
+  add_forecast_model(*group, run);
+}
+
+}  // namespace cleave::cli

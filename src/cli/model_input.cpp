@@ -1,0 +1,139 @@
+#include "cli/model_input.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "forecast/gguf.hpp"
+#include "forecast/hf_config.hpp"
+#include "forecast/safetensors.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+constexpr std::uint64_t longest_text = 16U << 20;  // of a description; published ones are a few KiB
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() { ::close(number_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] Result<std::string> read(const std::string& place, std::uint64_t offset,
+                                         std::size_t length) const {
+    std::string bytes(length, '\0');
+    for (std::size_t done = 0; done < length;) {
+      const ssize_t got =
+          ::pread(number_, bytes.data() + done, length - done, static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return fail(ErrorKind::bad_input, place, std::strerror(errno));
+      if (got == 0)
+        return fail(ErrorKind::bad_input, place, "the file has become shorter while it was read",
+                    "try again");
+      done += static_cast<std::size_t>(got);
+    }
+    return bytes;
+  }
+
+ private:
+  int number_;
+};
+
+Result<std::string> whole_text(const ByteSource& file) {
+  if (file.size > longest_text)
+    return fail(ErrorKind::bad_input, file.place,
+                fmt::format("{} bytes are too many for a description of a model", file.size),
+                "give a config.json, a .safetensors or a .gguf file");
+  return file.read(0, static_cast<std::size_t>(file.size));
+}
+
+Result<ModelShape> shape_in(const std::string& path) {
+  const auto file = open_bytes(path);
+  if (!file) return std::unexpected(file.error());
+  const auto text = whole_text(*file);
+  if (!text) return std::unexpected(text.error());
+  return parse_hf_config(*text, file->place);
+}
+
+/// Several safetensors files: how many bytes all their tensors take.
+Result<ModelFile> read_index(const ByteSource& file) {
+  const auto text = whole_text(file);
+  if (!text) return std::unexpected(text.error());
+  const auto document = parse_json(*text, file.place);
+  if (!document) return std::unexpected(document.error());
+  std::optional<Error> error;
+  JsonReader in(*document, file.place, error);
+  auto metadata = in.object_if("metadata");
+  const std::int64_t bytes = metadata ? metadata->integer("total_size", 1, INT64_MAX) : 0;
+  if (!metadata) in.refuse("", "the key 'metadata' is missing", "is this a model.safetensors.index.json?");
+  if (error) return std::unexpected(*error);
+  ModelFile model;
+  model.why_no_shape = "an index of files does not tell the model's shape";
+  model.stored = StoredWeights{{}, 0, static_cast<std::uint64_t>(bytes)};
+  return model;
+}
+
+/// A safetensors file or index with the shape that stands beside it, if there is one.
+Result<ModelFile> with_config_beside(Result<ModelFile> model, const std::string& path) {
+  const std::filesystem::path config = std::filesystem::path(path).parent_path() / "config.json";
+  std::error_code failed;
+  if (!model || !std::filesystem::is_regular_file(config, failed)) return model;
+  auto shape = shape_in(config.string());
+  if (!shape) return std::unexpected(shape.error());
+  model->shape = std::move(*shape);
+  return model;
+}
+
+/// Where FILE#NAME has its '#'; npos for a file alone.
+std::size_t name_mark(const std::string& model) {
+  const std::size_t mark = model.rfind('#');
+  return mark != std::string::npos && ::access(model.c_str(), F_OK) == 0 ? std::string::npos : mark;
+}
+
+}  // namespace
+
+Result<ByteSource> open_bytes(const std::string& path) {
+  const std::string place = shown(path, 200);
+  const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (number < 0)
+    return fail(ErrorKind::bad_input, place, std::strerror(errno), errno == ENOENT ? "check the name" : "");
+  auto descriptor = std::make_shared<const Descriptor>(number);
+  struct stat status {};
+  if (::fstat(number, &status) != 0 || !S_ISREG(status.st_mode))
+    return fail(ErrorKind::bad_input, place, "this is not a plain file",
+                "give a file, not a folder or a pipe");
+  return ByteSource{place, static_cast<std::uint64_t>(status.st_size),
+                    [descriptor, place](std::uint64_t offset, std::size_t length) {
+                      return descriptor->read(place, offset, length);
+                    }};
+}
+
+Result<ModelFile> load_model(const std::string& model) {
+  const std::size_t mark = name_mark(model);
+  const std::string path = model.substr(0, mark);
+  const auto file = open_bytes(path);
+  if (!file) return std::unexpected(file.error());
+  if (mark == std::string::npos && path.ends_with(".safetensors"))
+    return with_config_beside(read_safetensors(*file), path);
+  if (mark == std::string::npos && path.ends_with(".safetensors.index.json"))
+    return with_config_beside(read_index(*file), path);
+  if (mark == std::string::npos && path.ends_with(".gguf")) return read_gguf(*file);
+  const auto text = whole_text(*file);
+  if (!text) return std::unexpected(text.error());
+  auto shape = mark == std::string::npos ? parse_hf_config(*text, file->place)
+                                         : parse_model_shapes(*text, model.substr(mark + 1), file->place);
+  if (!shape) return std::unexpected(shape.error());
+  return ModelFile{std::move(*shape), "", std::nullopt};
+}
+
+}  // namespace cleave::cli
