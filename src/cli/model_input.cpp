@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "base/format.hpp"
@@ -14,6 +15,7 @@
 #include "base/text.hpp"
 #include "forecast/gguf.hpp"
 #include "forecast/hf_config.hpp"
+#include "forecast/model_memory.hpp"
 #include "forecast/safetensors.hpp"
 
 namespace cleave::cli {
@@ -100,7 +102,44 @@ std::size_t name_mark(const std::string& model) {
   return mark != std::string::npos && ::access(model.c_str(), F_OK) == 0 ? std::string::npos : mark;
 }
 
+constexpr std::string_view vision_prefix = "vision:";
+
+Result<MiB> size_of(const ModelUse& use, const std::filesystem::path& folder) {
+  MemoryOptions options;
+  options.batch = use.batch;
+  options.context = use.context;
+  options.train = use.train;
+  if (!use.precision.empty()) {
+    const auto precision = find_precision(use.precision);
+    if (!precision) return std::unexpected(precision.error());
+    options.weights = *precision;
+  }
+  Result<MemoryForecast> forecast;
+  if (use.shape.starts_with(vision_prefix)) {
+    const auto network = vision_network(std::string_view(use.shape).substr(vision_prefix.size()));
+    if (!network) return std::unexpected(network.error());
+    forecast = forecast_memory(*network, options);
+  } else {
+    const auto model = load_model((folder / use.shape).string());
+    if (!model) return std::unexpected(model.error());
+    forecast = forecast_memory(*model, options, shown(use.shape, 200));
+  }
+  if (!forecast) return std::unexpected(forecast.error());
+  return forecast->needed();
+}
+
 }  // namespace
+
+ModelSizer model_sizer(const std::string& workload) {
+  const std::filesystem::path folder =
+      workload == "-" ? std::filesystem::path() : std::filesystem::path(workload).parent_path();
+  auto known = std::make_shared<std::map<ModelUse, Result<MiB>>>();
+  return [folder, known](const ModelUse& use) {
+    const auto found = known->find(use);
+    if (found != known->end()) return found->second;
+    return known->emplace(use, size_of(use, folder)).first->second;
+  };
+}
 
 Result<ByteSource> open_bytes(const std::string& path) {
   const std::string place = shown(path, 200);

@@ -6,6 +6,7 @@
 
 #include "forecast/byte_source.hpp"
 #include "forecast/model_file.hpp"
+#include "model/workload_file.hpp"
 
 namespace cleave::cli {
 
@@ -15,5 +16,9 @@ namespace cleave::cli {
 /// config.json | F.safetensors | model.safetensors.index.json | F.gguf | SHAPES.json#NAME. A config.json
 /// beside a safetensors file tells its shape.
 [[nodiscard]] Result<ModelFile> load_model(const std::string& model);
+
+/// Sizes of the models that a workload file names, from its folder on where their names are relative. Each
+/// use of a model is worked out once.
+[[nodiscard]] ModelSizer model_sizer(const std::string& workload);
 
 }  // namespace cleave::cli
