@@ -148,8 +148,9 @@ StoredShare weights_of(const ModelFile& model, const MemoryOptions& options) {
   if (options.weights == nullptr && model.stored) {
     const double share =
         static_cast<double>(layered) / static_cast<double>(std::max<std::uint64_t>(counted, 1));
-    const auto most = std::ranges::max_element(model.stored->types, {}, &StoredType::bytes);
-    const bool wide = most->parameters > 0 && most->bytes / most->parameters >= 4;
+    const std::vector<StoredType>& types = model.stored->types;
+    const auto most = std::ranges::max_element(types, {}, &StoredType::bytes);
+    const bool wide = most != types.end() && most->parameters > 0 && most->bytes / most->parameters >= 4;
     return {model.stored->bytes, static_cast<std::uint64_t>(static_cast<double>(model.stored->bytes) * share),
             wide ? 32U : 16U, "as stored in the file"};
   }
