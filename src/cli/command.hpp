@@ -38,8 +38,10 @@ void add_reproduce(CLI::App& program, Run& run);
 void add_import(CLI::App& program, Run& run);
 void add_rebalance(CLI::App& program, Run& run);
 void add_forecast(CLI::App& program, Run& run);
-/// Of the group `forecast`.
+
+// Subcommands in files of their own.
 void add_forecast_model(CLI::App& forecast, Run& run);
+void add_reproduce_carma(CLI::App& reproduce, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& what,
