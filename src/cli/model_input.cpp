@@ -11,7 +11,6 @@
 #include <memory>
 
 #include "base/format.hpp"
-#include "base/json.hpp"
 #include "base/text.hpp"
 #include "forecast/gguf.hpp"
 #include "forecast/hf_config.hpp"
@@ -22,7 +21,7 @@ namespace cleave::cli {
 
 namespace {
 
-constexpr std::uint64_t longest_text = 16U << 20;  // of a description; published ones are a few KiB
+constexpr std::uint64_t longest_text = 1U << 20;  // of a description; published ones are a few KiB
 
 class Descriptor {
  public:
@@ -65,24 +64,6 @@ Result<ModelShape> shape_in(const std::string& path) {
   const auto text = whole_text(*file);
   if (!text) return std::unexpected(text.error());
   return parse_hf_config(*text, file->place);
-}
-
-/// Several safetensors files: how many bytes all their tensors take.
-Result<ModelFile> read_index(const ByteSource& file) {
-  const auto text = whole_text(file);
-  if (!text) return std::unexpected(text.error());
-  const auto document = parse_json(*text, file.place);
-  if (!document) return std::unexpected(document.error());
-  std::optional<Error> error;
-  JsonReader in(*document, file.place, error);
-  auto metadata = in.object_if("metadata");
-  const std::int64_t bytes = metadata ? metadata->integer("total_size", 1, INT64_MAX) : 0;
-  if (!metadata) in.refuse("", "the key 'metadata' is missing", "is this a model.safetensors.index.json?");
-  if (error) return std::unexpected(*error);
-  ModelFile model;
-  model.why_no_shape = "an index of files does not tell the model's shape";
-  model.stored = StoredWeights{{}, 0, static_cast<std::uint64_t>(bytes)};
-  return model;
 }
 
 /// A safetensors file or index with the shape that stands beside it, if there is one.
@@ -165,7 +146,7 @@ Result<ModelFile> load_model(const std::string& model) {
   if (mark == std::string::npos && path.ends_with(".safetensors"))
     return with_config_beside(read_safetensors(*file), path);
   if (mark == std::string::npos && path.ends_with(".safetensors.index.json"))
-    return with_config_beside(read_index(*file), path);
+    return with_config_beside(read_safetensors_index(*file), path);
   if (mark == std::string::npos && path.ends_with(".gguf")) return read_gguf(*file);
   const auto text = whole_text(*file);
   if (!text) return std::unexpected(text.error());

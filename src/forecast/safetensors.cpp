@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -51,6 +52,23 @@ Result<std::uint64_t> header_length(const ByteSource& file) {
   return length;
 }
 
+/// A header as JSON takes many times its length in memory when it is nothing but brackets or commas. A tensor
+/// has three brackets in 51 characters at least, and seven commas in 59 with four sizes of one digit.
+bool dense(std::string_view header) {
+  std::uint64_t brackets = 0, commas = 0;
+  bool inside = false;  // of a text
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const char c = header[i];
+    if (inside && c == '\\') ++i;
+    if (c == '"') inside = !inside;
+    if (inside) continue;
+    brackets += c == '[' || c == '{' ? 1 : 0;
+    commas += c == ',' ? 1 : 0;
+  }
+  constexpr std::uint64_t slack = 64;
+  return 16 * brackets > header.size() + slack || 4 * commas > header.size() + slack;
+}
+
 /// One tensor of the table: its sizes in whole, and how many bytes it takes.
 struct Entry {
   NamedTensor tensor;
@@ -97,6 +115,7 @@ Result<ModelFile> read_safetensors(const ByteSource& file) {
   const auto header = file.read(length_bytes, static_cast<std::size_t>(*length));
   if (!header) return std::unexpected(header.error());
   const std::string place = fmt::format("{}: header", file.place);
+  if (dense(*header)) return torn(place, "it has more brackets or commas than a table of tensors");
   const auto document = parse_json(*header, place);
   if (!document) return std::unexpected(document.error());
   std::optional<Error> error;
@@ -135,6 +154,27 @@ Result<ModelFile> read_safetensors(const ByteSource& file) {
     result.why_no_shape = shape.error().message;
   result.stored = std::move(stored);
   return result;
+}
+
+Result<ModelFile> read_safetensors_index(const ByteSource& file) {
+  if (file.size > longest_safetensors_header)
+    return fail(ErrorKind::bad_input, file.place, fmt::format("an index of {} bytes is too long", file.size),
+                "is this a model.safetensors.index.json?");
+  const auto text = file.read(0, static_cast<std::size_t>(file.size));
+  if (!text) return std::unexpected(text.error());
+  if (dense(*text)) return torn(file.place, "it has more brackets or commas than an index of files");
+  const auto document = parse_json(*text, file.place);
+  if (!document) return std::unexpected(document.error());
+  std::optional<Error> error;
+  JsonReader in(*document, file.place, error);
+  auto metadata = in.object_if("metadata");
+  const std::int64_t bytes = metadata ? metadata->integer("total_size", 1, INT64_MAX) : 0;
+  if (!metadata) in.refuse("", "the key 'metadata' is missing", "is this a model.safetensors.index.json?");
+  if (error) return std::unexpected(*error);
+  ModelFile model;
+  model.why_no_shape = "an index of files does not tell the model's shape";
+  model.stored = StoredWeights{{}, 0, static_cast<std::uint64_t>(bytes)};
+  return model;
 }
 
 }  // namespace cleave

@@ -11,11 +11,15 @@
 
 namespace cleave {
 
-/// The longest header that is read; published ones are a few hundred KiB.
-constexpr std::uint64_t longest_safetensors_header = 8U << 20;
+/// The longest header that is read; the longest published ones have 90,000 tensors.
+constexpr std::uint64_t longest_safetensors_header = 16U << 20;
 
 /// Bytes as stored, by type, and the shape as far as the names of the tensors tell: layers and widths always,
 /// the number of heads only where a tensor of one head's size is there.
 [[nodiscard]] Result<ModelFile> read_safetensors(const ByteSource& file);
+
+/// A model.safetensors.index.json, which names the files of a model in several: the bytes of all tensors
+/// together, nothing of the shape.
+[[nodiscard]] Result<ModelFile> read_safetensors_index(const ByteSource& file);
 
 }  // namespace cleave

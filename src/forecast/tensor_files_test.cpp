@@ -46,6 +46,20 @@ TEST(Safetensors, NamesThatNobodyKnowsLeaveTheBytes) {
   EXPECT_EQ(model->stored->bytes, 30U + 7U);
 }
 
+TEST(Safetensors, TheSmallestTablesAreNotTakenForBrackets) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 200; ++i) tensors.push_back({fmt::format("{}", i), "F4", {2, 1, 1, 1}});
+  EXPECT_TRUE(read_safetensors(source(safetensors(tensors))));
+  std::string header = "{";
+  for (int i = 0; i < 200; ++i)
+    header += fmt::format("{}\"{}\":{{\"dtype\":\"I8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+                          i == 0 ? "" : ",", i);
+  header += R"(,"__metadata__":{"x":"[[[[[[[[[[[[,,,,,,,,,,,,,,,,,,,,,,\",,,,,,,"}})";
+  const std::string whole = with_length(header);
+  const auto model = read_safetensors(source(whole));
+  EXPECT_TRUE(model) << model.error().text();
+}
+
 TEST(Safetensors, TornAnywhereIsAnError) {
   const std::string whole = small_llama();
   for (std::size_t length = 0; length < whole.size(); ++length) {
@@ -102,8 +116,26 @@ TEST(Safetensors, TablesThatContradictThemselvesAreRefused) {
   EXPECT_NE(
       refused(R"({"a": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}})", 8).find("whole numbers"),
       std::string::npos);
+  std::string brackets = "{\"a\": [";
+  for (int i = 0; i < 100; ++i) brackets += "[],";
+  EXPECT_NE(refused(brackets + "1]}", 0).find("more brackets"), std::string::npos);
   EXPECT_NE(refused(R"({"__metadata__": {}})", 0).find("no tensor"), std::string::npos);
   EXPECT_NE(refused(R"([1, 2])", 0).find("expected an object"), std::string::npos);
+}
+
+TEST(Safetensors, AnIndexTellsTheBytesOfAllFiles) {
+  const std::string index =
+      R"({"metadata": {"total_size": 4096}, "weight_map": {"a": "model-00001-of-00002.safetensors"}})";
+  const auto model = read_safetensors_index(source(index));
+  ASSERT_TRUE(model) << model.error().text();
+  EXPECT_EQ(model->stored->bytes, 4096U);
+  EXPECT_FALSE(model->shape);
+  for (std::size_t length = 0; length < index.size(); ++length) {
+    const std::string torn = index.substr(0, length);
+    EXPECT_FALSE(read_safetensors_index(source(torn))) << length;
+  }
+  EXPECT_FALSE(read_safetensors_index(source(R"({"metadata": {"total_size": -1}})")));
+  EXPECT_FALSE(read_safetensors_index(source("{}")));
 }
 
 TEST(Gguf, KeysTensorsAndBytesAreExact) {
