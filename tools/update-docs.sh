@@ -37,3 +37,16 @@ if [ -e "$parva" ]; then
 else
   echo "update-docs: no $parva; the table of completion times stays as it is" >&2
 fi
+
+# Needs CARMA's measured tasks.
+tasks=../shared/data/carma-dl-tasks/training_tasks.csv
+if [ -e "$tasks" ]; then
+  table=$(build/release/bin/cleave reproduce carma --tasks "$tasks")
+  awk -v table="$table" '
+    /^<!-- carma:/ { print; print "```text"; print table; print "```"; inside = 1 }
+    /^<!-- end -->/ { inside = 0 }
+    !inside { print }' docs/forecast-model.md > docs/forecast-model.md.new
+  mv docs/forecast-model.md.new docs/forecast-model.md
+else
+  echo "update-docs: no $tasks; the table of forecasts stays as it is" >&2
+fi

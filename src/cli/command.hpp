@@ -35,19 +35,21 @@ void add_workload(CLI::App& program, Run& run);
 void add_bench(CLI::App& program, Run& run);
 void add_plan(CLI::App& program, Run& run);
 void add_reproduce(CLI::App& program, Run& run);
-void add_reproduce_alarms(CLI::App& group, Run& run);
 void add_import(CLI::App& program, Run& run);
 void add_rebalance(CLI::App& program, Run& run);
 void add_forecasters(CLI::App& program, Run& run);
 void add_forecast(CLI::App& program, Run& run);
-void add_forecast_memory(CLI::App& forecast, Run& run);
 void add_recommend(CLI::App& program, Run& run);
 void add_choose(CLI::App& program, Run& run);
 void add_waste(CLI::App& program, Run& run);
 void add_profiles_command(CLI::App& program, Run& run);
-/// Of the group `forecast`.
+
+// Subcommands in files of their own, by group.
+void add_forecast_memory(CLI::App& forecast, Run& run);
+void add_forecast_model(CLI::App& forecast, Run& run);
 void add_forecast_time(CLI::App& forecast, Run& run);
-/// Of the group `reproduce`.
+void add_reproduce_alarms(CLI::App& reproduce, Run& run);
+void add_reproduce_carma(CLI::App& reproduce, Run& run);
 void add_reproduce_completion_time(CLI::App& reproduce, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.

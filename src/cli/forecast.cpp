@@ -9,6 +9,7 @@ void add_forecast(CLI::App& program, Run& run) {
       program.add_subcommand("forecast", "What a job will need, before it runs and while it runs");
   group->require_subcommand(1);
   add_forecast_memory(*group, run);
+  add_forecast_model(*group, run);
   add_forecast_time(*group, run);
 }
 

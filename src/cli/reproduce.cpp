@@ -148,6 +148,7 @@ void add_reproduce(CLI::App& program, Run& run) {
   command->callback([options, &run] { run = [options] { return optimal_placement(*options); }; });
   add_reproduce_alarms(*group, run);
   add_reproduce_completion_time(*group, run);
+  add_reproduce_carma(*group, run);
 }
 
 }  // namespace cleave::cli

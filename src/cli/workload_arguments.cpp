@@ -12,6 +12,7 @@
 #include "base/json.hpp"
 #include "base/options.hpp"
 #include "base/text.hpp"
+#include "cli/model_input.hpp"
 #include "forecast/forecaster.hpp"
 #include "model/workload_file.hpp"
 #include "physics/reconfiguration.hpp"
@@ -194,7 +195,8 @@ Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
     }
     const auto text = read_text(workload);
     if (!text) return std::unexpected(text.error());
-    return parse_workload(*text, workload == "-" ? "standard input" : shown(workload, 200));
+    return parse_workload(*text, workload == "-" ? "standard input" : shown(workload, 200),
+                          model_sizer(workload));
   }
   const auto options = read_trace_options(with_seed);
   if (!options) return std::unexpected(options.error());

@@ -198,5 +198,37 @@ TEST(Share, MapsToProfilesByTheRule) {
   EXPECT_EQ(mapped(0, ShareRule::nearest), "1g.5gb");
 }
 
+TEST(WorkloadFile, AModelStandsForItsSize) {
+  std::vector<ModelUse> asked;
+  const ModelSizer sizer = [&](const ModelUse& use) -> Result<MiB> {
+    asked.push_back(use);
+    if (use.shape == "broken") return fail(ErrorKind::bad_input, "broken", "torn");
+    return MiB{5000 + 100 * use.batch};
+  };
+  const auto workload = parse_workload(
+      "{\"id\": \"a\", \"duration_s\": 1, \"shape\": \"m/config.json\", \"batch\": 4, \"context\": 512, "
+      "\"train\": true, "
+      "\"precision\": \"fp32\", \"compute_slices\": 2}",
+      "jobs", sizer);
+  ASSERT_TRUE(workload) << workload.error().text();
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0], (ModelUse{"m/config.json", "fp32", 4, 512, true}));
+  EXPECT_EQ(std::get<BySize>(workload->requests[0].wanted), (BySize{{5400}, {2}}));
+  EXPECT_TRUE(parse_workload("id,duration_s,shape,batch\na,1,vision:resnet50,8\n", "jobs", sizer));
+  EXPECT_EQ(asked[1], (ModelUse{"vision:resnet50", "", 8, 0, false}));
+  const auto refused = [&](const std::string& keys, const ModelSizer& by) {
+    const auto answer = parse_workload("{\"id\": \"a\", \"duration_s\": 1" + keys + "}", "jobs", by);
+    EXPECT_FALSE(answer) << keys;
+    return answer ? std::string() : answer.error().message;
+  };
+  EXPECT_EQ(refused(R"(, "shape": "broken")", sizer), "broken: torn");
+  EXPECT_EQ(refused(R"(, "shape": "m")", {}), "models' files are not opened here");
+  EXPECT_EQ(refused(R"(, "shape": "m", "memory_mib": 5)", sizer),
+            "a job has a shape or memory_mib, not both");
+  EXPECT_EQ(refused(R"(, "shape": "m", "profile": "1g.5gb")", sizer),
+            "a job has a shape or a profile, not both");
+  EXPECT_EQ(refused(R"(, "train": true)", sizer), "this belongs to a job's model");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -41,7 +41,7 @@ std::optional<std::string> known_column(const std::string& column) {
 
 class WorkloadReader {
  public:
-  explicit WorkloadReader(std::optional<Error>& error) : error_(&error) {}
+  WorkloadReader(std::optional<Error>& error, const ModelSizer& sizer) : error_(&error), sizer_(&sizer) {}
 
   void read(JsonReader& in) {
     Job job;
@@ -95,13 +95,15 @@ class WorkloadReader {
   Request read_request(JsonReader& in) {
     Request request{Unknown{}, {}};
     const auto profile = in.text_if("profile");
-    const auto memory = in.size_if("memory_mib");
+    const auto asked = in.size_if("memory_mib");
+    const auto sized = size_of_model(in);
+    if (asked && sized) in.refuse("", "a job has a shape or memory_mib, not both");
+    if (profile && sized) in.refuse("", "a job has a shape or a profile, not both");
+    const auto memory = sized ? sized : asked;
     const auto compute = in.integer_if("compute_slices", 0, 99);
-    if (in.text_if("shape"))
-      in.refuse("shape", "sizing a job by its model's shape is not there yet", "give profile or memory_mib");
     if (profile && memory) in.refuse("", "a request names a profile or a size, not both");
     if (compute && !memory)
-      in.refuse("compute_slices", "compute slices are asked for together with memory_mib");
+      in.refuse("compute_slices", "compute slices are asked for together with memory_mib or shape");
     if (profile) {
       if (!some_gpu_has(*profile))
         in.refuse("profile", fmt::format("no known GPU has a profile '{}'", shown(*profile)),
@@ -111,6 +113,31 @@ class WorkloadReader {
       request.wanted = BySize{*memory, {static_cast<int>(compute.value_or(0))}};
     }
     return request;
+  }
+
+  /// What the job's model takes, where it names one.
+  std::optional<MiB> size_of_model(JsonReader& in) {
+    const auto shape = in.text_if("shape");
+    if (!shape) {
+      for (const char* key : {"context", "precision", "train"})
+        if (in.has(key)) in.refuse(key, "this belongs to a job's model", "give its shape too");
+      return std::nullopt;
+    }
+    ModelUse use;
+    use.shape = *shape;
+    use.precision = in.text_if("precision").value_or("");
+    use.batch = in.integer_if("batch", 1, INT32_MAX).value_or(1);
+    use.context = in.integer_if("context", 1, INT32_MAX).value_or(0);
+    use.train = in.flag("train", false);
+    if (error_->has_value()) return std::nullopt;
+    if (!*sizer_) {
+      in.refuse("shape", "models' files are not opened here", "give profile or memory_mib");
+      return std::nullopt;
+    }
+    const auto size = (*sizer_)(use);
+    if (size) return *size;
+    in.refuse("shape", size.error().text(), "`cleave forecast model` shows what a model takes");
+    return std::nullopt;
   }
 
   SpeedModel read_speed(JsonReader& in) {
@@ -182,6 +209,7 @@ class WorkloadReader {
   }
 
   std::optional<Error>* error_;
+  const ModelSizer* sizer_;
   std::unordered_set<std::string> ids_;
 };
 
@@ -191,9 +219,9 @@ Result<Workload> finished(Workload workload, const std::string& place) {
   return workload;
 }
 
-Result<Workload> parse_lines(std::string_view text, const std::string& place) {
+Result<Workload> parse_lines(std::string_view text, const std::string& place, const ModelSizer& sizer) {
   std::optional<Error> error;
-  WorkloadReader reader(error);
+  WorkloadReader reader(error, sizer);
   std::size_t number = 0;
   for (const std::string_view line : split(text, '\n')) {
     ++number;
@@ -210,17 +238,17 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place) {
 
 /// A cell as the JSON it would be: text stays text, everything else is a number, true, false or an object.
 Json cell_value(std::string_view column, const std::string& cell) {
-  constexpr std::array texts = {"id", "profile", "shape", "reference_model", "application"};
+  constexpr std::array texts = {"id", "profile", "shape", "precision", "reference_model", "application"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
   auto value = parse_json(cell, "cell");
   return value ? *value : Json(cell);
 }
 
-Result<Workload> parse_table(std::string_view text, const std::string& place) {
+Result<Workload> parse_table(std::string_view text, const std::string& place, const ModelSizer& sizer) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   std::optional<Error> error;
-  WorkloadReader reader(error);
+  WorkloadReader reader(error, sizer);
   std::vector<std::string> cells;
   while (true) {
     const auto more = csv->next(cells);
@@ -259,12 +287,13 @@ void write_details(Json& line, const JobDetails& details) {
 
 }  // namespace
 
-Result<Workload> parse_workload(std::string_view text, const std::string& place) {
+Result<Workload> parse_workload(std::string_view text, const std::string& place, const ModelSizer& sizer) {
   const std::string_view content = without_byte_order_mark(text);
   if (trimmed(content).starts_with('['))
     return fail(ErrorKind::bad_input, place, "this is one JSON list",
                 "write one JSON object a line, without a list around them");
-  return trimmed(content).starts_with('{') ? parse_lines(content, place) : parse_table(content, place);
+  return trimmed(content).starts_with('{') ? parse_lines(content, place, sizer)
+                                           : parse_table(content, place, sizer);
 }
 
 std::string workload_text(const Workload& workload) {

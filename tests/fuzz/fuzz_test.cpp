@@ -17,8 +17,13 @@
 #include "base/ratio.hpp"
 #include "base/text.hpp"
 #include "forecast/choice_file.hpp"
-#include "forecast/profile_exports.hpp"
 #include "forecast/completion_time.hpp"
+#include "forecast/gguf.hpp"
+#include "forecast/hf_config.hpp"
+#include "forecast/model_memory.hpp"
+#include "forecast/profile_exports.hpp"
+#include "forecast/safetensors.hpp"
+#include "forecast/tensor_file_maker_test.hpp"
 #include "model/fleet_file.hpp"
 #include "model/layout.hpp"
 #include "model/smi_node.hpp"
@@ -398,6 +403,67 @@ TEST(Fuzz, QuestionsOfChoice) {
         EXPECT_TRUE(!*question || wasted_resources((*question)->gpu, (*question)->instances).sms);
         return std::nullopt;
       });
+}
+
+/// What was read of a model must answer the questions that are asked of models.
+void ask_about(const ModelFile& model) {
+  for (const bool train : {false, true}) {
+    MemoryOptions options;
+    options.train = train;
+    options.batch = 3;
+    const auto forecast = forecast_memory(model, options, "model");
+    ASSERT_EQ(forecast.has_value(), model.shape.has_value());
+    if (!forecast) continue;
+    for (const ProfileFit& fit : profile_fits(*forecast, **find_gpu_model("A100-40GB")))
+      ASSERT_NE(*fit.fits, fit.offload.has_value());
+  }
+}
+
+constexpr std::string_view config_seed =
+    R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 16,
+ "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_experts": 60, "num_experts_per_tok": 4, "vocab_size": 151936,
+ "tie_word_embeddings": false, "use_sliding_window": true, "sliding_window": 32768, "mlp_only_layers": [1, 2], "torch_dtype": "bfloat16"})";
+constexpr std::string_view t5_seed =
+    R"({"model_type": "t5", "num_layers": 12, "num_decoder_layers": 6, "d_model": 768, "num_heads": 12, "d_kv": 64, "d_ff": 2048, "vocab_size": 32128, "feed_forward_proj": "gated-gelu"})";
+constexpr std::string_view shapes_seed =
+    R"({"models": [{"name": "a", "family": "gemma2", "layers": 26, "hidden": 2304, "heads": 8, "kv_heads": 4, "head_dim": 256, "ffn": 9216,
+ "vocab": 256000, "max_positions": 8192, "sliding_window": 4096, "tied_embeddings": true, "source": "x"}]})";
+
+TEST(Fuzz, ModelConfigurations) {
+  fuzz({config_seed, t5_seed}, [](const std::string& text) {
+    const auto shape = parse_hf_config(text, "config.json");
+    if (shape) ask_about({*shape, "", std::nullopt});
+    return error_of(shape);
+  });
+  fuzz({shapes_seed}, [](const std::string& text) {
+    const auto shape = parse_model_shapes(text, "a", "shapes.json");
+    if (shape) ask_about({*shape, "", std::nullopt});
+    return error_of(shape);
+  });
+}
+
+/// Pieces are asked for within the file, none large.
+ByteSource watched(const std::string& bytes) {
+  ByteSource file = made_up::source(bytes);
+  file.read = [read = file.read, &bytes](std::uint64_t offset, std::size_t length) {
+    EXPECT_LE(length, std::max<std::size_t>(bytes.size(), 1U << 16));
+    return read(offset, length);
+  };
+  return file;
+}
+
+TEST(Fuzz, HeadersOfWeights) {
+  const std::string tensors = made_up::small_llama(), gguf = made_up::small_gguf();
+  fuzz({tensors}, [](const std::string& text) {
+    const auto model = read_safetensors(watched(text));
+    if (model) ask_about(*model);
+    return error_of(model);
+  });
+  fuzz({gguf}, [](const std::string& text) {
+    const auto model = read_gguf(watched(text));
+    if (model) ask_about(*model);
+    return error_of(model);
+  });
 }
 
 TEST(Fuzz, Json) {

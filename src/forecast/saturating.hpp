@@ -1,0 +1,24 @@
+#pragma once
+// Arithmetic on sizes that come from outside: what would overflow stays at the largest number instead, which
+// no limit then lets through.
+
+#include <cstdint>
+
+namespace cleave {
+
+constexpr std::uint64_t too_much = UINT64_MAX;
+
+constexpr std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
+  return a > too_much - b ? too_much : a + b;
+}
+
+constexpr std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
+  return b != 0 && a > too_much / b ? too_much : a * b;
+}
+
+template <class... More>
+constexpr std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b, std::uint64_t c, More... more) {
+  return saturating_multiply(saturating_multiply(a, b), c, more...);
+}
+
+}  // namespace cleave
