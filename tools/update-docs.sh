@@ -50,3 +50,16 @@ if [ -e "$tasks" ]; then
 else
   echo "update-docs: no $tasks; the table of forecasts stays as it is" >&2
 fi
+
+# Needs shapes of models and lengths of requests.
+if [ -d ../shared/data/models ]; then
+  page=docs/forecast-memory.md
+  table=$(build/release/bin/cleave reproduce memory-alarms --data ../shared/data)
+  awk -v table="$table" '
+    /^<!-- memory-alarms:/ { print; print "```text"; print table; print "```"; inside = 1 }
+    /^<!-- end -->/ { inside = 0 }
+    !inside { print }' "$page" > "$page.new"
+  mv "$page.new" "$page"
+else
+  echo "update-docs: no ../shared/data/models; the table of alarms stays as it is" >&2
+fi

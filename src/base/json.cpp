@@ -294,7 +294,8 @@ std::vector<double> JsonReader::number_list(std::string_view key) {
   std::vector<double> all;
   const Json* found = find(key);
   if (found == nullptr) return all;
-  if (!found->is_array()) refuse(key, fmt::format("expected a list of numbers, found {}", what_it_is(*found)));
+  if (!found->is_array())
+    refuse(key, fmt::format("expected a list of numbers, found {}", what_it_is(*found)));
   for (const Json& element : *found) {
     if (!element.is_number() || !std::isfinite(element.get<double>())) {
       refuse(key, fmt::format("expected numbers, found {} in it", what_it_is(element)));

@@ -410,6 +410,7 @@ void add_bench(CLI::App& program, Run& run) {
   add_admission(*group, run);
   add_planner(*group, run);
   add_simulation(*group, run);
+  add_bench_forecast(*group, run);
 }
 
 }  // namespace cleave::cli

@@ -55,8 +55,8 @@ Result<BatchQuestion> ask(const Options& options, const GpuModel* model) {
     question->weighing.base = options.base == "full" ? BatchBase::full : BatchBase::own;
   if (options.job.empty()) return question;
   std::vector<std::string> ids;
-  for (const AskedJob& job : question->jobs) ids.push_back(job.id);
-  std::erase_if(question->jobs, [&](const AskedJob& job) { return job.id != options.job; });
+  for (const ChoiceJob& job : question->jobs) ids.push_back(job.id);
+  std::erase_if(question->jobs, [&](const ChoiceJob& job) { return job.id != options.job; });
   if (!question->jobs.empty()) return question;
   return fail(ErrorKind::bad_input, "--job", fmt::format("there is no job '{}'", shown(options.job)),
               suggestion(options.job, ids));
@@ -82,7 +82,7 @@ Result<std::optional<std::int64_t>> gpus_for(const BatchQuestion& question, cons
   return *answer->missing_gpus + 1;
 }
 
-void print_job(const BatchQuestion& question, const AskedJob& job,
+void print_job(const BatchQuestion& question, const ChoiceJob& job,
                const PartitionChoice<ExactNumber>& choice) {
   fmt::print("{}: {} with batch {}{}\n", shown(job.id), shown(job.application), job.batch,
              job.deadline ? fmt::format(", deadline {}", *job.deadline) : "");

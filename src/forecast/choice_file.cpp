@@ -181,8 +181,8 @@ std::vector<double> read_memory(JsonReader& in, std::span<const PartitionOption<
   return memory;
 }
 
-AskedJob read_job(JsonReader& in, std::span<const PartitionOption<double>> partitions, BatchParts parts) {
-  AskedJob job;
+ChoiceJob read_job(JsonReader& in, std::span<const PartitionOption<double>> partitions, BatchParts parts) {
+  ChoiceJob job;
   job.id = in.text("id");
   job.application = in.text("model");
   job.batch = in.integer("batch", 1, most_batch);
@@ -251,7 +251,7 @@ Json to_json(const BatchQuestion& question) {
                         {"partition", partition},
                         {"latency", measured.latency},
                         {"throughput", measured.throughput}});
-  for (const AskedJob& job : question.jobs) {
+  for (const ChoiceJob& job : question.jobs) {
     Json written = {{"id", job.id}, {"model", job.application}, {"batch", job.batch}};
     for (std::size_t i = 0; job.memory.size() > 1 && i < job.memory.size(); ++i)
       written["memory"][question.partitions[i].name] = job.memory[i];
@@ -333,7 +333,7 @@ std::optional<std::vector<PartitionChoice<ExactNumber>>> choose_with(const Batch
     rows.add(application, partition,
              {measured.batch, convert(measured.latency), convert(measured.throughput)});
   std::vector<PartitionChoice<ExactNumber>> choices;
-  for (const AskedJob& job : question.jobs) {
+  for (const ChoiceJob& job : question.jobs) {
     std::vector<Number> memory;
     for (const double each : job.memory) memory.push_back(convert(each));
     BatchJob<Number> asked{job.application, job.batch, memory, std::nullopt};

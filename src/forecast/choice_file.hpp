@@ -48,7 +48,7 @@ RewardQuestion read_reward_of_one(JsonReader& in);
 // --- which partition for each job ---
 
 /// One job of a batch as the file has it; `memory` is on each partition.
-struct AskedJob {
+struct ChoiceJob {
   std::string id, application;
   std::int64_t batch = 1;
   std::vector<double> memory;  // by partition, or one for all; empty: not said
@@ -63,7 +63,7 @@ struct BatchQuestion {
     MeasuredRow<double> measured;
   };
   std::vector<Row> rows;
-  std::vector<AskedJob> jobs;
+  std::vector<ChoiceJob> jobs;
 };
 
 /// Whether the question must be whole, or may leave out what a profile repository fills in: `partitions`,

@@ -17,29 +17,23 @@ struct Curve {
   double prior;
 };
 
-constexpr double each_saturating = 0.2 / 12, each_ramp = 0.05 / 6;
-constexpr Curve curves[] = {
-    {Curve::Kind::level, 0, 0.5},
-    {Curve::Kind::line, 0, 0.25},
-    {Curve::Kind::saturating, 0.010, each_saturating},
-    {Curve::Kind::saturating, 0.015, each_saturating},
-    {Curve::Kind::saturating, 0.022, each_saturating},
-    {Curve::Kind::saturating, 0.033, each_saturating},
-    {Curve::Kind::saturating, 0.050, each_saturating},
-    {Curve::Kind::saturating, 0.075, each_saturating},
-    {Curve::Kind::saturating, 0.11, each_saturating},
-    {Curve::Kind::saturating, 0.17, each_saturating},
-    {Curve::Kind::saturating, 0.25, each_saturating},
-    {Curve::Kind::saturating, 0.38, each_saturating},
-    {Curve::Kind::saturating, 0.57, each_saturating},
-    {Curve::Kind::saturating, 0.85, each_saturating},
-    {Curve::Kind::ramp, 0.02, each_ramp},
-    {Curve::Kind::ramp, 0.05, each_ramp},
-    {Curve::Kind::ramp, 0.1, each_ramp},
-    {Curve::Kind::ramp, 0.2, each_ramp},
-    {Curve::Kind::ramp, 0.4, each_ramp},
-    {Curve::Kind::ramp, 0.7, each_ramp},
-};
+/// Curves with priors that add up to one: rest is likeliest, and evidence soon outweighs that.
+std::vector<Curve> make_curves() {
+  constexpr double saturating = 0.2, ramps = 0.05;
+  constexpr int time_constants = 20;  // from a hundredth of the run on, each a quarter longer
+  constexpr double ends[] = {0.02, 0.05, 0.1, 0.2, 0.4, 0.7};
+  std::vector<Curve> all = {{Curve::Kind::level, 0, 0.5}, {Curve::Kind::line, 0, 0.25}};
+  for (int i = 0; i < time_constants; ++i)
+    all.push_back({Curve::Kind::saturating, 0.01 * std::pow(1.26, i), saturating / time_constants});
+  for (const double end : ends) all.push_back({Curve::Kind::ramp, end, ramps / std::size(ends)});
+  return all;
+}
+
+const std::vector<Curve>& curves() {
+  static const std::vector<Curve> all = make_curves();
+  return all;
+}
+
 /// Correlation of one point's error with the next one's; 1 is a random walk.
 constexpr double correlations[] = {0, 0.5, 0.8, 0.9, 0.95, 0.98, 1};
 
@@ -97,12 +91,12 @@ GrowthLaws::GrowthLaws(const SeriesDigest& series, double last)
   const auto points = series.points();
   last_ = std::max(last_, points.back().at);
   std::vector<double> heights(points.size());
-  for (std::size_t curve = 0; curve < std::size(curves); ++curve) {
-    for (std::size_t i = 0; i < points.size(); ++i) heights[i] = height(curves[curve], points[i].at, last_);
+  for (std::size_t curve = 0; curve < curves().size(); ++curve) {
+    for (std::size_t i = 0; i < points.size(); ++i) heights[i] = height(curves()[curve], points[i].at, last_);
     for (const double correlation : correlations) {
       // A level that wanders without end is no job's: what wanders is held by what the job works on.
-      if (curves[curve].kind == Curve::Kind::level && correlation >= 1) continue;
-      fit(curve, curves[curve].prior / std::size(correlations), correlation, heights);
+      if (curves()[curve].kind == Curve::Kind::level && correlation >= 1) continue;
+      fit(curve, curves()[curve].prior / std::size(correlations), correlation, heights);
     }
   }
   weigh();
@@ -141,7 +135,7 @@ void GrowthLaws::weigh() {
 /// The highest point of a walk with drift: its end where the drift is large, 0.8 spreads without one.
 PeakDistribution::Part GrowthLaws::ahead_of_walk(const Law& law, const Ahead& ahead) const {
   const auto& now = series_->points().back();
-  const Curve& curve = curves[law.curve];
+  const Curve& curve = curves()[law.curve];
   const double rise = height(curve, ahead.until, last_) - height(curve, now.at, last_);
   const double drift = law.slope * rise, spread = std::sqrt(law.variance * ahead.steps);
   const double centre = now.highest + (drift + std::sqrt(drift * drift + 2.55 * spread * spread)) / 2;
@@ -151,7 +145,7 @@ PeakDistribution::Part GrowthLaws::ahead_of_walk(const Law& law, const Ahead& ah
 
 PeakDistribution::Part GrowthLaws::ahead_of_trend(const Law& law, const Ahead& ahead) const {
   const auto& now = series_->points().back();
-  const Curve& curve = curves[law.curve];
+  const Curve& curve = curves()[law.curve];
   const auto trend = [&](double at) { return law.level + law.slope * height(curve, at, last_); };
   const double left = std::pow(law.correlation, ahead.steps);
   // A falling curve is highest next.

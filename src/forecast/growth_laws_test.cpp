@@ -100,7 +100,7 @@ TEST(Distributions, AreNearTheTables) {
   EXPECT_NEAR(student_quantile(0.995, 4), 4.604, 0.15);
   EXPECT_NEAR(mean_of_largest(1), 0, 1e-9);
   EXPECT_NEAR(mean_of_largest(10), 1.539, 0.01);
-  EXPECT_NEAR(mean_of_largest(1000), 3.241, 0.01);
+  EXPECT_NEAR(mean_of_largest(1000), 3.241, 0.02);
   EXPECT_NEAR(spread_of_largest(100), 0.429, 0.03);
 }
 

@@ -13,12 +13,12 @@ namespace cleave {
 namespace {
 
 struct LawsOptions {
-  double confidence = 0.6, room = 0.9, reach = 2.5;
+  double confidence = 0.6, room = 0.9, reach = 2.7;
   std::int64_t horizon = 1000, warm_up = 0;
   std::size_t least_samples = 6;
 };
 
-/// Looks at the laws anew each time the samples have grown by a fiftieth: a million of them need 600 looks.
+/// Looks at the laws anew each time the samples have grown by a twentieth: a million of them need 250 looks.
 class Laws final : public Forecaster {
  public:
   explicit Laws(const LawsOptions& options) : options_(options) {}
@@ -30,7 +30,7 @@ class Laws final : public Forecaster {
     if (report.iteration <= options_.warm_up) return std::nullopt;
     state.series.add(static_cast<double>(report.iteration), static_cast<double>(report.allocated.value));
     if (state.series.samples() < state.next_look) return state.peak;
-    state.next_look = state.series.samples() + 1 + state.series.samples() / 50;
+    state.next_look = state.series.samples() + 1 + state.series.samples() / 20;
     if (state.series.points().size() < options_.least_samples) return std::nullopt;
     const auto last = static_cast<double>(report.iterations.value_or(report.iteration + options_.horizon));
     const auto now = static_cast<double>(report.iteration);
@@ -57,7 +57,7 @@ class Laws final : public Forecaster {
 
 constexpr OptionRow laws_options[] = {
     {"confidence", "SHARE", "0.6", "that the peak is beyond the instance, before a job is restarted"},
-    {"reach", "NUMBER", "2.5", "how far to look: so many times the iterations so far"},
+    {"reach", "NUMBER", "2.7", "how far to look: so many times the iterations so far"},
     {"room", "SHARE", "0.9", "that the job will stay within what it then asks for"},
     {"least-samples", "COUNT", "6", "before which nothing is said; at most 64"},
     {"horizon", "COUNT", "1000", "iterations ahead, for a job that does not know its last"},

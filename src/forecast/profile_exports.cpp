@@ -243,7 +243,7 @@ void fill_from(BatchQuestion& question, const ProfileRepository& repository, con
   BatchQuestion tables = batch_tables(repository, model);
   question.partitions = std::move(tables.partitions);
   question.rows = std::move(tables.rows);
-  for (AskedJob& job : question.jobs) {
+  for (ChoiceJob& job : question.jobs) {
     if (!job.memory.empty()) continue;
     for (const auto& partition : question.partitions) {
       const ProfileRecord* record =

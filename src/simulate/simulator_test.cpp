@@ -382,6 +382,21 @@ TEST(Simulator, ARunEndsThoughGpusAreAlwaysLost) {
   EXPECT_EQ(s.rejected, 1U);
 }
 
+TEST(Simulator, AForecastRestartsAGrowingJobLongBeforeItDies) {
+  for (const char* forecaster : {"trend", "laws"}) {
+    const Workload workload = *generate_workload("qwen2:noise=2", 1);
+    SimulationOptions without, with;
+    with.forecaster = forecaster;
+    const auto late = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), without);
+    const auto early = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), with);
+    ASSERT_TRUE(late && early);
+    EXPECT_EQ(late->oom_restarts, 1U);
+    EXPECT_EQ(early->oom_restarts, 0U) << forecaster;
+    EXPECT_EQ(early->early_restarts, 1U) << forecaster;
+    EXPECT_LT(early->makespan, late->makespan) << forecaster;
+  }
+}
+
 // What a job reports comes once for an iteration, and never without end, however short the iterations are.
 TEST(Simulator, ShortIterationsEnd) {
   for (const char* duration_s : {"0", "0.000000001", "0.000001", "0.001003", "0.1", "12.3"}) {

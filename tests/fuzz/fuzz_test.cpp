@@ -20,6 +20,7 @@
 #include "forecast/completion_time.hpp"
 #include "forecast/gguf.hpp"
 #include "forecast/hf_config.hpp"
+#include "forecast/memory_series.hpp"
 #include "forecast/model_memory.hpp"
 #include "forecast/profile_exports.hpp"
 #include "forecast/safetensors.hpp"
@@ -464,6 +465,21 @@ TEST(Fuzz, HeadersOfWeights) {
     if (model) ask_about(*model);
     return error_of(model);
   });
+}
+
+TEST(Fuzz, MemorySeries) {
+  fuzz({"iteration,requested_mib,allocated_mib\n1,100,90\n2,,\n3,120.5,101\n4,130,108\n5,141,117\n6,150,126\n"
+        "7,161,133\n8,170,141\n9,181,150\n"},
+       [](const std::string& text) {
+         const auto series = read_memory_series(text, "s.csv", {});
+         if (!series) return error_of(series);
+         for (const char* spec : {"trend:shift=on;plateau=on;noise=any;interval=prediction", "laws"}) {
+           const auto forecaster = make_forecaster(spec);
+           for (const auto& said : watch(forecaster->get(), series->reports, MiB{120}).said)
+             EXPECT_TRUE(!said || said->to_ask_for >= said->at_least);
+         }
+         return error_of(series);
+       });
 }
 
 TEST(Fuzz, Json) {
