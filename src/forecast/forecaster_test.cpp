@@ -93,7 +93,8 @@ TEST(MemorySeries, ReadsWhatIsThereAndCountsWhatIsMissing) {
        {"iteration,requested_mib\n1,2\n", "iteration,requested_mib,allocated_mib\n0,1,1\n",
         "iteration,requested_mib,allocated_mib\n1,x,1\n", "iteration,requested_mib,allocated_mib\n1,1,-4\n",
         "iteration,requested_mib,allocated_mib\n1,1,1e300\n",
-        "iteration,requested_mib,allocated_mib\n101,1,1\n", ""})
+        "iteration,requested_mib,allocated_mib\n101,1,1\n",
+        "iteration,requested_mib,allocated_mib\n9223372036854775807,1,1\n", ""})
     EXPECT_FALSE(read_memory_series(text, "s.csv", 100)) << text;
 }
 

@@ -1,10 +1,10 @@
 #include "forecast/growth_laws.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "forecast/distributions.hpp"
+#include "forecast/lagged_line.hpp"
 
 namespace cleave {
 
@@ -54,34 +54,27 @@ double height(const Curve& curve, double at, double last) {
   return 0;
 }
 
-struct Regression {
-  double level = 0, slope = 0, middle = 0, square = 0, residuals = 0;
-  int parameters = 0;
-};
-
-/// Least squares of v = level + slope u; the level is left out where `u` alone must do.
-Regression regress(const std::vector<double>& u, const std::vector<double>& v, bool with_level) {
-  const auto n = static_cast<double>(u.size());
-  Regression fit;
-  double mean_v = 0;
-  for (std::size_t i = 0; with_level && i < u.size(); ++i) {
-    fit.middle += u[i] / n;
-    mean_v += v[i] / n;
+/// The curve at every point. Those that come to rest need a power of e each; where points are evenly spaced
+/// it is the one before times the same factor.
+void heights_at(const Curve& curve, std::span<const SeriesDigest::Point> points, double last,
+                std::vector<double>& heights) {
+  if (curve.kind != Curve::Kind::saturating) {
+    for (std::size_t i = 0; i < points.size(); ++i) heights[i] = height(curve, points[i].at, last);
+    return;
   }
-  double products = 0;
-  for (std::size_t i = 0; i < u.size(); ++i) {
-    fit.square += (u[i] - fit.middle) * (u[i] - fit.middle);
-    products += (u[i] - fit.middle) * (v[i] - mean_v);
+  const double time = curve.share * last;
+  double left = std::exp(-points[0].at / time), step = 0, factor = 1;
+  heights[0] = height(curve, points[0].at, last);
+  const double begin = left;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const double distance = points[i].at - points[i - 1].at;
+    if (distance != step) {
+      step = distance;
+      factor = std::exp(-step / time);
+    }
+    left *= factor;
+    heights[i] = heights[0] + (begin - left);
   }
-  const bool sloped = fit.square > 1e-12;
-  if (sloped) fit.slope = products / fit.square;
-  fit.level = mean_v - fit.slope * fit.middle;
-  for (std::size_t i = 0; i < u.size(); ++i) {
-    const double residual = v[i] - fit.level - fit.slope * u[i];
-    fit.residuals += residual * residual;
-  }
-  fit.parameters = (with_level ? 1 : 0) + (sloped ? 1 : 0);
-  return fit;
 }
 
 }  // namespace
@@ -90,31 +83,25 @@ GrowthLaws::GrowthLaws(const SeriesDigest& series, double last)
     : series_(&series), last_(last), least_spread_(finest * series.highest()) {
   const auto points = series.points();
   last_ = std::max(last_, points.back().at);
-  std::vector<double> heights(points.size());
+  std::vector<double> heights(points.size()), highest(points.size());
+  std::ranges::transform(points, highest.begin(), &SeriesDigest::Point::highest);
   for (std::size_t curve = 0; curve < curves().size(); ++curve) {
-    for (std::size_t i = 0; i < points.size(); ++i) heights[i] = height(curves()[curve], points[i].at, last_);
+    heights_at(curves()[curve], points, last_, heights);
+    const LaggedLine line(heights, highest);
     for (const double correlation : correlations) {
       // A level that wanders without end is no job's: what wanders is held by what the job works on.
       if (curves()[curve].kind == Curve::Kind::level && correlation >= 1) continue;
-      fit(curve, curves()[curve].prior / std::size(correlations), correlation, heights);
+      fit(curve, correlation, line);
     }
   }
   weigh();
 }
 
-void GrowthLaws::fit(std::size_t curve, double prior, double correlation,
-                     const std::vector<double>& heights) {
-  const auto points = series_->points();
-  std::vector<double> u, v;
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    u.push_back(heights[i] - correlation * heights[i - 1]);
-    v.push_back(points[i].highest - correlation * points[i - 1].highest);
-  }
-  const Regression found = regress(u, v, correlation < 1);
-  const auto count = static_cast<double>(u.size());
-  const double least = least_spread_ * least_spread_;
-  Law law{curve, correlation, 0, 0, found.slope, 0, 1, found.middle, found.square};
-  if (correlation < 1) law.level = found.level / (1 - correlation);
+void GrowthLaws::fit(std::size_t curve, double correlation, const LaggedLine& line) {
+  const LaggedLine::Fit found = line.fit(correlation);
+  const double least = least_spread_ * least_spread_, count = line.count();
+  const double prior = curves()[curve].prior / std::size(correlations);
+  Law law{curve, correlation, 0, found.level, found.slope, 0, 1, found.middle, found.square};
   law.freedom = std::max(1.0, count - found.parameters - 1);
   law.variance = std::max(found.residuals / law.freedom, least);
   // Schwarz's criterion; the curve's share and the correlation are chosen by their priors.
@@ -139,7 +126,7 @@ PeakDistribution::Part GrowthLaws::ahead_of_walk(const Law& law, const Ahead& ah
   const double rise = height(curve, ahead.until, last_) - height(curve, now.at, last_);
   const double drift = law.slope * rise, spread = std::sqrt(law.variance * ahead.steps);
   const double centre = now.highest + (drift + std::sqrt(drift * drift + 2.55 * spread * spread)) / 2;
-  const double unsure = law.square > 1e-12 ? rise * rise / law.square * law.variance : 0;
+  const double unsure = law.square > 0 ? rise * rise / law.square * law.variance : 0;
   return {law.weight, centre, std::sqrt(spread * spread + unsure), law.freedom};
 }
 
@@ -159,8 +146,8 @@ PeakDistribution::Part GrowthLaws::ahead_of_trend(const Law& law, const Ahead& a
   const double near_top = step > 0 ? std::min(1.0, 0.15 * spread / step) : 1;
   const double draws = 1 + std::max(0.0, ahead.steps * near_top - 1) * fresh;
   const double off = fresh * height(curve, at, last_) - law.middle;
-  const double leverage = 1 / static_cast<double>(series_->points().size() - 1) +
-                          (law.square > 1e-12 ? off * off / law.square : 0);
+  const double leverage =
+      1 / static_cast<double>(series_->points().size() - 1) + (law.square > 0 ? off * off / law.square : 0);
   const double unsure = std::sqrt(law.variance * leverage) / fresh * (1 - remembered);
   const double noise = spread * spread_of_largest(draws);
   const double centre =
@@ -193,12 +180,24 @@ double PeakDistribution::above(double size) const {
 }
 
 double PeakDistribution::quantile(double share) const {
+  const double wanted = 1 - share;
   double low = highest_, high = highest_;
-  if (above(low) <= 1 - share) return low;
+  double over = above(low) - wanted, under = -wanted;  // at `low` and at `high`
+  if (over <= 0) return low;
   for (const Part& part : parts_) high = std::max(high, part.centre + 8 * part.scale);
-  for (int i = 0; i < 40 && high - low > 1e-5 * high; ++i) {
-    const double middle = (low + high) / 2;
-    (above(middle) > 1 - share ? low : high) = middle;
+  // Regula falsi as the Illinois algorithm has it, with a bisection after each second step.
+  for (int i = 0; i < 60 && high - low > 1e-5 * high; ++i) {
+    const double middle = i % 3 == 2 ? (low + high) / 2 : high - under * (high - low) / (under - over);
+    const double at_middle = above(middle) - wanted;
+    if (at_middle > 0) {
+      low = middle;
+      over = at_middle;
+      under /= 2;
+    } else {
+      high = middle;
+      under = at_middle;
+      over /= 2;
+    }
   }
   return (low + high) / 2;
 }

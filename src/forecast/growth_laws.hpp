@@ -18,6 +18,8 @@
 
 namespace cleave {
 
+class LaggedLine;
+
 class PeakDistribution {
  public:
   /// Probability that the peak is above `size`.
@@ -60,7 +62,7 @@ class GrowthLaws {
     double until = 0, steps = 0;  // iterations, and points
   };
 
-  void fit(std::size_t curve, double prior, double correlation, const std::vector<double>& heights);
+  void fit(std::size_t curve, double correlation, const LaggedLine& line);
   void weigh();
   [[nodiscard]] PeakDistribution::Part ahead_of_walk(const Law& law, const Ahead& ahead) const;
   [[nodiscard]] PeakDistribution::Part ahead_of_trend(const Law& law, const Ahead& ahead) const;

@@ -66,6 +66,14 @@ TEST(GrowthLaws, ALineGoesOnAndWhatRestsRests) {
   EXPECT_NEAR(GrowthLaws(saturating, 600).peak(600).quantile(0.5), 8000, 400);
 }
 
+// However long the run, its beginning is seen as it is.
+TEST(GrowthLaws, ALineIsSeenAtTheBeginningOfAVeryLongRun) {
+  SeriesDigest digest;
+  for (int i = 0; i < 100; ++i) digest.add(1e9 + i, 4000 + 10.0 * i);
+  const GrowthLaws laws(digest, 1e12);
+  EXPECT_NEAR(laws.peak(1e9 + 300).quantile(0.5), 7000, 300);
+}
+
 TEST(GrowthLaws, AnEarlyLineLeavesOpenWhetherItGoesOn) {
   const SeriesDigest early = digest_of(
       20, [](double t) { return 4000 + 10 * t; }, 5);

@@ -11,6 +11,7 @@ namespace cleave {
 namespace {
 
 constexpr double most_mib = 1e12;
+constexpr std::int64_t most_iterations = 1'000'000'000'000;
 
 Result<MiB> read_mib(const std::string& cell, const std::string& place, std::string_view column) {
   const auto value = parse_number(cell);
@@ -37,9 +38,10 @@ Result<MemorySeries> read_memory_series(std::string_view text, const std::string
     if (!more) return std::unexpected(more.error());
     if (!*more) return series;
     const auto number = parse_integer(cells[*iteration]);
-    if (!number || *number < 1)
+    if (!number || *number < 1 || *number > most_iterations)
       return fail(ErrorKind::bad_input, csv->place(),
-                  fmt::format("'{}' is no iteration", shown(cells[*iteration])), "count them from 1");
+                  fmt::format("'{}' is no iteration", shown(cells[*iteration])),
+                  "count them from 1, to 1,000,000,000,000 at most");
     const std::int64_t before = series.reports.empty() ? 0 : series.reports.back().iteration;
     if (cells[*requested].empty() || cells[*allocated].empty() || *number <= before) {
       ++series.missing;
