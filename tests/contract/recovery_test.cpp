@@ -3,10 +3,12 @@
 // and possible to clean up.
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -218,6 +220,48 @@ TEST_F(Recovery, AnotherProgramThatOnlyLooksIsWaitedFor) {
   };
   EXPECT_TRUE(destroy_instance(*door, gpu0, made->id, patience));
   EXPECT_EQ(waits, 2);
+}
+
+/// Creates and destroys for ever, four instances at a time; ends at the first refusal, or with its parent.
+[[noreturn]] void change_for_ever(NvmlDoor& door, pid_t parent) {
+  const ProfileId smallest = find_driver_profile(door, gpu0, "1g.5gb")->id;
+  std::deque<GpuInstanceId> mine;
+  bool good = true;
+  while (good && getppid() == parent) {
+    // Without compute instances: who looks at those holds them.
+    const auto made = door.create_gpu_instance(gpu0, smallest, {});
+    good = made.has_value();
+    if (good) mine.push_back(made->id);
+    if (mine.size() < 4) continue;
+    good = good && door.destroy_gpu_instance(gpu0, mine.front());
+    mine.pop_front();
+  }
+  _exit(1);
+}
+
+/// Another program changes the GPU all the time: who looks meanwhile sees instances come and go, and never an
+/// error. Killed in the middle, it leaves a GPU that goes on.
+TEST_F(Recovery, LookingWhileOthersChangeAndAreKilled) {
+  begin("A100-40GB");
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) change_for_ever(*door, parent);
+  ASSERT_GT(child, 0);
+  std::size_t seen = 0;
+  for (int looks = 0; looks < 500 || (seen == 0 && looks < 100000); ++looks) {
+    const auto instances = live_instances(*door, gpu0);
+    EXPECT_TRUE(instances) << instances.error().text();
+    EXPECT_TRUE(door->processes(gpu0));
+    if (!instances) break;
+    seen += instances->size();
+  }
+  EXPECT_GT(seen, 0U);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, WNOHANG), 0) << "the child met a refusal";
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  expect_lawful();
+  expect_cleanable();
 }
 
 /// What works with a library of these functions.
