@@ -282,6 +282,12 @@ TEST_P(Contract, AnInstanceHasAllItsSlicesAndItsMemory) {
       ASSERT_TRUE(made) << made.error().text();
       ASSERT_EQ(made->computes.size(), 1U);
       EXPECT_EQ(made->computes.front().placement, (Span{0, profile.slices})) << *profile.name;
+      const auto inside = stand.door.compute_profiles(stand.gpu, made->id);
+      ASSERT_TRUE(inside);
+      // Of two compute profiles of one size the plain one is taken, which has the lower number.
+      const auto first = std::ranges::find(*inside, profile.slices, &DriverComputeProfile::slices);
+      ASSERT_NE(first, inside->end());
+      EXPECT_EQ(made->computes.front().profile, first->id) << *profile.name;
       const auto memory = stand.door.memory(stand.gpu, made->id, made->computes.front().id);
       ASSERT_TRUE(memory);
       EXPECT_LE(memory->used_bytes, memory->total_bytes);
