@@ -29,6 +29,8 @@ class Child {
     ::kill(pid_, SIGKILL);
     (void)wait();
   }
+  /// Somebody else has waited for it.
+  void is_gone() { pid_ = -1; }
   /// Its exit status, or 128 and the signal that ended it.
   int wait() {
     int status = 0;

@@ -168,7 +168,8 @@ TEST(Faults, APendingMigModeWaitsForMending) {
   EXPECT_EQ(nvml.nvmlDeviceGetMigMode(node.gpu(), &current, &pending), success);
   EXPECT_EQ(current, 1U);
   EXPECT_EQ(pending, 0U);
-  EXPECT_TRUE(look_at_sim_node(node.path())->gpus[0].mig_pending);
+  EXPECT_TRUE(look_at_sim_node(node.path())->gpus[0].mig_enabled);
+  EXPECT_FALSE(look_at_sim_node(node.path())->gpus[0].mig_pending);
   EXPECT_TRUE(set_sim_fault(node.path(), 0, "none"));
   EXPECT_EQ(nvml.nvmlDeviceGetMigMode(node.gpu(), &current, &pending), success);
   EXPECT_EQ(current, 0U);
