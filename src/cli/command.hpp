@@ -49,6 +49,7 @@ void add_forecast_memory(CLI::App& forecast, Run& run);
 void add_forecast_model(CLI::App& forecast, Run& run);
 void add_forecast_time(CLI::App& forecast, Run& run);
 void add_bench_forecast(CLI::App& bench, Run& run);
+void add_bench_nvml(CLI::App& bench, Run& run);
 void add_reproduce_alarms(CLI::App& reproduce, Run& run);
 void add_reproduce_carma(CLI::App& reproduce, Run& run);
 void add_reproduce_completion_time(CLI::App& reproduce, Run& run);

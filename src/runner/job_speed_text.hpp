@@ -14,7 +14,7 @@ namespace cleave {
 /// "cpu=1,transfer=0.5,compute=8,bandwidth=2": seconds on the whole GPU, those that are there.
 [[nodiscard]] Result<SpeedModel> parse_phases(std::string_view text);
 
-/// "miso:resnet:64", "parvagpu:bert:8", "rodinia:hotspot3d": a measured job's speeds.
+/// "miso:resnet:64", "parvagpu:bert:8", "rodinia:gaussian": a measured job's speeds.
 [[nodiscard]] Result<SpeedModel> speeds_like(std::string_view text);
 
 /// The time of all phases together.

@@ -508,7 +508,7 @@ TEST(Fuzz, OutputOfJobs) {
   fuzz({"1g.5gb=0.36,7g.40gb=1"}, [](const std::string& text) { return error_of(parse_speeds(text)); });
   fuzz({"cpu=1,transfer=0.5,compute=8,bandwidth=2"},
        [](const std::string& text) { return error_of(parse_phases(text)); });
-  fuzz({"miso:resnet:64", "rodinia:hotspot3d"},
+  fuzz({"miso:resnet:64", "rodinia:gaussian"},
        [](const std::string& text) { return error_of(speeds_like(text)); });
 }
 
