@@ -35,7 +35,8 @@ class Starts {
 
   constexpr Starts() = default;
   /// In order of preference; each below `most`, none twice.
-  constexpr Starts(std::initializer_list<int> order) {
+  constexpr Starts(std::initializer_list<int> order) : Starts(std::span(order.begin(), order.size())) {}
+  constexpr explicit Starts(std::span<const int> order) {
     for (const int start : order)
       order_[static_cast<std::size_t>(count_++)] = static_cast<std::int8_t>(start);
   }

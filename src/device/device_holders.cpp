@@ -1,0 +1,63 @@
+// Which programs have NVIDIA's device files open, as /proc tells it: NVML says that something is in use, and
+// not by whom, when it is a program that only watches.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "device/instances.hpp"
+
+namespace cleave {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view capabilities = "/dev/nvidia-caps/";
+constexpr std::string_view gpus = "/dev/nvidia";
+
+bool is_of_gpu(std::string_view file, std::optional<std::uint32_t> minor) {
+  if (file.starts_with(capabilities)) return true;
+  if (!file.starts_with(gpus)) return false;
+  const auto number = parse_integer(file.substr(gpus.size()));  // none: /dev/nvidiactl and the like
+  return number && (!minor || *number == *minor);
+}
+
+bool holds(const fs::path& process, std::optional<std::uint32_t> minor) {
+  std::error_code ignored;  // ended meanwhile, or not ours to see
+  fs::directory_iterator files(process / "fd", ignored);
+  for (; !ignored && files != fs::directory_iterator(); files.increment(ignored)) {
+    const fs::path target = fs::read_symlink(files->path(), ignored);
+    if (!ignored && is_of_gpu(target.native(), minor)) return true;
+    ignored.clear();
+  }
+  return false;
+}
+
+std::string program_of(const fs::path& process) {
+  std::ifstream file(process / "comm");
+  std::string name;
+  std::getline(file, name);
+  return shown(name, 40);
+}
+
+}  // namespace
+
+std::vector<DeviceHolder> device_holders(std::optional<std::uint32_t> minor, const fs::path& proc) {
+  std::vector<DeviceHolder> holders;
+  std::error_code ignored;
+  fs::directory_iterator processes(proc, ignored);
+  for (; !ignored && processes != fs::directory_iterator(); processes.increment(ignored)) {
+    const fs::path& process = processes->path();
+    const auto pid = parse_integer(process.filename().native());
+    if (!pid || *pid <= 0 || *pid == getpid() || !holds(process, minor)) continue;
+    holders.push_back({static_cast<std::uint32_t>(*pid), program_of(process)});
+  }
+  std::ranges::sort(holders, {}, &DeviceHolder::pid);
+  return holders;
+}
+
+}  // namespace cleave

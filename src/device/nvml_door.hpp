@@ -1,0 +1,86 @@
+#pragma once
+// The door that leads to NVML: each call is one question to the driver, or a walk where NVML asks for one.
+//
+// Nothing that the driver writes is trusted further than it must be: texts end where their buffer ends,
+// counts are held against the room there was, lists that grow between two calls are asked for again.
+//
+// Recipes and numbers: NVIDIA's NVML API reference, "Multi Instance GPU Management".
+
+#include <map>
+#include <memory>
+
+#include "device/door.hpp"
+#include "device/nvml_library.hpp"
+
+namespace cleave {
+
+class NvmlDoor final : public Door {
+ public:
+  /// Opens the library and initialises it; errors as NvmlLibrary::open.
+  [[nodiscard]] static Result<std::unique_ptr<NvmlDoor>> open(const std::string& file = nvml::library_name);
+  explicit NvmlDoor(std::unique_ptr<NvmlLibrary> library);
+  /// Over functions that live elsewhere; for tests of what old drivers lack.
+  explicit NvmlDoor(const nvml::Functions& functions);
+  ~NvmlDoor() override;
+  NvmlDoor(const NvmlDoor&) = delete;
+  NvmlDoor& operator=(const NvmlDoor&) = delete;
+
+  DriverFacts driver() override;
+  DriverAnswer<std::uint32_t> gpu_count() override;
+  DriverAnswer<GpuFacts> gpu(GpuIndex gpu) override;
+  DriverAnswer<MigMode> mig_mode(GpuIndex gpu) override;
+  DriverAnswer<nvml::Return> set_mig_mode(GpuIndex gpu, bool enabled) override;
+
+  DriverAnswer<std::vector<DriverProfile>> profiles(GpuIndex gpu) override;
+  DriverAnswer<std::vector<Span>> placements(GpuIndex gpu, ProfileId profile) override;
+  DriverAnswer<std::uint32_t> remaining(GpuIndex gpu, ProfileId profile) override;
+
+  DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex gpu) override;
+  /// Where the driver made an instance but does not describe it, it is taken away again.
+  DriverAnswer<LiveGpuInstance> create_gpu_instance(GpuIndex gpu, ProfileId profile,
+                                                    std::optional<Span> placement) override;
+  DriverAnswer<void> destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) override;
+
+  DriverAnswer<std::vector<DriverComputeProfile>> compute_profiles(GpuIndex gpu,
+                                                                   GpuInstanceId instance) override;
+  DriverAnswer<std::vector<LiveComputeInstance>> compute_instances(GpuIndex gpu,
+                                                                   GpuInstanceId instance) override;
+  DriverAnswer<LiveComputeInstance> create_compute_instance(GpuIndex gpu, GpuInstanceId instance,
+                                                            ProfileId profile,
+                                                            std::optional<Span> placement) override;
+  DriverAnswer<void> destroy_compute_instance(GpuIndex gpu, GpuInstanceId instance,
+                                              ComputeInstanceId compute) override;
+
+  DriverAnswer<std::vector<LiveProcess>> processes(GpuIndex gpu) override;
+  DriverAnswer<MemoryUse> memory(GpuIndex gpu) override;
+  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance, ComputeInstanceId compute) override;
+  DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) override;
+  DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) override;
+  DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) override;
+  DriverAnswer<std::optional<GpuEvent>> wait_event(std::chrono::milliseconds at_most) override;
+
+ private:
+  DriverAnswer<nvml::Device> device(GpuIndex gpu);
+  DriverAnswer<nvml::GpuInstance> instance_handle(GpuIndex gpu, GpuInstanceId instance);
+  DriverAnswer<nvml::ComputeInstance> compute_handle(GpuIndex gpu, GpuInstanceId instance,
+                                                     ComputeInstanceId compute);
+  DriverAnswer<DriverProfile> profile(nvml::Device device, std::uint32_t number);
+  DriverAnswer<DriverComputeProfile> compute_profile(nvml::GpuInstance instance, std::uint32_t number);
+  DriverAnswer<LiveGpuInstance> described(nvml::GpuInstance instance);
+  DriverAnswer<LiveComputeInstance> described(nvml::ComputeInstance compute);
+  DriverAnswer<std::string> uuid(nvml::Device device);
+  DriverAnswer<MemoryUse> memory_of(nvml::Device device);
+  DriverAnswer<std::vector<LiveProcess>> processes_of(nvml::Device device);
+  DriverAnswer<nvml::EventSet> listening();
+  void stop_listening();
+  std::optional<GpuIndex> index_of(nvml::Device device);
+  /// Passes a refusal on; a device handle that may have died is forgotten, and asked for at the next call.
+  std::unexpected<Refusal> gave_up(GpuIndex gpu, Refusal refusal);
+
+  std::unique_ptr<NvmlLibrary> library_;  // empty over functions of a test
+  const nvml::Functions* nvml_;
+  std::map<GpuIndex, nvml::Device> devices_;
+  nvml::EventSet events_ = nullptr;
+};
+
+}  // namespace cleave

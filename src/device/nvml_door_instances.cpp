@@ -1,0 +1,221 @@
+// The part of the door to NVML that walks, makes and takes away instances. Handles of instances are asked for
+// at each call: numbers are used again, and what a handle means after its instance is gone is the driver's.
+
+#include "device/nvml_call.hpp"
+#include "device/nvml_door.hpp"
+
+namespace cleave {
+
+namespace {
+
+using enum nvml::Return;
+
+constexpr std::uint32_t compute_profile_numbers_most = 256;
+
+/// Of an instance that went away while it was looked at.
+bool is_gone(const Refusal& refusal) {
+  return refused_with(refusal, {not_found, invalid_argument});
+}
+
+DriverComputeProfile compute_profile_from(std::uint32_t number,
+                                          const nvml::ComputeInstanceProfileInfo& info) {
+  const auto sms = static_cast<int>(std::min(info.multiprocessor_count, 1U << 30));
+  return {ProfileNumber{number}, ProfileId{info.id}, info.slice_count, info.instance_count, Sms{sms}};
+}
+
+/// Room for a list of instances of a profile; the driver wants as much as there can be, and may want more
+/// than it said.
+std::uint32_t room_for(std::uint32_t most) {
+  return std::min(most, nvml_list_most / 2) + 16;
+}
+
+}  // namespace
+
+DriverAnswer<nvml::GpuInstance> NvmlDoor::instance_handle(GpuIndex gpu, GpuInstanceId instance) {
+  const auto handle = device(gpu);
+  if (!handle) return std::unexpected(handle.error());
+  nvml::GpuInstance found = nullptr;
+  const auto done =
+      CLEAVE_NVML(nvmlDeviceGetGpuInstanceById)(*handle, static_cast<std::uint32_t>(instance), &found);
+  if (!done) return gave_up(gpu, done.error());
+  return found;
+}
+
+DriverAnswer<nvml::ComputeInstance> NvmlDoor::compute_handle(GpuIndex gpu, GpuInstanceId instance,
+                                                             ComputeInstanceId compute) {
+  const auto inside = instance_handle(gpu, instance);
+  if (!inside) return std::unexpected(inside.error());
+  nvml::ComputeInstance found = nullptr;
+  const auto done = CLEAVE_NVML(nvmlGpuInstanceGetComputeInstanceById)(
+      *inside, static_cast<std::uint32_t>(compute), &found);
+  if (!done) return std::unexpected(done.error());
+  return found;
+}
+
+DriverAnswer<LiveGpuInstance> NvmlDoor::described(nvml::GpuInstance instance) {
+  nvml::GpuInstanceInfo info{};
+  if (const auto done = CLEAVE_NVML(nvmlGpuInstanceGetInfo)(instance, &info); !done)
+    return std::unexpected(done.error());
+  return LiveGpuInstance{
+      GpuInstanceId{info.id}, ProfileId{info.profile_id}, {info.placement.start, info.placement.size}};
+}
+
+DriverAnswer<LiveComputeInstance> NvmlDoor::described(nvml::ComputeInstance compute) {
+  nvml::ComputeInstanceInfo info{};
+  if (const auto done = CLEAVE_NVML(nvmlComputeInstanceGetInfo_v2)(compute, &info); !done)
+    return std::unexpected(done.error());
+  auto id = uuid(info.device);
+  if (!id) return std::unexpected(id.error());
+  return LiveComputeInstance{ComputeInstanceId{info.id},
+                             ProfileId{info.profile_id},
+                             {info.placement.start, info.placement.size},
+                             std::move(*id)};
+}
+
+DriverAnswer<std::vector<LiveGpuInstance>> NvmlDoor::gpu_instances(GpuIndex gpu) {
+  const auto mode = mig_mode(gpu);
+  if (!mode) return std::unexpected(mode.error());
+  if (!mode->current) return std::vector<LiveGpuInstance>{};
+  const auto all = profiles(gpu);
+  if (!all) return std::unexpected(all.error());
+  const auto handle = device(gpu);
+  if (!handle) return std::unexpected(handle.error());
+  std::vector<LiveGpuInstance> instances;
+  for (const DriverProfile& profile : *all) {
+    const auto list = nvml_list<nvml::GpuInstance>(
+        room_for(profile.most), [&](nvml::GpuInstance* found, std::uint32_t* count) {
+          return CLEAVE_NVML(nvmlDeviceGetGpuInstances)(*handle, static_cast<std::uint32_t>(profile.id),
+                                                        found, count);
+        });
+    if (!list) return gave_up(gpu, list.error());
+    for (const nvml::GpuInstance each : *list) {
+      const auto known = described(each);
+      if (known) {
+        instances.push_back(*known);
+      } else if (!is_gone(known.error())) {
+        return gave_up(gpu, known.error());
+      }
+    }
+  }
+  std::ranges::sort(instances, {}, &LiveGpuInstance::id);
+  return instances;
+}
+
+DriverAnswer<LiveGpuInstance> NvmlDoor::create_gpu_instance(GpuIndex gpu, ProfileId profile,
+                                                            std::optional<Span> placement) {
+  const auto handle = device(gpu);
+  if (!handle) return std::unexpected(handle.error());
+  const auto id = static_cast<std::uint32_t>(profile);
+  nvml::GpuInstance made = nullptr;
+  DriverAnswer<void> done;
+  if (placement) {
+    const nvml::GpuInstancePlacement where{placement->start, placement->size};
+    done = CLEAVE_NVML(nvmlDeviceCreateGpuInstanceWithPlacement)(*handle, id, &where, &made);
+  } else {
+    done = CLEAVE_NVML(nvmlDeviceCreateGpuInstance)(*handle, id, &made);
+  }
+  if (!done) return gave_up(gpu, done.error());
+  auto instance = described(made);
+  if (!instance) {
+    (void)CLEAVE_NVML(nvmlGpuInstanceDestroy)(made);
+    return gave_up(gpu, instance.error());
+  }
+  return instance;
+}
+
+DriverAnswer<void> NvmlDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) {
+  const auto found = instance_handle(gpu, instance);
+  if (!found) return std::unexpected(found.error());
+  return CLEAVE_NVML(nvmlGpuInstanceDestroy)(*found);
+}
+
+DriverAnswer<DriverComputeProfile> NvmlDoor::compute_profile(nvml::GpuInstance instance,
+                                                             std::uint32_t number) {
+  if (nvml_->nvmlGpuInstanceGetComputeInstanceProfileInfo != nullptr) {
+    nvml::ComputeInstanceProfileInfo info{};
+    const auto done = CLEAVE_NVML(nvmlGpuInstanceGetComputeInstanceProfileInfo)(instance, number,
+                                                                                nvml::engines_shared, &info);
+    if (!done) return std::unexpected(done.error());
+    return compute_profile_from(number, info);
+  }
+  nvml::ComputeInstanceProfileInfo2 named{};
+  named.version = nvml::version_word<nvml::ComputeInstanceProfileInfo2>(2);
+  const auto done = CLEAVE_NVML(nvmlGpuInstanceGetComputeInstanceProfileInfoV)(instance, number,
+                                                                               nvml::engines_shared, &named);
+  if (!done) return std::unexpected(done.error());
+  return compute_profile_from(number, named.info);
+}
+
+DriverAnswer<std::vector<DriverComputeProfile>> NvmlDoor::compute_profiles(GpuIndex gpu,
+                                                                           GpuInstanceId instance) {
+  const auto inside = instance_handle(gpu, instance);
+  if (!inside) return std::unexpected(inside.error());
+  std::vector<DriverComputeProfile> profiles;
+  for (std::uint32_t number = 0; number < compute_profile_numbers_most; ++number) {
+    const auto found = compute_profile(*inside, number);
+    if (found) {
+      profiles.push_back(*found);
+    } else if (found.error().code == invalid_argument) {
+      break;
+    } else if (found.error().code != not_supported) {
+      return std::unexpected(found.error());
+    }
+  }
+  return profiles;
+}
+
+DriverAnswer<std::vector<LiveComputeInstance>> NvmlDoor::compute_instances(GpuIndex gpu,
+                                                                           GpuInstanceId instance) {
+  const auto all = compute_profiles(gpu, instance);
+  if (!all) return std::unexpected(all.error());
+  const auto inside = instance_handle(gpu, instance);
+  if (!inside) return std::unexpected(inside.error());
+  std::vector<LiveComputeInstance> computes;
+  for (const DriverComputeProfile& profile : *all) {
+    const auto list = nvml_list<nvml::ComputeInstance>(
+        room_for(profile.most), [&](nvml::ComputeInstance* found, std::uint32_t* count) {
+          return CLEAVE_NVML(nvmlGpuInstanceGetComputeInstances)(
+              *inside, static_cast<std::uint32_t>(profile.id), found, count);
+        });
+    if (!list) return std::unexpected(list.error());
+    for (const nvml::ComputeInstance each : *list) {
+      auto known = described(each);
+      if (known) {
+        computes.push_back(std::move(*known));
+      } else if (!is_gone(known.error())) {
+        return std::unexpected(known.error());
+      }
+    }
+  }
+  std::ranges::sort(computes, {}, &LiveComputeInstance::id);
+  return computes;
+}
+
+DriverAnswer<LiveComputeInstance> NvmlDoor::create_compute_instance(GpuIndex gpu, GpuInstanceId instance,
+                                                                    ProfileId profile,
+                                                                    std::optional<Span> placement) {
+  const auto inside = instance_handle(gpu, instance);
+  if (!inside) return std::unexpected(inside.error());
+  const auto id = static_cast<std::uint32_t>(profile);
+  nvml::ComputeInstance made = nullptr;
+  DriverAnswer<void> done;
+  if (placement) {
+    const nvml::ComputeInstancePlacement where{placement->start, placement->size};
+    done = CLEAVE_NVML(nvmlGpuInstanceCreateComputeInstanceWithPlacement)(*inside, id, &where, &made);
+  } else {
+    done = CLEAVE_NVML(nvmlGpuInstanceCreateComputeInstance)(*inside, id, &made);
+  }
+  if (!done) return std::unexpected(done.error());
+  auto compute = described(made);
+  if (!compute) (void)CLEAVE_NVML(nvmlComputeInstanceDestroy)(made);
+  return compute;
+}
+
+DriverAnswer<void> NvmlDoor::destroy_compute_instance(GpuIndex gpu, GpuInstanceId instance,
+                                                      ComputeInstanceId compute) {
+  const auto found = compute_handle(gpu, instance, compute);
+  if (!found) return std::unexpected(found.error());
+  return CLEAVE_NVML(nvmlComputeInstanceDestroy)(*found);
+}
+
+}  // namespace cleave
