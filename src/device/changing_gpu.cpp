@@ -13,18 +13,20 @@ namespace {
 constexpr std::size_t long_ledger = 400;
 
 const InstanceView* find(const GpuView& view, GpuInstanceId id) {
-  const auto found = std::ranges::find_if(view.instances, [&](const auto& each) { return each.live.id == id; });
+  const auto found =
+      std::ranges::find_if(view.instances, [&](const auto& each) { return each.live.id == id; });
   return found == view.instances.end() ? nullptr : &*found;
 }
 
 std::unexpected<Error> not_ours(const GpuView& view, const InstanceView& instance) {
   const std::string place = place_of(view.facts.index, instance.live.id);
   if (instance.owner == Ownership::half_made)
-    return fail(ErrorKind::infeasible, place,
-                fmt::format("it is half-made: Cleave was stopped while it made or changed a {} here, and cannot know "
-                            "whether this is it",
-                            instance.live.profile),
-                "if nobody else made it, --adopt takes it over");
+    return fail(
+        ErrorKind::infeasible, place,
+        fmt::format("it is half-made: Cleave was stopped while it made or changed a {} here, and cannot know "
+                    "whether this is it",
+                    instance.live.profile),
+        "if nobody else made it, --adopt takes it over");
   return fail(ErrorKind::infeasible, place, fmt::format("Cleave did not make this {}", instance.live.profile),
               "if it may go all the same, --adopt takes it over");
 }
@@ -71,7 +73,8 @@ Result<DriverProfile> ChangingGpu::driver_profile(const Profile& profile) {
   if (!profiles) return std::unexpected(error_of(profiles.error(), place_of(gpu_)));
   for (const DriverProfile& each : *profiles)
     if (static_cast<int>(each.number) == profile.nvml_profile) return each;
-  return fail(ErrorKind::infeasible, place_of(gpu_), fmt::format("the driver has no profile {} now", profile.name));
+  return fail(ErrorKind::infeasible, place_of(gpu_),
+              fmt::format("the driver has no profile {} now", profile.name));
 }
 
 Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
@@ -111,7 +114,8 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
 Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Patience& patience) {
   const InstanceView* found = find(view_, instance);
   if (found == nullptr)
-    return fail(ErrorKind::infeasible, place_of(gpu_, instance), "there is no such instance", "see `cleave instances`");
+    return fail(ErrorKind::infeasible, place_of(gpu_, instance), "there is no such instance",
+                "see `cleave instances`");
   if (found->owner != Ownership::ours && !adopt) return not_ours(view_, *found);
   const InstanceSeen seen = view_.seen(*found);
   if (found->owner != Ownership::ours)
@@ -123,8 +127,8 @@ Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Pati
     if (const auto written = ledger_.destroyed(*number); !written) return written;
     return look();
   }
-  // In use: as it was, and the intent is taken back. With its compute instance gone it is known as ours by the
-  // intent alone, which stays.
+  // In use: as it was, and the intent is taken back. With its compute instance gone it is known as ours by
+  // the intent alone, which stays.
   if (!look() || !view_.unread.empty()) return gone;
   const InstanceView* still = find(view_, instance);
   if (still != nullptr && !view_.seen(*still).uuids.empty()) {

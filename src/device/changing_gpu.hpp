@@ -15,25 +15,24 @@ namespace cleave {
 
 class ChangingGpu {
  public:
-  /// Takes the lock (gpu_lock.hpp says what that waits for), reads the ledger and the GPU, and writes down what
-  /// became of intents that a crash left open. The state directory is made where it is not there. `door` must
-  /// live on.
-  [[nodiscard]] static Result<ChangingGpu> begin(Door& door, GpuIndex gpu,
-                                                 const std::filesystem::path& state_directory,
-                                                 const std::string& program,
-                                                 std::chrono::milliseconds lock_patience = std::chrono::seconds(10));
+  /// Takes the lock (gpu_lock.hpp says what that waits for), reads the ledger and the GPU, and writes down
+  /// what became of intents that a crash left open. The state directory is made where it is not there. `door`
+  /// must live on.
+  [[nodiscard]] static Result<ChangingGpu> begin(
+      Door& door, GpuIndex gpu, const std::filesystem::path& state_directory, const std::string& program,
+      std::chrono::milliseconds lock_patience = std::chrono::seconds(10));
 
   /// As of the last look, owners included; every change looks again.
   [[nodiscard]] const GpuView& view() const { return view_; }
   [[nodiscard]] Result<void> look();
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
 
-  /// With a compute instance of all its slices. Where the driver refuses nothing has changed, unless the error
-  /// says so.
+  /// With a compute instance of all its slices. Where the driver refuses nothing has changed, unless the
+  /// error says so.
   [[nodiscard]] Result<LiveInstance> create(const Profile& profile, int start);
 
-  /// One that Cleave did not make is refused unless `adopt`; then it is Cleave's from now on, whether it could
-  /// be destroyed or not.
+  /// One that Cleave did not make is refused unless `adopt`; then it is Cleave's from now on, whether it
+  /// could be destroyed or not.
   [[nodiscard]] Result<void> destroy(GpuInstanceId instance, bool adopt, const Patience& patience = {});
 
  private:

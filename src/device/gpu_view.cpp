@@ -92,9 +92,8 @@ void set_owners(GpuView& view, const LedgerState& ledger) {
 }
 
 std::string called(const LiveInstance& instance) {
-  return instance.computes.empty()
-             ? fmt::format("GPU instance {}", static_cast<std::uint32_t>(instance.id))
-             : instance.computes.front().uuid;
+  return instance.computes.empty() ? fmt::format("GPU instance {}", static_cast<std::uint32_t>(instance.id))
+                                   : instance.computes.front().uuid;
 }
 
 std::string pids_text(const std::vector<LiveProcess>& processes) {
