@@ -1,0 +1,200 @@
+#include "nvmlsim/board.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/format.hpp"
+
+namespace cleave::sim {
+
+namespace {
+
+// PCI ids of the first of a model's boards: public listings of lspci. Compute capabilities: NVIDIA's table of
+// CUDA GPUs. Clocks: the highest that nvidia-smi lists, or of the family.
+// clang-format off
+constexpr BoardRow rows[] = {
+    // key, PCI device, capability, architecture, PCIe, SM MHz, memory MHz
+    {"A30-24GB",             0x20b710de, 8, 0,  7,  4, 1440, 1215},
+    {"A100-40GB",            0x20b010de, 8, 0,  7,  4, 1410, 1215},
+    {"A100-80GB",            0x20b210de, 8, 0,  7,  4, 1410, 1593},
+    {"H100-80GB-SXM5",       0x233010de, 9, 0,  9,  5, 1980, 2619},
+    {"H100-80GB-PCIe",       0x233110de, 9, 0,  9,  5, 1755, 1593},
+    {"H100-94GB-NVL",        0x232110de, 9, 0,  9,  5, 1980, 2619},
+    {"H100-96GB-GH200",      0x234210de, 9, 0,  9,  5, 1980, 2619},
+    {"H20-96GB",             0x232910de, 9, 0,  9,  5, 1980, 2619},
+    {"H200-141GB",           0x233510de, 9, 0,  9,  5, 1980, 3201},
+    {"GH200-144GB",          0x234810de, 9, 0,  9,  5, 1980, 3201},
+    {"B200-180GB",           0x290110de, 10, 0, 10, 5, 1965, 3996},
+    {"GB200-186GB",          0x294110de, 10, 0, 10, 5, 1965, 3996},
+    {"B300-269GB",           0x318210de, 10, 3, 10, 6, 1965, 3996},
+    {"GB300-278GB",          0x31c210de, 10, 3, 10, 6, 1965, 3996},
+    {"RTX-PRO-6000-BW-96GB", 0x2bb510de, 12, 0, 10, 5, 2430, 12481},
+};
+
+/// Profile ids of all GPUs with eight memory slices that were captured, by NVML's profile number.
+struct IdRow { int number; std::uint32_t id; };
+constexpr IdRow eight_slice_ids[] = {{4, 0}, {3, 5}, {2, 9}, {1, 14}, {9, 15}, {0, 19}, {7, 20}};
+// clang-format on
+
+const BoardRow& row_of(const GpuModel& model) {
+  const auto* found = std::ranges::find(rows, model.key, &BoardRow::key);
+  return found == std::end(rows) ? rows[0] : *found;
+}
+
+/// Inferred where no table has one: the id that the profile has on every other GPU of eight slices.
+std::uint32_t id_of(const Profile& profile) {
+  if (profile.id) return static_cast<std::uint32_t>(*profile.id);
+  const auto* found = std::ranges::find(eight_slice_ids, profile.nvml_profile, &IdRow::number);
+  return found == std::end(eight_slice_ids) ? 900 + static_cast<std::uint32_t>(profile.nvml_profile)
+                                            : found->id;
+}
+
+/// Inferred where no table has it: the GB in the name of the largest profile, taken for the whole GPU.
+std::uint64_t memory_of(const GpuModel& model) {
+  if (model.memory) return static_cast<std::uint64_t>(model.memory->value);
+  const Profile& largest = model.largest();
+  return static_cast<std::uint64_t>(largest.name_gb() * model.memory_slices.value / largest.memory.value) *
+         1024;
+}
+
+/// Inferred where no table has it: that of another profile of as many memory slices, else the slices' share
+/// of the GPU, down to 64 MiB.
+std::uint64_t memory_of(const GpuModel& model, const Profile& profile) {
+  if (profile.usable) return static_cast<std::uint64_t>(profile.usable->value);
+  for (const Profile& other : model.profiles)
+    if (other.memory == profile.memory && other.usable)
+      return static_cast<std::uint64_t>(other.usable->value);
+  const auto share = memory_of(model) * static_cast<std::uint64_t>(profile.memory.value) /
+                     static_cast<std::uint64_t>(model.memory_slices.value);
+  return share / 64 * 64;
+}
+
+/// Inferred where no table has them: those of the H100 or B200.
+std::uint32_t sms_of(const GpuModel& model) {
+  if (model.sms) return static_cast<std::uint32_t>(model.sms->value);
+  return model.architecture == "Blackwell" ? 148 : 132;
+}
+
+/// Inferred where no table has them: the slices' share of eight, down to an even number; all for the whole.
+std::uint32_t sms_of(const GpuModel& model, const Profile& profile) {
+  if (profile.sms) return static_cast<std::uint32_t>(profile.sms->value);
+  if (profile.compute == model.compute) return sms_of(model);
+  const auto share = sms_of(model) * static_cast<std::uint32_t>(profile.compute.value) /
+                     (model.memory_slices.value == 8 ? 8 : 4);
+  return std::max(2U, share / 2 * 2);
+}
+
+/// Inferred where no table has them: one of each for a compute slice, as on the H100.
+Engines engines_of(const GpuModel& model, const Profile& profile) {
+  if (profile.engines) return *profile.engines;
+  const int slices = profile.compute.value;
+  const bool flow = profile.compute == model.compute || profile.attribute == Attribute::media;
+  return {slices, slices, 0, slices, flow ? 1 : 0};
+}
+
+/// Where compute instances of `slices` may start among `of`: at multiples of the next power of two, as
+/// `nvidia-smi mig -lcipp` shows it. There are no 3 slices of 4.
+std::vector<std::uint32_t> compute_starts(std::uint32_t slices, std::uint32_t of) {
+  if (slices == 3 && of == 4) return {};
+  const std::uint32_t step = slices == 3 ? 4 : slices;
+  std::vector<std::uint32_t> starts;
+  for (std::uint32_t start = 0; start + slices <= of; start += step) starts.push_back(start);
+  return starts;
+}
+
+/// SMs of part of an instance: the model's 1g for each slice.
+std::uint32_t compute_sms(const GpuModel& model, std::uint32_t slices, const ProfileFacts& whole) {
+  if (slices == static_cast<std::uint32_t>(whole.profile->compute.value)) return whole.sms;
+  for (const Profile& profile : model.profiles)
+    if (profile.nvml_profile == 0) return std::min(whole.sms, slices * sms_of(model, profile));
+  return whole.sms;
+}
+
+std::vector<ComputeProfile> compute_profiles_of(const GpuModel& model, const ProfileFacts& facts) {
+  struct Size {
+    std::uint32_t number, slices;
+  };
+  constexpr Size sizes[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 7}};
+  const auto of = static_cast<std::uint32_t>(facts.profile->compute.value);
+  std::vector<ComputeProfile> list;
+  for (const auto& [number, slices] : sizes) {
+    const std::vector<std::uint32_t> starts =
+        slices > of ? std::vector<std::uint32_t>{} : compute_starts(slices, of);
+    if (starts.empty()) continue;
+    list.push_back({number, slices, static_cast<std::uint32_t>(starts.size()),
+                    compute_sms(model, slices, facts), starts});
+  }
+  // Source: NVIDIA/go-nvml issue 146: one slice with 26 of the 32 SMs of an H100's 2g.
+  if (model.architecture == "Hopper" && of == 2) list.push_back({7, 1, 1, std::min(facts.sms, 26U), {0}});
+  // Source: kubernetes-sigs/dra-driver-nvidia-gpu issue 1480: A100 drivers have two profiles of 7 slices.
+  if (model.architecture == "Ampere" && of == 7) list.push_back({8, 7, 1, facts.sms, {0}});
+  return list;
+}
+
+std::unique_ptr<Board> make_board(const GpuModel& model) {
+  const auto all = static_cast<ProfileMask>((1U << model.profiles.size()) - 1U);
+  auto board =
+      std::unique_ptr<Board>(new Board{row_of(model), &model, Geometry(model, all), {}, {}, {}, 0, 0, 0});
+  board->memory_mib = memory_of(model);
+  board->usable_mib =
+      model.largest().compute == model.compute ? memory_of(model, model.largest()) : board->memory_mib;
+  board->sms = sms_of(model);
+  for (const Profile& profile : model.profiles) {
+    const ProfileFacts facts{&profile, id_of(profile), memory_of(model, profile), sms_of(model, profile),
+                             engines_of(model, profile)};
+    board->profiles.push_back(facts);
+    board->compute_profiles.push_back(compute_profiles_of(model, facts));
+    std::vector<PlacementId> order;
+    for (const int start : profile.starts.preferred())
+      if (const auto id = board->geometry.find(profile, start)) order.push_back(*id);
+    board->preferred.push_back(order);
+  }
+  return board;
+}
+
+}  // namespace
+
+const Board& board_of(const GpuModel& model) {
+  static std::mutex mutex;
+  static std::map<const GpuModel*, std::unique_ptr<Board>> boards;
+  const std::lock_guard guard(mutex);
+  std::unique_ptr<Board>& board = boards[&model];
+  if (!board) board = make_board(model);
+  return *board;
+}
+
+// The GPU is a tree: the whole is 0, its halves 1 and 2, quarters 3 to 6, eighths 7 to 14. Captures: on an
+// A100 the upper half comes first at each level (1g at 4, 5, 6 are 7, 8, 9, at 0 to 3 are 11 to 14), on an
+// H100 the lower one.
+std::uint32_t gpu_instance_id(const Board& board, PlacementId placement, InstanceNumbering numbering) {
+  const Placement& at = board.geometry[placement];
+  const int parts = board.model->memory_slices.value / at.profile->memory.value;
+  const int part = at.start / at.profile->memory.value;
+  const bool upper_first =
+      numbering == InstanceNumbering::upper_first ||
+      (numbering == InstanceNumbering::by_model && board.model->architecture == "Ampere");
+  const int turned = upper_first ? (part + parts / 2) % parts : part;
+  return static_cast<std::uint32_t>(parts - 1 + turned);
+}
+
+std::optional<std::size_t> profile_by_id(const Board& board, std::uint32_t id) {
+  for (std::size_t i = 0; i < board.profiles.size(); ++i)
+    if (board.profiles[i].id == id) return i;
+  return std::nullopt;
+}
+
+bool known_profile_id(std::uint32_t id) {
+  for (const GpuModel& model : gpu_models())
+    for (const Profile& profile : model.profiles)
+      if (id_of(profile) == id) return true;
+  return false;
+}
+
+std::string device_profile_name(const Profile& profile, std::uint32_t compute_slices) {
+  if (compute_slices == static_cast<std::uint32_t>(profile.compute.value)) return std::string(profile.name);
+  return fmt::format("{}c.{}", compute_slices, profile.name);
+}
+
+}  // namespace cleave::sim

@@ -1,0 +1,69 @@
+#pragma once
+// A GPU model as its driver would describe it: the model's table, with every gap filled so that NVML has an
+// answer. What fills a gap is inferred and said so at the function that does it; the planner and the rest of
+// Cleave never see these numbers as facts.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/geometry.hpp"
+#include "nvmlsim/client.hpp"
+
+namespace cleave::sim {
+
+/// What NVML says of a board that the model's table does not hold. Watts and MHz without a source are of the
+/// vendor's data sheets, or of the family where there is none.
+struct BoardRow {
+  std::string_view key;
+  std::uint32_t pci_device;  // as NVML gives it: device, then vendor
+  int compute_major, compute_minor;
+  std::uint32_t architecture;  // NVML's number
+  std::uint32_t pcie_generation;
+  std::uint32_t sm_mhz, memory_mhz;  // the most
+};
+
+struct ProfileFacts {
+  const Profile* profile;
+  std::uint32_t id;  // NVML's profile id
+  std::uint64_t memory_mib;
+  std::uint32_t sms;
+  Engines engines;
+};
+
+/// A profile of compute instances in one kind of GPU instance.
+struct ComputeProfile {
+  std::uint32_t number;  // NVML's number and id of it, which are the same
+  std::uint32_t slices, most, sms;
+  std::vector<std::uint32_t> starts;  // compute slices of the GPU instance
+};
+
+struct Board {
+  BoardRow row;
+  const GpuModel* model;
+  Geometry geometry;                                          // of all its profiles
+  std::vector<ProfileFacts> profiles;                         // by the model's index
+  std::vector<std::vector<PlacementId>> preferred;            // of each profile, in the driver's order
+  std::vector<std::vector<ComputeProfile>> compute_profiles;  // of each profile
+  std::uint64_t memory_mib, usable_mib;                       // of the whole GPU
+  std::uint32_t sms;
+};
+
+/// Made once for each model and kept.
+const Board& board_of(const GpuModel& model);
+
+/// NVML's number of a GPU instance at this place.
+std::uint32_t gpu_instance_id(const Board& board, PlacementId placement, InstanceNumbering numbering);
+
+/// The profile under this NVML id, as an index of the model's.
+std::optional<std::size_t> profile_by_id(const Board& board, std::uint32_t id);
+/// Whether any model has a profile of this id.
+bool known_profile_id(std::uint32_t id);
+
+/// "1g.5gb", or "1c.3g.20gb" for part of it.
+std::string device_profile_name(const Profile& profile, std::uint32_t compute_slices);
+
+}  // namespace cleave::sim

@@ -1,0 +1,94 @@
+// Making and destroying simulated nodes.
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "nvmlsim/client.hpp"
+#include "nvmlsim/node.hpp"
+
+namespace cleave {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view numbering_name(InstanceNumbering numbering) {
+  switch (numbering) {
+    case InstanceNumbering::by_model:
+      return "by-model";
+    case InstanceNumbering::upper_first:
+      return "upper-first";
+    case InstanceNumbering::lower_first:
+      return "lower-first";
+  }
+  return "by-model";
+}
+
+/// What people can read of a node; programs read the state.
+Json description(const SimNodeSpec& spec) {
+  Json gpus = Json::array();
+  for (const GpuModel* model : spec.gpus) gpus.push_back(std::string(model->key));
+  return {{"format", "cleave-sim-node/1"},
+          {"gpus", gpus},
+          {"instant", spec.instant},
+          {"numbering", std::string(numbering_name(spec.numbering))},
+          {"mig_enabled", spec.mig_enabled},
+          {"check_root", spec.check_root},
+          {"seed", spec.seed}};
+}
+
+Result<void> check(const fs::path& directory, const SimNodeSpec& spec) {
+  if (spec.gpus.empty() || spec.gpus.size() > static_cast<std::size_t>(most_sim_gpus))
+    return fail(ErrorKind::bad_input, directory.string(),
+                fmt::format("a simulated node has 1 to {} GPUs, not {}", most_sim_gpus, spec.gpus.size()));
+  std::error_code problem;
+  if (fs::exists(directory / sim::state_file_name, problem) ||
+      fs::exists(directory / sim::description_file_name, problem))
+    return fail(ErrorKind::bad_input, directory.string(), "there is a simulated node already",
+                "destroy it with `cleave sim-node destroy`, or choose another directory");
+  if (fs::exists(directory, problem) &&
+      (!fs::is_directory(directory, problem) || !fs::is_empty(directory, problem)))
+    return fail(ErrorKind::bad_input, directory.string(), "is not an empty directory", "choose another");
+  fs::create_directories(directory, problem);
+  if (problem)
+    return fail(ErrorKind::bad_input, directory.string(),
+                fmt::format("cannot be made: {}", problem.message()));
+  return {};
+}
+
+}  // namespace
+
+Result<void> create_sim_node(const fs::path& directory, const SimNodeSpec& spec) {
+  if (const auto fine = check(directory, spec); !fine) return fine;
+  const fs::path file = directory / sim::description_file_name;
+  std::ofstream out(file);
+  out << description(spec).dump(2) << '\n';
+  if (!out.flush()) return fail(ErrorKind::bad_input, file.string(), "cannot be written");
+  return sim::write_state(directory, spec);
+}
+
+Result<void> destroy_sim_node(const fs::path& directory) {
+  const fs::path state = directory / sim::state_file_name;
+  const fs::path described = directory / sim::description_file_name;
+  std::error_code problem;
+  if (!fs::exists(state, problem) && !fs::exists(described, problem))
+    return fail(ErrorKind::bad_input, directory.string(), "there is no simulated node");
+  if (auto node = sim::Node::open(directory)) {
+    sim::NodeHeader& header = (*node)->header();
+    header.alive.store(0);
+    (*node)->report_event(most_sim_gpus, 0, 0);  // of no GPU: wakes who waits
+  }
+  for (const fs::path& file : {state, described})
+    if (::unlink(file.c_str()) != 0 && errno != ENOENT)
+      return fail(ErrorKind::bad_input, file.string(),
+                  fmt::format("cannot be removed: {}", std::strerror(errno)));
+  ::rmdir(directory.c_str());  // fails where there is something else in it, which stays
+  return {};
+}
+
+}  // namespace cleave

@@ -1,0 +1,14 @@
+#pragma once
+// What client.hpp's functions over an existing node have in common.
+
+#include "nvmlsim/gpu_rules.hpp"
+#include "nvmlsim/node.hpp"
+
+namespace cleave::sim {
+
+/// The node in this directory, unless it is being destroyed.
+[[nodiscard]] Result<std::unique_ptr<Node>> open_living(const std::filesystem::path& directory);
+
+std::string gpu_place(const std::filesystem::path& directory, std::uint32_t gpu);
+
+}  // namespace cleave::sim

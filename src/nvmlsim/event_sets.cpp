@@ -1,0 +1,110 @@
+#include "nvmlsim/event_sets.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "nvmlsim/energy.hpp"
+
+namespace cleave::sim {
+
+using enum nvml::Return;
+
+namespace {
+
+struct EventSetState {
+  bool registered = false;
+  std::uint64_t read = 0;  // events of the node up to this one
+  std::array<std::uint64_t, most_sim_gpus> types{};
+};
+
+constexpr std::size_t most_sets = 4096;
+
+struct EventSets {
+  std::mutex mutex;
+  std::uint64_t last = 0;
+  std::map<std::uint64_t, EventSetState> sets;
+};
+EventSets& all_sets() {
+  static auto* const sets = new EventSets;  // threads may wait until the very end of the program
+  return *sets;
+}
+
+/// The next of the node's events after `read` that the set wants; moves `read` on.
+bool next_event(Node& node, EventSetState& set, SeenEvent& seen) {
+  NodeHeader& header = node.header();
+  const std::uint64_t last = header.events.load(std::memory_order_acquire);
+  if (set.read > last || last - set.read > event_slots)
+    set.read = last - std::min<std::uint64_t>(last, event_slots);
+  while (set.read < last) {
+    const EventRecord& event = header.ring[++set.read % event_slots];
+    const SeenEvent copy{event.gpu, event.type, event.data};
+    if (event.number.load(std::memory_order_acquire) != set.read) continue;  // overwritten since
+    if (copy.gpu >= node.gpus() || (set.types[copy.gpu] & copy.type) == 0) continue;
+    seen = copy;
+    return true;
+  }
+  return false;
+}
+
+void sleep_until_bell(Node& node, std::uint32_t rung, std::int64_t at_most_ns) {
+  constexpr std::int64_t longest = 100'000'000;  // a destroyed node rings no bell
+  const timespec time{0, static_cast<long>(std::min(at_most_ns, longest))};
+  if (node.gpus() == 0)
+    ::nanosleep(&time, nullptr);
+  else
+    ::syscall(SYS_futex, &node.header().bell, FUTEX_WAIT, rung, &time, nullptr, 0);
+}
+
+}  // namespace
+
+std::uint64_t make_event_set() {
+  EventSets& all = all_sets();
+  const std::lock_guard guard(all.mutex);
+  if (all.sets.size() >= most_sets) return 0;
+  all.sets[++all.last] = {};
+  return all.last;
+}
+
+bool free_event_set(std::uint64_t set) {
+  EventSets& all = all_sets();
+  const std::lock_guard guard(all.mutex);
+  return all.sets.erase(set) > 0;
+}
+
+bool register_events(Node& node, std::uint64_t set, std::uint32_t gpu, std::uint64_t types) {
+  EventSets& all = all_sets();
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.sets.find(set);
+  if (found == all.sets.end()) return false;
+  EventSetState& state = found->second;
+  if (!state.registered) state.read = node.header().events.load(std::memory_order_acquire);
+  state.registered = true;
+  state.types[gpu] |= types;
+  return true;
+}
+
+nvml::Return wait_for_event(Node& node, std::uint64_t set, std::uint32_t timeout_ms, SeenEvent& event) {
+  const std::int64_t end = now_ns() + static_cast<std::int64_t>(timeout_ms) * 1'000'000;
+  while (true) {
+    if (node.gone()) return gpu_is_lost;
+    const std::uint32_t rung = node.header().bell.load(std::memory_order_acquire);
+    {
+      EventSets& all = all_sets();
+      const std::lock_guard guard(all.mutex);
+      const auto found = all.sets.find(set);
+      if (found == all.sets.end()) return invalid_argument;
+      if (node.gpus() > 0 && next_event(node, found->second, event)) return success;
+    }
+    const std::int64_t left = end - now_ns();
+    if (left <= 0) return timeout;
+    sleep_until_bell(node, rung, left);
+  }
+}
+
+}  // namespace cleave::sim

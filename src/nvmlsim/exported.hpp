@@ -1,0 +1,101 @@
+#pragma once
+// What the export_*.cpp have in common: declarations of every function of the interface, and the way from a
+// handle to the GPU and instance that it names.
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "model/nvml_abi.hpp"
+#include "nvmlsim/gpu_rules.hpp"
+#include "nvmlsim/handle.hpp"
+#include "nvmlsim/session.hpp"
+
+namespace cleave::nvml {
+
+#define CLEAVE_NVML_DECLARE(name, parameters) \
+  extern "C" __attribute__((visibility("default"))) Return name parameters;
+CLEAVE_NVML_NEEDED(CLEAVE_NVML_DECLARE)
+CLEAVE_NVML_OPTIONAL(CLEAVE_NVML_DECLARE)
+CLEAVE_NVML_OTHERS(CLEAVE_NVML_DECLARE)
+#undef CLEAVE_NVML_DECLARE
+extern "C" __attribute__((visibility("default"))) const char* nvmlErrorString(Return code);
+
+}  // namespace cleave::nvml
+
+namespace cleave::sim {
+
+/// A GPU of the node whose number is in the handle; the kind is the caller's to check.
+template <class F>
+nvml::Return with_gpu(const HandleParts& parts, F&& f) {
+  const Call call;
+  if (call.status() != nvml::Return::success) return call.status();
+  if (parts.gpu >= call.node().gpus()) return nvml::Return::invalid_argument;
+  return f(call);
+}
+
+/// `f(call, access, gpu)` on a GPU's own handle; MIG devices are refused.
+template <class F>
+nvml::Return on_gpu(nvml::Device device, F&& f) {
+  const HandleParts parts = parts_of(device);
+  return with_gpu(parts, [&](const Call& call) {
+    if (parts.kind != HandleKind::gpu) return nvml::Return::invalid_argument;
+    GpuAccess access(call.node(), parts.gpu);
+    return access.status() == nvml::Return::success ? f(call, access, parts.gpu) : access.status();
+  });
+}
+
+/// `f(call, access, gpu, slot)` on a GPU's handle or a MIG device's; the slot is that of its compute
+/// instance.
+template <class F>
+nvml::Return on_device(nvml::Device device, F&& f) {
+  const HandleParts parts = parts_of(device);
+  return with_gpu(parts, [&](const Call& call) {
+    const bool mig = parts.kind == HandleKind::mig_device;
+    if (!mig && parts.kind != HandleKind::gpu) return nvml::Return::invalid_argument;
+    GpuAccess access(call.node(), parts.gpu);
+    if (access.status() != nvml::Return::success) return access.status();
+    const auto slot = mig ? find_compute_instance(access.record(), parts.serial) : std::nullopt;
+    if (mig && !slot) return nvml::Return::invalid_argument;
+    return f(call, access, parts.gpu, slot);
+  });
+}
+
+/// `f(call, access, gpu, slot)` on a MIG device, a GPU instance or a compute instance.
+template <class Handle, class F>
+nvml::Return on_instance(HandleKind kind, Handle handle, F&& f) {
+  const HandleParts parts = parts_of(handle);
+  return with_gpu(parts, [&](const Call& call) {
+    if (parts.kind != kind) return nvml::Return::invalid_argument;
+    GpuAccess access(call.node(), parts.gpu);
+    if (access.status() != nvml::Return::success) return access.status();
+    const auto slot = kind == HandleKind::gpu_instance ? find_gpu_instance(access.record(), parts.serial)
+                                                       : find_compute_instance(access.record(), parts.serial);
+    return slot ? f(call, access, parts.gpu, *slot) : nvml::Return::invalid_argument;
+  });
+}
+
+/// The text with a zero behind it into a caller's buffer.
+inline nvml::Return put_text(std::string_view text, char* buffer, std::uint32_t size) {
+  if (buffer == nullptr) return nvml::Return::invalid_argument;
+  if (size <= text.size()) return nvml::Return::insufficient_size;
+  std::memcpy(buffer, text.data(), text.size());
+  buffer[text.size()] = '\0';
+  return nvml::Return::success;
+}
+
+/// The text into an array of a structure, cut where it must be.
+template <std::size_t Size>
+void put_name(std::string_view text, std::array<char, Size>& name) {
+  name.fill('\0');
+  std::copy_n(text.begin(), std::min(text.size(), Size - 1), name.begin());
+}
+
+template <class Number, class Value>
+nvml::Return put(Number* place, Value value) {
+  if (place == nullptr) return nvml::Return::invalid_argument;
+  *place = static_cast<Number>(value);
+  return nvml::Return::success;
+}
+
+}  // namespace cleave::sim

@@ -1,0 +1,44 @@
+#include "nvmlsim/faults.hpp"
+
+#include <algorithm>
+
+namespace cleave::sim {
+
+namespace {
+
+// clang-format off
+constexpr FaultKind kinds[] = {
+    {Fault::lost, "lost", "the GPU falls off the bus: every call answers GPU_IS_LOST, and an Xid 79 is reported", false},
+    {Fault::slow_create, "slow-create", "creating a GPU instance takes ten times as long", true},
+    {Fault::fail_create, "fail-create", "creating a GPU instance fails with UNKNOWN", true},
+    {Fault::fail_compute, "fail-compute", "creating a compute instance fails with UNKNOWN", true},
+    {Fault::fail_destroy, "fail-destroy", "destroying an instance of either kind fails with UNKNOWN", true},
+    {Fault::stuck_in_use, "stuck-in-use", "destroying an instance of either kind answers IN_USE though nobody uses it", true},
+    {Fault::mig_pending, "mig-pending", "a change of MIG mode waits for a reset (RESET_REQUIRED), which 'none' is", true},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const FaultKind> fault_kinds_table() {
+  return kinds;
+}
+
+const FaultKind* find_fault(std::string_view name) {
+  const auto* found = std::ranges::find(kinds, name, &FaultKind::name);
+  return found == std::end(kinds) ? nullptr : found;
+}
+
+bool strikes(GpuCell& cell, Fault fault) {
+  auto& left = cell.faults[static_cast<std::size_t>(fault)];
+  std::uint32_t calls = left.load(std::memory_order_relaxed);
+  while (calls != 0 && calls != until_mended)
+    if (left.compare_exchange_weak(calls, calls - 1, std::memory_order_relaxed)) return true;
+  return calls == until_mended;
+}
+
+bool is_set(const GpuCell& cell, Fault fault) {
+  return cell.faults[static_cast<std::size_t>(fault)].load(std::memory_order_relaxed) != 0;
+}
+
+}  // namespace cleave::sim

@@ -1,0 +1,26 @@
+#pragma once
+// The kinds of fault and what each does, as a table.
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "nvmlsim/state.hpp"
+
+namespace cleave::sim {
+
+struct FaultKind {
+  Fault fault;
+  std::string_view name;
+  std::string_view what;
+  bool of_calls;  // can be set for a number of calls
+};
+std::span<const FaultKind> fault_kinds_table();
+const FaultKind* find_fault(std::string_view name);
+
+/// Whether the fault strikes this call; uses up one of the calls it was set for.
+bool strikes(GpuCell& cell, Fault fault);
+/// Whether it is set, without using it up.
+bool is_set(const GpuCell& cell, Fault fault);
+
+}  // namespace cleave::sim

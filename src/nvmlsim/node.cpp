@@ -1,0 +1,201 @@
+#include "nvmlsim/node.hpp"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+
+#include "base/format.hpp"
+#include "nvmlsim/energy.hpp"
+#include "nvmlsim/faults.hpp"
+#include "nvmlsim/gpu_rules.hpp"
+
+namespace cleave::sim {
+
+namespace {
+
+std::string_view model_key(const GpuCell& cell) {
+  return {cell.model.data(), ::strnlen(cell.model.data(), cell.model.size())};
+}
+
+}  // namespace
+
+std::unique_ptr<Node> Node::without_gpus() {
+  std::unique_ptr<Node> node(new Node);
+  node->own_header_ = std::make_unique<NodeHeader>();
+  node->header_ = node->own_header_.get();
+  node->header_->alive = 1;
+  return node;
+}
+
+Result<std::unique_ptr<Node>> Node::open(const std::filesystem::path& directory) {
+  const std::filesystem::path file = directory / state_file_name;
+  const int handle = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  if (handle < 0)
+    return fail(ErrorKind::bad_input, directory.string(),
+                fmt::format("there is no simulated node: {}", std::strerror(errno)),
+                "make one with `cleave sim-node create`");
+  struct stat about {};
+  const bool known = ::fstat(handle, &about) == 0 && S_ISREG(about.st_mode);
+  const auto size = known ? static_cast<std::size_t>(about.st_size) : 0;
+  void* bytes = size < state_bytes(1) || size > state_bytes(most_sim_gpus)
+                    ? MAP_FAILED
+                    : ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, handle, 0);
+  ::close(handle);
+  if (bytes == MAP_FAILED)
+    return fail(ErrorKind::bad_input, file.string(), "this is not the state of a simulated node",
+                "destroy the node and make it anew");
+  std::unique_ptr<Node> node(new Node);
+  if (const auto fine = node->adopt(file, bytes, size); !fine) return std::unexpected(fine.error());
+  return node;
+}
+
+Result<void> Node::adopt(const std::filesystem::path& file, void* bytes, std::size_t size) {
+  mapping_ = bytes;
+  size_ = size;
+  header_ = static_cast<NodeHeader*>(bytes);
+  const std::uint32_t count = header_->gpus;
+  if (header_->magic != state_magic || header_->version != state_version || count < 1 ||
+      count > static_cast<std::uint32_t>(most_sim_gpus) || header_->bytes != size ||
+      state_bytes(count) != size)
+    return fail(ErrorKind::bad_input, file.string(),
+                "this is not the state of a simulated node, or of another version of Cleave",
+                "destroy the node and make it anew");
+  for (std::uint32_t gpu = 0; gpu < count; ++gpu) {
+    auto* cell = reinterpret_cast<GpuCell*>(static_cast<char*>(bytes) + cells_offset + gpu * cell_stride);
+    const auto model = find_gpu_model(model_key(*cell));
+    if (!model) return fail_at(file.string(), model.error());
+    cells_.push_back(cell);
+    boards_.push_back(&board_of(**model));
+  }
+  return {};
+}
+
+Node::~Node() {
+  if (mapping_ != nullptr) ::munmap(mapping_, size_);
+}
+
+InstanceNumbering Node::numbering() const {
+  return static_cast<InstanceNumbering>(std::min(header_->numbering, 2U));
+}
+
+void Node::report_event(std::uint32_t gpu, std::uint64_t type, std::uint64_t data) {
+  const Holding tables(header_->tables);
+  const std::uint64_t number = header_->events.load(std::memory_order_relaxed) + 1;
+  EventRecord& event = header_->ring[number % event_slots];
+  event.number.store(0, std::memory_order_relaxed);
+  event.gpu = gpu;
+  event.type = type;
+  event.data = data;
+  event.number.store(number, std::memory_order_release);
+  header_->events.store(number, std::memory_order_release);
+  header_->bell.fetch_add(1, std::memory_order_release);
+  ::syscall(SYS_futex, &header_->bell, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+}
+
+std::uint32_t Node::claim_client() {
+  const Holding tables(header_->tables);
+  const std::uint32_t used = std::min(header_->clients_used.load(std::memory_order_relaxed), most_clients);
+  std::uint32_t free = most_clients;
+  for (std::uint32_t client = 0; client < used && free == most_clients; ++client)
+    if (header_->clients[client].identity.load(std::memory_order_relaxed) == 0) free = client;
+  if (free == most_clients && used < most_clients) free = used;
+  for (std::uint32_t client = 0; client < used && free == most_clients; ++client)
+    if (!alive(header_->clients[client].identity.load(std::memory_order_relaxed))) free = client;
+  if (free == most_clients) return free;
+  ClientRecord& record = header_->clients[free];
+  for (auto& slots : record.held) slots.store(0, std::memory_order_relaxed);
+  record.identity.store(own_identity(), std::memory_order_release);
+  if (free == used) header_->clients_used.store(used + 1, std::memory_order_release);
+  return free;
+}
+
+void Node::release_client(std::uint32_t client) {
+  if (client >= most_clients) return;
+  const Holding tables(header_->tables);
+  if (header_->clients[client].identity.load(std::memory_order_relaxed) == own_identity())
+    header_->clients[client].identity.store(0, std::memory_order_release);
+}
+
+void Node::hold(std::uint32_t client, std::uint32_t gpu, std::size_t slot) {
+  if (client >= most_clients || gpu >= gpus()) return;
+  auto& held = header_->clients[client].held[gpu];
+  const auto bit = static_cast<std::uint8_t>(1U << slot % instance_slots);
+  if ((held.load(std::memory_order_relaxed) & bit) == 0) held.fetch_or(bit, std::memory_order_relaxed);
+}
+
+bool Node::held_by_others(std::uint32_t gpu, std::size_t slot) {
+  const std::uint32_t used = std::min(header_->clients_used.load(std::memory_order_acquire), most_clients);
+  for (std::uint32_t client = 0; client < used; ++client) {
+    ClientRecord& record = header_->clients[client];
+    if ((record.held[gpu].load(std::memory_order_relaxed) >> slot & 1U) == 0) continue;
+    const Identity identity = record.identity.load(std::memory_order_acquire);
+    if (identity != 0 && identity != own_identity() && alive(identity)) return true;
+  }
+  return false;
+}
+
+void Node::forget_holders(std::uint32_t gpu, std::size_t slot) {
+  const std::uint32_t used = std::min(header_->clients_used.load(std::memory_order_acquire), most_clients);
+  const auto others = static_cast<std::uint8_t>(~(1U << slot));
+  for (std::uint32_t client = 0; client < used; ++client) {
+    auto& held = header_->clients[client].held[gpu];
+    if ((held.load(std::memory_order_relaxed) >> slot & 1U) != 0)
+      held.fetch_and(others, std::memory_order_relaxed);
+  }
+}
+
+GpuAccess::GpuAccess(Node& node, std::uint32_t gpu)
+    : gpu_(gpu), cell_(&node.cell(gpu)), board_(&node.board(gpu)) {
+  cell_->state.lock();
+  active_ = cell_->active.load(std::memory_order_relaxed) & 1U;
+  status_ = nvml::Return::success;
+  if (node.gone() || is_set(*cell_, Fault::lost))
+    status_ = nvml::Return::gpu_is_lost;
+  else if (!sound(*board_, record()))
+    status_ = nvml::Return::unknown;
+}
+
+GpuRecord& GpuAccess::draft() {
+  const GpuRecord& now = record();
+  GpuRecord& next = cell_->records[1 - active_];
+  constexpr std::size_t without_processes = offsetof(GpuRecord, processes);
+  const std::size_t count = std::min(now.process_count, most_processes);
+  std::memcpy(static_cast<void*>(&next), &now, without_processes + count * sizeof(ProcessRecord));
+  account_before(next, now_ns());
+  return next;
+}
+
+void GpuAccess::commit() {
+  active_ = 1 - active_;
+  account_after(*board_, cell_->records[active_]);
+  cell_->active.store(active_, std::memory_order_release);
+}
+
+void GpuAccess::reap(bool urgent) {
+  const std::uint32_t count = std::min(record().process_count, most_processes);
+  if (count == 0) return;
+  static thread_local std::array<std::int64_t, most_sim_gpus> looked{};
+  const std::int64_t now = now_ns();
+  constexpr std::int64_t between_looks = 1'000'000;
+  if (!urgent && now - looked[gpu_] < between_looks) return;
+  looked[gpu_] = now;
+  const auto& processes = record().processes;
+  if (std::all_of(processes.begin(), processes.begin() + count,
+                  [](const ProcessRecord& each) { return alive(each.identity); }))
+    return;
+  GpuRecord& next = draft();
+  auto* const end = std::remove_if(next.processes.begin(), next.processes.begin() + count,
+                                   [](const ProcessRecord& each) { return !alive(each.identity); });
+  next.process_count = static_cast<std::uint32_t>(end - next.processes.begin());
+  commit();
+}
+
+}  // namespace cleave::sim

@@ -1,0 +1,102 @@
+#pragma once
+// A simulated node as one program sees it: its state file mapped, with what the models' tables say of its
+// GPUs. All programs' views are of the same bytes.
+//
+// A GPU's record is read and changed through GpuAccess, which holds the GPU's state lock and never waits for
+// simulated time. Who creates or destroys holds the GPU's change lock around that as well.
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "base/result.hpp"
+#include "model/nvml_abi.hpp"
+#include "nvmlsim/board.hpp"
+#include "nvmlsim/state.hpp"
+
+namespace cleave::sim {
+
+inline constexpr const char* state_file_name = "state";
+inline constexpr const char* description_file_name = "node.json";
+
+/// Writes a state file for the node, whole or not at all.
+[[nodiscard]] Result<void> write_state(const std::filesystem::path& directory, const SimNodeSpec& spec);
+
+class Node {
+ public:
+  /// Fails where there is no node, or its state file is damaged beyond use or of another version.
+  [[nodiscard]] static Result<std::unique_ptr<Node>> open(const std::filesystem::path& directory);
+  /// A node without GPUs and without a file.
+  static std::unique_ptr<Node> without_gpus();
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  [[nodiscard]] std::uint32_t gpus() const { return static_cast<std::uint32_t>(boards_.size()); }
+  [[nodiscard]] const Board& board(std::uint32_t gpu) const { return *boards_[gpu]; }
+  [[nodiscard]] bool instant() const { return header_->instant != 0; }
+  [[nodiscard]] bool check_root() const { return header_->check_root != 0; }
+  [[nodiscard]] InstanceNumbering numbering() const;
+  /// Whether the node was destroyed after this program opened it.
+  [[nodiscard]] bool gone() const { return header_->alive.load(std::memory_order_relaxed) == 0; }
+
+  // These need a node with GPUs.
+  NodeHeader& header() { return *header_; }
+  GpuCell& cell(std::uint32_t gpu) { return *cells_[gpu]; }
+  std::uint64_t next_serial() { return header_->serials.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+  /// Appends an event and wakes who waits for one.
+  void report_event(std::uint32_t gpu, std::uint64_t type, std::uint64_t data);
+
+  /// A place in the table of clients for this process, or most_clients when it is full of living ones.
+  std::uint32_t claim_client();
+  void release_client(std::uint32_t client);
+  /// From now on the client holds the MIG device handle of the compute instance in this slot. The GPU's state
+  /// lock must be held for these three.
+  void hold(std::uint32_t client, std::uint32_t gpu, std::size_t slot);
+  /// Whether another process that lives holds it.
+  bool held_by_others(std::uint32_t gpu, std::size_t slot);
+  void forget_holders(std::uint32_t gpu, std::size_t slot);
+
+ private:
+  Node() = default;
+  [[nodiscard]] Result<void> adopt(const std::filesystem::path& file, void* bytes, std::size_t size);
+
+  void* mapping_ = nullptr;
+  std::size_t size_ = 0;
+  NodeHeader* header_ = nullptr;
+  std::unique_ptr<NodeHeader> own_header_;  // of a node without file
+  std::vector<GpuCell*> cells_;
+  std::vector<const Board*> boards_;
+};
+
+/// One look at a GPU's record, or one change of it.
+class GpuAccess {
+ public:
+  GpuAccess(Node& node, std::uint32_t gpu);
+  ~GpuAccess() { cell_->state.unlock(); }
+  GpuAccess(const GpuAccess&) = delete;
+  GpuAccess& operator=(const GpuAccess&) = delete;
+
+  /// success; gpu_is_lost when the GPU or the node is; unknown when the record is damaged.
+  [[nodiscard]] nvml::Return status() const { return status_; }
+  [[nodiscard]] const GpuRecord& record() const { return cell_->records[active_]; }
+  [[nodiscard]] const Board& board() const { return *board_; }
+  [[nodiscard]] GpuCell& cell() const { return *cell_; }
+
+  /// A copy of the record to be changed, its energy counted until now.
+  GpuRecord& draft();
+  /// Makes the draft the record, in one step.
+  void commit();
+  /// Takes dead processes out of the record. Looks at most once a millisecond, unless it is urgent.
+  void reap(bool urgent);
+
+ private:
+  std::uint32_t gpu_;
+  GpuCell* cell_;
+  const Board* board_;
+  std::uint32_t active_;
+  nvml::Return status_;
+};
+
+}  // namespace cleave::sim

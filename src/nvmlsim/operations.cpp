@@ -1,0 +1,195 @@
+#include "nvmlsim/operations.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "nvmlsim/faults.hpp"
+#include "nvmlsim/gpu_rules.hpp"
+#include "nvmlsim/uuid.hpp"
+#include "physics/reconfiguration.hpp"
+
+namespace cleave::sim {
+
+using enum nvml::Return;
+using nvml::Return;
+
+namespace {
+
+bool permitted(const Node& node) {
+  return !node.check_root() || ::geteuid() == 0;
+}
+
+/// Whether this GPU can be changed now, and its MIG mode is on.
+Return ready(const GpuAccess& gpu) {
+  if (gpu.status() != success) return gpu.status();
+  return gpu.record().mig_enabled != 0 ? success : not_supported;
+}
+
+void let_pass(const Node& node, Duration time) {
+  if (!node.instant()) std::this_thread::sleep_for(time);
+}
+
+constexpr int slow_factor = 10;
+
+Duration time_to_create(GpuAccess& gpu, PlacementId placement) {
+  const Duration usual = create_time(gpu.board().geometry, PlacementSet::of(placement));
+  return strikes(gpu.cell(), Fault::slow_create) ? slow_factor * usual : usual;
+}
+
+template <class Records>
+std::optional<std::size_t> free_slot(const Records& records) {
+  const auto found = std::ranges::find(records, 0U, [](const auto& each) { return each.serial; });
+  if (found == records.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - records.begin());
+}
+
+/// Checks all that speaks against the new instance, and finds its place.
+Return plan_gpu_instance(GpuAccess& gpu, std::uint32_t profile_id, const nvml::GpuInstancePlacement* wanted,
+                         PlacementId& placement) {
+  if (const Return state = ready(gpu); state != success) return state;
+  const auto profile = profile_by_id(gpu.board(), profile_id);
+  if (!profile) return known_profile_id(profile_id) ? not_supported : invalid_argument;
+  const Return place = choose_placement(gpu.board(), gpu.record(), *profile, wanted, placement);
+  if (place != success) return place;
+  if (!free_slot(gpu.record().gpu_instances)) return insufficient_resources;
+  return strikes(gpu.cell(), Fault::fail_create) ? unknown : success;
+}
+
+/// Whether somebody still uses the compute instance in this slot.
+bool busy_compute(Node& node, GpuAccess& gpu, std::uint32_t number, std::size_t slot) {
+  const std::uint64_t serial = gpu.record().compute_instances[slot].serial;
+  const auto on_it = [&] {
+    const GpuRecord& record = gpu.record();
+    return std::any_of(record.processes.begin(), record.processes.begin() + record.process_count,
+                       [&](const ProcessRecord& each) { return each.compute == serial; });
+  };
+  if (on_it()) gpu.reap(true);
+  return on_it() || node.held_by_others(number, slot);
+}
+
+ComputeInstanceRecord new_compute(Node& node, const GpuRecord& record, std::size_t parent,
+                                  const ComputeProfile& profile, std::uint32_t start) {
+  ComputeInstanceRecord compute{};
+  compute.serial = node.next_serial();
+  compute.uuid = make_uuid(node.header().seed, compute.serial);
+  compute.gpu_instance = static_cast<std::uint8_t>(parent);
+  compute.id = free_compute_id(record, parent);
+  compute.profile = static_cast<std::uint8_t>(profile.number);
+  compute.start = static_cast<std::uint8_t>(start);
+  compute.slices = static_cast<std::uint8_t>(profile.slices);
+  return compute;
+}
+
+}  // namespace
+
+Return create_gpu_instance(Node& node, std::uint32_t gpu, std::uint32_t profile_id,
+                           const nvml::GpuInstancePlacement* wanted, std::uint64_t& serial) {
+  if (!permitted(node)) return no_permission;
+  const Holding change(node.cell(gpu).change);
+  PlacementId placement{};
+  Duration time{};
+  {
+    GpuAccess now(node, gpu);
+    if (const Return plan = plan_gpu_instance(now, profile_id, wanted, placement); plan != success)
+      return plan;
+    if (!node.instant()) time = time_to_create(now, placement);
+  }
+  let_pass(node, time);
+  GpuAccess now(node, gpu);
+  if (now.status() != success) return now.status();
+  const auto slot = free_slot(now.record().gpu_instances);
+  if (!slot) return insufficient_resources;
+  serial = node.next_serial();
+  now.draft().gpu_instances[*slot] = {serial, placement, {}};
+  now.commit();
+  return success;
+}
+
+Return destroy_gpu_instance(Node& node, std::uint32_t gpu, std::uint64_t serial) {
+  if (!permitted(node)) return no_permission;
+  const Holding change(node.cell(gpu).change);
+  Duration time{};
+  {
+    GpuAccess now(node, gpu);
+    if (now.status() != success) return now.status();
+    const auto slot = find_gpu_instance(now.record(), serial);
+    if (!slot) return invalid_argument;
+    if (has_compute_instances(now.record(), *slot)) return nvml::Return::in_use;
+    if (strikes(now.cell(), Fault::stuck_in_use)) return nvml::Return::in_use;
+    if (strikes(now.cell(), Fault::fail_destroy)) return unknown;
+    if (!node.instant())
+      time =
+          destroy_time(now.board().geometry, PlacementSet::of(now.record().gpu_instances[*slot].placement));
+  }
+  let_pass(node, time);
+  GpuAccess now(node, gpu);
+  if (now.status() != success) return now.status();
+  const auto slot = find_gpu_instance(now.record(), serial);
+  if (!slot) return invalid_argument;
+  now.draft().gpu_instances[*slot] = {};
+  now.commit();
+  return success;
+}
+
+Return create_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t parent, std::uint32_t profile_id,
+                               const nvml::ComputeInstancePlacement* wanted, std::uint64_t& serial) {
+  if (!permitted(node)) return no_permission;
+  const Holding change(node.cell(gpu).change);
+  GpuAccess now(node, gpu);
+  if (const Return state = ready(now); state != success) return state;
+  const auto slot = find_gpu_instance(now.record(), parent);
+  if (!slot || profile_id >= nvml::compute_instance_profiles) return invalid_argument;
+  const ComputeProfile* profile = compute_profile(now.board(), now.record(), *slot, profile_id);
+  if (profile == nullptr) return not_supported;
+  std::uint32_t start = 0;
+  const Return place = choose_compute_start(now.board(), now.record(), *slot, *profile, wanted, start);
+  if (place != success) return place;
+  const auto free = free_slot(now.record().compute_instances);
+  if (!free) return insufficient_resources;
+  if (strikes(now.cell(), Fault::fail_compute)) return unknown;
+  node.forget_holders(gpu, *free);
+  GpuRecord& next = now.draft();
+  next.compute_instances[*free] = new_compute(node, next, *slot, *profile, start);
+  serial = next.compute_instances[*free].serial;
+  now.commit();
+  return success;
+}
+
+Return destroy_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t serial) {
+  if (!permitted(node)) return no_permission;
+  const Holding change(node.cell(gpu).change);
+  GpuAccess now(node, gpu);
+  if (now.status() != success) return now.status();
+  const auto slot = find_compute_instance(now.record(), serial);
+  if (!slot) return invalid_argument;
+  if (busy_compute(node, now, gpu, *slot)) return nvml::Return::in_use;
+  if (strikes(now.cell(), Fault::stuck_in_use)) return nvml::Return::in_use;
+  if (strikes(now.cell(), Fault::fail_destroy)) return unknown;
+  now.draft().compute_instances[*slot] = {};
+  now.commit();
+  return success;
+}
+
+Return set_mig_mode(Node& node, std::uint32_t gpu, std::uint32_t mode, Return& activation) {
+  if (mode != nvml::mig_disabled && mode != nvml::mig_enabled) return invalid_argument;
+  if (!permitted(node)) return no_permission;
+  const Holding change(node.cell(gpu).change);
+  GpuAccess now(node, gpu);
+  if (now.status() != success) return now.status();
+  now.reap(true);
+  const bool same = now.record().mig_enabled == mode;
+  const bool busy = has_gpu_instances(now.record()) || now.record().process_count > 0;
+  activation = same                                      ? success
+               : busy                                    ? nvml::Return::in_use
+               : strikes(now.cell(), Fault::mig_pending) ? reset_required
+                                                         : success;
+  GpuRecord& next = now.draft();
+  next.mig_wanted = mode;
+  if (activation == success) next.mig_enabled = mode;
+  now.commit();
+  return success;
+}
+
+}  // namespace cleave::sim
