@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
+#include "cli/live.hpp"
 #include "cli/show.hpp"
 
 namespace cleave::cli {
@@ -19,19 +20,12 @@ struct Options {
   bool json = false;
 };
 
-/// Beside the program, where the build puts it.
-std::string simulated_library() {
-  std::error_code unknown;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  return (program.parent_path().parent_path() / "lib/cleave-nvmlsim/libnvidia-ml.so.1").string();
-}
-
 Result<int> nvml(const Options& given) {
   const auto model = find_gpu_model(given.model);
   if (!model) return std::unexpected(model.error());
   const auto time = duration_from_seconds(given.seconds);
   if (!time) return fail_at("--seconds", time.error());
-  const std::string library = given.library.empty() ? simulated_library() : given.library;
+  const std::string library = given.library.empty() ? simulated_library().string() : given.library;
   const auto runs = bench_nvml({library, *model, *time});
   if (!runs) return std::unexpected(runs.error());
   double slowest = 0;

@@ -43,6 +43,14 @@ void add_recommend(CLI::App& program, Run& run);
 void add_choose(CLI::App& program, Run& run);
 void add_waste(CLI::App& program, Run& run);
 void add_profiles_command(CLI::App& program, Run& run);
+void add_gpus(CLI::App& program, Run& run);
+void add_instances(CLI::App& program, Run& run);
+void add_create(CLI::App& program, Run& run);
+void add_destroy(CLI::App& program, Run& run);
+void add_gpu_layout(CLI::App& program, Run& run);
+void add_mig(CLI::App& program, Run& run);
+void add_sim_node(CLI::App& program, Run& run);
+void add_doctor(CLI::App& program, Run& run);
 
 // Subcommands in files of their own, by group.
 void add_forecast_memory(CLI::App& forecast, Run& run);

@@ -87,7 +87,7 @@ Result<SimProcess> on_the_gpu() {
   if (node.empty())
     return fail(ErrorKind::bad_usage, sim_node_variable,
                 "cleave-job runs on simulated GPUs, and no node is named",
-                "make one with `cleave sim-node create DIR --gpus A100-40GB` and set CLEAVE_SIM_NODE=DIR");
+                "make one with `cleave sim-node create DIR --gpus 1xA100-40GB` and set CLEAVE_SIM_NODE=DIR");
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   // As CUDA has it: not set, all devices are there; of several, the first is the one that is used.
   const std::string first(split(visible == nullptr ? "0" : visible, ',').front());

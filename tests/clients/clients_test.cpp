@@ -70,8 +70,8 @@ class Clients : public testing::Test {
 
 TEST_F(Clients, PynvmlDoesAllThatInstancesCanAndMeetsEveryRefusal) {
   if (const auto why = cannot_run(fmt::format("{}/pynvml.py", packages)); !why.empty()) GTEST_SKIP() << why;
-  const std::string gpus = "A30-24GB,A100-40GB,H100-80GB-SXM5,RTX-PRO-6000-BW-96GB";
-  make(gpus);
+  const std::string gpus = "1xA30-24GB,1xA100-40GB,1xH100-80GB-SXM5,1xRTX-PRO-6000-BW-96GB";
+  ASSERT_NO_FATAL_FAILURE(make(gpus));
   const auto outcome = shell(on_the_node() + "timeout 300 python3 tests/clients/every_placement.py");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   const auto said = parse_json(outcome.out, "every_placement.py");
@@ -107,7 +107,7 @@ std::string instance_on(const std::string& node, const std::string& environment)
 TEST_F(Clients, GpustatPrintsTheGpusAndWhoUsesThem) {
   if (const auto why = cannot_run(fmt::format("{}/gpustat/core.py", packages)); !why.empty())
     GTEST_SKIP() << why;
-  make("2xA100-40GB,H100-80GB-SXM5");
+  ASSERT_NO_FATAL_FAILURE(make("2xA100-40GB,1xH100-80GB-SXM5"));
   const auto outcome = shell(on_the_node() + "timeout 60 python3 -m gpustat --no-color -p");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_TRUE(std::regex_search(outcome.out, std::regex("\\[0\\] NVIDIA A100-SXM4-40GB .*/ 40960 MB")))
@@ -125,7 +125,7 @@ TEST_F(Clients, GpustatPrintsTheGpusAndWhoUsesThem) {
 TEST_F(Clients, NvtopShowsTheGpusAndAJobsMemory) {
   if (const auto why = cannot_run("usr/bin/nvtop"); !why.empty()) GTEST_SKIP() << why;
   if (shell("command -v tmux").exit_code != 0) GTEST_SKIP() << "there is no tmux";
-  make("2xA100-40GB");
+  ASSERT_NO_FATAL_FAILURE(make("2xA100-40GB"));
   const std::string uuid = instance_on(node(), on_the_node());
   ASSERT_FALSE(uuid.empty());
   scratch_.write("show.sh",

@@ -189,7 +189,7 @@ class Crowd {
 };
 
 TEST_F(Soak, KilledClientsLeaveAStateThatObeysEveryLaw) {
-  make("2xA100-40GB,H100-80GB-SXM5,A30-24GB");
+  ASSERT_NO_FATAL_FAILURE(make("2xA100-40GB,1xH100-80GB-SXM5,1xA30-24GB"));
   const SharedPage shared;
   const std::int64_t until = operations();
   {
@@ -211,7 +211,7 @@ TEST_F(Soak, KilledClientsLeaveAStateThatObeysEveryLaw) {
 }
 
 TEST_F(Soak, TheStateIsSoundWheneverSomebodyLooks) {
-  make("A100-40GB");
+  ASSERT_NO_FATAL_FAILURE(make("1xA100-40GB"));
   const SharedPage shared;
   const std::int64_t until = operations() / 10;
   std::vector<pid_t> clients;
@@ -235,7 +235,7 @@ TEST_F(Soak, TheStateIsSoundWheneverSomebodyLooks) {
 
 // One program, several threads, each with a door of its own to the one library.
 TEST_F(ThreadsSoak, OneProgramMayCallFromManyThreads) {
-  make("2xA100-40GB");
+  ASSERT_NO_FATAL_FAILURE(make("2xA100-40GB"));
   std::atomic<std::int64_t> count{0};
   const std::int64_t until = operations() / 10;
   std::vector<std::unique_ptr<NvmlDoor>> doors;

@@ -1,0 +1,258 @@
+// The door over a handful of functions that answer as old, odd or broken drivers do. What a good driver does
+// is the business of the contract suite.
+
+#include "device/nvml_door.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace cleave {
+namespace {
+
+using namespace nvml;
+constexpr GpuIndex gpu0{0};
+
+/// What the functions below answer; set anew by each test.
+struct Script {
+  std::uint32_t processes = 0;  // in the list of the GPU
+  std::uint32_t grows_by = 0;   // at each call
+  Return versioned = Return::success;
+  Return memory2 = Return::success;
+  bool unterminated = false;
+  bool mig = false;
+  Return info = Return::success;
+  int destroyed = 0, handles = 0;
+  Return name = Return::success;
+} script;
+
+Device some_device() {
+  static int thing = 0;
+  return reinterpret_cast<Device>(&thing);
+}
+
+Return get_name(Device, char* name, std::uint32_t size) {
+  if (script.name != Return::success) return script.name;
+  if (script.unterminated) {
+    std::memset(name, 'x', size);
+  } else {
+    std::strncpy(name, "a \x1b[31mGPU", size);
+  }
+  return Return::success;
+}
+
+Return get_processes(Device, std::uint32_t* count, ProcessInfo* processes) {
+  const std::uint32_t room = *count;
+  *count = script.processes;
+  script.processes += script.grows_by;
+  if (room < *count) return Return::insufficient_size;
+  for (std::uint32_t i = 0; i < *count; ++i) processes[i] = {100 + i, no_value, no_instance, no_instance};
+  return Return::success;
+}
+
+template <class Info>
+void fill_profile(Info* info) {
+  info->id = 19;
+  info->slice_count = 1;
+  info->instance_count = 7;
+  info->memory_size_mb = 4864;
+}
+
+Return get_profile(Device, std::uint32_t profile, GpuInstanceProfileInfo* info) {
+  if (profile == 2) return Return::not_supported;
+  if (profile > 3) return Return::invalid_argument;
+  fill_profile(info);
+  return Return::success;
+}
+
+Return get_profile_v(Device, std::uint32_t profile, GpuInstanceProfileInfo2* info) {
+  if (script.versioned != Return::success) return script.versioned;
+  if (info->version != version_word<GpuInstanceProfileInfo2>(2)) return Return::argument_version_mismatch;
+  if (profile == 2) return Return::not_supported;
+  if (profile > 3) return Return::invalid_argument;
+  fill_profile(info);
+  std::strncpy(info->name.data(), "MIG 1g.5gb", info->name.size());
+  return Return::success;
+}
+
+Functions some_functions() {
+  script = {};
+  Functions f;
+  f.nvmlDeviceGetHandleByIndex_v2 = [](std::uint32_t index, Device* device) {
+    ++script.handles;
+    *device = some_device();
+    return index == 0 ? Return::success : Return::invalid_argument;
+  };
+  f.nvmlDeviceGetName = get_name;
+  f.nvmlDeviceGetUUID = [](Device, char* uuid, std::uint32_t size) {
+    std::memset(uuid, 'u', size);
+    return Return::success;
+  };
+  f.nvmlDeviceGetComputeRunningProcesses_v2 = get_processes;
+  f.nvmlDeviceGetGpuInstanceProfileInfo = get_profile;
+  f.nvmlDeviceGetMigMode = [](Device, std::uint32_t* current, std::uint32_t* pending) {
+    *current = *pending = script.mig ? mig_enabled : mig_disabled;
+    return Return::success;
+  };
+  f.nvmlDeviceGetMemoryInfo = [](Device, Memory* memory) {
+    *memory = {100, 60, 40};
+    return Return::success;
+  };
+  f.nvmlDeviceCreateGpuInstance = [](Device, std::uint32_t, GpuInstance* made) {
+    *made = nullptr;
+    return Return::success;
+  };
+  f.nvmlGpuInstanceGetInfo = [](GpuInstance, GpuInstanceInfo* info) {
+    *info = {some_device(), 3, 19, {4, 1}};
+    return script.info;
+  };
+  f.nvmlGpuInstanceDestroy = [](GpuInstance) {
+    ++script.destroyed;
+    return Return::success;
+  };
+  return f;
+}
+
+TEST(NvmlDoor, TextsEndWithTheirBufferAndAreSafeToShow) {
+  const Functions functions = some_functions();
+  NvmlDoor door(functions);
+  EXPECT_EQ(door.gpu(gpu0)->name, "a \\x1b[31mGPU");
+  EXPECT_EQ(door.gpu(gpu0)->uuid, std::string(uuid_size, 'u'));
+  script.unterminated = true;
+  EXPECT_EQ(door.gpu(gpu0)->name, std::string(name_size, 'x'));
+}
+
+TEST(NvmlDoor, HandlesAreKeptAndForgottenWhenTheyMayBeDead) {
+  const Functions functions = some_functions();
+  NvmlDoor door(functions);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(door.gpu(gpu0));
+  EXPECT_EQ(script.handles, 1);
+  script.name = Return::gpu_is_lost;
+  EXPECT_EQ(door.gpu(gpu0).error().code, Return::gpu_is_lost);
+  script.name = Return::success;
+  EXPECT_TRUE(door.gpu(gpu0));
+  EXPECT_EQ(script.handles, 2);
+  EXPECT_FALSE(door.gpu(GpuIndex{1}));
+}
+
+TEST(NvmlDoor, WhatIsMissingIsRefusedByName) {
+  const Functions functions = some_functions();
+  NvmlDoor door(functions);
+  const auto power = door.power_milliwatts(gpu0);
+  ASSERT_FALSE(power);
+  EXPECT_EQ(power.error().code, Return::function_not_found);
+  EXPECT_EQ(power.error().call, "nvmlDeviceGetPowerUsage");
+  EXPECT_EQ(door.wait_event(std::chrono::milliseconds{0}).error().code, Return::function_not_found);
+}
+
+TEST(NvmlDoor, ProfilesOfDriversThatDoNotNameThem) {
+  Functions functions = some_functions();
+  NvmlDoor door(functions);
+  const auto check = [&](bool named) {
+    const auto profiles = door.profiles(gpu0);
+    ASSERT_TRUE(profiles);
+    ASSERT_EQ(profiles->size(), 3U) << "0, 1 and 3; 2 is not supported, 4 is the end";
+    EXPECT_EQ(profiles->back().number, ProfileNumber{3});
+    EXPECT_EQ(profiles->back().id, ProfileId{19});
+    EXPECT_EQ(profiles->back().memory, MiB{4864});
+    EXPECT_EQ(profiles->back().name.has_value(), named);
+  };
+  check(false);  // no function of that name
+  functions.nvmlDeviceGetGpuInstanceProfileInfoV = get_profile_v;
+  check(true);
+  EXPECT_EQ(door.profiles(gpu0)->front().name, "1g.5gb");
+  for (const Return old : {Return::argument_version_mismatch, Return::invalid_argument}) {
+    script.versioned = old;
+    check(false);
+  }
+}
+
+TEST(NvmlDoor, ADriverWithoutEndOfProfilesIsStopped) {
+  Functions functions = some_functions();
+  functions.nvmlDeviceGetGpuInstanceProfileInfo = [](Device, std::uint32_t, GpuInstanceProfileInfo*) {
+    return Return::not_supported;
+  };
+  NvmlDoor door(functions);
+  EXPECT_TRUE(door.profiles(gpu0)->empty());
+}
+
+TEST(NvmlDoor, ListsThatGrowAreAskedForAgain) {
+  const Functions functions = some_functions();
+  NvmlDoor door(functions);
+  for (const std::uint32_t count : {0U, 1U, 63U, 64U, 65U, 5000U}) {
+    script.processes = count;
+    const auto processes = door.processes(gpu0);
+    ASSERT_TRUE(processes);
+    EXPECT_EQ(processes->size(), count);
+  }
+  script.processes = 70;
+  script.grows_by = 40;  // the room for 70 does not do any more
+  const auto processes = door.processes(gpu0);
+  ASSERT_TRUE(processes);
+  EXPECT_GE(processes->size(), 110U);
+  EXPECT_FALSE(processes->front().memory_bytes) << "unknown is not a number";
+  EXPECT_FALSE(processes->front().gpu_instance);
+}
+
+TEST(NvmlDoor, ADriverThatNeverHasEnoughRoomIsRefused) {
+  const Functions functions = some_functions();
+  NvmlDoor door(functions);
+  script.processes = std::numeric_limits<std::uint32_t>::max() - 1;
+  EXPECT_EQ(door.processes(gpu0).error().code, Return::insufficient_size);
+}
+
+TEST(NvmlDoor, MemoryOfOlderDrivers) {
+  Functions functions = some_functions();
+  NvmlDoor door(functions);
+  EXPECT_EQ(door.memory(gpu0)->used_bytes, 40U);
+  functions.nvmlDeviceGetMemoryInfo_v2 = [](Device, Memory2* memory) {
+    memory->total = 100;
+    memory->used = 30;
+    memory->reserved = 10;
+    return script.memory2;
+  };
+  EXPECT_EQ(door.memory(gpu0)->used_bytes, 30U);
+  script.memory2 = Return::argument_version_mismatch;
+  EXPECT_EQ(door.memory(gpu0)->used_bytes, 40U);
+  script.memory2 = Return::no_permission;
+  EXPECT_EQ(door.memory(gpu0).error().code, Return::no_permission);
+}
+
+TEST(NvmlDoor, AnInstanceThatTheDriverDoesNotDescribeIsTakenBack) {
+  const Functions functions = some_functions();
+  NvmlDoor door(functions);
+  ASSERT_TRUE(door.create_gpu_instance(gpu0, ProfileId{19}, {}));
+  EXPECT_EQ(script.destroyed, 0);
+  script.info = Return::unknown;
+  EXPECT_FALSE(door.create_gpu_instance(gpu0, ProfileId{19}, {}));
+  EXPECT_EQ(script.destroyed, 1);
+}
+
+TEST(NvmlDoor, WithMigOffThereAreNoInstances) {
+  const Functions functions = some_functions();
+  NvmlDoor door(functions);
+  ASSERT_TRUE(door.gpu_instances(gpu0));
+  EXPECT_TRUE(door.gpu_instances(gpu0)->empty());
+  script.mig = true;
+  EXPECT_EQ(door.gpu_instances(gpu0).error().code, Return::function_not_found);
+}
+
+TEST(NvmlLibrary, SaysWhatIsMissing) {
+  const auto nothing = NvmlLibrary::open("/nowhere/libnvidia-ml.so.1");
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().kind, ErrorKind::infeasible);
+  const auto other = NvmlLibrary::open("libc.so.6");
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().text().find("nvmlInit_v2, nvmlShutdown"), std::string::npos)
+      << other.error().text();
+}
+
+TEST(NvmlLibrary, KnowsItsOptionalFunctionsByName) {
+  EXPECT_GT(optional_functions().size(), 40U);
+  EXPECT_NE(std::ranges::find(optional_functions(), "nvmlDeviceSetMigMode"), optional_functions().end());
+}
+
+}  // namespace
+}  // namespace cleave
