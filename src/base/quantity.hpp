@@ -33,15 +33,4 @@ using Sms = Count<struct SmKind>;
 /// Mebibytes, 2^20 bytes.
 using MiB = Count<struct MebibyteKind, std::int64_t>;
 
-/// Thousandths of a watt and of a joule, as drivers count them: whole numbers, so that parts add up exactly.
-using Milliwatts = Count<struct MilliwattKind, std::int64_t>;
-using Millijoules = Count<struct MillijouleKind, std::int64_t>;
-
-constexpr double in_watts(Milliwatts power) {
-  return static_cast<double>(power.value) / 1000;
-}
-constexpr double in_joules(Millijoules energy) {
-  return static_cast<double>(energy.value) / 1000;
-}
-
 }  // namespace cleave

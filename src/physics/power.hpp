@@ -12,6 +12,7 @@
 // are the watts of a scenario, not a prediction. Nobody knows the kappa of a job before measuring it; 1.06 to
 // 1.15 fits the heaviest work of the second paper, 0 what only keeps the host busy.
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,13 @@
 #include "model/gpu_model.hpp"
 
 namespace cleave {
+
+/// Thousandths of a watt, as drivers count them: whole numbers, so that parts add up exactly.
+using Milliwatts = Count<struct MilliwattKind, std::int64_t>;
+
+constexpr double in_watts(Milliwatts power) {
+  return static_cast<double>(power.value) / 1000;
+}
 
 /// What is known of a model's power. Of models in several forms, the one on a server's board (SXM).
 struct GpuPower {

@@ -135,7 +135,7 @@ TEST_F(Clients, NvtopShowsTheGpusAndAJobsMemory) {
                                  "job=$!\n"
                                  "trap 'kill $job; wait $job' EXIT\n",
                                  uuid) +
-                     on_the_node() + fmt::format("timeout 60 '{}/root/usr/bin/nvtop'\n", fetched));
+                     on_the_node() + fmt::format("timeout --foreground 60 '{}/root/usr/bin/nvtop'\n", fetched));
   // A server of its own: nobody else's is touched, and it ends with its only session.
   const std::string tmux = fmt::format("tmux -S '{}' ", scratch_.path("tmux"));
   const auto started =

@@ -210,6 +210,7 @@ def in_use(device):
     finally:
         job.kill()
         job.wait()
+    time.sleep(0.01)  # who is alive is looked up once a millisecond
     assert not nvmlDeviceGetComputeRunningProcesses(mig), "the dead hold nothing"
     nvmlComputeInstanceDestroy(compute)
     nvmlGpuInstanceDestroy(instance)
