@@ -233,6 +233,61 @@ TEST_F(Soak, TheStateIsSoundWheneverSomebodyLooks) {
   expect_sound();
 }
 
+/// Creates and destroys by the command line, some commands killed in the middle. Every answer is one of those
+/// that are documented.
+std::string command_line(const std::string& node, std::uint64_t seed, int commands) {
+  Random random(seed);
+  constexpr std::string_view profiles[] = {"1g.5gb", "2g.10gb", "3g.20gb", "1g.5gb@6", "4g.20gb@0"};
+  for (int i = 0; i < commands; ++i) {
+    std::string command = fmt::format("create --gpu 0 {}", profiles[random.below(std::size(profiles))]);
+    const auto view = look_at_sim_node(node);
+    if (!view) return view.error().text();
+    const auto& instances = view->gpus[0].instances;
+    if (!instances.empty() && random.below(2) == 0) {
+      const auto& computes = instances[random.below(instances.size())].compute_instances;
+      if (!computes.empty()) command = fmt::format("destroy {}", computes.front().uuid);
+    }
+    const bool killed = random.below(5) == 0;
+    const auto outcome =
+        testing_program::shell(fmt::format("CLEAVE_SIM_NODE='{}' timeout -s KILL {} cleave {}", node,
+                                           killed ? 0.03 * random.uniform() : 60, command));
+    if (outcome.exit_code == 0 || (killed && outcome.exit_code == 137)) continue;
+    if (outcome.exit_code > 2)
+      return fmt::format("cleave {}: ended with {}: {}", command, outcome.exit_code, outcome.err);
+    if (outcome.err.empty() || outcome.err.find("inside Cleave") != std::string::npos)
+      return fmt::format("cleave {}: {}", command, outcome.err);
+  }
+  return {};
+}
+
+TEST_F(Soak, TheCommandLineAndOtherClientsRaceForOneGpu) {
+  make("1xA100-40GB");
+  const SharedPage shared;
+  std::vector<pid_t> commanders, others;
+  const int commands = static_cast<int>(std::clamp<std::int64_t>(operations() / 2000, 10, 10'000));
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    commanders.push_back(child([&] { return command_line(node_, seed, commands); }));
+    others.push_back(child([&] {
+      const auto door = open_door(node_);
+      return random_operations(*door, node_, seed, shared->count, INT64_MAX);
+    }));
+  }
+  for (const pid_t pid : commanders) EXPECT_TRUE(ended_well(pid, seconds(300)));
+  for (const pid_t pid : others) {
+    EXPECT_EQ(::waitpid(pid, nullptr, WNOHANG), 0) << "a client ended early";
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  }
+  EXPECT_GT(shared->count.load(), 100);
+  expect_sound();
+  const pid_t fresh = child([&] { return tidy_up(*open_door(node_)); });
+  EXPECT_TRUE(ended_well(fresh, seconds(60)));
+  // Nobody who died has left a lock, and the ledger can be read.
+  const auto create =
+      testing_program::shell("CLEAVE_SIM_NODE='" + node_ + "' timeout 30 cleave create --gpu 0 7g.40gb");
+  EXPECT_EQ(create.exit_code, 0) << create.err;
+}
+
 // One program, several threads, each with a door of its own to the one library.
 TEST_F(ThreadsSoak, OneProgramMayCallFromManyThreads) {
   ASSERT_NO_FATAL_FAILURE(make("2xA100-40GB"));
