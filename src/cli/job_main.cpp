@@ -191,9 +191,11 @@ void add_memory_options(CLI::App& program, JobArguments& given) {
 }
 
 void add_time_options(CLI::App& program, JobArguments& given) {
-  program.add_option(
-      "--seconds", given.seconds,
-      "How long all of it takes on the whole GPU under MIG; 10 by itself, with --phases their sum");
+  program
+      .add_option(
+          "--seconds", given.seconds,
+          "How long all of it takes on the whole GPU under MIG; 10 by itself, with --phases their sum")
+      ->check(CLI::Range(0.0, in_seconds(longest_duration)));
   CLI::Option* speeds = program.add_option(
       "--speeds", given.speeds,
       "Speed by profile beside the whole GPU: 1g.5gb=0.36,7g.40gb=1; what is absent does not fit");

@@ -72,6 +72,10 @@ Result<SpeedModel> parse_speeds(std::string_view text) {
 Result<SpeedModel> parse_phases(std::string_view text) {
   const auto numbers = named_numbers(text, "--phases");
   if (!numbers) return std::unexpected(numbers.error());
+  // Together they are a duration too.
+  double sum = 0;
+  for (const NamedNumber& row : *numbers) sum += row.number;
+  if (const auto all = duration_from_seconds(sum); !all) return fail_at("--phases", all.error());
   Phases phases;
   const std::vector<std::string> known = {"cpu", "transfer", "compute", "bandwidth"};
   Duration* const into[] = {&phases.cpu, &phases.transfer, &phases.compute, &phases.bandwidth};

@@ -30,7 +30,7 @@ TEST(JobSpeed, NonsenseIsRefusedWithARemedy) {
   for (const char* text :
        {"", "1g.5gb", "1g.5gb=", "=1", "1g.5gb=x", "1g.5gb=-1", "1g.5gb=0", "a=1,a=2", "a=1,,b=2"})
     EXPECT_FALSE(parse_speeds(text)) << text;
-  for (const char* text : {"", "gpu=1", "cpu=0", "cpu=-1", "cpu=1e300", "cpu=1,cpu=2"})
+  for (const char* text : {"", "gpu=1", "cpu=0", "cpu=-1", "cpu=1e300", "cpu=3e9,compute=3e9", "cpu=1,cpu=2"})
     EXPECT_FALSE(parse_phases(text)) << text;
   for (const char* text : {"", "miso", "miso:", "miso:resnet", "miso:resnet:65", "miso:resnet:64:1",
                            "mizo:resnet:64", "miso:resnet:99999999999999999999", "rodinia:"})
