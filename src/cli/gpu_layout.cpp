@@ -162,9 +162,9 @@ Result<int> gpu_layout(const Options& options) {
   const auto gpu = find_gpu(*node->door, options.gpu);
   if (!gpu) return std::unexpected(gpu.error());
   if (options.dry_run) return dry_run(*node, *gpu, options);
-  const InterruptsWait wait;
   auto changing = ChangingGpu::begin(*node->door, *gpu, node->state, program_name);
   if (!changing) return std::unexpected(changing.error());
+  const InterruptsWait wait;
   const auto geometry = geometry_of(changing->view());
   if (!geometry) return std::unexpected(geometry.error());
   const auto change = plan(changing->view(), **geometry, options);

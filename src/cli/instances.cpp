@@ -110,9 +110,9 @@ Result<int> create(const Options& options) {
   if (!node) return std::unexpected(node.error());
   const auto gpu = find_gpu(*node->door, options.gpu);
   if (!gpu) return std::unexpected(gpu.error());
-  const InterruptsWait wait;
   auto changing = ChangingGpu::begin(*node->door, *gpu, node->state, program_name);
   if (!changing) return std::unexpected(changing.error());
+  const InterruptsWait wait;
   const auto id = placement_for(changing->view(), options.what);
   if (!id) return std::unexpected(id.error());
   const Placement& placement = changing->view().geometry->geometry()[*id];
@@ -178,9 +178,9 @@ Result<int> destroy(const Options& options) {
   if (!node) return std::unexpected(node.error());
   const auto target = target_of(*node->door, options);
   if (!target) return std::unexpected(target.error());
-  const InterruptsWait wait;
   auto changing = ChangingGpu::begin(*node->door, target->gpu, node->state, program_name);
   if (!changing) return std::unexpected(changing.error());
+  const InterruptsWait wait;
   if (const auto geometry = geometry_of(changing->view()); !geometry)
     return std::unexpected(geometry.error());
   Json json;

@@ -58,11 +58,10 @@ Result<ChangingGpu> ChangingGpu::begin(Door& door, GpuIndex gpu, const std::file
 }
 
 Result<void> ChangingGpu::look() {
-  auto view = view_gpu(*door_, gpu_);
-  if (!view) return std::unexpected(view.error());
   // The geometry stays the one that callers have seen: it does not change while MIG is on, and they hold
   // references into it.
-  if (view_.geometry) std::swap(view->geometry, view_.geometry);
+  auto view = view_gpu(*door_, gpu_, view_.geometry);
+  if (!view) return std::unexpected(view.error());
   view_ = std::move(*view);
   set_owners(view_, ledger_.state());
   return {};

@@ -58,16 +58,18 @@ std::vector<StandingInstance> GpuView::standing(bool adopt) const {
   return standing;
 }
 
-Result<GpuView> view_gpu(Door& door, GpuIndex gpu) {
+Result<GpuView> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverGeometry> known) {
   auto facts = door.gpu(gpu);
   if (!facts) return std::unexpected(error_of(facts.error(), place_of(gpu)));
   GpuView view;
   view.facts = std::move(*facts);
   view.mig = if_told(door.mig_mode(gpu));
-  if (view.mig) {
+  if (known) {
+    view.geometry = std::move(known);
+  } else if (view.mig) {
     auto geometry = driver_geometry(door, gpu);
     if (geometry) {
-      view.geometry.emplace(std::move(*geometry));
+      view.geometry = std::make_shared<const DriverGeometry>(std::move(*geometry));
     } else {
       view.unread.push_back(geometry.error());
     }

@@ -2,6 +2,7 @@
 // One GPU as it stands now: what the driver says of it, read in one go, with whose each instance is. What a
 // driver does not tell stays empty; only where the GPU itself cannot be asked there is no view.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,10 +24,10 @@ struct InstanceView {
 
 struct GpuView {
   GpuFacts facts;
-  std::optional<MigMode> mig;  // empty: it cannot be partitioned
-  std::optional<DriverGeometry> geometry;
-  std::vector<InstanceView> instances;  // by start
-  std::vector<LiveProcess> processes;   // all of the GPU
+  std::optional<MigMode> mig;                      // empty: it cannot be partitioned
+  std::shared_ptr<const DriverGeometry> geometry;  // empty where it could not be read
+  std::vector<InstanceView> instances;             // by start
+  std::vector<LiveProcess> processes;              // all of the GPU
   std::optional<MemoryUse> memory;
   std::optional<std::uint32_t> power_mw, power_limit_mw;
   std::vector<Error> unread;  // what could not be read and why
@@ -40,8 +41,9 @@ struct GpuView {
   [[nodiscard]] std::vector<StandingInstance> standing(bool adopt) const;
 };
 
-/// Fails where the GPU is not there or lost.
-[[nodiscard]] Result<GpuView> view_gpu(Door& door, GpuIndex gpu);
+/// Fails where the GPU is not there or lost. The geometry is read from the driver unless it is known already.
+[[nodiscard]] Result<GpuView> view_gpu(Door& door, GpuIndex gpu,
+                                       std::shared_ptr<const DriverGeometry> known = {});
 /// Says whose each instance is.
 void set_owners(GpuView& view, const LedgerState& ledger);
 

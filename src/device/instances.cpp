@@ -131,6 +131,33 @@ DriverAnswer<LiveComputeInstance> create_whole_compute(Door& door, GpuIndex gpu,
   return door.create_compute_instance(gpu, instance, whole->id, std::nullopt);
 }
 
+/// The steps of destroy_instance. not_found: it was gone before the first.
+DriverAnswer<void> take_away(Door& door, GpuIndex gpu, GpuInstanceId instance, const Patience& patience) {
+  Persistence persist(patience);
+  std::vector<LiveComputeInstance> computes;
+  auto looked = persist([&]() -> DriverAnswer<void> {
+    auto found = door.compute_instances(gpu, instance);
+    if (!found) return std::unexpected(found.error());
+    computes = std::move(*found);
+    return {};
+  });
+  if (!looked) return looked;
+  for (const LiveComputeInstance& compute : computes) {
+    auto gone = persist([&] { return door.destroy_compute_instance(gpu, instance, compute.id); });
+    // Not found: it went by itself since it was seen.
+    if (!gone && gone.error().code != not_found) return gone;
+  }
+  auto gone = persist([&] { return door.destroy_gpu_instance(gpu, instance); });
+  if (!gone && gone.error().code != not_found) return gone;
+  return {};
+}
+
+Error not_destroyed(Door& door, GpuIndex gpu, GpuInstanceId instance, const Refusal& refusal,
+                    const Patience& patience) {
+  return passes(refusal) ? still_used(door, gpu, instance, refusal, patience)
+                         : error_of(refusal, place_of(gpu, instance));
+}
+
 Error and_left_behind(Error error, const std::string& name, GpuIndex gpu, const LiveGpuInstance& made,
                       const Error& why) {
   error.message += fmt::format("; {} ({}@{}) is left behind, without a compute instance, for: {}",
@@ -208,32 +235,15 @@ Result<LiveInstance> create_instance(Door& door, GpuIndex gpu, const DriverProfi
   Error error = error_of(compute.error(), place_of(gpu, made->id));
   error.message =
       fmt::format("no compute instance for {}@{}: {}", name, made->placement.start, error.message);
-  const auto undone = destroy_instance(door, gpu, made->id, patience);
-  if (undone) return std::unexpected(std::move(error));
-  return std::unexpected(and_left_behind(std::move(error), name, gpu, *made, undone.error()));
+  const auto undone = take_away(door, gpu, made->id, patience);
+  if (undone || undone.error().code == not_found) return std::unexpected(std::move(error));
+  const Error why = not_destroyed(door, gpu, made->id, undone.error(), patience);
+  return std::unexpected(and_left_behind(std::move(error), name, gpu, *made, why));
 }
 
 Result<void> destroy_instance(Door& door, GpuIndex gpu, GpuInstanceId instance, const Patience& patience) {
-  const auto failed = [&](const Refusal& refusal) {
-    return std::unexpected(passes(refusal) ? still_used(door, gpu, instance, refusal, patience)
-                                           : error_of(refusal, place_of(gpu, instance)));
-  };
-  Persistence persist(patience);
-  std::vector<LiveComputeInstance> computes;
-  const auto looked = persist([&]() -> DriverAnswer<void> {
-    auto found = door.compute_instances(gpu, instance);
-    if (!found) return std::unexpected(found.error());
-    computes = std::move(*found);
-    return {};
-  });
-  if (!looked) return failed(looked.error());
-  for (const LiveComputeInstance& compute : computes) {
-    const auto gone = persist([&] { return door.destroy_compute_instance(gpu, instance, compute.id); });
-    // Not found: it went by itself since it was seen.
-    if (!gone && gone.error().code != not_found) return failed(gone.error());
-  }
-  const auto gone = persist([&] { return door.destroy_gpu_instance(gpu, instance); });
-  if (!gone && gone.error().code != not_found) return failed(gone.error());
+  const auto gone = take_away(door, gpu, instance, patience);
+  if (!gone) return std::unexpected(not_destroyed(door, gpu, instance, gone.error(), patience));
   return {};
 }
 

@@ -123,6 +123,16 @@ TEST_F(Instances, AFailedSecondStepTakesTheFirstBack) {
   }
 }
 
+TEST_F(Instances, WhatSomebodyElseTookAwayIsNotLeftBehind) {
+  door.refuse = [&](std::string_view call) -> std::optional<Return> {
+    if (call == "create_compute_instance") door.instances.clear();
+    return std::nullopt;
+  };
+  const auto made = create("1g.5gb");
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().text().find("left behind"), std::string::npos) << made.error().text();
+}
+
 TEST_F(Instances, WhatIsLeftBehindIsSaid) {
   door.refuse = [](std::string_view call) -> std::optional<Return> {
     if (call == "create_compute_instance") return Return::unknown;

@@ -42,7 +42,7 @@ DriverAnswer<std::vector<Item>> nvml_list(std::uint32_t room, Ask ask) {
     }
     if (done.error().code != nvml::Return::insufficient_size || room >= nvml_list_most)
       return std::unexpected(done.error());
-    room = std::clamp(count, 2 * room, nvml_list_most);
+    room = std::min(std::max(count, 2 * room), nvml_list_most);
   }
 }
 

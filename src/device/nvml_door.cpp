@@ -154,8 +154,10 @@ DriverAnswer<DriverProfile> NvmlDoor::profile(nvml::Device device, std::uint32_t
       refused_with(done.error(), {function_not_found, argument_version_mismatch, invalid_argument});
   if (!too_old) return std::unexpected(done.error());
   nvml::GpuInstanceProfileInfo info{};
-  if (const auto old = CLEAVE_NVML(nvmlDeviceGetGpuInstanceProfileInfo)(device, number, &info); !old)
-    return std::unexpected(old.error());
+  const auto old = CLEAVE_NVML(nvmlDeviceGetGpuInstanceProfileInfo)(device, number, &info);
+  // Where there is no older function either, the newer one had the last word.
+  if (!old && old.error().code == function_not_found) return std::unexpected(done.error());
+  if (!old) return std::unexpected(old.error());
   return profile_from(number, info);
 }
 

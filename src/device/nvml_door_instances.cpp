@@ -23,6 +23,14 @@ DriverComputeProfile compute_profile_from(std::uint32_t number,
   return {ProfileNumber{number}, ProfileId{info.id}, info.slice_count, info.instance_count, Sms{sms}};
 }
 
+/// The answer of a call on a handle that was asked for just now: if that is invalid already, the instance
+/// went away in between.
+DriverAnswer<void> of_fresh_handle(DriverAnswer<void> done) {
+  if (!done && done.error().code == invalid_argument)
+    return std::unexpected(Refusal{not_found, done.error().call});
+  return done;
+}
+
 /// Room for a list of instances of a profile; the driver wants as much as there can be, and may want more
 /// than it said.
 std::uint32_t room_for(std::uint32_t most) {
@@ -126,7 +134,7 @@ DriverAnswer<LiveGpuInstance> NvmlDoor::create_gpu_instance(GpuIndex gpu, Profil
 DriverAnswer<void> NvmlDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) {
   const auto found = instance_handle(gpu, instance);
   if (!found) return std::unexpected(found.error());
-  return CLEAVE_NVML(nvmlGpuInstanceDestroy)(*found);
+  return of_fresh_handle(CLEAVE_NVML(nvmlGpuInstanceDestroy)(*found));
 }
 
 DriverAnswer<DriverComputeProfile> NvmlDoor::compute_profile(nvml::GpuInstance instance,
@@ -174,8 +182,8 @@ DriverAnswer<std::vector<LiveComputeInstance>> NvmlDoor::compute_instances(GpuIn
   for (const DriverComputeProfile& profile : *all) {
     const auto list = nvml_list<nvml::ComputeInstance>(
         room_for(profile.most), [&](nvml::ComputeInstance* found, std::uint32_t* count) {
-          return CLEAVE_NVML(nvmlGpuInstanceGetComputeInstances)(
-              *inside, static_cast<std::uint32_t>(profile.id), found, count);
+          return of_fresh_handle(CLEAVE_NVML(nvmlGpuInstanceGetComputeInstances)(
+              *inside, static_cast<std::uint32_t>(profile.id), found, count));
         });
     if (!list) return std::unexpected(list.error());
     for (const nvml::ComputeInstance each : *list) {
@@ -215,7 +223,7 @@ DriverAnswer<void> NvmlDoor::destroy_compute_instance(GpuIndex gpu, GpuInstanceI
                                                       ComputeInstanceId compute) {
   const auto found = compute_handle(gpu, instance, compute);
   if (!found) return std::unexpected(found.error());
-  return CLEAVE_NVML(nvmlComputeInstanceDestroy)(*found);
+  return of_fresh_handle(CLEAVE_NVML(nvmlComputeInstanceDestroy)(*found));
 }
 
 }  // namespace cleave

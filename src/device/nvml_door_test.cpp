@@ -9,6 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/format.hpp"
+
 namespace cleave {
 namespace {
 
@@ -237,6 +239,72 @@ TEST(NvmlDoor, WithMigOffThereAreNoInstances) {
   EXPECT_TRUE(door.gpu_instances(gpu0)->empty());
   script.mig = true;
   EXPECT_EQ(door.gpu_instances(gpu0).error().code, Return::function_not_found);
+}
+
+/// One GPU with one instance of one profile, in which process 7 runs; the whole GPU's list is the test's.
+Functions partitioned_functions() {
+  Functions f = some_functions();
+  script.mig = true;
+  f.nvmlDeviceGetGpuInstanceProfileInfo = [](Device, std::uint32_t number, GpuInstanceProfileInfo* info) {
+    fill_profile(info);
+    return number == 0 ? Return::success : Return::invalid_argument;
+  };
+  f.nvmlDeviceGetGpuInstances = [](Device, std::uint32_t, GpuInstance*, std::uint32_t* count) {
+    *count = 1;
+    return Return::success;
+  };
+  f.nvmlDeviceGetGpuInstanceById = [](Device, std::uint32_t, GpuInstance*) { return Return::success; };
+  f.nvmlGpuInstanceGetComputeInstanceProfileInfo = [](GpuInstance, std::uint32_t number, std::uint32_t,
+                                                      ComputeInstanceProfileInfo* info) {
+    info->slice_count = info->instance_count = 1;
+    return number == 0 ? Return::success : Return::invalid_argument;
+  };
+  f.nvmlGpuInstanceGetComputeInstances = [](GpuInstance, std::uint32_t, ComputeInstance*,
+                                            std::uint32_t* count) {
+    *count = 1;
+    return Return::success;
+  };
+  f.nvmlGpuInstanceGetComputeInstanceById = [](GpuInstance, std::uint32_t, ComputeInstance*) {
+    return Return::success;
+  };
+  f.nvmlComputeInstanceGetInfo_v2 = [](ComputeInstance, ComputeInstanceInfo* info) {
+    *info = {nullptr, nullptr, 0, 0, {0, 1}};  // the MIG device is the null handle here
+    return Return::success;
+  };
+  return f;
+}
+
+TEST(NvmlDoor, AProcessToldTwiceIsOne) {
+  Functions functions = partitioned_functions();
+  static std::vector<ProcessInfo> of_gpu;
+  static Return gpu_answer;
+  functions.nvmlDeviceGetComputeRunningProcesses_v3 = [](Device device, std::uint32_t* count,
+                                                         ProcessInfo* processes) {
+    if (device != nullptr && gpu_answer != Return::success) return gpu_answer;
+    const std::vector<ProcessInfo> inside = {{7, 500, no_instance, no_instance}};
+    const auto& list = device == nullptr ? inside : of_gpu;
+    *count = static_cast<std::uint32_t>(list.size());
+    std::ranges::copy(list, processes);
+    return Return::success;
+  };
+  functions.nvmlDeviceGetMPSComputeRunningProcesses_v3 = functions.nvmlDeviceGetComputeRunningProcesses_v3;
+  NvmlDoor door(functions);
+  const auto told = [&](std::vector<ProcessInfo> whole, Return answer = Return::success) {
+    of_gpu = std::move(whole);
+    gpu_answer = answer;
+    const auto processes = door.processes(gpu0);
+    std::string rows;
+    for (const LiveProcess& each : processes.value_or(std::vector<LiveProcess>{}))
+      rows += fmt::format("{}:{}:{} ", each.pid, each.memory_bytes.value_or(0),
+                          each.gpu_instance ? static_cast<int>(*each.gpu_instance) : -1);
+    return processes ? rows : text(processes.error().code);
+  };
+  EXPECT_EQ(told({}), "7:500:3 ");
+  EXPECT_EQ(told({{7, no_value, 3, 0}}), "7:500:3 ") << "the memory is taken from who knows it";
+  EXPECT_EQ(told({{7, 500, no_instance, no_instance}}), "7:500:3 ") << "the instance, too";
+  EXPECT_EQ(told({{9, 1, 3, 0}, {7, 500, 3, 0}, {7, 2, 4, 0}}), "7:500:3 7:2:4 9:1:3 ");
+  EXPECT_EQ(told({}, Return::no_permission), "7:500:3 ") << "the sum is for root; instances are for all";
+  EXPECT_EQ(told({}, Return::gpu_is_lost), text(Return::gpu_is_lost));
 }
 
 TEST(NvmlLibrary, SaysWhatIsMissing) {

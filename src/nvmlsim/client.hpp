@@ -65,7 +65,7 @@ struct SimGpuInstanceView {
 struct SimGpuView {
   std::string uuid;
   const GpuModel* model;
-  bool mig_enabled, mig_pending, lost;
+  bool mig_enabled, mig_pending, lost;        // pending: the mode after a reset; mostly the same as enabled
   std::vector<std::string> faults;            // as set_sim_fault takes them
   std::vector<SimGpuInstanceView> instances;  // by start
   std::vector<SimProcessView> processes;      // on the whole GPU, with MIG off

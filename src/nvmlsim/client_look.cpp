@@ -68,7 +68,7 @@ SimGpuView view_of(Node& node, std::uint32_t gpu) {
   SimGpuView view{uuid_text("GPU-", access.cell().uuid).data(),
                   board.model,
                   record.mig_enabled != 0,
-                  record.mig_wanted != record.mig_enabled,
+                  record.mig_wanted != 0,
                   is_set(access.cell(), Fault::lost),
                   fault_names(access.cell()),
                   {},

@@ -57,8 +57,8 @@ double draw_watts(const Board& board, const GpuRecord& record) {
 }
 
 double energy_joules(const GpuRecord& record, std::int64_t now) {
-  // The clock begins anew when the machine does.
-  const auto time = static_cast<double>(std::max<std::int64_t>(0, now - record.since_ns)) * 1e-9;
+  // The clock begins anew when the machine does, and then `since_ns` lies ahead.
+  const auto time = static_cast<double>(now - std::clamp<std::int64_t>(record.since_ns, 0, now)) * 1e-9;
   return record.energy_j + record.power_w * time;
 }
 

@@ -78,7 +78,8 @@ Return list_none(Device device, std::uint32_t* count) {
 }
 
 std::uint32_t milliwatts(double watts) {
-  return static_cast<std::uint32_t>(std::lround(std::clamp(watts, 0.0, 1e6) * 1000));
+  return std::isfinite(watts) ? static_cast<std::uint32_t>(std::lround(std::clamp(watts, 0.0, 1e6) * 1000))
+                              : 0;
 }
 
 std::uint64_t millijoules(const GpuAccess& access) {

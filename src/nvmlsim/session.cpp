@@ -1,6 +1,8 @@
 #include "nvmlsim/session.hpp"
 
+#include <errno.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <mutex>
@@ -41,12 +43,19 @@ void drop_retired(OpenLibrary& open) {
   if (open.calls.load() == 0) open.retired.clear();
 }
 
-std::unique_ptr<Node> open_named_node() {
+nvml::Return open_named_node(std::unique_ptr<Node>& node) {
   const char* directory = std::getenv(sim_node_variable);
-  if (directory == nullptr || *directory == '\0') return Node::without_gpus();
-  auto node = Node::open(directory);
-  if (!node || (*node)->gone()) return nullptr;
-  return std::move(*node);
+  if (directory == nullptr || *directory == '\0') {
+    node = Node::without_gpus();
+    return nvml::Return::success;
+  }
+  auto opened = Node::open(directory);
+  if (!opened && ::access((std::filesystem::path(directory) / state_file_name).c_str(), R_OK | W_OK) != 0 &&
+      errno == EACCES)
+    return nvml::Return::no_permission;
+  if (!opened || (*opened)->gone()) return nvml::Return::driver_not_loaded;
+  node = std::move(*opened);
+  return nvml::Return::success;
 }
 
 std::uint32_t client_of(OpenLibrary& open, Node& node) {
@@ -69,8 +78,8 @@ nvml::Return open_session() {
   const std::lock_guard guard(open.mutex);
   if (open.users == 0) {
     drop_retired(open);
-    open.kept = open_named_node();
-    if (!open.kept) return nvml::Return::driver_not_loaded;
+    if (const nvml::Return opened = open_named_node(open.kept); opened != nvml::Return::success)
+      return opened;
     open.node.store(open.kept.get());
   }
   ++open.users;

@@ -53,18 +53,19 @@ constexpr Room house[] = {
      "CLI/"},
 };
 
-/// What any *_test.cpp may use besides.
+/// What any *_test.cpp, and a *_test.hpp that several of them share, may use besides.
 constexpr std::string_view test_libraries = "gtest/ rapidcheck.h rapidcheck/";
 
 /// Headers of POSIX, Linux and the processor that belong to no library of the table. Those of C++ need no
 /// list: they have neither a dot nor a folder in their names.
 constexpr std::string_view system_folders = "sys/ linux/ netinet/ arpa/ net/";
 constexpr auto system_headers = std::to_array<std::string_view>(
-    {"aio.h",    "dirent.h",  "dlfcn.h",  "emmintrin.h", "errno.h",  "fcntl.h",  "fnmatch.h",
-     "ftw.h",    "getopt.h",  "glob.h",   "grp.h",       "libgen.h", "limits.h", "locale.h",
-     "netdb.h",  "poll.h",    "pty.h",    "pthread.h",   "pwd.h",    "sched.h",  "semaphore.h",
-     "signal.h", "spawn.h",   "stdint.h", "stdio.h",     "stdlib.h", "string.h", "strings.h",
-     "syslog.h", "termios.h", "time.h",   "ucontext.h",  "unistd.h", "utime.h",  "wait.h"});
+    {"aio.h",     "dirent.h",  "dlfcn.h",    "elf.h",       "emmintrin.h", "errno.h",
+     "fcntl.h",   "fnmatch.h", "ftw.h",      "getopt.h",    "glob.h",      "grp.h",
+     "libgen.h",  "limits.h",  "locale.h",   "netdb.h",     "poll.h",      "pty.h",
+     "pthread.h", "pwd.h",     "sched.h",    "semaphore.h", "signal.h",    "spawn.h",
+     "stdint.h",  "stdio.h",   "stdlib.h",   "string.h",    "strings.h",   "syslog.h",
+     "termios.h", "time.h",    "ucontext.h", "unistd.h",    "utime.h",     "wait.h"});
 
 bool starts_with_one_of(std::string_view header, std::string_view words) {
   return std::ranges::any_of(words | std::views::split(' '), [&](const auto& word) {
@@ -130,10 +131,11 @@ std::vector<std::string> wrong_includes(const SourceFile& file) {
     return {
         finding(file, 0, "no room is called " + std::string(name) + "; rooms are in the table of this test")};
   std::vector<std::string> findings;
+  const bool is_test = file.ends_with("_test.cpp") || file.ends_with("_test.hpp");
   for (std::size_t i = 0; i < file.lines.size(); ++i) {
     const auto include = include_of(file.lines[i]);
     if (!include) continue;
-    if (const std::string what = wrong(*room, file.ends_with("_test.cpp"), *include); !what.empty())
+    if (const std::string what = wrong(*room, is_test, *include); !what.empty())
       findings.push_back(finding(file, i, what));
   }
   return findings;
