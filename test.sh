@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 # Names of the tests that run several threads, and the programs that hold them.
 threaded='^(Threads|Compare|StateGraphThreads)'
-threaded_programs='graph_test simulate_test cli_test cleave'
+threaded_programs='graph_test simulate_test cli_test soak_test cleave'
 
 quick=no
 case "${1:-}" in
@@ -116,6 +116,9 @@ run_tests() { # PRESET [CTEST-OPTION...]
 }
 
 tools/setup.sh test
+# Other people's NVML clients; without them the tests that need them skip and say why.
+tools/clients.sh || true
+[ ! -e build/clients/root/usr/include/nvml.h ] || export CLEAVE_NVML_HEADER="$PWD/build/clients/root/usr/include/nvml.h"
 run_tests release
 if [ "$quick" = no ]; then
   run_tests asan

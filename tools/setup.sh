@@ -24,6 +24,9 @@ build_packages=(
 test_packages=(
   libgtest-dev      # the tests
   clang-format      # a test checks the format of the sources
+  python3           # runs pynvml and gpustat, which tools/clients.sh fetches
+  tmux              # shows the screen of nvtop
+  libncursesw6      # which nvtop draws with
 )
 
 case "${1:-}" in

@@ -411,6 +411,7 @@ void add_bench(CLI::App& program, Run& run) {
   add_planner(*group, run);
   add_simulation(*group, run);
   add_bench_forecast(*group, run);
+  add_bench_nvml(*group, run);
 }
 
 }  // namespace cleave::cli

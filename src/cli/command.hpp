@@ -43,12 +43,21 @@ void add_recommend(CLI::App& program, Run& run);
 void add_choose(CLI::App& program, Run& run);
 void add_waste(CLI::App& program, Run& run);
 void add_profiles_command(CLI::App& program, Run& run);
+void add_gpus(CLI::App& program, Run& run);
+void add_instances(CLI::App& program, Run& run);
+void add_create(CLI::App& program, Run& run);
+void add_destroy(CLI::App& program, Run& run);
+void add_gpu_layout(CLI::App& program, Run& run);
+void add_mig(CLI::App& program, Run& run);
+void add_sim_node(CLI::App& program, Run& run);
+void add_doctor(CLI::App& program, Run& run);
 
 // Subcommands in files of their own, by group.
 void add_forecast_memory(CLI::App& forecast, Run& run);
 void add_forecast_model(CLI::App& forecast, Run& run);
 void add_forecast_time(CLI::App& forecast, Run& run);
 void add_bench_forecast(CLI::App& bench, Run& run);
+void add_bench_nvml(CLI::App& bench, Run& run);
 void add_reproduce_alarms(CLI::App& reproduce, Run& run);
 void add_reproduce_carma(CLI::App& reproduce, Run& run);
 void add_reproduce_completion_time(CLI::App& reproduce, Run& run);

@@ -20,6 +20,8 @@ constexpr CommandRow commands[] = {
     {add_simulate},    {add_compare},   {add_policies}, {add_schedulers}, {add_workload},
     {add_bench},       {add_reproduce}, {add_import},   {add_rebalance},  {add_forecast},
     {add_forecasters}, {add_recommend}, {add_choose},   {add_waste},      {add_profiles_command},
+    {add_gpus},        {add_instances}, {add_create},   {add_destroy},    {add_gpu_layout},
+    {add_mig},         {add_sim_node},  {add_doctor},
 };
 
 /// To people on standard error, and where JSON was asked for also as a document on standard output.

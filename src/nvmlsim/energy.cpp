@@ -4,28 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "nvmlsim/gpu_rules.hpp"
+#include "physics/power.hpp"
 
 namespace cleave::sim {
-
-namespace {
-
-struct WattRow {
-  std::string_view key;
-  PowerLimits watts;
-};
-// Caps of data sheets; idle watts of printed `nvidia-smi` where there is one, else of the family.
-constexpr WattRow watts[] = {
-    {"A30-24GB", {165, 30}},        {"A100-40GB", {400, 50}},
-    {"A100-80GB", {400, 50}},       {"H100-80GB-SXM5", {700, 70}},
-    {"H100-80GB-PCIe", {350, 50}},  {"H100-94GB-NVL", {400, 70}},
-    {"H100-96GB-GH200", {700, 70}}, {"H200-141GB", {700, 70}},
-    {"B200-180GB", {1000, 140}},    {"RTX-PRO-6000-BW-96GB", {600, 40}},
-};
-
-}  // namespace
 
 std::int64_t now_ns() {
   timespec time{};
@@ -34,26 +17,24 @@ std::int64_t now_ns() {
 }
 
 PowerLimits power_limits(const Board& board) {
-  const auto* found = std::ranges::find(watts, board.model->key, &WattRow::key);
-  return found == std::end(watts) ? PowerLimits{700, 70} : found->watts;
+  const GpuPower& power = gpu_power(*board.model);
+  return {in_watts(power.cap), in_watts(power.idle)};
 }
 
 double draw_watts(const Board& board, const GpuRecord& record) {
-  std::array<double, instance_slots + 1> busy{};  // of each compute instance, at the end of the whole GPU
-  for (std::uint32_t i = 0; i < std::min(record.process_count, most_processes); ++i) {
-    const ProcessRecord& process = record.processes[i];
-    busy[find_compute_instance(record, process.compute).value_or(instance_slots)] += process.busy;
-  }
-  double share = 0;
-  for (std::size_t slot = 0; slot < busy.size(); ++slot) {
+  // Of each compute instance, at the end of the whole GPU. Nobody knows by how much open contexts raise the
+  // idle part, or how heavy the work is: both count as one.
+  std::array<InstanceLoad, instance_slots + 1> loads{};
+  for (std::size_t slot = 0; slot < loads.size(); ++slot) {
     const double slices =
         slot == instance_slots ? board.model->compute.value : record.compute_instances[slot].slices;
-    share += std::isfinite(busy[slot])
-                 ? std::clamp(busy[slot], 0.0, 1.0) * std::min(1.0, slices / board.model->compute.value)
-                 : 0;
+    loads[slot] = {slices / board.model->compute.value, 0};
   }
-  const auto [cap, idle] = power_limits(board);
-  return std::min(cap, idle + share * (cap - idle));
+  for (std::uint32_t i = 0; i < std::min(record.process_count, most_processes); ++i) {
+    const ProcessRecord& process = record.processes[i];
+    loads[find_compute_instance(record, process.compute).value_or(instance_slots)].busy += process.busy;
+  }
+  return in_watts(power_of(*board.model, loads).total);
 }
 
 double energy_joules(const GpuRecord& record, std::int64_t now) {

@@ -32,6 +32,9 @@
 #include "planner/given_goal.hpp"
 #include "planner/plan_text.hpp"
 #include "planner/planner.hpp"
+#include "runner/job_speed_text.hpp"
+#include "runner/memory_report_line.hpp"
+#include "runner/out_of_memory_text.hpp"
 #include "simulate/alibaba2023.hpp"
 #include "simulate/miso.hpp"
 #include "simulate/philly.hpp"
@@ -480,6 +483,33 @@ TEST(Fuzz, MemorySeries) {
          }
          return error_of(series);
        });
+}
+
+TEST(Fuzz, ReportsOfJobs) {
+  fuzz({report_line({3, 100, MiB{4096}, MiB{4300}}), report_line({1, {}, MiB{1}, MiB{1}})},
+       [](const std::string& text) -> std::optional<Error> {
+         const auto report = parse_report_line(text, "report");
+         if (!report) return report.error();
+         EXPECT_GE(report->requested.value, 0);
+         EXPECT_TRUE(parse_report_line(report_line(*report), "again")) << text;
+         return {};
+       });
+}
+
+TEST(Fuzz, OutputOfJobs) {
+  fuzz({"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has",
+        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes."},
+       [](const std::string& text) -> std::optional<Error> {
+         const auto mark = recognise_out_of_memory(text);
+         if (!mark) return Error{ErrorKind::bad_input, "", "not a sign of memory that ran out", ""};
+         EXPECT_TRUE(!mark->requested || mark->requested->value >= 0) << text;
+         return {};
+       });
+  fuzz({"1g.5gb=0.36,7g.40gb=1"}, [](const std::string& text) { return error_of(parse_speeds(text)); });
+  fuzz({"cpu=1,transfer=0.5,compute=8,bandwidth=2"},
+       [](const std::string& text) { return error_of(parse_phases(text)); });
+  fuzz({"miso:resnet:64", "rodinia:gaussian"},
+       [](const std::string& text) { return error_of(speeds_like(text)); });
 }
 
 TEST(Fuzz, Json) {

@@ -1,0 +1,267 @@
+// The program `cleave-job`: a job on a simulated GPU that computes nothing. It holds memory, takes its time,
+// reports, and dies of memory as programs on real GPUs do; or it is another program that only seems to be on
+// the GPU.
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <system_error>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "nvmlsim/client.hpp"
+#include "physics/speed.hpp"
+#include "runner/job_checkpoint.hpp"
+#include "runner/job_speed_text.hpp"
+#include "runner/memory_report_line.hpp"
+#include "runner/out_of_memory_text.hpp"
+#include "runner/process_doors.hpp"
+#include "runner/simulated_job.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct JobArguments {
+  std::string memory, base, per_iteration, noise;
+  std::int64_t iterations = 10;
+  std::optional<double> seconds;
+  std::string speeds, like, phases;
+  double busy = 1;
+  std::uint64_t seed = 1;
+  std::string dies_as = "cuda", checkpoint, checkpoint_signal = "USR1";
+  bool quiet = false;
+  std::vector<std::string> command;
+};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Where no size is written, `otherwise`.
+Result<MiB> size_of(const std::string& text, const char* option, MiB otherwise) {
+  if (text.empty()) return otherwise;
+  const auto size = parse_size(text);
+  if (!size) return fail_at(option, size.error());
+  return *size;
+}
+
+Result<MemoryGrowth> growth_of(const JobArguments& given) {
+  constexpr MiB by_itself{1024};
+  const auto base = !given.memory.empty()
+                        ? size_of(given.memory, "--memory", {})
+                        : size_of(given.base, "--base", given.command.empty() ? by_itself : MiB{});
+  if (!base) return std::unexpected(base.error());
+  const auto each = size_of(given.per_iteration, "--per-iteration", {});
+  if (!each) return std::unexpected(each.error());
+  const auto noise = size_of(given.noise, "--noise", {});
+  if (!noise) return std::unexpected(noise.error());
+  return MemoryGrowth{*base, *each, *noise, given.iterations};
+}
+
+Result<SpeedModel> speed_of(const JobArguments& given) {
+  if (!given.speeds.empty()) return parse_speeds(given.speeds);
+  if (!given.like.empty()) return speeds_like(given.like);
+  if (!given.phases.empty()) return parse_phases(given.phases);
+  return SpeedModel{};
+}
+
+Result<SimulatedJobPlan> plan_of(const JobArguments& given, const SpeedModel& speed) {
+  const auto memory = growth_of(given);
+  if (!memory) return std::unexpected(memory.error());
+  constexpr double by_itself = 10;
+  const auto work = speed.phases && !given.seconds ? whole(*speed.phases)
+                                                   : duration_from_seconds(given.seconds.value_or(by_itself));
+  if (!work) return fail_at("--seconds", work.error());
+  return SimulatedJobPlan{*memory, *work, given.busy, given.seed};
+}
+
+/// The node and the device on it that this process has by its environment.
+Result<SimProcess> on_the_gpu() {
+  const std::string node = environment(sim_node_variable);
+  if (node.empty())
+    return fail(ErrorKind::bad_usage, sim_node_variable,
+                "cleave-job runs on simulated GPUs, and no node is named",
+                "make one with `cleave sim-node create DIR --gpus 1xA100-40GB` and set CLEAVE_SIM_NODE=DIR");
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  // As CUDA has it: not set, all devices are there; of several, the first is the one that is used.
+  const std::string first(split(visible == nullptr ? "0" : visible, ',').front());
+  if (first.empty())
+    return fail(ErrorKind::bad_usage, "CUDA_VISIBLE_DEVICES", "it is empty, which hides every GPU",
+                "set it to a MIG UUID; `cleave instances` shows them");
+  return SimProcess::start(node, first, static_cast<std::uint32_t>(::getpid()));
+}
+
+/// Nothing: the job does not fit there.
+Result<std::optional<double>> speed_here(const SpeedModel& speed, const SimProcess& process) {
+  const GpuModel& gpu = process.model();
+  const auto here = process.profile() != nullptr ? speed_on(speed, gpu, *process.profile())
+                                                 : speed_on_whole_gpu(speed, gpu);
+  if (here) return here->relative;
+  if (speed.reference != nullptr && speed.reference != &gpu)
+    return fail(ErrorKind::bad_input, "--like",
+                fmt::format("that job was measured on {}, and this is {}", speed.reference->key, gpu.key),
+                "give its speeds here with --speeds");
+  return std::nullopt;
+}
+
+int die_of_memory(const JobArguments& given, const SimProcess& process, MiB held, MiB wanted) {
+  const DyingWords& words = *find_dying_words(given.dies_as);
+  const MiB capacity = process.capacity().value_or(held);
+  fmt::print(stderr, "{}", words.message({capacity, held, wanted - held}));
+  return words.exit_code;
+}
+
+/// Becomes the command, on the GPU by name only.
+Result<int> become(const JobArguments& given, const SimulatedJobPlan& plan, SimProcess& process) {
+  const auto held = process.hold(plan.memory.base);
+  if (!held) return std::unexpected(held.error());
+  if (!*held) return die_of_memory(given, process, {}, plan.memory.base);
+  std::vector<char*> arguments;
+  for (const std::string& word : given.command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  ::execvp(arguments.front(), arguments.data());
+  const int error = errno;
+  if (const auto ended = process.end(); !ended) return std::unexpected(ended.error());
+  // As shells say it.
+  fmt::print(stderr, "cleave-job: {}: {}\n", given.command.front(), std::generic_category().message(error));
+  return error == ENOENT ? 127 : 126;
+}
+
+Result<int> run_job(const JobArguments& given, const SimulatedJobPlan& plan, const SpeedModel& speed,
+                    SimProcess& process) {
+  const auto relative = speed_here(speed, process);
+  if (!relative) return std::unexpected(relative.error());
+  if (!*relative)
+    return die_of_memory(given, process, {}, process.capacity().value_or(MiB{}) + plan.memory.base);
+  const auto done = given.checkpoint.empty() ? Result<std::int64_t>(0)
+                                             : read_checkpoint(given.checkpoint, given.iterations);
+  if (!done) return std::unexpected(done.error());
+  JobSignals signals(given.checkpoint.empty() ? 0 : checkpoint_signal(given.checkpoint_signal));
+  ReportSender reports(environment(report_variable));
+  ProcessDoors doors(process, signals, reports, {given.iterations, given.checkpoint, given.quiet});
+  if (*done > 0 && !given.quiet) fmt::print("going on after {} of {} iterations\n", *done, given.iterations);
+  const auto outcome = run_simulated_job(plan, **relative, *done, doors);
+  if (!outcome) return std::unexpected(outcome.error());
+  switch (outcome->end) {
+    case JobOutcome::End::out_of_memory:
+      return die_of_memory(given, process, outcome->held, outcome->wanted);
+    case JobOutcome::End::stopped:
+      return 128 + signals.stopped_by();
+    case JobOutcome::End::finished:
+      break;
+  }
+  // Or else the next run would find nothing to do.
+  if (!given.checkpoint.empty()) ::unlink(given.checkpoint.c_str());
+  return 0;
+}
+
+Result<int> run(const JobArguments& given) {
+  const auto speed = speed_of(given);
+  if (!speed) return std::unexpected(speed.error());
+  const auto plan = plan_of(given, *speed);
+  if (!plan) return std::unexpected(plan.error());
+  auto process = on_the_gpu();
+  if (!process) return std::unexpected(process.error());
+  if (const auto busy = process->keep_busy(plan->busy); !busy) return std::unexpected(busy.error());
+  if (!given.command.empty()) return become(given, *plan, *process);
+  const auto code = run_job(given, *plan, *speed, *process);
+  if (const auto ended = process->end(); !ended && code) return std::unexpected(ended.error());
+  return code;
+}
+
+void add_memory_options(CLI::App& program, JobArguments& given) {
+  CLI::Option* memory = program.add_option("--memory", given.memory,
+                                           "What it holds all the time: 2GiB, 512MiB or a number of MiB");
+  for (CLI::Option* growing :
+       {program.add_option("--base", given.base, "What it holds before the first iteration; 1GiB by itself"),
+        program.add_option("--per-iteration", given.per_iteration,
+                           "How much more it holds with each iteration"),
+        program.add_option("--noise", given.noise, "Standard deviation of what it holds")})
+    growing->excludes(memory);
+  program.add_option("--iterations", given.iterations, "How many there are; they share the time evenly")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->default_str("10");
+  program.add_option("--seed", given.seed, "Of the noise")->default_str("1");
+}
+
+void add_time_options(CLI::App& program, JobArguments& given) {
+  program
+      .add_option(
+          "--seconds", given.seconds,
+          "How long all of it takes on the whole GPU under MIG; 10 by itself, with --phases their sum")
+      ->check(CLI::Range(0.0, in_seconds(longest_duration)));
+  CLI::Option* speeds = program.add_option(
+      "--speeds", given.speeds,
+      "Speed by profile beside the whole GPU: 1g.5gb=0.36,7g.40gb=1; what is absent does not fit");
+  CLI::Option* like = program.add_option(
+      "--like", given.like, "Speeds of a measured job: miso:resnet:64, parvagpu:bert:8, rodinia:KERNEL");
+  CLI::Option* phases = program.add_option(
+      "--phases", given.phases, "Seconds on the whole GPU: cpu=1,transfer=0.5,compute=8,bandwidth=2");
+  speeds->excludes(like)->excludes(phases);
+  like->excludes(phases);
+  program.add_option("--busy", given.busy, "Share of its time in which it keeps its instance busy")
+      ->check(CLI::Range(0.0, 1.0))
+      ->default_str("1");
+}
+
+void add_options(CLI::App& program, JobArguments& given) {
+  add_memory_options(program, given);
+  add_time_options(program, given);
+  std::vector<std::string> frameworks;
+  for (const DyingWords& words : dying_words()) frameworks.emplace_back(words.framework);
+  program
+      .add_option("--dies-as", given.dies_as, "Whose message and exit code it dies with when memory runs out")
+      ->check(CLI::IsMember(frameworks))
+      ->default_str("cuda");
+  program.add_option("--checkpoint", given.checkpoint,
+                     "Keeps its progress in this file on a signal, and goes on from there");
+  program.add_option("--checkpoint-signal", given.checkpoint_signal, "That signal: USR1, USR2 or HUP")
+      ->check(CLI::IsMember({"USR1", "USR2", "HUP"}))
+      ->default_str("USR1");
+  program.add_flag("--quiet", given.quiet, "No line for each iteration");
+  program.add_option("command", given.command,
+                     "After --: a program that runs in its place, on the GPU by name only");
+  program.footer(
+      "Example:\n  CLEAVE_SIM_NODE=DIR CUDA_VISIBLE_DEVICES=MIG-... cleave-job --memory 4GiB --seconds 60 "
+      "--like miso:resnet:64");
+}
+
+int report(const Error& error) {
+  fmt::print(stderr, "cleave-job: {}\n", error.text());
+  return exit_code(error.kind);
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App program("A job on a simulated GPU: holds memory, takes its time, reports, and computes nothing.",
+                   "cleave-job");
+  program.set_version_flag("--version", CLEAVE_VERSION);
+  JobArguments given;
+  add_options(program, given);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& stop) {
+    if (stop.get_exit_code() == 0) return program.exit(stop);
+    return report({ErrorKind::bad_usage, "", stop.what(), "see `cleave-job --help`"});
+  }
+  const auto code = run(given);
+  return code ? *code : report(code.error());
+}
+
+}  // namespace
+
+}  // namespace cleave::cli
+
+int main(int argc, char** argv) {
+  try {
+    return cleave::cli::run_program(argc, argv);
+  } catch (const std::exception& exception) {
+    fmt::print(stderr, "cleave-job: {}\n", exception.what());
+    return 1;
+  }
+}

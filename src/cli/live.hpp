@@ -1,0 +1,75 @@
+#pragma once
+// What the commands on live GPUs share: which library is opened, where the state is, how GPUs and instances
+// are named and shown.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "device/changing_gpu.hpp"
+#include "device/nvml_door.hpp"
+
+namespace cleave::cli {
+
+/// The name under which this program holds locks and writes to the ledger.
+inline constexpr const char* program_name = "cleave";
+
+struct LiveOptions {
+  std::string nvml, state;  // --nvml, --state; empty: not given
+  bool json = false;
+};
+/// `--nvml`, `--state` and `--json`, described the same way everywhere.
+void add_live(CLI::App& command, LiveOptions& options);
+/// `--gpu N`, required unless said otherwise.
+CLI::Option* add_gpu_choice(CLI::App& command, std::string& gpu);
+
+/// Which library the commands open, and whether it is the simulated one.
+struct LibraryChoice {
+  std::string file;
+  std::optional<std::filesystem::path> sim_node;  // the node it shows; empty for a real library
+};
+[[nodiscard]] Result<LibraryChoice> choose_library(const LiveOptions& options);
+/// The simulated library that belongs to this program; it may be missing.
+std::filesystem::path simulated_library();
+
+/// The GPUs of this machine, or of the simulated node.
+struct LiveNode {
+  LibraryChoice library;
+  std::unique_ptr<Door> door;
+  std::filesystem::path state;  // need not be there
+};
+[[nodiscard]] Result<LiveNode> open_node(const LiveOptions& options);
+/// Where the state is, without opening anything.
+[[nodiscard]] Result<std::filesystem::path> state_of(const LiveOptions& options,
+                                                     const LibraryChoice& library);
+
+/// A GPU by index or UUID; the error says which there are.
+[[nodiscard]] Result<GpuIndex> find_gpu(Door& door, const std::string& gpu);
+[[nodiscard]] Result<std::vector<GpuIndex>> all_gpus(Door& door);
+
+/// The profile of this name on the GPU; the error names those there are, or says that MIG is off.
+[[nodiscard]] Result<const Profile*> find_profile(const GpuView& gpu, std::string_view name);
+/// The geometry of a GPU whose MIG is on; the error says what is missing.
+[[nodiscard]] Result<const Geometry*> geometry_of(const GpuView& gpu);
+
+/// "[AAAA#...]": capitals run something, small letters are idle, # is not ours.
+std::string picture(const GpuView& gpu);
+Json to_json(const GpuView& gpu, const InstanceView& instance);
+Json to_json(const std::vector<LiveProcess>& processes);
+Json mebibytes(std::optional<std::uint64_t> bytes);
+
+/// While one lives, an interrupt (SIGINT, SIGTERM, SIGHUP) waits until whoever has it looks: a step on a GPU
+/// is finished and written down first.
+class InterruptsWait {
+ public:
+  InterruptsWait();
+  ~InterruptsWait();
+  InterruptsWait(const InterruptsWait&) = delete;
+  InterruptsWait& operator=(const InterruptsWait&) = delete;
+  [[nodiscard]] static bool came();
+};
+
+}  // namespace cleave::cli

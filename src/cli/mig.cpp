@@ -1,0 +1,150 @@
+// `cleave mig enable|disable`: the only command that changes a GPU's MIG mode. It says first what it will
+// interrupt, asks, and resets nothing.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/live.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options : LiveOptions {
+  std::string gpu;
+  bool enable = false, yes = false, adopt = false;
+};
+
+std::string_view word(bool on) {
+  return on ? "on" : "off";
+}
+
+/// What goes when the mode changes, a line each.
+std::vector<std::string> interrupted(const GpuView& gpu) {
+  std::vector<std::string> lines;
+  for (const InstanceView& each : gpu.instances)
+    lines.push_back(fmt::format("destroys {}@{} ({}, {})", each.live.profile, each.live.placement.start,
+                                called(each.live), name(each.owner)));
+  if (!gpu.processes.empty())
+    lines.push_back(fmt::format("{} on the GPU: pid {}", counted(gpu.processes.size(), "process"),
+                                pids_text(gpu.processes)));
+  return lines;
+}
+
+/// Instances that must not go are a reason to refuse before anything is asked.
+Result<void> may_go(const GpuView& gpu, const Options& options) {
+  for (const InstanceView& each : gpu.instances) {
+    const std::string place = place_of(gpu.facts.index, each.live.id);
+    if (!each.processes.empty())
+      return fail(ErrorKind::infeasible, place,
+                  fmt::format("{} run in it: pid {}", counted(each.processes.size(), "process"),
+                              pids_text(each.processes)),
+                  "wait until they are done, or end them");
+    if (each.owner != Ownership::ours && !options.adopt)
+      return fail(ErrorKind::infeasible, place,
+                  fmt::format("Cleave did not make this {}, and it would be destroyed", each.live.profile),
+                  "if it may go all the same, --adopt takes it over");
+  }
+  return {};
+}
+
+Result<void> agreed(const Options& options, const GpuView& gpu) {
+  if (options.yes) return {};
+  const std::string question =
+      fmt::format("MIG of {} ({}) goes {}", gpu.place(), shown(gpu.facts.name), word(options.enable));
+  if (::isatty(STDIN_FILENO) == 0 || options.json)
+    return fail(ErrorKind::bad_usage, gpu.place(), fmt::format("{}, which nobody has agreed to", question),
+                "say --yes");
+  fmt::print(stderr, "{}.\n", question);
+  for (const std::string& line : interrupted(gpu)) fmt::print(stderr, "  {}\n", line);
+  fmt::print(stderr, "Go on? [y/N] ");
+  std::fflush(stderr);
+  std::string said;
+  std::getline(std::cin, said);
+  if (said == "y" || said == "yes") return {};
+  return fail(ErrorKind::infeasible, gpu.place(), "nothing was changed: the answer was not yes");
+}
+
+void report(const Options& options, const GpuView& gpu, const MigMode& mode, nvml::Return activation) {
+  const bool pending = mode.current != options.enable;
+  if (options.json) {
+    Json json{{"gpu", static_cast<std::uint32_t>(gpu.facts.index)},
+              {"uuid", gpu.facts.uuid},
+              {"enabled", mode.current},
+              {"pending", mode.pending}};
+    json["status"] = text(activation);
+    print(json);
+    return;
+  }
+  if (!pending) {
+    fmt::print("MIG of {} is {}\n", gpu.place(), word(mode.current));
+    return;
+  }
+  fmt::print("MIG of {} is {} and will be {} when the GPU has been reset or the machine rebooted: pending\n",
+             gpu.place(), word(mode.current), word(mode.pending));
+  const RefusalWords words = explain({activation, "nvmlDeviceSetMigMode"});
+  fmt::print("the driver says: {}. Cleave resets nothing.\n", words.message);
+}
+
+Result<int> mig(const Options& options) {
+  const auto node = open_node(options);
+  if (!node) return std::unexpected(node.error());
+  const auto gpu = find_gpu(*node->door, options.gpu);
+  if (!gpu) return std::unexpected(gpu.error());
+  const auto mode = node->door->mig_mode(*gpu);
+  if (!mode) return std::unexpected(error_of(mode.error(), place_of(*gpu)));
+  auto changing = ChangingGpu::begin(*node->door, *gpu, node->state, program_name);
+  if (!changing) return std::unexpected(changing.error());
+  if (mode->current == options.enable && mode->pending == options.enable) {
+    report(options, changing->view(), *mode, nvml::Return::success);
+    return 0;
+  }
+  if (!changing->view().unread.empty() && !options.enable)
+    return std::unexpected(changing->view().unread.front());
+  if (const auto may = may_go(changing->view(), options); !may) return std::unexpected(may.error());
+  if (const auto yes = agreed(options, changing->view()); !yes) return std::unexpected(yes.error());
+  const InterruptsWait wait;
+  std::vector<GpuInstanceId> ids;
+  for (const InstanceView& each : changing->view().instances) ids.push_back(each.live.id);
+  for (const GpuInstanceId id : ids) {
+    if (InterruptsWait::came())
+      return fail(ErrorKind::infeasible, place_of(*gpu), "interrupted; the mode is as it was");
+    if (const auto gone = changing->destroy(id, options.adopt); !gone) return std::unexpected(gone.error());
+  }
+  const auto activation = node->door->set_mig_mode(*gpu, options.enable);
+  if (!activation) return std::unexpected(error_of(activation.error(), place_of(*gpu)));
+  const auto after = node->door->mig_mode(*gpu);
+  if (!after) return std::unexpected(error_of(after.error(), place_of(*gpu)));
+  if (after->current != options.enable && after->pending != options.enable)
+    return std::unexpected(error_of({*activation, "nvmlDeviceSetMigMode"}, place_of(*gpu)));
+  report(options, changing->view(), *after, *activation);
+  return 0;
+}
+
+}  // namespace
+
+void add_mig(CLI::App& program, Run& run) {
+  CLI::App* group = program.add_subcommand("mig", "The MIG mode of a live GPU");
+  group->require_subcommand(1);
+  for (const bool enable : {true, false}) {
+    auto options = std::make_shared<Options>();
+    options->enable = enable;
+    CLI::App* command = enable
+                            ? add_command(*group, "enable", "Switches MIG on", "cleave mig enable --gpu 0")
+                            : add_command(*group, "disable", "Switches MIG off; Cleave's idle instances go",
+                                          "cleave mig disable --gpu 0");
+    add_gpu_choice(*command, options->gpu)->required();
+    command->add_flag("--yes", options->yes, "Do not ask; without a terminal nothing happens without it");
+    if (!enable)
+      command->add_flag("--adopt", options->adopt, "Also where instances go that Cleave did not make");
+    add_live(*command, *options);
+    command->callback([options, &run] { run = [options] { return mig(*options); }; });
+  }
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,142 @@
+#include "device/changing_gpu.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "device/state_directory.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// So long a ledger is written anew with what still matters.
+constexpr std::size_t long_ledger = 400;
+
+const InstanceView* find(const GpuView& view, GpuInstanceId id) {
+  const auto found =
+      std::ranges::find_if(view.instances, [&](const auto& each) { return each.live.id == id; });
+  return found == view.instances.end() ? nullptr : &*found;
+}
+
+std::unexpected<Error> not_ours(const GpuView& view, const InstanceView& instance) {
+  const std::string place = place_of(view.facts.index, instance.live.id);
+  if (instance.owner == Ownership::half_made)
+    return fail(
+        ErrorKind::infeasible, place,
+        fmt::format("it is half-made: Cleave was stopped while it made or changed a {} here, and cannot know "
+                    "whether this is it",
+                    instance.live.profile),
+        "if nobody else made it, --adopt takes it over");
+  return fail(ErrorKind::infeasible, place, fmt::format("Cleave did not make this {}", instance.live.profile),
+              "if it may go all the same, --adopt takes it over");
+}
+
+}  // namespace
+
+Result<ChangingGpu> ChangingGpu::begin(Door& door, GpuIndex gpu, const std::filesystem::path& state_directory,
+                                       const std::string& program, std::chrono::milliseconds lock_patience) {
+  const auto facts = door.gpu(gpu);
+  if (!facts) return std::unexpected(error_of(facts.error(), place_of(gpu)));
+  if (const auto made = make_state_directory(state_directory); !made) return std::unexpected(made.error());
+  auto lock = GpuLock::take(state_directory, facts->uuid, place_of(gpu), program, lock_patience);
+  if (!lock) return std::unexpected(lock.error());
+  auto ledger = Ledger::open(state_directory, program);
+  if (!ledger) return std::unexpected(ledger.error());
+  ChangingGpu changing(door, gpu, std::move(*lock), std::move(*ledger));
+  if (const auto looked = changing.look(); !looked) return std::unexpected(looked.error());
+  // Only what could be read says anything of what is there.
+  if (changing.view_.unread.empty()) {
+    const auto live = changing.view_.seen();
+    if (const auto settled = changing.ledger_.settle(facts->uuid, live); !settled)
+      return std::unexpected(settled.error());
+    if (changing.ledger_.state().lines() > long_ledger)
+      if (const auto compact = changing.ledger_.compact({facts->uuid}, live); !compact)
+        return std::unexpected(compact.error());
+    set_owners(changing.view_, changing.ledger_.state());
+  }
+  return changing;
+}
+
+Result<void> ChangingGpu::look() {
+  // The geometry stays the one that callers have seen: it does not change while MIG is on, and they hold
+  // references into it.
+  auto view = view_gpu(*door_, gpu_, view_.geometry);
+  if (!view) return std::unexpected(view.error());
+  view_ = std::move(*view);
+  set_owners(view_, ledger_.state());
+  return {};
+}
+
+Result<DriverProfile> ChangingGpu::driver_profile(const Profile& profile) {
+  const auto profiles = door_->profiles(gpu_);
+  if (!profiles) return std::unexpected(error_of(profiles.error(), place_of(gpu_)));
+  for (const DriverProfile& each : *profiles)
+    if (static_cast<int>(each.number) == profile.nvml_profile) return each;
+  return fail(ErrorKind::infeasible, place_of(gpu_),
+              fmt::format("the driver has no profile {} now", profile.name));
+}
+
+Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
+  const auto driver = driver_profile(profile);
+  if (!driver) return std::unexpected(driver.error());
+  const InstancePlace place{.gpu = view_.facts.uuid,
+                            .profile = std::string(profile.name),
+                            .profile_id = driver->id,
+                            .start = static_cast<std::uint32_t>(start)};
+  const auto number = ledger_.will_create(place);
+  if (!number) return std::unexpected(number.error());
+  auto made = create_instance(
+      *door_, gpu_, *driver,
+      Span{static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(profile.memory.value)});
+  if (made) {
+    std::vector<std::string> uuids;
+    for (const LiveComputeInstance& compute : made->computes) uuids.push_back(compute.uuid);
+    if (const auto written = ledger_.created(*number, made->id, std::move(uuids)); !written)
+      return std::unexpected(written.error());
+    if (const auto looked = look(); !looked) return std::unexpected(looked.error());
+    return made;
+  }
+  // Refused; the intent is settled only when it is seen that nothing was left behind, or that what stands
+  // there stood there before.
+  const std::vector<InstanceSeen> before = view_.seen();
+  if (!look() || !view_.unread.empty()) return std::unexpected(made.error());
+  const bool left_behind = std::ranges::any_of(view_.instances, [&](const InstanceView& each) {
+    return view_.seen(each).place.same_as(place) && each.owner != Ownership::ours &&
+           std::ranges::find(before, each.live.id, &InstanceSeen::id) == before.end();
+  });
+  if (!left_behind)
+    if (const auto written = ledger_.not_created(*number); !written) return std::unexpected(written.error());
+  set_owners(view_, ledger_.state());
+  return std::unexpected(made.error());
+}
+
+Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Patience& patience) {
+  const InstanceView* found = find(view_, instance);
+  if (found == nullptr)
+    return fail(ErrorKind::infeasible, place_of(gpu_, instance), "there is no such instance",
+                "see `cleave instances`");
+  if (found->owner != Ownership::ours && !adopt) return not_ours(view_, *found);
+  const InstanceSeen seen = view_.seen(*found);
+  if (found->owner != Ownership::ours)
+    if (const auto adopted = ledger_.adopt(seen); !adopted) return adopted;
+  const auto number = ledger_.will_destroy(seen);
+  if (!number) return std::unexpected(number.error());
+  const auto gone = destroy_instance(*door_, gpu_, instance, patience);
+  if (gone) {
+    if (const auto written = ledger_.destroyed(*number); !written) return written;
+    return look();
+  }
+  // In use: as it was, and the intent is taken back. With its compute instance gone it is known as ours by
+  // the intent alone, which stays.
+  if (!look() || !view_.unread.empty()) return gone;
+  const InstanceView* still = find(view_, instance);
+  if (still != nullptr && !view_.seen(*still).uuids.empty()) {
+    if (const auto written = ledger_.not_destroyed(*number); !written) return written;
+  } else if (still == nullptr) {
+    if (const auto written = ledger_.destroyed(*number); !written) return written;
+  }
+  set_owners(view_, ledger_.state());
+  return gone;
+}
+
+}  // namespace cleave

@@ -1,0 +1,50 @@
+#pragma once
+// A GPU while this program changes it: its lock is held, the ledger is written before and after each act, and
+// nothing but what Cleave made is touched. Every change that Cleave makes to instances goes through here.
+//
+// One object per GPU and program; one thread.
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "device/gpu_lock.hpp"
+#include "device/gpu_view.hpp"
+
+namespace cleave {
+
+class ChangingGpu {
+ public:
+  /// Takes the lock (gpu_lock.hpp says what that waits for), reads the ledger and the GPU, and writes down
+  /// what became of intents that a crash left open. The state directory is made where it is not there. `door`
+  /// must live on.
+  [[nodiscard]] static Result<ChangingGpu> begin(
+      Door& door, GpuIndex gpu, const std::filesystem::path& state_directory, const std::string& program,
+      std::chrono::milliseconds lock_patience = std::chrono::seconds(10));
+
+  /// As of the last look, owners included; every change looks again.
+  [[nodiscard]] const GpuView& view() const { return view_; }
+  [[nodiscard]] Result<void> look();
+  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
+
+  /// With a compute instance of all its slices. Where the driver refuses nothing has changed, unless the
+  /// error says so.
+  [[nodiscard]] Result<LiveInstance> create(const Profile& profile, int start);
+
+  /// One that Cleave did not make is refused unless `adopt`; then it is Cleave's from now on, whether it
+  /// could be destroyed or not.
+  [[nodiscard]] Result<void> destroy(GpuInstanceId instance, bool adopt, const Patience& patience = {});
+
+ private:
+  ChangingGpu(Door& door, GpuIndex gpu, GpuLock lock, Ledger ledger)
+      : door_(&door), gpu_(gpu), lock_(std::move(lock)), ledger_(std::move(ledger)) {}
+  [[nodiscard]] Result<DriverProfile> driver_profile(const Profile& profile);
+
+  Door* door_;
+  GpuIndex gpu_;
+  GpuLock lock_;
+  Ledger ledger_;
+  GpuView view_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,43 @@
+#pragma once
+// An open file of the system's, closed when it goes; and the two things that ledger and locks do with one:
+// read it whole and write it whole. Errors are what the system says, with the path in front.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace cleave {
+
+class FileHandle {
+ public:
+  FileHandle() = default;
+  explicit FileHandle(int descriptor) : descriptor_(descriptor) {}
+  ~FileHandle();
+  FileHandle(FileHandle&& other) noexcept;
+  FileHandle& operator=(FileHandle&& other) noexcept;
+
+  /// open(2) with these flags; not passed on to programs that this one starts. Made for its owner only.
+  [[nodiscard]] static Result<FileHandle> open(const std::filesystem::path& path, int flags);
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] explicit operator bool() const { return descriptor_ >= 0; }
+
+  /// From this offset to the end, `path` for errors.
+  [[nodiscard]] Result<std::string> read_from(std::int64_t offset, const std::filesystem::path& path) const;
+  [[nodiscard]] Result<void> write_whole(std::string_view text, const std::filesystem::path& path) const;
+  /// Waits until the disk has it.
+  [[nodiscard]] Result<void> sync(const std::filesystem::path& path) const;
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// The error of the system's call that just failed: "PATH: cannot be read: Permission denied".
+std::unexpected<Error> system_failure(const std::filesystem::path& path, std::string_view what);
+
+/// Waits until the disk has the names in the directory.
+[[nodiscard]] Result<void> sync_directory(const std::filesystem::path& directory);
+
+}  // namespace cleave

@@ -1,0 +1,107 @@
+#include "device/gpu_view.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+namespace {
+
+template <class T>
+std::optional<T> if_told(DriverAnswer<T> answer) {
+  if (!answer) return {};
+  return std::move(*answer);
+}
+
+InstanceView view_of(Door& door, const GpuView& gpu, LiveInstance live) {
+  InstanceView view;
+  view.live = std::move(live);
+  const Profile* profile = gpu.geometry ? gpu.geometry->find(view.live.profile_id) : nullptr;
+  if (profile != nullptr)
+    view.placement = gpu.geometry->geometry().find(*profile, static_cast<int>(view.live.placement.start));
+  for (const LiveProcess& process : gpu.processes)
+    if (process.gpu_instance == view.live.id) view.processes.push_back(process);
+  if (!view.live.computes.empty())
+    view.memory = if_told(door.memory(gpu.facts.index, view.live.id, view.live.computes.front().id));
+  return view;
+}
+
+}  // namespace
+
+InstanceSeen GpuView::seen(const InstanceView& instance) const {
+  const LiveInstance& live = instance.live;
+  InstanceSeen seen{.place = {.gpu = facts.uuid,
+                              .profile = live.profile,
+                              .profile_id = live.profile_id,
+                              .start = live.placement.start},
+                    .id = live.id,
+                    .uuids = {}};
+  for (const LiveComputeInstance& compute : live.computes) seen.uuids.push_back(compute.uuid);
+  return seen;
+}
+
+std::vector<InstanceSeen> GpuView::seen() const {
+  std::vector<InstanceSeen> all;
+  for (const InstanceView& instance : instances) all.push_back(seen(instance));
+  return all;
+}
+
+std::vector<StandingInstance> GpuView::standing(bool adopt) const {
+  std::vector<StandingInstance> standing;
+  for (const InstanceView& instance : instances)
+    if (instance.placement)
+      standing.push_back({.placement = *instance.placement,
+                          .ours = adopt || instance.owner == Ownership::ours,
+                          .busy = !instance.processes.empty(),
+                          .name = called(instance.live)});
+  return standing;
+}
+
+Result<GpuView> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverGeometry> known) {
+  auto facts = door.gpu(gpu);
+  if (!facts) return std::unexpected(error_of(facts.error(), place_of(gpu)));
+  GpuView view;
+  view.facts = std::move(*facts);
+  view.mig = if_told(door.mig_mode(gpu));
+  if (known) {
+    view.geometry = std::move(known);
+  } else if (view.mig) {
+    auto geometry = driver_geometry(door, gpu);
+    if (geometry) {
+      view.geometry = std::make_shared<const DriverGeometry>(std::move(*geometry));
+    } else {
+      view.unread.push_back(geometry.error());
+    }
+  }
+  if (auto processes = door.processes(gpu)) view.processes = std::move(*processes);
+  if (view.mig && view.mig->current) {
+    auto instances = live_instances(door, gpu);
+    if (!instances) {
+      view.unread.push_back(instances.error());
+    } else {
+      for (LiveInstance& live : *instances) view.instances.push_back(view_of(door, view, std::move(live)));
+    }
+  }
+  view.memory = if_told(door.memory(gpu));
+  view.power_mw = if_told(door.power_milliwatts(gpu));
+  view.power_limit_mw = if_told(door.power_limit_milliwatts(gpu));
+  return view;
+}
+
+void set_owners(GpuView& view, const LedgerState& ledger) {
+  for (InstanceView& instance : view.instances) instance.owner = ledger.owner(view.seen(instance));
+}
+
+std::string called(const LiveInstance& instance) {
+  return instance.computes.empty() ? fmt::format("GPU instance {}", static_cast<std::uint32_t>(instance.id))
+                                   : instance.computes.front().uuid;
+}
+
+std::string pids_text(const std::vector<LiveProcess>& processes) {
+  std::vector<std::uint32_t> pids;
+  for (const LiveProcess& process : processes) pids.push_back(process.pid);
+  return fmt::format("{}", fmt::join(pids, ", "));
+}
+
+}  // namespace cleave

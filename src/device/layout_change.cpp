@@ -1,0 +1,244 @@
+#include "device/layout_change.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "model/layout.hpp"
+
+namespace cleave {
+
+namespace {
+
+std::string called(const Geometry& geometry, PlacementId id) {
+  return fmt::format("{}@{}", geometry[id].profile->name, geometry[id].start);
+}
+
+/// "3g.20gb@4 (MIG-...), 1g.5gb@0 (GPU instance 3)"
+std::string listed(const Geometry& geometry, const std::vector<StandingInstance>& standing,
+                   PlacementSet which) {
+  std::vector<std::string> names;
+  for (const PlacementId id : by_start(geometry, which)) {
+    const auto each = std::ranges::find(standing, id, &StandingInstance::placement);
+    names.push_back(fmt::format("{} ({})", called(geometry, id), each->name));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string wanted_text(const std::vector<WantedInstance>& goal) {
+  std::vector<std::string> parts;
+  for (const WantedInstance& each : goal)
+    parts.push_back(each.start ? fmt::format("{}@{}", each.profile->name, *each.start)
+                               : std::string(each.profile->name));
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+/// What stands, as sets.
+struct Ground {
+  PlacementSet all, walls, busy;  // walls: not ours; busy: ours with a process
+};
+
+Ground ground_of(const std::vector<StandingInstance>& standing) {
+  Ground ground;
+  for (const StandingInstance& each : standing) {
+    ground.all.insert(each.placement);
+    if (!each.ours) ground.walls.insert(each.placement);
+    if (each.ours && each.busy) ground.busy.insert(each.placement);
+  }
+  return ground;
+}
+
+/// The goal, sorted out: what has its place, and how many of each profile are still to be placed.
+struct Goal {
+  PlacementSet placed;
+  struct Loose {
+    PlacementSet choices;  // every place of the profile
+    int count;
+  };
+  std::vector<Loose> loose;
+};
+
+int rank_of(const Geometry& geometry, PlacementId id) {
+  return geometry[id].profile->starts.rank(geometry[id].start);
+}
+
+/// Every legal way to complete the goal, walls included; keeps the best. Ways are sets of places, each looked
+/// at once: the places of one profile are taken in ascending order.
+class BestCompletion {
+ public:
+  BestCompletion(const Geometry& geometry, const Ground& ground, const Goal& goal)
+      : geometry_(geometry), ground_(ground), goal_(goal) {
+    const PlacementSet fixed = goal.placed | ground.walls;
+    if (geometry.legal(fixed)) place(0, 0, -1, fixed);
+  }
+
+  [[nodiscard]] const std::optional<PlacementSet>& best() const { return best_; }
+
+ private:
+  /// Busy instances that would go, instances that would go, how badly the new ones stand, and then a rule
+  /// that settles ties: the lower numbers.
+  using Cost = std::tuple<int, int, int, std::uint32_t>;
+
+  [[nodiscard]] Cost cost_of(PlacementSet result) const {
+    int badness = 0;
+    for (const PlacementId id : result - ground_.all) badness += rank_of(geometry_, id);
+    return {(ground_.busy - result).size(), (ground_.all - result).size(), badness, result.bits()};
+  }
+
+  void place(std::size_t profile, int placed, int last, PlacementSet so_far) {
+    if (profile == goal_.loose.size()) {
+      const Cost cost = cost_of(so_far);
+      if (!best_ || cost < cost_) {
+        cost_ = cost;
+        best_ = so_far;
+      }
+      return;
+    }
+    const Goal::Loose& loose = goal_.loose[profile];
+    if (placed == loose.count) {
+      place(profile + 1, 0, -1, so_far);
+      return;
+    }
+    for (const PlacementId id : loose.choices& geometry_.free(so_far)) {
+      if (id <= last) continue;
+      PlacementSet next = so_far;
+      next.insert(id);
+      place(profile, placed + 1, id, next);
+    }
+  }
+
+  const Geometry& geometry_;
+  const Ground& ground_;
+  const Goal& goal_;
+  std::optional<PlacementSet> best_;
+  Cost cost_;
+};
+
+std::unexpected<Error> illegal(const Geometry& geometry, const std::vector<WantedInstance>& goal,
+                               const Verdict& verdict, const Geometry::Written& culprit) {
+  const std::string why =
+      verdict.illegal == Illegality::start
+          ? wrong_start(*culprit.profile, culprit.start)
+          : fmt::format("{}@{}: {}", culprit.profile->name, culprit.start, name(*verdict.illegal));
+  return fail(ErrorKind::bad_input, "layout",
+              fmt::format("{} is not legal on this {}: {}", wanted_text(goal), geometry.model().key, why));
+}
+
+Result<Goal> sorted_out(const Geometry& geometry, const std::vector<WantedInstance>& goal) {
+  Goal sorted;
+  std::vector<Geometry::Written> written;
+  for (const WantedInstance& each : goal)
+    if (each.start) written.push_back({each.profile, *each.start});
+  const Verdict verdict = geometry.judge(written);
+  if (verdict.illegal) return illegal(geometry, goal, verdict, written[verdict.culprit]);
+  for (const auto& [profile, start] : written) sorted.placed.insert(*geometry.find(*profile, start));
+  for (const WantedInstance& each : goal) {
+    if (each.start) continue;
+    const auto index = static_cast<int>(each.profile - geometry.model().profiles.data());
+    const PlacementSet choices = geometry.of_profile(index);
+    const auto same = std::ranges::find(sorted.loose, choices, &Goal::Loose::choices);
+    if (same == sorted.loose.end()) {
+      sorted.loose.push_back({choices, 1});
+    } else {
+      ++same->count;
+    }
+  }
+  // Large ones first: there are fewest ways to place them.
+  std::ranges::stable_sort(sorted.loose,
+                           [](const auto& a, const auto& b) { return a.choices.size() < b.choices.size(); });
+  return sorted;
+}
+
+/// Why the goal cannot stand beside the walls, though it can on an empty GPU.
+std::unexpected<Error> walled(const Geometry& geometry, const std::vector<StandingInstance>& standing,
+                              const Ground& ground, const Goal& sorted,
+                              const std::vector<WantedInstance>& goal) {
+  PlacementSet in_the_way;
+  for (const PlacementId wall : ground.walls)
+    if (geometry.blocked(sorted.placed - ground.walls).contains(wall)) in_the_way.insert(wall);
+  if (in_the_way.empty()) in_the_way = ground.walls;
+  return fail(ErrorKind::infeasible, "layout",
+              fmt::format("{} does not fit beside {} that Cleave did not make: {}", wanted_text(goal),
+                          in_the_way.size() == 1 ? "an instance" : "instances",
+                          listed(geometry, standing, in_the_way)),
+              "leave room for what is not ours, or take it over with --adopt");
+}
+
+/// The order of the steps. The next new instance is always one for which the fewest have to go; what is in
+/// nobody's way goes last.
+std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, PlacementSet result) {
+  std::vector<LayoutStep> steps;
+  PlacementSet state = now, to_destroy = now - result, to_create = result - now;
+  const auto destroy = [&](PlacementId id) {
+    state.erase(id);
+    to_destroy.erase(id);
+    steps.push_back({LayoutStep::Kind::destroy, id});
+  };
+  const auto create = [&](PlacementId id) {
+    state.insert(id);
+    to_create.erase(id);
+    steps.push_back({LayoutStep::Kind::create, id});
+  };
+  while (!to_create.empty()) {
+    PlacementId next = to_create.first();
+    const auto blockers = [&](PlacementId id) { return to_destroy & geometry[id].conflicts; };
+    for (const PlacementId id : to_create)
+      if (blockers(id).size() < blockers(next).size()) next = id;
+    for (const PlacementId id : by_start(geometry, blockers(next))) destroy(id);
+    // Rules that count more than two may want more of what goes anyway to be gone.
+    while (!geometry.free(state).contains(next) && !to_destroy.empty()) destroy(to_destroy.last());
+    create(next);
+  }
+  for (const PlacementId id : by_start(geometry, to_destroy)) destroy(id);
+  return steps;
+}
+
+}  // namespace
+
+Result<std::vector<WantedInstance>> parse_wanted_layout(std::string_view text, const Geometry& geometry) {
+  std::vector<WantedInstance> goal;
+  if (trimmed(text).empty()) return goal;
+  for (const std::string_view part : split(text, ',')) {
+    const bool placed = part.find('@') != std::string_view::npos;
+    const auto written =
+        parse_layout(placed ? std::string(part) : fmt::format("{}@0", trimmed(part)), geometry);
+    if (!written) return std::unexpected(written.error());
+    if (written->empty() || trimmed(part).empty())
+      return fail(ErrorKind::bad_input, "layout", fmt::format("'{}' has an empty part", shown(text)),
+                  "write profiles, with @start or without, joined by commas");
+    goal.push_back({written->front().profile,
+                    placed ? std::optional<int>(written->front().start) : std::optional<int>()});
+  }
+  return goal;
+}
+
+Result<LayoutChange> plan_layout_change(const Geometry& geometry,
+                                        const std::vector<StandingInstance>& standing,
+                                        const std::vector<WantedInstance>& goal) {
+  const auto sorted = sorted_out(geometry, goal);
+  if (!sorted) return std::unexpected(sorted.error());
+  const Ground ground = ground_of(standing);
+  const BestCompletion search(geometry, ground, *sorted);
+  if (!search.best()) {
+    if (!BestCompletion(geometry, {}, *sorted).best())
+      return fail(ErrorKind::bad_input, "layout",
+                  fmt::format("{} does not fit together on this {}", wanted_text(goal), geometry.model().key),
+                  "see `cleave gpu` for where profiles may start");
+    return walled(geometry, standing, ground, *sorted, goal);
+  }
+  const PlacementSet result = *search.best();
+  if (const PlacementSet busy = ground.busy - result; !busy.empty())
+    return fail(ErrorKind::infeasible, "layout",
+                fmt::format("processes run in {} that would have to go: {}",
+                            busy.size() == 1 ? "an instance" : "instances", listed(geometry, standing, busy)),
+                "wait until they are done, or end them; `cleave instances` shows them");
+  LayoutChange change;
+  change.now = ground.all;
+  change.result = result;
+  change.kept = ground.all & result;
+  change.steps = ordered(geometry, ground.all, result);
+  return change;
+}
+
+}  // namespace cleave

@@ -1,0 +1,56 @@
+#pragma once
+// From the instances that stand on a GPU to a layout that somebody wants: which go, which come, in which
+// order. Pure: nothing is tried on the GPU. The change has the fewest destroys, and with them the fewest
+// creates, that lead there; of several ways to place what has no start, the one whose new instances stand
+// where the driver likes them best. Every step is legal when it is taken, and a new instance is made as soon
+// as what is in its way is gone, so that capacity is missing for a short time.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "model/geometry.hpp"
+
+namespace cleave {
+
+/// An instance that stands on the GPU.
+struct StandingInstance {
+  PlacementId placement = 0;
+  bool ours = true;   // others stay whatever the goal says, and are part of what comes out
+  bool busy = false;  // a process runs in it: it may stay but not go
+  std::string name;   // for messages: "MIG-..." or "GPU instance 3"
+};
+
+/// One instance of the goal: at this start, or where there is room.
+struct WantedInstance {
+  const Profile* profile;
+  std::optional<int> start;
+};
+
+/// "4g.20gb@0,2g.10gb@4", "3g.20gb,3g.20gb" or mixed; empty for the empty GPU.
+[[nodiscard]] Result<std::vector<WantedInstance>> parse_wanted_layout(std::string_view text,
+                                                                      const Geometry& geometry);
+
+struct LayoutStep {
+  enum class Kind { destroy, create } kind;
+  PlacementId placement;
+};
+
+struct LayoutChange {
+  PlacementSet now, result, kept;  // instances that are not ours are in all three
+  std::vector<LayoutStep> steps;
+  [[nodiscard]] int destroys() const { return (now - kept).size(); }
+  [[nodiscard]] int creates() const { return (result - kept).size(); }
+};
+
+/// A goal with a start names the instance that stands there already, ours or not; one without a start never
+/// means one that is not ours. The error says why there is no way: the goal breaks a rule of the GPU's
+/// (bad input), or instances that are not ours, or busy ones, are in its way (infeasible, named).
+[[nodiscard]] Result<LayoutChange> plan_layout_change(const Geometry& geometry,
+                                                      const std::vector<StandingInstance>& standing,
+                                                      const std::vector<WantedInstance>& goal);
+
+}  // namespace cleave

@@ -1,0 +1,366 @@
+#include "device/ledger.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/random.hpp"
+
+namespace cleave {
+namespace {
+
+class LedgerFolder : public testing::Test {
+ protected:
+  LedgerFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "cleave-ledger-XXXXXX").string();
+    folder = ::mkdtemp(name.data());
+  }
+  ~LedgerFolder() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+  [[nodiscard]] std::string content() const {
+    std::stringstream text;
+    text << std::ifstream(folder / "ledger.jsonl", std::ios::binary).rdbuf();
+    return text.str();
+  }
+  void write(const std::string& text) const {
+    std::ofstream(folder / "ledger.jsonl", std::ios::binary) << text;
+  }
+  [[nodiscard]] Result<Ledger> opened() const { return Ledger::open(folder, "test"); }
+  std::filesystem::path folder;
+};
+class LedgerFiles : public LedgerFolder {};
+class LedgerCrashes : public LedgerFolder {};
+
+InstancePlace place_at(std::uint32_t start, std::uint32_t profile = 9, const char* gpu = "GPU-a") {
+  return {.gpu = gpu, .profile = "3g.20gb", .profile_id = ProfileId{profile}, .start = start};
+}
+
+InstanceSeen seen_at(InstancePlace place, std::uint32_t id, std::vector<std::string> uuids) {
+  return {.place = std::move(place), .id = GpuInstanceId{id}, .uuids = std::move(uuids)};
+}
+
+TEST_F(LedgerFiles, KnowInstancesByTheirUuidAndByNothingElse) {
+  auto ledger = opened();
+  ASSERT_TRUE(ledger);
+  EXPECT_EQ(content(), "") << "reading makes nothing";
+  const auto number = ledger->will_create(place_at(4));
+  ASSERT_TRUE(number);
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-1"})), Ownership::half_made);
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {})), Ownership::half_made);
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(0), 2, {"MIG-1"})), Ownership::foreign);
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4, 9, "GPU-b"), 2, {"MIG-1"})), Ownership::foreign);
+  ASSERT_TRUE(ledger->created(*number, GpuInstanceId{2}, {"MIG-1"}));
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-1"})), Ownership::ours);
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-2"})), Ownership::foreign)
+      << "the id is used again";
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {})), Ownership::half_made)
+      << "somebody took our compute instance away";
+  const auto going = ledger->will_destroy(seen_at(place_at(4), 2, {"MIG-1"}));
+  ASSERT_TRUE(going);
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {})), Ownership::ours);
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-2"})), Ownership::foreign);
+  ASSERT_TRUE(ledger->destroyed(*going));
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {})), Ownership::foreign);
+  ASSERT_TRUE(ledger->adopt(seen_at(place_at(0), 1, {"MIG-7"})));
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(0), 1, {"MIG-7"})), Ownership::ours);
+  // A second program reads the same.
+  const auto other = opened();
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->state().owner(seen_at(place_at(0), 1, {"MIG-7"})), Ownership::ours);
+  EXPECT_TRUE(other->state().open().empty());
+}
+
+TEST_F(LedgerFiles, ATornLastLineIsDroppedAndDamageElsewhereIsAnError) {
+  {
+    auto ledger = opened();
+    const auto number = ledger->will_create(place_at(4));
+    ASSERT_TRUE(ledger->created(*number, GpuInstanceId{2}, {"MIG-1"}));
+    ASSERT_TRUE(ledger->will_create(place_at(0)));
+  }
+  const std::string whole = content();
+  write(whole.substr(0, whole.size() - 5));
+  auto torn = opened();
+  ASSERT_TRUE(torn);
+  EXPECT_NE(torn->remark().find("ledger.jsonl:3: the last line is not complete"), std::string::npos)
+      << torn->remark();
+  EXPECT_EQ(torn->state().owner(seen_at(place_at(4), 2, {"MIG-1"})), Ownership::ours);
+  ASSERT_TRUE(torn->will_create(place_at(0)));
+  EXPECT_EQ(torn->remark(), "");
+  const auto again = opened();
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->state().lines(), 3U);
+
+  const std::string first = whole.substr(0, whole.find('\n') + 1);
+  for (const std::string& damage :
+       {std::string("{\n"), std::string("\n"), std::string("{\"act\": \"create\"}\n"), first,
+        std::string("{\"act\": \"flown\", \"number\": 9, \"at\": \"\", \"by\": \"\"}\n"),
+        std::string("{\"act\": \"destroyed\", \"number\": 9, \"at\": \"\", \"by\": \"\"}\n"),
+        std::string(40, '\0') + "\n"}) {
+    write(first + damage + whole.substr(first.size()));
+    const std::string before = content();
+    auto broken = opened();
+    ASSERT_FALSE(broken) << damage;
+    EXPECT_NE(broken.error().place.find("ledger.jsonl:2"), std::string::npos) << broken.error().text();
+    EXPECT_NE(broken.error().remedy.find("--adopt"), std::string::npos);
+    EXPECT_EQ(content(), before);
+  }
+}
+
+TEST_F(LedgerFiles, NothingIsWrittenToADamagedFile) {
+  auto ledger = opened();
+  ASSERT_TRUE(ledger->will_create(place_at(4)));
+  write(content() + "{\n");
+  const std::string before = content();
+  EXPECT_FALSE(ledger->will_create(place_at(0)));
+  EXPECT_EQ(content(), before);
+}
+
+TEST_F(LedgerFiles, LinesAreWrittenAndReadTheSame) {
+  LedgerLine line;
+  line.number = 12;
+  line.at = "2026-05-04T10:11:12Z";
+  line.by = "cleave 1";
+  for (const LedgerAct act :
+       {LedgerAct::create, LedgerAct::created, LedgerAct::not_created, LedgerAct::destroy,
+        LedgerAct::destroyed, LedgerAct::not_destroyed, LedgerAct::adopt}) {
+    line.act = act;
+    line.place = place_at(4);
+    line.id = GpuInstanceId{3};
+    line.uuids = {"MIG-1", "MIG-\xff\"\n"};
+    const std::string text = ledger_text(line);
+    EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+    const auto read = parse_ledger_line(text.substr(0, text.size() - 1), "x");
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(ledger_text(*read), text);
+  }
+}
+
+TEST_F(LedgerFiles, WhatACrashLeftOpenIsSettledByWhatTheGpuShows) {
+  auto ledger = opened();
+  const auto made = ledger->will_create(place_at(0));
+  ASSERT_TRUE(ledger->created(*made, GpuInstanceId{1}, {"MIG-1"}));
+  ASSERT_TRUE(ledger->will_create(place_at(4)));                          // never made
+  ASSERT_TRUE(ledger->will_destroy(seen_at(place_at(0), 1, {"MIG-1"})));  // and gone
+  ASSERT_TRUE(ledger->will_create(place_at(2, 14)));                      // made
+  EXPECT_EQ(ledger->state().open().size(), 3U);
+  ASSERT_TRUE(ledger->settle("GPU-b", {}));
+  EXPECT_EQ(ledger->state().open().size(), 3U) << "another GPU says nothing";
+  const InstanceSeen half = seen_at(place_at(2, 14), 3, {"MIG-3"});
+  ASSERT_TRUE(ledger->settle("GPU-a", {half}));
+  EXPECT_EQ(ledger->state().open().size(), 1U);
+  EXPECT_EQ(ledger->state().owner(half), Ownership::half_made);
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-2"})), Ownership::foreign);
+  // A bare one that was to go stays ours until it is gone.
+  ASSERT_TRUE(ledger->adopt(half));
+  ASSERT_TRUE(ledger->will_destroy(half));
+  const InstanceSeen bare = seen_at(place_at(2, 14), 3, {});
+  ASSERT_TRUE(ledger->settle("GPU-a", {bare}));
+  EXPECT_EQ(ledger->state().owner(bare), Ownership::ours);
+}
+
+TEST_F(LedgerFiles, CompactKeepsWhatMatters) {
+  auto ledger = opened();
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const auto number = ledger->will_create(place_at(i % 2 * 4, 9, i < 10 ? "GPU-a" : "GPU-b"));
+    ASSERT_TRUE(ledger->created(*number, GpuInstanceId{i}, {"MIG-" + std::to_string(i)}));
+  }
+  ASSERT_TRUE(ledger->will_create(place_at(4)));
+  auto reader = opened();
+  const std::vector<InstanceSeen> live = {seen_at(place_at(0), 8, {"MIG-8"})};
+  ASSERT_TRUE(ledger->compact({"GPU-a"}, live));
+  EXPECT_EQ(ledger->state().lines(), 12U) << "one on GPU-a, ten on GPU-b which nobody looked at, one intent";
+  ASSERT_TRUE(reader->refresh()) << "who had the old file reads the new one";
+  EXPECT_EQ(reader->state().lines(), 12U);
+  EXPECT_EQ(reader->state().owner(live[0]), Ownership::ours);
+  EXPECT_EQ(reader->state().owner(seen_at(place_at(4), 9, {"MIG-9"})), Ownership::half_made);
+  EXPECT_EQ(reader->state().owner(seen_at(place_at(0, 9, "GPU-b"), 10, {"MIG-10"})), Ownership::ours);
+  EXPECT_TRUE(reader->will_create(place_at(0)));
+  EXPECT_FALSE(std::filesystem::exists(folder / "ledger.jsonl.part"));
+}
+
+TEST_F(LedgerFiles, SeveralProgramsAppendWithoutLosingALine) {
+  constexpr int programs = 4, each = 25;
+  std::vector<pid_t> children;
+  for (int p = 0; p < programs; ++p) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto ledger = opened();
+      const std::string gpu = "GPU-" + std::to_string(p);
+      bool good = ledger.has_value();
+      for (std::uint32_t i = 0; good && i < each; ++i) {
+        const auto number = ledger->will_create(place_at(i, 9, gpu.c_str()));
+        good = number && ledger->created(*number, GpuInstanceId{i}, {gpu + std::to_string(i)});
+        if (good && p == 0 && i % 10 == 0) good = ledger->compact({}, {}).has_value();
+      }
+      ::_exit(good ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const auto ledger = opened();
+  ASSERT_TRUE(ledger) << ledger.error().text();
+  for (int p = 0; p < programs; ++p)
+    for (std::uint32_t i = 0; i < each; ++i) {
+      const std::string gpu = "GPU-" + std::to_string(p);
+      EXPECT_EQ(ledger->state().owner(seen_at(place_at(i, 9, gpu.c_str()), i, {gpu + std::to_string(i)})),
+                Ownership::ours);
+    }
+}
+
+/// A GPU as the driver has it, with eight starts and one profile of one slice: numbers are used again, UUIDs
+/// are not.
+struct TinyGpu {
+  struct Instance {
+    InstanceSeen seen;
+    bool ours;
+    std::size_t intent_end;  // so long was the file when its intent was whole
+  };
+  std::vector<Instance> live;
+  int next_uuid = 0;
+
+  [[nodiscard]] std::optional<std::uint32_t> free_start(Random& random) const {
+    std::vector<std::uint32_t> free;
+    for (std::uint32_t start = 0; start < 8; ++start)
+      if (std::ranges::none_of(live, [&](const Instance& each) { return each.seen.place.start == start; }))
+        free.push_back(start);
+    if (free.empty()) return {};
+    return free[random.below(free.size())];
+  }
+  Instance& make(std::uint32_t start, bool ours, std::size_t intent_end) {
+    // The lowest number that nobody has.
+    std::uint32_t id = 1;
+    while (std::ranges::any_of(live, [&](const Instance& each) { return each.seen.id == GpuInstanceId{id}; }))
+      ++id;
+    live.push_back({seen_at(place_at(start), id, {}), ours, intent_end});
+    return live.back();
+  }
+  void give_compute(Instance& instance) { instance.seen.uuids = {"MIG-" + std::to_string(next_uuid++)}; }
+};
+
+/// Random acts of ours and of others'; `stop_after` counts the single steps after which the program dies
+/// (lines written and calls of the driver's).
+class LedgerStory {
+ public:
+  LedgerStory(Ledger& ledger, std::uint64_t seed, int stop_after)
+      : ledger_(ledger), random_(seed), left_(stop_after) {}
+
+  void play(int acts) {
+    for (int i = 0; i < acts && left_ > 0; ++i) {
+      const auto what = random_.below(6);
+      if (what < 2) create();
+      if (what == 2 || what == 3) destroy();
+      if (what == 4) foreign_comes();
+      if (what == 5) foreign_goes();
+    }
+  }
+  /// Others go on after the death of our program.
+  void foreign_comes() {
+    const auto start = gpu.free_start(random_);
+    if (start) gpu.give_compute(gpu.make(*start, false, 0));
+  }
+  void foreign_goes() {
+    std::erase_if(gpu.live, [&](const auto& each) { return !each.ours && random_.below(2) == 0; });
+  }
+
+  TinyGpu gpu;
+
+ private:
+  bool step() { return left_-- > 0; }
+
+  void create() {
+    const auto start = gpu.free_start(random_);
+    if (!start || !step()) return;
+    const auto number = ledger_.will_create(place_at(*start));
+    ASSERT_TRUE(number);
+    if (random_.below(5) == 0) {  // refused
+      if (step()) {
+        ASSERT_TRUE(ledger_.not_created(*number));
+      }
+      return;
+    }
+    if (!step()) return;
+    auto& made = gpu.make(*start, true, std::filesystem::file_size(ledger_.file()));
+    if (!step()) return;
+    gpu.give_compute(made);
+    if (!step()) return;
+    ASSERT_TRUE(ledger_.created(*number, made.seen.id, made.seen.uuids));
+  }
+
+  void destroy() {
+    const auto ours = std::ranges::find(gpu.live, true, &TinyGpu::Instance::ours);
+    if (ours == gpu.live.end() || !step()) return;
+    const auto number = ledger_.will_destroy(ours->seen);
+    ASSERT_TRUE(number);
+    if (random_.below(5) == 0) {  // in use
+      if (step()) {
+        ASSERT_TRUE(ledger_.not_destroyed(*number));
+      }
+      return;
+    }
+    if (!step()) return;
+    ours->seen.uuids.clear();
+    if (!step()) return;
+    gpu.live.erase(ours);
+    if (!step()) return;
+    ASSERT_TRUE(ledger_.destroyed(*number));
+  }
+
+  Ledger& ledger_;
+  Random random_;
+  int left_;
+};
+
+/// The file cut after `kept` bytes against the GPU as it is.
+void is_true_of(const std::string& text, std::size_t kept, const TinyGpu& gpu) {
+  LedgerState state;
+  std::istringstream lines(text.substr(0, text.substr(0, kept).rfind('\n') + 1));
+  for (std::string line; std::getline(lines, line);) {
+    const auto parsed = parse_ledger_line(line, "x");
+    ASSERT_TRUE(parsed);
+    ASSERT_TRUE(state.take(*parsed, "x"));
+  }
+  for (const auto& each : gpu.live) {
+    const Ownership owner = state.owner(each.seen);
+    if (each.ours && each.intent_end <= kept) {
+      EXPECT_NE(owner, Ownership::foreign) << "cut at " << kept;
+    }
+    if (!each.ours) {
+      EXPECT_NE(owner, Ownership::ours) << "cut at " << kept;
+    }
+    if (each.ours && kept == text.size() && !each.seen.uuids.empty() && state.open().empty()) {
+      EXPECT_EQ(owner, Ownership::ours);
+    }
+  }
+}
+
+TEST_F(LedgerCrashes, WhatWeMadeIsNeverForeignAndWhatOthersMadeIsNeverOurs) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::error_code ignored;
+    std::filesystem::remove(folder / "ledger.jsonl", ignored);
+    auto ledger = opened();
+    ASSERT_TRUE(ledger);
+    LedgerStory story(*ledger, seed, 1 + static_cast<int>(seed % 41));
+    story.play(14);
+    // Others act between the crash and the next look.
+    if (seed % 3 == 1) story.foreign_comes();
+    if (seed % 3 == 2) story.foreign_goes();
+    const std::string text = content();
+    for (std::size_t kept = 0; kept <= text.size(); ++kept) is_true_of(text, kept, story.gpu);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace cleave

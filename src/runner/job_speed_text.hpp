@@ -1,0 +1,23 @@
+#pragma once
+// How a simulated job's speed is written on a command line, read into what physics/speed.hpp takes.
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "model/job.hpp"
+
+namespace cleave {
+
+/// "1g.5gb=0.36,7g.40gb=1,none=1.1": speeds beside the whole GPU under MIG; what is absent does not fit.
+[[nodiscard]] Result<SpeedModel> parse_speeds(std::string_view text);
+
+/// "cpu=1,transfer=0.5,compute=8,bandwidth=2": seconds on the whole GPU, those that are there.
+[[nodiscard]] Result<SpeedModel> parse_phases(std::string_view text);
+
+/// "miso:resnet:64", "parvagpu:bert:8", "rodinia:gaussian": a measured job's speeds.
+[[nodiscard]] Result<SpeedModel> speeds_like(std::string_view text);
+
+/// The time of all phases together.
+[[nodiscard]] Duration whole(const Phases& phases);
+
+}  // namespace cleave

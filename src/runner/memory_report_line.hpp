@@ -1,0 +1,49 @@
+#pragma once
+// How a job reports its memory to whoever started it: a line of JSON for each iteration, each line a datagram
+// to the unix socket that the environment variable CLEAVE_REPORT names.
+//
+//   {"iteration":3,"iterations":100,"requested_bytes":4294967296,"allocated_bytes":4508876800}
+//
+// `iterations` is absent where the job does not know. A job never waits for its reader: what does not fit the
+// socket, or finds nobody there, is lost.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "model/memory_report.hpp"
+
+namespace cleave {
+
+/// The environment variable that names the socket.
+inline constexpr const char* report_variable = "CLEAVE_REPORT";
+/// A line is never longer; readers may refuse what is.
+inline constexpr std::size_t longest_report_line = 512;
+
+/// Without a line end.
+[[nodiscard]] std::string report_line(const MemoryReport& report);
+/// Every key by name and nothing else; bytes are rounded up to whole MiB. `place` is said in the error.
+[[nodiscard]] Result<MemoryReport> parse_report_line(std::string_view line, const std::string& place);
+
+/// The job's end of the socket.
+class ReportSender {
+ public:
+  /// To nobody where the path is empty or longer than a unix socket's may be.
+  explicit ReportSender(const std::string& path);
+  ~ReportSender();
+  ReportSender(const ReportSender&) = delete;
+  ReportSender& operator=(const ReportSender&) = delete;
+
+  /// Returns at once, whatever becomes of it.
+  void send(const MemoryReport& report);
+  [[nodiscard]] std::int64_t sent() const { return sent_; }
+  [[nodiscard]] std::int64_t lost() const { return lost_; }
+
+ private:
+  int socket_ = -1;
+  std::string path_;
+  std::int64_t sent_ = 0, lost_ = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,70 @@
+#include "runner/simulated_job.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "base/random.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr double most_spreads = 4;
+
+/// Lets the iteration's time pass; false when the job was told to stop.
+Result<bool> iterate(Duration time, std::int64_t done, JobDoors& doors) {
+  while (true) {
+    const Worked worked = doors.work(time);
+    if (worked.wish == JobWish::stop) return false;
+    if (worked.wish == JobWish::none) return true;
+    if (const auto kept = doors.keep(done); !kept) return std::unexpected(kept.error());
+    time = worked.left;
+  }
+}
+
+}  // namespace
+
+MiB memory_during(const SimulatedJobPlan& plan, std::int64_t iteration) {
+  const MemoryGrowth& growth = plan.memory;
+  double memory = static_cast<double>(growth.base.value) +
+                  static_cast<double>(growth.per_iteration.value) * static_cast<double>(iteration);
+  if (growth.noise.value != 0)
+    memory += static_cast<double>(growth.noise.value) *
+              std::clamp(normal_of(plan.seed, 0, static_cast<std::uint64_t>(iteration)), -most_spreads,
+                         most_spreads);
+  return MiB{std::max<std::int64_t>(0, std::llround(std::min(memory, 1e15)))};
+}
+
+Result<JobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed, std::int64_t done,
+                                     JobDoors& doors) {
+  assert(speed > 0 && plan.memory.iterations >= 1);
+  const std::int64_t iterations = plan.memory.iterations;
+  const auto each = duration_from_seconds(in_seconds(plan.work) / speed / static_cast<double>(iterations));
+  if (!each) return std::unexpected(each.error());
+  JobOutcome outcome;
+  outcome.done = done;
+  while (outcome.done < iterations) {
+    const std::int64_t iteration = outcome.done + 1;
+    const MiB wanted = memory_during(plan, iteration);
+    const auto held = doors.hold(wanted);
+    if (!held) return std::unexpected(held.error());
+    if (!*held) {
+      outcome.end = JobOutcome::End::out_of_memory;
+      outcome.wanted = wanted;
+      return outcome;
+    }
+    outcome.held = wanted;
+    const auto through = iterate(*each, outcome.done, doors);
+    if (!through) return std::unexpected(through.error());
+    if (!*through) {
+      outcome.end = JobOutcome::End::stopped;
+      return outcome;
+    }
+    outcome.done = iteration;
+    doors.report({iteration, iterations, wanted, wanted});
+  }
+  return outcome;
+}
+
+}  // namespace cleave

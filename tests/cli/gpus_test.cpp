@@ -1,0 +1,402 @@
+// The commands on live GPUs from outside, on simulated nodes: what they answer, what they refuse, and that
+// nothing is touched that is not Cleave's.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "device/gpu_lock.hpp"
+#include "sim_node.hpp"
+
+namespace cleave {
+namespace {
+
+using testing_program::document;
+using testing_program::Outcome;
+using testing_program::Scratch;
+using testing_program::shell;
+using testing_program::SimNode;
+
+void says(const Outcome& outcome, int exit_code, std::initializer_list<const char*> parts) {
+  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.out << outcome.err;
+  for (const char* part : parts)
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << "no '" << part << "' in: " << outcome.err;
+}
+
+std::string uuid_of(const Outcome& created) {
+  const std::size_t at = created.out.find("CUDA_VISIBLE_DEVICES=");
+  EXPECT_NE(at, std::string::npos) << created.out << created.err;
+  if (at == std::string::npos) return {};
+  const std::string rest = created.out.substr(at + std::string("CUDA_VISIBLE_DEVICES=").size());
+  return rest.substr(0, rest.find('\n'));
+}
+
+std::string layout_of(const SimNode& node, int gpu = 0) {
+  std::string text;
+  for (const Json& each : node.json("instances --gpu " + std::to_string(gpu))["instances"])
+    text += (text.empty() ? "" : ",") + each["profile"].get<std::string>() + "@" +
+            std::to_string(each["start"].get<int>());
+  return text;
+}
+
+TEST(SimNodes, AreMadeShownBrokenAndDestroyed) {
+  const Scratch scratch;
+  const std::string directory = scratch.path("a node");
+  const std::string at = "'" + directory + "'";
+  const Outcome made = shell("cleave sim-node create " + at + " --gpus A30-24GB,2xH100-80GB-SXM5 --instant");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.out.find("export CLEAVE_SIM_NODE='" + directory + "'\nexport LD_LIBRARY_PATH="), 0U)
+      << made.out;
+  EXPECT_EQ(
+      shell("eval \"" + std::string("$(cleave sim-node show ") + at + " --json >/dev/null)\"").exit_code, 0);
+  const Json view = document(shell("cleave sim-node show " + at + " --json"));
+  EXPECT_EQ(view["gpus"].size(), 3U);
+  EXPECT_EQ(view["gpus"][2]["model"], "H100-80GB-SXM5");
+  EXPECT_TRUE(view["flaw"].is_null());
+  EXPECT_NE(shell("cleave sim-node create " + at + " --gpus A30-24GB").exit_code, 0)
+      << "there is one already";
+  EXPECT_EQ(shell("cleave sim-node fault " + at + " --gpu 1 lost").exit_code, 0);
+  EXPECT_EQ(document(shell("cleave sim-node show " + at + " --json"))["gpus"][1]["lost"], true);
+  says(shell("cleave sim-node fault " + at + " --gpu 1 los"), 2, {"did you mean 'lost'?"});
+  says(shell("cleave sim-node fault " + at + " --gpu 3 lost"), 2, {"there is no GPU 3", "3 GPUs"});
+  EXPECT_EQ(shell("CLEAVE_SIM_NODE=" + at + " cleave create --gpu 0 1g.6gb").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(directory + "/cleave/ledger.jsonl"));
+  EXPECT_EQ(shell("cleave sim-node destroy " + at).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(directory)) << "with what was remembered of it";
+  EXPECT_NE(shell("cleave sim-node destroy " + at).exit_code, 0);
+  EXPECT_NE(shell("cleave sim-node show " + at).exit_code, 0);
+  says(shell("cleave sim-node create " + at + " --gpus 4xA100-40G"), 2, {"A100-40GB"});
+  says(shell("cleave sim-node create " + at + " --gpus 65xA100-40GB"), 2, {"64"});
+  EXPECT_FALSE(std::filesystem::exists(directory));
+}
+
+TEST(Gpus, ShowsEachWithWhatStandsOnIt) {
+  const SimNode node("A100-40GB,A30-24GB");
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb@0").exit_code, 0);
+  const std::string foreign = node.foreign("1g.5gb", 6);
+  const Json gpus = node.json("gpus");
+  EXPECT_EQ(gpus["simulated"], true);
+  ASSERT_EQ(gpus["gpus"].size(), 2U);
+  EXPECT_EQ(gpus["gpus"][0]["model"], "A100-40GB");
+  EXPECT_EQ(gpus["gpus"][0]["picture"], "[aaaa..#.]");
+  EXPECT_EQ(gpus["gpus"][0]["mig"], Json::parse(R"({"enabled": true, "pending": true})"));
+  EXPECT_EQ(gpus["gpus"][0]["instances"], Json::parse(R"([{"profile": "3g.20gb", "start": 0, "owner": "ours"},
+                            {"profile": "1g.5gb", "start": 6, "owner": "foreign"}])"));
+  EXPECT_GT(gpus["gpus"][0]["power_w"].get<double>(), 0);
+  EXPECT_EQ(gpus["gpus"][1]["picture"], "[....]");
+  const Outcome text = node.run("gpus");
+  EXPECT_NE(text.out.find("2 GPUs simulated"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("[aaaa..#.]"), std::string::npos) << text.out;
+
+  auto job = SimProcess::start(node.directory, foreign, static_cast<std::uint32_t>(::getpid()));
+  ASSERT_TRUE(job) << job.error().text();
+  ASSERT_TRUE(job->hold(MiB{1000}));
+  const Json instances = node.json("instances --gpu 0")["instances"];
+  ASSERT_EQ(instances.size(), 2U);
+  EXPECT_EQ(instances[1]["owner"], "foreign");
+  EXPECT_EQ(instances[1]["processes"][0]["pid"], ::getpid());
+  EXPECT_EQ(instances[1]["compute_instances"][0]["uuid"], foreign);
+  EXPECT_GE(instances[1]["memory_used_mib"].get<int>(), 1000);
+  ASSERT_TRUE(job->end());
+}
+
+TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
+  const SimNode node;
+  ASSERT_EQ(shell("cleave sim-node fault " + node.directory + " --gpu 1 lost").exit_code, 0);
+  const Json gpus = node.json("gpus")["gpus"];
+  ASSERT_EQ(gpus.size(), 2U);
+  EXPECT_TRUE(gpus[1].contains("error")) << gpus[1];
+  EXPECT_NE(node.run("gpus").out.find("unreachable"), std::string::npos);
+  says(node.run("instances --gpu 1"), 1, {"GPU 1"});
+  says(node.run("create --gpu 1 1g.5gb"), 1, {"GPU 1"});
+  EXPECT_EQ(node.run("instances").exit_code, 0) << "the others are there";
+
+  const Scratch scratch;
+  const std::string none = " --nvml " + scratch.path("libnothing.so") + " --state " + scratch.path("state");
+  says(shell("cleave gpus" + none), 1, {"libnothing.so"});
+  says(shell("cleave create --gpu 0 1g.5gb" + none), 1, {"libnothing.so"});
+  EXPECT_EQ(shell("cleave doctor" + none).exit_code, 1);
+  const std::string no_node = "CLEAVE_SIM_NODE=" + scratch.path("nowhere") + " cleave gpus";
+  EXPECT_NE(shell(no_node).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(scratch.path("state"))) << "looking makes nothing";
+}
+
+TEST(Create, StandsWhereTheDriverLikesItOrWhereItIsTold) {
+  const SimNode node;
+  const Outcome first = node.run("create --gpu 0 3g.20gb");
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(first.out.find("3g.20gb@4 on GPU 0: MIG-"), 0U) << first.out;
+  EXPECT_EQ(node.json("create --gpu 0 1g.5gb@2")["start"], 2);
+  EXPECT_EQ(layout_of(node), "1g.5gb@2,3g.20gb@4");
+  const Json seen = node.json("instances --gpu 0")["instances"];
+  EXPECT_EQ(seen[1]["compute_instances"][0]["uuid"], uuid_of(first));
+  EXPECT_EQ(seen[1]["owner"], "ours");
+  const std::string by_uuid = node.json("gpus")["gpus"][1]["uuid"];
+  EXPECT_EQ(node.json("create --gpu " + by_uuid + " 7g.40gb")["gpu"], 1);
+}
+
+TEST(Create, RefusesWithTheReason) {
+  const SimNode node;
+  ASSERT_EQ(node.run("create --gpu 0 4g.20gb").exit_code, 0);
+  says(node.run("create --gpu 0 4g.20gb"), 1, {"no room for 4g.20gb", "4g.20gb@0"});
+  says(node.run("create --gpu 0 1g.5gb@0"), 1, {"no room for 1g.5gb@0"});
+  says(node.run("create --gpu 0 2g.10gb@5"), 2, {"2g.10gb may start at 0, 2 or 4, not at 5"});
+  says(node.run("create --gpu 0 2g.10bg"), 2, {"did you mean '2g.10gb'?"});
+  says(node.run("create --gpu 2 1g.5gb"), 2, {"there is no GPU '2'", "0 to 1"});
+  says(node.run("create --gpu x 1g.5gb"), 2, {"there is no GPU 'x'"});
+  says(node.run("create --gpu 0 1g.5gb,1g.5gb"), 2, {"gpu-layout"});
+  says(node.run("create --gpu 0 ''"), 2, {});
+  says(node.run("create 1g.5gb"), 2, {"--gpu"});
+  const Outcome json = node.run("create --gpu 0 4g.20gb --json");
+  EXPECT_EQ(document(json)["error"]["kind"], "infeasible");
+  EXPECT_EQ(layout_of(node), "4g.20gb@0") << "bad input changes nothing";
+  const SimNode off("A100-40GB", "--instant --mig off");
+  says(off.run("create --gpu 0 1g.5gb"), 1, {"MIG is off", "cleave mig enable --gpu 0"});
+}
+
+TEST(Create, LeavesNothingBehindWhenTheSecondStepFails) {
+  const SimNode node;
+  ASSERT_EQ(shell("cleave sim-node fault " + node.directory + " --gpu 0 fail-compute --times 1").exit_code,
+            0);
+  EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 1);
+  EXPECT_EQ(layout_of(node), "");
+  EXPECT_EQ(node.json("doctor")["findings"].dump().find("not ended"), std::string::npos);
+  EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
+}
+
+TEST(Destroy, TakesOnlyWhatIsOurs) {
+  const SimNode node;
+  const std::string ours = uuid_of(node.run("create --gpu 0 3g.20gb"));
+  const std::string foreign = node.foreign("1g.5gb", 0);
+  says(node.run("destroy " + foreign), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
+  says(node.run("destroy --gpu 0 --instance 99"), 1, {"no such instance"});
+  says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1, {"no GPU has an instance"});
+  says(node.run("destroy"), 2, {"which instance?"});
+  says(node.run("destroy --gpu 0"), 2, {"which instance?"});
+  says(node.run("destroy " + ours + " --gpu 0"), 2, {"which instance?"});
+  EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
+  EXPECT_EQ(node.json("destroy " + ours)["destroyed"]["start"], 4);
+  EXPECT_EQ(layout_of(node), "1g.5gb@0");
+  EXPECT_EQ(node.run("destroy --adopt " + foreign).exit_code, 0);
+  EXPECT_EQ(layout_of(node), "");
+  // The same number and place again, by somebody else: not ours.
+  const std::string again = node.foreign("3g.20gb", 4);
+  says(node.run("destroy " + again), 1, {"did not make"});
+}
+
+TEST(Destroy, NamesTheProcessesOfABusyInstanceAndKeepsIt) {
+  const SimNode node;
+  const std::string uuid = uuid_of(node.run("create --gpu 0 3g.20gb"));
+  auto job = SimProcess::start(node.directory, uuid, static_cast<std::uint32_t>(::getpid()));
+  ASSERT_TRUE(job) << job.error().text();
+  const std::string pid = std::to_string(::getpid());
+  says(node.run("destroy " + uuid), 1, {pid.c_str()});
+  says(node.run("gpu-layout --gpu 0 ''"), 1, {"processes run in", uuid.c_str()});
+  EXPECT_EQ(node.json("instances --gpu 0")["instances"][0]["owner"], "ours");
+  ASSERT_TRUE(job->end());
+  EXPECT_EQ(node.run("destroy " + uuid).exit_code, 0);
+}
+
+TEST(GpuLayout, ShowsItsPlanAndTouchesOnlyWhatDiffers) {
+  const SimNode node;
+  const std::string kept = uuid_of(node.run("create --gpu 0 1g.5gb@0"));
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb@4").exit_code, 0);
+  const std::string goal = "gpu-layout --gpu 0 1g.5gb,2g.10gb,2g.10gb,1g.5gb";
+  const Json dry = node.json(goal + " --dry-run");
+  EXPECT_EQ(dry["destroys"], 1);
+  EXPECT_EQ(dry["creates"], 3);
+  EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4") << "a dry run changes nothing";
+  const Json done = node.json(goal);
+  EXPECT_EQ(done["steps"], dry["steps"]);
+  EXPECT_EQ(done["done"].size(), 4U);
+  EXPECT_EQ(layout_of(node), done["result"]);
+  EXPECT_EQ(node.json("instances --gpu 0")["instances"][0]["compute_instances"][0]["uuid"], kept);
+  EXPECT_EQ(node.json(goal)["steps"], Json::array()) << "it stands already";
+  const Outcome text = node.run("gpu-layout --gpu 0 7g.40gb");
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("kept: nothing\n"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("created   7g.40gb@0  MIG-"), std::string::npos) << text.out;
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 ''").exit_code, 0);
+  EXPECT_EQ(layout_of(node), "");
+}
+
+TEST(GpuLayout, LeavesForeignInstancesAloneUnlessTold) {
+  const SimNode node;
+  const std::string foreign = node.foreign("3g.20gb", 4);
+  says(node.run("gpu-layout --gpu 0 7g.40gb"), 1, {"3g.20gb@4 (", foreign.c_str(), "--adopt"});
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 4g.20gb").exit_code, 0);
+  EXPECT_EQ(layout_of(node), "4g.20gb@0,3g.20gb@4");
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 ''").exit_code, 0);
+  EXPECT_EQ(layout_of(node), "3g.20gb@4");
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 7g.40gb --adopt").exit_code, 0);
+  EXPECT_EQ(layout_of(node), "7g.40gb@0");
+  says(node.run("gpu-layout --gpu 0 4g.20gb,4g.20gb"), 2, {"does not fit together"});
+  says(node.run("gpu-layout --gpu 0 2g.10gb@1"), 2, {"2g.10gb may start at 0, 2 or 4, not at 1"});
+  says(node.run("gpu-layout --gpu 0 2g.10gb,,"), 2, {});
+}
+
+TEST(GpuLayout, SaysWhatWasDoneWhenAStepFails) {
+  const SimNode node;
+  ASSERT_EQ(node.run("create --gpu 0 7g.40gb").exit_code, 0);
+  ASSERT_EQ(shell("cleave sim-node fault " + node.directory + " --gpu 0 fail-create --times 1").exit_code, 0);
+  const Outcome failed = node.run("gpu-layout --gpu 0 3g.20gb@0,3g.20gb@4");
+  says(failed, 1, {"stopped after 1 of 3 steps; left to do: create 3g.20gb@"});
+  EXPECT_NE(failed.out.find("destroyed 7g.40gb@0"), std::string::npos) << failed.out;
+  EXPECT_EQ(layout_of(node), "");
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 3g.20gb@0,3g.20gb@4").exit_code, 0) << "and goes on from there";
+}
+
+TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
+  const SimNode node("A100-40GB", "");
+  const std::string goal = "gpu-layout --gpu 0 1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb";
+  const Outcome interrupted = shell(sim_node_variable + ("=" + node.directory) +
+                                    " timeout --preserve-status -s INT 0.4 cleave " + goal);
+  if (interrupted.exit_code != 0) says(interrupted, 1, {"interrupted", "left to do: create 1g.5gb@"});
+  for (const Json& each : node.json("instances")["instances"]) EXPECT_EQ(each["owner"], "ours");
+  for (const char* after : {"0.1", "0.23", "0.31", "0.4", "0.55"}) {
+    (void)shell(sim_node_variable + ("=" + node.directory) + " timeout -s KILL " + after + " cleave " + goal);
+    for (const Json& each : node.json("instances")["instances"]) EXPECT_NE(each["owner"], "foreign") << after;
+    (void)shell(sim_node_variable + ("=" + node.directory) + " timeout -s KILL " + after +
+                " cleave gpu-layout --gpu 0 '' --adopt");
+    for (const Json& each : node.json("instances")["instances"]) EXPECT_NE(each["owner"], "foreign") << after;
+  }
+  const Outcome whole = node.run(goal + " --adopt");
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_EQ(node.json("instances")["instances"].size(), 7U);
+  EXPECT_EQ(*sim_node_flaw(node.directory), "");
+}
+
+TEST(Mig, IsChangedOnlyWhenAgreedAndSaysWhatIsPending) {
+  const SimNode node("A100-40GB", "--instant --mig off");
+  says(node.run("mig enable --gpu 0"), 2, {"--yes"});
+  EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"]["enabled"], false);
+  EXPECT_EQ(node.json("mig enable --gpu 0 --yes")["enabled"], true);
+  EXPECT_EQ(node.run("mig enable --gpu 0").exit_code, 0) << "it is on already";
+  const std::string foreign = node.foreign("1g.5gb", 0);
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
+  says(node.run("mig disable --gpu 0 --yes"), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
+  EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
+  EXPECT_EQ(node.run("mig disable --gpu 0 --yes --adopt").exit_code, 0);
+  EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"]["enabled"], false);
+  ASSERT_EQ(shell("cleave sim-node fault " + node.directory + " --gpu 0 mig-pending").exit_code, 0);
+  const Outcome pending = node.run("mig enable --gpu 0 --yes");
+  EXPECT_EQ(pending.exit_code, 0) << pending.err;
+  EXPECT_NE(pending.out.find("pending"), std::string::npos) << pending.out;
+  EXPECT_NE(pending.out.find("resets nothing"), std::string::npos) << pending.out;
+  EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"], Json::parse(R"({"enabled": false, "pending": true})"));
+  says(node.run("create --gpu 0 1g.5gb"), 1, {"MIG is off", "reset"});
+}
+
+TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
+  const SimNode node;
+  const Json fresh = node.json("doctor");
+  EXPECT_EQ(fresh["usable"], true);
+  for (const Json& finding : fresh["findings"]) EXPECT_NE(finding["level"], "problem") << finding;
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
+  // As after a crash between the instance and its fact: the last line of the ledger is lost.
+  const std::string ledger = node.directory + "/cleave/ledger.jsonl";
+  std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
+  EXPECT_EQ(node.json("instances")["instances"][0]["owner"], "half-made");
+  const Outcome half = node.run("doctor");
+  EXPECT_NE(half.out.find("the last line is not complete"), std::string::npos) << half.out;
+  EXPECT_NE(half.out.find("that Cleave may have made"), std::string::npos) << half.out;
+  EXPECT_NE(half.out.find("cleave destroy --gpu 0 --instance"), std::string::npos) << half.out;
+  says(node.run("destroy " +
+                node.json("instances")["instances"][0]["compute_instances"][0]["uuid"].get<std::string>()),
+       1, {"half-made", "--adopt"});
+
+  std::ofstream(ledger, std::ios::app) << "\nnonsense\n";
+  const Json damaged = node.json("doctor");
+  EXPECT_NE(damaged["findings"].dump().find("ledger.jsonl:"), std::string::npos);
+  says(node.run("instances"), 2, {"ledger.jsonl:2"});
+  says(node.run("create --gpu 0 1g.5gb"), 2, {"ledger.jsonl:2"});
+  EXPECT_EQ(node.run("gpus").exit_code, 0) << "GPUs can be looked at all the same";
+
+  const std::string recording = node.scratch.path("recording.jsonl");
+  EXPECT_EQ(node.run("doctor --record " + recording).exit_code, 0);
+  EXPECT_GT(std::filesystem::file_size(recording), 1000U);
+}
+
+TEST(Locks, AGpuThatADaemonManagesIsNotChanged) {
+  const SimNode node;
+  const std::string uuid = node.json("gpus")["gpus"][0]["uuid"];
+  ASSERT_TRUE(std::filesystem::create_directory(node.directory + "/cleave"));
+  const auto held = GpuLock::take(node.directory + "/cleave", uuid, "GPU 0", "cleaved");
+  ASSERT_TRUE(held);
+  const std::string who = "GPU 0 is managed by cleaved (pid " + std::to_string(::getpid()) + ")";
+  says(node.run("create --gpu 0 1g.5gb"), 1, {who.c_str()});
+  says(node.run("gpu-layout --gpu 0 1g.5gb"), 1, {who.c_str()});
+  says(node.run("mig disable --gpu 0 --yes"), 1, {who.c_str()});
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 1g.5gb --dry-run").exit_code, 0) << "reading takes no lock";
+  EXPECT_EQ(node.run("create --gpu 1 1g.5gb").exit_code, 0);
+  EXPECT_NE(node.run("doctor").out.find("cleaved (pid "), std::string::npos);
+}
+
+TEST(Races, CommandsOnOneGpuTakeTurns) {
+  const SimNode node("A100-40GB", "");
+  std::string all;
+  for (int i = 0; i < 7; ++i) all += node.command("create --gpu 0 1g.5gb") + " & ";
+  const Outcome outcome = shell(all + " wait");
+  EXPECT_EQ(outcome.err, "") << outcome.err;
+  const Json instances = node.json("instances")["instances"];
+  EXPECT_EQ(instances.size(), 7U);
+  for (const Json& each : instances) EXPECT_EQ(each["owner"], "ours");
+}
+
+TEST(Races, AgainstAnotherClientNobodyTakesWhatIsNotHis) {
+  const SimNode node("A100-40GB");
+  const auto door = node.client();
+  const auto profile = find_driver_profile(*door, GpuIndex{0}, "1g.5gb");
+  ASSERT_TRUE(profile);
+  std::atomic<bool> stop = false;
+  std::set<std::string> theirs;
+  int gone_under_them = 0;
+  std::thread other([&] {
+    while (!stop) {
+      const auto made = create_instance(*door, GpuIndex{0}, *profile, {});
+      if (!made) continue;
+      if (theirs.size() < 2 && theirs.insert(made->computes.front().uuid).second) continue;
+      gone_under_them += destroy_instance(*door, GpuIndex{0}, made->id) ? 0 : 1;
+    }
+  });
+  int created = 0;
+  for (int round = 0; round < 20; ++round) {
+    const Outcome made = node.run("create --gpu 0 1g.5gb");
+    if (made.exit_code == 0) {
+      ++created;
+      const Outcome gone = node.run("destroy " + uuid_of(made));
+      EXPECT_EQ(gone.exit_code, 0) << gone.err;
+    } else {
+      EXPECT_EQ(made.exit_code, 1) << made.err;
+    }
+  }
+  stop = true;
+  other.join();
+  EXPECT_GT(created, 0);
+  EXPECT_EQ(gone_under_them, 0);
+  EXPECT_EQ(*sim_node_flaw(node.directory), "");
+  std::set<std::string> left;
+  for (const Json& each : node.json("instances")["instances"]) {
+    EXPECT_EQ(each["owner"], "foreign") << each;
+    left.insert(each["compute_instances"][0]["uuid"]);
+  }
+  EXPECT_EQ(left, theirs);
+}
+
+TEST(LiveCommands, RefuseBadUsage) {
+  const SimNode node;
+  says(node.run("mig"), 2, {});
+  says(node.run("mig enable"), 2, {"--gpu"});
+  says(node.run("sim-node"), 2, {});
+  says(node.run("gpus --nvml ''"), 2, {});
+  says(node.run("instances --gpu -1"), 2, {"there is no GPU"});
+  says(node.run("destroy --gpu 0 --instance -1"), 2, {"whole number"});
+  says(node.run("gpus --state ''"), 2, {});
+}
+
+}  // namespace
+}  // namespace cleave

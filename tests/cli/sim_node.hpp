@@ -1,0 +1,66 @@
+#pragma once
+// A simulated node for one test: made through the program, used by the program, by this process as another
+// client of NVML, and gone at the end.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "base/json.hpp"
+#include "device/instances.hpp"
+#include "device/nvml_door.hpp"
+#include "nvmlsim/client.hpp"
+#include "program.hpp"
+
+namespace cleave::testing_program {
+
+inline Json document(const Outcome& outcome) {
+  const auto parsed = parse_json(outcome.out, "stdout");
+  EXPECT_TRUE(parsed) << outcome.out << outcome.err;
+  return parsed ? *parsed : Json::object();
+}
+
+class SimNode {
+ public:
+  explicit SimNode(const std::string& gpus = "2xA100-40GB", const std::string& options = "--instant")
+      : directory(scratch.path("node")) {
+    const Outcome made = shell("cleave sim-node create " + directory + " --gpus " + gpus + " " + options);
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+  }
+
+  /// `cleave` with the node as its GPUs.
+  [[nodiscard]] Outcome run(const std::string& arguments) const { return shell(command(arguments)); }
+  [[nodiscard]] std::string command(const std::string& arguments) const {
+    return sim_node_variable + ("=" + directory) + " cleave " + arguments;
+  }
+  [[nodiscard]] Json json(const std::string& arguments, int exit_code = 0) const {
+    const Outcome outcome = run(arguments + " --json");
+    EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
+    return document(outcome);
+  }
+
+  /// This process as a client that Cleave knows nothing of.
+  [[nodiscard]] std::unique_ptr<NvmlDoor> client() const {
+    ::setenv(sim_node_variable, directory.c_str(), 1);
+    auto door = NvmlDoor::open(CLEAVE_BINARY_DIR "/lib/cleave-nvmlsim/libnvidia-ml.so.1");
+    EXPECT_TRUE(door) << (door ? "" : door.error().text());
+    return door ? std::move(*door) : nullptr;
+  }
+  /// An instance that somebody else made; its UUID.
+  [[nodiscard]] std::string foreign(const std::string& profile, std::uint32_t start,
+                                    std::uint32_t gpu = 0) const {
+    const auto door = client();
+    const auto found = find_driver_profile(*door, GpuIndex{gpu}, profile);
+    EXPECT_TRUE(found);
+    const auto places = door->placements(GpuIndex{gpu}, found->id);
+    const auto made = create_instance(*door, GpuIndex{gpu}, *found, Span{start, places->front().size});
+    EXPECT_TRUE(made) << (made ? "" : made.error().text());
+    return made ? made->computes.front().uuid : std::string();
+  }
+
+  Scratch scratch;
+  std::string directory;
+};
+
+}  // namespace cleave::testing_program

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Fetches other people's NVML clients, with which tests/clients shows that the simulated library is one that
+# they can use: pynvml, gpustat and nvtop, and NVIDIA's header to hold the binary interface against.
+#
+#   tools/clients.sh
+#
+# They come from the contrib and non-free parts of the Debian mirror that this machine uses already. They are
+# unpacked into build/clients and never installed, so no driver is pulled in, and neither apt's sources nor
+# its lists are touched. What could not be had is said in build/clients/missing, which the tests print when
+# they skip; the exit status is then 1.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Each with a file that is there once it is unpacked. The last four are clients' own needs, from main.
+clients=(
+  python3-pynvml:usr/lib/python3/dist-packages/pynvml.py
+  gpustat:usr/lib/python3/dist-packages/gpustat/core.py
+  nvtop:usr/bin/nvtop
+  libnvidia-ml-dev:usr/include/nvml.h
+  python3-blessed:usr/lib/python3/dist-packages/blessed/__init__.py
+  python3-wcwidth:usr/lib/python3/dist-packages/wcwidth/__init__.py
+  python3-psutil:usr/lib/python3/dist-packages/psutil/__init__.py
+  python3-six:usr/lib/python3/dist-packages/six.py
+)
+
+here=$PWD/build/clients
+root=$here/root log=$here/log
+mkdir -p "$root" "$here/debs" "$here/lists/partial" "$here/cache/archives/partial" "$here/sources"
+
+wanted() {
+  local client
+  for client in "${clients[@]}"; do
+    [ -e "$root/${client#*:}" ] || echo "${client%%:*}"
+  done
+}
+give_up() { # WHY
+  echo "$1" >"$here/missing"
+  echo "clients: $1" >&2
+  exit 1
+}
+
+mapfile -t missing < <(wanted)
+if [ ${#missing[@]} = 0 ]; then
+  rm -f "$here/missing"
+  exit 0
+fi
+echo "Fetching NVML clients: ${missing[*]}"
+: >"$log"
+command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || give_up "there is no apt-get here"
+
+# The machine's own sources, with two more parts of the same archive, in either of the forms that apt reads.
+rm -f "$here/sources/"*
+for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+  [ -s "$file" ] || continue
+  if [[ $file == *.sources ]]; then
+    sed -E 's/^(Components:.*\bmain\b).*/\1 contrib non-free/' "$file" >"$here/sources/$(basename "$file")"
+  else
+    sed -E 's/^(deb .*[[:space:]]main\b).*/\1 contrib non-free/' "$file" >"$here/sources/$(basename "$file")"
+  fi
+done
+apt() {
+  apt-get -q -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$here/sources" \
+    -o Dir::State::lists="$here/lists" -o Dir::Cache="$here/cache" -o Dir::Cache::archives="$here/cache/archives" \
+    -o APT::Sandbox::User= -o Acquire::Retries=2 -o Acquire::http::Timeout=30 "$@" >>"$log" 2>&1
+}
+apt update || true # one broken source of many need not matter: the download tells
+for package in "${missing[@]}"; do
+  (cd "$here/debs" && apt download "$package") || continue
+  dpkg-deb -x "$here/debs/$package"_*.deb "$root" >>"$log" 2>&1 || true
+done
+rm -rf "$here/lists" "$here/cache" "$here/debs" "$here/sources"
+
+mapfile -t missing < <(wanted)
+[ ${#missing[@]} = 0 ] || give_up "could not be had from this machine's package sources: ${missing[*]}"
+rm -f "$here/missing"
