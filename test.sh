@@ -118,7 +118,7 @@ run_tests() { # PRESET [CTEST-OPTION...]
 tools/setup.sh test
 # Other people's NVML clients; without them the tests that need them skip and say why.
 tools/clients.sh || true
-[ ! -e build/clients/root/usr/include/nvml.h ] || export CLEAVE_NVML_HEADER="$PWD/build/clients/root/usr/include/nvml.h"
+[ ! -e build/clients/unpacked/usr/include/nvml.h ] || export CLEAVE_NVML_HEADER="$PWD/build/clients/unpacked/usr/include/nvml.h"
 run_tests release
 if [ "$quick" = no ]; then
   run_tests asan

@@ -24,7 +24,7 @@ clients=(
 )
 
 here=$PWD/build/clients
-root=$here/root log=$here/log
+root=$here/unpacked log=$here/log
 mkdir -p "$root" "$here/debs" "$here/lists/partial" "$here/cache/archives/partial" "$here/sources"
 
 wanted() {

@@ -149,11 +149,11 @@ Result<int> run_job(const JobArguments& given, const SimulatedJobPlan& plan, con
   const auto outcome = run_simulated_job(plan, **relative, *done, doors);
   if (!outcome) return std::unexpected(outcome.error());
   switch (outcome->end) {
-    case JobOutcome::End::out_of_memory:
+    case SimulatedJobOutcome::End::out_of_memory:
       return die_of_memory(given, process, outcome->held, outcome->wanted);
-    case JobOutcome::End::stopped:
+    case SimulatedJobOutcome::End::stopped:
       return 128 + signals.stopped_by();
-    case JobOutcome::End::finished:
+    case SimulatedJobOutcome::End::finished:
       break;
   }
   // Or else the next run would find nothing to do.

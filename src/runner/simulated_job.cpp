@@ -36,13 +36,13 @@ MiB memory_during(const SimulatedJobPlan& plan, std::int64_t iteration) {
   return MiB{std::max<std::int64_t>(0, std::llround(std::min(memory, 1e15)))};
 }
 
-Result<JobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed, std::int64_t done,
-                                     JobDoors& doors) {
+Result<SimulatedJobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed, std::int64_t done,
+                                              JobDoors& doors) {
   assert(speed > 0 && plan.memory.iterations >= 1);
   const std::int64_t iterations = plan.memory.iterations;
   const auto each = duration_from_seconds(in_seconds(plan.work) / speed / static_cast<double>(iterations));
   if (!each) return std::unexpected(each.error());
-  JobOutcome outcome;
+  SimulatedJobOutcome outcome;
   outcome.done = done;
   while (outcome.done < iterations) {
     const std::int64_t iteration = outcome.done + 1;
@@ -50,7 +50,7 @@ Result<JobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed,
     const auto held = doors.hold(wanted);
     if (!held) return std::unexpected(held.error());
     if (!*held) {
-      outcome.end = JobOutcome::End::out_of_memory;
+      outcome.end = SimulatedJobOutcome::End::out_of_memory;
       outcome.wanted = wanted;
       return outcome;
     }
@@ -58,7 +58,7 @@ Result<JobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed,
     const auto through = iterate(*each, outcome.done, doors);
     if (!through) return std::unexpected(through.error());
     if (!*through) {
-      outcome.end = JobOutcome::End::stopped;
+      outcome.end = SimulatedJobOutcome::End::stopped;
       return outcome;
     }
     outcome.done = iteration;

@@ -44,7 +44,7 @@ class JobDoors {
   [[nodiscard]] virtual Result<void> keep(std::int64_t done) = 0;
 };
 
-struct JobOutcome {
+struct SimulatedJobOutcome {
   enum class End : std::uint8_t { finished, stopped, out_of_memory };
   End end = End::finished;
   std::int64_t done = 0;  // iterations, those of earlier runs included
@@ -54,7 +54,7 @@ struct JobOutcome {
 
 /// Goes on after `done` iterations. `speed` is that of its instance, relative to the whole GPU under MIG.
 /// Fails where a door does.
-[[nodiscard]] Result<JobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed,
-                                                   std::int64_t done, JobDoors& doors);
+[[nodiscard]] Result<SimulatedJobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed,
+                                                            std::int64_t done, JobDoors& doors);
 
 }  // namespace cleave

@@ -67,7 +67,7 @@ TEST(SimulatedJob, HoldsReportsAndTakesItsTimeBySpeed) {
   PaperDoors doors;
   const auto outcome = run_simulated_job(plan(4, seconds(8)), 0.5, 0, doors);
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->end, JobOutcome::End::finished);
+  EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::finished);
   EXPECT_EQ(doors.now, seconds(16));
   EXPECT_EQ(doors.holds, (std::vector<MiB>{{110}, {120}, {130}, {140}}));
   ASSERT_EQ(doors.reports.size(), 4U);
@@ -81,7 +81,7 @@ TEST(SimulatedJob, RunsOutOfMemoryAtTheFirstIterationThatNeedsTooMuch) {
   doors.capacity = MiB{125};
   const auto outcome = run_simulated_job(plan(4, seconds(4)), 1, 0, doors);
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->end, JobOutcome::End::out_of_memory);
+  EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::out_of_memory);
   EXPECT_EQ(outcome->done, 2);
   EXPECT_EQ(outcome->held, MiB{120});
   EXPECT_EQ(outcome->wanted, MiB{130});
@@ -93,7 +93,7 @@ TEST(SimulatedJob, StopsWhenTold) {
   doors.wishes = {{milliseconds(2500), JobWish::stop}};
   const auto outcome = run_simulated_job(plan(4, seconds(4)), 1, 0, doors);
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->end, JobOutcome::End::stopped);
+  EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::stopped);
   EXPECT_EQ(outcome->done, 2);
   EXPECT_EQ(doors.now, milliseconds(2500));
   EXPECT_EQ(doors.reports.size(), 2U);
@@ -104,7 +104,7 @@ TEST(SimulatedJob, ACheckpointTakesNoTimeAndCountsWholeIterations) {
   doors.wishes = {{milliseconds(500), JobWish::checkpoint}, {milliseconds(2100), JobWish::checkpoint}};
   const auto outcome = run_simulated_job(plan(4, seconds(4)), 1, 0, doors);
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->end, JobOutcome::End::finished);
+  EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::finished);
   EXPECT_EQ(doors.kept, (std::vector<std::int64_t>{0, 2}));
   EXPECT_EQ(doors.now, seconds(4));
 }
@@ -120,7 +120,7 @@ TEST(SimulatedJob, GoesOnWhereItStopped) {
   PaperDoors nothing;
   const auto outcome = run_simulated_job(noisy, 1, 20, nothing);
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->end, JobOutcome::End::finished);
+  EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::finished);
   EXPECT_TRUE(nothing.holds.empty());
 }
 

@@ -29,7 +29,7 @@ std::string cannot_run(const std::string& file) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return "a library with sanitizers cannot be loaded into a program without; run in release only";
 #else
-  if (std::filesystem::exists(fmt::format("{}/root/{}", fetched, file))) return {};
+  if (std::filesystem::exists(fmt::format("{}/unpacked/{}", fetched, file))) return {};
   std::ifstream missing(fmt::format("{}/missing", fetched));
   std::string why;
   if (!std::getline(missing, why)) why = "not fetched; run tools/clients.sh";
@@ -60,7 +60,7 @@ class Clients : public testing::Test {
   /// are made.
   [[nodiscard]] std::string on_the_node() const {
     return fmt::format(
-        "PATH=/usr/bin:\"$PATH\" LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}/root/{}' "
+        "PATH=/usr/bin:\"$PATH\" LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}/unpacked/{}' "
         "LD_LIBRARY_PATH='{}' CLEAVE_SIM_NODE='{}' ",
         fetched, packages, library, node());
   }
@@ -135,7 +135,8 @@ TEST_F(Clients, NvtopShowsTheGpusAndAJobsMemory) {
                                  "job=$!\n"
                                  "trap 'kill $job; wait $job' EXIT\n",
                                  uuid) +
-                     on_the_node() + fmt::format("timeout --foreground 60 '{}/root/usr/bin/nvtop'\n", fetched));
+                     on_the_node() +
+                     fmt::format("timeout --foreground 60 '{}/unpacked/usr/bin/nvtop'\n", fetched));
   // A server of its own: nobody else's is touched, and it ends with its only session.
   const std::string tmux = fmt::format("tmux -S '{}' ", scratch_.path("tmux"));
   const auto started =
