@@ -87,6 +87,9 @@ Result<LiveNode> open_node(const LiveOptions& options) {
   if (!library) return std::unexpected(library.error());
   const auto state = state_of(options, *library);
   if (!state) return std::unexpected(state.error());
+  if (library->sim_node)
+    if (const auto node = look_at_sim_node(*library->sim_node); !node)
+      return fail_at(sim_node_variable, node.error());
   auto door = NvmlDoor::open(library->file);
   if (!door) {
     Error error = door.error();
