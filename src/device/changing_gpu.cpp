@@ -12,13 +12,13 @@ namespace {
 /// So long a ledger is written anew with what still matters.
 constexpr std::size_t long_ledger = 400;
 
-const InstanceView* find(const GpuView& view, GpuInstanceId id) {
+const InstanceView* find(const LiveGpu& view, GpuInstanceId id) {
   const auto found =
       std::ranges::find_if(view.instances, [&](const auto& each) { return each.live.id == id; });
   return found == view.instances.end() ? nullptr : &*found;
 }
 
-std::unexpected<Error> not_ours(const GpuView& view, const InstanceView& instance) {
+std::unexpected<Error> not_ours(const LiveGpu& view, const InstanceView& instance) {
   const std::string place = place_of(view.facts.index, instance.live.id);
   if (instance.owner == Ownership::half_made)
     return fail(
