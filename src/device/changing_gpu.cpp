@@ -96,12 +96,15 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
     if (const auto looked = look(); !looked) return std::unexpected(looked.error());
     return made;
   }
-  // Refused; the intent is settled only when it is seen that nothing was left behind, or that what stands
-  // there stood there before.
+  // Refused; the intent is settled only when it is seen that nothing was left behind. An instance that was
+  // not there before may also be somebody else's who was quicker; where the driver refused the GPU instance
+  // itself, only one without compute instance can be ours.
+  const bool at_first_step = made.error().place == place_of(gpu_);
   const std::vector<InstanceSeen> before = view_.seen();
   if (!look() || !view_.unread.empty()) return std::unexpected(made.error());
   const bool left_behind = std::ranges::any_of(view_.instances, [&](const InstanceView& each) {
     return view_.seen(each).place.same_as(place) && each.owner != Ownership::ours &&
+           (each.live.computes.empty() || !at_first_step) &&
            std::ranges::find(before, each.live.id, &InstanceSeen::id) == before.end();
   });
   if (!left_behind)

@@ -178,6 +178,21 @@ TEST(Create, LeavesNothingBehindWhenTheSecondStepFails) {
   EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
 }
 
+TEST(Create, WhatCannotBeTakenBackIsHalfMade) {
+  const SimNode node;
+  for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
+    ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code, 0);
+  says(node.run("create --gpu 0 3g.20gb"), 1, {"left behind"});
+  EXPECT_EQ(standing(node)[0]["owner"], "half-made");
+  EXPECT_EQ(standing(node)[0]["compute_instances"], Json::array());
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code, 0);
+  const Json half = standing(node)[0];
+  const std::string number = fmt::format("destroy --gpu 0 --instance {}", half["gpu_instance"].get<int>());
+  says(node.run(number), 1, {"half-made", "--adopt"});
+  EXPECT_EQ(node.run(number + " --adopt").exit_code, 0);
+  EXPECT_EQ(layout_of(node), "");
+}
+
 TEST(Destroy, TakesOnlyWhatIsOurs) {
   const SimNode node;
   const std::string ours = uuid_of(node.run("create --gpu 0 3g.20gb"));
