@@ -83,7 +83,7 @@ void look_at_library(const LiveNode& node, std::vector<Finding>& findings) {
                         "a newer driver has it"});
 }
 
-void look_at_gpu(const GpuView& gpu, std::vector<Finding>& findings) {
+void look_at_gpu(const LiveGpu& gpu, std::vector<Finding>& findings) {
   const std::string what = shown(gpu.facts.name);
   if (!gpu.mig) {
     findings.push_back({Level::note, gpu.place(), fmt::format("{} cannot be partitioned", what), ""});
@@ -105,7 +105,7 @@ void look_at_gpu(const GpuView& gpu, std::vector<Finding>& findings) {
     findings.push_back({Level::problem, gpu.place(), unread.message, unread.remedy});
 }
 
-void look_at_instances(const GpuView& gpu, std::vector<Finding>& findings) {
+void look_at_instances(const LiveGpu& gpu, std::vector<Finding>& findings) {
   for (const InstanceView& each : gpu.instances) {
     const std::string place = place_of(gpu.facts.index, each.live.id);
     if (each.owner == Ownership::half_made)

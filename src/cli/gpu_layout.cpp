@@ -29,7 +29,7 @@ struct Account {
   std::size_t done = 0;
 };
 
-void print_plan(const Options& options, const GpuView& gpu, const Geometry& geometry,
+void print_plan(const Options& options, const LiveGpu& gpu, const Geometry& geometry,
                 const LayoutChange& change) {
   PlacementSet held, idle, foreign;
   for (const InstanceView& each : gpu.instances)
@@ -49,7 +49,7 @@ void print_plan(const Options& options, const GpuView& gpu, const Geometry& geom
              list(new_ones));
 }
 
-Json plan_json(const Options& options, const GpuView& gpu, const Geometry& geometry,
+Json plan_json(const Options& options, const LiveGpu& gpu, const Geometry& geometry,
                const LayoutChange& change) {
   Json steps = Json::array();
   for (const LayoutStep& step : change.steps)
@@ -120,7 +120,7 @@ std::unexpected<Error> stopped(const LayoutChange& change, const Geometry& geome
   return std::unexpected(std::move(error));
 }
 
-Result<LayoutChange> plan(const GpuView& gpu, const Geometry& geometry, const Options& options) {
+Result<LayoutChange> plan(const LiveGpu& gpu, const Geometry& geometry, const Options& options) {
   for (const InstanceView& each : gpu.instances)
     if (!each.placement)
       return fail(ErrorKind::infeasible, gpu.place(),
@@ -134,7 +134,7 @@ Result<LayoutChange> plan(const GpuView& gpu, const Geometry& geometry, const Op
   return change;
 }
 
-int answer(const Options& options, const GpuView& gpu, const Geometry& geometry, const LayoutChange& change) {
+int answer(const Options& options, const LiveGpu& gpu, const Geometry& geometry, const LayoutChange& change) {
   if (options.json) {
     print(plan_json(options, gpu, geometry, change));
   } else {

@@ -13,7 +13,7 @@ namespace {
 
 struct Row {
   GpuIndex index{};
-  Result<GpuView> view;
+  Result<LiveGpu> view;
 };
 
 std::string mig_text(const std::optional<MigMode>& mig) {
@@ -27,7 +27,7 @@ std::string memory_text(const std::optional<MemoryUse>& memory) {
   return fmt::format("{} of {} MiB", memory->used_bytes >> 20, memory->total_bytes >> 20);
 }
 
-std::string power_text(const GpuView& gpu) {
+std::string power_text(const LiveGpu& gpu) {
   if (!gpu.power_mw) return "unknown";
   std::string text = fmt::format("{:.0f} W", *gpu.power_mw / 1000.0);
   if (gpu.power_limit_mw)
@@ -40,7 +40,7 @@ Json to_json(const Row& row) {
   if (!row.view)
     return {{"gpu", index},
             {"error", {{"message", row.view.error().message}, {"remedy", row.view.error().remedy}}}};
-  const GpuView& gpu = *row.view;
+  const LiveGpu& gpu = *row.view;
   Json json{{"gpu", index}, {"name", gpu.facts.name}, {"uuid", gpu.facts.uuid}};
   const GpuModel* table = gpu.geometry ? gpu.geometry->table() : nullptr;
   json["model"] = table != nullptr ? Json(table->key) : Json(nullptr);
@@ -73,7 +73,7 @@ void print_text(const LiveNode& node, const DriverFacts& driver, const std::vect
       table.add({index, "unreachable", "", "", "", "", "", ""});
       continue;
     }
-    const GpuView& gpu = *row.view;
+    const LiveGpu& gpu = *row.view;
     table.add({index, shown(gpu.facts.name), mig_text(gpu.mig), picture(gpu), memory_text(gpu.memory),
                power_text(gpu), fmt::format("{}", gpu.processes.size()), gpu.facts.uuid});
   }

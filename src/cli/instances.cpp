@@ -23,10 +23,10 @@ std::string uuids_of(const LiveInstance& instance) {
   return uuids.empty() ? "no compute instance" : fmt::format("{}", fmt::join(uuids, " "));
 }
 
-void print_instances(const std::vector<GpuView>& gpus) {
+void print_instances(const std::vector<LiveGpu>& gpus) {
   Table table({"GPU", "instance", "profile", "start", "owner", "memory", "processes", "MIG UUID"});
   bool any = false;
-  for (const GpuView& gpu : gpus)
+  for (const LiveGpu& gpu : gpus)
     for (const InstanceView& each : gpu.instances) {
       any = true;
       table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
@@ -56,7 +56,7 @@ Result<int> instances(const Options& options) {
     if (!one) return std::unexpected(one.error());
     *indices = {*one};
   }
-  std::vector<GpuView> gpus;
+  std::vector<LiveGpu> gpus;
   std::vector<Error> unread;
   for (const GpuIndex index : *indices) {
     auto view = view_gpu(*node->door, index);
@@ -76,14 +76,14 @@ Result<int> instances(const Options& options) {
     return 0;
   }
   Json list = Json::array();
-  for (const GpuView& gpu : gpus)
+  for (const LiveGpu& gpu : gpus)
     for (const InstanceView& each : gpu.instances) list.push_back(to_json(gpu, each));
   print(Json{{"instances", list}});
   return 0;
 }
 
 /// The placement for `3g.20gb` or `3g.20gb@4`: where the driver likes it best among the places that are free.
-Result<PlacementId> placement_for(const GpuView& gpu, const std::string& what) {
+Result<PlacementId> placement_for(const LiveGpu& gpu, const std::string& what) {
   const auto geometry = geometry_of(gpu);
   if (!geometry) return std::unexpected(geometry.error());
   if (what.find(',') != std::string::npos)

@@ -87,6 +87,9 @@ Result<LiveNode> open_node(const LiveOptions& options) {
   if (!library) return std::unexpected(library.error());
   const auto state = state_of(options, *library);
   if (!state) return std::unexpected(state.error());
+  if (library->sim_node)
+    if (const auto node = look_at_sim_node(*library->sim_node); !node)
+      return fail_at(sim_node_variable, node.error());
   auto door = NvmlDoor::open(library->file);
   if (!door) {
     Error error = door.error();
@@ -123,7 +126,7 @@ Result<GpuIndex> find_gpu(Door& door, const std::string& gpu) {
   return fail(ErrorKind::bad_input, "--gpu", fmt::format("there is no GPU '{}'", shown(gpu)), there);
 }
 
-Result<const Geometry*> geometry_of(const GpuView& gpu) {
+Result<const Geometry*> geometry_of(const LiveGpu& gpu) {
   if (!gpu.mig)
     return fail(ErrorKind::infeasible, gpu.place(),
                 fmt::format("the {} cannot be partitioned", shown(gpu.facts.name)));
@@ -137,7 +140,7 @@ Result<const Geometry*> geometry_of(const GpuView& gpu) {
   return &gpu.geometry->geometry();
 }
 
-Result<const Profile*> find_profile(const GpuView& gpu, std::string_view name) {
+Result<const Profile*> find_profile(const LiveGpu& gpu, std::string_view name) {
   const auto geometry = geometry_of(gpu);
   if (!geometry) return std::unexpected(geometry.error());
   const Profile* profile = (*geometry)->model().find(name);
@@ -147,7 +150,7 @@ Result<const Profile*> find_profile(const GpuView& gpu, std::string_view name) {
               suggestion(name, (*geometry)->profile_names()));
 }
 
-std::string picture(const GpuView& gpu) {
+std::string picture(const LiveGpu& gpu) {
   if (!gpu.mig || !gpu.mig->current || !gpu.geometry) return "-";
   PlacementSet held, idle, foreign;
   for (const InstanceView& instance : gpu.instances) {
@@ -171,7 +174,7 @@ Json to_json(const std::vector<LiveProcess>& processes) {
   return list;
 }
 
-Json to_json(const GpuView& gpu, const InstanceView& instance) {
+Json to_json(const LiveGpu& gpu, const InstanceView& instance) {
   Json computes = Json::array();
   for (const LiveComputeInstance& compute : instance.live.computes)
     computes.push_back({{"compute_instance", static_cast<std::uint32_t>(compute.id)},

@@ -51,13 +51,13 @@ struct LiveNode {
 [[nodiscard]] Result<std::vector<GpuIndex>> all_gpus(Door& door);
 
 /// The profile of this name on the GPU; the error names those there are, or says that MIG is off.
-[[nodiscard]] Result<const Profile*> find_profile(const GpuView& gpu, std::string_view name);
+[[nodiscard]] Result<const Profile*> find_profile(const LiveGpu& gpu, std::string_view name);
 /// The geometry of a GPU whose MIG is on; the error says what is missing.
-[[nodiscard]] Result<const Geometry*> geometry_of(const GpuView& gpu);
+[[nodiscard]] Result<const Geometry*> geometry_of(const LiveGpu& gpu);
 
 /// "[AAAA#...]": capitals run something, small letters are idle, # is not ours.
-std::string picture(const GpuView& gpu);
-Json to_json(const GpuView& gpu, const InstanceView& instance);
+std::string picture(const LiveGpu& gpu);
+Json to_json(const LiveGpu& gpu, const InstanceView& instance);
 Json to_json(const std::vector<LiveProcess>& processes);
 Json mebibytes(std::optional<std::uint64_t> bytes);
 

@@ -25,7 +25,7 @@ std::string_view word(bool on) {
 }
 
 /// What goes when the mode changes, a line each.
-std::vector<std::string> interrupted(const GpuView& gpu) {
+std::vector<std::string> interrupted(const LiveGpu& gpu) {
   std::vector<std::string> lines;
   for (const InstanceView& each : gpu.instances)
     lines.push_back(fmt::format("destroys {}@{} ({}, {})", each.live.profile, each.live.placement.start,
@@ -37,7 +37,7 @@ std::vector<std::string> interrupted(const GpuView& gpu) {
 }
 
 /// Instances that must not go are a reason to refuse before anything is asked.
-Result<void> may_go(const GpuView& gpu, const Options& options) {
+Result<void> may_go(const LiveGpu& gpu, const Options& options) {
   for (const InstanceView& each : gpu.instances) {
     const std::string place = place_of(gpu.facts.index, each.live.id);
     if (!each.processes.empty())
@@ -53,7 +53,7 @@ Result<void> may_go(const GpuView& gpu, const Options& options) {
   return {};
 }
 
-Result<void> agreed(const Options& options, const GpuView& gpu) {
+Result<void> agreed(const Options& options, const LiveGpu& gpu) {
   if (options.yes) return {};
   const std::string question =
       fmt::format("MIG of {} ({}) goes {}", gpu.place(), shown(gpu.facts.name), word(options.enable));
@@ -70,7 +70,7 @@ Result<void> agreed(const Options& options, const GpuView& gpu) {
   return fail(ErrorKind::infeasible, gpu.place(), "nothing was changed: the answer was not yes");
 }
 
-void report(const Options& options, const GpuView& gpu, const MigMode& mode, nvml::Return activation) {
+void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvml::Return activation) {
   const bool pending = mode.current != options.enable;
   if (options.json) {
     Json json{{"gpu", static_cast<std::uint32_t>(gpu.facts.index)},

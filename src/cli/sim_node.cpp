@@ -62,6 +62,7 @@ Result<int> create(const Options& options) {
   }
   fmt::print("export {}={}\nexport LD_LIBRARY_PATH={}\n", sim_node_variable, quoted_for_shell(node.string()),
              quoted_for_shell(library.string()));
+  std::fflush(stdout);
   fmt::print(stderr,
              "{} made. The first line shows it to Cleave's programs, both to others; "
              "eval \"$(cleave sim-node create ...)\" sets them at once.\n",

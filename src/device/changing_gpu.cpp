@@ -12,13 +12,13 @@ namespace {
 /// So long a ledger is written anew with what still matters.
 constexpr std::size_t long_ledger = 400;
 
-const InstanceView* find(const GpuView& view, GpuInstanceId id) {
+const InstanceView* find(const LiveGpu& view, GpuInstanceId id) {
   const auto found =
       std::ranges::find_if(view.instances, [&](const auto& each) { return each.live.id == id; });
   return found == view.instances.end() ? nullptr : &*found;
 }
 
-std::unexpected<Error> not_ours(const GpuView& view, const InstanceView& instance) {
+std::unexpected<Error> not_ours(const LiveGpu& view, const InstanceView& instance) {
   const std::string place = place_of(view.facts.index, instance.live.id);
   if (instance.owner == Ownership::half_made)
     return fail(
@@ -96,12 +96,15 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
     if (const auto looked = look(); !looked) return std::unexpected(looked.error());
     return made;
   }
-  // Refused; the intent is settled only when it is seen that nothing was left behind, or that what stands
-  // there stood there before.
+  // Refused; the intent is settled only when it is seen that nothing was left behind. An instance that was
+  // not there before may also be somebody else's who was quicker; where the driver refused the GPU instance
+  // itself, only one without compute instance can be ours.
+  const bool at_first_step = made.error().place == place_of(gpu_);
   const std::vector<InstanceSeen> before = view_.seen();
   if (!look() || !view_.unread.empty()) return std::unexpected(made.error());
   const bool left_behind = std::ranges::any_of(view_.instances, [&](const InstanceView& each) {
     return view_.seen(each).place.same_as(place) && each.owner != Ownership::ours &&
+           (each.live.computes.empty() || !at_first_step) &&
            std::ranges::find(before, each.live.id, &InstanceSeen::id) == before.end();
   });
   if (!left_behind)

@@ -23,7 +23,7 @@ class ChangingGpu {
       std::chrono::milliseconds lock_patience = std::chrono::seconds(10));
 
   /// As of the last look, owners included; every change looks again.
-  [[nodiscard]] const GpuView& view() const { return view_; }
+  [[nodiscard]] const LiveGpu& view() const { return view_; }
   [[nodiscard]] Result<void> look();
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
 
@@ -44,7 +44,7 @@ class ChangingGpu {
   GpuIndex gpu_;
   GpuLock lock_;
   Ledger ledger_;
-  GpuView view_;
+  LiveGpu view_;
 };
 
 }  // namespace cleave

@@ -14,7 +14,7 @@ std::optional<T> if_told(DriverAnswer<T> answer) {
   return std::move(*answer);
 }
 
-InstanceView view_of(Door& door, const GpuView& gpu, LiveInstance live) {
+InstanceView view_of(Door& door, const LiveGpu& gpu, LiveInstance live) {
   InstanceView view;
   view.live = std::move(live);
   const Profile* profile = gpu.geometry ? gpu.geometry->find(view.live.profile_id) : nullptr;
@@ -29,7 +29,7 @@ InstanceView view_of(Door& door, const GpuView& gpu, LiveInstance live) {
 
 }  // namespace
 
-InstanceSeen GpuView::seen(const InstanceView& instance) const {
+InstanceSeen LiveGpu::seen(const InstanceView& instance) const {
   const LiveInstance& live = instance.live;
   InstanceSeen seen{.place = {.gpu = facts.uuid,
                               .profile = live.profile,
@@ -41,13 +41,13 @@ InstanceSeen GpuView::seen(const InstanceView& instance) const {
   return seen;
 }
 
-std::vector<InstanceSeen> GpuView::seen() const {
+std::vector<InstanceSeen> LiveGpu::seen() const {
   std::vector<InstanceSeen> all;
   for (const InstanceView& instance : instances) all.push_back(seen(instance));
   return all;
 }
 
-std::vector<StandingInstance> GpuView::standing(bool adopt) const {
+std::vector<StandingInstance> LiveGpu::standing(bool adopt) const {
   std::vector<StandingInstance> standing;
   for (const InstanceView& instance : instances)
     if (instance.placement)
@@ -58,10 +58,10 @@ std::vector<StandingInstance> GpuView::standing(bool adopt) const {
   return standing;
 }
 
-Result<GpuView> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverGeometry> known) {
+Result<LiveGpu> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverGeometry> known) {
   auto facts = door.gpu(gpu);
   if (!facts) return std::unexpected(error_of(facts.error(), place_of(gpu)));
-  GpuView view;
+  LiveGpu view;
   view.facts = std::move(*facts);
   view.mig = if_told(door.mig_mode(gpu));
   if (known) {
@@ -89,7 +89,7 @@ Result<GpuView> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverG
   return view;
 }
 
-void set_owners(GpuView& view, const LedgerState& ledger) {
+void set_owners(LiveGpu& view, const LedgerState& ledger) {
   for (InstanceView& instance : view.instances) instance.owner = ledger.owner(view.seen(instance));
 }
 

@@ -22,7 +22,7 @@ struct InstanceView {
   Ownership owner = Ownership::foreign;
 };
 
-struct GpuView {
+struct LiveGpu {
   GpuFacts facts;
   std::optional<MigMode> mig;                      // empty: it cannot be partitioned
   std::shared_ptr<const DriverGeometry> geometry;  // empty where it could not be read
@@ -42,10 +42,10 @@ struct GpuView {
 };
 
 /// Fails where the GPU is not there or lost. The geometry is read from the driver unless it is known already.
-[[nodiscard]] Result<GpuView> view_gpu(Door& door, GpuIndex gpu,
+[[nodiscard]] Result<LiveGpu> view_gpu(Door& door, GpuIndex gpu,
                                        std::shared_ptr<const DriverGeometry> known = {});
 /// Says whose each instance is.
-void set_owners(GpuView& view, const LedgerState& ledger);
+void set_owners(LiveGpu& view, const LedgerState& ledger);
 
 /// What people call an instance: its first MIG UUID, else "GPU instance 3".
 std::string called(const LiveInstance& instance);

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "base/format.hpp"
 #include "device/gpu_lock.hpp"
 #include "sim_node.hpp"
 
@@ -35,47 +36,54 @@ std::string uuid_of(const Outcome& created) {
   return rest.substr(0, rest.find('\n'));
 }
 
+std::vector<Json> standing(const SimNode& node) {
+  const Json all = node.json("instances");
+  return {all["instances"].begin(), all["instances"].end()};
+}
+
 std::string layout_of(const SimNode& node, int gpu = 0) {
   std::string text;
-  for (const Json& each : node.json("instances --gpu " + std::to_string(gpu))["instances"])
-    text += (text.empty() ? "" : ",") + each["profile"].get<std::string>() + "@" +
-            std::to_string(each["start"].get<int>());
+  const Json all = node.json(fmt::format("instances --gpu {}", gpu));
+  for (const Json& each : all["instances"])
+    text += fmt::format("{}{}@{}", text.empty() ? "" : ",", each["profile"].get<std::string>(),
+                        each["start"].get<int>());
   return text;
 }
 
 TEST(SimNodes, AreMadeShownBrokenAndDestroyed) {
   const Scratch scratch;
   const std::string directory = scratch.path("a node");
-  const std::string at = "'" + directory + "'";
-  const Outcome made = shell("cleave sim-node create " + at + " --gpus A30-24GB,2xH100-80GB-SXM5 --instant");
+  const std::string at = fmt::format("'{}'", directory);
+  const Outcome made =
+      shell(fmt::format("cleave sim-node create {}", at) + " --gpus 1xA30-24GB,2xH100-80GB-SXM5 --instant");
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  EXPECT_EQ(made.out.find("export CLEAVE_SIM_NODE='" + directory + "'\nexport LD_LIBRARY_PATH="), 0U)
+  EXPECT_EQ(made.out.find(fmt::format("export CLEAVE_SIM_NODE='{}'\nexport LD_LIBRARY_PATH=", directory)), 0U)
       << made.out;
-  EXPECT_EQ(
-      shell("eval \"" + std::string("$(cleave sim-node show ") + at + " --json >/dev/null)\"").exit_code, 0);
-  const Json view = document(shell("cleave sim-node show " + at + " --json"));
+  EXPECT_EQ(shell(fmt::format("cleave sim-node show {}", at)).exit_code, 0);
+  const Json view = document(shell(fmt::format("cleave sim-node show {}", at) + " --json"));
   EXPECT_EQ(view["gpus"].size(), 3U);
   EXPECT_EQ(view["gpus"][2]["model"], "H100-80GB-SXM5");
   EXPECT_TRUE(view["flaw"].is_null());
-  EXPECT_NE(shell("cleave sim-node create " + at + " --gpus A30-24GB").exit_code, 0)
+  EXPECT_NE(shell(fmt::format("cleave sim-node create {}", at) + " --gpus 1xA30-24GB").exit_code, 0)
       << "there is one already";
-  EXPECT_EQ(shell("cleave sim-node fault " + at + " --gpu 1 lost").exit_code, 0);
-  EXPECT_EQ(document(shell("cleave sim-node show " + at + " --json"))["gpus"][1]["lost"], true);
-  says(shell("cleave sim-node fault " + at + " --gpu 1 los"), 2, {"did you mean 'lost'?"});
-  says(shell("cleave sim-node fault " + at + " --gpu 3 lost"), 2, {"there is no GPU 3", "3 GPUs"});
-  EXPECT_EQ(shell("CLEAVE_SIM_NODE=" + at + " cleave create --gpu 0 1g.6gb").exit_code, 0);
+  EXPECT_EQ(shell(fmt::format("cleave sim-node fault {}", at) + " --gpu 1 lost").exit_code, 0);
+  EXPECT_EQ(document(shell(fmt::format("cleave sim-node show {}", at) + " --json"))["gpus"][1]["lost"], true);
+  says(shell(fmt::format("cleave sim-node fault {}", at) + " --gpu 1 los"), 2, {"did you mean 'lost'?"});
+  says(shell(fmt::format("cleave sim-node fault {}", at) + " --gpu 3 lost"), 2,
+       {"there is no GPU 3", "3 GPUs"});
+  EXPECT_EQ(shell(fmt::format("CLEAVE_SIM_NODE={}", at) + " cleave create --gpu 0 1g.6gb").exit_code, 0);
   EXPECT_TRUE(std::filesystem::exists(directory + "/cleave/ledger.jsonl"));
-  EXPECT_EQ(shell("cleave sim-node destroy " + at).exit_code, 0);
+  EXPECT_EQ(shell(fmt::format("cleave sim-node destroy {}", at)).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(directory)) << "with what was remembered of it";
-  EXPECT_NE(shell("cleave sim-node destroy " + at).exit_code, 0);
-  EXPECT_NE(shell("cleave sim-node show " + at).exit_code, 0);
-  says(shell("cleave sim-node create " + at + " --gpus 4xA100-40G"), 2, {"A100-40GB"});
-  says(shell("cleave sim-node create " + at + " --gpus 65xA100-40GB"), 2, {"64"});
+  EXPECT_NE(shell(fmt::format("cleave sim-node destroy {}", at)).exit_code, 0);
+  EXPECT_NE(shell(fmt::format("cleave sim-node show {}", at)).exit_code, 0);
+  says(shell(fmt::format("cleave sim-node create {}", at) + " --gpus 4xA100-40G"), 2, {"A100-40GB"});
+  says(shell(fmt::format("cleave sim-node create {}", at) + " --gpus 65xA100-40GB"), 2, {"64"});
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
 
 TEST(Gpus, ShowsEachWithWhatStandsOnIt) {
-  const SimNode node("A100-40GB,A30-24GB");
+  const SimNode node("1xA100-40GB,1xA30-24GB");
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb@0").exit_code, 0);
   const std::string foreign = node.foreign("1g.5gb", 6);
   const Json gpus = node.json("gpus");
@@ -106,8 +114,8 @@ TEST(Gpus, ShowsEachWithWhatStandsOnIt) {
 
 TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   const SimNode node;
-  ASSERT_EQ(shell("cleave sim-node fault " + node.directory + " --gpu 1 lost").exit_code, 0);
-  const Json gpus = node.json("gpus")["gpus"];
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 1 lost").exit_code, 0);
+  const Json all = node.json("gpus"), gpus = all["gpus"];
   ASSERT_EQ(gpus.size(), 2U);
   EXPECT_TRUE(gpus[1].contains("error")) << gpus[1];
   EXPECT_NE(node.run("gpus").out.find("unreachable"), std::string::npos);
@@ -116,12 +124,13 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   EXPECT_EQ(node.run("instances").exit_code, 0) << "the others are there";
 
   const Scratch scratch;
-  const std::string none = " --nvml " + scratch.path("libnothing.so") + " --state " + scratch.path("state");
-  says(shell("cleave gpus" + none), 1, {"libnothing.so"});
-  says(shell("cleave create --gpu 0 1g.5gb" + none), 1, {"libnothing.so"});
-  EXPECT_EQ(shell("cleave doctor" + none).exit_code, 1);
-  const std::string no_node = "CLEAVE_SIM_NODE=" + scratch.path("nowhere") + " cleave gpus";
-  EXPECT_NE(shell(no_node).exit_code, 0);
+  const std::string none =
+      fmt::format(" --nvml {} --state {}", scratch.path("libnothing.so"), scratch.path("state"));
+  says(shell(fmt::format("cleave gpus{}", none)), 1, {"libnothing.so"});
+  says(shell(fmt::format("cleave create --gpu 0 1g.5gb{}", none)), 1, {"libnothing.so"});
+  EXPECT_EQ(shell(fmt::format("cleave doctor{}", none)).exit_code, 1);
+  const std::string no_node = fmt::format("CLEAVE_SIM_NODE={} cleave gpus", scratch.path("nowhere"));
+  says(shell(no_node), 2, {"nowhere"});
   EXPECT_FALSE(std::filesystem::exists(scratch.path("state"))) << "looking makes nothing";
 }
 
@@ -136,7 +145,7 @@ TEST(Create, StandsWhereTheDriverLikesItOrWhereItIsTold) {
   EXPECT_EQ(seen[1]["compute_instances"][0]["uuid"], uuid_of(first));
   EXPECT_EQ(seen[1]["owner"], "ours");
   const std::string by_uuid = node.json("gpus")["gpus"][1]["uuid"];
-  EXPECT_EQ(node.json("create --gpu " + by_uuid + " 7g.40gb")["gpu"], 1);
+  EXPECT_EQ(node.json(fmt::format("create --gpu {}", by_uuid) + " 7g.40gb")["gpu"], 1);
 }
 
 TEST(Create, RefusesWithTheReason) {
@@ -154,13 +163,14 @@ TEST(Create, RefusesWithTheReason) {
   const Outcome json = node.run("create --gpu 0 4g.20gb --json");
   EXPECT_EQ(document(json)["error"]["kind"], "infeasible");
   EXPECT_EQ(layout_of(node), "4g.20gb@0") << "bad input changes nothing";
-  const SimNode off("A100-40GB", "--instant --mig off");
+  const SimNode off("1xA100-40GB", "--instant --mig off");
   says(off.run("create --gpu 0 1g.5gb"), 1, {"MIG is off", "cleave mig enable --gpu 0"});
 }
 
 TEST(Create, LeavesNothingBehindWhenTheSecondStepFails) {
   const SimNode node;
-  ASSERT_EQ(shell("cleave sim-node fault " + node.directory + " --gpu 0 fail-compute --times 1").exit_code,
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 0 fail-compute --times 1")
+                .exit_code,
             0);
   EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 1);
   EXPECT_EQ(layout_of(node), "");
@@ -168,24 +178,39 @@ TEST(Create, LeavesNothingBehindWhenTheSecondStepFails) {
   EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
 }
 
+TEST(Create, WhatCannotBeTakenBackIsHalfMade) {
+  const SimNode node;
+  for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
+    ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code, 0);
+  says(node.run("create --gpu 0 3g.20gb"), 1, {"left behind"});
+  EXPECT_EQ(standing(node)[0]["owner"], "half-made");
+  EXPECT_EQ(standing(node)[0]["compute_instances"], Json::array());
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code, 0);
+  const Json half = standing(node)[0];
+  const std::string number = fmt::format("destroy --gpu 0 --instance {}", half["gpu_instance"].get<int>());
+  says(node.run(number), 1, {"half-made", "--adopt"});
+  EXPECT_EQ(node.run(number + " --adopt").exit_code, 0);
+  EXPECT_EQ(layout_of(node), "");
+}
+
 TEST(Destroy, TakesOnlyWhatIsOurs) {
   const SimNode node;
   const std::string ours = uuid_of(node.run("create --gpu 0 3g.20gb"));
   const std::string foreign = node.foreign("1g.5gb", 0);
-  says(node.run("destroy " + foreign), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
+  says(node.run(fmt::format("destroy {}", foreign)), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
   says(node.run("destroy --gpu 0 --instance 99"), 1, {"no such instance"});
   says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1, {"no GPU has an instance"});
   says(node.run("destroy"), 2, {"which instance?"});
   says(node.run("destroy --gpu 0"), 2, {"which instance?"});
-  says(node.run("destroy " + ours + " --gpu 0"), 2, {"which instance?"});
+  says(node.run(fmt::format("destroy {}", ours) + " --gpu 0"), 2, {"which instance?"});
   EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
-  EXPECT_EQ(node.json("destroy " + ours)["destroyed"]["start"], 4);
+  EXPECT_EQ(node.json(fmt::format("destroy {}", ours))["destroyed"]["start"], 4);
   EXPECT_EQ(layout_of(node), "1g.5gb@0");
-  EXPECT_EQ(node.run("destroy --adopt " + foreign).exit_code, 0);
+  EXPECT_EQ(node.run(fmt::format("destroy --adopt {}", foreign)).exit_code, 0);
   EXPECT_EQ(layout_of(node), "");
   // The same number and place again, by somebody else: not ours.
   const std::string again = node.foreign("3g.20gb", 4);
-  says(node.run("destroy " + again), 1, {"did not make"});
+  says(node.run(fmt::format("destroy {}", again)), 1, {"did not make"});
 }
 
 TEST(Destroy, NamesTheProcessesOfABusyInstanceAndKeepsIt) {
@@ -194,11 +219,11 @@ TEST(Destroy, NamesTheProcessesOfABusyInstanceAndKeepsIt) {
   auto job = SimProcess::start(node.directory, uuid, static_cast<std::uint32_t>(::getpid()));
   ASSERT_TRUE(job) << job.error().text();
   const std::string pid = std::to_string(::getpid());
-  says(node.run("destroy " + uuid), 1, {pid.c_str()});
+  says(node.run(fmt::format("destroy {}", uuid)), 1, {pid.c_str()});
   says(node.run("gpu-layout --gpu 0 ''"), 1, {"processes run in", uuid.c_str()});
   EXPECT_EQ(node.json("instances --gpu 0")["instances"][0]["owner"], "ours");
   ASSERT_TRUE(job->end());
-  EXPECT_EQ(node.run("destroy " + uuid).exit_code, 0);
+  EXPECT_EQ(node.run(fmt::format("destroy {}", uuid)).exit_code, 0);
 }
 
 TEST(GpuLayout, ShowsItsPlanAndTouchesOnlyWhatDiffers) {
@@ -242,7 +267,9 @@ TEST(GpuLayout, LeavesForeignInstancesAloneUnlessTold) {
 TEST(GpuLayout, SaysWhatWasDoneWhenAStepFails) {
   const SimNode node;
   ASSERT_EQ(node.run("create --gpu 0 7g.40gb").exit_code, 0);
-  ASSERT_EQ(shell("cleave sim-node fault " + node.directory + " --gpu 0 fail-create --times 1").exit_code, 0);
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 0 fail-create --times 1")
+                .exit_code,
+            0);
   const Outcome failed = node.run("gpu-layout --gpu 0 3g.20gb@0,3g.20gb@4");
   says(failed, 1, {"stopped after 1 of 3 steps; left to do: create 3g.20gb@"});
   EXPECT_NE(failed.out.find("destroyed 7g.40gb@0"), std::string::npos) << failed.out;
@@ -251,18 +278,18 @@ TEST(GpuLayout, SaysWhatWasDoneWhenAStepFails) {
 }
 
 TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
-  const SimNode node("A100-40GB", "");
+  const SimNode node("1xA100-40GB", "");
   const std::string goal = "gpu-layout --gpu 0 1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb";
-  const Outcome interrupted = shell(sim_node_variable + ("=" + node.directory) +
-                                    " timeout --preserve-status -s INT 0.4 cleave " + goal);
+  const Outcome interrupted = shell(
+      fmt::format("CLEAVE_SIM_NODE={} timeout --preserve-status -s INT 0.4 cleave {}", node.directory, goal));
   if (interrupted.exit_code != 0) says(interrupted, 1, {"interrupted", "left to do: create 1g.5gb@"});
-  for (const Json& each : node.json("instances")["instances"]) EXPECT_EQ(each["owner"], "ours");
+  for (const Json& each : standing(node)) EXPECT_EQ(each["owner"], "ours");
   for (const char* after : {"0.1", "0.23", "0.31", "0.4", "0.55"}) {
-    (void)shell(sim_node_variable + ("=" + node.directory) + " timeout -s KILL " + after + " cleave " + goal);
-    for (const Json& each : node.json("instances")["instances"]) EXPECT_NE(each["owner"], "foreign") << after;
-    (void)shell(sim_node_variable + ("=" + node.directory) + " timeout -s KILL " + after +
-                " cleave gpu-layout --gpu 0 '' --adopt");
-    for (const Json& each : node.json("instances")["instances"]) EXPECT_NE(each["owner"], "foreign") << after;
+    (void)shell(fmt::format("CLEAVE_SIM_NODE={} timeout -s KILL {} cleave {}", node.directory, after, goal));
+    for (const Json& each : standing(node)) EXPECT_NE(each["owner"], "foreign") << after;
+    (void)shell(fmt::format("CLEAVE_SIM_NODE={} timeout -s KILL {} cleave gpu-layout --gpu 0 '' --adopt",
+                            node.directory, after));
+    for (const Json& each : standing(node)) EXPECT_NE(each["owner"], "foreign") << after;
   }
   const Outcome whole = node.run(goal + " --adopt");
   EXPECT_EQ(whole.exit_code, 0) << whole.err;
@@ -271,7 +298,7 @@ TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
 }
 
 TEST(Mig, IsChangedOnlyWhenAgreedAndSaysWhatIsPending) {
-  const SimNode node("A100-40GB", "--instant --mig off");
+  const SimNode node("1xA100-40GB", "--instant --mig off");
   says(node.run("mig enable --gpu 0"), 2, {"--yes"});
   EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"]["enabled"], false);
   EXPECT_EQ(node.json("mig enable --gpu 0 --yes")["enabled"], true);
@@ -282,7 +309,8 @@ TEST(Mig, IsChangedOnlyWhenAgreedAndSaysWhatIsPending) {
   EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
   EXPECT_EQ(node.run("mig disable --gpu 0 --yes --adopt").exit_code, 0);
   EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"]["enabled"], false);
-  ASSERT_EQ(shell("cleave sim-node fault " + node.directory + " --gpu 0 mig-pending").exit_code, 0);
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 0 mig-pending").exit_code,
+            0);
   const Outcome pending = node.run("mig enable --gpu 0 --yes");
   EXPECT_EQ(pending.exit_code, 0) << pending.err;
   EXPECT_NE(pending.out.find("pending"), std::string::npos) << pending.out;
@@ -317,7 +345,7 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
   EXPECT_EQ(node.run("gpus").exit_code, 0) << "GPUs can be looked at all the same";
 
   const std::string recording = node.scratch.path("recording.jsonl");
-  EXPECT_EQ(node.run("doctor --record " + recording).exit_code, 0);
+  EXPECT_EQ(node.run(fmt::format("doctor --record {}", recording)).exit_code, 0);
   EXPECT_GT(std::filesystem::file_size(recording), 1000U);
 }
 
@@ -327,7 +355,7 @@ TEST(Locks, AGpuThatADaemonManagesIsNotChanged) {
   ASSERT_TRUE(std::filesystem::create_directory(node.directory + "/cleave"));
   const auto held = GpuLock::take(node.directory + "/cleave", uuid, "GPU 0", "cleaved");
   ASSERT_TRUE(held);
-  const std::string who = "GPU 0 is managed by cleaved (pid " + std::to_string(::getpid()) + ")";
+  const std::string who = fmt::format("GPU 0 is managed by cleaved (pid {})", ::getpid());
   says(node.run("create --gpu 0 1g.5gb"), 1, {who.c_str()});
   says(node.run("gpu-layout --gpu 0 1g.5gb"), 1, {who.c_str()});
   says(node.run("mig disable --gpu 0 --yes"), 1, {who.c_str()});
@@ -337,7 +365,7 @@ TEST(Locks, AGpuThatADaemonManagesIsNotChanged) {
 }
 
 TEST(Races, CommandsOnOneGpuTakeTurns) {
-  const SimNode node("A100-40GB", "");
+  const SimNode node("1xA100-40GB", "");
   std::string all;
   for (int i = 0; i < 7; ++i) all += node.command("create --gpu 0 1g.5gb") + " & ";
   const Outcome outcome = shell(all + " wait");
@@ -348,7 +376,7 @@ TEST(Races, CommandsOnOneGpuTakeTurns) {
 }
 
 TEST(Races, AgainstAnotherClientNobodyTakesWhatIsNotHis) {
-  const SimNode node("A100-40GB");
+  const SimNode node("1xA100-40GB");
   const auto door = node.client();
   const auto profile = find_driver_profile(*door, GpuIndex{0}, "1g.5gb");
   ASSERT_TRUE(profile);
@@ -368,7 +396,7 @@ TEST(Races, AgainstAnotherClientNobodyTakesWhatIsNotHis) {
     const Outcome made = node.run("create --gpu 0 1g.5gb");
     if (made.exit_code == 0) {
       ++created;
-      const Outcome gone = node.run("destroy " + uuid_of(made));
+      const Outcome gone = node.run(fmt::format("destroy {}", uuid_of(made)));
       EXPECT_EQ(gone.exit_code, 0) << gone.err;
     } else {
       EXPECT_EQ(made.exit_code, 1) << made.err;
@@ -380,7 +408,7 @@ TEST(Races, AgainstAnotherClientNobodyTakesWhatIsNotHis) {
   EXPECT_EQ(gone_under_them, 0);
   EXPECT_EQ(*sim_node_flaw(node.directory), "");
   std::set<std::string> left;
-  for (const Json& each : node.json("instances")["instances"]) {
+  for (const Json& each : standing(node)) {
     EXPECT_EQ(each["owner"], "foreign") << each;
     left.insert(each["compute_instances"][0]["uuid"]);
   }

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "base/format.hpp"
 #include "base/random.hpp"
 #include "device/changing_gpu.hpp"
 #include "device/nvml_door.hpp"
@@ -79,7 +80,7 @@ class LayoutChanges : public testing::Test {
   [[nodiscard]] std::string without_starts(PlacementSet state) const {
     std::string text;
     for (const PlacementId id : state)
-      text += (text.empty() ? "" : ",") + std::string((*five)[id].profile->name);
+      text += fmt::format("{}{}", text.empty() ? "" : ",", (*five)[id].profile->name);
     return text;
   }
   [[nodiscard]] std::vector<PlacementSet> maximal_states() const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "device/instances.hpp"
 #include "device/nvml_door.hpp"
@@ -25,14 +26,15 @@ class SimNode {
  public:
   explicit SimNode(const std::string& gpus = "2xA100-40GB", const std::string& options = "--instant")
       : directory(scratch.path("node")) {
-    const Outcome made = shell("cleave sim-node create " + directory + " --gpus " + gpus + " " + options);
+    const Outcome made =
+        shell(fmt::format("cleave sim-node create {} --gpus {} {}", directory, gpus, options));
     EXPECT_EQ(made.exit_code, 0) << made.err;
   }
 
   /// `cleave` with the node as its GPUs.
   [[nodiscard]] Outcome run(const std::string& arguments) const { return shell(command(arguments)); }
   [[nodiscard]] std::string command(const std::string& arguments) const {
-    return sim_node_variable + ("=" + directory) + " cleave " + arguments;
+    return fmt::format("{}={} cleave {}", sim_node_variable, directory, arguments);
   }
   [[nodiscard]] Json json(const std::string& arguments, int exit_code = 0) const {
     const Outcome outcome = run(arguments + " --json");
