@@ -425,7 +425,7 @@ void ask_about(const ModelFile& model) {
 constexpr std::string_view config_seed =
     R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 16,
  "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_experts": 60, "num_experts_per_tok": 4, "vocab_size": 151936,
- "tie_word_embeddings": false, "use_sliding_window": true, "sliding_window": 32768, "mlp_only_layers": [1, 2], "torch_dtype": "bfloat16",
+ "tie_word_embeddings": false, "use_sliding_window": true, "sliding_window": 32768, "mlp_only_layers": [1, 2],
  "torch_dtype": "bfloat16", "quantization_config": {"quant_method": "gptq", "bits": 4}, "layer_types": ["sliding_attention"]})";
 constexpr std::string_view t5_seed =
     R"({"model_type": "t5", "num_layers": 12, "num_decoder_layers": 6, "d_model": 768, "num_heads": 12, "d_kv": 64, "d_ff": 2048, "vocab_size": 32128, "feed_forward_proj": "gated-gelu"})";
