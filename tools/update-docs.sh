@@ -54,7 +54,7 @@ fi
 # Needs shapes of models and lengths of requests.
 if [ -d ../shared/data/models ]; then
   page=docs/forecast-memory.md
-  table=$(build/release/bin/cleave reproduce memory-alarms --data ../shared/data)
+  table=$(build/release/bin/cleave reproduce memory-alarms --data ../shared/data --seeds 4)
   awk -v table="$table" '
     /^<!-- memory-alarms:/ { print; print "```text"; print table; print "```"; inside = 1 }
     /^<!-- end -->/ { inside = 0 }

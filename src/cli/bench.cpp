@@ -139,13 +139,13 @@ void add_placement(CLI::App& group, Run& run) {
                    "The profiles asked for, evenly: all, plain, five, four or names")
       ->default_str("plain");
   command->add_option("--load", options->load, "Share of memory slices that work holds")
-      ->check(CLI::Range(0.01, 1.0))
+      ->check(number_from(0.01, 1))
       ->default_str("0.75");
   command->add_option("--walls", options->walls, "Share of GPUs with an instance that is not ours")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_from(0, 1))
       ->default_str("0");
   command->add_option("--seconds", options->seconds, "For each way of finding, each fleet")
-      ->check(CLI::Range(0.001, 3600.0))
+      ->check(number_from(0.001, 3600))
       ->default_str("0.25");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return placement(*options); }; });
@@ -383,7 +383,7 @@ void add_planner(CLI::App& group, Run& run) {
   command
       ->add_option("--assignment-limit", options->assignment_limit,
                    "Seconds for the assignment model, which gets fleets of up to 80 GPUs; 0: leave it out")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(number_from(0, 86400))
       ->default_str("30");
   command->add_option("--assignment-cases", options->assignment_cases, "How many of the cases it gets")
       ->check(CLI::Range(0, 1000000))

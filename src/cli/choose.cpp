@@ -49,6 +49,12 @@ Result<BatchQuestion> ask(const Options& options, const GpuModel* model) {
     if (!repository) return std::unexpected(repository.error());
     fill_from(*question, *repository, *model);
   }
+  for (const auto& partition : question->partitions)
+    if (model != nullptr && model->find(partition.name) == nullptr)
+      return fail(ErrorKind::bad_input, "--gpu",
+                  fmt::format("the {} has no profile '{}', which {} has as a partition", model->key,
+                              shown(partition.name), shown(options.jobs, 200)),
+                  "name the GPU model that the partitions are of");
   question->weighing.lambda = options.lambda.value_or(question->weighing.lambda);
   question->weighing.margin = options.margin.value_or(question->weighing.margin);
   if (!options.base.empty())
@@ -62,14 +68,13 @@ Result<BatchQuestion> ask(const Options& options, const GpuModel* model) {
               suggestion(options.job, ids));
 }
 
-/// Empty GPUs of the model that take all choices at once; empty when a partition is no profile of it.
+/// Empty GPUs of the model that take all choices at once; the partitions are profiles of it.
 Result<std::optional<std::int64_t>> gpus_for(const BatchQuestion& question, const Choices& choices,
                                              const GpuModel* model) {
   if (model == nullptr) return std::nullopt;
   std::vector<BatchRequest> requests;
   for (const auto& [partition, count] : demand_of(choices)) {
     const std::string& name = question.partitions[partition].name;
-    if (model->find(name) == nullptr) return std::nullopt;
     requests.push_back({name, count});
   }
   if (requests.empty()) return 0;
@@ -137,7 +142,9 @@ Result<int> choose_command(const Options& options) {
   } else {
     print_text(*question, choices, *gpus, *model);
   }
-  return 0;
+  if (choices.empty() || !demand_of(choices).empty()) return 0;
+  return fail(ErrorKind::infeasible, shown(options.jobs, 200), "no job has a partition",
+              "measure the batch on more partitions, or give it more memory or time");
 }
 
 }  // namespace
@@ -152,9 +159,9 @@ void add_choose(CLI::App& program, Run& run) {
       ->check(not_empty());
   command
       ->add_option("--lambda", options->lambda, "1: latency alone counts, 0: throughput alone; 0.5 without")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number_from(0, 1));
   command->add_option("--margin", options->margin, "Added to a latency before it is held against a deadline")
-      ->check(CLI::Range(0.0, 1e15));
+      ->check(number_from(0, 1e15));
   command
       ->add_option("--base", options->base,
                    "What weights are relative to: own, the largest batch on the same "

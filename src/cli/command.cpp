@@ -51,6 +51,16 @@ CLI::Validator whole_number(std::int64_t least) {
   return CLI::Validator(check, "", "");
 }
 
+CLI::Validator number_from(double low, double high) {
+  const auto check = [low, high](const std::string& text) {
+    const auto number = parse_number(text);
+    return number && *number >= low && *number <= high
+               ? std::string()
+               : fmt::format("expected a number from {} to {}, found {}", low, high, shown(text));
+  };
+  return CLI::Validator(check, "", "");
+}
+
 Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles) {
   const auto choice = ProfileChoice::parse(profiles);
   if (!choice) return std::unexpected(choice.error());

@@ -72,6 +72,8 @@ void add_profiles(CLI::App& command, std::string& profiles);
 
 /// For options that take a whole number of at least `least`: CLI11 itself lets -5 wrap around.
 CLI::Validator whole_number(std::int64_t least);
+/// For options that take a number in [low, high]: CLI11's own Range lets `nan` through.
+CLI::Validator number_from(double low, double high);
 /// An empty word is most often a variable that was not set.
 CLI::Validator not_empty();
 

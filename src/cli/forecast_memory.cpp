@@ -19,6 +19,16 @@ namespace {
 
 constexpr std::int64_t default_horizon = 1000;  // as the forecasters' own
 
+/// The options of a forecaster that `make_forecaster` took, with their defaults.
+OptionTexts options_in(const std::string& spec) {
+  const std::string_view name = std::string_view(spec).substr(0, spec.find(':'));
+  for (const ForecasterRow& row : forecasters())
+    if (row.name == name)
+      return complete(options_of(spec, "").value_or(OptionTexts{}), row.options, name)
+          .value_or(OptionTexts{});
+  return {};
+}
+
 struct Options {
   std::string series, capacity, forecaster = "trend";
   std::optional<std::int64_t> iterations;
@@ -29,6 +39,7 @@ struct Answer {
   MemorySeries series;
   Watched watched;
   std::optional<MiB> capacity;
+  MiB context;            // that the reports leave out
   std::int64_t last = 0;  // iteration for which the peak is forecast
   std::optional<ExpectedPeak> peak;
 };
@@ -95,15 +106,15 @@ void draw(const Answer& answer, const std::string& forecaster) {
   const std::string_view name = std::string_view(forecaster).substr(0, forecaster.find(':'));
   bool fit = true;
   if (name == "trend") {
-    const auto texts = complete(options_of(forecaster, "").value_or(OptionTexts{}), trend_options, "trend");
-    if (texts) draw_trend(answer, *texts, chart);
+    draw_trend(answer, options_in(forecaster), chart);
   } else if (name == "laws") {
     draw_laws(answer, chart);
   } else {
     fit = false;
   }
   for (const MemoryReport& report : answer.series.reports)
-    chart.point(static_cast<double>(report.iteration), static_cast<double>(report.allocated.value), '*');
+    chart.point(static_cast<double>(report.iteration),
+                static_cast<double>((report.allocated + answer.context).value), '*');
   fmt::print("{}", chart.text([](double y) { return fmt::format("{:.1f} GiB", y / 1024); }));
   fmt::print("* reported{}{}\n\n",
              !fit              ? ""
@@ -112,8 +123,9 @@ void draw(const Answer& answer, const std::string& forecaster) {
              answer.capacity ? "   = capacity" : "");
 }
 
-std::string verdict(const Answer& answer) {
+std::string verdict(const Answer& answer, const std::string& forecaster) {
   const Watched& watched = answer.watched;
+  if (forecaster == "none") return "No forecast: the forecaster 'none' makes none.\n";
   if (!answer.peak && !watched.spoke)
     return fmt::format("No forecast: {} samples are too few, or they do not agree yet.\n",
                        answer.series.reports.size());
@@ -133,7 +145,7 @@ void print_text(const Answer& answer, const std::string& forecaster) {
   draw(answer, forecaster);
   fmt::print("{} samples{}, forecaster {}\n", answer.series.reports.size(),
              answer.series.missing > 0 ? fmt::format(", {} missing", answer.series.missing) : "", forecaster);
-  fmt::print("{}", verdict(answer));
+  fmt::print("{}", verdict(answer, forecaster));
   if (!answer.capacity) return;
   const Watched& watched = answer.watched;
   if (watched.restarted())
@@ -192,9 +204,15 @@ Result<int> forecast_memory(const Options& options) {
   if (series->reports.empty())
     return fail(ErrorKind::bad_input, options.series, "there is no sample in it", "give at least one row");
   answer.series = std::move(*series);
-  answer.watched = watch(forecaster->get(), answer.series.reports, answer.capacity);
+  const OptionTexts texts = options_in(options.forecaster);
+  if (const auto context = texts.find("context"); context != texts.end())
+    answer.context = parse_size(context->second).value_or(MiB{0});
+  answer.watched = watch(forecaster->get(), answer.series.reports, answer.capacity, answer.context);
   answer.peak = answer.watched.said.back();
-  answer.last = options.iterations.value_or(answer.series.reports.back().iteration + default_horizon);
+  const auto horizon = texts.find("horizon");
+  const std::int64_t ahead =
+      horizon == texts.end() ? default_horizon : parse_integer(horizon->second).value_or(default_horizon);
+  answer.last = options.iterations.value_or(answer.series.reports.back().iteration + ahead);
   if (options.json)
     print_json(answer, options.forecaster);
   else
@@ -215,9 +233,12 @@ void add_forecast_memory(CLI::App& forecast, Run& run) {
                    "CSV with iteration, requested_mib, allocated_mib; - is standard input")
       ->required()
       ->check(not_empty());
-  command->add_option("--iterations", options->iterations, "Of the whole job; without it 1,000 more")
+  command
+      ->add_option("--iterations", options->iterations,
+                   "Of the whole job; without it the forecaster's horizon more")
       ->check(whole_number(1));
-  command->add_option("--capacity", options->capacity, "Memory of the instance, such as 9728 or 9.5GiB");
+  command->add_option("--capacity", options->capacity, "Memory of the instance, such as 9728 or 9.5GiB")
+      ->check(not_empty());
   command
       ->add_option("--forecaster", options->forecaster,
                    "NAME[:key=value;...], as `cleave forecasters` shows them")

@@ -15,7 +15,7 @@ namespace cleave::cli {
 namespace {
 
 struct Options {
-  std::string model, precision, kv_precision, optimizer = "adam", attention = "fused", sharing = "alone";
+  std::string model, precision, kv_precision, optimizer, attention = "fused", sharing = "alone";
   std::string workspace, workspace_per = "process", fits;
   std::int64_t batch = 1, context = 0, input = 0, prefill = 0, processes = 1;
   bool train = false, recompute = false, offload = false, json = false;
@@ -80,6 +80,9 @@ Result<Answer> ask(const Options& options) {
     if (!gpu) return fail_at("--fits", gpu.error());
     answer.gpu = *gpu;
   }
+  if (!options.train && (!options.optimizer.empty() || options.recompute))
+    return fail(ErrorKind::bad_usage, options.recompute ? "--recompute" : "--optimizer",
+                "only training has that", "give --train too");
   if (options.offload && answer.gpu == nullptr)
     return fail(ErrorKind::bad_usage, "--offload", "it needs to know the GPU", "give --fits GPU_MODEL too");
   const auto memory = memory_options(options, answer.gpu);
@@ -305,8 +308,9 @@ void add_counts(CLI::App& command, Options& options) {
 void add_choices(CLI::App& command, Options& options) {
   command.add_option(
       "--precision", options.precision,
-      fmt::format("Of the weights: {}; without it as the file has them, else bf16 (images: fp32)",
-                  names(precisions())));
+      fmt::format(
+          "Of the weights: {}; without it as the file stores or describes them, else bf16 (images: fp32)",
+          names(precisions())));
   command.add_option("--kv-precision", options.kv_precision, "Of the KV cache; without it 16 bits");
   command.add_flag("--train", options.train, "Gradients, optimizer state and all activations too");
   command.add_option("--optimizer", options.optimizer, fmt::format("With --train: {}", names(optimizers())))

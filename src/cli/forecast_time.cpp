@@ -32,7 +32,10 @@ Json errors_json(const TimeErrors& errors) {
 Json training_json(const Options& options, const MeasuredJobs& jobs, const CompletionTime& model) {
   Json features = Json::array();
   for (const FeatureRange& range : model.ranges())
-    features.push_back({{"name", range.name}, {"least", range.least}, {"most", range.most}});
+    features.push_back({{"name", range.name},
+                        {"least", range.least},
+                        {"most", range.most},
+                        {"missing", jobs.missing(features.size())}});
   const CompletionTimeFigures& figures = model.figures();
   return {{"rows", figures.rows},
           {"left_out", jobs.left_out},
@@ -63,6 +66,12 @@ void print_training(const Options& options, const MeasuredJobs& jobs, const Comp
     for (const std::string& each : jobs.passed_over) names.push_back(shown(each));
     fmt::print("columns of text, passed over: {}\n", fmt::join(names, ", "));
   }
+  std::vector<std::string> missing;
+  for (std::size_t f = 0; f < jobs.features.size(); ++f)
+    if (const std::size_t count = jobs.missing(f); count > 0)
+      missing.push_back(fmt::format("{} ({})", shown(jobs.features[f]), count));
+  if (!missing.empty())
+    fmt::print("empty cells, which count as not measured: {}\n", fmt::join(missing, ", "));
   Table errors({"held out", "median error", "p90"});
   const auto add = [&](const char* what, const TimeErrors& error) {
     errors.add({what, percent_text(error.median), percent_text(error.p90)});
@@ -152,8 +161,11 @@ Result<int> predict(const Options& options) {
   if (!model) return std::unexpected(model.error());
   const auto text = read_text(options.predict);
   if (!text) return std::unexpected(text.error());
-  const auto jobs = read_asked_jobs(*text, shown(options.predict, 200), model->features());
+  const auto jobs =
+      read_asked_jobs(*text, shown(options.predict, 200), model->features(), model->features_that_may_miss());
   if (!jobs) return std::unexpected(jobs.error());
+  if (jobs->empty())
+    return fail(ErrorKind::bad_input, shown(options.predict, 200), "there is no job in it, a header alone");
   const std::vector<Answer> all = answers(*model, *jobs);
   const auto refused = static_cast<std::size_t>(
       std::ranges::count_if(all, [](const Answer& answer) { return !answer.forecast; }));

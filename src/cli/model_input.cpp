@@ -77,6 +77,21 @@ Result<ModelFile> with_config_beside(Result<ModelFile> model, const std::string&
   return model;
 }
 
+/// One of the files of a model in several, by its name: m-00001-of-00002.safetensors.
+Result<void> check_whole(const std::string& path, const std::string& place) {
+  const std::string name = std::filesystem::path(path).stem().string();
+  const std::size_t of = name.rfind("-of-");
+  if (of == std::string::npos) return {};
+  const std::size_t mark = name.rfind('-', of - 1);
+  if (of == 0 || mark == std::string::npos) return {};
+  const auto number = parse_integer(std::string_view(name).substr(mark + 1, of - mark - 1)),
+             count = parse_integer(std::string_view(name).substr(of + 4));
+  if (!number || !count || *count < 2) return {};
+  return fail(ErrorKind::bad_input, place,
+              fmt::format("this is file {} of {}, and holds a part of the weights only", *number, *count),
+              "give the model.safetensors.index.json beside it, or the config.json with --precision");
+}
+
 /// Where FILE#NAME has its '#'; npos for a file alone.
 std::size_t name_mark(const std::string& model) {
   const std::size_t mark = model.rfind('#');
@@ -143,6 +158,8 @@ Result<ModelFile> load_model(const std::string& model) {
   const std::string path = model.substr(0, mark);
   const auto file = open_bytes(path);
   if (!file) return std::unexpected(file.error());
+  if (mark == std::string::npos && (path.ends_with(".safetensors") || path.ends_with(".gguf")))
+    if (const auto whole = check_whole(path, file->place); !whole) return std::unexpected(whole.error());
   if (mark == std::string::npos && path.ends_with(".safetensors"))
     return with_config_beside(read_safetensors(*file), path);
   if (mark == std::string::npos && path.ends_with(".safetensors.index.json"))

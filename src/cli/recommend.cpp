@@ -90,10 +90,6 @@ void print_text(const Asked& asked, const Recommendation& answer) {
                                 : ""});
   }
   fmt::print("{}", table.text());
-  if (!answer.best) {
-    fmt::print("No instance was measured.\n");
-    return;
-  }
   fmt::print("\nalpha {} ({}): {}\n", question.basis.alpha, name(question.basis.form),
              shown_name(question.instances[*answer.best]));
   const auto corners = best_by_alpha(question.instances, question.basis, most_alpha);
@@ -107,6 +103,13 @@ void print_text(const Asked& asked, const Recommendation& answer) {
 Result<int> recommend_command(const Options& options) {
   if (options.measurements.empty() == options.repository.empty())
     return fail(ErrorKind::bad_usage, "", "give either --measurements or --repository");
+  const bool filtered = !options.filter.application.empty() || !options.filter.gpu_model.empty() ||
+                        options.filter.batch.has_value();
+  if (options.repository.empty() && filtered)
+    return fail(
+        ErrorKind::bad_usage, "--measurements",
+        "--application, --batch and --gpu choose from a profile repository, and a file is one question",
+        "leave them out, or give --repository");
   if (!options.repository.empty() && options.filter.application.empty())
     return fail(ErrorKind::bad_usage, "--repository", "it may hold many applications",
                 "say --application NAME");
@@ -116,6 +119,10 @@ Result<int> recommend_command(const Options& options) {
   asked->question.basis.form = *reward_form(options.form);
   const Recommendation answer = recommend(asked->question.instances, asked->question.basis);
   say_left_out(asked->left_out);
+  if (!answer.best)
+    return fail(
+        ErrorKind::infeasible, shown(options.measurements + options.repository, 200),
+        asked->left_out.empty() ? "no instance was measured" : "no profile has all that the reward takes");
   if (options.json) {
     print(answer_json(asked->question, answer));
   } else {
@@ -145,7 +152,7 @@ void add_recommend(CLI::App& program, Run& run) {
   command
       ->add_option("--alpha", options->alpha,
                    "What performance counts against waste: 0 nothing, 1 as much as either waste")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(number_from(0, 1e6));
   command->add_option("--form", options->form, "How they become one number")
       ->check(CLI::IsMember({"sum", "mean", "convex"}))
       ->default_str("sum");

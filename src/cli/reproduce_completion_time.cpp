@@ -57,6 +57,11 @@ void print_text(const CompletionTimeStudy& study) {
   for (const FormResult& form : study.forms)
     forms.add({std::string(name(form.form)), errors_text(form.random), errors_text(form.by_model)});
   fmt::print("What the trees learn, without the rows of the whole GPU\n\n{}", forms.text());
+  Table slices({"slices", "answered", "within", "upper / lower"});
+  for (const SlicesResult& each : study.by_slices)
+    slices.add({fmt::format("{}", each.slices), fmt::format("{}", each.answered),
+                share_text(each.covered, each.answered), fmt::format("{:.2f}", each.width)});
+  fmt::print("\nIntervals by slices, random 80/20, all rows\n\n{}", slices.text());
 }
 
 Json errors_json(const TimeErrors& errors) {
@@ -84,6 +89,12 @@ void print_json(const CompletionTimeStudy& study) {
     forms.push_back({{"form", name(form.form)},
                      {"random", errors_json(form.random)},
                      {"by_model", errors_json(form.by_model)}});
+  Json slices = Json::array();
+  for (const SlicesResult& each : study.by_slices)
+    slices.push_back({{"slices", each.slices},
+                      {"answered", each.answered},
+                      {"covered", each.covered},
+                      {"width", each.width}});
   print(Json{{"rows", study.rows},
              {"did_not_fit", study.did_not_fit},
              {"no_whole", study.no_whole},
@@ -91,7 +102,8 @@ void print_json(const CompletionTimeStudy& study) {
              {"all", results_json(study.all)},
              {"without_whole", results_json(study.without_whole)},
              {"models", results_json(study.models)},
-             {"forms", forms}});
+             {"forms", forms},
+             {"by_slices", slices}});
 }
 
 Result<int> completion_time(const Options& options) {

@@ -82,7 +82,8 @@ Result<void> check(const NumberRows& rows, std::span<const double> targets) {
         fmt::format("there are {} columns to learn from, {} are the most", rows.width, most_columns));
   if (targets.empty()) return refuse("there is no row to learn from");
   const auto unfit = [](double number) { return !(std::abs(number) <= largest_number); };
-  if (std::ranges::any_of(rows.cells, unfit) || std::ranges::any_of(targets, unfit))
+  const auto unfit_cell = [&](double number) { return !std::isnan(number) && unfit(number); };
+  if (std::ranges::any_of(rows.cells, unfit_cell) || std::ranges::any_of(targets, unfit))
     return refuse(fmt::format("a number is beyond {}", largest_number));
   return {};
 }
@@ -122,15 +123,20 @@ const Json* trees_of(const Json& model) {
 /// together.
 Json in_our_form(const Json& tree) {
   const Json &left = tree.at("left_children"), &right = tree.at("right_children"),
-             &features = tree.at("split_indices"), &values = tree.at("split_conditions");
+             &features = tree.at("split_indices"), &values = tree.at("split_conditions"),
+             &missing = tree.at("default_left");
   std::vector<int> order = {0};
   Json ours = {{"feature", Json::array()}, {"value", Json::array()}, {"left", Json::array()}};
+  ours["missing_left"] = Json::array();
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto node = static_cast<std::size_t>(order[i]);
     const bool leaf = left.at(node).get<int>() < 0;
     ours["feature"].push_back(leaf ? -1 : features.at(node).get<int>());
     ours["value"].push_back(values.at(node).get<double>());
     ours["left"].push_back(leaf ? 0 : static_cast<int>(order.size()));
+    const Json& goes = missing.at(node);
+    ours["missing_left"].push_back(
+        !leaf && (goes.is_boolean() ? goes.get<bool>() : goes.get<int>() != 0) ? 1 : 0);
     if (leaf) continue;
     order.push_back(left.at(node).get<int>());
     order.push_back(right.at(node).get<int>());
@@ -140,7 +146,7 @@ Json in_our_form(const Json& tree) {
 
 }  // namespace
 
-Result<BoostedTrees> BoostedTrees::from_xgboost(const std::string& model, std::size_t width) {
+Result<BoostedTrees> BoostedTrees::from_xgboost(const std::string& model, std::size_t width, bool missing) {
   const auto document = parse_json(model, "xgboost");
   if (!document) return std::unexpected(document.error());
   const Json* trees = trees_of(*document);
@@ -148,6 +154,7 @@ Result<BoostedTrees> BoostedTrees::from_xgboost(const std::string& model, std::s
     return fail(ErrorKind::internal, "xgboost", "its model has another form than that of version 1.7");
   BoostedTrees grown;
   grown.width_ = width;
+  grown.missing_ = missing;
   for (const Json& tree : *trees)
     if (const auto added = grown.add_tree(in_our_form(tree), "xgboost"); !added)
       return std::unexpected(added.error());
@@ -172,7 +179,8 @@ Result<BoostedTrees> BoostedTrees::train(const NumberRows& rows, std::span<const
   const char* bytes = nullptr;
   if (XGBoosterSaveModelToBuffer(booster->get(), R"({"format": "json"})", &length, &bytes) != 0)
     return xgboost_failed();
-  auto grown = from_xgboost(std::string(bytes, length), rows.width);
+  auto grown = from_xgboost(std::string(bytes, length), rows.width,
+                            std::ranges::any_of(rows.cells, [](double cell) { return std::isnan(cell); }));
   if (grown) grown->base_ = mean;
   return grown;
 }
@@ -184,7 +192,8 @@ double BoostedTrees::predict(std::span<const double> row) const {
     // Single precision, as the splits were found.
     while (nodes_[at].feature >= 0) {
       const Node& node = nodes_[at];
-      const bool less = static_cast<float>(row[static_cast<std::size_t>(node.feature)]) < node.value;
+      const auto cell = static_cast<float>(row[static_cast<std::size_t>(node.feature)]);
+      const bool less = std::isnan(cell) ? node.missing_left : cell < node.value;
       at = node.left + (less ? 0 : 1);
     }
     sum += static_cast<double>(nodes_[at].value);
@@ -196,14 +205,16 @@ Json BoostedTrees::to_json() const {
   Json trees = Json::array();
   for (std::size_t t = 0; t < roots_.size(); ++t) {
     const std::size_t first = roots_[t], last = t + 1 < roots_.size() ? roots_[t + 1] : nodes_.size();
-    Json feature = Json::array(), value = Json::array(), left = Json::array();
+    Json feature = Json::array(), value = Json::array(), left = Json::array(), missing = Json::array();
     for (std::size_t i = first; i < last; ++i) {
       feature.push_back(nodes_[i].feature);
       value.push_back(static_cast<double>(nodes_[i].value));
       left.push_back(nodes_[i].feature < 0 ? 0 : nodes_[i].left - first);
+      missing.push_back(nodes_[i].missing_left ? 1 : 0);
     }
     trees.push_back(
         {{"feature", std::move(feature)}, {"value", std::move(value)}, {"left", std::move(left)}});
+    if (missing_) trees.back()["missing_left"] = std::move(missing);
   }
   return {{"width", width_}, {"base", base_}, {"trees", std::move(trees)}};
 }
@@ -213,11 +224,14 @@ Result<void> BoostedTrees::add_tree(const Json& tree, const std::string& place) 
              left = numbers_of(tree, "left", place);
   for (const auto* each : {&feature, &value, &left})
     if (!*each) return std::unexpected(each->error());
+  const bool listed = tree.contains("missing_left");
+  const auto missing = listed ? numbers_of(tree, "missing_left", place) : std::vector<double>(value->size());
+  if (!missing) return std::unexpected(missing.error());
   const std::size_t count = feature->size(), first = nodes_.size();
   const auto refuse = [&](std::string message) {
     return fail(ErrorKind::bad_input, place, std::move(message), "the model may be damaged: train it again");
   };
-  if (count == 0 || value->size() != count || left->size() != count)
+  if (count == 0 || value->size() != count || left->size() != count || missing->size() != count)
     return refuse("the lists of a tree must be equally long and not empty");
   if (first + count > std::numeric_limits<std::uint32_t>::max()) return refuse("there are too many nodes");
   for (std::size_t i = 0; i < count; ++i) {
@@ -227,6 +241,7 @@ Result<void> BoostedTrees::add_tree(const Json& tree, const std::string& place) 
     node.feature = static_cast<std::int32_t>((*feature)[i]);
     node.value = static_cast<float>((*value)[i]);
     if (node.feature < 0) continue;
+    node.missing_left = missing_ && (*missing)[i] != 0;
     // Children come after their parent, so that every walk ends.
     if (!whole_in((*left)[i], static_cast<double>(i) + 1, static_cast<double>(count) - 2))
       return refuse(fmt::format("node {} leads to one that is not there or not below it", i));
@@ -248,6 +263,7 @@ Result<BoostedTrees> BoostedTrees::from_json(const Json& document, const std::st
   if (!listed) in.refuse("trees", "a list is missing");
   if (error) return std::unexpected(*error);
   const Json& trees = document["trees"];
+  read.missing_ = std::ranges::any_of(trees, [](const Json& tree) { return tree.contains("missing_left"); });
   for (std::size_t i = 0; i < trees.size(); ++i)
     if (const auto added = read.add_tree(trees[i], fmt::format("{}.trees[{}]", place, i)); !added)
       return std::unexpected(added.error());

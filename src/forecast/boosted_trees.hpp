@@ -17,7 +17,7 @@
 
 namespace cleave {
 
-/// Rows of equally many numbers, one after the other.
+/// Rows of equally many numbers, one after the other. What is missing is NaN.
 struct NumberRows {
   std::size_t width = 0;
   std::vector<double> cells;
@@ -47,7 +47,7 @@ inline constexpr double largest_number = 1e30;
 class BoostedTrees {
  public:
   /// Least squares on `targets`, one for each row. Refuses (bad_input) no rows, no columns and numbers that
-  /// are not finite or beyond largest_number.
+  /// are beyond largest_number. A cell may be missing; a target may not.
   [[nodiscard]] static Result<BoostedTrees> train(const NumberRows& rows, std::span<const double> targets,
                                                   const BoostingOptions& options);
 
@@ -59,7 +59,8 @@ class BoostedTrees {
 
   /// {"width", "base", "trees": [{"feature": [], "value": [], "left": []}]}. Node 0 is the root. A feature of
   /// -1 makes a leaf, whose value is its answer; otherwise a row with less than the value in that feature
-  /// goes to the node `left`, any other to the one after it.
+  /// goes to the node `left`, any other to the one after it. Where cells were missing there is a list
+  /// "missing_left" besides: 1 where a row without that feature goes left.
   [[nodiscard]] Json to_json() const;
   /// Refuses whatever a walk could stumble on: nodes that are not there, that lead back, features beyond the
   /// width, numbers that are none.
@@ -72,14 +73,17 @@ class BoostedTrees {
     std::int32_t feature = -1;  // -1: a leaf
     float value = 0;            // where it splits, or the leaf's answer
     std::uint32_t left = 0;     // place in nodes_; the right one is next to it
+    bool missing_left = false;  // where a row without the feature goes
     friend bool operator==(const Node&, const Node&) = default;
   };
 
-  [[nodiscard]] static Result<BoostedTrees> from_xgboost(const std::string& model, std::size_t width);
+  [[nodiscard]] static Result<BoostedTrees> from_xgboost(const std::string& model, std::size_t width,
+                                                         bool missing);
   Result<void> add_tree(const Json& tree, const std::string& place);
 
   std::size_t width_ = 0;
-  double base_ = 0;  // the mean of the targets, which the trees correct
+  bool missing_ = false;  // cells were missing in training
+  double base_ = 0;       // the mean of the targets, which the trees correct
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> roots_;
 };

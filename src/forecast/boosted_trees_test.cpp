@@ -122,11 +122,31 @@ TEST(BoostedTrees, RefuseWhatCannotBeLearntFrom) {
   };
   EXPECT_TRUE(trained({1, 2}, 1, {1, 2}));
   for (const double unfit : {std::nan(""), HUGE_VAL, 1e31, -1e31}) {
-    EXPECT_FALSE(trained({1, unfit}, 1, {1, 2}));
+    EXPECT_EQ(trained({1, unfit}, 1, {1, 2}).has_value(), std::isnan(unfit)) << "a cell may be missing";
     EXPECT_FALSE(trained({1, 2}, 1, {1, unfit}));
   }
   EXPECT_FALSE(trained({}, 1, {}));
   EXPECT_FALSE(trained({}, 0, {}));
+}
+
+TEST(BoostedTrees, MissingCellsGoWhereTheyWereLearntToGo) {
+  // Rows without the feature are like those with a small one, then like those with a large one.
+  for (const double missing : {1.0, 3.0}) {
+    NumberRows rows{1, {}};
+    std::vector<double> targets;
+    for (int i = 0; i < 60; ++i) {
+      const double cell = i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : std::nan("");
+      rows.add(std::vector{cell});
+      targets.push_back(i % 3 == 0 ? 1 : i % 3 == 1 ? 3 : missing);
+    }
+    const auto trees = BoostedTrees::train(rows, targets, {});
+    ASSERT_TRUE(trees) << trees.error().text();
+    EXPECT_NEAR(trees->predict(std::vector{std::nan("")}), missing, 0.05);
+    EXPECT_NEAR(trees->predict(std::vector{0.0}), 1, 0.05);
+    const auto read = BoostedTrees::from_json(trees->to_json(), "model");
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(*read, *trees);
+  }
 }
 
 TEST(BoostedTrees, RefuseDamage) {

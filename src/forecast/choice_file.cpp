@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "base/format.hpp"
 #include "base/fraction.hpp"
@@ -105,9 +107,17 @@ RewardQuestion read_reward_of_one(JsonReader& in) {
 }
 
 Result<RewardQuestion> parse_reward_question(std::string_view text, const std::string& place) {
-  return parse(text, place, [](JsonReader& in) {
-    return in.has("configs") || !in.has("sms") ? read_reward_question(in) : read_reward_of_one(in);
+  bool several = false;
+  auto question = parse(text, place, [&](JsonReader& in) {
+    several = in.has("configs") || !in.has("sms");
+    return several ? read_reward_question(in) : read_reward_of_one(in);
   });
+  // One instance alone is the formula, whatever is put in; nothing is chosen by it.
+  for (std::size_t i = 0; several && question && i < question->instances.size(); ++i)
+    if (const auto wrong = impossible(question->instances[i], question->basis.gpu_sms))
+      return fail(ErrorKind::bad_input, fmt::format("{}: configs[{}].{}", place, i, wrong->key),
+                  wrong->message, wrong->remedy);
+  return question;
 }
 
 Json to_json(const RewardQuestion& question) {
@@ -178,6 +188,7 @@ std::vector<double> read_memory(JsonReader& in, std::span<const PartitionOption<
     in.refuse("memory", "the partitions are not in this file", "give one number for all of them, or none");
   if (!by_partition) return {0.0};  // something else is wrong already
   for (const auto& partition : partitions) memory.push_back(need(*by_partition, partition.name, 0, most));
+  by_partition->done();
   return memory;
 }
 
@@ -205,14 +216,25 @@ std::vector<PartitionOption<double>> read_partitions(JsonReader& in) {
   return table;
 }
 
-std::vector<BatchQuestion::Row> read_rows(JsonReader& in) {
+std::vector<BatchQuestion::Row> read_rows(JsonReader& in,
+                                          std::span<const PartitionOption<double>> partitions) {
   std::vector<BatchQuestion::Row> rows;
+  std::set<std::tuple<std::string, std::int64_t, std::string>> there;
   for (JsonReader& row_in : in.objects("profiles")) {
     BatchQuestion::Row row{row_in.text("model"), row_in.text("partition"), {}};
     row.measured.batch = row_in.integer("batch", 1, most_batch);
     row.measured.latency = need_above_zero(row_in, "latency");
     row.measured.throughput = need_above_zero(row_in, "throughput");
     row_in.done();
+    if (std::ranges::none_of(partitions, [&](const auto& each) { return each.name == row.partition; })) {
+      std::vector<std::string> known;
+      for (const auto& each : partitions) known.push_back(each.name);
+      row_in.refuse("partition", fmt::format("there is no partition '{}'", shown(row.partition)),
+                    suggestion(row.partition, known));
+    }
+    if (!there.emplace(row.application, row.measured.batch, row.partition).second)
+      row_in.refuse("", fmt::format("{} with batch {} on {} is there already", shown(row.application),
+                                    row.measured.batch, shown(row.partition)));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -228,7 +250,7 @@ BatchQuestion read_batch_question(JsonReader& in, BatchParts parts) {
     need_list(in, "partitions");
     question.partitions = read_partitions(in);
     need_list(in, "profiles");
-    question.rows = read_rows(in);
+    question.rows = read_rows(in, question.partitions);
   }
   need_list(in, "jobs");
   for (JsonReader& job : in.objects("jobs"))
@@ -238,7 +260,13 @@ BatchQuestion read_batch_question(JsonReader& in, BatchParts parts) {
 
 Result<BatchQuestion> parse_batch_question(std::string_view text, const std::string& place,
                                            BatchParts parts) {
-  return parse(text, place, [parts](JsonReader& in) { return read_batch_question(in, parts); });
+  auto question = parse(text, place, [parts](JsonReader& in) { return read_batch_question(in, parts); });
+  std::set<std::string> ids;
+  for (std::size_t i = 0; question && i < question->jobs.size(); ++i)
+    if (!ids.insert(question->jobs[i].id).second)
+      return fail(ErrorKind::bad_input, fmt::format("{}: jobs[{}].id", place, i),
+                  fmt::format("a job '{}' is there already", shown(question->jobs[i].id)));
+  return question;
 }
 
 Json to_json(const BatchQuestion& question) {
@@ -399,6 +427,12 @@ WasteQuestion read_waste_question(JsonReader& in) {
   need_list(in, "instances");
   for (JsonReader& instance : in.objects("instances")) {
     const double sms = need(instance, "sms", 0, most), memory = need(instance, "memory", 0, most);
+    const auto within = [&](std::string_view key, double one, std::optional<double> all) {
+      if (one > all.value_or(one))
+        instance.refuse(key, fmt::format("{} is more than the {} of the GPU", one, *all));
+    };
+    within("sms", sms, question.gpu.sms);
+    within("memory", memory, question.gpu.memory);
     const auto count = instance.integer_if("count", 0, most_instances).value_or(1);
     question.instances.push_back({sms, memory, static_cast<double>(count)});
     instance.done();

@@ -29,7 +29,7 @@ std::vector<double> tree_columns(std::span<const double> row, TimeForm form, std
   if (form != TimeForm::ratio) return columns;
   for (std::size_t f = 0; f < row.size(); ++f) {
     if (f == whole || !ranges[f].logarithmic) continue;
-    const double quotient = row[f] > 0 ? row[whole] / row[f] : 0;
+    const double quotient = std::isnan(row[f]) || row[f] > 0 ? row[whole] / row[f] : 0;
     columns.push_back(std::clamp(quotient, -largest_number, largest_number));
   }
   return columns;
@@ -157,6 +157,9 @@ double CompletionTime::seconds(std::span<const double> row) const {
 Result<void> CompletionTime::check_range(std::span<const double> row) const {
   for (std::size_t f = 0; f < row.size(); ++f) {
     const FeatureRange& range = ranges()[f];
+    if (std::isnan(row[f]) && range.may_miss) continue;
+    if (std::isnan(row[f]))
+      return fail(ErrorKind::infeasible, "", fmt::format("{} is missing", shown(range.name)));
     if (row[f] >= range.least_with(margin_) && row[f] <= range.most_with(margin_)) continue;
     return fail(ErrorKind::infeasible, "",
                 fmt::format("{} is {:g}, the measured jobs have {:g} to {:g}", shown(range.name), row[f],
@@ -170,8 +173,8 @@ Result<void> CompletionTime::check_reach(std::span<const double> row) const {
   if (nearest.distance <= reach_) return {};
   std::string job;
   for (std::size_t f = 0; f < row.size(); ++f)
-    job += fmt::format("{}{} {:g}", f == 0 ? "" : ", ", shown(ranges()[f].name),
-                       distance_.kept()[nearest.row][f]);
+    if (const double cell = distance_.kept()[nearest.row][f]; !std::isnan(cell))
+      job += fmt::format("{}{} {:g}", job.empty() ? "" : ", ", shown(ranges()[f].name), cell);
   const std::size_t f = nearest.feature;
   return fail(ErrorKind::infeasible, "",
               fmt::format("no measured job is near: {} is {:g}, the nearest job has {} (distance {:.2f}, at "
@@ -192,6 +195,13 @@ Result<TimeForecast> CompletionTime::forecast(std::span<const double> row) const
 std::vector<std::string> CompletionTime::features() const {
   std::vector<std::string> names;
   for (const FeatureRange& range : ranges()) names.push_back(range.name);
+  return names;
+}
+
+std::vector<std::string> CompletionTime::features_that_may_miss() const {
+  std::vector<std::string> names;
+  for (const FeatureRange& range : ranges())
+    if (range.may_miss) names.push_back(range.name);
   return names;
 }
 

@@ -83,6 +83,8 @@ class CompletionTime final : public TimePredictor {
 
   /// Names of the features, in the order of a row.
   [[nodiscard]] std::vector<std::string> features() const;
+  /// Those that a row may lack (NaN), since some of the measured jobs did.
+  [[nodiscard]] std::vector<std::string> features_that_may_miss() const;
   [[nodiscard]] const std::vector<FeatureRange>& ranges() const { return distance_.ranges(); }
   [[nodiscard]] const CompletionTimeFigures& figures() const { return figures_; }
   [[nodiscard]] const std::string& target() const { return target_; }

@@ -90,6 +90,24 @@ TEST(CompletionTime, IntervalsHoldWhatTheySay) {
   }
 }
 
+TEST(CompletionTime, LearnsFromJobsThatLackACounter) {
+  MeasuredJobs jobs = jobs_of(20, 1);
+  for (std::size_t i = 0; i < jobs.size(); i += 3) jobs.rows.cells[i * jobs.rows.width + 2] = std::nan("");
+  const auto model = CompletionTime::train(jobs, "time_s", options_of(TimeForm::ratio));
+  ASSERT_TRUE(model) << model.error().text();
+  EXPECT_LT(model->figures().trees.median, model->figures().linear->median);
+  EXPECT_GT(model->figures().held_out, 600U);
+  EXPECT_EQ(model->features_that_may_miss(), (std::vector<std::string>{"dram"}));
+  const auto read = CompletionTime::load(model->save(), "m");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->save(), model->save());
+  const std::vector<double> lacking = {8, 2, std::nan(""), 2};
+  const auto forecast = read->forecast(lacking);
+  ASSERT_TRUE(forecast) << forecast.error().text();
+  EXPECT_EQ(forecast->seconds, model->forecast(lacking)->seconds);
+  EXPECT_FALSE(read->forecast(std::vector{std::nan(""), 2.0, 0.5, 2.0})) << "every job had a batch";
+}
+
 TEST(CompletionTime, RefusesWhatIsUnlikeEverythingMeasured) {
   const CompletionTime& model = trained(TimeForm::ratio);
   const std::vector<double> usual = {8, 2, 0.5, 2};

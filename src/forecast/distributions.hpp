@@ -1,6 +1,9 @@
 #pragma once
 // The normal distribution and Student's, as far as forecasts need them.
 
+#include <array>
+#include <cstddef>
+
 namespace cleave {
 
 inline constexpr double two_sided_99 = 2.575829303548901;   // 99 % lie between minus and plus this
@@ -11,6 +14,24 @@ inline constexpr double one_sided_99 = 2.3263478740408408;  // 99 % lie below th
 [[nodiscard]] double normal_quantile(double share);
 /// Share of Student's t below x, exact to about 1e-3; `freedom` is at least 1.
 [[nodiscard]] double student_below(double x, double freedom);
+
+/// The same for one number of degrees of freedom, asked for again and again: a table joined by straight
+/// lines, exact to another 2e-4.
+class StudentCurve {
+ public:
+  explicit StudentCurve(double freedom);
+  [[nodiscard]] double below(double x) const;
+
+ private:
+  static constexpr std::size_t steps = 512;
+  static constexpr double least_freedom = 6;  // with fewer the tails are too long for a table
+  double freedom_, reach_ = 0, steps_in_one_ = 0;
+  std::array<double, steps + 2> below_{};
+};
+/// Of 1 to `most_curves` degrees of freedom; more are as good as `most_curves`.
+inline constexpr std::size_t most_curves = 128;
+[[nodiscard]] const StudentCurve& student_curve(std::size_t freedom);
+
 /// Quantile of Student's t, exact to a few parts in a hundred from 3 degrees on and better with more.
 [[nodiscard]] double student_quantile(double share, double freedom);
 

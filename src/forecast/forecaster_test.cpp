@@ -80,10 +80,25 @@ TEST(MemorySeries, WatchesAsTheEngineDoes) {
   EXPECT_EQ(*alone.overflow, 80U);
 }
 
+TEST(Watching, TheContextIsHeldToo) {
+  std::vector<MemoryReport> reports;
+  for (std::int64_t i = 1; i <= 10; ++i) reports.push_back({i, 10, MiB{900 + i}, MiB{900 + i}});
+  EXPECT_FALSE(watch(nullptr, reports, MiB{1000}).overflow);
+  EXPECT_EQ(watch(nullptr, reports, MiB{1000}, MiB{95}).overflow, 5U);
+}
+
+TEST(Forecaster, AFallingLineIsNoPeakBelowWhatWasHeld) {
+  const auto forecaster = make_forecaster("trend");
+  std::optional<ExpectedPeak> peak;
+  for (std::int64_t i = 1; i <= 20; ++i)
+    peak = (*forecaster)->report(JobId{1}, {i, 100, MiB{1000 - 40 * i}, MiB{1000 - 40 * i}});
+  ASSERT_TRUE(peak);
+  EXPECT_EQ(peak->at_least, MiB{960}) << "the line would end at -3000";
+}
+
 TEST(MemorySeries, ReadsWhatIsThereAndCountsWhatIsMissing) {
   const auto series = read_memory_series(
-      "iteration,extra,requested_mib,allocated_mib\n1,a,10.4,9\n3,,12,\n4,,13,11.6\n4,,13,12\n", "s.csv",
-      100);
+      "iteration,extra,requested_mib,allocated_mib\n1,a,10.4,9\n3,,12,\n4,,13,11.6\n5,,13,\n", "s.csv", 100);
   ASSERT_TRUE(series) << series.error().text();
   ASSERT_EQ(series->reports.size(), 2U);
   EXPECT_EQ(series->missing, 2U);
@@ -94,6 +109,8 @@ TEST(MemorySeries, ReadsWhatIsThereAndCountsWhatIsMissing) {
         "iteration,requested_mib,allocated_mib\n1,x,1\n", "iteration,requested_mib,allocated_mib\n1,1,-4\n",
         "iteration,requested_mib,allocated_mib\n1,1,1e300\n",
         "iteration,requested_mib,allocated_mib\n101,1,1\n",
+        "iteration,requested_mib,allocated_mib\n4,1,1\n3,1,1\n",
+        "iteration,requested_mib,allocated_mib\n4,1,1\n4,1,1\n",
         "iteration,requested_mib,allocated_mib\n9223372036854775807,1,1\n", ""})
     EXPECT_FALSE(read_memory_series(text, "s.csv", 100)) << text;
 }

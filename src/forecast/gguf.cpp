@@ -188,7 +188,8 @@ void read_key(Cursor& in, Keys& keys) {
 struct Tensors {
   StoredWeights stored;
   std::map<std::string_view, StoredType> by_type;
-  std::uint64_t ends = 0;  // after the start of the data
+  std::uint64_t ends = 0;                                       // after the start of the data
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // where each begins and ends
   bool has_output = false;
   std::optional<std::uint64_t> vocab;  // rows of the embedding
 };
@@ -219,6 +220,7 @@ void read_tensor(Cursor& in, std::uint64_t alignment, Tensors& tensors) {
   tensors.ends = std::max(tensors.ends, saturating_add(offset, bytes));
   if (parameters == too_much || tensors.ends > in.left())
     return in.refuse(fmt::format("the tensor '{}' ends beyond the end of the file", shown(name)));
+  tensors.places.emplace_back(offset, offset + bytes);
   StoredType& sum = tensors.by_type[type->name];
   ++sum.tensors;
   sum.parameters += parameters;
@@ -272,6 +274,23 @@ Result<ModelShape> shape_of(const Keys& keys, const Tensors& tensors, const std:
   return shape;
 }
 
+/// Tensors lie one behind the other, each from the next multiple of the alignment on, and fill the file.
+void check_places(Cursor& in, Tensors& tensors, std::uint64_t alignment, std::uint64_t bytes) {
+  if (in.error()) return;
+  const auto aligned = [&](std::uint64_t at) { return (at + alignment - 1) / alignment * alignment; };
+  std::ranges::sort(tensors.places);
+  std::uint64_t next = 0;
+  for (const auto& [begin, end] : tensors.places) {
+    if (begin != next)
+      return in.refuse(
+          fmt::format("a tensor begins at byte {} of the data, where byte {} was due", begin, next));
+    next = aligned(end);
+  }
+  if (bytes > next)
+    in.refuse(
+        fmt::format("its tensors end at byte {} of the data, of which there are {}", tensors.ends, bytes));
+}
+
 void read_head(Cursor& in) {
   const auto magic = in.number<std::array<char, 4>>();
   const auto version = in.number<std::uint32_t>();
@@ -311,6 +330,11 @@ Result<ModelFile> read_gguf(const ByteSource& file) {
     in.refuse(fmt::format("its tensors end at byte {}, and the file at {}",
                           saturating_add(data, tensors.ends), file.size));
   if (!in.error() && tensors.by_type.empty()) in.refuse("there is no tensor in it");
+  check_places(in, tensors, step, file.size - std::min(data, file.size));
+  if (!in.error() && keys.number("split.count").value_or(1) > 1)
+    in.refuse(fmt::format("this is one of {} files, and holds a part of the weights only",
+                          *keys.number("split.count")),
+              "give the files merged into one, or the config.json with --precision");
   if (in.error()) return std::unexpected(*in.error());
   for (auto& [name, type] : tensors.by_type) {
     type.name = name;
@@ -321,7 +345,7 @@ Result<ModelFile> read_gguf(const ByteSource& file) {
   if (shape)
     result.shape = std::move(*shape);
   else
-    result.why_no_shape = shape.error().text();
+    result.why_no_shape = shape.error().message;
   result.stored = std::move(tensors.stored);
   return result;
 }

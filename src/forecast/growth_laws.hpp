@@ -11,6 +11,7 @@
 // draws as there are independent ones ahead (Blom 1958); what is unknown of a fitted line follows Student's
 // t.
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -19,6 +20,7 @@
 namespace cleave {
 
 class LaggedLine;
+class StudentCurve;
 
 class PeakDistribution {
  public:
@@ -31,6 +33,7 @@ class PeakDistribution {
   friend class GrowthLaws;
   struct Part {
     double weight = 0, centre = 0, scale = 0, freedom = 1;
+    const StudentCurve* curve = nullptr;  // of `freedom`
   };
   std::vector<Part> parts_;
   double highest_ = 0;  // so far: the peak is at least this
@@ -52,17 +55,19 @@ class GrowthLaws {
   /// A curve with its errors' correlation: memory = level + slope x curve(iteration) + error.
   struct Law {
     std::size_t curve = 0;
-    double correlation = 0;
+    std::size_t correlation = 0;  // which
     double weight = 0;
     double level = 0, slope = 0;
     double variance = 0, freedom = 1;  // of what is new in each error
     double middle = 0, square = 0;     // mean and sum of squares of the curve's differences
+    double residuals = 0;              // mean of their squares
   };
   struct Ahead {
-    double until = 0, steps = 0;  // iterations, and points
+    double until = 0, steps = 0;            // iterations, and points
+    std::array<double, 7> remembered = {};  // of an error until then, by correlation
   };
 
-  void fit(std::size_t curve, double correlation, const LaggedLine& line);
+  void fit(std::size_t curve, std::size_t correlation, const LaggedLine& line, double log_count);
   void weigh();
   [[nodiscard]] PeakDistribution::Part ahead_of_walk(const Law& law, const Ahead& ahead) const;
   [[nodiscard]] PeakDistribution::Part ahead_of_trend(const Law& law, const Ahead& ahead) const;

@@ -104,6 +104,10 @@ TEST(Distributions, AreNearTheTables) {
   EXPECT_NEAR(normal_quantile(1e-9), -5.99780702, 1e-6);
   EXPECT_NEAR(normal_quantile(0.5), 0, 1e-12);
   EXPECT_NEAR(student_below(2.228, 10), 0.975, 1e-3);
+  for (std::size_t freedom = 1; freedom <= 128; ++freedom)
+    for (double x = -40; x <= 40; x += 0.17)
+      ASSERT_NEAR(student_curve(freedom).below(x), student_below(x, static_cast<double>(freedom)), 2e-4)
+          << x << " with " << freedom;
   EXPECT_NEAR(student_quantile(0.975, 10), 2.228, 0.01);
   EXPECT_NEAR(student_quantile(0.995, 4), 4.604, 0.15);
   EXPECT_NEAR(mean_of_largest(1), 0, 1e-9);

@@ -86,8 +86,66 @@ class ConfigReader {
     if (family.token_types > 0)
       family.token_types =
           static_cast<int>(in_.integer_if("type_vocab_size", 0, 1 << 20).value_or(family.token_types));
-    // Qwen's configurations name a window that is not in use.
-    if (in_.flag("use_sliding_window", true)) shape_.window = first("sliding_window").value_or(0);
+    window();
+    if (error_) return;
+    weight_type();
+    quantisation();
+  }
+
+  void window() {
+    // Qwen's configurations name a window that is not in use unless they say so, and then only of the layers
+    // from `max_window_layers` on (28 where it is not said).
+    const bool qwen = std::string_view(shape_.family.name).starts_with("qwen");
+    if (in_.flag("use_sliding_window", !qwen)) shape_.window = first("sliding_window").value_or(0);
+    constexpr std::int64_t usual_full_layers = 28;
+    if (qwen && shape_.window > 0)
+      shape_.windowed =
+          std::max<std::int64_t>(shape_.layers - first("max_window_layers").value_or(usual_full_layers), 0);
+    if (shape_.window > 0 && in_.has("layer_types"))
+      shape_.windowed = std::ranges::count(in_.texts("layer_types"), "sliding_attention");
+  }
+
+  void weight_type() {
+    struct Type {
+      std::string_view name;
+      std::uint64_t bits;
+    };
+    constexpr Type types[] = {{"float64", 64}, {"float32", 32}, {"float16", 16}, {"bfloat16", 16},
+                              {"float", 32},   {"half", 16},    {"auto", 0}};
+    for (const std::string_view key : {"dtype", "torch_dtype"}) {
+      auto name = in_.text_if(key);
+      if (!name) continue;
+      if (name->starts_with("torch.")) name->erase(0, 6);
+      const auto* const found = std::ranges::find(types, *name, &Type::name);
+      if (found != std::end(types)) {
+        shape_.weight_bits = found->bits;
+      } else if (name->starts_with("float8")) {
+        shape_.weight_bits = 8;
+      } else {
+        shape_.remarks.push_back(
+            fmt::format("{} '{}' is not known; weights are counted in 16 bits", key, shown(*name)));
+      }
+      return;
+    }
+  }
+
+  void quantisation() {
+    auto in = in_.object_if("quantization_config");
+    if (!in) return;
+    const std::string method = in->text_if("quant_method").value_or("");
+    std::optional<std::int64_t> bits = in->integer_if("bits", 1, 64);
+    if (!bits && in->flag("load_in_4bit", false)) bits = 4;
+    if (!bits && in->flag("load_in_8bit", false)) bits = 8;
+    if (!bits && (method == "fp8" || method == "fbgemm_fp8")) bits = 8;
+    if (!bits && method == "mxfp4") bits = 4;
+    if (bits) {
+      shape_.quantised_bits = static_cast<std::uint64_t>(*bits);
+    } else {
+      shape_.remarks.push_back(fmt::format(
+          "quantization_config{} does not say its bits in a way that is known; it is not counted, give "
+          "--precision",
+          method.empty() ? "" : fmt::format(" of the method '{}'", shown(method))));
+    }
   }
 
   void experts() {

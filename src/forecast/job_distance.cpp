@@ -22,20 +22,21 @@ double FeatureRange::most_with(double margin) const {
 namespace {
 
 FeatureRange range_of(const std::string& name, const NumberRows& rows, std::size_t feature) {
-  FeatureRange range{name, rows[0][feature], rows[0][feature], true, 0};
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    range.least = std::min(range.least, rows[i][feature]);
-    range.most = std::max(range.most, rows[i][feature]);
-  }
+  std::vector<double> known;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!std::isnan(rows[i][feature])) known.push_back(rows[i][feature]);
+  FeatureRange range{name, 0, 0, false, 0, known.size() < rows.size()};
+  if (known.empty()) return range;
+  range.least = std::ranges::min(known);
+  range.most = std::ranges::max(known);
   range.logarithmic = range.least > 0;
   // Two passes, since the mean may be far from zero.
-  const auto value = [&](std::size_t i) {
-    return range.logarithmic ? std::log(rows[i][feature]) : rows[i][feature];
-  };
-  const auto count = static_cast<double>(rows.size());
+  if (range.logarithmic)
+    std::ranges::transform(known, known.begin(), [](double each) { return std::log(each); });
+  const auto count = static_cast<double>(known.size());
   double mean = 0, squares = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) mean += value(i) / count;
-  for (std::size_t i = 0; i < rows.size(); ++i) squares += (value(i) - mean) * (value(i) - mean) / count;
+  for (const double each : known) mean += each / count;
+  for (const double each : known) squares += (each - mean) * (each - mean) / count;
   // A feature that never changes has no scale; rounding must not give it one.
   range.deviation = range.least == range.most ? 0 : std::sqrt(squares);
   return range;
@@ -57,6 +58,7 @@ JobDistance::JobDistance(const std::vector<std::string>& features, const NumberR
 
 double JobDistance::scaled(double value, std::size_t feature) const {
   const FeatureRange& range = ranges_[feature];
+  if (std::isnan(value)) return value;
   if (range.deviation <= 0) return 0;
   if (!range.logarithmic) return value / range.deviation;
   // Zero and below are far from everything.
@@ -75,15 +77,24 @@ NearestJob JobDistance::nearest(std::span<const double> row) const {
   NearestJob best{0, std::numeric_limits<double>::infinity(), 0};
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     double sum = 0;
+    std::size_t known = 0;
     for (std::size_t f = 0; f < here.size(); ++f) {
       const double apart = scaled_[i * here.size() + f] - here[f];
+      if (std::isnan(apart)) continue;
       sum += apart * apart;
+      ++known;
     }
+    // What one of the two lacks is as far apart as the rest on average; with nothing in common, very far.
+    constexpr double nothing_in_common = 1e12;
+    if (known < here.size())
+      sum = known == 0 ? nothing_in_common
+                       : sum * static_cast<double>(here.size()) / static_cast<double>(known);
     if (sum < best.distance) best = {i, sum, 0};
   }
   for (std::size_t f = 1; f < here.size(); ++f) {
     const auto apart = [&](std::size_t of) {
-      return std::abs(scaled_[best.row * here.size() + of] - here[of]);
+      const double distance = std::abs(scaled_[best.row * here.size() + of] - here[of]);
+      return std::isnan(distance) ? 0 : distance;
     };
     if (apart(f) > apart(best.feature)) best.feature = f;
   }
@@ -99,6 +110,8 @@ Json JobDistance::to_json() const {
                         {"most", range.most},
                         {"logarithmic", range.logarithmic},
                         {"deviation", range.deviation}});
+  for (std::size_t f = 0; f < ranges_.size(); ++f)
+    if (ranges_[f].may_miss) features[f]["may_miss"] = true;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const auto row = kept_[i];
     jobs.push_back(std::vector<double>(row.begin(), row.end()));
@@ -121,6 +134,7 @@ Result<FeatureRange> read_range(JsonReader& in, std::optional<Error>& error) {
   range.most = number("most", range.least);
   range.logarithmic = in.flag("logarithmic", false);
   range.deviation = number("deviation", 0);
+  range.may_miss = in.flag("may_miss", false);
   if (range.logarithmic && range.least <= 0)
     in.refuse("logarithmic", "the feature has values that are not above 0");
   in.done();
@@ -157,7 +171,8 @@ Result<JobDistance> JobDistance::from_json(const Json& document, const std::stri
     for (std::size_t f = 0; f < row.size(); ++f) {
       const FeatureRange& range = read.ranges_[f];
       const double cell = row[f].is_number() ? row[f].get<double>() : std::nan("");
-      if (!(cell >= range.least && cell <= range.most))
+      const bool missing = row[f].is_null() && range.may_miss;
+      if (!missing && !(cell >= range.least && cell <= range.most))
         return refuse(fmt::format("job {} is outside the range of '{}'", i, shown(range.name)));
       read.kept_.cells.push_back(cell);
     }

@@ -1,7 +1,8 @@
 #pragma once
 // How far a job is from those that were measured. Features are compared in standard deviations of the
 // measured jobs; those that are above zero throughout (batch, time, slices) by their logarithms, since 1 and
-// 2 are as far apart as 64 and 128.
+// 2 are as far apart as 64 and 128. A feature that one of two jobs lacks (NaN) is left out, and the others
+// count for it.
 
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@ struct FeatureRange {
   double least = 0, most = 0;
   bool logarithmic = false;  // all above zero
   double deviation = 0;      // standard deviation, of the logarithm where that is compared
+  bool may_miss = false;     // some had none
 
   /// least / (1 + margin) to most x (1 + margin) where the feature is logarithmic; otherwise `margin` of the
   /// range is added at both ends.

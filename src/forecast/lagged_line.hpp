@@ -9,8 +9,17 @@ namespace cleave {
 
 class LaggedLine {
  public:
+  /// Sums over values now and before, from the first on.
+  struct Sums {
+    double now = 0, before = 0;
+    double square = 0, lag = 0, square_before = 0;  // now x now, now x before, before x before
+  };
+  static Sums sums_of(std::span<const double> values);
+
   /// At least three points.
-  LaggedLine(std::span<const double> x, std::span<const double> y);
+  LaggedLine(std::span<const double> x, std::span<const double> y) : LaggedLine(x, y, sums_of(y)) {}
+  /// `of_y` is sums_of(y): many lines through the same y share it.
+  LaggedLine(std::span<const double> x, std::span<const double> y, const Sums& of_y);
 
   struct Fit {
     double level = 0, slope = 0;
@@ -25,14 +34,8 @@ class LaggedLine {
   [[nodiscard]] double count() const { return count_; }
 
  private:
-  /// Sums of products of values now (first letter) and before (second).
-  struct Sums {
-    double now = 0, before = 0;
-  };
   double count_, x0_, y0_;  // the first point, from which all others are measured
   Sums x_, y_;
-  double xx_ = 0, xx_lag_ = 0, xx_before_ = 0;
-  double yy_ = 0, yy_lag_ = 0, yy_before_ = 0;
   double xy_ = 0, xy_cross_ = 0, xy_before_ = 0;
 };
 

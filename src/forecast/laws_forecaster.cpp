@@ -18,7 +18,10 @@ struct LawsOptions {
   std::size_t least_samples = 6;
 };
 
-/// Looks at the laws anew each time the samples have grown by a twentieth: a million of them need 250 looks.
+/// The laws are looked at anew each time the samples have grown by a twentieth; by an eighth only while
+/// what a job should ask for is within a two-hundredth of what it was at the look before.
+constexpr std::int64_t pace = 20, settled_pace = 8, agreement = 200;
+
 class Laws final : public Forecaster {
  public:
   explicit Laws(const LawsOptions& options) : options_(options) {}
@@ -29,8 +32,8 @@ class Laws final : public Forecaster {
     state.last = report.iteration;
     if (report.iteration <= options_.warm_up) return std::nullopt;
     state.series.add(static_cast<double>(report.iteration), static_cast<double>(report.allocated.value));
-    if (state.series.samples() < state.next_look) return state.peak;
-    state.next_look = state.series.samples() + 1 + state.series.samples() / 20;
+    if (!state.due()) return state.peak;
+    state.looked(false);
     if (state.series.points().size() < options_.least_samples) return std::nullopt;
     const auto last = static_cast<double>(report.iterations.value_or(report.iteration + options_.horizon));
     const auto now = static_cast<double>(report.iteration);
@@ -39,7 +42,10 @@ class Laws final : public Forecaster {
     };
     const GrowthLaws laws(state.series, last);
     const MiB at_least = size(laws.peak(now * options_.reach), 1 - options_.confidence);
-    state.peak = {at_least, std::max(at_least, size(laws.peak(last), options_.room))};
+    const MiB room = std::max(at_least, size(laws.peak(last), options_.room));
+    if (state.peak)
+      state.looked(std::abs(room.value - state.peak->to_ask_for.value) < room.value / agreement);
+    state.peak = {at_least, room};
     return state.peak;
   }
   void forget(JobId job) override { jobs_.forget(job); }
@@ -49,6 +55,12 @@ class Laws final : public Forecaster {
     SeriesDigest series;
     std::int64_t last = 0, next_look = 0;
     std::optional<ExpectedPeak> peak;
+
+    [[nodiscard]] bool due() const { return series.samples() >= next_look; }
+    void looked(bool settled) {
+      const std::int64_t seen = series.samples();
+      next_look = seen + std::max<std::int64_t>(1, seen / (settled ? settled_pace : pace));
+    }
   };
 
   LawsOptions options_;

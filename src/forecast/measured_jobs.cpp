@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/csv.hpp"
 #include "base/format.hpp"
@@ -13,6 +14,12 @@ std::optional<std::size_t> MeasuredJobs::feature(std::string_view name) const {
   const auto found = std::ranges::find(features, name);
   if (found == features.end()) return std::nullopt;
   return static_cast<std::size_t>(found - features.begin());
+}
+
+std::size_t MeasuredJobs::missing(std::size_t feature) const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < size(); ++i) count += std::isnan(rows[i][feature]) ? 1 : 0;
+  return count;
 }
 
 MeasuredJobs MeasuredJobs::part(std::span<const std::size_t> which) const {
@@ -59,7 +66,7 @@ Result<std::size_t> column_of(const CsvReader& csv, std::string_view name, std::
   return std::unexpected(std::move(error));
 }
 
-/// `first` is the first row, which says which columns hold numbers.
+/// `first` has the first cell of each column that is not empty: it says which columns hold numbers.
 Result<Columns> choose_columns(const CsvReader& csv, const std::vector<std::string>& first,
                                const MeasuredJobsOptions& options, MeasuredJobs& jobs) {
   Columns columns;
@@ -74,6 +81,8 @@ Result<Columns> choose_columns(const CsvReader& csv, const std::vector<std::stri
   for (const std::string& name : options.features) {
     const auto feature = column_of(csv, name, "a feature");
     if (!feature) return std::unexpected(feature.error());
+    if (first[*feature].empty())
+      return fail(ErrorKind::bad_input, csv.place(), fmt::format("the column '{}' is empty", shown(name)));
     columns.features.push_back(*feature);
   }
   for (std::size_t i = 0; options.features.empty() && i < first.size(); ++i) {
@@ -110,6 +119,10 @@ Result<void> add_row(const std::vector<std::string>& cells, const Columns& colum
                 "leave the cell empty where a job did not run");
   std::vector<double> row;
   for (std::size_t i = 0; i < columns.features.size(); ++i) {
+    if (trimmed(cells[columns.features[i]]).empty()) {
+      row.push_back(std::numeric_limits<double>::quiet_NaN());
+      continue;
+    }
     const auto number = number_in(cells[columns.features[i]], jobs.features[i], place);
     if (!number) return std::unexpected(number.error());
     row.push_back(*number);
@@ -120,12 +133,32 @@ Result<void> add_row(const std::vector<std::string>& cells, const Columns& colum
   return {};
 }
 
+/// Of each column the first cell that is not empty.
+Result<std::vector<std::string>> first_cells(std::string_view text, const std::string& place) {
+  auto csv = CsvReader::open(text, place);
+  if (!csv) return std::unexpected(csv.error());
+  std::vector<std::string> first(csv->columns().size());
+  for (std::vector<std::string> cells;;) {
+    const auto more = csv->next(cells);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) return first;
+    bool all = true;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (first[i].empty()) first[i] = trimmed(cells[i]);
+      all = all && !first[i].empty();
+    }
+    if (all) return first;
+  }
+}
+
 }  // namespace
 
 Result<MeasuredJobs> read_measured_jobs(std::string_view text, const std::string& place,
                                         const MeasuredJobsOptions& options) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
+  const auto first = first_cells(text, place);
+  if (!first) return std::unexpected(first.error());
   MeasuredJobs jobs;
   std::optional<Columns> columns;
   for (std::vector<std::string> cells;;) {
@@ -133,7 +166,7 @@ Result<MeasuredJobs> read_measured_jobs(std::string_view text, const std::string
     if (!more) return std::unexpected(more.error());
     if (!*more) break;
     if (!columns) {
-      const auto chosen = choose_columns(*csv, cells, options, jobs);
+      const auto chosen = choose_columns(*csv, *first, options, jobs);
       if (!chosen) return std::unexpected(chosen.error());
       columns = *chosen;
       jobs.rows.width = jobs.features.size();
@@ -148,7 +181,8 @@ Result<MeasuredJobs> read_measured_jobs(std::string_view text, const std::string
 }
 
 Result<std::vector<AskedJob>> read_asked_jobs(std::string_view text, const std::string& place,
-                                              std::span<const std::string> features) {
+                                              std::span<const std::string> features,
+                                              std::span<const std::string> may_miss) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   std::vector<std::size_t> columns;
@@ -166,7 +200,10 @@ Result<std::vector<AskedJob>> read_asked_jobs(std::string_view text, const std::
     job.place = csv->place();
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (trimmed(cells[columns[i]]).empty()) {
-        if (job.missing.empty()) job.missing = fmt::format("{} is missing", shown(features[i]));
+        if (std::ranges::find(may_miss, features[i]) != may_miss.end())
+          job.row.push_back(std::numeric_limits<double>::quiet_NaN());
+        else if (job.missing.empty())
+          job.missing = fmt::format("{} is missing", shown(features[i]));
         continue;
       }
       const auto number = number_in(cells[columns[i]], features[i], job.place);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace cleave {
 namespace {
 
@@ -44,7 +46,8 @@ TEST(MeasuredJobs, WhatIsWrongIsSaidWithItsLine) {
                                                 : ::testing::AssertionFailure() << text;
   };
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,2\nx,3\n"), "m.csv:3: batch is not a number: 'x'"));
-  EXPECT_TRUE(contains(refusal("batch,time_s\n1,2\n,3\n"), "m.csv:3: batch"));
+  EXPECT_TRUE(contains(refusal("batch,time_s\n,2\nx,3\n"), "no column holds numbers"));
+  EXPECT_TRUE(contains(refusal("batch,dram,time_s\n1,,2\n2,,3\n", {"time_s", "", {"dram"}}), "dram"));
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,2\n1e31,3\n"), "m.csv:3: batch is beyond"));
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,0\n"), "m.csv:2: time_s is 0"));
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,-4\n"), "m.csv:2: time_s is -4"));
@@ -56,6 +59,24 @@ TEST(MeasuredJobs, WhatIsWrongIsSaidWithItsLine) {
   EXPECT_TRUE(contains(refusal("b,time_s\n1,2\n", {"time_s", "", {"time_s"}}), "cannot be a feature"));
   EXPECT_TRUE(contains(refusal("b,time_s\n1,2\n", {"time_s", "", {"b", "b"}}), "named twice"));
   EXPECT_TRUE(contains(refusal("b,time_s\n1,2\n", {"time_s", "app", {}}), "no column 'app'"));
+}
+
+TEST(MeasuredJobs, EmptyCellsWereNotMeasured) {
+  const auto jobs = read_measured_jobs("app,dram,gone,batch,time_s\nx,,,1,2\n,0.5,,,3\n", "m.csv", {});
+  ASSERT_TRUE(jobs) << jobs.error().text();
+  EXPECT_EQ(jobs->features, (std::vector<std::string>{"dram", "batch"}))
+      << "the first row does not decide alone";
+  EXPECT_EQ(jobs->passed_over, (std::vector<std::string>{"app", "gone"}));
+  EXPECT_EQ(jobs->missing(0), 1U);
+  EXPECT_TRUE(std::isnan(jobs->rows[0][0]));
+  EXPECT_EQ(jobs->rows[0][1], 1);
+  EXPECT_TRUE(std::isnan(jobs->rows[1][1]));
+  const std::vector<std::string> features = {"batch", "dram"}, may_miss = {"dram"};
+  const auto asked = read_asked_jobs("dram,batch\n,1\n1,\n", "j.csv", features, may_miss);
+  ASSERT_TRUE(asked);
+  EXPECT_EQ((*asked)[0].missing, "");
+  EXPECT_TRUE(std::isnan((*asked)[0].row[1]));
+  EXPECT_EQ((*asked)[1].missing, "batch is missing");
 }
 
 TEST(AskedJobs, MissAndAreWrongOneByOne) {

@@ -43,7 +43,11 @@ Result<MemorySeries> read_memory_series(std::string_view text, const std::string
                   fmt::format("'{}' is no iteration", shown(cells[*iteration])),
                   "count them from 1, to 1,000,000,000,000 at most");
     const std::int64_t before = series.reports.empty() ? 0 : series.reports.back().iteration;
-    if (cells[*requested].empty() || cells[*allocated].empty() || *number <= before) {
+    if (*number <= before)
+      return fail(ErrorKind::bad_input, csv->place(),
+                  fmt::format("iteration {} comes after iteration {}", *number, before),
+                  "sort the rows by iteration, each once");
+    if (cells[*requested].empty() || cells[*allocated].empty()) {
       ++series.missing;
       continue;
     }
@@ -59,7 +63,8 @@ Result<MemorySeries> read_memory_series(std::string_view text, const std::string
   }
 }
 
-Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports, std::optional<MiB> capacity) {
+Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports, std::optional<MiB> capacity,
+              MiB context) {
   constexpr JobId job{0};
   Watched watched;
   for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -68,7 +73,7 @@ Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports, 
     if (peak && !watched.spoke) watched.spoke = i;
     if (!capacity) continue;
     if (peak && !watched.alarm && peak->at_least > *capacity) watched.alarm = i;
-    if (!watched.overflow && reports[i].allocated > *capacity) watched.overflow = i;
+    if (!watched.overflow && reports[i].allocated + context > *capacity) watched.overflow = i;
   }
   if (forecaster != nullptr) forecaster->forget(job);
   return watched;

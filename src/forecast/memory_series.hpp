@@ -10,11 +10,12 @@ namespace cleave {
 
 struct MemorySeries {
   std::vector<MemoryReport> reports;  // iterations rise
-  std::size_t missing = 0;            // rows without a value, or later than one they should precede
+  std::size_t missing = 0;            // rows without a value
 };
 
 /// Columns `iteration,requested_mib,allocated_mib`; others are passed over. `iterations` is the last
-/// iteration where it is known. A row with an empty cell is a sample that is missing. `place` is the file's
+/// iteration where it is known. A row with an empty cell is a sample that is missing; rows that are not in
+/// the order of their iterations are an error. `place` is the file's
 /// name.
 [[nodiscard]] Result<MemorySeries> read_memory_series(std::string_view text, const std::string& place,
                                                       std::optional<std::int64_t> iterations);
@@ -29,8 +30,9 @@ struct Watched {
   [[nodiscard]] bool restarted() const { return alarm && (!overflow || *alarm < *overflow); }
 };
 
-/// Shows the reports to the forecaster as the engine does; null watches without one.
+/// Shows the reports to the forecaster as the engine does; null watches without one. `context` is what the
+/// reports leave out and the instance holds besides.
 [[nodiscard]] Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports,
-                            std::optional<MiB> capacity);
+                            std::optional<MiB> capacity, MiB context = {});
 
 }  // namespace cleave

@@ -26,7 +26,7 @@ constexpr OptimizerRow optimizer_rows[] = {
     {"adamw8bit", 2, false, false, "two moments of 8 bits"},
     {"sgd-momentum", 4, false, true, "one moment of 32 bits"},
     {"sgd", 0, false, true, "nothing"},
-    {"adafactor", 0, true, true, "a sum of 32 bits for each row and column"},
+    {"adafactor", 0, true, true, "nothing"},
     {"none", 0, false, false, "nothing"},
 };
 
@@ -78,17 +78,26 @@ class Parts {
         part, saturating_multiply(bytes, whole(options_.processes)), std::move(how)};
   }
 
-  void training(std::uint64_t weight_bits, std::uint64_t rows_and_columns) {
+  /// `sums`: numbers that a factored optimizer keeps, and what they are.
+  void training(std::uint64_t weight_bits, std::uint64_t sums, std::string_view what_sums) {
     const OptimizerRow& optimizer = options_.optimizer != nullptr ? *options_.optimizer : optimizer_rows[0];
     if (!options_.train) return;
     set(Part::gradients, bytes_of(forecast.parameters, weight_bits),
         fmt::format("parameters x {} bits, as the weights", weight_bits));
     const bool master = optimizer.master && weight_bits < 32;
     const std::uint64_t each = optimizer.bytes + (master ? 4 : 0);
-    const std::uint64_t factored = optimizer.factored ? saturating_multiply(4, rows_and_columns) : 0;
+    const std::uint64_t factored = optimizer.factored ? saturating_multiply(4, sums) : 0;
     set(Part::optimizer, saturating_add(saturating_multiply(each, forecast.parameters), factored),
-        fmt::format("{}: {}{} for each parameter", optimizer.name, optimizer.what,
-                    master ? " and weights of 32 bits" : ""));
+        fmt::format("{}: {}", optimizer.name, kept_by(optimizer, master, what_sums)));
+  }
+
+  static std::string kept_by(const OptimizerRow& optimizer, bool master, std::string_view what_sums) {
+    std::vector<std::string> each, all;
+    if (optimizer.factored) all.push_back(fmt::format("a sum of 32 bits for each {}", what_sums));
+    if (optimizer.bytes > 0) each.emplace_back(optimizer.what);
+    if (master) each.emplace_back("weights of 32 bits");
+    if (!each.empty()) all.push_back(fmt::format("{} for each parameter", fmt::join(each, " and ")));
+    return all.empty() ? "nothing" : fmt::format("{}", fmt::join(all, ", "));
   }
 
   void surroundings() {
@@ -121,12 +130,13 @@ Result<void> check_options(const MemoryOptions& options) {
   for (const auto& [what, value] :
        {std::pair("--batch", options.batch), std::pair("--processes", options.processes)})
     if (value < 1 || value > most)
-      return refuse(what, fmt::format("{} is not possible", value), "give 1 or more");
+      return refuse(what, fmt::format("{} is not possible", value), fmt::format("give 1 to {}", most));
   for (const auto& [what, value] :
        {std::pair("--context", options.context), std::pair("--input", options.input),
         std::pair("--prefill", options.prefill)})
     if (value < 0 || value > most)
-      return refuse(what, fmt::format("{} tokens are not possible", value), "give 1 or more");
+      return refuse(what, fmt::format("{} tokens are not possible", value),
+                    fmt::format("give 1 to {}", most));
   if (options.train && options.weights != nullptr && !options.weights->trains)
     return refuse("--precision", fmt::format("gradients are not kept in {}", options.weights->name),
                   "train in fp32, bf16 or fp16");
@@ -135,9 +145,42 @@ Result<void> check_options(const MemoryOptions& options) {
 
 struct StoredShare {
   std::uint64_t all = 0, in_layers = 0;  // bytes
-  std::uint64_t bits = 16;               // of most weights, for gradients and activations
+  std::uint64_t bits = 16;               // of most weights
+  std::string type;                      // what these are called, for a refusal
   std::string how;
 };
+
+/// Bits of most weights of a file, and what they are called. An index of files has their sum alone.
+std::pair<std::uint64_t, std::string> stored_bits(const StoredWeights& stored, std::uint64_t parameters) {
+  const auto most = std::ranges::max_element(stored.types, {}, &StoredType::bytes);
+  const bool typed = most != stored.types.end() && most->parameters > 0;
+  const std::uint64_t bytes = typed ? most->bytes : stored.bytes;
+  const std::uint64_t numbers = std::max<std::uint64_t>(typed ? most->parameters : parameters, 1);
+  const double bits = 8 * static_cast<double>(bytes) / static_cast<double>(numbers);
+  std::string type = typed ? most->name : fmt::format("{:.1f} bits on average", bits);
+  // A sum is never quite a multiple: buffers are in it, and norms in another precision.
+  constexpr double nearly = 0.9;
+  for (const std::uint64_t step : {32U, 16U})
+    if (bits >= nearly * static_cast<double>(step)) return {step, std::move(type)};
+  return {std::max<std::uint64_t>(static_cast<std::uint64_t>(bits), 1), std::move(type)};
+}
+
+/// Matrices in the layers as quantised, the rest in `bits`.
+StoredShare quantised_weights(const ModelShape& shape, std::uint64_t bits) {
+  std::uint64_t matrices = 0, in_layers = 0, all = 0;
+  for (const WeightGroup& group : weight_groups(shape)) {
+    all = saturating_add(all, group.parameters());
+    if (!group.in_layers) continue;
+    in_layers = saturating_add(in_layers, group.parameters());
+    if (group.rows > 1) matrices = saturating_add(matrices, group.parameters());
+  }
+  const std::uint64_t packed = bytes_of(matrices, shape.quantised_bits);
+  return {saturating_add(packed, bytes_of(all - matrices, bits)),
+          saturating_add(packed, bytes_of(in_layers - matrices, bits)), shape.quantised_bits,
+          fmt::format("{} bits", shape.quantised_bits),
+          fmt::format("{} parameters x {} bits + {} x {} bits, as described", matrices, shape.quantised_bits,
+                      all - matrices, bits)};
+}
 
 StoredShare weights_of(const ModelFile& model, const MemoryOptions& options) {
   const ModelShape& shape = *model.shape;
@@ -148,15 +191,53 @@ StoredShare weights_of(const ModelFile& model, const MemoryOptions& options) {
   if (options.weights == nullptr && model.stored) {
     const double share =
         static_cast<double>(layered) / static_cast<double>(std::max<std::uint64_t>(counted, 1));
-    const std::vector<StoredType>& types = model.stored->types;
-    const auto most = std::ranges::max_element(types, {}, &StoredType::bytes);
-    const bool wide = most != types.end() && most->parameters > 0 && most->bytes / most->parameters >= 4;
+    const auto [bits, type] = stored_bits(*model.stored, counted);
     return {model.stored->bytes, static_cast<std::uint64_t>(static_cast<double>(model.stored->bytes) * share),
-            wide ? 32U : 16U, "as stored in the file"};
+            bits, type, "as stored in the file"};
   }
-  const std::uint64_t bits = options.weights != nullptr ? options.weights->bits : 16;
-  return {bytes_of(counted, bits), bytes_of(layered, bits), std::max<std::uint64_t>(bits, 16),
-          fmt::format("{} parameters x {} bits", counted, bits)};
+  const bool described = options.weights == nullptr && shape.weight_bits > 0;
+  const std::uint64_t bits = options.weights != nullptr ? options.weights->bits
+                             : described                ? shape.weight_bits
+                                                        : 16;
+  if (options.weights == nullptr && shape.quantised_bits > 0) return quantised_weights(shape, bits);
+  return {bytes_of(counted, bits), bytes_of(layered, bits), bits, fmt::format("{} bits", bits),
+          fmt::format("{} parameters x {} bits{}", counted, bits, described ? ", as described" : "")};
+}
+
+/// What a training run from this model cannot be.
+Result<void> check_training(const StoredShare& weights, const MemoryOptions& options,
+                            const std::string& place) {
+  if (!options.train || weights.bits >= 16) return {};
+  return fail(ErrorKind::bad_usage, place,
+              fmt::format("its weights have {}, and gradients are not kept in that", weights.type),
+              "--precision bf16 counts the model before it was quantised");
+}
+
+/// What speaks against the file being the whole model, and what its description says that was not understood.
+void remark(MemoryForecast& forecast, const ModelFile& model, const MemoryOptions& options) {
+  const ModelShape& shape = *model.shape;
+  for (const std::string& each : shape.remarks) forecast.remarks.push_back(each);
+  if (options.weights == nullptr && !model.stored && shape.quantised_bits > 0)
+    forecast.remarks.emplace_back("scales of quantised weights are not counted");
+  if (!shape.heads_known)
+    forecast.remarks.emplace_back("the tensors do not tell how many heads there are; widths are exact");
+  if (shape.positions > 0 && forecast.context > shape.positions)
+    forecast.remarks.push_back(
+        fmt::format("{} tokens are beyond the model's {}", forecast.context, shape.positions));
+  if (options.weights != nullptr || !model.stored || model.stored->parameters == 0) return;
+  // Several quantised weights may be packed into one integer.
+  const auto packed = [](const StoredType& type) {
+    return type.name.size() > 1 && (type.name[0] == 'I' || type.name[0] == 'U') && type.name[1] >= '0' &&
+           type.name[1] <= '9';
+  };
+  const double share =
+      static_cast<double>(model.stored->parameters) / static_cast<double>(forecast.parameters);
+  constexpr double nearly_all = 0.9;
+  if (share >= nearly_all || std::ranges::any_of(model.stored->types, packed)) return;
+  forecast.remarks.push_back(fmt::format(
+      "the file holds {:.0f} % of the {} parameters that its shape has; where it is one of several, "
+      "name their model.safetensors.index.json",
+      100 * share, forecast.parameters));
 }
 
 void cache(Parts& parts, const ModelShape& shape, const MemoryOptions& options, std::uint64_t context,
@@ -254,11 +335,14 @@ Result<MemoryForecast> forecast_memory(const ModelFile& model, const MemoryOptio
   forecast.parameters = parameters(shape);
   forecast.active_parameters = active_parameters(shape);
   const StoredShare weights = weights_of(model, options);
+  if (const auto sound = check_training(weights, options, place); !sound)
+    return std::unexpected(sound.error());
+  const std::uint64_t computed = std::max<std::uint64_t>(weights.bits, 16);
   forecast.layered_weights = saturating_multiply(weights.in_layers, whole(options.processes));
   parts.set(Part::weights, weights.all, weights.how);
   cache(parts, shape, options, whole(context), whole(input));
-  const ActivationUse use{whole(options.batch),   whole(context),   whole(input),
-                          whole(options.prefill), weights.bits / 8, options.recompute,
+  const ActivationUse use{whole(options.batch),   whole(context), whole(input),
+                          whole(options.prefill), computed / 8,   options.recompute,
                           options.plain_attention};
   const auto activations =
       options.train ? training_activations(shape, use) : inference_activations(shape, use);
@@ -266,12 +350,9 @@ Result<MemoryForecast> forecast_memory(const ModelFile& model, const MemoryOptio
   std::uint64_t sides = 0;
   for (const WeightGroup& group : weight_groups(shape))
     sides = saturating_add(sides, saturating_multiply(group.count, group.rows + group.columns));
-  parts.training(weights.bits, sides);
+  parts.training(computed, sides, "row and column");
   parts.surroundings();
-  if (!shape.heads_known)
-    forecast.remarks.emplace_back("the tensors do not tell how many heads there are; widths are exact");
-  if (shape.positions > 0 && context > shape.positions)
-    forecast.remarks.push_back(fmt::format("{} tokens are beyond the model's {}", context, shape.positions));
+  remark(forecast, model, options);
   return std::move(forecast);
 }
 
@@ -297,9 +378,8 @@ Result<MemoryForecast> forecast_memory(const VisionNetwork& network, const Memor
         Part::activations, moved,
         fmt::format("{} x {} numbers of the largest layer", counted(images, "image"), network.most_moved()));
   }
-  std::uint64_t sides = 0;
-  for (const VisionLayer& layer : network.layers) sides = saturating_add(sides, layer.parameters);
-  parts.training(std::max<std::uint64_t>(bits, 16), sides);
+  // Rows and columns of convolutions are not in the table of layers: as many as there are parameters at most.
+  parts.training(std::max<std::uint64_t>(bits, 16), forecast.parameters, "parameter at most");
   parts.surroundings();
   return std::move(forecast);
 }

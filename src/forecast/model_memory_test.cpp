@@ -72,6 +72,77 @@ TEST(ModelMemory, EveryPrecisionHasItsBytes) {
   }
 }
 
+ModelFile described(const std::string& more) {
+  const auto shape = parse_hf_config(
+      R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 16, "num_attention_heads": 4, "intermediate_size": 24, "vocab_size": 40)" +
+          more + "}",
+      "config.json");
+  EXPECT_TRUE(shape) << more;
+  return {*shape, "", std::nullopt};
+}
+
+TEST(ModelMemory, ADescriptionSaysThePrecision) {
+  const std::uint64_t count = parameters(*described("").shape);
+  EXPECT_EQ(forecast(described(""), {}).bytes(Part::weights), 2 * count);
+  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "float32")"), {}).bytes(Part::weights), 4 * count);
+  EXPECT_EQ(forecast(described(R"(, "dtype": "float32")"), {}).bytes(Part::weights), 4 * count);
+  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "bfloat16")"), {}).bytes(Part::weights), 2 * count);
+  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "float12")"), {}).remarks.size(), 1U);
+  MemoryOptions asked;
+  asked.weights = *find_precision("bf16");
+  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "float32")"), asked).bytes(Part::weights), 2 * count);
+  // Four bits for the matrices of the layers; embedding, output and norms stay.
+  const std::uint64_t rest = 2 * 40 * 16 + 5 * 16;
+  for (const char* quantised : {R"(, "quantization_config": {"quant_method": "gptq", "bits": 4})",
+                                R"(, "quantization_config": {"load_in_4bit": true})"}) {
+    const auto found = forecast(described(quantised), {});
+    EXPECT_EQ(found.bytes(Part::weights), (count - rest) / 2 + 2 * rest) << quantised;
+    EXPECT_EQ(found.remarks.size(), 1U);
+    MemoryOptions training;
+    training.train = true;
+    EXPECT_FALSE(forecast_memory(described(quantised), training, "test")) << "as with --precision int4";
+  }
+  EXPECT_EQ(forecast(described(R"(, "quantization_config": {"quant_method": "new"})"), {}).remarks.size(),
+            1U);
+}
+
+TEST(ModelMemory, TrainingFollowsWhatIsStored) {
+  MemoryOptions training;
+  training.train = true;
+  ModelFile model = described("");
+  const std::uint64_t count = parameters(*model.shape);
+  model.stored = StoredWeights{{}, 0, 4 * count + 100};  // an index of files
+  EXPECT_EQ(forecast(model, training).bytes(Part::gradients), 4 * count);
+  model.stored->bytes = 2 * count;
+  EXPECT_EQ(forecast(model, training).bytes(Part::gradients), 2 * count);
+  model.stored = StoredWeights{{{"Q4_0", 3, count, count * 18 / 32}}, count, count * 18 / 32};
+  EXPECT_EQ(forecast(model, {}).bytes(Part::weights), count * 18 / 32);
+  const auto refused = forecast_memory(model, training, "m.gguf");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("its weights have Q4_0"), std::string::npos)
+      << refused.error().text();
+  // Part of a model.
+  model.stored = StoredWeights{{{"BF16", 3, count / 2, count}}, count / 2, count};
+  ASSERT_EQ(forecast(model, {}).remarks.size(), 1U);
+  EXPECT_NE(forecast(model, {}).remarks[0].find("50 % of the"), std::string::npos);
+}
+
+TEST(ModelMemory, OptimizersSayWhatTheyKeep) {
+  const auto how = [](const char* optimizer, const char* precision) {
+    MemoryOptions options;
+    options.train = true;
+    options.optimizer = *find_optimizer(optimizer);
+    options.weights = *find_precision(precision);
+    return forecast(described(""), options).parts[static_cast<std::size_t>(Part::optimizer)].how;
+  };
+  EXPECT_EQ(how("adafactor", "bf16"),
+            "adafactor: a sum of 32 bits for each row and column, weights of 32 bits for each parameter");
+  EXPECT_EQ(how("adafactor", "fp32"), "adafactor: a sum of 32 bits for each row and column");
+  EXPECT_EQ(how("adam", "bf16"), "adam: two moments of 32 bits and weights of 32 bits for each parameter");
+  EXPECT_EQ(how("sgd", "bf16"), "sgd: weights of 32 bits for each parameter");
+  EXPECT_EQ(how("none", "bf16"), "none: nothing");
+}
+
 TEST(ModelMemory, MixedTrainingTakesSixteenBytesAParameter) {
   MemoryOptions options;
   options.train = true;

@@ -136,6 +136,7 @@ Result<const ModelFamily*> find_model_family(std::string_view name) {
 
 std::int64_t ModelShape::window_layers() const {
   if (window == 0) return 0;
+  if (windowed) return *windowed;
   if (family.window == WindowRule::every_second) return (layers + 1) / 2;  // the first layer has a window
   if (family.window == WindowRule::five_of_six) return layers - layers / 6;
   return layers;
@@ -159,6 +160,7 @@ Result<void> check(const ModelShape& shape, const std::string& place) {
       {"longest input", shape.positions, 0, std::int64_t{1} << 32},
       {"embedding width", shape.embedding_width, 0, 1 << 20},
       {"sliding window", shape.window, 0, std::int64_t{1} << 32},
+      {"layers with a sliding window", shape.windowed.value_or(0), 0, shape.layers},
       {"experts", shape.experts, 0, 1 << 16},
       {"experts for each token", shape.active_experts, 0, shape.experts},
       {"layers with experts", shape.expert_layers, 0, shape.layers},

@@ -7,6 +7,7 @@
 // The published descriptions of the architectures are the sources.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,7 +58,12 @@ struct ModelShape {
   std::int64_t positions = 0;        // the longest input
   std::int64_t embedding_width = 0;  // 0: as `hidden`
   bool tied = false;
-  std::int64_t window = 0;  // tokens; 0: all layers look back over everything
+  std::int64_t window = 0;               // tokens; 0: all layers look back over everything
+  std::optional<std::int64_t> windowed;  // layers with the window; empty: by the family's rule
+  // Bits of a weight as the model's own description has them; 0: it does not say. Quantisation is of the
+  // matrices in the layers, the rest keeps `weight_bits`.
+  std::uint64_t weight_bits = 0, quantised_bits = 0;
+  std::vector<std::string> remarks;  // what the description says and is not understood
   // Mixture of experts; 0 experts: none. `ffn` is then that of layers without.
   std::int64_t experts = 0, active_experts = 0, expert_ffn = 0, shared_ffn = 0, expert_layers = 0;
 

@@ -171,5 +171,24 @@ TEST(Saturating, StaysAtTheTop) {
   EXPECT_EQ(saturating_multiply(too_much, 0), 0U);
 }
 
+TEST(HfConfig, QwenHasAWindowWhereItSaysSo) {
+  const auto windowed = [](const std::string& more) {
+    const auto shape = parse_hf_config(
+        R"({"model_type": "qwen2", "num_hidden_layers": 32, "hidden_size": 64, "num_attention_heads": 4,
+            "vocab_size": 9, "sliding_window": 100)" +
+            more + "}",
+        "c");
+    EXPECT_TRUE(shape) << more;
+    return shape ? shape->window_layers() : -1;
+  };
+  EXPECT_EQ(windowed(""), 0) << "not in use where nobody says it is";
+  EXPECT_EQ(windowed(R"(, "use_sliding_window": false)"), 0);
+  EXPECT_EQ(windowed(R"(, "use_sliding_window": true, "max_window_layers": 20)"), 12);
+  EXPECT_EQ(windowed(R"(, "use_sliding_window": true)"), 4) << "28 layers look back over everything";
+  EXPECT_EQ(windowed(R"(, "use_sliding_window": true, "max_window_layers": 40)"), 0);
+  EXPECT_EQ(
+      windowed(R"(, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"])"), 1);
+}
+
 }  // namespace
 }  // namespace cleave

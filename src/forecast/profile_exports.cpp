@@ -144,7 +144,8 @@ const ProfileRecord* whole_gpu(const std::vector<const ProfileRecord*>& records,
 
 /// The record as the reward takes it; otherwise what it lacks.
 std::expected<MeasuredInstance, std::string> instance_of(const ProfileRecord& record, const Profile& profile,
-                                                         const PerformanceMeasure& performance) {
+                                                         const PerformanceMeasure& performance,
+                                                         double gpu_sms) {
   const auto counter = [&](std::string_view name) -> std::optional<double> {
     const auto found = record.counters.find(name);
     if (found == record.counters.end()) return std::nullopt;
@@ -167,6 +168,8 @@ std::expected<MeasuredInstance, std::string> instance_of(const ProfileRecord& re
   instance.peak = static_cast<double>(record.peak_memory->value);
   instance.performance = *measured;
   instance.offloaded = record.key.offload;
+  if (const auto wrong = impossible(instance, gpu_sms))
+    return std::unexpected(fmt::format("a {} that can be: {}", wrong->key, wrong->message));
   return instance;
 }
 
@@ -197,7 +200,7 @@ Result<MeasuredQuestion> reward_question(const ProfileRepository& repository, co
   for (const ProfileRecord* record : records) {
     const Profile* profile = profile_of(record->key);
     if (profile == nullptr) continue;  // without MIG: what the others are measured against
-    const auto instance = instance_of(*record, *profile, *performance);
+    const auto instance = instance_of(*record, *profile, *performance, result.question.basis.gpu_sms);
     if (instance) {
       result.question.instances.push_back(*instance);
     } else {

@@ -22,6 +22,12 @@ constexpr std::array<std::string_view, 10> other_columns = {
     "application", "gpu_model",       "profile", "batch",          "offload",
     "sms",         "peak_memory_mib", "time_s",  "compute_slices", "memory_slices"};
 
+/// Of how many samples a measure is the mean.
+std::int64_t samples_of(const ProfileRecord& record, std::string_view measure) {
+  const auto fewer = record.measured_in.find(measure);
+  return fewer == record.measured_in.end() ? record.samples : fewer->second;
+}
+
 double weighted(double a, std::int64_t samples_a, double b, std::int64_t samples_b) {
   return a + (b - a) * (static_cast<double>(samples_b) / static_cast<double>(samples_a + samples_b));
 }
@@ -89,6 +95,22 @@ void read_counters(JsonReader& in, ProfileRecord& record) {
   }
 }
 
+/// Counts of measures that the record has, each at most its samples.
+void read_measured_in(JsonReader& in, ProfileRecord& record) {
+  auto counts = in.object_if("measured_in");
+  if (!counts) return;
+  const auto known = [&](std::string_view name) {
+    return record.counters.contains(name) || (name == "time_s" && record.time_s) ||
+           (name == "tokens_per_s" && record.tokens_per_s) ||
+           (name == "throughput_per_s" && record.throughput_per_s);
+  };
+  for (const auto& [name, number] : counts->numbers()) {
+    if (!known(name)) counts->refuse(name, "the record has no mean of that name");
+    const auto count = counts->integer_if(name, 1, record.samples);
+    if (count && *count < record.samples) record.measured_in[name] = *count;
+  }
+}
+
 ProfileRecord read_record(JsonReader& in, const Json& document) {
   ProfileRecord record;
   record.key.application = in.text("application");
@@ -103,6 +125,7 @@ ProfileRecord read_record(JsonReader& in, const Json& document) {
   record.throughput_per_s = rate(in, "throughput_per_s");
   record.p98_latency_s = rate(in, "p98_latency_s");
   record.samples = in.integer_if("samples", 1, most_samples).value_or(1);
+  read_measured_in(in, record);
   record.date = in.text_if("date").value_or("");
   if (!record.date.empty() && !is_date(record.date))
     in.refuse("date", fmt::format("'{}' is not a date", shown(record.date)), "write it like 2025-03-31");
@@ -134,6 +157,7 @@ Json record_json(const ProfileRecord& record) {
   put(line, "throughput_per_s", record.throughput_per_s);
   put(line, "p98_latency_s", record.p98_latency_s);
   line["samples"] = record.samples;
+  for (const auto& [measure, count] : record.measured_in) line["measured_in"][measure] = count;
   if (!record.date.empty()) line["date"] = record.date;
   for (const auto& [key, text] : record.extra) line[key] = Json::parse(text);
   return line;
@@ -160,18 +184,30 @@ ProfileRecord merged(const ProfileRecord& earlier, const ProfileRecord& later, M
   result.date = std::max(earlier.date, later.date);
   for (const auto& [key, value] : earlier.extra) result.extra.emplace(key, value);
   if (rule == MergeRule::replace) return result;
-  const auto mean = [&](double a, double b) { return weighted(a, earlier.samples, b, later.samples); };
+  result.samples = std::min(earlier.samples + later.samples, most_samples);
+  result.measured_in.clear();
+  const auto mean = [&](std::string_view measure, const std::optional<double>& a,
+                        const std::optional<double>& b) {
+    const std::int64_t before = a ? samples_of(earlier, measure) : 0,
+                       after = b ? samples_of(later, measure) : 0;
+    if (const std::int64_t count = std::min(before + after, most_samples);
+        count > 0 && count < result.samples)
+      result.measured_in[std::string(measure)] = count;
+    return either(a, b, [&](double x, double y) { return weighted(x, before, y, after); });
+  };
   const auto larger = [](const auto& a, const auto& b) { return std::max(a, b); };
-  for (const auto& [counter, value] : earlier.counters) {
-    const auto [at, missing] = result.counters.emplace(counter, value);
-    if (!missing) at->second = mean(value, at->second);
-  }
-  result.time_s = either(earlier.time_s, later.time_s, mean);
-  result.tokens_per_s = either(earlier.tokens_per_s, later.tokens_per_s, mean);
-  result.throughput_per_s = either(earlier.throughput_per_s, later.throughput_per_s, mean);
+  result.counters.insert(earlier.counters.begin(), earlier.counters.end());
+  const auto counter_of = [](const ProfileRecord& record, const std::string& counter) {
+    const auto found = record.counters.find(counter);
+    return found == record.counters.end() ? std::nullopt : std::optional(found->second);
+  };
+  for (auto& [counter, value] : result.counters)
+    value = *mean(counter, counter_of(earlier, counter), counter_of(later, counter));
+  result.time_s = mean("time_s", earlier.time_s, later.time_s);
+  result.tokens_per_s = mean("tokens_per_s", earlier.tokens_per_s, later.tokens_per_s);
+  result.throughput_per_s = mean("throughput_per_s", earlier.throughput_per_s, later.throughput_per_s);
   result.peak_memory = either(earlier.peak_memory, later.peak_memory, larger);
   result.p98_latency_s = either(earlier.p98_latency_s, later.p98_latency_s, larger);
-  result.samples = std::min(earlier.samples + later.samples, most_samples);
   return result;
 }
 

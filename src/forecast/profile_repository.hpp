@@ -7,9 +7,9 @@
 // A record is of one application, GPU model, batch, profile, and of data in host memory or not. A line about
 // a record that is there already is merged into it, so that a log of measurements is a repository too:
 //
-//   mean     counters, times and rates: the mean weighted by samples; a measure that one of the two lacks is
-//            the other's. Peak memory and p98 latency: the larger, since neither of two percentiles is the
-//            percentile of both.
+//   mean     counters, times and rates: the mean weighted by the samples that have the measure; one that one
+//            of the two lacks is the other's. Peak memory and p98 latency: the larger, since neither of two
+//            percentiles is the percentile of both.
 //   replace  the later line stands alone.
 //
 // Under both the samples of a mean add up, the later date stays, and keys of the user's own (x-...) are kept,
@@ -51,6 +51,8 @@ struct ProfileRecord {
   std::optional<double> tokens_per_s, throughput_per_s;  // tokens, and items or requests
   std::optional<double> p98_latency_s;
   std::int64_t samples = 1;
+  /// By measure or counter, of how many samples it is the mean where these are fewer than `samples`.
+  std::map<std::string, std::int64_t, std::less<>> measured_in;
   std::string date;  // "2025-03-31", perhaps with a time behind it; empty: not said
   /// Keys that begin with x-, each with its value as JSON text.
   std::map<std::string, std::string, std::less<>> extra;

@@ -152,6 +152,27 @@ constexpr std::string_view bert =
 {"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"none","throughput_per_s":320}
 )";
 
+TEST(ProfileRepository, AMeanIsOfTheSamplesThatHaveTheMeasure) {
+  const auto line = [](const std::string& more) {
+    return R"({"application":"a","gpu_model":"A30-24GB","profile":"1g.6gb",)" + more + "}\n";
+  };
+  // Three samples of 10, seven that lack the time, one of 50: the mean is of four.
+  const std::string lines = line(R"("time_s":10,"samples":3,"counters":{"c":1})") +
+                            line(R"("samples":7,"counters":{"c":3})") + line(R"("time_s":50)");
+  const ProfileRepository repository = read(lines);
+  const ProfileRecord& record = repository.records().begin()->second;
+  EXPECT_DOUBLE_EQ(*record.time_s, (3 * 10 + 50) / 4.0);
+  EXPECT_DOUBLE_EQ(record.counters.at("c"), (3 * 1 + 7 * 3) / 10.0);
+  EXPECT_EQ(record.samples, 11);
+  EXPECT_EQ(record.measured_in.at("time_s"), 4);
+  EXPECT_EQ(record.measured_in.at("c"), 10);
+  // The same after it was written and read, and from there on.
+  const std::string text = repository_text(repository);
+  EXPECT_EQ(repository_text(read(text)), text);
+  const ProfileRepository more = read(text + line(R"("time_s":20)"));
+  EXPECT_DOUBLE_EQ(*more.records().begin()->second.time_s, (3 * 10 + 50 + 20) / 5.0);
+}
+
 TEST(ProfileExports, TheTrainingTableHasARowForEachTime) {
   const auto table = training_table(read(bert), {});
   EXPECT_EQ(table.csv,

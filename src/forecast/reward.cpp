@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/format.hpp"
 #include "forecast/batch_partition.hpp"
 
 namespace cleave {
@@ -48,6 +49,23 @@ std::optional<RewardForm> reward_form(std::string_view name) {
   const auto* const found = std::ranges::find(form_names, name);
   if (found == form_names.end()) return std::nullopt;
   return static_cast<RewardForm>(found - form_names.begin());
+}
+
+std::optional<Impossible> impossible(const MeasuredInstance& instance, double gpu_sms) {
+  constexpr double rounded = 1.01;
+  if (instance.sms > gpu_sms)
+    return Impossible{"sms", fmt::format("{} SMs, and the GPU has {}", instance.sms, gpu_sms), ""};
+  if (const double busy = instance.occupancy.value_or(0) * gpu_sms; busy > instance.sms * rounded)
+    return Impossible{"occupancy",
+                      fmt::format("{} of the GPU's {} SMs are {:.4g} busy ones, and the instance has {}",
+                                  *instance.occupancy, gpu_sms, busy, instance.sms),
+                      "what was averaged over the instance is 'instance_occupancy'"};
+  if (!instance.offloaded && instance.peak > instance.capacity * rounded)
+    return Impossible{
+        "peak", fmt::format("{} is more than the capacity {}", instance.peak, instance.capacity),
+        "where part of the data was in host memory, say \"offload\": true; the peak is then what "
+        "was resident on the GPU"};
+  return std::nullopt;
 }
 
 Reward reward(const MeasuredInstance& instance, const RewardBasis& basis) {

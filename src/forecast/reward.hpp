@@ -51,6 +51,15 @@ struct Reward {
   double sm_waste = 0, memory_waste = 0, relative_performance = 0, reward = 0;
 };
 
+/// What no measurement can say, by the key of the file: processors beyond the GPU's, an occupancy that keeps
+/// more of them busy than the instance has, a peak beyond the capacity with nothing in host memory. Numbers
+/// that were rounded are let through (a hundredth more). Empty when it can be.
+struct Impossible {
+  std::string_view key;
+  std::string message, remedy;
+};
+[[nodiscard]] std::optional<Impossible> impossible(const MeasuredInstance& instance, double gpu_sms);
+
 [[nodiscard]] Reward reward(const MeasuredInstance& instance, const RewardBasis& basis);
 
 struct Recommendation {

@@ -73,7 +73,7 @@ bool dense(std::string_view header) {
 struct Entry {
   NamedTensor tensor;
   const Dtype* dtype = nullptr;
-  std::uint64_t parameters = 1, bytes = 0;
+  std::uint64_t parameters = 1, bytes = 0, begin = 0;
 };
 
 Result<Entry> read_entry(const std::string& name, JsonReader in, std::uint64_t data,
@@ -93,6 +93,7 @@ Result<Entry> read_entry(const std::string& name, JsonReader in, std::uint64_t d
     entry.parameters = saturating_multiply(entry.parameters, static_cast<std::uint64_t>(size));
     entry.tensor.sizes.push_back(static_cast<std::uint64_t>(size));
   }
+  if (!offsets.empty()) entry.begin = static_cast<std::uint64_t>(offsets[0]);
   const std::uint64_t bits = saturating_multiply(entry.parameters, entry.dtype->bits);
   entry.bytes = bits / 8;
   if (offsets.size() != 2 || offsets[0] > offsets[1])
@@ -125,6 +126,7 @@ Result<ModelFile> read_safetensors(const ByteSource& file) {
   std::map<std::string_view, StoredType> types;
   std::vector<NamedTensor> tensors;
   StoredWeights stored;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // where each begins and ends
   for (const auto& [name, value] : document->items()) {
     if (name == "__metadata__") continue;
     auto entry =
@@ -136,12 +138,18 @@ Result<ModelFile> read_safetensors(const ByteSource& file) {
     type.bytes += entry->bytes;
     stored.parameters = saturating_add(stored.parameters, entry->parameters);
     stored.bytes = saturating_add(stored.bytes, entry->bytes);
+    places.emplace_back(entry->begin, entry->begin + entry->bytes);
     tensors.push_back(std::move(entry->tensor));
   }
   if (tensors.empty()) return torn(place, "there is no tensor in it");
   if (stored.bytes != data)
     return torn(place,
                 fmt::format("its tensors take {} bytes, and the file has {} for them", stored.bytes, data));
+  std::ranges::sort(places);
+  for (std::size_t i = 1; i < places.size(); ++i)
+    if (places[i].first != places[i - 1].second)
+      return torn(place, fmt::format("a tensor begins at byte {} of the data, where byte {} was due",
+                                     places[i].first, places[i - 1].second));
   for (auto& [name, type] : types) {
     type.name = name;
     stored.types.push_back(type);

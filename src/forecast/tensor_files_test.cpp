@@ -119,6 +119,13 @@ TEST(Safetensors, TablesThatContradictThemselvesAreRefused) {
   std::string brackets = "{\"a\": [";
   for (int i = 0; i < 100; ++i) brackets += "[],";
   EXPECT_NE(refused(brackets + "1]}", 0).find("more brackets"), std::string::npos);
+  EXPECT_NE(
+      refused(
+          R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}, "b": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})",
+          16)
+          .find("begins at byte 4 of the data, where byte 8 was due"),
+      std::string::npos)
+      << "they overlap, and four bytes are nobody's";
   EXPECT_NE(refused(R"({"__metadata__": {}})", 0).find("no tensor"), std::string::npos);
   EXPECT_NE(refused(R"([1, 2])", 0).find("expected an object"), std::string::npos);
 }
@@ -190,7 +197,7 @@ TEST(Gguf, CountsAreHeldAgainstTheFile) {
 }
 
 TEST(Gguf, OnlyPiecesAreRead) {
-  // The same header before a terabyte of weights that nobody looks at.
+  // The same header before a terabyte that is no tensor's.
   const std::string whole = small_gguf();
   std::size_t most = 0;
   ByteSource file = source(whole);
@@ -204,8 +211,25 @@ TEST(Gguf, OnlyPiecesAreRead) {
     return Result<std::string>(bytes);
   };
   file.size = std::uint64_t{1} << 40;
-  EXPECT_TRUE(read_gguf(file));
+  EXPECT_NE(read_gguf(file).error().message.find("its tensors end at byte 576"), std::string::npos);
   EXPECT_LE(most, 1U << 16);
+  EXPECT_GT(most, 0U);
+}
+
+TEST(Gguf, TensorsFillTheFile) {
+  const std::string whole = small_gguf();
+  EXPECT_TRUE(read_gguf(source(whole)));
+  const std::string zeros = whole + std::string(64, '\0');
+  EXPECT_NE(read_gguf(source(zeros)).error().message.find("its tensors end"), std::string::npos);
+  // The second tensor over the end of the first, and a gap behind the first.
+  const std::size_t at = whole.find("output_norm.weight") + 18 + 4 + 8 + 4;
+  for (const std::uint64_t offset : {416U, 480U}) {
+    std::string moved = whole;
+    moved.replace(at, 8, number<std::uint64_t>(offset));
+    if (offset > 448) moved += std::string(32, 'w');
+    EXPECT_NE(read_gguf(source(moved)).error().message.find("where byte 448 was due"), std::string::npos)
+        << read_gguf(source(moved)).error().text();
+  }
 }
 
 TEST(Gguf, TypesHoldWholeBlocks) {

@@ -73,7 +73,7 @@ double TrendForecast::margin(double iteration) const {
              spread * std::sqrt(1 + requested_.leverage(iteration));
   // Where noise may be anything, the residuals say themselves how far they reach; a few cannot.
   if (options_.noise == TrendOptions::Noise::any)
-    margin = residuals_.count() >= 100 ? residuals_.value() : std::max(margin, residuals_.largest());
+    margin = std::max(margin, residuals_.count() >= 100 ? residuals_.value() : residuals_.largest());
   return margin;
 }
 

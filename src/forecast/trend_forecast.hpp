@@ -77,6 +77,8 @@ class TrendForecast {
   [[nodiscard]] const LineFit& inverse() const { return inverse_; }
   /// Half the width of the interval of the requested memory at an iteration.
   [[nodiscard]] double margin(double iteration) const;
+  /// The most that was held physically since the fit began.
+  [[nodiscard]] double highest() const { return highest_; }
 
  private:
   struct Sample {

@@ -158,5 +158,18 @@ TEST(TrendForecast, APredictionIntervalIsWiderWhileSamplesAreFew) {
   EXPECT_NEAR(wide.margin(5000) / normal.margin(5000), 1, 0.01);
 }
 
+TEST(TrendForecast, NoiseOfAnyKindNeverNarrowsTheInterval) {
+  // Mostly level, and now and then far off: the spread is large, the residuals' 99 % quantile is not always.
+  TrendOptions any;
+  any.noise = TrendOptions::Noise::any;
+  TrendForecast with(any), without{TrendOptions{}};
+  for (std::int64_t i = 1; i <= 2000; ++i) {
+    const double held = 1000 + (i % 180 == 7 ? -600 : 0) + 0.01 * static_cast<double>(i % 3);
+    with.add(i, held, held);
+    without.add(i, held, held);
+    EXPECT_GE(with.margin(static_cast<double>(i)), without.margin(static_cast<double>(i)) - 1e-9) << i;
+  }
+}
+
 }  // namespace
 }  // namespace cleave

@@ -22,7 +22,8 @@ class Trend final : public Forecaster {
     forecast.predict(report.iterations.value_or(report.iteration + horizon_));
     const auto peak = forecast.peak();
     if (!peak) return std::nullopt;
-    const MiB size{std::llround(std::min(*peak, 1e15))};
+    // A line that falls may end below what was held already, or below nothing.
+    const MiB size{std::llround(std::min(std::max(*peak, forecast.highest() + options_.overhead), 1e15))};
     return ExpectedPeak{size, size};
   }
   void forget(JobId job) override { jobs_.forget(job); }

@@ -1,6 +1,7 @@
 #include "study/bench_forecast.hpp"
 
-#include <chrono>
+#include <algorithm>
+#include <ctime>
 
 #include "base/random.hpp"
 #include "forecast/forecaster.hpp"
@@ -27,15 +28,16 @@ StreamingBench measure(const ForecasterRow& row, Forecaster& forecaster,
                        const std::vector<MemoryReport>& reports, std::size_t jobs) {
   // What is said is added up, so that nothing of the work can be left out.
   std::int64_t said = 0;
-  const auto begin = std::chrono::steady_clock::now();
+  // Time of this process on its processor: what others do on the machine does not count.
+  const std::clock_t begin = std::clock();
   for (std::size_t i = 0; i < reports.size() / jobs; ++i)
     for (std::size_t job = 0; job < jobs; ++job)
       if (const auto peak = forecaster.report(static_cast<JobId>(job), reports[i]))
         said += peak->at_least.value;
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const double took = std::max(1.0, static_cast<double>(std::clock() - begin)) / CLOCKS_PER_SEC;
   for (std::size_t job = 0; job < jobs; ++job) forecaster.forget(static_cast<JobId>(job));
   const double count = static_cast<double>(reports.size() / jobs * jobs);
-  return {std::string(row.name), reports.size(), jobs, said >= 0 ? count / took.count() : 0};
+  return {std::string(row.name), reports.size(), jobs, said >= 0 ? count / took : 0};
 }
 
 }  // namespace

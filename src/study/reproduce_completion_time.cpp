@@ -59,6 +59,11 @@ std::vector<std::size_t> rows_where(const MeasuredJobs& jobs,
 struct Tally {
   std::vector<double> trees, linear, nearest, answered, widths;
   std::size_t covered = 0;
+  struct Interval {
+    double slices, width;
+    bool holds;
+  };
+  std::vector<Interval> intervals;  // of the rows answered
 
   [[nodiscard]] HeldOutResult result(std::string what) const {
     HeldOutResult result;
@@ -78,6 +83,7 @@ struct Tally {
     for (const auto list : {&Tally::trees, &Tally::linear, &Tally::nearest, &Tally::answered, &Tally::widths})
       (this->*list).insert((this->*list).end(), (other.*list).begin(), (other.*list).end());
     covered += other.covered;
+    intervals.insert(intervals.end(), other.intervals.begin(), other.intervals.end());
   }
 };
 
@@ -102,7 +108,9 @@ Result<Tally> hold_out(const MeasuredJobs& jobs, const std::vector<std::size_t>&
     if (!forecast) continue;
     tally.answered.push_back(tally.trees.back());
     tally.widths.push_back(forecast->upper / forecast->lower);
-    if (forecast->lower <= measured && measured <= forecast->upper) ++tally.covered;
+    const bool holds = forecast->lower <= measured && measured <= forecast->upper;
+    tally.covered += holds ? 1 : 0;
+    tally.intervals.push_back({row[*jobs.feature(options.slices)], tally.widths.back(), holds});
   }
   return tally;
 }
@@ -125,6 +133,24 @@ HeldOutResult summed(const std::vector<Tally>& tallies, std::string what) {
   return all.result(std::move(what));
 }
 
+std::vector<SlicesResult> by_slices(const std::vector<Tally>& tallies) {
+  std::map<std::int64_t, std::vector<Tally::Interval>> sorted;
+  for (const Tally& tally : tallies)
+    for (const auto& each : tally.intervals) sorted[std::llround(each.slices)].push_back(each);
+  std::vector<SlicesResult> results;
+  for (const auto& [slices, intervals] : sorted) {
+    SlicesResult result{slices, intervals.size(), 0, 0};
+    std::vector<double> widths;
+    for (const auto& each : intervals) {
+      result.covered += each.holds ? 1 : 0;
+      widths.push_back(each.width);
+    }
+    result.width = time_errors(std::move(widths)).median;
+    results.push_back(result);
+  }
+  return results;
+}
+
 /// The models in the order of the file, and which each row is of.
 struct Models {
   std::vector<std::string> names;
@@ -139,9 +165,11 @@ struct Models {
   }
 };
 
-/// Random parts, then models; the models one by one go into `models`.
+/// Random parts, then models; the models one by one go into `models`, the random parts' intervals by slices
+/// into `slices`.
 Result<std::vector<HeldOutResult>> both_ways(const MeasuredJobs& jobs, const CompletionTimeOptions& options,
-                                             std::vector<HeldOutResult>* models) {
+                                             std::vector<HeldOutResult>* models,
+                                             std::vector<SlicesResult>* slices) {
   MeasuredJobs single = jobs;
   single.groups.clear();
   const std::uint64_t seed = options.boosting.seed;
@@ -150,6 +178,7 @@ Result<std::vector<HeldOutResult>> both_ways(const MeasuredJobs& jobs, const Com
   const Models of(jobs);
   const auto by_model = hold_out_each(jobs, of.of, options);
   if (!by_model) return std::unexpected(by_model.error());
+  if (slices != nullptr) *slices = by_slices(*random);
   if (models != nullptr)
     for (std::size_t m = 0; m < of.names.size(); ++m) models->push_back((*by_model)[m].result(of.names[m]));
   return std::vector{summed(*random, "random 80/20"), summed(*by_model, "leave one model out")};
@@ -244,10 +273,10 @@ Result<CompletionTimeStudy> reproduce_completion_time(const ParvaJobs& measured,
   study.did_not_fit = measured.did_not_fit;
   study.no_whole = measured.no_whole;
   study.level = options.level;
-  auto all = both_ways(jobs, options, nullptr);
+  auto all = both_ways(jobs, options, nullptr, &study.by_slices);
   if (!all) return std::unexpected(all.error());
   study.all = std::move(*all);
-  auto without = both_ways(parts, options, &study.models);
+  auto without = both_ways(parts, options, &study.models, nullptr);
   if (!without) return std::unexpected(without.error());
   study.without_whole = std::move(*without);
   auto forms = compare_forms(parts, options);

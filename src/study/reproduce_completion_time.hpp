@@ -45,12 +45,20 @@ struct FormResult {
   TimeErrors random, by_model;
 };
 
+/// The intervals of the rows of so many slices.
+struct SlicesResult {
+  std::int64_t slices = 0;
+  std::size_t answered = 0, covered = 0;
+  double width = 0;  // median of upper / lower
+};
+
 struct CompletionTimeStudy {
   std::size_t rows = 0, did_not_fit = 0, no_whole = 0;
   double level = 0;
   std::vector<HeldOutResult> all, without_whole;  // random 80/20, then leave one model out
   std::vector<HeldOutResult> models;              // each left out, without rows of the whole GPU
   std::vector<FormResult> forms;                  // without rows of the whole GPU
+  std::vector<SlicesResult> by_slices;            // random 80/20, all rows
 };
 
 /// `options` as parva_options() gives them, trees as one likes.

@@ -53,6 +53,15 @@ TEST(CompletionTimeStudy, OfInventedJobsIsWhole) {
   ASSERT_EQ(study->without_whole.size(), 2U);
   EXPECT_EQ(study->models.size(), 3U);
   EXPECT_EQ(study->forms.size(), 3U);
+  std::size_t of_slices = 0, covered = 0;
+  for (const SlicesResult& each : study->by_slices) {
+    of_slices += each.answered;
+    covered += each.covered;
+    EXPECT_GE(each.width, 1);
+  }
+  EXPECT_EQ(study->by_slices.size(), 5U);
+  EXPECT_EQ(of_slices, study->all[0].answered);
+  EXPECT_EQ(covered, study->all[0].covered);
   for (const HeldOutResult& result : study->all) EXPECT_EQ(result.rows, 3U * 45);
   for (const HeldOutResult& result : study->without_whole) {
     EXPECT_EQ(result.rows, 3U * 36);

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "program.hpp"
 
@@ -157,6 +158,85 @@ TEST(Choosing, ABadLineChangesNothing) {
   const std::string bad = scratch.write("bad.jsonl", "{\"application\": \"a\"}\n");
   refuses("profiles add" + at + bad, "bad.jsonl:1: ");
   EXPECT_EQ(answer("profiles list" + at)["profiles"], Json::array());
+}
+
+TEST(Choosing, NotANumberIsNoNumber) {
+  const std::string files = "--measurements examples/profiles/llama3.json",
+                    jobs = "choose --jobs examples/profiles/inference-jobs.json";
+  for (const char* no_number : {"nan", "inf", "-inf", "NaN", "1e999"}) {
+    refuses(fmt::format("recommend {} --alpha {}", files, no_number), "expected a number from");
+    refuses(fmt::format("{} --lambda {}", jobs, no_number), "expected a number from");
+    refuses(fmt::format("{} --margin {}", jobs, no_number), "expected a number from");
+    refuses(fmt::format("bench placement --gpus 1 --load {}", no_number), "expected a number from");
+    refuses(fmt::format("bench placement --gpus 1 --seconds {}", no_number), "expected a number from");
+  }
+}
+
+TEST(Choosing, WhatCannotHaveBeenMeasuredIsNotCrowned) {
+  const Scratch scratch;
+  const auto with = [&](const std::string& config) {
+    return "recommend --measurements " +
+           scratch.write("m.json", R"({"gpu_sms": 132, "perf_full": 80, "configs": [{"name": "a", )" +
+                                       config + R"(, "perf": 31}]})");
+  };
+  refuses(with(R"("sms": 16, "occupancy": 0.9, "capacity": 11, "peak": 9)"),
+          "configs[0].occupancy: 0.9 of the GPU's 132 SMs are 118.8 busy ones, and the instance has 16");
+  refuses(with(R"("sms": 140, "occupancy": 0.1, "capacity": 11, "peak": 9)"),
+          "configs[0].sms: 140 SMs, and the GPU has 132");
+  refuses(with(R"("sms": 16, "occupancy": 0.1, "capacity": 11, "peak": 16)"),
+          "configs[0].peak: 16 is more than the capacity 11");
+  EXPECT_EQ(
+      cleave(with(R"("sms": 16, "occupancy": 0.1, "capacity": 11, "peak": 16, "offload": true)")).exit_code,
+      0);
+  EXPECT_EQ(cleave(with(R"("sms": 16, "occupancy": 0.1212, "capacity": 11, "peak": 11.05)")).exit_code, 0)
+      << "rounded";
+  // A repository leaves the profile out and says why; with no other there is no answer.
+  const std::string repository = scratch.write(
+      "r.jsonl",
+      R"({"application": "a", "gpu_model": "A30-24GB", "profile": "4g.24gb", "time_s": 5, "peak_memory_mib": 30000, "counters": {"sm_occupancy": 0.5}})");
+  refuses("recommend --repository " + repository + " --application a", "no profile has all", 1);
+  refuses("recommend --repository " + repository + " --application a", "lacks a peak that can be", 1);
+}
+
+TEST(Choosing, NoAnswerIsNoSuccess) {
+  const Scratch scratch;
+  refuses("recommend --measurements " +
+              scratch.write("none.json", R"({"gpu_sms": 132, "perf_full": 80, "configs": []})"),
+          "no instance was measured", 1);
+  const Outcome none = cleave("choose --jobs " + scratch.write("late.json", R"({
+      "partitions": [{"name": "1g.6gb", "slices": 1, "memory": 6}],
+      "jobs": [{"id": "a", "model": "m", "batch": 1, "memory": 7}],
+      "profiles": [{"model": "m", "batch": 1, "partition": "1g.6gb", "latency": 1, "throughput": 1}]})"));
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_NE(none.out.find("does not fit"), std::string::npos) << "the table says why";
+  EXPECT_NE(none.err.find("no job has a partition"), std::string::npos) << none.err;
+}
+
+TEST(Choosing, NoInputIsSwallowed) {
+  const Scratch scratch;
+  const auto jobs = [&](const std::string& list, const std::string& rows) {
+    return "choose --jobs " +
+           scratch.write("j.json",
+                         R"({"partitions": [{"name": "1g.6gb", "slices": 1, "memory": 6}], "jobs": [)" +
+                             list + R"(], "profiles": [)" + rows + "]}");
+  };
+  const std::string job = R"({"id": "a", "model": "m", "batch": 1, "memory": 5})",
+                    row =
+                        R"({"model": "m", "batch": 1, "partition": "1g.6gb", "latency": 1, "throughput": 1})";
+  refuses(jobs(job + "," + job, row), "jobs[1].id: a job 'a' is there already");
+  refuses(jobs(job, row + "," + row), "profiles[1]: m with batch 1 on 1g.6gb is there already");
+  refuses(jobs(job, R"({"model": "m", "batch": 1, "partition": "1g.6bg", "latency": 1, "throughput": 1})"),
+          "did you mean '1g.6gb'?");
+  refuses(jobs(R"({"id": "a", "model": "m", "batch": 1, "memory": {"1g.6gb": 5, "2g.6gb": 5}})", row),
+          "unknown key '2g.6gb'");
+  refuses(jobs(job, row) + " --gpu A100-40GB", "the A100-40GB has no profile '1g.6gb'");
+  EXPECT_EQ(cleave(jobs(job, row) + " --gpu A30-24GB").exit_code, 0);
+  refuses("recommend --measurements examples/profiles/llama3.json --application x", "leave them out");
+  refuses(
+      "waste --input " +
+          scratch.write("w.json",
+                        R"({"gpu_sms": 132, "gpu_memory": 94, "instances": [{"sms": 140, "memory": 9}]})"),
+      "instances[0].sms: 140 is more than the 132 of the GPU");
 }
 
 TEST(Choosing, BadInputIsToldWhatIsWrong) {

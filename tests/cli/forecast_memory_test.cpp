@@ -64,6 +64,46 @@ TEST(ForecastMemory, RefusesWhatItCannotRead) {
   expect_refused(std::string(example) + " --forecaster tend", "trend");
 }
 
+TEST(ForecastMemory, TheHorizonIsTheForecasters) {
+  const std::string series =
+      "forecast memory --series examples/series/growing-context.csv --json --forecaster ";
+  EXPECT_EQ(document(cleave(series + "trend"))["iterations"], 1040);
+  EXPECT_EQ(document(cleave(series + "'trend:horizon=60'"))["iterations"], 100);
+  EXPECT_EQ(document(cleave(series + "'laws:horizon=60'"))["iterations"], 100);
+  const Outcome none =
+      cleave("forecast memory --series examples/series/growing-context.csv --forecaster none");
+  EXPECT_NE(none.out.find("the forecaster 'none' makes none"), std::string::npos) << none.out;
+  EXPECT_EQ(none.out.find("too few"), std::string::npos);
+}
+
+TEST(ForecastMemory, WhatIsOutOfOrderOrTwiceIsSaid) {
+  const Outcome order = shell(
+      "printf 'iteration,requested_mib,allocated_mib\n2,10,9\n1,12,10\n' | cleave forecast memory --series "
+      "-");
+  EXPECT_EQ(order.exit_code, 2);
+  EXPECT_NE(order.err.find(":3: iteration 1 comes after iteration 2"), std::string::npos) << order.err;
+  expect_refused("reproduce memory-alarms --jobs 1 --forecaster none --forecaster none", "named twice");
+  expect_refused(std::string(example) + " --capacity ''", "--capacity");
+}
+
+TEST(ForecastMemory, AContextCountsForWhatIsHeldToo) {
+  const std::string asked = std::string(example) + " --json --capacity 9000 --forecaster ";
+  EXPECT_TRUE(document(cleave(asked + "trend"))["overflow_at"].is_null());
+  EXPECT_FALSE(document(cleave(asked + "'trend:context=2000'"))["overflow_at"].is_null());
+}
+
+TEST(ForecastMemory, AlarmsOverSeveralSeeds) {
+  const Outcome outcome = cleave("reproduce memory-alarms --jobs 3 --seeds 2 --forecaster last-value");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.out.find("All that grow, least and most over seeds 2 to 3"), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("100.0-100.0"), std::string::npos) << "at 0.95 a tenth more is beyond";
+  EXPECT_EQ(
+      document(cleave("reproduce memory-alarms --jobs 1 --seeds 3 --json --forecaster last-value"))["curves"]
+          .size(),
+      5U * 3);
+}
+
 TEST(ForecastMemory, AlarmsAreCountedForEveryForecaster) {
   const Outcome outcome = cleave("reproduce memory-alarms --jobs 4 --json");
   const Json answer = document(outcome);

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "forecast/tensor_file_maker_test.hpp"
 #include "program.hpp"
@@ -103,6 +104,46 @@ TEST(ForecastModel, BadInputIsToldWhereAndWhat) {
             std::string::npos);
   EXPECT_NE(refused(scratch.write("torn.safetensors", "\x40")).find("too short"), std::string::npos);
   EXPECT_NE(refused(scratch.write("shapes.json", R"({"models": []})") + "#a").find("'a'"), std::string::npos);
+}
+
+TEST(ForecastModel, OneFileOfSeveralIsNotTheModel) {
+  const Scratch scratch;
+  scratch.write("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 16,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24, "vocab_size": 40})");
+  for (const char* name : {"model-00001-of-00002.safetensors", "m-00002-of-00002.gguf"}) {
+    const Outcome part = cleave("forecast model " + scratch.write(name, std::string(name).ends_with("gguf")
+                                                                            ? made_up::small_gguf()
+                                                                            : made_up::small_llama()));
+    EXPECT_EQ(part.exit_code, 2);
+    EXPECT_NE(part.err.find("of 2, and holds a part of the weights only"), std::string::npos) << part.err;
+    EXPECT_NE(part.err.find("model.safetensors.index.json"), std::string::npos) << part.err;
+  }
+  EXPECT_EQ(
+      cleave("forecast model " + scratch.write("model-00001-of-00001.safetensors", made_up::small_llama()))
+          .exit_code,
+      0);
+}
+
+TEST(ForecastModel, OptionsOfTrainingNeedIt) {
+  for (const char* option : {"--optimizer sgd", "--recompute"}) {
+    const Outcome outcome = cleave(fmt::format("forecast model {} {}", llama, option));
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.err.find("give --train too"), std::string::npos) << outcome.err;
+    EXPECT_EQ(cleave(fmt::format("forecast model {} {} --train", llama, option)).exit_code, 0);
+  }
+  const Outcome many = cleave(fmt::format("forecast model {} --batch 5000000000", llama));
+  EXPECT_NE(many.err.find("give 1 to 4294967296"), std::string::npos) << many.err;
+}
+
+TEST(ForecastModel, AFileWithoutAShapeIsNamedOnce) {
+  const Scratch scratch;
+  std::string file = made_up::small_gguf();
+  file.replace(file.find("general.architecture"), 20, "general.architectore");
+  const Outcome outcome = cleave("forecast model " + scratch.write("noarch.gguf", file));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("noarch.gguf: the key 'general.architecture'"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(outcome.err.find("noarch.gguf"), outcome.err.rfind("noarch.gguf")) << outcome.err;
 }
 
 TEST(ForecastModel, JobsMayNameAModelInPlaceOfASize) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "program.hpp"
 
@@ -51,6 +52,48 @@ TEST(ForecastTime, LearnsSavesAndAnswers) {
                                         "8,2,0.210,0.140,2600,17.4\n");
   EXPECT_EQ(answer("--model " + model + " --predict " + one)["jobs"][0]["seconds"],
             asked["jobs"][0]["seconds"]);
+}
+
+TEST(ForecastTime, ARepositoryFeedsIt) {
+  const Scratch scratch;
+  std::string lines;
+  // Applications on three profiles; every second one lacks a counter, the first line of all does, and one
+  // counter is of one application alone.
+  constexpr const char* profiles[] = {"1g.6gb", "2g.12gb", "4g.24gb"};
+  for (int app = 0; app < 12; ++app)
+    for (int profile = 0; profile < 3; ++profile) {
+      const std::string counter = app % 2 == 0 ? (app == 2 ? R"("other": 1)" : "")
+                                               : fmt::format(R"("sm_activity": {})", 0.3 + 0.05 * app);
+      lines += fmt::format(
+          R"({{"application": "a{}", "gpu_model": "A30-24GB", "profile": "{}", "time_s": {}, "counters": {{{}}}}})"
+          "\n",
+          app, profiles[profile], (10.0 + app) / (1 << profile), counter);
+    }
+  const std::string repository = scratch.write("r.jsonl", lines), csv = scratch.path("t.csv"),
+                    model = scratch.path("m.json");
+  ASSERT_EQ(cleave("profiles export --repository " + repository + " --as training --to " + csv).exit_code, 0);
+  const Json training = answer("--train " + csv + " --save " + model);
+  EXPECT_EQ(training["rows"], 36);
+  bool seen = false;
+  for (const Json& feature : training["features"]) {
+    if (feature["name"] != "sm_activity") continue;
+    seen = true;
+    EXPECT_EQ(feature["missing"], 18);
+  }
+  EXPECT_TRUE(seen) << "a feature, although the first row has none";
+  const Outcome text = cleave("forecast time --train " + csv);
+  EXPECT_NE(text.out.find("not measured: other (33), sm_activity (18)"), std::string::npos) << text.out;
+  EXPECT_EQ(answer("--model " + model + " --predict " + csv)["refused"], 0);
+}
+
+TEST(ForecastTime, NothingAskedIsNoAnswer) {
+  const Scratch scratch;
+  const std::string model = scratch.path("m.json");
+  ASSERT_EQ(cleave("forecast time " + measured + " --save " + model).exit_code, 0);
+  const Outcome none = cleave("forecast time --model " + model + " --predict " +
+                              scratch.write("h.csv", "batch,slices,dram,tensor,memory_mib,whole_s\n"));
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.err.find("no job in it"), std::string::npos) << none.err;
 }
 
 TEST(ForecastTime, TheSameTrainingGivesTheSameFile) {
