@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ struct StandCase {
 };
 /// For names of tests: letters and digits.
 std::string name_of(const StandCase& stand);
+/// What GoogleTest shows of the case beside its name.
+inline void PrintTo(const StandCase& stand, std::ostream* out) {
+  *out << (stand.model ? stand.model->key : "whatever is there");
+}
 std::vector<StandCase> all_stands();
 
 /// A door with one GPU on which a check may do as it likes, or only look.
