@@ -1,5 +1,6 @@
 """Loops: what is counted, when it is said, and that nothing can go wrong for the job."""
 
+import ctypes
 import gc
 import math
 import os
@@ -93,6 +94,12 @@ class Loops(Reported):
     def test_a_run_that_goes_on(self):
         self.assertEqual(list(cleave.iterations(5, start=3, memory=MEMORY, every=0)), [3, 4])
         self.assertEqual(self.reader.reports(), [(4, 5) + SAID, (5, 5) + SAID])
+
+    def test_a_loop_that_is_gone_through_again(self):
+        loop = cleave.iterations("ab", total=7, start=3, memory=MEMORY, every=0)
+        for _ in range(2):
+            list(loop)
+        self.assertEqual(self.reader.reports(), [(i, 7) + SAID for i in (4, 5, 6, 7)])
 
     def test_breaking_off_raising_and_forgetting_end_a_loop(self):
         with self.assertRaises(KeyError):
@@ -192,6 +199,30 @@ class Sockets(Reported):
             step(requested=3)
         self.assertEqual(self.reader.reports(), [(4, 4, 5, 5)])
 
+    def test_what_was_asked_for_a_lost_report_is_in_the_next(self):
+        said = iter([(1, 2), (9, 5), (3, 7)])
+        loop = iter(cleave.iterations(3, memory=lambda: next(said), every=0))
+        next(loop), next(loop)
+        self.reader.close()
+        next(loop)
+        self.reader.open()
+        self.assertEqual(list(loop), [])
+        self.assertEqual(self.reader.reports(), [(3, 3, 9, 7)])
+
+    def test_what_is_said_while_a_report_is_sent_is_in_the_next(self):
+        with cleave.iterations(3, every=0) as step:
+            send = progress.sender.send
+
+            def busy(line):
+                progress.sender.send = send
+                step(requested=50)
+                return send(line)
+
+            progress.sender.send = busy
+            step(requested=1)
+            step(requested=2)
+        self.assertEqual(self.reader.reports(), [(1, 3, 1, 1), (3, 3, 50, 50)])
+
     def test_paths_that_nobody_can_have(self):
         for path in ("/nonexistent/reports", "/" + "x" * 200, self.reader.folder, "\udcff", ""):
             os.environ["CLEAVE_REPORT"] = path
@@ -229,6 +260,16 @@ class Processes(Reported):
             self.forked(work)
             self.assertEqual(self.reader.numbers(), [1])
         self.assertEqual(self.reader.numbers(), [2])
+
+    def test_nor_who_was_forked_without_pythons_knowing(self):
+        with cleave.iterations(9, memory=MEMORY, every=0) as step:
+            step()
+            child = ctypes.PyDLL(None).fork()
+            if child == 0:
+                step()
+                os._exit(0)
+            os.waitpid(child, 0)
+            self.assertEqual(self.reader.numbers(), [1])
 
     def test_unless_it_is_the_one_who_works(self):
         def work():
@@ -286,8 +327,8 @@ class Processes(Reported):
                 thread.start()
             for thread in threads:
                 thread.join()
-            progress.next = 0
-        numbers = self.reader.numbers()
+            numbers = self.reader.numbers()  # and there is room for the last again
+        numbers += self.reader.numbers()
         self.assertEqual(progress.done, 8000)
         self.assertEqual(numbers[-1], 8000)
         self.assertEqual(numbers, sorted(set(numbers)))
@@ -362,6 +403,21 @@ class Checkpoints(Reported):
         thread.join()
         self.assertEqual(answers, [False])
         self.assertEqual(signal.getsignal(signal.SIGUSR1), self.before)
+
+    def test_the_checkpoint_is_not_a_childs(self):
+        mark = os.path.join(self.reader.folder, "saved")
+        cleave.on_checkpoint(lambda: open(mark, "w").close())
+        child = os.fork()
+        if child == 0:
+            try:
+                cleave.report_here()
+                for _ in cleave.iterations(1, memory=MEMORY):
+                    os.kill(os.getpid(), signal.SIGUSR1)
+            finally:
+                os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(self.reader.numbers(), [1])
+        self.assertFalse(os.path.exists(mark))
 
     def test_names(self):
         for name in ("10", "sigusr1", " USR1 "):

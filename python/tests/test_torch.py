@@ -249,6 +249,24 @@ class Hooks(Stubbed):
         progress.flush()
         self.assertEqual([r[0] for r in self.reader.reports() if r[2] == 700 * MIB], [51])
 
+    def test_each_report_has_its_own_peaks(self):
+        cleave.torch.hook(every=0, context=0)
+        optimizer = self.torch.optim.SGD()
+        for size in (7, 3, 5):
+            self.cuda.malloc("batch", size * MIB)
+            self.cuda.free("batch")
+            optimizer.step()
+        self.assertEqual([r[2:] for r in self.reader.reports()], [(s * MIB, s * MIB) for s in (7, 3, 5)])
+
+    def test_a_loop_first_counted_by_a_hook_and_then_by_itself(self):
+        cleave.torch.hook(every=0)
+        loop = cleave.iterations(total=3, every=0)
+        with loop:
+            self.train(self.torch.optim.SGD(), 2)
+        with loop as step:
+            step()
+        self.assertEqual(self.reader.numbers(), [1, 2, 3])
+
     def test_the_context_is_measured_on_an_instance(self):
         os.environ["CUDA_VISIBLE_DEVICES"] = "MIG-11111111-2222-3333-4444-555555555555"
         cleave.torch.hook(every=0)
