@@ -1,0 +1,134 @@
+// The Python package that reports for jobs: its own tests, and that what it sends is what is read here.
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+#include "../cli/program.hpp"
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "runner/memory_report_line.hpp"
+
+namespace cleave {
+namespace {
+
+using testing_program::Outcome;
+using testing_program::Scratch;
+using testing_program::shell;
+
+/// The interpreter, another one than python3 if the environment says so.
+std::string interpreter() {
+  const char* named = std::getenv("CLEAVE_TEST_PYTHON");
+  return named == nullptr ? "python3" : named;
+}
+
+/// Runs it in the repository's root with the package at hand.
+Outcome python(const std::string& arguments, const std::string& environment = {}) {
+  return shell(fmt::format(
+      "{} PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=python${{PYTHONPATH:+:$PYTHONPATH}} timeout 300 '{}' {}",
+      environment, interpreter(), arguments));
+}
+
+std::string cannot_run() {
+  const Outcome version = python("-c 'import sys; sys.exit(sys.version_info < (3, 9))'");
+  return version.exit_code == 0 ? "" : fmt::format("{} is not there, or older than 3.9", interpreter());
+}
+
+/// The datagrams of one program.
+class Socket {
+ public:
+  explicit Socket(const std::string& path)
+      : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  }
+  ~Socket() { ::close(socket_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  [[nodiscard]] std::vector<std::string> lines() const {
+    std::vector<std::string> found;
+    std::string text(2 * longest_report_line, '\0');
+    for (ssize_t size = 0; (size = ::recv(socket_, text.data(), text.size(), 0)) > 0;)
+      found.emplace_back(text, 0, static_cast<std::size_t>(size));
+    return found;
+  }
+
+ private:
+  int socket_;
+};
+
+TEST(PythonPackage, PassesItsOwnTests) {
+  if (const auto why = cannot_run(); !why.empty()) GTEST_SKIP() << why;
+  const Outcome outcome = python("-m unittest discover -s python/tests");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
+TEST(PythonPackage, WorksWithPyTorchItself) {
+  if (const auto why = cannot_run(); !why.empty()) GTEST_SKIP() << why;
+  const Outcome there = python("-c 'import torch'");
+  if (there.exit_code != 0) GTEST_SKIP() << "PyTorch cannot be imported";
+  const Outcome outcome = python("python/tests/test_torch.py Real");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_EQ(outcome.err.find("skipped"), std::string::npos) << outcome.err;
+}
+
+/// The same numbers as a line that the package had no part in.
+std::string plain_line(const Json& asked, bool with_iterations) {
+  const std::string in_all =
+      with_iterations && !asked[1].is_null() ? fmt::format(R"("iterations":{},)", asked[1].dump()) : "";
+  return fmt::format(R"({{"iteration":{},{}"requested_bytes":{},"allocated_bytes":{}}})", asked[0].dump(),
+                     in_all, asked[2].dump(), asked[3].dump());
+}
+
+TEST(PythonPackage, SaysAtEveryEdgeWhatIsReadHere) {
+  if (const auto why = cannot_run(); !why.empty()) GTEST_SKIP() << why;
+  const Outcome outcome = python("tests/python/edge_lines.py");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::istringstream text(outcome.out);
+  int said = 0, silent = 0;
+  for (std::string row; std::getline(text, row);) {
+    const Json parsed = Json::parse(row);
+    const Json& line = parsed["line"];
+    const bool whole = parse_report_line(plain_line(parsed["asked"], true), "asked").has_value();
+    const bool without = parse_report_line(plain_line(parsed["asked"], false), "asked").has_value();
+    // Whatever the reader takes is said, the rest is not; only a total that cannot be is left out.
+    ASSERT_EQ(line.is_null(), !without) << row;
+    ++(line.is_null() ? silent : said);
+    if (line.is_null()) continue;
+    ASSERT_EQ(line.get<std::string>(), plain_line(parsed["asked"], whole)) << row;
+    ASSERT_TRUE(parse_report_line(line.get<std::string>(), "line")) << row;
+  }
+  EXPECT_GT(said, 1000);
+  EXPECT_GT(silent, 1000);
+}
+
+TEST(PythonPackage, SendsWhatIsReadHere) {
+  if (const auto why = cannot_run(); !why.empty()) GTEST_SKIP() << why;
+  const Scratch scratch;
+  const Socket socket(scratch.path("reports"));
+  const std::string program = scratch.write("train.py",
+                                            "import cleave_report as cleave\n"
+                                            "MIB = 1 << 20\n"
+                                            "with cleave.iterations(5, every=0) as step:\n"
+                                            "    for i in range(1, 6):\n"
+                                            "        step(requested=i * MIB, allocated=(i + 300) * MIB)\n");
+  const Outcome outcome =
+      python(fmt::format("'{}'", program), fmt::format("CLEAVE_REPORT='{}'", scratch.path("reports")));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto lines = socket.lines();
+  ASSERT_EQ(lines.size(), 5U);
+  for (std::int64_t i = 1; i <= 5; ++i)
+    EXPECT_EQ(lines[static_cast<std::size_t>(i - 1)], report_line({i, 5, MiB{i}, MiB{i + 300}}));
+}
+
+}  // namespace
+}  // namespace cleave
