@@ -25,7 +25,7 @@ constexpr const char* library = CLEAVE_BINARY_DIR "/lib/cleave-nvmlsim";
 constexpr const char* packages = "usr/lib/python3/dist-packages";
 
 /// Why the client cannot be run here; empty: it can. `file` is what it is in the fetched packages.
-std::string cannot_run(const std::string& file) {
+std::string cannot_run([[maybe_unused]] const std::string& file) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return "a library with sanitizers cannot be loaded into a program without; run in release only";
 #else

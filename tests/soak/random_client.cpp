@@ -39,9 +39,10 @@ class RandomClient {
     }
     gpu_ = static_cast<GpuIndex>(random_.below(gpus_));
     const std::uint64_t what = random_.below(1000);
-    for (std::uint64_t i = 0, upto = 0; i < std::size(steps); ++i) {
-      upto += steps[i].weight;
-      if (what < upto) return (this->*steps[i].run)();
+    std::uint64_t upto = 0;
+    for (const Step& step : steps) {
+      upto += step.weight;
+      if (what < upto) return (this->*step.run)();
     }
   }
 
