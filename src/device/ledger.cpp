@@ -281,10 +281,9 @@ Result<Ledger> Ledger::open(const std::filesystem::path& state_directory, std::s
 }
 
 Result<void> Ledger::refresh() {
-  auto file = FileHandle::open(file_, O_RDONLY);
-  struct stat facts = {};
-  if (!file) {
-    if (::stat(file_.c_str(), &facts) == 0 || errno != ENOENT) return std::unexpected(file.error());
+  auto file = FileHandle::open_if_there(file_, O_RDONLY);
+  if (!file) return std::unexpected(file.error());
+  if (!*file) {
     state_ = {};
     opened_ = {};
     inode_ = 0;
@@ -292,6 +291,7 @@ Result<void> Ledger::refresh() {
     remark_.clear();
     return {};
   }
+  struct stat facts = {};
   if (::fstat(file->descriptor(), &facts) != 0) return system_failure(file_, "cannot be read");
   if (facts.st_ino != inode_ || facts.st_size < read_) {
     state_ = {};
@@ -439,17 +439,26 @@ Result<void> Ledger::settle(const std::string& gpu, const std::vector<InstanceSe
   return {};
 }
 
+std::vector<LedgerLine> Ledger::what_matters(const std::vector<std::string>& known,
+                                             const std::vector<InstanceSeen>& live) const {
+  return state_.compact([&](const std::string& gpu) { return std::ranges::find(known, gpu) != known.end(); },
+                        [&](const std::string& uuid) {
+                          return std::ranges::any_of(live, [&](const InstanceSeen& seen) {
+                            return std::ranges::find(seen.uuids, uuid) != seen.uuids.end();
+                          });
+                        });
+}
+
+std::size_t Ledger::lines_that_matter(const std::vector<std::string>& known,
+                                      const std::vector<InstanceSeen>& live) const {
+  return what_matters(known, live).size();
+}
+
 Result<void> Ledger::compact(const std::vector<std::string>& known, const std::vector<InstanceSeen>& live) {
   const auto lock = lock_ledger(directory_);
   if (!lock) return std::unexpected(lock.error());
   if (const auto read = refresh(); !read) return read;
-  const auto lines =
-      state_.compact([&](const std::string& gpu) { return std::ranges::find(known, gpu) != known.end(); },
-                     [&](const std::string& uuid) {
-                       return std::ranges::any_of(live, [&](const InstanceSeen& seen) {
-                         return std::ranges::find(seen.uuids, uuid) != seen.uuids.end();
-                       });
-                     });
+  const auto lines = what_matters(known, live);
   const std::filesystem::path part = directory_ / "ledger.jsonl.part";
   {
     const auto file = FileHandle::open(part, O_WRONLY | O_CREAT | O_TRUNC);

@@ -167,6 +167,9 @@ class Ledger {
   /// Writes the facts of intents on this GPU that a crash left open and the GPU has answered.
   [[nodiscard]] Result<void> settle(const std::string& gpu, const std::vector<InstanceSeen>& live);
 
+  /// How many lines `compact` would leave.
+  [[nodiscard]] std::size_t lines_that_matter(const std::vector<std::string>& known,
+                                              const std::vector<InstanceSeen>& live) const;
   /// Writes the file anew with only what matters (LedgerState::compact), whole and then in the place of the
   /// old one. `known` names GPUs whose locks are held and whose instances were just read.
   [[nodiscard]] Result<void> compact(const std::vector<std::string>& known,
@@ -179,6 +182,8 @@ class Ledger {
   [[nodiscard]] Result<void> append_plain(LedgerAct act, std::uint64_t number);
   [[nodiscard]] Result<std::uint64_t> append_intent(LedgerLine line);
   [[nodiscard]] Result<std::uint64_t> append_seen(LedgerAct act, const InstanceSeen& instance);
+  [[nodiscard]] std::vector<LedgerLine> what_matters(const std::vector<std::string>& known,
+                                                     const std::vector<InstanceSeen>& live) const;
   [[nodiscard]] Result<void> take_text(std::string_view text);
 
   std::filesystem::path directory_, file_;
