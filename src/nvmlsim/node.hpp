@@ -19,7 +19,10 @@ namespace cleave::sim {
 inline constexpr const char* state_file_name = "state";
 inline constexpr const char* description_file_name = "node.json";
 
-/// Writes a state file for the node, whole or not at all.
+/// How the names of files begin that a killed `write_state` leaves.
+inline constexpr const char* unfinished_prefix = "state.new.";
+
+/// Writes a state file for the node, whole or not at all. Refused where there is one.
 [[nodiscard]] Result<void> write_state(const std::filesystem::path& directory, const SimNodeSpec& spec);
 
 class Node {
