@@ -33,7 +33,7 @@ struct SimNodeSpec {
   bool instant = false;  // creating and destroying take no time
   InstanceNumbering numbering = InstanceNumbering::by_model;
   bool mig_enabled = true;
-  bool check_root = false;  // whether changes by others than root are refused, as on hardware
+  bool check_root = false;  // whether others than root are refused what hardware refuses them
   std::uint64_t seed = 1;   // of the UUIDs
 };
 

@@ -137,7 +137,8 @@ TEST(Library, AnswersUntilTheVeryEndOfAProgram) {
   const OpenNode node("A100-40GB");
   Child child([] {
     ::setenv(at_exit_variable, "1", 1);
-    ::setenv("MALLOC_PERTURB_", "90", 1);  // memory that is given back is overwritten
+    // glibc overwrites what is given back, at once.
+    ::setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.perturb=90", 1);
     ::execl("/proc/self/exe", "nvmlsim_test", "--gtest_filter=Library.AnswersUntilTheVeryEndOfAProgram",
             nullptr);
     return 4;
