@@ -105,10 +105,12 @@ void MovingWorld::tell_what_there_is() {
   }
   for (std::size_t i = events.size(); i > 1; --i) std::swap(events[i - 1], events[random_.below(i)]);
   events.insert(events.end(), waiting.begin(), waiting.end());
+  beginning_ = true;
   for (const Event& event : events) {
     if (must_begin_anew_) break;
     tell(event);
   }
+  beginning_ = false;
   if (must_begin_anew_) begin_anew(SchedulerSpec(*spec_));
 }
 
@@ -121,7 +123,6 @@ void MovingWorld::tell(const Event& event) {
 void MovingWorld::settle() {
   engine_->settle(now_, commands_);
   carry_out_all();
-  if (must_begin_anew_) begin_anew(SchedulerSpec(*spec_));
 }
 
 void MovingWorld::wait(Duration time) {
@@ -151,6 +152,7 @@ void MovingWorld::carry_out_all() {
     must_begin_anew_ = must_begin_anew_ || abandoned_;
     if (must_begin_anew_) {
       refused_.clear();
+      if (!beginning_) begin_anew(SchedulerSpec(*spec_));
       return;
     }
     for (Account& job : jobs_)

@@ -133,7 +133,7 @@ class MovingWorld {
   std::vector<Command> commands_;
   std::vector<CreateFailed> refused_;  // of this answer
   bool abandoned_ = false;             // this answer: what is left of it cannot be done
-  bool must_begin_anew_ = false;
+  bool must_begin_anew_ = false, beginning_ = false;
   std::size_t running_ = 0;
   Counts counts_;
   std::vector<std::string> violations_;
