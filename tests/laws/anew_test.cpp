@@ -181,13 +181,12 @@ TEST_P(Anew, NothingIsLost) {
     all.ended += counts.ended;
     all.adopted_whole += counts.adopted_whole;
     all.shared += counts.shared;
-    all.unmoved += counts.unmoved;
     all.stopped += counts.stopped;
   }
   if (events < 10'000) return;
   // Laws hold easily where nothing happens.
-  for (const std::size_t count :
-       {all.adopted, all.vanished, all.cancelled, all.evicted, all.ended, all.adopted_whole, all.shared})
+  for (const std::size_t count : {all.adopted, all.refused, all.stopped, all.vanished, all.cancelled,
+                                  all.evicted, all.ended, all.adopted_whole, all.shared})
     EXPECT_GT(count, 0U);
   RecordProperty("adopted", std::to_string(all.adopted));
 }
