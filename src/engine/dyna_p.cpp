@@ -53,6 +53,20 @@ class DynaP final : public Scheduler {
       own_.push_back(setup.fleet[static_cast<GpuId>(i)].held);
   }
 
+  /// What it runs on is what it is taken to have been given.
+  bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& /*commands*/) override {
+    if (!seats_.adopt(adopted)) return false;
+    const Waiting job{adopted.job, adopted.request};
+    keep_record(job, now);
+    record(job.job).waits = false;
+    const auto since = facts_ != nullptr ? facts_->running_since(job.job) : std::nullopt;
+    record(job.job).since = since.value_or(now);
+    const std::size_t kind = seats_.fleet()[adopted.gpu].kind;
+    const int profile = kind_of(adopted.gpu).layouts.graph().geometry()[*adopted.placement].profile_index;
+    record(job.job).plans[kind].jct = chooser_.predicted(job.job, kind, profile);
+    return true;
+  }
+
   void on(const SchedulerEvent& event, Instant now, std::vector<Command>& /*commands*/) override {
     if (const auto* submitted = std::get_if<Submitted>(&event)) {
       wait({submitted->job, submitted->request}, now);
@@ -66,6 +80,14 @@ class DynaP final : public Scheduler {
       for (const Waiting job : seats_.lose(lost->gpu)) wait(job, now);
     } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
       seats_.recover(returned->gpu);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      if (index(cancelled->job) < records_.size()) take(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      if (const auto job = seats_.gone(*gone)) wait(*job, now);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      seats_.withdraw(withdrawn->gpu);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      seats_.recover(restored->gpu);
     }
   }
 
@@ -106,13 +128,17 @@ class DynaP final : public Scheduler {
 
   // The queue: one for each GPU model, the same jobs in each that they can run on.
 
-  void wait(Waiting job, Instant now) {
+  void keep_record(Waiting job, Instant now) {
     if (records_.size() <= index(job.job)) records_.resize(index(job.job) + 1);
     const auto deadline =
         facts_ != nullptr && options_.by_deadline ? facts_->deadline(job.job) : std::nullopt;
     const std::int64_t key = deadline ? deadline->time_since_epoch().count() : INT64_MAX;
     record(job.job) = {
         job.request, chooser_.plan(job.job, job.request, now), {key, index(job.job)}, {}, true};
+  }
+
+  void wait(Waiting job, Instant now) {
+    keep_record(job, now);
     for_each_queue(job.job, [](BatchQueue& queue, const QueuedJob& queued) { queue.insert(queued); });
     ++waiting_;
     for (const PartitionPlan& plan : record(job.job).plans)

@@ -19,6 +19,10 @@
 // five seconds, which its Figure 7 suggests; beta and the penalty are zero, lambda a half; predicted times of
 // `dyna-p` are off by up to a tenth, about what is left when a job was measured on two profiles. A job that
 // would miss its deadline everywhere is given the largest partition.
+//
+// A job that is adopted is taken to have been given the partition that it has, and counts among the active
+// jobs of its GPU: when it may be restarted, a reconfiguration may stop it. It has been running since
+// JobFacts say so, otherwise since it was adopted.
 
 #include "engine/scheduler.hpp"
 

@@ -1,11 +1,19 @@
 #include "engine/engine.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace cleave {
 
 namespace {
 
 constexpr std::string_view no_room =
     "no GPU has room for it beside what is not ours and the fleet's own work";
+
+// How long a GPU that refused to make an instance takes no work: at first, at most, and how much later than
+// its last rest a refusal is a first one again.
+constexpr Duration first_rest = std::chrono::seconds{1}, longest_rest = std::chrono::minutes{5},
+                   forgiven_after = std::chrono::minutes{10};
 
 }  // namespace
 
@@ -22,7 +30,8 @@ Engine::Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup
       requests_(&requests),
       facts_(setup.facts),
       forecaster_(forecaster),
-      room_(setup.fleet.graphs().size()) {
+      room_(setup.fleet.graphs().size()),
+      service_(setup.fleet.size()) {
   for (const GpuState& gpu : setup.fleet.gpus()) {
     kinds_.push_back(gpu.kind);
     room_[gpu.kind] = room_[gpu.kind] | setup.fleet.graph(gpu).free(gpu.occupied);
@@ -61,21 +70,43 @@ void Engine::tell(const Event& event, Instant now, std::vector<Command>& command
   if (const auto* submitted = std::get_if<Submitted>(&event)) {
     on_submitted(*submitted, now, commands);
   } else if (const auto* finished = std::get_if<Finished>(&event)) {
-    forget(finished->job);
-    scheduler_->on(*finished, now, commands);
+    on_finished(finished->job, now, commands);
   } else if (const auto* died = std::get_if<OutOfMemory>(&event)) {
     on_out_of_memory(*died, now, commands);
   } else if (const auto* reported = std::get_if<MemoryReported>(&event)) {
     on_report(*reported, now, commands);
   } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-    scheduler_->on(*lost, now, commands);
+    on_lost(lost->gpu, now, commands);
   } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-    // It comes back empty, so what did not fit on it may fit now.
-    const std::uint16_t kind = kinds_[index(returned->gpu)];
-    room_[kind] = whole_[kind];
-    scheduler_->on(*returned, now, commands);
+    on_returned(returned->gpu, now, commands);
+  } else if (std::holds_alternative<Woken>(event)) {
+    on_woken(now, commands);
   } else {
-    scheduler_->on(Woken{}, now, commands);
+    tell_what_went_wrong(event, now, commands);
+  }
+}
+
+void Engine::tell_what_went_wrong(const Event& event, Instant now, std::vector<Command>& commands) {
+  const auto drain = [&](GpuId gpu, bool drained) {
+    service_[index(gpu)].drained = drained;
+    see_to(gpu, now, commands);
+  };
+  if (const auto* adopted = std::get_if<Adopted>(&event)) {
+    on_adopted(*adopted, now, commands);
+  } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+    scheduler_->on(*cancelled, now, commands);
+  } else if (const auto* failed = std::get_if<CreateFailed>(&event)) {
+    rest(failed->gpu, now, commands);
+    on_gone({failed->gpu, failed->placement}, now, commands);
+  } else if (const auto* vanished = std::get_if<InstanceVanished>(&event)) {
+    on_gone({vanished->gpu, vanished->placement}, now, commands);
+  } else if (const auto* drained = std::get_if<GpuDrained>(&event)) {
+    drain(drained->gpu, true);
+  } else if (const auto* undrained = std::get_if<GpuUndrained>(&event)) {
+    drain(undrained->gpu, false);
+  } else {
+    paused_ = std::holds_alternative<Paused>(event);
+    see_to_all(now, commands);
   }
 }
 
@@ -85,27 +116,148 @@ void Engine::on_submitted(const Submitted& submitted, Instant now, std::vector<C
     commands.push_back(RejectJob{submitted.job, impossible});
     return;
   }
-  if (!servable(submitted.request)) {
+  enqueue(submitted.job, submitted.request, now, commands);
+}
+
+void Engine::enqueue(JobId job, RequestId request, Instant now, std::vector<Command>& commands) {
+  if (!servable(request)) {
     const std::string_view own =
-        scheduler_->serves(submitted.request) ? std::string_view() : scheduler_->why_not(submitted.request);
-    commands.push_back(RejectJob{submitted.job, own.empty() ? no_room : own});
+        scheduler_->serves(request) ? std::string_view() : scheduler_->why_not(request);
+    commands.push_back(RejectJob{job, own.empty() ? no_room : own});
     return;
   }
-  if (request_of_.size() <= index(submitted.job)) request_of_.resize(index(submitted.job) + 1);
-  request_of_[index(submitted.job)] = submitted.request;
-  scheduler_->on(submitted, now, commands);
+  set_request(job, request);
+  scheduler_->on(Submitted{job, request}, now, commands);
 }
+
+void Engine::set_request(JobId job, RequestId request) {
+  if (request_of_.size() <= index(job)) request_of_.resize(index(job) + 1);
+  request_of_[index(job)] = request;
+}
+
+void Engine::on_finished(JobId job, Instant now, std::vector<Command>& commands) {
+  forget(job);
+  const auto guest = guests_.empty() ? guests_.end() : guests_.find(job);
+  if (guest == guests_.end()) return scheduler_->on(Finished{job}, now, commands);
+  const GpuId gpu = guest->second.gpu;
+  guests_.erase(guest);
+  --service_[index(gpu)].guests;
+  see_to(gpu, now, commands);
+}
+
+void Engine::requeue(JobId job, RequestId request, Instant now, std::vector<Command>& commands) {
+  set_request(job, request);
+  const auto guest = guests_.empty() ? guests_.end() : guests_.find(job);
+  if (guest == guests_.end()) return scheduler_->on(Requeued{job, request}, now, commands);
+  const GpuId gpu = guest->second.gpu;
+  guests_.erase(guest);
+  --service_[index(gpu)].guests;
+  enqueue(job, request, now, commands);  // before anybody behind it may start where it was
+  see_to(gpu, now, commands);
+}
+
+// Jobs that run since before.
+
+void Engine::on_adopted(const Adopted& adopted, Instant now, std::vector<Command>& commands) {
+  set_request(adopted.job, adopted.request);
+  if (servable(adopted.request) && scheduler_->adopt(adopted, now, commands)) return;
+  guests_.emplace(adopted.job, adopted);
+  ++service_[index(adopted.gpu)].guests;
+  see_to(adopted.gpu, now, commands);
+}
+
+void Engine::requeue_guests(GpuId gpu, std::optional<PlacementId> placement, Instant now,
+                            std::vector<Command>& commands) {
+  if (service_[index(gpu)].guests == 0) return;
+  std::vector<JobId> homeless;
+  for (const auto& [job, guest] : guests_)
+    if (guest.gpu == gpu && (!placement || guest.placement == placement)) homeless.push_back(job);
+  for (const JobId job : homeless) {
+    guests_.erase(job);
+    --service_[index(gpu)].guests;
+    enqueue(job, request_of(job), now, commands);
+  }
+}
+
+// GPUs that take work, or do not.
+
+void Engine::see_to(GpuId gpu, Instant now, std::vector<Command>& commands) {
+  using Told = Service::Told;
+  Service& service = service_[index(gpu)];
+  const bool takes_work =
+      !service.lost && !paused_ && !service.drained && !service.rests && service.guests == 0;
+  if (service.lost) {
+    if (std::exchange(service.told, Told::lost) != Told::lost) scheduler_->on(GpuLost{gpu}, now, commands);
+  } else if (takes_work && service.told != Told::serves) {
+    if (std::exchange(service.told, Told::serves) == Told::lost) {
+      scheduler_->on(GpuReturned{gpu}, now, commands);
+    } else {
+      scheduler_->on(GpuRestored{gpu}, now, commands);
+    }
+  } else if (!takes_work && service.told == Told::serves) {
+    service.told = Told::withdrawn;
+    scheduler_->on(GpuWithdrawn{gpu}, now, commands);
+  }
+}
+
+void Engine::see_to_all(Instant now, std::vector<Command>& commands) {
+  for (std::size_t i = 0; i < service_.size(); ++i) see_to(static_cast<GpuId>(i), now, commands);
+}
+
+void Engine::on_lost(GpuId gpu, Instant now, std::vector<Command>& commands) {
+  requeue_guests(gpu, std::nullopt, now, commands);
+  service_[index(gpu)].lost = true;
+  see_to(gpu, now, commands);
+}
+
+void Engine::on_returned(GpuId gpu, Instant now, std::vector<Command>& commands) {
+  // It comes back empty, so what did not fit on it may fit now.
+  const std::uint16_t kind = kinds_[index(gpu)];
+  room_[kind] = whole_[kind];
+  service_[index(gpu)].lost = false;
+  see_to(gpu, now, commands);
+}
+
+void Engine::on_gone(const InstanceGone& gone, Instant now, std::vector<Command>& commands) {
+  if (gone.placement) requeue_guests(gone.gpu, gone.placement, now, commands);
+  if (service_[index(gone.gpu)].told != Service::Told::lost) scheduler_->on(gone, now, commands);
+  see_to(gone.gpu, now, commands);
+}
+
+void Engine::rest(GpuId gpu, Instant now, std::vector<Command>& commands) {
+  Service& service = service_[index(gpu)];
+  if (service.rests && service.rests_until > now) return;  // another refusal of the same change
+  service.rest = service.rest == Duration{} || now - service.rests_until > forgiven_after
+                     ? first_rest
+                     : std::min(2 * service.rest, longest_rest);
+  resting_.erase({service.rests_until, gpu});
+  service.rests = true;
+  service.rests_until = now + service.rest;
+  resting_.emplace(service.rests_until, gpu);
+  commands.push_back(WakeAt{service.rests_until});
+  see_to(gpu, now, commands);
+}
+
+void Engine::on_woken(Instant now, std::vector<Command>& commands) {
+  while (!resting_.empty() && resting_.begin()->first <= now) {
+    const GpuId gpu = resting_.begin()->second;
+    resting_.erase(resting_.begin());
+    service_[index(gpu)].rests = false;
+    see_to(gpu, now, commands);
+  }
+  scheduler_->on(Woken{}, now, commands);
+}
+
+// What a job's memory has taught.
 
 void Engine::on_out_of_memory(const OutOfMemory& died, Instant now, std::vector<Command>& commands) {
   forget(died.job);
   const auto larger = died.had ? raised(died.job, MiB{died.had->value + 1}) : std::nullopt;
   if (!larger) {
     commands.push_back(FailJob{died.job});
-    scheduler_->on(Finished{died.job}, now, commands);
-    return;
+    return on_finished(died.job, now, commands);
   }
-  request_of_[index(died.job)] = *larger;
-  scheduler_->on(Requeued{died.job, *larger}, now, commands);
+  requeue(died.job, *larger, now, commands);
 }
 
 void Engine::on_report(const MemoryReported& reported, Instant now, std::vector<Command>& commands) {
@@ -116,9 +268,8 @@ void Engine::on_report(const MemoryReported& reported, Instant now, std::vector<
   const auto larger = raised(reported.job, peak->to_ask_for);
   if (!larger) return;
   forget(reported.job);
-  request_of_[index(reported.job)] = *larger;
   commands.push_back(StopJob{reported.job, StopJob::Why::forecast});
-  scheduler_->on(Requeued{reported.job, *larger}, now, commands);
+  requeue(reported.job, *larger, now, commands);
 }
 
 std::optional<RequestId> Engine::raised(JobId job, MiB at_least) {

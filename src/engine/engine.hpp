@@ -10,7 +10,26 @@
 //     will never have an instance, is turned away at once;
 //   - a job whose forecast peak is beyond its instance is stopped early and waits for the smallest instance
 //     that holds the peak; where no instance would hold it, it is left to run.
+//
+// And it knows why a GPU takes no work: it is lost, drained, paused, it has just refused to make an instance,
+// or a job runs there that the scheduler has no place for. A scheduler hears only that a GPU is withdrawn or
+// is back.
+//
+// An engine may be made at any moment, of any scheduler, while work runs: after a crash, or when another
+// scheduler is to decide. Its fleet is what is there - each instance of ours as idle, whoever runs on it -,
+// and before all else it is told, in any order: GpuLost of those that are gone (which the fleet shows as
+// empty), GpuDrained and Paused, and Adopted of each job that runs; then Submitted of each that waits, in the
+// order of their numbers, with the request that request_of() had for it. Jobs keep their numbers. Anything
+// that goes otherwise than commanded, and that no event tells, is told in this way too: a job that could not
+// be moved because its new instance was not made, an instance that could not be destroyed, one that others
+// made.
+//
+// What a forecaster has heard of a job is not lost while it is the same forecaster. A new one knows nothing
+// of adopted jobs; their reports may be told again, oldest first, after Adopted. An instance is adopted as it
+// is, so what a scheduler knows besides - which class a GPU serves, who was measured, when a job began - is
+// lost where the scheduler's header does not say otherwise.
 
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -36,6 +55,10 @@ class Engine {
     if (forecaster_ != nullptr) forget_restarted(std::span(commands).subspan(before));
   }
 
+  /// What the job asks for now: what it was submitted with, or more, when it has turned out to need more. Of
+  /// a job that was submitted or adopted.
+  [[nodiscard]] RequestId request_of(JobId job) const { return request_of_[index(job)]; }
+
   /// As Scheduler::expect.
   void expect(JobId job) const { scheduler_->expect(job); }
 
@@ -43,12 +66,42 @@ class Engine {
   Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup, RequestTable& requests,
          Forecaster* forecaster);
 
+  /// Whether a GPU takes work, and what the scheduler was told.
+  struct Service {
+    enum class Told : std::uint8_t { serves, withdrawn, lost } told = Told::serves;
+    bool lost = false, drained = false, rests = false;
+    std::uint32_t guests = 0;
+    Duration rest{};  // the last one, after a refusal
+    Instant rests_until{};
+  };
+
   /// Whether some GPU has, or may get, a place for the request, and the scheduler would use it.
   [[nodiscard]] bool servable(RequestId request) const;
   void tell(const Event& event, Instant now, std::vector<Command>& commands);
+  /// The events of a world that did not begin with this engine, or does not do as told.
+  void tell_what_went_wrong(const Event& event, Instant now, std::vector<Command>& commands);
   void on_submitted(const Submitted& submitted, Instant now, std::vector<Command>& commands);
   void on_out_of_memory(const OutOfMemory& died, Instant now, std::vector<Command>& commands);
   void on_report(const MemoryReported& reported, Instant now, std::vector<Command>& commands);
+  void on_adopted(const Adopted& adopted, Instant now, std::vector<Command>& commands);
+  void on_finished(JobId job, Instant now, std::vector<Command>& commands);
+  void on_lost(GpuId gpu, Instant now, std::vector<Command>& commands);
+  void on_returned(GpuId gpu, Instant now, std::vector<Command>& commands);
+  void on_woken(Instant now, std::vector<Command>& commands);
+  void on_gone(const InstanceGone& gone, Instant now, std::vector<Command>& commands);
+  /// After a refusal the GPU rests, longer each time that another follows soon.
+  void rest(GpuId gpu, Instant now, std::vector<Command>& commands);
+  /// Tells the scheduler whether the GPU takes work, if that is news.
+  void see_to(GpuId gpu, Instant now, std::vector<Command>& commands);
+  void see_to_all(Instant now, std::vector<Command>& commands);
+  void set_request(JobId job, RequestId request);
+  /// The job, which ran, waits again.
+  void requeue(JobId job, RequestId request, Instant now, std::vector<Command>& commands);
+  /// The guests of a GPU, all or those on one instance, wait again.
+  void requeue_guests(GpuId gpu, std::optional<PlacementId> placement, Instant now,
+                      std::vector<Command>& commands);
+  /// Begins to wait, unless it can never run.
+  void enqueue(JobId job, RequestId request, Instant now, std::vector<Command>& commands);
   /// The job's request when its instance must hold so much; nullopt when there will never be one.
   std::optional<RequestId> raised(JobId job, MiB at_least);
   void forget(JobId job);
@@ -63,7 +116,11 @@ class Engine {
   std::vector<PlacementSet> whole_;    // by GPU model: every placement
   std::vector<std::uint16_t> kinds_;   // by GPU
   std::vector<RequestId> request_of_;  // by job
-  std::set<JobId> saved_;              // checkpointed, and not started since
+  std::vector<Service> service_;       // by GPU
+  bool paused_ = false;
+  std::map<JobId, Adopted> guests_;              // who runs where without the scheduler's knowing
+  std::set<std::pair<Instant, GpuId>> resting_;  // until when
+  std::set<JobId> saved_;                        // checkpointed, and not started since
 };
 
 }  // namespace cleave

@@ -34,6 +34,8 @@ class JobFacts {
   /// beginning.
   [[nodiscard]] virtual bool movable(JobId) const { return false; }
   [[nodiscard]] virtual bool restartable(JobId) const { return false; }
+  /// Since when a job that was adopted runs where it is.
+  [[nodiscard]] virtual std::optional<Instant> running_since(JobId) const { return std::nullopt; }
   /// The time its work takes from the beginning on an instance of this profile of the GPU model `kind` (by
   /// its place among the fleet's), or on the whole GPU; nullopt when that is not known or it cannot run
   /// there.

@@ -76,8 +76,40 @@ class Miso final : public Scheduler {
       fleet_.restore(returned->gpu);
       open_.emplace(0, returned->gpu);
       touched_.insert(returned->gpu);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      line_.erase(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      lose_instance(*gone);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      open_.erase({at(withdrawn->gpu).jobs.size(), withdrawn->gpu});
+      fleet_.withdraw(withdrawn->gpu);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      fleet_.restore(restored->gpu);
+      open(restored->gpu);
+      at(restored->gpu).reconsider = true;
+      touched_.insert(restored->gpu);
     }
     // A Woken has come for what settle finds in `measuring_`.
+  }
+
+  bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& commands) override {
+    if (!adopted.placement) return false;
+    const GpuState& state = fleet_[adopted.gpu];
+    const bool alone = state.idle.contains(*adopted.placement);
+    if (!alone && !may_share(adopted)) return false;
+    keep_record({adopted.job, adopted.request});
+    if (!fits(adopted.job, adopted.gpu)) return false;
+    take_in(adopted.job, adopted.gpu);
+    of(adopted.job).at = adopted.placement;
+    // Who has an instance of its own has been measured, here or wherever it was put there.
+    of(adopted.job).measured = alone;
+    if (alone) {
+      fleet_.hold(adopted.gpu, *adopted.placement);
+    } else {
+      share(adopted.gpu, *adopted.placement);
+      measure_on(adopted.gpu, now + options_.measure, commands);
+    }
+    return true;
   }
 
   void settle(Instant now, std::vector<Command>& commands) override {
@@ -88,7 +120,7 @@ class Miso final : public Scheduler {
     }
     while (!line_.empty() && seat(line_.front())) line_.pop_front();
     for (const GpuId id : std::exchange(touched_, {}))
-      if (!at(id).measures_until && !at(id).jobs.empty()) arrange(id, now, commands);
+      if (!at(id).measures_until && !at(id).jobs.empty() && !fleet_[id].absent) arrange(id, now, commands);
     // Nobody starts before who was submitted earlier, not even at one instant.
     std::ranges::sort(starts_, {}, &Start::first);
     for (const Start& start : starts_) commands.push_back(start.second);
@@ -110,13 +142,17 @@ class Miso final : public Scheduler {
 
   // What is known of jobs.
 
-  void wait(Waiting waiting) {
+  void keep_record(Waiting waiting) {
     if (jobs_.size() <= index(waiting.job)) jobs_.resize(index(waiting.job) + 1);
     MisoJob& job = of(waiting.job);
     job.request = waiting.request;
     job.speeds =
         &*known_speeds_.insert(predicted_speeds(setup_, waiting.job, waiting.request, options_.speed_error))
               .first;
+  }
+
+  void wait(Waiting waiting) {
+    keep_record(waiting);
     line_.insert(waiting);
   }
 
@@ -151,13 +187,28 @@ class Miso final : public Scheduler {
 
   // Who belongs where.
 
+  /// Whether some partition of the GPU holds the job beside those that belong there.
+  bool fits(JobId job, GpuId id) {
+    std::vector<PartitionJob> all = seen_on(id);
+    all.push_back(seen(job, id));
+    return at(id).search->possible(all);
+  }
+
+  /// The GPU takes jobs, unless it is withdrawn or measures.
+  void open(GpuId id) {
+    if (!fleet_[id].absent && !at(id).measures_until) open_.emplace(at(id).jobs.size(), id);
+  }
+
+  void take_in(JobId job, GpuId gpu) {
+    of(job).gpu = gpu;
+    open_.erase({at(gpu).jobs.size(), gpu});
+    at(gpu).jobs.push_back(job);
+    open(gpu);
+  }
+
   /// The GPU that takes jobs and has the fewest, of those that can hold this one too.
   std::optional<GpuId> choose(JobId job) {
-    const auto can = [&](GpuId id) {
-      std::vector<PartitionJob> all = seen_on(id);
-      all.push_back(seen(job, id));
-      return at(id).search->possible(all);
-    };
+    const auto can = [&](GpuId id) { return fits(job, id); };
     if (!setup_.use_index) {
       std::optional<GpuId> chosen;
       for (std::size_t i = 0; i < gpus_.size(); ++i) {
@@ -184,10 +235,7 @@ class Miso final : public Scheduler {
     const auto gpu = choose(waiting.job);
     found_no_place_ = gpu ? std::nullopt : std::optional(waiting.job);
     if (!gpu) return false;
-    of(waiting.job).gpu = *gpu;
-    open_.erase({at(*gpu).jobs.size(), *gpu});
-    at(*gpu).jobs.push_back(waiting.job);
-    open_.emplace(at(*gpu).jobs.size(), *gpu);
+    take_in(waiting.job, *gpu);
     touched_.insert(*gpu);
     return true;
   }
@@ -197,13 +245,25 @@ class Miso final : public Scheduler {
     const GpuId where = of(id).gpu;
     MisoGpu& gpu = at(where);
     vacate(id);
-    const bool open = open_.erase({gpu.jobs.size(), where}) > 0;
+    open_.erase({gpu.jobs.size(), where});
     std::erase(gpu.jobs, id);
-    if (open) open_.emplace(gpu.jobs.size(), where);
+    open(where);
     touched_.insert(where);
     gpu.reconsider = gpu.reconsider || options_.on_departure;
     if (gpu.measures_until && std::ranges::all_of(gpu.jobs, [&](JobId other) { return is_known(other); }))
       end_measuring(where);
+  }
+
+  void lose_instance(const InstanceGone& gone) {
+    if (!gone.placement) return;
+    const std::vector<JobId> jobs = at(gone.gpu).jobs;
+    for (const JobId job : jobs) {
+      if (of(job).at != gone.placement) continue;
+      leave(job);
+      line_.insert({job, of(job).request});
+    }
+    if (fleet_[gone.gpu].idle.contains(*gone.placement)) fleet_.destroy_idle(gone.gpu, *gone.placement);
+    touched_.insert(gone.gpu);
   }
 
   void lose(GpuId id) {
@@ -230,6 +290,27 @@ class Miso final : public Scheduler {
     if (!job.shares || --gpu.sharers == 0) fleet_.release(job.gpu, *job.at);
     job.at = {};
     job.shares = false;
+  }
+
+  /// One instance of a GPU can be shared: by whoever is alone on this one, and others.
+  bool may_share(const Adopted& adopted) {
+    const auto there = [&](JobId job) { return of(job).at == adopted.placement; };
+    const auto shares = [&](JobId job) { return of(job).shares; };
+    const auto& jobs = at(adopted.gpu).jobs;
+    const auto first = std::ranges::find_if(jobs, there);
+    return first != jobs.end() && (of(*first).shares || std::ranges::none_of(jobs, shares));
+  }
+
+  /// All jobs there share the instance, and are measured.
+  void share(GpuId id, PlacementId placement) {
+    MisoGpu& gpu = at(id);
+    gpu.sharers = 0;
+    for (const JobId job : gpu.jobs) {
+      if (of(job).at != placement) continue;
+      of(job).shares = true;
+      of(job).measured = false;
+      ++gpu.sharers;
+    }
   }
 
   void checkpoint(JobId id, std::vector<Command>& commands) {
@@ -308,11 +389,17 @@ class Miso final : public Scheduler {
     } else {
       for (const JobId job : gpu.jobs) start_shared(job, *placement);
     }
+    measure_on(id, until, commands);
+    return true;
+  }
+
+  void measure_on(GpuId id, Instant until, std::vector<Command>& commands) {
+    MisoGpu& gpu = at(id);
     open_.erase({gpu.jobs.size(), id});
+    if (gpu.measures_until) measuring_.erase({*gpu.measures_until, id});
     gpu.measures_until = until;
     measuring_.emplace(until, id);
     commands.push_back(WakeAt{until});
-    return true;
   }
 
   /// The time is over, or the job is gone for which it was done.
@@ -321,7 +408,7 @@ class Miso final : public Scheduler {
     measuring_.erase({*gpu.measures_until, id});
     gpu.measures_until.reset();
     gpu.reconsider = true;
-    open_.emplace(gpu.jobs.size(), id);
+    open(id);
     touched_.insert(id);
   }
 

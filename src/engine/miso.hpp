@@ -24,6 +24,9 @@
 //   - "all active jobs" are those of that GPU, and only when an instance has to be made or a running job
 //     moves: a new job that fits an idle instance disturbs nobody. Instances that the new partition has too
 //     are not made again; others of the fleet's own and walls are never touched.
+//   - a job that is adopted on an instance of its own counts as measured; those that share one are measured
+//     there from now on. Where no partition holds an adopted job beside those before it, the GPU takes no
+//     work until it has ended.
 // Jobs that ran out of memory come back through the engine, with a larger request.
 
 #include "engine/scheduler.hpp"

@@ -1,6 +1,7 @@
 #include "engine/online.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/online_decisions.hpp"
 #include "engine/seats.hpp"
@@ -53,8 +54,33 @@ class Online final : public Scheduler {
       lose(lost->gpu);
     } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
       recover(returned->gpu, commands);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      line_.erase(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      lose_instance(*gone, commands);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      seats_.withdraw(withdrawn->gpu);
+      return decisions_.changed(withdrawn->gpu);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      seats_.recover(restored->gpu);
+      make_standing(restored->gpu, commands);
+      restored_ = true;
+      return decisions_.changed(restored->gpu);
     }
-    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
+    serve(commands);
+  }
+
+  /// Several GPUs may come back at one instant, and a decision sees them all.
+  void settle(Instant /*now*/, std::vector<Command>& commands) override {
+    if (std::exchange(restored_, false)) serve(commands);
+  }
+
+  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+    if (!seats_.adopt(adopted)) return false;
+    if (facts_ == nullptr || !facts_->movable(adopted.job))
+      fixed_[index(adopted.gpu)].insert(*adopted.placement);
+    decisions_.changed(adopted.gpu);
+    return true;
   }
 
   void expect(JobId job) const override { seats_.expect(job); }
@@ -106,6 +132,30 @@ class Online final : public Scheduler {
     }
   }
 
+  void serve(std::vector<Command>& commands) {
+    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
+  }
+
+  void lose_instance(const InstanceGone& gone, std::vector<Command>& commands) {
+    if (const auto job = seats_.gone(gone)) {
+      line_.insert(*job);
+      fixed_[index(gone.gpu)].erase(*gone.placement);
+    }
+    if (!seats_.fleet()[gone.gpu].absent) make_standing(gone.gpu, commands);
+    decisions_.changed(gone.gpu);
+  }
+
+  /// Where no instance is made but those that stood at the beginning: what is missing of them.
+  void make_standing(GpuId gpu, std::vector<Command>& commands) {
+    if (layout_.empty()) return;
+    const Geometry& geometry = seats_.fleet().geometry(seats_.fleet()[gpu]);
+    for (const PlacementId placement : layout_[index(gpu)]) {
+      const GpuState& state = seats_.fleet()[gpu];
+      if (geometry.free(state.held | state.idle | state.walls).contains(placement))
+        seats_.create(gpu, placement, commands);
+    }
+  }
+
   void lose(GpuId gpu) {
     for (const Waiting job : seats_.lose(gpu)) line_.insert(job);
     fixed_[index(gpu)] = {};
@@ -128,6 +178,7 @@ class Online final : public Scheduler {
   std::vector<PlacementSet> fixed_;  // by GPU: held by what may not move
   OnlineDecisions decisions_;
   WaitingLine line_;
+  bool restored_ = false;  // some GPU, since it was last looked who can start
   // Where no instance is made: what stands on each GPU, and what stands anywhere, by GPU model.
   std::vector<PlacementSet> layout_, standing_;
 };

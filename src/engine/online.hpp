@@ -18,6 +18,9 @@
 // `threshold` and `load` are about it too. With dynamic=off no instance is made or destroyed, but for those
 // of a GPU that returns, which are made as they stood at the beginning; what no instance will ever hold is
 // rejected.
+//
+// A job that is adopted is load, and moves like any other where it is known to be movable; with dynamic=off
+// its instance is one of those that stand.
 
 #include "engine/scheduler.hpp"
 

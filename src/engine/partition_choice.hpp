@@ -37,11 +37,12 @@ class PartitionChooser {
 
   /// One plan for each GPU model, by its place among the fleet's.
   [[nodiscard]] std::vector<PartitionPlan> plan(JobId job, RequestId request, Instant now) const;
+  /// The job's whole time on this profile; nullopt where nobody knows.
+  [[nodiscard]] std::optional<Duration> predicted(JobId job, std::size_t kind, int profile) const;
 
  private:
   [[nodiscard]] PartitionPlan plan_on(std::size_t kind, JobId job, const ResolvedRequest& request,
                                       std::optional<Duration> left, Instant now) const;
-  [[nodiscard]] std::optional<Duration> predicted(JobId job, std::size_t kind, int profile) const;
   [[nodiscard]] int choose(std::size_t kind, JobId job, const std::vector<int>& profiles) const;
 
   SchedulerSetup setup_;

@@ -26,7 +26,24 @@ struct Requeued {
   RequestId request;
 };
 
-using SchedulerEvent = std::variant<Submitted, Finished, Requeued, GpuLost, GpuReturned, Woken>;
+/// The instance is not there, be it that it was not made or that it vanished; with no placement, the GPU is
+/// not one whole. Whoever was on it, as the scheduler has it, waits again.
+struct InstanceGone {
+  GpuId gpu;
+  std::optional<PlacementId> placement;
+};
+
+/// Until GpuRestored nothing is started on the GPU, and no instance of it is made or destroyed. What runs
+/// there may end. Told only of a GPU that is there and not withdrawn; GpuLost may follow, and ends it.
+struct GpuWithdrawn {
+  GpuId gpu;
+};
+struct GpuRestored {
+  GpuId gpu;
+};
+
+using SchedulerEvent = std::variant<Submitted, Finished, Requeued, GpuLost, GpuReturned, Woken, Cancelled,
+                                    InstanceGone, GpuWithdrawn, GpuRestored>;
 
 class Scheduler {
  public:
@@ -35,6 +52,12 @@ class Scheduler {
   /// Appends to `commands` what is to be done now. Events come in the order of time; a job is submitted once.
   /// When a GPU is lost, the jobs on it wait again without further notice.
   virtual void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) = 0;
+  /// A job that runs already (model/event.hpp), from now on as if the scheduler had put it there. False, with
+  /// nothing done: the scheduler has no place for such a job in its account. Then the GPU is withdrawn until
+  /// the job ends, and the scheduler hears of the job only if it waits again, by Submitted.
+  virtual bool adopt(const Adopted& /*adopted*/, Instant /*now*/, std::vector<Command>& /*commands*/) {
+    return false;
+  }
   /// All events of this instant have been told; for schedulers that decide over several jobs at once.
   virtual void settle(Instant /*now*/, std::vector<Command>& /*commands*/) {}
   /// The job probably ends soon: a chance to have the memory fetch what that needs. Changes nothing.

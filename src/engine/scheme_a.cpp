@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "engine/seats.hpp"
 
@@ -117,10 +118,33 @@ class SchemeA final : public Scheduler {
     } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
       seats_.recover(returned->gpu);
       drained_.insert(returned->gpu);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      cancel(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      forget_layout(gone->gpu);
+      if (const auto job = seats_.gone(*gone)) wait(*job);
+      return_to_service(gone->gpu);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      forget_layout(withdrawn->gpu);
+      seats_.withdraw(withdrawn->gpu);
+      drained_.erase(withdrawn->gpu);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      seats_.recover(restored->gpu);
+      return_to_service(restored->gpu);
     }
   }
 
+  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+    if (!seats_.adopt(adopted)) return false;
+    know_request({adopted.job, adopted.request});
+    forget_layout(adopted.gpu);
+    drained_.erase(adopted.gpu);
+    unclassed_.insert(adopted.gpu);
+    return true;
+  }
+
   void settle(Instant /*now*/, std::vector<Command>& commands) override {
+    for (const GpuId gpu : std::exchange(unclassed_, {})) take_up_class(gpu);
     serve(commands);
     recut_drained(commands);
   }
@@ -136,9 +160,13 @@ class SchemeA final : public Scheduler {
   const ResolvedRequest& request(JobId job) const { return (*requests_)[request_of_[index(job)]]; }
   std::size_t kind_of(GpuId gpu) const { return seats_.fleet()[gpu].kind; }
 
-  void wait(Waiting job) {
+  void know_request(Waiting job) {
     if (request_of_.size() <= index(job.job)) request_of_.resize(index(job.job) + 1);
     request_of_[index(job.job)] = job.request;
+  }
+
+  void wait(Waiting job) {
+    know_request(job);
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
       if (const PlacementSet candidates = request(job.job).candidates[kind]; !candidates.empty())
         kinds_[kind].waiting[class_of(geometry(kind), candidates)].insert(job.job,
@@ -157,19 +185,62 @@ class SchemeA final : public Scheduler {
     }
   }
 
+  /// It waits in a class, or was dealt to an instance; or it does not wait.
+  void cancel(JobId job) {
+    if (index(job) >= request_of_.size() || seats_.seated(job)) return;
+    take(job);
+    for (auto& [spot, jobs] : dealt_) dealt_on_[index(spot.gpu)] -= std::erase(jobs, job);
+  }
+
   void leave(JobId job) {
     const JobSeat seat = seats_.leave(job);
     const std::size_t kind = kind_of(seat.gpu);
-    const Spot spot{seat.gpu, geometry(kind)[seat.placement].start, seat.placement};
-    kinds_[kind].free[*class_of_gpu_[index(seat.gpu)]].insert(spot);
-    freed_.push_back(spot);
-    if (seats_.on(seat.gpu).empty()) drained_.insert(seat.gpu);
+    if (const auto& serves = class_of_gpu_[index(seat.gpu)]) {
+      const Spot spot{seat.gpu, geometry(kind)[seat.placement].start, seat.placement};
+      kinds_[kind].free[*serves].insert(spot);
+      freed_.push_back(spot);
+    }
+    if (seats_.on(seat.gpu).empty() && !seats_.fleet()[seat.gpu].absent) drained_.insert(seat.gpu);
+  }
+
+  // GPUs that serve no class though jobs run there.
+
+  void return_to_service(GpuId gpu) {
+    if (seats_.fleet()[gpu].absent) return;
+    if (seats_.on(gpu).empty()) {
+      drained_.insert(gpu);
+    } else {
+      unclassed_.insert(gpu);
+    }
+  }
+
+  /// The GPU serves the class of its jobs, when they are all of one and so is every instance of it.
+  void take_up_class(GpuId gpu) {
+    const GpuState& state = seats_.fleet()[gpu];
+    const std::vector<JobId> jobs = seats_.on(gpu);
+    if (state.absent || class_of_gpu_[index(gpu)] || jobs.empty()) return;
+    PlacementSet instances = state.idle;
+    std::set<SizeClass> classes;
+    for (const JobId job : jobs) {
+      instances.insert(seats_[job].placement);
+      const PlacementSet candidates = request(job).candidates[state.kind];
+      if (candidates.empty()) return;
+      classes.insert(class_of(geometry(state.kind), candidates));
+    }
+    if (classes.size() > 1 || !(instances - PlacementSet(classes.begin()->allowed)).empty()) return;
+    class_of_gpu_[index(gpu)] = *classes.begin();
+    for (const PlacementId p : state.idle) {
+      const Spot spot{gpu, geometry(state.kind)[p].start, p};
+      kinds_[state.kind].free[*classes.begin()].insert(spot);
+      freed_.push_back(spot);
+    }
   }
 
   void lose(GpuId gpu) {
     forget_layout(gpu);
     for (const Waiting job : seats_.lose(gpu)) wait(job);
     drained_.erase(gpu);
+    unclassed_.erase(gpu);
   }
 
   /// The GPU serves no class; jobs that were dealt to its instances wait in common again.
@@ -337,6 +408,7 @@ class SchemeA final : public Scheduler {
   std::vector<Kind> kinds_;
   std::vector<std::optional<SizeClass>> class_of_gpu_;
   std::set<GpuId> drained_;                  // present, and nobody runs there
+  std::set<GpuId> unclassed_;                // with jobs and without a class, not looked at since
   std::map<Spot, std::deque<JobId>> dealt_;  // equal shares: who runs where next
   std::vector<Spot> freed_;                  // since they were last served
   std::vector<std::size_t> dealt_on_;        // by GPU, jobs that were dealt and have not begun

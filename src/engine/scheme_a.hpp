@@ -11,6 +11,9 @@
 // The paper has one GPU and all jobs at its beginning. With several, those that are drained take classes in
 // their order, and the next one looks at a larger class once there are instances enough for the jobs that
 // wait; jobs that arrive later join their class.
+//
+// A GPU on which jobs are adopted goes on serving their class, when they are all of one and so is every
+// instance of ours there. Otherwise it serves none, and is cut anew when the last of them has ended.
 
 #include "engine/scheduler.hpp"
 #include "graph/state_graph.hpp"

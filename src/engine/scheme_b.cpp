@@ -60,7 +60,21 @@ class SchemeB final : public Scheduler {
     } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
       seats_.recover(returned->gpu);
       touched_.push_back(returned->gpu);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      line_.erase(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      if (const auto job = seats_.gone(*gone)) line_.insert(*job);
+      touched_.push_back(gone->gpu);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      seats_.withdraw(withdrawn->gpu);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      seats_.recover(restored->gpu);
+      touched_.push_back(restored->gpu);
     }
+  }
+
+  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+    return seats_.adopt(adopted);
   }
 
   /// Jobs that end at one instant leave their instances idle before the next is looked at.

@@ -10,6 +10,9 @@
 // A larger idle instance is not used. Reachability is that of all instances that remain, idle ones too. The
 // paper has one GPU; with several, steps 1 and 2 take the lowest that can, step 3 the one where the fewest
 // instances go, lowest first.
+//
+// A job that is adopted stays on the instance that it has, whatever its size. When it ends, the instance is
+// idle, and is reused, merged or split as any other.
 
 #include "engine/scheduler.hpp"
 

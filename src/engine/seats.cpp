@@ -35,6 +35,24 @@ void Seats::sit(Waiting job, GpuId gpu, PlacementId placement) {
   holders_[cell(gpu, placement)] = job.job;
 }
 
+bool Seats::adopt(const Adopted& adopted) {
+  if (!adopted.placement || !fleet_[adopted.gpu].idle.contains(*adopted.placement)) return false;
+  fleet_.hold(adopted.gpu, *adopted.placement);
+  sit({adopted.job, adopted.request}, adopted.gpu, *adopted.placement);
+  return true;
+}
+
+std::optional<Waiting> Seats::gone(const InstanceGone& gone) {
+  if (!gone.placement) return std::nullopt;
+  std::optional<Waiting> homeless;
+  if (fleet_[gone.gpu].held.contains(*gone.placement)) {
+    const JobId job = at(gone.gpu, *gone.placement);
+    if (job != nobody) homeless = {job, leave(job).request};
+  }
+  if (fleet_[gone.gpu].idle.contains(*gone.placement)) fleet_.destroy_idle(gone.gpu, *gone.placement);
+  return homeless;
+}
+
 void Seats::clear_way(GpuId gpu, PlacementId placement, std::vector<Command>& commands) {
   const GpuState& state = fleet_[gpu];
   for (const PlacementId idle : fleet_.destroys(state, placement))

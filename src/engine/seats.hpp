@@ -3,6 +3,7 @@
 // turn a decision into commands and to give an instance back. Keeps the two in step.
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "engine/scheduler.hpp"
@@ -34,6 +35,8 @@ class Seats {
 
   /// Starts a waiting job there: destroys what is in the way, creates the instance unless it is there.
   void start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Command>& commands);
+  /// The job runs there already, on an instance that is idle in the fleet; false where there is none.
+  bool adopt(const Adopted& adopted);
   /// The job's instance is free, and idle.
   JobSeat leave(JobId job);
   /// The job leaves soon: has the memory fetch what that needs.
@@ -49,6 +52,10 @@ class Seats {
   /// The GPU is gone: its jobs, which wait again. It takes none until it returns, empty.
   std::vector<Waiting> lose(GpuId gpu);
   void recover(GpuId gpu) { fleet_.restore(gpu); }
+  /// The GPU takes no work until it is recovered; what is there stays.
+  void withdraw(GpuId gpu) { fleet_.withdraw(gpu); }
+  /// The instance is not there; who was on it waits again.
+  std::optional<Waiting> gone(const InstanceGone& gone);
 
  private:
   /// What is held side by side on a GPU starts at different slices.

@@ -34,6 +34,7 @@ class Static final : public Scheduler {
         free_(groups_.size()),
         count_(groups_.size(), 0),
         has_(setup.fleet.size()) {
+    for (const GpuState& gpu : setup.fleet.gpus()) own_.push_back(gpu.held);
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       auto& of_kind = group_of_[groups_[group].kind];
       of_kind.resize(PlacementSet::most, 0);
@@ -42,8 +43,7 @@ class Static final : public Scheduler {
     // Known from the beginning: what can be rejected when it comes.
     for (std::size_t i = 0; i < layout_.size(); ++i) {
       const auto gpu = static_cast<GpuId>(i);
-      const GpuState& state = seats_.fleet()[gpu];
-      count(gpu, beside_others(seats_.fleet().geometry(state), state, layout_[i]));
+      count(gpu);
     }
   }
 
@@ -60,7 +60,25 @@ class Static final : public Scheduler {
     } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
       seats_.recover(returned->gpu);
       if (made_) make(returned->gpu, commands);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      line_.erase(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      if (const auto job = seats_.gone(*gone)) line_.insert(*job);
+      if (gone->placement) no_longer_free(gone->gpu, PlacementSet::of(*gone->placement));
+      restore_.insert(gone->gpu);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      seats_.withdraw(withdrawn->gpu);
+      no_longer_free(withdrawn->gpu, has_[index(withdrawn->gpu)]);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      seats_.recover(restored->gpu);
+      restore_.insert(restored->gpu);
     }
+  }
+
+  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+    if (!seats_.adopt(adopted)) return false;
+    no_longer_free(adopted.gpu, PlacementSet::of(*adopted.placement));
+    return true;
   }
 
   bool serves(RequestId request) override {
@@ -78,6 +96,8 @@ class Static final : public Scheduler {
   /// same instant may be the smaller one.
   void settle(Instant /*now*/, std::vector<Command>& commands) override {
     if (!made_) make_all(commands);
+    for (const GpuId gpu : std::exchange(restore_, {}))
+      if (!seats_.fleet()[gpu].absent) make(gpu, commands);
     while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
   }
 
@@ -105,15 +125,24 @@ class Static final : public Scheduler {
   // The layout.
 
   /// The GPU's part of the layout is this, whether it is there or will be when the GPU returns.
-  void count(GpuId gpu, PlacementSet has) {
+  void count(GpuId gpu) {
+    GpuState state = seats_.fleet()[gpu];
+    state.held = own_[index(gpu)];  // adopted jobs end
+    const PlacementSet has = beside_others(geometry(gpu), state, layout_[index(gpu)]);
     for (const PlacementId id : has_[index(gpu)]) --count_[group_of(gpu, id)];
     for (const PlacementId id : has) ++count_[group_of(gpu, id)];
     has_[index(gpu)] = has;
   }
 
   void make(GpuId gpu, std::vector<Command>& commands) {
-    count(gpu, make_layout(seats_, gpu, layout_[index(gpu)], commands));
-    for (const PlacementId id : has_[index(gpu)]) free_[group_of(gpu, id)].insert(place(gpu, id));
+    no_longer_free(gpu, has_[index(gpu)]);
+    const PlacementSet made = make_layout(seats_, gpu, layout_[index(gpu)], commands);
+    count(gpu);
+    for (const PlacementId id : made) free_[group_of(gpu, id)].insert(place(gpu, id));
+  }
+
+  void no_longer_free(GpuId gpu, PlacementSet placements) {
+    for (const PlacementId id : placements) free_[group_of(gpu, id)].erase(place(gpu, id));
   }
 
   void make_all(std::vector<Command>& commands) {
@@ -123,7 +152,8 @@ class Static final : public Scheduler {
   }
 
   void lose(GpuId gpu) {
-    for (const PlacementId id : has_[index(gpu)]) free_[group_of(gpu, id)].erase(place(gpu, id));
+    no_longer_free(gpu, has_[index(gpu)]);
+    own_[index(gpu)] = {};
     for (const Waiting job : seats_.lose(gpu)) line_.insert(job);
   }
 
@@ -165,6 +195,11 @@ class Static final : public Scheduler {
 
   void leave(JobId job) {
     const JobSeat seat = seats_.leave(job);
+    if (!made_ || seats_.fleet()[seat.gpu].absent) return;
+    if (!has_[index(seat.gpu)].contains(seat.placement)) {
+      restore_.insert(seat.gpu);  // what was adopted was in the way
+      return;
+    }
     free_[group_of(seat.gpu, seat.placement)].insert(place(seat.gpu, seat.placement));
   }
 
@@ -174,10 +209,12 @@ class Static final : public Scheduler {
   bool any_;
   bool made_ = false;
   std::vector<InstanceGroup> groups_;
-  std::vector<std::vector<std::size_t>> group_of_;                     // by kind and placement
-  std::vector<std::set<Place>> free_;                                  // by group
-  std::vector<std::size_t> count_;                                     // by group: instances of the layout
-  std::vector<PlacementSet> has_;                                      // by GPU: its part of the layout
+  std::vector<std::vector<std::size_t>> group_of_;  // by kind and placement
+  std::vector<std::set<Place>> free_;               // by group
+  std::vector<std::size_t> count_;                  // by group: instances of the layout
+  std::vector<PlacementSet> has_;                   // by GPU: its part of the layout
+  std::vector<PlacementSet> own_;                   // by GPU: held by the fleet's own work
+  std::set<GpuId> restore_;                         // where some of the layout may be missing
   std::vector<std::optional<std::vector<std::uint16_t>>> groups_for_;  // by request
   std::unordered_map<std::size_t, std::string> reasons_;               // by request; only looked up
   WaitingLine line_;

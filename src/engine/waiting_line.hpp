@@ -23,6 +23,11 @@ class WaitingLine {
   [[nodiscard]] auto end() const { return line_.end(); }
 
   void pop_front() { line_.pop_front(); }
+  /// Nothing where it does not wait.
+  void erase(JobId job) {
+    const auto found = std::ranges::lower_bound(line_, job, {}, &Waiting::job);
+    if (found != line_.end() && found->job == job) line_.erase(found);
+  }
   void insert(Waiting waiting) {
     if (line_.empty() || line_.back().job < waiting.job) {
       line_.push_back(waiting);

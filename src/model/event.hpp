@@ -47,7 +47,49 @@ struct GpuReturned {
 /// The time of a WakeAt has come.
 struct Woken {};
 
-using Event = std::variant<Submitted, Finished, OutOfMemory, MemoryReported, GpuLost, GpuReturned, Woken>;
+// The next ones come from a world that did not begin with this engine, or that does not do as it is told.
+
+/// The job runs already, since before this engine was made, on an instance of ours that the fleet shows as
+/// idle; or, with no placement, on a whole GPU with MIG off, on which the fleet shows nothing. Jobs that
+/// share an instance are told one after the other. Told before the first Submitted and the first settle.
+struct Adopted {
+  JobId job;
+  RequestId request;
+  GpuId gpu;
+  std::optional<PlacementId> placement;
+};
+/// The job waits no more and will not run. One that does not wait goes on as if nothing had been said: what
+/// runs is stopped by whoever drives the engine, who then tells Finished.
+struct Cancelled {
+  JobId job;
+};
+/// The device refused to make this instance, or, with no placement, to switch MIG off. Jobs that were to
+/// start there have not, and wait again. Told when the other commands of the answer have been carried out, as
+/// far as they can be without it, unless one of them was to destroy it again.
+struct CreateFailed {
+  GpuId gpu;
+  std::optional<PlacementId> placement;
+};
+/// An instance of ours is there no more, though nobody here destroyed it. Jobs that ran on it wait again.
+struct InstanceVanished {
+  GpuId gpu;
+  PlacementId placement;
+};
+/// The GPU takes no new work, and its instances are left as they are; what runs there runs on. And the end of
+/// that. Neither counts how often it was told.
+struct GpuDrained {
+  GpuId gpu;
+};
+struct GpuUndrained {
+  GpuId gpu;
+};
+/// The same for all GPUs.
+struct Paused {};
+struct Resumed {};
+
+using Event =
+    std::variant<Submitted, Finished, OutOfMemory, MemoryReported, GpuLost, GpuReturned, Woken, Adopted,
+                 Cancelled, CreateFailed, InstanceVanished, GpuDrained, GpuUndrained, Paused, Resumed>;
 
 struct DestroyInstance {
   GpuId gpu;

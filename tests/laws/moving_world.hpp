@@ -1,0 +1,142 @@
+#pragma once
+// A node as a daemon would have one, without clock or device: what exists and runs, how the commands of an
+// engine change it, and from it alone a new engine whenever that is asked for. It keeps an account of its own
+// and says what is against the laws; it knows nothing of the simulator nor of any scheduler.
+//
+// The laws, command by command: instances stand where their profiles may and share no slice; nobody destroys
+// what is held, a wall or the fleet's own work; nothing is begun, made or destroyed on a GPU that is lost,
+// drained or paused; a job runs once at a time, on an instance that exists and that only those share who were
+// told to; it does not start again on as little memory as it ran out of; and where the scheduler promises
+// turns, no job begins for the first time while one that was submitted before it waits, be it for the first
+// time or again through no doing of the scheduler's.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "engine/engine.hpp"
+
+namespace cleave::laws {
+
+class MovingWorld {
+ public:
+  /// Everything must outlive the world. `facts` may be null.
+  MovingWorld(const FleetFile& file, RequestTable& requests, const JobFacts* facts, Forecaster* forecaster,
+              std::uint64_t seed);
+
+  /// Throws the engine away and makes another from what is there: false, with nothing changed, where the
+  /// options cannot stand together.
+  bool begin_anew(const SchedulerSpec& spec);
+
+  // What happens. Those that ask for something that is not there do nothing.
+
+  void submit(RequestId request);
+  void cancel_one();
+  void end_one();
+  void run_out_one();
+  void report_one(std::int64_t iteration);
+  void lose(GpuId gpu);
+  void give_back(GpuId gpu);
+  void drain(GpuId gpu, bool drained);
+  void pause(bool paused);
+  /// An instance of ours is gone, and whatever ran on it.
+  void vanish_one();
+  void settle();
+  /// Time goes on, past what the engine asked to be woken for.
+  void wait(Duration time);
+  [[nodiscard]] std::optional<Duration> next_wake() const;
+
+  /// Creates fail from now on with this probability.
+  void refuse(double probability) { refusal_ = probability; }
+
+  [[nodiscard]] std::size_t gpus() const { return gpus_.size(); }
+  [[nodiscard]] std::size_t running() const { return running_; }
+  [[nodiscard]] std::vector<JobId> waiting() const;
+  [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
+
+  struct Counts {
+    std::size_t events = 0, adopted = 0, adopted_whole = 0, shared = 0, refused = 0, unmoved = 0,
+                vanished = 0, cancelled = 0, rejected = 0, failed = 0, evicted = 0, stopped = 0, ended = 0;
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  enum class Owner { ours, fleet_work, wall };
+  enum class State { waiting, refused, running, ended };
+  struct Standing {
+    PlacementId placement = 0;
+    Owner owner = Owner::ours;
+    std::set<JobId> jobs;
+  };
+  struct Card {
+    bool lost = false, drained = false;
+    std::vector<Standing> instances;
+    std::optional<JobId> whole;
+  };
+  struct Account {
+    State state = State::waiting;
+    RequestId request{};
+    GpuId gpu{};
+    std::optional<PlacementId> placement;
+    bool begun = false, its_turn = true;  // false: the scheduler stopped it, and orders it as it likes
+    std::optional<MiB> more_than;
+  };
+
+  void tell(const Event& event);
+  void carry_out_all();
+  void carry_out(const DestroyInstance& what);
+  void carry_out(const CreateInstance& what);
+  void carry_out(const StartJob& what);
+  void carry_out(const StartShared& what);
+  void carry_out(const StartOnWholeGpu& what);
+  void carry_out(const StopJob& what);
+  void carry_out(const CheckpointJob& what);
+  void carry_out(const MigrateJob& what);
+  void carry_out(const RejectJob& what);
+  void carry_out(const FailJob& what);
+  void carry_out(const WakeAt& what);
+  void tell_what_there_is();
+
+  void start(JobId job, GpuId gpu, PlacementId placement, bool shared);
+  void begins(JobId job, GpuId gpu, std::optional<PlacementId> placement);
+  void leave(JobId job);
+  void evict(JobId job);
+  void check_rules(GpuId gpu, PlacementId placement);
+  void takes_work(GpuId gpu, const char* what);
+  [[nodiscard]] std::optional<JobId> any_running();
+  [[nodiscard]] Standing* find(GpuId gpu, PlacementId placement);
+  [[nodiscard]] const Geometry& geometry(GpuId gpu) const;
+  [[nodiscard]] std::optional<MiB> usable(const Account& job) const;
+  Account& account(JobId job) { return jobs_[index(job)]; }
+  Card& card(GpuId gpu) { return gpus_[index(gpu)]; }
+  void violation(const std::string& what);
+
+  const FleetFile& file_;
+  RequestTable& requests_;
+  const JobFacts* facts_;
+  Forecaster* forecaster_;
+  Random random_;
+  std::vector<Card> gpus_;
+  std::vector<Account> jobs_;
+  bool paused_ = false;
+  double refusal_ = 0;
+  Instant now_{};
+
+  std::unique_ptr<Fleet> fleet_;  // as it was when the engine was made
+  std::optional<SchedulerSpec> spec_;
+  std::optional<Engine> engine_;
+  std::multiset<Instant> wakes_;
+  std::vector<Command> commands_;
+  std::vector<CreateFailed> refused_;  // of this answer
+  bool abandoned_ = false;             // this answer: what is left of it cannot be done
+  bool must_begin_anew_ = false, beginning_ = false;
+  std::size_t running_ = 0;
+  Counts counts_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace cleave::laws
