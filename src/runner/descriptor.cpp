@@ -93,8 +93,13 @@ Result<void> write_new_file_in(int folder, const std::string& name, std::string_
 
 Result<void> replace_file_in(int folder, const std::string& name, std::string_view text) {
   const std::string fresh = fmt::format("{}.new", name);
-  const Descriptor file(
-      ::openat(folder, fresh.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  constexpr int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Descriptor file(::openat(folder, fresh.c_str(), flags, 0600));
+  struct stat facts {};
+  if (!file || ::fstat(file.number(), &facts) != 0 || !S_ISREG(facts.st_mode)) {  // somebody's link or pipe
+    (void)::unlinkat(folder, fresh.c_str(), 0);
+    file = Descriptor(::openat(folder, fresh.c_str(), flags | O_EXCL, 0600));
+  }
   if (!file) return system_error_at(fresh, "cannot be made");
   if (!write_all(file.number(), text)) return system_error_at(fresh, "cannot be written");
   if (::ftruncate(file.number(), static_cast<off_t>(text.size())) != 0)

@@ -27,12 +27,12 @@ std::string this_boot() {
 }
 
 void fill_in_session(int folder, JobMark& mark) {
-  const auto text = read_file_in(folder, began_file, mark.uid, longest_began);
+  const auto text = read_file_in(folder, lock_file, ::geteuid(), longest_began);
   if (!text) return;
-  const auto document = parse_json(*text, began_file);
+  const auto document = parse_json(*text, lock_file);
   if (!document) return;
   std::optional<Error> error;
-  JsonReader in(*document, began_file, error);
+  JsonReader in(*document, lock_file, error);
   const std::string boot = in.text("boot");
   const auto session = in.integer("session", 2, 1 << 30);
   const auto started = in.integer("started", 0, std::int64_t{1} << 62);
@@ -105,7 +105,7 @@ std::string began_text() {
 
 bool may_have_begun(int folder) {
   struct stat facts {};
-  return ::fstatat(folder, began_file, &facts, AT_SYMLINK_NOFOLLOW) == 0;
+  return ::fstatat(folder, lock_file, &facts, AT_SYMLINK_NOFOLLOW) == 0 && facts.st_size > 0;
 }
 
 }  // namespace cleave

@@ -2,8 +2,9 @@
 // The folder of one attempt, JOBS/12.1, mode 0700 and the job's user's, and what lies in it:
 //
 //   launch.json   what to start; the daemon's user's, 0600
-//   lock          held by the supervisor while it lives: alive or not is asked of it, never of a number
-//   began.json    there before the job's own program runs: its process and session
+//   lock          held by the supervisor while it lives: alive or not is asked of it, never of a number. The
+//                 daemon's user's, 0600; empty until the job's first process writes its session into it, just
+//                 before it becomes the job's program
 //   control       socket by which the daemon speaks with the supervisor
 //   report        socket that CLEAVE_REPORT names
 //   stdout.log stderr.log, and .old.log of each
@@ -22,9 +23,8 @@
 
 namespace cleave {
 
-inline constexpr const char *launch_file = "launch.json", *lock_file = "lock", *began_file = "began.json",
-                            *control_socket = "control", *report_socket = "report",
-                            *outcome_file = "outcome.json";
+inline constexpr const char *launch_file = "launch.json", *lock_file = "lock", *control_socket = "control",
+                            *report_socket = "report", *outcome_file = "outcome.json";
 
 /// "12.1"
 [[nodiscard]] std::string directory_name(const JobKey& key);
@@ -40,10 +40,10 @@ inline constexpr const char *launch_file = "launch.json", *lock_file = "lock", *
 [[nodiscard]] Result<std::optional<ProcessOutcome>> read_outcome(int folder, uid_t owner);
 
 /// By what the processes of an attempt are known; the text is made of the folder itself, so that no two jobs
-/// of a machine share it. The session is filled in where began.json tells it.
+/// of a machine share it. The session is filled in where the lock tells it.
 [[nodiscard]] Result<JobMark> job_mark(int folder, const JobKey& key);
 
-/// For the job's first process, which writes it about itself.
+/// What the job's first process writes about itself into the lock.
 [[nodiscard]] std::string began_text();
 [[nodiscard]] bool may_have_begun(int folder);
 

@@ -93,7 +93,7 @@ void forget_signals() {
 }
 
 struct JobEnds {
-  int out, err, exec;
+  int out, err, exec, lock;
 };
 
 /// In the child, to its end.
@@ -103,8 +103,7 @@ struct JobEnds {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(127);  // it was gone before it could be said
   forget_signals();
-  if (const auto noted = write_new_file_in(folder, began_file, began_text()); !noted)
-    give_up(ends.exec, began_file, "cannot be written");
+  if (!write_all(ends.lock, began_text())) give_up(ends.exec, lock_file, "cannot be written");
   auto variables = whole_environment(launch, report_path(folder, path), mark);
   const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (input < 0 || ::dup2(input, 0) < 0 || ::dup2(ends.out, 1) < 0 || ::dup2(ends.err, 2) < 0)
@@ -127,7 +126,7 @@ ExecFailure parse_exec_failure(std::string_view text) {
           std::string(text.substr(std::min(space + 1, text.size())))};
 }
 
-Result<JobProcess> start_job_process(const Launch& launch, int folder, const std::string& path,
+Result<JobProcess> start_job_process(const Launch& launch, int folder, int lock, const std::string& path,
                                      const std::string& mark) {
   auto out = make_pipe(), err = make_pipe(), exec = make_pipe();
   for (const auto* each : {&out, &err, &exec})
@@ -137,8 +136,8 @@ Result<JobProcess> start_job_process(const Launch& launch, int folder, const std
   started.pid = ::fork();
   if (started.pid < 0) return system_error_at("job", "no process can be begun");
   if (started.pid == 0)
-    become_job(launch, folder, path, mark, {out->write.number(), err->write.number(), exec->write.number()},
-               supervisor);
+    become_job(launch, folder, path, mark,
+               {out->write.number(), err->write.number(), exec->write.number(), lock}, supervisor);
   started.out = std::move(out->read);
   started.err = std::move(err->read);
   started.exec = std::move(exec->read);

@@ -3,13 +3,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "runner/job_directory.hpp"
 
@@ -17,7 +14,6 @@ namespace cleave {
 
 namespace {
 
-constexpr int waiting_peers = 16;
 constexpr auto far_away = std::chrono::hours(1);
 
 /// All signals are held back: those of terminals, of groups and of whoever ends the daemon's services are not
@@ -35,37 +31,20 @@ Result<Descriptor> hear_children_only() {
   return heard;
 }
 
-Result<Descriptor> listen_for_peers() {
-  Descriptor listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strcpy(address.sun_path, control_socket);
-  if (!listener ||
-      ::bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(listener.number(), waiting_peers) != 0)
-    return system_error_at(control_socket, "cannot be made");
-  return listener;
-}
-
 }  // namespace
 
 Result<Supervisor> Supervisor::open(Launch launch, SupervisorPlaces& places) {
   auto signals = hear_children_only();
   if (!signals) return std::unexpected(signals.error());
-  auto listener = listen_for_peers();
-  if (!listener) return std::unexpected(listener.error());
   auto reports = ReportReceiver::open(launch.uid);
   if (!reports) return std::unexpected(reports.error());
-  return Supervisor(std::move(launch), std::move(places), std::move(*signals), std::move(*listener),
-                    std::move(*reports));
+  return Supervisor(std::move(launch), std::move(places), std::move(*signals), std::move(*reports));
 }
 
-Supervisor::Supervisor(Launch launch, SupervisorPlaces places, Descriptor signals, Descriptor listener,
-                       ReportReceiver reports)
+Supervisor::Supervisor(Launch launch, SupervisorPlaces places, Descriptor signals, ReportReceiver reports)
     : launch_(std::move(launch)),
       places_(std::move(places)),
       signals_(std::move(signals)),
-      listener_(std::move(listener)),
       receiver_(std::move(reports)) {
   Peer& daemon = peers_.emplace_back();
   daemon.socket = std::move(places_.first);

@@ -30,7 +30,7 @@ struct SupervisorPlaces {
 
 class Supervisor {
  public:
-  /// Its sockets, in the current directory, which is the job's folder. On failure `first` is as it was.
+  /// Opens its sockets in the current directory, which is the job's folder. On failure `first` is as it was.
   [[nodiscard]] static Result<Supervisor> open(Launch launch, SupervisorPlaces& places);
 
   /// To the end: the outcome is on the disk, or the folder is gone.
@@ -51,8 +51,7 @@ class Supervisor {
     std::string line;
   };
 
-  Supervisor(Launch launch, SupervisorPlaces places, Descriptor signals, Descriptor listener,
-             ReportReceiver reports);
+  Supervisor(Launch launch, SupervisorPlaces places, Descriptor signals, ReportReceiver reports);
 
   void begin();
   void turn(Clock::time_point until);
@@ -74,6 +73,7 @@ class Supervisor {
   void drain_all();
 
   // supervisor_peers.cpp: who speaks with it
+  [[nodiscard]] static Result<Descriptor> listen_for_peers();
   void accept_peer();
   void hear(Peer& peer);
   [[nodiscard]] std::string obey(Peer& peer, const SupervisorAsk& ask);
@@ -100,6 +100,7 @@ class Supervisor {
   std::chrono::nanoseconds began_boot_{};
   ProcessOutcome outcome_;
   std::string trouble_;
+  int vain_tries_ = 0;
 };
 
 }  // namespace cleave

@@ -38,10 +38,9 @@ Instant wall_clock() {
 
 void Supervisor::begin() {
   const int folder = places_.folder.number();
-  set_space_aside(folder, outcome_file, space_of_outcome);
   outcome_.began_at = wall_clock();
   began_boot_ = since_boot();
-  auto job = start_job_process(launch_, folder, places_.path, places_.mark);
+  auto job = start_job_process(launch_, folder, places_.lock.number(), places_.path, places_.mark);
   if (!job) {
     outcome_.end = ProcessOutcome::End::not_started;
     outcome_.code = errno;
@@ -53,6 +52,9 @@ void Supervisor::begin() {
   job_ = std::move(*job);
   out_.emplace(Output{std::move(job_.out), JobLog(folder, "stdout", launch_.log_limit), {}});
   err_.emplace(Output{std::move(job_.err), JobLog(folder, "stderr", launch_.log_limit), {}});
+  // Making files takes its time: what the job does not wait for comes after its beginning.
+  if (auto listener = listen_for_peers()) listener_ = std::move(*listener);
+  set_space_aside(folder, outcome_file, space_of_outcome);
   // Its arguments and environment are the job's now; they may have been large.
   launch_.argv = {};
   launch_.environment = {};
@@ -203,14 +205,20 @@ void Supervisor::finish() {
   places_.lock.close();
 }
 
-/// False where it has to be tried again.
+/// False where it is to be tried again.
 bool Supervisor::store() {
   const auto stored = replace_file_in(places_.folder.number(), outcome_file, outcome_text(outcome_));
   if (stored) {
     (void)::fsync(places_.parent.number());
     return true;
   }
+  // A full or failing disk is waited for, as long as it takes. Anything else the job's user has done to his
+  // folder: he does not keep the job from being over.
+  const bool of_the_disk =
+      errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == ENOMEM || errno == EROFS;
+  constexpr int most_tries = 3;
   trouble_ = stored.error().text();
+  if (!of_the_disk && ++vain_tries_ == most_tries) return true;
   struct stat facts {};
   return ::fstat(places_.folder.number(), &facts) != 0 || facts.st_nlink == 0;
 }

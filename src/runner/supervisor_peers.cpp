@@ -2,11 +2,14 @@
 
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/format.hpp"
+#include "runner/job_directory.hpp"
 #include "runner/supervisor.hpp"
 
 namespace cleave {
@@ -16,8 +19,21 @@ namespace {
 constexpr std::size_t most_peers = 8;
 constexpr int most_asks_at_once = 16;
 constexpr std::size_t longest_ask = 1024;
+constexpr int waiting_peers = 16;
 
 }  // namespace
+
+Result<Descriptor> Supervisor::listen_for_peers() {
+  Descriptor listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, control_socket);
+  if (!listener ||
+      ::bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener.number(), waiting_peers) != 0)
+    return system_error_at(control_socket, "cannot be made");
+  return listener;
+}
 
 void Supervisor::accept_peer() {
   Descriptor socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

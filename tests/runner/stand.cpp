@@ -148,6 +148,11 @@ std::vector<ProcessFacts> Stand::processes(const JobKey& key) const {
   return find_leftovers({&*mark, 1});
 }
 
+bool Stand::may_have_begun(const JobKey& key) const {
+  const auto opened = open_folder(folder(key));
+  return opened && cleave::may_have_begun(opened->number());
+}
+
 pid_t Stand::supervisor(const JobKey& key) const {
   const std::string wanted = folder(key);
   for (const ProcessFacts& each : all_processes()) {

@@ -45,7 +45,8 @@ class Stand {
   [[nodiscard]] std::string folder(const JobKey& key) const;
   /// Of the marks of this attempt.
   [[nodiscard]] std::vector<ProcessFacts> processes(const JobKey& key) const;
-  /// The supervisor's, from who holds the lock; 0 where nobody does.
+  [[nodiscard]] bool may_have_begun(const JobKey& key) const;
+  /// The supervisor's, by its arguments; 0 where there is none.
   [[nodiscard]] pid_t supervisor(const JobKey& key) const;
 
  private:

@@ -162,10 +162,15 @@ TEST(SupervisedUser, HisTricksWithHisFolderHurtNobodyElse) {
   const JobKey linked =
       in_folder(fmt::format("rm stdout.log; ln -s {} stdout.log; ln -s {} deep; exit 0", precious, precious));
   const JobKey fifo = in_folder("rm -f outcome.json.new lock; mkfifo outcome.json.new lock; exec sleep 0.05");
-  for (const JobKey& key : {forged, linked}) (void)stand.wait_for_end(key);
-  EXPECT_TRUE(stand.wait_until([&] { return stand.outcome(fifo) != nullptr || stand.lost(fifo); }));
+  const JobKey closed = in_folder("chmod 500 .; exit 0");
+  const JobKey in_place = in_folder("mkdir -p outcome.json/d; exit 0");
+  const auto all = {forged, linked, fifo, closed, in_place};
+  for (const JobKey& key : all)
+    EXPECT_TRUE(stand.wait_until([&] { return stand.outcome(key) != nullptr || stand.lost(key); }));
+  EXPECT_NE(stand.outcome(fifo), nullptr);
+  EXPECT_NE(stand.outcome(forged), nullptr) << "the record takes the place of the link";
   (void)stand.begin_again();
-  for (const JobKey& key : {forged, linked}) EXPECT_TRUE(stand.runner().forget(key));
+  for (const JobKey& key : all) EXPECT_TRUE(stand.runner().forget(key));
   EXPECT_EQ(::access(precious.c_str(), F_OK), 0) << "a link was followed";
 }
 
