@@ -20,6 +20,7 @@ namespace cleave {
 namespace {
 
 constexpr int most_messages_at_once = 64;
+constexpr std::size_t most_waiting = 16;
 constexpr std::chrono::nanoseconds first_wait = std::chrono::milliseconds(2),
                                    longest_wait = std::chrono::seconds(1);
 
@@ -98,6 +99,10 @@ void ProcessRunner::connect(const JobKey& key, Attempt& attempt) {
         ::send(connection->number(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
       return disconnect(key, attempt);
     attempt.connection = std::move(*connection);
+    for (const SupervisorAsk& each : std::exchange(attempt.waiting, {})) {
+      const std::string waited = ask_text(each);
+      (void)::send(attempt.connection.number(), waited.data(), waited.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
   }
   by_connection_[attempt.connection.number()] = key;
   epoll_event wanted{};
@@ -138,9 +143,11 @@ Result<void> ProcessRunner::ask(const JobKey& key, const SupervisorAsk& ask) {
   if (attempt.connection &&
       ::send(attempt.connection.number(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
     return {};
-  // It may be over by now, which poll() will tell.
-  if (!job_lock_is_held(attempt.folder.number())) return {};
-  return fail(ErrorKind::infeasible, directory_name(key), "its supervisor cannot be reached");
+  // It may be over by now, which poll() will tell; or it cannot be reached at this moment.
+  if (attempt.waiting.size() == most_waiting)
+    return fail(ErrorKind::infeasible, directory_name(key), "its supervisor cannot be reached");
+  attempt.waiting.push_back(ask);
+  return {};
 }
 
 Result<void> ProcessRunner::signal(const JobKey& key, int number) {

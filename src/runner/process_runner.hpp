@@ -39,7 +39,8 @@ class ProcessRunner final : public Runner {
     JobMark mark;
     std::int64_t told = 0;  // reports up to this one
     bool told_began = false;
-    Clock::time_point again_at{};  // when it is tried to reach it again
+    std::vector<SupervisorAsk> waiting;  // for a connection
+    Clock::time_point again_at{};        // when it is tried to reach it again
     Clock::duration wait{};
   };
 

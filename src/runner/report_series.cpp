@@ -13,11 +13,11 @@ constexpr std::int64_t most = std::int64_t{1} << 53;
 }  // namespace
 
 void ReportSeries::add(const MemoryReport& report) {
+  const auto stays = [&](const NumberedReport& each) { return (each.sequence - 1) % stride_ == 0; };
+  if (!kept_.empty() && !stays(kept_.back())) kept_.pop_back();
   if (kept_.size() == capacity) {
-    std::vector<NumberedReport> thinned;
-    thinned.reserve(capacity);
-    for (std::size_t i = 1; i < kept_.size(); i += 2) thinned.push_back(kept_[i]);
-    kept_ = std::move(thinned);
+    stride_ *= 2;
+    std::erase_if(kept_, [&](const NumberedReport& each) { return !stays(each); });
   }
   kept_.push_back({++last_, report});
 }

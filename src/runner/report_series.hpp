@@ -26,7 +26,7 @@ class ReportSeries {
 
  private:
   std::vector<NumberedReport> kept_;
-  std::int64_t last_ = 0;
+  std::int64_t last_ = 0, stride_ = 1;
 };
 
 /// How many reports are taken: a steady rate, and so many at once after a pause.

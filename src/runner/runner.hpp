@@ -61,8 +61,8 @@ class Runner {
   /// Returns when a supervisor has taken the attempt over; on failure nothing was started and nothing is
   /// left.
   [[nodiscard]] virtual Result<void> start(const Launch& launch) = 0;
-  /// To the process group of the job. Fails where it is not alive or cannot be reached; that it ended
-  /// meanwhile is no failure.
+  /// To the process group of the job. Fails where it is known to be over; that it ended meanwhile is no
+  /// failure. Where its supervisor cannot be reached at once, as soon as it can.
   [[nodiscard]] virtual Result<void> signal(const JobKey& key, int number) = 0;
   /// TERM, and KILL after the launch's grace, also when this program is gone by then.
   [[nodiscard]] virtual Result<void> stop(const JobKey& key) = 0;

@@ -1,7 +1,6 @@
 #include "runner/supervise.hpp"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

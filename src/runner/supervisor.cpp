@@ -94,8 +94,10 @@ void Supervisor::turn(Clock::time_point until) {
   if (::ppoll(polled.data(), polled.size(), &wait, nullptr) > 0)
     for (const pollfd& each : polled)
       if (each.revents != 0) answer(each.fd);
-  std::erase_if(peers_, [](const Peer& peer) { return !peer.socket; });
   keep_deadlines();
+  for (Peer& peer : peers_)
+    if (peer.follows) send_reports(peer);
+  std::erase_if(peers_, [](const Peer& peer) { return !peer.socket; });
 }
 
 void Supervisor::answer(int descriptor) {
@@ -107,9 +109,7 @@ void Supervisor::answer(int descriptor) {
   if (err_ && descriptor == err_->pipe.number()) return void(read_output(*err_, true));
   for (Peer& peer : peers_)
     if (peer.socket.number() == descriptor) {
-      hear(peer);
-      if (peer.follows) send_reports(peer);
-      return;
+      return hear(peer);
     }
 }
 

@@ -27,24 +27,23 @@ void wait_a_little(Random& random, double mean_ms) {
 TEST(KilledSupervisor, LeavesNoProcessAndEveryAttemptHasOneEnd) {
   Stand stand;
   Random random(20);
-  constexpr int times = 200;
+  constexpr int times = 200, at_once = 20;
   int lost = 0;
-  for (int i = 0; i < times; ++i) {
-    const JobKey key = stand.start_script(restless);
-    const pid_t supervisor = stand.supervisor(key);
-    wait_a_little(random, 25);
-    if (supervisor > 0) ::kill(supervisor, SIGKILL);
-    ASSERT_TRUE(stand.wait_until([&] { return stand.outcome(key) != nullptr || stand.lost(key); }));
-    lost += stand.lost(key) ? 1 : 0;
-    EXPECT_TRUE(stand.processes(key).empty()) << "attempt " << i;
-    EXPECT_EQ(std::ranges::count_if(stand.events(),
-                                    [&](const RunnerEvent& event) {
-                                      return event.key == key &&
-                                             (std::holds_alternative<JobEnded>(event.what) ||
-                                              std::holds_alternative<SupervisorLost>(event.what));
-                                    }),
-              1);
-    EXPECT_TRUE(stand.lost(key) || stand.outcome(key)->code == 9);
+  for (int i = 0; i < times / at_once; ++i) {
+    std::vector<JobKey> keys;
+    for (int j = 0; j < at_once; ++j) keys.push_back(stand.start_script(restless));
+    const auto supervisors = stand.supervisors(keys);
+    for (const pid_t supervisor : supervisors) {
+      wait_a_little(random, 2);
+      if (supervisor > 0) ::kill(supervisor, SIGKILL);
+    }
+    for (const JobKey& key : keys) {
+      ASSERT_TRUE(stand.wait_until([&] { return stand.outcome(key) != nullptr || stand.lost(key); }));
+      lost += stand.lost(key) ? 1 : 0;
+      EXPECT_TRUE(stand.lost(key) || stand.outcome(key)->code == 9);
+      EXPECT_EQ(stand.ends(key), 1);
+    }
+    EXPECT_TRUE(stand.processes(keys).empty()) << "round " << i;
   }
   EXPECT_GT(lost, 20) << "the test did not kill while they lived";
   EXPECT_LT(lost, times) << "no attempt came to its own end";

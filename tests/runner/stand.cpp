@@ -140,12 +140,21 @@ std::string Stand::text(const JobKey& key, const std::string& file) const {
   return read_text(fmt::format("{}/{}", folder(key), file));
 }
 
-std::vector<ProcessFacts> Stand::processes(const JobKey& key) const {
-  const auto opened = open_folder(folder(key));
-  if (!opened) return {};
-  const auto mark = job_mark(opened->number(), key);
-  if (!mark) return {};
-  return find_leftovers({&*mark, 1});
+std::int64_t Stand::ends(const JobKey& key) const {
+  return std::ranges::count_if(events_, [&](const RunnerEvent& event) {
+    return event.key == key && (std::holds_alternative<JobEnded>(event.what) ||
+                                std::holds_alternative<SupervisorLost>(event.what));
+  });
+}
+
+std::vector<ProcessFacts> Stand::processes(const std::vector<JobKey>& keys) const {
+  std::vector<JobMark> marks;
+  for (const JobKey& key : keys) {
+    const auto opened = open_folder(folder(key));
+    if (!opened) continue;
+    if (const auto mark = job_mark(opened->number(), key)) marks.push_back(*mark);
+  }
+  return find_leftovers(marks);
 }
 
 bool Stand::may_have_begun(const JobKey& key) const {
@@ -153,15 +162,16 @@ bool Stand::may_have_begun(const JobKey& key) const {
   return opened && cleave::may_have_begun(opened->number());
 }
 
-pid_t Stand::supervisor(const JobKey& key) const {
-  const std::string wanted = folder(key);
+std::vector<pid_t> Stand::supervisors(const std::vector<JobKey>& keys) const {
+  std::vector<pid_t> found(keys.size(), 0);
   for (const ProcessFacts& each : all_processes()) {
     const std::string arguments = read_text(fmt::format("/proc/{}/cmdline", each.pid));
     const auto parts = split(arguments, '\0');
-    if (parts.size() >= 2 && parts[0] == "cleave-supervise" && parts[1] == wanted && !each.zombie)
-      return each.pid;
+    if (each.zombie || parts.size() < 2 || parts[0] != "cleave-supervise") continue;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (parts[1] == folder(keys[i])) found[i] = each.pid;
   }
-  return 0;
+  return found;
 }
 
 }  // namespace cleave::supervised

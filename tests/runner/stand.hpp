@@ -35,6 +35,8 @@ class Stand {
   const ProcessOutcome* wait_for_end(const JobKey& key);
   [[nodiscard]] const ProcessOutcome* outcome(const JobKey& key) const;
   [[nodiscard]] bool lost(const JobKey& key) const;
+  /// How often it was told that it is over.
+  [[nodiscard]] std::int64_t ends(const JobKey& key) const;
   [[nodiscard]] std::int64_t pid(const JobKey& key) const;
   [[nodiscard]] const std::vector<RunnerEvent>& events() const { return events_; }
   void hear();
@@ -44,10 +46,14 @@ class Stand {
   [[nodiscard]] std::string path(const std::string& name) const;
   [[nodiscard]] std::string folder(const JobKey& key) const;
   /// Of the marks of this attempt.
-  [[nodiscard]] std::vector<ProcessFacts> processes(const JobKey& key) const;
+  [[nodiscard]] std::vector<ProcessFacts> processes(const std::vector<JobKey>& keys) const;
+  [[nodiscard]] std::vector<ProcessFacts> processes(const JobKey& key) const {
+    return processes(std::vector{key});
+  }
   [[nodiscard]] bool may_have_begun(const JobKey& key) const;
   /// The supervisor's, by its arguments; 0 where there is none.
-  [[nodiscard]] pid_t supervisor(const JobKey& key) const;
+  [[nodiscard]] std::vector<pid_t> supervisors(const std::vector<JobKey>& keys) const;
+  [[nodiscard]] pid_t supervisor(const JobKey& key) const { return supervisors({key})[0]; }
 
  private:
   [[nodiscard]] ProcessRunner::Places places() const;
