@@ -88,6 +88,7 @@ TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
   Stand stand;
   const JobKey key = stand.start(as_nobody(stand, "sleep 30"));
   const std::string report = fmt::format("{}/report", stand.folder(key));
+  ASSERT_TRUE(stand.wait_until([&] { return stand.pid(key) > 0; }));
   // The folder keeps other users out; root gets in, and is not the job.
   EXPECT_EQ(as_user(1234,
                     [&] {
