@@ -1,0 +1,75 @@
+#include "runner/fake_runner.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+Launch launch_of(std::int64_t job) {
+  Launch launch;
+  launch.key = {job, 1};
+  launch.argv = {"true"};
+  launch.working_directory = std::string("/");
+  return launch;
+}
+
+bool tells_the_end(const RunnerEvent& event) {
+  return std::holds_alternative<JobEnded>(event.what) || std::holds_alternative<SupervisorLost>(event.what);
+}
+
+/// Every attempt that starts has one end, whatever the seed and however often the runner is exchanged.
+TEST(FakeRunner, KeepsThePromiseOfTheDoor) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    FakeJobs jobs(seed);
+    auto runner = std::make_unique<FakeRunner>(jobs);
+    std::map<JobKey, int> ends;
+    for (std::int64_t job = 1; job <= 20; ++job)
+      if (runner->start(launch_of(job))) ends[{job, 1}] = 0;
+    EXPECT_FALSE(ends.empty());
+    if (seed % 3 == 0) (void)runner->stop(ends.begin()->first);
+    for (int step = 0; const auto next = jobs.next(); ++step) {
+      jobs.advance_to(*next);
+      if (step == 7) {
+        runner = std::make_unique<FakeRunner>(jobs);
+        const auto found = runner->found();
+        ASSERT_EQ(found->size(), ends.size());
+        for (const FoundJob& each : *found) ends[each.key] = each.state == FoundJob::State::alive ? 0 : 1;
+      }
+      for (const RunnerEvent& event : runner->poll()) ends[event.key] += tells_the_end(event) ? 1 : 0;
+    }
+    for (const auto& [key, count] : ends) {
+      EXPECT_EQ(count, 1) << "seed " << seed << ", job " << key.job;
+      EXPECT_TRUE(runner->forget(key));
+    }
+    EXPECT_TRUE(runner->found()->empty());
+  }
+}
+
+TEST(FakeRunner, FollowsItsPlan) {
+  FakeJobs jobs(1);
+  FakeRunner runner(jobs);
+  FakeCourse course;
+  course.reports = {{1, {1, {}, MiB{1}, MiB{1}}}, {2, {2, {}, MiB{2}, MiB{2}}}};
+  jobs.plan({1, 1}, course);
+  ASSERT_TRUE(runner.start(launch_of(1)));
+  EXPECT_FALSE(runner.start(launch_of(1)));
+  jobs.advance_to(Instant(std::chrono::seconds(5)));
+  EXPECT_EQ(runner.poll().size(), 2U) << "it began and reported";
+  EXPECT_FALSE(runner.forget({1, 1}));
+  ASSERT_TRUE(runner.signal({1, 1}, SIGUSR1));
+  ASSERT_TRUE(runner.stop({1, 1}));
+  jobs.advance_to(Instant(std::chrono::seconds(6)));
+  const auto events = runner.poll();
+  ASSERT_EQ(events.size(), 1U);
+  const auto* ended = std::get_if<JobEnded>(&events[0].what);
+  ASSERT_NE(ended, nullptr);
+  EXPECT_EQ(ended->outcome.code, SIGTERM);
+  EXPECT_TRUE(ended->outcome.stopped);
+  EXPECT_FALSE(jobs.next().has_value());
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,147 @@
+#include "runner/job_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "runner/job_directory.hpp"
+#include "runner/memory_report_line.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// Beyond those that programs number themselves.
+constexpr int first_passed_on = 200;
+
+struct NewPipe {
+  Descriptor read, write;
+};
+
+Result<NewPipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error_at("job", "a pipe cannot be made");
+  NewPipe made{Descriptor(ends[0]), Descriptor(ends[1])};
+  (void)::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return made;
+}
+
+bool leads_to(const std::string& path, int folder) {
+  struct stat by_path {
+  }, held{};
+  return ::stat(path.c_str(), &by_path) == 0 && ::fstat(folder, &held) == 0 &&
+         by_path.st_dev == held.st_dev && by_path.st_ino == held.st_ino;
+}
+
+/// In the job's own process.
+std::string report_path(int folder, const std::string& path) {
+  const std::string plain = fmt::format("{}/{}", path, report_socket);
+  if (plain.size() < sizeof(sockaddr_un::sun_path) && leads_to(path, folder)) return plain;
+  const int passed = ::fcntl(folder, F_DUPFD, first_passed_on);
+  return fmt::format("/proc/{}/fd/{}/{}", ::getpid(), passed, report_socket);
+}
+
+std::vector<std::string> whole_environment(const Launch& launch, const std::string& report,
+                                           const std::string& mark) {
+  const std::array<std::string, 6> own = {
+      fmt::format("CUDA_VISIBLE_DEVICES={}", launch.visible_devices),
+      // Empty would mean all GPUs to some versions of the container toolkit; void means none.
+      fmt::format("NVIDIA_VISIBLE_DEVICES={}",
+                  launch.visible_devices.empty() ? "void" : launch.visible_devices),
+      fmt::format("CLEAVE_JOB={}", launch.key.job), fmt::format("CLEAVE_ATTEMPT={}", launch.key.attempt),
+      fmt::format("{}={}", report_variable, report), fmt::format("{}={}", mark_variable, mark)};
+  const auto is_own = [&](const std::string& variable) {
+    const std::size_t name = variable.find('=') + 1;
+    return std::ranges::any_of(
+        own, [&](const std::string& each) { return each.starts_with(variable.substr(0, name)); });
+  };
+  std::vector<std::string> all;
+  for (const std::string& each : launch.environment)
+    if (!is_own(each)) all.push_back(each);
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& each : texts) all.push_back(each.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+[[noreturn]] void give_up(int exec, const std::string& place, const char* what) {
+  const std::string text = fmt::format("{} {}", errno, system_error_at(place, what).error().text());
+  (void)write_all(exec, text);
+  ::_exit(127);
+}
+
+void forget_signals() {
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+struct JobEnds {
+  int out, err, exec, lock;
+};
+
+/// In the child, to its end.
+[[noreturn]] void become_job(Launch launch, int folder, const std::string& path, const std::string& mark,
+                             const JobEnds& ends, pid_t supervisor) {
+  ::setsid();
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != supervisor) ::_exit(127);  // it was gone before it could be said
+  forget_signals();
+  if (!write_all(ends.lock, began_text())) give_up(ends.exec, lock_file, "cannot be written");
+  auto variables = whole_environment(launch, report_path(folder, path), mark);
+  const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (input < 0 || ::dup2(input, 0) < 0 || ::dup2(ends.out, 1) < 0 || ::dup2(ends.err, 2) < 0)
+    give_up(ends.exec, "job", "its input and outputs cannot be set");
+  ::umask(022);
+  if (::chdir(launch.working_directory.c_str()) != 0)
+    give_up(ends.exec, launch.working_directory, "cannot be entered");
+  auto arguments = pointers(launch.argv), environment = pointers(variables);
+  ::environ = environment.data();  // whose PATH is looked through
+  ::execvp(arguments[0], arguments.data());
+  give_up(ends.exec, launch.argv[0], "cannot be run");
+}
+
+}  // namespace
+
+ExecFailure parse_exec_failure(std::string_view text) {
+  const std::size_t space = std::min(text.find(' '), text.size());
+  const auto code = parse_integer(text.substr(0, space));
+  return {code && *code > 0 && *code < 256 ? static_cast<int>(*code) : EIO,
+          std::string(text.substr(std::min(space + 1, text.size())))};
+}
+
+Result<JobProcess> start_job_process(const Launch& launch, int folder, int lock, const std::string& path,
+                                     const std::string& mark) {
+  auto out = make_pipe(), err = make_pipe(), exec = make_pipe();
+  for (const auto* each : {&out, &err, &exec})
+    if (!*each) return std::unexpected(each->error());
+  const pid_t supervisor = ::getpid();
+  JobProcess started;
+  started.pid = ::fork();
+  if (started.pid < 0) return system_error_at("job", "no process can be begun");
+  if (started.pid == 0)
+    become_job(launch, folder, path, mark,
+               {out->write.number(), err->write.number(), exec->write.number(), lock}, supervisor);
+  started.out = std::move(out->read);
+  started.err = std::move(err->read);
+  started.exec = std::move(exec->read);
+  return started;
+}
+
+}  // namespace cleave

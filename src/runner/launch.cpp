@@ -1,0 +1,128 @@
+#include "runner/launch.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::size_t longest_text = 128 * 1024 - 1;  // of one argument, MAX_ARG_STRLEN of Linux
+constexpr std::size_t most_bytes_in_all = 1 << 20;  // of arguments and environment; Linux takes at least this
+constexpr std::size_t most_texts = 16384, most_groups = 65536;
+constexpr std::size_t longest_directory = 4095;
+constexpr std::int64_t least_log = 4096, most_log = std::int64_t{1} << 40;
+constexpr Duration longest_grace = std::chrono::hours(24);
+constexpr std::int64_t most_number = std::int64_t{1} << 53;
+constexpr std::int64_t most_id = 0xfffffffe;  // the one above it means "unchanged" to the system
+
+std::unexpected<Error> wrong_launch(const std::string& place, const char* key, std::string message) {
+  return fail(ErrorKind::bad_input, fmt::format("{}: {}", place, key), std::move(message));
+}
+
+Result<void> check_text(std::string_view text, const std::string& place, const char* key) {
+  if (text.size() > longest_text)
+    return wrong_launch(place, key, fmt::format("a text of {} bytes is too long", text.size()));
+  if (text.find('\0') != std::string_view::npos)
+    return wrong_launch(place, key,
+                        fmt::format("'{}' has a zero byte, which no process can be given", shown(text)));
+  if (!valid_utf8(text)) return wrong_launch(place, key, fmt::format("'{}' is not UTF-8", shown(text)));
+  return {};
+}
+
+Result<void> check_texts(const Launch& launch, const std::string& place) {
+  std::size_t bytes = 0;
+  for (const auto& [texts, key] :
+       {std::pair(&launch.argv, "argv"), std::pair(&launch.environment, "environment")})
+    for (const std::string& text : *texts) {
+      if (const auto fine = check_text(text, place, key); !fine) return fine;
+      bytes += text.size() + 1 + sizeof(char*);
+    }
+  if (bytes > most_bytes_in_all || launch.argv.size() + launch.environment.size() > most_texts)
+    return wrong_launch(place, "argv", "arguments and environment together are too long");
+  for (const std::string& variable : launch.environment)
+    if (variable.find('=') == std::string::npos || variable.starts_with('='))
+      return wrong_launch(place, "environment", fmt::format("'{}' is not NAME=value", shown(variable)));
+  if (launch.argv.empty() || launch.argv[0].empty())
+    return wrong_launch(place, "argv", "there is no command");
+  return {};
+}
+
+Result<void> check_grace(Duration grace, const std::string& place, const char* key) {
+  if (grace < Duration::zero() || grace > longest_grace ||
+      grace % std::chrono::milliseconds(1) != Duration::zero())
+    return wrong_launch(place, key, "expected whole milliseconds up to a day");
+  return {};
+}
+
+Result<void> check_key(const JobKey& key, const std::string& place) {
+  if (key.job < 1 || key.job > most_number || key.attempt < 1 || key.attempt > most_number)
+    return wrong_launch(place, "job", fmt::format("no attempt is called {}.{}", key.job, key.attempt));
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_launch(const Launch& launch, const std::string& place) {
+  if (const auto fine = check_key(launch.key, place); !fine) return fine;
+  if (launch.uid > most_id || launch.gid > most_id || launch.groups.size() > most_groups ||
+      std::ranges::any_of(launch.groups, [](std::uint32_t group) { return group > most_id; }))
+    return wrong_launch(place, "uid", "no user or group has this number");
+  if (const auto fine = check_texts(launch, place); !fine) return fine;
+  if (const auto fine = check_text(launch.visible_devices, place, "visible_devices"); !fine) return fine;
+  if (const auto fine = check_text(launch.working_directory, place, "working_directory"); !fine) return fine;
+  if (!launch.working_directory.starts_with('/') || launch.working_directory.size() > longest_directory)
+    return wrong_launch(place, "working_directory", "expected an absolute path");
+  if (const auto fine = check_grace(launch.stop_grace, place, "stop_grace_s"); !fine) return fine;
+  if (const auto fine = check_grace(launch.leftover_grace, place, "leftover_grace_s"); !fine) return fine;
+  if (launch.log_limit < least_log || launch.log_limit > most_log)
+    return wrong_launch(place, "log_limit", fmt::format("expected {} to {} bytes", least_log, most_log));
+  return {};
+}
+
+std::string launch_text(const Launch& launch) {
+  Json text;
+  text["job"] = launch.key.job;
+  text["attempt"] = launch.key.attempt;
+  text["uid"] = launch.uid;
+  text["gid"] = launch.gid;
+  text["groups"] = launch.groups;
+  text["argv"] = launch.argv;
+  text["environment"] = launch.environment;
+  text["working_directory"] = launch.working_directory;
+  text["visible_devices"] = launch.visible_devices;
+  text["stop_grace_s"] = in_seconds(launch.stop_grace);
+  text["leftover_grace_s"] = in_seconds(launch.leftover_grace);
+  text["log_limit"] = launch.log_limit;
+  return text.dump();
+}
+
+Result<Launch> parse_launch(std::string_view text, const std::string& place) {
+  const auto document = parse_json(text, place);
+  if (!document) return std::unexpected(document.error());
+  std::optional<Error> error;
+  JsonReader in(*document, place, error);
+  Launch launch;
+  launch.key.job = in.integer("job", 1, most_number);
+  launch.key.attempt = in.integer("attempt", 1, most_number);
+  launch.uid = static_cast<std::uint32_t>(in.integer("uid", 0, most_id));
+  launch.gid = static_cast<std::uint32_t>(in.integer("gid", 0, most_id));
+  for (const std::int64_t group : in.integers("groups", 0, most_id))
+    launch.groups.push_back(static_cast<std::uint32_t>(group));
+  launch.argv = in.texts("argv");
+  launch.environment = in.texts("environment");
+  launch.working_directory = in.text("working_directory");
+  launch.visible_devices = in.text("visible_devices");
+  launch.stop_grace = in.seconds_if("stop_grace_s").value_or(launch.stop_grace);
+  launch.leftover_grace = in.seconds_if("leftover_grace_s").value_or(launch.leftover_grace);
+  launch.log_limit = in.integer("log_limit", least_log, most_log);
+  in.done();
+  if (error) return std::unexpected(*error);
+  if (const auto fine = check_launch(launch, place); !fine) return std::unexpected(fine.error());
+  return launch;
+}
+
+}  // namespace cleave

@@ -1,0 +1,253 @@
+#include "runner/process_runner.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/format.hpp"
+#include "runner/supervisor_start.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr int most_messages_at_once = 64;
+constexpr std::size_t most_waiting = 16;
+constexpr std::chrono::nanoseconds first_wait = std::chrono::milliseconds(2),
+                                   longest_wait = std::chrono::seconds(1);
+
+}  // namespace
+
+Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(Places places) {
+  if (!places.jobs.starts_with('/'))
+    return fail(ErrorKind::bad_usage, places.jobs, "expected an absolute path of the folder of jobs");
+  if (::mkdir(places.jobs.c_str(), 0711) != 0 && errno != EEXIST)
+    return system_error_at(places.jobs, "cannot be made");
+  auto jobs = open_folder(places.jobs);
+  if (!jobs) return std::unexpected(jobs.error());
+  struct stat facts {};
+  if (::fstat(jobs->number(), &facts) != 0 || facts.st_uid != ::geteuid() || (facts.st_mode & 022) != 0)
+    return fail(ErrorKind::infeasible, places.jobs, "others could change it",
+                "name a folder that belongs to the daemon's user and that nobody else may write to");
+  Descriptor events(::epoll_create1(EPOLL_CLOEXEC));
+  Descriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  epoll_event wanted{};
+  wanted.events = EPOLLIN;
+  wanted.data.fd = timer.number();
+  if (!events || !timer || ::epoll_ctl(events.number(), EPOLL_CTL_ADD, timer.number(), &wanted) != 0)
+    return system_error_at("runner", "events cannot be heard");
+  return std::unique_ptr<ProcessRunner>(
+      new ProcessRunner(std::move(places), std::move(*jobs), std::move(events), std::move(timer)));
+}
+
+ProcessRunner::ProcessRunner(Places places, Descriptor jobs, Descriptor events, Descriptor timer)
+    : places_(std::move(places)),
+      jobs_(std::move(jobs)),
+      events_(std::move(events)),
+      timer_(std::move(timer)) {}
+
+ProcessRunner::~ProcessRunner() {
+  reap();
+}
+
+Result<void> ProcessRunner::start(const Launch& launch) {
+  const std::string name = directory_name(launch.key);
+  if (const auto fine = check_launch(launch, name); !fine) return fine;
+  auto made = make_job_folder(jobs_.number(), launch);
+  if (!made) {
+    (void)remove_job_folder(jobs_.number(), places_.jobs, fmt::format(".new-{}", name));
+    return std::unexpected(made.error());
+  }
+  auto started = start_supervisor(places_.program, fmt::format("{}/{}", places_.jobs, name), made->lock);
+  made->lock.close();  // the supervisor has it
+  if (!started) {
+    // It was killed between its word and our hearing it.
+    const auto mark = job_mark(made->folder.number(), launch.key);
+    if (mark && may_have_begun(made->folder.number())) (void)end_leftovers({&*mark, 1});
+    (void)remove_job_folder(jobs_.number(), places_.jobs, name);
+    return std::unexpected(started.error());
+  }
+  children_.push_back(started->pid);
+  return watch(launch.key, std::move(made->folder), std::move(started->connection));
+}
+
+Result<void> ProcessRunner::watch(const JobKey& key, Descriptor folder, Descriptor connection) {
+  auto mark = job_mark(folder.number(), key);
+  if (!mark) return std::unexpected(mark.error());
+  Attempt& attempt = attempts_[key];
+  attempt.folder = std::move(folder);
+  attempt.mark = std::move(*mark);
+  attempt.connection = std::move(connection);
+  connect(key, attempt);
+  return {};
+}
+
+/// Asks to follow where there is no connection yet; where nobody answers, again later.
+void ProcessRunner::connect(const JobKey& key, Attempt& attempt) {
+  if (!attempt.connection) {
+    auto connection = connect_to_supervisor(attempt.folder.number());
+    const std::string text = ask_text({SupervisorAsk::What::follow, 0});
+    if (!connection ||
+        ::send(connection->number(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+      return disconnect(key, attempt);
+    attempt.connection = std::move(*connection);
+    for (const SupervisorAsk& each : std::exchange(attempt.waiting, {})) {
+      const std::string waited = ask_text(each);
+      (void)::send(attempt.connection.number(), waited.data(), waited.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+  }
+  by_connection_[attempt.connection.number()] = key;
+  epoll_event wanted{};
+  wanted.events = EPOLLIN;
+  wanted.data.fd = attempt.connection.number();
+  if (::epoll_ctl(events_.number(), EPOLL_CTL_ADD, attempt.connection.number(), &wanted) != 0)
+    disconnect(key, attempt);
+}
+
+void ProcessRunner::disconnect(const JobKey&, Attempt& attempt) {
+  if (attempt.connection) by_connection_.erase(attempt.connection.number());
+  attempt.connection.close();
+  attempt.wait = std::clamp(attempt.wait * 2, Clock::duration(first_wait), Clock::duration(longest_wait));
+  attempt.again_at = Clock::now() + attempt.wait;
+  set_timer();
+}
+
+/// To the earliest moment at which one that could not be reached is tried again.
+void ProcessRunner::set_timer() {
+  auto next = Clock::time_point::max();
+  for (const auto& [key, attempt] : attempts_)
+    if (!attempt.connection) next = std::min(next, attempt.again_at);
+  itimerspec when{};
+  if (next != Clock::time_point::max()) {
+    const auto left = std::max<std::chrono::nanoseconds>(next - Clock::now(), std::chrono::nanoseconds(1));
+    when.it_value.tv_sec = left.count() / 1'000'000'000;
+    when.it_value.tv_nsec = left.count() % 1'000'000'000;
+  }
+  (void)::timerfd_settime(timer_.number(), 0, &when, nullptr);
+}
+
+Result<void> ProcessRunner::ask(const JobKey& key, const SupervisorAsk& ask) {
+  const auto found = attempts_.find(key);
+  if (found == attempts_.end()) return fail(ErrorKind::infeasible, directory_name(key), "it does not run");
+  Attempt& attempt = found->second;
+  if (!attempt.connection) connect(key, attempt);
+  const std::string text = ask_text(ask);
+  if (attempt.connection &&
+      ::send(attempt.connection.number(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+    return {};
+  // It may be over by now, which poll() will tell; or it cannot be reached at this moment.
+  if (attempt.waiting.size() == most_waiting)
+    return fail(ErrorKind::infeasible, directory_name(key), "its supervisor cannot be reached");
+  attempt.waiting.push_back(ask);
+  return {};
+}
+
+Result<void> ProcessRunner::signal(const JobKey& key, int number) {
+  return ask(key, {SupervisorAsk::What::signal, number});
+}
+
+Result<void> ProcessRunner::stop(const JobKey& key) {
+  return ask(key, {SupervisorAsk::What::stop, 0});
+}
+
+std::vector<RunnerEvent> ProcessRunner::poll() {
+  std::vector<RunnerEvent> events;
+  std::array<epoll_event, 256> ready;
+  const int count = ::epoll_wait(events_.number(), ready.data(), static_cast<int>(ready.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    const auto known = by_connection_.find(ready[static_cast<std::size_t>(i)].data.fd);
+    if (known == by_connection_.end()) continue;
+    const JobKey key = known->second;
+    hear(key, attempts_.at(key), events);
+  }
+  std::uint64_t times = 0;
+  (void)!::read(timer_.number(), &times, sizeof times);
+  std::vector<JobKey> to_settle;
+  for (const auto& [key, attempt] : attempts_)
+    if (!attempt.connection && attempt.again_at <= Clock::now()) to_settle.push_back(key);
+  for (const JobKey& key : to_settle) settle(key, events);
+  if (!to_settle.empty()) set_timer();
+  reap();
+  return events;
+}
+
+void ProcessRunner::hear(const JobKey& key, Attempt& attempt, std::vector<RunnerEvent>& events) {
+  char text[longest_packet];
+  for (int i = 0; i < most_messages_at_once; ++i) {
+    const ssize_t got = ::recv(attempt.connection.number(), text, sizeof text, MSG_DONTWAIT | MSG_TRUNC);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    const auto message = got > 0 && static_cast<std::size_t>(got) <= sizeof text
+                             ? parse_message({text, static_cast<std::size_t>(got)})
+                             : Result<SupervisorMessage>(fail(ErrorKind::bad_input, "", "nothing"));
+    if (!message) {  // it ended, it let go of us, or it is not one of ours
+      const bool over = got <= 0;
+      disconnect(key, attempt);
+      if (over) attempt.again_at = {};
+      return;
+    }
+    tell(key, attempt, *message, events);
+  }
+}
+
+void ProcessRunner::tell(const JobKey& key, Attempt& attempt, const SupervisorMessage& message,
+                         std::vector<RunnerEvent>& events) {
+  if (const auto* began = std::get_if<JobBegan>(&message)) {
+    attempt.wait = {};
+    if (!std::exchange(attempt.told_began, true)) events.push_back({key, *began});
+  } else if (const auto* seen = std::get_if<OutOfMemorySeen>(&message)) {
+    events.push_back({key, *seen});
+  } else if (const auto* reports = std::get_if<JobReports>(&message)) {
+    for (const NumberedReport& report : reports->reports) {
+      if (report.sequence <= attempt.told) continue;
+      attempt.told = report.sequence;
+      events.push_back({key, JobReported{report}});
+    }
+  }
+}
+
+/// One without connection: it is over, or it is tried to reach it again.
+void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) {
+  Attempt& attempt = attempts_.at(key);
+  if (job_lock_is_held(attempt.folder.number())) return connect(key, attempt);
+  const auto outcome = read_outcome(attempt.folder.number(), attempt.mark.uid);
+  if (outcome && *outcome) {
+    tell(key, attempt, JobReports{(*outcome)->reports}, events);
+    events.push_back({key, JobEnded{**outcome}});
+  } else {
+    SupervisorLost lost;
+    if (!outcome) lost.trouble = outcome.error().text();
+    if (const auto mark = job_mark(attempt.folder.number(), key)) attempt.mark = *mark;
+    const auto ended = end_leftovers({&attempt.mark, 1});
+    if (ended) lost.leftovers = *ended;
+    if (!ended) lost.trouble = ended.error().text();
+    events.push_back({key, std::move(lost)});
+  }
+  attempts_.erase(key);
+}
+
+/// Those of the supervisors started here that have ended.
+void ProcessRunner::reap() {
+  std::erase_if(children_, [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
+}
+
+Result<void> ProcessRunner::forget(const JobKey& key) {
+  const std::string name = directory_name(key);
+  const auto folder = open_folder_in(jobs_.number(), name);
+  if (!folder) {
+    if (errno == ENOENT) return {};
+    return std::unexpected(folder.error());
+  }
+  if (attempts_.contains(key) || job_lock_is_held(folder->number()))
+    return fail(ErrorKind::infeasible, name, "it is not over yet");
+  return remove_job_folder(jobs_.number(), places_.jobs, name);
+}
+
+}  // namespace cleave

@@ -1,0 +1,84 @@
+// What a runner finds when it begins: every folder of an attempt, and what earlier runners left half done.
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "runner/process_runner.hpp"
+#include "runner/supervisor_start.hpp"
+
+namespace cleave {
+
+namespace {
+
+std::vector<std::string> names_in(const std::string& path) {
+  std::vector<std::string> names;
+  DIR* folder = ::opendir(path.c_str());
+  if (folder == nullptr) return names;
+  while (const dirent* entry = ::readdir(folder)) names.emplace_back(entry->d_name);
+  ::closedir(folder);
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+Result<std::vector<FoundJob>> ProcessRunner::found() {
+  std::vector<FoundJob> all;
+  for (const std::string& name : names_in(places_.jobs)) {
+    if (name.starts_with(".new-") || name.starts_with(".gone-"))
+      (void)remove_job_folder(jobs_.number(), places_.jobs, name);
+    const auto key = parse_directory_name(name);
+    if (!key || attempts_.contains(*key)) continue;
+    const auto one = look_at(*key);
+    if (!one) return std::unexpected(one.error());
+    all.push_back(*one);
+  }
+  end_what_dead_ones_left(all);
+  std::ranges::sort(all, {}, &FoundJob::key);
+  return all;
+}
+
+Result<FoundJob> ProcessRunner::look_at(const JobKey& key) {
+  auto folder = open_folder_in(jobs_.number(), directory_name(key));
+  if (!folder) return std::unexpected(folder.error());
+  FoundJob found;
+  found.key = key;
+  if (job_lock_is_held(folder->number())) {
+    const auto watched = watch(key, std::move(*folder), {});
+    if (!watched) return std::unexpected(watched.error());
+    return found;
+  }
+  struct stat facts {};
+  if (::fstat(folder->number(), &facts) != 0)
+    return system_error_at(directory_name(key), "cannot be looked at");
+  const auto outcome = read_outcome(folder->number(), facts.st_uid);
+  found.began = may_have_begun(folder->number());
+  found.state = FoundJob::State::dead;
+  if (!outcome) found.trouble = outcome.error().text();
+  if (outcome && *outcome) {
+    found.state = FoundJob::State::ended;
+    found.outcome = **outcome;
+  }
+  return found;
+}
+
+/// One look at all processes for all of them.
+void ProcessRunner::end_what_dead_ones_left(std::vector<FoundJob>& found) {
+  std::vector<JobMark> marks;
+  for (const FoundJob& each : found) {
+    if (each.state != FoundJob::State::dead) continue;
+    const auto folder = open_folder_in(jobs_.number(), directory_name(each.key));
+    if (!folder) continue;
+    if (const auto mark = job_mark(folder->number(), each.key)) marks.push_back(*mark);
+  }
+  if (marks.empty()) return;
+  const auto ended = end_leftovers(marks);
+  if (ended) return;
+  for (FoundJob& each : found)
+    if (each.state == FoundJob::State::dead) each.trouble = ended.error().text();
+}
+
+}  // namespace cleave

@@ -1,0 +1,53 @@
+#pragma once
+// The memory reports of one attempt as its supervisor keeps them: bounded, whoever reads and however fast
+// they come. When the series is full, every second one goes, the last one stays: it still spans the whole
+// run.
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.hpp"
+#include "runner/process_outcome.hpp"
+
+namespace cleave {
+
+class JsonReader;
+
+class ReportSeries {
+ public:
+  static constexpr std::size_t capacity = 512;
+  void add(const MemoryReport& report);
+  /// Those after that number, oldest first.
+  [[nodiscard]] std::span<const NumberedReport> after(std::int64_t sequence) const;
+  [[nodiscard]] std::int64_t last() const { return last_; }
+
+ private:
+  std::vector<NumberedReport> kept_;
+  std::int64_t last_ = 0, stride_ = 1;
+};
+
+/// How many reports are taken: a steady rate, and so many at once after a pause.
+class ReportRate {
+ public:
+  static constexpr double per_second = 100, at_once = 200;
+  using Clock = std::chrono::steady_clock;
+  explicit ReportRate(Clock::time_point now) : filled_(now) {}
+  /// Takes one if there is one.
+  bool take(Clock::time_point now);
+  /// When there will be one.
+  [[nodiscard]] Clock::time_point next() const;
+
+ private:
+  double left_ = at_once;
+  Clock::time_point filled_;
+};
+
+[[nodiscard]] Json to_json(std::span<const NumberedReport> reports);
+[[nodiscard]] Json to_json(const OutOfMemorySeen& seen);
+/// The list under this key, each in the form that to_json gives it.
+[[nodiscard]] std::vector<NumberedReport> read_reports(JsonReader& in, std::string_view key);
+
+}  // namespace cleave

@@ -1,0 +1,106 @@
+#pragma once
+// What the program cleave-supervise does after it became the user: it starts one attempt of a job, keeps its
+// outputs, hears its reports, passes signals on, ends what it leaves behind and writes how it ended. One
+// thread, one poll; it never waits for anybody who might not answer.
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/descriptor.hpp"
+#include "runner/job_log.hpp"
+#include "runner/job_process.hpp"
+#include "runner/launch.hpp"
+#include "runner/report_receiver.hpp"
+#include "runner/supervisor_message.hpp"
+
+namespace cleave {
+
+/// What it holds from the time before it was the user.
+struct SupervisorPlaces {
+  Descriptor folder, parent;  // the job's, the one of all jobs
+  std::string path;           // of the job's folder
+  Descriptor lock;
+  Descriptor first;      // connection to the daemon that started it
+  uid_t daemon_uid = 0;  // who besides root may give orders
+  std::string mark;
+};
+
+class Supervisor {
+ public:
+  /// Opens its sockets in the current directory, which is the job's folder. On failure `first` is as it was.
+  [[nodiscard]] static Result<Supervisor> open(Launch launch, SupervisorPlaces& places);
+
+  /// To the end: the outcome is on the disk, or the folder is gone.
+  void run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Phase : std::uint8_t { starting, running, stopping, ending, ended };
+  struct Peer {
+    Descriptor socket;
+    bool may_order = false, follows = false;
+    std::int64_t sent = 0;  // reports up to this one
+  };
+  /// An output of the job: read, kept, and where wanted looked through line by line.
+  struct Output {
+    Descriptor pipe;
+    JobLog log;
+    std::string line;
+  };
+
+  Supervisor(Launch launch, SupervisorPlaces places, Descriptor signals, ReportReceiver reports);
+
+  void begin();
+  void turn(Clock::time_point until);
+  void answer(int descriptor);
+  [[nodiscard]] Clock::time_point next_deadline() const;
+  void keep_deadlines();
+
+  // supervisor_job.cpp: the job
+  void hear_exec();
+  void reap();
+  void main_ended(int status);
+  void stop();
+  void end_tree(int signal);
+  bool read_output(Output& output, bool is_error);
+  void look_through(Output& output, std::string_view bytes);
+  void saw_out_of_memory(std::string_view line);
+  void finish();
+  bool store();
+  void drain_all();
+
+  // supervisor_peers.cpp: who speaks with it
+  [[nodiscard]] static Result<Descriptor> listen_for_peers();
+  void accept_peer();
+  void hear(Peer& peer);
+  [[nodiscard]] std::string obey(Peer& peer, const SupervisorAsk& ask);
+  void follow(Peer& peer);
+  void send(Peer& peer, const SupervisorMessage& message);
+  void send_reports(Peer& peer);
+  void tell_all(const SupervisorMessage& message);
+  [[nodiscard]] SupervisorState state() const;
+
+  Launch launch_;
+  SupervisorPlaces places_;
+  Descriptor signals_, listener_;
+  ReportReceiver receiver_;
+  ReportSeries series_;
+  std::deque<Peer> peers_;
+  std::optional<Output> out_, err_;
+  JobProcess job_;
+  std::string exec_text_;
+  Phase phase_ = Phase::starting;
+  bool began_ = false, main_gone_ = false;
+  std::int64_t told_of_memory_ = 0;
+  std::optional<Clock::time_point> kill_at_;  // the whole tree; again after a wait that grows
+  Clock::duration kill_again_after_{};
+  std::chrono::nanoseconds began_boot_{};
+  ProcessOutcome outcome_;
+  std::string trouble_;
+  int vain_tries_ = 0;
+};
+
+}  // namespace cleave

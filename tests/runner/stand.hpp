@@ -1,0 +1,69 @@
+#pragma once
+// A folder of jobs with a runner over it, for tests with real processes. All that it started is ended with
+// it.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/process_runner.hpp"
+
+namespace cleave::supervised {
+
+class Stand {
+ public:
+  Stand();
+  ~Stand();
+  Stand(const Stand&) = delete;
+  Stand& operator=(const Stand&) = delete;
+
+  [[nodiscard]] ProcessRunner& runner() { return *runner_; }
+  /// The runner goes, as when the daemon dies, and another one begins; what that finds.
+  std::vector<FoundJob> begin_again();
+
+  /// The next attempt, of this process's user; a shell runs the script.
+  [[nodiscard]] Launch launch(const std::string& script);
+  JobKey start(const Launch& launch);
+  JobKey start_script(const std::string& script) { return start(launch(script)); }
+
+  [[nodiscard]] std::size_t started() const { return started_.size(); }
+  /// Until the event is there, at most 20 seconds. All events stay in events().
+  bool wait_until(const std::function<bool()>& is);
+  const ProcessOutcome* wait_for_end(const JobKey& key);
+  [[nodiscard]] const ProcessOutcome* outcome(const JobKey& key) const;
+  [[nodiscard]] bool lost(const JobKey& key) const;
+  /// How often it was told that it is over.
+  [[nodiscard]] std::int64_t ends(const JobKey& key) const;
+  [[nodiscard]] std::int64_t pid(const JobKey& key) const;
+  [[nodiscard]] const std::vector<RunnerEvent>& events() const { return events_; }
+  void hear();
+
+  /// A file of the attempt's folder.
+  [[nodiscard]] std::string text(const JobKey& key, const std::string& file) const;
+  [[nodiscard]] std::string path(const std::string& name) const;
+  [[nodiscard]] std::string folder(const JobKey& key) const;
+  /// Of the marks of this attempt.
+  [[nodiscard]] std::vector<ProcessFacts> processes(const std::vector<JobKey>& keys) const;
+  [[nodiscard]] std::vector<ProcessFacts> processes(const JobKey& key) const {
+    return processes(std::vector{key});
+  }
+  [[nodiscard]] bool may_have_begun(const JobKey& key) const;
+  /// The supervisor's, by its arguments; 0 where there is none.
+  [[nodiscard]] std::vector<pid_t> supervisors(const std::vector<JobKey>& keys) const;
+  [[nodiscard]] pid_t supervisor(const JobKey& key) const { return supervisors({key})[0]; }
+
+ private:
+  [[nodiscard]] ProcessRunner::Places places() const;
+  std::string root_;
+  std::unique_ptr<ProcessRunner> runner_;
+  std::vector<RunnerEvent> events_;
+  std::vector<JobKey> started_;
+};
+
+[[nodiscard]] bool is_alive(std::int64_t pid);
+[[nodiscard]] std::string read_text(const std::string& path);
+
+}  // namespace cleave::supervised

@@ -1,0 +1,179 @@
+// Jobs of another user than the daemon's; only root can start these.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/format.hpp"
+#include "runner/memory_report_line.hpp"
+#include "runner/supervisor_start.hpp"
+#include "stand.hpp"
+
+namespace cleave::supervised {
+namespace {
+
+constexpr uid_t nobody = 65534;
+
+Launch as_nobody(Stand& stand, const std::string& script) {
+  Launch launch = stand.launch(script);
+  launch.uid = launch.gid = nobody;
+  launch.groups = {nobody, 12345};
+  return launch;
+}
+
+/// What a child of this user returns from `body`, which must not use the heap much.
+template <class F>
+int as_user(uid_t uid, F&& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    if (::setgid(uid) != 0 || ::setuid(uid) != 0) ::_exit(99);
+    ::_exit(body());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+TEST(SupervisedUser, IsTheJobsInEveryRespect) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  const JobKey key = stand.start(as_nobody(stand,
+                                           "grep -E '^(Uid|Gid|Groups|NoNewPrivs|CapPrm|CapEff)' "
+                                           "/proc/self/status; cat launch.json; touch /etc/x"));
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+  EXPECT_EQ(stand.text(key, "stdout.log"),
+            "Uid:\t65534\t65534\t65534\t65534\nGid:\t65534\t65534\t65534\t65534\nGroups:\t12345 65534 \n"
+            "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n");
+  struct stat facts {};
+  ASSERT_EQ(::stat(stand.folder(key).c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_uid, nobody);
+  EXPECT_EQ(facts.st_mode & 07777, 0700U);
+  ASSERT_EQ(::stat(fmt::format("{}/launch.json", stand.folder(key)).c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_uid, 0U) << "nobody but the daemon's user writes what is started";
+  EXPECT_EQ(facts.st_mode & 07777, 0600U);
+}
+
+TEST(SupervisedUser, TheSupervisorIsTheUserToo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  const JobKey key = stand.start(as_nobody(stand, "sleep 30"));
+  const std::string status = read_text(fmt::format("/proc/{}/status", stand.supervisor(key)));
+  EXPECT_NE(status.find("Uid:\t65534\t65534\t65534\t65534\n"), std::string::npos) << status;
+  EXPECT_NE(status.find("NoNewPrivs:\t1\n"), std::string::npos);
+  ASSERT_TRUE(stand.runner().stop(key));
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+}
+
+TEST(SupervisedUser, OpensPathsWithHisOwnRights) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  const std::string secret = stand.path("secret");
+  ASSERT_EQ(::mkdir(secret.c_str(), 0700), 0);
+  Launch launch = as_nobody(stand, "pwd");
+  launch.working_directory = secret;
+  const JobKey key = stand.start(launch);
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+  EXPECT_EQ(stand.outcome(key)->reason, fmt::format("{}: cannot be entered: Permission denied", secret));
+}
+
+TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  const JobKey key = stand.start(as_nobody(stand, "sleep 30"));
+  const std::string report = fmt::format("{}/report", stand.folder(key));
+  ASSERT_TRUE(stand.wait_until([&] { return stand.pid(key) > 0; }));
+  // The folder keeps other users out; root gets in, and is not the job.
+  EXPECT_EQ(as_user(1234,
+                    [&] {
+                      ReportSender sender(report);
+                      sender.send({1, {}, MiB{1}, MiB{1}});
+                      return static_cast<int>(sender.lost());
+                    }),
+            1);
+  ReportSender sender(report);
+  sender.send({1, {}, MiB{1}, MiB{1}});
+  EXPECT_EQ(sender.sent(), 1);
+  // The job's user may look, but not give orders.
+  const auto folder = open_folder(stand.folder(key));
+  ASSERT_TRUE(folder);
+  const auto asks = [&](const SupervisorAsk& ask) {
+    const auto connection = connect_to_supervisor(folder->number());
+    if (!connection) return 97;
+    const std::string text = ask_text(ask);
+    if (::send(connection->number(), text.data(), text.size(), 0) < 0) return 96;
+    (void)::fcntl(connection->number(), F_SETFL, 0);
+    char answer[longest_packet];
+    const ssize_t got = ::recv(connection->number(), answer, sizeof answer, 0);
+    if (got <= 0) return 95;
+    const auto message = parse_message({answer, static_cast<std::size_t>(got)});
+    if (!message) return 94;
+    if (const auto* state = std::get_if<SupervisorState>(&*message))
+      return static_cast<int>(state->reports_refused);
+    const auto* said = std::get_if<SupervisorAnswer>(&*message);
+    return said == nullptr ? 93 : said->refused.empty() ? 0 : 50;
+  };
+  EXPECT_EQ(as_user(nobody, [&] { return asks({SupervisorAsk::What::signal, SIGTERM}); }), 50);
+  EXPECT_EQ(as_user(nobody, [&] { return asks({SupervisorAsk::What::stop, 0}); }), 50);
+  EXPECT_EQ(as_user(nobody,
+                    [&] {
+                      return asks({SupervisorAsk::What::state, 0});
+                    }),
+            1)
+      << "root's report was refused";
+  EXPECT_EQ(asks({SupervisorAsk::What::stop, 0}), 0) << "root may";
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+  for (const RunnerEvent& event : stand.events())
+    EXPECT_FALSE(std::holds_alternative<JobReported>(event.what));
+}
+
+TEST(SupervisedUser, WhoseFoldersAreClosedOrDeepStillReports) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  ASSERT_EQ(::chmod(stand.path("jobs").c_str(), 0700), 0);
+  const JobKey key = stand.start(
+      as_nobody(stand,
+                "echo $CLEAVE_REPORT; python3 -c \"\nimport os, socket\ns = socket.socket(socket.AF_UNIX, "
+                "socket.SOCK_DGRAM)\n"
+                "s.sendto(b'{\\\"iteration\\\":7,\\\"requested_bytes\\\":1,\\\"allocated_bytes\\\":1}', "
+                "os.environ['CLEAVE_REPORT'])\n\""));
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+  EXPECT_TRUE(stand.text(key, "stdout.log").starts_with("/proc/")) << stand.text(key, "stdout.log");
+  ASSERT_EQ(stand.outcome(key)->reports.size(), 1U) << stand.text(key, "stderr.log");
+  EXPECT_EQ(stand.outcome(key)->reports[0].report.iteration, 7);
+}
+
+TEST(SupervisedUser, HisTricksWithHisFolderHurtNobodyElse) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  const std::string precious = stand.path("precious");
+  ASSERT_EQ(::mkdir(precious.c_str(), 0755), 0);
+  const auto in_folder = [&](const std::string& tricks) {
+    const JobKey key{static_cast<std::int64_t>(stand.started()) + 1, 1};
+    return stand.start(as_nobody(stand, fmt::format("cd {} && {}", stand.folder(key), tricks)));
+  };
+  const JobKey forged =
+      in_folder("mkdir outcome.json.new.d; ln -s /etc/passwd outcome.json; exec sleep 0.05");
+  const JobKey linked =
+      in_folder(fmt::format("rm stdout.log; ln -s {} stdout.log; ln -s {} deep; exit 0", precious, precious));
+  const JobKey fifo = in_folder("rm -f outcome.json.new lock; mkfifo outcome.json.new lock; exec sleep 0.05");
+  const JobKey closed = in_folder("chmod 500 .; exit 0");
+  const JobKey in_place = in_folder("mkdir -p outcome.json/d; exit 0");
+  const auto all = {forged, linked, fifo, closed, in_place};
+  for (const JobKey& key : all)
+    EXPECT_TRUE(stand.wait_until([&] { return stand.outcome(key) != nullptr || stand.lost(key); }));
+  EXPECT_NE(stand.outcome(fifo), nullptr);
+  EXPECT_NE(stand.outcome(forged), nullptr) << "the record takes the place of the link";
+  (void)stand.begin_again();
+  for (const JobKey& key : all) EXPECT_TRUE(stand.runner().forget(key));
+  EXPECT_EQ(::access(precious.c_str(), F_OK), 0) << "a link was followed";
+}
+
+}  // namespace
+}  // namespace cleave::supervised
