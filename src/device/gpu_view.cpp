@@ -54,7 +54,12 @@ std::vector<StandingInstance> LiveGpu::standing(bool adopt) const {
       standing.push_back({.placement = *instance.placement,
                           .ours = adopt || instance.owner == Ownership::ours,
                           .busy = !instance.processes.empty(),
-                          .name = called(instance.live)});
+                          .usable = !instance.live.computes.empty(),
+                          .half_made = instance.owner == Ownership::half_made,
+                          .name = called(instance.live),
+                          .take_over = fmt::format("cleave destroy --gpu {} --instance {} --adopt",
+                                                   static_cast<std::uint32_t>(facts.index),
+                                                   static_cast<std::uint32_t>(instance.live.id))});
   return standing;
 }
 

@@ -275,6 +275,38 @@ TEST(GpuLayout, SaysWhatWasDoneWhenAStepFails) {
   EXPECT_NE(failed.out.find("destroyed 7g.40gb@0"), std::string::npos) << failed.out;
   EXPECT_EQ(layout_of(node), "");
   EXPECT_EQ(node.run("gpu-layout --gpu 0 3g.20gb@0,3g.20gb@4").exit_code, 0) << "and goes on from there";
+
+  // The same for programs, with the UUIDs of what was made.
+  ASSERT_EQ(node.run("create --gpu 1 3g.20gb@4").exit_code, 0);
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 1 fail-destroy --times 1")
+                .exit_code,
+            0);
+  const Json half = node.json("gpu-layout --gpu 1 2g.10gb@0,2g.10gb@4", 1);
+  EXPECT_EQ(half["error"]["kind"], "infeasible");
+  ASSERT_EQ(half["done"].size(), 1U) << half;
+  EXPECT_EQ(half["left"].size(), 2U) << half;
+  EXPECT_EQ(half["done"][0]["op"], "create");
+  EXPECT_EQ(half["done"][0]["instance"],
+            node.json("instances --gpu 1")["instances"][0]["compute_instances"][0]["uuid"]);
+  EXPECT_EQ(half["left"][0]["op"], "destroy");
+
+  // Its compute instance is gone: a goal that has it makes it anew, for what is there is of no use.
+  EXPECT_EQ(node.json("instances --gpu 1")["instances"][1]["compute_instances"], Json::array());
+  EXPECT_EQ(node.json("gpu-layout --gpu 1 2g.10gb@0,3g.20gb@4")["done"].size(), 2U);
+  EXPECT_EQ(node.json("instances --gpu 1")["instances"][1]["compute_instances"].size(), 1U);
+}
+
+TEST(GpuLayout, NamesHalfMadeOnesAndHowToClearThemUp) {
+  const SimNode node;
+  for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
+    ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code, 0);
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb@4").exit_code, 1);
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code, 0);
+  if (standing(node)[0]["owner"] != "half-made") GTEST_SKIP() << "Cleave knows that this one is its own";
+  const std::string clear_up = fmt::format("cleave destroy --gpu 0 --instance {} --adopt",
+                                           standing(node)[0]["gpu_instance"].get<int>());
+  says(node.run("gpu-layout --gpu 0 7g.40gb"), 1, {"is half-made: 3g.20gb@4", clear_up.c_str()});
+  says(node.run("gpu-layout --gpu 0 3g.20gb@4"), 1, {"without a compute instance", clear_up.c_str()});
 }
 
 TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
