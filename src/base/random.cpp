@@ -7,20 +7,15 @@
 
 namespace cleave {
 
-namespace {
-
-/// Mixes 64 bits: every bit of the result depends on every bit of the input (splitmix64's finalizer).
-std::uint64_t mixed(std::uint64_t x) {
+std::uint64_t mixed_bits(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
   x = (x ^ x >> 27) * 0x94d049bb133111ebU;
   return x ^ x >> 31;
 }
 
-}  // namespace
-
 double uniform_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw) {
-  const std::uint64_t bits = mixed(mixed(mixed(seed) ^ which) ^ draw);
+  const std::uint64_t bits = mixed_bits(mixed_bits(mixed_bits(seed) ^ which) ^ draw);
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53;
 }
 

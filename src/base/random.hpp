@@ -9,6 +9,9 @@
 
 namespace cleave {
 
+/// Mixes 64 bits: every bit of the result depends on every bit of the input (splitmix64's finalizer).
+std::uint64_t mixed_bits(std::uint64_t x);
+
 /// A number of its own for every combination of the three, uniform in (0, 1): randomness that does not depend
 /// on the order in which it is asked for.
 double uniform_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw);

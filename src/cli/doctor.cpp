@@ -157,7 +157,8 @@ void look_at_gpus(const LiveNode& node, const Ledger* ledger, std::vector<Findin
   }
 }
 
-void look_at_state(const std::filesystem::path& state, std::vector<Finding>& findings) {
+/// False where nothing can be written down there, so that no GPU can be changed.
+bool look_at_state(const std::filesystem::path& state, std::vector<Finding>& findings) {
   struct stat facts = {};
   const std::string name = shown(state.string(), 200);
   if (::stat(state.c_str(), &facts) != 0) {
@@ -166,15 +167,18 @@ void look_at_state(const std::filesystem::path& state, std::vector<Finding>& fin
   } else if (!S_ISDIR(facts.st_mode)) {
     findings.push_back(
         {Level::problem, "state directory", name + " is no directory", "name another with --state"});
+    return false;
   } else if (::access(state.c_str(), W_OK) != 0) {
     findings.push_back({Level::problem, "state directory", name + " cannot be written by this user",
                         "run as its owner, or name another with --state"});
+    return false;
   } else if ((facts.st_mode & 0022U) != 0) {
     findings.push_back({Level::problem, "state directory", name + " can be written by others",
                         fmt::format("chmod go-w {}", name)});
   } else {
     findings.push_back({Level::good, "state directory", name, ""});
   }
+  return true;
 }
 
 std::optional<Ledger> look_at_ledger(const std::filesystem::path& state, std::vector<Finding>& findings) {
@@ -232,10 +236,11 @@ Result<int> doctor(const Options& options) {
        root ? "root" : "not root: real drivers let only root change GPUs and see all instances",
        root ? "" : "run as root to change real GPUs"});
   std::optional<Ledger> ledger;
+  bool writable = false;
   if (!state) {
     findings.push_back({Level::problem, "state directory", state.error().message, state.error().remedy});
   } else {
-    look_at_state(*state, findings);
+    writable = look_at_state(*state, findings);
     ledger = look_at_ledger(*state, findings);
   }
   if (node) look_at_gpus(*node, ledger ? &*ledger : nullptr, findings);
@@ -248,7 +253,8 @@ Result<int> doctor(const Options& options) {
     findings.push_back(
         {Level::good, "recording", shown(options.record, 200) + " has everything the driver answers", ""});
   }
-  return answer(options, findings, node.has_value());
+  // Without its ledger Cleave changes no GPU.
+  return answer(options, findings, node.has_value() && ledger.has_value() && writable);
 }
 
 }  // namespace

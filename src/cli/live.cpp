@@ -210,7 +210,11 @@ InterruptsWait::InterruptsWait() {
   struct sigaction action = {};
   action.sa_handler = note_interrupt;
   action.sa_flags = SA_RESTART;
-  for (std::size_t i = 0; i < interrupts.size(); ++i) ::sigaction(interrupts[i], &action, &before[i]);
+  for (std::size_t i = 0; i < interrupts.size(); ++i) {
+    ::sigaction(interrupts[i], nullptr, &before[i]);
+    // Ignored, as under nohup and in the background of a shell: it stays so.
+    if (before[i].sa_handler != SIG_IGN) ::sigaction(interrupts[i], &action, nullptr);
+  }
 }
 
 InterruptsWait::~InterruptsWait() {

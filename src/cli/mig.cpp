@@ -24,6 +24,11 @@ std::string_view word(bool on) {
   return on ? "on" : "off";
 }
 
+/// The mode is on already and only the pending end of it is called off: what stands on the GPU stays.
+bool changes_nothing_now(const MigMode& mode, const Options& options) {
+  return mode.current == options.enable;
+}
+
 /// What goes when the mode changes, a line each.
 std::vector<std::string> interrupted(const LiveGpu& gpu) {
   std::vector<std::string> lines;
@@ -53,15 +58,17 @@ Result<void> may_go(const LiveGpu& gpu, const Options& options) {
   return {};
 }
 
-Result<void> agreed(const Options& options, const LiveGpu& gpu) {
+Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& mode) {
   if (options.yes) return {};
-  const std::string question =
-      fmt::format("MIG of {} ({}) goes {}", gpu.place(), shown(gpu.facts.name), word(options.enable));
+  const bool stays = changes_nothing_now(mode, options);
+  const std::string question = fmt::format("MIG of {} ({}) {} {}", gpu.place(), shown(gpu.facts.name),
+                                           stays ? "stays" : "goes", word(options.enable));
   if (::isatty(STDIN_FILENO) == 0 || options.json)
     return fail(ErrorKind::bad_usage, gpu.place(), fmt::format("{}, which nobody has agreed to", question),
                 "say --yes");
   fmt::print(stderr, "{}.\n", question);
-  for (const std::string& line : interrupted(gpu)) fmt::print(stderr, "  {}\n", line);
+  if (!stays)
+    for (const std::string& line : interrupted(gpu)) fmt::print(stderr, "  {}\n", line);
   fmt::print(stderr, "Go on? [y/N] ");
   std::fflush(stderr);
   std::string said;
@@ -91,31 +98,40 @@ void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvm
   fmt::print("the driver says: {}. Cleave resets nothing.\n", words.message);
 }
 
+Result<void> clear(ChangingGpu& changing, const Options& options) {
+  std::vector<GpuInstanceId> ids;
+  for (const InstanceView& each : changing.view().instances) ids.push_back(each.live.id);
+  for (const GpuInstanceId id : ids) {
+    if (InterruptsWait::came())
+      return fail(ErrorKind::infeasible, changing.view().place(), "interrupted; the mode is as it was");
+    if (const auto gone = changing.destroy(id, options.adopt); !gone) return gone;
+  }
+  return {};
+}
+
 Result<int> mig(const Options& options) {
   const auto node = open_node(options);
   if (!node) return std::unexpected(node.error());
   const auto gpu = find_gpu(*node->door, options.gpu);
   if (!gpu) return std::unexpected(gpu.error());
-  const auto mode = node->door->mig_mode(*gpu);
-  if (!mode) return std::unexpected(error_of(mode.error(), place_of(*gpu)));
   auto changing = ChangingGpu::begin(*node->door, *gpu, node->state, program_name);
   if (!changing) return std::unexpected(changing.error());
+  // With the lock held: nobody of Cleave's changes it any more.
+  const auto mode = node->door->mig_mode(*gpu);
+  if (!mode) return std::unexpected(error_of(mode.error(), place_of(*gpu)));
   if (mode->current == options.enable && mode->pending == options.enable) {
     report(options, changing->view(), *mode, nvml::Return::success);
     return 0;
   }
+  const bool stays = changes_nothing_now(*mode, options);
   if (!changing->view().unread.empty() && !options.enable)
     return std::unexpected(changing->view().unread.front());
-  if (const auto may = may_go(changing->view(), options); !may) return std::unexpected(may.error());
-  if (const auto yes = agreed(options, changing->view()); !yes) return std::unexpected(yes.error());
+  if (!stays)
+    if (const auto may = may_go(changing->view(), options); !may) return std::unexpected(may.error());
+  if (const auto yes = agreed(options, changing->view(), *mode); !yes) return std::unexpected(yes.error());
   const InterruptsWait wait;
-  std::vector<GpuInstanceId> ids;
-  for (const InstanceView& each : changing->view().instances) ids.push_back(each.live.id);
-  for (const GpuInstanceId id : ids) {
-    if (InterruptsWait::came())
-      return fail(ErrorKind::infeasible, place_of(*gpu), "interrupted; the mode is as it was");
-    if (const auto gone = changing->destroy(id, options.adopt); !gone) return std::unexpected(gone.error());
-  }
+  if (!stays)
+    if (const auto gone = clear(*changing, options); !gone) return std::unexpected(gone.error());
   const auto activation = node->door->set_mig_mode(*gpu, options.enable);
   if (!activation) return std::unexpected(error_of(activation.error(), place_of(*gpu)));
   const auto after = node->door->mig_mode(*gpu);

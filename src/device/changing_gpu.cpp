@@ -9,13 +9,24 @@ namespace cleave {
 
 namespace {
 
-/// So long a ledger is written anew with what still matters.
+/// So long a ledger is written anew with what still matters, where that makes it much shorter.
 constexpr std::size_t long_ledger = 400;
 
 const InstanceView* find(const LiveGpu& view, GpuInstanceId id) {
   const auto found =
       std::ranges::find_if(view.instances, [&](const auto& each) { return each.live.id == id; });
   return found == view.instances.end() ? nullptr : &*found;
+}
+
+/// This very one, by its UUIDs: what stands under its number may be somebody else's by now.
+bool shows(const LiveGpu& view, const InstanceSeen& instance) {
+  const auto same = [&](const std::string& uuid) {
+    return std::ranges::any_of(view.instances, [&](const InstanceView& each) {
+      return std::ranges::find(each.live.computes, uuid, &LiveComputeInstance::uuid) !=
+             each.live.computes.end();
+    });
+  };
+  return std::ranges::any_of(instance.uuids, same);
 }
 
 std::unexpected<Error> not_ours(const LiveGpu& view, const InstanceView& instance) {
@@ -49,7 +60,8 @@ Result<ChangingGpu> ChangingGpu::begin(Door& door, GpuIndex gpu, const std::file
     const auto live = changing.view_.seen();
     if (const auto settled = changing.ledger_.settle(facts->uuid, live); !settled)
       return std::unexpected(settled.error());
-    if (changing.ledger_.state().lines() > long_ledger)
+    const std::size_t lines = changing.ledger_.state().lines();
+    if (lines > long_ledger && lines > 2 * changing.ledger_.lines_that_matter({facts->uuid}, live))
       if (const auto compact = changing.ledger_.compact({facts->uuid}, live); !compact)
         return std::unexpected(compact.error());
     set_owners(changing.view_, changing.ledger_.state());
@@ -85,7 +97,7 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
                             .start = static_cast<std::uint32_t>(start)};
   const auto number = ledger_.will_create(place);
   if (!number) return std::unexpected(number.error());
-  auto made = create_instance(
+  auto made = attempt_instance(
       *door_, gpu_, *driver,
       Span{static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(profile.memory.value)});
   if (made) {
@@ -94,23 +106,23 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
     if (const auto written = ledger_.created(*number, made->id, std::move(uuids)); !written)
       return std::unexpected(written.error());
     if (const auto looked = look(); !looked) return std::unexpected(looked.error());
-    return made;
+    return std::move(*made);
   }
   // Refused; the intent is settled only when it is seen that nothing was left behind. An instance that was
   // not there before may also be somebody else's who was quicker; where the driver refused the GPU instance
   // itself, only one without compute instance can be ours.
-  const bool at_first_step = made.error().place == place_of(gpu_);
+  const auto& [error, gpu_instance_made] = made.error();
   const std::vector<InstanceSeen> before = view_.seen();
-  if (!look() || !view_.unread.empty()) return std::unexpected(made.error());
+  if (!look() || !view_.unread.empty()) return std::unexpected(error);
   const bool left_behind = std::ranges::any_of(view_.instances, [&](const InstanceView& each) {
     return view_.seen(each).place.same_as(place) && each.owner != Ownership::ours &&
-           (each.live.computes.empty() || !at_first_step) &&
+           (each.live.computes.empty() || gpu_instance_made) &&
            std::ranges::find(before, each.live.id, &InstanceSeen::id) == before.end();
   });
   if (!left_behind)
     if (const auto written = ledger_.not_created(*number); !written) return std::unexpected(written.error());
   set_owners(view_, ledger_.state());
-  return std::unexpected(made.error());
+  return std::unexpected(error);
 }
 
 Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Patience& patience) {
@@ -126,8 +138,15 @@ Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Pati
   if (!number) return std::unexpected(number.error());
   const auto gone = destroy_instance(*door_, gpu_, instance, patience);
   if (gone) {
+    if (const auto looked = look(); !looked) return looked;  // the next look settles the intent
+    if (shows(view_, seen)) {
+      if (const auto written = ledger_.not_destroyed(*number); !written) return written;
+      return fail(ErrorKind::infeasible, place_of(gpu_, instance),
+                  "the driver says that it is destroyed, and still shows it");
+    }
     if (const auto written = ledger_.destroyed(*number); !written) return written;
-    return look();
+    set_owners(view_, ledger_.state());
+    return {};
   }
   // In use: as it was, and the intent is taken back. With its compute instance gone it is known as ours by
   // the intent alone, which stays.

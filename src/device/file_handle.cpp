@@ -32,11 +32,26 @@ FileHandle& FileHandle::operator=(FileHandle&& other) noexcept {
   return *this;
 }
 
-Result<FileHandle> FileHandle::open(const std::filesystem::path& path, int flags) {
+namespace {
+
+int open_patiently(const std::filesystem::path& path, int flags) {
   int descriptor = -1;
   do descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
   while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+}  // namespace
+
+Result<FileHandle> FileHandle::open(const std::filesystem::path& path, int flags) {
+  const int descriptor = open_patiently(path, flags);
   if (descriptor < 0) return system_failure(path, "cannot be opened");
+  return FileHandle(descriptor);
+}
+
+Result<FileHandle> FileHandle::open_if_there(const std::filesystem::path& path, int flags) {
+  const int descriptor = open_patiently(path, flags);
+  if (descriptor < 0 && errno != ENOENT) return system_failure(path, "cannot be opened");
   return FileHandle(descriptor);
 }
 

@@ -21,6 +21,9 @@ class FileHandle {
   /// open(2) with these flags; not passed on to programs that this one starts. Made for its owner only.
   [[nodiscard]] static Result<FileHandle> open(const std::filesystem::path& path, int flags);
 
+  /// The same, without a descriptor where there is no such file.
+  [[nodiscard]] static Result<FileHandle> open_if_there(const std::filesystem::path& path, int flags);
+
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] explicit operator bool() const { return descriptor_ >= 0; }
 

@@ -148,8 +148,12 @@ DriverAnswer<void> take_away(Door& door, GpuIndex gpu, GpuInstanceId instance, c
     if (!gone && gone.error().code != not_found) return gone;
   }
   auto gone = persist([&] { return door.destroy_gpu_instance(gpu, instance); });
-  if (!gone && gone.error().code != not_found) return gone;
-  return {};
+  if (gone || gone.error().code != not_found) return gone;
+  // It went by itself, if it is not shown any more.
+  const auto left = door.gpu_instances(gpu);
+  if (!left) return std::unexpected(left.error());
+  if (std::ranges::find(*left, instance, &LiveGpuInstance::id) == left->end()) return {};
+  return std::unexpected(Refusal{invalid_state, gone.error().call});
 }
 
 Error not_destroyed(Door& door, GpuIndex gpu, GpuInstanceId instance, const Refusal& refusal,
@@ -223,12 +227,19 @@ Result<std::vector<LiveInstance>> live_instances(Door& door, GpuIndex gpu) {
   return instances;
 }
 
-Result<LiveInstance> create_instance(Door& door, GpuIndex gpu, const DriverProfile& profile,
-                                     std::optional<Span> placement, const Patience& patience) {
+std::expected<LiveInstance, FailedCreation> attempt_instance(Door& door, GpuIndex gpu,
+                                                             const DriverProfile& profile,
+                                                             std::optional<Span> placement,
+                                                             const Patience& patience) {
+  const auto failed_inside = [](Error error) {
+    return std::unexpected(FailedCreation{.error = std::move(error), .gpu_instance_made = true});
+  };
   const std::string name =
       profile.name ? *profile.name : profile_name(profile, memory_for_names(door, gpu, {profile}));
   const auto made = door.create_gpu_instance(gpu, profile.id, placement);
-  if (!made) return std::unexpected(not_created(door, gpu, name, placement, made.error()));
+  if (!made)
+    return std::unexpected(FailedCreation{.error = not_created(door, gpu, name, placement, made.error()),
+                                          .gpu_instance_made = false});
   auto compute = create_whole_compute(door, gpu, made->id, profile.slices);
   if (compute)
     return LiveInstance{gpu, made->id, made->profile, name, made->placement, {std::move(*compute)}};
@@ -236,9 +247,16 @@ Result<LiveInstance> create_instance(Door& door, GpuIndex gpu, const DriverProfi
   error.message =
       fmt::format("no compute instance for {}@{}: {}", name, made->placement.start, error.message);
   const auto undone = take_away(door, gpu, made->id, patience);
-  if (undone || undone.error().code == not_found) return std::unexpected(std::move(error));
+  if (undone || undone.error().code == not_found) return failed_inside(std::move(error));
   const Error why = not_destroyed(door, gpu, made->id, undone.error(), patience);
-  return std::unexpected(and_left_behind(std::move(error), name, gpu, *made, why));
+  return failed_inside(and_left_behind(std::move(error), name, gpu, *made, why));
+}
+
+Result<LiveInstance> create_instance(Door& door, GpuIndex gpu, const DriverProfile& profile,
+                                     std::optional<Span> placement, const Patience& patience) {
+  auto made = attempt_instance(door, gpu, profile, placement, patience);
+  if (!made) return std::unexpected(std::move(made.error().error));
+  return std::move(*made);
 }
 
 Result<void> destroy_instance(Door& door, GpuIndex gpu, GpuInstanceId instance, const Patience& patience) {

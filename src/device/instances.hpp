@@ -60,6 +60,17 @@ struct Patience {
                                                    std::optional<Span> placement,
                                                    const Patience& patience = {});
 
+/// Why there is no new instance, and how far it had come.
+struct FailedCreation {
+  Error error;
+  bool gpu_instance_made = false;  // it is gone again, or named in the error
+};
+/// The same, for who must know which step failed.
+[[nodiscard]] std::expected<LiveInstance, FailedCreation> attempt_instance(Door& door, GpuIndex gpu,
+                                                                           const DriverProfile& profile,
+                                                                           std::optional<Span> placement,
+                                                                           const Patience& patience = {});
+
 /// With all its compute instances. `infeasible` where it is in use after all waiting, with the processes on
 /// it or else the programs that may hold it; where there is no such instance; and where the driver refuses.
 /// Compute instances that are gone by then stay gone; calling again goes on from there.

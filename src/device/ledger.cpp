@@ -121,8 +121,8 @@ Result<void> LedgerState::take(const LedgerLine& line, const std::string& place)
   };
   const bool intent =
       line.act == LedgerAct::create || line.act == LedgerAct::destroy || line.act == LedgerAct::adopt;
-  if (intent &&
-      (creating_.contains(line.number) || destroying_.contains(line.number) || made_.contains(line.number)))
+  if (intent && (creating_.contains(line.number) || destroying_.contains(line.number) ||
+                 made_.contains(line.number) || superseded_.contains(line.number)))
     return wrong("is used twice");
   switch (line.act) {
     case LedgerAct::create:
@@ -134,24 +134,23 @@ Result<void> LedgerState::take(const LedgerLine& line, const std::string& place)
     case LedgerAct::adopt:
       made(line);
       break;
-    case LedgerAct::created: {
-      const auto found = creating_.extract(line.number);
-      if (found.empty()) return wrong("was never meant to be created");
+    case LedgerAct::created:
+    case LedgerAct::not_created: {
+      const auto intended = closed(creating_, line.number, LedgerAct::create);
+      if (!intended) return wrong("was never meant to be created");
+      if (line.act == LedgerAct::not_created) break;
       LedgerLine whole = line;
-      whole.place = found.mapped().place;
+      whole.place = intended->line.place;
       made(whole);
       break;
     }
-    case LedgerAct::not_created:
-      if (creating_.erase(line.number) == 0) return wrong("was never meant to be created");
-      break;
-    case LedgerAct::not_destroyed:
-      if (destroying_.erase(line.number) == 0) return wrong("was never meant to be destroyed");
-      break;
-    case LedgerAct::destroyed: {
-      const auto found = destroying_.extract(line.number);
-      if (found.empty()) return wrong("was never meant to be destroyed");
-      forget(found.mapped());
+    case LedgerAct::destroyed:
+    case LedgerAct::not_destroyed: {
+      const auto intended = closed(destroying_, line.number, LedgerAct::destroy);
+      if (!intended) return wrong("was never meant to be destroyed");
+      // A late fact says nothing new: what superseded the intent has forgotten the instance already, and
+      // another may stand in its place by now.
+      if (line.act == LedgerAct::destroyed && !intended->late) forget(intended->line);
       break;
     }
   }
@@ -160,9 +159,29 @@ Result<void> LedgerState::take(const LedgerLine& line, const std::string& place)
   return {};
 }
 
+std::optional<LedgerState::Intended> LedgerState::closed(Intents& intents, std::uint64_t number,
+                                                         LedgerAct act) {
+  if (const auto open = intents.extract(number); !open.empty())
+    return Intended{.line = open.mapped(), .late = false};
+  const auto before = superseded_.find(number);
+  if (before == superseded_.end() || before->second.act != act) return {};
+  Intended late{.line = before->second, .late = true};
+  superseded_.erase(before);
+  return late;
+}
+
+template <class Which>
+void LedgerState::supersede(Intents& intents, Which which) {
+  std::erase_if(intents, [&](const auto& each) {
+    if (!which(each)) return false;
+    superseded_.emplace(each.first, each.second);
+    return true;
+  });
+}
+
 void LedgerState::made(const LedgerLine& line) {
   // Where this one stands, an older one that was never heard of again does not.
-  std::erase_if(creating_, [&](const auto& each) { return each.second.place.same_as(line.place); });
+  supersede(creating_, [&](const auto& each) { return each.second.place.same_as(line.place); });
   for (const std::string& uuid : line.uuids) by_uuid_[uuid] = line.number;
   made_[line.number] = line;
 }
@@ -179,8 +198,8 @@ void LedgerState::forget(const LedgerLine& gone) {
     return each.second.place.same_as(gone.place) && each.second.id == gone.id;
   };
   std::erase_if(made_, here);
-  std::erase_if(destroying_, here);
-  std::erase_if(creating_, [&](const auto& each) { return each.second.place.same_as(gone.place); });
+  supersede(destroying_, here);
+  supersede(creating_, [&](const auto& each) { return each.second.place.same_as(gone.place); });
 }
 
 Ownership LedgerState::owner(const InstanceSeen& seen) const {
@@ -203,6 +222,17 @@ std::vector<LedgerLine> LedgerState::open() const {
     for (const auto& [number, line] : *intents) lines.push_back(line);
   std::ranges::sort(lines, {}, &LedgerLine::number);
   return lines;
+}
+
+std::optional<std::uint64_t> LedgerState::destroying(const InstanceSeen& seen) const {
+  for (const auto& [number, line] : destroying_) {
+    const auto meant = [&uuids = line.uuids](const std::string& uuid) {
+      return std::ranges::find(uuids, uuid) != uuids.end();
+    };
+    if (line.id == seen.id && line.place.same_as(seen.place) && std::ranges::all_of(seen.uuids, meant))
+      return number;
+  }
+  return {};
 }
 
 std::vector<LedgerLine> LedgerState::answered(const std::string& gpu,
@@ -251,10 +281,9 @@ Result<Ledger> Ledger::open(const std::filesystem::path& state_directory, std::s
 }
 
 Result<void> Ledger::refresh() {
-  auto file = FileHandle::open(file_, O_RDONLY);
-  struct stat facts = {};
-  if (!file) {
-    if (::stat(file_.c_str(), &facts) == 0 || errno != ENOENT) return std::unexpected(file.error());
+  auto file = FileHandle::open_if_there(file_, O_RDONLY);
+  if (!file) return std::unexpected(file.error());
+  if (!*file) {
     state_ = {};
     opened_ = {};
     inode_ = 0;
@@ -262,6 +291,7 @@ Result<void> Ledger::refresh() {
     remark_.clear();
     return {};
   }
+  struct stat facts = {};
   if (::fstat(file->descriptor(), &facts) != 0) return system_failure(file_, "cannot be read");
   if (facts.st_ino != inode_ || facts.st_size < read_) {
     state_ = {};
@@ -386,6 +416,8 @@ Result<std::uint64_t> Ledger::append_seen(LedgerAct act, const InstanceSeen& ins
 }
 
 Result<std::uint64_t> Ledger::will_destroy(const InstanceSeen& instance) {
+  if (const auto read = refresh(); !read) return std::unexpected(read.error());
+  if (const auto open = state_.destroying(instance)) return *open;
   return append_seen(LedgerAct::destroy, instance);
 }
 
@@ -397,22 +429,36 @@ Result<void> Ledger::adopt(const InstanceSeen& instance) {
 
 Result<void> Ledger::settle(const std::string& gpu, const std::vector<InstanceSeen>& live) {
   if (const auto read = refresh(); !read) return read;
-  for (const LedgerLine& fact : state_.answered(gpu, live))
-    if (const auto written = append_plain(fact.act, fact.number); !written) return written;
+  if (state_.answered(gpu, live).empty()) return {};
+  const auto lock = lock_ledger(directory_);
+  if (!lock) return std::unexpected(lock.error());
+  if (const auto read = refresh(); !read) return read;
+  // One at a time: a fact may answer other intents too, and each closes at least its own.
+  for (auto facts = state_.answered(gpu, live); !facts.empty(); facts = state_.answered(gpu, live))
+    if (const auto written = append_locked(std::move(facts.front())); !written) return written;
   return {};
+}
+
+std::vector<LedgerLine> Ledger::what_matters(const std::vector<std::string>& known,
+                                             const std::vector<InstanceSeen>& live) const {
+  return state_.compact([&](const std::string& gpu) { return std::ranges::find(known, gpu) != known.end(); },
+                        [&](const std::string& uuid) {
+                          return std::ranges::any_of(live, [&](const InstanceSeen& seen) {
+                            return std::ranges::find(seen.uuids, uuid) != seen.uuids.end();
+                          });
+                        });
+}
+
+std::size_t Ledger::lines_that_matter(const std::vector<std::string>& known,
+                                      const std::vector<InstanceSeen>& live) const {
+  return what_matters(known, live).size();
 }
 
 Result<void> Ledger::compact(const std::vector<std::string>& known, const std::vector<InstanceSeen>& live) {
   const auto lock = lock_ledger(directory_);
   if (!lock) return std::unexpected(lock.error());
   if (const auto read = refresh(); !read) return read;
-  const auto lines =
-      state_.compact([&](const std::string& gpu) { return std::ranges::find(known, gpu) != known.end(); },
-                     [&](const std::string& uuid) {
-                       return std::ranges::any_of(live, [&](const InstanceSeen& seen) {
-                         return std::ranges::find(seen.uuids, uuid) != seen.uuids.end();
-                       });
-                     });
+  const auto lines = what_matters(known, live);
   const std::filesystem::path part = directory_ / "ledger.jsonl.part";
   {
     const auto file = FileHandle::open(part, O_WRONLY | O_CREAT | O_TRUNC);

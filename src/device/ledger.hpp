@@ -88,7 +88,8 @@ std::string ledger_text(const LedgerLine& line);  // with its newline
 /// What the lines of a ledger come to.
 class LedgerState {
  public:
-  /// Takes the next line; refuses a fact without its intent and an intent with a number that is used.
+  /// Takes the next line; refuses a fact without its intent and an intent with a number that is used. A fact
+  /// may come late: after another line has answered its intent too.
   [[nodiscard]] Result<void> take(const LedgerLine& line, const std::string& place);
 
   /// By these rules, the first that holds:
@@ -105,8 +106,11 @@ class LedgerState {
 
   /// Intents without a fact, in order of their numbers: what a crash left open.
   [[nodiscard]] std::vector<LedgerLine> open() const;
+  /// The open intent to destroy this instance with all that is in it now.
+  [[nodiscard]] std::optional<std::uint64_t> destroying(const InstanceSeen& seen) const;
   /// Open intents on this GPU that the GPU itself has answered: nothing is there where one was to be made, or
-  /// the one that was to go is gone. The facts to be written.
+  /// the one that was to go is gone. The facts, of which the first is to be written and then asked again: one
+  /// fact may answer several intents.
   [[nodiscard]] std::vector<LedgerLine> answered(const std::string& gpu,
                                                  const std::vector<InstanceSeen>& live) const;
   /// The lines that still matter: facts of instances that `exists` and open intents. Whatever is on a GPU
@@ -119,11 +123,21 @@ class LedgerState {
   [[nodiscard]] std::size_t lines() const { return lines_; }
 
  private:
+  using Intents = std::map<std::uint64_t, LedgerLine>;  // by number
+  struct Intended {
+    LedgerLine line;
+    bool late = false;  // it was superseded before
+  };
+  /// The intent that this fact ends; empty where there was none.
+  std::optional<Intended> closed(Intents& intents, std::uint64_t number, LedgerAct act);
+  template <class Which>
+  void supersede(Intents& intents, Which which);
   void made(const LedgerLine& line);
   void forget(const LedgerLine& gone);
 
-  // By number; those that were made with place, id and UUIDs.
-  std::map<std::uint64_t, LedgerLine> creating_, destroying_, made_;
+  Intents creating_, destroying_;
+  Intents superseded_;                        // answered by another's fact; their own may still come
+  std::map<std::uint64_t, LedgerLine> made_;  // with place, id and UUIDs
   std::map<std::string, std::uint64_t, std::less<>> by_uuid_;
   std::uint64_t next_ = 1;
   std::size_t lines_ = 0;
@@ -145,6 +159,7 @@ class Ledger {
   [[nodiscard]] Result<std::uint64_t> will_create(const InstancePlace& place);
   [[nodiscard]] Result<void> created(std::uint64_t number, GpuInstanceId id, std::vector<std::string> uuids);
   [[nodiscard]] Result<void> not_created(std::uint64_t number);
+  /// An intent that is open for the same instance, as after a crash, serves again.
   [[nodiscard]] Result<std::uint64_t> will_destroy(const InstanceSeen& instance);
   [[nodiscard]] Result<void> destroyed(std::uint64_t number);
   [[nodiscard]] Result<void> not_destroyed(std::uint64_t number);
@@ -152,6 +167,9 @@ class Ledger {
   /// Writes the facts of intents on this GPU that a crash left open and the GPU has answered.
   [[nodiscard]] Result<void> settle(const std::string& gpu, const std::vector<InstanceSeen>& live);
 
+  /// How many lines `compact` would leave.
+  [[nodiscard]] std::size_t lines_that_matter(const std::vector<std::string>& known,
+                                              const std::vector<InstanceSeen>& live) const;
   /// Writes the file anew with only what matters (LedgerState::compact), whole and then in the place of the
   /// old one. `known` names GPUs whose locks are held and whose instances were just read.
   [[nodiscard]] Result<void> compact(const std::vector<std::string>& known,
@@ -164,6 +182,8 @@ class Ledger {
   [[nodiscard]] Result<void> append_plain(LedgerAct act, std::uint64_t number);
   [[nodiscard]] Result<std::uint64_t> append_intent(LedgerLine line);
   [[nodiscard]] Result<std::uint64_t> append_seen(LedgerAct act, const InstanceSeen& instance);
+  [[nodiscard]] std::vector<LedgerLine> what_matters(const std::vector<std::string>& known,
+                                                     const std::vector<InstanceSeen>& live) const;
   [[nodiscard]] Result<void> take_text(std::string_view text);
 
   std::filesystem::path directory_, file_;

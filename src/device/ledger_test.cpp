@@ -166,6 +166,52 @@ TEST_F(LedgerFiles, WhatACrashLeftOpenIsSettledByWhatTheGpuShows) {
   EXPECT_EQ(ledger->state().owner(bare), Ownership::ours);
 }
 
+TEST_F(LedgerFiles, OneFactMayAnswerSeveralIntents) {
+  const InstanceSeen whole = seen_at(place_at(0), 1, {"MIG-1"}), bare = seen_at(place_at(0), 1, {});
+  auto ledger = opened();
+  ASSERT_TRUE(ledger->adopt(whole));
+  const auto first = ledger->will_destroy(whole);
+  ASSERT_TRUE(first);
+  const auto again = ledger->will_destroy(bare);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, *first) << "what is open for the same instance serves again";
+  EXPECT_EQ(ledger->state().open().size(), 1U);
+  // Somebody gave it another compute instance: a new intent. And one to create at the same place.
+  ASSERT_TRUE(ledger->will_destroy(seen_at(place_at(0), 1, {"MIG-2"})));
+  ASSERT_TRUE(ledger->will_create(place_at(0)));
+  EXPECT_EQ(ledger->state().open().size(), 3U);
+  ASSERT_TRUE(ledger->settle("GPU-a", {}));
+  EXPECT_TRUE(ledger->state().open().empty());
+  const auto read = opened();
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->state().owner(whole), Ownership::foreign);
+}
+
+TEST_F(LedgerFiles, LateFactsAreTakenSoThatAFileThatHasThemCanBeRead) {
+  // What Cleave wrote once: two intents to destroy one instance, and a fact for each.
+  const std::string at = "\"at\": \"\", \"by\": \"\"";
+  const std::string place =
+      "\"gpu\": \"GPU-a\", \"profile\": \"3g.20gb\", \"profile_id\": 9, \"start\": 0, "
+      "\"gpu_instance\": 1";
+  const auto act = [&](const std::string& name, int number, const std::string& more = "") {
+    return "{\"act\": \"" + name + "\", \"number\": " + std::to_string(number) + ", " + at + more + "}\n";
+  };
+  const std::string uuid = ", \"uuids\": [\"MIG-1\"]", none = ", \"uuids\": []";
+  const std::string both = act("adopt", 1, ", " + place + uuid) + act("destroy", 2, ", " + place + uuid) +
+                           act("destroy", 3, ", " + place + none) + act("destroyed", 2);
+  write(both + act("adopt", 4, ", " + place + ", \"uuids\": [\"MIG-4\"]") + act("destroyed", 3));
+  const auto healed = opened();
+  ASSERT_TRUE(healed) << healed.error().text();
+  EXPECT_EQ(healed->state().owner(seen_at(place_at(0), 1, {"MIG-4"})), Ownership::ours)
+      << "a late fact is not of what came after";
+  EXPECT_TRUE(healed->state().open().empty());
+  for (const std::string& wrong : {act("destroyed", 2), act("created", 3, ", \"gpu_instance\": 1" + uuid),
+                                   act("destroyed", 3) + act("destroyed", 3), act("not-created", 3)}) {
+    write(both + wrong);
+    EXPECT_FALSE(opened()) << wrong;
+  }
+}
+
 TEST_F(LedgerFiles, CompactKeepsWhatMatters) {
   auto ledger = opened();
   for (std::uint32_t i = 0; i < 20; ++i) {
@@ -219,6 +265,25 @@ TEST_F(LedgerFiles, SeveralProgramsAppendWithoutLosingALine) {
     }
 }
 
+TEST_F(LedgerFiles, AFileThatComesIntoBeingWhileItIsLookedForIsNoError) {
+  // Made and gone again all the time by one program while this one looks.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int i = 0; i < 3000; ++i) {
+      write("");
+      std::error_code ignored;
+      std::filesystem::remove(folder / "ledger.jsonl", ignored);
+    }
+    ::_exit(0);
+  }
+  int status = 0, looks = 0;
+  for (; ::waitpid(child, &status, WNOHANG) == 0; ++looks) {
+    const auto ledger = opened();
+    EXPECT_TRUE(ledger) << ledger.error().text();
+  }
+  EXPECT_GT(looks, 10);
+}
+
 /// A GPU as the driver has it, with eight starts and one profile of one slice: numbers are used again, UUIDs
 /// are not.
 struct TinyGpu {
@@ -255,6 +320,24 @@ class LedgerStory {
  public:
   LedgerStory(Ledger& ledger, std::uint64_t seed, int stop_after)
       : ledger_(ledger), random_(seed), left_(stop_after) {}
+
+  /// Dies now and then, comes back, settles what the GPU shows, and goes on.
+  void live_through(int deaths) {
+    for (int i = 0; i < deaths && !testing::Test::HasFatalFailure(); ++i) {
+      left_ = 1 + static_cast<int>(random_.below(6));
+      play(6);
+      if (random_.below(3) == 0) foreign_comes();
+      if (random_.below(3) == 0) foreign_goes();
+      // What was half gone when the program died may be gone now, by somebody else's hand.
+      if (random_.below(3) == 0)
+        std::erase_if(gpu.live, [](const auto& each) { return each.seen.uuids.empty(); });
+      if (random_.below(3) == 0) continue;  // the next one does not look: it could not read the GPU
+      std::vector<InstanceSeen> live;
+      for (const auto& each : gpu.live) live.push_back(each.seen);
+      ASSERT_TRUE(ledger_.settle("GPU-a", live));
+      ASSERT_TRUE(ledger_.state().answered("GPU-a", live).empty());
+    }
+  }
 
   void play(int acts) {
     for (int i = 0; i < acts && left_ > 0; ++i) {
@@ -301,6 +384,9 @@ class LedgerStory {
   void destroy() {
     const auto ours = std::ranges::find(gpu.live, true, &TinyGpu::Instance::ours);
     if (ours == gpu.live.end() || !step()) return;
+    if (ledger_.state().owner(ours->seen) != Ownership::ours) {
+      ASSERT_TRUE(ledger_.adopt(ours->seen));  // half made
+    }
     const auto number = ledger_.will_destroy(ours->seen);
     ASSERT_TRUE(number);
     if (random_.below(5) == 0) {  // in use
@@ -359,6 +445,89 @@ TEST_F(LedgerCrashes, WhatWeMadeIsNeverForeignAndWhatOthersMadeIsNeverOurs) {
     const std::string text = content();
     for (std::size_t kept = 0; kept <= text.size(); ++kept) is_true_of(text, kept, story.gpu);
     if (HasFatalFailure()) return;
+  }
+}
+
+/// As above over many deaths, so that several intents are open at one place.
+TEST_F(LedgerCrashes, ManyDeathsLeaveALedgerThatCanBeReadAndIsTrue) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::error_code ignored;
+    std::filesystem::remove(folder / "ledger.jsonl", ignored);
+    auto ledger = opened();
+    ASSERT_TRUE(ledger);
+    LedgerStory story(*ledger, seed, 0);
+    story.live_through(12);
+    if (HasFatalFailure()) return;
+    const auto read = opened();
+    ASSERT_TRUE(read) << read.error().text();
+    const std::string text = content();
+    is_true_of(text, text.size(), story.gpu);
+    if (HasFailure()) return;
+  }
+}
+
+/// Intents and facts as no GPU would have them: any number of intents at one place, facts in any order, some
+/// late, the GPU showing anything. What was written can always be read again, and settling leaves nothing
+/// that is answered.
+TEST_F(LedgerCrashes, IntentsAndFactsInAnyOrderCanBeRead) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::error_code ignored;
+    std::filesystem::remove(folder / "ledger.jsonl", ignored);
+    auto ledger = opened();
+    ASSERT_TRUE(ledger);
+    Random random(seed);
+    const auto some = [&] {
+      std::vector<std::string> uuids;
+      if (random.below(3) != 0) uuids.push_back("MIG-" + std::to_string(random.below(4)));
+      return seen_at(place_at(static_cast<std::uint32_t>(random.below(2))),
+                     static_cast<std::uint32_t>(random.below(2)), std::move(uuids));
+    };
+    std::vector<LedgerLine> without_fact;  // intents that this program still has in mind
+    for (int i = 0; i < 25; ++i) {
+      const auto what = random.below(5);
+      if (what < 2) {
+        const InstanceSeen instance = some();
+        LedgerLine line;
+        line.act = what == 0 ? LedgerAct::create : LedgerAct::destroy;
+        line.place = instance.place;
+        const std::size_t before = ledger->state().lines();
+        const auto number = what == 0 ? ledger->will_create(instance.place) : ledger->will_destroy(instance);
+        ASSERT_TRUE(number) << number.error().text();
+        line.number = *number;
+        if (ledger->state().lines() > before) without_fact.push_back(line);
+      } else if (what == 2 && !without_fact.empty()) {
+        const auto chosen =
+            without_fact.begin() + static_cast<std::ptrdiff_t>(random.below(without_fact.size()));
+        const bool create = chosen->act == LedgerAct::create, done = random.below(2) == 0;
+        const InstanceSeen instance = some();
+        const auto number = chosen->number;
+        without_fact.erase(chosen);
+        const auto written = create ? (done ? ledger->created(number, instance.id, instance.uuids)
+                                            : ledger->not_created(number))
+                                    : (done ? ledger->destroyed(number) : ledger->not_destroyed(number));
+        ASSERT_TRUE(written) << written.error().text();
+      } else if (what == 3) {
+        ASSERT_TRUE(ledger->adopt(some()));
+      } else {
+        std::vector<InstanceSeen> live;
+        for (std::uint64_t count = random.below(3); count > 0; --count) live.push_back(some());
+        const std::vector<LedgerLine> open = ledger->state().open();
+        const auto settled = ledger->settle("GPU-a", live);
+        ASSERT_TRUE(settled) << settled.error().text();
+        EXPECT_TRUE(ledger->state().answered("GPU-a", live).empty());
+        // Whose intents these were is gone: otherwise it would have the lock.
+        const std::vector<LedgerLine> left = ledger->state().open();
+        std::erase_if(without_fact, [&](const LedgerLine& line) {
+          return std::ranges::find(open, line.number, &LedgerLine::number) != open.end() &&
+                 std::ranges::find(left, line.number, &LedgerLine::number) == left.end();
+        });
+      }
+      const auto read = opened();
+      ASSERT_TRUE(read) << read.error().text();
+      ASSERT_EQ(read->state().lines(), ledger->state().lines());
+    }
   }
 }
 

@@ -23,11 +23,14 @@ DriverComputeProfile compute_profile_from(std::uint32_t number,
   return {ProfileNumber{number}, ProfileId{info.id}, info.slice_count, info.instance_count, Sms{sms}};
 }
 
-/// The answer of a call on a handle that was asked for just now: if that is invalid already, the instance
-/// went away in between.
-DriverAnswer<void> of_fresh_handle(DriverAnswer<void> done) {
-  if (!done && done.error().code == invalid_argument)
-    return std::unexpected(Refusal{not_found, done.error().call});
+/// The answer of a call on a handle that was asked for just now. If that is invalid already, the instance may
+/// have gone away in between: then `ask_again`, which asks for the handle once more, does not find it. A
+/// driver that refuses for another reason still shows it.
+template <class AskAgain>
+DriverAnswer<void> of_fresh_handle(DriverAnswer<void> done, AskAgain ask_again) {
+  if (done || done.error().code != invalid_argument) return done;
+  const auto again = ask_again();
+  if (!again && is_gone(again.error())) return std::unexpected(Refusal{not_found, done.error().call});
   return done;
 }
 
@@ -134,7 +137,8 @@ DriverAnswer<LiveGpuInstance> NvmlDoor::create_gpu_instance(GpuIndex gpu, Profil
 DriverAnswer<void> NvmlDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) {
   const auto found = instance_handle(gpu, instance);
   if (!found) return std::unexpected(found.error());
-  return of_fresh_handle(CLEAVE_NVML(nvmlGpuInstanceDestroy)(*found));
+  return of_fresh_handle(CLEAVE_NVML(nvmlGpuInstanceDestroy)(*found),
+                         [&] { return instance_handle(gpu, instance); });
 }
 
 DriverAnswer<DriverComputeProfile> NvmlDoor::compute_profile(nvml::GpuInstance instance,
@@ -183,7 +187,8 @@ DriverAnswer<std::vector<LiveComputeInstance>> NvmlDoor::compute_instances(GpuIn
     const auto list = nvml_list<nvml::ComputeInstance>(
         room_for(profile.most), [&](nvml::ComputeInstance* found, std::uint32_t* count) {
           return of_fresh_handle(CLEAVE_NVML(nvmlGpuInstanceGetComputeInstances)(
-              *inside, static_cast<std::uint32_t>(profile.id), found, count));
+                                     *inside, static_cast<std::uint32_t>(profile.id), found, count),
+                                 [&] { return instance_handle(gpu, instance); });
         });
     if (!list) return std::unexpected(list.error());
     for (const nvml::ComputeInstance each : *list) {
@@ -223,7 +228,8 @@ DriverAnswer<void> NvmlDoor::destroy_compute_instance(GpuIndex gpu, GpuInstanceI
                                                       ComputeInstanceId compute) {
   const auto found = compute_handle(gpu, instance, compute);
   if (!found) return std::unexpected(found.error());
-  return of_fresh_handle(CLEAVE_NVML(nvmlComputeInstanceDestroy)(*found));
+  return of_fresh_handle(CLEAVE_NVML(nvmlComputeInstanceDestroy)(*found),
+                         [&] { return compute_handle(gpu, instance, compute); });
 }
 
 }  // namespace cleave

@@ -232,6 +232,29 @@ TEST(NvmlDoor, AnInstanceThatTheDriverDoesNotDescribeIsTakenBack) {
   EXPECT_EQ(script.destroyed, 1);
 }
 
+TEST(NvmlDoor, AnInvalidHandleMeansGoneOnlyWhereItIsNotFoundAgain) {
+  static int looks_left;
+  Functions functions = some_functions();
+  functions.nvmlDeviceGetGpuInstanceById = [](Device, std::uint32_t, GpuInstance*) {
+    return looks_left-- > 0 ? Return::success : Return::not_found;
+  };
+  functions.nvmlGpuInstanceGetComputeInstanceById = [](GpuInstance, std::uint32_t, ComputeInstance*) {
+    return Return::success;
+  };
+  functions.nvmlGpuInstanceDestroy = [](GpuInstance) { return Return::invalid_argument; };
+  functions.nvmlComputeInstanceDestroy = [](ComputeInstance) { return Return::invalid_argument; };
+  NvmlDoor door(functions);
+  const GpuInstanceId instance{3};
+  const auto expect = [&](int looks, Return code) {
+    looks_left = looks;
+    EXPECT_EQ(door.destroy_gpu_instance(gpu0, instance).error().code, code);
+    looks_left = looks;
+    EXPECT_EQ(door.destroy_compute_instance(gpu0, instance, ComputeInstanceId{0}).error().code, code);
+  };
+  expect(1, Return::not_found);
+  expect(9, Return::invalid_argument);
+}
+
 TEST(NvmlDoor, WithMigOffThereAreNoInstances) {
   const Functions functions = some_functions();
   NvmlDoor door(functions);

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/format.hpp"
+#include "nvmlsim/forks.hpp"
 
 namespace cleave::sim {
 
@@ -157,10 +158,10 @@ std::unique_ptr<Board> make_board(const GpuModel& model) {
 }  // namespace
 
 const Board& board_of(const GpuModel& model) {
-  static std::mutex mutex;
-  static std::map<const GpuModel*, std::unique_ptr<Board>> boards;
-  const std::lock_guard guard(mutex);
-  std::unique_ptr<Board>& board = boards[&model];
+  using Boards = std::map<const GpuModel*, std::unique_ptr<Board>>;
+  const std::lock_guard guard(boards_mutex);
+  static auto* const boards = new Boards;  // programs call until their very end, so it stays
+  std::unique_ptr<Board>& board = (*boards)[&model];
   if (!board) board = make_board(model);
   return *board;
 }

@@ -13,12 +13,12 @@ constexpr std::string_view mended = "none";
 
 /// A lost GPU is reset, so that a MIG mode that waited for it is there now.
 void mend(sim::Node& node, std::uint32_t gpu) {
-  const sim::Holding change(node.cell(gpu).change);
+  const sim::Holding change(node.cell(gpu).change, node.presence());
   for (const sim::FaultKind& kind : sim::fault_kinds_table())
     node.cell(gpu).faults[static_cast<std::size_t>(kind.fault)].store(0);
+  sim::reap(node, gpu, true);
   sim::GpuAccess access(node, gpu);
   if (access.status() != nvml::Return::success) return;
-  access.reap(true);
   const sim::GpuRecord& record = access.record();
   const bool busy = sim::has_gpu_instances(record) || record.process_count > 0;
   if (busy || record.mig_wanted == record.mig_enabled) return;

@@ -60,10 +60,10 @@ std::vector<std::string> fault_names(const GpuCell& cell) {
 }
 
 SimGpuView view_of(Node& node, std::uint32_t gpu) {
-  GpuAccess access(node, gpu);
+  reap(node, gpu, true);
+  const GpuAccess access(node, gpu);
   const Board& board = access.board();
   const bool readable = sound(board, access.record());
-  if (readable) access.reap(true);
   const GpuRecord& record = access.record();
   SimGpuView view{uuid_text("GPU-", access.cell().uuid).data(),
                   board.model,

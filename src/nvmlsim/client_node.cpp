@@ -42,6 +42,22 @@ Json description(const SimNodeSpec& spec) {
           {"seed", spec.seed}};
 }
 
+/// What a program that was killed while it made a node here has left, or one that makes it now has.
+std::vector<fs::path> unfinished_files(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code problem;
+  for (fs::directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem))
+    if (at->path().filename().string().starts_with(sim::unfinished_prefix)) files.push_back(at->path());
+  return files;
+}
+
+bool has_other_files(const fs::path& directory) {
+  std::error_code problem;
+  for (fs::directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem))
+    if (!at->path().filename().string().starts_with(sim::unfinished_prefix)) return true;
+  return bool(problem);
+}
+
 Result<void> check(const fs::path& directory, const SimNodeSpec& spec) {
   if (spec.gpus.empty() || spec.gpus.size() > static_cast<std::size_t>(most_sim_gpus))
     return fail(ErrorKind::bad_input, directory.string(),
@@ -51,8 +67,7 @@ Result<void> check(const fs::path& directory, const SimNodeSpec& spec) {
       fs::exists(directory / sim::description_file_name, problem))
     return fail(ErrorKind::bad_input, directory.string(), "there is a simulated node already",
                 "destroy it with `cleave sim-node destroy`, or choose another directory");
-  if (fs::exists(directory, problem) &&
-      (!fs::is_directory(directory, problem) || !fs::is_empty(directory, problem)))
+  if (fs::exists(directory, problem) && (!fs::is_directory(directory, problem) || has_other_files(directory)))
     return fail(ErrorKind::bad_input, directory.string(), "is not an empty directory", "choose another");
   fs::create_directories(directory, problem);
   if (problem)
@@ -65,25 +80,32 @@ Result<void> check(const fs::path& directory, const SimNodeSpec& spec) {
 
 Result<void> create_sim_node(const fs::path& directory, const SimNodeSpec& spec) {
   if (const auto fine = check(directory, spec); !fine) return fine;
+  if (const auto made = sim::write_state(directory, spec); !made) return made;
+  // Of several that make a node here, only the one that did comes so far.
   const fs::path file = directory / sim::description_file_name;
   std::ofstream out(file);
   out << description(spec).dump(2) << '\n';
-  if (!out.flush()) return fail(ErrorKind::bad_input, file.string(), "cannot be written");
-  return sim::write_state(directory, spec);
+  if (!out.flush()) {
+    (void)destroy_sim_node(directory);
+    return fail(ErrorKind::bad_input, file.string(), "cannot be written");
+  }
+  return {};
 }
 
 Result<void> destroy_sim_node(const fs::path& directory) {
   const fs::path state = directory / sim::state_file_name;
   const fs::path described = directory / sim::description_file_name;
   std::error_code problem;
-  if (!fs::exists(state, problem) && !fs::exists(described, problem))
+  std::vector<fs::path> files = unfinished_files(directory);
+  if (!fs::exists(state, problem) && !fs::exists(described, problem) && files.empty())
     return fail(ErrorKind::bad_input, directory.string(), "there is no simulated node");
   if (auto node = sim::Node::open(directory)) {
     sim::NodeHeader& header = (*node)->header();
     header.alive.store(0);
     (*node)->report_event(most_sim_gpus, 0, 0);  // of no GPU: wakes who waits
   }
-  for (const fs::path& file : {state, described})
+  files.insert(files.end(), {state, described});
+  for (const fs::path& file : files)
     if (::unlink(file.c_str()) != 0 && errno != ENOENT)
       return fail(ErrorKind::bad_input, file.string(),
                   fmt::format("cannot be removed: {}", std::strerror(errno)));

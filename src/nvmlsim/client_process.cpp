@@ -119,6 +119,7 @@ Result<SimProcess> SimProcess::start(const std::filesystem::path& directory, std
   if (identity == 0)
     return fail(ErrorKind::bad_input, fmt::format("process {}", pid), "there is no such process");
   auto inside = std::make_unique<Inside>();
+  sim::reap(**node, seat->gpu, true);
   {
     sim::GpuAccess access(**node, seat->gpu);
     if (access.status() != nvml::Return::success) return cannot_use(seat->gpu, access.status());
@@ -129,7 +130,6 @@ Result<SimProcess> SimProcess::start(const std::filesystem::path& directory, std
       inside->profile = sim::placement_of(access.board(), access.record(),
                                           access.record().compute_instances[*slot].gpu_instance)
                             .profile;
-    access.reap(true);
     const auto known = find_process(access.record(), identity, seat->compute);
     if (!known && access.record().process_count >= sim::most_processes)
       return fail(ErrorKind::infeasible, fmt::format("GPU {}", seat->gpu),
@@ -165,26 +165,21 @@ Result<bool> SimProcess::hold(MiB memory) {
   constexpr std::int64_t beyond_any_gpu = std::int64_t{1} << 40;
   if (memory.value > beyond_any_gpu) return false;
   const std::uint64_t wanted = static_cast<std::uint64_t>(memory.value) * mib_bytes;
-  return inside_->with_record([&](sim::GpuAccess& access, std::size_t at) -> Result<bool> {
-    const auto fits = [&] {
-      const sim::GpuRecord& record = access.record();
-      const auto slot = instance_of(record, inside_->seat);
-      const std::uint64_t used = slot ? sim::used_bytes(record, *slot) : sim::used_bytes(record);
-      const std::uint64_t others = used - std::min(used, record.processes[at].bytes);
-      const std::uint64_t room = sim::capacity_bytes(access.board(), record, slot);
-      return wanted <= room - std::min(room, others);
-    };
-    if (!fits()) {
-      access.reap(true);
-      const auto again = find_process(access.record(), inside_->identity, inside_->seat.compute);
-      if (!again) return false;
-      at = *again;
-      if (!fits()) return false;
-    }
+  const auto hold_if_it_fits = [&](sim::GpuAccess& access, std::size_t at) -> Result<bool> {
+    const sim::GpuRecord& record = access.record();
+    const auto slot = instance_of(record, inside_->seat);
+    const std::uint64_t used = slot ? sim::used_bytes(record, *slot) : sim::used_bytes(record);
+    const std::uint64_t others = used - std::min(used, record.processes[at].bytes);
+    const std::uint64_t room = sim::capacity_bytes(access.board(), record, slot);
+    if (wanted > room - std::min(room, others)) return false;
     access.draft().processes[at].bytes = wanted;
     access.commit();
     return true;
-  });
+  };
+  const auto at_once = inside_->with_record(hold_if_it_fits);
+  if (!at_once || *at_once) return at_once;
+  sim::reap(*inside_->node, inside_->seat.gpu, true);
+  return inside_->with_record(hold_if_it_fits);
 }
 
 Result<void> SimProcess::keep_busy(double share) {

@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "nvmlsim/child_test.hpp"
 #include "nvmlsim/library_test.hpp"
-#include "nvmlsim/state.hpp"
+#include "nvmlsim/node.hpp"
 
 namespace cleave::sim {
 namespace {
@@ -161,6 +161,16 @@ TEST_F(Damage, WhileAClientHasTheNodeOpen) {
     ASSERT_EQ(child.wait(), 0) << "round " << round;
     overwrite(file_, whole_);
   }
+}
+
+TEST_F(Damage, OfTheProcessesOnALostGpu) {
+  auto process = SimProcess::start(node_.path(), "0", static_cast<std::uint32_t>(::getpid())).value();
+  ASSERT_TRUE(set_sim_fault(node_.path(), 0, "lost"));
+  const auto mapped = Node::open(node_.path()).value();
+  for (GpuRecord& record : mapped->cell(0).records) record.process_count = 0x80000001;
+  EXPECT_FALSE(process.end());
+  std::uint32_t milliwatts = 0;
+  EXPECT_EQ(library().nvmlDeviceGetPowerUsage(node_.gpu(1), &milliwatts), success);
 }
 
 TEST_F(Damage, OfTheFilesLength) {

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "nvmlsim/energy.hpp"
+#include "nvmlsim/forks.hpp"
 
 namespace cleave::sim {
 
@@ -25,8 +26,8 @@ struct EventSetState {
 
 constexpr std::size_t most_sets = 4096;
 
+/// Guarded by events_mutex.
 struct EventSets {
-  std::mutex mutex;
   std::uint64_t last = 0;
   std::map<std::uint64_t, EventSetState> sets;
 };
@@ -43,8 +44,11 @@ bool next_event(Node& node, EventSetState& set, SeenEvent& seen) {
     set.read = last - std::min<std::uint64_t>(last, event_slots);
   while (set.read < last) {
     const EventRecord& event = header.ring[++set.read % event_slots];
-    const SeenEvent copy{event.gpu, event.type, event.data};
-    if (event.number.load(std::memory_order_acquire) != set.read) continue;  // overwritten since
+    if (event.number.load(std::memory_order_acquire) != set.read) continue;  // overwritten
+    const SeenEvent copy{event.gpu.load(std::memory_order_acquire),
+                         event.type.load(std::memory_order_acquire),
+                         event.data.load(std::memory_order_acquire)};
+    if (event.number.load(std::memory_order_relaxed) != set.read) continue;  // overwritten meanwhile
     if (copy.gpu >= node.gpus() || (set.types[copy.gpu] & copy.type) == 0) continue;
     seen = copy;
     return true;
@@ -64,22 +68,22 @@ void sleep_until_bell(Node& node, std::uint32_t rung, std::int64_t at_most_ns) {
 }  // namespace
 
 std::uint64_t make_event_set() {
+  const std::lock_guard guard(events_mutex);
   EventSets& all = all_sets();
-  const std::lock_guard guard(all.mutex);
   if (all.sets.size() >= most_sets) return 0;
   all.sets[++all.last] = {};
   return all.last;
 }
 
 bool free_event_set(std::uint64_t set) {
+  const std::lock_guard guard(events_mutex);
   EventSets& all = all_sets();
-  const std::lock_guard guard(all.mutex);
   return all.sets.erase(set) > 0;
 }
 
 bool register_events(Node& node, std::uint64_t set, std::uint32_t gpu, std::uint64_t types) {
+  const std::lock_guard guard(events_mutex);
   EventSets& all = all_sets();
-  const std::lock_guard guard(all.mutex);
   const auto found = all.sets.find(set);
   if (found == all.sets.end()) return false;
   EventSetState& state = found->second;
@@ -95,8 +99,8 @@ nvml::Return wait_for_event(Node& node, std::uint64_t set, std::uint32_t timeout
     if (node.gone()) return gpu_is_lost;
     const std::uint32_t rung = node.header().bell.load(std::memory_order_acquire);
     {
+      const std::lock_guard guard(events_mutex);
       EventSets& all = all_sets();
-      const std::lock_guard guard(all.mutex);
       const auto found = all.sets.find(set);
       if (found == all.sets.end()) return invalid_argument;
       if (node.gpus() > 0 && next_event(node, found->second, event)) return success;

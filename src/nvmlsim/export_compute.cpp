@@ -94,32 +94,32 @@ Return nvmlGpuInstanceGetComputeInstanceProfileInfoV(GpuInstance instance, std::
 
 Return nvmlGpuInstanceGetComputeInstanceRemainingCapacity(GpuInstance instance, std::uint32_t profile_id,
                                                           std::uint32_t* count) {
-  return on_instance(HandleKind::gpu_instance, instance,
-                     [&](const Call&, GpuAccess& access, std::uint32_t, std::size_t slot) {
-                       const ComputeProfile* profile = nullptr;
-                       const Return found = find_compute_profile(access, slot, profile_id, profile);
-                       if (found != success) return found;
-                       return put(count, compute_room_for(access.board(), access.record(), slot, *profile));
-                     });
+  return on_instance_privileged(
+      instance, [&](const Call&, GpuAccess& access, std::uint32_t, std::size_t slot) {
+        const ComputeProfile* profile = nullptr;
+        const Return found = find_compute_profile(access, slot, profile_id, profile);
+        if (found != success) return found;
+        return put(count, compute_room_for(access.board(), access.record(), slot, *profile));
+      });
 }
 
 Return nvmlGpuInstanceGetComputeInstancePossiblePlacements(GpuInstance instance, std::uint32_t profile_id,
                                                            ComputeInstancePlacement* placements,
                                                            std::uint32_t* count) {
-  return on_instance(HandleKind::gpu_instance, instance,
-                     [&](const Call&, GpuAccess& access, std::uint32_t, std::size_t slot) {
-                       if (count == nullptr) return invalid_argument;
-                       const ComputeProfile* profile = nullptr;
-                       const Return found = find_compute_profile(access, slot, profile_id, profile);
-                       if (found != success) return found;
-                       std::uint32_t written = 0;
-                       for (const std::uint32_t start : profile->starts) {
-                         if (placements != nullptr) placements[written] = {start, profile->slices};
-                         ++written;
-                       }
-                       *count = written;
-                       return success;
-                     });
+  return on_instance_privileged(
+      instance, [&](const Call&, GpuAccess& access, std::uint32_t, std::size_t slot) {
+        if (count == nullptr) return invalid_argument;
+        const ComputeProfile* profile = nullptr;
+        const Return found = find_compute_profile(access, slot, profile_id, profile);
+        if (found != success) return found;
+        std::uint32_t written = 0;
+        for (const std::uint32_t start : profile->starts) {
+          if (placements != nullptr) placements[written] = {start, profile->slices};
+          ++written;
+        }
+        *count = written;
+        return success;
+      });
 }
 
 Return nvmlGpuInstanceCreateComputeInstance(GpuInstance instance, std::uint32_t profile_id,
@@ -146,31 +146,31 @@ Return nvmlComputeInstanceDestroy(ComputeInstance compute) {
 
 Return nvmlGpuInstanceGetComputeInstances(GpuInstance instance, std::uint32_t profile_id,
                                           ComputeInstance* computes, std::uint32_t* count) {
-  return on_instance(HandleKind::gpu_instance, instance,
-                     [&](const Call&, GpuAccess& access, std::uint32_t gpu, std::size_t slot) {
-                       if (count == nullptr || computes == nullptr) return invalid_argument;
-                       const ComputeProfile* profile = nullptr;
-                       const Return found = find_compute_profile(access, slot, profile_id, profile);
-                       if (found != success) return found;
-                       std::uint32_t written = 0;
-                       for (const ComputeInstanceRecord& each : access.record().compute_instances)
-                         if (each.serial != 0 && each.gpu_instance == slot && each.profile == profile_id &&
-                             written < profile->most)
-                           computes[written++] = handle_of(gpu, each);
-                       *count = written;
-                       return success;
-                     });
+  return on_instance_privileged(
+      instance, [&](const Call&, GpuAccess& access, std::uint32_t gpu, std::size_t slot) {
+        if (count == nullptr || computes == nullptr) return invalid_argument;
+        const ComputeProfile* profile = nullptr;
+        const Return found = find_compute_profile(access, slot, profile_id, profile);
+        if (found != success) return found;
+        std::uint32_t written = 0;
+        for (const ComputeInstanceRecord& each : access.record().compute_instances)
+          if (each.serial != 0 && each.gpu_instance == slot && each.profile == profile_id &&
+              written < profile->most)
+            computes[written++] = handle_of(gpu, each);
+        *count = written;
+        return success;
+      });
 }
 
 Return nvmlGpuInstanceGetComputeInstanceById(GpuInstance instance, std::uint32_t id,
                                              ComputeInstance* compute) {
-  return on_instance(HandleKind::gpu_instance, instance,
-                     [&](const Call&, GpuAccess& access, std::uint32_t gpu, std::size_t slot) {
-                       for (const ComputeInstanceRecord& each : access.record().compute_instances)
-                         if (each.serial != 0 && each.gpu_instance == slot && each.id == id)
-                           return put(compute, handle_of(gpu, each));
-                       return not_found;
-                     });
+  return on_instance_privileged(instance,
+                                [&](const Call&, GpuAccess& access, std::uint32_t gpu, std::size_t slot) {
+                                  for (const ComputeInstanceRecord& each : access.record().compute_instances)
+                                    if (each.serial != 0 && each.gpu_instance == slot && each.id == id)
+                                      return put(compute, handle_of(gpu, each));
+                                  return not_found;
+                                });
 }
 
 Return nvmlComputeInstanceGetInfo_v2(ComputeInstance compute, ComputeInstanceInfo* info) {

@@ -162,7 +162,7 @@ Return nvmlDeviceGetGpuInstanceProfileInfoByIdV(Device device, std::uint32_t pro
 
 Return nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, std::uint32_t profile_id,
                                                      GpuInstancePlacement* placements, std::uint32_t* count) {
-  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
+  return on_gpu_privileged(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
     if (count == nullptr) return invalid_argument;
     std::size_t profile = 0;
     if (const Return found = find_profile_id(access.board(), profile_id, profile); found != success)
@@ -186,7 +186,7 @@ Return nvmlDeviceGetGpuInstancePossiblePlacements(Device device, std::uint32_t p
 
 Return nvmlDeviceGetGpuInstanceRemainingCapacity(Device device, std::uint32_t profile_id,
                                                  std::uint32_t* count) {
-  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
+  return on_gpu_privileged(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
     if (const Return mig = need_mig(access); mig != success) return mig;
     std::size_t profile = 0;
     const Return found = find_profile_id(access.board(), profile_id, profile);
@@ -217,7 +217,7 @@ Return nvmlGpuInstanceDestroy(GpuInstance instance) {
 
 Return nvmlDeviceGetGpuInstances(Device device, std::uint32_t profile_id, GpuInstance* instances,
                                  std::uint32_t* count) {
-  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t gpu) {
+  return on_gpu_privileged(device, [&](const Call&, GpuAccess& access, std::uint32_t gpu) {
     if (count == nullptr || instances == nullptr) return invalid_argument;
     if (const Return mig = need_mig(access); mig != success) return mig;
     std::size_t profile = 0;
@@ -237,7 +237,7 @@ Return nvmlDeviceGetGpuInstances(Device device, std::uint32_t profile_id, GpuIns
 }
 
 Return nvmlDeviceGetGpuInstanceById(Device device, std::uint32_t id, GpuInstance* instance) {
-  return on_gpu(device, [&](const Call& call, GpuAccess& access, std::uint32_t gpu) {
+  return on_gpu_privileged(device, [&](const Call& call, GpuAccess& access, std::uint32_t gpu) {
     if (instance == nullptr) return invalid_argument;
     if (const Return mig = need_mig(access); mig != success) return mig;
     for (const GpuInstanceRecord& each : access.record().gpu_instances) {

@@ -45,6 +45,11 @@ bool describe_process(const Call& call, const GpuAccess& access, Slot asked, con
   return true;
 }
 
+/// Of a GPU with MIG on, what all its instances hold together is for root only.
+bool may_see_all(const Call& call, const GpuAccess& access, Slot slot) {
+  return slot || access.record().mig_enabled == 0 || call.node().privileged();
+}
+
 template <class Info>
 void put_process(const ProcessInfo& from, Info& to) {
   if constexpr (std::is_same_v<Info, ProcessInfo>)
@@ -55,21 +60,24 @@ void put_process(const ProcessInfo& from, Info& to) {
 
 template <class Info>
 Return list_processes(Device device, std::uint32_t* count, Info* processes) {
-  return on_device(device, [&](const Call& call, GpuAccess& access, std::uint32_t, Slot slot) {
-    if (count == nullptr) return invalid_argument;
-    access.reap(false);
-    const std::uint32_t room = processes == nullptr ? 0 : *count;
-    const GpuRecord& record = access.record();
-    std::uint32_t found = 0;
-    for (std::uint32_t i = 0; i < std::min(record.process_count, most_processes); ++i) {
-      ProcessInfo info;
-      if (!describe_process(call, access, slot, record.processes[i], info)) continue;
-      if (found < room) put_process(info, processes[found]);
-      ++found;
-    }
-    *count = found;
-    return found > room ? insufficient_size : success;
-  });
+  return on_device(
+      device,
+      [&](const Call& call, GpuAccess& access, std::uint32_t, Slot slot) {
+        if (count == nullptr) return invalid_argument;
+        if (!may_see_all(call, access, slot)) return no_permission;
+        const std::uint32_t room = processes == nullptr ? 0 : *count;
+        const GpuRecord& record = access.record();
+        std::uint32_t found = 0;
+        for (std::uint32_t i = 0; i < std::min(record.process_count, most_processes); ++i) {
+          ProcessInfo info;
+          if (!describe_process(call, access, slot, record.processes[i], info)) continue;
+          if (found < room) put_process(info, processes[found]);
+          ++found;
+        }
+        *count = found;
+        return found > room ? insufficient_size : success;
+      },
+      Dead::are_taken_out);
 }
 
 /// Graphics and MPS clients: there are none.
@@ -90,11 +98,12 @@ std::uint64_t millijoules(const GpuAccess& access) {
 /// Drivers know these of whole GPUs only.
 template <class F>
 Return on_whole_gpu(Device device, F&& f) {
-  return on_device(device, [&](const Call&, GpuAccess& access, std::uint32_t, Slot slot) {
-    if (slot) return not_supported;
-    access.reap(false);
-    return f(access);
-  });
+  return on_device(
+      device,
+      [&](const Call&, GpuAccess& access, std::uint32_t, Slot slot) {
+        return slot ? not_supported : f(access);
+      },
+      Dead::are_taken_out);
 }
 
 // Made up: a GPU is at 30 degrees and gets to 75 as its power nears the cap; it slows down at 90.
@@ -104,24 +113,31 @@ constexpr std::uint32_t slowdown_celsius = 90, shutdown_celsius = 95;
 }  // namespace
 
 Return nvmlDeviceGetMemoryInfo(Device device, Memory* memory_info) {
-  return on_device(device, [&](const Call&, GpuAccess& access, std::uint32_t, Slot slot) {
-    if (memory_info == nullptr) return invalid_argument;
-    access.reap(false);
-    const MemoryFigures is = memory_of(access, slot);
-    *memory_info = {is.total, is.total - is.reserved - is.used, is.reserved + is.used};
-    return success;
-  });
+  return on_device(
+      device,
+      [&](const Call& call, GpuAccess& access, std::uint32_t, Slot slot) {
+        if (memory_info == nullptr) return invalid_argument;
+        if (!may_see_all(call, access, slot)) return no_permission;
+        const MemoryFigures is = memory_of(access, slot);
+        *memory_info = {is.total, is.total - is.reserved - is.used, is.reserved + is.used};
+        return success;
+      },
+      Dead::are_taken_out);
 }
 
 Return nvmlDeviceGetMemoryInfo_v2(Device device, Memory2* memory_info) {
-  return on_device(device, [&](const Call&, GpuAccess& access, std::uint32_t, Slot slot) {
-    if (memory_info == nullptr) return invalid_argument;
-    if (memory_info->version != version_word<Memory2>(2)) return argument_version_mismatch;
-    access.reap(false);
-    const MemoryFigures is = memory_of(access, slot);
-    *memory_info = {memory_info->version, is.total, is.reserved, is.total - is.reserved - is.used, is.used};
-    return success;
-  });
+  return on_device(
+      device,
+      [&](const Call& call, GpuAccess& access, std::uint32_t, Slot slot) {
+        if (memory_info == nullptr) return invalid_argument;
+        if (memory_info->version != version_word<Memory2>(2)) return argument_version_mismatch;
+        if (!may_see_all(call, access, slot)) return no_permission;
+        const MemoryFigures is = memory_of(access, slot);
+        *memory_info = {memory_info->version, is.total, is.reserved, is.total - is.reserved - is.used,
+                        is.used};
+        return success;
+      },
+      Dead::are_taken_out);
 }
 
 Return nvmlDeviceGetComputeRunningProcesses_v3(Device device, std::uint32_t* count, ProcessInfo* processes) {

@@ -45,14 +45,25 @@ nvml::Return on_gpu(nvml::Device device, F&& f) {
   });
 }
 
+/// The same for calls that need root on hardware.
+template <class F>
+nvml::Return on_gpu_privileged(nvml::Device device, F&& f) {
+  return on_gpu(device, [&](const Call& call, GpuAccess& access, std::uint32_t gpu) {
+    return call.node().privileged() ? f(call, access, gpu) : nvml::Return::no_permission;
+  });
+}
+
+enum class Dead : std::uint8_t { may_be_there, are_taken_out };
+
 /// `f(call, access, gpu, slot)` on a GPU's handle or a MIG device's; the slot is that of its compute
 /// instance.
 template <class F>
-nvml::Return on_device(nvml::Device device, F&& f) {
+nvml::Return on_device(nvml::Device device, F&& f, Dead dead = Dead::may_be_there) {
   const HandleParts parts = parts_of(device);
   return with_gpu(parts, [&](const Call& call) {
     const bool mig = parts.kind == HandleKind::mig_device;
     if (!mig && parts.kind != HandleKind::gpu) return nvml::Return::invalid_argument;
+    if (dead == Dead::are_taken_out) reap(call.node(), parts.gpu, false);
     GpuAccess access(call.node(), parts.gpu);
     if (access.status() != nvml::Return::success) return access.status();
     const auto slot = mig ? find_compute_instance(access.record(), parts.serial) : std::nullopt;
@@ -73,6 +84,16 @@ nvml::Return on_instance(HandleKind kind, Handle handle, F&& f) {
                                                        : find_compute_instance(access.record(), parts.serial);
     return slot ? f(call, access, parts.gpu, *slot) : nvml::Return::invalid_argument;
   });
+}
+
+/// On a GPU instance, for calls that need root on hardware.
+template <class F>
+nvml::Return on_instance_privileged(nvml::GpuInstance instance, F&& f) {
+  return on_instance(HandleKind::gpu_instance, instance,
+                     [&](const Call& call, GpuAccess& access, std::uint32_t gpu, std::size_t slot) {
+                       return call.node().privileged() ? f(call, access, gpu, slot)
+                                                       : nvml::Return::no_permission;
+                     });
 }
 
 /// The text with a zero behind it into a caller's buffer.

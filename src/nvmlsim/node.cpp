@@ -28,7 +28,7 @@ std::string_view model_key(const GpuCell& cell) {
 }  // namespace
 
 std::unique_ptr<Node> Node::without_gpus() {
-  std::unique_ptr<Node> node(new Node);
+  std::unique_ptr<Node> node(new Node(-1));
   node->own_header_ = std::make_unique<NodeHeader>();
   node->header_ = node->own_header_.get();
   node->header_->alive = 1;
@@ -48,11 +48,12 @@ Result<std::unique_ptr<Node>> Node::open(const std::filesystem::path& directory)
   void* bytes = size < state_bytes(1) || size > state_bytes(most_sim_gpus)
                     ? MAP_FAILED
                     : ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, handle, 0);
-  ::close(handle);
-  if (bytes == MAP_FAILED)
+  if (bytes == MAP_FAILED) {
+    ::close(handle);
     return fail(ErrorKind::bad_input, file.string(), "this is not the state of a simulated node",
                 "destroy the node and make it anew");
-  std::unique_ptr<Node> node(new Node);
+  }
+  std::unique_ptr<Node> node(new Node(handle));
   if (const auto fine = node->adopt(file, bytes, size); !fine) return std::unexpected(fine.error());
   return node;
 }
@@ -79,7 +80,16 @@ Result<void> Node::adopt(const std::filesystem::path& file, void* bytes, std::si
 }
 
 Node::~Node() {
-  if (mapping_ != nullptr) ::munmap(mapping_, size_);
+  if (mapping_ == nullptr) return;
+  if (const std::uint32_t mine = client_.load(); is_mine(mine)) {
+    const Holding tables(header_->tables, presence_);
+    if (is_mine(mine)) header_->clients[mine].holder.store(0, std::memory_order_release);
+  }
+  ::munmap(mapping_, size_);
+}
+
+bool Node::privileged() const {
+  return header_->check_root == 0 || ::geteuid() == 0;
 }
 
 InstanceNumbering Node::numbering() const {
@@ -87,46 +97,48 @@ InstanceNumbering Node::numbering() const {
 }
 
 void Node::report_event(std::uint32_t gpu, std::uint64_t type, std::uint64_t data) {
-  const Holding tables(header_->tables);
+  const Holding tables(header_->tables, presence_);
   const std::uint64_t number = header_->events.load(std::memory_order_relaxed) + 1;
   EventRecord& event = header_->ring[number % event_slots];
   event.number.store(0, std::memory_order_relaxed);
-  event.gpu = gpu;
-  event.type = type;
-  event.data = data;
+  event.gpu.store(gpu, std::memory_order_release);
+  event.type.store(type, std::memory_order_release);
+  event.data.store(data, std::memory_order_release);
   event.number.store(number, std::memory_order_release);
   header_->events.store(number, std::memory_order_release);
   header_->bell.fetch_add(1, std::memory_order_release);
   ::syscall(SYS_futex, &header_->bell, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
 }
 
-std::uint32_t Node::claim_client() {
-  const Holding tables(header_->tables);
+bool Node::is_mine(std::uint32_t client) const {
+  return client < most_clients &&
+         header_->clients[client].holder.load(std::memory_order_relaxed) == presence_.self();
+}
+
+std::uint32_t Node::client() {
+  if (const std::uint32_t known = client_.load(std::memory_order_relaxed); is_mine(known)) return known;
+  const Holding tables(header_->tables, presence_);
+  if (const std::uint32_t known = client_.load(std::memory_order_relaxed); is_mine(known)) return known;
   const std::uint32_t used = std::min(header_->clients_used.load(std::memory_order_relaxed), most_clients);
   std::uint32_t free = most_clients;
   for (std::uint32_t client = 0; client < used && free == most_clients; ++client)
-    if (header_->clients[client].identity.load(std::memory_order_relaxed) == 0) free = client;
+    if (header_->clients[client].holder.load(std::memory_order_relaxed) == 0) free = client;
   if (free == most_clients && used < most_clients) free = used;
   for (std::uint32_t client = 0; client < used && free == most_clients; ++client)
-    if (!alive(header_->clients[client].identity.load(std::memory_order_relaxed))) free = client;
+    if (!presence_.alive(header_->clients[client].holder.load(std::memory_order_relaxed))) free = client;
   if (free == most_clients) return free;
   ClientRecord& record = header_->clients[free];
   for (auto& slots : record.held) slots.store(0, std::memory_order_relaxed);
-  record.identity.store(own_identity(), std::memory_order_release);
+  record.holder.store(presence_.self(), std::memory_order_release);
   if (free == used) header_->clients_used.store(used + 1, std::memory_order_release);
+  client_.store(free, std::memory_order_relaxed);
   return free;
 }
 
-void Node::release_client(std::uint32_t client) {
-  if (client >= most_clients) return;
-  const Holding tables(header_->tables);
-  if (header_->clients[client].identity.load(std::memory_order_relaxed) == own_identity())
-    header_->clients[client].identity.store(0, std::memory_order_release);
-}
-
-void Node::hold(std::uint32_t client, std::uint32_t gpu, std::size_t slot) {
-  if (client >= most_clients || gpu >= gpus()) return;
-  auto& held = header_->clients[client].held[gpu];
+void Node::hold(std::uint32_t gpu, std::size_t slot) {
+  const std::uint32_t mine = gpu < gpus() ? client() : most_clients;
+  if (mine == most_clients) return;
+  auto& held = header_->clients[mine].held[gpu];
   const auto bit = static_cast<std::uint8_t>(1U << slot % instance_slots);
   if ((held.load(std::memory_order_relaxed) & bit) == 0) held.fetch_or(bit, std::memory_order_relaxed);
 }
@@ -134,10 +146,11 @@ void Node::hold(std::uint32_t client, std::uint32_t gpu, std::size_t slot) {
 bool Node::held_by_others(std::uint32_t gpu, std::size_t slot) {
   const std::uint32_t used = std::min(header_->clients_used.load(std::memory_order_acquire), most_clients);
   for (std::uint32_t client = 0; client < used; ++client) {
-    ClientRecord& record = header_->clients[client];
+    const ClientRecord& record = header_->clients[client];
+    const Holder holder = record.holder.load(std::memory_order_acquire);  // before what it holds
+    if (holder == 0 || pid_of(holder) == pid_of(presence_.self())) continue;
     if ((record.held[gpu].load(std::memory_order_relaxed) >> slot & 1U) == 0) continue;
-    const Identity identity = record.identity.load(std::memory_order_acquire);
-    if (identity != 0 && identity != own_identity() && alive(identity)) return true;
+    if (presence_.alive(holder)) return true;
   }
   return false;
 }
@@ -152,15 +165,15 @@ void Node::forget_holders(std::uint32_t gpu, std::size_t slot) {
   }
 }
 
-GpuAccess::GpuAccess(Node& node, std::uint32_t gpu)
-    : gpu_(gpu), cell_(&node.cell(gpu)), board_(&node.board(gpu)) {
-  cell_->state.lock();
+GpuAccess::GpuAccess(Node& node, std::uint32_t gpu) : cell_(&node.cell(gpu)), board_(&node.board(gpu)) {
+  cell_->state.lock(node.presence());
   active_ = cell_->active.load(std::memory_order_relaxed) & 1U;
   status_ = nvml::Return::success;
-  if (node.gone() || is_set(*cell_, Fault::lost))
-    status_ = nvml::Return::gpu_is_lost;
-  else if (!sound(*board_, record()))
+  // A lost GPU may be damaged as well, and programs end what they have on lost ones.
+  if (!sound(*board_, record()))
     status_ = nvml::Return::unknown;
+  else if (node.gone() || is_set(*cell_, Fault::lost))
+    status_ = nvml::Return::gpu_is_lost;
 }
 
 GpuRecord& GpuAccess::draft() {
@@ -169,6 +182,7 @@ GpuRecord& GpuAccess::draft() {
   constexpr std::size_t without_processes = offsetof(GpuRecord, processes);
   const std::size_t count = std::min(now.process_count, most_processes);
   std::memcpy(static_cast<void*>(&next), &now, without_processes + count * sizeof(ProcessRecord));
+  next.process_count = static_cast<std::uint32_t>(count);
   account_before(next, now_ns());
   return next;
 }
@@ -179,23 +193,32 @@ void GpuAccess::commit() {
   cell_->active.store(active_, std::memory_order_release);
 }
 
-void GpuAccess::reap(bool urgent) {
-  const std::uint32_t count = std::min(record().process_count, most_processes);
-  if (count == 0) return;
+void reap(Node& node, std::uint32_t gpu, bool urgent) {
   static thread_local std::array<std::int64_t, most_sim_gpus> looked{};
   const std::int64_t now = now_ns();
   constexpr std::int64_t between_looks = 1'000'000;
-  if (!urgent && now - looked[gpu_] < between_looks) return;
-  looked[gpu_] = now;
-  const auto& processes = record().processes;
-  if (std::all_of(processes.begin(), processes.begin() + count,
-                  [](const ProcessRecord& each) { return alive(each.identity); }))
-    return;
-  GpuRecord& next = draft();
-  auto* const end = std::remove_if(next.processes.begin(), next.processes.begin() + count,
-                                   [](const ProcessRecord& each) { return !alive(each.identity); });
-  next.process_count = static_cast<std::uint32_t>(end - next.processes.begin());
-  commit();
+  if (!urgent && now - looked[gpu] < between_looks) return;
+  looked[gpu] = now;
+  std::array<Identity, most_processes> dead{};
+  std::size_t count = 0;
+  {
+    const GpuAccess access(node, gpu);
+    if (access.status() == nvml::Return::unknown) return;
+    for (std::uint32_t i = 0; i < access.record().process_count; ++i)
+      dead[count++] = access.record().processes[i].identity;
+  }
+  const auto end = std::remove_if(dead.begin(), dead.begin() + count, alive);
+  if (end == dead.begin()) return;
+  const auto is_dead = [&](const ProcessRecord& each) {
+    return std::find(dead.begin(), end, each.identity) != end;
+  };
+  GpuAccess access(node, gpu);
+  if (access.status() == nvml::Return::unknown) return;
+  GpuRecord& next = access.draft();
+  auto* const left =
+      std::remove_if(next.processes.begin(), next.processes.begin() + next.process_count, is_dead);
+  next.process_count = static_cast<std::uint32_t>(left - next.processes.begin());
+  access.commit();
 }
 
 }  // namespace cleave::sim

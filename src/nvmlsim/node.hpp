@@ -19,7 +19,10 @@ namespace cleave::sim {
 inline constexpr const char* state_file_name = "state";
 inline constexpr const char* description_file_name = "node.json";
 
-/// Writes a state file for the node, whole or not at all.
+/// How the names of files begin that a killed `write_state` leaves.
+inline constexpr const char* unfinished_prefix = "state.new.";
+
+/// Writes a state file for the node, whole or not at all. Refused where there is one.
 [[nodiscard]] Result<void> write_state(const std::filesystem::path& directory, const SimNodeSpec& spec);
 
 class Node {
@@ -35,7 +38,8 @@ class Node {
   [[nodiscard]] std::uint32_t gpus() const { return static_cast<std::uint32_t>(boards_.size()); }
   [[nodiscard]] const Board& board(std::uint32_t gpu) const { return *boards_[gpu]; }
   [[nodiscard]] bool instant() const { return header_->instant != 0; }
-  [[nodiscard]] bool check_root() const { return header_->check_root != 0; }
+  /// Whether this program may make the calls that need root: changes, what there is room for, and lists.
+  [[nodiscard]] bool privileged() const;
   [[nodiscard]] InstanceNumbering numbering() const;
   /// Whether the node was destroyed after this program opened it.
   [[nodiscard]] bool gone() const { return header_->alive.load(std::memory_order_relaxed) == 0; }
@@ -43,25 +47,29 @@ class Node {
   // These need a node with GPUs.
   NodeHeader& header() { return *header_; }
   GpuCell& cell(std::uint32_t gpu) { return *cells_[gpu]; }
+  [[nodiscard]] const Presence& presence() const { return presence_; }
   std::uint64_t next_serial() { return header_->serials.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   /// Appends an event and wakes who waits for one.
   void report_event(std::uint32_t gpu, std::uint64_t type, std::uint64_t data);
 
-  /// A place in the table of clients for this process, or most_clients when it is full of living ones.
-  std::uint32_t claim_client();
-  void release_client(std::uint32_t client);
-  /// From now on the client holds the MIG device handle of the compute instance in this slot. The GPU's state
-  /// lock must be held for these three.
-  void hold(std::uint32_t client, std::uint32_t gpu, std::size_t slot);
-  /// Whether another process that lives holds it.
+  /// From now on this program holds the MIG device handle of the compute instance in this slot, until the
+  /// Node is gone. The GPU's state lock must be held for these three.
+  void hold(std::uint32_t gpu, std::size_t slot);
+  /// Whether a program in another process that lives holds it.
   bool held_by_others(std::uint32_t gpu, std::size_t slot);
   void forget_holders(std::uint32_t gpu, std::size_t slot);
 
  private:
-  Node() = default;
+  explicit Node(int file) : presence_(file) {}
+  /// This program's place in the table of clients, taken when it first needs one; most_clients when the table
+  /// is full of living ones.
+  std::uint32_t client();
+  [[nodiscard]] bool is_mine(std::uint32_t client) const;
   [[nodiscard]] Result<void> adopt(const std::filesystem::path& file, void* bytes, std::size_t size);
 
+  Presence presence_;
+  std::atomic<std::uint32_t> client_{most_clients};
   void* mapping_ = nullptr;
   std::size_t size_ = 0;
   NodeHeader* header_ = nullptr;
@@ -78,7 +86,7 @@ class GpuAccess {
   GpuAccess(const GpuAccess&) = delete;
   GpuAccess& operator=(const GpuAccess&) = delete;
 
-  /// success; gpu_is_lost when the GPU or the node is; unknown when the record is damaged.
+  /// success; unknown when the record is damaged; else gpu_is_lost when the GPU or the node is.
   [[nodiscard]] nvml::Return status() const { return status_; }
   [[nodiscard]] const GpuRecord& record() const { return cell_->records[active_]; }
   [[nodiscard]] const Board& board() const { return *board_; }
@@ -88,15 +96,16 @@ class GpuAccess {
   GpuRecord& draft();
   /// Makes the draft the record, in one step.
   void commit();
-  /// Takes dead processes out of the record. Looks at most once a millisecond, unless it is urgent.
-  void reap(bool urgent);
 
  private:
-  std::uint32_t gpu_;
   GpuCell* cell_;
   const Board* board_;
   std::uint32_t active_;
   nvml::Return status_;
 };
+
+/// Takes dead processes out of a GPU's record. Looks at most once a millisecond, unless it is urgent. Who is
+/// dead is found out without the GPU's state lock, which the caller must not hold.
+void reap(Node& node, std::uint32_t gpu, bool urgent);
 
 }  // namespace cleave::sim

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <set>
 
+#include "nvmlsim/child_test.hpp"
 #include "nvmlsim/library_test.hpp"
 
 namespace cleave::sim {
@@ -39,6 +40,35 @@ TEST(SimNode, LeavesAloneWhatIsNotItsOwn) {
   std::ofstream(other) << "text";
   ASSERT_TRUE(destroy_sim_node(directory.path()));
   EXPECT_TRUE(std::filesystem::exists(other));
+}
+
+// A program killed while it made a node leaves its unfinished file.
+TEST(SimNode, IsMadeAndDestroyedOverUnfinishedOnes) {
+  const TestDirectory directory;
+  const auto leave_unfinished = [&] {
+    std::filesystem::create_directories(directory.path());
+    std::ofstream(directory.path() / "state.new.1.0") << "text";
+    std::ofstream(directory.path() / fmt::format("state.new.{}.0", ::getpid())) << "text";
+  };
+  leave_unfinished();
+  ASSERT_TRUE(create_sim_node(directory.path(), node_spec("A30-24GB")));
+  EXPECT_EQ(sim_node_flaw(directory.path()).value(), "");
+  ASSERT_TRUE(destroy_sim_node(directory.path()));
+  EXPECT_FALSE(std::filesystem::exists(directory.path()));
+  leave_unfinished();
+  ASSERT_TRUE(destroy_sim_node(directory.path()));
+  EXPECT_FALSE(std::filesystem::exists(directory.path()));
+}
+
+TEST(SimNode, IsMadeByOneOfManyWhoTry) {
+  for (int round = 0; round < 50; ++round) {
+    const TestDirectory directory;
+    const auto make = [&] { return create_sim_node(directory.path(), node_spec("A30-24GB")) ? 0 : 1; };
+    Child a(make), b(make);
+    const int failed = make() + a.wait() + b.wait();
+    ASSERT_EQ(failed, 2);
+    ASSERT_EQ(sim_node_flaw(directory.path()).value(), "");
+  }
 }
 
 TEST(SimNode, HasOneTo64Gpus) {
@@ -84,6 +114,35 @@ TEST(Library, WithoutANodeHasNoGpus) {
   ::setenv(sim_node_variable, "/there/is/no/such/node", 1);
   EXPECT_EQ(nvml.nvmlInit_v2(), driver_not_loaded);
   ::unsetenv(sim_node_variable);
+}
+
+constexpr const char* at_exit_variable = "CLEAVE_TEST_CALLS_AT_EXIT";
+
+/// Called by exit(), after destructors of what the library made later.
+void call_at_exit() {
+  nvml::Device gpu = nullptr;
+  std::array<char, nvml::name_size> name{};
+  const bool fine = library().nvmlDeviceGetHandleByIndex_v2(0, &gpu) == success &&
+                    library().nvmlDeviceGetName(gpu, name.data(), nvml::name_size) == success &&
+                    std::string_view(name.data()) == "NVIDIA A100-SXM4-40GB";
+  ::_exit(fine ? 0 : 3);
+}
+
+TEST(Library, AnswersUntilTheVeryEndOfAProgram) {
+  if (::getenv(at_exit_variable) != nullptr) {  // the program that the test below this line starts
+    ASSERT_EQ(std::atexit(call_at_exit), 0);
+    ASSERT_EQ(library().nvmlInit_v2(), success);
+    return;
+  }
+  const OpenNode node("A100-40GB");
+  Child child([] {
+    ::setenv(at_exit_variable, "1", 1);
+    ::setenv("MALLOC_PERTURB_", "90", 1);  // memory that is given back is overwritten
+    ::execl("/proc/self/exe", "nvmlsim_test", "--gtest_filter=Library.AnswersUntilTheVeryEndOfAProgram",
+            nullptr);
+    return 4;
+  });
+  EXPECT_EQ(child.wait(), 0);
 }
 
 TEST(Library, DescribesGpus) {

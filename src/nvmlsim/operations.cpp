@@ -1,7 +1,5 @@
 #include "nvmlsim/operations.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <thread>
 
@@ -16,10 +14,6 @@ using enum nvml::Return;
 using nvml::Return;
 
 namespace {
-
-bool permitted(const Node& node) {
-  return !node.check_root() || ::geteuid() == 0;
-}
 
 /// Whether this GPU can be changed now, and its MIG mode is on.
 Return ready(const GpuAccess& gpu) {
@@ -57,16 +51,18 @@ Return plan_gpu_instance(GpuAccess& gpu, std::uint32_t profile_id, const nvml::G
   return strikes(gpu.cell(), Fault::fail_create) ? unknown : success;
 }
 
-/// Whether somebody still uses the compute instance in this slot.
-bool busy_compute(Node& node, GpuAccess& gpu, std::uint32_t number, std::size_t slot) {
-  const std::uint64_t serial = gpu.record().compute_instances[slot].serial;
-  const auto on_it = [&] {
-    const GpuRecord& record = gpu.record();
-    return std::any_of(record.processes.begin(), record.processes.begin() + record.process_count,
-                       [&](const ProcessRecord& each) { return each.compute == serial; });
-  };
-  if (on_it()) gpu.reap(true);
-  return on_it() || node.held_by_others(number, slot);
+bool has_processes(const GpuRecord& record, std::uint64_t compute) {
+  return std::any_of(record.processes.begin(), record.processes.begin() + record.process_count,
+                     [&](const ProcessRecord& each) { return each.compute == compute; });
+}
+
+/// Takes the dead away before anybody is refused on their account.
+void reap_on(Node& node, std::uint32_t gpu, std::uint64_t compute) {
+  const bool worth_it = [&] {
+    const GpuAccess now(node, gpu);
+    return now.status() == success && has_processes(now.record(), compute);
+  }();
+  if (worth_it) reap(node, gpu, true);
 }
 
 ComputeInstanceRecord new_compute(Node& node, const GpuRecord& record, std::size_t parent,
@@ -86,8 +82,8 @@ ComputeInstanceRecord new_compute(Node& node, const GpuRecord& record, std::size
 
 Return create_gpu_instance(Node& node, std::uint32_t gpu, std::uint32_t profile_id,
                            const nvml::GpuInstancePlacement* wanted, std::uint64_t& serial) {
-  if (!permitted(node)) return no_permission;
-  const Holding change(node.cell(gpu).change);
+  if (!node.privileged()) return no_permission;
+  const Holding change(node.cell(gpu).change, node.presence());
   PlacementId placement{};
   Duration time{};
   {
@@ -108,8 +104,8 @@ Return create_gpu_instance(Node& node, std::uint32_t gpu, std::uint32_t profile_
 }
 
 Return destroy_gpu_instance(Node& node, std::uint32_t gpu, std::uint64_t serial) {
-  if (!permitted(node)) return no_permission;
-  const Holding change(node.cell(gpu).change);
+  if (!node.privileged()) return no_permission;
+  const Holding change(node.cell(gpu).change, node.presence());
   Duration time{};
   {
     GpuAccess now(node, gpu);
@@ -135,8 +131,8 @@ Return destroy_gpu_instance(Node& node, std::uint32_t gpu, std::uint64_t serial)
 
 Return create_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t parent, std::uint32_t profile_id,
                                const nvml::ComputeInstancePlacement* wanted, std::uint64_t& serial) {
-  if (!permitted(node)) return no_permission;
-  const Holding change(node.cell(gpu).change);
+  if (!node.privileged()) return no_permission;
+  const Holding change(node.cell(gpu).change, node.presence());
   GpuAccess now(node, gpu);
   if (const Return state = ready(now); state != success) return state;
   const auto slot = find_gpu_instance(now.record(), parent);
@@ -158,13 +154,14 @@ Return create_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t pare
 }
 
 Return destroy_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t serial) {
-  if (!permitted(node)) return no_permission;
-  const Holding change(node.cell(gpu).change);
+  if (!node.privileged()) return no_permission;
+  const Holding change(node.cell(gpu).change, node.presence());
+  reap_on(node, gpu, serial);
   GpuAccess now(node, gpu);
   if (now.status() != success) return now.status();
   const auto slot = find_compute_instance(now.record(), serial);
   if (!slot) return invalid_argument;
-  if (busy_compute(node, now, gpu, *slot)) return nvml::Return::in_use;
+  if (has_processes(now.record(), serial) || node.held_by_others(gpu, *slot)) return nvml::Return::in_use;
   if (strikes(now.cell(), Fault::stuck_in_use)) return nvml::Return::in_use;
   if (strikes(now.cell(), Fault::fail_destroy)) return unknown;
   now.draft().compute_instances[*slot] = {};
@@ -174,11 +171,11 @@ Return destroy_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t ser
 
 Return set_mig_mode(Node& node, std::uint32_t gpu, std::uint32_t mode, Return& activation) {
   if (mode != nvml::mig_disabled && mode != nvml::mig_enabled) return invalid_argument;
-  if (!permitted(node)) return no_permission;
-  const Holding change(node.cell(gpu).change);
+  if (!node.privileged()) return no_permission;
+  const Holding change(node.cell(gpu).change, node.presence());
+  reap(node, gpu, true);
   GpuAccess now(node, gpu);
   if (now.status() != success) return now.status();
-  now.reap(true);
   const bool same = now.record().mig_enabled == mode;
   const bool busy = has_gpu_instances(now.record()) || now.record().process_count > 0;
   activation = same                                      ? success

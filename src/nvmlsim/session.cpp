@@ -1,27 +1,26 @@
 #include "nvmlsim/session.hpp"
 
 #include <errno.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <mutex>
 #include <new>
 
+#include "nvmlsim/forks.hpp"
+
 namespace cleave::sim {
 
 namespace {
 
-constexpr std::uint32_t unclaimed = 0xffffffff;
-
+/// What is not atomic is guarded by session_mutex.
 struct OpenLibrary {
-  std::mutex mutex;  // of what is not atomic
   int users = 0;
   std::unique_ptr<Node> kept;                  // the node of `node`
   std::vector<std::unique_ptr<Node>> retired;  // closed while other threads were in calls
+  std::atomic<bool> some_retired{false};
   std::atomic<Node*> node{nullptr};
   std::atomic<int> calls{0};
-  std::atomic<std::uint32_t> client{unclaimed};
 };
 
 /// Never destroyed: threads may call until the very end of the program.
@@ -31,16 +30,9 @@ OpenLibrary& library() {
   return *made;
 }
 
-/// In the child there is one thread, and it is in no call.
-void after_fork() {
-  OpenLibrary& open = library();
-  new (&open.mutex) std::mutex;
-  open.calls.store(0);
-  open.client.store(unclaimed);
-}
-
 void drop_retired(OpenLibrary& open) {
   if (open.calls.load() == 0) open.retired.clear();
+  open.some_retired.store(!open.retired.empty());
 }
 
 nvml::Return open_named_node(std::unique_ptr<Node>& node) {
@@ -58,24 +50,15 @@ nvml::Return open_named_node(std::unique_ptr<Node>& node) {
   return nvml::Return::success;
 }
 
-std::uint32_t client_of(OpenLibrary& open, Node& node) {
-  const std::uint32_t known = open.client.load(std::memory_order_relaxed);
-  if (known != unclaimed) return known;
-  const std::lock_guard guard(open.mutex);
-  if (open.client.load() == unclaimed) {
-    const std::uint32_t claimed = node.claim_client();
-    open.client.store(claimed < most_clients ? claimed : unclaimed);
-  }
-  return open.client.load();
-}
-
 }  // namespace
+
+void forget_calls_after_fork() {
+  library().calls.store(0);
+}
 
 nvml::Return open_session() {
   OpenLibrary& open = library();
-  static const int registered = ::pthread_atfork(nullptr, nullptr, after_fork);
-  (void)registered;
-  const std::lock_guard guard(open.mutex);
+  const std::lock_guard guard(session_mutex);
   if (open.users == 0) {
     drop_retired(open);
     if (const nvml::Return opened = open_named_node(open.kept); opened != nvml::Return::success)
@@ -88,11 +71,9 @@ nvml::Return open_session() {
 
 nvml::Return close_session() {
   OpenLibrary& open = library();
-  const std::lock_guard guard(open.mutex);
+  const std::lock_guard guard(session_mutex);
   if (open.users == 0) return nvml::Return::uninitialized;
   if (--open.users > 0) return nvml::Return::success;
-  if (open.client.load() != unclaimed) open.kept->release_client(open.client.load());
-  open.client.store(unclaimed);
   open.node.store(nullptr);
   open.retired.push_back(std::move(open.kept));
   drop_retired(open);
@@ -105,8 +86,12 @@ Call::Call() {
   node_ = open.node.load();
 }
 
+/// The last call in flight after nvmlShutdown closes the node, which is when its handles are given back.
 Call::~Call() {
-  library().calls.fetch_sub(1);
+  OpenLibrary& open = library();
+  if (open.calls.fetch_sub(1) != 1 || !open.some_retired.load()) return;
+  const std::lock_guard guard(session_mutex);
+  drop_retired(open);
 }
 
 nvml::Return Call::status() const {
@@ -115,7 +100,7 @@ nvml::Return Call::status() const {
 }
 
 void Call::hold(std::uint32_t gpu, std::size_t slot) const {
-  node_->hold(client_of(library(), *node_), gpu, slot);
+  node_->hold(gpu, slot);
 }
 
 }  // namespace cleave::sim

@@ -10,6 +10,8 @@ namespace cleave::sim {
 
 nvml::Return open_session();
 nvml::Return close_session();
+/// In the child there is one thread, and it is in no call.
+void forget_calls_after_fork();
 
 /// One call of NVML: while it lives, the node stays mapped.
 class Call {

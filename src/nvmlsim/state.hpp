@@ -16,7 +16,7 @@
 namespace cleave::sim {
 
 inline constexpr std::uint64_t state_magic = 0x65646f6e6d697363;  // "csimnode"
-inline constexpr std::uint32_t state_version = 1;
+inline constexpr std::uint32_t state_version = 2;
 /// Of GPU instances on a GPU, and of compute instances on a GPU: no model has more compute slices.
 inline constexpr std::uint32_t instance_slots = 8;
 inline constexpr std::uint32_t most_processes = 128;  // on one GPU
@@ -86,16 +86,21 @@ struct GpuCell {
 };
 
 /// A program with NVML open. `held`: for each GPU, the slots of compute instances whose MIG device handle it
-/// got; guarded by that GPU's state lock.
+/// got. Bits are set and looked at under that GPU's state lock, and mean something for the holder only that
+/// was read before them: who takes a free place clears what the last one left and then becomes the holder.
 struct ClientRecord {
-  std::atomic<Identity> identity;  // 0: free
+  std::atomic<Holder> holder;  // 0: free
   std::array<std::atomic<std::uint8_t>, most_sim_gpus> held;
 };
 
+/// Read without a lock while the next event but event_slots may be written over it: `number` is 0 meanwhile,
+/// and who reads looks at it before and after. The others are stored with release and loaded with acquire, so
+/// that who sees one of the new values sees the 0, or the new number, as well.
 struct EventRecord {
   std::atomic<std::uint64_t> number;  // counts from 1; the slot is number % event_slots
-  std::uint64_t type, data;
-  std::uint32_t gpu, unused;
+  std::atomic<std::uint64_t> type, data;
+  std::atomic<std::uint32_t> gpu;
+  std::uint32_t unused;
 };
 
 struct NodeHeader {

@@ -52,12 +52,28 @@ std::unexpected<Error> cannot_write(const std::filesystem::path& file) {
 
 }  // namespace
 
+namespace {
+
+struct UnfinishedFile {
+  std::filesystem::path path;
+  int handle = -1;
+};
+
+/// A file that nobody else has, however many make a node here at once or were killed doing so.
+UnfinishedFile new_file(const std::filesystem::path& directory) {
+  for (int number = 0;; ++number) {
+    UnfinishedFile file{directory / fmt::format("{}{}.{}", unfinished_prefix, ::getpid(), number)};
+    file.handle = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file.handle >= 0 || errno != EEXIST) return file;
+  }
+}
+
+}  // namespace
+
 Result<void> write_state(const std::filesystem::path& directory, const SimNodeSpec& spec) {
   const std::filesystem::path file = directory / state_file_name;
-  std::filesystem::path unfinished = file;
-  unfinished += ".new";
   const std::size_t size = state_bytes(static_cast<std::uint32_t>(spec.gpus.size()));
-  const int handle = ::open(unfinished.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const auto [unfinished, handle] = new_file(directory);
   if (handle < 0) return cannot_write(unfinished);
   // A node that tells users apart is there for all of them.
   if (spec.check_root) (void)::fchmod(handle, 0666);
@@ -74,7 +90,14 @@ Result<void> write_state(const std::filesystem::path& directory, const SimNodeSp
   }
   fill(static_cast<std::byte*>(bytes), spec);
   ::munmap(bytes, size);
-  if (::rename(unfinished.c_str(), file.c_str()) != 0) return cannot_write(file);
+  // A link and not a rename: of two that make a node here, one does, and its clients keep their state.
+  const int linked = ::link(unfinished.c_str(), file.c_str()) == 0 ? 0 : errno;
+  ::unlink(unfinished.c_str());
+  if (linked == EEXIST)
+    return fail(ErrorKind::bad_input, directory.string(), "there is a simulated node already",
+                "destroy it with `cleave sim-node destroy`, or choose another directory");
+  errno = linked;
+  if (linked != 0) return cannot_write(file);
   return {};
 }
 

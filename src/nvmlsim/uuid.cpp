@@ -2,19 +2,13 @@
 
 #include <algorithm>
 
+#include "base/random.hpp"
+
 namespace cleave::sim {
 
 namespace {
 
 constexpr std::string_view digits = "0123456789abcdef";
-
-/// Mixes 64 bits: every bit of the result depends on every bit of the input (splitmix64's finalizer).
-std::uint64_t scrambled(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebU;
-  return x ^ x >> 31;
-}
 
 constexpr bool dash_before(int digit) {
   return digit == 8 || digit == 12 || digit == 16 || digit == 20;
@@ -23,7 +17,7 @@ constexpr bool dash_before(int digit) {
 }  // namespace
 
 Uuid make_uuid(std::uint64_t seed, std::uint64_t which) {
-  Uuid uuid{scrambled(scrambled(seed) ^ which), scrambled(scrambled(seed + 1) ^ which)};
+  Uuid uuid{mixed_bits(mixed_bits(seed) ^ which), mixed_bits(mixed_bits(seed + 1) ^ which)};
   uuid.high = (uuid.high & ~0xf000ULL) | 0x4000;             // version 4: random
   uuid.low = (uuid.low & ~(0xc0ULL << 56)) | 0x80ULL << 56;  // the usual variant
   return uuid;

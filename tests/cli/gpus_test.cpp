@@ -329,6 +329,28 @@ TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
   EXPECT_EQ(*sim_node_flaw(node.directory), "");
 }
 
+TEST(GpuLayout, GoesOnWhereInterruptsAreIgnored) {
+  const SimNode node("1xA100-40GB", "");
+  const Outcome whole =
+      shell(fmt::format("trap '' HUP; CLEAVE_SIM_NODE={} cleave gpu-layout --gpu 0 ", node.directory) +
+            "1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb & p=$!; "
+            "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; kill -HUP $p 2>/dev/null; done; wait $p");
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_EQ(standing(node).size(), 7U);
+}
+
+TEST(Mig, TakingBackAPendingChangeDestroysNothing) {
+  const SimNode node("1xA100-40GB");
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
+  // As `nvidia-smi -mig 0` leaves a GPU that is in use.
+  ASSERT_TRUE(node.client()->set_mig_mode(GpuIndex{0}, false));
+  ASSERT_EQ(node.json("gpus")["gpus"][0]["mig"], Json::parse(R"({"enabled": true, "pending": false})"));
+  const std::string foreign = node.foreign("1g.5gb", 0);
+  EXPECT_EQ(node.run("mig enable --gpu 0 --yes").exit_code, 0) << "and what others made is no hindrance";
+  EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"], Json::parse(R"({"enabled": true, "pending": true})"));
+  EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
+}
+
 TEST(Mig, IsChangedOnlyWhenAgreedAndSaysWhatIsPending) {
   const SimNode node("1xA100-40GB", "--instant --mig off");
   says(node.run("mig enable --gpu 0"), 2, {"--yes"});
@@ -370,14 +392,15 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
        1, {"half-made", "--adopt"});
 
   std::ofstream(ledger, std::ios::app) << "\nnonsense\n";
-  const Json damaged = node.json("doctor");
+  const Json damaged = node.json("doctor", 1);
+  EXPECT_EQ(damaged["usable"], false) << "nothing can be changed";
   EXPECT_NE(damaged["findings"].dump().find("ledger.jsonl:"), std::string::npos);
   says(node.run("instances"), 2, {"ledger.jsonl:2"});
   says(node.run("create --gpu 0 1g.5gb"), 2, {"ledger.jsonl:2"});
   EXPECT_EQ(node.run("gpus").exit_code, 0) << "GPUs can be looked at all the same";
 
   const std::string recording = node.scratch.path("recording.jsonl");
-  EXPECT_EQ(node.run(fmt::format("doctor --record {}", recording)).exit_code, 0);
+  EXPECT_EQ(node.run(fmt::format("doctor --record {}", recording)).exit_code, 1) << "still not usable";
   EXPECT_GT(std::filesystem::file_size(recording), 1000U);
 }
 
