@@ -93,6 +93,11 @@ Result<std::string> take_step(ChangingGpu& changing, const Geometry& geometry, c
 /// Walks the list; what was done before it stopped is in the account.
 Result<void> apply(ChangingGpu& changing, const Geometry& geometry, const LayoutChange& change,
                    const Options& options, Account& account) {
+  // What --adopt leaves standing is ours from now on, as the picture has it.
+  if (options.adopt)
+    for (const InstanceView& each : std::vector(changing.view().instances))
+      if (each.placement && change.kept.contains(*each.placement))
+        if (const auto adopted = changing.adopt(each.live.id); !adopted) return adopted;
   for (const LayoutStep& step : change.steps) {
     if (InterruptsWait::came())
       return fail(ErrorKind::infeasible, changing.view().place(), "interrupted",
@@ -213,8 +218,10 @@ void add_gpu_layout(CLI::App& program, Run& run) {
           "stays and need not be named")
       ->required();
   command->add_flag("--dry-run", options->dry_run, "Show the plan and change nothing");
-  command->add_flag("--adopt", options->adopt,
-                    "Treat what Cleave did not make as its own: it goes unless it is named");
+  command->add_flag(
+      "--adopt", options->adopt,
+      "Take over what Cleave did not make: it goes unless it is named, and what is named is Cleave's from "
+      "then on");
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return gpu_layout(*options); }; });
 }

@@ -99,7 +99,12 @@ Result<PlacementId> placement_for(const LiveGpu& gpu, const std::string& what) {
   for (const StandingInstance& wall : walls) standing.insert(wall.placement);
   const auto change = plan_layout_change(**geometry, walls, *goal);
   if (change && change->creates() == 1) return (change->result - change->kept).first();
-  if (!change && change.error().kind == ErrorKind::bad_input) return std::unexpected(change.error());
+  if (!change && change.error().kind == ErrorKind::bad_input) return fail_at(gpu.place(), change.error());
+  if (const std::string rule = rule_against(**geometry, standing, *goal); !rule.empty())
+    return fail(
+        ErrorKind::infeasible, gpu.place(),
+        fmt::format("{} may not stand beside [{}]: {}", what, layout_text(**geometry, standing), rule),
+        fmt::format("`cleave gpu {}` shows how often a profile may stand", (*geometry)->model().key));
   return fail(ErrorKind::infeasible, gpu.place(),
               fmt::format("there is no room for {}: [{}] stands", what, layout_text(**geometry, standing)),
               "`cleave instances` shows what is in the way; `cleave gpu-layout` changes the whole GPU");

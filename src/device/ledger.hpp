@@ -93,7 +93,8 @@ class LedgerState {
   [[nodiscard]] Result<void> take(const LedgerLine& line, const std::string& place);
 
   /// By these rules, the first that holds:
-  ///  - one of its UUIDs is of an instance that Cleave made or adopted: ours;
+  ///  - one of its UUIDs is of an instance that Cleave made or adopted with this profile at this start: ours
+  ///    (a simulated node that is made anew from the same seed gives its UUIDs again);
   ///  - it has no compute instance, and Cleave was about to destroy a GPU instance of this number, profile
   ///  and
   ///    start: ours, with its compute instances gone already. (Somebody else who made one exactly so after

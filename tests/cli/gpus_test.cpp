@@ -82,6 +82,14 @@ TEST(SimNodes, AreMadeShownBrokenAndDestroyed) {
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
 
+TEST(SimNodes, HaveUuidsOfTheirOwnUnlessASeedIsGiven) {
+  const SimNode one("1xA100-40GB"), two("1xA100-40GB"), three("1xA100-40GB", "--instant --seed 1"),
+      four("1xA100-40GB", "--instant --seed 1");
+  const auto uuid = [](const SimNode& node) { return node.json("gpus")["gpus"][0]["uuid"]; };
+  EXPECT_NE(uuid(one), uuid(two));
+  EXPECT_EQ(uuid(three), uuid(four));
+}
+
 TEST(Gpus, ShowsEachWithWhatStandsOnIt) {
   const SimNode node("1xA100-40GB,1xA30-24GB");
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb@0").exit_code, 0);
@@ -163,6 +171,9 @@ TEST(Create, RefusesWithTheReason) {
   const Outcome json = node.run("create --gpu 0 4g.20gb --json");
   EXPECT_EQ(document(json)["error"]["kind"], "infeasible");
   EXPECT_EQ(layout_of(node), "4g.20gb@0") << "bad input changes nothing";
+  ASSERT_EQ(node.run("create --gpu 1 1g.5gb+me@0").exit_code, 0);
+  says(node.run("create --gpu 1 1g.5gb+me"), 1, {"GPU 1", "more than one media-extension instance"});
+  says(node.run("create --gpu 1 1g.5gb+me@3"), 1, {"more than one media-extension instance"});
   const SimNode off("1xA100-40GB", "--instant --mig off");
   says(off.run("create --gpu 0 1g.5gb"), 1, {"MIG is off", "cleave mig enable --gpu 0"});
 }
@@ -178,19 +189,37 @@ TEST(Create, LeavesNothingBehindWhenTheSecondStepFails) {
   EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
 }
 
-TEST(Create, WhatCannotBeTakenBackIsHalfMade) {
+TEST(Create, WhatCannotBeTakenBackIsOursToDestroy) {
   const SimNode node;
   for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
     ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code, 0);
   says(node.run("create --gpu 0 3g.20gb"), 1, {"left behind"});
-  EXPECT_EQ(standing(node)[0]["owner"], "half-made");
-  EXPECT_EQ(standing(node)[0]["compute_instances"], Json::array());
+  ASSERT_EQ(standing(node).size(), 1U);
+  const Json left = standing(node)[0];
+  EXPECT_EQ(left["owner"], "ours");
+  EXPECT_EQ(left["compute_instances"], Json::array());
   ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code, 0);
-  const Json half = standing(node)[0];
-  const std::string number = fmt::format("destroy --gpu 0 --instance {}", half["gpu_instance"].get<int>());
-  says(node.run(number), 1, {"half-made", "--adopt"});
-  EXPECT_EQ(node.run(number + " --adopt").exit_code, 0);
+  EXPECT_EQ(node.run(fmt::format("destroy --gpu 0 --instance {}", left["gpu_instance"].get<int>())).exit_code,
+            0);
   EXPECT_EQ(layout_of(node), "");
+  EXPECT_EQ(node.json("doctor")["findings"].dump().find("not ended"), std::string::npos);
+}
+
+TEST(Destroy, ARefusedAdoptionLeavesTheInstanceForeign) {
+  const SimNode node;
+  const std::string foreign = node.foreign("2g.10gb", 2);
+  auto job = SimProcess::start(node.directory, foreign, static_cast<std::uint32_t>(::getpid()));
+  ASSERT_TRUE(job) << job.error().text();
+  EXPECT_EQ(node.run(fmt::format("destroy {} --adopt", foreign)).exit_code, 1);
+  ASSERT_TRUE(job->end());
+  EXPECT_EQ(standing(node)[0]["owner"], "foreign");
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 ''").exit_code, 0);
+  EXPECT_EQ(layout_of(node), "2g.10gb@2");
+  // What a layout names and takes over is Cleave's from then on.
+  const Outcome taken = node.run("gpu-layout --gpu 0 2g.10gb@2,1g.5gb@0 --adopt");
+  EXPECT_NE(taken.out.find("goal  [a.bb....]"), std::string::npos) << taken.out;
+  EXPECT_EQ(standing(node)[1]["owner"], "ours");
+  EXPECT_EQ(node.run(fmt::format("destroy {}", foreign)).exit_code, 0);
 }
 
 TEST(Destroy, TakesOnlyWhatIsOurs) {
@@ -298,15 +327,16 @@ TEST(GpuLayout, SaysWhatWasDoneWhenAStepFails) {
 
 TEST(GpuLayout, NamesHalfMadeOnesAndHowToClearThemUp) {
   const SimNode node;
-  for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
-    ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code, 0);
-  ASSERT_EQ(node.run("create --gpu 0 3g.20gb@4").exit_code, 1);
-  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code, 0);
-  if (standing(node)[0]["owner"] != "half-made") GTEST_SKIP() << "Cleave knows that this one is its own";
-  const std::string clear_up = fmt::format("cleave destroy --gpu 0 --instance {} --adopt",
-                                           standing(node)[0]["gpu_instance"].get<int>());
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb@4").exit_code, 0);
+  const auto id = GpuInstanceId{standing(node)[0]["gpu_instance"].get<std::uint32_t>()};
+  ASSERT_TRUE(node.client()->destroy_compute_instance(GpuIndex{0}, id, ComputeInstanceId{0}));
+  ASSERT_EQ(standing(node)[0]["owner"], "half-made");
+  const std::string clear_up =
+      fmt::format("cleave destroy --gpu 0 --instance {} --adopt", static_cast<std::uint32_t>(id));
   says(node.run("gpu-layout --gpu 0 7g.40gb"), 1, {"is half-made: 3g.20gb@4", clear_up.c_str()});
   says(node.run("gpu-layout --gpu 0 3g.20gb@4"), 1, {"without a compute instance", clear_up.c_str()});
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 3g.20gb@4 --adopt").exit_code, 0);
+  EXPECT_EQ(standing(node)[0]["compute_instances"].size(), 1U);
 }
 
 TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
