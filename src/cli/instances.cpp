@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/error_json.hpp"
 #include "cli/live.hpp"
 #include "cli/show.hpp"
 
@@ -23,7 +24,7 @@ std::string uuids_of(const LiveInstance& instance) {
   return uuids.empty() ? "no compute instance" : fmt::format("{}", fmt::join(uuids, " "));
 }
 
-void print_instances(const std::vector<LiveGpu>& gpus) {
+void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
   Table table({"GPU", "instance", "profile", "start", "owner", "memory", "processes", "MIG UUID"});
   bool any = false;
   for (const LiveGpu& gpu : gpus)
@@ -40,7 +41,7 @@ void print_instances(const std::vector<LiveGpu>& gpus) {
   if (any) {
     fmt::print("{}", table.text());
   } else {
-    fmt::print("no instances\n");
+    fmt::print("{}\n", all_asked ? "no instances" : "no instances on the GPUs that could be asked");
   }
 }
 
@@ -72,13 +73,15 @@ Result<int> instances(const Options& options) {
   if (indices->size() == 1 && !unread.empty()) return std::unexpected(unread.front());
   for (const Error& error : unread) fmt::print(stderr, "cleave: {}\n", error.text());
   if (!options.json) {
-    print_instances(gpus);
+    print_instances(gpus, unread.empty());
     return 0;
   }
   Json list = Json::array();
   for (const LiveGpu& gpu : gpus)
     for (const InstanceView& each : gpu.instances) list.push_back(to_json(gpu, each));
-  print(Json{{"instances", list}});
+  Json errors = Json::array();
+  for (const Error& error : unread) errors.push_back(error_json(error));
+  print(Json{{"instances", list}, {"errors", errors}});
   return 0;
 }
 
@@ -149,9 +152,13 @@ struct Target {
 Result<Target> find_instance(Door& door, const std::string& uuid) {
   const auto gpus = all_gpus(door);
   if (!gpus) return std::unexpected(gpus.error());
+  std::vector<GpuIndex> not_asked;
   for (const GpuIndex gpu : *gpus) {
     const auto live = live_instances(door, gpu);
-    if (!live) continue;  // a GPU that is lost has nothing to destroy
+    if (!live) {
+      not_asked.push_back(gpu);
+      continue;
+    }
     for (const LiveInstance& instance : *live)
       for (const LiveComputeInstance& compute : instance.computes)
         if (compute.uuid == uuid) {
@@ -163,8 +170,15 @@ Result<Target> find_instance(Door& door, const std::string& uuid) {
           return Target{gpu, instance.id};
         }
   }
-  return fail(ErrorKind::infeasible, shown(uuid, 100), "no GPU has an instance with this UUID",
-              "see `cleave instances`");
+  if (not_asked.empty())
+    return fail(ErrorKind::infeasible, shown(uuid, 100), "no GPU has an instance with this UUID",
+                "see `cleave instances`");
+  std::vector<std::string> places;
+  for (const GpuIndex gpu : not_asked) places.push_back(place_of(gpu));
+  return fail(ErrorKind::infeasible, shown(uuid, 100),
+              fmt::format("{} could not be asked, and no other has an instance with this UUID",
+                          fmt::join(places, ", ")),
+              "`cleave gpus` says why");
 }
 
 Result<Target> target_of(Door& door, const Options& options) {

@@ -116,8 +116,17 @@ Result<GpuIndex> find_gpu(Door& door, const std::string& gpu) {
     if (*index >= 0 && *index < static_cast<std::int64_t>(gpus->size()))
       return GpuIndex{static_cast<std::uint32_t>(*index)};
   } else {
-    for (const GpuIndex index_of_gpu : *gpus)
-      if (const auto facts = door.gpu(index_of_gpu); facts && facts->uuid == gpu) return index_of_gpu;
+    std::optional<Error> not_asked;
+    for (const GpuIndex index_of_gpu : *gpus) {
+      const auto facts = door.gpu(index_of_gpu);
+      if (facts && facts->uuid == gpu) return index_of_gpu;
+      if (!facts && !not_asked) not_asked = error_of(facts.error(), place_of(index_of_gpu));
+    }
+    if (not_asked)
+      return fail(ErrorKind::infeasible, "--gpu",
+                  fmt::format("no GPU that answers is '{}', and {} could not be asked: {}", shown(gpu),
+                              not_asked->place, not_asked->message),
+                  not_asked->remedy);
   }
   const std::string there = gpus->empty() ? "no driver shows a GPU"
                             : gpus->size() == 1

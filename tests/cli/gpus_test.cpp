@@ -130,6 +130,12 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   says(node.run("instances --gpu 1"), 1, {"GPU 1"});
   says(node.run("create --gpu 1 1g.5gb"), 1, {"GPU 1"});
   EXPECT_EQ(node.run("instances").exit_code, 0) << "the others are there";
+  const Json listed = node.json("instances");
+  ASSERT_EQ(listed["errors"].size(), 1U) << listed;
+  EXPECT_NE(listed["errors"][0]["place"].get<std::string>().find("GPU 1"), std::string::npos);
+  says(node.run("create --gpu GPU-00000000-0000-0000-0000-000000000000 1g.5gb"), 1,
+       {"GPU 1 could not be asked"});
+  says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1, {"GPU 1 could not be asked"});
 
   const Scratch scratch;
   const std::string none =
@@ -391,7 +397,12 @@ TEST(Mig, IsChangedOnlyWhenAgreedAndSaysWhatIsPending) {
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
   says(node.run("mig disable --gpu 0 --yes"), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
   EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
-  EXPECT_EQ(node.run("mig disable --gpu 0 --yes --adopt").exit_code, 0);
+  says(node.run("mig disable --gpu 0 --adopt"), 2, {"destroys 1g.5gb@0 (MIG-", "destroys 3g.20gb@4 (MIG-"});
+  EXPECT_EQ(node.json("mig disable --gpu 0 --yes --adopt")["destroyed"].size(), 2U);
+  EXPECT_EQ(node.json("mig enable --gpu 0 --yes")["destroyed"], Json::array());
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
+  const Outcome off = node.run("mig disable --gpu 0 --yes");
+  EXPECT_EQ(off.out.find("destroys 3g.20gb@4 (MIG-"), 0U) << off.out;
   EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"]["enabled"], false);
   ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 0 mig-pending").exit_code,
             0);
