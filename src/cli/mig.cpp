@@ -98,7 +98,7 @@ void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvm
   fmt::print("the driver says: {}. Cleave resets nothing.\n", words.message);
 }
 
-Result<void> clear(ChangingGpu& changing, const Options& options) {
+Result<void> clear_gpu(ChangingGpu& changing, const Options& options) {
   std::vector<GpuInstanceId> ids;
   for (const InstanceView& each : changing.view().instances) ids.push_back(each.live.id);
   for (const GpuInstanceId id : ids) {
@@ -131,7 +131,7 @@ Result<int> mig(const Options& options) {
   if (const auto yes = agreed(options, changing->view(), *mode); !yes) return std::unexpected(yes.error());
   const InterruptsWait wait;
   if (!stays)
-    if (const auto gone = clear(*changing, options); !gone) return std::unexpected(gone.error());
+    if (const auto gone = clear_gpu(*changing, options); !gone) return std::unexpected(gone.error());
   const auto activation = node->door->set_mig_mode(*gpu, options.enable);
   if (!activation) return std::unexpected(error_of(activation.error(), place_of(*gpu)));
   const auto after = node->door->mig_mode(*gpu);
