@@ -43,6 +43,8 @@ Json to_json(const Row& row) {
   const LiveGpu& gpu = *row.view;
   Json json{{"gpu", index}, {"name", gpu.facts.name}, {"uuid", gpu.facts.uuid}};
   const GpuModel* table = gpu.geometry ? gpu.geometry->table() : nullptr;
+  if (!gpu.geometry)
+    if (const auto by_name = find_gpu_model(gpu.facts.name)) table = *by_name;
   json["model"] = table != nullptr ? Json(table->key) : Json(nullptr);
   json["mig"] = gpu.mig ? Json{{"enabled", gpu.mig->current}, {"pending", gpu.mig->pending}} : Json(nullptr);
   json["picture"] = picture(gpu);
@@ -51,7 +53,13 @@ Json to_json(const Row& row) {
     instances.push_back({{"profile", instance.live.profile},
                          {"start", instance.live.placement.start},
                          {"owner", name(instance.owner)}});
+  for (const MigDevice& device : gpu.visible)
+    instances.push_back(
+        {{"profile", nullptr}, {"start", nullptr}, {"owner", nullptr}, {"uuid", device.uuid}});
   json["instances"] = instances;
+  Json unread = Json::array();
+  for (const Error& error : gpu.unread) unread.push_back(error.message);
+  json["unread"] = unread;
   json["memory_used_mib"] = gpu.memory ? mebibytes(gpu.memory->used_bytes) : Json(nullptr);
   json["memory_mib"] = gpu.memory ? mebibytes(gpu.memory->total_bytes) : Json(nullptr);
   json["power_w"] = gpu.power_mw ? Json(*gpu.power_mw / 1000.0) : Json(nullptr);
@@ -83,6 +91,8 @@ void print_text(const LiveNode& node, const DriverFacts& driver, const std::vect
       fmt::print("\n{}\n", row.view.error().text());
     } else {
       for (const Error& unread : row.view->unread) fmt::print("\n{}\n", unread.text());
+      if (!row.view->visible.empty()) fmt::print("visible MIG devices of {}:\n", row.view->place());
+      for (const MigDevice& device : row.view->visible) fmt::print("  {}\n", shown(device.uuid));
     }
   }
 }

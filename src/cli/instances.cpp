@@ -24,20 +24,31 @@ std::string uuids_of(const LiveInstance& instance) {
   return uuids.empty() ? "no compute instance" : fmt::format("{}", fmt::join(uuids, " "));
 }
 
+std::string memory_text(const std::optional<MemoryUse>& memory) {
+  if (!memory) return "unknown";
+  return fmt::format("{} of {} MiB", memory->used_bytes >> 20, memory->total_bytes >> 20);
+}
+
 void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
   Table table({"GPU", "instance", "profile", "start", "owner", "memory", "processes", "MIG UUID"});
   bool any = false;
-  for (const LiveGpu& gpu : gpus)
+  for (const LiveGpu& gpu : gpus) {
+    for (const MigDevice& each : gpu.visible) {
+      any = true;
+      table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
+                 fmt::format("{}", static_cast<std::uint32_t>(each.gpu_instance)), "unknown", "unknown",
+                 "unknown", memory_text(each.memory),
+                 each.processes.empty() ? "none" : pids_text(each.processes), shown(each.uuid)});
+    }
     for (const InstanceView& each : gpu.instances) {
       any = true;
       table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
                  fmt::format("{}", static_cast<std::uint32_t>(each.live.id)), each.live.profile,
                  fmt::format("{}", each.live.placement.start), std::string(name(each.owner)),
-                 each.memory ? fmt::format("{} of {} MiB", each.memory->used_bytes >> 20,
-                                           each.memory->total_bytes >> 20)
-                             : "unknown",
-                 each.processes.empty() ? "none" : pids_text(each.processes), uuids_of(each.live)});
+                 memory_text(each.memory), each.processes.empty() ? "none" : pids_text(each.processes),
+                 uuids_of(each.live)});
     }
+  }
   if (any) {
     fmt::print("{}", table.text());
   } else {
@@ -70,7 +81,8 @@ Result<int> instances(const Options& options) {
     gpus.push_back(std::move(*view));
   }
   if (!ledger->remark().empty()) fmt::print(stderr, "cleave: {}\n", ledger->remark());
-  if (indices->size() == 1 && !unread.empty()) return std::unexpected(unread.front());
+  const bool nothing = gpus.empty() || (gpus.front().visible.empty() && gpus.front().instances.empty());
+  if (indices->size() == 1 && !unread.empty() && nothing) return std::unexpected(unread.back());
   for (const Error& error : unread) fmt::print(stderr, "cleave: {}\n", error.text());
   if (!options.json) {
     print_instances(gpus, unread.empty());
@@ -79,6 +91,8 @@ Result<int> instances(const Options& options) {
   Json list = Json::array();
   for (const LiveGpu& gpu : gpus)
     for (const InstanceView& each : gpu.instances) list.push_back(to_json(gpu, each));
+  for (const LiveGpu& gpu : gpus)
+    for (const MigDevice& each : gpu.visible) list.push_back(to_json(gpu, each));
   Json errors = Json::array();
   for (const Error& error : unread) errors.push_back(error_json(error));
   print(Json{{"instances", list}, {"errors", errors}});

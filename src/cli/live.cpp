@@ -160,7 +160,8 @@ Result<const Profile*> find_profile(const LiveGpu& gpu, std::string_view name) {
 }
 
 std::string picture(const LiveGpu& gpu) {
-  if (!gpu.mig || !gpu.mig->current || !gpu.geometry) return "-";
+  if (!gpu.mig || !gpu.mig->current) return "-";
+  if (!gpu.geometry || !gpu.unread.empty()) return "?";
   PlacementSet held, idle, foreign;
   for (const InstanceView& instance : gpu.instances) {
     if (!instance.placement) continue;
@@ -200,6 +201,24 @@ Json to_json(const LiveGpu& gpu, const InstanceView& instance) {
             {"processes", to_json(instance.processes)}};
   json["memory_used_mib"] = instance.memory ? mebibytes(instance.memory->used_bytes) : Json(nullptr);
   json["memory_mib"] = instance.memory ? mebibytes(instance.memory->total_bytes) : Json(nullptr);
+  return json;
+}
+
+Json to_json(const LiveGpu& gpu, const MigDevice& device) {
+  Json json{{"gpu", static_cast<std::uint32_t>(gpu.facts.index)},
+            {"gpu_instance", static_cast<std::uint32_t>(device.gpu_instance)},
+            {"profile", nullptr},
+            {"start", nullptr},
+            {"memory_slices", nullptr},
+            {"owner", nullptr},
+            {"processes", to_json(device.processes)}};
+  json["compute_instances"] =
+      Json::array({{{"compute_instance", static_cast<std::uint32_t>(device.compute_instance)},
+                    {"uuid", device.uuid},
+                    {"start", nullptr},
+                    {"compute_slices", nullptr}}});
+  json["memory_used_mib"] = device.memory ? mebibytes(device.memory->used_bytes) : Json(nullptr);
+  json["memory_mib"] = device.memory ? mebibytes(device.memory->total_bytes) : Json(nullptr);
   return json;
 }
 

@@ -115,7 +115,7 @@ void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvm
 }
 
 /// Destroys all instances; what went, also where not all did, is in `destroyed`.
-Result<void> clear(ChangingGpu& changing, const Options& options, Json& destroyed) {
+Result<void> clear_gpu(ChangingGpu& changing, const Options& options, Json& destroyed) {
   const std::vector<InstanceView> all = changing.view().instances;
   for (const InstanceView& each : all) {
     const auto stopped = [&](Error error) {
@@ -158,7 +158,8 @@ Result<int> mig(const Options& options) {
   const InterruptsWait wait;
   Json destroyed = Json::array();
   if (!stays)
-    if (const auto gone = clear(*changing, options, destroyed); !gone) return std::unexpected(gone.error());
+    if (const auto gone = clear_gpu(*changing, options, destroyed); !gone)
+      return std::unexpected(gone.error());
   const auto activation = node->door->set_mig_mode(*gpu, options.enable);
   if (!activation) return std::unexpected(error_of(activation.error(), place_of(*gpu)));
   const auto after = node->door->mig_mode(*gpu);

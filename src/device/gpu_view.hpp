@@ -27,7 +27,9 @@ struct LiveGpu {
   std::optional<MigMode> mig;                      // empty: it cannot be partitioned
   std::shared_ptr<const DriverGeometry> geometry;  // empty where it could not be read
   std::vector<InstanceView> instances;             // by start
-  std::vector<LiveProcess> processes;              // all of the GPU
+  /// Where the instances themselves may not be seen: what everybody sees of them, without their places.
+  std::vector<MigDevice> visible;
+  std::vector<LiveProcess> processes;  // all of the GPU, as far as they may be seen
   std::optional<MemoryUse> memory;
   std::optional<std::uint32_t> power_mw, power_limit_mw;
   std::vector<Error> unread;  // what could not be read and why

@@ -148,6 +148,38 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   EXPECT_FALSE(std::filesystem::exists(scratch.path("state"))) << "looking makes nothing";
 }
 
+TEST(Gpus, ShowWhatEverybodyMaySeeToWhoeverIsNotRoot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else for a while";
+  const SimNode node("1xA100-40GB,1xA30-24GB", "--instant --check-root");
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb@0").exit_code, 0);
+  const std::string uuid = node.json("instances")["instances"][0]["compute_instances"][0]["uuid"];
+  // The programs must be within reach of that user, and so must the node.
+  const std::string open = fmt::format("chmod -R a+rwX {} && chmod a+rx {}", node.directory,
+                                       std::filesystem::path(node.directory).parent_path().string());
+  ASSERT_EQ(shell(open).exit_code, 0);
+  const auto as_nobody = [&](const std::string& arguments) {
+    return shell(
+        fmt::format("setpriv --reuid=65534 --regid=65534 --clear-groups env {}", node.command(arguments)));
+  };
+  if (as_nobody("--version").exit_code != 0) GTEST_SKIP() << "nobody cannot run the program here";
+  const Outcome gpus = as_nobody("gpus");
+  EXPECT_EQ(gpus.exit_code, 0) << gpus.err;
+  for (const std::string& part : {std::string("places, are visible"), std::string("privileged"), uuid})
+    EXPECT_NE(gpus.out.find(part), std::string::npos) << part << " is not in\n" << gpus.out;
+  EXPECT_EQ(gpus.out.find("[aaaa"), std::string::npos) << gpus.out;
+  EXPECT_EQ(gpus.out.find("[...."), std::string::npos) << "it is not empty: " << gpus.out;
+  const Json listed = document(as_nobody("gpus --json"))["gpus"][0];
+  EXPECT_EQ(listed["model"], "A100-40GB");
+  EXPECT_EQ(listed["instances"][0]["uuid"], uuid);
+  const Outcome instances = as_nobody("instances");
+  EXPECT_EQ(instances.exit_code, 0) << instances.err;
+  EXPECT_NE(instances.out.find(uuid), std::string::npos) << instances.out;
+  EXPECT_NE(instances.err.find("are visible"), std::string::npos) << instances.err;
+  EXPECT_EQ(document(as_nobody("instances --gpu 0 --json"))["instances"][0]["memory_mib"].is_null(), false);
+  says(as_nobody("instances --gpu 1"), 1, {"privileged"});
+  says(as_nobody("create --gpu 0 1g.5gb"), 1, {"privileged"});
+}
+
 TEST(Create, StandsWhereTheDriverLikesItOrWhereItIsTold) {
   const SimNode node;
   const Outcome first = node.run("create --gpu 0 3g.20gb");
