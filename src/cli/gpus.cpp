@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/error_json.hpp"
 #include "cli/live.hpp"
 #include "cli/show.hpp"
 #include "model/layout.hpp"
@@ -52,7 +53,7 @@ Json to_json(const Row& row) {
   for (const InstanceView& instance : gpu.instances)
     instances.push_back({{"profile", instance.live.profile},
                          {"start", instance.live.placement.start},
-                         {"owner", name(instance.owner)}});
+                         {"owner", owner_json(instance.owner)}});
   for (const MigDevice& device : gpu.visible)
     instances.push_back(
         {{"profile", nullptr}, {"start", nullptr}, {"owner", nullptr}, {"uuid", device.uuid}});
@@ -102,9 +103,10 @@ Result<int> gpus(const LiveOptions& options) {
   if (!node) return std::unexpected(node.error());
   const auto indices = all_gpus(*node->door);
   if (!indices) return std::unexpected(indices.error());
-  // Without the ledger the GPUs can be shown all the same, with every instance as somebody else's.
+  // Without the ledger the GPUs can be shown all the same, and nobody knows whose an instance is.
   const auto ledger = Ledger::open(node->state, program_name);
-  if (!ledger) fmt::print(stderr, "cleave: {}\n", ledger.error().text());
+  if (!ledger)
+    fmt::print(stderr, "cleave: it is not known whose the instances are: {}\n", ledger.error().text());
   std::vector<Row> rows;
   for (const GpuIndex index : *indices) {
     rows.push_back({index, view_gpu(*node->door, index)});
@@ -117,8 +119,10 @@ Result<int> gpus(const LiveOptions& options) {
   }
   Json list = Json::array();
   for (const Row& row : rows) list.push_back(to_json(row));
-  print(Json{
-      {"simulated", node->library.sim_node.has_value()}, {"driver", driver.driver_version}, {"gpus", list}});
+  print(Json{{"simulated", node->library.sim_node.has_value()},
+             {"driver", driver.driver_version},
+             {"gpus", list},
+             {"ledger_error", ledger ? Json(nullptr) : error_json(ledger.error())}});
   return 0;
 }
 

@@ -184,6 +184,10 @@ Json to_json(const std::vector<LiveProcess>& processes) {
   return list;
 }
 
+Json owner_json(Ownership owner) {
+  return owner == Ownership::unknown ? Json(nullptr) : Json(name(owner));
+}
+
 Json to_json(const LiveGpu& gpu, const InstanceView& instance) {
   Json computes = Json::array();
   for (const LiveComputeInstance& compute : instance.live.computes)
@@ -197,7 +201,7 @@ Json to_json(const LiveGpu& gpu, const InstanceView& instance) {
             {"start", instance.live.placement.start},
             {"memory_slices", instance.live.placement.size},
             {"compute_instances", computes},
-            {"owner", name(instance.owner)},
+            {"owner", owner_json(instance.owner)},
             {"processes", to_json(instance.processes)}};
   json["memory_used_mib"] = instance.memory ? mebibytes(instance.memory->used_bytes) : Json(nullptr);
   json["memory_mib"] = instance.memory ? mebibytes(instance.memory->total_bytes) : Json(nullptr);

@@ -19,7 +19,7 @@ struct InstanceView {
   std::optional<PlacementId> placement;  // in the GPU's geometry; empty where that does not know it
   std::vector<LiveProcess> processes;    // in it
   std::optional<MemoryUse> memory;       // empty without a compute instance
-  Ownership owner = Ownership::foreign;
+  Ownership owner = Ownership::unknown;  // until set_owners
 };
 
 struct LiveGpu {

@@ -64,6 +64,8 @@ std::string_view name(Ownership ownership) {
       return "half-made";
     case Ownership::foreign:
       return "foreign";
+    case Ownership::unknown:
+      break;
   }
   return "unknown";
 }

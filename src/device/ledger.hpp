@@ -56,6 +56,7 @@ enum class Ownership : std::uint8_t {
   ours,
   half_made,  // perhaps ours: Cleave was stopped before it knew
   foreign,
+  unknown,  // the ledger could not be read
 };
 std::string_view name(Ownership ownership);
 

@@ -457,6 +457,16 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
   std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
   EXPECT_EQ(node.json("instances")["instances"][0]["owner"], "half-made");
   const Outcome half = node.run("doctor");
+  EXPECT_EQ(half.exit_code, 1) << "there is a problem";
+  {
+    const std::string gpu = node.json("gpus")["gpus"][0]["uuid"];
+    const auto held = GpuLock::take(node.directory + "/cleave", gpu, "GPU 0", "cleave");
+    ASSERT_TRUE(held);
+    const Outcome meanwhile = node.run("doctor");
+    EXPECT_EQ(meanwhile.out.find("cleave destroy"), std::string::npos) << meanwhile.out;
+    EXPECT_NE(meanwhile.out.find("changing at this moment"), std::string::npos) << meanwhile.out;
+    EXPECT_EQ(meanwhile.exit_code, 0) << meanwhile.out;
+  }
   EXPECT_NE(half.out.find("the last line is not complete"), std::string::npos) << half.out;
   EXPECT_NE(half.out.find("that Cleave may have made"), std::string::npos) << half.out;
   EXPECT_NE(half.out.find("cleave destroy --gpu 0 --instance"), std::string::npos) << half.out;
@@ -471,6 +481,9 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
   says(node.run("instances"), 2, {"ledger.jsonl:2"});
   says(node.run("create --gpu 0 1g.5gb"), 2, {"ledger.jsonl:2"});
   EXPECT_EQ(node.run("gpus").exit_code, 0) << "GPUs can be looked at all the same";
+  const Json unknown = node.json("gpus");
+  EXPECT_TRUE(unknown["gpus"][0]["instances"][0]["owner"].is_null()) << "nobody knows";
+  EXPECT_EQ(unknown["ledger_error"]["kind"], "bad input");
 
   const std::string recording = node.scratch.path("recording.jsonl");
   EXPECT_EQ(node.run(fmt::format("doctor --record {}", recording)).exit_code, 1) << "still not usable";
