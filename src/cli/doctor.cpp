@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <sstream>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -30,7 +31,7 @@ struct Finding {
 };
 
 std::string_view name(Level level) {
-  constexpr auto names = std::to_array<std::string_view>({"good", "note", "problem"});
+  constexpr auto names = std::to_array<std::string_view>({"ok", "note", "problem"});
   return names[static_cast<std::size_t>(level)];
 }
 
@@ -105,9 +106,18 @@ void look_at_gpu(const LiveGpu& gpu, std::vector<Finding>& findings) {
     findings.push_back({Level::problem, gpu.place(), unread.message, unread.remedy});
 }
 
-void look_at_instances(const LiveGpu& gpu, std::vector<Finding>& findings) {
+void look_at_instances(const LiveGpu& gpu, bool locked, std::vector<Finding>& findings) {
   for (const InstanceView& each : gpu.instances) {
     const std::string place = place_of(gpu.facts.index, each.live.id);
+    const bool unfinished = each.owner == Ownership::half_made || each.live.computes.empty();
+    if (locked && unfinished) {
+      findings.push_back({Level::note, place,
+                          fmt::format("a {}@{} that is not whole, on a GPU that a program of Cleave's is "
+                                      "changing at this moment",
+                                      each.live.profile, each.live.placement.start),
+                          "look again when that is done"});
+      continue;
+    }
     if (each.owner == Ownership::half_made)
       findings.push_back({Level::problem, place,
                           fmt::format("a {}@{} that Cleave may have made and never knew that it had",
@@ -144,11 +154,12 @@ void look_at_gpus(const LiveNode& node, const Ledger* ledger, std::vector<Findin
       continue;
     }
     look_at_gpu(*view, findings);
+    const auto holder = GpuLock::holder(node.state, view->facts.uuid);
     if (ledger != nullptr) {
       set_owners(*view, ledger->state());
-      look_at_instances(*view, findings);
+      look_at_instances(*view, holder.has_value(), findings);
     }
-    if (const auto holder = GpuLock::holder(node.state, view->facts.uuid))
+    if (holder)
       findings.push_back({Level::note, place_of(index),
                           holder->program.empty()
                               ? std::string("a program of Cleave's holds its lock")
@@ -211,12 +222,12 @@ int answer(const Options& options, const std::vector<Finding>& findings, bool us
     print(Json{{"usable", usable}, {"findings", list}});
   } else {
     for (const Finding& each : findings) {
-      fmt::print("{:<8}{}: {}\n", each.level == Level::good ? "ok" : name(each.level), each.subject,
-                 each.what);
+      fmt::print("{:<8}{}: {}\n", name(each.level), each.subject, each.what);
       if (!each.remedy.empty()) fmt::print("        {}\n", each.remedy);
     }
   }
-  return usable ? 0 : 1;
+  const bool problem = std::ranges::find(findings, Level::problem, &Finding::level) != findings.end();
+  return usable && !problem ? 0 : 1;
 }
 
 Result<int> doctor(const Options& options) {
@@ -228,7 +239,9 @@ Result<int> doctor(const Options& options) {
   if (node) {
     look_at_library(*node, findings);
   } else {
-    findings.push_back({Level::problem, "library", node.error().text(), ""});
+    Error error = node.error();
+    const std::string remedy = std::exchange(error.remedy, {});
+    findings.push_back({Level::problem, "library", error.text(), remedy});
   }
   const bool root = ::geteuid() == 0;
   findings.push_back(

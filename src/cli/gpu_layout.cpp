@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "cli/error_json.hpp"
 #include "cli/live.hpp"
 #include "cli/show.hpp"
 #include "model/layout.hpp"
@@ -49,13 +50,16 @@ void print_plan(const Options& options, const LiveGpu& gpu, const Geometry& geom
              list(new_ones));
 }
 
+Json step_json(const Geometry& geometry, const LayoutStep& step) {
+  return {{"op", word(step.kind)},
+          {"profile", geometry[step.placement].profile->name},
+          {"start", geometry[step.placement].start}};
+}
+
 Json plan_json(const Options& options, const LiveGpu& gpu, const Geometry& geometry,
                const LayoutChange& change) {
   Json steps = Json::array();
-  for (const LayoutStep& step : change.steps)
-    steps.push_back({{"op", word(step.kind)},
-                     {"profile", geometry[step.placement].profile->name},
-                     {"start", geometry[step.placement].start}});
+  for (const LayoutStep& step : change.steps) steps.push_back(step_json(geometry, step));
   return {{"gpu", static_cast<std::uint32_t>(gpu.facts.index)},
           {"dry_run", options.dry_run},
           {"now", layout_text(geometry, change.now)},
@@ -89,6 +93,11 @@ Result<std::string> take_step(ChangingGpu& changing, const Geometry& geometry, c
 /// Walks the list; what was done before it stopped is in the account.
 Result<void> apply(ChangingGpu& changing, const Geometry& geometry, const LayoutChange& change,
                    const Options& options, Account& account) {
+  // What --adopt leaves standing is ours from now on, as the picture has it.
+  if (options.adopt)
+    for (const InstanceView& each : std::vector(changing.view().instances))
+      if (each.placement && change.kept.contains(*each.placement))
+        if (const auto adopted = changing.adopt(each.live.id); !adopted) return adopted;
   for (const LayoutStep& step : change.steps) {
     if (InterruptsWait::came())
       return fail(ErrorKind::infeasible, changing.view().place(), "interrupted",
@@ -96,10 +105,9 @@ Result<void> apply(ChangingGpu& changing, const Geometry& geometry, const Layout
     const auto name = take_step(changing, geometry, step, options.adopt);
     if (!name) return std::unexpected(name.error());
     ++account.done;
-    account.steps.push_back({{"op", word(step.kind)},
-                             {"profile", geometry[step.placement].profile->name},
-                             {"start", geometry[step.placement].start},
-                             {"instance", *name}});
+    Json done = step_json(geometry, step);
+    done["instance"] = *name;
+    account.steps.push_back(std::move(done));
     if (!options.json) {
       fmt::print("{} {}  {}\n", step.kind == LayoutStep::Kind::destroy ? "destroyed" : "created  ",
                  text_of(geometry, step.placement), *name);
@@ -109,15 +117,24 @@ Result<void> apply(ChangingGpu& changing, const Geometry& geometry, const Layout
   return {};
 }
 
-std::unexpected<Error> stopped(const LayoutChange& change, const Geometry& geometry, const Account& account,
-                               Error error) {
+/// What came of a plan that was not walked to its end. In JSON the whole answer comes all the same: the UUIDs
+/// of what was made are nowhere else in it.
+Result<int> stopped(const LayoutChange& change, const Geometry& geometry, const Account& account, Error error,
+                    Json json) {
   std::vector<std::string> left;
-  for (std::size_t i = account.done; i < change.steps.size(); ++i)
+  json["left"] = Json::array();
+  for (std::size_t i = account.done; i < change.steps.size(); ++i) {
     left.push_back(
         fmt::format("{} {}", word(change.steps[i].kind), text_of(geometry, change.steps[i].placement)));
+    json["left"].push_back(step_json(geometry, change.steps[i]));
+  }
   error.message += fmt::format(" (stopped after {} of {} steps; left to do: {})", account.done,
                                change.steps.size(), fmt::join(left, ", "));
-  return std::unexpected(std::move(error));
+  if (!json.contains("done")) return std::unexpected(std::move(error));
+  json["error"] = error_json(error);
+  fmt::print(stderr, "cleave: {}\n", error.text());
+  print(json);
+  return exit_code(error.kind);
 }
 
 Result<LayoutChange> plan(const LiveGpu& gpu, const Geometry& geometry, const Options& options) {
@@ -175,10 +192,11 @@ Result<int> gpu_layout(const Options& options) {
     if (!change->steps.empty()) fmt::print("\n");
   }
   Account account;
-  if (const auto applied = apply(*changing, **geometry, *change, options, account); !applied)
-    return stopped(*change, **geometry, account, applied.error());
+  const auto applied = apply(*changing, **geometry, *change, options, account);
+  if (options.json) json["done"] = account.steps;
+  if (!applied) return stopped(*change, **geometry, account, applied.error(), std::move(json));
   if (options.json) {
-    json["done"] = account.steps;
+    json["left"] = Json::array();
     print(json);
   }
   return 0;
@@ -200,8 +218,10 @@ void add_gpu_layout(CLI::App& program, Run& run) {
           "stays and need not be named")
       ->required();
   command->add_flag("--dry-run", options->dry_run, "Show the plan and change nothing");
-  command->add_flag("--adopt", options->adopt,
-                    "Treat what Cleave did not make as its own: it goes unless it is named");
+  command->add_flag(
+      "--adopt", options->adopt,
+      "Take over what Cleave did not make: it goes unless it is named, and what is named is Cleave's from "
+      "then on");
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return gpu_layout(*options); }; });
 }

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/error_json.hpp"
 #include "cli/live.hpp"
 #include "cli/show.hpp"
 #include "model/layout.hpp"
@@ -43,6 +44,8 @@ Json to_json(const Row& row) {
   const LiveGpu& gpu = *row.view;
   Json json{{"gpu", index}, {"name", gpu.facts.name}, {"uuid", gpu.facts.uuid}};
   const GpuModel* table = gpu.geometry ? gpu.geometry->table() : nullptr;
+  if (!gpu.geometry)
+    if (const auto by_name = find_gpu_model(gpu.facts.name)) table = *by_name;
   json["model"] = table != nullptr ? Json(table->key) : Json(nullptr);
   json["mig"] = gpu.mig ? Json{{"enabled", gpu.mig->current}, {"pending", gpu.mig->pending}} : Json(nullptr);
   json["picture"] = picture(gpu);
@@ -50,8 +53,14 @@ Json to_json(const Row& row) {
   for (const InstanceView& instance : gpu.instances)
     instances.push_back({{"profile", instance.live.profile},
                          {"start", instance.live.placement.start},
-                         {"owner", name(instance.owner)}});
+                         {"owner", owner_json(instance.owner)}});
+  for (const MigDevice& device : gpu.visible)
+    instances.push_back(
+        {{"profile", nullptr}, {"start", nullptr}, {"owner", nullptr}, {"uuid", device.uuid}});
   json["instances"] = instances;
+  Json unread = Json::array();
+  for (const Error& error : gpu.unread) unread.push_back(error.message);
+  json["unread"] = unread;
   json["memory_used_mib"] = gpu.memory ? mebibytes(gpu.memory->used_bytes) : Json(nullptr);
   json["memory_mib"] = gpu.memory ? mebibytes(gpu.memory->total_bytes) : Json(nullptr);
   json["power_w"] = gpu.power_mw ? Json(*gpu.power_mw / 1000.0) : Json(nullptr);
@@ -83,6 +92,8 @@ void print_text(const LiveNode& node, const DriverFacts& driver, const std::vect
       fmt::print("\n{}\n", row.view.error().text());
     } else {
       for (const Error& unread : row.view->unread) fmt::print("\n{}\n", unread.text());
+      if (!row.view->visible.empty()) fmt::print("visible MIG devices of {}:\n", row.view->place());
+      for (const MigDevice& device : row.view->visible) fmt::print("  {}\n", shown(device.uuid));
     }
   }
 }
@@ -92,9 +103,10 @@ Result<int> gpus(const LiveOptions& options) {
   if (!node) return std::unexpected(node.error());
   const auto indices = all_gpus(*node->door);
   if (!indices) return std::unexpected(indices.error());
-  // Without the ledger the GPUs can be shown all the same, with every instance as somebody else's.
+  // Without the ledger the GPUs can be shown all the same, and nobody knows whose an instance is.
   const auto ledger = Ledger::open(node->state, program_name);
-  if (!ledger) fmt::print(stderr, "cleave: {}\n", ledger.error().text());
+  if (!ledger)
+    fmt::print(stderr, "cleave: it is not known whose the instances are: {}\n", ledger.error().text());
   std::vector<Row> rows;
   for (const GpuIndex index : *indices) {
     rows.push_back({index, view_gpu(*node->door, index)});
@@ -107,8 +119,10 @@ Result<int> gpus(const LiveOptions& options) {
   }
   Json list = Json::array();
   for (const Row& row : rows) list.push_back(to_json(row));
-  print(Json{
-      {"simulated", node->library.sim_node.has_value()}, {"driver", driver.driver_version}, {"gpus", list}});
+  print(Json{{"simulated", node->library.sim_node.has_value()},
+             {"driver", driver.driver_version},
+             {"gpus", list},
+             {"ledger_error", ledger ? Json(nullptr) : error_json(ledger.error())}});
   return 0;
 }
 

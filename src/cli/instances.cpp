@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/error_json.hpp"
 #include "cli/live.hpp"
 #include "cli/show.hpp"
 
@@ -23,24 +24,35 @@ std::string uuids_of(const LiveInstance& instance) {
   return uuids.empty() ? "no compute instance" : fmt::format("{}", fmt::join(uuids, " "));
 }
 
-void print_instances(const std::vector<LiveGpu>& gpus) {
+std::string memory_text(const std::optional<MemoryUse>& memory) {
+  if (!memory) return "unknown";
+  return fmt::format("{} of {} MiB", memory->used_bytes >> 20, memory->total_bytes >> 20);
+}
+
+void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
   Table table({"GPU", "instance", "profile", "start", "owner", "memory", "processes", "MIG UUID"});
   bool any = false;
-  for (const LiveGpu& gpu : gpus)
+  for (const LiveGpu& gpu : gpus) {
+    for (const MigDevice& each : gpu.visible) {
+      any = true;
+      table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
+                 fmt::format("{}", static_cast<std::uint32_t>(each.gpu_instance)), "unknown", "unknown",
+                 "unknown", memory_text(each.memory),
+                 each.processes.empty() ? "none" : pids_text(each.processes), shown(each.uuid)});
+    }
     for (const InstanceView& each : gpu.instances) {
       any = true;
       table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
                  fmt::format("{}", static_cast<std::uint32_t>(each.live.id)), each.live.profile,
                  fmt::format("{}", each.live.placement.start), std::string(name(each.owner)),
-                 each.memory ? fmt::format("{} of {} MiB", each.memory->used_bytes >> 20,
-                                           each.memory->total_bytes >> 20)
-                             : "unknown",
-                 each.processes.empty() ? "none" : pids_text(each.processes), uuids_of(each.live)});
+                 memory_text(each.memory), each.processes.empty() ? "none" : pids_text(each.processes),
+                 uuids_of(each.live)});
     }
+  }
   if (any) {
     fmt::print("{}", table.text());
   } else {
-    fmt::print("no instances\n");
+    fmt::print("{}\n", all_asked ? "no instances" : "no instances on the GPUs that could be asked");
   }
 }
 
@@ -69,16 +81,21 @@ Result<int> instances(const Options& options) {
     gpus.push_back(std::move(*view));
   }
   if (!ledger->remark().empty()) fmt::print(stderr, "cleave: {}\n", ledger->remark());
-  if (indices->size() == 1 && !unread.empty()) return std::unexpected(unread.front());
+  const bool nothing = gpus.empty() || (gpus.front().visible.empty() && gpus.front().instances.empty());
+  if (indices->size() == 1 && !unread.empty() && nothing) return std::unexpected(unread.back());
   for (const Error& error : unread) fmt::print(stderr, "cleave: {}\n", error.text());
   if (!options.json) {
-    print_instances(gpus);
+    print_instances(gpus, unread.empty());
     return 0;
   }
   Json list = Json::array();
   for (const LiveGpu& gpu : gpus)
     for (const InstanceView& each : gpu.instances) list.push_back(to_json(gpu, each));
-  print(Json{{"instances", list}});
+  for (const LiveGpu& gpu : gpus)
+    for (const MigDevice& each : gpu.visible) list.push_back(to_json(gpu, each));
+  Json errors = Json::array();
+  for (const Error& error : unread) errors.push_back(error_json(error));
+  print(Json{{"instances", list}, {"errors", errors}});
   return 0;
 }
 
@@ -99,7 +116,12 @@ Result<PlacementId> placement_for(const LiveGpu& gpu, const std::string& what) {
   for (const StandingInstance& wall : walls) standing.insert(wall.placement);
   const auto change = plan_layout_change(**geometry, walls, *goal);
   if (change && change->creates() == 1) return (change->result - change->kept).first();
-  if (!change && change.error().kind == ErrorKind::bad_input) return std::unexpected(change.error());
+  if (!change && change.error().kind == ErrorKind::bad_input) return fail_at(gpu.place(), change.error());
+  if (const std::string rule = rule_against(**geometry, standing, *goal); !rule.empty())
+    return fail(
+        ErrorKind::infeasible, gpu.place(),
+        fmt::format("{} may not stand beside [{}]: {}", what, layout_text(**geometry, standing), rule),
+        fmt::format("`cleave gpu {}` shows how often a profile may stand", (*geometry)->model().key));
   return fail(ErrorKind::infeasible, gpu.place(),
               fmt::format("there is no room for {}: [{}] stands", what, layout_text(**geometry, standing)),
               "`cleave instances` shows what is in the way; `cleave gpu-layout` changes the whole GPU");
@@ -144,9 +166,13 @@ struct Target {
 Result<Target> find_instance(Door& door, const std::string& uuid) {
   const auto gpus = all_gpus(door);
   if (!gpus) return std::unexpected(gpus.error());
+  std::vector<GpuIndex> not_asked;
   for (const GpuIndex gpu : *gpus) {
     const auto live = live_instances(door, gpu);
-    if (!live) continue;  // a GPU that is lost has nothing to destroy
+    if (!live) {
+      not_asked.push_back(gpu);
+      continue;
+    }
     for (const LiveInstance& instance : *live)
       for (const LiveComputeInstance& compute : instance.computes)
         if (compute.uuid == uuid) {
@@ -158,8 +184,15 @@ Result<Target> find_instance(Door& door, const std::string& uuid) {
           return Target{gpu, instance.id};
         }
   }
-  return fail(ErrorKind::infeasible, shown(uuid, 100), "no GPU has an instance with this UUID",
-              "see `cleave instances`");
+  if (not_asked.empty())
+    return fail(ErrorKind::infeasible, shown(uuid, 100), "no GPU has an instance with this UUID",
+                "see `cleave instances`");
+  std::vector<std::string> places;
+  for (const GpuIndex gpu : not_asked) places.push_back(place_of(gpu));
+  return fail(ErrorKind::infeasible, shown(uuid, 100),
+              fmt::format("{} could not be asked, and no other has an instance with this UUID",
+                          fmt::join(places, ", ")),
+              "`cleave gpus` says why");
 }
 
 Result<Target> target_of(Door& door, const Options& options) {

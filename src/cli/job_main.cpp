@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -75,8 +77,8 @@ Result<SimulatedJobPlan> plan_of(const JobArguments& given, const SpeedModel& sp
   const auto memory = growth_of(given);
   if (!memory) return std::unexpected(memory.error());
   constexpr double by_itself = 10;
-  const auto work = speed.phases && !given.seconds ? whole(*speed.phases)
-                                                   : duration_from_seconds(given.seconds.value_or(by_itself));
+  const auto work =
+      speed.phases ? whole(*speed.phases) : duration_from_seconds(given.seconds.value_or(by_itself));
   if (!work) return fail_at("--seconds", work.error());
   return SimulatedJobPlan{*memory, *work, given.busy, given.seed};
 }
@@ -139,6 +141,8 @@ Result<int> run_job(const JobArguments& given, const SimulatedJobPlan& plan, con
   if (!relative) return std::unexpected(relative.error());
   if (!*relative)
     return die_of_memory(given, process, {}, process.capacity().value_or(MiB{}) + plan.memory.base);
+  if (!given.checkpoint.empty())
+    if (const auto can = can_keep_checkpoint(given.checkpoint); !can) return std::unexpected(can.error());
   const auto done = given.checkpoint.empty() ? Result<std::int64_t>(0)
                                              : read_checkpoint(given.checkpoint, given.iterations);
   if (!done) return std::unexpected(done.error());
@@ -191,11 +195,10 @@ void add_memory_options(CLI::App& program, JobArguments& given) {
 }
 
 void add_time_options(CLI::App& program, JobArguments& given) {
-  program
-      .add_option(
-          "--seconds", given.seconds,
-          "How long all of it takes on the whole GPU under MIG; 10 by itself, with --phases their sum")
-      ->check(CLI::Range(0.0, in_seconds(longest_duration)));
+  CLI::Option* seconds = program.add_option(
+      "--seconds", given.seconds,
+      "How long all of it takes on the whole GPU under MIG; 10 by itself, with --phases their sum");
+  seconds->check(CLI::Range(0.0, in_seconds(longest_duration)));
   CLI::Option* speeds = program.add_option(
       "--speeds", given.speeds,
       "Speed by profile beside the whole GPU: 1g.5gb=0.36,7g.40gb=1; what is absent does not fit");
@@ -203,6 +206,7 @@ void add_time_options(CLI::App& program, JobArguments& given) {
       "--like", given.like, "Speeds of a measured job: miso:resnet:64, parvagpu:bert:8, rodinia:KERNEL");
   CLI::Option* phases = program.add_option(
       "--phases", given.phases, "Seconds on the whole GPU: cpu=1,transfer=0.5,compute=8,bandwidth=2");
+  phases->excludes(seconds);
   speeds->excludes(like)->excludes(phases);
   like->excludes(phases);
   program.add_option("--busy", given.busy, "Share of its time in which it keeps its instance busy")
@@ -232,6 +236,20 @@ void add_options(CLI::App& program, JobArguments& given) {
       "--like miso:resnet:64");
 }
 
+/// A command that takes the job's place has its own time, its own growth and its own checkpoints.
+Result<void> fits_a_command(const CLI::App& program, const JobArguments& given) {
+  if (given.command.empty()) return {};
+  for (const CLI::Option* option : program.get_options()) {
+    const std::string name = option->get_name();
+    constexpr std::array<std::string_view, 4> meant = {"--memory", "--base", "--busy", "--dies-as"};
+    if (option->count() == 0 || !name.starts_with("--") || std::ranges::find(meant, name) != meant.end())
+      continue;
+    return fail(ErrorKind::bad_usage, name, "it says nothing where a command runs in the job's place",
+                fmt::format("before -- there may be {}", fmt::join(meant, ", ")));
+  }
+  return {};
+}
+
 int report(const Error& error) {
   fmt::print(stderr, "cleave-job: {}\n", error.text());
   return exit_code(error.kind);
@@ -249,6 +267,7 @@ int run_program(int argc, char** argv) {
     if (stop.get_exit_code() == 0) return program.exit(stop);
     return report({ErrorKind::bad_usage, "", stop.what(), "see `cleave-job --help`"});
   }
+  if (const auto fits = fits_a_command(program, given); !fits) return report(fits.error());
   const auto code = run(given);
   return code ? *code : report(code.error());
 }

@@ -116,8 +116,17 @@ Result<GpuIndex> find_gpu(Door& door, const std::string& gpu) {
     if (*index >= 0 && *index < static_cast<std::int64_t>(gpus->size()))
       return GpuIndex{static_cast<std::uint32_t>(*index)};
   } else {
-    for (const GpuIndex index_of_gpu : *gpus)
-      if (const auto facts = door.gpu(index_of_gpu); facts && facts->uuid == gpu) return index_of_gpu;
+    std::optional<Error> not_asked;
+    for (const GpuIndex index_of_gpu : *gpus) {
+      const auto facts = door.gpu(index_of_gpu);
+      if (facts && facts->uuid == gpu) return index_of_gpu;
+      if (!facts && !not_asked) not_asked = error_of(facts.error(), place_of(index_of_gpu));
+    }
+    if (not_asked)
+      return fail(ErrorKind::infeasible, "--gpu",
+                  fmt::format("no GPU that answers is '{}', and {} could not be asked: {}", shown(gpu),
+                              not_asked->place, not_asked->message),
+                  not_asked->remedy);
   }
   const std::string there = gpus->empty() ? "no driver shows a GPU"
                             : gpus->size() == 1
@@ -151,7 +160,8 @@ Result<const Profile*> find_profile(const LiveGpu& gpu, std::string_view name) {
 }
 
 std::string picture(const LiveGpu& gpu) {
-  if (!gpu.mig || !gpu.mig->current || !gpu.geometry) return "-";
+  if (!gpu.mig || !gpu.mig->current) return "-";
+  if (!gpu.geometry || !gpu.unread.empty()) return "?";
   PlacementSet held, idle, foreign;
   for (const InstanceView& instance : gpu.instances) {
     if (!instance.placement) continue;
@@ -174,6 +184,10 @@ Json to_json(const std::vector<LiveProcess>& processes) {
   return list;
 }
 
+Json owner_json(Ownership owner) {
+  return owner == Ownership::unknown ? Json(nullptr) : Json(name(owner));
+}
+
 Json to_json(const LiveGpu& gpu, const InstanceView& instance) {
   Json computes = Json::array();
   for (const LiveComputeInstance& compute : instance.live.computes)
@@ -187,10 +201,28 @@ Json to_json(const LiveGpu& gpu, const InstanceView& instance) {
             {"start", instance.live.placement.start},
             {"memory_slices", instance.live.placement.size},
             {"compute_instances", computes},
-            {"owner", name(instance.owner)},
+            {"owner", owner_json(instance.owner)},
             {"processes", to_json(instance.processes)}};
   json["memory_used_mib"] = instance.memory ? mebibytes(instance.memory->used_bytes) : Json(nullptr);
   json["memory_mib"] = instance.memory ? mebibytes(instance.memory->total_bytes) : Json(nullptr);
+  return json;
+}
+
+Json to_json(const LiveGpu& gpu, const MigDevice& device) {
+  Json json{{"gpu", static_cast<std::uint32_t>(gpu.facts.index)},
+            {"gpu_instance", static_cast<std::uint32_t>(device.gpu_instance)},
+            {"profile", nullptr},
+            {"start", nullptr},
+            {"memory_slices", nullptr},
+            {"owner", nullptr},
+            {"processes", to_json(device.processes)}};
+  json["compute_instances"] =
+      Json::array({{{"compute_instance", static_cast<std::uint32_t>(device.compute_instance)},
+                    {"uuid", device.uuid},
+                    {"start", nullptr},
+                    {"compute_slices", nullptr}}});
+  json["memory_used_mib"] = device.memory ? mebibytes(device.memory->used_bytes) : Json(nullptr);
+  json["memory_mib"] = device.memory ? mebibytes(device.memory->total_bytes) : Json(nullptr);
   return json;
 }
 

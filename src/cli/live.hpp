@@ -55,9 +55,14 @@ struct LiveNode {
 /// The geometry of a GPU whose MIG is on; the error says what is missing.
 [[nodiscard]] Result<const Geometry*> geometry_of(const LiveGpu& gpu);
 
-/// "[AAAA#...]": capitals run something, small letters are idle, # is not ours.
+/// "[AAAA#...]": capitals run something, small letters are idle, # is not ours, or nobody knows whose; "?"
+/// where it is not visible.
 std::string picture(const LiveGpu& gpu);
+/// Null where it is not known.
+Json owner_json(Ownership owner);
 Json to_json(const LiveGpu& gpu, const InstanceView& instance);
+/// What everybody may see; what only the privileged see is null.
+Json to_json(const LiveGpu& gpu, const MigDevice& device);
 Json to_json(const std::vector<LiveProcess>& processes);
 Json mebibytes(std::optional<std::uint64_t> bytes);
 

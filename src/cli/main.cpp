@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
+#include "cli/error_json.hpp"
 
 namespace cleave::cli {
 
@@ -28,12 +29,7 @@ constexpr CommandRow commands[] = {
 int report(const Error& error, bool json) {
   std::fflush(stdout);
   fmt::print(stderr, "cleave: {}\n", error.text());
-  if (json)
-    print(Json{{"error",
-                {{"kind", name(error.kind)},
-                 {"place", error.place},
-                 {"message", error.message},
-                 {"remedy", error.remedy}}}});
+  if (json) print(Json{{"error", error_json(error)}});
   return exit_code(error.kind);
 }
 

@@ -51,24 +51,38 @@ Result<void> may_go(const LiveGpu& gpu, const Options& options) {
                               pids_text(each.processes)),
                   "wait until they are done, or end them");
     if (each.owner != Ownership::ours && !options.adopt)
-      return fail(ErrorKind::infeasible, place,
-                  fmt::format("Cleave did not make this {}, and it would be destroyed", each.live.profile),
-                  "if it may go all the same, --adopt takes it over");
+      return fail(
+          ErrorKind::infeasible, place,
+          fmt::format("{} {}, and it would be destroyed",
+                      each.owner == Ownership::half_made ? "it cannot be known whether Cleave made this"
+                                                         : "Cleave did not make this",
+                      each.live.profile),
+          fmt::format("if it may go all the same, `cleave destroy --gpu {} --instance {} --adopt`, or "
+                      "--adopt here for all of them",
+                      static_cast<std::uint32_t>(gpu.facts.index), static_cast<std::uint32_t>(each.live.id)));
   }
   return {};
 }
 
+/// Asks, unless it is agreed already. What goes is said in any case, and before it goes.
 Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& mode) {
-  if (options.yes) return {};
   const bool stays = changes_nothing_now(mode, options);
+  const std::vector<std::string> goes = stays ? std::vector<std::string>() : interrupted(gpu);
+  if (options.yes) {
+    if (!options.json)
+      for (const std::string& line : goes) fmt::print("{}\n", line);
+    std::fflush(stdout);
+    return {};
+  }
   const std::string question = fmt::format("MIG of {} ({}) {} {}", gpu.place(), shown(gpu.facts.name),
                                            stays ? "stays" : "goes", word(options.enable));
   if (::isatty(STDIN_FILENO) == 0 || options.json)
-    return fail(ErrorKind::bad_usage, gpu.place(), fmt::format("{}, which nobody has agreed to", question),
+    return fail(ErrorKind::bad_usage, gpu.place(),
+                fmt::format("{}, which nobody has agreed to{}{}", question, goes.empty() ? "" : ": ",
+                            fmt::join(goes, ", ")),
                 "say --yes");
   fmt::print(stderr, "{}.\n", question);
-  if (!stays)
-    for (const std::string& line : interrupted(gpu)) fmt::print(stderr, "  {}\n", line);
+  for (const std::string& line : goes) fmt::print(stderr, "  {}\n", line);
   fmt::print(stderr, "Go on? [y/N] ");
   std::fflush(stderr);
   std::string said;
@@ -77,7 +91,8 @@ Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& m
   return fail(ErrorKind::infeasible, gpu.place(), "nothing was changed: the answer was not yes");
 }
 
-void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvml::Return activation) {
+void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvml::Return activation,
+            const Json& destroyed = Json::array()) {
   const bool pending = mode.current != options.enable;
   if (options.json) {
     Json json{{"gpu", static_cast<std::uint32_t>(gpu.facts.index)},
@@ -85,6 +100,7 @@ void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvm
               {"enabled", mode.current},
               {"pending", mode.pending}};
     json["status"] = text(activation);
+    json["destroyed"] = destroyed;
     print(json);
     return;
   }
@@ -98,13 +114,23 @@ void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvm
   fmt::print("the driver says: {}. Cleave resets nothing.\n", words.message);
 }
 
-Result<void> clear(ChangingGpu& changing, const Options& options) {
-  std::vector<GpuInstanceId> ids;
-  for (const InstanceView& each : changing.view().instances) ids.push_back(each.live.id);
-  for (const GpuInstanceId id : ids) {
+/// Destroys all instances; what went, also where not all did, is in `destroyed`.
+Result<void> clear_gpu(ChangingGpu& changing, const Options& options, Json& destroyed) {
+  const std::vector<InstanceView> all = changing.view().instances;
+  for (const InstanceView& each : all) {
+    const auto stopped = [&](Error error) {
+      if (!destroyed.empty())
+        error.message += fmt::format(" ({} of {} instances are destroyed, the mode is as it was)",
+                                     destroyed.size(), all.size());
+      return std::unexpected(std::move(error));
+    };
     if (InterruptsWait::came())
-      return fail(ErrorKind::infeasible, changing.view().place(), "interrupted; the mode is as it was");
-    if (const auto gone = changing.destroy(id, options.adopt); !gone) return gone;
+      return stopped({ErrorKind::infeasible, changing.view().place(), "interrupted; the mode is as it was",
+                      "start again to go on from here"});
+    if (const auto gone = changing.destroy(each.live.id, options.adopt); !gone) return stopped(gone.error());
+    destroyed.push_back({{"profile", each.live.profile},
+                         {"start", each.live.placement.start},
+                         {"instance", called(each.live)}});
   }
   return {};
 }
@@ -130,15 +156,17 @@ Result<int> mig(const Options& options) {
     if (const auto may = may_go(changing->view(), options); !may) return std::unexpected(may.error());
   if (const auto yes = agreed(options, changing->view(), *mode); !yes) return std::unexpected(yes.error());
   const InterruptsWait wait;
+  Json destroyed = Json::array();
   if (!stays)
-    if (const auto gone = clear(*changing, options); !gone) return std::unexpected(gone.error());
+    if (const auto gone = clear_gpu(*changing, options, destroyed); !gone)
+      return std::unexpected(gone.error());
   const auto activation = node->door->set_mig_mode(*gpu, options.enable);
   if (!activation) return std::unexpected(error_of(activation.error(), place_of(*gpu)));
   const auto after = node->door->mig_mode(*gpu);
   if (!after) return std::unexpected(error_of(after.error(), place_of(*gpu)));
   if (after->current != options.enable && after->pending != options.enable)
     return std::unexpected(error_of({*activation, "nvmlDeviceSetMigMode"}, place_of(*gpu)));
-  report(options, changing->view(), *after, *activation);
+  report(options, changing->view(), *after, *activation, destroyed);
   return 0;
 }
 

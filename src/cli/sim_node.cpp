@@ -1,5 +1,10 @@
 // `cleave sim-node`: simulated nodes, to try everything without a GPU.
 
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -16,7 +21,7 @@ namespace {
 
 struct Options {
   std::string directory, gpus, numbering = "model", mig = "on", fault;
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed;  // of the UUIDs
   std::uint32_t gpu = 0;
   std::optional<std::uint32_t> times;
   bool instant = false, check_root = false, json = false;
@@ -39,6 +44,13 @@ std::string quoted_for_shell(const std::string& text) {
   return quoted_text + "'";
 }
 
+/// As with real GPUs, no two nodes have a UUID in common; not even one that is made again in the same place.
+std::uint64_t new_seed() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto ticks = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return static_cast<std::uint64_t>(ticks) ^ (static_cast<std::uint64_t>(::getpid()) << 40U);
+}
+
 Result<int> create(const Options& options) {
   auto gpus = parse_sim_gpus(options.gpus);
   if (!gpus) return std::unexpected(gpus.error());
@@ -49,7 +61,7 @@ Result<int> create(const Options& options) {
     if (name == options.numbering) spec.numbering = numbering;
   spec.mig_enabled = options.mig == "on";
   spec.check_root = options.check_root;
-  spec.seed = options.seed;
+  spec.seed = options.seed.value_or(new_seed());
   if (const auto made = create_sim_node(options.directory, spec); !made) return std::unexpected(made.error());
   std::error_code failed;
   const fs::path node = fs::absolute(options.directory, failed).lexically_normal();
@@ -209,7 +221,10 @@ void add_sim_node(CLI::App& program, Run& run) {
       ->check(CLI::IsMember({"on", "off"}))
       ->default_str("on");
   command->add_flag("--check-root", made->check_root, "Refuse changes by others than root, as hardware does");
-  command->add_option("--seed", made->seed, "Of the UUIDs")->check(whole_number(0))->default_str("1");
+  command
+      ->add_option("--seed", made->seed,
+                   "Of the UUIDs, which are then the same each time; otherwise new ones")
+      ->check(whole_number(0));
   add_action(*group, run, "show", "What stands on it, seen from inside", "cleave sim-node show /tmp/node",
              show, command);
   add_action(*group, run, "destroy", "Removes it, with what Cleave remembers of it",

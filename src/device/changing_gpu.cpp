@@ -114,15 +114,35 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
   const auto& [error, gpu_instance_made] = made.error();
   const std::vector<InstanceSeen> before = view_.seen();
   if (!look() || !view_.unread.empty()) return std::unexpected(error);
-  const bool left_behind = std::ranges::any_of(view_.instances, [&](const InstanceView& each) {
+  const auto left_behind = std::ranges::find_if(view_.instances, [&](const InstanceView& each) {
     return view_.seen(each).place.same_as(place) && each.owner != Ownership::ours &&
            (each.live.computes.empty() || gpu_instance_made) &&
            std::ranges::find(before, each.live.id, &InstanceSeen::id) == before.end();
   });
-  if (!left_behind)
+  if (left_behind == view_.instances.end()) {
     if (const auto written = ledger_.not_created(*number); !written) return std::unexpected(written.error());
+  } else if (gpu_instance_made && left_behind->live.computes.empty()) {
+    // The driver made it for this program, which could not take it back: an intent to destroy it says so,
+    // with its number, and whoever destroys it next ends both.
+    if (const auto written = ledger_.will_destroy(view_.seen(*left_behind)); !written)
+      return std::unexpected(written.error());
+  }
   set_owners(view_, ledger_.state());
   return std::unexpected(error);
+}
+
+Result<void> ChangingGpu::adopt(GpuInstanceId instance) {
+  const InstanceView* found = find(view_, instance);
+  if (found == nullptr)
+    return fail(ErrorKind::infeasible, place_of(gpu_, instance), "there is no such instance",
+                "see `cleave instances`");
+  if (found->owner == Ownership::ours) return {};
+  if (found->live.computes.empty())
+    return fail(ErrorKind::infeasible, place_of(gpu_, instance), "it has no compute instance to know it by",
+                "destroy it and make a new one");
+  if (const auto adopted = ledger_.adopt(view_.seen(*found)); !adopted) return adopted;
+  set_owners(view_, ledger_.state());
+  return {};
 }
 
 Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Patience& patience) {
@@ -132,8 +152,7 @@ Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Pati
                 "see `cleave instances`");
   if (found->owner != Ownership::ours && !adopt) return not_ours(view_, *found);
   const InstanceSeen seen = view_.seen(*found);
-  if (found->owner != Ownership::ours)
-    if (const auto adopted = ledger_.adopt(seen); !adopted) return adopted;
+  const bool ours = found->owner == Ownership::ours;
   const auto number = ledger_.will_destroy(seen);
   if (!number) return std::unexpected(number.error());
   const auto gone = destroy_instance(*door_, gpu_, instance, patience);
@@ -149,10 +168,10 @@ Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Pati
     return {};
   }
   // In use: as it was, and the intent is taken back. With its compute instance gone it is known as ours by
-  // the intent alone, which stays.
+  // the intent alone, which stays; one that had none before and was not ours is as it was.
   if (!look() || !view_.unread.empty()) return gone;
   const InstanceView* still = find(view_, instance);
-  if (still != nullptr && !view_.seen(*still).uuids.empty()) {
+  if (still != nullptr && (!view_.seen(*still).uuids.empty() || (!ours && seen.uuids.empty()))) {
     if (const auto written = ledger_.not_destroyed(*number); !written) return written;
   } else if (still == nullptr) {
     if (const auto written = ledger_.destroyed(*number); !written) return written;

@@ -31,9 +31,11 @@ class ChangingGpu {
   /// error says so.
   [[nodiscard]] Result<LiveInstance> create(const Profile& profile, int start);
 
-  /// One that Cleave did not make is refused unless `adopt`; then it is Cleave's from now on, whether it
-  /// could be destroyed or not.
+  /// One that Cleave did not make is refused unless `adopt`. That holds for this one attempt: where the
+  /// instance stays as it was, it is no more Cleave's than before.
   [[nodiscard]] Result<void> destroy(GpuInstanceId instance, bool adopt, const Patience& patience = {});
+  /// One that Cleave did not make, with a compute instance, is Cleave's from now on.
+  [[nodiscard]] Result<void> adopt(GpuInstanceId instance);
 
  private:
   ChangingGpu(Door& door, GpuIndex gpu, GpuLock lock, Ledger ledger)

@@ -53,6 +53,41 @@ Patience brief() {
   return patience;
 }
 
+TEST_F(ChangedGpu, AnAdoptionThatCouldNotBeDestroyedIsNone) {
+  const auto found = find_driver_profile(door, gpu0, "2g.10gb");
+  ASSERT_TRUE(found);
+  const auto foreign = create_instance(door, gpu0, *found, Span{2, 2});
+  ASSERT_TRUE(foreign) << foreign.error().text();
+  for (const Return refusal : {Return::in_use, Return::no_permission}) {
+    door.refuse = [&](std::string_view call) -> std::optional<Return> {
+      if (call == "destroy_compute_instance") return refusal;
+      return std::nullopt;
+    };
+    {
+      auto changing = begin();
+      ASSERT_TRUE(changing);
+      EXPECT_FALSE(changing->destroy(foreign->id, true, brief()));
+      EXPECT_EQ(changing->view().instances.front().owner, Ownership::foreign);
+    }
+    EXPECT_EQ(owner(foreign->id), Ownership::foreign);
+    EXPECT_EQ(open_intents(), 0U);
+  }
+  door.refuse = {};
+  // Stopped between the intent and the driver's answer.
+  {
+    auto changing = begin();
+    auto ledger = Ledger::open(folder, "test");
+    ASSERT_TRUE(ledger->will_destroy(changing->view().seen().front()));
+  }
+  EXPECT_EQ(owner(foreign->id), Ownership::foreign);
+  EXPECT_EQ(open_intents(), 0U);
+  {
+    auto changing = begin();
+    ASSERT_TRUE(changing->adopt(foreign->id));
+  }
+  EXPECT_EQ(owner(foreign->id), Ownership::ours);
+}
+
 TEST_F(ChangedGpu, WhatTheDriverDoesNotFindButShowsIsStillOurs) {
   GpuInstanceId id{};
   {
@@ -109,7 +144,7 @@ TEST_F(ChangedGpu, ARefusedCreationLeavesNoIntentForWhoWasQuicker) {
   EXPECT_EQ(changing->view().instances.front().owner, Ownership::foreign);
 }
 
-TEST_F(ChangedGpu, WhatWasLeftBehindIsHalfMade) {
+TEST_F(ChangedGpu, WhatCouldNotBeTakenBackIsKnownAsOurs) {
   auto changing = begin();
   ASSERT_TRUE(changing);
   door.refuse = [](std::string_view call) -> std::optional<Return> {
@@ -118,8 +153,13 @@ TEST_F(ChangedGpu, WhatWasLeftBehindIsHalfMade) {
     return std::nullopt;
   };
   EXPECT_FALSE(changing->create(profile("3g.20gb"), 4));
-  EXPECT_EQ(open_intents(), 1U);
-  EXPECT_EQ(changing->view().instances.front().owner, Ownership::half_made);
+  EXPECT_EQ(open_intents(), 2U) << "to create it, and to destroy it by its number";
+  ASSERT_EQ(changing->view().instances.size(), 1U);
+  EXPECT_EQ(changing->view().instances.front().owner, Ownership::ours);
+  door.refuse = {};
+  EXPECT_TRUE(changing->destroy(changing->view().instances.front().live.id, false, brief()));
+  EXPECT_TRUE(door.instances.empty());
+  EXPECT_EQ(open_intents(), 0U);
 }
 
 TEST_F(ChangedGpu, ALedgerThatIsLongBecauseItMustIsNotWrittenAnewEachTime) {

@@ -134,6 +134,16 @@ struct GpuEvent {
   std::optional<ComputeInstanceId> compute_instance;
 };
 
+/// A compute instance as everybody may see it, privileged or not: without its place, and a GPU instance
+/// without compute instance is not among them.
+struct MigDevice {
+  GpuInstanceId gpu_instance{};
+  ComputeInstanceId compute_instance{};
+  std::string uuid;
+  std::optional<MemoryUse> memory;
+  std::vector<LiveProcess> processes;
+};
+
 class Door {
  public:
   virtual ~Door() = default;
@@ -155,6 +165,11 @@ class Door {
 
   /// All of them, by id, whether they have compute instances or not.
   [[nodiscard]] virtual DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex gpu) = 0;
+  /// By GPU instance and compute instance. Doors that only tell what the privileged may see refuse with
+  /// not_supported.
+  [[nodiscard]] virtual DriverAnswer<std::vector<MigDevice>> mig_devices(GpuIndex) {
+    return std::unexpected(Refusal{nvml::Return::not_supported, "nvmlDeviceGetMigDeviceHandleByIndex"});
+  }
   /// At this placement, or where the driver likes.
   [[nodiscard]] virtual DriverAnswer<LiveGpuInstance> create_gpu_instance(GpuIndex gpu, ProfileId profile,
                                                                           std::optional<Span> placement) = 0;

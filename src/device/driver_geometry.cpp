@@ -183,20 +183,29 @@ std::string profile_name(const DriverProfile& profile, std::optional<std::uint64
   return fmt::format("{}g.{}gb{}", profile.slices, gb, attribute_of(profile).suffix);
 }
 
+namespace {
+
+/// The driver does not have it, for this profile or at all.
+bool does_not_know(const Refusal& refusal) {
+  using enum nvml::Return;
+  constexpr auto codes = std::to_array({not_supported, not_found, invalid_argument, function_not_found});
+  return std::ranges::find(codes, refusal.code) != codes.end();
+}
+
+}  // namespace
+
 DriverAnswer<DriverReading> read_profiles(Door& door, GpuIndex gpu) {
   auto facts = door.gpu(gpu);
   if (!facts) return std::unexpected(facts.error());
   auto profiles = door.profiles(gpu);
-  if (!profiles && profiles.error().code != nvml::Return::not_supported)
-    return std::unexpected(profiles.error());
+  if (!profiles && !does_not_know(profiles.error())) return std::unexpected(profiles.error());
   DriverReading reading{std::move(*facts), {}, {}};
   if (const auto memory = door.memory(gpu); memory && memory->total_bytes > 0)
     reading.memory_bytes = memory->total_bytes;
   if (!profiles) return reading;
   for (DriverProfile& profile : *profiles) {
     auto placements = door.placements(gpu, profile.id);
-    if (!placements && placements.error().code == nvml::Return::gpu_is_lost)
-      return std::unexpected(placements.error());
+    if (!placements && !does_not_know(placements.error())) return std::unexpected(placements.error());
     if (placements && !placements->empty())
       reading.rows.push_back({std::move(profile), std::move(*placements)});
   }

@@ -29,7 +29,8 @@ struct DriverReading {
   std::optional<std::uint64_t> memory_bytes;  // of the whole GPU, where the caller may know it
   std::vector<Row> rows;                      // without profiles that have no placement
 };
-/// Refusals of single profiles leave them out; those of the GPU itself are the answer.
+/// A profile of which the driver knows no placements is left out; any other refusal is the answer: what may
+/// not be read, or not now, must not look as if it were not there.
 [[nodiscard]] DriverAnswer<DriverReading> read_profiles(Door& door, GpuIndex gpu);
 
 /// Owns what its model refers to; both stay where they are when it is moved.

@@ -164,6 +164,17 @@ TEST(DriverGeometry, RefusalsOfSingleProfilesLeaveThemOut) {
   const auto read = driver_geometry(door, gpu0);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->model().profiles.size(), 6U);
+  using enum nvml::Return;
+  for (const nvml::Return code : {no_permission, in_use, not_ready, timeout, unknown, gpu_is_lost}) {
+    asked = 0;
+    door.refuse = [&](std::string_view call) -> std::optional<nvml::Return> {
+      if (call == "placements" && asked++ == 2) return code;
+      return std::nullopt;
+    };
+    const auto refused = read_profiles(door, gpu0);
+    ASSERT_FALSE(refused) << "no profile is dropped in silence: " << text(code);
+    EXPECT_EQ(refused.error().code, code);
+  }
   door.refuse = [](std::string_view) { return nvml::Return::gpu_is_lost; };
   EXPECT_FALSE(driver_geometry(door, gpu0));
 }

@@ -94,6 +94,10 @@ DriverAnswer<std::vector<LiveGpuInstance>> FaultyDoor::gpu_instances(GpuIndex gp
   return through(Access::read, [&] { return door_.gpu_instances(gpu); });
 }
 
+DriverAnswer<std::vector<MigDevice>> FaultyDoor::mig_devices(GpuIndex gpu) {
+  return through(Access::read, [&] { return door_.mig_devices(gpu); });
+}
+
 DriverAnswer<LiveGpuInstance> FaultyDoor::create_gpu_instance(GpuIndex gpu, ProfileId profile,
                                                               std::optional<Span> placement) {
   return through(Access::change, [&] { return door_.create_gpu_instance(gpu, profile, placement); });

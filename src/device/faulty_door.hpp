@@ -45,6 +45,7 @@ class FaultyDoor final : public Door {
   DriverAnswer<std::vector<Span>> placements(GpuIndex gpu, ProfileId profile) override;
   DriverAnswer<std::uint32_t> remaining(GpuIndex gpu, ProfileId profile) override;
   DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex gpu) override;
+  DriverAnswer<std::vector<MigDevice>> mig_devices(GpuIndex gpu) override;
   DriverAnswer<LiveGpuInstance> create_gpu_instance(GpuIndex gpu, ProfileId profile,
                                                     std::optional<Span> placement) override;
   DriverAnswer<void> destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) override;

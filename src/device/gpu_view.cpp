@@ -27,6 +27,26 @@ InstanceView view_of(Door& door, const LiveGpu& gpu, LiveInstance live) {
   return view;
 }
 
+/// Says first what follows from a refusal.
+Error unread(std::string_view what, Error error) {
+  error.message = fmt::format("{}: {}", what, error.message);
+  return error;
+}
+
+void read_instances(Door& door, LiveGpu& view) {
+  auto instances = live_instances(door, view.facts.index);
+  if (instances) {
+    for (LiveInstance& live : *instances) view.instances.push_back(view_of(door, view, std::move(live)));
+    return;
+  }
+  if (auto devices = door.mig_devices(view.facts.index)) view.visible = std::move(*devices);
+  view.unread.push_back(
+      unread("not all of its instances, and none of their places, are visible", instances.error()));
+  if (view.processes.empty())
+    for (const MigDevice& device : view.visible)
+      view.processes.insert(view.processes.end(), device.processes.begin(), device.processes.end());
+}
+
 }  // namespace
 
 InstanceSeen LiveGpu::seen(const InstanceView& instance) const {
@@ -54,7 +74,12 @@ std::vector<StandingInstance> LiveGpu::standing(bool adopt) const {
       standing.push_back({.placement = *instance.placement,
                           .ours = adopt || instance.owner == Ownership::ours,
                           .busy = !instance.processes.empty(),
-                          .name = called(instance.live)});
+                          .usable = !instance.live.computes.empty(),
+                          .half_made = instance.owner == Ownership::half_made,
+                          .name = called(instance.live),
+                          .take_over = fmt::format("cleave destroy --gpu {} --instance {} --adopt",
+                                                   static_cast<std::uint32_t>(facts.index),
+                                                   static_cast<std::uint32_t>(instance.live.id))});
   return standing;
 }
 
@@ -71,18 +96,11 @@ Result<LiveGpu> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverG
     if (geometry) {
       view.geometry = std::make_shared<const DriverGeometry>(std::move(*geometry));
     } else {
-      view.unread.push_back(geometry.error());
+      view.unread.push_back(unread("its profiles are not visible", geometry.error()));
     }
   }
   if (auto processes = door.processes(gpu)) view.processes = std::move(*processes);
-  if (view.mig && view.mig->current) {
-    auto instances = live_instances(door, gpu);
-    if (!instances) {
-      view.unread.push_back(instances.error());
-    } else {
-      for (LiveInstance& live : *instances) view.instances.push_back(view_of(door, view, std::move(live)));
-    }
-  }
+  if (view.mig && view.mig->current) read_instances(door, view);
   view.memory = if_told(door.memory(gpu));
   view.power_mw = if_told(door.power_milliwatts(gpu));
   view.power_limit_mw = if_told(door.power_limit_milliwatts(gpu));

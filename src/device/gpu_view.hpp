@@ -19,7 +19,7 @@ struct InstanceView {
   std::optional<PlacementId> placement;  // in the GPU's geometry; empty where that does not know it
   std::vector<LiveProcess> processes;    // in it
   std::optional<MemoryUse> memory;       // empty without a compute instance
-  Ownership owner = Ownership::foreign;
+  Ownership owner = Ownership::unknown;  // until set_owners
 };
 
 struct LiveGpu {
@@ -27,7 +27,9 @@ struct LiveGpu {
   std::optional<MigMode> mig;                      // empty: it cannot be partitioned
   std::shared_ptr<const DriverGeometry> geometry;  // empty where it could not be read
   std::vector<InstanceView> instances;             // by start
-  std::vector<LiveProcess> processes;              // all of the GPU
+  /// Where the instances themselves may not be seen: what everybody sees of them, without their places.
+  std::vector<MigDevice> visible;
+  std::vector<LiveProcess> processes;  // all of the GPU, as far as they may be seen
   std::optional<MemoryUse> memory;
   std::optional<std::uint32_t> power_mw, power_limit_mw;
   std::vector<Error> unread;  // what could not be read and why

@@ -37,6 +37,8 @@ std::string wanted_text(const std::vector<WantedInstance>& goal) {
 /// What stands, as sets.
 struct Ground {
   PlacementSet all, walls, busy;  // walls: not ours; busy: ours with a process
+  PlacementSet broken;            // ours, without compute instance: they go in any case
+  [[nodiscard]] PlacementSet keepable() const { return all - broken; }
 };
 
 Ground ground_of(const std::vector<StandingInstance>& standing) {
@@ -45,6 +47,7 @@ Ground ground_of(const std::vector<StandingInstance>& standing) {
     ground.all.insert(each.placement);
     if (!each.ours) ground.walls.insert(each.placement);
     if (each.ours && each.busy) ground.busy.insert(each.placement);
+    if (each.ours && !each.usable) ground.broken.insert(each.placement);
   }
   return ground;
 }
@@ -82,8 +85,9 @@ class BestCompletion {
 
   [[nodiscard]] Cost cost_of(PlacementSet result) const {
     int badness = 0;
-    for (const PlacementId id : result - ground_.all) badness += rank_of(geometry_, id);
-    return {(ground_.busy - result).size(), (ground_.all - result).size(), badness, result.bits()};
+    const PlacementSet keepable = ground_.keepable();
+    for (const PlacementId id : result - keepable) badness += rank_of(geometry_, id);
+    return {(ground_.busy - result).size(), (keepable - result).size(), badness, result.bits()};
   }
 
   void place(std::size_t profile, int placed, int last, PlacementSet so_far) {
@@ -150,6 +154,47 @@ Result<Goal> sorted_out(const Geometry& geometry, const std::vector<WantedInstan
   return sorted;
 }
 
+/// Which instances are not ours, in what way, and what to do about it.
+struct NotOurs {
+  std::string text, remedy;
+};
+
+NotOurs not_ours(const Geometry& geometry, const std::vector<StandingInstance>& standing,
+                 PlacementSet which) {
+  PlacementSet half_made;
+  std::string commands;
+  for (const StandingInstance& each : standing) {
+    if (!which.contains(each.placement)) continue;
+    if (each.half_made) half_made.insert(each.placement);
+    if (!each.take_over.empty())
+      commands += fmt::format("{}`{}`", commands.empty() ? "" : ", ", each.take_over);
+  }
+  const PlacementSet foreign = which - half_made;
+  std::vector<std::string> parts;
+  if (!foreign.empty())
+    parts.push_back(fmt::format("{} that Cleave did not make: {}",
+                                foreign.size() == 1 ? "an instance" : "instances",
+                                listed(geometry, standing, foreign)));
+  if (!half_made.empty())
+    parts.push_back(fmt::format("{} that {} half-made: {}",
+                                half_made.size() == 1 ? "an instance" : "instances",
+                                half_made.size() == 1 ? "is" : "are", listed(geometry, standing, half_made)));
+  const std::string these = commands.empty() ? std::string() : fmt::format(": {}", commands);
+  return {fmt::format("{}", fmt::join(parts, ", and ")),
+          fmt::format("{}{}; --adopt here takes over every instance that is not ours",
+                      foreign.empty()     ? "destroy it if nobody else made it"
+                      : half_made.empty() ? "leave room for what is not ours, or destroy it if it may go"
+                                          : "destroy them if they may go",
+                      these)};
+}
+
+/// Every place of the profiles that are wanted without a start.
+PlacementSet of_loose_profiles(const Goal& sorted) {
+  PlacementSet all;
+  for (const Goal::Loose& loose : sorted.loose) all = all | loose.choices;
+  return all;
+}
+
 /// Why the goal cannot stand beside the walls, though it can on an empty GPU.
 std::unexpected<Error> walled(const Geometry& geometry, const std::vector<StandingInstance>& standing,
                               const Ground& ground, const Goal& sorted,
@@ -158,18 +203,35 @@ std::unexpected<Error> walled(const Geometry& geometry, const std::vector<Standi
   for (const PlacementId wall : ground.walls)
     if (geometry.blocked(sorted.placed - ground.walls).contains(wall)) in_the_way.insert(wall);
   if (in_the_way.empty()) in_the_way = ground.walls;
+  const NotOurs blame = not_ours(geometry, standing, in_the_way);
+  const std::string rule = rule_against(geometry, ground.walls, goal);
+  const PlacementSet same = of_loose_profiles(sorted) & in_the_way;
   return fail(ErrorKind::infeasible, "layout",
-              fmt::format("{} does not fit beside {} that Cleave did not make: {}", wanted_text(goal),
-                          in_the_way.size() == 1 ? "an instance" : "instances",
-                          listed(geometry, standing, in_the_way)),
-              "leave room for what is not ours, or take it over with --adopt");
+              fmt::format("{} does not fit beside {}{}{}", wanted_text(goal), blame.text,
+                          rule.empty() ? "" : fmt::format(" ({})", rule),
+                          same.empty() ? ""
+                                       : fmt::format("; a profile without a start is a new one: to mean the "
+                                                     "one that stands, write {}",
+                                                     layout_text(geometry, same))),
+              blame.remedy);
+}
+
+/// An instance of the goal's that stands, is not ours, and cannot be used.
+std::unexpected<Error> unusable(const Geometry& geometry, const std::vector<StandingInstance>& standing,
+                                PlacementSet which) {
+  const NotOurs blame = not_ours(geometry, standing, which);
+  return fail(
+      ErrorKind::infeasible, "layout",
+      fmt::format("the layout names {}, without a compute instance: no program can use it", blame.text),
+      blame.remedy);
 }
 
 /// The order of the steps. The next new instance is always one for which the fewest have to go; what is in
 /// nobody's way goes last.
-std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, PlacementSet result) {
+std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, PlacementSet kept,
+                                PlacementSet result) {
   std::vector<LayoutStep> steps;
-  PlacementSet state = now, to_destroy = now - result, to_create = result - now;
+  PlacementSet state = now, to_destroy = now - kept, to_create = result - kept;
   const auto destroy = [&](PlacementId id) {
     state.erase(id);
     to_destroy.erase(id);
@@ -182,7 +244,9 @@ std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, Plac
   };
   while (!to_create.empty()) {
     PlacementId next = to_create.first();
-    const auto blockers = [&](PlacementId id) { return to_destroy & geometry[id].conflicts; };
+    const auto blockers = [&](PlacementId id) {
+      return to_destroy & (geometry[id].conflicts | PlacementSet::of(id));
+    };
     for (const PlacementId id : to_create)
       if (blockers(id).size() < blockers(next).size()) next = id;
     for (const PlacementId id : by_start(geometry, blockers(next))) destroy(id);
@@ -192,6 +256,26 @@ std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, Plac
   }
   for (const PlacementId id : by_start(geometry, to_destroy)) destroy(id);
   return steps;
+}
+
+/// Gives each of `loose` from `next` on a start so that no memory slice is taken twice, and says what the
+/// rules make of it; `overlap` where there is no such way.
+Verdict side_by_side(const Geometry& geometry, std::vector<Geometry::Written>& written,
+                     const std::vector<const Profile*>& loose, std::size_t next) {
+  const Verdict so_far = geometry.judge(written);
+  const bool apart = so_far.illegal != Illegality::overlap && so_far.illegal != Illegality::start;
+  if (!apart || next == loose.size()) return so_far;
+  const Profile& profile = *loose[next];
+  // Like ones in ascending order: each set of places is looked at once.
+  const bool again = next > 0 && loose[next - 1] == loose[next];
+  for (int start = again ? written.back().start + 1 : 0; start < Starts::most; ++start) {
+    if (!profile.starts.contains(start)) continue;
+    written.push_back({&profile, start});
+    const Verdict verdict = side_by_side(geometry, written, loose, next + 1);
+    written.pop_back();
+    if (verdict.illegal != Illegality::overlap) return verdict;
+  }
+  return {Illegality::overlap, 0};
 }
 
 }  // namespace
@@ -213,22 +297,54 @@ Result<std::vector<WantedInstance>> parse_wanted_layout(std::string_view text, c
   return goal;
 }
 
+std::string rule_against(const Geometry& geometry, PlacementSet standing,
+                         const std::vector<WantedInstance>& goal) {
+  std::vector<Geometry::Written> written;
+  for (const PlacementId id : standing) written.push_back({geometry[id].profile, geometry[id].start});
+  std::vector<const Profile*> loose;
+  for (const WantedInstance& each : goal) {
+    if (each.start) {
+      const auto there = geometry.find(*each.profile, *each.start);
+      if (!there || !standing.contains(*there)) written.push_back({each.profile, *each.start});
+    } else {
+      loose.push_back(each.profile);
+    }
+  }
+  // Large ones first, like ones together.
+  std::ranges::sort(loose, [](const Profile* a, const Profile* b) {
+    return std::pair(b->memory.value, a) < std::pair(a->memory.value, b);
+  });
+  const Verdict verdict = side_by_side(geometry, written, loose, 0);
+  if (!verdict.illegal || *verdict.illegal == Illegality::overlap || *verdict.illegal == Illegality::start)
+    return {};
+  return std::string(name(*verdict.illegal));
+}
+
 Result<LayoutChange> plan_layout_change(const Geometry& geometry,
                                         const std::vector<StandingInstance>& standing,
                                         const std::vector<WantedInstance>& goal) {
   const auto sorted = sorted_out(geometry, goal);
   if (!sorted) return std::unexpected(sorted.error());
   const Ground ground = ground_of(standing);
+  PlacementSet useless;
+  for (const StandingInstance& each : standing)
+    if (!each.ours && !each.usable && sorted->placed.contains(each.placement)) useless.insert(each.placement);
+  if (!useless.empty()) return unusable(geometry, standing, useless);
   const BestCompletion search(geometry, ground, *sorted);
   if (!search.best()) {
-    if (!BestCompletion(geometry, {}, *sorted).best())
-      return fail(ErrorKind::bad_input, "layout",
-                  fmt::format("{} does not fit together on this {}", wanted_text(goal), geometry.model().key),
-                  "see `cleave gpu` for where profiles may start");
+    if (!BestCompletion(geometry, {}, *sorted).best()) {
+      const std::string rule = rule_against(geometry, {}, goal);
+      return fail(
+          ErrorKind::bad_input, "layout",
+          fmt::format("{} does not fit together on this {}: {}", wanted_text(goal), geometry.model().key,
+                      rule.empty() ? "there are not enough memory slices at the starts it may have" : rule),
+          fmt::format("`cleave gpu {}` shows where each profile may start and how often it may stand",
+                      geometry.model().key));
+    }
     return walled(geometry, standing, ground, *sorted, goal);
   }
   const PlacementSet result = *search.best();
-  if (const PlacementSet busy = ground.busy - result; !busy.empty())
+  if (const PlacementSet busy = ground.busy - (result - ground.broken); !busy.empty())
     return fail(ErrorKind::infeasible, "layout",
                 fmt::format("processes run in {} that would have to go: {}",
                             busy.size() == 1 ? "an instance" : "instances", listed(geometry, standing, busy)),
@@ -236,8 +352,8 @@ Result<LayoutChange> plan_layout_change(const Geometry& geometry,
   LayoutChange change;
   change.now = ground.all;
   change.result = result;
-  change.kept = ground.all & result;
-  change.steps = ordered(geometry, ground.all, result);
+  change.kept = ground.keepable() & result;
+  change.steps = ordered(geometry, ground.all, change.kept, result);
   return change;
 }
 

@@ -21,7 +21,12 @@ struct StandingInstance {
   PlacementId placement = 0;
   bool ours = true;   // others stay whatever the goal says, and are part of what comes out
   bool busy = false;  // a process runs in it: it may stay but not go
-  std::string name;   // for messages: "MIG-..." or "GPU instance 3"
+  /// It has a compute instance. Ours without one is destroyed and made anew where the goal has it; one that
+  /// is not ours cannot be part of the goal.
+  bool usable = true;
+  bool half_made = false;  // perhaps ours, for messages
+  std::string name;        // for messages: "MIG-..." or "GPU instance 3"
+  std::string take_over;   // for messages: the command that destroys it though it is not ours
 };
 
 /// One instance of the goal: at this start, or where there is room.
@@ -41,10 +46,16 @@ struct LayoutStep {
 
 struct LayoutChange {
   PlacementSet now, result, kept;  // instances that are not ours are in all three
+  // What is in `now` and `result` but not in `kept` is destroyed and made anew at its place.
   std::vector<LayoutStep> steps;
   [[nodiscard]] int destroys() const { return (now - kept).size(); }
   [[nodiscard]] int creates() const { return (result - kept).size(); }
 };
+
+/// Why these cannot stand together although their memory slices could: the rule of the GPU's that forbids it.
+/// Empty where there is none, which leaves the places.
+[[nodiscard]] std::string rule_against(const Geometry& geometry, PlacementSet standing,
+                                       const std::vector<WantedInstance>& goal);
 
 /// A goal with a start names the instance that stands there already, ours or not; one without a start never
 /// means one that is not ours. The error says why there is no way: the goal breaks a rule of the GPU's

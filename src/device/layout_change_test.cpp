@@ -35,7 +35,10 @@ std::vector<StandingInstance> standing_of(PlacementSet ours, PlacementSet foreig
     standing.push_back({.placement = id,
                         .ours = ours.contains(id),
                         .busy = busy.contains(id),
-                        .name = "instance " + std::to_string(id)});
+                        .usable = true,
+                        .half_made = false,
+                        .name = "instance " + std::to_string(id),
+                        .take_over = {}});
   return standing;
 }
 
@@ -218,6 +221,82 @@ TEST(LayoutChange, RefusalsSayWhatIsInTheWay) {
   EXPECT_NE(refusal("1g.5gb+me@0,1g.5gb+me@1", {}).message.find("media"), std::string::npos);
   for (const char* broken : {"4g.20gb,", ",", "4g.20gb@", "4g.20gb@x", "9g.1gb", "4g.20gb@0@0", "@", "@0"})
     EXPECT_FALSE(parse_wanted_layout(broken, geometry)) << broken;
+}
+
+TEST(LayoutChange, WhatHasNoComputeInstanceIsMadeAnewOrRefused) {
+  const Geometry geometry = geometry_of("five");
+  Random random(3);
+  const auto states = maximal_states(geometry);
+  for (int round = 0; round < 300; ++round) {
+    const PlacementSet now = states[random.below(states.size())], to = states[random.below(states.size())];
+    auto standing = standing_of(now);
+    PlacementSet broken;
+    for (StandingInstance& each : standing)
+      if (random.below(3) == 0) {
+        each.usable = false;
+        broken.insert(each.placement);
+      }
+    const bool with_starts = random.below(2) == 0;
+    const auto goal = wanted(geometry, to, with_starts);
+    const auto change = plan_layout_change(geometry, standing, goal);
+    ASSERT_TRUE(change) << change.error().text();
+    holds(geometry, *change, {}, goal);
+    EXPECT_FALSE(change->kept.meets(broken));
+    // As few go as if the broken ones were not there at all.
+    const auto without = plan_layout_change(geometry, standing_of(now - broken), goal);
+    ASSERT_TRUE(without);
+    EXPECT_EQ(change->destroys(), without->destroys() + broken.size());
+    EXPECT_EQ(change->creates(), without->creates());
+  }
+  auto walls = standing_of({}, set_of(geometry, "1g.5gb@0"));
+  walls[0].usable = false;
+  EXPECT_TRUE(plan_layout_change(geometry, walls, *parse_wanted_layout("1g.5gb", geometry)));
+  const auto refused = plan_layout_change(geometry, walls, *parse_wanted_layout("1g.5gb@0", geometry));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::infeasible);
+  EXPECT_NE(refused.error().message.find("without a compute instance"), std::string::npos);
+}
+
+TEST(LayoutChange, HalfMadeOnesAreNotCalledForeign) {
+  const Geometry geometry = geometry_of("five");
+  auto walls = standing_of({}, set_of(geometry, "1g.5gb@0,1g.5gb@1"));
+  for (StandingInstance& each : walls) {
+    each.half_made = geometry[each.placement].start == 0;
+    each.take_over = each.half_made ? "take the first" : "take the second";
+  }
+  const auto refused = plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb", geometry));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("an instance that Cleave did not make: 1g.5gb@1 ("),
+            std::string::npos)
+      << refused.error().text();
+  EXPECT_NE(refused.error().message.find("an instance that is half-made: 1g.5gb@0 ("), std::string::npos)
+      << refused.error().text();
+  for (const char* command : {"`take the first`", "`take the second`"})
+    EXPECT_NE(refused.error().remedy.find(command), std::string::npos) << refused.error().text();
+}
+
+TEST(LayoutChange, ARuleThatForbidsIsNamed) {
+  const Geometry geometry = geometry_of("all");
+  const auto rule = [&](std::string_view standing, std::string_view goal) {
+    return rule_against(geometry, set_of(geometry, standing), *parse_wanted_layout(goal, geometry));
+  };
+  EXPECT_EQ(rule("", "1g.5gb+me,1g.5gb+me"), "more than one media-extension instance");
+  EXPECT_EQ(rule("1g.5gb+me@0", "1g.5gb+me"), "more than one media-extension instance");
+  EXPECT_EQ(rule("1g.5gb+me@0", "1g.5gb+me@3"), "more than one media-extension instance");
+  EXPECT_EQ(rule("", "4g.20gb,4g.20gb"), "");
+  EXPECT_EQ(rule("7g.40gb@0", "1g.5gb"), "");
+  EXPECT_EQ(rule("", "3g.20gb,3g.20gb"), "");
+  const auto refused =
+      plan_layout_change(geometry, {}, *parse_wanted_layout("1g.5gb+me,1g.5gb+me", geometry));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("more than one media-extension instance"), std::string::npos);
+  // A foreign one is meant with its start only, which is said.
+  const auto walls = standing_of({}, set_of(geometry, "4g.20gb@0"));
+  EXPECT_TRUE(plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb@0,1g.5gb", geometry)));
+  const auto loose = plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb,1g.5gb", geometry));
+  ASSERT_FALSE(loose);
+  EXPECT_NE(loose.error().message.find("to mean the one that stands, write 4g.20gb@0"), std::string::npos)
+      << loose.error().text();
 }
 
 TEST(LayoutChange, WhatIsInNobodysWayGoesLastAndNewOnesComeEarly) {

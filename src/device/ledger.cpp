@@ -64,6 +64,8 @@ std::string_view name(Ownership ownership) {
       return "half-made";
     case Ownership::foreign:
       return "foreign";
+    case Ownership::unknown:
+      break;
   }
   return "unknown";
 }
@@ -203,8 +205,13 @@ void LedgerState::forget(const LedgerLine& gone) {
 }
 
 Ownership LedgerState::owner(const InstanceSeen& seen) const {
-  if (std::ranges::any_of(seen.uuids, [&](const std::string& uuid) { return by_uuid_.contains(uuid); }))
-    return Ownership::ours;
+  const auto known = [&](const std::string& uuid) {
+    const auto found = by_uuid_.find(uuid);
+    if (found == by_uuid_.end()) return false;
+    const auto line = made_.find(found->second);
+    return line != made_.end() && line->second.place.same_as(seen.place);
+  };
+  if (std::ranges::any_of(seen.uuids, known)) return Ownership::ours;
   const auto same = [&](const auto& each) {
     return each.second.id == seen.id && each.second.place.same_as(seen.place);
   };
@@ -224,14 +231,20 @@ std::vector<LedgerLine> LedgerState::open() const {
   return lines;
 }
 
+namespace {
+
+/// Whether all that is in the instance now was in it when the line was written.
+bool meant_by(const LedgerLine& line, const InstanceSeen& seen) {
+  return std::ranges::all_of(seen.uuids, [&](const std::string& uuid) {
+    return std::ranges::find(line.uuids, uuid) != line.uuids.end();
+  });
+}
+
+}  // namespace
+
 std::optional<std::uint64_t> LedgerState::destroying(const InstanceSeen& seen) const {
-  for (const auto& [number, line] : destroying_) {
-    const auto meant = [&uuids = line.uuids](const std::string& uuid) {
-      return std::ranges::find(uuids, uuid) != uuids.end();
-    };
-    if (line.id == seen.id && line.place.same_as(seen.place) && std::ranges::all_of(seen.uuids, meant))
-      return number;
-  }
+  for (const auto& [number, line] : destroying_)
+    if (line.id == seen.id && line.place.same_as(seen.place) && meant_by(line, seen)) return number;
   return {};
 }
 
@@ -241,15 +254,19 @@ std::vector<LedgerLine> LedgerState::answered(const std::string& gpu,
   for (const LedgerLine& line : open()) {
     if (line.place.gpu != gpu) continue;
     const bool create = line.act == LedgerAct::create;
+    bool as_it_was = false;
     const bool there = std::ranges::any_of(live, [&](const InstanceSeen& seen) {
       if (!seen.place.same_as(line.place)) return false;
       if (create) return owner(seen) != Ownership::ours;
+      if (seen.id != line.id) return false;
+      // One that is not ours and still whole is to be as it was.
+      as_it_was = owner(seen) != Ownership::ours && meant_by(line, seen);
       // The one that was to go: with a compute instance that is known, or with none left.
-      return seen.id == line.id && (seen.uuids.empty() || owner(seen) == Ownership::ours);
+      return seen.uuids.empty() || owner(seen) == Ownership::ours;
     });
     if (there) continue;
     LedgerLine fact;
-    fact.act = create ? LedgerAct::not_created : LedgerAct::destroyed;
+    fact.act = create ? LedgerAct::not_created : as_it_was ? LedgerAct::not_destroyed : LedgerAct::destroyed;
     fact.number = line.number;
     facts.push_back(std::move(fact));
   }

@@ -56,6 +56,7 @@ enum class Ownership : std::uint8_t {
   ours,
   half_made,  // perhaps ours: Cleave was stopped before it knew
   foreign,
+  unknown,  // the ledger could not be read
 };
 std::string_view name(Ownership ownership);
 
@@ -93,7 +94,8 @@ class LedgerState {
   [[nodiscard]] Result<void> take(const LedgerLine& line, const std::string& place);
 
   /// By these rules, the first that holds:
-  ///  - one of its UUIDs is of an instance that Cleave made or adopted: ours;
+  ///  - one of its UUIDs is of an instance that Cleave made or adopted with this profile at this start: ours
+  ///    (a simulated node that is made anew from the same seed gives its UUIDs again);
   ///  - it has no compute instance, and Cleave was about to destroy a GPU instance of this number, profile
   ///  and
   ///    start: ours, with its compute instances gone already. (Somebody else who made one exactly so after

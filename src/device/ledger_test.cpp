@@ -71,6 +71,8 @@ TEST_F(LedgerFiles, KnowInstancesByTheirUuidAndByNothingElse) {
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {})), Ownership::foreign);
   ASSERT_TRUE(ledger->adopt(seen_at(place_at(0), 1, {"MIG-7"})));
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(0), 1, {"MIG-7"})), Ownership::ours);
+  // A simulated node that is made anew gives its UUIDs again.
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(2), 1, {"MIG-7"})), Ownership::foreign);
   // A second program reads the same.
   const auto other = opened();
   ASSERT_TRUE(other);

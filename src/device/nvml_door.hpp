@@ -36,6 +36,7 @@ class NvmlDoor final : public Door {
   DriverAnswer<std::uint32_t> remaining(GpuIndex gpu, ProfileId profile) override;
 
   DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex gpu) override;
+  DriverAnswer<std::vector<MigDevice>> mig_devices(GpuIndex gpu) override;
   /// Where the driver made an instance but does not describe it, it is taken away again.
   DriverAnswer<LiveGpuInstance> create_gpu_instance(GpuIndex gpu, ProfileId profile,
                                                     std::optional<Span> placement) override;
@@ -71,6 +72,7 @@ class NvmlDoor final : public Door {
   DriverAnswer<std::string> uuid(nvml::Device device);
   DriverAnswer<MemoryUse> memory_of(nvml::Device device);
   DriverAnswer<std::vector<LiveProcess>> processes_of(nvml::Device device);
+  DriverAnswer<MigDevice> described_mig_device(nvml::Device device);
   DriverAnswer<nvml::EventSet> listening();
   void stop_listening();
   std::optional<GpuIndex> index_of(nvml::Device device);

@@ -12,6 +12,9 @@ namespace {
 
 using enum nvml::Return;
 
+/// No driver has more on one GPU; a count beyond it is not sane.
+constexpr std::uint32_t mig_devices_most = 1024;
+
 LiveProcess process_from(const nvml::ProcessInfo& info) {
   LiveProcess process;
   process.pid = info.pid;
@@ -104,6 +107,51 @@ DriverAnswer<std::vector<LiveProcess>> NvmlDoor::processes(GpuIndex gpu) {
     }
   }
   return merged(std::move(*whole));
+}
+
+DriverAnswer<MigDevice> NvmlDoor::described_mig_device(nvml::Device device) {
+  std::uint32_t instance = 0, compute = 0;
+  if (const auto done = CLEAVE_NVML(nvmlDeviceGetGpuInstanceId)(device, &instance); !done)
+    return std::unexpected(done.error());
+  if (const auto done = CLEAVE_NVML(nvmlDeviceGetComputeInstanceId)(device, &compute); !done)
+    return std::unexpected(done.error());
+  auto id = uuid(device);
+  if (!id) return std::unexpected(id.error());
+  MigDevice found{GpuInstanceId{instance}, ComputeInstanceId{compute}, std::move(*id), {}, {}};
+  if (const auto memory = memory_of(device)) found.memory = *memory;
+  if (auto processes = processes_of(device)) {
+    for (LiveProcess& process : *processes) {
+      process.gpu_instance = found.gpu_instance;
+      process.compute_instance = found.compute_instance;
+    }
+    found.processes = merged(std::move(*processes));
+  }
+  return found;
+}
+
+DriverAnswer<std::vector<MigDevice>> NvmlDoor::mig_devices(GpuIndex gpu) {
+  const auto handle = device(gpu);
+  if (!handle) return std::unexpected(handle.error());
+  std::uint32_t most = 0;
+  if (const auto done = CLEAVE_NVML(nvmlDeviceGetMaxMigDeviceCount)(*handle, &most); !done)
+    return gave_up(gpu, done.error());
+  std::vector<MigDevice> devices;
+  for (std::uint32_t i = 0; i < std::min(most, mig_devices_most); ++i) {
+    nvml::Device mig = nullptr;
+    const auto done = CLEAVE_NVML(nvmlDeviceGetMigDeviceHandleByIndex)(*handle, i, &mig);
+    if (!done && done.error().code == not_found) continue;  // nothing has this number
+    if (!done) return gave_up(gpu, done.error());
+    auto found = described_mig_device(mig);
+    if (found) {
+      devices.push_back(std::move(*found));
+    } else if (!refused_with(found.error(), {not_found, invalid_argument})) {  // otherwise it went away
+      return gave_up(gpu, found.error());
+    }
+  }
+  std::ranges::sort(devices, {}, [](const MigDevice& each) {
+    return std::tuple(each.gpu_instance, each.compute_instance);
+  });
+  return devices;
 }
 
 DriverAnswer<MemoryUse> NvmlDoor::memory_of(nvml::Device device) {

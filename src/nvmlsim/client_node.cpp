@@ -99,12 +99,18 @@ Result<void> destroy_sim_node(const fs::path& directory) {
   std::vector<fs::path> files = unfinished_files(directory);
   if (!fs::exists(state, problem) && !fs::exists(described, problem) && files.empty())
     return fail(ErrorKind::bad_input, directory.string(), "there is no simulated node");
-  if (auto node = sim::Node::open(directory)) {
+  // The file of the state goes first: whoever may not remove it must not end the node for everybody either.
+  auto node = sim::Node::open(directory);
+  if (::unlink(state.c_str()) != 0 && errno != ENOENT)
+    return fail(ErrorKind::bad_input, state.string(),
+                fmt::format("cannot be removed: {}", std::strerror(errno)),
+                "run it as the user who made the node");
+  if (node) {
     sim::NodeHeader& header = (*node)->header();
     header.alive.store(0);
     (*node)->report_event(most_sim_gpus, 0, 0);  // of no GPU: wakes who waits
   }
-  files.insert(files.end(), {state, described});
+  files.push_back(described);
   for (const fs::path& file : files)
     if (::unlink(file.c_str()) != 0 && errno != ENOENT)
       return fail(ErrorKind::bad_input, file.string(),

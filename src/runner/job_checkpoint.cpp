@@ -48,6 +48,19 @@ Result<void> write_checkpoint(const std::string& path, std::int64_t iterations, 
               "the job's progress could not be kept");
 }
 
+Result<void> can_keep_checkpoint(const std::string& path) {
+  const std::string beside = fmt::format("{}.{}", path, ::getpid());
+  const int error = write_synced(beside, "");
+  ::unlink(beside.c_str());
+  if (error != 0)
+    return fail(ErrorKind::bad_input, path,
+                fmt::format("no checkpoint can be written there: {}", std::generic_category().message(error)),
+                "name a file in a folder that is there and can be written");
+  if (std::error_code unknown; std::filesystem::is_directory(path, unknown))
+    return fail(ErrorKind::bad_input, path, "it is a folder", "name a file");
+  return {};
+}
+
 Result<std::int64_t> read_checkpoint(const std::string& path, std::int64_t iterations) {
   std::error_code unknown;
   if (!std::filesystem::exists(path, unknown) && !unknown) return 0;

@@ -51,13 +51,32 @@ std::vector<std::string> applications(MeasuredSet set) {
   return names;
 }
 
+/// The key of the speed without MIG.
+constexpr std::string_view no_mig = "none";
+
+std::vector<std::string> profiles_of_all_models() {
+  std::vector<std::string> names;
+  for (const GpuModel& model : gpu_models())
+    for (const Profile& profile : model.profiles) names.emplace_back(profile.name);
+  std::ranges::sort(names);
+  const auto again = std::ranges::unique(names);
+  names.erase(again.begin(), again.end());
+  return names;
+}
+
 }  // namespace
 
 Result<SpeedModel> parse_speeds(std::string_view text) {
   const auto numbers = named_numbers(text, "--speeds");
   if (!numbers) return std::unexpected(numbers.error());
   SpeedTable table;
+  const std::vector<std::string> known = profiles_of_all_models();
   for (const NamedNumber& row : *numbers) {
+    // A slip of the pen would otherwise become a job that does not fit there.
+    if (row.name != no_mig && std::ranges::find(known, row.name) == known.end())
+      return fail(ErrorKind::bad_input, "--speeds",
+                  fmt::format("no GPU model has a profile '{}'", shown(row.name)),
+                  suggestion(row.name, known));
     if (row.number <= 0)
       return fail(ErrorKind::bad_input, "--speeds",
                   fmt::format("{} has no speed above zero", shown(row.name)),

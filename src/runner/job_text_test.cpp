@@ -36,6 +36,9 @@ TEST(JobSpeed, NonsenseIsRefusedWithARemedy) {
                            "mizo:resnet:64", "miso:resnet:99999999999999999999", "rodinia:"})
     EXPECT_FALSE(speeds_like(text)) << text;
   EXPECT_EQ(speeds_like("miso:resnet:63").error().remedy, "did you mean 'resnet:64'?");
+  const auto slip = parse_speeds("1g.5b=1");
+  ASSERT_FALSE(slip);
+  EXPECT_NE(slip.error().remedy.find("1g.5gb"), std::string::npos) << slip.error().text();
 }
 
 class JobCheckpoint : public testing::Test {

@@ -41,6 +41,12 @@ std::vector<Json> standing(const SimNode& node) {
   return {all["instances"].begin(), all["instances"].end()};
 }
 
+/// How many instances are of this owner's.
+std::ptrdiff_t owned_as(const SimNode& node, std::string_view owner) {
+  return std::ranges::count_if(standing(node),
+                               [&](const Json& each) { return each["owner"].get<std::string>() == owner; });
+}
+
 std::string layout_of(const SimNode& node, int gpu = 0) {
   std::string text;
   const Json all = node.json(fmt::format("instances --gpu {}", gpu));
@@ -80,6 +86,24 @@ TEST(SimNodes, AreMadeShownBrokenAndDestroyed) {
   says(shell(fmt::format("cleave sim-node create {}", at) + " --gpus 4xA100-40G"), 2, {"A100-40GB"});
   says(shell(fmt::format("cleave sim-node create {}", at) + " --gpus 65xA100-40GB"), 2, {"64"});
   EXPECT_FALSE(std::filesystem::exists(directory));
+}
+
+TEST(SimNodes, AreNotEndedByWhoMayNotRemoveThem) {
+  const std::string nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups ";
+  if (::geteuid() != 0 || shell(nobody + "cleave --version").exit_code != 0)
+    GTEST_SKIP() << "needs root, setpriv and a program that others may run";
+  const SimNode node;
+  std::filesystem::permissions(node.scratch.path("."), std::filesystem::perms{0755});
+  EXPECT_NE(shell(fmt::format("{}cleave sim-node destroy {}", nobody, node.directory)).exit_code, 0);
+  EXPECT_EQ(node.run("gpus").exit_code, 0) << "it is still there";
+}
+
+TEST(SimNodes, HaveUuidsOfTheirOwnUnlessASeedIsGiven) {
+  const SimNode one("1xA100-40GB"), two("1xA100-40GB"), three("1xA100-40GB", "--instant --seed 1"),
+      four("1xA100-40GB", "--instant --seed 1");
+  const auto uuid = [](const SimNode& node) { return node.json("gpus")["gpus"][0]["uuid"]; };
+  EXPECT_NE(uuid(one), uuid(two));
+  EXPECT_EQ(uuid(three), uuid(four));
 }
 
 TEST(Gpus, ShowsEachWithWhatStandsOnIt) {
@@ -122,6 +146,12 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   says(node.run("instances --gpu 1"), 1, {"GPU 1"});
   says(node.run("create --gpu 1 1g.5gb"), 1, {"GPU 1"});
   EXPECT_EQ(node.run("instances").exit_code, 0) << "the others are there";
+  const Json listed = node.json("instances");
+  ASSERT_EQ(listed["errors"].size(), 1U) << listed;
+  EXPECT_NE(listed["errors"][0]["place"].get<std::string>().find("GPU 1"), std::string::npos);
+  says(node.run("create --gpu GPU-00000000-0000-0000-0000-000000000000 1g.5gb"), 1,
+       {"GPU 1 could not be asked"});
+  says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1, {"GPU 1 could not be asked"});
 
   const Scratch scratch;
   const std::string none =
@@ -132,6 +162,38 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   const std::string no_node = fmt::format("CLEAVE_SIM_NODE={} cleave gpus", scratch.path("nowhere"));
   says(shell(no_node), 2, {"nowhere"});
   EXPECT_FALSE(std::filesystem::exists(scratch.path("state"))) << "looking makes nothing";
+}
+
+TEST(Gpus, ShowWhatEverybodyMaySeeToWhoeverIsNotRoot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else for a while";
+  const SimNode node("1xA100-40GB,1xA30-24GB", "--instant --check-root");
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb@0").exit_code, 0);
+  const std::string uuid = node.json("instances")["instances"][0]["compute_instances"][0]["uuid"];
+  // The programs must be within reach of that user, and so must the node.
+  const std::string open = fmt::format("chmod -R a+rwX {} && chmod a+rx {}", node.directory,
+                                       std::filesystem::path(node.directory).parent_path().string());
+  ASSERT_EQ(shell(open).exit_code, 0);
+  const auto as_nobody = [&](const std::string& arguments) {
+    return shell(
+        fmt::format("setpriv --reuid=65534 --regid=65534 --clear-groups env {}", node.command(arguments)));
+  };
+  if (as_nobody("--version").exit_code != 0) GTEST_SKIP() << "nobody cannot run the program here";
+  const Outcome gpus = as_nobody("gpus");
+  EXPECT_EQ(gpus.exit_code, 0) << gpus.err;
+  for (const std::string& part : {std::string("places, are visible"), std::string("privileged"), uuid})
+    EXPECT_NE(gpus.out.find(part), std::string::npos) << part << " is not in\n" << gpus.out;
+  EXPECT_EQ(gpus.out.find("[aaaa"), std::string::npos) << gpus.out;
+  EXPECT_EQ(gpus.out.find("[...."), std::string::npos) << "it is not empty: " << gpus.out;
+  const Json listed = document(as_nobody("gpus --json"))["gpus"][0];
+  EXPECT_EQ(listed["model"], "A100-40GB");
+  EXPECT_EQ(listed["instances"][0]["uuid"], uuid);
+  const Outcome instances = as_nobody("instances");
+  EXPECT_EQ(instances.exit_code, 0) << instances.err;
+  EXPECT_NE(instances.out.find(uuid), std::string::npos) << instances.out;
+  EXPECT_NE(instances.err.find("are visible"), std::string::npos) << instances.err;
+  EXPECT_EQ(document(as_nobody("instances --gpu 0 --json"))["instances"][0]["memory_mib"].is_null(), false);
+  says(as_nobody("instances --gpu 1"), 1, {"privileged"});
+  says(as_nobody("create --gpu 0 1g.5gb"), 1, {"privileged"});
 }
 
 TEST(Create, StandsWhereTheDriverLikesItOrWhereItIsTold) {
@@ -163,6 +225,9 @@ TEST(Create, RefusesWithTheReason) {
   const Outcome json = node.run("create --gpu 0 4g.20gb --json");
   EXPECT_EQ(document(json)["error"]["kind"], "infeasible");
   EXPECT_EQ(layout_of(node), "4g.20gb@0") << "bad input changes nothing";
+  ASSERT_EQ(node.run("create --gpu 1 1g.5gb+me@0").exit_code, 0);
+  says(node.run("create --gpu 1 1g.5gb+me"), 1, {"GPU 1", "more than one media-extension instance"});
+  says(node.run("create --gpu 1 1g.5gb+me@3"), 1, {"more than one media-extension instance"});
   const SimNode off("1xA100-40GB", "--instant --mig off");
   says(off.run("create --gpu 0 1g.5gb"), 1, {"MIG is off", "cleave mig enable --gpu 0"});
 }
@@ -178,19 +243,52 @@ TEST(Create, LeavesNothingBehindWhenTheSecondStepFails) {
   EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
 }
 
-TEST(Create, WhatCannotBeTakenBackIsHalfMade) {
+TEST(Create, WhatCannotBeTakenBackIsOursToDestroy) {
   const SimNode node;
   for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
     ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code, 0);
   says(node.run("create --gpu 0 3g.20gb"), 1, {"left behind"});
-  EXPECT_EQ(standing(node)[0]["owner"], "half-made");
-  EXPECT_EQ(standing(node)[0]["compute_instances"], Json::array());
+  ASSERT_EQ(standing(node).size(), 1U);
+  const Json left = standing(node)[0];
+  EXPECT_EQ(left["owner"], "ours");
+  EXPECT_EQ(left["compute_instances"], Json::array());
   ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code, 0);
-  const Json half = standing(node)[0];
-  const std::string number = fmt::format("destroy --gpu 0 --instance {}", half["gpu_instance"].get<int>());
-  says(node.run(number), 1, {"half-made", "--adopt"});
-  EXPECT_EQ(node.run(number + " --adopt").exit_code, 0);
+  EXPECT_EQ(node.run(fmt::format("destroy --gpu 0 --instance {}", left["gpu_instance"].get<int>())).exit_code,
+            0);
   EXPECT_EQ(layout_of(node), "");
+  EXPECT_EQ(node.json("doctor")["findings"].dump().find("not ended"), std::string::npos);
+}
+
+TEST(GpuLayout, MakesAnewWhatHasNoComputeInstance) {
+  const SimNode node;
+  for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
+    ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code, 0);
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb@4").exit_code, 1);
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code, 0);
+  ASSERT_EQ(standing(node)[0]["compute_instances"], Json::array());
+  const Json done = node.json("gpu-layout --gpu 0 2g.10gb@0,3g.20gb@4");
+  EXPECT_EQ(done["done"].size(), 3U) << done;
+  EXPECT_EQ(done["kept"], "");
+  EXPECT_EQ(layout_of(node), "2g.10gb@0,3g.20gb@4");
+  for (const Json& each : standing(node)) EXPECT_EQ(each["compute_instances"].size(), 1U) << each;
+  EXPECT_EQ(node.json("doctor")["findings"].dump().find("not ended"), std::string::npos);
+}
+
+TEST(Destroy, ARefusedAdoptionLeavesTheInstanceForeign) {
+  const SimNode node;
+  const std::string foreign = node.foreign("2g.10gb", 2);
+  auto job = SimProcess::start(node.directory, foreign, static_cast<std::uint32_t>(::getpid()));
+  ASSERT_TRUE(job) << job.error().text();
+  EXPECT_EQ(node.run(fmt::format("destroy {} --adopt", foreign)).exit_code, 1);
+  ASSERT_TRUE(job->end());
+  EXPECT_EQ(standing(node)[0]["owner"], "foreign");
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 ''").exit_code, 0);
+  EXPECT_EQ(layout_of(node), "2g.10gb@2");
+  // What a layout names and takes over is Cleave's from then on.
+  const Outcome taken = node.run("gpu-layout --gpu 0 2g.10gb@2,1g.5gb@0 --adopt");
+  EXPECT_NE(taken.out.find("goal  [a.bb....]"), std::string::npos) << taken.out;
+  EXPECT_EQ(standing(node)[1]["owner"], "ours");
+  EXPECT_EQ(node.run(fmt::format("destroy {}", foreign)).exit_code, 0);
 }
 
 TEST(Destroy, TakesOnlyWhatIsOurs) {
@@ -275,6 +373,34 @@ TEST(GpuLayout, SaysWhatWasDoneWhenAStepFails) {
   EXPECT_NE(failed.out.find("destroyed 7g.40gb@0"), std::string::npos) << failed.out;
   EXPECT_EQ(layout_of(node), "");
   EXPECT_EQ(node.run("gpu-layout --gpu 0 3g.20gb@0,3g.20gb@4").exit_code, 0) << "and goes on from there";
+
+  // The same for programs, with the UUIDs of what was made.
+  ASSERT_EQ(node.run("create --gpu 1 3g.20gb@4").exit_code, 0);
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 1 fail-destroy --times 1")
+                .exit_code,
+            0);
+  const Json half = node.json("gpu-layout --gpu 1 2g.10gb@0,2g.10gb@4", 1);
+  EXPECT_EQ(half["error"]["kind"], "infeasible");
+  ASSERT_EQ(half["done"].size(), 1U) << half;
+  EXPECT_EQ(half["left"].size(), 2U) << half;
+  EXPECT_EQ(half["done"][0]["op"], "create");
+  EXPECT_EQ(half["done"][0]["instance"],
+            node.json("instances --gpu 1")["instances"][0]["compute_instances"][0]["uuid"]);
+  EXPECT_EQ(half["left"][0]["op"], "destroy");
+}
+
+TEST(GpuLayout, NamesHalfMadeOnesAndHowToClearThemUp) {
+  const SimNode node;
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb@4").exit_code, 0);
+  const auto id = GpuInstanceId{standing(node)[0]["gpu_instance"].get<std::uint32_t>()};
+  ASSERT_TRUE(node.client()->destroy_compute_instance(GpuIndex{0}, id, ComputeInstanceId{0}));
+  ASSERT_EQ(standing(node)[0]["owner"], "half-made");
+  const std::string clear_up =
+      fmt::format("cleave destroy --gpu 0 --instance {} --adopt", static_cast<std::uint32_t>(id));
+  says(node.run("gpu-layout --gpu 0 7g.40gb"), 1, {"is half-made: 3g.20gb@4", clear_up.c_str()});
+  says(node.run("gpu-layout --gpu 0 3g.20gb@4"), 1, {"without a compute instance", clear_up.c_str()});
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 3g.20gb@4 --adopt").exit_code, 0);
+  EXPECT_EQ(standing(node)[0]["compute_instances"].size(), 1U);
 }
 
 TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
@@ -286,10 +412,10 @@ TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
   for (const Json& each : standing(node)) EXPECT_EQ(each["owner"], "ours");
   for (const char* after : {"0.1", "0.23", "0.31", "0.4", "0.55"}) {
     (void)shell(fmt::format("CLEAVE_SIM_NODE={} timeout -s KILL {} cleave {}", node.directory, after, goal));
-    for (const Json& each : standing(node)) EXPECT_NE(each["owner"], "foreign") << after;
+    EXPECT_EQ(owned_as(node, "foreign"), 0) << after;
     (void)shell(fmt::format("CLEAVE_SIM_NODE={} timeout -s KILL {} cleave gpu-layout --gpu 0 '' --adopt",
                             node.directory, after));
-    for (const Json& each : standing(node)) EXPECT_NE(each["owner"], "foreign") << after;
+    EXPECT_EQ(owned_as(node, "foreign"), 0) << after;
   }
   const Outcome whole = node.run(goal + " --adopt");
   EXPECT_EQ(whole.exit_code, 0) << whole.err;
@@ -329,7 +455,12 @@ TEST(Mig, IsChangedOnlyWhenAgreedAndSaysWhatIsPending) {
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
   says(node.run("mig disable --gpu 0 --yes"), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
   EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
-  EXPECT_EQ(node.run("mig disable --gpu 0 --yes --adopt").exit_code, 0);
+  says(node.run("mig disable --gpu 0 --adopt"), 2, {"destroys 1g.5gb@0 (MIG-", "destroys 3g.20gb@4 (MIG-"});
+  EXPECT_EQ(node.json("mig disable --gpu 0 --yes --adopt")["destroyed"].size(), 2U);
+  EXPECT_EQ(node.json("mig enable --gpu 0 --yes")["destroyed"], Json::array());
+  ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
+  const Outcome off = node.run("mig disable --gpu 0 --yes");
+  EXPECT_EQ(off.out.find("destroys 3g.20gb@4 (MIG-"), 0U) << off.out;
   EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"]["enabled"], false);
   ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 0 mig-pending").exit_code,
             0);
@@ -352,6 +483,16 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
   std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
   EXPECT_EQ(node.json("instances")["instances"][0]["owner"], "half-made");
   const Outcome half = node.run("doctor");
+  EXPECT_EQ(half.exit_code, 1) << "there is a problem";
+  {
+    const std::string gpu = node.json("gpus")["gpus"][0]["uuid"];
+    const auto held = GpuLock::take(node.directory + "/cleave", gpu, "GPU 0", "cleave");
+    ASSERT_TRUE(held);
+    const Outcome meanwhile = node.run("doctor");
+    EXPECT_EQ(meanwhile.out.find("cleave destroy"), std::string::npos) << meanwhile.out;
+    EXPECT_NE(meanwhile.out.find("changing at this moment"), std::string::npos) << meanwhile.out;
+    EXPECT_EQ(meanwhile.exit_code, 0) << meanwhile.out;
+  }
   EXPECT_NE(half.out.find("the last line is not complete"), std::string::npos) << half.out;
   EXPECT_NE(half.out.find("that Cleave may have made"), std::string::npos) << half.out;
   EXPECT_NE(half.out.find("cleave destroy --gpu 0 --instance"), std::string::npos) << half.out;
@@ -366,6 +507,9 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
   says(node.run("instances"), 2, {"ledger.jsonl:2"});
   says(node.run("create --gpu 0 1g.5gb"), 2, {"ledger.jsonl:2"});
   EXPECT_EQ(node.run("gpus").exit_code, 0) << "GPUs can be looked at all the same";
+  const Json unknown = node.json("gpus");
+  EXPECT_TRUE(unknown["gpus"][0]["instances"][0]["owner"].is_null()) << "nobody knows";
+  EXPECT_EQ(unknown["ledger_error"]["kind"], "bad input");
 
   const std::string recording = node.scratch.path("recording.jsonl");
   EXPECT_EQ(node.run(fmt::format("doctor --record {}", recording)).exit_code, 1) << "still not usable";

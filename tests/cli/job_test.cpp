@@ -80,10 +80,26 @@ TEST_F(Job, NeedsANodeAndADevice) {
 }
 
 TEST_F(Job, BadUsageIsRefused) {
-  for (const char* arguments :
-       {"--memory", "--memory lots", "--iterations 0", "--busy 2", "--dies-as caffe", "--seconds -1",
-        "--memory 1GiB --base 1GiB", "--speeds 1g.5gb", "--like miso:resnet:1", "--phases gpu=1",
-        "--like miso:resnet:64 --phases cpu=1", "--checkpoint-signal KILL", "--no-such"}) {
+  for (const char* arguments : {"--memory",
+                                "--memory lots",
+                                "--iterations 0",
+                                "--busy 2",
+                                "--dies-as caffe",
+                                "--seconds -1",
+                                "--memory 1GiB --base 1GiB",
+                                "--speeds 1g.5gb",
+                                "--like miso:resnet:1",
+                                "--phases gpu=1",
+                                "--like miso:resnet:64 --phases cpu=1",
+                                "--checkpoint-signal KILL",
+                                "--no-such",
+                                "--speeds 1g.5b=1",
+                                "--seconds 3 --phases cpu=1",
+                                "--checkpoint /nonexistent/kept",
+                                "--checkpoint /",
+                                "--seconds 3 -- true",
+                                "--checkpoint kept -- true",
+                                "--per-iteration 1 -- true"}) {
     const auto outcome = on_it(fmt::format("cleave-job {}", arguments));
     EXPECT_EQ(outcome.exit_code, 2) << arguments << outcome.err;
     EXPECT_TRUE(outcome.err.starts_with("cleave-job: ")) << outcome.err;

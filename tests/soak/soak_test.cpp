@@ -19,6 +19,7 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "device/ledger.hpp"
 #include "nvmlsim/client.hpp"
 #include "random_client.hpp"
 
@@ -40,12 +41,12 @@ std::int64_t operations() {
 
 class Soak : public testing::Test {
  protected:
-  void make(std::string_view gpus) {
+  void make(std::string_view gpus, bool instant = true) {
     const auto models = parse_sim_gpus(gpus);
     ASSERT_TRUE(models);
     SimNodeSpec spec;
     spec.gpus = *models;
-    spec.instant = true;
+    spec.instant = instant;
     const auto made = create_sim_node(node_, spec);
     ASSERT_TRUE(made) << made.error().text();
   }
@@ -235,7 +236,8 @@ TEST_F(Soak, TheStateIsSoundWheneverSomebodyLooks) {
 
 /// Creates and destroys by the command line, some commands killed in the middle. Every answer is one of those
 /// that are documented.
-std::string command_line(const std::string& node, std::uint64_t seed, int commands) {
+std::string command_line(const std::string& node, std::uint64_t seed, int commands,
+                         double killed_within = 0.03) {
   Random random(seed);
   constexpr std::string_view profiles[] = {"1g.5gb", "2g.10gb", "3g.20gb", "1g.5gb@6", "4g.20gb@0"};
   for (int i = 0; i < commands; ++i) {
@@ -250,14 +252,29 @@ std::string command_line(const std::string& node, std::uint64_t seed, int comman
     const bool killed = random.below(5) == 0;
     const auto outcome =
         testing_program::shell(fmt::format("CLEAVE_SIM_NODE='{}' timeout -s KILL {} cleave {}", node,
-                                           killed ? 0.03 * random.uniform() : 60, command));
+                                           killed ? killed_within * random.uniform() : 60, command));
+    // Whatever happened, what Cleave remembers can be read.
+    if (const auto ledger = Ledger::open(std::filesystem::path(node) / "cleave", "soak"); !ledger)
+      return fmt::format("after cleave {}: {}", command, ledger.error().text());
     if (outcome.exit_code == 0 || (killed && outcome.exit_code == 137)) continue;
-    if (outcome.exit_code > 2)
+    // Nothing here is bad input but a UUID that does not name a whole instance.
+    const bool a_part = outcome.exit_code == 2 && outcome.err.find("it is one of ") != std::string::npos;
+    if (outcome.exit_code != 1 && !a_part)
       return fmt::format("cleave {}: ended with {}: {}", command, outcome.exit_code, outcome.err);
     if (outcome.err.empty() || outcome.err.find("inside Cleave") != std::string::npos)
       return fmt::format("cleave {}: {}", command, outcome.err);
   }
   return {};
+}
+
+/// Creating and destroying take their time, so that commands are killed between their steps.
+TEST_F(Soak, CommandsKilledBetweenTheirStepsLeaveALedgerThatCanBeRead) {
+  ASSERT_NO_FATAL_FAILURE(make("1xA100-40GB", false));
+  std::vector<pid_t> commanders;
+  for (std::uint64_t seed = 1; seed <= 2; ++seed)
+    commanders.push_back(child([&] { return command_line(node_, seed, 20, 0.6); }));
+  for (const pid_t pid : commanders) EXPECT_TRUE(ended_well(pid, seconds(300)));
+  expect_sound();
 }
 
 TEST_F(Soak, TheCommandLineAndOtherClientsRaceForOneGpu) {
