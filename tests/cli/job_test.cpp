@@ -46,7 +46,8 @@ class Job : public testing::Test {
   }
   void TearDown() override {
     EXPECT_EQ(*sim_node_flaw(node()), "");
-    for (const auto& instance : look_at_sim_node(node())->gpus[0].instances)
+    const auto looked = look_at_sim_node(node());
+    for (const auto& instance : looked->gpus[0].instances)
       for (const auto& compute : instance.compute_instances)
         EXPECT_TRUE(compute.processes.empty()) << "a job is still there";
   }
