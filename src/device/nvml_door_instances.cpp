@@ -24,13 +24,15 @@ DriverComputeProfile compute_profile_from(std::uint32_t number,
 }
 
 /// The answer of a call on a handle that was asked for just now. If that is invalid already, the instance may
-/// have gone away in between: then `ask_again`, which asks for the handle once more, does not find it. A
-/// driver that refuses for another reason still shows it.
-template <class AskAgain>
-DriverAnswer<void> of_fresh_handle(DriverAnswer<void> done, AskAgain ask_again) {
+/// have gone away in between: then `ask_again`, which asks for the handle once more, does not find it, or
+/// finds another that was made since under the same number. A driver that refuses for another reason still
+/// shows the same.
+template <class Handle, class AskAgain>
+DriverAnswer<void> of_fresh_handle(Handle used, DriverAnswer<void> done, AskAgain ask_again) {
   if (done || done.error().code != invalid_argument) return done;
   const auto again = ask_again();
-  if (!again && is_gone(again.error())) return std::unexpected(Refusal{not_found, done.error().call});
+  if (again ? *again != used : is_gone(again.error()))
+    return std::unexpected(Refusal{not_found, done.error().call});
   return done;
 }
 
@@ -137,7 +139,7 @@ DriverAnswer<LiveGpuInstance> NvmlDoor::create_gpu_instance(GpuIndex gpu, Profil
 DriverAnswer<void> NvmlDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) {
   const auto found = instance_handle(gpu, instance);
   if (!found) return std::unexpected(found.error());
-  return of_fresh_handle(CLEAVE_NVML(nvmlGpuInstanceDestroy)(*found),
+  return of_fresh_handle(*found, CLEAVE_NVML(nvmlGpuInstanceDestroy)(*found),
                          [&] { return instance_handle(gpu, instance); });
 }
 
@@ -186,7 +188,8 @@ DriverAnswer<std::vector<LiveComputeInstance>> NvmlDoor::compute_instances(GpuIn
   for (const DriverComputeProfile& profile : *all) {
     const auto list = nvml_list<nvml::ComputeInstance>(
         room_for(profile.most), [&](nvml::ComputeInstance* found, std::uint32_t* count) {
-          return of_fresh_handle(CLEAVE_NVML(nvmlGpuInstanceGetComputeInstances)(
+          return of_fresh_handle(*inside,
+                                 CLEAVE_NVML(nvmlGpuInstanceGetComputeInstances)(
                                      *inside, static_cast<std::uint32_t>(profile.id), found, count),
                                  [&] { return instance_handle(gpu, instance); });
         });
@@ -228,7 +231,7 @@ DriverAnswer<void> NvmlDoor::destroy_compute_instance(GpuIndex gpu, GpuInstanceI
                                                       ComputeInstanceId compute) {
   const auto found = compute_handle(gpu, instance, compute);
   if (!found) return std::unexpected(found.error());
-  return of_fresh_handle(CLEAVE_NVML(nvmlComputeInstanceDestroy)(*found),
+  return of_fresh_handle(*found, CLEAVE_NVML(nvmlComputeInstanceDestroy)(*found),
                          [&] { return compute_handle(gpu, instance, compute); });
 }
 
