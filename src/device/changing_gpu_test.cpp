@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/temporary_folder_test.hpp"
 #include "device/memory_door_test.hpp"
 
 namespace cleave {
@@ -16,14 +17,6 @@ constexpr GpuIndex gpu0{0};
 
 class ChangedGpu : public testing::Test {
  protected:
-  ChangedGpu() {
-    std::string name = (std::filesystem::temp_directory_path() / "cleave-changing-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-  }
-  ~ChangedGpu() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
   Result<ChangingGpu> begin() { return ChangingGpu::begin(door, gpu0, folder, "test"); }
   [[nodiscard]] Ownership owner(GpuInstanceId id) {
     const auto changing = begin();
@@ -42,7 +35,8 @@ class ChangedGpu : public testing::Test {
 
   const GpuModel& model = **find_gpu_model("A100-40GB");
   MemoryDoor door{model};
-  std::filesystem::path folder;
+  TemporaryFolder scratch;
+  const std::filesystem::path& folder = scratch.path();
 };
 
 Patience brief() {

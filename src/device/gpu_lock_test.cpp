@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/temporary_folder_test.hpp"
 #include "device/state_directory.hpp"
 
 namespace cleave {
@@ -20,15 +21,8 @@ using namespace std::chrono_literals;
 
 class StateFolder : public testing::Test {
  protected:
-  StateFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "cleave-state-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-  }
-  ~StateFolder() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
-  std::filesystem::path folder;
+  TemporaryFolder scratch;
+  const std::filesystem::path& folder = scratch.path();
 };
 class GpuLocks : public StateFolder {};
 class StateDirectories : public StateFolder {};

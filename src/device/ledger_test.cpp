@@ -11,20 +11,13 @@
 #include <sstream>
 
 #include "base/random.hpp"
+#include "base/temporary_folder_test.hpp"
 
 namespace cleave {
 namespace {
 
 class LedgerFolder : public testing::Test {
  protected:
-  LedgerFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "cleave-ledger-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-  }
-  ~LedgerFolder() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
   [[nodiscard]] std::string content() const {
     std::stringstream text;
     text << std::ifstream(folder / "ledger.jsonl", std::ios::binary).rdbuf();
@@ -34,7 +27,8 @@ class LedgerFolder : public testing::Test {
     std::ofstream(folder / "ledger.jsonl", std::ios::binary) << text;
   }
   [[nodiscard]] Result<Ledger> opened() const { return Ledger::open(folder, "test"); }
-  std::filesystem::path folder;
+  TemporaryFolder scratch;
+  const std::filesystem::path& folder = scratch.path();
 };
 class LedgerFiles : public LedgerFolder {};
 class LedgerCrashes : public LedgerFolder {};

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/format.hpp"
+#include "engine/command_words_test.hpp"
 #include "engine/engine.hpp"
 #include "model/layout.hpp"
 
@@ -41,12 +41,7 @@ class Begun {
     std::vector<Command> commands;
     engine_.on(event, now, commands);
     engine_.settle(now, commands);
-    std::string text;
-    for (const Command& command : commands) {
-      const std::string each = std::visit([&](const auto& what) { return word(what); }, command);
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", each);
-    }
-    return text;
+    return CommandWords(fleet_).text(commands);
   }
 
  private:
@@ -60,32 +55,6 @@ class Begun {
       file.gpus.front().instances.push_back(entry);
     }
     return file;
-  }
-
-  std::string at(GpuId gpu, PlacementId placement) const {
-    return fmt::format("{} {}", index(gpu),
-                       layout_text(fleet_.geometry(fleet_[gpu]), PlacementSet::of(placement)));
-  }
-  std::string word(const DestroyInstance& what) const { return "destroy " + at(what.gpu, what.placement); }
-  std::string word(const CreateInstance& what) const { return "create " + at(what.gpu, what.placement); }
-  std::string word(const StartJob& what) const {
-    return fmt::format("start {} on {}", index(what.job), at(what.gpu, what.placement));
-  }
-  std::string word(const StartOnWholeGpu& what) const {
-    return fmt::format("start {} on whole {}", index(what.job), index(what.gpu));
-  }
-  std::string word(const StartShared& what) const {
-    return fmt::format("share {} on {}", index(what.job), at(what.gpu, what.placement));
-  }
-  std::string word(const StopJob& what) const { return fmt::format("stop {}", index(what.job)); }
-  std::string word(const CheckpointJob& what) const { return fmt::format("checkpoint {}", index(what.job)); }
-  std::string word(const MigrateJob& what) const {
-    return fmt::format("migrate {} to {}", index(what.job), at(what.gpu, what.placement));
-  }
-  std::string word(const RejectJob& what) const { return fmt::format("reject {}", index(what.job)); }
-  std::string word(const FailJob& what) const { return fmt::format("fail {}", index(what.job)); }
-  std::string word(const WakeAt& what) const {
-    return fmt::format("wake at {} s", in_seconds(what.time.time_since_epoch()));
   }
 
   FleetFile file_;

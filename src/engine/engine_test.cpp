@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/format.hpp"
+#include "engine/command_words_test.hpp"
 #include "engine/engine.hpp"
 #include "model/layout.hpp"
 
@@ -35,34 +35,8 @@ class Driver {
     std::vector<Command> commands;
     engine_.on(event, Instant{}, commands);
     engine_.settle(Instant{}, commands);
-    std::vector<std::string> words;
-    for (const Command& command : commands)
-      words.push_back(std::visit([&](const auto& what) { return word(what); }, command));
-    return fmt::format("{}", fmt::join(words, ", "));
+    return CommandWords(fleet_).text(commands);
   }
-  std::string at(GpuId gpu, PlacementId placement) const {
-    return fmt::format("{} {}", index(gpu),
-                       layout_text(fleet_.geometry(fleet_[gpu]), PlacementSet::of(placement)));
-  }
-  std::string word(const DestroyInstance& what) const { return "destroy " + at(what.gpu, what.placement); }
-  std::string word(const CreateInstance& what) const { return "create " + at(what.gpu, what.placement); }
-  std::string word(const StartJob& what) const {
-    return fmt::format("start {} on {}", index(what.job), at(what.gpu, what.placement));
-  }
-  std::string word(const StartOnWholeGpu& what) const {
-    return fmt::format("start {} on whole {}", index(what.job), index(what.gpu));
-  }
-  std::string word(const StartShared& what) const {
-    return fmt::format("share {} on {}", index(what.job), at(what.gpu, what.placement));
-  }
-  std::string word(const StopJob& what) const { return fmt::format("stop {}", index(what.job)); }
-  std::string word(const CheckpointJob& what) const { return fmt::format("checkpoint {}", index(what.job)); }
-  std::string word(const MigrateJob& what) const {
-    return fmt::format("migrate {} to {}", index(what.job), at(what.gpu, what.placement));
-  }
-  std::string word(const RejectJob& what) const { return fmt::format("reject {}", index(what.job)); }
-  std::string word(const FailJob& what) const { return fmt::format("fail {}", index(what.job)); }
-  std::string word(const WakeAt&) const { return "wake"; }
 
   FleetFile file_;
   Fleet fleet_;

@@ -71,7 +71,7 @@ constexpr int no_ptrace = 77;
 
 TEST(Killed, AtEveryInstruction) {
   const OpenNode node("A100-40GB");
-  const TestDirectory copy;
+  const TemporaryFolder copy;
   ASSERT_TRUE(create_sim_node(copy.path(), node_spec("A100-40GB")));
   Child child([&] {
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) return no_ptrace;

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
 #include <string>
 
 #include "base/format.hpp"
+#include "base/temporary_folder_test.hpp"
 #include "base/text.hpp"
 #include "model/nvml_abi.hpp"
 #include "nvmlsim/client.hpp"
@@ -79,27 +79,6 @@ inline const Functions& library() {
   return functions;
 }
 
-/// A directory of its own that is gone with the object.
-class TestDirectory {
- public:
-  TestDirectory() {
-    static std::atomic<int> count{0};
-    path_ = std::filesystem::temp_directory_path() /
-            fmt::format("cleave-nvmlsim-{}-{}", ::getpid(), count.fetch_add(1));
-    std::filesystem::remove_all(path_);
-  }
-  ~TestDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TestDirectory(const TestDirectory&) = delete;
-  TestDirectory& operator=(const TestDirectory&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// An instant node of these models, one of each.
 inline SimNodeSpec node_spec(std::string_view models) {
   SimNodeSpec spec;
@@ -134,7 +113,7 @@ class OpenNode {
   [[nodiscard]] std::string flaw() const { return sim_node_flaw(path()).value(); }
 
  private:
-  TestDirectory directory_;
+  TemporaryFolder directory_;
 };
 
 /// The id under which a GPU's driver has this profile.

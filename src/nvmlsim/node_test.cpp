@@ -12,7 +12,7 @@ namespace {
 using enum nvml::Return;
 
 TEST(SimNode, IsMadeOnceAndDestroyed) {
-  const TestDirectory directory;
+  const TemporaryFolder directory;
   ASSERT_TRUE(create_sim_node(directory.path(), node_spec("A100-40GB,A100-40GB,A30-24GB")));
   EXPECT_TRUE(std::filesystem::exists(directory.path() / "node.json"));
   EXPECT_FALSE(create_sim_node(directory.path(), node_spec("A30-24GB")));
@@ -30,7 +30,7 @@ TEST(SimNode, IsMadeOnceAndDestroyed) {
 }
 
 TEST(SimNode, LeavesAloneWhatIsNotItsOwn) {
-  const TestDirectory directory;
+  const TemporaryFolder directory;
   std::filesystem::create_directories(directory.path());
   const auto other = directory.path() / "precious";
   std::ofstream(other) << "text";
@@ -44,7 +44,7 @@ TEST(SimNode, LeavesAloneWhatIsNotItsOwn) {
 
 // A program killed while it made a node leaves its unfinished file.
 TEST(SimNode, IsMadeAndDestroyedOverUnfinishedOnes) {
-  const TestDirectory directory;
+  const TemporaryFolder directory;
   const auto leave_unfinished = [&] {
     std::filesystem::create_directories(directory.path());
     std::ofstream(directory.path() / "state.new.1.0") << "text";
@@ -62,7 +62,7 @@ TEST(SimNode, IsMadeAndDestroyedOverUnfinishedOnes) {
 
 TEST(SimNode, IsMadeByOneOfManyWhoTry) {
   for (int round = 0; round < 50; ++round) {
-    const TestDirectory directory;
+    const TemporaryFolder directory;
     const auto make = [&] { return create_sim_node(directory.path(), node_spec("A30-24GB")) ? 0 : 1; };
     Child a(make), b(make);
     const int failed = make() + a.wait() + b.wait();
@@ -72,7 +72,7 @@ TEST(SimNode, IsMadeByOneOfManyWhoTry) {
 }
 
 TEST(SimNode, HasOneTo64Gpus) {
-  const TestDirectory directory;
+  const TemporaryFolder directory;
   EXPECT_FALSE(create_sim_node(directory.path(), SimNodeSpec{}));
   EXPECT_FALSE(parse_sim_gpus("65xA30-24GB"));
   SimNodeSpec spec = node_spec("A30-24GB");

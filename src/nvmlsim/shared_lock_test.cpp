@@ -200,7 +200,7 @@ TEST(Identities, TellProcessesApart) {
 }
 
 TEST(Presences, EndWithTheProgram) {
-  const TestDirectory directory;
+  const TemporaryFolder directory;
   std::filesystem::create_directories(directory.path());
   const auto opened = [file = directory.path() / "state"] {
     return ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -226,7 +226,7 @@ TEST(Presences, EndWithTheProgram) {
 
 // The child of a fork has its parent's descriptors, and outlives it.
 TEST(Presences, EndThoughChildrenLive) {
-  const TestDirectory directory;
+  const TemporaryFolder directory;
   std::filesystem::create_directories(directory.path());
   const Presence here(::open((directory.path() / "state").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   int ends[2];

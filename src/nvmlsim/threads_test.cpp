@@ -67,7 +67,7 @@ TEST(Threads, LeaveNoMutexLockedInForks) {
 }
 
 TEST(Threads, ReadEventsWholeWhileTheyAreOverwritten) {
-  const TestDirectory directory;
+  const TemporaryFolder directory;
   ASSERT_TRUE(create_sim_node(directory.path(), node_spec("A100-40GB,A100-40GB")));
   const auto node = Node::open(directory.path()).value();
   const std::uint64_t set = make_event_set();
@@ -97,7 +97,7 @@ TEST(Threads, ReadEventsWholeWhileTheyAreOverwritten) {
 // then holds on another node is its own there, and not of whoever has the same place.
 TEST(Threads, ThatAreInACallAtShutdownHoldNothingElsewhere) {
   const OpenNode old_node("A100-40GB");
-  const TestDirectory other;
+  const TemporaryFolder other;
   ASSERT_TRUE(create_sim_node(other.path(), node_spec("A100-40GB")));
   const MadeInstance made = make_instance(old_node.gpu(), 0);
   Signal has_made, try_now;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/temporary_folder_test.hpp"
 #include "runner/job_checkpoint.hpp"
 #include "runner/job_speed_text.hpp"
 
@@ -43,15 +44,11 @@ TEST(JobSpeed, NonsenseIsRefusedWithARemedy) {
 
 class JobCheckpoint : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "cleave-checkpoint-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   [[nodiscard]] std::string path() const { return folder_ + "/at"; }
   void put(const std::string& text) const { std::ofstream(path()) << text; }
 
-  std::string folder_;
+  TemporaryFolder made_;
+  const std::string folder_ = made_.path().string();
 };
 
 TEST_F(JobCheckpoint, GoesThereAndBack) {

@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "base/random.hpp"
+#include "base/temporary_folder_test.hpp"
 
 namespace cleave {
 namespace {
@@ -83,16 +84,8 @@ TEST(ReportLine, RefusesAnythingElse) {
 
 class Reader {
  public:
-  Reader() {
-    std::string name = (std::filesystem::temp_directory_path() / "cleave-report-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    open();
-  }
-  ~Reader() {
-    close();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
+  Reader() { open(); }
+  ~Reader() { close(); }
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
@@ -107,7 +100,7 @@ class Reader {
     ::close(socket_);
     ::unlink(path().c_str());
   }
-  [[nodiscard]] std::string path() const { return folder_ + "/reports"; }
+  [[nodiscard]] std::string path() const { return (folder_.path() / "reports").string(); }
   /// The next line, or empty.
   [[nodiscard]] std::string line() const {
     std::string text(2 * longest_report_line, '\0');
@@ -117,7 +110,7 @@ class Reader {
   }
 
  private:
-  std::string folder_;
+  TemporaryFolder folder_;
   int socket_ = -1;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/format.hpp"
 #include "base/random.hpp"
+#include "base/temporary_folder_test.hpp"
 #include "device/changing_gpu.hpp"
 #include "device/nvml_door.hpp"
 #include "model/layout.hpp"
@@ -22,11 +23,6 @@ namespace {
 class LayoutChanges : public testing::Test {
  protected:
   void SetUp() override {
-    const bool memory = ::access("/dev/shm", W_OK) == 0;
-    std::string name =
-        (memory ? "/dev/shm" : std::filesystem::temp_directory_path().string()) + "/cleave-layout-XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
     SimNodeSpec spec;
     spec.gpus = {*find_gpu_model("A100-40GB")};
     spec.instant = true;
@@ -37,11 +33,7 @@ class LayoutChanges : public testing::Test {
     door = std::move(*opened);
     five.emplace(*spec.gpus.front(), ProfileChoice::parse("five")->on(*spec.gpus.front()));
   }
-  void TearDown() override {
-    door.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
+  void TearDown() override { door.reset(); }
 
   [[nodiscard]] ChangingGpu changing() const {
     auto gpu = ChangingGpu::begin(*door, GpuIndex{0}, folder / "state", "test");
@@ -104,7 +96,9 @@ class LayoutChanges : public testing::Test {
     return state;
   }
 
-  std::filesystem::path folder;
+  TemporaryFolder scratch{::access("/dev/shm", W_OK) == 0 ? std::filesystem::path("/dev/shm")
+                                                          : std::filesystem::temp_directory_path()};
+  const std::filesystem::path& folder = scratch.path();
   std::unique_ptr<NvmlDoor> door;
   std::optional<Geometry> five;
 };

@@ -32,16 +32,6 @@ Outcome shell(const std::string& command) {
   return outcome;
 }
 
-Scratch::Scratch() {
-  std::string name = (std::filesystem::temp_directory_path() / "cleave-test-XXXXXX").string();
-  folder_ = ::mkdtemp(name.data()) == nullptr ? "." : name;
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 std::string Scratch::write(const std::string& name, const std::string& text) const {
   std::ofstream(path(name), std::ios::binary) << text;
   return path(name);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder_test.hpp"
+
 namespace cleave::testing_program {
 
 struct Outcome {
@@ -22,16 +24,14 @@ inline Outcome cleave(const std::string& arguments) {
 /// A folder of its own for one test, removed at the end.
 class Scratch {
  public:
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
   /// Writes a file and returns its path.
   std::string write(const std::string& name, const std::string& content) const;
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return folder_.path().string() + "/" + name;
+  }
 
  private:
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace cleave::testing_program

@@ -30,8 +30,6 @@ bool is_alive(std::int64_t pid) {
 }
 
 Stand::Stand() {
-  std::string name = fmt::format("{}/cleave-jobs-XXXXXX", std::filesystem::temp_directory_path().string());
-  root_ = ::mkdtemp(name.data());
   ::chmod(root_.c_str(), 0711);
   auto runner = ProcessRunner::open(places());
   if (!runner) throw std::runtime_error(runner.error().text());
@@ -53,7 +51,6 @@ Stand::~Stand() {
   }
   (void)end_leftovers(marks);
   runner_.reset();
-  std::filesystem::remove_all(root_);
 }
 
 std::vector<FoundJob> Stand::begin_again() {

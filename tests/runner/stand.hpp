@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder_test.hpp"
 #include "runner/process_runner.hpp"
 
 namespace cleave::supervised {
@@ -57,7 +58,8 @@ class Stand {
 
  private:
   [[nodiscard]] ProcessRunner::Places places() const;
-  std::string root_;
+  TemporaryFolder made_;
+  std::string root_ = made_.path().string();
   std::unique_ptr<ProcessRunner> runner_;
   std::vector<RunnerEvent> events_;
   std::vector<JobKey> started_;
