@@ -20,6 +20,10 @@ build_packages=(
   pkg-config          # finds CBC
   coinor-libcbc-dev   # the mixed-integer solver behind optimal plans
   libxgboost-dev      # grows the trees behind completion times
+  libboost-dev        # HTTP over unix sockets (Beast, Asio)
+  libsqlite3-dev      # what the daemon remembers
+  libtomlplusplus-dev # its configuration
+  libspdlog-dev       # its log
 )
 test_packages=(
   libgtest-dev      # the tests

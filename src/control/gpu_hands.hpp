@@ -1,0 +1,95 @@
+#pragma once
+// The door to the GPUs that the loop manages: it asks for one act after the other and hears later what came
+// of each, since a driver takes its time and may never answer. The acts of one GPU are done in the order in
+// which they were asked for, those of several side by side. Each answer comes with the GPU as it stood after
+// the act.
+//
+// Behind it: a thread for each GPU (daemon/threaded_hands.hpp), or a test that answers when a seed says so.
+// Both let gpu_worker.hpp do the work.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "device/gpu_view.hpp"
+#include "model/ids.hpp"
+
+namespace cleave {
+
+/// A GPU that the daemon manages, as it was found at the beginning. GpuId counts these, in this order.
+struct ManagedGpu {
+  std::string uuid;
+  std::uint32_t index = 0;  // NVML's, for people
+  std::string driver_name;  // "NVIDIA A100-SXM4-40GB"
+  std::shared_ptr<const DriverGeometry> geometry;
+};
+
+/// Takes the GPU's lock if it is not held yet, and looks. Settles what a crash left open: a half-made
+/// instance of ours is adopted where a program could use it and none does, and taken away where it lacks its
+/// compute instance.
+struct LookAtGpu {};
+struct CreateOnGpu {
+  PlacementId placement = 0;  // in the GPU's geometry, of all profiles
+};
+/// An instance of ours, by its MIG UUID.
+struct DestroyOnGpu {
+  std::string device;
+};
+/// MIG mode off, where the GPU has no instances, or on. Fails where the driver only takes note of it until a
+/// reset, or where changing it is not allowed.
+struct SwitchMig {
+  bool on = true;
+};
+using GpuDeed = std::variant<LookAtGpu, CreateOnGpu, DestroyOnGpu, SwitchMig>;
+
+struct GpuAct {
+  std::uint64_t number = 0;  // the asker's own, to know the answer by
+  GpuId gpu{};
+  GpuDeed deed;
+};
+
+/// An instance as the GPU shows it.
+struct SeenInstance {
+  std::string device;                    // MIG UUID; empty without compute instance
+  std::optional<PlacementId> placement;  // empty where the geometry does not know it
+  Ownership owner = Ownership::unknown;
+  std::vector<LiveProcess> processes;
+  std::optional<MemoryUse> memory;
+};
+
+/// The GPU as it stood after an act.
+struct GpuSight {
+  bool lost = false;                    // gone, with all that was on it; the rest is empty then
+  bool mig = true;                      // MIG mode is on
+  std::vector<SeenInstance> instances;  // by start
+  std::vector<LiveProcess> processes;   // on the GPU with MIG off
+  std::optional<std::uint32_t> power_mw;
+};
+
+struct GpuNews {
+  std::uint64_t number = 0;
+  GpuId gpu{};
+  Result<void> done;  // why it could not be done; then nothing has changed, unless `sight` says so
+  std::optional<GpuSight> sight;     // empty where the driver could not be asked, which is not a lost GPU
+  std::string made;                  // by CreateOnGpu: the instance's MIG UUID
+  std::vector<std::string> remarks;  // what was settled or adopted, one line each
+};
+
+class GpuHands {
+ public:
+  virtual ~GpuHands() = default;
+
+  [[nodiscard]] virtual const std::vector<ManagedGpu>& gpus() const = 0;
+  /// Never waits.
+  virtual void ask(GpuAct act) = 0;
+  /// What has come since; never waits.
+  [[nodiscard]] virtual std::vector<GpuNews> poll() = 0;
+  /// Readable when poll() has something; -1 where there is none.
+  [[nodiscard]] virtual int wake_fd() const = 0;
+};
+
+}  // namespace cleave
