@@ -56,7 +56,9 @@ INSERT INTO numbers VALUES ('job', 0), ('event', 0);
 
 Result<void> begin_schema(SqliteConnection& connection) {
   // Only a database without tables takes the way of vacuuming.
-  if (const auto set = connection.run("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL"); !set)
+  if (const auto set = connection.run(
+          "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
+      !set)
     return set;
   return connection.run(
       fmt::format("BEGIN IMMEDIATE; PRAGMA application_id = {}; PRAGMA user_version = {}; {} COMMIT",
@@ -86,7 +88,13 @@ Result<void> check_schema(SqliteConnection& connection, const std::string& place
   return {};
 }
 
-Result<void> check_for_damage(SqliteConnection& connection, const std::string& place) {
+std::unexpected<Error> damaged(const SqliteConnection& connection, std::string_view what) {
+  Error error = connection.error(SQLITE_CORRUPT);
+  error.message = fmt::format("the database is damaged: {}", shown(what, 200));
+  return std::unexpected(std::move(error));
+}
+
+Result<void> check_for_damage(SqliteConnection& connection) {
   const auto bytes =
       connection.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
   if (!bytes) return std::unexpected(bytes.error());
@@ -95,10 +103,7 @@ Result<void> check_for_damage(SqliteConnection& connection, const std::string& p
   const std::string found = run.row() ? std::string(run.text()) : "";
   if (const auto fine = run.state(); !fine) return fine;
   if (found == "ok") return {};
-  Error error = connection.error(SQLITE_CORRUPT);
-  error.place = place;
-  error.message = fmt::format("the database is damaged: {}", shown(found, 200));
-  return std::unexpected(std::move(error));
+  return damaged(connection, found);
 }
 
 }  // namespace
@@ -123,8 +128,9 @@ Result<void> SqliteStore::prepare() {
       "PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 33554432; PRAGMA temp_store = MEMORY");
   if (!set) return set;
   if (const auto fine = check_schema(connection_, place); !fine) return fine;
+  if (file_.torn()) return damaged(connection_, "its end is missing");
   if (const auto wal = connection_.run("PRAGMA journal_mode = WAL"); !wal) return wal;
-  if (const auto fine = check_for_damage(connection_, place); !fine) return fine;
+  if (const auto fine = check_for_damage(connection_); !fine) return fine;
   SqliteRun run = connection_.use("SELECT name, highest FROM numbers");
   while (run.row()) {
     const bool job = run.text() == "job";

@@ -15,6 +15,8 @@ namespace cleave {
 
 namespace {
 
+constexpr std::int64_t page_bytes = 4096;  // the schema is begun with pages of this size
+
 std::filesystem::path beside(const std::filesystem::path& path, const char* suffix) {
   return fmt::format("{}{}", path.string(), suffix);
 }
@@ -86,9 +88,11 @@ Result<StoreFile> StoreFile::take(const std::filesystem::path& state_directory) 
   if (!lock) return std::unexpected(lock.error());
   const auto database = plain_file(path);
   if (!database) return std::unexpected(database.error());
+  bool torn = database->value_or(0) % page_bytes != 0;
   for (const char* suffix : {"-wal", "-shm", "-journal"}) {
     const auto size = plain_file(beside(path, suffix));
     if (!size) return std::unexpected(size.error());
+    if (size->value_or(0) > 0) torn = false;
     // SQLite would take the log of an empty database for rubbish and delete it.
     if (suffix == std::string_view("-wal") && size->value_or(0) > 0 && database->value_or(0) == 0)
       return fail(ErrorKind::bad_input, shown(path.string(), 200),
@@ -97,7 +101,7 @@ Result<StoreFile> StoreFile::take(const std::filesystem::path& state_directory) 
   }
   if (!*database)
     if (const auto made = make_empty(path); !made) return std::unexpected(made.error());
-  return StoreFile(std::move(*lock), path);
+  return StoreFile(std::move(*lock), path, torn);
 }
 
 }  // namespace cleave

@@ -19,11 +19,15 @@ class StoreFile {
 
   /// Without a link in it.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// Whether its end is missing: it is no whole number of pages, and no log is there that makes up for it.
+  [[nodiscard]] bool torn() const { return torn_; }
 
  private:
-  StoreFile(FileHandle lock, std::filesystem::path path) : lock_(std::move(lock)), path_(std::move(path)) {}
+  StoreFile(FileHandle lock, std::filesystem::path path, bool torn)
+      : lock_(std::move(lock)), path_(std::move(path)), torn_(torn) {}
   FileHandle lock_;
   std::filesystem::path path_;
+  bool torn_;
 };
 
 }  // namespace cleave
