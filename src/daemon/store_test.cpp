@@ -250,7 +250,6 @@ class EveryStore : public testing::TestWithParam<const char*> {
       EXPECT_EQ(written.error().kind, ErrorKind::internal) << written.error().text();
     } catch (const std::logic_error&) {
     }
-    open_again();
     const auto contents = store_->load();
     ASSERT_TRUE(contents) << contents.error().text();
     EXPECT_TRUE(contents->settings.empty()) << why;
@@ -341,6 +340,12 @@ TEST_P(EveryStore, KeepsItsCallersToTheirPromises) {
   expect_refused(batch, "a job that waits is forgotten");
   batch.forgotten = {9};
   expect_refused(batch, "a job that is not known is forgotten");
+  batch = {};
+  batch.jobs = {first};
+  batch.jobs[0].reason = "it goes on";
+  ASSERT_TRUE(store_->write(batch, Durability::written));
+  open_again();
+  EXPECT_EQ(**store_->job(1), batch.jobs[0]);
   EXPECT_EQ(**store_->job(2), over);
   EXPECT_EQ((*store_->command(1))->argv, std::vector<std::string>{"true"});
 }
