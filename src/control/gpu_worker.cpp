@@ -74,7 +74,9 @@ std::string GpuWorker::place() const {
 }
 
 std::expected<GpuIndex, GpuWorker::Absence> GpuWorker::find() const {
-  const auto first = door_->gpu(index_);
+  auto first = door_->gpu(index_);
+  // A handle that died with a reset is forgotten by the door, and asked for anew.
+  if (!first && means_lost(first.error().code)) first = door_->gpu(index_);
   if (first && first->uuid == gpu_.uuid) return index_;
   if (!first && !means_lost(first.error().code))
     return std::unexpected(Absence{error_of(first.error(), place()), false});
