@@ -149,7 +149,8 @@ Result<StoreContents> SqliteStore::load() {
   if (!jobs) return std::unexpected(jobs.error());
   contents.jobs = std::move(*jobs);
   SqliteRun open_attempts = connection_.use(fmt::format(
-      "{} WHERE job IN (SELECT number FROM jobs WHERE final = 0) ORDER BY job, attempt", attempt_columns));
+      "{} WHERE ended_ns IS NULL OR job IN (SELECT number FROM jobs WHERE final = 0) ORDER BY job, attempt",
+      attempt_columns));
   auto attempts = read_attempts(open_attempts, shown(file_.path().string(), 200));
   if (!attempts) return std::unexpected(attempts.error());
   contents.attempts = std::move(*attempts);

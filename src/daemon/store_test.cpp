@@ -174,10 +174,9 @@ class EveryStore : public testing::TestWithParam<const char*> {
     for (const JobRecord& job : plain.jobs)
       if (!is_final(job.state)) open.push_back(job);
     for (const AttemptRecord& each : plain.attempts) {
-      if (is_final(plain.find(each.key.job)->state))
-        over.push_back(each.key);
-      else
-        attempts.push_back(each);
+      const bool final = is_final(plain.find(each.key.job)->state);
+      if (final) over.push_back(each.key);
+      if (!final || !each.ended) attempts.push_back(each);
     }
     std::vector<InstanceRecord> instances = plain.instances;
     std::erase_if(instances, [](const InstanceRecord& each) { return each.gone.has_value(); });
