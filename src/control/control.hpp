@@ -32,7 +32,6 @@ namespace cleave {
 struct ControlSettings {
   std::string scheduler = "online";  // unless another one was chosen while running, which the store keeps
   std::string forecaster = "laws";
-  std::string profiles = "all";                      // which the scheduler may use
   std::int64_t early_restarts_a_day = 10;            // of one job
   std::size_t most_waiting = 100'000;                // jobs that are not final; further ones are refused
   Duration look_every = std::chrono::seconds(5);     // at each GPU
@@ -99,7 +98,7 @@ class Control {
   /// What has been answered since the last call, in order.
   [[nodiscard]] std::vector<Answer> answered();
 
-  /// One round. `users_only`: answers users, and leaves all else for a later round.
+  /// One round: hears, decides, writes, does. Waits for the store and for supervisors to begin, no longer.
   void step(Moment now);
   /// When step() is to be called at the latest, on the steady clock, without any news.
   [[nodiscard]] Duration wake_at() const;

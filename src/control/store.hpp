@@ -47,7 +47,7 @@ struct StoreContents {
 /// Which jobs a listing is to have.
 struct JobQuery {
   bool final_too = false;
-  std::optional<JobState> state;     // only those
+  std::optional<JobState> state;     // only those, final or not
   std::optional<std::uint32_t> uid;  // only this user's
   JobNumber before = INT64_MAX;      // only older ones
   std::size_t most = 1000;

@@ -37,7 +37,7 @@ const SchedulerRow table[] = {
      "An Online Fragmentation-Aware Scheduler, IV", true, online_options(), make_online},
     {"miso", "each new job measured first, then the partition of the greatest predicted speed",
      "MISO (Li et al., SoCC 2022), as its abstract, Dyna-P and MIGM describe it", true, miso_options(),
-     make_miso},
+     make_miso, true},
     {"dyna-p", "the batch of best system throughput for each GPU; jobs restarted as a last resort",
      "Dyna-P, section 3", false, dyna_p_options(), make_dyna_p},
     {"oracle", "dyna-p with true times", "Dyna-P, section 4", false, oracle_options(), make_oracle},

@@ -87,6 +87,9 @@ struct SchedulerRow {
   std::span<const OptionRow> options;
   /// `options` are complete and their values checked as far as the rows can.
   Result<std::unique_ptr<Scheduler>> (*make)(const SchedulerSetup& setup, const OptionTexts& options);
+  /// It stops jobs and starts them elsewhere (StopJob for room, CheckpointJob), whether they say that they
+  /// may be restarted or not. Where that matters, it is only used with jobs that do.
+  bool interrupts = false;
 };
 
 std::span<const SchedulerRow> schedulers();

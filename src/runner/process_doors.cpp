@@ -40,16 +40,16 @@ JobSignals::~JobSignals() {
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-JobWish JobSignals::wait_until(std::chrono::steady_clock::time_point end) {
+SimulatedJobWish JobSignals::wait_until(std::chrono::steady_clock::time_point end) {
   while (true) {
     const timespec left = left_until(end);
     const int signal = ::sigtimedwait(&waited_for_, nullptr, &left);
-    if (signal > 0 && signal == checkpoint_signal_) return JobWish::checkpoint;
+    if (signal > 0 && signal == checkpoint_signal_) return SimulatedJobWish::checkpoint;
     if (signal > 0) {
       stopped_by_ = signal;
-      return JobWish::stop;
+      return SimulatedJobWish::stop;
     }
-    if (errno == EAGAIN && std::chrono::steady_clock::now() >= end) return JobWish::none;
+    if (errno == EAGAIN && std::chrono::steady_clock::now() >= end) return SimulatedJobWish::none;
   }
 }
 
@@ -72,9 +72,9 @@ Result<bool> ProcessDoors::hold(MiB memory) {
 Worked ProcessDoors::work(Duration time) {
   const auto begun = std::max(until_, std::chrono::steady_clock::now() - most_late);
   const auto end = begun + time;
-  const JobWish wish = signals_->wait_until(end);
+  const SimulatedJobWish wish = signals_->wait_until(end);
   const auto now = std::chrono::steady_clock::now();
-  until_ = wish == JobWish::none ? end : now;
+  until_ = wish == SimulatedJobWish::none ? end : now;
   return {wish, std::max(Duration::zero(), Duration(end - until_))};
 }
 

@@ -24,7 +24,7 @@ class JobSignals {
   JobSignals& operator=(const JobSignals&) = delete;
 
   /// Until the time or a signal has come.
-  [[nodiscard]] JobWish wait_until(std::chrono::steady_clock::time_point end);
+  [[nodiscard]] SimulatedJobWish wait_until(std::chrono::steady_clock::time_point end);
   /// That told the job to stop.
   [[nodiscard]] int stopped_by() const { return stopped_by_; }
 

@@ -25,9 +25,9 @@ struct SimulatedJobPlan {
 [[nodiscard]] MiB memory_during(const SimulatedJobPlan& plan, std::int64_t iteration);
 
 /// What somebody asks of a job while it works.
-enum class JobWish : std::uint8_t { none, stop, checkpoint };
+enum class SimulatedJobWish : std::uint8_t { none, stop, checkpoint };
 struct Worked {
-  JobWish wish = JobWish::none;
+  SimulatedJobWish wish = SimulatedJobWish::none;
   Duration left{};  // of the time that was to pass
 };
 

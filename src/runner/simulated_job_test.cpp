@@ -22,7 +22,7 @@ class PaperDoors : public JobDoors {
  public:
   struct Wish {
     Duration at;
-    JobWish what;
+    SimulatedJobWish what;
   };
 
   MiB capacity{1 << 20};
@@ -90,7 +90,7 @@ TEST(SimulatedJob, RunsOutOfMemoryAtTheFirstIterationThatNeedsTooMuch) {
 
 TEST(SimulatedJob, StopsWhenTold) {
   PaperDoors doors;
-  doors.wishes = {{milliseconds(2500), JobWish::stop}};
+  doors.wishes = {{milliseconds(2500), SimulatedJobWish::stop}};
   const auto outcome = run_simulated_job(plan(4, seconds(4)), 1, 0, doors);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::stopped);
@@ -101,7 +101,8 @@ TEST(SimulatedJob, StopsWhenTold) {
 
 TEST(SimulatedJob, ACheckpointTakesNoTimeAndCountsWholeIterations) {
   PaperDoors doors;
-  doors.wishes = {{milliseconds(500), JobWish::checkpoint}, {milliseconds(2100), JobWish::checkpoint}};
+  doors.wishes = {{milliseconds(500), SimulatedJobWish::checkpoint},
+                  {milliseconds(2100), SimulatedJobWish::checkpoint}};
   const auto outcome = run_simulated_job(plan(4, seconds(4)), 1, 0, doors);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::finished);
@@ -166,7 +167,8 @@ TEST(SimulatedJob, WishesChangeNeitherTimeNorOrder) {
     for (std::uint64_t i = random.below(10); i > 0; --i)
       times.push_back(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(iterations) * 1000)));
     std::ranges::sort(times);
-    for (const std::int64_t time : times) doors.wishes.push_back({milliseconds(time), JobWish::checkpoint});
+    for (const std::int64_t time : times)
+      doors.wishes.push_back({milliseconds(time), SimulatedJobWish::checkpoint});
     const auto outcome = run_simulated_job(some, 1, 0, doors);
     ASSERT_TRUE(outcome);
     EXPECT_EQ(doors.now, seconds(iterations));

@@ -1,0 +1,169 @@
+// What a loop finds when it begins: the store's jobs, the attempts that their supervisors kept running, the
+// outcomes of those that ended meanwhile. The GPUs' instances follow with the first look at each.
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "control/inside.hpp"
+#include "engine/scheduler.hpp"
+
+namespace cleave {
+
+Result<void> Control::Inside::begin() {
+  auto forecaster = make_forecaster(settings_.forecaster);
+  if (!forecaster) return std::unexpected(forecaster.error());
+  forecaster_ = std::move(*forecaster);
+  for (const ManagedGpu& gpu : hands_->gpus()) {
+    Card at;
+    at.gpu = &gpu;
+    cards_.push_back(std::move(at));
+  }
+  auto contents = store_->load();
+  if (!contents) return std::unexpected(contents.error());
+  auto found = runner_->found();
+  if (!found) return std::unexpected(found.error());
+  last_job_ = contents->last_job;
+  last_event_ = contents->last_event;
+  if (const auto possible = try_scheduler(settings_.scheduler); !possible)
+    return std::unexpected(possible.error());
+  take_settings(*contents);
+  take_jobs(*contents);
+  take_attempts(*contents, std::move(*found));
+  return {};
+}
+
+void Control::Inside::take_settings(const StoreContents& contents) {
+  paused_ = contents.settings.contains("paused");
+  for (Card& at : cards_) at.drained = contents.settings.contains("drained " + at.gpu->uuid);
+  for (const InstanceRecord& instance : contents.instances) {
+    const bool managed =
+        std::ranges::any_of(cards_, [&](const Card& at) { return at.gpu->uuid == instance.gpu; });
+    if (managed) instances_[instance.device] = instance;
+  }
+  scheduler_ = settings_.scheduler;
+  const auto chosen = contents.settings.find("scheduler");
+  if (chosen == contents.settings.end()) return;
+  if (const auto possible = try_scheduler(chosen->second); possible) {
+    scheduler_ = chosen->second;
+  } else {
+    event("scheduler",
+          fmt::format("the scheduler that was chosen, {}, is not possible any more: {}; it is {}",
+                      chosen->second, possible.error().text(), scheduler_));
+  }
+}
+
+void Control::Inside::take_jobs(StoreContents& contents) {
+  for (JobRecord& record : contents.jobs) {
+    const JobNumber number = record.number;
+    jobs_[number].record = std::move(record);
+  }
+}
+
+void Control::Inside::take_attempts(StoreContents& contents, std::vector<FoundJob> found) {
+  for (AttemptRecord& record : contents.attempts) {
+    LiveJob* job = find(record.key.job);
+    if (job == nullptr || record.ended) continue;
+    LiveAttempt live;
+    live.placed = false;
+    const std::int64_t number = record.key.attempt;
+    live.record = std::move(record);
+    job->attempts.emplace(number, std::move(live));
+  }
+  for (auto& [number, job] : jobs_) keep_one_attempt(job);
+  std::set<JobKey> seen;
+  for (const FoundJob& each : found) {
+    seen.insert(each.key);
+    LiveJob* job = find(each.key.job);
+    if (job == nullptr) {
+      const bool known = std::ranges::binary_search(contents.over, each.key);
+      if (!known || each.state == FoundJob::State::alive) take_stranger(each);
+      continue;
+    }
+    take_found(*job, each);
+  }
+  settle_unfound(seen);
+  for (auto& [number, job] : jobs_) {
+    if (job.record.cancelled && !is_final(job.record.state)) enter_cancelled(number, "its user");
+    if (!job.attempts.empty() || is_final(job.record.state)) continue;
+    job.record.state = JobState::queued;
+    note(job);
+  }
+}
+
+/// While a replica takes over there are two: the one that began last goes on.
+void Control::Inside::keep_one_attempt(LiveJob& job) {
+  for (const auto& [number, live] : job.attempts)
+    if (!live.record.end && (!job.main || live.record.began)) job.main = number;
+}
+
+/// Attempts of jobs that the store does not know, or that are over there: nobody waits for them.
+void Control::Inside::take_stranger(const FoundJob& found) {
+  const JobKey key = found.key;
+  if (found.state == FoundJob::State::alive) {
+    strangers_.insert(key);
+    event("job-unknown",
+          fmt::format("attempt {} of job {} runs, but the store does not know it: it is stopped", key.attempt,
+                      key.job));
+    later([this, key] { stop_now(key); });
+  } else {
+    later([this, key] { static_cast<void>(runner_->forget(key)); });
+  }
+}
+
+void Control::Inside::take_found(LiveJob& job, const FoundJob& found) {
+  const std::int64_t number = found.key.attempt;
+  if (number > job.record.attempts) {
+    // The power went before the store had it on the disk, and came back before the process was gone; or the
+    // store is an older copy.
+    job.record.attempts = number;
+    note(job);
+    if (!found.began && found.state != FoundJob::State::alive) return;
+    LiveAttempt live;
+    live.placed = false;
+    live.record.key = found.key;
+    live.record.started = found.outcome.began_at;
+    live.record.began = found.outcome.began_at;
+    live.record.end = AttemptEnd::lost;
+    live.record.why = "the store did not know that it was started";
+    job.attempts.emplace(number, std::move(live));
+  }
+  const auto attempt = job.attempts.find(number);
+  if (attempt == job.attempts.end()) return;  // its end is in the store already
+  if (found.state == FoundJob::State::alive) {
+    // What was being stopped is stopped; and so is the one of two that does not count.
+    if (!attempt->second.record.end && job.main != number)
+      stop_attempt(job, number, AttemptEnd::moved, "another attempt took over");
+    if (attempt->second.record.end) later([this, key = found.key] { stop_now(key); });
+  } else if (found.state == FoundJob::State::ended) {
+    if (!attempt->second.record.began && found.outcome.end != ProcessOutcome::End::not_started)
+      attempt->second.record.began = found.outcome.began_at;
+    event("job-ended-meanwhile",
+          fmt::format("job {} {} while nobody listened", job.record.number, in_words(found.outcome)), &job);
+    ended(job, number, found.outcome);
+  } else if (found.began) {
+    if (!attempt->second.record.began) attempt->second.record.began = attempt->second.record.started;
+    supervisor_lost(job, number, {0, found.trouble});
+  } else {
+    not_started(job.record.number, number, "its supervisor was killed before it began");
+  }
+}
+
+/// Attempts of which there is no trace: this program died before it started them.
+void Control::Inside::settle_unfound(const std::set<JobKey>& found) {
+  for (auto& [number, job] : jobs_) {
+    std::vector<std::int64_t> gone;
+    for (const auto& [attempt, live] : job.attempts)
+      if (!found.contains(live.record.key)) gone.push_back(attempt);
+    for (const std::int64_t attempt : gone) {
+      if (job.attempts.at(attempt).record.began) {
+        supervisor_lost(job, attempt, {0, "nothing is left of it"});
+      } else {
+        not_started(number, attempt, "the daemon ended before it was started");
+        job.not_before.reset();
+        job.not_started = 0;
+      }
+    }
+  }
+}
+
+}  // namespace cleave

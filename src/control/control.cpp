@@ -1,0 +1,286 @@
+#include "control/control.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "control/inside.hpp"
+#include "model/layout.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr Duration clock_slack = std::chrono::seconds(2);
+constexpr int most_rounds = 16;
+
+}  // namespace
+
+Control::Inside::Inside(Doors doors, ControlSettings settings, Moment now)
+    : store_(&doors.store),
+      hands_(&doors.hands),
+      runner_(&doors.runner),
+      settings_(std::move(settings)),
+      began_(now),
+      now_(now) {}
+
+void Control::Inside::see_clock(Moment now) {
+  const Duration before = now_.wall.time_since_epoch() - now_.steady;
+  now.steady = std::max(now.steady, now_.steady);
+  const Duration after = now.wall.time_since_epoch() - now.steady;
+  now_ = now;
+  if (std::chrono::abs(after - before) > clock_slack)
+    event("clock-set",
+          fmt::format("the clock was set {} by {:.0f} s; nothing here is timed by it",
+                      after > before ? "forward" : "back", in_seconds(std::chrono::abs(after - before))));
+}
+
+void Control::Inside::step(Moment now) {
+  see_clock(now);
+  write_wanted();
+  for (int round = 0; round < most_rounds; ++round) {
+    hear_jobs();
+    hear_gpus();
+    take_timers();
+    if (anew_ && can_make_engine()) make_engine();
+    settle_engine();
+    destroy_idle_ones();
+    take_steps();
+    const bool more = !effects_.empty();
+    commit();
+    drop_over();
+    if (!more || !store_trouble_.empty()) break;
+  }
+  forget_old_jobs();
+}
+
+/// Jobs that are over and written, with nothing of them left.
+void Control::Inside::drop_over() {
+  if (!store_trouble_.empty()) return;
+  std::erase_if(over_, [&](JobNumber number) {
+    const LiveJob* job = find(number);
+    if (job != nullptr && (!job->attempts.empty() || changed_jobs_.contains(number))) return false;
+    jobs_.erase(number);
+    return true;
+  });
+}
+
+Duration Control::Inside::wake_at() const {
+  if (!effects_.empty() && store_trouble_.empty()) return steady();
+  if (!wanted_.empty()) return steady();
+  Duration at = next_tidy_;
+  if (!store_trouble_.empty()) at = std::min(at, store_again_);
+  if (!wakes_.empty()) at = std::min(at, *wakes_.begin());
+  if (!timers_.empty()) at = std::min(at, timers_.begin()->first);
+  for (const Card& each : cards_) {
+    if (each.asked.empty()) at = std::min(at, each.next_look);
+    if (!each.hung)
+      for (const auto& [number, act] : each.asked) at = std::min(at, act.since + settings_.gpu_patience);
+    if (each.rests_until > steady()) at = std::min(at, each.rests_until);
+    if (!settings_.keep_idle) continue;
+    for (const auto& [placement, slot] : each.slots)
+      if (slot.state == Slot::State::ready && slot.idle_since + *settings_.keep_idle > steady())
+        at = std::min(at, slot.idle_since + *settings_.keep_idle);
+  }
+  return std::max(at, steady());
+}
+
+LiveJob* Control::Inside::find(JobNumber number) {
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+const LiveJob* Control::Inside::find(JobNumber number) const {
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+LiveJob* Control::Inside::find(JobId id) {
+  LiveJob* job = find(numbers_[index(id)]);
+  return job != nullptr && job->id == id ? job : nullptr;
+}
+
+std::vector<GpuId> Control::Inside::all_gpus() const {
+  std::vector<GpuId> all;
+  for (std::size_t i = 0; i < cards_.size(); ++i) all.push_back(static_cast<GpuId>(i));
+  return all;
+}
+
+std::optional<std::pair<GpuId, PlacementId>> Control::Inside::slot_of(const std::string& device) const {
+  for (const GpuId gpu : all_gpus())
+    for (const auto& [placement, slot] : card(gpu).slots)
+      if (slot.device == device && slot.state != Slot::State::making) return std::pair(gpu, placement);
+  return std::nullopt;
+}
+
+std::string Control::Inside::gpu_in_words(GpuId gpu) const {
+  return fmt::format("GPU {}", card(gpu).gpu->index);
+}
+
+std::string Control::Inside::place_in_words(const JobPlace& place) const {
+  if (!place.placement) return fmt::format("the whole of {}", gpu_in_words(place.gpu));
+  return fmt::format("{} of {}", layout_text(card(place.gpu).geometry(), PlacementSet::of(*place.placement)),
+                     gpu_in_words(place.gpu));
+}
+
+// What there is to see.
+
+const JobRecord* Control::Inside::job(JobNumber number) const {
+  const LiveJob* job = find(number);
+  return job == nullptr ? nullptr : &job->record;
+}
+
+std::vector<const JobRecord*> Control::Inside::jobs() const {
+  std::vector<const JobRecord*> all;
+  all.reserve(jobs_.size());
+  for (const auto& [number, job] : jobs_) all.push_back(&job.record);
+  return all;
+}
+
+const AttemptRecord* Control::Inside::attempt_of(JobNumber number) const {
+  const LiveJob* job = find(number);
+  if (job == nullptr || job->attempts.empty()) return nullptr;
+  return &job->attempts.at(job->main.value_or(job->attempts.rbegin()->first)).record;
+}
+
+std::string Control::Inside::why_waits(JobNumber number) const {
+  const LiveJob* job = find(number);
+  if (job == nullptr || (job->record.state != JobState::queued && job->record.state != JobState::starting))
+    return {};
+  if (!store_trouble_.empty()) return store_trouble_;
+  if (!scheduler_trouble_.empty()) return scheduler_trouble_;
+  if (paused_) return "the daemon is paused";
+  if (job->not_before) return job->record.reason;
+  if (job->place) return fmt::format("it is about to start on {}", place_in_words(*job->place));
+  if (engine_ == nullptr || anew_) return "the GPUs are being looked at";
+  std::size_t before = 0;
+  for (const auto& [other, each] : jobs_) {
+    const auto priority = each.record.wish.priority, mine = job->record.wish.priority;
+    if (other != number && waits(each) && !each.place &&
+        (priority > mine || (priority == mine && other < number)))
+      ++before;
+  }
+  const ResolvedRequest resolved = resolve(job->record.request, {cards_.front().geometry()});
+  std::string shut;
+  bool room = false;
+  for (const GpuId gpu : all_gpus()) {
+    const Card& at = card(gpu);
+    if (!takes_work(gpu) || at.lost) {
+      shut += fmt::format("; {} {}", gpu_in_words(gpu),
+                          at.lost      ? "is lost"
+                          : at.drained ? "is drained"
+                          : at.hung    ? "does not answer"
+                                       : "cannot be changed now");
+      continue;
+    }
+    PlacementSet taken = at.walls;
+    for (const auto& [placement, slot] : at.slots)
+      if (occupied(gpu, placement)) taken.insert(placement);
+    if (occupied(gpu, std::nullopt)) continue;
+    if (resolve(job->record.request, {at.geometry()}).candidates.front().meets(at.geometry().free(taken)))
+      room = true;
+  }
+  std::string why = room ? fmt::format("there is room for it, which {} does not give it yet", scheduler_)
+                         : "no GPU has room for it now";
+  if (before > 0) why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
+  return why + shut;
+}
+
+std::vector<GpuStanding> Control::Inside::gpus() const {
+  std::vector<GpuStanding> all;
+  for (const GpuId gpu : all_gpus()) {
+    const Card& at = card(gpu);
+    GpuStanding standing{at.gpu, at.sight, at.drained, at.lost, at.trouble, {}};
+    for (const auto& [place, keys] : occupants_) {
+      if (place.gpu != gpu) continue;
+      for (const JobKey& key : keys)
+        if (const LiveJob* job = find(key.job))
+          standing.jobs.push_back({job->attempts.at(key.attempt).record.device, key});
+    }
+    all.push_back(std::move(standing));
+  }
+  return all;
+}
+
+std::vector<std::string> Control::Inside::troubles() const {
+  std::vector<std::string> all;
+  if (!store_trouble_.empty()) all.push_back(store_trouble_);
+  if (!scheduler_trouble_.empty()) all.push_back(scheduler_trouble_);
+  for (const GpuId gpu : all_gpus()) {
+    const Card& at = card(gpu);
+    if (at.lost) all.push_back(fmt::format("{} is lost", gpu_in_words(gpu)));
+    if (!at.trouble.empty()) all.push_back(fmt::format("{}: {}", gpu_in_words(gpu), at.trouble));
+  }
+  return all;
+}
+
+// The face.
+
+Control::Control(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+Control::~Control() = default;
+
+Result<std::unique_ptr<Control>> Control::begin(Doors doors, ControlSettings settings, Moment now) {
+  auto inside = std::make_unique<Inside>(doors, std::move(settings), now);
+  if (const auto begun = inside->begin(); !begun) return std::unexpected(begun.error());
+  return std::unique_ptr<Control>(new Control(std::move(inside)));
+}
+
+Result<JobNumber> Control::submit(const NewJob& job, Moment now) {
+  return inside_->submit(job, now);
+}
+Result<void> Control::cancel(JobNumber job, const std::string& by, Moment now) {
+  return inside_->cancel(job, by, now);
+}
+Result<void> Control::drain(GpuId gpu, bool drained, Moment now) {
+  return inside_->drain(gpu, drained, now);
+}
+void Control::pause(bool paused, Moment now) {
+  inside_->pause(paused, now);
+}
+Result<void> Control::set_scheduler(const std::string& spec, Moment now) {
+  return inside_->set_scheduler(spec, now);
+}
+Result<std::vector<std::string>> Control::reload(const ControlSettings& settings, Moment now) {
+  return inside_->reload(settings, now);
+}
+std::uint64_t Control::noted() const {
+  return inside_->noted();
+}
+std::vector<Control::Answer> Control::answered() {
+  return inside_->answered();
+}
+void Control::step(Moment now) {
+  inside_->step(now);
+}
+Duration Control::wake_at() const {
+  return inside_->wake_at();
+}
+const JobRecord* Control::job(JobNumber number) const {
+  return inside_->job(number);
+}
+std::vector<const JobRecord*> Control::jobs() const {
+  return inside_->jobs();
+}
+const AttemptRecord* Control::attempt_of(JobNumber number) const {
+  return inside_->attempt_of(number);
+}
+std::string Control::why_waits(JobNumber number) const {
+  return inside_->why_waits(number);
+}
+std::vector<GpuStanding> Control::gpus() const {
+  return inside_->gpus();
+}
+const std::string& Control::scheduler() const {
+  return inside_->scheduler();
+}
+bool Control::paused() const {
+  return inside_->paused();
+}
+std::vector<std::string> Control::troubles() const {
+  return inside_->troubles();
+}
+std::vector<EventRecord> Control::events_since(std::int64_t number) const {
+  return inside_->events_since(number);
+}
+std::int64_t Control::last_event() const {
+  return inside_->last_event();
+}
+
+}  // namespace cleave

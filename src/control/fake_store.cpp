@@ -1,0 +1,286 @@
+#include "control/fake_store.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+struct FakeDisk::Memory {
+  std::map<JobNumber, JobRecord> jobs;
+  std::map<JobNumber, JobCommand> commands;
+  std::map<JobKey, AttemptRecord> attempts;
+  std::map<std::string, InstanceRecord> instances;  // those that are gone are not asked for again
+  std::deque<EventRecord> events;
+  std::map<std::string, std::string> settings;
+  std::set<JobNumber> open;                       // not final
+  std::set<std::pair<Instant, JobNumber>> ended;  // final
+  JobNumber last_job = 0;
+  std::int64_t last_event = 0;
+
+  void apply(const Change& change);
+  void put_job(const JobRecord& job);
+  void forget_job(JobNumber number);
+  [[nodiscard]] auto attempts_of(JobNumber number) const {
+    return std::pair(attempts.lower_bound({number, INT64_MIN}), attempts.upper_bound({number, INT64_MAX}));
+  }
+};
+
+/// One write.
+struct FakeDisk::Change {
+  StoreBatch batch;
+  std::optional<std::size_t> keep_events;
+};
+
+void FakeDisk::Memory::put_job(const JobRecord& job) {
+  JobRecord& there = jobs[job.number];
+  if (is_final(there.state) && there.ended) ended.erase({*there.ended, job.number});
+  there = job;
+  last_job = std::max(last_job, job.number);
+  if (!is_final(job.state)) {
+    open.insert(job.number);
+    return;
+  }
+  open.erase(job.number);
+  ended.emplace(*job.ended, job.number);
+}
+
+void FakeDisk::Memory::forget_job(JobNumber number) {
+  const auto [first, last] = attempts_of(number);
+  attempts.erase(first, last);
+  commands.erase(number);
+  open.erase(number);
+  if (const auto found = jobs.find(number); found != jobs.end()) {
+    if (found->second.ended) ended.erase({*found->second.ended, number});
+    jobs.erase(found);
+  }
+}
+
+void FakeDisk::Memory::apply(const Change& change) {
+  for (const JobRecord& job : change.batch.jobs) put_job(job);
+  for (const auto& [number, command] : change.batch.commands) commands[number] = command;
+  for (const AttemptRecord& attempt : change.batch.attempts) attempts[attempt.key] = attempt;
+  for (const InstanceRecord& instance : change.batch.instances) {
+    if (instance.gone)
+      instances.erase(instance.device);
+    else
+      instances[instance.device] = instance;
+  }
+  for (const EventRecord& event : change.batch.events) {
+    events.push_back(event);
+    last_event = event.number;
+  }
+  for (const auto& [key, value] : change.batch.settings) {
+    if (value.empty())
+      settings.erase(key);
+    else
+      settings[key] = value;
+  }
+  for (const JobNumber number : change.batch.forgotten) forget_job(number);
+  if (change.keep_events)
+    while (events.size() > *change.keep_events) events.pop_front();
+}
+
+FakeDisk::FakeDisk() : now_(std::make_unique<Memory>()), safe_(std::make_unique<Memory>()) {}
+FakeDisk::~FakeDisk() = default;
+
+void FakeDisk::put(Change change, Durability durability) {
+  now_->apply(change);
+  pending_.push_back(std::move(change));
+  if (durability == Durability::synced) {
+    for (const Change& each : pending_) safe_->apply(each);
+    pending_.clear();
+  }
+  ++writes_;
+}
+
+void FakeDisk::lose_power(std::size_t reached) {
+  for (std::size_t i = 0; i < std::min(reached, pending_.size()); ++i) safe_->apply(pending_[i]);
+  pending_.clear();
+  *now_ = *safe_;
+}
+
+std::size_t FakeDisk::unsynced() const {
+  return pending_.size();
+}
+
+Result<void> FakeDisk::written_or_failed() {
+  if (failing_ == 0) return {};
+  --failing_;
+  return fail(ErrorKind::infeasible, "the fake disk", "it cannot be written: the disk is full", "make room");
+}
+
+Result<void> FakeDisk::read_or_failed() {
+  if (failing_reads_ == 0) return {};
+  --failing_reads_;
+  return fail(ErrorKind::infeasible, "the fake disk", "it cannot be read: the disk failed",
+              "look at the disk");
+}
+
+namespace {
+
+void promise(bool kept, std::string_view what, JobNumber job) {
+  if (!kept) throw std::logic_error(fmt::format("store: job {}: {}", job, what));
+}
+
+/// Holds the jobs of a batch against what is there; `known` gets the records as they will be.
+class PromiseCheck {
+ public:
+  PromiseCheck(const std::map<JobNumber, JobRecord>& there, JobNumber last_job)
+      : there_(there), last_job_(last_job) {}
+
+  void job(const JobRecord& next) {
+    promise(next.number >= 1, "jobs count from 1", next.number);
+    promise(!is_final(next.state) || next.ended, "it is final and has no end", next.number);
+    if (const JobRecord* before = find(next.number)) {
+      promise(!is_final(before->state) || is_final(next.state), "it was final and is not any more",
+              next.number);
+      promise(before->wish == next.wish, "its wish changed", next.number);
+      promise(before->owner == next.owner, "its owner changed", next.number);
+      promise(before->submitted == next.submitted, "its submission changed", next.number);
+    } else {
+      promise(next.number > last_job_, "its number was given before", next.number);
+      first_.insert(next.number);
+    }
+    coming_[next.number] = &next;
+  }
+  void command(JobNumber number) {
+    promise(first_.erase(number) == 1, "its command does not come once, with its first record", number);
+  }
+  void commands_done() {
+    promise(first_.empty(), "its first record comes without a command", first_.empty() ? 0 : *first_.begin());
+  }
+  void attempt(const JobKey& key) {
+    promise(key.attempt >= 1, "attempts count from 1", key.job);
+    promise(find(key.job) != nullptr, "an attempt of a job that is not known", key.job);
+  }
+  void forgotten(JobNumber number) {
+    const JobRecord* job = find(number);
+    promise(job != nullptr, "forgotten without being known", number);
+    promise(is_final(job->state), "forgotten before it is final", number);
+  }
+
+ private:
+  [[nodiscard]] const JobRecord* find(JobNumber number) const {
+    if (const auto found = coming_.find(number); found != coming_.end()) return found->second;
+    const auto found = there_.find(number);
+    return found == there_.end() ? nullptr : &found->second;
+  }
+
+  const std::map<JobNumber, JobRecord>& there_;
+  JobNumber last_job_;
+  std::map<JobNumber, const JobRecord*> coming_;
+  std::set<JobNumber> first_;
+};
+
+void check_promises(const StoreBatch& batch, const std::map<JobNumber, JobRecord>& jobs, JobNumber last_job,
+                    std::int64_t last_event) {
+  PromiseCheck check(jobs, last_job);
+  for (const JobRecord& job : batch.jobs) check.job(job);
+  for (const auto& [number, command] : batch.commands) check.command(number);
+  check.commands_done();
+  for (const AttemptRecord& attempt : batch.attempts) check.attempt(attempt.key);
+  for (const EventRecord& event : batch.events)
+    if (event.number != ++last_event)
+      throw std::logic_error(fmt::format("store: event {} where {} is next", event.number, last_event));
+  for (const JobNumber number : batch.forgotten) check.forgotten(number);
+}
+
+}  // namespace
+
+Result<StoreContents> FakeStore::load() {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  const FakeDisk::Memory& memory = *disk_->now_;
+  StoreContents contents;
+  for (const JobNumber number : memory.open) contents.jobs.push_back(memory.jobs.at(number));
+  for (const auto& [key, attempt] : memory.attempts) {
+    if (memory.open.contains(key.job))
+      contents.attempts.push_back(attempt);
+    else
+      contents.over.push_back(key);
+  }
+  for (const auto& [device, instance] : memory.instances) contents.instances.push_back(instance);
+  contents.settings = memory.settings;
+  contents.last_job = memory.last_job;
+  contents.last_event = memory.last_event;
+  return contents;
+}
+
+Result<void> FakeStore::write(const StoreBatch& batch, Durability durability) {
+  const FakeDisk::Memory& memory = *disk_->now_;
+  check_promises(batch, memory.jobs, memory.last_job, memory.last_event);
+  if (batch.empty()) return {};
+  if (const auto written = disk_->written_or_failed(); !written) return written;
+  if (disk_->before_write) disk_->before_write(batch);
+  disk_->put({batch, {}}, durability);
+  if (disk_->after_write) disk_->after_write(batch);
+  return {};
+}
+
+Result<std::optional<JobRecord>> FakeStore::job(JobNumber number) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  const auto found = disk_->now_->jobs.find(number);
+  if (found == disk_->now_->jobs.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<std::optional<JobCommand>> FakeStore::command(JobNumber number) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  const auto found = disk_->now_->commands.find(number);
+  if (found == disk_->now_->commands.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<std::vector<AttemptRecord>> FakeStore::attempts(JobNumber number) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  std::vector<AttemptRecord> all;
+  const auto [first, last] = disk_->now_->attempts_of(number);
+  for (auto each = first; each != last; ++each) all.push_back(each->second);
+  return all;
+}
+
+Result<std::vector<JobRecord>> FakeStore::jobs(const JobQuery& query) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  std::vector<JobRecord> all;
+  const auto& jobs = disk_->now_->jobs;
+  for (auto each = jobs.lower_bound(query.before); each != jobs.begin() && all.size() < query.most;) {
+    const JobRecord& job = (--each)->second;
+    const bool state_fits = query.state ? job.state == *query.state : query.final_too || !is_final(job.state);
+    if (state_fits && (!query.uid || job.owner.uid == *query.uid)) all.push_back(job);
+  }
+  return all;
+}
+
+Result<std::vector<EventRecord>> FakeStore::events(std::int64_t after, std::optional<std::uint32_t> uid,
+                                                   std::size_t most) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  std::vector<EventRecord> found;
+  const auto& events = disk_->now_->events;
+  for (auto each = std::ranges::upper_bound(events, after, {}, &EventRecord::number);
+       each != events.end() && found.size() < most; ++each)
+    if (!uid || !each->job || each->uid == *uid) found.push_back(*each);
+  return found;
+}
+
+Result<std::vector<JobRecord>> FakeStore::ended_before(Instant time, std::size_t most) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  std::vector<JobRecord> all;
+  for (const auto& [ended, number] : disk_->now_->ended) {
+    if (ended >= time || all.size() >= most) break;
+    all.push_back(disk_->now_->jobs.at(number));
+  }
+  return all;
+}
+
+Result<void> FakeStore::forget_events(std::size_t keep) {
+  if (disk_->now_->events.size() <= keep) return {};
+  if (const auto written = disk_->written_or_failed(); !written) return written;
+  disk_->put({{}, keep}, Durability::written);
+  return {};
+}
+
+}  // namespace cleave

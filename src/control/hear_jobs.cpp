@@ -1,0 +1,361 @@
+// What became of the processes of jobs, and what that means for the jobs.
+
+#include <signal.h>
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "control/inside.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::int64_t most_failed_starts = 3;
+constexpr Duration day = std::chrono::hours(24);
+
+std::optional<int> exit_code_of(const ProcessOutcome& outcome) {
+  switch (outcome.end) {
+    case ProcessOutcome::End::exited:
+      return outcome.code;
+    case ProcessOutcome::End::signalled:
+      return 128 + outcome.code;
+    case ProcessOutcome::End::not_started:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Control::Inside::hear_jobs() {
+  for (const RunnerEvent& event : runner_->poll()) hear(event);
+}
+
+void Control::Inside::hear(const RunnerEvent& event) {
+  const bool is_end =
+      std::holds_alternative<JobEnded>(event.what) || std::holds_alternative<SupervisorLost>(event.what);
+  if (is_end && strangers_.erase(event.key) > 0)
+    later([this, key = event.key] { static_cast<void>(runner_->forget(key)); });
+  LiveJob* job = find(event.key.job);
+  if (job == nullptr) return;
+  const auto attempt = job->attempts.find(event.key.attempt);
+  if (attempt == job->attempts.end()) return;
+  if (const auto* started = std::get_if<JobBegan>(&event.what)) {
+    began(*job, attempt->second, started->pid);
+  } else if (const auto* report = std::get_if<JobReported>(&event.what)) {
+    reported(*job, attempt->second, report->report);
+  } else if (const auto* over = std::get_if<JobEnded>(&event.what)) {
+    ended(*job, event.key.attempt, over->outcome);
+  } else if (const auto* lost = std::get_if<SupervisorLost>(&event.what)) {
+    supervisor_lost(*job, event.key.attempt, *lost);
+  }
+  // What was seen of the memory comes with the outcome as well.
+}
+
+void Control::Inside::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid) {
+  const std::int64_t number = attempt.record.key.attempt;
+  if (attempt.record.began) return;
+  attempt.record.began = wall();
+  job.not_started = 0;
+  note(attempt.record);
+  event("job-started",
+        fmt::format("job {} runs on {} (process {})", job.record.number, place_in_words(attempt.place), pid),
+        &job, attempt.record.gpu);
+  if (job.replica == number) {
+    job.replica.reset();
+    const auto old = std::exchange(job.main, number);
+    if (old && job.attempts.contains(*old))
+      stop_attempt(job, *old, AttemptEnd::moved,
+                   fmt::format("it was moved to {}", place_in_words(attempt.place)));
+  }
+  if (job.main == number && !attempt.record.end) {
+    job.record.state = JobState::running;
+    job.record.reason.clear();
+  }
+  note(job);
+}
+
+void Control::Inside::reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& numbered) {
+  const MemoryReport& report = numbered.report;
+  attempt.last_reported = report.allocated;
+  attempt.record.peak = std::max(attempt.record.peak.value_or(MiB{}), report.allocated);
+  attempt.beyond = attempt.capacity && report.requested > *attempt.capacity;
+  if (attempt.record.end || job.main != attempt.record.key.attempt || !job.id) return;
+  std::erase_if(job.record.early_restarts, [&](Instant when) { return wall() - when > day; });
+  const auto restarts = static_cast<std::int64_t>(job.record.early_restarts.size());
+  if (restarts >= settings_.early_restarts_a_day) return;
+  tell(MemoryReported{*job.id, report, attempt.capacity});
+}
+
+AttemptRecord Control::Inside::close_attempt(LiveJob& job, std::int64_t number, AttemptEnd otherwise,
+                                             const std::string& why, std::optional<int> exit_code) {
+  const auto attempt = job.attempts.find(number);
+  AttemptRecord record = std::move(attempt->second.record);
+  const JobPlace place = attempt->second.place;
+  record.ended = wall();
+  record.exit_code = exit_code;
+  if (!record.end) {
+    record.end = otherwise;
+    record.why = why;
+  }
+  note(record);
+  job.attempts.erase(attempt);
+  if (const auto there = occupants_.find(place); there != occupants_.end()) {
+    there->second.erase(record.key);
+    if (there->second.empty()) {
+      occupants_.erase(there);
+      if (place.placement) {
+        const auto slot = card(place.gpu).slots.find(*place.placement);
+        if (slot != card(place.gpu).slots.end()) slot->second.idle_since = steady();
+      }
+    }
+  }
+  if (job.main == number) job.main.reset();
+  if (job.replica == number) job.replica.reset();
+  return record;
+}
+
+bool Control::Inside::ran_out_of_memory(const LiveJob& job, const LiveAttempt& attempt,
+                                        const ProcessOutcome& outcome) const {
+  const auto code = exit_code_of(outcome);
+  if (!code || *code == 0) return false;
+  if (outcome.out_of_memory || attempt.beyond) return true;
+  if (job.record.wish.out_of_memory_code == code) return true;
+  return std::ranges::find(settings_.out_of_memory_codes, *code) != settings_.out_of_memory_codes.end();
+}
+
+void Control::Inside::ended(LiveJob& job, std::int64_t number, const ProcessOutcome& outcome) {
+  const LiveAttempt live = job.attempts.at(number);
+  if (outcome.end == ProcessOutcome::End::not_started) {
+    close_attempt(job, number, AttemptEnd::not_started, outcome.reason, std::nullopt);
+    if (live.record.end) return stopped(job, live.record);
+    return finish(job, JobState::failed, fmt::format("it could not be started: {}", outcome.reason),
+                  std::nullopt);
+  }
+  const auto code = exit_code_of(outcome);
+  const bool was_main = job.main == number, was_replica = job.replica == number;
+  // One that ended well although it was about to be stopped has done its work.
+  const bool done = code == 0 && !outcome.stopped;
+  const bool starved = !live.record.end && ran_out_of_memory(job, live, outcome);
+  AttemptRecord record = close_attempt(
+      job, number, starved ? AttemptEnd::out_of_memory : AttemptEnd::ended_itself, in_words(outcome), code);
+  if (is_final(job.record.state)) return;
+  if (done && !was_replica) {
+    return finish(job, JobState::finished, {}, code);
+  }
+  if (record.end != AttemptEnd::ended_itself && !starved) return stopped(job, record);
+  if (was_replica) return begin_anew("a replica failed");
+  if (!was_main) return;
+  if (job.record.cancelled) return finish(job, JobState::cancelled, job.record.reason, code);
+  if (starved) return out_of_memory(job, live);
+  if (job.record.failures < job.record.wish.retries) {
+    ++job.record.failures;
+    return wait_again(job, fmt::format("it {}; attempt {} of {} follows", in_words(outcome),
+                                       job.record.failures + 1, job.record.wish.retries + 1));
+  }
+  finish(job, JobState::failed, fmt::format("it {}", in_words(outcome)), code);
+}
+
+void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt) {
+  const std::string where = place_in_words(attempt.place);
+  const auto code = job.record.exit_code;
+  if (!job.record.wish.restartable)
+    return finish(
+        job, JobState::failed,
+        fmt::format("it ran out of memory on {}; submit it with --restartable, or ask for more", where),
+        code);
+  event("job-out-of-memory", fmt::format("job {} ran out of memory on {}", job.record.number, where), &job,
+        attempt.record.gpu);
+  job.record.state = JobState::queued;
+  job.record.reason = fmt::format("it ran out of memory on {} and waits for a larger instance", where);
+  note(job);
+  if (engine_ == nullptr || anew_ || !job.id) {
+    if (attempt.capacity)
+      job.record.request.at_least =
+          std::max(job.record.request.at_least.value_or(MiB{}), MiB{attempt.capacity->value + 1});
+    return;
+  }
+  job.place.reset();
+  tell(OutOfMemory{*job.id, attempt.capacity});
+  take_request(job);
+}
+
+void Control::Inside::stopped(LiveJob& job, const AttemptRecord& attempt) {
+  if (is_final(job.record.state)) return;
+  if (job.record.cancelled) {
+    if (!job.attempts.empty()) return;
+    return finish(job, JobState::cancelled, job.record.reason, attempt.exit_code);
+  }
+  switch (*attempt.end) {
+    case AttemptEnd::lost:
+      if (job.record.wish.restartable || !attempt.began) return wait_again(job, attempt.why);
+      return finish(job, JobState::failed,
+                    fmt::format("{}; submit it with --restartable to have it run again", attempt.why),
+                    attempt.exit_code);
+    case AttemptEnd::moved:
+      return;
+    default:
+      // It waits, or starts elsewhere, already.
+      job.record.state = job.place ? JobState::starting : JobState::queued;
+      job.record.reason = attempt.why;
+      note(job);
+      return;
+  }
+}
+
+void Control::Inside::supervisor_lost(LiveJob& job, std::int64_t number, const SupervisorLost& lost) {
+  const bool was_main = job.main == number, was_replica = job.replica == number;
+  std::string why = "its supervisor was killed";
+  if (lost.leftovers > 0) why += fmt::format(", and {} processes with it", lost.leftovers);
+  if (!lost.trouble.empty()) why += fmt::format(" ({})", lost.trouble);
+  const AttemptRecord record = close_attempt(job, number, AttemptEnd::lost, why, std::nullopt);
+  if (is_final(job.record.state)) return;
+  event("job-lost", fmt::format("job {}: {}", job.record.number, why), &job, record.gpu);
+  if (was_replica && record.end == AttemptEnd::lost) return begin_anew("a replica was lost");
+  if (was_main || record.end != AttemptEnd::moved) stopped(job, record);
+}
+
+/// Nothing of it ever ran: not its fault, so it is tried again some times.
+void Control::Inside::not_started(JobNumber number, std::int64_t attempt, const std::string& why) {
+  LiveJob* job = find(number);
+  if (job == nullptr || !job->attempts.contains(attempt)) return;
+  const bool was_replica = job->replica == attempt;
+  const AttemptRecord record = close_attempt(*job, attempt, AttemptEnd::not_started, why, std::nullopt);
+  if (is_final(job->record.state)) return;
+  event("job-not-started", fmt::format("job {} could not be started: {}", number, why), job, record.gpu);
+  if (was_replica) return begin_anew("a replica was not started");
+  if (record.end != AttemptEnd::not_started) return stopped(*job, record);
+  if (++job->not_started >= most_failed_starts)
+    return finish(*job, JobState::failed, fmt::format("it could not be started: {}", why), std::nullopt);
+  job->not_before = steady() + std::chrono::seconds(1LL << job->not_started);
+  timers_.emplace(*job->not_before, JobKey{number, 0});
+  wait_again(*job, fmt::format("it could not be started and is tried again: {}", why));
+}
+
+void Control::Inside::finish(LiveJob& job, JobState state, const std::string& reason,
+                             std::optional<int> exit_code) {
+  leave_engine(job);
+  job.record.state = state;
+  job.record.reason = reason;
+  job.record.exit_code = exit_code;
+  job.record.ended = wall();
+  const std::string text = reason.empty()
+                               ? fmt::format("job {} {}", job.record.number, name(state))
+                               : fmt::format("job {} {}: {}", job.record.number, name(state), reason);
+  event(fmt::format("job-{}", name(state)), text, &job);
+  note(job);
+  std::vector<std::int64_t> others;
+  for (const auto& [attempt, live] : job.attempts) others.push_back(attempt);
+  for (const std::int64_t attempt : others)
+    stop_attempt(job, attempt, AttemptEnd::cancelled, "its job is over");
+  over_.insert(job.record.number);
+}
+
+void Control::Inside::wait_again(LiveJob& job, const std::string& reason) {
+  leave_engine(job);
+  job.record.state = JobState::queued;
+  job.record.reason = reason;
+  event("job-queued", fmt::format("job {} waits again: {}", job.record.number, reason), &job);
+  enter_line(job);
+}
+
+void Control::Inside::enter_line(LiveJob& job) {
+  note(job);
+  if (engine_ == nullptr || anew_ || job.id || !waits(job)) return;
+  // The engine keeps the order of submission; where somebody comes before others it takes another engine.
+  const std::int64_t priority = job.record.wish.priority;
+  if (priority > lowest_priority_ && std::ranges::any_of(jobs_, [&](const auto& other) {
+        const LiveJob& each = other.second;
+        return each.id && !each.place && each.record.wish.priority < priority;
+      }))
+    return begin_anew("a job of higher priority");
+  lowest_priority_ = std::min(lowest_priority_, priority);
+  job.id = static_cast<JobId>(numbers_.size());
+  numbers_.push_back(job.record.number);
+  keep_facts(job);
+  tell(Submitted{*job.id, requests_->intern(job.record.request)});
+}
+
+/// The engine hears no more of it.
+void Control::Inside::leave_engine(LiveJob& job) {
+  if (!job.id) return;
+  const JobId id = *std::exchange(job.id, std::nullopt);
+  const bool placed = std::exchange(job.place, std::nullopt).has_value();
+  drop_start(job.record.number);
+  if (placed) {
+    tell(Finished{id});
+  } else {
+    tell(Cancelled{id});
+  }
+}
+
+bool Control::Inside::waits(const LiveJob& job) const {
+  if (is_final(job.record.state) || job.record.cancelled || job.not_before) return false;
+  return std::ranges::all_of(job.attempts, [](const auto& attempt) {
+    const auto& end = attempt.second.record.end;
+    return end && (*end == AttemptEnd::early_restart || *end == AttemptEnd::made_room);
+  });
+}
+
+void Control::Inside::stop_attempt(LiveJob& job, std::int64_t number, AttemptEnd end,
+                                   const std::string& why) {
+  LiveAttempt& attempt = job.attempts.at(number);
+  const bool again = attempt.record.end.has_value();
+  if (again && end != AttemptEnd::cancelled) return;
+  if (again && *attempt.record.end == AttemptEnd::cancelled) return;
+  attempt.record.end = end;
+  attempt.record.why = why;
+  note(attempt.record);
+  if (job.main == number && !is_final(job.record.state)) {
+    job.record.state = JobState::stopping;
+    job.record.reason = why;
+    note(job);
+  }
+  const JobKey key = attempt.record.key;
+  const bool ours = end == AttemptEnd::early_restart || end == AttemptEnd::made_room;
+  const int signal = job.record.wish.checkpoint_signal;
+  if (ours && signal != 0 && attempt.record.began) {
+    attempt.stop_at = steady() + job.record.wish.checkpoint_grace;
+    timers_.emplace(*attempt.stop_at, key);
+    // Where it cannot be told, it is stopped when the time comes all the same.
+    later([this, key, signal] { static_cast<void>(runner_->signal(key, signal)); });
+    return;
+  }
+  attempt.stop_at.reset();
+  later([this, key] { stop_now(key); });
+}
+
+void Control::Inside::stop_now(const JobKey& key) {
+  // Where it is known to be over, its end comes by itself.
+  static_cast<void>(runner_->stop(key));
+}
+
+void Control::Inside::take_timers() {
+  while (!timers_.empty() && timers_.begin()->first <= steady()) {
+    const JobKey key = timers_.begin()->second;
+    timers_.erase(timers_.begin());
+    LiveJob* job = find(key.job);
+    if (job == nullptr) continue;
+    if (key.attempt == 0) {
+      if (job->not_before && *job->not_before <= steady()) {
+        job->not_before.reset();
+        enter_line(*job);
+      }
+      continue;
+    }
+    const auto attempt = job->attempts.find(key.attempt);
+    if (attempt == job->attempts.end() || !attempt->second.stop_at) continue;
+    attempt->second.stop_at.reset();
+    later([this, key] { stop_now(key); });
+  }
+  for (const GpuId gpu : all_gpus()) {
+    Card& at = card(gpu);
+    if (at.rests_until == Duration{} || at.rests_until > steady()) continue;
+    at.rests_until = {};
+    if (takes_work(gpu)) tell(GpuUndrained{gpu});
+  }
+  if (engine_ != nullptr && !anew_) wake_engine();
+}
+
+}  // namespace cleave

@@ -1,0 +1,118 @@
+// What is to be written: it gathers while the world changes, and nothing is done before it is in the store.
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "control/inside.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr Duration first_retry = std::chrono::seconds(1);
+constexpr std::size_t events_in_memory = 4096;
+
+}  // namespace
+
+EventRecord Control::Inside::event_record(std::string kind, std::string text, const JobRecord* job,
+                                          std::string gpu) const {
+  EventRecord event;
+  event.at = wall();
+  event.kind = std::move(kind);
+  event.text = std::move(text);
+  event.gpu = std::move(gpu);
+  if (job != nullptr) {
+    event.job = job->number;
+    event.uid = job->owner.uid;
+  }
+  return event;
+}
+
+void Control::Inside::event(std::string kind, std::string text, const LiveJob* job, std::string gpu) {
+  events_.push_back(event_record(std::move(kind), std::move(text), job != nullptr ? &job->record : nullptr,
+                                 std::move(gpu)));
+}
+
+void Control::Inside::event_of_gpu(GpuId gpu, std::string kind, std::string text) {
+  event(std::move(kind), std::move(text), nullptr, card(gpu).gpu->uuid);
+}
+
+StoreBatch Control::Inside::gathered() {
+  StoreBatch batch;
+  for (const JobNumber number : changed_jobs_)
+    if (const LiveJob* job = find(number)) batch.jobs.push_back(job->record);
+  for (const auto& [key, attempt] : changed_attempts_) batch.attempts.push_back(attempt);
+  for (const auto& [device, instance] : changed_instances_) batch.instances.push_back(instance);
+  for (const auto& [key, value] : changed_settings_) batch.settings.emplace_back(key, value);
+  batch.events = events_;
+  std::int64_t number = last_event_;
+  for (EventRecord& event : batch.events) event.number = ++number;
+  return batch;
+}
+
+void Control::Inside::wrote(const StoreBatch& batch) {
+  changed_jobs_.clear();
+  changed_attempts_.clear();
+  changed_instances_.clear();
+  changed_settings_.clear();
+  events_.clear();
+  sync_ = false;
+  for (const EventRecord& event : batch.events) recent_.push_back(event);
+  if (!batch.events.empty()) last_event_ = batch.events.back().number;
+  while (recent_.size() > events_in_memory) recent_.pop_front();
+  if (!store_trouble_.empty()) {
+    store_trouble_.clear();
+    event("store-recovered", "what happens is written down again");
+  }
+}
+
+void Control::Inside::commit() {
+  if (!store_trouble_.empty() && steady() < store_again_) return;
+  const StoreBatch batch = gathered();
+  if (!batch.empty()) {
+    const auto written = store_->write(batch, sync_ ? Durability::synced : Durability::written);
+    if (!written) {
+      store_trouble_ =
+          fmt::format("nothing new is started, since it cannot be written down: {}", written.error().text());
+      store_again_ = steady() + first_retry;
+      return;
+    }
+    wrote(batch);
+  }
+  const std::vector<Effect> effects = std::exchange(effects_, {});
+  for (const Effect& effect : effects) effect();
+}
+
+void Control::Inside::forget_old_jobs() {
+  if (steady() < next_tidy_ || !store_trouble_.empty()) return;
+  next_tidy_ = steady() + std::chrono::minutes(1);
+  constexpr std::size_t at_once = 1000;
+  auto old = store_->ended_before(wall() - settings_.keep_jobs, at_once);
+  if (!old) return;
+  if (old->size() == at_once) next_tidy_ = steady() + std::chrono::seconds(1);
+  StoreBatch batch;
+  for (const JobRecord& job : *old) {
+    bool gone = true;
+    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
+      if (!runner_->forget({job.number, attempt})) gone = false;
+    if (gone) batch.forgotten.push_back(job.number);
+  }
+  if (!batch.forgotten.empty())
+    if (const auto written = store_->write(batch, Durability::written); !written)
+      store_trouble_ = written.error().text();
+  if (const auto fewer = store_->forget_events(settings_.keep_events); !fewer)
+    store_trouble_ = fewer.error().text();
+}
+
+std::vector<EventRecord> Control::Inside::events_since(std::int64_t number) const {
+  std::vector<EventRecord> events;
+  for (const EventRecord& event : recent_)
+    if (event.number > number) events.push_back(event);
+  return events;
+}
+
+std::int64_t Control::Inside::last_event() const {
+  return last_event_;
+}
+
+}  // namespace cleave

@@ -1,0 +1,176 @@
+#pragma once
+// For tests: records at random, with everything in them that a record may hold.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "control/job_record.hpp"
+
+namespace cleave {
+
+class RandomRecords {
+ public:
+  explicit RandomRecords(std::uint64_t seed) : random(seed) {}
+
+  bool chance(double share) { return random.uniform() < share; }
+
+  /// Any valid UTF-8: quotes, line ends, zero bytes, escapes of terminals, letters of several lengths.
+  std::string any_text() {
+    static const std::vector<std::string> pieces = {"a",
+                                                    "job",
+                                                    " ",
+                                                    "\"",
+                                                    "\\",
+                                                    "\n",
+                                                    "\x1b[31m",
+                                                    "'; DROP TABLE jobs; --",
+                                                    std::string(1, '\0'),
+                                                    "ä",
+                                                    "中",
+                                                    "\U0001F600",
+                                                    "%s",
+                                                    "{}",
+                                                    "="};
+    std::string text;
+    for (std::uint64_t left = random.below(6); left > 0; --left) text += pieces[random.below(pieces.size())];
+    return text;
+  }
+  std::int64_t any_number() {
+    const std::int64_t all = static_cast<std::int64_t>(random.bits());
+    return chance(0.1) ? all : chance(0.1) ? (all < 0 ? INT64_MIN : INT64_MAX) : all % 1000;
+  }
+  int any_int() { return static_cast<int>(any_number() % 300); }
+  Duration any_time() { return Duration(any_number()); }
+  Instant any_instant() { return Instant(any_time()); }
+  std::vector<std::string> any_texts() {
+    std::vector<std::string> all(random.below(4));
+    for (std::string& each : all) each = any_text();
+    return all;
+  }
+
+  Request any_request() {
+    Request request;
+    switch (random.below(4)) {
+      case 0:
+        request.wanted = ByProfile{any_text()};
+        break;
+      case 1:
+        request.wanted = BySize{MiB{any_number()}, ComputeSlices{any_int()}};
+        break;
+      case 2:
+        request.wanted = ByShare{any_int(), chance(0.5) ? ShareRule::nearest : ShareRule::round_up};
+        break;
+      default:
+        request.wanted = Unknown{};
+    }
+    if (chance(0.3)) request.fits = any_texts();
+    if (chance(0.3)) request.at_least = MiB{any_number()};
+    return request;
+  }
+
+  JobOwner any_owner() {
+    JobOwner owner;
+    owner.uid = static_cast<std::uint32_t>(chance(0.2) ? random.bits() : 1000 + random.below(3));
+    owner.gid = static_cast<std::uint32_t>(random.bits());
+    for (std::uint64_t left = random.below(4); left > 0; --left)
+      owner.groups.push_back(static_cast<std::uint32_t>(random.bits()));
+    owner.user = any_text();
+    return owner;
+  }
+
+  JobWish any_wish() {
+    JobWish wish;
+    wish.name = any_text();
+    wish.request = any_request();
+    wish.asked = any_text();
+    wish.priority = any_number();
+    if (chance(0.5)) wish.deadline = any_time();
+    wish.retries = any_number();
+    wish.restartable = chance(0.5);
+    wish.movable = chance(0.5);
+    wish.checkpoint_signal = any_int();
+    wish.checkpoint_grace = any_time();
+    wish.stop_grace = any_time();
+    if (chance(0.5)) wish.out_of_memory_code = any_int();
+    if (chance(0.5)) wish.application = any_text();
+    if (chance(0.5)) wish.batch = any_number();
+    if (chance(0.5)) wish.expected = any_time();
+    return wish;
+  }
+
+  JobCommand any_command() { return {any_texts(), any_texts(), any_text()}; }
+
+  /// Queued.
+  JobRecord any_job(JobNumber number) {
+    JobRecord job;
+    job.number = number;
+    job.owner = any_owner();
+    job.wish = any_wish();
+    job.submitted = any_instant();
+    job.request = job.wish.request;
+    change(job);
+    return job;
+  }
+
+  /// What may change of a job that is not final; now and then it becomes so.
+  void change(JobRecord& job) {
+    job.state = static_cast<JobState>(random.below(chance(0.3) ? 7 : 4));
+    job.reason = any_text();
+    if (chance(0.5)) job.exit_code = any_int();
+    // Few different moments, so that order by time meets equal ones.
+    if (is_final(job.state)) job.ended = Instant(Duration(static_cast<std::int64_t>(random.below(20))));
+    job.attempts = any_number();
+    job.failures = any_number();
+    if (chance(0.3)) job.request = any_request();
+    job.cancelled = chance(0.5);
+    if (chance(0.3)) job.early_restarts.push_back(any_instant());
+  }
+
+  AttemptRecord any_attempt(JobKey key) {
+    AttemptRecord attempt;
+    attempt.key = key;
+    attempt.gpu = any_text();
+    attempt.device = any_text();
+    attempt.profile = any_text();
+    attempt.start = any_number();
+    attempt.started = any_instant();
+    if (chance(0.5)) attempt.began = any_instant();
+    if (chance(0.5)) attempt.ended = any_instant();
+    if (chance(0.5)) attempt.end = static_cast<AttemptEnd>(random.below(8));
+    attempt.why = any_text();
+    if (chance(0.5)) attempt.exit_code = any_int();
+    if (chance(0.5)) attempt.peak = MiB{any_number()};
+    return attempt;
+  }
+
+  InstanceRecord any_instance(std::string device) {
+    InstanceRecord instance;
+    instance.device = std::move(device);
+    instance.gpu = any_text();
+    instance.profile = any_text();
+    instance.start = any_number();
+    instance.made = any_instant();
+    if (chance(0.3)) instance.gone = any_instant();
+    return instance;
+  }
+
+  EventRecord any_event(std::int64_t number) {
+    EventRecord event;
+    event.number = number;
+    event.at = any_instant();
+    event.kind = any_text();
+    if (chance(0.7)) {
+      event.job = any_number();
+      event.uid = static_cast<std::uint32_t>(1000 + random.below(3));
+    }
+    event.gpu = any_text();
+    event.text = any_text();
+    return event;
+  }
+
+  Random random;
+};
+
+}  // namespace cleave

@@ -1,0 +1,180 @@
+// What users want: checked, written with the next round, and only then part of the world.
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/format.hpp"
+#include "control/inside.hpp"
+#include "engine/scheduler.hpp"
+
+namespace cleave {
+
+void Control::Inside::want(StoreBatch batch, std::function<void()> enter) {
+  wanted_.push_back({++noted_, std::move(batch), std::move(enter)});
+}
+
+/// All that was wanted since the last round goes into one synced write, with what is still to be written.
+void Control::Inside::write_wanted() {
+  if (wanted_.empty()) return;
+  const std::vector<Wanted> wanted = std::exchange(wanted_, {});
+  StoreBatch batch = gathered();
+  std::int64_t number = last_event_ + static_cast<std::int64_t>(batch.events.size());
+  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  for (const Wanted& each : wanted) {
+    append(batch.jobs, each.batch.jobs);
+    append(batch.commands, each.batch.commands);
+    append(batch.settings, each.batch.settings);
+    for (EventRecord event : each.batch.events) {
+      event.number = ++number;
+      batch.events.push_back(std::move(event));
+    }
+  }
+  const auto written = store_->write(batch, Durability::synced);
+  if (!written) return answer(wanted, written);
+  wrote(batch);
+  for (const Wanted& each : wanted) each.enter();
+  answer(wanted, {});
+}
+
+void Control::Inside::answer(std::span<const Wanted> wanted, const Result<void>& done) {
+  for (const Wanted& each : wanted) answers_.push_back({each.number, done});
+}
+
+Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
+  see_clock(now);
+  if (jobs_.size() + wanted_.size() >= settings_.most_waiting)
+    return fail(ErrorKind::infeasible, "the queue",
+                fmt::format("{} jobs are there already", jobs_.size() + wanted_.size()),
+                "wait until some have ended, or raise most_waiting");
+  const auto spec = parse_scheduler(scheduler_);
+  if (spec && spec->row->interrupts && !job.wish.restartable)
+    return fail(ErrorKind::infeasible, "restartable",
+                fmt::format("the scheduler {} stops jobs and starts them again", spec->row->name),
+                "submit with --restartable, or let an operator choose another scheduler");
+  JobRecord record;
+  record.number = ++last_job_;
+  record.owner = job.owner;
+  record.wish = job.wish;
+  record.request = job.wish.request;
+  record.submitted = wall();
+  StoreBatch batch;
+  batch.commands.emplace_back(record.number, job.command);
+  batch.events.push_back(event_record(
+      "job-submitted", fmt::format("job {} was submitted and asks for {}", record.number, record.wish.asked),
+      &record, {}));
+  const JobNumber number = record.number;
+  batch.jobs.push_back(record);
+  want(std::move(batch), [this, entering = std::move(record)]() mutable { enter_job(std::move(entering)); });
+  return number;
+}
+
+void Control::Inside::enter_job(JobRecord record) {
+  const JobNumber number = record.number;
+  LiveJob& job = jobs_[number];
+  job.record = std::move(record);
+  enter_line(job);
+}
+
+Result<void> Control::Inside::cancel(JobNumber number, const std::string& by, Moment now) {
+  see_clock(now);
+  const LiveJob* job = find(number);
+  if (job == nullptr) {
+    want({}, [] {});  // it is over, or was never there: whoever asked has seen which
+    return {};
+  }
+  StoreBatch batch;
+  JobRecord record = job->record;
+  record.cancelled = true;
+  batch.jobs.push_back(std::move(record));
+  batch.events.push_back(
+      event_record("job-cancelled", fmt::format("job {} is cancelled by {}", number, by), &job->record, {}));
+  want(std::move(batch), [this, number, by] { enter_cancelled(number, by); });
+  return {};
+}
+
+void Control::Inside::enter_cancelled(JobNumber number, const std::string& by) {
+  LiveJob* job = find(number);
+  if (job == nullptr || is_final(job->record.state)) return;
+  job->record.cancelled = true;
+  const std::string why = fmt::format("cancelled by {}", by);
+  leave_engine(*job);
+  if (job->attempts.empty()) return finish(*job, JobState::cancelled, why, std::nullopt);
+  std::vector<std::int64_t> attempts;
+  for (const auto& [attempt, live] : job->attempts) attempts.push_back(attempt);
+  for (const std::int64_t attempt : attempts) stop_attempt(*job, attempt, AttemptEnd::cancelled, why);
+  job->record.state = JobState::stopping;
+  job->record.reason = why;
+  note(*job);
+}
+
+Result<void> Control::Inside::drain(GpuId gpu, bool drained, Moment now) {
+  see_clock(now);
+  if (index(gpu) >= cards_.size())
+    return fail(ErrorKind::bad_input, "gpu", "there is no such GPU among the managed ones");
+  StoreBatch batch;
+  batch.settings.emplace_back("drained " + card(gpu).gpu->uuid, drained ? "yes" : "");
+  batch.events.push_back(event_record(
+      drained ? "gpu-drained" : "gpu-undrained",
+      fmt::format("{} {}", gpu_in_words(gpu),
+                  drained ? "is drained: what runs there runs on, nothing new begins" : "takes work again"),
+      nullptr, card(gpu).gpu->uuid));
+  want(std::move(batch), [this, gpu, drained] {
+    card(gpu).drained = drained;
+    if (drained) {
+      tell(GpuDrained{gpu});
+    } else if (!card(gpu).hung && card(gpu).rests_until <= steady()) {
+      tell(GpuUndrained{gpu});
+    }
+  });
+  return {};
+}
+
+void Control::Inside::pause(bool paused, Moment now) {
+  see_clock(now);
+  StoreBatch batch;
+  batch.settings.emplace_back("paused", paused ? "yes" : "");
+  batch.events.push_back(event_record(paused ? "paused" : "resumed",
+                                      paused ? "no job is started until it is resumed" : "jobs start again",
+                                      nullptr, {}));
+  want(std::move(batch), [this, paused] {
+    paused_ = paused;
+    if (paused) {
+      tell(Paused{});
+    } else {
+      tell(Resumed{});
+    }
+  });
+}
+
+Result<void> Control::Inside::set_scheduler(const std::string& text, Moment now) {
+  see_clock(now);
+  if (const auto possible = try_scheduler(text); !possible) return possible;
+  StoreBatch batch;
+  batch.settings.emplace_back("scheduler", text);
+  batch.events.push_back(
+      event_record("scheduler", fmt::format("the scheduler is {} from now on", text), nullptr, {}));
+  want(std::move(batch), [this, text] {
+    scheduler_ = text;
+    begin_anew("another scheduler");
+  });
+  return {};
+}
+
+Result<std::vector<std::string>> Control::Inside::reload(const ControlSettings& settings, Moment now) {
+  see_clock(now);
+  std::vector<std::string> unchanged;
+  if (settings.forecaster != settings_.forecaster) {
+    auto forecaster = make_forecaster(settings.forecaster);
+    if (!forecaster) return std::unexpected(forecaster.error());
+    begin_anew("another forecaster");
+    engine_.reset();
+    forecaster_ = std::move(*forecaster);
+  }
+  if (settings.scheduler != settings_.scheduler) unchanged.emplace_back("scheduler");
+  const std::string scheduler = settings_.scheduler;
+  settings_ = settings;
+  settings_.scheduler = scheduler;
+  return unchanged;
+}
+
+}  // namespace cleave
