@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 #include <system_error>
 #include <utility>
 // Asio of 1.74 needs <utility> before it.
@@ -269,7 +270,9 @@ Result<ApiAnswer> ApiClient::Connection::ask(std::string_view method, const std:
     const SystemError written = write(request, until);
     http::response_parser<http::string_body> parser;
     parser.body_limit(settings_.most_bytes);
-    const SystemError failed = written == asio::error::timed_out ? written : read_whole(parser, until);
+    // The head alone first: read at once, Beast 1.74 sets memory aside before it looks at the limit.
+    SystemError failed = written == asio::error::timed_out ? written : read_header(parser, until);
+    if (!failed) failed = read_whole(parser, until);
     if (failed) {
       const bool again = first && was_kept && may_be_repeated && failed != asio::error::timed_out;
       auto error = broken(written && !stopped ? written : failed, !may_be_repeated);
@@ -326,7 +329,7 @@ Result<void> ApiClient::Connection::follow(const std::string& target, std::strin
   if (!last_id.empty()) request.set("Last-Event-ID", last_id);
   const auto until = Clock::now() + settings_.patience;
   http::response_parser<http::buffer_body> parser;
-  parser.body_limit(boost::none);
+  parser.body_limit(std::numeric_limits<std::uint64_t>::max());
   SystemError failed = write(request, until);
   if (!failed) failed = read_header(parser, until);
   if (failed) return broken(failed, false);
