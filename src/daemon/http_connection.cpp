@@ -206,13 +206,13 @@ void HttpConnection::dispatch() {
   const auto self = shared_from_this();
   read();
   if (!house_->users.request(peer_.uid, http_now())) {
-    HttpResponse response = http_error(429, "too-many", "", "you send too many requests",
+    HttpResponse response = http_error(429, "infeasible", "", "you send too many requests",
                                        "send fewer of them, or one after the other");
     response.headers.emplace_back("Retry-After", "1");
     return respond(number, std::move(response));
   }
   if (!target)
-    return respond(number, http_error(400, "bad-input", "", "the path of the request cannot be read"));
+    return respond(number, http_error(400, "bad input", "", "the path of the request cannot be read"));
   HttpRequest request;
   request.peer = peer_;
   request.method = text_of(message.method_string());
@@ -235,7 +235,7 @@ void HttpConnection::refuse(int status, std::string_view message, std::string_vi
   (void)hold();
   keep_ = false;
   phase_ = Phase::handling;
-  const std::string_view kind = status == 429 ? "too-many" : status == 408 ? "too-slow" : "bad-input";
+  const std::string_view kind = status == 429 || status == 408 ? "infeasible" : "bad input";
   respond(number_, http_error(status, kind, "", message, remedy));
 }
 
@@ -257,7 +257,7 @@ void HttpConnection::respond(std::uint64_t number, HttpResponse response) {
   phase_ = Phase::answering;
   if (house_->stopping) keep_ = false;
   if (!house_->users.hold(peer_.uid, held_, held_ + response.body.size())) {
-    response = http_error(429, "too-many", "", "your connections hold too many answers that nobody reads",
+    response = http_error(429, "infeasible", "", "your connections hold too many answers that nobody reads",
                           "read what was asked for");
     keep_ = false;
   } else {

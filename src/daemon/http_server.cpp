@@ -107,7 +107,7 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
   /// As far as the system takes it at once.
   static void turn_away(HttpConnection::Socket& socket) {
     const std::string body =
-        http_error(429, "too-many", "", "there are too many connections", "close some").body;
+        http_error(429, "infeasible", "", "there are too many connections", "close some").body;
     const std::string text = fmt::format(
         "HTTP/1.1 429 {}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
         "{}\r\n\r\n{}",

@@ -83,7 +83,7 @@ class HttpAnswer {
 
 using HttpHandler = std::function<void(HttpRequest, HttpAnswer)>;
 
-/// What the server itself says where no handler is asked; `remedy` may be empty.
+/// {"error": {...}}; `kind` as name(ErrorKind) gives it.
 HttpResponse http_error(int status, std::string_view kind, std::string_view place, std::string_view message,
                         std::string_view remedy = {});
 /// "Not Found"; empty where it has no name here.
