@@ -136,6 +136,7 @@ Result<GpuIndex> find_gpu(Door& door, const std::string& gpu) {
 }
 
 Result<const Geometry*> geometry_of(const LiveGpu& gpu) {
+  if (!gpu.mig && !gpu.unread.empty()) return std::unexpected(gpu.unread.front());
   if (!gpu.mig)
     return fail(ErrorKind::infeasible, gpu.place(),
                 fmt::format("the {} cannot be partitioned", shown(gpu.facts.name)));

@@ -45,7 +45,8 @@ std::unexpected<Error> not_ours(const LiveGpu& view, const InstanceView& instanc
 }  // namespace
 
 Result<ChangingGpu> ChangingGpu::begin(Door& door, GpuIndex gpu, const std::filesystem::path& state_directory,
-                                       const std::string& program, std::chrono::milliseconds lock_patience) {
+                                       const std::string& program, std::chrono::milliseconds lock_patience,
+                                       std::shared_ptr<const DriverGeometry> known) {
   const auto facts = door.gpu(gpu);
   if (!facts) return std::unexpected(error_of(facts.error(), place_of(gpu)));
   if (const auto made = make_state_directory(state_directory); !made) return std::unexpected(made.error());
@@ -54,19 +55,31 @@ Result<ChangingGpu> ChangingGpu::begin(Door& door, GpuIndex gpu, const std::file
   auto ledger = Ledger::open(state_directory, program);
   if (!ledger) return std::unexpected(ledger.error());
   ChangingGpu changing(door, gpu, std::move(*lock), std::move(*ledger));
+  changing.view_.geometry = std::move(known);
   if (const auto looked = changing.look(); !looked) return std::unexpected(looked.error());
-  // Only what could be read says anything of what is there.
-  if (changing.view_.unread.empty()) {
-    const auto live = changing.view_.seen();
-    if (const auto settled = changing.ledger_.settle(facts->uuid, live); !settled)
-      return std::unexpected(settled.error());
-    const std::size_t lines = changing.ledger_.state().lines();
-    if (lines > long_ledger && lines > 2 * changing.ledger_.lines_that_matter({facts->uuid}, live))
-      if (const auto compact = changing.ledger_.compact({facts->uuid}, live); !compact)
-        return std::unexpected(compact.error());
-    set_owners(changing.view_, changing.ledger_.state());
-  }
+  auto settled = changing.settle();
+  if (!settled) return std::unexpected(settled.error());
+  changing.settled_ = std::move(*settled);
   return changing;
+}
+
+Result<std::vector<LedgerLine>> ChangingGpu::settle() {
+  std::vector<LedgerLine> closed;
+  // Only what could be read says anything of what is there.
+  if (!view_.unread.empty()) return closed;
+  const std::string& gpu = view_.facts.uuid;
+  const auto live = view_.seen();
+  const auto before = ledger_.state().open();
+  if (const auto settled = ledger_.settle(gpu, live); !settled) return std::unexpected(settled.error());
+  const auto after = ledger_.state().open();
+  for (const LedgerLine& line : before)
+    if (line.place.gpu == gpu && std::ranges::find(after, line.number, &LedgerLine::number) == after.end())
+      closed.push_back(line);
+  const std::size_t lines = ledger_.state().lines();
+  if (lines > long_ledger && lines > 2 * ledger_.lines_that_matter({gpu}, live))
+    if (const auto compact = ledger_.compact({gpu}, live); !compact) return std::unexpected(compact.error());
+  set_owners(view_, ledger_.state());
+  return closed;
 }
 
 Result<void> ChangingGpu::look() {
@@ -88,7 +101,7 @@ Result<DriverProfile> ChangingGpu::driver_profile(const Profile& profile) {
               fmt::format("the driver has no profile {} now", profile.name));
 }
 
-Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
+Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start, const Patience& patience) {
   const auto driver = driver_profile(profile);
   if (!driver) return std::unexpected(driver.error());
   const InstancePlace place{.gpu = view_.facts.uuid,
@@ -99,7 +112,7 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start) {
   if (!number) return std::unexpected(number.error());
   auto made = attempt_instance(
       *door_, gpu_, *driver,
-      Span{static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(profile.memory.value)});
+      Span{static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(profile.memory.value)}, patience);
   if (made) {
     std::vector<std::string> uuids;
     for (const LiveComputeInstance& compute : made->computes) uuids.push_back(compute.uuid);

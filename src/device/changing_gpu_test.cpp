@@ -82,6 +82,32 @@ TEST_F(ChangedGpu, AnAdoptionThatCouldNotBeDestroyedIsNone) {
   EXPECT_EQ(owner(foreign->id), Ownership::ours);
 }
 
+TEST_F(ChangedGpu, AModeThatIsNotToldSettlesNothing) {
+  {
+    auto changing = begin();
+    ASSERT_TRUE(changing);
+    ASSERT_TRUE(changing->create(profile("3g.20gb"), 4));
+    auto ledger = Ledger::open(folder, "test");
+    ASSERT_TRUE(ledger->will_create(changing->view().seen().front().place));
+  }
+  door.refuse = [](std::string_view call) -> std::optional<Return> {
+    if (call == "mig_mode") return Return::timeout;
+    return std::nullopt;
+  };
+  {
+    auto changing = begin();
+    ASSERT_TRUE(changing);
+    EXPECT_FALSE(changing->view().unread.empty()) << "not a GPU without instances";
+    EXPECT_TRUE(changing->settled_at_first().empty());
+  }
+  EXPECT_EQ(open_intents(), 1U);
+  door.refuse = [](std::string_view call) -> std::optional<Return> {
+    if (call == "mig_mode") return Return::not_supported;
+    return std::nullopt;
+  };
+  EXPECT_TRUE(begin()->view().unread.empty()) << "it cannot be partitioned, which is told";
+}
+
 TEST_F(ChangedGpu, WhatTheDriverDoesNotFindButShowsIsStillOurs) {
   GpuInstanceId id{};
   {

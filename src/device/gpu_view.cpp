@@ -88,7 +88,13 @@ Result<LiveGpu> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverG
   if (!facts) return std::unexpected(error_of(facts.error(), place_of(gpu)));
   LiveGpu view;
   view.facts = std::move(*facts);
-  view.mig = if_told(door.mig_mode(gpu));
+  if (const auto mode = door.mig_mode(gpu)) {
+    view.mig = *mode;
+  } else if (mode.error().code != nvml::Return::not_supported &&
+             mode.error().code != nvml::Return::function_not_found) {
+    // A GPU that does not answer must not look like one without instances.
+    view.unread.push_back(unread("whether MIG is on is not told", error_of(mode.error(), place_of(gpu))));
+  }
   if (known) {
     view.geometry = std::move(known);
   } else if (view.mig) {
@@ -99,7 +105,11 @@ Result<LiveGpu> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverG
       view.unread.push_back(unread("its profiles are not visible", geometry.error()));
     }
   }
-  if (auto processes = door.processes(gpu)) view.processes = std::move(*processes);
+  if (auto processes = door.processes(gpu)) {
+    view.processes = std::move(*processes);
+  } else {
+    view.processes_refused = processes.error();
+  }
   if (view.mig && view.mig->current) read_instances(door, view);
   view.memory = if_told(door.memory(gpu));
   view.power_mw = if_told(door.power_milliwatts(gpu));

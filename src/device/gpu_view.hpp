@@ -24,12 +24,13 @@ struct InstanceView {
 
 struct LiveGpu {
   GpuFacts facts;
-  std::optional<MigMode> mig;                      // empty: it cannot be partitioned
+  std::optional<MigMode> mig;                      // empty: it cannot be partitioned, or that is `unread`
   std::shared_ptr<const DriverGeometry> geometry;  // empty where it could not be read
   std::vector<InstanceView> instances;             // by start
   /// Where the instances themselves may not be seen: what everybody sees of them, without their places.
   std::vector<MigDevice> visible;
-  std::vector<LiveProcess> processes;  // all of the GPU, as far as they may be seen
+  std::vector<LiveProcess> processes;        // all of the GPU, as far as they may be seen
+  std::optional<Refusal> processes_refused;  // why they are not known
   std::optional<MemoryUse> memory;
   std::optional<std::uint32_t> power_mw, power_limit_mw;
   std::vector<Error> unread;  // what could not be read and why

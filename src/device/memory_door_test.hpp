@@ -1,5 +1,5 @@
 #pragma once
-// GPUs in memory, for tests of what stands above a door: they keep the rules of one GPU model and refuse on
+// A GPU in memory, for tests of what stands above a door: it keeps the rules of one GPU model and refuses on
 // top of that whatever a test wants refused. The simulated library is the place for everything closer to a
 // driver.
 
@@ -21,10 +21,15 @@ class MemoryDoor final : public Door {
 
   /// Asked before each call by its name; what it returns is the answer, nothing: the call goes on.
   std::function<std::optional<nvml::Return>(std::string_view call)> refuse;
+  /// Called after each change that was done, with its name.
+  std::function<void(std::string_view call)> done;
   std::vector<LiveProcess> running;
+  bool used_stay = false;          // a compute instance with a process in it cannot be destroyed
   std::vector<std::string> calls;  // made so far
   bool says_names = true;
   bool mig = true;
+  std::uint32_t index = 0;  // the others are not there
+  std::string uuid = "GPU-0", device_prefix = "MIG-";
 
   struct Instance {
     LiveGpuInstance facts;
@@ -34,11 +39,12 @@ class MemoryDoor final : public Door {
 
   DriverFacts driver() override { return {"memory", "1", {}, {}, {}}; }
   DriverAnswer<std::uint32_t> gpu_count() override {
-    return told("gpu_count", [&] { return std::uint32_t{1}; });
+    return told("gpu_count", [&] { return index + 1; });
   }
   DriverAnswer<GpuFacts> gpu(GpuIndex gpu) override {
+    if (gpu != GpuIndex{index}) return no_way(nvml::Return::invalid_argument, "gpu");
     return told("gpu", [&] {
-      return GpuFacts{gpu, "GPU-0", std::string(model_.driver_names.front()), 0, "0000:07:00.0", 7};
+      return GpuFacts{gpu, uuid, std::string(model_.driver_names.front()), 0, "0000:07:00.0", 7};
     });
   }
   DriverAnswer<MigMode> mig_mode(GpuIndex) override {
@@ -47,6 +53,7 @@ class MemoryDoor final : public Door {
   DriverAnswer<nvml::Return> set_mig_mode(GpuIndex, bool enabled) override {
     return told("set_mig_mode", [&] {
       mig = enabled;
+      note_done("set_mig_mode");
       return nvml::Return::success;
     });
   }
@@ -86,6 +93,7 @@ class MemoryDoor final : public Door {
     while (instances.contains(number)) number = GpuInstanceId{static_cast<std::uint32_t>(number) + 1};
     const LiveGpuInstance made{number, id, span(profile(id), *at)};
     instances[number] = {made, {}};
+    note_done("create_gpu_instance");
     return made;
   }
   DriverAnswer<void> destroy_gpu_instance(GpuIndex, GpuInstanceId id) override {
@@ -93,6 +101,7 @@ class MemoryDoor final : public Door {
     if (!instances.contains(id)) return no_way(nvml::Return::not_found, "destroy_gpu_instance");
     if (!instances[id].computes.empty()) return no_way(nvml::Return::in_use, "destroy_gpu_instance");
     instances.erase(id);
+    note_done("destroy_gpu_instance");
     return {};
   }
   DriverAnswer<std::vector<DriverComputeProfile>> compute_profiles(GpuIndex, GpuInstanceId id) override {
@@ -123,15 +132,21 @@ class MemoryDoor final : public Door {
     computes.push_back({ComputeInstanceId{static_cast<std::uint32_t>(computes.size())},
                         compute,
                         {0, slices},
-                        fmt::format("MIG-{}", ++uuids_)});
+                        fmt::format("{}{}", device_prefix, ++uuids_)});
+    note_done("create_compute_instance");
     return computes.back();
   }
   DriverAnswer<void> destroy_compute_instance(GpuIndex, GpuInstanceId id,
                                               ComputeInstanceId compute) override {
     if (auto no = refused("destroy_compute_instance")) return std::unexpected(*no);
+    if (used_stay && std::ranges::any_of(running, [&](const LiveProcess& each) {
+          return each.gpu_instance == id && each.compute_instance == compute;
+        }))
+      return no_way(nvml::Return::in_use, "destroy_compute_instance");
     const auto gone =
         std::erase_if(instances[id].computes, [&](const auto& each) { return each.id == compute; });
     if (gone == 0) return no_way(nvml::Return::not_found, "destroy_compute_instance");
+    note_done("destroy_compute_instance");
     return {};
   }
   DriverAnswer<std::vector<LiveProcess>> processes(GpuIndex) override {
@@ -179,6 +194,9 @@ class MemoryDoor final : public Door {
     calls.emplace_back(call);
     const auto code = refuse ? refuse(call) : std::nullopt;
     return code ? std::optional(Refusal{*code, call}) : std::nullopt;
+  }
+  void note_done(std::string_view call) const {
+    if (done) done(call);
   }
   template <class Tell>
   auto told(const char* call, Tell tell) -> DriverAnswer<decltype(tell())> {

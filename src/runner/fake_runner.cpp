@@ -102,6 +102,14 @@ std::vector<JobKey> FakeJobs::running() const {
   return keys;
 }
 
+void FakeJobs::lose_all() {
+  for (auto& [key, attempt] : attempts_) {
+    if (attempt.is_over()) continue;
+    attempt.to_come.clear();
+    attempt.happened.push_back({key, SupervisorLost{}});
+  }
+}
+
 FakeRunner::FakeRunner(FakeJobs& jobs) : jobs_(&jobs) {
   for (auto& [key, attempt] : jobs_->attempts_) attempt.told = 0;
 }

@@ -33,6 +33,10 @@ class FakeJobs {
   /// When something will happen next, if anything will.
   [[nodiscard]] std::optional<Instant> next() const;
   [[nodiscard]] std::vector<JobKey> running() const;
+  /// The machine starts anew: whatever runs is gone, supervisors too.
+  void lose_all();
+  /// Of an attempt that was started and not forgotten.
+  [[nodiscard]] const Launch& launch_of(const JobKey& key) const { return attempts_.at(key).launch; }
 
  private:
   friend class FakeRunner;

@@ -1,0 +1,85 @@
+#pragma once
+// The work behind GpuHands, without threads and queues: one managed GPU, one act after the other, each done
+// when the call returns. Changes go through ChangingGpu: under the GPU's lock, which is taken with the first
+// look and held as long as the worker lives or the GPU is there, and with a line in the ledger before and
+// after each.
+//
+// The GPU is known by its UUID, which is asked for before every act: after the driver was loaded anew another
+// GPU may have its index. One that is lost loses lock and view with it; the first look at which it is back
+// begins anew.
+//
+// One thread at a time.
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control/gpu_hands.hpp"
+#include "device/changing_gpu.hpp"
+
+namespace cleave {
+
+/// 2 seconds: programs that only look are done by then.
+Patience short_patience();
+
+struct GpuWorkerSettings {
+  std::filesystem::path state_directory;
+  std::string program = "cleaved";       // in the lock and the ledger
+  bool may_switch_mig = false;           // else SwitchMig fails
+  Patience patience = short_patience();  // with instances that are still in use
+  std::chrono::milliseconds lock_patience{
+      0};  // with a command that holds the GPU's lock; the next look tries again
+};
+
+class GpuWorker {
+ public:
+  /// Does nothing yet. `door` must live on.
+  GpuWorker(Door& door, ManagedGpu gpu, GpuWorkerSettings settings);
+
+  /// Fails as gpu_hands.hpp says; the news has a sight unless the driver did not tell all of it.
+  [[nodiscard]] GpuNews carry_out(const GpuAct& act);
+
+ private:
+  struct Absence {
+    Error error;
+    bool lost = false;  // not only silent
+  };
+  [[nodiscard]] std::expected<GpuIndex, Absence> find() const;
+  [[nodiscard]] std::expected<void, Absence> find_by_uuid();
+  [[nodiscard]] Result<void> begin(GpuNews& news);
+  [[nodiscard]] Result<void> look(GpuNews& news);
+  void tidy(GpuNews& news);
+  void take_away(const InstanceView& instance, GpuNews& news);
+  void remark_once(const InstanceView& instance, std::string text, GpuNews& news);
+
+  [[nodiscard]] Result<void> carry_out(const LookAtGpu& deed, GpuNews& news);
+  [[nodiscard]] Result<void> carry_out(const CreateOnGpu& deed, GpuNews& news);
+  [[nodiscard]] Result<void> carry_out(const DestroyOnGpu& deed, GpuNews& news);
+  [[nodiscard]] Result<void> carry_out(const SwitchMig& deed, GpuNews& news);
+  [[nodiscard]] Result<void> may_switch_off() const;
+
+  [[nodiscard]] std::optional<PlacementId> placement_of(const InstanceView& instance) const;
+  [[nodiscard]] bool is_whole(const InstanceView& instance) const;
+  [[nodiscard]] std::optional<GpuSight> sight() const;
+  [[nodiscard]] std::string place() const;
+
+  Door* door_;
+  ManagedGpu gpu_;
+  GpuWorkerSettings settings_;
+  GpuIndex index_{};                     // where it was last found
+  std::optional<ChangingGpu> changing_;  // while the lock is held
+  bool fresh_ = false;                   // the view is of this act
+  std::set<std::string> remarked_;       // what need not be said again
+};
+
+/// The GPUs of these names: indices, UUIDs, or "all"; by index, each once. Only looks. Fails where one is not
+/// there, does not answer or cannot be partitioned, and says which there are; "all" leaves such out with a
+/// line in `remarks`, and fails where none is left. Where MIG is off, the geometry may be the tables'.
+[[nodiscard]] Result<std::vector<ManagedGpu>> find_managed_gpus(Door& door,
+                                                                const std::vector<std::string>& wanted,
+                                                                std::vector<std::string>* remarks = nullptr);
+
+}  // namespace cleave

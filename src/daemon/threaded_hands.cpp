@@ -1,0 +1,222 @@
+#include "daemon/threaded_hands.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "base/format.hpp"
+#include "device/nvml_door.hpp"
+
+namespace cleave {
+
+/// Where the threads leave their news.
+struct ThreadedHands::Outbox {
+  std::mutex mutex;
+  std::vector<GpuNews> news;
+  FileHandle wake;  // eventfd
+
+  void put(GpuNews one) {
+    const std::scoped_lock lock(mutex);
+    news.push_back(std::move(one));
+    const std::uint64_t count = 1;
+    // It can only be full after 2^64 news that nobody took.
+    (void)!::write(wake.descriptor(), &count, sizeof count);
+  }
+  std::vector<GpuNews> take() {
+    const std::scoped_lock lock(mutex);
+    std::uint64_t count = 0;
+    (void)!::read(wake.descriptor(), &count, sizeof count);
+    return std::exchange(news, {});
+  }
+};
+
+/// The acts of one GPU, and the thread that does them. Shared with the thread, which may outlive the hands.
+class ThreadedHands::Lane {
+ public:
+  Lane(ManagedGpu gpu, OpenDoor open_door, GpuWorkerSettings settings, std::shared_ptr<Outbox> outbox)
+      : gpu_(std::move(gpu)),
+        open_door_(std::move(open_door)),
+        settings_(std::move(settings)),
+        outbox_(std::move(outbox)) {}
+
+  void ask(GpuAct act) {
+    const std::scoped_lock lock(mutex_);
+    acts_.push_back(std::move(act));
+    changed_.notify_all();
+  }
+  /// No further act is begun.
+  void stop() {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    acts_.clear();
+    changed_.notify_all();
+  }
+  /// Whether the thread is done by then.
+  bool done_by(std::chrono::steady_clock::time_point end) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, end, [&] { return done_; });
+  }
+  /// The thread.
+  void run() {
+    while (const auto act = next()) {
+      GpuNews news = carried_out(*act);
+      if (stopped()) break;  // nobody hears it any more
+      outbox_->put(std::move(news));
+    }
+    close();
+    const std::scoped_lock lock(mutex_);
+    done_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::optional<GpuAct> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return stopping_ || !acts_.empty(); });
+    if (stopping_) return {};
+    GpuAct act = std::move(acts_.front());
+    acts_.pop_front();
+    return act;
+  }
+  bool stopped() {
+    const std::scoped_lock lock(mutex_);
+    return stopping_;
+  }
+  void close() {
+    worker_.reset();
+    door_.reset();
+  }
+  GpuNews carried_out(const GpuAct& act) {
+    GpuNews news{.number = act.number, .gpu = act.gpu, .done = {}, .sight = {}, .made = {}, .remarks = {}};
+    try {
+      if (!worker_) news.done = open();
+      if (worker_) news = worker_->carry_out(act);
+    } catch (const std::exception& thrown) {
+      news.done = fail(ErrorKind::internal, place_of(GpuIndex{gpu_.index}), thrown.what());
+      close();
+    }
+    lost_ = news.sight ? news.sight->lost : lost_ && !worker_;
+    // A library that cannot even be opened after the GPU was lost is no sign that the GPU is back.
+    if (lost_ && !news.sight) {
+      news.sight.emplace();
+      news.sight->lost = true;
+      news.sight->mig = false;
+    }
+    if (lost_) close();
+    return news;
+  }
+  Result<void> open() {
+    auto door = open_door_();
+    if (!door) return std::unexpected(door.error());
+    door_ = std::move(*door);
+    worker_.emplace(*door_, gpu_, settings_);
+    return {};
+  }
+
+  const ManagedGpu gpu_;
+  const OpenDoor open_door_;
+  const GpuWorkerSettings settings_;
+  const std::shared_ptr<Outbox> outbox_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<GpuAct> acts_;
+  bool stopping_ = false, done_ = false;
+
+  // Of the thread alone:
+  std::unique_ptr<Door> door_;
+  std::optional<GpuWorker> worker_;
+  bool lost_ = false;
+};
+
+namespace {
+
+/// The program's signals are not for the thread that is started meanwhile.
+class SignalsElsewhere {
+ public:
+  SignalsElsewhere() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsElsewhere() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsElsewhere(const SignalsElsewhere&) = delete;
+  SignalsElsewhere& operator=(const SignalsElsewhere&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+ThreadedHands::ThreadedHands(std::vector<ManagedGpu> gpus, std::shared_ptr<Outbox> outbox,
+                             std::chrono::milliseconds farewell)
+    : gpus_(std::move(gpus)), outbox_(std::move(outbox)), farewell_(farewell) {}
+
+Result<std::unique_ptr<ThreadedHands>> ThreadedHands::open(const std::string& library,
+                                                           const std::vector<std::string>& wanted,
+                                                           ThreadedHandsSettings settings,
+                                                           std::vector<std::string>* remarks) {
+  const auto door = NvmlDoor::open(library);
+  if (!door) return std::unexpected(door.error());
+  auto gpus = find_managed_gpus(**door, wanted, remarks);
+  if (!gpus) return std::unexpected(gpus.error());
+  // The file that was found: a later loader path leads nowhere else.
+  const std::string file = (*door)->driver().library;
+  const OpenDoor open_door = [file]() -> Result<std::unique_ptr<Door>> {
+    auto opened = NvmlDoor::open(file);
+    if (!opened) return std::unexpected(opened.error());
+    return std::move(*opened);
+  };
+  return begin(std::move(*gpus), open_door, std::move(settings));
+}
+
+Result<std::unique_ptr<ThreadedHands>> ThreadedHands::begin(std::vector<ManagedGpu> gpus, OpenDoor open_door,
+                                                            ThreadedHandsSettings settings) {
+  auto outbox = std::make_shared<Outbox>();
+  outbox->wake = FileHandle(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!outbox->wake) return system_failure("eventfd", "cannot be made");
+  std::unique_ptr<ThreadedHands> hands(new ThreadedHands(std::move(gpus), outbox, settings.farewell));
+  const SignalsElsewhere elsewhere;
+  for (const ManagedGpu& gpu : hands->gpus_) {
+    auto lane = std::make_shared<Lane>(gpu, open_door, settings.worker, outbox);
+    try {
+      // Never joined: whether it is done it says itself, and one that hangs must not hold the process.
+      std::thread([lane] { lane->run(); }).detach();
+    } catch (const std::system_error& no_thread) {
+      return fail(ErrorKind::infeasible, fmt::format("GPU {}", gpu.index),
+                  fmt::format("no thread for it can be started: {}", no_thread.what()));
+    }
+    hands->lanes_.push_back(std::move(lane));
+  }
+  return hands;
+}
+
+ThreadedHands::~ThreadedHands() {
+  for (const auto& lane : lanes_) lane->stop();
+  const auto end = std::chrono::steady_clock::now() + farewell_;
+  for (const auto& lane : lanes_) (void)lane->done_by(end);
+}
+
+void ThreadedHands::ask(GpuAct act) {
+  lanes_.at(index(act.gpu))->ask(std::move(act));
+}
+
+std::vector<GpuNews> ThreadedHands::poll() {
+  return outbox_->take();
+}
+
+int ThreadedHands::wake_fd() const {
+  return outbox_->wake.descriptor();
+}
+
+}  // namespace cleave

@@ -1,0 +1,73 @@
+// The daemon's loop under everything that can go wrong, by seeds (seeded_daemon.hpp has the laws). A seed
+// that fails prints the command that repeats it, with the story of what happened.
+//
+//   CLEAVE_DAEMON_SEEDS   how many seeds; the long form is 10000
+//   CLEAVE_DAEMON_SEED    the first; with CLEAVE_DAEMON_STORY=1 its story is printed
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "base/format.hpp"
+#include "seeded_daemon.hpp"
+
+namespace cleave::trial {
+namespace {
+
+std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST(DaemonSeeds, NothingIsLost) {
+  const std::uint64_t first = number_of("CLEAVE_DAEMON_SEED", 1);
+  const std::uint64_t count =
+      number_of("CLEAVE_DAEMON_SEEDS", std::getenv("CLEAVE_DAEMON_SEED") != nullptr ? 1 : 300);
+  SeededDaemon::Counts all;
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    SeededDaemon daemon(seed);
+    if (std::getenv("CLEAVE_DAEMON_STORY") != nullptr) daemon.story = &std::cout;
+    for (const std::string& each : daemon.run()) ADD_FAILURE() << each;
+    if (HasFailure())
+      ADD_FAILURE() << fmt::format(
+          "repeat it: CLEAVE_DAEMON_STORY=1 CLEAVE_DAEMON_SEED={} build/release/bin/daemon_loop_test "
+          "--gtest_filter=DaemonSeeds.NothingIsLost",
+          seed);
+    const SeededDaemon::Counts& one = daemon.counts();
+    all.steps += one.steps;
+    all.submitted += one.submitted;
+    all.finished += one.finished;
+    all.failed += one.failed;
+    all.cancelled += one.cancelled;
+    all.deaths += one.deaths;
+    all.attempts += one.attempts;
+    all.early += one.early;
+    all.lost += one.lost;
+    all.power_losses += one.power_losses;
+    all.refused_writes += one.refused_writes;
+    all.gpu_losses += one.gpu_losses;
+    all.foreign += one.foreign;
+    all.moved += one.moved;
+    all.retried += one.retried;
+    all.schedulers += one.schedulers;
+  }
+  fmt::print(
+      "{} seeds: {} rounds, {} jobs submitted ({} finished, {} failed, {} cancelled), {} attempts, {} "
+      "deaths, {} power "
+      "losses, {} early restarts, {} attempts lost, {} moved, {} jobs retried, {} writes refused, {} GPUs "
+      "lost, {} "
+      "instances of others, {} changes of scheduler\n",
+      count, all.steps, all.submitted, all.finished, all.failed, all.cancelled, all.attempts, all.deaths,
+      all.power_losses, all.early, all.lost, all.moved, all.retried, all.refused_writes, all.gpu_losses,
+      all.foreign, all.schedulers);
+  if (count < 100) return;
+  // Laws hold easily where nothing happens.
+  for (const std::size_t each :
+       {all.finished, all.failed, all.cancelled, all.deaths, all.power_losses, all.early, all.lost, all.moved,
+        all.retried, all.refused_writes, all.gpu_losses, all.foreign, all.schedulers})
+    EXPECT_GT(each, 0U);
+}
+
+}  // namespace
+}  // namespace cleave::trial

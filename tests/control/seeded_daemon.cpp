@@ -1,0 +1,437 @@
+#include "seeded_daemon.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/format.hpp"
+#include "engine/scheduler.hpp"
+
+namespace cleave::trial {
+
+using namespace std::chrono_literals;
+
+/// A runner at which the daemon may die, and that sees who starts what where.
+class SeededDaemon::WatchedRunner final : public Runner {
+ public:
+  explicit WatchedRunner(SeededDaemon& of) : of_(&of), inner_(of.jobs_) {}
+
+  Result<std::vector<FoundJob>> found() override { return inner_.found(); }
+  Result<void> start(const Launch& launch) override {
+    of_->point("before a start");
+    auto started = inner_.start(launch);
+    if (started) {
+      ++of_->counts_.attempts;
+      of_->check_start(launch);
+    }
+    of_->point("after a start");
+    return started;
+  }
+  Result<void> signal(const JobKey& key, int number) override { return inner_.signal(key, number); }
+  Result<void> stop(const JobKey& key) override {
+    of_->point("before a stop");
+    auto stopped = inner_.stop(key);
+    of_->point("after a stop");
+    return stopped;
+  }
+  std::vector<RunnerEvent> poll() override { return inner_.poll(); }
+  [[nodiscard]] int wake_fd() const override { return -1; }
+  Result<void> forget(const JobKey& key) override {
+    of_->point("before forgetting");
+    return inner_.forget(key);
+  }
+
+ private:
+  SeededDaemon* of_;
+  FakeRunner inner_;
+};
+
+namespace {
+
+std::vector<const GpuModel*> any_models(Random& random) {
+  constexpr std::string_view keys[] = {"A100-40GB", "A30-24GB", "H100-80GB-SXM5"};
+  std::vector<const GpuModel*> models;
+  const auto count = 1 + random.below(3);
+  const bool mixed = random.uniform() < 0.3;
+  const auto first = random.below(std::size(keys));
+  for (std::uint64_t i = 0; i < count; ++i)
+    models.push_back(*find_gpu_model(keys[mixed ? random.below(std::size(keys)) : first]));
+  return models;
+}
+
+}  // namespace
+
+SeededDaemon::SeededDaemon(std::uint64_t seed) : seed_(seed), random_(seed), jobs_(seed) {
+  machine_ = std::make_unique<Machine>(any_models(random_));
+  delays_.seed = seed;
+  const bool rough = random_.uniform() < 0.7;
+  if (rough) {
+    delays_.faults.refuse = random_.uniform() * 0.05;
+    delays_.faults.lose = random_.uniform() * 0.02;
+    delays_.never = random_.uniform() < 0.2 ? 0.01 : 0;
+    death_ = random_.uniform() < 0.7 ? random_.uniform() * 0.02 : 0;
+  }
+  acts_left_ = 20 + random_.below(60);
+  scheduler_ = any_scheduler();
+  disk_.before_write = [this](const StoreBatch&) { point("before a write"); };
+  disk_.after_write = [this](const StoreBatch&) { point("after a write"); };
+  machine_->at = [this](std::string_view where) { point(where); };
+}
+
+SeededDaemon::~SeededDaemon() = default;
+
+std::string SeededDaemon::any_scheduler() {
+  const auto rows = schedulers();
+  const double what = random_.uniform();
+  if (what < 0.5) return "online";
+  return std::string(rows[random_.below(rows.size())].name);
+}
+
+void SeededDaemon::point(std::string_view where) {
+  if (mended_ || control_ == nullptr || random_.uniform() >= death_) return;
+  tell(fmt::format("the daemon dies {}", where));
+  throw Death{};
+}
+
+void SeededDaemon::violation(std::string what) {
+  tell("VIOLATION: " + what);
+  violations_.push_back(fmt::format("at {:.3f} s: {}", in_seconds(now_), std::move(what)));
+}
+
+void SeededDaemon::tell(const std::string& what) const {
+  if (story != nullptr) *story << fmt::format("{:10.3f}  {}\n", in_seconds(now_), what);
+}
+
+void SeededDaemon::begin_daemon() {
+  store_ = std::make_unique<FakeStore>(disk_);
+  ++delays_.seed;
+  hands_ = std::make_unique<DelayedHands>(*machine_, delays_, now_);
+  if (mended_) hands_->mend();
+  runner_ = std::make_unique<WatchedRunner>(*this);
+  ControlSettings settings;
+  settings.scheduler = scheduler_;
+  settings.forecaster = "last-value";
+  settings.keep_idle = 20s;
+  settings.look_every = 5s;
+  settings.gpu_patience = 30s;
+  settings.early_restarts_a_day = 3;
+  auto begun = Control::begin({*store_, *hands_, *runner_}, settings, moment());
+  if (!begun) {
+    violation("it does not begin: " + begun.error().text());
+    return;
+  }
+  control_ = std::move(*begun);
+  tell("the daemon begins");
+}
+
+void SeededDaemon::die() {
+  ++counts_.deaths;
+  control_.reset();
+  runner_.reset();
+  hands_.reset();
+  store_.reset();
+  asked_.clear();
+  now_ += std::chrono::milliseconds(random_.below(10'000));
+  jobs_.advance_to(Instant{} + now_);
+  match_processes();
+}
+
+/// And comes back: nothing runs, no instance is left, and what was not synced may be gone.
+void SeededDaemon::lose_power() {
+  ++counts_.power_losses;
+  tell("the power goes");
+  die();
+  disk_.lose_power(random_.below(disk_.unsynced() + 1));
+  jobs_.lose_all();
+  match_processes();
+  for (std::size_t gpu = 0; gpu < machine_->size(); ++gpu) {
+    machine_->lose(gpu);
+    machine_->give_back(gpu);
+    machine_->hang(gpu, false);
+  }
+  foreign_.clear();
+}
+
+void SeededDaemon::match_processes() {
+  const std::vector<JobKey> running = jobs_.running();
+  const std::set<JobKey> alive(running.begin(), running.end());
+  for (const JobKey& key : alive) {
+    if (processes_.contains(key)) continue;
+    const std::uint32_t pid = ++last_pid_;
+    processes_[key] = pid;
+    machine_->start_process(jobs_.launch_of(key).visible_devices, pid);
+  }
+  std::erase_if(processes_, [&](const auto& each) {
+    if (alive.contains(each.first)) return false;
+    machine_->end_process(each.second);
+    return true;
+  });
+}
+
+void SeededDaemon::check_start(const Launch& launch) {
+  tell(fmt::format("attempt {}.{} starts on {}", launch.key.job, launch.key.attempt, launch.visible_devices));
+  const NewJob& wanted = wanted_.at(launch.key.job);
+  std::size_t others = 0;
+  for (const JobKey& key : jobs_.running()) {
+    if (key == launch.key) continue;
+    if (key.job == launch.key.job) ++others;
+    if (!sharing_ && jobs_.launch_of(key).visible_devices == launch.visible_devices)
+      violation(fmt::format("job {} is started where job {} still runs", launch.key.job, key.job));
+  }
+  if (others > (wanted.wish.movable ? 1U : 0U))
+    violation(fmt::format("job {} runs {} times at once", launch.key.job, others + 1));
+  if (!accepted_.contains(launch.key.job)) {
+    // Its answer is on its way: it was written before it was started.
+    const bool coming =
+        std::ranges::any_of(asked_, [&](const auto& each) { return each.second == launch.key.job; });
+    if (!coming && !unanswered_.contains(launch.key.job))
+      violation(fmt::format("job {} is started, which nobody submitted", launch.key.job));
+  }
+  match_processes();
+}
+
+NewJob SeededDaemon::any_job() {
+  NewJob job;
+  job.owner = {1000, 1000, {}, "someone"};
+  job.command = {{"work"}, {"PATH=/bin"}, "/"};
+  JobWish& wish = job.wish;
+  const double what = random_.uniform();
+  constexpr std::string_view profiles[] = {"1g.5gb",  "2g.10gb", "3g.20gb", "1g.6gb",
+                                           "2g.12gb", "1g.10gb", "7g.40gb"};
+  if (what < 0.4) {
+    wish.request = {ByProfile{std::string(profiles[random_.below(std::size(profiles))])}, {}};
+  } else if (what < 0.7) {
+    wish.request = {BySize{MiB{static_cast<std::int64_t>(1 + random_.below(30'000))}, {}}, {}};
+  } else {
+    wish.request = {Unknown{}, {}};
+  }
+  wish.asked = text(wish.request);
+  wish.restartable = random_.uniform() < 0.5;
+  wish.movable = random_.uniform() < 0.2;
+  wish.retries = random_.uniform() < 0.2 ? 1 : 0;
+  wish.priority = random_.uniform() < 0.1 ? static_cast<std::int64_t>(random_.below(3)) : 0;
+  if (random_.uniform() < 0.2) {
+    wish.checkpoint_signal = 10;
+    wish.checkpoint_grace = 2s;
+  }
+  if (random_.uniform() < 0.3) wish.expected = std::chrono::seconds(random_.below(100));
+  return job;
+}
+
+void SeededDaemon::submit() {
+  const NewJob job = any_job();
+  const auto number = control_->submit(job, moment());
+  if (!number) return;
+  ++counts_.submitted;
+  wanted_[*number] = job;
+  asked_[control_->noted()] = *number;
+  unanswered_.insert(*number);
+  if (random_.uniform() < 0.3) {
+    FakeCourse course = jobs_.course_of({*number, 1});
+    MiB memory{1000};
+    for (std::int64_t i = 1; i <= 5; ++i) {
+      memory += MiB{static_cast<std::int64_t>(random_.below(6000))};
+      course.reports.push_back({i, {i, 5, memory, memory}});
+    }
+    jobs_.plan({*number, 1}, course);
+  }
+  tell(fmt::format("job {} is submitted: {}{}", *number, job.wish.asked,
+                   job.wish.restartable ? ", restartable" : ""));
+}
+
+void SeededDaemon::take_answers() {
+  for (const Control::Answer& answer : control_->answered()) {
+    const auto asked = asked_.find(answer.number);
+    if (asked == asked_.end()) continue;
+    if (answer.done) {
+      accepted_.insert(asked->second);
+    } else {
+      ++counts_.refused_writes;
+      unanswered_.erase(asked->second);
+      wanted_.erase(asked->second);
+    }
+    asked_.erase(asked);
+  }
+}
+
+void SeededDaemon::act() {
+  --acts_left_;
+  const double what = random_.uniform();
+  if (what < 0.45) {
+    submit();
+  } else if (what < 0.52) {
+    if (wanted_.empty()) return;
+    auto which = wanted_.begin();
+    std::advance(which, static_cast<std::ptrdiff_t>(random_.below(wanted_.size())));
+    tell(fmt::format("job {} is cancelled", which->first));
+    static_cast<void>(control_->cancel(which->first, "someone", moment()));
+  } else if (what < 0.72) {
+    act_on_gpus();
+  } else if (what < 0.76) {
+    control_->pause(random_.uniform() < 0.3, moment());
+  } else if (what < 0.80) {
+    const std::string next = any_scheduler();
+    if (control_->set_scheduler(next, moment())) {
+      ++counts_.schedulers;
+      sharing_ = sharing_ || next == "miso";
+      tell("the scheduler shall be " + next);
+    }
+  } else if (what < 0.85) {
+    disk_.fail_writes(random_.below(4));
+  } else if (what < 0.88) {
+    set_ += std::chrono::seconds(static_cast<std::int64_t>(random_.below(20'000)) - 10'000);
+  } else if (what < 0.93) {
+    die();
+    begin_daemon();
+  } else if (what < 0.94) {
+    lose_power();
+    begin_daemon();
+  }
+}
+
+void SeededDaemon::act_on_gpus() {
+  const auto gpu = random_.below(machine_->size());
+  const double what = random_.uniform();
+  if (what < 0.15) {
+    if (machine_->lost(gpu)) return;
+    ++counts_.gpu_losses;
+    tell(fmt::format("GPU {} is lost", gpu));
+    machine_->lose(gpu);
+    std::erase_if(foreign_, [&](const std::string& device) { return !machine_->exists(device); });
+  } else if (what < 0.45) {
+    machine_->give_back(gpu);
+  } else if (what < 0.52) {
+    machine_->hang(gpu, true);
+  } else if (what < 0.65) {
+    machine_->hang(gpu, false);
+  } else if (what < 0.75) {
+    constexpr std::string_view small[] = {"1g.5gb", "1g.6gb", "1g.10gb", "2g.10gb"};
+    if (const auto made = machine_->make_foreign(gpu, small[random_.below(std::size(small))])) {
+      ++counts_.foreign;
+      foreign_.insert(*made);
+      tell(fmt::format("somebody makes {} on GPU {}", *made, gpu));
+    }
+  } else {
+    static_cast<void>(control_->drain(static_cast<GpuId>(gpu), random_.uniform() < 0.4, moment()));
+  }
+}
+
+/// From now on nothing fails.
+void SeededDaemon::mend() {
+  mended_ = true;
+  disk_.fail_writes(0);
+  tell("nothing fails from now on");
+  for (std::size_t gpu = 0; gpu < machine_->size(); ++gpu) {
+    machine_->give_back(gpu);
+    machine_->hang(gpu, false);
+  }
+  die();
+  begin_daemon();
+  if (control_ == nullptr) return;
+  control_->pause(false, moment());
+  for (std::size_t gpu = 0; gpu < machine_->size(); ++gpu)
+    static_cast<void>(control_->drain(static_cast<GpuId>(gpu), false, moment()));
+}
+
+/// To the next moment at which something happens.
+void SeededDaemon::advance() {
+  Duration next = control_->wake_at();
+  if (const auto due = hands_->next()) next = std::min(next, *due);
+  if (const auto due = jobs_.next()) next = std::min(next, due->time_since_epoch());
+  if (acts_left_ > 0) next = std::min(next, next_act_);
+  now_ = std::max(now_ + 1us, next);
+  jobs_.advance_to(Instant{} + now_);
+  match_processes();
+}
+
+void SeededDaemon::round() {
+  ++counts_.steps;
+  try {
+    advance();
+    hands_->advance_to(now_);
+    if (acts_left_ > 0 && now_ >= next_act_) {
+      next_act_ =
+          now_ + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(random_.exponential(2)));
+      act();
+      if (control_ == nullptr) return;
+    }
+    control_->step(moment());
+    take_answers();
+  } catch (const Death&) {
+    die();
+    begin_daemon();
+  } catch (const std::logic_error& broken) {
+    violation(fmt::format("a promise to the store is broken: {}", broken.what()));
+  }
+  for (const std::string& device : foreign_)
+    if (!machine_->exists(device)) violation(fmt::format("the instance {} of others is gone", device));
+}
+
+bool SeededDaemon::is_over() {
+  return asked_.empty() && control_->jobs().empty() && jobs_.running().empty() && hands_->open_acts() == 0 &&
+         std::ranges::none_of(control_->gpus(), [](const GpuStanding& gpu) {
+           return !gpu.sight || std::ranges::any_of(gpu.sight->instances, [](const SeenInstance& seen) {
+             return seen.owner != Ownership::foreign;
+           });
+         });
+}
+
+std::vector<std::string> SeededDaemon::run() {
+  sharing_ = scheduler_ == "miso";
+  begin_daemon();
+  while (violations_.empty() && acts_left_ > 0) round();
+  if (violations_.empty()) mend();
+  const Duration patience = now_ + 3h;
+  while (violations_.empty() && !is_over()) {
+    round();
+    if (now_ > patience) {
+      violation(fmt::format("it does not come to its end: {} jobs", control_->jobs().size()));
+      for (const JobRecord* job : control_->jobs())
+        violation(fmt::format("job {} is {}: {} {}", job->number, name(job->state), job->reason,
+                              control_->why_waits(job->number)));
+      for (const std::string& trouble : control_->troubles()) violation(trouble);
+    }
+  }
+  if (violations_.empty()) check_end();
+  return violations_;
+}
+
+void SeededDaemon::check_end() {
+  for (const auto& [number, job] : wanted_) check_job(number);
+}
+
+void SeededDaemon::check_job(JobNumber number) {
+  const auto record = store_->job(number);
+  if (!record || !*record) {
+    // One whose answer never came may not have been written.
+    if (accepted_.contains(number)) violation(fmt::format("job {} is not in the store", number));
+    return;
+  }
+  const JobRecord& job = **record;
+  if (!is_final(job.state))
+    return violation(fmt::format("job {} is {} in the store", number, name(job.state)));
+  (job.state == JobState::finished ? counts_.finished
+   : job.state == JobState::failed ? counts_.failed
+                                   : counts_.cancelled) += 1;
+  const auto attempts = store_->attempts(number);
+  std::int64_t began = 0;
+  bool ended_well = false;
+  for (const AttemptRecord& attempt : *attempts) {
+    if (!attempt.ended || !attempt.end)
+      violation(fmt::format("attempt {} of job {} has no end", attempt.key.attempt, number));
+    if (attempt.began && attempt.end != AttemptEnd::moved) ++began;
+    ended_well = ended_well || attempt.exit_code == 0;
+    if (attempt.end == AttemptEnd::early_restart) ++counts_.early;
+    if (attempt.end == AttemptEnd::lost) ++counts_.lost;
+    if (attempt.end == AttemptEnd::moved) ++counts_.moved;
+  }
+  const JobWish& wish = wanted_.at(number).wish;
+  if (!wish.restartable && began > 1 + wish.retries)
+    violation(fmt::format("job {} may not be restarted and ran {} times", number, began));
+  if (job.failures > 0) ++counts_.retried;
+  if (job.state == JobState::finished && !ended_well)
+    violation(fmt::format("job {} is called finished and never ended well", number));
+  if (job.state == JobState::cancelled && !job.cancelled)
+    violation(fmt::format("job {} is cancelled, and nobody asked for it", number));
+}
+
+}  // namespace cleave::trial

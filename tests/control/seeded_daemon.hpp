@@ -1,0 +1,107 @@
+#pragma once
+// A daemon's whole life by a seed: the loop of src/control over a machine, jobs and a disk that are not
+// there, on a clock that jumps from event to event. Users submit and cancel, GPUs are lost and hang, drivers
+// refuse, supervisors are killed, the disk is full, the power goes; and the daemon dies wherever an effect is
+// - before and after each write, each start of a job, each change of a GPU - and begins again. Then the
+// faults end, and everything must come to its end.
+//
+// Laws, held all the time and at the end:
+//   - a submission that was answered ends as exactly one of finished, failed, cancelled (that a final job
+//     stays as it is, the disk itself holds);
+//   - a job that may not be restarted runs at most once, and one more time for each retry;
+//   - a job has one process at a time, two only while it moves; an instance has one job at a time;
+//   - no job is called finished that did not end well;
+//   - nothing of others is touched; in the end no process runs and no instance of ours is left.
+
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "control/control.hpp"
+#include "control/fake_store.hpp"
+#include "delayed_hands.hpp"
+#include "runner/fake_runner.hpp"
+
+namespace cleave::trial {
+
+/// The program died here.
+struct Death {};
+
+class SeededDaemon {
+ public:
+  explicit SeededDaemon(std::uint64_t seed);
+  ~SeededDaemon();
+
+  /// What broke a law; empty: nothing.
+  std::vector<std::string> run();
+
+  struct Counts {
+    std::size_t steps = 0, submitted = 0, finished = 0, failed = 0, cancelled = 0, deaths = 0, attempts = 0,
+                early = 0, lost = 0, power_losses = 0, refused_writes = 0, gpu_losses = 0, foreign = 0,
+                moved = 0, retried = 0, schedulers = 0;
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  /// Everything that happened, for who repeats a seed.
+  std::ostream* story = nullptr;
+
+ private:
+  class WatchedRunner;
+
+  void begin_daemon();
+  void die();
+  void lose_power();
+  void round();
+  void advance();
+  void act();
+  void act_on_gpus();
+  void submit();
+  [[nodiscard]] NewJob any_job();
+  void take_answers();
+  void match_processes();
+  void mend();
+  [[nodiscard]] bool is_over();
+  void check_start(const Launch& launch);
+  void check_end();
+  void check_job(JobNumber number);
+  void point(std::string_view where);
+  void violation(std::string what);
+  void tell(const std::string& what) const;
+  [[nodiscard]] Moment moment() const {
+    return {now_, Instant{} + std::chrono::hours(500'000) + now_ + set_};
+  }
+  [[nodiscard]] std::string any_scheduler();
+
+  std::uint64_t seed_;
+  Random random_;
+  Counts counts_;
+  std::vector<std::string> violations_;
+
+  Duration now_{}, set_{}, next_act_{};
+  std::size_t acts_left_ = 0;
+  double death_ = 0;  // chance at each point
+  bool mended_ = false;
+  std::string scheduler_;
+  bool sharing_ = false;  // a scheduler may put several jobs on one instance
+
+  FakeDisk disk_;
+  std::unique_ptr<Machine> machine_;
+  FakeJobs jobs_;
+  HandsDelays delays_;
+  std::unique_ptr<FakeStore> store_;
+  std::unique_ptr<DelayedHands> hands_;
+  std::unique_ptr<WatchedRunner> runner_;
+  std::unique_ptr<Control> control_;
+
+  std::map<std::uint64_t, JobNumber> asked_;  // submissions not answered yet
+  std::set<JobNumber> accepted_, unanswered_;
+  std::map<JobNumber, NewJob> wanted_;
+  std::map<JobKey, std::uint32_t> processes_;
+  std::uint32_t last_pid_ = 1000;
+  std::set<std::string> foreign_;
+};
+
+}  // namespace cleave::trial

@@ -1,0 +1,234 @@
+// The hands with their threads: GPUs side by side, a driver that hangs, one that goes and comes back.
+
+#include "daemon/threaded_hands.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "device/faulty_door.hpp"
+#include "simulated_stand.hpp"
+
+namespace cleave::trial {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+ThreadedHandsSettings settings(const SimulatedStand& stand) {
+  ThreadedHandsSettings wanted;
+  wanted.worker.state_directory = stand.state();
+  wanted.worker.patience.at_most = milliseconds(100);
+  return wanted;
+}
+
+std::unique_ptr<ThreadedHands> open(const SimulatedStand& stand) {
+  auto hands = ThreadedHands::open(simulated_library(), {"all"}, settings(stand));
+  EXPECT_TRUE(hands) << hands.error().text();
+  return std::move(*hands);
+}
+
+/// So many news, or what came within the time; in order.
+std::vector<GpuNews> wait_for(ThreadedHands& hands, std::size_t count, milliseconds at_most = seconds(60)) {
+  std::vector<GpuNews> all;
+  const auto end = Clock::now() + at_most;
+  while (all.size() < count) {
+    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+    if (left.count() <= 0) break;
+    pollfd wake{hands.wake_fd(), POLLIN, 0};
+    if (::poll(&wake, 1, static_cast<int>(left.count())) <= 0) continue;
+    for (GpuNews& news : hands.poll()) all.push_back(std::move(news));
+  }
+  return all;
+}
+
+TEST(ThreadedHands, TellsWhatCameOfEachActInOrder) {
+  const SimulatedStand stand("4xA100-40GB");
+  const auto hands = open(stand);
+  ASSERT_EQ(hands->gpus().size(), 4U);
+  EXPECT_TRUE(hands->poll().empty());
+  std::uint64_t number = 0;
+  for (std::uint32_t gpu = 0; gpu < 4; ++gpu) {
+    hands->ask({++number, GpuId{gpu}, LookAtGpu{}});
+    for (const int start : {0, 2, 4})
+      hands->ask({++number, GpuId{gpu}, CreateOnGpu{placement(hands->gpus()[gpu], "2g.10gb", start)}});
+  }
+  const auto all = wait_for(*hands, 16);
+  ASSERT_EQ(all.size(), 16U);
+  std::map<GpuId, std::uint64_t> last;
+  std::map<GpuId, std::size_t> seen;
+  for (const GpuNews& news : all) {
+    EXPECT_TRUE(news.done) << news.done.error().text();
+    EXPECT_LT(last[news.gpu], news.number);
+    last[news.gpu] = news.number;
+    ASSERT_TRUE(news.sight);
+    EXPECT_EQ(news.sight->instances.size(), seen[news.gpu]++);
+  }
+  EXPECT_TRUE(hands->poll().empty());
+  pollfd wake{hands->wake_fd(), POLLIN, 0};
+  EXPECT_EQ(::poll(&wake, 1, 0), 0) << "nothing is left to hear";
+  EXPECT_EQ(stand.flaw(), "");
+}
+
+TEST(ThreadedHands, GpusAreChangedSideBySide) {
+  const SimulatedStand stand("4xA100-40GB", false);
+  const auto hands = open(stand);
+  for (std::uint32_t gpu = 0; gpu < 4; ++gpu) hands->ask({gpu, GpuId{gpu}, LookAtGpu{}});
+  ASSERT_EQ(wait_for(*hands, 4).size(), 4U);
+  const auto time_of = [&](std::uint32_t gpus) {
+    const auto begun = Clock::now();
+    for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+      stand.fault(static_cast<int>(gpu), "slow-create", 1);
+      hands->ask({gpu, GpuId{gpu}, CreateOnGpu{placement(hands->gpus()[gpu], "1g.5gb", gpus == 1 ? 0 : 1)}});
+    }
+    const auto news = wait_for(*hands, gpus);
+    EXPECT_EQ(news.size(), gpus);
+    for (const GpuNews& each : news) EXPECT_TRUE(each.done);
+    return Clock::now() - begun;
+  };
+  const auto one = time_of(1), four = time_of(4);
+  EXPECT_GT(one, milliseconds(500)) << "it is slow";
+  EXPECT_LT(four, 2 * one);
+}
+
+/// Holds those who come until it is opened.
+class Gate {
+ public:
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return open_; });
+    --waiting_;
+    changed_.notify_all();
+  }
+  void wait_until_held() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_ > 0; });
+  }
+  void open() {
+    std::unique_lock lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return waiting_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int waiting_ = 0;
+  bool open_ = false;
+};
+
+/// A door that keeps its library open, and waits at the gate before every call.
+class GatedDoor {
+ public:
+  static Result<std::unique_ptr<Door>> open(const std::shared_ptr<Gate>& gate,
+                                            const std::shared_ptr<NvmlDoor>& door) {
+    DoorFaults faults;
+    faults.delay = 1;
+    faults.sleep = [gate, door](milliseconds) { gate->pass(); };
+    return std::make_unique<FaultyDoor>(*door, faults);
+  }
+};
+
+TEST(ThreadedHands, ADriverThatHangsHoldsUpNobodyElse) {
+  const SimulatedStand stand("2xA100-40GB");
+  const auto gate = std::make_shared<Gate>();
+  auto gpus = find_managed_gpus(*stand.door(), {"all"});
+  ASSERT_TRUE(gpus);
+  ThreadedHandsSettings wanted = settings(stand);
+  wanted.farewell = milliseconds(200);
+  // The first thread that opens its door gets the one that hangs.
+  const auto opened = std::make_shared<std::atomic<int>>(0);
+  const auto open_door = [&stand, gate, opened]() -> Result<std::unique_ptr<Door>> {
+    if (opened->fetch_add(1) == 0) return GatedDoor::open(gate, stand.door());
+    return stand.door();
+  };
+  auto hands = ThreadedHands::begin(std::move(*gpus), open_door, wanted);
+  ASSERT_TRUE(hands);
+  (*hands)->ask({1, GpuId{0}, LookAtGpu{}});
+  gate->wait_until_held();
+  (*hands)->ask({2, GpuId{0}, CreateOnGpu{placement((*hands)->gpus()[0], "3g.20gb", 0)}});
+  for (std::uint64_t number = 3; number < 20; ++number) (*hands)->ask({number, GpuId{1}, LookAtGpu{}});
+  const auto news = wait_for(**hands, 17);
+  EXPECT_EQ(news.size(), 17U);
+  for (const GpuNews& each : news) EXPECT_EQ(each.gpu, GpuId{1});
+  EXPECT_FALSE(GpuLock::holder(stand.state(), (*hands)->gpus()[0].uuid));
+  const auto begun = Clock::now();
+  hands->reset();
+  EXPECT_GE(Clock::now() - begun, milliseconds(150));
+  EXPECT_LT(Clock::now() - begun, seconds(5));
+  // When the driver answers after all, the thread ends without the act that was never begun.
+  gate->open();
+  const auto gone_by = Clock::now() + seconds(20);
+  const auto looked = stand.door();
+  while (GpuLock::holder(stand.state(), looked->gpu(GpuIndex{0})->uuid) && Clock::now() < gone_by)
+    std::this_thread::sleep_for(milliseconds(10));
+  std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_TRUE(stand.look(0).instances.empty());
+}
+
+TEST(ThreadedHands, WhatIsUnderWayIsFinishedAndTheRestDropped) {
+  const SimulatedStand stand("1xA100-40GB", false);
+  {
+    const auto hands = open(stand);
+    hands->ask({1, GpuId{0}, LookAtGpu{}});
+    ASSERT_EQ(wait_for(*hands, 1).size(), 1U);
+    stand.fault(0, "slow-create", 1);
+    hands->ask({2, GpuId{0}, CreateOnGpu{placement(hands->gpus()[0], "1g.5gb", 0)}});
+    hands->ask({3, GpuId{0}, CreateOnGpu{placement(hands->gpus()[0], "1g.5gb", 1)}});
+    std::this_thread::sleep_for(milliseconds(200));
+  }
+  EXPECT_EQ(stand.look().instances.size(), 1U);
+  EXPECT_TRUE(Ledger::open(stand.state(), "test").value().state().open().empty());
+  const auto hands = open(stand);
+  hands->ask({1, GpuId{0}, LookAtGpu{}});
+  const auto news = wait_for(*hands, 1);
+  ASSERT_EQ(news.size(), 1U);
+  ASSERT_TRUE(news[0].done) << news[0].done.error().text();
+  EXPECT_EQ(news[0].sight->instances.at(0).owner, Ownership::ours);
+}
+
+TEST(ThreadedHands, ALostGpuComesBack) {
+  const SimulatedStand stand("2xA100-40GB");
+  const auto hands = open(stand);
+  const auto look = [&](std::uint32_t gpu) {
+    hands->ask({1, GpuId{gpu}, LookAtGpu{}});
+    auto news = wait_for(*hands, 1);
+    EXPECT_EQ(news.size(), 1U);
+    return news.at(0);
+  };
+  EXPECT_TRUE(look(0).done);
+  EXPECT_TRUE(look(1).done);
+  stand.fault(1, "lost");
+  EXPECT_TRUE(look(0).done);
+  for (int again = 0; again < 3; ++again) {
+    const GpuNews lost = look(1);
+    EXPECT_FALSE(lost.done);
+    ASSERT_TRUE(lost.sight);
+    EXPECT_TRUE(lost.sight->lost);
+  }
+  stand.fault(1, "none");
+  const GpuNews back = look(1);
+  EXPECT_TRUE(back.done) << back.done.error().text();
+  EXPECT_FALSE(back.sight->lost);
+}
+
+TEST(ThreadedHands, SaysWhichGpusAreNotThere) {
+  const SimulatedStand stand("2xA100-40GB");
+  const auto none = ThreadedHands::open(simulated_library(), {"5"}, settings(stand));
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().text().find("there is no GPU '5'"), std::string::npos) << none.error().text();
+  EXPECT_FALSE(ThreadedHands::open("/no/such/library.so", {"all"}, settings(stand)));
+}
+
+}  // namespace
+}  // namespace cleave::trial
