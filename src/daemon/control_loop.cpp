@@ -51,6 +51,8 @@ class ControlLoop::Inside : public std::enable_shared_from_this<ControlLoop::Ins
     });
   }
 
+  void attend() { tick(); }
+
   void stop() {
     stopped_ = true;
     for (auto& each : wake_) each.close();
@@ -118,6 +120,9 @@ void ControlLoop::start(Hooks hooks) {
 }
 void ControlLoop::soon() {
   inside_->soon();
+}
+void ControlLoop::attend() {
+  inside_->attend();
 }
 void ControlLoop::stop() {
   inside_->stop();

@@ -32,6 +32,8 @@ class ControlLoop {
   void start(Hooks hooks);
   /// Somebody wants something: a step follows within 3 ms.
   void soon();
+  /// Somebody waits now: ticks begin where there are none.
+  void attend();
   /// No step is made any more.
   void stop();
 

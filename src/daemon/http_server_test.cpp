@@ -23,7 +23,7 @@ using Ms = std::chrono::milliseconds;
 /// A server that echoes, answers late, not at all or for ever, on a thread of its own.
 class TestServer {
  public:
-  explicit TestServer(HttpLimits limits = {}) : file_(*SocketFile::listen(path(), false)) {
+  explicit TestServer(HttpLimits limits = {}) : file_(*SocketFile::listen({path(), true}, false)) {
     server_ = std::make_unique<HttpServer>(
         loop_, file_.number(), limits, ::geteuid(),
         [this](HttpRequest request, const HttpAnswer& answer) { serve(std::move(request), answer); });
@@ -480,14 +480,14 @@ TEST(SocketFile, IsOursAlone) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "run" / "s.sock").string();
   {
-    auto first = SocketFile::listen(path, false);
+    auto first = SocketFile::listen({path, true}, false);
     ASSERT_TRUE(first) << first.error().text();
     struct stat facts {};
     ASSERT_EQ(::stat(path.c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777U, 0600U);
     ASSERT_EQ(::stat((folder.path() / "run").c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777U, 0700U);
-    const auto second = SocketFile::listen(path, false);
+    const auto second = SocketFile::listen({path, true}, false);
     ASSERT_FALSE(second);
     EXPECT_NE(second.error().text().find("another daemon"), std::string::npos);
   }
@@ -500,10 +500,10 @@ TEST(SocketFile, IsOursAlone) {
     std::memcpy(address.sun_path, path.data(), path.size());
     ASSERT_EQ(::bind(other.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     ASSERT_EQ(::listen(other.number(), 1), 0);
-    EXPECT_FALSE(SocketFile::listen(path, false));
+    EXPECT_FALSE(SocketFile::listen({path, true}, false));
   }
   // He is gone and left his file: it is stale.
-  const auto third = SocketFile::listen(path, true);
+  const auto third = SocketFile::listen({path, true}, true);
   ASSERT_TRUE(third) << third.error().text();
   struct stat facts {};
   ASSERT_EQ(::stat(path.c_str(), &facts), 0);
@@ -512,15 +512,15 @@ TEST(SocketFile, IsOursAlone) {
 
 TEST(SocketFile, RefusesWhatIsNoPlaceForIt) {
   const TemporaryFolder folder;
-  EXPECT_FALSE(SocketFile::listen((folder.path() / std::string(200, 'x')).string(), false));
+  EXPECT_FALSE(SocketFile::listen({folder.path() / std::string(200, 'x'), true}, false));
   const std::string file = (folder.path() / "file").string();
   ::close(::creat(file.c_str(), 0600));
-  EXPECT_FALSE(SocketFile::listen(file, false)) << "no socket";
+  EXPECT_FALSE(SocketFile::listen({file, true}, false)) << "no socket";
   EXPECT_EQ(::access(file.c_str(), F_OK), 0) << "and it stays";
   const std::string open = (folder.path() / "open").string();
   ASSERT_EQ(::mkdir(open.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(open.c_str(), 0777), 0);
-  EXPECT_FALSE(SocketFile::listen(open + "/s", false)) << "everybody may write there";
+  EXPECT_FALSE(SocketFile::listen({open + "/s", true}, false)) << "everybody may write there";
 }
 
 }  // namespace

@@ -155,6 +155,7 @@ void Service::wait(Waiting waiting) {
     return waiting.call->refuse(Error{ErrorKind::infeasible, "", "too many wait already", "try again later"},
                                 429);
   waiting_.push_back(std::move(waiting));
+  doors_.attend();
 }
 
 // The daemon itself.

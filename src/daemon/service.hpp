@@ -42,7 +42,8 @@ struct ServiceDoors {
   Store& store;
   AuditFile& audit;
   std::function<Moment()> now;
-  std::function<void()> soon;  // a step is wanted, within a few milliseconds
+  std::function<void()> soon;    // a step is wanted, within a few milliseconds
+  std::function<void()> attend;  // somebody waits: tick() is wanted
 };
 
 class Service {

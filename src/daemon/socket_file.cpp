@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -31,27 +30,6 @@ Result<sockaddr_un> address_of(const std::string& path) {
   return address;
 }
 
-Result<void> prepare_folder(const std::string& folder, bool everybody) {
-  if (::mkdir(folder.c_str(), everybody ? 0755 : 0700) == 0) {
-    if (::chmod(folder.c_str(), everybody ? 0755 : 0700) != 0)
-      return system_error_at(folder, "the folder of the socket cannot be opened to others");
-  } else if (errno != EEXIST) {
-    return system_error_at(folder, "the folder of the socket cannot be made");
-  }
-  struct stat facts {};
-  if (::stat(folder.c_str(), &facts) != 0) return system_error_at(folder, "cannot be looked at");
-  if (!S_ISDIR(facts.st_mode)) return fail(ErrorKind::infeasible, shown(folder, 200), "it is not a folder");
-  if (facts.st_uid != 0 && facts.st_uid != ::geteuid())
-    return fail(ErrorKind::infeasible, shown(folder, 200),
-                fmt::format("it belongs to user {}, who could put another socket there", facts.st_uid),
-                "name a socket in a folder of your own with --socket");
-  if ((facts.st_mode & 0022U) != 0 && (facts.st_mode & S_ISVTX) == 0)
-    return fail(ErrorKind::infeasible, shown(folder, 200),
-                "others may write there and put another socket in the place of the daemon's",
-                "name a socket in a folder of your own with --socket");
-  return {};
-}
-
 bool somebody_answers(const sockaddr_un& address) {
   const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe) return false;
@@ -67,10 +45,11 @@ std::unexpected<Error> taken(const std::string& path) {
 
 }  // namespace
 
-Result<SocketFile> SocketFile::listen(const std::string& path, bool everybody) {
+Result<SocketFile> SocketFile::listen(const SocketPlace& place, bool everybody) {
+  const std::string path = place.path.string();
   if (const auto address = address_of(path); !address) return std::unexpected(address.error());
-  const std::string folder = std::filesystem::absolute(path).lexically_normal().parent_path().string();
-  if (const auto fine = prepare_folder(folder, everybody); !fine) return std::unexpected(fine.error());
+  if (const auto made = make_socket_folder(place, everybody ? 0755 : 0700); !made)
+    return std::unexpected(made.error());
   const std::string lock_path = fmt::format("{}.lock", path);
   Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock) return system_error_at(lock_path, "cannot be opened");
@@ -78,9 +57,9 @@ Result<SocketFile> SocketFile::listen(const std::string& path, bool everybody) {
     if (errno == EWOULDBLOCK) return taken(path);
     return system_error_at(lock_path, "cannot be locked");
   }
-  SocketFile made(path, std::move(lock));
-  if (const auto bound = made.bind(everybody); !bound) return std::unexpected(bound.error());
-  return made;
+  SocketFile listening(path, std::move(lock));
+  if (const auto bound = listening.bind(everybody); !bound) return std::unexpected(bound.error());
+  return listening;
 }
 
 Result<void> SocketFile::bind(bool everybody) {

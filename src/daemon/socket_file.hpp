@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "api/socket_place.hpp"
 #include "base/result.hpp"
 #include "runner/descriptor.hpp"
 
@@ -17,7 +18,7 @@ class SocketFile {
   /// The folder is made where it is missing, 0755 where `everybody` may connect, else 0700; the socket is
   /// 0666 or 0600. Fails where another daemon has it, the folder is somebody else's or everybody's, or the
   /// path is too long for a socket's.
-  [[nodiscard]] static Result<SocketFile> listen(const std::string& path, bool everybody);
+  [[nodiscard]] static Result<SocketFile> listen(const SocketPlace& place, bool everybody);
   ~SocketFile();
   SocketFile(SocketFile&&) = default;
   SocketFile& operator=(SocketFile&&) = delete;
