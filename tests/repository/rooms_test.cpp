@@ -42,7 +42,7 @@ constexpr Room house[] = {
     {"daemon",
      "base model graph physics forecast placement planner engine device runner control api page "
      "nvmlsim/client.hpp",
-     "boost/ sqlite3.h prometheus/ spdlog/ toml++/"},
+     "boost/ sqlite3.h prometheus/ spdlog/ toml++/ CLI/"},
     {"study",
      "base model graph physics forecast placement planner engine device nvmlsim/client.hpp simulate runner "
      "control api page",

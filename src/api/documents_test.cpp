@@ -1,0 +1,175 @@
+// Documents of the API: what is written is read again, what is wrong is refused, what is new is passed over.
+
+#include "api/documents.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/time_text.hpp"
+#include "base/json.hpp"
+#include "base/random.hpp"
+
+namespace cleave {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST(Times, AreReadAsTheyAreWritten) {
+  EXPECT_EQ(utc_text(Instant{}), "1970-01-01T00:00:00.000Z");
+  const auto leap = parse_utc_text("2024-02-29T23:59:59.5Z");
+  ASSERT_TRUE(leap);
+  EXPECT_EQ(utc_text(*leap), "2024-02-29T23:59:59.500Z");
+  EXPECT_EQ(parse_utc_text("2026-05-04T10:11:12Z"), Instant{seconds(1777889472)});
+  Random random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const Instant instant{milliseconds(random.below(9'000'000'000'000))};
+    ASSERT_EQ(parse_utc_text(utc_text(instant)), instant);
+  }
+  for (const char* wrong :
+       {"", "2026-05-04", "2026-05-04T10:11:12", "2026-02-30T10:11:12Z", "2026-05-04 10:11:12Z",
+        "2026-05-04T24:11:12Z", "2026-05-04T10:11:12.Z", "2026-05-04T10:11:12.1x3Z",
+        "2026-05-04T10:11:12+00:00", "-026-05-04T10:11:12Z", "2026-+5-04T10:11:12Z", "1969-05-04T10:11:12Z"})
+    EXPECT_FALSE(parse_utc_text(wrong)) << wrong;
+}
+
+ApiSubmission full_submission() {
+  ApiSubmission all;
+  all.command = {"python3", "train.py", "--name", "a \x1b[31m \" b"};
+  all.environment = {"PATH=/bin", "EMPTY="};
+  all.directory = "/home/u";
+  all.name = "train";
+  all.memory = MiB{9216};
+  all.compute_slices = ComputeSlices{2};
+  all.priority = -3;
+  all.retries = 1;
+  all.deadline = milliseconds(1500);
+  all.restartable = all.movable = true;
+  all.checkpoint_signal = 10;
+  all.checkpoint_grace = seconds(20);
+  all.stop_grace = seconds(0);
+  all.out_of_memory_code = 77;
+  all.application = "resnet";
+  all.batch = 64;
+  all.expected = seconds(120);
+  return all;
+}
+
+TEST(Submissions, AreReadAsTheyAreWritten) {
+  const ApiSubmission all = full_submission();
+  EXPECT_EQ(read_submission(to_json(all), "request"), all);
+  ApiSubmission least;
+  least.command = {"true"};
+  least.directory = "/";
+  EXPECT_EQ(to_json(least).dump(), R"({"command":["true"],"environment":[],"directory":"/"})");
+  EXPECT_EQ(read_submission(to_json(least), "request"), least);
+  least.model = ApiModel{"Llama-3-8B", MiB{18636}};
+  EXPECT_EQ(read_submission(to_json(least), "request"), least);
+}
+
+TEST(Submissions, ThatAreWrongAreRefusedWithTheirPlace) {
+  const auto refused = [](const char* key, Json value) {
+    Json document = to_json(full_submission());
+    document[key] = std::move(value);
+    const auto read = read_submission(document, "request");
+    return read ? std::string("taken") : read.error().text();
+  };
+  EXPECT_EQ(refused("x-mine", 3), "taken");
+  EXPECT_NE(refused("retrie", 3).find("did you mean 'retries'?"), std::string::npos);
+  EXPECT_NE(refused("profile", "2g.10gb").find("more than one of"), std::string::npos);
+  EXPECT_NE(refused("memory_mib", nullptr).find("compute_slices"), std::string::npos);
+  EXPECT_NE(refused("memory_mib", "9GiB").find("memory_mib"), std::string::npos) << "numbers only";
+  EXPECT_NE(refused("command", Json::array()), "taken");
+  EXPECT_NE(refused("command", "true"), "taken");
+  EXPECT_NE(refused("command", Json::array({1})), "taken");
+  EXPECT_NE(refused("directory", nullptr), "taken");
+  EXPECT_NE(refused("deadline_s", -1), "taken");
+  EXPECT_NE(refused("checkpoint_signal", 65), "taken");
+  EXPECT_NE(refused("model", Json{{"name", "x"}, {"memory_mib", 3}, {"more", 1}}), "taken");
+}
+
+ApiJob full_job() {
+  ApiJob job;
+  job.id = 12;
+  job.name = "train";
+  job.user = "u";
+  job.uid = 4294967294;
+  job.state = "running";
+  job.reason = "because";
+  job.exit_code = 137;
+  job.instance = ApiPlace{"GPU-1", 3, "MIG-1", "2g.10gb", 4};
+  job.asked = "nothing";
+  job.asks_now = "2g.10gb";
+  job.priority = 5;
+  job.restartable = true;
+  job.deadline_at = job.submitted_at = job.started_at = Instant{seconds(1'700'000'000)};
+  job.attempts = 2;
+  job.early_restarts = 1;
+  job.memory = MiB{4096};
+  job.command = {"sleep", "5"};
+  job.directory = "/";
+  job.history = {
+      {1, job.instance, job.started_at, job.started_at, job.ended_at, "early-restart", "grows", 143,
+       MiB{4000}},
+      {2, std::nullopt, std::nullopt, std::nullopt, std::nullopt, "", "", std::nullopt, std::nullopt}};
+  return job;
+}
+
+TEST(Jobs, AreReadAsTheyAreWrittenAndTolerateWhatIsNew) {
+  ApiJob job = full_job();
+  Json document = to_json(job, true);
+  document["a_later_key"] = {1, 2};
+  document["history"][0]["another"] = true;
+  EXPECT_EQ(read_job(document, "answer"), job);
+  job.command.clear();
+  job.directory.clear();
+  job.history.clear();
+  const auto list = read_jobs(Json{{"jobs", {to_json(job, false)}}, {"more", 1}}, "answer");
+  ASSERT_TRUE(list);
+  EXPECT_EQ(*list, std::vector<ApiJob>{job});
+  EXPECT_TRUE(read_job(Json{{"id", 1}, {"state", "hibernating"}}, "answer")) << "a state of a later daemon";
+  EXPECT_FALSE(read_job(Json{{"id", "1"}, {"state", "queued"}}, "answer"));
+  EXPECT_FALSE(read_job(Json{{"id", 1}}, "answer"));
+  EXPECT_FALSE(read_job(Json{{"id", 1}, {"state", "queued"}, {"submitted_at", "noon"}}, "answer"));
+  EXPECT_FALSE(read_jobs(Json::object(), "answer"));
+  EXPECT_FALSE(read_jobs(Json::array(), "answer"));
+}
+
+TEST(OtherAnswers, AreReadAsTheyAreWritten) {
+  ApiGpu gpu;
+  gpu.index = 1;
+  gpu.uuid = "GPU-1";
+  gpu.model = "A100-40GB";
+  gpu.managed = gpu.mig = true;
+  gpu.power_w = 61.5;
+  gpu.layout = "2g.10gb@4";
+  gpu.instances = {{{"GPU-1", 1, "MIG-1", "2g.10gb", 4}, "ours", {12}, {4711}, MiB{1}, MiB{9856}}};
+  EXPECT_EQ(read_gpus(Json{{"gpus", {to_json(gpu)}}}, "answer"), std::vector<ApiGpu>{gpu});
+  const ApiEvent event{7, Instant{seconds(5)}, "job-started", 12, "", "job 12 runs"};
+  EXPECT_EQ(read_event(to_json(event), "answer"), event);
+  const auto status = read_status(
+      Json::parse(R"({"version": "0.1.0", "pid": 5, "uid": 0, "scheduler": "online", "simulated": true,
+                      "jobs": {"queued": 2, "running": 1}, "troubles": ["disk full"],
+                      "you": {"uid": 1000, "user": "u", "operator": true}})"),
+      "answer");
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->queued, 2);
+  EXPECT_TRUE(status->operates && status->simulated && !status->paused);
+  EXPECT_EQ(status->troubles, std::vector<std::string>{"disk full"});
+}
+
+TEST(Errors, KeepTheirKindOverTheSocket) {
+  for (const ErrorKind kind :
+       {ErrorKind::bad_usage, ErrorKind::bad_input, ErrorKind::infeasible, ErrorKind::internal}) {
+    const Error error{kind, "request: command", "there is none", "give one"};
+    const Error read = read_error(400, error_document(error).dump());
+    EXPECT_EQ(read.kind, kind);
+    EXPECT_EQ(read.text(), error.text());
+  }
+  EXPECT_EQ(read_error(503, "<html>").text(), "the daemon answered with status 503");
+  EXPECT_EQ(read_error(404, "{}").kind, ErrorKind::infeasible);
+  EXPECT_EQ(read_error(500, R"({"error": 5})").kind, ErrorKind::internal);
+  EXPECT_EQ(read_error(400, R"({"error": {"kind": "odd"}})").kind, ErrorKind::bad_input);
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,422 @@
+#define TOML_EXCEPTIONS 0
+#include "daemon/config.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <variant>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr double mebibyte = 1 << 20;
+constexpr std::int64_t most_file_bytes = 1 << 20;
+
+// What a row does with its value. Numbers have bounds; what is beyond is refused with them.
+
+struct TextSetting {
+  std::function<void(DaemonSettings&, std::string)> set;
+};
+struct FlagSetting {
+  bool DaemonSettings::*place;
+};
+struct CountSetting {
+  std::int64_t least, most;
+  std::function<void(DaemonSettings&, std::int64_t)> set;
+};
+struct NumberSetting {
+  double least, most;
+  std::function<void(DaemonSettings&, double)> set;
+};
+struct TextsSetting {
+  std::function<void(DaemonSettings&, std::vector<std::string>)> set;
+};
+struct CodesSetting {
+  std::function<void(DaemonSettings&, std::vector<int>)> set;
+};
+
+struct SettingRow {
+  ConfigRow row;
+  std::variant<TextSetting, FlagSetting, CountSetting, NumberSetting, TextsSetting, CodesSetting> what;
+};
+
+Duration seconds_of(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+NumberSetting seconds_setting(double least, double most, Duration HttpLimits::*place) {
+  return {least, most, [place](DaemonSettings& to, double value) { to.limits.*place = seconds_of(value); }};
+}
+
+CountSetting size_setting(std::int64_t least, std::int64_t most, std::size_t HttpLimits::*place) {
+  return {least, most, [place](DaemonSettings& to, std::int64_t value) {
+            to.limits.*place = static_cast<std::size_t>(value);
+          }};
+}
+
+constexpr bool at_once = false, after_restart = true;
+
+std::vector<SettingRow> gpu_settings() {
+  return {
+      {{"managed_gpus", "a list of indices and UUIDs, or \"all\"", "[]",
+        "The GPUs that the daemon partitions and runs jobs on; all others are not touched. With --simulate "
+        "it "
+        "is \"all\" unless said otherwise; else they must be named.",
+        after_restart},
+       TextsSetting{[](DaemonSettings& to, auto value) { to.managed_gpus = std::move(value); }}},
+      {{"nvml", "a file", "\"\"",
+        "The NVML library to open; empty: the driver's. The daemon looks for no simulated node in its "
+        "environment when it runs as root.",
+        after_restart},
+       TextSetting{[](DaemonSettings& to, auto value) { to.nvml = std::move(value); }}},
+      {{"may_switch_mig", "true or false", "false",
+        "Whether it may turn MIG mode on and off, where a scheduler wants GPUs whole and the driver does it "
+        "without a reset.",
+        after_restart},
+       FlagSetting{&DaemonSettings::may_switch_mig}},
+      {{"look_every_s", "seconds", "5", "How often it looks at each GPU without being told to.", at_once},
+       NumberSetting{0.1, 3600, [](auto& to, double value) { to.control.look_every = seconds_of(value); }}},
+      {{"gpu_patience_s", "seconds", "60", "After so long a driver that does not answer is said to hang.",
+        at_once},
+       NumberSetting{1, 86400, [](auto& to, double value) { to.control.gpu_patience = seconds_of(value); }}},
+      {{"keep_idle_s", "seconds", "-1",
+        "Instances that nobody uses are destroyed after this time; below zero: they are kept until their "
+        "room "
+        "is needed.",
+        at_once},
+       NumberSetting{-1, 1e9,
+                     [](auto& to, double value) {
+                       to.control.keep_idle.reset();
+                       if (value >= 0) to.control.keep_idle = seconds_of(value);
+                     }}},
+  };
+}
+
+std::vector<SettingRow> job_settings() {
+  return {
+      {{"scheduler", "a scheduler, as `cleave schedulers` lists them", "\"online\"",
+        "Who decides what runs where, with its options: \"online:order=priority\". One that was chosen with "
+        "`cleave scheduler` goes before it.",
+        after_restart},
+       TextSetting{[](DaemonSettings& to, auto value) { to.control.scheduler = std::move(value); }}},
+      {{"forecaster", "a forecaster", "\"laws\"", "Who foretells how much memory a job will need.", at_once},
+       TextSetting{[](DaemonSettings& to, auto value) { to.control.forecaster = std::move(value); }}},
+      {{"early_restarts_a_day", "a whole number", "10",
+        "So often in 24 hours a job is restarted on a larger instance before its memory runs out.", at_once},
+       CountSetting{0, 100'000,
+                    [](auto& to, std::int64_t value) { to.control.early_restarts_a_day = value; }}},
+      {{"most_waiting", "a whole number", "100000", "Further jobs are refused while so many are not over.",
+        at_once},
+       CountSetting{
+           1, 10'000'000,
+           [](auto& to, std::int64_t value) { to.control.most_waiting = static_cast<std::size_t>(value); }}},
+      {{"out_of_memory_codes", "a list of whole numbers", "[]",
+        "Exit codes by which any job says that its memory ran out; a job may name its own.", at_once},
+       CodesSetting{[](auto& to, auto value) { to.control.out_of_memory_codes = std::move(value); }}},
+      {{"job_environment", "a list of \"NAME=value\"", "[]",
+        "What every job finds in its environment besides.", at_once},
+       TextsSetting{[](auto& to, auto value) { to.control.job_environment = std::move(value); }}},
+      {{"log_limit_mib", "MiB", "64", "The newest bytes of each output of an attempt that are kept.",
+        at_once},
+       NumberSetting{1, 1 << 20,
+                     [](auto& to, double value) {
+                       to.control.log_limit = static_cast<std::int64_t>(value * mebibyte);
+                     }}},
+      {{"keep_jobs_s", "seconds", "604800", "After so long a job that is over is forgotten, with its output.",
+        at_once},
+       NumberSetting{0, 1e9, [](auto& to, double value) { to.control.keep_jobs = seconds_of(value); }}},
+      {{"keep_events", "a whole number", "100000", "The newest events are kept, so many of them.", at_once},
+       CountSetting{
+           1000, 100'000'000,
+           [](auto& to, std::int64_t value) { to.control.keep_events = static_cast<std::size_t>(value); }}},
+  };
+}
+
+std::vector<SettingRow> user_settings() {
+  return {
+      {{"operators_group", "a group", "\"\"",
+        "Its members may do everything, as root and the daemon's own user may; empty: nobody else.", at_once},
+       TextSetting{[](DaemonSettings& to, auto value) { to.operators_group = std::move(value); }}},
+      {{"allow_unfenced_users", "true or false", "false",
+        "Whether jobs of several users may be there at a time. Instances are not fenced between users: with "
+        "this set, one user's job can use the instance of another's.",
+        at_once},
+       FlagSetting{&DaemonSettings::allow_unfenced_users}},
+  };
+}
+
+std::vector<SettingRow> server_settings() {
+  return {
+      {{"server.connections", "a whole number", "512",
+        "At a time; root and the daemon's own user have 16 more.", at_once},
+       size_setting(1, 100'000, &HttpLimits::connections)},
+      {{"server.connections_per_user", "a whole number", "256", "Likewise, of one user.", at_once},
+       size_setting(1, 100'000, &HttpLimits::connections_per_user)},
+      {{"server.header_bytes", "bytes", "16384", "Of one request at most.", at_once},
+       size_setting(1024, 1 << 20, &HttpLimits::header_bytes)},
+      {{"server.body_bytes", "bytes", "4194304", "Likewise; environments may be large.", at_once},
+       size_setting(1024, 1 << 28, &HttpLimits::body_bytes)},
+      {{"server.bytes_per_user", "bytes", "67108864",
+        "That the daemon holds for all connections of a user, in and out.", at_once},
+       size_setting(1 << 20, std::int64_t{1} << 36, &HttpLimits::bytes_per_user)},
+      {{"server.stream_bytes", "bytes", "262144",
+        "That wait for one who follows events; one who is slower is closed, and may go on by the last id.",
+        at_once},
+       size_setting(4096, 1 << 28, &HttpLimits::stream_bytes)},
+      {{"server.request_s", "seconds", "10", "A request must be complete after so long.", at_once},
+       seconds_setting(0.1, 3600, &HttpLimits::request_time)},
+      {{"server.idle_s", "seconds", "60",
+        "A connection on which nothing happens, or whose answers nobody reads, is closed after so long.",
+        at_once},
+       seconds_setting(1, 86400, &HttpLimits::idle_time)},
+      {{"server.heartbeat_s", "seconds", "15",
+        "A stream of events on which nothing happens carries an empty comment so often.", at_once},
+       seconds_setting(0.1, 3600, &HttpLimits::heartbeat)},
+      {{"server.requests_per_s", "a number", "5000", "Of one user, in the long run.", at_once},
+       NumberSetting{1, 1e9, [](auto& to, double value) { to.limits.requests_per_s = value; }}},
+      {{"server.burst", "a number", "10000", "So many requests at once.", at_once},
+       NumberSetting{1, 1e9, [](auto& to, double value) { to.limits.burst = value; }}},
+  };
+}
+
+const std::vector<SettingRow>& setting_rows() {
+  static const std::vector<SettingRow> rows = [] {
+    std::vector<SettingRow> all;
+    for (auto part : {gpu_settings(), job_settings(), user_settings(), server_settings()})
+      all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
+  return rows;
+}
+
+// Reading.
+
+std::string at_line(const std::string& place, const toml::source_region& where) {
+  return fmt::format("{}:{}", place, where.begin.line);
+}
+
+std::unexpected<Error> wrong_value(const ConfigRow& row, const std::string& place, std::string remedy = {}) {
+  return fail(ErrorKind::bad_input, place, fmt::format("'{}' is {}", row.name, row.kind), std::move(remedy));
+}
+
+/// One value on its way into the settings.
+struct ConfigValue {
+  const ConfigRow& row;
+  const toml::node& node;
+  std::string place;
+  DaemonSettings& to;
+
+  Result<void> operator()(const TextSetting& setting) const {
+    const auto value = node.value_exact<std::string>();
+    if (!value || value->find('\0') != std::string::npos) return wrong_value(row, place);
+    setting.set(to, *value);
+    return {};
+  }
+  Result<void> operator()(const FlagSetting& setting) const {
+    const auto value = node.value_exact<bool>();
+    if (!value) return wrong_value(row, place);
+    to.*setting.place = *value;
+    return {};
+  }
+  Result<void> operator()(const CountSetting& setting) const {
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value || *value < setting.least || *value > setting.most)
+      return wrong_value(row, place, fmt::format("from {} to {}", setting.least, setting.most));
+    setting.set(to, *value);
+    return {};
+  }
+  Result<void> operator()(const NumberSetting& setting) const {
+    const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+    if (!value || !(*value >= setting.least && *value <= setting.most))
+      return wrong_value(row, place, fmt::format("from {} to {}", setting.least, setting.most));
+    setting.set(to, *value);
+    return {};
+  }
+  Result<void> operator()(const TextsSetting& setting) const {
+    std::vector<std::string> texts;
+    if (const auto one = node.value_exact<std::string>(); one && row.name == "managed_gpus") {
+      if (*one != "all") return wrong_value(row, place);
+      texts.push_back(*one);
+    } else if (const toml::array* list = node.as_array()) {
+      for (const toml::node& each : *list) {
+        const auto text = each.value_exact<std::string>();
+        const auto number = each.value_exact<std::int64_t>();
+        if (text)
+          texts.push_back(*text);
+        else if (number && row.name == "managed_gpus")
+          texts.push_back(fmt::format("{}", *number));
+        else
+          return wrong_value(row, place);
+      }
+    } else {
+      return wrong_value(row, place);
+    }
+    if (row.name == "job_environment")
+      for (const std::string& each : texts)
+        if (each.find('=') == std::string::npos || each.starts_with('=') ||
+            each.find('\0') != std::string::npos)
+          return wrong_value(row, place, fmt::format("'{}' is none", shown(each)));
+    setting.set(to, std::move(texts));
+    return {};
+  }
+  Result<void> operator()(const CodesSetting& setting) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) return wrong_value(row, place);
+    std::vector<int> codes;
+    for (const toml::node& each : *list) {
+      const auto code = each.value_exact<std::int64_t>();
+      if (!code || *code < 1 || *code > 255) return wrong_value(row, place, "each from 1 to 255");
+      codes.push_back(static_cast<int>(*code));
+    }
+    setting.set(to, std::move(codes));
+    return {};
+  }
+};
+
+std::string toml_text(const toml::node& node) {
+  std::ostringstream text;
+  text << toml::toml_formatter(node, toml::format_flags::none);
+  return text.str();
+}
+
+Result<void> take_key(DaemonConfig& config, const std::string& name, const toml::node& node,
+                      const std::string& place) {
+  const auto& rows = setting_rows();
+  const std::string where = at_line(place, node.source());
+  const auto found =
+      std::ranges::find_if(rows, [&](const SettingRow& each) { return each.row.name == name; });
+  if (found == rows.end()) {
+    std::vector<std::string> known;
+    for (const SettingRow& each : rows) known.emplace_back(each.row.name);
+    const auto near = nearest(name, known);
+    return fail(ErrorKind::bad_input, where, fmt::format("unknown key '{}'", shown(name)),
+                near ? fmt::format("did you mean '{}'?", *near) : "`cleaved --sample-config` shows all keys");
+  }
+  if (const auto set = std::visit(ConfigValue{found->row, node, where, config.settings}, found->what); !set)
+    return set;
+  config.values[name] = toml_text(node);
+  return {};
+}
+
+Result<void> take_table(DaemonConfig& config, const toml::table& table, const std::string& prefix,
+                        const std::string& place) {
+  for (const auto& [key, node] : table) {
+    const std::string name = fmt::format("{}{}", prefix, key.str());
+    const toml::table* inner = node.as_table();
+    const bool section = inner != nullptr && prefix.empty() && name == "server";
+    const auto taken =
+        section ? take_table(config, *inner, "server.", place) : take_key(config, name, node, place);
+    if (!taken) return taken;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<ConfigRow> config_rows() {
+  std::vector<ConfigRow> rows;
+  for (const SettingRow& each : setting_rows()) rows.push_back(each.row);
+  return rows;
+}
+
+DaemonConfig default_config() {
+  DaemonConfig config;
+  for (const SettingRow& each : setting_rows())
+    config.values.emplace(std::string(each.row.name), std::string(each.row.otherwise));
+  return config;
+}
+
+Result<DaemonConfig> parse_config(std::string_view text, const std::string& place) {
+  const toml::parse_result parsed = toml::parse(text, place);
+  if (!parsed)
+    return fail(ErrorKind::bad_input, at_line(place, parsed.error().source()),
+                std::string(parsed.error().description()));
+  DaemonConfig config = default_config();
+  if (const auto taken = take_table(config, parsed.table(), "", place); !taken)
+    return std::unexpected(taken.error());
+  return config;
+}
+
+Result<DaemonConfig> read_config(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return fail(ErrorKind::bad_input, shown(file, 200), "the configuration cannot be read");
+  std::string text(static_cast<std::size_t>(most_file_bytes) + 1, '\0');
+  in.read(text.data(), most_file_bytes + 1);
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.bad() || static_cast<std::int64_t>(text.size()) > most_file_bytes)
+    return fail(ErrorKind::bad_input, shown(file, 200), "the configuration cannot be read or is too long");
+  return parse_config(text, file);
+}
+
+namespace {
+
+/// Words broken into comment lines.
+std::string as_comment(std::string_view text) {
+  constexpr std::size_t widest = 100;
+  std::string lines(1, '#');
+  std::size_t width = 1;
+  for (const std::string_view word : split(text, ' ')) {
+    if (width + 1 + word.size() > widest) {
+      lines += "\n#";
+      width = 1;
+    }
+    lines += fmt::format(" {}", word);
+    width += 1 + word.size();
+  }
+  return fmt::format("{}\n", lines);
+}
+
+}  // namespace
+
+std::string sample_config() {
+  std::string sample =
+      "# Configuration of cleaved: every key, with what is in force where it is not given. Take the # away\n"
+      "# from a line to change it. `cleaved --check-config FILE` reads a file and says what is wrong with\n"
+      "# it; SIGHUP has a running daemon read its own again.\n";
+  bool in_section = false;
+  for (const ConfigRow& row : config_rows()) {
+    const std::size_t dot = row.name.find('.');
+    if (dot != std::string_view::npos && !in_section) {
+      sample += "\n# What the server takes from its users.\n[server]\n";
+      in_section = true;
+    }
+    const std::string_view key = dot == std::string_view::npos ? row.name : row.name.substr(dot + 1);
+    const std::string kind =
+        fmt::format("It is {}{}.", row.kind, row.needs_restart ? "; a change takes a restart" : "");
+    sample += fmt::format("\n{}{}", as_comment(row.help), as_comment(kind));
+    sample += fmt::format("#{} = {}\n", key, row.otherwise);
+  }
+  return sample;
+}
+
+std::vector<std::string> config_changes(const DaemonConfig& before, const DaemonConfig& after) {
+  std::vector<std::string> changes;
+  for (const ConfigRow& row : config_rows()) {
+    const std::string &old_value = before.values.find(row.name)->second,
+                      &new_value = after.values.find(row.name)->second;
+    if (old_value != new_value)
+      changes.push_back(fmt::format("{}: {} -> {}{}", row.name, old_value, new_value,
+                                    row.needs_restart ? " (after a restart)" : ""));
+  }
+  return changes;
+}
+
+DaemonConfig reloaded(const DaemonConfig& before, const DaemonConfig& after) {
+  DaemonConfig now = after;
+  now.settings.managed_gpus = before.settings.managed_gpus;
+  now.settings.nvml = before.settings.nvml;
+  now.settings.may_switch_mig = before.settings.may_switch_mig;
+  now.settings.control.scheduler = before.settings.control.scheduler;
+  for (const ConfigRow& row : config_rows())
+    if (row.needs_restart) now.values.find(row.name)->second = before.values.find(row.name)->second;
+  return now;
+}
+
+}  // namespace cleave

@@ -1,0 +1,141 @@
+#include "daemon/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/format.hpp"
+#include "base/random.hpp"
+#include "base/temporary_folder_test.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+namespace {
+
+std::string whole_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Config, TheSampleIsInTheDocumentation) {
+  EXPECT_EQ(whole_file(CLEAVE_SOURCE_DIR "/docs/cleaved.toml"), sample_config())
+      << "mend it with: cleaved --sample-config > docs/cleaved.toml";
+}
+
+/// The sample with every key in force.
+std::string without_comments(const std::string& sample) {
+  std::string text;
+  for (const std::string_view line : split(sample, '\n')) {
+    const bool is_key = line.starts_with('#') && !line.starts_with("# ");
+    text += fmt::format("{}\n", is_key ? line.substr(1) : line);
+  }
+  return text;
+}
+
+TEST(Config, TheSampleSaysTheDefaults) {
+  const std::string text = without_comments(sample_config());
+  const auto config = parse_config(text, "sample.toml");
+  ASSERT_TRUE(config) << config.error().text();
+  const DaemonSettings none, &read = config->settings;
+  EXPECT_TRUE(config_changes(default_config(), *config).empty())
+      << fmt::format("{}", fmt::join(config_changes(default_config(), *config), "\n"));
+  EXPECT_EQ(read.control.scheduler, none.control.scheduler);
+  EXPECT_EQ(read.control.forecaster, none.control.forecaster);
+  EXPECT_EQ(read.control.early_restarts_a_day, none.control.early_restarts_a_day);
+  EXPECT_EQ(read.control.most_waiting, none.control.most_waiting);
+  EXPECT_EQ(read.control.look_every, none.control.look_every);
+  EXPECT_EQ(read.control.gpu_patience, none.control.gpu_patience);
+  EXPECT_EQ(read.control.keep_idle, none.control.keep_idle);
+  EXPECT_EQ(read.control.log_limit, none.control.log_limit);
+  EXPECT_EQ(read.control.keep_jobs, none.control.keep_jobs);
+  EXPECT_EQ(read.control.keep_events, none.control.keep_events);
+  const HttpLimits &a = read.limits, &b = none.limits;
+  EXPECT_EQ(std::tie(a.header_bytes, a.body_bytes, a.connections, a.connections_per_user, a.bytes_per_user),
+            std::tie(b.header_bytes, b.body_bytes, b.connections, b.connections_per_user, b.bytes_per_user));
+  EXPECT_EQ(std::tie(a.stream_bytes, a.request_time, a.idle_time, a.heartbeat, a.requests_per_s, a.burst),
+            std::tie(b.stream_bytes, b.request_time, b.idle_time, b.heartbeat, b.requests_per_s, b.burst));
+  EXPECT_EQ(read.allow_unfenced_users, none.allow_unfenced_users);
+  EXPECT_EQ(read.may_switch_mig, none.may_switch_mig);
+}
+
+TEST(Config, ReadsWhatIsGiven) {
+  const auto config = parse_config(
+      "managed_gpus = [0, \"GPU-1\"]\nkeep_idle_s = 2.5\nout_of_memory_codes = [77]\n"
+      "job_environment = [\"A=b\"]\nallow_unfenced_users = true\n[server]\nconnections = 7\nidle_s = 5\n",
+      "c.toml");
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->settings.managed_gpus, (std::vector<std::string>{"0", "GPU-1"}));
+  EXPECT_EQ(config->settings.control.keep_idle, std::chrono::milliseconds(2500));
+  EXPECT_EQ(config->settings.control.out_of_memory_codes, std::vector<int>{77});
+  EXPECT_TRUE(config->settings.allow_unfenced_users);
+  EXPECT_EQ(config->settings.limits.connections, 7U);
+  EXPECT_EQ(config->settings.limits.idle_time, std::chrono::seconds(5));
+  EXPECT_EQ(parse_config("managed_gpus = \"all\"", "c.toml")->settings.managed_gpus,
+            std::vector<std::string>{"all"});
+}
+
+TEST(Config, RefusesWithFileAndLine) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"\nmost_wating = 3", "c.toml:2: unknown key 'most_wating'; did you mean 'most_waiting'?"},
+      {"most_waiting = 0", "c.toml:1: 'most_waiting' is a whole number; from 1 to 10000000"},
+      {"most_waiting = 1.5", "c.toml:1: 'most_waiting' is a whole number"},
+      {"most_waiting = \"3\"", "c.toml:1: 'most_waiting' is a whole number"},
+      {"look_every_s = nan", "c.toml:1: 'look_every_s' is seconds"},
+      {"look_every_s = true", "c.toml:1: 'look_every_s' is seconds"},
+      {"scheduler = 3", "c.toml:1: 'scheduler'"},
+      {"managed_gpus = \"some\"", "c.toml:1: 'managed_gpus'"},
+      {"managed_gpus = [1.5]", "c.toml:1: 'managed_gpus'"},
+      {"job_environment = [\"A\"]", "'A' is none"},
+      {"out_of_memory_codes = [0]", "each from 1 to 255"},
+      {"[server]\n\nconections = 3", "c.toml:3: unknown key 'server.conections'; did you mean"},
+      {"[serve]\nx = 1", "c.toml:1: unknown key 'serve'"},
+      {"server = 3", "c.toml:1: unknown key 'server'"},
+      {"scheduler = \"a\"\nscheduler = \"b\"", "c.toml:2"},
+      {"scheduler = ", "c.toml:1"},
+      {"\xff", "c.toml:1"},
+  };
+  for (const auto& [text, message] : cases) {
+    const auto config = parse_config(text, "c.toml");
+    ASSERT_FALSE(config) << text;
+    EXPECT_NE(config.error().text().find(message), std::string::npos) << config.error().text();
+    EXPECT_EQ(config.error().kind, ErrorKind::bad_input);
+  }
+  const TemporaryFolder folder;
+  EXPECT_FALSE(read_config((folder.path() / "none.toml").string()));
+  EXPECT_FALSE(read_config(folder.path().string()));
+}
+
+TEST(Config, AReloadChangesWhatItMayAndSaysTheRest) {
+  const auto before = parse_config("managed_gpus = [0]\nmost_waiting = 5", "c");
+  const auto after = parse_config("managed_gpus = [1]\nmost_waiting = 6", "c");
+  const auto changes = config_changes(*before, *after);
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_NE(changes[0].find("managed_gpus: "), std::string::npos);
+  EXPECT_TRUE(changes[0].ends_with("(after a restart)"));
+  EXPECT_EQ(changes[1], "most_waiting: 5 -> 6");
+  const DaemonConfig now = reloaded(*before, *after);
+  EXPECT_EQ(now.settings.managed_gpus, std::vector<std::string>{"0"});
+  EXPECT_EQ(now.settings.control.most_waiting, 6U);
+  // What waits for the restart is said again at the next reload.
+  EXPECT_EQ(config_changes(now, *after).size(), 1U);
+}
+
+TEST(Config, DamagedFilesAreRefusedAndNothingElse) {
+  const std::string sample = without_comments(sample_config());
+  Random random(7);
+  for (int i = 0; i < 300; ++i) {
+    std::string text = sample;
+    for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes)
+      text[random.below(text.size())] = static_cast<char>(random.below(256));
+    const auto config = parse_config(text, "c.toml");
+    if (config) continue;
+    EXPECT_FALSE(config.error().message.empty());
+    EXPECT_TRUE(config.error().place.starts_with("c.toml:")) << config.error().text();
+  }
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,245 @@
+#include "daemon/daemon.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "daemon/control_loop.hpp"
+#include "daemon/http_server.hpp"
+#include "daemon/service.hpp"
+#include "daemon/service_manager.hpp"
+#include "daemon/socket_file.hpp"
+#include "daemon/sqlite_store.hpp"
+#include "daemon/threaded_hands.hpp"
+#include "nvmlsim/client.hpp"
+#include "runner/process_runner.hpp"
+
+namespace cleave {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* not_fenced =
+    "instances are not fenced between users: a job can use every instance whose name it learns";
+/// For answers that are under way when the daemon is told to end.
+constexpr auto farewell = std::chrono::milliseconds(300);
+
+std::string supervise_program() {
+  std::error_code failed;
+  return (fs::read_symlink("/proc/self/exe", failed).parent_path() / "cleave-supervise").string();
+}
+
+/// What the file says, with what follows from how the daemon was started.
+DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
+  if (!places.sim_node) return settings;
+  if (settings.managed_gpus.empty()) settings.managed_gpus = {"all"};
+  settings.control.job_environment.push_back(
+      fmt::format("{}={}", sim_node_variable, places.sim_node->string()));
+  return settings;
+}
+
+void log_error(const Error& error) {
+  spdlog::error("{}", shown(error.text(), 2000));
+}
+
+class RunningDaemon {
+ public:
+  RunningDaemon(const DaemonArguments& arguments, DaemonConfig config, DaemonPlaces places)
+      : arguments_(arguments),
+        config_(std::move(config)),
+        places_(std::move(places)),
+        audit_(places_.state.string()),
+        signals_(loop_) {}
+
+  Result<void> begin() {
+    const bool everybody = ::geteuid() == 0;
+    auto file = SocketFile::listen(places_.socket, everybody);
+    if (!file) return std::unexpected(file.error());
+    socket_.emplace(std::move(*file));
+    const DaemonSettings settings = completed(config_.settings, places_);
+    if (settings.managed_gpus.empty())
+      return fail(ErrorKind::bad_input, places_.config.string(), "no GPU is named in managed_gpus",
+                  "name the GPUs that the daemon may partition, or try simulated ones: cleaved --simulate "
+                  "4xA100-40GB");
+    if (const auto opened = open_doors(settings); !opened) return opened;
+    auto control = Control::begin({*store_, *hands_, *runner_}, settings.control, moment_now());
+    if (!control) return std::unexpected(control.error());
+    control_ = std::move(*control);
+    control_loop_ = std::make_unique<ControlLoop>(
+        loop_, *control_, std::vector<int>{runner_->wake_fd(), hands_->wake_fd()}, moment_now);
+    begin_service(settings);
+    say_what_is_managed();
+    return {};
+  }
+
+  void run() {
+    signals_.add(SIGTERM);
+    signals_.add(SIGINT);
+    signals_.add(SIGHUP);
+    hear_signals();
+    control_loop_->start({.after_step = [this] { after_step(); },
+                          .tick = [this] { service_->tick(); },
+                          .waits = [this] { return service_->waits(); }});
+    tell_service_manager("READY=1");
+    while (!ending_) loop_.run_one();
+    say_goodbye();
+  }
+
+ private:
+  Result<void> open_doors(const DaemonSettings& settings) {
+    auto store = SqliteStore::open(places_.state);
+    if (!store) return std::unexpected(store.error());
+    store_ = std::move(*store);
+    auto runner = ProcessRunner::open({(places_.state / "jobs").string(), supervise_program()});
+    if (!runner) return std::unexpected(runner.error());
+    runner_ = std::move(*runner);
+    ThreadedHandsSettings hands_settings;
+    hands_settings.worker.state_directory = places_.ledger;
+    hands_settings.worker.may_switch_mig = settings.may_switch_mig;
+    std::vector<std::string> remarks;
+    auto hands = ThreadedHands::open(places_.library, settings.managed_gpus, hands_settings, &remarks);
+    for (const std::string& each : remarks) spdlog::warn("{}", shown(each, 500));
+    if (!hands) return std::unexpected(hands.error());
+    hands_ = std::move(*hands);
+    return {};
+  }
+
+  void begin_service(const DaemonSettings& settings) {
+    ServiceFacts facts;
+    facts.version = arguments_.version;
+    facts.state_directory = places_.state.string();
+    facts.simulated = places_.sim_node.has_value();
+    facts.uid = ::geteuid();
+    facts.started = moment_now().wall;
+    facts.notices = {not_fenced};
+    service_ = std::make_unique<Service>(
+        ServiceDoors{*control_, *store_, audit_, moment_now, [this] { control_loop_->soon(); },
+                     [this] { control_loop_->attend(); }},
+        std::move(facts), service_settings(settings));
+    server_ = std::make_unique<HttpServer>(loop_, socket_->number(), settings.limits, ::geteuid(),
+                                           [this](HttpRequest request, HttpAnswer answer) {
+                                             service_->serve(std::move(request), std::move(answer));
+                                           });
+  }
+
+  static ServiceSettings service_settings(const DaemonSettings& settings) {
+    return {settings.operators_group, settings.allow_unfenced_users, settings.control.forecaster};
+  }
+
+  void say_what_is_managed() {
+    spdlog::info("cleaved {} (pid {}) listens at {}; state in {}", arguments_.version, ::getpid(),
+                 places_.socket.path.string(), places_.state.string());
+    if (places_.sim_node) spdlog::info("the GPUs are simulated: {}", places_.sim_node->string());
+    for (const ManagedGpu& gpu : hands_->gpus())
+      spdlog::info("manages GPU {}: {} {}", gpu.index, gpu.driver_name, gpu.uuid);
+    spdlog::warn("{}", not_fenced);
+    if (::geteuid() == 0 && !config_.settings.allow_unfenced_users)
+      spdlog::info("jobs of one user at a time are taken, unless allow_unfenced_users is set");
+    logged_ = control_->last_event();
+  }
+
+  void after_step() {
+    service_->after_step();
+    for (const EventRecord& event : control_->events_since(logged_)) {
+      spdlog::info("{}: {}", event.kind, shown(event.text, 500));
+      logged_ = event.number;
+    }
+    std::vector<std::string> troubles = control_->troubles();
+    for (const std::string& each : troubles)
+      if (std::ranges::find(troubles_, each) == troubles_.end()) spdlog::warn("{}", shown(each, 500));
+    troubles_ = std::move(troubles);
+  }
+
+  void hear_signals() {
+    signals_.async_wait([this](const boost::system::error_code& failed, int number) {
+      if (failed) return;
+      if (number == SIGHUP)
+        reload();
+      else
+        ending_ = true;
+      hear_signals();
+    });
+  }
+
+  void reload() {
+    const auto read = load_config(arguments_);
+    if (!read) {
+      log_error(read.error());
+      spdlog::error("the configuration stays as it was");
+      return;
+    }
+    const auto changes = config_changes(config_, *read);
+    DaemonConfig next = reloaded(config_, *read);
+    const DaemonSettings settings = completed(next.settings, places_);
+    if (const auto taken = control_->reload(settings.control, moment_now()); !taken) {
+      log_error(taken.error());
+      spdlog::error("the configuration stays as it was");
+      return;
+    }
+    config_ = std::move(next);
+    server_->set_limits(settings.limits);
+    service_->set_settings(service_settings(settings));
+    if (changes.empty()) spdlog::info("the configuration was read again; nothing has changed");
+    for (const std::string& each : changes) spdlog::info("configuration: {}", shown(each, 500));
+    control_loop_->soon();
+  }
+
+  /// What was asked for is written and answered; nothing new is heard.
+  void say_goodbye() {
+    tell_service_manager("STOPPING=1");
+    spdlog::info("ends; jobs that run go on, and are found again");
+    socket_->remove();
+    server_->stop();
+    control_->step(moment_now());
+    after_step();
+    control_loop_->stop();
+    loop_.run_for(farewell);
+    server_.reset();
+  }
+
+  DaemonArguments arguments_;
+  DaemonConfig config_;
+  DaemonPlaces places_;
+  AuditFile audit_;
+  boost::asio::io_context loop_{1};
+  boost::asio::signal_set signals_;
+  std::optional<SocketFile> socket_;
+  // Each uses those before it.
+  std::unique_ptr<SqliteStore> store_;
+  std::unique_ptr<ProcessRunner> runner_;
+  std::unique_ptr<ThreadedHands> hands_;
+  std::unique_ptr<Control> control_;
+  std::unique_ptr<ControlLoop> control_loop_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<HttpServer> server_;
+  std::int64_t logged_ = 0;
+  std::vector<std::string> troubles_;
+  bool ending_ = false;
+};
+
+}  // namespace
+
+Result<void> run_daemon(const DaemonArguments& arguments) {
+  ::umask(0077);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  raise_descriptor_limit();
+  auto config = load_config(arguments);
+  if (!config) return std::unexpected(config.error());
+  auto places = prepare_places(arguments, *config);
+  if (!places) return std::unexpected(places.error());
+  RunningDaemon daemon(arguments, std::move(*config), std::move(*places));
+  if (const auto begun = daemon.begin(); !begun) return begun;
+  daemon.run();
+  return {};
+}
+
+}  // namespace cleave

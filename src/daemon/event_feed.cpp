@@ -1,0 +1,87 @@
+#include "daemon/event_feed.hpp"
+
+#include <algorithm>
+
+#include "daemon/views.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::size_t read_at_once = 200;
+
+bool concerns(const EventRecord& event, std::optional<std::uint32_t> uid) {
+  return !uid || !event.uid || event.uid == uid;
+}
+
+}  // namespace
+
+EventFeed::EventFeed(const Control& control, Store& store)
+    : control_(control), store_(store), published_(control.last_event()) {}
+
+EventFeed::~EventFeed() {
+  for (const auto& each : subscribers_) each->stream->when_empty(nullptr);
+}
+
+void EventFeed::subscribe(std::shared_ptr<HttpStream> stream, std::int64_t after,
+                          std::optional<std::uint32_t> uid) {
+  const auto subscriber = std::make_shared<Subscriber>();
+  subscriber->stream = std::move(stream);
+  subscriber->uid = uid;
+  subscriber->heard = std::clamp<std::int64_t>(after, 0, control_.last_event());
+  subscriber->stream->when_empty([this, weak = std::weak_ptr<Subscriber>(subscriber)] {
+    if (const auto there = weak.lock(); there && there->behind) catch_up(*there);
+  });
+  subscribers_.push_back(subscriber);
+  catch_up(*subscriber);
+}
+
+/// One piece out of the store; the next when it was taken.
+void EventFeed::catch_up(Subscriber& subscriber) {
+  subscriber.behind = subscriber.heard < published_;
+  if (!subscriber.behind || subscriber.stream->waiting() > 0) return;
+  const auto events = store_.events(subscriber.heard, subscriber.uid, read_at_once);
+  if (!events) return subscriber.stream->close();  // he may come again with his last id
+  std::string text;
+  for (const EventRecord& event : *events) {
+    if (event.number > published_) break;  // comes with the others
+    text += event_stream_text(event);
+    subscriber.heard = event.number;
+  }
+  if (events->size() < read_at_once) subscriber.heard = published_;
+  subscriber.behind = subscriber.heard < published_;
+  if (!text.empty()) (void)subscriber.stream->send(std::make_shared<const std::string>(std::move(text)));
+}
+
+void EventFeed::publish() {
+  std::erase_if(subscribers_, [](const auto& each) { return each->stream->closed(); });
+  const std::int64_t last = control_.last_event();
+  if (last == published_) return;
+  if (subscribers_.empty()) {
+    published_ = last;
+    return;
+  }
+  const std::vector<EventRecord> events = control_.events_since(published_);
+  const bool whole = !events.empty() && events.front().number == published_ + 1;
+  if (whole) {
+    for (const EventRecord& event : events) {
+      std::shared_ptr<const std::string> text;
+      for (const auto& each : subscribers_) {
+        if (each->behind) continue;
+        each->heard = event.number;
+        if (!concerns(event, each->uid)) continue;
+        if (!text) text = std::make_shared<const std::string>(event_stream_text(event));
+        (void)each->stream->send(text);
+      }
+    }
+  }
+  published_ = last;
+  // Who was behind stays so a while longer; where the loop no longer has them all, everybody is.
+  for (const auto& each : subscribers_)
+    if (each->heard < published_) {
+      each->behind = true;
+      catch_up(*each);
+    }
+}
+
+}  // namespace cleave

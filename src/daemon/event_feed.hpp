@@ -1,0 +1,44 @@
+#pragma once
+// Who follows events, and what each is still to hear. An event becomes text once, for all. Who begins in the
+// past is served from the store, a piece whenever he has read the one before, until he has caught up.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "control/control.hpp"
+#include "daemon/http_types.hpp"
+
+namespace cleave {
+
+class EventFeed {
+ public:
+  /// Everything after the last event of `control` is news.
+  EventFeed(const Control& control, Store& store);
+  ~EventFeed();
+  EventFeed(const EventFeed&) = delete;
+  EventFeed& operator=(const EventFeed&) = delete;
+
+  /// From the event after `after` on; with `uid` only what concerns this user and the GPUs.
+  void subscribe(std::shared_ptr<HttpStream> stream, std::int64_t after, std::optional<std::uint32_t> uid);
+  /// What is new goes out.
+  void publish();
+  [[nodiscard]] std::size_t subscribers() const { return subscribers_.size(); }
+
+ private:
+  struct Subscriber {
+    std::shared_ptr<HttpStream> stream;
+    std::optional<std::uint32_t> uid;
+    std::int64_t heard = 0;
+    bool behind = true;
+  };
+  void catch_up(Subscriber& subscriber);
+
+  const Control& control_;
+  Store& store_;
+  std::int64_t published_;
+  std::vector<std::shared_ptr<Subscriber>> subscribers_;
+};
+
+}  // namespace cleave

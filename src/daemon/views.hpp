@@ -1,0 +1,30 @@
+#pragma once
+// What the loop and the store know, as the documents of the API.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/documents.hpp"
+#include "control/control.hpp"
+
+namespace cleave {
+
+/// NVML's index of a GPU by its UUID; -1 where it is not among those that are managed now.
+using GpuIndexOf = std::function<std::int64_t(const std::string&)>;
+
+/// `attempt`: its latest, or null. The instance is told while one is held.
+[[nodiscard]] ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuIndexOf& index_of);
+[[nodiscard]] ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of);
+/// `sees`: whether jobs of this number may be told.
+[[nodiscard]] ApiGpu gpu_view(const GpuStanding& gpu, const std::function<bool(JobNumber)>& sees);
+[[nodiscard]] ApiEvent event_view(const EventRecord& event);
+/// "id: 3\nevent: job-started\ndata: {...}\n\n"
+[[nodiscard]] std::string event_stream_text(const EventRecord& event);
+
+/// What the API sends: UTF-8 whatever was in it, one line.
+[[nodiscard]] std::string api_text(const Json& document);
+
+}  // namespace cleave
