@@ -30,15 +30,16 @@ std::string query_of(const Options& options) {
 Result<int> ps(const Options& options) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
-  const auto found = ask_jobs(*daemon, query_of(options), static_cast<std::size_t>(options.limit));
+  auto found = ask_jobs(*daemon, query_of(options), static_cast<std::size_t>(options.limit));
   if (!found) return std::unexpected(found.error());
-  const Json document{{"jobs", *found}};
+  Json document = Json::object();
+  document["jobs"] = std::move(*found);
+  const auto jobs = read_jobs(document, "the daemon's answer");
+  if (!jobs) return std::unexpected(jobs.error());
   if (options.json) {
     print(document);
     return 0;
   }
-  const auto jobs = read_jobs(document, "the daemon's answer");
-  if (!jobs) return std::unexpected(jobs.error());
   if (jobs->empty()) {
     fmt::print(stderr, "no {}jobs{}\n", options.all ? "" : "live ",
                options.all ? "" : "; `cleave ps --all` shows those that are over");

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "daemon/job_list_text.hpp"
 #include "daemon/job_output.hpp"
 #include "daemon/service.hpp"
 #include "daemon/submission.hpp"
@@ -18,7 +19,7 @@ namespace {
 constexpr std::int64_t most_listed = 10'000, usually_listed = 1000;
 constexpr std::int64_t longest_wait_s = 3600, usual_wait_s = 30;
 constexpr std::int64_t most_output = 1 << 20;
-/// Why a job waits takes a look at all that wait before it: in a list, so many are told.
+/// Why a job waits takes a look at all that wait before it: in a list, so many are told, of the newest.
 constexpr std::size_t reasons_in_list = 20;
 
 std::vector<std::uint32_t> groups_of_this_process() {
@@ -175,7 +176,8 @@ void Service::show_job(const ApiCallPtr& call) {
   if (const auto job = find_job(call)) reply_with_job(call, job->number);
 }
 
-Json Service::list_document(const JobRecord& job, const GpuIndexOf& indices, std::size_t& reasons_left) {
+void Service::append_to_list(std::string& list, const JobRecord& job, const GpuIndexOf& indices,
+                             std::size_t& reasons_left) {
   const AttemptRecord* latest = doors_.control.attempt_of(job.number);
   std::vector<AttemptRecord> stored;
   if (latest == nullptr && job.attempts > 0) {
@@ -189,7 +191,8 @@ Json Service::list_document(const JobRecord& job, const GpuIndexOf& indices, std
     --reasons_left;
     view.reason = doors_.control.why_waits(job.number);
   }
-  return to_json(view, false);
+  if (list.back() != '[') list += ',';
+  append_job_text(list, view);
 }
 
 void Service::list_jobs(const ApiCallPtr& call) {
@@ -219,24 +222,30 @@ void Service::list_jobs(const ApiCallPtr& call) {
   if (!call->operates && query.uid != call->request.peer.uid)
     return call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""},
                         403);
-  Json list = Json::array();
-  std::size_t reasons_left = reasons_in_list;
+  std::string list = "{\"jobs\":[";
+  // Not again for each page of a long list.
+  std::size_t reasons_left = query.before == INT64_MAX ? reasons_in_list : 0;
   const GpuIndexOf indices = index_of();
   if (query.final_too) {
     const auto jobs = doors_.store.jobs(query);
     if (!jobs) return call->refuse(jobs.error(), 503);
-    for (const JobRecord& job : *jobs) list.push_back(list_document(job, indices, reasons_left));
+    for (const JobRecord& job : *jobs) append_to_list(list, job, indices, reasons_left);
   } else {
     const auto jobs = doors_.control.jobs();
-    for (auto each = jobs.rbegin(); each != jobs.rend() && list.size() < query.most; ++each) {
+    std::size_t left = query.most;
+    for (auto each = jobs.rbegin(); each != jobs.rend() && left > 0; ++each) {
       const JobRecord& job = **each;
       const bool wanted = !is_final(job.state) && job.number < query.before &&
                           (!query.state || job.state == *query.state) &&
                           (!query.uid || job.owner.uid == *query.uid);
-      if (wanted) list.push_back(list_document(job, indices, reasons_left));
+      if (!wanted) continue;
+      append_to_list(list, job, indices, reasons_left);
+      --left;
     }
   }
-  call->reply(200, Json{{"jobs", std::move(list)}});
+  HttpResponse response;
+  response.body = std::move(list) + "]}\n";
+  call->reply(std::move(response));
 }
 
 void Service::wait_for_job(const ApiCallPtr& call) {

@@ -2,13 +2,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <thread>
 
@@ -24,37 +23,24 @@ namespace {
 
 constexpr auto patience = std::chrono::seconds(10);
 
-/// Streams of the child: 0 is empty, `out` becomes 1 and `err` 2 where they are names of files or numbers.
-class FileActions {
- public:
-  FileActions() {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-  }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-
-  void open(int number, const std::string& file) {
-    ::posix_spawn_file_actions_addopen(&actions_, number, file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  }
-  void take(int number, int from) { ::posix_spawn_file_actions_adddup2(&actions_, from, number); }
-  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-Result<pid_t> spawn(const std::vector<std::string>& command, const FileActions& actions) {
+/// The child's input is empty; `out` and `err` become its outputs where they are not negative. It ends with
+/// this program, however that ends.
+Result<pid_t> spawn(const std::vector<std::string>& command, int out, int err) {
   std::vector<char*> arguments;
   for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
   arguments.push_back(nullptr);
-  pid_t pid = 0;
-  if (const int failed =
-          ::posix_spawnp(&pid, arguments.front(), actions.get(), nullptr, arguments.data(), environ);
-      failed != 0)
-    return fail(ErrorKind::infeasible, command.front(),
-                fmt::format("it cannot be started: {}", std::strerror(failed)));
+  const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    ::dup2(in, 0);
+    if (out >= 0) ::dup2(out, 1);
+    if (err >= 0) ::dup2(err, 2);
+    ::execv(arguments.front(), arguments.data());
+    ::_exit(127);
+  }
+  if (in >= 0) ::close(in);
+  if (pid < 0) return fail(ErrorKind::infeasible, command.front(), "it cannot be started");
   return pid;
 }
 
@@ -97,10 +83,9 @@ Result<std::unique_ptr<DaemonProcess>> DaemonProcess::start(const DaemonProcessO
                                       "--log-level",
                                       "warn"};
   if (options.instant) command.emplace_back("--instant");
-  FileActions actions;
-  actions.open(1, (place / "log").string());
-  actions.take(2, 1);
-  const auto pid = spawn(command, actions);
+  const int log = ::open((place / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const auto pid = spawn(command, log, log);
+  if (log >= 0) ::close(log);
   if (!pid) {
     fs::remove_all(place);
     return std::unexpected(pid.error());
@@ -144,15 +129,11 @@ Result<std::string> run_to_end(const std::vector<std::string>& command, bool kee
   int ends[2] = {-1, -1};
   if (keep && ::pipe2(ends, O_CLOEXEC) != 0)
     return fail(ErrorKind::infeasible, command.front(), "no pipe can be made for it");
-  FileActions actions;
-  if (keep)
-    actions.take(1, ends[1]);
-  else
-    actions.open(1, "/dev/null");
-  const auto pid = spawn(command, actions);
+  if (!keep) ends[1] = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const auto pid = spawn(command, ends[1], -1);
+  if (ends[1] >= 0) ::close(ends[1]);
   std::string said;
   if (keep) {
-    ::close(ends[1]);
     char buffer[1 << 16];
     for (ssize_t got = 0; pid && (got = ::read(ends[0], buffer, sizeof buffer)) > 0;)
       said.append(buffer, static_cast<std::size_t>(got));
