@@ -31,7 +31,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 : >"$work/config.toml"
-cleaved --simulate 1xA100-40GB --state "$work/state" --socket "$CLEAVE_SOCKET" --config "$work/config.toml" \
+setsid cleaved --simulate 1xA100-40GB --state "$work/state" --socket "$CLEAVE_SOCKET" --config "$work/config.toml" \
   --log-level error &
 daemon=$!
 for _ in $(seq 100); do
@@ -42,7 +42,8 @@ done
 echo '$ cleave submit --restartable --name train -- python3 train.py'
 job=$(cleave submit --restartable --name train -- python3 train.py | awk '{ print $2 }')
 echo "job $job"
-cleave wait "$job" >/dev/null
+cleave wait "$job" >/dev/null &
+wait "$!"
 echo "\$ cleave show $job"
 cleave show "$job"
 echo "\$ cleave logs $job"

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # The second half of ./demo.sh: a daemon of its own on two simulated A100 runs the batch of batch.txt, and the
-# simulator runs the same. Its state lies in build/demo.PID and is gone with it.
+# simulator runs the same. Its state lies in build/demo.* and is gone with it. The programs are those of
+# build/release/bin, or of the folder that CLEAVE_PROGRAMS names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 gpus=2xA100-40GB
-bin=$PWD/build/release/bin
+bin=${CLEAVE_PROGRAMS:-$PWD/build/release/bin}
 mkdir -p build
 work=$(mktemp -d "$PWD/build/demo.XXXXXX")
 export PATH="$bin:$PATH"
-daemon='' follower=''
+daemon='' follower='' waiter=''
 
 # A unix socket's path takes 107 bytes, which a checkout deep in other folders would not leave room for.
 socket_folder=$(mktemp -d /tmp/cleave-demo.XXXXXX)
@@ -17,10 +18,10 @@ export CLEAVE_SOCKET=$socket_folder/socket
 
 # Jobs outlive their daemon, so that they are ended first.
 clean_up() {
-  local status=$? live
+  local status=$? live child
   trap - EXIT
   trap '' INT TERM
-  if [ -n "$follower" ]; then kill "$follower" 2>/dev/null || true; fi
+  for child in $follower $waiter; do kill "$child" 2>/dev/null || true; done
   if [ -n "$daemon" ] && kill -0 "$daemon" 2>/dev/null; then
     for _ in $(seq 50); do
       live=$(cleave ps 2>/dev/null | awk 'NR > 1 { print $1 }') || break
@@ -41,7 +42,8 @@ trap 'exit 143' TERM
 
 start_daemon() {
   : >"$work/config.toml"
-  cleaved --simulate "$gpus" --state "$work/state" --socket "$CLEAVE_SOCKET" --config "$work/config.toml" \
+  # In a session of its own, so that Ctrl-C leaves it there until its jobs are ended.
+  setsid cleaved --simulate "$gpus" --state "$work/state" --socket "$CLEAVE_SOCKET" --config "$work/config.toml" \
     --log-level warn 2>"$work/cleaved.log" &
   daemon=$!
   for _ in $(seq 100); do
@@ -108,7 +110,10 @@ show_until_over() {
     follower=$!
     cleave resume >/dev/null
     # shellcheck disable=SC2046
-    cleave wait $(seq "$jobs") >/dev/null 2>&1 || true
+    cleave wait $(seq "$jobs") >/dev/null 2>&1 &
+    waiter=$!
+    wait "$waiter" || true
+    waiter=''
     sleep 0.2
     kill "$follower" 2>/dev/null || true
     wait "$follower" 2>/dev/null || true
