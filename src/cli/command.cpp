@@ -157,6 +157,11 @@ Result<void> write_whole(const std::string& path, const std::string& text) {
   return (*file)->finish();
 }
 
+std::vector<std::string>& command_words() {
+  static std::vector<std::string> words;
+  return words;
+}
+
 void print(const Json& document) {
   fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
 }

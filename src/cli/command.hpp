@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/json_fwd.hpp"
 #include "base/result.hpp"
@@ -51,6 +52,21 @@ void add_gpu_layout(CLI::App& program, Run& run);
 void add_mig(CLI::App& program, Run& run);
 void add_sim_node(CLI::App& program, Run& run);
 void add_doctor(CLI::App& program, Run& run);
+void add_submit(CLI::App& program, Run& run);
+void add_ps(CLI::App& program, Run& run);
+void add_show(CLI::App& program, Run& run);
+void add_logs(CLI::App& program, Run& run);
+void add_wait(CLI::App& program, Run& run);
+void add_cancel(CLI::App& program, Run& run);
+void add_top(CLI::App& program, Run& run);
+void add_events(CLI::App& program, Run& run);
+void add_drain(CLI::App& program, Run& run);
+void add_undrain(CLI::App& program, Run& run);
+void add_pause(CLI::App& program, Run& run);
+void add_resume(CLI::App& program, Run& run);
+void add_scheduler(CLI::App& program, Run& run);
+void add_completion(CLI::App& program, Run& run);
+void add_man(CLI::App& program, Run& run);
 
 // Subcommands in files of their own, by group.
 void add_forecast_memory(CLI::App& forecast, Run& run);
@@ -105,6 +121,10 @@ class WholeFile {
   std::size_t slot_ = 0;  // among the files that a signal removes
   std::ofstream file_;
 };
+
+/// What stood behind the first "--" of `cleave submit`, word by word as it was given; main.cpp takes it off
+/// before the command line is parsed.
+std::vector<std::string>& command_words();
 
 /// One JSON document on standard output.
 void print(const Json& document);

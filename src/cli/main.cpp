@@ -17,20 +17,27 @@ namespace cleave::cli {
 namespace {
 
 constexpr CommandRow commands[] = {
-    {add_gpu},         {add_layout},    {add_place},    {add_admit},      {add_plan},
-    {add_simulate},    {add_compare},   {add_policies}, {add_schedulers}, {add_workload},
-    {add_bench},       {add_reproduce}, {add_import},   {add_rebalance},  {add_forecast},
-    {add_forecasters}, {add_recommend}, {add_choose},   {add_waste},      {add_profiles_command},
-    {add_gpus},        {add_instances}, {add_create},   {add_destroy},    {add_gpu_layout},
-    {add_mig},         {add_sim_node},  {add_doctor},
+    {add_gpu},         {add_layout},     {add_place},    {add_admit},      {add_plan},
+    {add_simulate},    {add_compare},    {add_policies}, {add_schedulers}, {add_workload},
+    {add_bench},       {add_reproduce},  {add_import},   {add_rebalance},  {add_forecast},
+    {add_forecasters}, {add_recommend},  {add_choose},   {add_waste},      {add_profiles_command},
+    {add_gpus},        {add_instances},  {add_create},   {add_destroy},    {add_gpu_layout},
+    {add_mig},         {add_sim_node},   {add_doctor},   {add_submit},     {add_ps},
+    {add_show},        {add_logs},       {add_wait},     {add_cancel},     {add_top},
+    {add_events},      {add_drain},      {add_undrain},  {add_pause},      {add_resume},
+    {add_scheduler},   {add_completion}, {add_man},
 };
 
-/// To people on standard error, and where JSON was asked for also as a document on standard output.
-int report(const Error& error, bool json) {
-  std::fflush(stdout);
-  fmt::print(stderr, "cleave: {}\n", error.text());
-  if (json) print(Json{{"error", error_json(error)}});
-  return exit_code(error.kind);
+/// `submit` is given words that are another program's: CLI11 would take some of them apart, and its own
+/// options must not be looked for among them. Where the command line ends for us.
+int own_words(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "submit") return argc;
+  for (int i = 2; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    command_words().assign(argv + i + 1, argv + argc);
+    return i;
+  }
+  return argc;
 }
 
 bool wants_json(int argc, char** argv) {
@@ -56,12 +63,13 @@ int run_program(int argc, char** argv, bool json) {
       at = at->get_subcommands().front();
       command += " " + at->get_name();
     }
-    return report({ErrorKind::bad_usage, "", stop.what(), fmt::format("see `{} --help`", command)}, json);
+    return report_error({ErrorKind::bad_usage, "", stop.what(), fmt::format("see `{} --help`", command)},
+                        json);
   }
   const Result<int> code = run();
-  if (!code) return report(code.error(), json);
+  if (!code) return report_error(code.error(), json);
   if (std::fflush(stdout) != 0)
-    return report(
+    return report_error(
         {ErrorKind::infeasible, "standard output", "the answer could not be written", "is the disk full?"},
         false);
   return *code;
@@ -74,16 +82,17 @@ int run_program(int argc, char** argv, bool json) {
 int main(int argc, char** argv) {
   using cleave::Error;
   using cleave::ErrorKind;
+  argc = cleave::cli::own_words(argc, argv);
   const bool json = cleave::cli::wants_json(argc, argv);
   try {
     return cleave::cli::run_program(argc, argv, json);
   } catch (const std::system_error& failure) {
     // What fmt throws when standard output takes no more.
-    return cleave::cli::report(
+    return cleave::cli::report_error(
         {ErrorKind::infeasible, "standard output", failure.code().message(), "the answer is not complete"},
         false);
   } catch (const std::exception& exception) {
-    return cleave::cli::report(
+    return cleave::cli::report_error(
         {ErrorKind::internal, "", fmt::format("something went wrong inside Cleave: {}", exception.what()),
          "please report it with the command"},
         json);

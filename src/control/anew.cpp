@@ -98,7 +98,7 @@ Result<void> Control::Inside::try_scheduler(const std::string& text) const {
   if (!spec) return std::unexpected(spec.error());
   if (spec->row->interrupts)
     for (const auto& [number, job] : jobs_)
-      if (!job.record.wish.restartable)
+      if (!job.record.wish.restartable && !is_final(job.record.state))
         return fail(ErrorKind::infeasible, text,
                     fmt::format("it stops jobs and starts them again, and job {} may not be", number),
                     "wait until it has ended");
@@ -131,6 +131,7 @@ void Control::Inside::make_engine() {
     return;
   }
   scheduler_trouble_.clear();
+  furnishes_ = spec->row->furnishes;
   engine_ = std::make_unique<Engine>(std::move(*engine));
   anew_ = false;
   tell_what_there_is();

@@ -61,8 +61,10 @@ void Control::Inside::take_jobs(StoreContents& contents) {
 
 void Control::Inside::take_attempts(StoreContents& contents, std::vector<FoundJob> found) {
   for (AttemptRecord& record : contents.attempts) {
+    if (record.ended) continue;
     LiveJob* job = find(record.key.job);
-    if (job == nullptr || record.ended) continue;
+    if (job == nullptr) job = take_final_job(record.key.job);
+    if (job == nullptr) continue;
     LiveAttempt live;
     live.placed = false;
     const std::int64_t number = record.key.attempt;
@@ -74,7 +76,7 @@ void Control::Inside::take_attempts(StoreContents& contents, std::vector<FoundJo
   for (const FoundJob& each : found) {
     seen.insert(each.key);
     LiveJob* job = find(each.key.job);
-    if (job == nullptr) {
+    if (job == nullptr || (is_final(job->record.state) && !job->attempts.contains(each.key.attempt))) {
       const bool known = std::ranges::binary_search(contents.over, each.key);
       if (!known || each.state == FoundJob::State::alive) take_stranger(each);
       continue;
@@ -90,8 +92,19 @@ void Control::Inside::take_attempts(StoreContents& contents, std::vector<FoundJo
   }
 }
 
+/// A job that is over, of which something may still be about to end.
+LiveJob* Control::Inside::take_final_job(JobNumber number) {
+  auto record = store_->job(number);
+  if (!record || !*record) return nullptr;
+  LiveJob& job = jobs_[number];
+  job.record = std::move(**record);
+  over_.insert(number);
+  return &job;
+}
+
 /// While a replica takes over there are two: the one that began last goes on.
 void Control::Inside::keep_one_attempt(LiveJob& job) {
+  if (is_final(job.record.state)) return;
   for (const auto& [number, live] : job.attempts)
     if (!live.record.end && (!job.main || live.record.began)) job.main = number;
 }

@@ -67,8 +67,7 @@ void Control::Inside::drop_over() {
 Duration Control::Inside::wake_at() const {
   if (!effects_.empty() && store_trouble_.empty()) return steady();
   if (!wanted_.empty()) return steady();
-  Duration at = next_tidy_;
-  if (!store_trouble_.empty()) at = std::min(at, store_again_);
+  Duration at = store_trouble_.empty() ? next_tidy_ : store_again_;
   if (!wakes_.empty()) at = std::min(at, *wakes_.begin());
   if (!timers_.empty()) at = std::min(at, timers_.begin()->first);
   for (const Card& each : cards_) {
@@ -124,13 +123,14 @@ std::string Control::Inside::place_in_words(const JobPlace& place) const {
 
 const JobRecord* Control::Inside::job(JobNumber number) const {
   const LiveJob* job = find(number);
-  return job == nullptr ? nullptr : &job->record;
+  return job == nullptr || is_final(job->record.state) ? nullptr : &job->record;
 }
 
 std::vector<const JobRecord*> Control::Inside::jobs() const {
   std::vector<const JobRecord*> all;
   all.reserve(jobs_.size());
-  for (const auto& [number, job] : jobs_) all.push_back(&job.record);
+  for (const auto& [number, job] : jobs_)
+    if (!is_final(job.record.state)) all.push_back(&job.record);
   return all;
 }
 

@@ -198,10 +198,9 @@ Result<StoreContents> FakeStore::load() {
   StoreContents contents;
   for (const JobNumber number : memory.open) contents.jobs.push_back(memory.jobs.at(number));
   for (const auto& [key, attempt] : memory.attempts) {
-    if (memory.open.contains(key.job))
-      contents.attempts.push_back(attempt);
-    else
-      contents.over.push_back(key);
+    const bool open = memory.open.contains(key.job);
+    if (open || !attempt.ended) contents.attempts.push_back(attempt);
+    if (!open) contents.over.push_back(key);
   }
   for (const auto& [device, instance] : memory.instances) contents.instances.push_back(instance);
   contents.settings = memory.settings;

@@ -194,7 +194,7 @@ void Control::Inside::stopped(LiveJob& job, const AttemptRecord& attempt) {
                     fmt::format("{}; submit it with --restartable to have it run again", attempt.why),
                     attempt.exit_code);
     case AttemptEnd::moved:
-      return;
+      return;  // another attempt is the job, or it waits already
     default:
       // It waits, or starts elsewhere, already.
       job.record.state = job.place ? JobState::starting : JobState::queued;
@@ -294,7 +294,8 @@ bool Control::Inside::waits(const LiveJob& job) const {
   if (is_final(job.record.state) || job.record.cancelled || job.not_before) return false;
   return std::ranges::all_of(job.attempts, [](const auto& attempt) {
     const auto& end = attempt.second.record.end;
-    return end && (*end == AttemptEnd::early_restart || *end == AttemptEnd::made_room);
+    return end &&
+           (*end == AttemptEnd::early_restart || *end == AttemptEnd::made_room || *end == AttemptEnd::moved);
   });
 }
 

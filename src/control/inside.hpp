@@ -86,6 +86,7 @@ class Control::Inside {
   void settle_unfound(const std::set<JobKey>& found);
   void take_settings(const StoreContents& contents);
   void keep_one_attempt(LiveJob& job);
+  LiveJob* take_final_job(JobNumber number);
 
   // users.cpp
   void want(StoreBatch batch, std::function<void()> enter);
@@ -236,6 +237,7 @@ class Control::Inside {
   // The engine and what it refers to; all are made anew together.
   bool anew_ = true;
   std::string scheduler_trouble_;
+  bool furnishes_ = false;  // the scheduler keeps instances that nobody uses
   std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<RequestTable> requests_;
   KnownFacts facts_;

@@ -165,7 +165,7 @@ void Control::Inside::launch(JobNumber number, std::int64_t attempt) {
 
 /// Instances that nobody has needed for as long as the settings say.
 void Control::Inside::destroy_idle_ones() {
-  if (!settings_.keep_idle || engine_ == nullptr || anew_) return;
+  if (!settings_.keep_idle || engine_ == nullptr || anew_ || furnishes_) return;
   for (const GpuId gpu : all_gpus()) {
     Card& at = card(gpu);
     if (!at.steps.empty() || at.hung || at.drained || paused_) continue;

@@ -36,7 +36,7 @@ struct StoreBatch {
 /// What a daemon that begins must know.
 struct StoreContents {
   std::vector<JobRecord> jobs;            // all that are not final, by number
-  std::vector<AttemptRecord> attempts;    // of those, by key
+  std::vector<AttemptRecord> attempts;    // of those, and others that have not ended; by key
   std::vector<JobKey> over;               // attempts of final jobs, by key: whose folders may still lie there
   std::vector<InstanceRecord> instances;  // not gone
   std::map<std::string, std::string> settings;

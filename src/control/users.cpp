@@ -78,7 +78,7 @@ void Control::Inside::enter_job(JobRecord record) {
 Result<void> Control::Inside::cancel(JobNumber number, const std::string& by, Moment now) {
   see_clock(now);
   const LiveJob* job = find(number);
-  if (job == nullptr) {
+  if (job == nullptr || is_final(job->record.state)) {
     want({}, [] {});  // it is over, or was never there: whoever asked has seen which
     return {};
   }

@@ -123,7 +123,8 @@ std::string listing(const JobQuery& query) {
     sql += " AND state = ?3";
   else
     sql += query.final_too ? " AND ?3 = ''" : " AND ?3 = '' AND final = 0";
-  if (query.uid) sql += " AND uid = ?4";
+  // Of the jobs that are open, which are few, and not of all that the user ever had: '+' hides an index.
+  if (query.uid) sql += query.state || query.final_too ? " AND uid = ?4" : " AND +uid = ?4";
   return fmt::format("{} ORDER BY number DESC LIMIT ?2", sql);
 }
 
@@ -148,7 +149,8 @@ Result<StoreContents> SqliteStore::load() {
   if (!jobs) return std::unexpected(jobs.error());
   contents.jobs = std::move(*jobs);
   SqliteRun open_attempts = connection_.use(fmt::format(
-      "{} WHERE job IN (SELECT number FROM jobs WHERE final = 0) ORDER BY job, attempt", attempt_columns));
+      "{} WHERE ended_ns IS NULL OR job IN (SELECT number FROM jobs WHERE final = 0) ORDER BY job, attempt",
+      attempt_columns));
   auto attempts = read_attempts(open_attempts, shown(file_.path().string(), 200));
   if (!attempts) return std::unexpected(attempts.error());
   contents.attempts = std::move(*attempts);

@@ -108,11 +108,21 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start, cons
                             .profile = std::string(profile.name),
                             .profile_id = driver->id,
                             .start = static_cast<std::uint32_t>(start)};
+  // Where somebody else's instance stands already, no intent is written: after a crash it would look like
+  // ours.
+  const Span span{place.start, static_cast<std::uint32_t>(profile.memory.value)};
+  if (const auto looked = look(); !looked) return std::unexpected(looked.error());
+  for (const InstanceView& each : view_.instances) {
+    const Span other = each.live.placement;
+    if (span.start < other.start + other.size && other.start < span.start + span.size)
+      return fail(ErrorKind::infeasible, place_of(gpu_),
+                  fmt::format("{}@{} has no room: {}@{} (GPU instance {})", profile.name, start,
+                              each.live.profile, other.start, static_cast<std::uint32_t>(each.live.id)),
+                  "destroy what is in the way, or choose another start");
+  }
   const auto number = ledger_.will_create(place);
   if (!number) return std::unexpected(number.error());
-  auto made = attempt_instance(
-      *door_, gpu_, *driver,
-      Span{static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(profile.memory.value)}, patience);
+  auto made = attempt_instance(*door_, gpu_, *driver, span, patience);
   if (made) {
     std::vector<std::string> uuids;
     for (const LiveComputeInstance& compute : made->computes) uuids.push_back(compute.uuid);

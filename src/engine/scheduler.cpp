@@ -24,7 +24,7 @@ const SchedulerRow table[] = {
      {},
      make_full_gpu},
     {"static", "instances that are made once and never changed", "Dyna-P, section 4 (StaCon)", true,
-     static_options(), make_static},
+     static_options(), make_static, false, true},
     {"scheme-a", "jobs by size, smallest first: each GPU cut for one size at a time",
      "Managing Multi Instance GPUs, 4.3", false, scheme_a_options(), make_scheme_a},
     {"scheme-b",

@@ -90,6 +90,8 @@ struct SchedulerRow {
   /// It stops jobs and starts them elsewhere (StopJob for room, CheckpointJob), whether they say that they
   /// may be restarted or not. Where that matters, it is only used with jobs that do.
   bool interrupts = false;
+  /// It makes instances before any job asks for them; one that is taken from it is made again.
+  bool furnishes = false;
 };
 
 std::span<const SchedulerRow> schedulers();

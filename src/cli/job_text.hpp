@@ -1,0 +1,36 @@
+#pragma once
+// Jobs and GPUs of the daemon as people read them. All text of users goes through visible().
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "api/documents.hpp"
+#include "base/time.hpp"
+
+namespace cleave::cli {
+
+/// "GPU 0 2g.10gb@4", "GPU 1" where a job has it whole
+[[nodiscard]] std::string text(const ApiPlace& place);
+/// The user's time zone: "2026-05-04 12:11:12"
+[[nodiscard]] std::string local_time(Instant instant);
+/// "1.5 GiB", "512 MiB"
+[[nodiscard]] std::string memory_text(MiB memory);
+
+/// How long it has waited, has run or ran, at `now`.
+[[nodiscard]] std::string time_text(const ApiJob& job, Instant now);
+
+/// A line for each job, and a header. No line is longer than `width`; 0: as long as it takes.
+[[nodiscard]] std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t width,
+                                     bool with_user);
+/// GPUs with the picture of their layout: "[AAAA#...]", letters as in `cleave gpus`.
+[[nodiscard]] std::string gpus_table(std::span<const ApiGpu> gpus, std::size_t width);
+/// Of one GPU; the layout's own notation where its model is not known.
+[[nodiscard]] std::string picture(const ApiGpu& gpu);
+
+/// Columns of the terminal that standard output is; 0 where it is none.
+[[nodiscard]] std::size_t terminal_width();
+[[nodiscard]] std::size_t terminal_height();
+
+}  // namespace cleave::cli

@@ -1,0 +1,71 @@
+// `cleave man`: the help of a command as a man page.
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/manual.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> words;
+  bool list = false;
+};
+
+Result<const CommandNode*> find_command(const CommandNode& root, const std::vector<std::string>& words) {
+  const CommandNode* node = &root;
+  for (const std::string& word : words) {
+    const auto found = std::ranges::find(node->commands, word, &CommandNode::name);
+    if (found == node->commands.end()) {
+      std::vector<std::string> names;
+      for (const CommandNode& command : node->commands) names.push_back(command.name);
+      return fail(ErrorKind::bad_usage, "COMMAND",
+                  fmt::format("{} has no command '{}'", node->path, shown(word)), suggestion(word, names));
+    }
+    node = &*found;
+  }
+  return node;
+}
+
+ManualNotes notes_for(const CommandNode& node, const std::string& version) {
+  ManualNotes notes{
+      version,
+      "0 Done.\n1 It could not be done.\n2 The command line or its input is wrong; nothing has changed."};
+  if (node.path == "cleave submit")
+    notes.exit_status +=
+        "\n125 With --wait and --follow, whose exit status is the job's own: Cleave itself failed, or the "
+        "job never ran.";
+  if (node.path == "cleave wait")
+    notes.exit_status =
+        "N The job's own status; of several jobs the first that is not 0. A job that failed or was cancelled "
+        "never says 0.\n2 The command line is wrong.\n125 Cleave itself failed, or the job never ran.";
+  return notes;
+}
+
+Result<int> man(const CLI::App& program, const Options& options) {
+  const CommandNode root = command_tree(program);
+  if (options.list) {
+    for (const CommandNode* node : all_commands(root)) fmt::print("{}\n", page_name(*node));
+    return 0;
+  }
+  const auto node = find_command(root, options.words);
+  if (!node) return std::unexpected(node.error());
+  fmt::print("{}", manual_page(**node, root, notes_for(**node, program.version())));
+  return 0;
+}
+
+}  // namespace
+
+void add_man(CLI::App& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(program, "man", "The help of a command, or of all of Cleave, as a man page",
+                                  "cleave man submit | man -l -");
+  command->add_option("COMMAND", options->words, "Whose page, as `plan deploy`; otherwise that of cleave");
+  command->add_flag("--list", options->list, "The names of all pages instead");
+  command->callback(
+      [options, &program, &run] { run = [options, &program] { return man(program, *options); }; });
+}
+
+}  // namespace cleave::cli

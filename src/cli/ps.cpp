@@ -1,0 +1,70 @@
+// `cleave ps`: the daemon's jobs.
+
+#include <limits>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "cli/daemon.hpp"
+#include "cli/job_text.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options : DaemonOptions {
+  bool all = false;
+  std::string user, state;
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+};
+
+std::string query_of(const Options& options) {
+  std::vector<std::string> parts;
+  // Jobs that are over are not among those that live.
+  const bool final = options.state == "finished" || options.state == "failed" || options.state == "cancelled";
+  if (options.all || final) parts.emplace_back("all=1");
+  if (!options.state.empty()) parts.push_back(fmt::format("state={}", options.state));
+  if (!options.user.empty()) parts.push_back(fmt::format("user={}", percent_encoded(options.user)));
+  return fmt::format("{}", fmt::join(parts, "&"));
+}
+
+Result<int> ps(const Options& options) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  const auto found = ask_jobs(*daemon, query_of(options), static_cast<std::size_t>(options.limit));
+  if (!found) return std::unexpected(found.error());
+  const Json document{{"jobs", *found}};
+  if (options.json) {
+    print(document);
+    return 0;
+  }
+  const auto jobs = read_jobs(document, "the daemon's answer");
+  if (!jobs) return std::unexpected(jobs.error());
+  if (jobs->empty()) {
+    fmt::print(stderr, "no {}jobs{}\n", options.all ? "" : "live ",
+               options.all ? "" : "; `cleave ps --all` shows those that are over");
+    return 0;
+  }
+  const Instant now = std::chrono::system_clock::now();
+  fmt::print("{}", jobs_table(*jobs, now, terminal_width(), !options.user.empty()));
+  return 0;
+}
+
+}  // namespace
+
+void add_ps(CLI::App& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      add_command(program, "ps", "Your jobs: where each is, or why it waits", "cleave ps --all");
+  command->add_flag("-a,--all", options->all, "Those that are over too");
+  command
+      ->add_option("--user", options->user,
+                   "Jobs of this user, by name or number, or of all; others' for operators only")
+      ->check(not_empty());
+  command->add_option("--state", options->state, "Jobs in this state only")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(api_job_states), std::end(api_job_states))));
+  command->add_option("--limit", options->limit, "At most so many, the newest")->check(whole_number(1));
+  add_daemon(*command, *options);
+  command->callback([options, &run] { run = [options] { return ps(*options); }; });
+}
+
+}  // namespace cleave::cli

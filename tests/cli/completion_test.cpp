@@ -1,0 +1,134 @@
+// What is generated from the commands themselves: completion that a shell understands, and man pages that
+// roff does, with every option of the help.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "base/format.hpp"
+#include "program.hpp"
+
+namespace cleave {
+namespace {
+
+using testing_program::Outcome;
+using testing_program::shell;
+
+bool there_is(const std::string& program) {
+  return shell(fmt::format("command -v {} >/dev/null", program)).exit_code == 0;
+}
+
+/// What bash would offer for the last of these words.
+std::set<std::string> completed(const std::string& words, int last) {
+  const Outcome offered =
+      shell(fmt::format("bash --norc -c 'source <(cleave completion bash); COMP_WORDS=({}); COMP_CWORD={}; "
+                        "_cleave; printf \"%s\\n\" "
+                        "\"${{COMPREPLY[@]}}\"'",
+                        words, last));
+  EXPECT_EQ(offered.err, "");
+  std::set<std::string> set;
+  std::istringstream lines(offered.out);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) set.insert(line);
+  return set;
+}
+
+TEST(Completion, OfBashKnowsCommandsOptionsAndValues) {
+  if (!there_is("bash")) GTEST_SKIP() << "there is no bash";
+  using Words = std::set<std::string>;
+  EXPECT_EQ(completed("cleave su", 1), Words{"submit"});
+  EXPECT_EQ(completed("cleave und", 1), Words{"undrain"});
+  const Words all = completed("cleave \"\"", 1);
+  for (const char* each : {"gpu", "plan", "submit", "completion", "--version"})
+    EXPECT_TRUE(all.contains(each)) << each;
+  EXPECT_EQ(completed("cleave plan de", 2), Words{"deploy"});
+  EXPECT_TRUE(completed("cleave plan deploy --fl", 3).contains("--fleet"));
+  EXPECT_EQ(completed("cleave ps --state fin", 3), Words{"finished"});
+  EXPECT_EQ(completed("cleave submit --name wait --prof", 4), Words{"--profile"});
+  EXPECT_TRUE(completed("cleave place --policy fir", 3).contains("first-fit"));
+  EXPECT_TRUE(completed("cleave simulate --scheduler onl", 3).contains("online"));
+  EXPECT_TRUE(completed("cleave scheduler onl", 2).contains("online"));
+  EXPECT_EQ(completed("cleave completion z", 2), Words{"zsh"});
+  EXPECT_EQ(completed("cleave place --fleet any", 3), Words{}) << "bash completes files by itself";
+}
+
+TEST(Completion, OfOtherShellsIsUnderstoodByThem) {
+  EXPECT_NE(shell("cleave completion fish").out.find("complete -c cleave"), std::string::npos);
+  EXPECT_EQ(shell("cleave completion zsh").out.find("#compdef cleave\n"), 0U);
+  EXPECT_EQ(shell("cleave completion tcsh").exit_code, 2);
+  bool any = false;
+  for (const char* name : {"zsh", "fish"}) {
+    if (!there_is(name)) continue;
+    any = true;
+    const Outcome read =
+        shell(fmt::format("cleave completion {0} > /dev/null && cleave completion {0} | {0} -n", name));
+    EXPECT_EQ(read.exit_code, 0) << read.err;
+  }
+  if (!any) GTEST_SKIP() << "there is neither zsh nor fish";
+}
+
+/// "cleave-plan-deploy" with its words, for every page.
+std::vector<std::string> pages() {
+  std::vector<std::string> commands;
+  std::istringstream lines(shell("cleave man --list").out);
+  for (std::string line; std::getline(lines, line);) commands.push_back(line);
+  return commands;
+}
+
+/// The words of a page's name: those of names with a hyphen in them (gpu-layout) are known by the help.
+std::string words_of(const std::string& page) {
+  std::string words = page.substr(std::string("cleave").size());
+  std::ranges::replace(words, '-', ' ');
+  for (const char* name : {"gpu-layout", "sim-node", "forecast-time"}) {
+    std::string apart = name;
+    std::ranges::replace(apart, '-', ' ');
+    const std::size_t at = words.find(apart);
+    if (at == 1 && shell(fmt::format("cleave {} --help", name)).exit_code == 0)
+      words.replace(at, apart.size(), name);
+  }
+  return words;
+}
+
+TEST(Man, HasAPageForEachCommandWithEveryOptionOfItsHelp) {
+  const auto all = pages();
+  EXPECT_GT(all.size(), 50U);
+  EXPECT_TRUE(std::ranges::find(all, "cleave-submit") != all.end());
+  std::string everything;
+  for (const char* command :
+       {"", "submit", "ps", "plan deploy", "simulate", "gpu-layout", "sim-node fault", "man"}) {
+    const Outcome page = shell(fmt::format("cleave man {}", command));
+    const Outcome help = shell(fmt::format("cleave {} --help", command));
+    ASSERT_EQ(page.exit_code, 0) << page.err;
+    std::string plain = std::regex_replace(page.out, std::regex("\\\\f[BIR]"), "");
+    plain = std::regex_replace(plain, std::regex("\\\\-"), "-");
+    const std::regex option("\n  (-[-a-z,]+)");
+    for (std::sregex_iterator at(help.out.begin(), help.out.end(), option), end; at != end; ++at) {
+      std::string names = (*at)[1];
+      names = names.substr(names.find_last_of(',') + 1);
+      EXPECT_NE(plain.find(names), std::string::npos) << command << " " << names;
+    }
+    EXPECT_NE(plain.find(".SH EXIT STATUS"), std::string::npos);
+  }
+  EXPECT_NE(shell("cleave man wait").out.find("125"), std::string::npos);
+  const Outcome wrong = shell("cleave man subnit");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("did you mean 'submit'?"), std::string::npos);
+}
+
+TEST(Man, PagesAreWhatRoffUnderstands) {
+  if (!there_is("groff")) GTEST_SKIP() << "there is no groff";
+  std::string script;
+  for (const std::string& page : pages())
+    script += fmt::format("cleave man {} | groff -ww -man -Tutf8 > /dev/null\n", words_of(page));
+  const Outcome read = shell(script);
+  EXPECT_EQ(read.err, "");
+  EXPECT_EQ(read.exit_code, 0);
+  const Outcome submit = shell("cleave man submit | groff -man -Tascii | sed 's/\\x1b\\[[0-9;]*m//g'");
+  EXPECT_NE(submit.out.find("--checkpoint-signal"), std::string::npos) << submit.out;
+}
+
+}  // namespace
+}  // namespace cleave

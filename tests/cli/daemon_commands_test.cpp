@@ -1,0 +1,492 @@
+// The commands that speak with the daemon, from outside and against a stub of it: what they send, what they
+// print, how they end, and that nothing of a job's steers the terminal it is shown on.
+
+#include <sys/stat.h>
+
+#include <regex>
+#include <thread>
+
+#include "api/time_text.hpp"
+#include "base/format.hpp"
+#include "sim_node.hpp"
+#include "stub_world.hpp"
+#include "terminal.hpp"
+
+namespace cleave {
+namespace {
+
+using testing_program::document;
+using testing_program::Outcome;
+using testing_program::shell;
+using testing_program::StubLog;
+using testing_program::StubWorld;
+using testing_program::Terminal;
+
+void says(const Outcome& outcome, int exit_code, std::initializer_list<const char*> parts) {
+  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.out << outcome.err;
+  for (const char* part : parts)
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << "no '" << part << "' in: " << outcome.err;
+}
+
+ApiJob job_of(std::int64_t id, const std::string& state, std::optional<int> exit_code = {}) {
+  ApiJob job;
+  job.id = id;
+  job.state = state;
+  job.exit_code = exit_code;
+  job.submitted_at = parse_utc_text("2026-05-04T10:11:12Z");
+  return job;
+}
+
+ApiJob ended_after(std::int64_t attempts, int exit_code) {
+  ApiJob job = job_of(12, exit_code == 0 ? "finished" : "failed", exit_code);
+  job.attempts = attempts;
+  return job;
+}
+
+TEST(Submit, SendsTheCommandWordByWordWithFolderAndEnvironment) {
+  StubWorld world;
+  const Outcome sent =
+      shell("cd /usr/bin && KEPT='a b' CUDA_VISIBLE_DEVICES=9 CLEAVE_JOB=3 " +
+            world.command(
+                "submit --name 'train it' --env MORE=x=y --env EMPTY= --priority -2 --deadline 1.5 --retry 2 "
+                "--restartable --checkpoint-signal SIGUSR1 --checkpoint-grace 20 --out-of-memory-code 77 "
+                "--memory 9GiB --compute-slices 2 -- sh -c '[1,2]' '' --json -- '%%' '{}' \"a'b\""));
+  EXPECT_EQ(sent.exit_code, 0) << sent.err;
+  EXPECT_EQ(sent.out, "job 12\n");
+  ASSERT_EQ(world.submissions().size(), 1U);
+  const Json job = world.submissions()[0];
+  EXPECT_EQ(job["command"], Json::parse(R"(["sh", "-c", "[1,2]", "", "--json", "--", "%%", "{}", "a'b"])"));
+  EXPECT_EQ(job["directory"], "/usr/bin");
+  EXPECT_EQ(job["name"], "train it");
+  EXPECT_EQ(job["memory_mib"], 9216);
+  EXPECT_EQ(job["compute_slices"], 2);
+  EXPECT_EQ(job["priority"], -2);
+  EXPECT_EQ(job["deadline_s"], 1.5);
+  EXPECT_EQ(job["retries"], 2);
+  EXPECT_EQ(job["restartable"], true);
+  EXPECT_EQ(job["checkpoint_signal"], SIGUSR1);
+  EXPECT_EQ(job["checkpoint_grace_s"], 20.0);
+  EXPECT_EQ(job["out_of_memory_code"], 77);
+  EXPECT_FALSE(job.contains("movable"));
+  const auto has = [&](const std::string& variable) {
+    return std::ranges::find(job["environment"], Json(variable)) != job["environment"].end();
+  };
+  EXPECT_TRUE(has("KEPT=a b") && has("MORE=x=y") && has("EMPTY="));
+  EXPECT_EQ(job.dump().find("CUDA_VISIBLE_DEVICES"), std::string::npos) << "it is the daemon's to say";
+  EXPECT_EQ(job.dump().find("CLEAVE_JOB"), std::string::npos);
+}
+
+TEST(Submit, TakesACleanEnvironmentAndLeavesOutWhatJsonCannotCarry) {
+  StubWorld world;
+  EXPECT_EQ(shell("SECRET=1 PASSED=2 LC_TIME=C " +
+                  world.command("submit --clean-env --env PASSED --cwd /tmp -- true"))
+                .exit_code,
+            0);
+  const std::string sent = world.submissions().at(0).dump();
+  EXPECT_EQ(sent.find("SECRET"), std::string::npos);
+  EXPECT_NE(sent.find("\"PASSED=2\""), std::string::npos);
+  EXPECT_NE(sent.find("\"LC_TIME=C\""), std::string::npos);
+  EXPECT_NE(sent.find("\"directory\":\"/tmp\""), std::string::npos);
+  const Outcome odd = shell("ODD=$(printf '\\377') " + world.command("submit -- true"));
+  says(odd, 0, {"ODD is not UTF-8"});
+  says(shell(world.command("submit -- printf \"$(printf '\\377')\"")), 2, {"COMMAND", "UTF-8"});
+  says(world.run("submit --env NOT_SET_ANYWHERE -- true"), 2, {"'NOT_SET_ANYWHERE' is not set here"});
+  says(world.run("submit --env =x -- true"), 2, {"has no name"});
+  says(world.run("submit --env CLEAVE_REPORT=x -- true"), 2, {"by the daemon"});
+}
+
+TEST(Submit, SizesAModelHereAndSendsNameAndSizeOnly) {
+  StubWorld world;
+  const std::string config = "examples/models/llama-3.1-8b/config.json";
+  const Outcome sent = world.run("submit --model " + config + " --batch 4 -- python3 serve.py");
+  ASSERT_EQ(sent.exit_code, 0) << sent.err;
+  const Json forecast = document(shell("cleave forecast model " + config + " --batch 4 --json"));
+  const Json job = world.submissions().at(0);
+  EXPECT_EQ(job["model"]["memory_mib"], forecast["memory_mib"]);
+  EXPECT_EQ(job["model"]["name"], forecast["shape"]["name"]);
+  EXPECT_FALSE(job.contains("memory_mib"));
+  EXPECT_EQ(world.run("submit --model vision:resnet50 --train -- true").exit_code, 0);
+  EXPECT_EQ(world.submissions().at(1)["model"]["name"], "resnet50");
+  says(world.run("submit --model no/such.json -- true"), 2, {"--model", "no/such.json"});
+}
+
+TEST(Submit, RefusesWhatItDoesNotUnderstandBeforeAnythingIsSent) {
+  StubWorld world;
+  says(world.run("submit"), 2, {"no command is given", "behind --"});
+  says(world.run("submit sleep 5"), 2, {"'sleep' stands before the command"});
+  says(world.run("submit --"), 2, {"no command"});
+  says(world.run("submit --memory lots -- true"), 2, {"--memory", "not a size"});
+  says(world.run("submit --memory 1GiB --profile 1g.5gb -- true"), 2, {"--profile"});
+  says(world.run("submit --compute-slices 2 -- true"), 2, {"--memory"});
+  says(world.run("submit --checkpoint-signal USR3 -- true"), 2, {"did you mean 'USR1'?"});
+  says(world.run("submit --checkpoint-signal 9 -- true"), 2, {"no program can hear"});
+  says(world.run("submit --retry -1 -- true"), 2, {"from 0 to"});
+  says(world.run("submit --deadline nan -- true"), 2, {"--deadline"});
+  says(world.run("submit --cwd no/such -- true"), 2, {"--cwd", "is no folder"});
+  says(world.run("submit --follow --json -- true"), 2, {"--json"});
+  says(world.run("submit --follow --wait -- true"), 2, {"--wait"});
+  EXPECT_TRUE(world.submissions().empty());
+  world.answers(
+      "POST /v1/jobs",
+      {409,
+       R"({"error": {"kind": "infeasible", "place": "profile", "message": "no GPU has 9g.90gb", "remedy": "see cleave gpu"}})",
+       {},
+       false,
+       {},
+       {}});
+  says(world.run("submit --profile 9g.90gb -- true"), 1, {"profile: no GPU has 9g.90gb; see cleave gpu"});
+  says(world.run("submit --wait --profile 9g.90gb -- true"), 125, {"no GPU has"});
+  const Outcome json = world.run("submit --json --profile 9g.90gb -- true");
+  EXPECT_EQ(document(json)["error"]["kind"], "infeasible");
+}
+
+TEST(Submit, WaitsAndEndsAsTheJobDoes) {
+  StubWorld world;
+  world.put(ended_after(1, 0));
+  EXPECT_EQ(world.run("submit --wait -- true").exit_code, 0);
+  world.put(ended_after(1, 42));
+  says(world.run("submit --wait -- true"), 42, {"job 12 failed with exit code 42"});
+  const Outcome json = world.run("submit --wait --json -- true");
+  EXPECT_EQ(json.exit_code, 42);
+  EXPECT_EQ(document(json)["exit_code"], 42);
+  EXPECT_EQ(document(world.run("submit --json -- true"))["id"], 12);
+}
+
+TEST(Waiting, SaysTheFirstCodeThatIsNotZero) {
+  StubWorld world;
+  world.put(job_of(1, "finished", 0));
+  world.put(job_of(2, "failed", 3));
+  world.put(job_of(3, "failed", 4));
+  world.put(job_of(4, "cancelled", 0));
+  ApiJob lost = job_of(5, "failed");
+  lost.reason = "its GPU is \x1b[31mgone";
+  world.put(lost);
+  EXPECT_EQ(world.run("wait 1").exit_code, 0);
+  EXPECT_EQ(world.run("wait 1 2 3").exit_code, 3);
+  EXPECT_EQ(world.run("wait 3 1 2").exit_code, 4);
+  EXPECT_EQ(world.run("wait 4").exit_code, 1) << "a cancelled job did not do its work";
+  const Outcome nothing = world.run("wait 5");
+  EXPECT_EQ(nothing.exit_code, 125);
+  EXPECT_EQ(nothing.out, "job 5 failed: its GPU is \\x1b[31mgone\n");
+  says(world.run("wait 6"), 125, {"there is no job 6", "ask again"});
+  says(world.run("wait"), 2, {"JOB"});
+  EXPECT_EQ(document(world.run("wait 1 2 --json"))["jobs"].size(), 2U);
+}
+
+TEST(Waiting, OutlastsADaemonThatIsRestarted) {
+  StubWorld world;
+  world.put(job_of(1, "running"));
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    world.daemon().drop_connections();
+    world.put(job_of(1, "finished", 0));
+  });
+  EXPECT_EQ(world.run("wait 1").exit_code, 0);
+  later.join();
+}
+
+TEST(NoDaemon, IsSaidWithWhatHelps) {
+  const Outcome nobody = shell("CLEAVE_SOCKET=/nowhere/s cleave ps");
+  says(nobody, 1, {"no daemon answers at /nowhere/s", "cleaved --simulate 4xA100-40GB", "--socket"});
+  EXPECT_EQ(document(shell("cleave ps --socket /nowhere/s --json"))["error"]["kind"], "infeasible");
+  says(shell("cleave wait 1 --socket /nowhere/s --patience 0"), 125, {"no daemon answers"});
+  says(shell("cleave submit --wait --socket /nowhere/s -- true"), 125, {"no daemon answers"});
+  says(shell("cleave ps --socket ''"), 2, {"--socket"});
+  for (const char* command : {"show 1", "logs 1", "cancel 1", "top --once", "events", "drain 0", "undrain 0",
+                              "pause", "resume", "scheduler"})
+    says(shell(fmt::format("cleave {} --socket /nowhere/s", command)), 1, {"no daemon answers"});
+}
+
+ApiJob restless() {
+  ApiJob job = job_of(7, "queued");
+  job.name = "evil\x1b]0;owned\x07\u202ename\nrow";
+  job.reason = "waits for \x1b[2J a place";
+  job.asks_now = "2g.10gb";
+  return job;
+}
+
+TEST(Ps, ShowsJobsWithNothingThatSteersTheTerminal) {
+  StubWorld world;
+  world.put(restless());
+  ApiJob running = job_of(8, "running");
+  running.name = "train";
+  running.instance = ApiPlace{"GPU-x", 0, "MIG-x", "2g.10gb", 4};
+  running.started_at = running.submitted_at;
+  running.memory = MiB{4096};
+  world.put(running);
+  const Outcome table = world.run("ps");
+  EXPECT_EQ(table.exit_code, 0);
+  EXPECT_EQ(table.out.find('\x1b'), std::string::npos);
+  EXPECT_NE(table.out.find("\\x1b]0;owned\\x07"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("waits for \\x1b[2J a place"), std::string::npos);
+  EXPECT_NE(table.out.find("GPU 0 2g.10gb@4  4.0 GiB"), std::string::npos);
+  EXPECT_EQ(std::ranges::count(table.out, '\n'), 3);
+  const Json all = document(world.run("ps --json"));
+  EXPECT_EQ(all["jobs"][0]["id"], 8);
+  EXPECT_EQ(all["jobs"][1]["name"], restless().name) << "JSON carries it as it is";
+  EXPECT_EQ(all["jobs"][0]["a_later_key"], "kept");
+  Terminal narrow(world.command("ps"), 40);
+  for (const std::string_view line : split(narrow.rest(), '\n')) EXPECT_LE(columns_of(trimmed(line)), 40U);
+}
+
+TEST(Ps, AsksForAllPagesAndForWhatIsWanted) {
+  StubWorld world;
+  for (int id = 1; id <= 10; ++id) world.put(job_of(id, id % 2 == 0 ? "queued" : "finished", 0));
+  EXPECT_EQ(document(world.run("ps --json"))["jobs"].size(), 5U);
+  EXPECT_EQ(document(world.run("ps -a --json"))["jobs"].size(), 10U) << "the stub has three on a page";
+  EXPECT_EQ(document(world.run("ps -a --limit 4 --json"))["jobs"].size(), 4U);
+  EXPECT_EQ(document(world.run("ps --state finished --json"))["jobs"].size(), 5U);
+  EXPECT_EQ(world.run("ps --user 'a b'").exit_code, 0);
+  EXPECT_TRUE(world.daemon().was_asked("GET /v1/jobs?user=a%20b&limit=1000"));
+  says(world.run("ps --state runing"), 2, {"--state"});
+  StubWorld empty;
+  says(empty.run("ps"), 0, {"no live jobs"});
+}
+
+TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
+  StubWorld world;
+  for (const std::int64_t id : {1, 2, 3}) {
+    ApiJob job = job_of(id, "running");
+    job.name = id == 1 ? "one" : "two";
+    world.put(job);
+  }
+  EXPECT_EQ(document(world.run("show one --json"))["id"], 1);
+  says(world.run("show two"), 2, {"2 live jobs are called 'two'", "give a number: 3, 2"});
+  says(world.run("show three"), 2, {"no live job is called 'three'"});
+  says(world.run("show 0"), 2, {"counted from 1"});
+  EXPECT_EQ(world.run("cancel one").out, "job 1 was cancelled\n");
+  says(world.run("cancel one 2"), 2, {"no live job is called 'one'"});
+  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/2/cancel")) << "the others are ended all the same";
+}
+
+TEST(Show, TellsEveryInstanceAndWhyItWasLeft) {
+  StubWorld world;
+  ApiJob job = job_of(7, "running");
+  job.name = "train";
+  job.attempts = 2;
+  job.command = {"python3", "it's.py", "\x1b[31m", ""};
+  job.history = {{1, ApiPlace{"GPU-x", 1, "MIG-a", "1g.5gb", 3}, job.submitted_at, job.submitted_at,
+                  job.submitted_at, "early-restart", "would have run out at iteration 40", 143, MiB{4000}},
+                 {2, ApiPlace{"GPU-x", 1, "MIG-b", "2g.10gb", 0}, job.submitted_at, {}, {}, "", "", {}, {}}};
+  world.put(job);
+  const Outcome told = world.run("show 7");
+  for (const char* part :
+       {"job 7 (train)", "python3 'it'\\''s.py' '\\x1b[31m' ''", "GPU 1 1g.5gb@3",
+        "early-restart: would have run out at iteration 40, exit code 143", "(runs)", "3.9 GiB"})
+    EXPECT_NE(told.out.find(part), std::string::npos) << part << " in\n" << told.out;
+  EXPECT_EQ(document(world.run("show 7 --json"))["history"].size(), 2U);
+}
+
+TEST(Logs, GoThroughAsTheyAreAndSayWhatIsGone) {
+  StubWorld world;
+  world.put(ended_after(2, 0));
+  const std::string raw("line 1\nline 2 \x1b[2J \xff\nlast line\n");
+  world.put_log(12, "stdout", 2, {raw, 0, true});
+  world.put_log(12, "stderr", 2, {"errors\n", 0, true});
+  world.put_log(12, "stdout", 1, {"of the first attempt\n", 7, true});
+  EXPECT_EQ(world.run("logs 12").out, raw);
+  EXPECT_EQ(world.run("logs -f 12").out, raw);
+  EXPECT_EQ(world.run("logs 12 --stderr").out, "errors\n");
+  const Outcome both = world.run("logs 12 --both");
+  EXPECT_EQ(both.out, raw);
+  EXPECT_EQ(both.err, "errors\n");
+  const Outcome gap = world.run("logs -f 12 --attempt 1");
+  EXPECT_EQ(gap.out, "first attempt\n") << "and not the second";
+  says(gap, 0, {"7 bytes of stdout are gone"});
+  EXPECT_EQ(world.run("logs 12 --tail 2").out, raw.substr(7));
+  EXPECT_EQ(world.run("logs 12 --tail 0").out, "");
+  EXPECT_EQ(world.run("logs 12 --tail 99").out, raw);
+  EXPECT_EQ(world.run("logs -f 12 --tail 1").out, "last line\n");
+  says(world.run("logs 13"), 2, {"there is no job 13"});
+  says(world.run("logs -f 13"), 2, {"there is no job 13"});
+}
+
+TEST(Logs, OnATerminalKeepTheirColoursAndNothingElse) {
+  StubWorld world;
+  world.put(ended_after(1, 0));
+  world.put_log(12, "stdout", 1,
+                {"\x1b[32mgreen\x1b[0m \x1b]0;owned\x07 \xc2\x9b"
+                 "2J\n",
+                 0, true});
+  Terminal safe(world.command("logs 12"));
+  EXPECT_EQ(safe.rest(), "\x1b[32mgreen\x1b[0m \\x1b]0;owned\\x07 \\u{9b}2J\r\n");
+  Terminal raw(world.command("logs 12 --raw"));
+  EXPECT_NE(raw.rest().find("\x1b]0;owned\x07"), std::string::npos);
+}
+
+TEST(Logs, AreFollowedWhileTheyGrowAndThroughRestarts) {
+  StubWorld world;
+  ApiJob job = job_of(12, "queued");
+  world.put(job);
+  std::thread grows([&] {
+    const auto soon = [] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); };
+    soon();
+    job.state = "running";
+    job.attempts = 1;
+    world.put_log(12, "stdout", 1, {"one ", 0, false});
+    world.put(job);
+    soon();
+    world.daemon().drop_connections();
+    world.put_log(12, "stdout", 1, {"one two ", 0, true});
+    soon();
+    job.attempts = 2;
+    world.put_log(12, "stdout", 2, {"three", 0, false});
+    world.put(job);
+    soon();
+    world.put_log(12, "stdout", 2, {"three four\n", 0, true});
+    job.state = "finished";
+    job.exit_code = 0;
+    world.put(job);
+  });
+  const Outcome followed = world.run("logs -f 12");
+  grows.join();
+  EXPECT_EQ(followed.out, "one two three four\n");
+  says(followed, 0, {"attempt 2 of job 12"});
+}
+
+TEST(Follow, StreamsBothOutputsAndEndsAsTheJobDoes) {
+  StubWorld world;
+  world.put(ended_after(2, 5));
+  world.put_log(12, "stdout", 1, {"first\n", 0, true});
+  world.put_log(12, "stdout", 2, {"second\n", 0, true});
+  world.put_log(12, "stderr", 2, {"went wrong\n", 0, true});
+  const Outcome followed = world.run("submit --follow -- true");
+  EXPECT_EQ(followed.exit_code, 5);
+  EXPECT_EQ(followed.out, "first\nsecond\n");
+  says(followed, 5, {"job 12\n", "went wrong\n", "attempt 2 of job 12", "job 12 failed with exit code 5"});
+}
+
+TEST(Follow, WithoutATerminalAnInterruptLeavesTheJobAndSaysHowToEndIt) {
+  StubWorld world;
+  ApiJob job = job_of(12, "running");
+  job.attempts = 1;
+  world.put(job);
+  world.put_log(12, "stdout", 1, {"working\n", 0, false});
+  // timeout sends the signal; setsid takes the terminal away.
+  const Outcome left = shell("CLEAVE_SOCKET='" + world.daemon().path() +
+                             "' setsid -w timeout --preserve-status -s INT 1 cleave submit --follow -- true");
+  EXPECT_EQ(left.out, "working\n");
+  says(left, 130, {"job 12 goes on", "`cleave cancel 12` ends it"});
+  EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/12/cancel"));
+}
+
+TEST(Follow, AsksOnTheTerminalWhetherToCancel) {
+  StubWorld world;
+  ApiJob job = job_of(12, "running");
+  job.attempts = 1;
+  world.put(job);
+  world.put_log(12, "stdout", 1, {"working\n", 0, false});
+  {
+    Terminal leaves(world.command("submit --follow -- true"));
+    ASSERT_TRUE(leaves.shows("working")) << leaves.seen();
+    leaves.type("\x03");
+    ASSERT_TRUE(leaves.shows("Cancel job 12? [y/N]")) << leaves.seen();
+    leaves.type("n\n");
+    EXPECT_NE(leaves.rest().find("job 12 goes on"), std::string::npos);
+    EXPECT_EQ(leaves.exit_code, 130);
+    EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/12/cancel"));
+  }
+  Terminal cancels(world.command("submit --follow -- true"));
+  ASSERT_TRUE(cancels.shows("working"));
+  cancels.type("\x03");
+  ASSERT_TRUE(cancels.shows("[y/N]"));
+  world.put_log(12, "stdout", 1, {"working\nended\n", 0, true});
+  cancels.type("y\n");
+  EXPECT_NE(cancels.rest().find("job 12 was cancelled"), std::string::npos) << cancels.seen();
+  EXPECT_NE(cancels.seen().find("ended"), std::string::npos) << "what it wrote at its end is shown";
+  EXPECT_EQ(cancels.exit_code, 125) << "the stub's job has no exit code";
+  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/12/cancel"));
+}
+
+TEST(Events, AreListedAndFollowedOverABrokenStream) {
+  StubWorld world;
+  world.answers(
+      "GET /v1/events",
+      {200,
+       R"({"events": [{"id": 3, "at": "2026-05-04T10:11:12.000Z", "kind": "job-started", "job": 1, "gpu": null, "text": "job 1 \u001b[2J runs"}]})",
+       {},
+       false,
+       {},
+       {}});
+  const Outcome past = shell("TZ=UTC " + world.command("events"));
+  EXPECT_EQ(past.out, "     3  2026-05-04 10:11:12  job-started           job 1 \\x1b[2J runs\n") << past.err;
+  EXPECT_EQ(document(world.run("events --json"))["id"], 3);
+  EXPECT_EQ(world.run("events --after 3 --json").out, "");
+  std::atomic<int> streams{0};
+  StubReply stream;
+  stream.stream = [&](const std::function<bool(std::string_view)>& send) {
+    // What was seen already comes again after the break, and is not shown again.
+    send(++streams == 1
+             ? "id: 4\ndata: {\"id\": 4, \"kind\": \"a\"}\n\n"
+             : "id: 4\ndata: {\"id\": 4, \"kind\": \"a\"}\n\nid: 5\ndata: {\"id\": 5, \"kind\": \"b\"}\n\n");
+  };
+  world.answers("GET /v1/events", stream);
+  const Outcome followed = shell("timeout 1 env " + world.command("events -f --json"));
+  EXPECT_EQ(followed.out, "{\"id\":4,\"kind\":\"a\"}\n{\"id\":5,\"kind\":\"b\"}\n") << followed.err;
+  EXPECT_TRUE(world.daemon().was_asked("GET /v1/events?after=4"));
+}
+
+TEST(Operating, SendsWhatWasAskedFor) {
+  StubWorld world;
+  ApiGpu gpu;
+  gpu.index = 1;
+  gpu.uuid = "GPU-x";
+  gpu.drained = true;
+  world.answers("POST /v1/gpus/1/drain", {200, to_json(gpu).dump(), {}, false, {}, {}});
+  gpu.drained = false;
+  world.answers("POST /v1/gpus/GPU%2Fx/undrain", {200, to_json(gpu).dump(), {}, false, {}, {}});
+  EXPECT_NE(world.run("drain 1").out.find("GPU 1 takes no new jobs"), std::string::npos);
+  EXPECT_EQ(world.run("undrain GPU/x").out, "GPU 1 takes jobs\n");
+  says(world.run("drain 2"), 2, {"no such thing"});
+  world.answers("POST /v1/pause", {200, R"({"paused": true})", {}, false, {}, {}});
+  world.answers(
+      "POST /v1/resume",
+      {403, R"({"error": {"kind": "infeasible", "message": "operators only"}})", {}, false, {}, {}});
+  EXPECT_NE(world.run("pause").out.find("no jobs are started"), std::string::npos);
+  says(world.run("resume"), 1, {"operators only"});
+  world.answers("GET /v1/scheduler", {200, R"({"scheduler": "online"})", {}, false, {}, {}});
+  world.answers("PUT /v1/scheduler", {200, R"({"scheduler": "static:layout=a"})", {}, false, {}, {}});
+  EXPECT_EQ(world.run("scheduler").out, "online\n");
+  EXPECT_EQ(world.run("scheduler static:layout=a").out, "static:layout=a\n");
+  EXPECT_EQ(world.last_body(), R"({"scheduler":"static:layout=a"})");
+}
+
+TEST(Top, ShowsTheLayoutAndTheJobs) {
+  StubWorld world;
+  world.answers(
+      "GET /v1/status",
+      {200,
+       R"({"version": "0.1.0", "simulated": true, "scheduler": "online", "paused": true, "jobs": {"queued": 4, "running": 1}, "troubles": ["the disk is full"]})",
+       {},
+       false,
+       {},
+       {}});
+  ApiGpu gpu;
+  gpu.uuid = "GPU-x";
+  gpu.model = "A100-40GB";
+  gpu.managed = gpu.mig = true;
+  gpu.power_w = 100;
+  gpu.instances = {{{"GPU-x", 0, "MIG-a", "4g.20gb", 0}, "ours", {7}, {}, {}, {}},
+                   {{"GPU-x", 0, "MIG-b", "2g.10gb", 4}, "ours", {}, {}, {}, {}},
+                   {{"GPU-x", 0, "MIG-c", "1g.5gb", 6}, "foreign", {}, {}, {}, {}}};
+  world.answers("GET /v1/gpus", {200, Json{{"gpus", {to_json(gpu)}}}.dump(), {}, false, {}, {}});
+  world.put(restless());
+  const Outcome once = world.run("top --once");
+  for (const char* part : {"cleaved 0.1.0, simulated, scheduler online", "4 waiting", "PAUSED", "[AAAAbb#.]",
+                           "the disk is full", "\\x1b]0;owned"})
+    EXPECT_NE(once.out.find(part), std::string::npos) << part << " in\n" << once.out << once.err;
+  EXPECT_EQ(once.out.find('\x1b'), std::string::npos);
+  const Json line = document(world.run("top --once --json"));
+  EXPECT_EQ(line["gpus"].size(), 1U);
+  EXPECT_EQ(line["jobs"][0]["id"], 7);
+  const Outcome lines = shell("timeout -s INT 1 env " + world.command("top --json --every 0.2"));
+  EXPECT_GE(std::ranges::count(lines.out, '\n'), 2) << lines.err;
+  Terminal screen(world.command("top --every 0.1"), 60, 10);
+  ASSERT_TRUE(screen.shows("[AAAAbb#.]")) << screen.seen();
+  screen.type("\x03");
+  EXPECT_TRUE(screen.rest().ends_with("\x1b[?25h\x1b[?1049l")) << "the terminal is as it was";
+  EXPECT_EQ(screen.exit_code, 0);
+}
+
+}  // namespace
+}  // namespace cleave
