@@ -51,11 +51,18 @@ Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
     return fail(ErrorKind::infeasible, "restartable",
                 fmt::format("the scheduler {} stops jobs and starts them again", spec->row->name),
                 "submit with --restartable, or let an operator choose another scheduler");
+  if (!cards_.empty()) {
+    std::vector<Geometry> geometries;
+    for (const Card& at : cards_) geometries.push_back(at.geometry());
+    if (const std::string& never = resolve(job.wish.request, geometries).impossible; !never.empty())
+      return fail(ErrorKind::infeasible, "the request", never, "see `cleave gpus` for what there is");
+  }
   JobRecord record;
   record.number = ++last_job_;
   record.owner = job.owner;
   record.wish = job.wish;
-  record.request = job.wish.request;
+  size_by_earlier_runs(record.wish, record.owner.uid);
+  record.request = record.wish.request;
   record.submitted = wall();
   StoreBatch batch;
   batch.commands.emplace_back(record.number, job.command);
@@ -66,6 +73,14 @@ Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
   batch.jobs.push_back(record);
   want(std::move(batch), [this, entering = std::move(record)]() mutable { enter_job(std::move(entering)); });
   return number;
+}
+
+void Control::Inside::size_by_earlier_runs(JobWish& wish, std::uint32_t uid) const {
+  if (!wish.application || !std::holds_alternative<Unknown>(wish.request.wanted)) return;
+  const auto known = needs_.find(need_key(uid, *wish.application));
+  if (known == needs_.end()) return;
+  wish.request.wanted = BySize{known->second, {}};
+  wish.asked = fmt::format("{} MiB, which {} needed before", known->second.value, *wish.application);
 }
 
 void Control::Inside::enter_job(JobRecord record) {

@@ -18,8 +18,6 @@ namespace {
 constexpr std::int64_t most_listed = 10'000, usually_listed = 1000;
 constexpr std::int64_t longest_wait_s = 3600, usual_wait_s = 30;
 constexpr std::int64_t most_output = 1 << 20;
-/// Why a job waits takes a look at all that wait before it: in a list, so many are told.
-constexpr std::size_t reasons_in_list = 10;
 
 std::vector<std::uint32_t> groups_of_this_process() {
   const int count = ::getgroups(0, nullptr);
@@ -166,7 +164,11 @@ void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::stri
     view.command = (*command)->argv;
     view.directory = (*command)->working_directory;
   }
-  for (const AttemptRecord& attempt : *attempts) view.history.push_back(attempt_view(attempt, indices));
+  if (const auto memory = doors_.control.memory_of(number)) view.memory = memory;
+  // What it has reported since its start is not in the store yet.
+  for (const AttemptRecord& attempt : *attempts)
+    view.history.push_back(
+        attempt_view(latest != nullptr && latest->key == attempt.key ? *latest : attempt, indices));
   call->reply(200, to_json(view, true), std::move(result));
 }
 
@@ -175,7 +177,7 @@ void Service::show_job(const ApiCallPtr& call) {
   if (const auto job = find_job(call)) reply_with_job(call, job->number);
 }
 
-Json Service::list_document(const JobRecord& job, const GpuIndexOf& indices, std::size_t& reasons_left) {
+Json Service::list_document(const JobRecord& job, const GpuIndexOf& indices) {
   const AttemptRecord* latest = doors_.control.attempt_of(job.number);
   std::vector<AttemptRecord> stored;
   if (latest == nullptr && job.attempts > 0) {
@@ -185,10 +187,8 @@ Json Service::list_document(const JobRecord& job, const GpuIndexOf& indices, std
     }
   }
   ApiJob view = job_view(job, latest, indices);
-  if (job.state == JobState::queued && reasons_left > 0) {
-    --reasons_left;
-    view.reason = doors_.control.why_waits(job.number);
-  }
+  if (job.state == JobState::queued) view.reason = doors_.control.why_waits(job.number);
+  if (const auto memory = doors_.control.memory_of(job.number)) view.memory = memory;
   return to_json(view, false);
 }
 
@@ -236,11 +236,11 @@ void Service::list_jobs(const ApiCallPtr& call) {
   // A text at once and not a document of all: there may be ten thousand.
   HttpResponse response;
   response.body = "{\"jobs\":[";
-  std::size_t reasons_left = reasons_in_list, listed = 0;
+  std::size_t listed = 0;
   const GpuIndexOf indices = index_of();
   const auto list = [&](const JobRecord& job) {
     if (listed++ > 0) response.body += ',';
-    response.body += api_text(list_document(job, indices, reasons_left));
+    response.body += api_text(list_document(job, indices));
   };
   if (query.final_too) {
     const auto jobs = doors_.store.jobs(query);
