@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <thread>
 
 #include "model/layout.hpp"
 
@@ -132,19 +131,6 @@ TEST(Fragmentation, NeverMoreByPositionThanBySize) {
         ASSERT_LE(count.valid, count.ideal)
             << model.key << " " << layout_text(graph.geometry(), graph.state(static_cast<StateId>(i)));
   }
-}
-
-TEST(StateGraphThreads, ShareOneGraph) {
-  std::vector<std::shared_ptr<const StateGraph>> seen(8);
-  {
-    std::vector<std::jthread> threads;
-    for (auto& graph : seen)
-      threads.emplace_back([&graph] {
-        const GpuModel& model = **find_gpu_model("A100-80GB");
-        graph = StateGraph::of(model, ProfileChoice().on(model));
-      });
-  }
-  for (const auto& graph : seen) EXPECT_EQ(graph, seen.front());
 }
 
 TEST(StateGraphs, OfAModelThatIsGoneAreNotGivenToAnotherAtItsPlace) {
