@@ -86,8 +86,9 @@ Result<void> Control::Inside::cancel(JobNumber number, const std::string& by, Mo
   JobRecord record = job->record;
   record.cancelled = true;
   batch.jobs.push_back(std::move(record));
-  batch.events.push_back(
-      event_record("job-cancelled", fmt::format("job {} is cancelled by {}", number, by), &job->record, {}));
+  // That it is over is another event: job-cancelled, or how it ended before it heard of this.
+  batch.events.push_back(event_record(
+      "job-cancelling", fmt::format("job {} is being cancelled by {}", number, by), &job->record, {}));
   want(std::move(batch), [this, number, by] { enter_cancelled(number, by); });
   return {};
 }

@@ -29,7 +29,7 @@ std::string CrashBatch::script(const Wanted& wanted, const std::string& name) {
   } else if (wanted.kind == "grows") {
     body = "cleave-job --base 1GiB --per-iteration 500MiB --iterations 30 --phases cpu=0.8 --quiet";
   } else {
-    body = "cleave-job --memory 1GiB --phases cpu=40 --quiet";
+    body = "cleave-job --memory 1GiB --phases cpu=200 --quiet";
   }
   return fmt::format("echo begin >>'{0}'; {1} && echo end >>'{0}'", file, body);
 }
@@ -80,12 +80,27 @@ void CrashBatch::submit(const std::string& kind) {
   wanted_[name] = wanted;
 }
 
-void CrashBatch::cancel_one() {
+void CrashBatch::cancel(std::int64_t most) {
   for (auto& [name, wanted] : wanted_) {
+    if (most == 0) return;
     if (wanted.kind != "long" || wanted.cancelled || !wanted.accepted) continue;
     wanted.cancelled = stand_.ask("POST", fmt::format("/v1/jobs/{}/cancel", wanted.number), "{}").has_value();
-    return;
+    --most;
   }
+}
+
+bool CrashBatch::wait_until_long_ones_run() {
+  return stand_.wait_until(
+      [&] {
+        for (auto& [name, wanted] : wanted_) {
+          if (wanted.kind != "long" || wanted.cancelled || !wanted.accepted) continue;
+          const auto job = stand_.ask("GET", fmt::format("/v1/jobs/{}", wanted.number));
+          if (!job) return true;
+          if ((*job)["state"] != "running") return false;
+        }
+        return true;
+      },
+      std::chrono::seconds(5));
 }
 
 void CrashBatch::break_a_gpu() {

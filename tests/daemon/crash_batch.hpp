@@ -21,8 +21,10 @@ class CrashBatch {
   void submit();
   /// Of this kind: "good", "fails", "starves", "grows", "long".
   void submit(const std::string& kind);
-  /// Cancels one of those that are to be cancelled, if there is one.
-  void cancel_one();
+  /// Cancels of the long ones at most so many.
+  void cancel(std::int64_t most);
+  /// Or the daemon is gone.
+  bool wait_until_long_ones_run();
   /// A fault of the simulated driver, for a call or two.
   void break_a_gpu();
   void mend_gpus();
