@@ -251,6 +251,20 @@ std::string DaemonStand::foreign(const std::string& profile, std::uint32_t start
   return made ? made->computes.front().uuid : std::string();
 }
 
+void DaemonStand::destroy_all_instances(std::uint32_t number) const {
+  const auto door = client();
+  const GpuIndex gpu{number};
+  const auto all = door->gpu_instances(gpu);
+  ASSERT_TRUE(all);
+  for (const LiveGpuInstance& each : *all) {
+    const auto computes = door->compute_instances(gpu, each.id);
+    ASSERT_TRUE(computes);
+    for (const LiveComputeInstance& compute : *computes)
+      EXPECT_TRUE(door->destroy_compute_instance(gpu, each.id, compute.id));
+    EXPECT_TRUE(door->destroy_gpu_instance(gpu, each.id));
+  }
+}
+
 void DaemonStand::fault(int gpu, const std::string& kind, std::optional<std::uint32_t> times) const {
   const auto set = set_sim_fault(node(), gpu, kind, times);
   EXPECT_TRUE(set) << (set ? "" : set.error().text());

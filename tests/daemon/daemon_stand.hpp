@@ -63,7 +63,7 @@ class DaemonStand {
   [[nodiscard]] std::string log() const;
 
   /// `cleave` with this daemon, in a shell.
-  [[nodiscard]] Outcome run(const std::string& arguments) const;
+  Outcome run(const std::string& arguments) const;
   [[nodiscard]] std::string command(const std::string& arguments) const;
   /// A job's number.
   std::int64_t submit(const std::string& arguments) const;
@@ -91,6 +91,8 @@ class DaemonStand {
   [[nodiscard]] std::unique_ptr<NvmlDoor> client() const;
   /// An instance that somebody else made; its UUID.
   std::string foreign(const std::string& profile, std::uint32_t start, std::uint32_t gpu = 0) const;
+  /// Of this GPU, by somebody else, whosever they are.
+  void destroy_all_instances(std::uint32_t gpu = 0) const;
   void fault(int gpu, const std::string& kind, std::optional<std::uint32_t> times = {}) const;
   /// UUIDs of all compute instances of the node.
   [[nodiscard]] std::vector<std::string> instances() const;

@@ -220,20 +220,7 @@ TEST(DaemonEndToEnd, AfterARebootWhatMayRunRunsAgain) {
   // The power goes: no process, no instance. The node is the same, its instances have no GPU any more.
   stand.kill();
   stand.end_processes_of_jobs();
-  const auto seen = look_at_sim_node(stand.node());
-  ASSERT_TRUE(seen);
-  testing_program::Outcome cleared =
-      testing_program::shell(fmt::format("CLEAVE_SIM_NODE={} cleave destroy --gpu 0 --all", stand.node()));
-  if (cleared.exit_code != 0)
-    cleared = testing_program::shell(fmt::format("CLEAVE_SIM_NODE={} cleave clear --gpu 0", stand.node()));
-  if (!stand.instances().empty()) {
-    const auto door = stand.client();
-    for (const LiveGpuInstance& each : door->gpu_instances(GpuIndex{0}).value()) {
-      for (const LiveComputeInstance& compute : door->compute_instances(GpuIndex{0}, each.id).value())
-        EXPECT_TRUE(door->destroy_compute_instance(GpuIndex{0}, each.id, compute.id));
-      EXPECT_TRUE(door->destroy_gpu_instance(GpuIndex{0}, each.id));
-    }
-  }
+  stand.destroy_all_instances();
   ASSERT_TRUE(stand.instances().empty());
   stand.start();
   ASSERT_TRUE(stand.wait_until_ready());
@@ -378,12 +365,7 @@ TEST(DaemonEndToEnd, InstancesOfOthersStay) {
   EXPECT_EQ(stand.state_of(whole), "queued");
   EXPECT_TRUE(stand.wait_until([&] { return stand.instances() == foreign; })) << "idle ones of ours go";
   // Who made it takes it away.
-  const auto door = stand.client();
-  for (const LiveGpuInstance& each : door->gpu_instances(GpuIndex{0}).value()) {
-    for (const LiveComputeInstance& compute : door->compute_instances(GpuIndex{0}, each.id).value())
-      EXPECT_TRUE(door->destroy_compute_instance(GpuIndex{0}, each.id, compute.id));
-    EXPECT_TRUE(door->destroy_gpu_instance(GpuIndex{0}, each.id));
-  }
+  stand.destroy_all_instances();
   EXPECT_EQ(stand.over(whole)["state"], "finished");
 }
 
