@@ -47,7 +47,7 @@ ManualNotes notes_for(const CommandNode& node, const std::string& version) {
 Result<int> man(const CLI::App& program, const Options& options) {
   const CommandNode root = command_tree(program);
   if (options.list) {
-    for (const CommandNode* node : all_commands(root)) fmt::print("{}\n", page_name(*node));
+    for (const CommandNode* node : all_commands(root)) fmt::print("{}\n", node->path);
     return 0;
   }
   const auto node = find_command(root, options.words);
@@ -63,7 +63,7 @@ void add_man(CLI::App& program, Run& run) {
   CLI::App* command = add_command(program, "man", "The help of a command, or of all of Cleave, as a man page",
                                   "cleave man submit | man -l -");
   command->add_option("COMMAND", options->words, "Whose page, as `plan deploy`; otherwise that of cleave");
-  command->add_flag("--list", options->list, "The names of all pages instead");
+  command->add_flag("--list", options->list, "All commands that have a page instead, a line each");
   command->callback(
       [options, &program, &run] { run = [options, &program] { return man(program, *options); }; });
 }

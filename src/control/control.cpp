@@ -170,6 +170,7 @@ std::string Control::Inside::why_waits(JobNumber number) const {
                                        : "cannot be changed now");
       continue;
     }
+    if (!at.walls.empty()) shut += fmt::format("; {} has instances that are not ours", gpu_in_words(gpu));
     PlacementSet taken = at.walls;
     for (const auto& [placement, slot] : at.slots)
       if (occupied(gpu, placement)) taken.insert(placement);

@@ -30,7 +30,10 @@ void Control::Inside::write_wanted() {
     }
   }
   const auto written = store_->write(batch, Durability::synced);
-  if (!written) return answer(wanted, written);
+  if (!written) {
+    store_refused(written.error());
+    return answer(wanted, written);
+  }
   wrote(batch);
   for (const Wanted& each : wanted) each.enter();
   answer(wanted, {});

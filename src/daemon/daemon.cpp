@@ -139,6 +139,10 @@ class RunningDaemon {
   }
 
   static ServiceSettings service_settings(const DaemonSettings& settings) {
+    const std::string& group = settings.operators_group;
+    if (!group.empty() && !UserBook::gid_of(group))
+      spdlog::warn("operators_group: there is no group {}; root and the daemon's user are the only operators",
+                   shown(group));
     return {settings.operators_group, settings.allow_unfenced_users, settings.control.forecaster};
   }
 

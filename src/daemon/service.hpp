@@ -114,6 +114,7 @@ class Service {
   [[nodiscard]] Result<void> may_join(const JobOwner& owner);
   [[nodiscard]] std::optional<JobRecord> find_job(const ApiCallPtr& call);
   [[nodiscard]] GpuIndexOf index_of();
+  [[nodiscard]] std::optional<JobQuery> job_query(const ApiCallPtr& call);
   [[nodiscard]] Json list_document(const JobRecord& job, const GpuIndexOf& indices,
                                    std::size_t& reasons_left);
   void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});

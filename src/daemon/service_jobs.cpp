@@ -19,7 +19,7 @@ constexpr std::int64_t most_listed = 10'000, usually_listed = 1000;
 constexpr std::int64_t longest_wait_s = 3600, usual_wait_s = 30;
 constexpr std::int64_t most_output = 1 << 20;
 /// Why a job waits takes a look at all that wait before it: in a list, so many are told.
-constexpr std::size_t reasons_in_list = 20;
+constexpr std::size_t reasons_in_list = 10;
 
 std::vector<std::uint32_t> groups_of_this_process() {
   const int count = ::getgroups(0, nullptr);
@@ -192,18 +192,21 @@ Json Service::list_document(const JobRecord& job, const GpuIndexOf& indices, std
   return to_json(view, false);
 }
 
-void Service::list_jobs(const ApiCallPtr& call) {
+/// What a listing is to have; nothing where that was refused.
+std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   JobQuery query;
   query.final_too = call->flag("all");
   const auto state = call->text("state"), user = call->text("user");
   query.before = call->integer("before", 1, INT64_MAX).value_or(INT64_MAX);
   query.most = static_cast<std::size_t>(call->integer("limit", 1, most_listed).value_or(usually_listed));
-  if (!call->query_is_fine()) return;
+  if (!call->query_is_fine()) return std::nullopt;
   if (state) {
     query.state = parse_job_state(*state);
-    if (!query.state)
-      return call->refuse(Error{ErrorKind::bad_input, "query: state",
-                                fmt::format("there is no state '{}'", shown(*state)), ""});
+    if (!query.state) {
+      call->refuse(Error{ErrorKind::bad_input, "query: state",
+                         fmt::format("there is no state '{}'", shown(*state)), ""});
+      return std::nullopt;
+    }
     if (is_final(*query.state)) query.final_too = true;
   }
   query.uid = call->request.peer.uid;
@@ -214,29 +217,47 @@ void Service::list_jobs(const ApiCallPtr& call) {
     query.uid = number && *number >= 0 && *number <= UINT32_MAX
                     ? std::optional(static_cast<std::uint32_t>(*number))
                     : UserBook::uid_of(*user);
-    if (!query.uid && call->operates) return call->no_such("user", *user);
+    if (!query.uid && call->operates) {
+      call->no_such("user", *user);
+      return std::nullopt;
+    }
   }
-  if (!call->operates && query.uid != call->request.peer.uid)
-    return call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""},
-                        403);
-  Json list = Json::array();
-  std::size_t reasons_left = reasons_in_list;
+  if (!call->operates && query.uid != call->request.peer.uid) {
+    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""}, 403);
+    return std::nullopt;
+  }
+  return query;
+}
+
+void Service::list_jobs(const ApiCallPtr& call) {
+  const auto wish = job_query(call);
+  if (!wish) return;
+  const JobQuery& query = *wish;
+  // A text at once and not a document of all: there may be ten thousand.
+  HttpResponse response;
+  response.body = "{\"jobs\":[";
+  std::size_t reasons_left = reasons_in_list, listed = 0;
   const GpuIndexOf indices = index_of();
+  const auto list = [&](const JobRecord& job) {
+    if (listed++ > 0) response.body += ',';
+    response.body += api_text(list_document(job, indices, reasons_left));
+  };
   if (query.final_too) {
     const auto jobs = doors_.store.jobs(query);
     if (!jobs) return call->refuse(jobs.error(), 503);
-    for (const JobRecord& job : *jobs) list.push_back(list_document(job, indices, reasons_left));
+    for (const JobRecord& job : *jobs) list(job);
   } else {
     const auto jobs = doors_.control.jobs();
-    for (auto each = jobs.rbegin(); each != jobs.rend() && list.size() < query.most; ++each) {
+    for (auto each = jobs.rbegin(); each != jobs.rend() && listed < query.most; ++each) {
       const JobRecord& job = **each;
       const bool wanted = !is_final(job.state) && job.number < query.before &&
                           (!query.state || job.state == *query.state) &&
                           (!query.uid || job.owner.uid == *query.uid);
-      if (wanted) list.push_back(list_document(job, indices, reasons_left));
+      if (wanted) list(job);
     }
   }
-  call->reply(200, Json{{"jobs", std::move(list)}});
+  response.body += "]}\n";
+  call->reply(std::move(response));
 }
 
 void Service::wait_for_job(const ApiCallPtr& call) {

@@ -260,8 +260,10 @@ void DaemonStand::destroy_all_instances(std::uint32_t number) const {
     const auto computes = door->compute_instances(gpu, each.id);
     ASSERT_TRUE(computes);
     for (const LiveComputeInstance& compute : *computes)
-      EXPECT_TRUE(door->destroy_compute_instance(gpu, each.id, compute.id));
-    EXPECT_TRUE(door->destroy_gpu_instance(gpu, each.id));
+      if (const auto gone = door->destroy_compute_instance(gpu, each.id, compute.id); !gone)
+        ADD_FAILURE() << text(gone.error().code);
+    if (const auto gone = door->destroy_gpu_instance(gpu, each.id); !gone)
+      ADD_FAILURE() << text(gone.error().code);
   }
 }
 
