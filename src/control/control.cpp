@@ -185,7 +185,10 @@ std::string Control::Inside::closed_gpus() const {
   std::string closed;
   for (const GpuId gpu : all_gpus()) {
     const Card& at = card(gpu);
-    if (takes_work(gpu) && !at.lost) continue;
+    if (takes_work(gpu) && !at.lost) {
+      if (!at.walls.empty()) closed += fmt::format("; {} has instances that are not ours", gpu_in_words(gpu));
+      continue;
+    }
     closed += fmt::format("; {} {}", gpu_in_words(gpu),
                           at.lost      ? "is lost"
                           : at.drained ? "is drained"

@@ -169,6 +169,7 @@ class Control::Inside {
   void carry_out(const StopJob& what);
   void carry_out(const CheckpointJob& what);
   void carry_out(const MigrateJob& what);
+  [[nodiscard]] bool others_are_in_the_way_of(const LiveJob& job) const;
   void carry_out(const RejectJob& what);
   void carry_out(const FailJob& what);
   void carry_out(const WakeAt& what);
@@ -219,6 +220,7 @@ class Control::Inside {
   void commit();
   [[nodiscard]] StoreBatch gathered();
   void wrote(const StoreBatch& batch);
+  void store_refused(const Error& why);
   void forget_old_jobs();
   [[nodiscard]] bool forget_job(const JobRecord& job, StoreBatch& batch);
   void forget_large_outputs();

@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration first_retry = std::chrono::seconds(1);
 constexpr std::size_t events_in_memory = 4096;
+constexpr const char* recovered = "what happens is written down again";
 
 }  // namespace
 
@@ -62,21 +63,27 @@ void Control::Inside::wrote(const StoreBatch& batch) {
   while (recent_.size() > events_in_memory) recent_.pop_front();
   if (!store_trouble_.empty()) {
     store_trouble_.clear();
-    event("store-recovered", "what happens is written down again");
+    event("store-recovered", recovered);
   }
 }
 
+void Control::Inside::store_refused(const Error& why) {
+  store_trouble_ = fmt::format("nothing new is started, since it cannot be written down: {}", why.text());
+  store_again_ = steady() + first_retry;
+}
+
 void Control::Inside::commit() {
-  if (!store_trouble_.empty() && steady() < store_again_) return;
-  const StoreBatch batch = gathered();
-  if (!batch.empty()) {
-    const auto written = store_->write(batch, sync_ ? Durability::synced : Durability::written);
-    if (!written) {
-      store_trouble_ =
-          fmt::format("nothing new is started, since it cannot be written down: {}", written.error().text());
-      store_again_ = steady() + first_retry;
-      return;
+  const bool troubled = !store_trouble_.empty();
+  if (troubled && steady() < store_again_) return;
+  StoreBatch batch = gathered();
+  if (!batch.empty() || troubled) {
+    if (batch.empty()) {  // whether the trouble is over is known when something has been written
+      batch.events.push_back(event_record("store-recovered", recovered, nullptr, {}));
+      batch.events.back().number = last_event_ + 1;
+      store_trouble_.clear();
     }
+    const auto written = store_->write(batch, sync_ ? Durability::synced : Durability::written);
+    if (!written) return store_refused(written.error());
     wrote(batch);
   }
   const std::vector<Effect> effects = std::exchange(effects_, {});
@@ -102,9 +109,8 @@ void Control::Inside::forget_old_jobs() {
   for (const JobRecord& job : *old) static_cast<void>(forget_job(job, batch));
   if (!batch.forgotten.empty())
     if (const auto written = store_->write(batch, Durability::written); !written)
-      store_trouble_ = written.error().text();
-  if (const auto fewer = store_->forget_events(settings_.keep_events); !fewer)
-    store_trouble_ = fewer.error().text();
+      store_refused(written.error());
+  if (const auto fewer = store_->forget_events(settings_.keep_events); !fewer) store_refused(fewer.error());
   forget_large_outputs();
 }
 
@@ -132,7 +138,7 @@ void Control::Inside::forget_large_outputs() {
   event("jobs-forgotten", fmt::format("{} old jobs were forgotten, since outputs took more than {} MiB",
                                       batch.forgotten.size(), settings_.keep_bytes >> 20));
   if (const auto written = store_->write(batch, Durability::written); !written)
-    store_trouble_ = written.error().text();
+    store_refused(written.error());
 }
 
 std::vector<EventRecord> Control::Inside::events_since(std::int64_t number) const {

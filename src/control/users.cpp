@@ -30,7 +30,10 @@ void Control::Inside::write_wanted() {
     }
   }
   const auto written = store_->write(batch, Durability::synced);
-  if (!written) return answer(wanted, written);
+  if (!written) {
+    store_refused(written.error());
+    return answer(wanted, written);
+  }
   wrote(batch);
   for (const Wanted& each : wanted) each.enter();
   answer(wanted, {});
@@ -101,8 +104,9 @@ Result<void> Control::Inside::cancel(JobNumber number, const std::string& by, Mo
   JobRecord record = job->record;
   record.cancelled = true;
   batch.jobs.push_back(std::move(record));
-  batch.events.push_back(
-      event_record("job-cancelled", fmt::format("job {} is cancelled by {}", number, by), &job->record, {}));
+  // That it is over is another event: job-cancelled, or how it ended before it heard of this.
+  batch.events.push_back(event_record(
+      "job-cancelling", fmt::format("job {} is being cancelled by {}", number, by), &job->record, {}));
   want(std::move(batch), [this, number, by] { enter_cancelled(number, by); });
   return {};
 }
