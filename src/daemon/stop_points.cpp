@@ -64,6 +64,7 @@ class StoppingRunner final : public Runner {
   }
   std::vector<RunnerEvent> poll() override { return runner_->poll(); }
   int wake_fd() const override { return runner_->wake_fd(); }
+  std::int64_t kept_bytes(const JobKey& key) override { return runner_->kept_bytes(key); }
   Result<void> forget(const JobKey& key) override {
     return between_points(at_, "forget", [&] { return runner_->forget(key); });
   }
