@@ -9,8 +9,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 # Names of the tests that run several threads, and the programs that hold them.
-threaded='^(Threads|Compare|StateGraphThreads)'
-threaded_programs='graph_test simulate_test nvmlsim_test cli_test soak_test cleave'
+threaded='^Thread(s|ed)'
+threaded_programs='graph_test simulate_test nvmlsim_test soak_test threaded_hands_test'
 
 quick=no
 case "${1:-}" in

@@ -4,6 +4,10 @@
 #include "api/client.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "api/stub_daemon_test.hpp"
 #include "base/json.hpp"
@@ -99,6 +103,27 @@ TEST_F(Clients, TryOnePlaceAfterTheOther) {
   StubDaemon daemon(socket(), [](const StubRequest&) { return StubReply{}; });
   ApiClient asking({{socket() + "-none", false}, {socket(), false}});
   EXPECT_TRUE(asking.ask("GET", "/v1/status")) << "this process listens, which is trusted";
+}
+
+TEST_F(Clients, DoNotTrustSomebodyElseWhoListensWhereNobodySaidSo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
+  ASSERT_EQ(::chmod(socket().substr(0, socket().rfind('/')).c_str(), 0777), 0);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    if (::setuid(12345) != 0) ::_exit(1);
+    const StubDaemon daemon(socket(), [](const StubRequest&) { return StubReply{}; });
+    ::pause();
+    ::_exit(0);
+  }
+  ApiClient chosen = client();
+  for (int i = 0; i < 100 && !chosen.ask("GET", "/v1/status"); ++i)
+    std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_TRUE(chosen.ask("GET", "/v1/status")) << "the user named it";
+  const auto refused = ApiClient({{socket(), false}}).ask("POST", "/v1/jobs", "{}");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("user 12345 listens there"), std::string::npos);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
 }
 
 TEST_F(Clients, AreNotFooledByWhatIsNoDaemon) {

@@ -3,7 +3,6 @@
 #include "simulate/comparison.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <thread>
 
 #include "base/format.hpp"
@@ -11,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/workload_arguments.hpp"
+#include "simulate/side_by_side.hpp"
 
 namespace cleave::cli {
 
@@ -22,90 +22,8 @@ struct Options {
   std::uint64_t seeds = 1, threads = 0;
 };
 
-/// What is compared: every scheduler with every seed.
-struct Plan {
-  FleetFile fleet;
-  std::vector<SchedulerSpec> specs;
-  std::vector<Workload> workloads;  // by seed, or one for all
-  std::vector<std::uint64_t> seeds;
-  SimulationOptions simulation;
-
-  [[nodiscard]] const Workload& workload(std::size_t seed) const {
-    return workloads[workloads.size() == 1 ? 0 : seed];
-  }
-};
-
-struct Results {
-  std::vector<SeedRuns> seeds;
-  std::vector<std::vector<double>> seconds;  // by seed and scheduler
-};
-
-/// Runs each scheduler with each seed, seed after seed, on so many threads that share only what is read. The
-/// outcomes of single jobs are kept no longer than it takes to finish their seed.
-class Runner {
- public:
-  explicit Runner(const Plan& plan)
-      : plan_(plan),
-        progress_("simulating", plan.seeds.size() * plan.specs.size()),
-        outcomes_(plan.seeds.size()),
-        errors_(plan.seeds.size() * plan.specs.size()),
-        left_(plan.seeds.size()) {
-    for (std::size_t k = 0; k < plan.seeds.size(); ++k) {
-      SeedRuns& seed = results_.seeds.emplace_back();
-      seed.seed = plan.seeds[k];
-      seed.runs.resize(plan.specs.size());
-      results_.seconds.emplace_back(plan.specs.size());
-      outcomes_[k].resize(plan.specs.size());
-      left_[k] = plan.specs.size();
-    }
-  }
-
-  Result<Results> run(std::size_t most_threads) {
-    const auto work = [this] {
-      for (std::size_t i = next_++; i < errors_.size(); i = next_++) run_one(i);
-    };
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t i = 1; i < std::min(most_threads, errors_.size()); ++i) threads.emplace_back(work);
-      work();
-    }
-    for (const auto& error : errors_)
-      if (error) return std::unexpected(*error);
-    return std::move(results_);
-  }
-
- private:
-  void run_one(std::size_t i) {
-    const std::size_t k = i / plan_.specs.size(), s = i % plan_.specs.size();
-    SimulationOptions options = plan_.simulation;
-    options.seed = plan_.seeds[k];
-    options.outcomes = &outcomes_[k][s];
-    options.progress = progress_.of_run(i);
-    const auto begin = std::chrono::steady_clock::now();
-    auto summary = simulate(plan_.fleet, plan_.workload(k), plan_.specs[s], options);
-    results_.seconds[k][s] = in_seconds(std::chrono::steady_clock::now() - begin);
-    if (summary) {
-      results_.seeds[k].runs[s] = *std::move(summary);
-    } else {
-      errors_[i] = summary.error();
-      outcomes_[k][s].resize(plan_.workload(k).jobs.size());
-    }
-    if (--left_[k] > 0) return;
-    results_.seeds[k].common = common_times(outcomes_[k]);
-    outcomes_[k] = {};
-  }
-
-  const Plan& plan_;
-  ProgressLine progress_;
-  Results results_;
-  std::vector<std::vector<std::vector<JobOutcome>>> outcomes_;  // by seed and scheduler
-  std::vector<std::optional<Error>> errors_;
-  std::vector<std::atomic<std::size_t>> left_;  // of each seed
-  std::atomic<std::size_t> next_ = 0;
-};
-
-Result<Plan> read_plan(const Options& options) {
-  Plan plan;
+Result<ComparisonPlan> read_plan(const Options& options) {
+  ComparisonPlan plan;
   auto specs = parse_schedulers(options.schedulers);
   if (!specs) return std::unexpected(specs.error());
   plan.specs = *std::move(specs);
@@ -237,7 +155,8 @@ void print_seeds(const RunComparison& comparison) {
   }
 }
 
-void print_text(const Plan& plan, const RunComparison& comparison, const std::vector<SeedRuns>& runs) {
+void print_text(const ComparisonPlan& plan, const RunComparison& comparison,
+                const std::vector<SeedRuns>& runs) {
   fmt::print("{}{}", introduction(plan.fleet, plan.workloads.front()), run_text(plan.simulation, plan.fleet));
   print_overview(comparison);
   print_jobs(comparison);
@@ -251,7 +170,7 @@ void print_text(const Plan& plan, const RunComparison& comparison, const std::ve
   fmt::print("\n{}", said);
 }
 
-Json runs_json(const Plan& plan, const Results& results, bool timing) {
+Json runs_json(const ComparisonPlan& plan, const ComparedRuns& results, bool timing) {
   Json json = Json::array();
   for (std::size_t k = 0; k < results.seeds.size(); ++k)
     for (std::size_t s = 0; s < plan.specs.size(); ++s) {
@@ -262,11 +181,16 @@ Json runs_json(const Plan& plan, const Results& results, bool timing) {
   return json;
 }
 
+Result<ComparedRuns> run_with_progress(const ComparisonPlan& plan, std::size_t most_threads) {
+  ProgressLine progress("simulating", plan.seeds.size() * plan.specs.size());
+  return run_side_by_side(plan, most_threads, [&](std::size_t run) { return progress.of_run(run); });
+}
+
 Result<int> compare_command(const Options& options) {
   const auto plan = read_plan(options);
   if (!plan) return std::unexpected(plan.error());
   const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  const auto results = Runner(*plan).run(options.threads > 0 ? options.threads : cores);
+  const auto results = run_with_progress(*plan, options.threads > 0 ? options.threads : cores);
   if (!results) return std::unexpected(results.error());
   const RunComparison comparison = compare(results->seeds);
   if (options.run.json) {

@@ -2,9 +2,9 @@
 
 #include "base/format.hpp"
 #include "cli/command.hpp"
-#include "cli/command_tree.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/forecaster.hpp"
+#include "manual/command_tree.hpp"
 #include "placement/policy.hpp"
 #include "simulate/generate.hpp"
 

@@ -9,6 +9,7 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/error_json.hpp"
+#include "cli/job_text.hpp"
 
 namespace cleave::cli {
 
@@ -141,7 +142,8 @@ int exit_code_of(const ApiJob& job) {
 
 std::string end_in_words(const ApiJob& job) {
   std::string text = fmt::format("job {} {}", job.id, job.state == "cancelled" ? "was cancelled" : job.state);
-  if (job.exit_code && *job.exit_code != 0) text += fmt::format(" with exit code {}", *job.exit_code);
+  if (const std::string code = exit_code_text(job.exit_code, job.reason); !code.empty())
+    text += fmt::format(" with {}", code);
   if (!job.reason.empty()) text += fmt::format(": {}", visible(job.reason));
   return text;
 }

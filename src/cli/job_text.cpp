@@ -33,6 +33,18 @@ std::string memory_text(MiB memory) {
   return fmt::format("{:.1f} GiB", static_cast<double>(memory.value) / 1024);
 }
 
+std::string exit_code_text(std::optional<int> exit_code, const std::string& reason) {
+  if (!exit_code || *exit_code == 0) return {};
+  const std::string number = fmt::format("{}", *exit_code);
+  for (std::size_t at = reason.find(number); at != std::string::npos; at = reason.find(number, at + 1)) {
+    const auto digit = [&](std::size_t i) {
+      return i < reason.size() && reason[i] >= '0' && reason[i] <= '9';
+    };
+    if (!(at > 0 && digit(at - 1)) && !digit(at + number.size())) return {};
+  }
+  return fmt::format("exit code {}", number);
+}
+
 std::string time_text(const ApiJob& job, Instant now) {
   const auto since = [](Instant from, Instant to) { return human(std::max(to - from, Duration{})); };
   if (job.state == "queued") return job.submitted_at ? since(*job.submitted_at, now) : "";
@@ -43,11 +55,9 @@ std::string time_text(const ApiJob& job, Instant now) {
 namespace {
 
 std::string why(const ApiJob& job) {
-  if (job.is_over() && job.exit_code && *job.exit_code != 0) {
-    const std::string code = fmt::format("exit code {}", *job.exit_code);
-    return job.reason.empty() ? code : fmt::format("{}, {}", visible(job.reason), code);
-  }
-  return visible(job.reason);
+  const std::string code = job.is_over() ? exit_code_text(job.exit_code, job.reason) : std::string();
+  if (code.empty() || job.reason.empty()) return code.empty() ? visible(job.reason) : code;
+  return fmt::format("{}, {}", visible(job.reason), code);
 }
 
 /// Every line cut to the width.

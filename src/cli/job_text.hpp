@@ -18,6 +18,9 @@ namespace cleave::cli {
 /// "1.5 GiB", "512 MiB"
 [[nodiscard]] std::string memory_text(MiB memory);
 
+/// "exit code 3", empty where there is none, it is 0, or the reason says the number already.
+[[nodiscard]] std::string exit_code_text(std::optional<int> exit_code, const std::string& reason);
+
 /// How long it has waited, has run or ran, at `now`.
 [[nodiscard]] std::string time_text(const ApiJob& job, Instant now);
 

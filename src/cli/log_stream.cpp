@@ -128,7 +128,7 @@ class LogFollower {
 
   ApiClient& daemon_;
   const LogWish& wish_;
-  std::int64_t attempt_ = 0, offset_ = 0;
+  std::int64_t attempt_ = 0, offset_ = 0, attempts_seen_ = 0;
   bool job_over_ = false;
 };
 
@@ -143,6 +143,7 @@ Result<bool> LogFollower::begins() {
     const auto now = job();
     if (!now) return std::unexpected(now.error());
     job_over_ = now->is_over();
+    attempts_seen_ = now->attempts;
     if (wish_.attempt > 0 && now->attempts >= wish_.attempt) attempt_ = wish_.attempt;
     if (wish_.attempt == 0 && now->attempts > 0) attempt_ = now->attempts;
     if (attempt_ > 0) return true;
@@ -153,18 +154,20 @@ Result<bool> LogFollower::begins() {
 
 Result<bool> LogFollower::goes_on(bool attempt_over,
                                   const std::function<void(const std::string&)>& on_remark) {
+  // What was so before the last piece was read, which was then all there will be.
   const bool was_over = job_over_;
+  attempt_over = attempt_over || attempts_seen_ > attempt_;
   const auto now = job();
   if (!now) return std::unexpected(now.error());
   job_over_ = now->is_over();
-  if (wish_.this_one_only && (attempt_over || (now->attempts > attempt_ && was_over))) return false;
-  if (now->attempts > attempt_ && attempt_over && !wish_.this_one_only) {
+  attempts_seen_ = now->attempts;
+  if (wish_.this_one_only && attempt_over) return false;
+  if (now->attempts > attempt_ && attempt_over) {
     ++attempt_;
     offset_ = 0;
     on_remark(fmt::format("attempt {} of job {}", attempt_, wish_.job));
     return true;
   }
-  // Between seeing that the job is over and the last piece nothing was missed only where it was over before.
   if (job_over_ && (attempt_over || was_over)) return false;
   if (attempt_over) std::this_thread::sleep_for(milliseconds(100));  // the next attempt is not there yet
   return true;

@@ -1,9 +1,14 @@
 // `cleave man`: the help of a command as a man page.
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/manual.hpp"
+#include "manual/manual.hpp"
 
 namespace cleave::cli {
 
@@ -44,10 +49,20 @@ ManualNotes notes_for(const CommandNode& node, const std::string& version) {
   return notes;
 }
 
+/// The daemon's page is its own program's.
+Result<int> daemons_page() {
+  std::error_code failed;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "cleaved";
+  std::fflush(stdout);
+  ::execl(program.c_str(), program.c_str(), "--man", nullptr);
+  return fail(ErrorKind::infeasible, program.string(), "it is not there", "build or install all of Cleave");
+}
+
 Result<int> man(const CLI::App& program, const Options& options) {
+  if (options.words == std::vector<std::string>{"cleaved"}) return daemons_page();
   const CommandNode root = command_tree(program);
   if (options.list) {
-    for (const CommandNode* node : all_commands(root)) fmt::print("{}\n", page_name(*node));
+    for (const CommandNode* node : all_commands(root)) fmt::print("{}\n", node->path);
     return 0;
   }
   const auto node = find_command(root, options.words);
@@ -62,8 +77,9 @@ void add_man(CLI::App& program, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = add_command(program, "man", "The help of a command, or of all of Cleave, as a man page",
                                   "cleave man submit | man -l -");
-  command->add_option("COMMAND", options->words, "Whose page, as `plan deploy`; otherwise that of cleave");
-  command->add_flag("--list", options->list, "The names of all pages instead");
+  command->add_option("COMMAND", options->words,
+                      "Whose page, as `plan deploy`, or `cleaved`; otherwise that of cleave");
+  command->add_flag("--list", options->list, "All commands that have a page instead, a line each");
   command->callback(
       [options, &program, &run] { run = [options, &program] { return man(program, *options); }; });
 }

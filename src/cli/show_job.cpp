@@ -51,7 +51,8 @@ void print_history(const ApiJob& job, Instant now) {
   for (const ApiAttempt& attempt : job.history) {
     std::string end = visible(attempt.end);
     if (!attempt.why.empty()) end += fmt::format("{}{}", end.empty() ? "" : ": ", visible(attempt.why));
-    if (attempt.exit_code) end += fmt::format("{}exit code {}", end.empty() ? "" : ", ", *attempt.exit_code);
+    if (const std::string code = exit_code_text(attempt.exit_code, attempt.why); !code.empty())
+      end += fmt::format("{}{}", end.empty() ? "" : ", ", code);
     if (end.empty() && !attempt.ended) end = "(runs)";
     table.add(
         {fmt::format("{}", attempt.attempt), attempt.instance ? text(*attempt.instance) : "",
@@ -74,7 +75,7 @@ void print_job(const ApiJob& job, Instant now) {
     line("device", visible(job.instance->device));
   }
   line("asked for", visible(job.asked));
-  if (job.asks_now != job.asked) line("asks now for", visible(job.asks_now));
+  if (job.asks_now != job.asked && job.attempts > 1) line("asks now for", visible(job.asks_now));
   if (job.memory) line("memory", fmt::format("{} as last reported", memory_text(*job.memory)));
   line("user", job.user.empty() ? fmt::format("{}", job.uid) : visible(job.user));
   line("command", as_typed(job.command));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "control/inside.hpp"
 #include "engine/scheduler.hpp"
 
@@ -40,6 +41,9 @@ void Control::Inside::take_settings(const StoreContents& contents) {
         std::ranges::any_of(cards_, [&](const Card& at) { return at.gpu->uuid == instance.gpu; });
     if (managed) instances_[instance.device] = instance;
   }
+  for (const auto& [key, value] : contents.settings)
+    if (key.starts_with("need "))
+      if (const auto mib = parse_integer(value)) needs_[key] = MiB{*mib};
   scheduler_ = settings_.scheduler;
   const auto chosen = contents.settings.find("scheduler");
   if (chosen == contents.settings.end()) return;

@@ -35,6 +35,7 @@ void Control::Inside::see_clock(Moment now) {
 }
 
 void Control::Inside::step(Moment now) {
+  ++round_;
   see_clock(now);
   write_wanted();
   for (int round = 0; round < most_rounds; ++round) {
@@ -140,6 +141,12 @@ const AttemptRecord* Control::Inside::attempt_of(JobNumber number) const {
   return &job->attempts.at(job->main.value_or(job->attempts.rbegin()->first)).record;
 }
 
+std::optional<MiB> Control::Inside::memory_of(JobNumber number) const {
+  const LiveJob* job = find(number);
+  if (job == nullptr || !job->main) return std::nullopt;
+  return job->attempts.at(*job->main).last_reported;
+}
+
 std::string Control::Inside::why_waits(JobNumber number) const {
   const LiveJob* job = find(number);
   if (job == nullptr || (job->record.state != JobState::queued && job->record.state != JobState::starting))
@@ -150,37 +157,62 @@ std::string Control::Inside::why_waits(JobNumber number) const {
   if (job->not_before) return job->record.reason;
   if (job->place) return fmt::format("it is about to start on {}", place_in_words(*job->place));
   if (engine_ == nullptr || anew_) return "the GPUs are being looked at";
-  std::size_t before = 0;
-  for (const auto& [other, each] : jobs_) {
-    const auto priority = each.record.wish.priority, mine = job->record.wish.priority;
-    if (other != number && waits(each) && !each.place &&
-        (priority > mine || (priority == mine && other < number)))
-      ++before;
+  if (!places_in_line().contains(number)) return job->record.reason;
+  std::string why = has_room(job->record.request)
+                        ? fmt::format("there is room for it, which {} does not give it yet", scheduler_)
+                        : "no GPU has room for it now";
+  const std::size_t before = places_in_line().at(number);
+  if (before > 0) why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
+  return why + closed_gpus();
+}
+
+/// How many wait before each, as of this round.
+const std::map<JobNumber, std::size_t>& Control::Inside::places_in_line() const {
+  if (seen_in_round_ != round_) {
+    seen_in_round_ = round_;
+    line_.clear();
+    rooms_.clear();
+    std::size_t place = 0;
+    for (const JobNumber number : line()) line_[number] = place += jobs_.at(number).place ? 0 : 1;
+    for (auto& [number, before] : line_)
+      if (before > 0) --before;
   }
-  const ResolvedRequest resolved = resolve(job->record.request, {cards_.front().geometry()});
-  std::string shut;
-  bool room = false;
+  return line_;
+}
+
+/// "; GPU 1 is drained"
+std::string Control::Inside::closed_gpus() const {
+  std::string closed;
   for (const GpuId gpu : all_gpus()) {
     const Card& at = card(gpu);
-    if (!takes_work(gpu) || at.lost) {
-      shut += fmt::format("; {} {}", gpu_in_words(gpu),
+    if (takes_work(gpu) && !at.lost) {
+      if (!at.walls.empty()) closed += fmt::format("; {} has instances that are not ours", gpu_in_words(gpu));
+      continue;
+    }
+    closed += fmt::format("; {} {}", gpu_in_words(gpu),
                           at.lost      ? "is lost"
                           : at.drained ? "is drained"
                           : at.hung    ? "does not answer"
                                        : "cannot be changed now");
-      continue;
-    }
+  }
+  return closed;
+}
+
+/// Whether some GPU has, as of this round, a place for the request beside what is in use.
+bool Control::Inside::has_room(const Request& request) const {
+  static_cast<void>(places_in_line());
+  const auto known = rooms_.find(request);
+  if (known != rooms_.end()) return known->second;
+  const bool room = std::ranges::any_of(all_gpus(), [&](GpuId gpu) {
+    const Card& at = card(gpu);
+    if (!takes_work(gpu) || at.lost || occupied(gpu, std::nullopt)) return false;
     PlacementSet taken = at.walls;
     for (const auto& [placement, slot] : at.slots)
       if (occupied(gpu, placement)) taken.insert(placement);
-    if (occupied(gpu, std::nullopt)) continue;
-    if (resolve(job->record.request, {at.geometry()}).candidates.front().meets(at.geometry().free(taken)))
-      room = true;
-  }
-  std::string why = room ? fmt::format("there is room for it, which {} does not give it yet", scheduler_)
-                         : "no GPU has room for it now";
-  if (before > 0) why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
-  return why + shut;
+    return resolve(request, {at.geometry()}).candidates.front().meets(at.geometry().free(taken));
+  });
+  rooms_.emplace(request, room);
+  return room;
 }
 
 std::vector<GpuStanding> Control::Inside::gpus() const {
@@ -260,6 +292,9 @@ std::vector<const JobRecord*> Control::jobs() const {
 }
 const AttemptRecord* Control::attempt_of(JobNumber number) const {
   return inside_->attempt_of(number);
+}
+std::optional<MiB> Control::memory_of(JobNumber number) const {
+  return inside_->memory_of(number);
 }
 std::string Control::why_waits(JobNumber number) const {
   return inside_->why_waits(number);

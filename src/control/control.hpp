@@ -39,7 +39,8 @@ struct ControlSettings {
   std::optional<Duration> keep_idle;  // idle instances are destroyed after this time; empty: kept until
                                       // their room is needed
   std::int64_t log_limit = 64 << 20;  // bytes of each output of an attempt
-  Duration keep_jobs = std::chrono::hours(24 * 7);  // final jobs and their logs
+  Duration keep_jobs = std::chrono::hours(24 * 7);   // final jobs and their outputs
+  std::int64_t keep_bytes = std::int64_t{10} << 30;  // of outputs of final jobs; the oldest go first
   std::size_t keep_events = 100'000;
   std::vector<int> out_of_memory_codes;      // exit statuses that mean it, for all jobs
   std::vector<std::string> job_environment;  // "NAME=value" that every job gets besides its own
@@ -110,7 +111,9 @@ class Control {
   [[nodiscard]] std::vector<const JobRecord*> jobs() const;
   /// The attempt that runs, or is about to; null where there is none.
   [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
-  /// Why a queued job waits, in words.
+  /// What it last reported as allocated.
+  [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
+  /// Why a queued job waits, in words. Cheap enough to ask for every job of a listing.
   [[nodiscard]] std::string why_waits(JobNumber number) const;
   [[nodiscard]] std::vector<GpuStanding> gpus() const;
   [[nodiscard]] const std::string& scheduler() const;

@@ -221,6 +221,7 @@ void Control::Inside::take_instances(GpuId gpu, const GpuSight& sight) {
       begin_anew("an instance of ours was found");
     }
     if (slot->second.device == seen.device) {
+      see_memory({gpu, *seen.placement}, seen.memory);
       slot->second.capacity = total_of(seen.memory);
       if (!slot->second.capacity) slot->second.capacity = at.geometry()[*seen.placement].profile->usable;
     }
@@ -233,6 +234,18 @@ void Control::Inside::take_instances(GpuId gpu, const GpuSight& sight) {
     at.walls = walls;
     begin_anew("instances of others have changed");
   }
+}
+
+/// What the driver counts is what allocators hold: it is kept for later runs and never restarts a job.
+void Control::Inside::see_memory(const JobPlace& place, const std::optional<MemoryUse>& memory) {
+  const auto occupants = occupants_.find(place);
+  if (!memory || occupants == occupants_.end() || occupants->second.size() != 1) return;
+  const JobKey key = *occupants->second.begin();
+  LiveJob* job = find(key.job);
+  if (job == nullptr || !job->attempts.contains(key.attempt)) return;
+  LiveAttempt& attempt = job->attempts.at(key.attempt);
+  const MiB used{static_cast<std::int64_t>((memory->used_bytes + (1 << 20) - 1) >> 20)};
+  attempt.seen = std::max(attempt.seen.value_or(MiB{}), used);
 }
 
 /// Somebody else destroyed an instance of ours.

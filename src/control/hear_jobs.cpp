@@ -28,6 +28,10 @@ std::optional<int> exit_code_of(const ProcessOutcome& outcome) {
 
 }  // namespace
 
+std::string need_key(std::uint32_t uid, const std::string& application) {
+  return fmt::format("need {} {}", uid, application);
+}
+
 void Control::Inside::hear_jobs() {
   for (const RunnerEvent& event : runner_->poll()) hear(event);
 }
@@ -142,6 +146,7 @@ void Control::Inside::ended(LiveJob& job, std::int64_t number, const ProcessOutc
       job, number, starved ? AttemptEnd::out_of_memory : AttemptEnd::ended_itself, in_words(outcome), code);
   if (is_final(job.record.state)) return;
   if (done && !was_replica) {
+    remember_need(job, record, live.seen);
     return finish(job, JobState::finished, {}, code);
   }
   if (record.end != AttemptEnd::ended_itself && !starved) return stopped(job, record);
@@ -157,6 +162,16 @@ void Control::Inside::ended(LiveJob& job, std::int64_t number, const ProcessOutc
   finish(job, JobState::failed, fmt::format("it {}", in_words(outcome)), code);
 }
 
+void Control::Inside::remember_need(const LiveJob& job, const AttemptRecord& attempt,
+                                    std::optional<MiB> seen) {
+  // What it reported is what it needed; where it reported nothing, what the driver showed is enough.
+  const auto held = attempt.peak ? attempt.peak : seen;
+  if (!job.record.wish.application || !held || held->value == 0) return;
+  const std::string key = need_key(job.record.owner.uid, *job.record.wish.application);
+  needs_[key] = *held;
+  note_setting(key, fmt::format("{}", held->value));
+}
+
 void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt) {
   const std::string where = place_in_words(attempt.place);
   const auto code = job.record.exit_code;
@@ -170,14 +185,20 @@ void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt) {
   job.record.state = JobState::queued;
   job.record.reason = fmt::format("it ran out of memory on {} and waits for a larger instance", where);
   note(job);
+  // Sizes are chosen by what the profiles have: the next one is beyond that, whatever the driver counted.
+  std::optional<MiB> had = attempt.capacity;
+  if (attempt.place.placement && attempt.placed) {
+    const auto usable = card(attempt.place.gpu).geometry()[*attempt.place.placement].profile->usable;
+    if (usable) had = std::max(had.value_or(MiB{}), *usable);
+  }
   if (engine_ == nullptr || anew_ || !job.id) {
-    if (attempt.capacity)
+    if (had)
       job.record.request.at_least =
-          std::max(job.record.request.at_least.value_or(MiB{}), MiB{attempt.capacity->value + 1});
+          std::max(job.record.request.at_least.value_or(MiB{}), MiB{had->value + 1});
     return;
   }
   job.place.reset();
-  tell(OutOfMemory{*job.id, attempt.capacity});
+  tell(OutOfMemory{*job.id, had});
   take_request(job);
 }
 

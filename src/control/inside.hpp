@@ -28,6 +28,9 @@
 
 namespace cleave {
 
+/// Under what a user's application is remembered in the settings.
+std::string need_key(std::uint32_t uid, const std::string& application);
+
 class Control::Inside {
  public:
   Inside(Doors doors, ControlSettings settings, Moment now);
@@ -52,6 +55,7 @@ class Control::Inside {
   [[nodiscard]] const JobRecord* job(JobNumber number) const;
   [[nodiscard]] std::vector<const JobRecord*> jobs() const;
   [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
+  [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
   [[nodiscard]] std::string why_waits(JobNumber number) const;
   [[nodiscard]] std::vector<GpuStanding> gpus() const;
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }
@@ -68,6 +72,10 @@ class Control::Inside {
     std::function<void()> enter;  // into the world, once written
   };
   using Effect = std::function<void()>;
+
+  [[nodiscard]] const std::map<JobNumber, std::size_t>& places_in_line() const;
+  [[nodiscard]] std::string closed_gpus() const;
+  [[nodiscard]] bool has_room(const Request& request) const;
 
   // The clock.
   [[nodiscard]] Instant wall() const { return now_.wall; }
@@ -93,6 +101,8 @@ class Control::Inside {
   void write_wanted();
   void answer(std::span<const Wanted> wanted, const Result<void>& done);
   void enter_job(JobRecord record);
+  /// Where the user said nothing: what the application needed before.
+  void size_by_earlier_runs(JobWish& wish, std::uint32_t uid) const;
   void enter_cancelled(JobNumber number, const std::string& by);
 
   // hear_gpus.cpp
@@ -101,6 +111,7 @@ class Control::Inside {
   void look_at_gpus();
   void take_sight(GpuId gpu, const GpuSight& sight);
   void take_instances(GpuId gpu, const GpuSight& sight);
+  void see_memory(const JobPlace& place, const std::optional<MemoryUse>& memory);
   void lose_gpu(GpuId gpu);
   void lose_attempts(const JobPlace& place, const std::string& why);
   void mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why);
@@ -142,6 +153,8 @@ class Control::Inside {
   void stop_now(const JobKey& key);
   void stop_attempt(LiveJob& job, std::int64_t attempt, AttemptEnd end, const std::string& why);
   void take_timers();
+  /// What a finished run held, for later ones of its application.
+  void remember_need(const LiveJob& job, const AttemptRecord& attempt, std::optional<MiB> seen);
   void drop_over();
 
   // commands.cpp
@@ -156,6 +169,7 @@ class Control::Inside {
   void carry_out(const StopJob& what);
   void carry_out(const CheckpointJob& what);
   void carry_out(const MigrateJob& what);
+  [[nodiscard]] bool others_are_in_the_way_of(const LiveJob& job) const;
   void carry_out(const RejectJob& what);
   void carry_out(const FailJob& what);
   void carry_out(const WakeAt& what);
@@ -206,7 +220,10 @@ class Control::Inside {
   void commit();
   [[nodiscard]] StoreBatch gathered();
   void wrote(const StoreBatch& batch);
+  void store_refused(const Error& why);
   void forget_old_jobs();
+  [[nodiscard]] bool forget_job(const JobRecord& job, StoreBatch& batch);
+  void forget_large_outputs();
 
   // Words.
   [[nodiscard]] std::string place_in_words(const JobPlace& place) const;
@@ -256,6 +273,7 @@ class Control::Inside {
   std::map<JobKey, AttemptRecord> changed_attempts_;
   std::map<std::string, InstanceRecord> changed_instances_, instances_;
   std::map<std::string, std::string> changed_settings_;
+  std::map<std::string, MiB> needs_;  // by user and application, what runs that finished held
   std::vector<EventRecord> events_;
   std::vector<Effect> effects_;
   bool sync_ = false;
@@ -266,7 +284,13 @@ class Control::Inside {
   std::vector<Answer> answers_;
   std::int64_t last_event_ = 0;  // written
   std::deque<EventRecord> recent_;
-  Duration next_tidy_{};
+  Duration next_tidy_{}, next_weighing_{};
+
+  // Why jobs wait, worked out at most once a round.
+  std::uint64_t round_ = 1;
+  mutable std::uint64_t seen_in_round_ = 0;
+  mutable std::map<JobNumber, std::size_t> line_;
+  mutable std::map<Request, bool> rooms_;
 };
 
 }  // namespace cleave

@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration first_retry = std::chrono::seconds(1);
 constexpr std::size_t events_in_memory = 4096;
+constexpr const char* recovered = "what happens is written down again";
 
 }  // namespace
 
@@ -62,25 +63,39 @@ void Control::Inside::wrote(const StoreBatch& batch) {
   while (recent_.size() > events_in_memory) recent_.pop_front();
   if (!store_trouble_.empty()) {
     store_trouble_.clear();
-    event("store-recovered", "what happens is written down again");
+    event("store-recovered", recovered);
   }
 }
 
+void Control::Inside::store_refused(const Error& why) {
+  store_trouble_ = fmt::format("nothing new is started, since it cannot be written down: {}", why.text());
+  store_again_ = steady() + first_retry;
+}
+
 void Control::Inside::commit() {
-  if (!store_trouble_.empty() && steady() < store_again_) return;
-  const StoreBatch batch = gathered();
-  if (!batch.empty()) {
-    const auto written = store_->write(batch, sync_ ? Durability::synced : Durability::written);
-    if (!written) {
-      store_trouble_ =
-          fmt::format("nothing new is started, since it cannot be written down: {}", written.error().text());
-      store_again_ = steady() + first_retry;
-      return;
+  const bool troubled = !store_trouble_.empty();
+  if (troubled && steady() < store_again_) return;
+  StoreBatch batch = gathered();
+  if (!batch.empty() || troubled) {
+    if (batch.empty()) {  // whether the trouble is over is known when something has been written
+      batch.events.push_back(event_record("store-recovered", recovered, nullptr, {}));
+      batch.events.back().number = last_event_ + 1;
+      store_trouble_.clear();
     }
+    const auto written = store_->write(batch, sync_ ? Durability::synced : Durability::written);
+    if (!written) return store_refused(written.error());
     wrote(batch);
   }
   const std::vector<Effect> effects = std::exchange(effects_, {});
   for (const Effect& effect : effects) effect();
+}
+
+/// Its folders first: whoever finds a job knows where they were.
+bool Control::Inside::forget_job(const JobRecord& job, StoreBatch& batch) {
+  for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
+    if (!runner_->forget({job.number, attempt})) return false;
+  batch.forgotten.push_back(job.number);
+  return true;
 }
 
 void Control::Inside::forget_old_jobs() {
@@ -91,17 +106,39 @@ void Control::Inside::forget_old_jobs() {
   if (!old) return;
   if (old->size() == at_once) next_tidy_ = steady() + std::chrono::seconds(1);
   StoreBatch batch;
-  for (const JobRecord& job : *old) {
-    bool gone = true;
-    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
-      if (!runner_->forget({job.number, attempt})) gone = false;
-    if (gone) batch.forgotten.push_back(job.number);
-  }
+  for (const JobRecord& job : *old) static_cast<void>(forget_job(job, batch));
   if (!batch.forgotten.empty())
     if (const auto written = store_->write(batch, Durability::written); !written)
-      store_trouble_ = written.error().text();
-  if (const auto fewer = store_->forget_events(settings_.keep_events); !fewer)
-    store_trouble_ = fewer.error().text();
+      store_refused(written.error());
+  if (const auto fewer = store_->forget_events(settings_.keep_events); !fewer) store_refused(fewer.error());
+  forget_large_outputs();
+}
+
+/// Where outputs of jobs that are over take more room than they may, the oldest go. Weighing looks at every
+/// folder, and so is done seldom.
+void Control::Inside::forget_large_outputs() {
+  if (steady() < next_weighing_) return;
+  next_weighing_ = steady() + std::chrono::minutes(10);
+  constexpr std::size_t most = 100'000;
+  const auto all = store_->ended_before(Instant::max(), most);
+  if (!all) return;
+  std::vector<std::int64_t> sizes;
+  std::int64_t sum = 0;
+  for (const JobRecord& job : *all) {
+    std::int64_t size = 0;
+    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
+      size += runner_->kept_bytes({job.number, attempt});
+    sizes.push_back(size);
+    sum += size;
+  }
+  StoreBatch batch;
+  for (std::size_t i = 0; i < all->size() && sum > settings_.keep_bytes; ++i)
+    if (sizes[i] > 0 && forget_job((*all)[i], batch)) sum -= sizes[i];
+  if (batch.forgotten.empty()) return;
+  event("jobs-forgotten", fmt::format("{} old jobs were forgotten, since outputs took more than {} MiB",
+                                      batch.forgotten.size(), settings_.keep_bytes >> 20));
+  if (const auto written = store_->write(batch, Durability::written); !written)
+    store_refused(written.error());
 }
 
 std::vector<EventRecord> Control::Inside::events_since(std::int64_t number) const {

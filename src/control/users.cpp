@@ -30,7 +30,10 @@ void Control::Inside::write_wanted() {
     }
   }
   const auto written = store_->write(batch, Durability::synced);
-  if (!written) return answer(wanted, written);
+  if (!written) {
+    store_refused(written.error());
+    return answer(wanted, written);
+  }
   wrote(batch);
   for (const Wanted& each : wanted) each.enter();
   answer(wanted, {});
@@ -51,11 +54,18 @@ Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
     return fail(ErrorKind::infeasible, "restartable",
                 fmt::format("the scheduler {} stops jobs and starts them again", spec->row->name),
                 "submit with --restartable, or let an operator choose another scheduler");
+  if (!cards_.empty()) {
+    std::vector<Geometry> geometries;
+    for (const Card& at : cards_) geometries.push_back(at.geometry());
+    if (const std::string& never = resolve(job.wish.request, geometries).impossible; !never.empty())
+      return fail(ErrorKind::infeasible, "the request", never, "see `cleave gpus` for what there is");
+  }
   JobRecord record;
   record.number = ++last_job_;
   record.owner = job.owner;
   record.wish = job.wish;
-  record.request = job.wish.request;
+  size_by_earlier_runs(record.wish, record.owner.uid);
+  record.request = record.wish.request;
   record.submitted = wall();
   StoreBatch batch;
   batch.commands.emplace_back(record.number, job.command);
@@ -66,6 +76,14 @@ Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
   batch.jobs.push_back(record);
   want(std::move(batch), [this, entering = std::move(record)]() mutable { enter_job(std::move(entering)); });
   return number;
+}
+
+void Control::Inside::size_by_earlier_runs(JobWish& wish, std::uint32_t uid) const {
+  if (!wish.application || !std::holds_alternative<Unknown>(wish.request.wanted)) return;
+  const auto known = needs_.find(need_key(uid, *wish.application));
+  if (known == needs_.end()) return;
+  wish.request.wanted = BySize{known->second, {}};
+  wish.asked = fmt::format("{} MiB, which {} needed before", known->second.value, *wish.application);
 }
 
 void Control::Inside::enter_job(JobRecord record) {
@@ -86,8 +104,9 @@ Result<void> Control::Inside::cancel(JobNumber number, const std::string& by, Mo
   JobRecord record = job->record;
   record.cancelled = true;
   batch.jobs.push_back(std::move(record));
-  batch.events.push_back(
-      event_record("job-cancelled", fmt::format("job {} is cancelled by {}", number, by), &job->record, {}));
+  // That it is over is another event: job-cancelled, or how it ended before it heard of this.
+  batch.events.push_back(event_record(
+      "job-cancelling", fmt::format("job {} is being cancelled by {}", number, by), &job->record, {}));
   want(std::move(batch), [this, number, by] { enter_cancelled(number, by); });
   return {};
 }

@@ -70,6 +70,7 @@ struct LiveAttempt {
   JobPlace place;
   std::optional<MiB> capacity;
   std::optional<MiB> last_reported;  // as allocated
+  std::optional<MiB> seen;           // the most that the driver showed in its instance
   bool beyond = false;               // it asked for more than there is, by its last report
   std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal
   bool placed = true;                // false: found at the beginning, and its instance not yet

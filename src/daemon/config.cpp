@@ -132,6 +132,12 @@ std::vector<SettingRow> job_settings() {
       {{"keep_jobs_s", "seconds", "604800", "After so long a job that is over is forgotten, with its output.",
         at_once},
        NumberSetting{0, 1e9, [](auto& to, double value) { to.control.keep_jobs = seconds_of(value); }}},
+      {{"keep_outputs_mib", "MiB", "10240",
+        "Where outputs of jobs that are over take more, the oldest of these jobs are forgotten.", at_once},
+       NumberSetting{0, 1e9,
+                     [](auto& to, double value) {
+                       to.control.keep_bytes = static_cast<std::int64_t>(value * mebibyte);
+                     }}},
       {{"keep_events", "a whole number", "100000", "The newest events are kept, so many of them.", at_once},
        CountSetting{
            1000, 100'000'000,

@@ -17,6 +17,7 @@
 #include "daemon/service_manager.hpp"
 #include "daemon/socket_file.hpp"
 #include "daemon/sqlite_store.hpp"
+#include "daemon/stop_points.hpp"
 #include "daemon/threaded_hands.hpp"
 #include "nvmlsim/client.hpp"
 #include "runner/process_runner.hpp"
@@ -98,12 +99,19 @@ class RunningDaemon {
     auto store = SqliteStore::open(places_.state);
     if (!store) return std::unexpected(store.error());
     store_ = std::move(*store);
+    const auto stop = places_.sim_node ? stop_of_environment() : Result<AtPoint>(AtPoint{});
+    if (!stop) return std::unexpected(stop.error());
     auto runner = ProcessRunner::open({(places_.state / "jobs").string(), supervise_program()});
     if (!runner) return std::unexpected(runner.error());
     runner_ = std::move(*runner);
     ThreadedHandsSettings hands_settings;
     hands_settings.worker.state_directory = places_.ledger;
     hands_settings.worker.may_switch_mig = settings.may_switch_mig;
+    if (*stop) {
+      store_ = stopping_store(std::move(store_), *stop);
+      runner_ = stopping_runner(std::move(runner_), *stop);
+      hands_settings.open_door = stopping_doors(places_.library, *stop);
+    }
     std::vector<std::string> remarks;
     auto hands = ThreadedHands::open(places_.library, settings.managed_gpus, hands_settings, &remarks);
     for (const std::string& each : remarks) spdlog::warn("{}", shown(each, 500));
@@ -131,6 +139,10 @@ class RunningDaemon {
   }
 
   static ServiceSettings service_settings(const DaemonSettings& settings) {
+    const std::string& group = settings.operators_group;
+    if (!group.empty() && !UserBook::gid_of(group))
+      spdlog::warn("operators_group: there is no group {}; root and the daemon's user are the only operators",
+                   shown(group));
     return {settings.operators_group, settings.allow_unfenced_users, settings.control.forecaster};
   }
 
@@ -213,8 +225,8 @@ class RunningDaemon {
   boost::asio::signal_set signals_;
   std::optional<SocketFile> socket_;
   // Each uses those before it.
-  std::unique_ptr<SqliteStore> store_;
-  std::unique_ptr<ProcessRunner> runner_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Runner> runner_;
   std::unique_ptr<ThreadedHands> hands_;
   std::unique_ptr<Control> control_;
   std::unique_ptr<ControlLoop> control_loop_;

@@ -11,6 +11,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "daemon/daemon.hpp"
+#include "manual/manual.hpp"
 
 namespace cleave {
 
@@ -19,7 +20,7 @@ namespace {
 struct DaemonOptions {
   DaemonArguments arguments;
   std::optional<std::string> check;  // a file; empty: the one in force
-  bool foreground = true, sample = false;
+  bool foreground = true, sample = false, man = false;
   std::string log_level = "info";
 };
 
@@ -51,6 +52,7 @@ void add_options(CLI::App& program, DaemonOptions& options) {
                   "Reads the configuration, or this file, says what is wrong with it, and ends")
       ->expected(0, 1)
       ->type_name("[FILE]");
+  program.add_flag("--man", options.man, "Prints this help as a man page");
   program.set_version_flag("--version", fmt::format("cleaved {}", CLEAVE_VERSION));
 }
 
@@ -85,6 +87,14 @@ int run_program(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
     return program.exit(wrong) == 0 ? 0 : 2;
+  }
+  if (options.man) {
+    const CommandNode tree = command_tree(program);
+    fmt::print("{}", manual_page(tree, tree,
+                                 {CLEAVE_VERSION,
+                                  "0 It was asked to end.\n1 It could not run.\n2 The command line or the "
+                                  "configuration is wrong; nothing was begun."}));
+    return 0;
   }
   if (options.sample) {
     fmt::print("{}", sample_config());

@@ -259,8 +259,10 @@ void Service::list_gpus(const ApiCallPtr& call) {
 void Service::list_instances(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   Json list = Json::array();
-  for (const GpuStanding& gpu : doors_.control.gpus())
-    for (Json& instance : gpu_document(call, gpu)["instances"]) list.push_back(std::move(instance));
+  for (const GpuStanding& gpu : doors_.control.gpus()) {
+    const Json document = gpu_document(call, gpu);
+    for (const Json& instance : document["instances"]) list.push_back(instance);
+  }
   call->reply(200, Json{{"instances", std::move(list)}});
 }
 

@@ -114,8 +114,8 @@ class Service {
   [[nodiscard]] Result<void> may_join(const JobOwner& owner);
   [[nodiscard]] std::optional<JobRecord> find_job(const ApiCallPtr& call);
   [[nodiscard]] GpuIndexOf index_of();
-  void append_to_list(std::string& list, const JobRecord& job, const GpuIndexOf& indices,
-                      std::size_t& reasons_left);
+  [[nodiscard]] std::optional<JobQuery> job_query(const ApiCallPtr& call);
+  [[nodiscard]] ApiJob list_view(const JobRecord& job, const GpuIndexOf& indices);
   void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
   [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputWish& wish, bool time_is_up);
 

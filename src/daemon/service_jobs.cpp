@@ -19,8 +19,6 @@ namespace {
 constexpr std::int64_t most_listed = 10'000, usually_listed = 1000;
 constexpr std::int64_t longest_wait_s = 3600, usual_wait_s = 30;
 constexpr std::int64_t most_output = 1 << 20;
-/// Why a job waits takes a look at all that wait before it: in a list, so many are told, of the newest.
-constexpr std::size_t reasons_in_list = 20;
 
 std::vector<std::uint32_t> groups_of_this_process() {
   const int count = ::getgroups(0, nullptr);
@@ -167,7 +165,11 @@ void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::stri
     view.command = (*command)->argv;
     view.directory = (*command)->working_directory;
   }
-  for (const AttemptRecord& attempt : *attempts) view.history.push_back(attempt_view(attempt, indices));
+  if (const auto memory = doors_.control.memory_of(number)) view.memory = memory;
+  // What it has reported since its start is not in the store yet.
+  for (const AttemptRecord& attempt : *attempts)
+    view.history.push_back(
+        attempt_view(latest != nullptr && latest->key == attempt.key ? *latest : attempt, indices));
   call->reply(200, to_json(view, true), std::move(result));
 }
 
@@ -176,8 +178,7 @@ void Service::show_job(const ApiCallPtr& call) {
   if (const auto job = find_job(call)) reply_with_job(call, job->number);
 }
 
-void Service::append_to_list(std::string& list, const JobRecord& job, const GpuIndexOf& indices,
-                             std::size_t& reasons_left) {
+ApiJob Service::list_view(const JobRecord& job, const GpuIndexOf& indices) {
   const AttemptRecord* latest = doors_.control.attempt_of(job.number);
   std::vector<AttemptRecord> stored;
   if (latest == nullptr && job.attempts > 0) {
@@ -187,26 +188,26 @@ void Service::append_to_list(std::string& list, const JobRecord& job, const GpuI
     }
   }
   ApiJob view = job_view(job, latest, indices);
-  if (job.state == JobState::queued && reasons_left > 0) {
-    --reasons_left;
-    view.reason = doors_.control.why_waits(job.number);
-  }
-  if (list.back() != '[') list += ',';
-  append_job_text(list, view);
+  if (job.state == JobState::queued) view.reason = doors_.control.why_waits(job.number);
+  if (const auto memory = doors_.control.memory_of(job.number)) view.memory = memory;
+  return view;
 }
 
-void Service::list_jobs(const ApiCallPtr& call) {
+/// What a listing is to have; nothing where that was refused.
+std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   JobQuery query;
   query.final_too = call->flag("all");
   const auto state = call->text("state"), user = call->text("user");
   query.before = call->integer("before", 1, INT64_MAX).value_or(INT64_MAX);
   query.most = static_cast<std::size_t>(call->integer("limit", 1, most_listed).value_or(usually_listed));
-  if (!call->query_is_fine()) return;
+  if (!call->query_is_fine()) return std::nullopt;
   if (state) {
     query.state = parse_job_state(*state);
-    if (!query.state)
-      return call->refuse(Error{ErrorKind::bad_input, "query: state",
-                                fmt::format("there is no state '{}'", shown(*state)), ""});
+    if (!query.state) {
+      call->refuse(Error{ErrorKind::bad_input, "query: state",
+                         fmt::format("there is no state '{}'", shown(*state)), ""});
+      return std::nullopt;
+    }
     if (is_final(*query.state)) query.final_too = true;
   }
   query.uid = call->request.peer.uid;
@@ -217,34 +218,46 @@ void Service::list_jobs(const ApiCallPtr& call) {
     query.uid = number && *number >= 0 && *number <= UINT32_MAX
                     ? std::optional(static_cast<std::uint32_t>(*number))
                     : UserBook::uid_of(*user);
-    if (!query.uid && call->operates) return call->no_such("user", *user);
+    if (!query.uid && call->operates) {
+      call->no_such("user", *user);
+      return std::nullopt;
+    }
   }
-  if (!call->operates && query.uid != call->request.peer.uid)
-    return call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""},
-                        403);
-  std::string list = "{\"jobs\":[";
-  // Not again for each page of a long list.
-  std::size_t reasons_left = query.before == INT64_MAX ? reasons_in_list : 0;
+  if (!call->operates && query.uid != call->request.peer.uid) {
+    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""}, 403);
+    return std::nullopt;
+  }
+  return query;
+}
+
+void Service::list_jobs(const ApiCallPtr& call) {
+  const auto wish = job_query(call);
+  if (!wish) return;
+  const JobQuery& query = *wish;
+  // A text at once and not a document of all: there may be ten thousand.
+  HttpResponse response;
+  response.body = "{\"jobs\":[";
+  std::size_t listed = 0;
   const GpuIndexOf indices = index_of();
+  const auto list = [&](const JobRecord& job) {
+    if (listed++ > 0) response.body += ',';
+    append_job_text(response.body, list_view(job, indices));
+  };
   if (query.final_too) {
     const auto jobs = doors_.store.jobs(query);
     if (!jobs) return call->refuse(jobs.error(), 503);
-    for (const JobRecord& job : *jobs) append_to_list(list, job, indices, reasons_left);
+    for (const JobRecord& job : *jobs) list(job);
   } else {
     const auto jobs = doors_.control.jobs();
-    std::size_t left = query.most;
-    for (auto each = jobs.rbegin(); each != jobs.rend() && left > 0; ++each) {
+    for (auto each = jobs.rbegin(); each != jobs.rend() && listed < query.most; ++each) {
       const JobRecord& job = **each;
       const bool wanted = !is_final(job.state) && job.number < query.before &&
                           (!query.state || job.state == *query.state) &&
                           (!query.uid || job.owner.uid == *query.uid);
-      if (!wanted) continue;
-      append_to_list(list, job, indices, reasons_left);
-      --left;
+      if (wanted) list(job);
     }
   }
-  HttpResponse response;
-  response.body = std::move(list) + "]}\n";
+  response.body += "]}\n";
   call->reply(std::move(response));
 }
 

@@ -172,11 +172,12 @@ Result<std::unique_ptr<ThreadedHands>> ThreadedHands::open(const std::string& li
   if (!gpus) return std::unexpected(gpus.error());
   // The file that was found: a later loader path leads nowhere else.
   const std::string file = (*door)->driver().library;
-  const OpenDoor open_door = [file]() -> Result<std::unique_ptr<Door>> {
+  const OpenDoor own_doors = [file]() -> Result<std::unique_ptr<Door>> {
     auto opened = NvmlDoor::open(file);
     if (!opened) return std::unexpected(opened.error());
     return std::move(*opened);
   };
+  const OpenDoor open_door = settings.open_door ? settings.open_door : own_doors;
   return begin(std::move(*gpus), open_door, std::move(settings));
 }
 

@@ -25,6 +25,7 @@ using OpenDoor = std::function<Result<std::unique_ptr<Door>>()>;
 struct ThreadedHandsSettings {
   GpuWorkerSettings worker;
   std::chrono::milliseconds farewell{5000};  // for acts that are under way when the hands go, all together
+  OpenDoor open_door;  // for the threads, in the place of the library's own; empty: those
 };
 
 class ThreadedHands final : public GpuHands {

@@ -157,8 +157,15 @@ class MemoryDoor final : public Door {
       return MemoryUse{static_cast<std::uint64_t>(model_.memory.value_or(MiB{0}).value) << 20, 0};
     });
   }
-  DriverAnswer<MemoryUse> memory(GpuIndex, GpuInstanceId, ComputeInstanceId) override {
-    return told("memory", [&] { return MemoryUse{1, 0}; });
+  DriverAnswer<MemoryUse> memory(GpuIndex, GpuInstanceId instance, ComputeInstanceId) override {
+    return told("memory", [&] {
+      MiB total;
+      for (const Profile& profile : model_.profiles)
+        if (instances.contains(instance) &&
+            driver_profile(profile).id == instances.at(instance).facts.profile)
+          total = driver_profile(profile).memory;
+      return MemoryUse{static_cast<std::uint64_t>(total.value) << 20, 0};
+    });
   }
   DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex) override {
     return told("power_milliwatts", [&] { return std::uint32_t{50000}; });

@@ -14,7 +14,7 @@
 
 namespace cleave {
 
-class NvmlDoor final : public Door {
+class NvmlDoor : public Door {
  public:
   /// Opens the library and initialises it; errors as NvmlLibrary::open.
   [[nodiscard]] static Result<std::unique_ptr<NvmlDoor>> open(const std::string& file = nvml::library_name);

@@ -133,12 +133,26 @@ int StateGraph::maximal_multisets() const {
 }
 
 std::shared_ptr<const StateGraph> StateGraph::of(const GpuModel& model, ProfileMask profiles) {
+  using Key = std::pair<const GpuModel*, ProfileMask>;
   static std::mutex mutex;
-  static std::map<std::pair<const GpuModel*, ProfileMask>, std::shared_ptr<const StateGraph>> known;
+  static std::map<Key, std::shared_ptr<const StateGraph>> of_tables;
+  static std::map<Key, std::weak_ptr<const StateGraph>> of_others;
+  const auto make = [&] { return std::make_shared<const StateGraph>(Geometry(model, profiles)); };
+  const Key key{&model, profiles};
   const std::scoped_lock lock(mutex);
-  auto& graph = known[{&model, profiles}];
-  if (!graph) graph = std::make_shared<const StateGraph>(Geometry(model, profiles));
-  return graph;
+  const auto tables = gpu_models();
+  if (&model >= tables.data() && &model < tables.data() + tables.size()) {
+    auto& graph = of_tables[key];
+    if (!graph) graph = make();
+    return graph;
+  }
+  // A model that was read from a driver goes one day, and another may be where it was.
+  auto known = of_others[key].lock();
+  if (known) return known;
+  std::erase_if(of_others, [](const auto& each) { return each.second.expired(); });
+  known = make();
+  of_others[key] = known;
+  return known;
 }
 
 }  // namespace cleave

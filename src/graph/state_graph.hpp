@@ -24,7 +24,8 @@ class StateGraph {
  public:
   explicit StateGraph(Geometry geometry);
 
-  /// The graph for a model, shared by everybody in the process who asks for the same one. Thread-safe.
+  /// The graph for a model, shared by everybody in the process who asks for the same one; of a model that is
+  /// not in the tables as long as somebody has it. Thread-safe.
   static std::shared_ptr<const StateGraph> of(const GpuModel& model, ProfileMask profiles);
 
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <thread>
 
 #include "model/layout.hpp"
 
@@ -134,17 +133,30 @@ TEST(Fragmentation, NeverMoreByPositionThanBySize) {
   }
 }
 
-TEST(StateGraphThreads, ShareOneGraph) {
-  std::vector<std::shared_ptr<const StateGraph>> seen(8);
-  {
-    std::vector<std::jthread> threads;
-    for (auto& graph : seen)
-      threads.emplace_back([&graph] {
-        const GpuModel& model = **find_gpu_model("A100-80GB");
-        graph = StateGraph::of(model, ProfileChoice().on(model));
-      });
-  }
-  for (const auto& graph : seen) EXPECT_EQ(graph, seen.front());
+TEST(StateGraphs, OfAModelThatIsGoneAreNotGivenToAnotherAtItsPlace) {
+  const GpuModel& large = **find_gpu_model("A100-40GB");
+  const GpuModel& small = **find_gpu_model("A30-24GB");
+  GpuModel model = large;
+  const ProfileMask all = ProfileChoice().on(large), few = ProfileChoice().on(small);
+  const int states = StateGraph::of(large, all)->size();
+  EXPECT_EQ(StateGraph::of(model, all)->size(), states);
+  const auto kept = StateGraph::of(model, all);
+  EXPECT_EQ(StateGraph::of(model, all), kept) << "as long as somebody has it";
+  model = small;  // another model where the first one was; nobody else has asked with its profiles
+  EXPECT_EQ(StateGraph::of(model, few)->size(), StateGraph::of(small, few)->size());
+}
+
+TEST(StateGraphs, AreMadeAnewWhenNobodyHasThem) {
+  const GpuModel& large = **find_gpu_model("A100-40GB");
+  const GpuModel& other = **find_gpu_model("H100-80GB-SXM5");
+  GpuModel model = large;
+  const ProfileMask all = ProfileChoice().on(large);
+  ASSERT_EQ(all, ProfileChoice().on(other));
+  EXPECT_EQ(StateGraph::of(model, all)->geometry()[0].profile->name,
+            large.profiles[StateGraph::of(large, all)->geometry()[0].profile_index].name);
+  model = other;
+  EXPECT_EQ(StateGraph::of(model, all)->geometry()[0].profile->name,
+            StateGraph::of(other, all)->geometry()[0].profile->name);
 }
 
 }  // namespace

@@ -181,6 +181,10 @@ std::vector<RunnerEvent> FakeRunner::poll() {
   return events;
 }
 
+std::int64_t FakeRunner::kept_bytes(const JobKey& key) {
+  return jobs_->attempts_.contains(key) ? 1000 : 0;
+}
+
 Result<void> FakeRunner::forget(const JobKey& key) {
   const auto found = jobs_->attempts_.find(key);
   if (found == jobs_->attempts_.end()) return {};

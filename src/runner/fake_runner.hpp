@@ -68,6 +68,7 @@ class FakeRunner final : public Runner {
   Result<void> stop(const JobKey& key) override;
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return -1; }
+  std::int64_t kept_bytes(const JobKey& key) override;  // 1000 for each
   Result<void> forget(const JobKey& key) override;
 
  private:

@@ -238,6 +238,18 @@ void ProcessRunner::reap() {
   std::erase_if(children_, [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
 }
 
+std::int64_t ProcessRunner::kept_bytes(const JobKey& key) {
+  const auto folder = open_folder_in(jobs_.number(), directory_name(key));
+  if (!folder) return 0;
+  std::int64_t sum = 0;
+  for (const char* name : {"stdout.log", "stdout.old.log", "stderr.log", "stderr.old.log"}) {
+    struct stat found = {};
+    if (::fstatat(folder->number(), name, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode))
+      sum += found.st_blocks * 512;
+  }
+  return sum;
+}
+
 Result<void> ProcessRunner::forget(const JobKey& key) {
   const std::string name = directory_name(key);
   const auto folder = open_folder_in(jobs_.number(), name);

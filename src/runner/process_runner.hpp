@@ -29,6 +29,7 @@ class ProcessRunner final : public Runner {
   Result<void> stop(const JobKey& key) override;
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return events_.number(); }
+  std::int64_t kept_bytes(const JobKey& key) override;
   Result<void> forget(const JobKey& key) override;
 
  private:

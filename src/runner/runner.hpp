@@ -70,6 +70,8 @@ class Runner {
   [[nodiscard]] virtual std::vector<RunnerEvent> poll() = 0;
   /// Readable when poll() has something to do; -1 where there is none.
   [[nodiscard]] virtual int wake_fd() const = 0;
+  /// What the outputs of an attempt take; 0 where it is not there.
+  [[nodiscard]] virtual std::int64_t kept_bytes(const JobKey& key) = 0;
   /// Removes an attempt that is over, logs included. One that is not there is no failure.
   [[nodiscard]] virtual Result<void> forget(const JobKey& key) = 0;
 };

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/random.hpp"
@@ -411,19 +409,6 @@ TEST(Simulator, ShortIterationsEnd) {
     ASSERT_TRUE(s) << s.error().text();
     EXPECT_EQ(s->finished, 1U) << duration_s;
   }
-}
-
-TEST(Threads, RunsOnTheSameWorkloadShareNothingTheyWrite) {
-  const FleetFile fleet = fleet_of("4xA100-40GB");
-  const Workload workload = *generate_workload("lab-day", 1);
-  const SchedulerSpec spec = *parse_scheduler("online");
-  std::vector<std::string> answers(4);
-  {
-    std::vector<std::jthread> threads;
-    for (std::string& answer : answers)
-      threads.emplace_back([&] { answer = to_json(*simulate(fleet, workload, spec)).dump(); });
-  }
-  for (const std::string& answer : answers) EXPECT_EQ(answer, answers.front());
 }
 
 // At 0 the smallest partition would do; at 100, when there is room, only 2g ends by the deadline (Algorithm

@@ -8,6 +8,8 @@
 
 #include "api/time_text.hpp"
 #include "base/format.hpp"
+#include "base/terminal_text.hpp"
+#include "base/text.hpp"
 #include "sim_node.hpp"
 #include "stub_world.hpp"
 #include "terminal.hpp"

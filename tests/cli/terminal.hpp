@@ -21,7 +21,7 @@ class Terminal {
     pid_ = ::forkpty(&screen_, nullptr, nullptr, &size);
     if (pid_ != 0) return;
     const std::string whole =
-        "cd '" CLEAVE_SOURCE_DIR "' && PATH='" CLEAVE_BINARY_DIR "/bin':\"$PATH\" exec " + command;
+        "cd '" CLEAVE_SOURCE_DIR "' && PATH='" CLEAVE_BINARY_DIR "/bin':\"$PATH\" exec env " + command;
     ::execl("/bin/sh", "sh", "-c", whole.c_str(), nullptr);
     ::_exit(127);
   }

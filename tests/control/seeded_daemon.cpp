@@ -35,6 +35,7 @@ class SeededDaemon::WatchedRunner final : public Runner {
   }
   std::vector<RunnerEvent> poll() override { return inner_.poll(); }
   [[nodiscard]] int wake_fd() const override { return -1; }
+  std::int64_t kept_bytes(const JobKey& key) override { return inner_.kept_bytes(key); }
   Result<void> forget(const JobKey& key) override {
     of_->point("before forgetting");
     return inner_.forget(key);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/format.hpp"
+#include "base/sanitized_test.hpp"
 #include "simulate/generate.hpp"
 #include "simulate/simulator.hpp"
 #include "simulate/trace.hpp"
@@ -32,7 +33,7 @@ void everybody_ends(const FleetFile& fleet, const Workload& workload, const std:
 
 TEST(Workloads, GeneratedOnesRunToTheEnd) {
   for (const GeneratorRow& row : generators())
-    for (const std::uint64_t seed : {1U, 2U}) {
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 1 : 2); ++seed) {
       const auto workload = generate_workload(row.name, seed);
       ASSERT_TRUE(workload) << workload.error().text();
       everybody_ends(*parse_fleet_in_short(row.fleet, ProfileChoice::plain()), *workload,
@@ -51,7 +52,7 @@ TEST(Workloads, TracesRunToTheEnd) {
     if (!std::filesystem::exists(data / file)) continue;
     ++found;
     TraceOptions options;
-    if (!whole) options.limit = 3000;
+    if (!whole) options.limit = sanitized ? 1000 : 3000;
     const auto workload = read_trace(fmt::format("{}:{}", format, (data / file).string()), options);
     ASSERT_TRUE(workload) << workload.error().text();
     everybody_ends(*parse_fleet_in_short(fmt::format("{}xA100-40GB", gpus), ProfileChoice::plain()),

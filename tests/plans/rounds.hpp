@@ -5,15 +5,14 @@
 #include <cstdlib>
 #include <ostream>
 
+#include "base/sanitized_test.hpp"
 #include "scene.hpp"
 
 namespace cleave::plans {
 
 /// `usual` in a release build and a tenth of it under sanitizers; CLEAVE_PLAN_ROUNDS is a factor in per cent.
 inline int rounds(int usual) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  usual = usual / 10 + 1;
-#endif
+  if (sanitized) usual = usual / 10 + 1;
   const char* given = std::getenv("CLEAVE_PLAN_ROUNDS");
   return given == nullptr ? usual : usual * std::atoi(given) / 100;
 }

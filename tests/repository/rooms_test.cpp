@@ -39,9 +39,10 @@ constexpr Room house[] = {
      ""},
     {"api", "base model", "boost/beast boost/asio"},  // Beast's own faces speak of Asio
     {"page", "base model", ""},
+    {"manual", "base", "CLI/"},
     {"daemon",
      "base model graph physics forecast placement planner engine device runner control api page "
-     "nvmlsim/client.hpp",
+     "manual nvmlsim/client.hpp",
      "boost/ sqlite3.h prometheus/ spdlog/ toml++/ CLI/"},
     {"study",
      "base model graph physics forecast placement planner engine device nvmlsim/client.hpp simulate runner "
@@ -49,7 +50,7 @@ constexpr Room house[] = {
      "coin/"},
     {"cli",
      "base model graph physics forecast placement planner engine device nvmlsim/client.hpp simulate runner "
-     "control api page study",
+     "control api page manual study",
      "CLI/"},
 };
 

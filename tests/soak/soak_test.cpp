@@ -18,6 +18,7 @@
 #include "../cli/program.hpp"
 #include "base/format.hpp"
 #include "base/random.hpp"
+#include "base/sanitized_test.hpp"
 #include "base/text.hpp"
 #include "device/ledger.hpp"
 #include "nvmlsim/client.hpp"
@@ -32,11 +33,7 @@ using std::chrono::seconds;
 std::int64_t operations() {
   if (const char* given = std::getenv("CLEAVE_SOAK_OPERATIONS"))
     if (const auto number = parse_integer(given)) return *number;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 5'000;
-#else
-  return 100'000;
-#endif
+  return sanitized ? 5'000 : 100'000;
 }
 
 class Soak : public testing::Test {

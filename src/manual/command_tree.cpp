@@ -1,9 +1,9 @@
-#include "cli/command_tree.hpp"
+#include "manual/command_tree.hpp"
 
 #include "base/format.hpp"
 #include "base/text.hpp"
 
-namespace cleave::cli {
+namespace cleave {
 
 namespace {
 
@@ -63,4 +63,4 @@ std::vector<const CommandNode*> all_commands(const CommandNode& root) {
   return all;
 }
 
-}  // namespace cleave::cli
+}  // namespace cleave

@@ -1,11 +1,11 @@
-#include "cli/manual.hpp"
+#include "manual/manual.hpp"
 
 #include <algorithm>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
 
-namespace cleave::cli {
+namespace cleave {
 
 namespace {
 
@@ -92,7 +92,8 @@ std::string manual_page(const CommandNode& node, const CommandNode& root, const 
                                  roff(notes.version), roff(root.name));
   text += fmt::format(".SH NAME\n{} \\- {}\n", roff(page_name(node)), roff(in_short(node.description)));
   text += fmt::format(".SH SYNOPSIS\n{}", synopsis(node));
-  text += fmt::format(".SH DESCRIPTION\n{}.\n", roff(node.description));
+  text += fmt::format(".SH DESCRIPTION\n{}{}\n", roff(node.description),
+                      node.description.ends_with('.') ? "" : ".");
   if (!node.commands.empty()) text += ".SH COMMANDS\n";
   for (const CommandNode& command : node.commands)
     text += fmt::format(".TP\n{}\n{}.\n", bold(command.name), roff(command.description));
@@ -110,4 +111,4 @@ std::string manual_page(const CommandNode& node, const CommandNode& root, const 
   return text;
 }
 
-}  // namespace cleave::cli
+}  // namespace cleave

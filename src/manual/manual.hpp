@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "cli/command_tree.hpp"
+#include "manual/command_tree.hpp"
 
-namespace cleave::cli {
+namespace cleave {
 
 /// What a page says beside the command's own help.
 struct ManualNotes {
@@ -22,4 +22,4 @@ struct ManualNotes {
 /// "cleave-plan-deploy"
 [[nodiscard]] std::string page_name(const CommandNode& node);
 
-}  // namespace cleave::cli
+}  // namespace cleave

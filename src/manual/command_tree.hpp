@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace cleave::cli {
+namespace cleave {
 
 struct CommandOption {
   std::vector<std::string> names;  // "-f", "--follow"; of a positional just its own
@@ -29,4 +29,4 @@ struct CommandNode {
 /// The node and all below it, in the order of their help.
 [[nodiscard]] std::vector<const CommandNode*> all_commands(const CommandNode& root);
 
-}  // namespace cleave::cli
+}  // namespace cleave

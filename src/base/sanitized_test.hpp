@@ -1,0 +1,13 @@
+#pragma once
+// Whether tests run under a sanitizer, where the same work takes ten to forty times as long. Fewer seeds and
+// smaller fleets walk the same code there; releases do the whole.
+
+namespace cleave {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+}  // namespace cleave

@@ -1,0 +1,270 @@
+// What the loop does in single cases, on a clock of its own; that nothing is lost is for daemon_seeds_test.
+
+#include <gtest/gtest.h>
+
+#include "base/format.hpp"
+#include "control/control.hpp"
+#include "control/fake_store.hpp"
+#include "delayed_hands.hpp"
+#include "runner/fake_runner.hpp"
+
+namespace cleave::trial {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Loop : public testing::Test {
+ protected:
+  Loop() { begin(); }
+
+  void begin() {
+    control.reset();
+    runner = std::make_unique<FakeRunner>(jobs);
+    store = std::make_unique<FakeStore>(disk);
+    HandsDelays delays;
+    delays.seed = ++hands_made;
+    hands = std::make_unique<DelayedHands>(machine, delays, now);
+    auto begun = Control::begin({*store, *hands, *runner}, settings, moment());
+    ASSERT_TRUE(begun) << begun.error().text();
+    control = std::move(*begun);
+  }
+  [[nodiscard]] Moment moment() const { return {now, Instant{} + 1'000'000h + now}; }
+
+  /// As a job that ends well after `runs`.
+  JobNumber submit(NewJob job, Duration runs = 10s) {
+    const auto number = control->submit(job, moment());
+    EXPECT_TRUE(number) << number.error().text();
+    FakeCourse course;
+    course.runs = runs;
+    for (std::int64_t attempt = 1; attempt < 9; ++attempt) jobs.plan({*number, attempt}, course);
+    return *number;
+  }
+  static NewJob job(Request request = {Unknown{}, {}}) {
+    NewJob job;
+    job.owner = {1000, 1000, {}, "someone"};
+    job.command = {{"work"}, {"PATH=/bin"}, "/"};
+    job.wish.request = std::move(request);
+    job.wish.asked = text(job.wish.request);
+    return job;
+  }
+  static NewJob sized(std::string profile) { return job({ByProfile{std::move(profile)}, {}}); }
+
+  void run(Duration time) {
+    const Duration end = now + time;
+    while (now < end) {
+      control->step(moment());
+      Duration next = std::min(end, control->wake_at());
+      if (const auto due = hands->next()) next = std::min(next, *due);
+      if (const auto due = jobs.next()) next = std::min(next, due->time_since_epoch());
+      now = std::max(now + 1us, next);
+      jobs.advance_to(Instant{} + now);
+      hands->advance_to(now);
+    }
+    control->step(moment());
+  }
+  JobRecord record(JobNumber number) { return **store->job(number); }
+  std::vector<AttemptRecord> attempts(JobNumber number) { return *store->attempts(number); }
+  MiB report(std::int64_t mib) { return MiB{mib}; }
+
+  Machine machine{{*find_gpu_model("A100-40GB")}};
+  FakeJobs jobs{1};
+  FakeDisk disk;
+  Duration now{};
+  std::uint64_t hands_made = 0;
+  ControlSettings settings;
+  std::unique_ptr<FakeStore> store;
+  std::unique_ptr<DelayedHands> hands;
+  std::unique_ptr<FakeRunner> runner;
+  std::unique_ptr<Control> control;
+};
+
+TEST_F(Loop, AJobThatEndsWellIsFinished) {
+  const JobNumber number = submit(sized("2g.10gb"));
+  run(5s);
+  EXPECT_EQ(record(number).state, JobState::running);
+  EXPECT_EQ(attempts(number).front().profile, "2g.10gb");
+  run(20s);
+  EXPECT_EQ(record(number).state, JobState::finished);
+  EXPECT_EQ(record(number).exit_code, 0);
+}
+
+TEST_F(Loop, WhatNoGpuHasIsRefusedAtOnce) {
+  const auto number = control->submit(sized("9g.90gb"), moment());
+  ASSERT_FALSE(number);
+  EXPECT_EQ(number.error().kind, ErrorKind::infeasible);
+}
+
+TEST_F(Loop, AJobThatFailsIsRunAgainAsOftenAsItMay) {
+  NewJob wanted = job();
+  wanted.wish.retries = 2;
+  const JobNumber number = submit(wanted);
+  FakeCourse fails;
+  fails.runs = 1s;
+  fails.outcome.code = 3;
+  jobs.plan({number, 1}, fails);
+  jobs.plan({number, 2}, fails);
+  jobs.plan({number, 3}, fails);
+  run(30s);
+  EXPECT_EQ(record(number).state, JobState::failed);
+  EXPECT_EQ(record(number).exit_code, 3);
+  EXPECT_EQ(attempts(number).size(), 3U);
+}
+
+TEST_F(Loop, OneThatRunsOutOfMemoryGetsTheNextSizeIfItMayBeRestarted) {
+  FakeCourse starves;
+  starves.runs = 1s;
+  starves.outcome.code = 1;
+  starves.outcome.out_of_memory = OutOfMemorySeen{"pytorch", MiB{512}};
+  NewJob wanted = sized("1g.5gb");
+  const JobNumber fails = submit(wanted);
+  jobs.plan({fails, 1}, starves);
+  wanted.wish.restartable = true;
+  const JobNumber grows = submit(wanted);
+  jobs.plan({grows, 1}, starves);
+  run(30s);
+  EXPECT_EQ(record(fails).state, JobState::failed);
+  EXPECT_NE(record(fails).reason.find("ran out of memory"), std::string::npos) << record(fails).reason;
+  EXPECT_EQ(record(grows).state, JobState::finished);
+  ASSERT_EQ(attempts(grows).size(), 2U);
+  EXPECT_EQ(attempts(grows)[0].end, AttemptEnd::out_of_memory);
+  EXPECT_EQ(attempts(grows)[1].profile, "2g.10gb") << "of those with as much memory the most compute";
+}
+
+TEST_F(Loop, EarlyRestartsAreAsManyADayAsTheSettingsSay) {
+  settings.forecaster = "last-value";
+  settings.early_restarts_a_day = 1;
+  begin();
+  NewJob wanted = sized("1g.5gb");
+  wanted.wish.restartable = true;
+  wanted.wish.checkpoint_signal = 10;
+  wanted.wish.checkpoint_grace = 3s;
+  const JobNumber number = submit(wanted, 20s);
+  for (std::int64_t attempt = 1; attempt < 4; ++attempt) {
+    FakeCourse grows;
+    grows.runs = 20s;
+    grows.stops = 100ms;
+    for (std::int64_t i = 1; i <= 9; ++i)
+      grows.reports.push_back({i, {i, 9, MiB{5000 * attempt * i}, MiB{5000 * attempt * i}}});
+    jobs.plan({number, attempt}, grows);
+  }
+  run(60s);
+  ASSERT_EQ(attempts(number).size(), 2U);
+  const AttemptRecord first = attempts(number)[0];
+  EXPECT_EQ(first.end, AttemptEnd::early_restart);
+  EXPECT_EQ(record(number).early_restarts.size(), 1U);
+  // Told by a signal first, stopped when its grace was over.
+  EXPECT_GE(*first.ended - *first.began, 3s);
+  EXPECT_EQ(record(number).state, JobState::finished) << "the second time it is left to run";
+}
+
+TEST_F(Loop, HigherPriorityComesFirst) {
+  const JobNumber runs = submit(sized("7g.40gb"), 20s);
+  run(2s);
+  const JobNumber low = submit(sized("7g.40gb"), 5s);
+  NewJob wanted = sized("7g.40gb");
+  wanted.wish.priority = 5;
+  const JobNumber high = submit(wanted, 5s);
+  run(2s);
+  EXPECT_EQ(control->why_waits(high), "no GPU has room for it now");
+  EXPECT_EQ(control->why_waits(low), "no GPU has room for it now; 1 job waits before it");
+  run(60s);
+  EXPECT_LT(*record(runs).ended, *record(high).ended);
+  EXPECT_LT(*record(high).ended, *record(low).ended);
+}
+
+TEST_F(Loop, ACancelledJobThatWaitsIsOverAtOnceAndOneThatRunsIsStopped) {
+  const JobNumber runs = submit(sized("7g.40gb"), 100s), waits = submit(sized("7g.40gb"));
+  run(2s);
+  ASSERT_TRUE(control->cancel(waits, "someone", moment()));
+  ASSERT_TRUE(control->cancel(runs, "someone", moment()));
+  control->step(moment());
+  EXPECT_EQ(record(waits).state, JobState::cancelled);
+  EXPECT_EQ(record(runs).state, JobState::stopping);
+  run(5s);
+  EXPECT_EQ(record(runs).state, JobState::cancelled);
+}
+
+TEST_F(Loop, NobodyIsAnsweredAndNothingBeginsBeforeItIsWritten) {
+  run(1s);
+  disk.fail_writes(2);
+  const auto number = control->submit(job(), moment());
+  ASSERT_TRUE(number);
+  control->step(moment());
+  const auto answers = control->answered();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_FALSE(answers[0].done);
+  run(5s);
+  EXPECT_EQ(control->job(*number), nullptr);
+  EXPECT_TRUE(jobs.running().empty());
+}
+
+TEST_F(Loop, AnApplicationGetsWhatItNeededBefore) {
+  NewJob wanted = job();
+  wanted.wish.application = "resnet";
+  const JobNumber first = submit(wanted);
+  FakeCourse reports;
+  reports.runs = 5s;
+  reports.reports.push_back({1, {1, 2, MiB{4000}, MiB{4000}}});
+  jobs.plan({first, 1}, reports);
+  run(20s);
+  begin();  // it is remembered
+  const JobNumber again = submit(wanted);
+  NewJob other = wanted;
+  other.owner.uid = 1001;
+  const JobNumber anothers = submit(other);
+  run(1s);
+  EXPECT_EQ(record(again).wish.asked, "4000 MiB, which resnet needed before");
+  EXPECT_EQ(text(record(again).request), "4000 MiB");
+  EXPECT_EQ(text(record(anothers).request), "nothing known") << "what others ran is theirs";
+}
+
+TEST_F(Loop, OldJobsAreForgottenByTimeAndBySize) {
+  settings.keep_jobs = 1h;
+  settings.keep_bytes = 2500;  // of 1000 each
+  begin();
+  std::vector<JobNumber> all;
+  for (int i = 0; i < 5; ++i) {
+    all.push_back(submit(job(), 1s));
+    run(30s);
+  }
+  run(15min);
+  EXPECT_FALSE(*store->job(all[0]));
+  EXPECT_FALSE(*store->job(all[2]));
+  EXPECT_TRUE(*store->job(all[3]));
+  run(2h);
+  EXPECT_FALSE(*store->job(all[4]));
+  EXPECT_EQ(runner->found()->size(), 0U);
+}
+
+TEST_F(Loop, AnotherSchedulerIsRefusedWhereItCannotBe) {
+  const JobNumber number = submit(job(), 100s);
+  run(2s);
+  EXPECT_FALSE(control->set_scheduler("nonsense", moment()));
+  const auto interrupting = control->set_scheduler("miso", moment());
+  ASSERT_FALSE(interrupting) << "the job may not be interrupted";
+  EXPECT_NE(interrupting.error().message.find(fmt::format("job {}", number)), std::string::npos);
+  ASSERT_TRUE(control->set_scheduler("scheme-b", moment()));
+  run(1s);
+  EXPECT_EQ(control->scheduler(), "scheme-b");
+  begin();
+  EXPECT_EQ(control->scheduler(), "scheme-b") << "it is remembered";
+}
+
+TEST_F(Loop, ADriverThatHangsKeepsNobodyElseWaiting) {
+  settings.gpu_patience = 10s;
+  begin();
+  run(1s);
+  machine.hang(0, true);
+  submit(job());
+  run(20s);
+  ASSERT_EQ(control->troubles().size(), 1U);
+  EXPECT_EQ(control->troubles()[0], "GPU 0: its driver does not answer");
+  EXPECT_FALSE(control->why_waits(1).empty());
+  machine.hang(0, false);
+  run(30s);
+  EXPECT_TRUE(control->troubles().empty());
+  EXPECT_EQ(record(1).state, JobState::finished);
+}
+
+}  // namespace
+}  // namespace cleave::trial

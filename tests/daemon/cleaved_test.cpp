@@ -1,0 +1,216 @@
+// The program cleaved itself, on simulated GPUs of its own.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "../cli/program.hpp"
+#include "base/json.hpp"
+#include "daemon/raw_client_test.hpp"
+
+namespace cleave {
+namespace {
+
+using Ms = std::chrono::milliseconds;
+using testing_program::shell;
+
+/// A state of its own, and the daemons that run on it, one after the other.
+class DaemonStand {
+ public:
+  ~DaemonStand() {
+    if (pid_ > 0) {
+      cancel_all();
+      end(SIGTERM);
+    }
+  }
+  [[nodiscard]] std::string path(const char* name) const { return (folder_.path() / name).string(); }
+  [[nodiscard]] std::string log() const {
+    std::ostringstream text;
+    text << std::ifstream(path("log")).rdbuf();
+    return text.str();
+  }
+  void write(const char* name, const std::string& text) const { std::ofstream(path(name)) << text; }
+
+  std::vector<std::string> arguments(const std::string& gpus = "1xA100-40GB") const {
+    return {CLEAVE_BINARY_DIR "/bin/cleaved",
+            "--simulate",
+            gpus,
+            "--instant",
+            "--state",
+            path("state"),
+            "--socket",
+            path("run/s"),
+            "--config",
+            path("c.toml")};
+  }
+  /// Starts it and waits until it answers.
+  bool begin() {
+    if (::access(path("c.toml").c_str(), F_OK) != 0) write("c.toml", "");
+    pid_ = start(arguments());
+    return until([&] { return RawClient(path("run/s")).connected(); }) && ask("GET", "/healthz") != nullptr;
+  }
+  pid_t start(const std::vector<std::string>& words) const {
+    const pid_t pid = ::fork();
+    if (pid != 0) return pid;
+    const int out = ::open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ::dup2(out, 1);
+    ::dup2(out, 2);
+    ::setenv("NOTIFY_SOCKET", path("notify").c_str(), 1);
+    std::vector<char*> argv;
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  static int ended(pid_t pid) {
+    int status = 0;
+    for (int i = 0; i < 1000; ++i, std::this_thread::sleep_for(Ms(20)))
+      if (::waitpid(pid, &status, WNOHANG) == pid)
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, &status, 0);
+    return -1;
+  }
+  int end(int signal) {
+    ::kill(pid_, signal);
+    return ended(std::exchange(pid_, 0));
+  }
+  void signal(int number) const { ::kill(pid_, number); }
+
+  Json ask(const char* method, const std::string& target, const std::string& body = {}) const {
+    RawClient client(path("run/s"));
+    const auto reply = client.ask(method, target, body);
+    if (!reply) return nullptr;
+    Json answer = Json::parse(reply->body, nullptr, false);
+    return answer.is_discarded() ? Json(reply->body) : answer;
+  }
+  std::int64_t submit(const std::string& script) const {
+    const Json job = ask(
+        "POST", "/v1/jobs",
+        Json{{"command", {"sh", "-c", script}}, {"environment", {"PATH=/usr/bin:/bin"}}, {"directory", "/"}}
+            .dump());
+    return job.contains("id") ? job["id"].get<std::int64_t>() : 0;
+  }
+  template <class Test>
+  static bool until(Test test) {
+    for (int i = 0; i < 1000; ++i, std::this_thread::sleep_for(Ms(20)))
+      if (test()) return true;
+    return false;
+  }
+  [[nodiscard]] std::string state_of(std::int64_t job) const {
+    return ask("GET", fmt::format("/v1/jobs/{}", job)).value("state", "");
+  }
+
+ private:
+  /// Jobs outlive the daemon; none is to outlive the test.
+  void cancel_all() const {
+    const Json answer = ask("GET", "/v1/jobs");
+    if (!answer.contains("jobs")) return;
+    for (const Json& job : answer["jobs"])
+      ask("POST", fmt::format("/v1/jobs/{}/cancel", job["id"].get<std::int64_t>()));
+    until([&] { return ask("GET", "/v1/jobs")["jobs"].empty(); });
+  }
+  TemporaryFolder folder_;
+  pid_t pid_ = 0;
+};
+
+TEST(Cleaved, RunsAJobAndEndsWhenTold) {
+  DaemonStand stand;
+  const Descriptor notify(::socket(AF_UNIX, SOCK_DGRAM, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = stand.path("notify");
+  std::memcpy(address.sun_path, path.data(), path.size());
+  ASSERT_EQ(::bind(notify.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_TRUE(stand.begin()) << stand.log();
+  const auto job = stand.submit("echo out; echo err >&2; echo $CUDA_VISIBLE_DEVICES; exit 3");
+  ASSERT_EQ(job, 1) << stand.log();
+  const Json over = stand.ask("GET", "/v1/jobs/1/wait?timeout_s=60");
+  EXPECT_EQ(over["state"], "failed") << over;
+  EXPECT_EQ(over["exit_code"], 3);
+  RawClient client(stand.path("run/s"));
+  const auto output = client.ask("GET", "/v1/jobs/1/logs?wait_s=30");
+  ASSERT_TRUE(output);
+  EXPECT_TRUE(output->body.starts_with("out\nMIG-")) << output->body;
+  EXPECT_EQ(output->header("Cleave-Over"), "true");
+  EXPECT_EQ(client.ask("GET", "/v1/jobs/1/logs?stream=stderr")->body, "err\n");
+  EXPECT_EQ(stand.end(SIGTERM), 0);
+  EXPECT_NE(::access(stand.path("run/s").c_str(), F_OK), 0) << "the socket is gone";
+  char told[64];
+  const ssize_t got = ::recv(notify.number(), told, sizeof told, MSG_DONTWAIT);
+  EXPECT_EQ(std::string(told, static_cast<std::size_t>(std::max<ssize_t>(got, 0))), "READY=1");
+  EXPECT_NE(stand.log().find("manages GPU 0: NVIDIA A100"), std::string::npos) << stand.log();
+  EXPECT_NE(stand.log().find("not fenced"), std::string::npos);
+}
+
+TEST(Cleaved, IsThereOnceAndItsJobsOutliveIt) {
+  DaemonStand stand;
+  ASSERT_TRUE(stand.begin()) << stand.log();
+  EXPECT_EQ(DaemonStand::ended(stand.start(stand.arguments())), 1) << "the socket is taken";
+  EXPECT_NE(stand.log().find("another daemon"), std::string::npos) << stand.log();
+  auto elsewhere = stand.arguments();
+  elsewhere[7] = stand.path("run/other");
+  EXPECT_EQ(DaemonStand::ended(stand.start(elsewhere)), 1) << "the state is taken";
+  const std::string go = stand.path("go");
+  const auto job = stand.submit(fmt::format("while [ ! -e '{}' ]; do sleep 0.05; done; echo done", go));
+  ASSERT_TRUE(DaemonStand::until([&] { return stand.state_of(job) == "running"; })) << stand.log();
+  EXPECT_EQ(stand.end(SIGKILL), 128 + SIGKILL);
+  EXPECT_EQ(::access(stand.path("run/s").c_str(), F_OK), 0) << "a stale socket";
+  EXPECT_EQ(DaemonStand::ended(stand.start(stand.arguments("2xA100-40GB"))), 1) << "other GPUs are there";
+  ASSERT_TRUE(stand.begin()) << stand.log();
+  EXPECT_EQ(stand.state_of(job), "running") << "adopted";
+  std::ofstream(go).close();
+  EXPECT_EQ(stand.ask("GET", fmt::format("/v1/jobs/{}/wait?timeout_s=60", job))["state"], "finished");
+  EXPECT_EQ(stand.ask("GET", fmt::format("/v1/jobs/{}", job))["attempts"], 1);
+}
+
+TEST(Cleaved, ReadsItsConfigurationAgain) {
+  DaemonStand stand;
+  stand.write("c.toml", "most_waiting = 1\n");
+  ASSERT_TRUE(stand.begin()) << stand.log();
+  stand.ask("POST", "/v1/pause");
+  EXPECT_EQ(stand.submit("true"), 1);
+  EXPECT_EQ(stand.submit("true"), 0) << "one is enough";
+  stand.write("c.toml", "most_waiting = 5\nmanaged_gpus = [0]\n");
+  stand.signal(SIGHUP);
+  ASSERT_TRUE(DaemonStand::until([&] {
+    return stand.log().find("most_waiting: 1 -> 5") != std::string::npos;
+  })) << stand.log();
+  EXPECT_NE(stand.log().find("(after a restart)"), std::string::npos);
+  EXPECT_EQ(stand.submit("true"), 2);
+  stand.write("c.toml", "most_wating = 1\n");
+  stand.signal(SIGHUP);
+  ASSERT_TRUE(DaemonStand::until([&] { return stand.log().find("stays as it was") != std::string::npos; }));
+  EXPECT_NE(stand.log().find("c.toml:1: unknown key 'most_wating'"), std::string::npos) << stand.log();
+  EXPECT_EQ(stand.submit("true"), 3);
+}
+
+TEST(Cleaved, SaysWhatIsWrongBeforeItBegins) {
+  DaemonStand stand;
+  stand.write("good.toml", "most_waiting = 7\n");
+  stand.write("bad.toml", "\n[server]\nconnections = \"many\"\n");
+  const auto good = shell("cleaved --check-config " + stand.path("good.toml"));
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  EXPECT_NE(good.out.find("most_waiting: 100000 -> 7"), std::string::npos) << good.out;
+  const auto bad = shell("cleaved --check-config " + stand.path("bad.toml"));
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_NE(bad.err.find("bad.toml:3: 'server.connections'"), std::string::npos) << bad.err;
+  EXPECT_EQ(shell("cleaved --check-config " + stand.path("none.toml")).exit_code, 2);
+  EXPECT_EQ(shell("cleaved --sample-config | diff - docs/cleaved.toml").exit_code, 0);
+  EXPECT_EQ(shell("cleaved --no-such-option").exit_code, 2);
+  const std::string places = " --state " + stand.path("s") + " --socket " + stand.path("r/s");
+  EXPECT_EQ(shell("cleaved --simulate 3xNothing" + places).exit_code, 2);
+  const auto unnamed = shell("env -u CLEAVE_SIM_NODE cleaved --config " + stand.path("good.toml") + places);
+  EXPECT_EQ(unnamed.exit_code, 2);
+  EXPECT_NE(unnamed.err.find("no GPU is named in managed_gpus"), std::string::npos) << unnamed.err;
+}
+
+}  // namespace
+}  // namespace cleave

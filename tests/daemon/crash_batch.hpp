@@ -1,0 +1,69 @@
+#pragma once
+// Jobs of all kinds for a daemon that dies, and what must have become of each in the end. Every job writes a
+// line into a file of its own when it begins and one when it ends.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "daemon_stand.hpp"
+
+namespace cleave::whole {
+
+class CrashBatch {
+ public:
+  /// `supervisors_die`: then jobs may be lost, as they allow.
+  CrashBatch(DaemonStand& stand, std::uint64_t seed, bool supervisors_die = false);
+
+  /// One more job; the daemon may die meanwhile, and the answer with it.
+  void submit();
+  /// Of this kind: "good", "fails", "starves", "grows", "long".
+  void submit(const std::string& kind);
+  /// Cancels of the long ones at most so many.
+  void cancel(std::int64_t most);
+  /// Or the daemon is gone.
+  bool wait_until_long_ones_run();
+  /// A fault of the simulated driver, for a call or two.
+  void break_a_gpu();
+  void mend_gpus();
+
+  /// The daemon runs: until no job is left. False after that time.
+  bool wait_until_over(std::chrono::milliseconds most);
+  /// All laws; the daemon has ended, all jobs too.
+  void check();
+  /// No process, no instance but these; the daemon runs. Waits for instances that go.
+  void check_nothing_is_left(const std::vector<std::string>& foreign);
+
+  struct Counts {
+    std::int64_t accepted = 0, unanswered = 0, finished = 0, failed = 0, cancelled = 0, lost = 0;
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  struct Wanted {
+    std::string kind;
+    int retries = 0;
+    bool restartable = false, accepted = false, cancelled = false;
+    std::int64_t number = 0;
+  };
+  struct Written {
+    std::int64_t begun = 0, ended_well = 0;
+  };
+  [[nodiscard]] std::string script(const Wanted& wanted, const std::string& name);
+  [[nodiscard]] Json document(const Wanted& wanted, const std::string& name);
+  [[nodiscard]] Written written(const std::string& name) const;
+  void check_job(const Wanted& wanted, const std::string& name, const Json& job);
+  void check_ends(const Wanted& wanted, const std::string& name, const std::string& state,
+                  const std::string& reason);
+
+  DaemonStand& stand_;
+  Random random_;
+  bool supervisors_die_;
+  std::map<std::string, Wanted> wanted_;
+  std::string folder_;
+  Counts counts_;
+};
+
+}  // namespace cleave::whole

@@ -1,0 +1,186 @@
+// The daemon is killed again and again while it works, at any moment and at each of its effects; nothing that
+// it had accepted is lost, nothing runs twice that may not, nothing is left.
+//
+// CLEAVE_LONG_TESTS=1 takes the long form: 500 moments, and more often at each effect.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/format.hpp"
+#include "crash_batch.hpp"
+#include "daemon/stop_points.hpp"
+
+namespace cleave::whole {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::seconds;
+
+const char* quick_to_tidy =
+    "keep_idle_s = 0.3\nlook_every_s = 0.5\nserver.requests_per_s = 100000.0\nserver.burst = 100000.0\n";
+
+bool long_form() {
+  const char* wish = std::getenv("CLEAVE_LONG_TESTS");
+  return wish != nullptr && *wish != 0;
+}
+
+StandWish crash_wish() {
+  StandWish wish;
+  wish.instant = false;  // so that it also dies while instances are made
+  wish.config = quick_to_tidy;
+  return wish;
+}
+
+void pause_at_random(Random& random, double mean_ms) {
+  std::this_thread::sleep_for(microseconds(static_cast<std::int64_t>(random.exponential(mean_ms * 1000))));
+}
+
+/// Kills that process after a while, from another thread; whoever waits for it sees that.
+class KillLater {
+ public:
+  KillLater(pid_t pid, microseconds after)
+      : thread_([pid, after] {
+          std::this_thread::sleep_for(after);
+          ::kill(pid, SIGKILL);
+        }) {}
+  ~KillLater() { thread_.join(); }
+  KillLater(const KillLater&) = delete;
+  KillLater& operator=(const KillLater&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
+void report(const CrashBatch& batch, const char* what) {
+  const auto& counts = batch.counts();
+  fmt::print(
+      "{}: {} jobs accepted, {} without answer; {} finished, {} failed, {} cancelled; {} attempts lost\n",
+      what, counts.accepted, counts.unanswered, counts.finished, counts.failed, counts.cancelled,
+      counts.lost);
+}
+
+void end_and_check(DaemonStand& stand, CrashBatch& batch, const std::vector<std::string>& foreign) {
+  batch.mend_gpus();
+  if (!stand.runs()) stand.start();
+  ASSERT_TRUE(stand.wait_until_ready()) << stand.log();
+  EXPECT_TRUE(batch.wait_until_over(seconds(60)))
+      << stand.get("/v1/jobs?user=all").dump(1) << stand.get("/v1/gpus").dump(1);
+  batch.check_nothing_is_left(foreign);
+  EXPECT_EQ(stand.stop(), 0);
+  batch.check();
+}
+
+TEST(DaemonCrash, AtAnyMomentLosesNothing) {
+  DaemonStand stand(crash_wish());
+  const std::vector<std::string> foreign = {stand.foreign("1g.5gb", 6, 1)};
+  const std::uint64_t seed = 9;
+  CrashBatch batch(stand, seed);
+  Random random(seed + 1);
+  const int times = long_form() ? 500 : sanitized ? 12 : 40;
+  for (int i = 0; i < times; ++i) {
+    // Now and then it dies while it begins.
+    const double mean_ms = random.below(4) == 0 ? 15 : 220;
+    const KillLater killer(stand.pid(),
+                           microseconds(static_cast<std::int64_t>(random.exponential(mean_ms * 1000))));
+    if (random.below(3) == 0) batch.break_a_gpu();
+    const bool ready = stand.wait_until_ready();
+    for (std::uint64_t left = ready ? random.below(6) : 0; left > 0 && stand.runs(); --left) batch.submit();
+    if (ready && stand.runs() && random.below(2) == 0) batch.cancel(1);
+    EXPECT_EQ(stand.wait_for_end(), 128 + SIGKILL) << stand.log();
+    stand.start();
+  }
+  end_and_check(stand, batch, foreign);
+  report(batch, "killed at any moment");
+  EXPECT_GT(batch.counts().accepted, times / 2);
+}
+
+/// What makes the daemon come to this point so often.
+void come_to(CrashBatch& batch, const std::string& point, int count) {
+  batch.submit("good");
+  batch.submit("fails");
+  if (point == "signal") {
+    for (int i = 0; i < count; ++i) batch.submit("grows");
+  } else if (point == "stop") {
+    for (int i = 0; i < count; ++i) batch.submit("long");
+    (void)batch.wait_until_long_ones_run();
+    batch.cancel(count);
+  } else {
+    for (int i = 0; i < count; ++i) batch.submit("good");
+    batch.submit("grows");
+  }
+}
+
+TEST(DaemonCrash, AtEachEffectLosesNothing) {
+  DaemonStand stand(crash_wish());
+  const std::vector<std::string> foreign = {stand.foreign("1g.5gb", 6, 1)};
+  CrashBatch batch(stand, 20);
+  for (const std::string& each : stop_points()) {
+    if (each == "forget") continue;  // below
+    for (const std::string when : {"before", "after"}) {
+      bool reached = false;
+      const std::vector<int> counts =
+          long_form() ? std::vector{1, 2, 3, 5, 8, 13} : std::vector{when == "before" || sanitized ? 1 : 2};
+      for (const int count : counts) {
+        stand.kill();
+        stand.start({fmt::format("{}={}-{}:{}", stop_variable, when, each, count)});
+        if (stand.wait_until_ready()) come_to(batch, each, count);
+        if (stand.wait_for_end(seconds(4)) == 128 + SIGKILL) reached = true;
+      }
+      EXPECT_TRUE(reached) << when << " " << each << " was not come to";
+    }
+  }
+  stand.kill();
+  end_and_check(stand, batch, foreign);
+  report(batch, "killed at each effect");
+}
+
+TEST(DaemonCrash, WhileItForgetsLosesNoRoom) {
+  StandWish wish = crash_wish();
+  wish.config += "keep_jobs_s = 0\n";
+  wish.instant = true;
+  DaemonStand stand(wish);
+  std::vector<std::int64_t> jobs;
+  for (int i = 0; i < 4; ++i) jobs.push_back(stand.submit("-- true"));
+  stand.all_over(jobs);
+  EXPECT_EQ(stand.stop(), 0);
+  for (const std::string at :
+       {"before-forget:1", "after-forget:1", "before-forget:3", "after-forget:4", "before-write:2"}) {
+    stand.start({fmt::format("{}={}", stop_variable, at)});
+    (void)stand.wait_for_end(seconds(1));
+    stand.kill();
+  }
+  stand.start();
+  ASSERT_TRUE(stand.wait_until_ready());
+  EXPECT_TRUE(stand.wait_until([&] { return stand.get("/v1/jobs?all=1")["jobs"].empty(); }));
+  EXPECT_TRUE(std::filesystem::is_empty(stand.state() + "/jobs"));
+  EXPECT_GT(stand.submit("-- true"), jobs.back()) << "a number is never used again";
+}
+
+TEST(DaemonCrash, OfSupervisorsIsHandledAsTheJobAllowsAndSaid) {
+  DaemonStand stand(crash_wish());
+  CrashBatch batch(stand, 30, true);
+  Random random(31);
+  int killed = 0;
+  const int times = long_form() ? 300 : sanitized ? 6 : 20;
+  for (int i = 0; i < times; ++i) {
+    for (int j = 0; j < 3; ++j) batch.submit(j == 2 ? "grows" : "good");
+    if (random.below(3) == 0) batch.submit("fails");
+    pause_at_random(random, 60);
+    const auto there = stand.supervisors();
+    if (!there.empty() && ::kill(there[random.below(there.size())], SIGKILL) == 0) ++killed;
+    if (random.below(8) != 0) continue;
+    stand.kill();
+    if (const auto left = stand.supervisors(); !left.empty()) ::kill(left.front(), SIGKILL);
+    stand.start();
+    ASSERT_TRUE(stand.wait_until_ready());
+  }
+  end_and_check(stand, batch, {});
+  report(batch, "supervisors killed");
+  EXPECT_GT(killed, times / 4);
+  EXPECT_GT(batch.counts().lost, 0);
+}
+
+}  // namespace
+}  // namespace cleave::whole

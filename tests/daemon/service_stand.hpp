@@ -1,0 +1,202 @@
+#pragma once
+// The daemon's API without sockets, processes and GPUs: the real service over the real loop, with a store in
+// memory, jobs that are not there, and a clock that the test moves. Anybody may ask.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "../control/delayed_hands.hpp"
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/temporary_folder_test.hpp"
+#include "control/fake_store.hpp"
+#include "daemon/service.hpp"
+#include "model/gpu_model.hpp"
+#include "runner/fake_runner.hpp"
+#include "schema_check.hpp"
+
+namespace cleave::trial {
+
+struct Asked {
+  std::shared_ptr<HttpResponse> response = std::make_shared<HttpResponse>();
+  std::shared_ptr<bool> there = std::make_shared<bool>(false), gone = std::make_shared<bool>(false);
+  [[nodiscard]] Json json() const { return Json::parse(response->body, nullptr, false); }
+  [[nodiscard]] std::string header(std::string_view name) const {
+    for (const auto& [key, value] : response->headers)
+      if (key == name) return value;
+    return {};
+  }
+};
+
+class KeptAnswer final : public HttpAnswer::Target {
+ public:
+  explicit KeptAnswer(Asked asked) : asked_(std::move(asked)) {}
+  void answer(HttpResponse response) override {
+    if (*asked_.there) return;
+    *asked_.response = std::move(response);
+    *asked_.there = true;
+  }
+  [[nodiscard]] bool gone() const override { return *asked_.gone; }
+
+ private:
+  Asked asked_;
+};
+
+class HeardStream final : public HttpStream {
+ public:
+  bool send(std::shared_ptr<const std::string> piece) override {
+    if (closed_) return false;
+    sent.push_back(piece);
+    if (stuck) waiting_ += piece->size();
+    text += *piece;
+    return true;
+  }
+  [[nodiscard]] std::size_t waiting() const override { return waiting_; }
+  [[nodiscard]] bool closed() const override { return closed_; }
+  void close() override { closed_ = true; }
+  void when_empty(std::function<void()> call) override { call_ = std::move(call); }
+  /// The other end has read everything.
+  void read_all() {
+    waiting_ = 0;
+    if (call_) call_();
+  }
+  std::vector<std::shared_ptr<const std::string>> sent;
+  std::string text;
+  bool stuck = false;
+
+ private:
+  std::size_t waiting_ = 0;
+  bool closed_ = false;
+  std::function<void()> call_;
+};
+
+inline std::string text_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// One that may own files in this test, and is no operator where the test is root.
+inline std::uint32_t ada() {
+  return ::geteuid() == 0 ? 1 : ::geteuid();
+}
+inline constexpr std::uint32_t bob = 2, nobody_knows = 3'999'999;
+
+class ServiceStand {
+ public:
+  explicit ServiceStand(ControlSettings settings = {}, std::uint32_t daemon_uid = 0)
+      : description_(Json::parse(openapi_text())),
+        check_(description_),
+        machine_({*find_gpu_model("A100-40GB"), *find_gpu_model("A100-40GB")}),
+        jobs_(7),
+        store_(disk_),
+        runner_(jobs_),
+        audit_(state_.path().string()) {
+    HandsDelays delays;
+    delays.until_done = std::chrono::milliseconds(1);
+    delays.until_told = std::chrono::milliseconds(1);
+    hands_ = std::make_unique<DelayedHands>(machine_, delays, now_);
+    control_ = std::move(*Control::begin({store_, *hands_, runner_}, settings, moment()));
+    service_ = std::make_unique<Service>(
+        ServiceDoors{*control_, store_, audit_, [this] { return moment(); }, [] {}, [] {}},
+        ServiceFacts{.version = "0",
+                     .state_directory = state_.path().string(),
+                     .simulated = true,
+                     .uid = daemon_uid,
+                     .started = moment().wall,
+                     .notices = {}},
+        ServiceSettings{"", false, "laws"});
+    ::mkdir((state_.path() / "jobs").c_str(), 0755);
+    run(std::chrono::milliseconds(50));
+  }
+
+  /// Asks, and holds the answer against the description where it is there at once.
+  Asked begin(std::uint32_t uid, const std::string& method, const std::string& target,
+              const std::string& body = {}, const std::string& last_id = {}) {
+    const auto parsed = parse_http_target(target);
+    Asked asked;
+    if (!parsed) {
+      ADD_FAILURE() << target;
+      return asked;
+    }
+    HttpRequest request;
+    request.peer = {uid, uid, 4711};
+    request.method = method;
+    request.path = parsed->path;
+    request.query = parsed->query;
+    request.last_event_id = last_id;
+    request.body = body;
+    service_->serve(std::move(request), HttpAnswer(std::make_shared<KeptAnswer>(asked)));
+    return asked;
+  }
+  /// Until it is answered.
+  Asked ask(std::uint32_t uid, const std::string& method, const std::string& target,
+            const std::string& body = {}) {
+    Asked asked = begin(uid, method, target, body);
+    for (int i = 0; i < 100'000 && !*asked.there; ++i) run(std::chrono::milliseconds(1));
+    EXPECT_TRUE(*asked.there) << method << " " << target;
+    check(method, target, asked);
+    return asked;
+  }
+  void check(const std::string& method, const std::string& target, const Asked& asked) {
+    const HttpResponse& response = *asked.response;
+    const auto findings = check_.check_answer(method, target.substr(0, target.find('?')), response.status,
+                                              response.content_type, response.body);
+    EXPECT_TRUE(findings.empty()) << fmt::format("{}", fmt::join(findings, "\n")) << "\n" << response.body;
+  }
+
+  void run(Duration time) {
+    const Duration end = now_ + time;
+    while (now_ < end) {
+      now_ += std::chrono::milliseconds(1);
+      hands_->advance_to(now_);
+      jobs_.advance_to(moment().wall);
+      control_->step(moment());
+      service_->after_step();
+      service_->tick();
+    }
+  }
+  [[nodiscard]] Moment moment() const { return {now_, Instant{} + std::chrono::hours(500'000) + now_}; }
+  [[nodiscard]] std::string audit() const { return text_of_file((state_.path() / "audit.jsonl").string()); }
+
+  /// What a supervisor would have written.
+  void write_output(const std::string& attempt, std::uint32_t owner, const std::string& text) {
+    const std::string folder = (state_.path() / "jobs" / attempt).string();
+    ::mkdir(folder.c_str(), 0755);
+    const std::string file = folder + "/stdout.log";
+    std::ofstream(file, std::ios::app) << text;
+    if (::geteuid() == 0) {
+      EXPECT_EQ(::chown(file.c_str(), owner, owner), 0);
+    }
+  }
+
+  [[nodiscard]] const Json& description() const { return description_; }
+  [[nodiscard]] const SchemaCheck& schemas() const { return check_; }
+  [[nodiscard]] FakeDisk& disk() { return disk_; }
+  [[nodiscard]] FakeJobs& jobs() { return jobs_; }
+  [[nodiscard]] Service& service() { return *service_; }
+
+ private:
+  Json description_;
+  SchemaCheck check_;
+  TemporaryFolder state_;
+  Machine machine_;
+  FakeDisk disk_;
+  FakeJobs jobs_;
+  FakeStore store_;
+  FakeRunner runner_;
+  AuditFile audit_;
+  Duration now_ = std::chrono::seconds(1);
+  std::unique_ptr<DelayedHands> hands_;
+  std::unique_ptr<Control> control_;
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace cleave::trial

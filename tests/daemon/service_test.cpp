@@ -1,0 +1,499 @@
+// The API end to end, every answer held against docs/openapi.json.
+
+#include <algorithm>
+
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "service_stand.hpp"
+
+namespace cleave::trial {
+namespace {
+
+using std::chrono::milliseconds;
+
+const std::string plain_job =
+    R"({"command":["true"],"environment":["PATH=/bin"],"directory":"/","name":"one"})";
+
+FakeCourse runs_for(Duration time) {
+  FakeCourse course;
+  course.runs = time;
+  return course;
+}
+
+TEST(Openapi, IsTheTableOfRoutes) {
+  const Json description = Json::parse(openapi_text());
+  EXPECT_EQ(openapi_text(), text_of_file(CLEAVE_SOURCE_DIR "/docs/openapi.json"));
+  std::set<std::string> described, served;
+  for (const auto& [path, methods] : description["paths"].items())
+    for (const auto& [method, what] : methods.items())
+      described.insert(fmt::format("{} {} {}", method, path, what["x-who"].get<std::string>()));
+  for (const auto& route : Service::routes())
+    served.insert(fmt::format("{} {} {}", lowercase(route.method), route.path,
+                              route.access == ApiAccess::operators ? "operators" : "everyone"));
+  EXPECT_EQ(described, served);
+}
+
+TEST(Openapi, EveryReferenceAndParameterIsThere) {
+  const Json description = Json::parse(openapi_text());
+  const SchemaCheck check(description);
+  const std::function<void(const Json&)> walk = [&](const Json& node) {
+    if (node.is_object() && node.contains("$ref")) {
+      EXPECT_NO_THROW((void)check.resolved(node)) << node.dump();
+    }
+    if (node.is_structured())
+      for (const Json& each : node) walk(each);
+  };
+  walk(description);
+  for (const auto& [path, methods] : description["paths"].items())
+    for (const auto& [method, what] : methods.items()) {
+      const bool in_path = path.find('{') != std::string::npos;
+      const auto parameters = what.value("parameters", Json::array());
+      const auto named = std::ranges::count_if(
+          parameters, [](const Json& p) { return p["in"].get<std::string>() == "path"; });
+      EXPECT_EQ(named, in_path ? 1 : 0) << path;
+    }
+}
+
+TEST(Openapi, TheCheckFindsWhatIsWrong) {
+  const Json description = Json::parse(openapi_text());
+  const SchemaCheck check(description);
+  const Json place{{"$ref", "#/components/schemas/Attempt"}};
+  Json good{{"attempt", 1},        {"instance", nullptr},  {"started_at", nullptr},
+            {"began_at", nullptr}, {"ended_at", nullptr},  {"end", nullptr},
+            {"why", ""},           {"exit_code", nullptr}, {"peak_mib", nullptr}};
+  EXPECT_TRUE(check.check(place, good).empty()) << check.check(place, good)[0];
+  const std::pair<const char*, Json> wrong[] = {
+      {"attempt", 0}, {"attempt", "1"},      {"attempt", nullptr},      {"end", "whatever"},
+      {"extra", 1},   {"started_at", "now"}, {"instance", {{"gpu", 1}}}};
+  for (const auto& [key, value] : wrong) {
+    Json bad = good;
+    bad[key] = value;
+    EXPECT_FALSE(check.check(place, bad).empty()) << key;
+  }
+  good.erase("why");
+  EXPECT_FALSE(check.check(place, good).empty());
+}
+
+TEST(Service, ServesEveryRoute) {
+  ServiceStand stand;
+  stand.jobs().plan({1, 1}, runs_for(std::chrono::seconds(2)));
+  EXPECT_EQ(stand.ask(ada(), "GET", "/healthz").json()["status"], "ok");
+  const Json submitted = stand.ask(ada(), "POST", "/v1/jobs", plain_job).json();
+  EXPECT_EQ(submitted["id"], 1);
+  EXPECT_EQ(submitted["command"], Json::array({"true"}));
+  stand.run(milliseconds(500));
+  const Json running = stand.ask(ada(), "GET", "/v1/jobs/1").json();
+  EXPECT_EQ(running["state"], "running");
+  EXPECT_EQ(running["instance"]["profile"], "1g.5gb");
+  EXPECT_EQ(running["history"].size(), 1U);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs").json()["jobs"].size(), 1U);
+  EXPECT_EQ(stand.ask(0, "GET", "/v1/jobs?user=all&all=1&limit=10&before=9").json()["jobs"].size(), 1U);
+  EXPECT_EQ(stand.ask(0, "GET", fmt::format("/v1/jobs?user={}&state=running", ada())).json()["jobs"].size(),
+            1U);
+  EXPECT_EQ(stand.ask(0, "GET", "/v1/jobs").json()["jobs"].size(), 0U) << "own by default";
+  const Json gpus = stand.ask(ada(), "GET", "/v1/gpus").json()["gpus"];
+  ASSERT_EQ(gpus.size(), 2U);
+  const Json instances = stand.ask(ada(), "GET", "/v1/instances").json()["instances"];
+  ASSERT_EQ(instances.size(), 1U);
+  EXPECT_EQ(instances[0]["jobs"], Json::array({1}));
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/instances").json()["instances"][0]["jobs"], Json::array());
+  const Json status = stand.ask(ada(), "GET", "/v1/status").json();
+  EXPECT_EQ(status["jobs"]["running"], 1);
+  EXPECT_EQ(status["you"]["operator"], ada() == 0);
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/gpus/1/drain").json()["drained"], true);
+  const std::string uuid = gpus[1]["uuid"].get<std::string>();
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/gpus/" + uuid + "/undrain").json()["drained"], false);
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/pause").json()["paused"], true);
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/resume").json()["paused"], false);
+  EXPECT_EQ(stand.ask(0, "PUT", "/v1/scheduler", R"({"scheduler":"full-gpu"})").json()["scheduler"],
+            "full-gpu")
+      << stand.ask(0, "GET", "/v1/scheduler").response->body;
+  EXPECT_EQ(stand.ask(0, "PUT", "/v1/scheduler", R"({"scheduler":"online"})").response->status, 200);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/scheduler").json()["scheduler"], "online");
+  stand.ask(ada(), "GET", "/v1/openapi.json");
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=20").json()["state"], "finished");
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").json()["state"], "finished") << "no failure";
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs").json()["jobs"].size(), 0U);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?all=true").json()["jobs"].size(), 1U);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?state=finished").json()["jobs"].size(), 1U);
+  EXPECT_GE(stand.ask(ada(), "GET", "/v1/events?format=json").json()["events"].size(), 4U);
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  stand.run(milliseconds(100));
+  const Json cancelled = stand.ask(ada(), "POST", "/v1/jobs/2/cancel").json();
+  EXPECT_TRUE(cancelled["state"] == "stopping" || cancelled["state"] == "cancelled") << cancelled;
+}
+
+TEST(Service, SaysWhatIsWrong) {
+  ServiceStand stand;
+  const std::string drop = fmt::format("/v1/gpus/{}/drain", 0);
+  struct Case {
+    std::uint32_t uid;
+    const char *method, *target, *body;
+    int status;
+  };
+  const Case cases[] = {
+      {ada(), "GET", "/", "", 404},
+      {ada(), "GET", "/v1/jobs/", "", 404},
+      {ada(), "GET", "/v1/jobs/1", "", 404},
+      {ada(), "GET", "/v1/jobs/x", "", 404},
+      {ada(), "GET", "/v1/jobs/-1", "", 404},
+      {ada(), "GET", "/v1/jobs/99999999999999999999", "", 404},
+      {ada(), "GET", "/v1/jobs/1/wait", "", 404},
+      {ada(), "POST", "/v1/jobs/1/cancel", "", 404},
+      {ada(), "GET", "/v1/jobs/1/logs", "", 404},
+      {ada(), "DELETE", "/v1/jobs", "", 405},
+      {ada(), "HEAD", "/v1/jobs", "", 405},
+      {ada(), "GET", "/v1/pause", "", 405},
+      {ada(), "GET", "/v1/jobs?limit=0", "", 400},
+      {ada(), "GET", "/v1/jobs?limt=3", "", 400},
+      {ada(), "GET", "/v1/jobs?state=gone", "", 400},
+      {ada(), "GET", "/v1/jobs?all=maybe", "", 400},
+      {ada(), "GET", "/v1/jobs/1/logs?stream=both", "", 400},
+      {ada(), "GET", "/v1/events?after=-1", "", 400},
+      {ada(), "GET", "/v1/status?x", "", 400},
+      {0, "GET", "/v1/jobs?user=nobody-of-this-name", "", 404},
+      {0, "POST", "/v1/gpus/7/drain", "", 404},
+      {0, "PUT", "/v1/scheduler", "{}", 400},
+      {0, "PUT", "/v1/scheduler", "[", 400},
+      {0, "PUT", "/v1/scheduler", R"({"scheduler":"fifo-of-nobody"})", 400},
+      {ada(), "POST", "/v1/jobs", "", 400},
+      {nobody_knows, "POST", "/v1/jobs", plain_job.c_str(), 403},
+      {bob, "GET", "/v1/jobs?user=all", "", 403},
+      {bob, "GET", "/v1/jobs?user=root", "", 403},
+      {bob, "GET", "/v1/jobs?user=nobody-of-this-name", "", 403},
+      {bob, "POST", drop.c_str(), "", 403},
+      {bob, "POST", "/v1/pause", "", 403},
+      {bob, "POST", "/v1/resume", "", 403},
+      {bob, "PUT", "/v1/scheduler", R"({"scheduler":"online"})", 403},
+  };
+  for (const Case& each : cases)
+    EXPECT_EQ(stand.ask(each.uid, each.method, each.target, each.body).response->status, each.status)
+        << each.method << " " << each.target << " " << each.body;
+  EXPECT_EQ(stand.begin(ada(), "GET", "/v1/events", "", "x").response->status, 400);
+}
+
+TEST(Service, OthersJobsExistNowhere) {
+  ServiceStand stand;
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  stand.run(milliseconds(200));
+  stand.write_output("1.1", ada(), "secret");
+  for (const auto& [method, path] : {std::pair("GET", ""), std::pair("GET", "/wait"),
+                                     std::pair("POST", "/cancel"), std::pair("GET", "/logs")}) {
+    const Asked others = stand.ask(bob, method, fmt::format("/v1/jobs/1{}", path));
+    const Asked none = stand.ask(bob, method, fmt::format("/v1/jobs/9{}", path));
+    EXPECT_EQ(others.response->status, 404);
+    std::string expected = none.response->body;
+    std::ranges::replace(expected, '9', '1');
+    EXPECT_EQ(others.response->body, expected);
+    EXPECT_EQ(stand.ask(0, method, fmt::format("/v1/jobs/1{}", path)).response->status, 200) << "operators";
+  }
+  const Json events = stand.ask(bob, "GET", "/v1/events?format=json&after=0").json()["events"];
+  for (const Json& event : events) EXPECT_TRUE(event["job"].is_null()) << event;
+  EXPECT_FALSE(events.empty()) << "but those of the GPUs";
+}
+
+TEST(Service, OneUserAtATimeUntilInstancesAreFenced) {
+  ServiceStand stand;
+  // Both before the store has either.
+  const Asked first = stand.begin(ada(), "POST", "/v1/jobs", plain_job);
+  const Asked second = stand.begin(bob, "POST", "/v1/jobs", plain_job);
+  EXPECT_TRUE(*second.there);
+  EXPECT_EQ(second.response->status, 409);
+  stand.check("POST", "/v1/jobs", second);
+  stand.run(milliseconds(5));
+  EXPECT_EQ(first.response->status, 201);
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).response->status, 409);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 201);
+  stand.service().set_settings({"", true, "laws"});
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).response->status, 201);
+  stand.service().set_settings({"", false, "laws"});
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 409) << "both are there";
+  stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=1000");
+  stand.ask(ada(), "GET", "/v1/jobs/2/wait?timeout_s=1000");
+  stand.ask(bob, "GET", "/v1/jobs/3/wait?timeout_s=1000");
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).response->status, 201) << "all is over";
+}
+
+TEST(Service, ADaemonOfAUserIsHisAlone) {
+  ServiceStand stand({}, ada() == 0 ? 5 : ada());
+  const std::uint32_t own = ada() == 0 ? 5 : ada();
+  EXPECT_EQ(stand.ask(own, "POST", "/v1/jobs", plain_job).response->status, 201);
+  EXPECT_EQ(stand.ask(own, "POST", "/v1/pause").response->status, 200) << "he operates it";
+  for (const char* path : {"/healthz", "/v1/jobs", "/v1/jobs/1", "/nowhere"})
+    EXPECT_EQ(stand.ask(bob, "GET", path).response->status, 403);
+  EXPECT_EQ(stand.ask(0, "GET", "/v1/jobs/1").response->status, 200) << "root sees all";
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/jobs", plain_job).response->status, 403) << "but runs nothing here";
+}
+
+TEST(Service, AnswersASubmissionWhenItIsOnTheDisk) {
+  ServiceStand stand;
+  const Asked asked = stand.begin(ada(), "POST", "/v1/jobs", plain_job);
+  EXPECT_FALSE(*asked.there);
+  stand.run(milliseconds(1));
+  EXPECT_TRUE(*asked.there);
+  stand.disk().fail_writes(1000);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 503);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").response->status, 503);
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/pause").response->status, 503);
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/gpus/0/drain").response->status, 503);
+  stand.disk().fail_writes(0);
+  stand.run(std::chrono::seconds(5));
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 201);
+  stand.disk().fail_reads(1000);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/2").response->status, 503);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?all=1").response->status, 503);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/events?format=json").response->status, 503);
+  stand.disk().fail_reads(0);
+}
+
+TEST(Service, RefusesJobsBeyondTheLine) {
+  ControlSettings settings;
+  settings.most_waiting = 2;
+  ServiceStand stand(settings);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 201);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 201);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 409);
+}
+
+TEST(Service, WaitsUntilTheTimeIsUp) {
+  ServiceStand stand;
+  stand.jobs().plan({1, 1}, runs_for(std::chrono::seconds(10)));
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  stand.run(milliseconds(200));
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=1").json()["state"], "running");
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=0").json()["state"], "running");
+  const Asked gone = stand.begin(ada(), "GET", "/v1/jobs/1/wait?timeout_s=100");
+  EXPECT_TRUE(stand.service().waits());
+  *gone.gone = true;
+  stand.run(milliseconds(10));
+  EXPECT_FALSE(stand.service().waits()) << "nobody is waited for who has hung up";
+}
+
+TEST(Service, FollowsOutput) {
+  ServiceStand stand;
+  stand.jobs().plan({1, 1}, runs_for(std::chrono::seconds(3)));
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/pause").response->status, 200);
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  const Asked early = stand.ask(ada(), "GET", "/v1/jobs/1/logs");
+  EXPECT_EQ(early.header("Cleave-Attempt"), "0");
+  EXPECT_EQ(early.header("Cleave-Over"), "");
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?attempt=1").response->status, 404);
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/resume").response->status, 200);
+  stand.run(milliseconds(500));
+  const Asked waits = stand.begin(ada(), "GET", "/v1/jobs/1/logs?wait_s=60");
+  stand.run(milliseconds(100));
+  EXPECT_FALSE(*waits.there);
+  stand.write_output("1.1", ada(), "hello\n");
+  stand.run(milliseconds(100));
+  ASSERT_TRUE(*waits.there);
+  stand.check("GET", "/v1/jobs/1/logs", waits);
+  EXPECT_EQ(waits.response->body, "hello\n");
+  EXPECT_EQ(waits.header("Cleave-Next-Offset"), "6");
+  EXPECT_EQ(waits.header("Cleave-Over"), "");
+  stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=60");
+  stand.write_output("1.1", ada(), "more");
+  const Asked rest = stand.ask(ada(), "GET", "/v1/jobs/1/logs?offset=6&wait_s=60");
+  EXPECT_EQ(rest.response->body, "more");
+  EXPECT_EQ(rest.header("Cleave-Over"), "true");
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?offset=-2").response->body, "re");
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?offset=1000").header("Cleave-Offset"), "10");
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?stream=stderr").response->body, "");
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?offset=-9223372036854775808").header("Cleave-Offset"),
+            "0");
+}
+
+std::vector<std::int64_t> ids_in(const std::string& text) {
+  std::vector<std::int64_t> ids;
+  for (const std::string_view line : split(text, '\n'))
+    if (line.starts_with("id: ")) ids.push_back(parse_integer(line.substr(4)).value_or(-1));
+  return ids;
+}
+
+std::shared_ptr<HeardStream> follow(ServiceStand& stand, std::uint32_t uid, const std::string& target,
+                                    const std::string& last_id = {}, bool stuck = false) {
+  const Asked asked = stand.begin(uid, "GET", target, "", last_id);
+  EXPECT_EQ(asked.response->content_type, "text/event-stream");
+  auto stream = std::make_shared<HeardStream>();
+  stream->stuck = stuck;
+  asked.response->stream(stream);
+  return stream;
+}
+
+TEST(Service, EventsAreHeardOnceInOrderAndResumed) {
+  ServiceStand stand;
+  const auto now = follow(stand, ada(), "/v1/events"), root = follow(stand, 0, "/v1/events"),
+             other = follow(stand, bob, "/v1/events"), stuck = follow(stand, ada(), "/v1/events", "", true);
+  for (int i = 0; i < 150; ++i) stand.begin(ada(), "POST", "/v1/jobs", plain_job);
+  stand.run(milliseconds(500));
+  for (int i = 1; i <= 100; ++i) stand.begin(ada(), "POST", fmt::format("/v1/jobs/{}/cancel", i));
+  stand.run(milliseconds(500));
+  const auto mine = ids_in(now->text);
+  ASSERT_GT(mine.size(), 250U);
+  for (std::size_t i = 0; i < mine.size(); ++i) ASSERT_EQ(mine[i], static_cast<std::int64_t>(i) + mine[0]);
+  EXPECT_EQ(root->text, now->text);
+  EXPECT_EQ(stuck->text, now->text);
+  EXPECT_EQ(stuck->sent.front(), now->sent.front()) << "made once for all";
+  EXPECT_LT(ids_in(other->text).size(), mine.size());
+  EXPECT_EQ(other->text.find("\"job\":1"), std::string::npos);
+  // From the beginning, read piece by piece; meanwhile more happens.
+  const auto late = follow(stand, ada(), "/v1/events?after=0", "", true);
+  for (int i = 0; i < 5; ++i) {
+    stand.begin(ada(), "POST", "/v1/jobs", plain_job);
+    stand.run(milliseconds(2));
+    late->read_all();
+  }
+  stand.run(milliseconds(10));
+  for (int i = 0; i < 10; ++i) late->read_all();
+  const auto all = ids_in(late->text);
+  ASSERT_FALSE(all.empty());
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], static_cast<std::int64_t>(i) + 1);
+  EXPECT_EQ(all.back(), ids_in(now->text).back());
+  // The header goes before the query.
+  const auto again = follow(stand, ada(), "/v1/events?after=1", "5");
+  EXPECT_EQ(ids_in(again->text).front(), 6);
+  const auto beyond = follow(stand, ada(), "/v1/events?after=99999999");
+  EXPECT_TRUE(beyond->text.empty());
+  for (const std::string_view line : split(now->text, '\n')) {
+    if (!line.starts_with("data: ")) continue;
+    const Json event = Json::parse(line.substr(6));
+    const auto wrong = stand.schemas().check({{"$ref", "#/components/schemas/Event"}}, event);
+    EXPECT_TRUE(wrong.empty()) << wrong[0];
+  }
+}
+
+TEST(Service, WritesAnAuditOfWhatChanges) {
+  ServiceStand stand;
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  stand.ask(ada(), "GET", "/v1/jobs/1");
+  stand.ask(bob, "POST", "/v1/jobs/1/cancel");
+  stand.ask(bob, "POST", "/v1/jobs", "{");
+  std::vector<Json> lines;
+  const std::string text = stand.audit();
+  for (const std::string_view line : split(trimmed(text), '\n')) lines.push_back(Json::parse(line));
+  ASSERT_EQ(lines.size(), 3U) << text;
+  EXPECT_EQ(lines[0]["decision"], "allowed");
+  EXPECT_EQ(lines[0]["uid"], ada());
+  EXPECT_EQ(lines[0]["result"], "job 1");
+  EXPECT_EQ(lines[1]["decision"], "refused");
+  EXPECT_EQ(lines[1]["path"], "/v1/jobs/1/cancel");
+  EXPECT_EQ(lines[2]["decision"], "not understood");
+}
+
+TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
+  ServiceStand stand;
+  const Json& schema = stand.description()["components"]["schemas"]["Submission"];
+  const Json good = Json::parse(plain_job);
+  const std::pair<const char*, Json> fine[] = {
+      {"profile", "2g.10gb"},
+      {"memory_mib", 1},
+      {"model", {{"name", "m"}, {"memory_mib", 5}}},
+      {"priority", -5},
+      {"deadline_s", 0.5},
+      {"retries", 1000},
+      {"restartable", true},
+      {"checkpoint_signal", 10},
+      {"checkpoint_grace_s", 20},
+      {"stop_grace_s", 0},
+      {"out_of_memory_code", 77},
+      {"application", "resnet"},
+      {"batch", 64},
+      {"expected_s", 0.001},
+      {"name", "\xc3\xa9t\xc3\xa9 $(rm -rf /) ; `x`"},
+      {"environment", Json::array({"A=\x1b]0;title\x07", "B=$(reboot)"})},
+  };
+  for (const auto& [key, value] : fine) {
+    Json body = good;
+    body[key] = value;
+    EXPECT_TRUE(stand.schemas().check(schema, body).empty()) << key;
+    const Asked asked = stand.ask(ada(), "POST", "/v1/jobs", body.dump());
+    EXPECT_EQ(asked.response->status, 201) << key << asked.response->body;
+  }
+  const std::pair<const char*, Json> wrong[] = {
+      {"command", Json::array()},
+      {"command", Json::array({""})},
+      {"command", "true"},
+      {"command", Json::array({std::string("a\0b", 3)})},
+      {"command", Json::array({"a", std::string(200'000, 'x')})},
+      {"environment", Json::array({"novalue"})},
+      {"environment", Json::array({"=x"})},
+      {"directory", "relative"},
+      {"directory", ""},
+      {"directory", "/" + std::string(5000, 'x')},
+      {"name", std::string(257, 'x')},
+      {"name", "a\nb"},
+      {"name", "\x1b[2J"},
+      {"profile", "a\tb"},
+      {"memory_mib", 0},
+      {"memory_mib", std::int64_t{1} << 40},
+      {"memory_mib", 1.5},
+      {"compute_slices", 2},
+      {"model", {{"name", "m"}}},
+      {"model", {{"name", "m"}, {"memory_mib", 5}, {"more", 1}}},
+      {"priority", 1e9},
+      {"deadline_s", -1},
+      {"deadline_s", 1e300},
+      {"retries", -1},
+      {"retries", 1001},
+      {"restartable", "yes"},
+      {"checkpoint_signal", 9},
+      {"checkpoint_signal", 65},
+      {"checkpoint_grace_s", 1e6},
+      {"stop_grace_s", 1e6},
+      {"out_of_memory_code", 0},
+      {"batch", 0},
+      {"expected_s", 0},
+      {"uid", 0},
+  };
+  for (const auto& [key, value] : wrong) {
+    Json body = good;
+    body[key] = value;
+    EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", body.dump()).response->status, 400) << key << value;
+  }
+  Json both = good;
+  both["profile"] = "1g.5gb";
+  both["memory_mib"] = 5;
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", both.dump()).response->status, 400);
+  for (const char* key : {"command", "environment", "directory"}) {
+    Json body = good;
+    body.erase(key);
+    EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", body.dump()).response->status, 400) << key;
+  }
+}
+
+TEST(Service, DamagedSubmissionsAndPathsAreRefusedAndNothingElse) {
+  ServiceStand stand;
+  Random random(9);
+  const std::string whole =
+      R"({"command":["python3","a b"],"environment":["A=b","C="],"directory":"/home/u","name":"t","memory_mib":9216,"compute_slices":2,"priority":0,"deadline_s":3600,"retries":1,"restartable":true,"checkpoint_signal":10,"stop_grace_s":30,"model":null})";
+  const std::vector<std::string> targets = {
+      "/v1/jobs",          "/v1/jobs/1/cancel",      "/v1/scheduler",
+      "/v1/gpus/0/drain",  "/v1/jobs?limit=3&all=1", "/v1/jobs/1/logs?offset=-3&stream=stderr",
+      "/v1/events?after=2"};
+  const auto damage = [&](std::string text) {
+    for (std::uint64_t n = random.below(4); n > 0 && !text.empty(); --n) {
+      const std::size_t at = random.below(text.size());
+      if (random.below(2) == 0)
+        text[at] = static_cast<char>(random.below(256));
+      else
+        text.insert(at, text.substr(random.below(text.size()), random.below(30)));
+    }
+    return text;
+  };
+  int taken = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string target = damage(targets[random.below(targets.size())]);
+    if (!parse_http_target(target)) continue;
+    const char* methods[] = {"GET", "POST", "PUT", "DELETE"};
+    const std::string method = methods[random.below(4)];
+    const Asked asked = stand.begin(random.below(2) == 0 ? ada() : 0, method, target, damage(whole));
+    for (int round = 0; round < 3 && !*asked.there; ++round) stand.run(milliseconds(1));
+    if (!*asked.there) continue;  // a stream or a wait
+    if (!asked.response->stream) stand.check(method, target, asked);
+    taken += asked.response->status == 201 ? 1 : 0;
+    ASSERT_NE(asked.response->status, 500) << method << " " << target << asked.response->body;
+  }
+  EXPECT_GT(taken, 3);
+}
+
+}  // namespace
+}  // namespace cleave::trial
