@@ -6,8 +6,10 @@
 #include <array>
 #include <cmath>
 #include <concepts>
+#include <functional>
 
 #include "base/csv.hpp"
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/options.hpp"
 #include "base/quantity.hpp"
@@ -149,6 +151,52 @@ TEST(Json, SaysWhereItIsBroken) {
             "f.json: the key 'a' stands twice in one object; keep one of the two");
   EXPECT_EQ(json_error(std::string(1000, '[')), "f.json: nested more than 64 levels deep");
   EXPECT_NE(json_error("{\"a\": 1e999}"), "none");
+}
+
+/// Against the library's own parser: any nesting, objects of a list that differ, more keys than are looked
+/// through one by one.
+TEST(Json, IsWhatTheLibraryReads) {
+  Random random(20261121);
+  const std::function<Json(int)> any = [&](int depth) -> Json {
+    switch (random.below(depth > 4 ? 6 : 8)) {
+      case 0:
+        return nullptr;
+      case 1:
+        return random.below(2) == 0;
+      case 2:
+        return static_cast<std::int64_t>(random.bits());
+      case 3:
+        return random.bits();
+      case 4:
+        return random.uniform() * 1e9;
+      case 5:
+        return std::string(random.below(40), 'x') + "\n\"\u00e4";
+      case 6: {
+        Json list = Json::array();
+        for (std::uint64_t left = random.below(6); left > 0; --left) list.push_back(any(depth + 1));
+        return list;
+      }
+      default: {
+        Json object = Json::object();
+        for (std::uint64_t left = random.below(random.below(20) == 0 ? 80 : 6); left > 0; --left)
+          object[fmt::format("a key {}", left)] = any(depth + 1);
+        return object;
+      }
+    }
+  };
+  for (int i = 0; i < 500; ++i) {
+    const std::string text = any(0).dump();
+    const auto read = parse_json(text, "f.json");
+    ASSERT_TRUE(read) << read.error().text();
+    ASSERT_EQ(*read, Json::parse(text));
+    ASSERT_EQ(read->dump(), text);
+  }
+  std::string many = "{";
+  for (int i = 0; i < 100; ++i) many += fmt::format("\"key {}\": {}, ", i, i);
+  EXPECT_EQ(json_error(many + "\"key 100\": 0}"), "none");
+  for (const int again : {0, 31, 32, 33, 99})
+    EXPECT_EQ(json_error(many + fmt::format("\"key {}\": 0}}", again)),
+              fmt::format("f.json: the key 'key {}' stands twice in one object; keep one of the two", again));
 }
 
 TEST(JsonReader, KeepsTheFirstErrorWithItsPlace) {

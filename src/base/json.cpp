@@ -1,5 +1,6 @@
 #include "base/json.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/format.hpp"
@@ -33,46 +34,72 @@ std::string what_it_is(const Json& node) {
   return node.is_array() ? "a list" : "an object";
 }
 
-/// Looks at a document as it is parsed and stops at the first thing that is wrong with its shape.
-class Watcher final : public nlohmann::json_sax<Json> {
+/// Makes a document as it is parsed and stops at the first thing that is wrong with its shape. The library's
+/// own way looks for each key among those before it, and lets objects grow by copying what is in them.
+class Builder final : public nlohmann::json_sax<Json> {
  public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t& value) override { return put(Json::binary(std::move(value))); }
   bool start_object(std::size_t) override {
     if (objects_ == keys_.size()) keys_.emplace_back();
-    keys_[objects_++].clear();
-    return go_deeper();
+    Keys& keys = keys_[objects_++];
+    Json object = Json::object();
+    // Objects of a list are much alike; one that is not costs room that nobody uses, of which there is a
+    // limit.
+    constexpr std::size_t most = 64, most_unused = 16'384;
+    const std::size_t reserved = unused_ < most_unused ? std::min(keys.count(), most) : 0;
+    object.get_ref<Json::object_t&>().reserve(reserved);
+    keys.clear();
+    keys.reserved = reserved;
+    return open(std::move(object));
   }
   bool end_object() override {
-    --objects_;
-    --depth_;
+    const Keys& keys = keys_[--objects_];
+    unused_ += keys.reserved - std::min(keys.reserved, keys.count());
+    open_.pop_back();
     return true;
   }
-  bool start_array(std::size_t) override { return go_deeper(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
   bool end_array() override {
-    --depth_;
+    open_.pop_back();
     return true;
   }
   bool key(string_t& name) override {
     if (!keys_[objects_ - 1].insert(name)) repeated = name;
+    key_ = std::move(name);
     return !repeated;
   }
-  /// The second pass meets the same error and says where it is.
+  /// A second pass meets the same error and says where it is.
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
     return false;
   }
 
+  Json document;
   std::optional<std::string> repeated;
   bool too_deep = false;
 
  private:
-  bool go_deeper() {
-    too_deep = ++depth_ > deepest;
+  bool put(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  Json& place(Json value) {
+    if (open_.empty()) return document = std::move(value);
+    if (Json& in = *open_.back(); in.is_array())
+      return in.get_ref<Json::array_t&>().emplace_back(std::move(value));
+    Json::object_t& object = open_.back()->get_ref<Json::object_t&>();
+    object.emplace_back(std::move(key_), std::move(value));
+    return object.back().second;
+  }
+  /// What is around an open value does not grow until it is closed, so that it stays where it is.
+  bool open(Json value) {
+    open_.push_back(&place(std::move(value)));
+    too_deep = open_.size() > static_cast<std::size_t>(deepest);
     return !too_deep;
   }
 
@@ -80,6 +107,8 @@ class Watcher final : public nlohmann::json_sax<Json> {
   /// looked through in one text that keeps its memory.
   class Keys {
    public:
+    std::size_t reserved = 0;  // room in the object from the beginning
+    [[nodiscard]] std::size_t count() const { return std::max(ends_.size(), many_.size()); }
     void clear() {
       text_.clear();
       ends_.clear();
@@ -110,23 +139,24 @@ class Watcher final : public nlohmann::json_sax<Json> {
     std::set<std::string> many_;
   };
 
-  int depth_ = 0;
+  std::vector<Json*> open_;  // what is being filled, outermost first
+  std::string key_;          // of what comes next in an object
   std::vector<Keys> keys_;   // of each object around, outermost first; more may be kept
+  std::size_t unused_ = 0;   // of what was reserved, in all objects that are closed
   std::size_t objects_ = 0;  // how many of them are open
 };
 
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, const std::string& place) {
-  // Two passes: the parser's own callbacks take time in the square of a list's length.
-  Watcher watcher;
+  Builder builder;
   try {
-    Json::sax_parse(text, &watcher);
-    if (watcher.too_deep)
+    if (Json::sax_parse(text, &builder)) return std::move(builder.document);
+    if (builder.too_deep)
       return fail(ErrorKind::bad_input, place, fmt::format("nested more than {} levels deep", deepest));
-    if (watcher.repeated)
+    if (builder.repeated)
       return fail(ErrorKind::bad_input, place,
-                  fmt::format("the key '{}' stands twice in one object", shown(*watcher.repeated)),
+                  fmt::format("the key '{}' stands twice in one object", shown(*builder.repeated)),
                   "keep one of the two");
     return Json::parse(text);
   } catch (const Json::parse_error& broken) {
