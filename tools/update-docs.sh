@@ -15,7 +15,7 @@ put_text() { # FILE MARK TEXT: in the place of the text between <!-- MARK: and <
     !inside { print }' "$1" > "$1.new"
   mv "$1.new" "$1"
 }
-put_text docs/daemon.md researcher "$(examples/researcher.sh)"
+put_text docs/daemon.md researcher "$(examples/researcher.sh | sed "s|$PWD|/home/ada/cleave|; s|^user  .*|user         ada|")"
 put_text docs/daemon.md bench-daemon "$(build/release/bin/cleave bench daemon 2> /dev/null)"
 
 # Needs the jobs of MISO, which are not ours to bundle.
