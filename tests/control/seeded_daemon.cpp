@@ -392,6 +392,11 @@ std::vector<std::string> SeededDaemon::run() {
   const Duration patience = now_ + 3h;
   while (violations_.empty() && !is_over()) {
     round();
+    if (control_ != nullptr && now_ > patience - 2h && !foreign_.empty()) {
+      // Those that wait for room that others hold wait for ever, as they should.
+      for (const JobRecord* job : control_->jobs())
+        static_cast<void>(control_->cancel(job->number, "someone", moment()));
+    }
     if (now_ > patience) {
       violation(fmt::format("it does not come to its end: {} jobs", control_->jobs().size()));
       for (const JobRecord* job : control_->jobs())
