@@ -389,14 +389,12 @@ std::vector<std::string> SeededDaemon::run() {
   begin_daemon();
   while (violations_.empty() && acts_left_ > 0) round();
   if (violations_.empty()) mend();
-  const Duration patience = now_ + 3h;
+  const Duration patience = now_ + 3h, others_stay_until = now_ + 1h;
   while (violations_.empty() && !is_over()) {
     round();
-    if (control_ != nullptr && now_ > patience - 2h && !foreign_.empty()) {
-      // Those that wait for room that others hold wait for ever, as they should.
-      for (const JobRecord* job : control_->jobs())
-        static_cast<void>(control_->cancel(job->number, "someone", moment()));
-    }
+    // Jobs wait for what others have; they do not fail for it.
+    if (now_ > others_stay_until)
+      for (const std::string& device : std::exchange(foreign_, {})) machine_->destroy_foreign(device);
     if (now_ > patience) {
       violation(fmt::format("it does not come to its end: {} jobs", control_->jobs().size()));
       for (const JobRecord* job : control_->jobs())
