@@ -376,6 +376,7 @@ void SeededDaemon::round() {
 bool SeededDaemon::is_over() {
   if (!asked_.empty() || !control_->jobs().empty() || !jobs_.running().empty() || hands_->open_acts() > 0)
     return false;
+  if (control_->wake_at() <= now_) return false;  // it has not written all yet
   if (control_->scheduler().starts_with("static")) return true;  // which keeps its layout
   return std::ranges::none_of(control_->gpus(), [](const GpuStanding& gpu) {
     return !gpu.sight || std::ranges::any_of(gpu.sight->instances, [](const SeenInstance& seen) {
