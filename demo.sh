@@ -1,48 +1,31 @@
 #!/usr/bin/env bash
-# Builds Cleave and shows what it is for: a day of jobs on four GPUs, scheduled in three ways.
-# Installs the Debian packages that the build needs where they are missing. Safe to repeat.
+# Builds Cleave and shows what it is for: a daemon runs a batch of jobs on two simulated A100, each on an
+# instance made for it, and the same batch is compared with other ways to run it. No GPU is needed.
+#
+#   ./demo.sh               the daemon, about a minute after the build
+#   ./demo.sh --planning    a day of jobs under the schedulers of five papers, and the plan of a fleet
+#   ./demo.sh --no-build    as it was built before
+#
+# Installs the Debian packages that the build needs where they are missing. Safe to repeat; Ctrl-C ends the
+# daemon and its jobs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-tools/setup.sh build
-tools/build.sh build/demo.log release -DBUILD_TESTING=OFF
+part=daemon build=yes
+for option in "$@"; do
+  case $option in
+    --planning) part=planning ;;
+    --no-build) build=no ;;
+    *)
+      sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+      exit 2
+      ;;
+  esac
+done
 
-cleave=build/release/bin/cleave
-run=(compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl
-  --schedulers full-gpu,static:layout=best,scheme-a,scheme-b,online,online:migration=off,dyna-p,miso)
-
-cat <<TEXT
-
-A lab's day of 200 jobs is replayed on four simulated A100s under the schedulers of five papers: one job on each
-whole GPU, the best layout that never changes, jobs by size and in order, instances made as jobs come, batches of best
-throughput, and the partition of best total speed. What sharing does to wait, turnaround and use stands side by side.
-
-\$ $cleave ${run[*]}
-TEXT
-"$cleave" "${run[@]}"
-
-plan=(plan compact --fleet examples/fleets/scattered.json --explain)
-cat <<TEXT
-
-Seven workloads are scattered over three GPUs of a node. The fewest GPUs that hold them, what moves for it, and why
-there is nothing better:
-
-\$ $cleave ${plan[*]}
-TEXT
-"$cleave" "${plan[@]}"
-
-cat <<TEXT
-
-Try next:
-  $cleave gpu A100-40GB
-      the profiles of a GPU, where each may start, and how many layouts that makes
-  $cleave place --fleet 4xA100-40GB --profile 2g.10gb
-      where one more instance would go
-  $cleave layout A100-40GB 4g.20gb@0,2g.10gb@4
-      whether a layout is legal, and what still fits beside it
-  $cleave compare --fleet 100xA100-40GB --trace alibaba2023:FILE --compress 50 --schedulers full-gpu,online
-      the same on a public trace, 50 times as busy: FILE is openb_pod_list_default.csv of Alibaba's
-      cluster-trace-gpu-v2023, which github.com/alibaba/clusterdata has
-  ./test.sh
-      every test
-TEXT
+if [ "$build" = yes ]; then
+  tools/setup.sh build
+  tools/build.sh build/demo.log release -DBUILD_TESTING=OFF
+fi
+if [ "$part" = planning ]; then exec examples/planning.sh; fi
+exec examples/demo/run.sh

@@ -7,6 +7,17 @@ build/release/bin/cleave plan compact --fleet examples/fleets/scattered.json --s
 build/release/bin/cleave reproduce optimal-placement --write docs/reproduction > /dev/null
 find docs -name '*.md' -print0 | xargs -0 build/release/bin/cleave-examples --update README.md
 
+# What the documents show of a daemon has times of day and process numbers in it, so that it is not compared in tests.
+put_text() { # FILE MARK TEXT: in the place of the text between <!-- MARK: and <!-- end -->
+  awk -v mark="<!-- $2:" -v text="$3" '
+    index($0, mark) == 1 { print; print "```text"; print text; print "```"; inside = 1 }
+    /^<!-- end -->/ { inside = 0 }
+    !inside { print }' "$1" > "$1.new"
+  mv "$1.new" "$1"
+}
+put_text docs/daemon.md researcher "$(examples/researcher.sh)"
+put_text docs/daemon.md bench-daemon "$(build/release/bin/cleave bench daemon 2> /dev/null)"
+
 # Needs the jobs of MISO, which are not ours to bundle.
 miso=../shared/data/mig-miso-a100-40gb/jobs_100.csv
 if [ -e "$miso" ]; then

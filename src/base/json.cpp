@@ -44,11 +44,12 @@ class Watcher final : public nlohmann::json_sax<Json> {
   bool string(string_t&) override { return true; }
   bool binary(binary_t&) override { return true; }
   bool start_object(std::size_t) override {
-    keys_.emplace_back();
+    if (objects_ == keys_.size()) keys_.emplace_back();
+    keys_[objects_++].clear();
     return go_deeper();
   }
   bool end_object() override {
-    keys_.pop_back();
+    --objects_;
     --depth_;
     return true;
   }
@@ -58,7 +59,7 @@ class Watcher final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool key(string_t& name) override {
-    if (!keys_.back().insert(name).second) repeated = name;
+    if (!keys_[objects_ - 1].insert(name)) repeated = name;
     return !repeated;
   }
   /// The second pass meets the same error and says where it is.
@@ -74,8 +75,44 @@ class Watcher final : public nlohmann::json_sax<Json> {
     too_deep = ++depth_ > deepest;
     return !too_deep;
   }
+
+  /// The keys of an object so far. Nearly all objects are small, and many follow one another: their keys are
+  /// looked through in one text that keeps its memory.
+  class Keys {
+   public:
+    void clear() {
+      text_.clear();
+      ends_.clear();
+      many_.clear();
+    }
+    /// False where it was there.
+    bool insert(const std::string& name) {
+      constexpr std::size_t few = 32;
+      if (ends_.size() >= few) {
+        if (many_.empty())
+          for (std::size_t i = 0; i < ends_.size(); ++i) many_.emplace((*this)[i]);
+        return many_.insert(name).second;
+      }
+      for (std::size_t i = 0; i < ends_.size(); ++i)
+        if ((*this)[i] == name) return false;
+      text_ += name;
+      ends_.push_back(text_.size());
+      return true;
+    }
+
+   private:
+    [[nodiscard]] std::string_view operator[](std::size_t i) const {
+      const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+      return std::string_view(text_).substr(begin, ends_[i] - begin);
+    }
+    std::string text_;
+    std::vector<std::size_t> ends_;
+    std::set<std::string> many_;
+  };
+
   int depth_ = 0;
-  std::vector<std::set<std::string>> keys_;
+  std::vector<Keys> keys_;   // of each object around, outermost first; more may be kept
+  std::size_t objects_ = 0;  // how many of them are open
 };
 
 }  // namespace

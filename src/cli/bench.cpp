@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "cli/bench_daemon.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "study/bench_admission.hpp"
@@ -412,6 +413,7 @@ void add_bench(CLI::App& program, Run& run) {
   add_simulation(*group, run);
   add_bench_forecast(*group, run);
   add_bench_nvml(*group, run);
+  add_bench_daemon(*group, run);
 }
 
 }  // namespace cleave::cli

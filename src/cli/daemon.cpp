@@ -63,19 +63,20 @@ Result<Json> ask_jobs(ApiClient& daemon, const std::string& query, std::size_t l
   std::int64_t before = std::numeric_limits<std::int64_t>::max();
   while (jobs.size() < limit) {
     const std::string page_of = jobs.empty() ? std::string() : fmt::format("&before={}", before);
-    const auto page =
-        daemon.ask_json("GET", fmt::format("/v1/jobs?{}{}limit={}{}", query, query.empty() ? "" : "&",
-                                           std::min(limit - jobs.size(), most_a_page), page_of));
+    auto page = daemon.ask_json("GET", fmt::format("/v1/jobs?{}{}limit={}{}", query, query.empty() ? "" : "&",
+                                                   std::min(limit - jobs.size(), most_a_page), page_of));
     if (!page) return std::unexpected(page.error());
-    const auto read = read_jobs(*page, "the daemon's answer");
-    if (!read) return std::unexpected(read.error());
-    for (const ApiJob& job : *read) {
-      if (job.id >= before)
+    if (!page->is_object() || !page->contains("jobs") || !(*page)["jobs"].is_array())
+      return fail(ErrorKind::internal, "the daemon's answer", "it has no jobs");
+    Json& read = (*page)["jobs"];
+    if (read.empty()) break;
+    for (Json& job : read) {
+      const Json id = job.is_object() ? job.value("id", Json()) : Json();
+      if (!id.is_number_integer() || id.get<std::int64_t>() >= before)
         return fail(ErrorKind::internal, "the daemon's answer", "its jobs are not in order");
-      before = job.id;
+      before = id.get<std::int64_t>();
+      jobs.push_back(std::move(job));
     }
-    if (read->empty()) break;
-    for (const Json& job : (*page)["jobs"]) jobs.push_back(job);
   }
   return jobs;
 }

@@ -1,5 +1,7 @@
 // `cleave ps`: the daemon's jobs.
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "base/format.hpp"
@@ -27,17 +29,41 @@ std::string query_of(const Options& options) {
   return fmt::format("{}", fmt::join(parts, "&"));
 }
 
+/// Page by page: of ten thousand jobs the documents take more memory, and time for it, than all the rest.
+Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& query, std::size_t limit) {
+  constexpr std::size_t page = 1000;
+  std::vector<ApiJob> jobs;
+  while (jobs.size() < limit) {
+    std::string from_here = query;
+    if (!jobs.empty()) from_here += fmt::format("{}before={}", query.empty() ? "" : "&", jobs.back().id);
+    const std::size_t wanted = std::min(page, limit - jobs.size());
+    auto found = ask_jobs(daemon, from_here, wanted);
+    if (!found) return std::unexpected(found.error());
+    Json document = Json::object();
+    document["jobs"] = std::move(*found);
+    auto read = read_jobs(document, "the daemon's answer");
+    if (!read) return std::unexpected(read.error());
+    std::ranges::move(*read, std::back_inserter(jobs));
+    if (read->size() < wanted) break;
+  }
+  return jobs;
+}
+
 Result<int> ps(const Options& options) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
-  const auto found = ask_jobs(*daemon, query_of(options), static_cast<std::size_t>(options.limit));
-  if (!found) return std::unexpected(found.error());
-  const Json document{{"jobs", *found}};
+  const auto limit = static_cast<std::size_t>(options.limit);
   if (options.json) {
+    auto found = ask_jobs(*daemon, query_of(options), limit);
+    if (!found) return std::unexpected(found.error());
+    Json document = Json::object();
+    document["jobs"] = std::move(*found);
+    if (const auto jobs = read_jobs(document, "the daemon's answer"); !jobs)
+      return std::unexpected(jobs.error());
     print(document);
     return 0;
   }
-  const auto jobs = read_jobs(document, "the daemon's answer");
+  const auto jobs = read_pages(*daemon, query_of(options), limit);
   if (!jobs) return std::unexpected(jobs.error());
   if (jobs->empty()) {
     fmt::print(stderr, "no {}jobs{}\n", options.all ? "" : "live ",

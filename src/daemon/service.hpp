@@ -115,7 +115,7 @@ class Service {
   [[nodiscard]] std::optional<JobRecord> find_job(const ApiCallPtr& call);
   [[nodiscard]] GpuIndexOf index_of();
   [[nodiscard]] std::optional<JobQuery> job_query(const ApiCallPtr& call);
-  [[nodiscard]] Json list_document(const JobRecord& job, const GpuIndexOf& indices);
+  [[nodiscard]] ApiJob list_view(const JobRecord& job, const GpuIndexOf& indices);
   void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
   [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputWish& wish, bool time_is_up);
 

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "daemon/job_list_text.hpp"
 #include "daemon/job_output.hpp"
 #include "daemon/service.hpp"
 #include "daemon/submission.hpp"
@@ -177,7 +178,7 @@ void Service::show_job(const ApiCallPtr& call) {
   if (const auto job = find_job(call)) reply_with_job(call, job->number);
 }
 
-Json Service::list_document(const JobRecord& job, const GpuIndexOf& indices) {
+ApiJob Service::list_view(const JobRecord& job, const GpuIndexOf& indices) {
   const AttemptRecord* latest = doors_.control.attempt_of(job.number);
   std::vector<AttemptRecord> stored;
   if (latest == nullptr && job.attempts > 0) {
@@ -189,7 +190,7 @@ Json Service::list_document(const JobRecord& job, const GpuIndexOf& indices) {
   ApiJob view = job_view(job, latest, indices);
   if (job.state == JobState::queued) view.reason = doors_.control.why_waits(job.number);
   if (const auto memory = doors_.control.memory_of(job.number)) view.memory = memory;
-  return to_json(view, false);
+  return view;
 }
 
 /// What a listing is to have; nothing where that was refused.
@@ -240,7 +241,7 @@ void Service::list_jobs(const ApiCallPtr& call) {
   const GpuIndexOf indices = index_of();
   const auto list = [&](const JobRecord& job) {
     if (listed++ > 0) response.body += ',';
-    response.body += api_text(list_document(job, indices));
+    append_job_text(response.body, list_view(job, indices));
   };
   if (query.final_too) {
     const auto jobs = doors_.store.jobs(query);

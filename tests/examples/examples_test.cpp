@@ -42,5 +42,52 @@ TEST(Examples, Run) {
         << entry.path();
 }
 
+TEST(Examples, AResearchersTrainingIsRestartedEarlyAndFinishes) {
+  if (shell("python3 --version").exit_code != 0) GTEST_SKIP() << "there is no python3";
+  const auto outcome = shell("examples/researcher.sh");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* each : {"ended        finished", "asked for    nothing", "1g.5gb", "early-restart",
+                           "trained 30 steps", "ended-itself: exited with 0"})
+    EXPECT_TRUE(outcome.out.find(each) != std::string::npos) << each << " is not in\n" << outcome.out;
+}
+
+const std::string demo = "CLEAVE_PROGRAMS='" CLEAVE_BINARY_DIR "/bin' examples/demo/run.sh";
+
+TEST(Demo, RunsItsBatchAndComparesIt) {
+  const auto outcome = shell(demo);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* each : {"job-restarted-early", "early-restart", "static:layout=best", "The daemon itself"})
+    EXPECT_TRUE(outcome.out.find(each) != std::string::npos) << each << " is not in\n" << outcome.out;
+  for (const char* each : {"failed", "cancelled", " inf", " nan", "(0.0 s)"})
+    EXPECT_TRUE(outcome.out.find(each) == std::string::npos) << each << " is in\n" << outcome.out;
+}
+
+/// Ended in the midst of its batch it leaves no process and no file.
+TEST(Demo, LeavesNothingWhenItIsEnded) {
+  const testing_program::Scratch scratch;
+  const std::string script = scratch.write(
+      "end.sh",
+      "set -u\n"
+      "before=$(ls -d build/demo.* 2>/dev/null)\n" +
+          demo +
+          " >/dev/null 2>&1 &\n"
+          "demo=$!\n"
+          "for i in $(seq 200); do\n"
+          "  work=$(ls -d build/demo.* 2>/dev/null | grep -vxF \"$before\" | grep -v demo.log)\n"
+          "  [ -n \"$work\" ] && ls $work/state/jobs/1.1/stdout.log >/dev/null 2>&1 && break\n"
+          "  sleep 0.1\n"
+          "done\n"
+          "[ -n \"$work\" ] || { echo never began; exit 1; }\n"
+          "sleep 1\n"
+          "kill -TERM $demo\n"
+          "wait $demo\n"
+          "echo ended with $?\n"
+          "ls -d $work 2>/dev/null\n"
+          "grep -l -a -F \"$work\" /proc/[0-9]*/cmdline 2>/dev/null\n"
+          "true\n");
+  const auto outcome = shell("bash " + script);
+  EXPECT_EQ(outcome.out, "ended with 143\n") << outcome.err;
+}
+
 }  // namespace
 }  // namespace cleave

@@ -1,0 +1,52 @@
+#pragma once
+// A `cleaved` of its own on simulated GPUs, for measuring: started as a process, with its state and socket in
+// a folder of its own, and gone with all of that when the object goes. Jobs must be over by then: they
+// outlive their daemon.
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace cleave {
+
+struct DaemonProcessOptions {
+  std::filesystem::path programs;  // where `cleaved` is
+  std::filesystem::path folder;    // in which the daemon's own is made
+  std::string gpus = "4xA100-40GB";
+  bool instant = true;
+};
+
+/// What the kernel says of a process's memory.
+struct ResidentMemory {
+  double now_mib = 0, most_mib = 0;
+};
+
+class DaemonProcess {
+ public:
+  /// Returns when it answers, within 10 seconds.
+  [[nodiscard]] static Result<std::unique_ptr<DaemonProcess>> start(const DaemonProcessOptions& options);
+  ~DaemonProcess();
+  DaemonProcess(const DaemonProcess&) = delete;
+  DaemonProcess& operator=(const DaemonProcess&) = delete;
+
+  [[nodiscard]] std::filesystem::path socket() const { return folder_ / "socket"; }
+  [[nodiscard]] std::filesystem::path state() const { return folder_ / "state"; }
+  [[nodiscard]] ResidentMemory memory() const;
+
+ private:
+  DaemonProcess(std::filesystem::path folder, pid_t pid) : folder_(std::move(folder)), pid_(pid) {}
+
+  std::filesystem::path folder_;
+  pid_t pid_;
+};
+
+/// Runs a program to its end, its input empty and its error output as ours. What it printed, if `keep`;
+/// fails where it does not end with 0.
+[[nodiscard]] Result<std::string> run_to_end(const std::vector<std::string>& command, bool keep);
+
+}  // namespace cleave
