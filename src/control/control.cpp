@@ -66,7 +66,8 @@ void Control::Inside::drop_over() {
 }
 
 Duration Control::Inside::wake_at() const {
-  if (!effects_.empty() && store_trouble_.empty()) return steady();
+  const bool unwritten = !effects_.empty() || !changed_jobs_.empty() || !events_.empty();
+  if (unwritten && store_trouble_.empty()) return steady();
   if (!wanted_.empty()) return steady();
   Duration at = store_trouble_.empty() ? next_tidy_ : store_again_;
   if (!wakes_.empty()) at = std::min(at, *wakes_.begin());

@@ -97,6 +97,7 @@ class Control::Inside {
   LiveJob* take_final_job(JobNumber number);
 
   // users.cpp
+  [[nodiscard]] const std::string& why_never(const Request& request);
   void want(StoreBatch batch, std::function<void()> enter);
   void write_wanted();
   void answer(std::span<const Wanted> wanted, const Result<void>& done);
@@ -291,6 +292,7 @@ class Control::Inside {
   mutable std::uint64_t seen_in_round_ = 0;
   mutable std::map<JobNumber, std::size_t> line_;
   mutable std::map<Request, bool> rooms_;
+  std::map<Request, std::string> nevers_;
 };
 
 }  // namespace cleave

@@ -43,6 +43,17 @@ void Control::Inside::answer(std::span<const Wanted> wanted, const Result<void>&
   for (const Wanted& each : wanted) answers_.push_back({each.number, done});
 }
 
+/// Why no GPU here will ever have an instance for it; empty where one can.
+const std::string& Control::Inside::why_never(const Request& request) {
+  static const std::string unknown;
+  if (cards_.empty()) return unknown;
+  constexpr std::size_t most = 4096;
+  if (nevers_.size() > most) nevers_.clear();
+  const auto [known, fresh] = nevers_.try_emplace(request);
+  if (fresh) known->second = resolve(request, fleet_now().geometries).impossible;
+  return known->second;
+}
+
 Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
   see_clock(now);
   if (jobs_.size() + wanted_.size() >= settings_.most_waiting)
@@ -54,12 +65,8 @@ Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
     return fail(ErrorKind::infeasible, "restartable",
                 fmt::format("the scheduler {} stops jobs and starts them again", spec->row->name),
                 "submit with --restartable, or let an operator choose another scheduler");
-  if (!cards_.empty()) {
-    std::vector<Geometry> geometries;
-    for (const Card& at : cards_) geometries.push_back(at.geometry());
-    if (const std::string& never = resolve(job.wish.request, geometries).impossible; !never.empty())
-      return fail(ErrorKind::infeasible, "the request", never, "see `cleave gpus` for what there is");
-  }
+  if (const std::string& never = why_never(job.wish.request); !never.empty())
+    return fail(ErrorKind::infeasible, "the request", never, "see `cleave gpus` for what there is");
   JobRecord record;
   record.number = ++last_job_;
   record.owner = job.owner;

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -17,6 +19,20 @@ namespace cleave {
 namespace {
 
 constexpr int backlog = 512;
+/// A daemon that was killed while it started a job leaves its descriptors, the lock and the socket among
+/// them, to the child that it was making, until that has become the supervisor.
+constexpr std::chrono::milliseconds patience{2000}, pause_between{20};
+
+/// Whether it is so before the patience is over.
+template <class Condition>
+bool soon_true(Condition is) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (!is()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(pause_between);
+  }
+  return true;
+}
 
 Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -53,10 +69,14 @@ Result<SocketFile> SocketFile::listen(const SocketPlace& place, bool everybody) 
   const std::string lock_path = fmt::format("{}.lock", path);
   Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock) return system_error_at(lock_path, "cannot be opened");
-  if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return taken(path);
-    return system_error_at(lock_path, "cannot be locked");
-  }
+  int refused = 0;
+  const bool answered = soon_true([&] {
+    refused = ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    return refused != EWOULDBLOCK && refused != EINTR;
+  });
+  if (!answered) return taken(path);
+  errno = refused;
+  if (refused != 0) return system_error_at(lock_path, "cannot be locked");
   SocketFile listening(path, std::move(lock));
   if (const auto bound = listening.bind(everybody); !bound) return std::unexpected(bound.error());
   return listening;
@@ -70,7 +90,7 @@ Result<void> SocketFile::bind(bool everybody) {
     if (!S_ISSOCK(there.st_mode))
       return fail(ErrorKind::infeasible, shown(path_, 200), "something that is no socket is there",
                   "remove it, or name another socket with --socket");
-    if (somebody_answers(*address)) return taken(path_);
+    if (!soon_true([&] { return !somebody_answers(*address); })) return taken(path_);
     if (::unlink(path_.c_str()) != 0) return system_error_at(path_, "a stale socket cannot be removed");
   }
   Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -119,6 +119,16 @@ std::optional<std::string> Machine::make_foreign(std::size_t gpu, std::string_vi
   return device;
 }
 
+void Machine::destroy_foreign(const std::string& device) {
+  const auto where = find(device);
+  if (!where || !where->compute) return;
+  const auto stops = std::exchange(at, nullptr);
+  MemoryDoor& own = door(where->gpu);
+  static_cast<void>(own.destroy_compute_instance(GpuIndex{own.index}, *where->instance, *where->compute));
+  static_cast<void>(own.destroy_gpu_instance(GpuIndex{own.index}, *where->instance));
+  at = stops;
+}
+
 DelayedHands::DelayedHands(Machine& machine, HandsDelays delays, Duration now)
     : machine_(&machine), delays_(std::move(delays)), random_(delays_.seed), now_(now) {
   GpuWorkerSettings settings;

@@ -57,6 +57,8 @@ class Machine {
   [[nodiscard]] bool exists(const std::string& device) const;
   /// Somebody else makes an instance, where there is room; its MIG UUID.
   std::optional<std::string> make_foreign(std::size_t gpu, std::string_view profile);
+  /// And takes it away again.
+  void destroy_foreign(const std::string& device);
 
  private:
   struct Gpu {

@@ -376,6 +376,7 @@ void SeededDaemon::round() {
 bool SeededDaemon::is_over() {
   if (!asked_.empty() || !control_->jobs().empty() || !jobs_.running().empty() || hands_->open_acts() > 0)
     return false;
+  if (control_->wake_at() <= now_) return false;  // it has not written all yet
   if (control_->scheduler().starts_with("static")) return true;  // which keeps its layout
   return std::ranges::none_of(control_->gpus(), [](const GpuStanding& gpu) {
     return !gpu.sight || std::ranges::any_of(gpu.sight->instances, [](const SeenInstance& seen) {
@@ -389,9 +390,12 @@ std::vector<std::string> SeededDaemon::run() {
   begin_daemon();
   while (violations_.empty() && acts_left_ > 0) round();
   if (violations_.empty()) mend();
-  const Duration patience = now_ + 3h;
+  const Duration patience = now_ + 3h, others_stay_until = now_ + 1h;
   while (violations_.empty() && !is_over()) {
     round();
+    // Jobs wait for what others have; they do not fail for it.
+    if (now_ > others_stay_until)
+      for (const std::string& device : std::exchange(foreign_, {})) machine_->destroy_foreign(device);
     if (now_ > patience) {
       violation(fmt::format("it does not come to its end: {} jobs", control_->jobs().size()));
       for (const JobRecord* job : control_->jobs())
