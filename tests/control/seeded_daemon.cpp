@@ -234,6 +234,7 @@ void SeededDaemon::submit() {
       course.reports.push_back({i, {i, 5, memory, memory}});
     }
     jobs_.plan({*number, 1}, course);
+    reporting_.insert(*number);
   }
   tell(fmt::format("job {} is submitted: {}{}", *number, job.wish.asked,
                    job.wish.restartable ? ", restartable" : ""));
@@ -441,6 +442,8 @@ void SeededDaemon::check_job(JobNumber number) {
     if (attempt.began && attempt.end != AttemptEnd::moved) ++began;
     ended_well = ended_well || attempt.exit_code == 0;
     if (attempt.end == AttemptEnd::early_restart) ++counts_.early;
+    if (attempt.end == AttemptEnd::early_restart && !reporting_.contains(number))
+      violation(fmt::format("job {} is restarted early and never reported anything", number));
     if (attempt.end == AttemptEnd::lost) ++counts_.lost;
     if (attempt.end == AttemptEnd::moved) ++counts_.moved;
   }
