@@ -107,7 +107,10 @@ class ServiceStand {
     delays.until_done = std::chrono::milliseconds(1);
     delays.until_told = std::chrono::milliseconds(1);
     hands_ = std::make_unique<DelayedHands>(machine_, delays, now_);
-    control_ = std::move(*Control::begin({store_, *hands_, runner_}, settings, moment()));
+    const auto owner = [this](const JobOwner& as_submitted) -> Result<JobOwner> {
+      return look_up_owner ? look_up_owner(as_submitted) : as_submitted;
+    };
+    control_ = std::move(*Control::begin({store_, *hands_, runner_, owner}, settings, moment()));
     service_ = std::make_unique<Service>(
         ServiceDoors{*control_, store_, audit_, [this] { return moment(); }, [] {}, [] {},
                      [this](std::function<void()> call) { posted_.push_back(std::move(call)); }},
@@ -187,6 +190,9 @@ class ServiceStand {
       EXPECT_EQ(::chown(file.c_str(), owner, owner), 0);
     }
   }
+
+  /// What the system says of a job's owner when it starts; empty: he is as he was.
+  std::function<Result<JobOwner>(const JobOwner&)> look_up_owner;
 
   [[nodiscard]] const Json& description() const { return description_; }
   [[nodiscard]] const SchemaCheck& schemas() const { return check_; }
