@@ -100,6 +100,8 @@ inline constexpr std::string_view api_job_states[] = {"queued",   "starting", "r
 [[nodiscard]] Result<ApiJob> read_job(const Json& document, const std::string& place);
 /// Of {"jobs": [...]}.
 [[nodiscard]] Result<std::vector<ApiJob>> read_jobs(const Json& document, const std::string& place);
+/// The same from its text, several times as fast.
+[[nodiscard]] Result<std::vector<ApiJob>> read_jobs_text(std::string_view text, const std::string& place);
 
 struct ApiInstance {
   ApiPlace where;

@@ -34,15 +34,16 @@ Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& que
   constexpr std::size_t page = 1000;
   std::vector<ApiJob> jobs;
   while (jobs.size() < limit) {
-    std::string from_here = query;
-    if (!jobs.empty()) from_here += fmt::format("{}before={}", query.empty() ? "" : "&", jobs.back().id);
     const std::size_t wanted = std::min(page, limit - jobs.size());
-    auto found = ask_jobs(daemon, from_here, wanted);
+    std::string target = fmt::format("/v1/jobs?{}{}limit={}", query, query.empty() ? "" : "&", wanted);
+    if (!jobs.empty()) target += fmt::format("&before={}", jobs.back().id);
+    const auto found = daemon.ask("GET", target);
     if (!found) return std::unexpected(found.error());
-    Json document = Json::object();
-    document["jobs"] = std::move(*found);
-    auto read = read_jobs(document, "the daemon's answer");
+    auto read = read_jobs_text(found->body, "the daemon's answer");
     if (!read) return std::unexpected(read.error());
+    for (const ApiJob& job : *read)
+      if (!jobs.empty() && job.id >= jobs.back().id)
+        return fail(ErrorKind::internal, "the daemon's answer", "its jobs are not in order");
     std::ranges::move(*read, std::back_inserter(jobs));
     if (read->size() < wanted) break;
   }

@@ -225,7 +225,7 @@ class EveryStore : public testing::TestWithParam<const char*> {
       EXPECT_TRUE((*joined)[i].latest == latest) << (*jobs)[i].number;
     }
     std::vector<JobRecord> newer = *jobs;
-    std::erase_if(newer, [&](const JobRecord& job) { return job.number <= number; });
+    std::erase_if(newer, [&](const JobRecord& each) { return each.number <= number; });
     query.after = number;
     const auto found = store_->jobs(query);
     ASSERT_TRUE(found) << found.error().text();
