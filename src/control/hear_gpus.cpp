@@ -107,8 +107,7 @@ void Control::Inside::made(GpuId gpu, PlacementId placement, const GpuNews& news
   InstanceRecord instance{news.made, at.gpu->uuid, std::string(where.profile->name), where.start, wall(), {}};
   note(instance);
   instances_[instance.device] = instance;
-  event_of_gpu(gpu, "instance-created",
-               fmt::format("{} was made on {}", place_in_words({gpu, placement}), gpu_in_words(gpu)));
+  event_of_gpu(gpu, "instance-created", fmt::format("{} was made", place_in_words({gpu, placement})));
 }
 
 /// Without a placement, MIG could not be switched off.
@@ -163,8 +162,7 @@ void Control::Inside::slot_gone(GpuId gpu, PlacementId placement) {
 
 void Control::Inside::destroyed(GpuId gpu, PlacementId placement) {
   card(gpu).rest = {};
-  event_of_gpu(gpu, "instance-destroyed",
-               fmt::format("{} on {} was destroyed", place_in_words({gpu, placement}), gpu_in_words(gpu)));
+  event_of_gpu(gpu, "instance-destroyed", fmt::format("{} was destroyed", place_in_words({gpu, placement})));
   slot_gone(gpu, placement);
 }
 
@@ -238,8 +236,7 @@ void Control::Inside::take_instances(GpuId gpu, const GpuSight& sight) {
 /// Somebody else destroyed an instance of ours.
 void Control::Inside::lose_slot(GpuId gpu, PlacementId placement) {
   const std::string words = place_in_words({gpu, placement});
-  event_of_gpu(gpu, "instance-vanished",
-               fmt::format("{} on {} is gone, and nobody here destroyed it", words, gpu_in_words(gpu)));
+  event_of_gpu(gpu, "instance-vanished", fmt::format("{} is gone, and nobody here destroyed it", words));
   slot_gone(gpu, placement);
   lose_attempts({gpu, placement}, fmt::format("its instance {} vanished", words));
   begin_anew("an instance vanished");

@@ -1,7 +1,7 @@
 // The daemon is killed again and again while it works, at any moment and at each of its effects; nothing that
 // it had accepted is lost, nothing runs twice that may not, nothing is left.
 //
-// CLEAVE_LONG_TESTS=1 takes the long form: 500 moments, and more often at each effect.
+// CLEAVE_LONG=1 takes the long form: 500 moments, and more often at each effect.
 
 #include <signal.h>
 
@@ -22,7 +22,7 @@ const char* quick_to_tidy =
     "keep_idle_s = 0.3\nlook_every_s = 0.5\nserver.requests_per_s = 100000.0\nserver.burst = 100000.0\n";
 
 bool long_form() {
-  const char* wish = std::getenv("CLEAVE_LONG_TESTS");
+  const char* wish = std::getenv("CLEAVE_LONG");
   return wish != nullptr && *wish != 0;
 }
 
