@@ -157,8 +157,24 @@ void Control::Inside::ended(LiveJob& job, std::int64_t number, const ProcessOutc
   finish(job, JobState::failed, fmt::format("it {}", in_words(outcome)), code);
 }
 
+/// Of its instance, also where that was not seen since this loop began.
+std::optional<MiB> Control::Inside::capacity_of(const LiveAttempt& attempt) const {
+  if (attempt.capacity) return attempt.capacity;
+  for (const Card& at : cards_) {
+    if (at.gpu->uuid != attempt.record.gpu) continue;
+    const Geometry& geometry = at.geometry();
+    for (const PlacementId id : geometry.all())
+      if (geometry[id].profile->name == attempt.record.profile) return geometry[id].profile->usable;
+  }
+  return std::nullopt;
+}
+
 void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt) {
-  const std::string where = place_in_words(attempt.place);
+  const std::string& profile = attempt.record.profile;
+  const std::string where = attempt.placed    ? place_in_words(attempt.place)
+                            : profile.empty() ? std::string("a whole GPU")
+                                              : profile;
+  const std::optional<MiB> capacity = capacity_of(attempt);
   const auto code = job.record.exit_code;
   if (!job.record.wish.restartable)
     return finish(
@@ -171,13 +187,13 @@ void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt) {
   job.record.reason = fmt::format("it ran out of memory on {} and waits for a larger instance", where);
   note(job);
   if (engine_ == nullptr || anew_ || !job.id) {
-    if (attempt.capacity)
+    if (capacity)
       job.record.request.at_least =
-          std::max(job.record.request.at_least.value_or(MiB{}), MiB{attempt.capacity->value + 1});
+          std::max(job.record.request.at_least.value_or(MiB{}), MiB{capacity->value + 1});
     return;
   }
   job.place.reset();
-  tell(OutOfMemory{*job.id, attempt.capacity});
+  tell(OutOfMemory{*job.id, capacity});
   take_request(job);
 }
 

@@ -126,6 +126,7 @@ class Control::Inside {
                               const std::string& why, std::optional<int> exit_code);
   [[nodiscard]] bool ran_out_of_memory(const LiveJob& job, const LiveAttempt& attempt,
                                        const ProcessOutcome& outcome) const;
+  [[nodiscard]] std::optional<MiB> capacity_of(const LiveAttempt& attempt) const;
   void out_of_memory(LiveJob& job, const LiveAttempt& attempt);
   /// After an attempt that was being stopped for a reason of ours.
   void stopped(LiveJob& job, const AttemptRecord& attempt);

@@ -375,6 +375,8 @@ void SeededDaemon::round() {
 bool SeededDaemon::is_over() {
   if (!asked_.empty() || !control_->jobs().empty() || !jobs_.running().empty() || hands_->open_acts() > 0)
     return false;
+  // What a loop found when it began is written with its first step.
+  if (std::ranges::any_of(control_->gpus(), [](const GpuStanding& gpu) { return !gpu.sight; })) return false;
   if (control_->scheduler().starts_with("static")) return true;  // which keeps its layout
   return std::ranges::none_of(control_->gpus(), [](const GpuStanding& gpu) {
     return !gpu.sight || std::ranges::any_of(gpu.sight->instances, [](const SeenInstance& seen) {

@@ -98,7 +98,8 @@ TEST(DaemonCrash, AtAnyMomentLosesNothing) {
 
 /// Nothing waits any more that the next job would wait for.
 void make_way(DaemonStand& stand, CrashBatch& batch) {
-  if (!stand.runs()) stand.start();
+  stand.kill();  // which may still be about to end itself
+  stand.start();
   ASSERT_TRUE(stand.wait_until_ready()) << stand.log();
   EXPECT_TRUE(batch.wait_until_over(seconds(60)));
 }
