@@ -225,6 +225,9 @@ void Control::Inside::supervisor_lost(LiveJob& job, std::int64_t number, const S
   std::string why = "its supervisor was killed";
   if (lost.leftovers > 0) why += fmt::format(", and {} processes with it", lost.leftovers);
   if (!lost.trouble.empty()) why += fmt::format(" ({})", lost.trouble);
+  // It may have died after the job began and before that was told.
+  AttemptRecord& known = job.attempts.at(number).record;
+  if (lost.began && !known.began) known.began = known.started;
   const AttemptRecord record = close_attempt(job, number, AttemptEnd::lost, why, std::nullopt);
   if (is_final(job.record.state)) return;
   event("job-lost", fmt::format("job {}: {}", job.record.number, why), &job, record.gpu);
