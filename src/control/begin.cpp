@@ -24,6 +24,7 @@ Result<void> Control::Inside::begin() {
   auto found = runner_->found();
   if (!found) return std::unexpected(found.error());
   last_job_ = contents->last_job;
+  for (const FoundJob& each : *found) last_job_ = std::max(last_job_, each.key.job);
   last_event_ = contents->last_event;
   if (const auto possible = try_scheduler(settings_.scheduler); !possible)
     return std::unexpected(possible.error());
@@ -113,18 +114,22 @@ void Control::Inside::keep_one_attempt(LiveJob& job) {
     if (!live.record.end && (!job.main || live.record.began)) job.main = number;
 }
 
-/// Attempts of jobs that the store does not know, or that are over there: nobody waits for them.
+/// The store does not know it: it is another one than was there, or an older copy. What runs is stopped,
+/// since its instance is to be used; what it left stays for whoever looks for it.
 void Control::Inside::take_stranger(const FoundJob& found) {
   const JobKey key = found.key;
-  if (found.state == FoundJob::State::alive) {
-    strangers_.insert(key);
-    event("job-unknown",
-          fmt::format("attempt {} of job {} runs, but the store does not know it: it is stopped", key.attempt,
-                      key.job));
-    later([this, key] { stop_now(key); });
-  } else {
-    later([this, key] { static_cast<void>(runner_->forget(key)); });
-  }
+  const bool alive = found.state == FoundJob::State::alive;
+  EventRecord said =
+      event_record("job-unknown",
+                   fmt::format("the store does not know attempt {} of job {}, {}", key.attempt, key.job,
+                               alive ? "which runs: it is stopped" : "whose folder is left as it is"),
+                   nullptr, {});
+  said.job = key.job;
+  said.uid = 0;  // nobody's, as far as is known
+  events_.push_back(std::move(said));
+  if (!alive) return;
+  strangers_.insert(key);
+  later([this, key] { stop_now(key); });
 }
 
 void Control::Inside::take_found(LiveJob& job, const FoundJob& found) {
@@ -152,8 +157,14 @@ void Control::Inside::take_found(LiveJob& job, const FoundJob& found) {
       stop_attempt(job, number, AttemptEnd::moved, "another attempt took over");
     if (attempt->second.record.end) later([this, key = found.key] { stop_now(key); });
   } else if (found.state == FoundJob::State::ended) {
-    if (!attempt->second.record.began && found.outcome.end != ProcessOutcome::End::not_started)
-      attempt->second.record.began = found.outcome.began_at;
+    LiveAttempt& live = attempt->second;
+    if (!live.record.began && found.outcome.end != ProcessOutcome::End::not_started)
+      live.record.began = found.outcome.began_at;
+    const std::optional<MiB> capacity = capacity_of(live);
+    for (const NumberedReport& each : found.outcome.reports) {
+      live.record.peak = std::max(live.record.peak.value_or(MiB{}), each.report.allocated);
+      live.beyond = capacity && each.report.requested > *capacity;
+    }
     event("job-ended-meanwhile",
           fmt::format("job {} {} while nobody listened", job.record.number, in_words(found.outcome)), &job);
     ended(job, number, found.outcome);
