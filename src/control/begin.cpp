@@ -45,6 +45,9 @@ void Control::Inside::take_settings(const StoreContents& contents) {
   for (const auto& [key, value] : contents.settings)
     if (key.starts_with("need "))
       if (const auto mib = parse_integer(value)) needs_[key] = MiB{*mib};
+  const auto boot = contents.settings.find("boot");
+  rebooted_ = boot != contents.settings.end() && boot->second != settings_.boot;
+  if (boot == contents.settings.end() || rebooted_) note_setting("boot", settings_.boot);
   scheduler_ = settings_.scheduler;
   const auto chosen = contents.settings.find("scheduler");
   if (chosen == contents.settings.end()) return;
@@ -176,14 +179,15 @@ void Control::Inside::take_found(LiveJob& job, const FoundJob& found) {
   }
 }
 
-/// Attempts of which there is no trace: this program died before it started them.
+/// Attempts of which there is no trace: this program died before it started them. But when the power went, a
+/// folder that was made just before it may be gone though its job ran.
 void Control::Inside::settle_unfound(const std::set<JobKey>& found) {
   for (auto& [number, job] : jobs_) {
     std::vector<std::int64_t> gone;
     for (const auto& [attempt, live] : job.attempts)
       if (!found.contains(live.record.key)) gone.push_back(attempt);
     for (const std::int64_t attempt : gone) {
-      if (job.attempts.at(attempt).record.began) {
+      if (job.attempts.at(attempt).record.began || rebooted_) {
         supervisor_lost(job, attempt, {0, "nothing is left of it"});
       } else {
         not_started(number, attempt, "the daemon ended before it was started");

@@ -255,7 +255,7 @@ class Control::Inside {
   ControlSettings settings_;
   Moment began_, now_;
   std::string scheduler_;
-  bool paused_ = false;
+  bool paused_ = false, rebooted_ = false;
 
   std::vector<Card> cards_;
   std::map<JobNumber, LiveJob> jobs_;
