@@ -34,6 +34,7 @@ void Control::Inside::begin_anew(const std::string&) {
   for (Card& at : cards_) at.steps.clear();
   for (auto& [number, job] : jobs_) {
     job.id.reset();
+    job.never.clear();
     if (!job.place) continue;
     job.place.reset();
     if (job.attempts.empty() && !is_final(job.record.state)) {

@@ -166,6 +166,7 @@ std::string Control::Inside::why_waits(JobNumber number) const {
   if (job->not_before) return job->record.reason;
   if (job->place) return fmt::format("it is about to start on {}", place_in_words(*job->place));
   if (engine_ == nullptr || anew_) return "the GPUs are being looked at";
+  if (!job->never.empty()) return job->never + closed_gpus();
   if (!places_in_line().contains(number)) return job->record.reason;
   std::string why = has_room(job->record.request)
                         ? fmt::format("there is room for it, which {} does not give it yet", scheduler_)
@@ -182,7 +183,8 @@ const std::map<JobNumber, std::size_t>& Control::Inside::places_in_line() const 
     line_.clear();
     rooms_.clear();
     std::size_t place = 0;
-    for (const JobNumber number : line()) line_[number] = place += jobs_.at(number).place ? 0 : 1;
+    for (const JobNumber number : line())
+      line_[number] = place += jobs_.at(number).place || !jobs_.at(number).never.empty() ? 0 : 1;
     for (auto& [number, before] : line_)
       if (before > 0) --before;
   }

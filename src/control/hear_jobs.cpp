@@ -315,7 +315,7 @@ void Control::Inside::wait_again(LiveJob& job, const std::string& reason) {
 
 void Control::Inside::enter_line(LiveJob& job) {
   note(job);
-  if (engine_ == nullptr || anew_ || job.id || !waits(job)) return;
+  if (engine_ == nullptr || anew_ || job.id || !job.never.empty() || !waits(job)) return;
   // The engine keeps the order of submission; where somebody comes before others it takes another engine.
   const std::int64_t priority = job.record.wish.priority;
   if (priority > lowest_priority_ && std::ranges::any_of(jobs_, [&](const auto& other) {

@@ -70,6 +70,7 @@ class Control::Inside {
     std::uint64_t number = 0;
     StoreBatch batch;             // without events' numbers
     std::function<void()> enter;  // into the world, once written
+    std::optional<JobNumber> cancels = {};
   };
   using Effect = std::function<void()>;
 
@@ -100,6 +101,7 @@ class Control::Inside {
   [[nodiscard]] const std::string& why_never(const Request& request);
   void want(StoreBatch batch, std::function<void()> enter);
   void write_wanted();
+  void answer_unwritten(std::span<const Wanted> wanted, const Error& why);
   void answer(std::span<const Wanted> wanted, const Result<void>& done);
   void enter_job(JobRecord record);
   /// Where the user said nothing: what the application needed before.
@@ -180,7 +182,6 @@ class Control::Inside {
   void carry_out(const StopJob& what);
   void carry_out(const CheckpointJob& what);
   void carry_out(const MigrateJob& what);
-  [[nodiscard]] bool others_are_in_the_way_of(const LiveJob& job) const;
   void carry_out(const RejectJob& what);
   void carry_out(const FailJob& what);
   void carry_out(const WakeAt& what);

@@ -96,6 +96,7 @@ struct LiveJob {
   std::optional<std::int64_t> main;              // the attempt that counts; another may be on its way out
   std::optional<std::int64_t> replica;           // the attempt that is to take over from it
   std::optional<int> last_code;                  // with which it ran out of memory
+  std::string never;                             // why the engine there is will not run it; empty: it may
   std::int64_t not_started = 0;                  // in a row
   std::optional<Duration> not_before;            // it is not put into the line before that
 };

@@ -398,6 +398,10 @@ std::vector<std::string> SeededDaemon::run() {
     // Jobs wait for what others have; they do not fail for it.
     if (now_ > others_stay_until)
       for (const std::string& device : std::exchange(foreign_, {})) machine_->destroy_foreign(device);
+    // And jobs wait for a scheduler that would serve them, until their users give up.
+    if (control_ != nullptr && now_ > others_stay_until + 1h)
+      for (const JobRecord* job : control_->jobs())
+        static_cast<void>(control_->cancel(job->number, "someone", moment()));
     if (now_ > patience) {
       violation(fmt::format("it does not come to its end: {} jobs", control_->jobs().size()));
       for (const JobRecord* job : control_->jobs())
