@@ -172,7 +172,7 @@ ApiSubmission submission_from(JsonReader& in) {
   submission.directory = in.text("directory");
   submission.name = in.text_if("name");
   read_request(in, submission);
-  constexpr std::int64_t most_priority = 1'000'000, most_retries = 1'000'000;
+  constexpr std::int64_t most_priority = 1'000'000, most_retries = 1000;
   submission.priority = in.integer_if("priority", -most_priority, most_priority).value_or(0);
   submission.deadline = in.seconds_if("deadline_s");
   submission.retries = in.integer_if("retries", 0, most_retries).value_or(0);

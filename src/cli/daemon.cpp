@@ -112,7 +112,8 @@ Result<Answer> patiently(ApiClient& daemon, seconds patience, const std::functio
     Result<Answer> answer = ask();
     if (answer || !daemon.unreachable() || std::chrono::steady_clock::now() + pause > until) return answer;
     if (!said)
-      fmt::print(stderr, "cleave: {}\ncleave: jobs go on meanwhile; waiting for it\n", answer.error().text());
+      fmt::print(stderr, "cleave: {}\ncleave: jobs go on meanwhile; waiting for it\n",
+                 visible(answer.error().text()));
     said = true;
     std::this_thread::sleep_for(pause);
   }

@@ -10,6 +10,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/terminal_text.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/log_stream.hpp"
 
@@ -67,13 +68,14 @@ class JobFollow {
           },
           [&](const std::string& remark) {
             const std::lock_guard nobody_is_asked(printing_);
-            if (tells) fmt::print(stderr, "cleave: {}\n", remark);
+            if (tells) fmt::print(stderr, "cleave: {}\n", visible(remark));
           });
       sink.finish();
-      if (!followed && !stop_) fmt::print(stderr, "cleave: {}: {}\n", stream, followed.error().text());
+      if (!followed && !stop_)
+        fmt::print(stderr, "cleave: {}: {}\n", stream, visible(followed.error().text()));
     } catch (const std::exception& failure) {
       // What is written to has been closed, such as a pipe: the job and its end matter all the same.
-      fmt::print(stderr, "cleave: {}\n", failure.what());
+      fmt::print(stderr, "cleave: {}\n", visible(failure.what()));
     }
   }
 

@@ -232,7 +232,7 @@ void add_size_options(CLI::App& command, SubmitArguments& to) {
 void add_stop_options(CLI::App& command, SubmitArguments& to) {
   const double longest = in_seconds(longest_duration);
   command.add_option("--retry", to.retries, "Run it again when it fails by itself, so often")
-      ->check(whole_number_from(0, 1'000'000))
+      ->check(whole_number_from(0, 1000))
       ->default_str("0");
   command.add_flag("--restartable", to.restartable,
                    "It may be stopped and run again from the beginning, as on a larger instance before its "
@@ -261,7 +261,10 @@ void SubmitArguments::add(CLI::App& command) {
   const double longest = in_seconds(longest_duration);
   add_size_options(command, *this);
   command.add_option("--name", name, "For people, and for commands while it lives")->check(not_empty());
-  command.add_option("--priority", priority, "Higher goes first among those that wait")
+  command
+      .add_option(
+          "--priority", priority,
+          "Higher goes first among those that wait; above 0 for operators, unless the daemon allows more")
       ->check(whole_number_from(-1'000'000, 1'000'000))
       ->default_str("0");
   command.add_option("--deadline", deadline, "Seconds from now until which it should be done")

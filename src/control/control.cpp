@@ -19,6 +19,7 @@ Control::Inside::Inside(Doors doors, ControlSettings settings, Moment now)
     : store_(&doors.store),
       hands_(&doors.hands),
       runner_(&doors.runner),
+      look_up_owner_(std::move(doors.look_up_owner)),
       settings_(std::move(settings)),
       began_(now),
       now_(now) {}

@@ -16,6 +16,7 @@
 //
 // Not for several threads.
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -74,6 +75,9 @@ class Control {
     Store& store;
     GpuHands& hands;
     Runner& runner;
+    /// Asked before each start: the owner as the system knows him now. A failure is for good, and the job's.
+    /// Empty: as he was when the job was submitted.
+    std::function<Result<JobOwner>(const JobOwner& as_submitted)> look_up_owner = {};
   };
   /// Reads the store and hears of what runs. Nothing is started before every GPU was seen once, or did not
   /// answer for gpu_patience. Fails where the store cannot be read, or the settings are wrong.

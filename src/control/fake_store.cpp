@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -248,8 +249,20 @@ Result<std::vector<JobRecord>> FakeStore::jobs(const JobQuery& query) {
   const auto& jobs = disk_->now_->jobs;
   for (auto each = jobs.lower_bound(query.before); each != jobs.begin() && all.size() < query.most;) {
     const JobRecord& job = (--each)->second;
+    if (job.number <= query.after) break;
     const bool state_fits = query.state ? job.state == *query.state : query.final_too || !is_final(job.state);
     if (state_fits && (!query.uid || job.owner.uid == *query.uid)) all.push_back(job);
+  }
+  return all;
+}
+
+Result<std::vector<StoredJob>> FakeStore::jobs_with_attempts(const JobQuery& query) {
+  const auto found = jobs(query);
+  if (!found) return std::unexpected(found.error());
+  std::vector<StoredJob> all;
+  for (const JobRecord& job : *found) {
+    const auto [first, last] = disk_->now_->attempts_of(job.number);
+    all.push_back({job, first == last ? std::nullopt : std::optional(std::prev(last)->second)});
   }
   return all;
 }

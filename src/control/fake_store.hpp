@@ -69,6 +69,7 @@ class FakeStore final : public Store {
   Result<std::optional<JobCommand>> command(JobNumber number) override;
   Result<std::vector<AttemptRecord>> attempts(JobNumber number) override;
   Result<std::vector<JobRecord>> jobs(const JobQuery& query) override;
+  Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) override;
   Result<std::vector<EventRecord>> events(std::int64_t after, std::optional<std::uint32_t> uid,
                                           std::size_t most) override;
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;

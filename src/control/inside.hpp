@@ -253,6 +253,7 @@ class Control::Inside {
   Store* store_;
   GpuHands* hands_;
   Runner* runner_;
+  std::function<Result<JobOwner>(const JobOwner&)> look_up_owner_;
   ControlSettings settings_;
   Moment began_, now_;
   std::string scheduler_;

@@ -154,11 +154,19 @@ void Control::Inside::launch(JobNumber number, std::int64_t attempt) {
   const auto command = store_->command(number);
   if (!command) return not_started(number, attempt, command.error().text());
   if (!*command) return not_started(number, attempt, "its command is not in the store any more");
+  const auto owner = look_up_owner_ ? look_up_owner_(job->record.owner) : job->record.owner;
+  if (!owner && job->replica == attempt) return not_started(number, attempt, owner.error().message);
+  if (!owner) {
+    ProcessOutcome outcome;
+    outcome.end = ProcessOutcome::End::not_started;
+    outcome.reason = owner.error().message;
+    return ended(*job, attempt, outcome);
+  }
   Launch launch;
   launch.key = live.record.key;
-  launch.uid = job->record.owner.uid;
-  launch.gid = job->record.owner.gid;
-  launch.groups = job->record.owner.groups;
+  launch.uid = owner->uid;
+  launch.gid = owner->gid;
+  launch.groups = owner->groups;
   launch.argv = (*command)->argv;
   launch.environment = settings_.job_environment;
   launch.environment.insert(launch.environment.end(), (*command)->environment.begin(),

@@ -50,7 +50,14 @@ struct JobQuery {
   std::optional<JobState> state;     // only those, final or not
   std::optional<std::uint32_t> uid;  // only this user's
   JobNumber before = INT64_MAX;      // only older ones
+  JobNumber after = 0;               // only newer ones
   std::size_t most = 1000;
+};
+
+/// A job with its latest attempt, if there was one.
+struct StoredJob {
+  JobRecord job;
+  std::optional<AttemptRecord> latest;
 };
 
 class Store {
@@ -67,6 +74,8 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<AttemptRecord>> attempts(JobNumber number) = 0;
   /// Newest first.
   [[nodiscard]] virtual Result<std::vector<JobRecord>> jobs(const JobQuery& query) = 0;
+  /// The same, with the latest attempt of each.
+  [[nodiscard]] virtual Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) = 0;
   /// After that number, oldest first; where `uid` is given, only events without a job and those of that
   /// user's jobs.
   [[nodiscard]] virtual Result<std::vector<EventRecord>> events(std::int64_t after,

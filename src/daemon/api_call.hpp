@@ -43,6 +43,7 @@ class ApiCall {
   /// 404, the same whether there is none or it is somebody else's.
   void no_such(std::string_view what, std::string_view which);
   [[nodiscard]] bool gone() const { return answer_.gone(); }
+  [[nodiscard]] bool fits(std::size_t bytes) const { return answer_.fits(bytes); }
   [[nodiscard]] std::string by() const;  // "user ada"
 
   // The query; each remembers what was asked for, and the first thing that is wrong.

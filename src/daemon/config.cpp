@@ -157,6 +157,19 @@ std::vector<SettingRow> user_settings() {
         "this set, one user's job can use the instance of another's.",
         at_once},
        FlagSetting{&DaemonSettings::allow_unfenced_users}},
+      {{"most_waiting_per_user", "a whole number", "0",
+        "Further jobs of a user who is no operator are refused while so many of his are not over; 0: half of "
+        "most_waiting.",
+        at_once},
+       CountSetting{
+           0, 10'000'000,
+           [](auto& to, std::int64_t value) { to.most_waiting_per_user = static_cast<std::size_t>(value); }}},
+      {{"highest_priority", "a whole number", "0",
+        "The highest priority that users may give their jobs who are no operators. At 0 they may only let "
+        "others go first.",
+        at_once},
+       CountSetting{-1'000'000, 1'000'000,
+                    [](auto& to, std::int64_t value) { to.highest_priority = value; }}},
   };
 }
 

@@ -23,6 +23,8 @@ struct DaemonSettings {
   std::string nvml;             // the library; empty: the driver's
   std::string operators_group;  // whose members may do everything; empty: nobody else
   bool allow_unfenced_users = false;
+  std::int64_t highest_priority = 0;      // that users may give who are no operators
+  std::size_t most_waiting_per_user = 0;  // likewise, may have; 0: half of most_waiting
   bool may_switch_mig = false;
 };
 

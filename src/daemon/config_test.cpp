@@ -58,19 +58,24 @@ TEST(Config, TheSampleSaysTheDefaults) {
   EXPECT_EQ(std::tie(a.stream_bytes, a.request_time, a.idle_time, a.heartbeat, a.requests_per_s, a.burst),
             std::tie(b.stream_bytes, b.request_time, b.idle_time, b.heartbeat, b.requests_per_s, b.burst));
   EXPECT_EQ(read.allow_unfenced_users, none.allow_unfenced_users);
+  EXPECT_EQ(read.most_waiting_per_user, none.most_waiting_per_user);
+  EXPECT_EQ(read.highest_priority, none.highest_priority);
   EXPECT_EQ(read.may_switch_mig, none.may_switch_mig);
 }
 
 TEST(Config, ReadsWhatIsGiven) {
   const auto config = parse_config(
       "managed_gpus = [0, \"GPU-1\"]\nkeep_idle_s = 2.5\nout_of_memory_codes = [77]\n"
-      "job_environment = [\"A=b\"]\nallow_unfenced_users = true\n[server]\nconnections = 7\nidle_s = 5\n",
+      "job_environment = [\"A=b\"]\nallow_unfenced_users = true\nhighest_priority = -3\n"
+      "most_waiting_per_user = 9\n[server]\nconnections = 7\nidle_s = 5\n",
       "c.toml");
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->settings.managed_gpus, (std::vector<std::string>{"0", "GPU-1"}));
   EXPECT_EQ(config->settings.control.keep_idle, std::chrono::milliseconds(2500));
   EXPECT_EQ(config->settings.control.out_of_memory_codes, std::vector<int>{77});
   EXPECT_TRUE(config->settings.allow_unfenced_users);
+  EXPECT_EQ(config->settings.highest_priority, -3);
+  EXPECT_EQ(config->settings.most_waiting_per_user, 9U);
   EXPECT_EQ(config->settings.limits.connections, 7U);
   EXPECT_EQ(config->settings.limits.idle_time, std::chrono::seconds(5));
   EXPECT_EQ(parse_config("managed_gpus = \"all\"", "c.toml")->settings.managed_gpus,

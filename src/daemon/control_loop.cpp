@@ -1,6 +1,6 @@
 #include "daemon/control_loop.hpp"
 
-#include <unistd.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -32,7 +32,7 @@ class ControlLoop::Inside : public std::enable_shared_from_this<ControlLoop::Ins
          std::function<Moment()> now)
       : control_(control), now_(std::move(now)), timer_(loop), gather_(loop), tick_(loop) {
     for (const int descriptor : wake)
-      if (descriptor >= 0) wake_.emplace_back(loop, ::dup(descriptor));
+      if (descriptor >= 0) wake_.emplace_back(loop, ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
   }
 
   void start(Hooks hooks) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <fstream>
@@ -76,7 +77,8 @@ class RunningDaemon {
                   "name the GPUs that the daemon may partition, or try simulated ones: cleaved --simulate "
                   "4xA100-40GB");
     if (const auto opened = open_doors(settings); !opened) return opened;
-    auto control = Control::begin({*store_, *hands_, *runner_}, settings.control, moment_now());
+    auto control =
+        Control::begin({*store_, *hands_, *runner_, owner_look_up()}, settings.control, moment_now());
     if (!control) return std::unexpected(control.error());
     control_ = std::move(*control);
     control_loop_ = std::make_unique<ControlLoop>(
@@ -125,6 +127,12 @@ class RunningDaemon {
     return {};
   }
 
+  /// A daemon that runs as its user runs everything as he is himself.
+  std::function<Result<JobOwner>(const JobOwner&)> owner_look_up() {
+    if (::geteuid() != 0) return {};
+    return [this](const JobOwner& owner) { return owners_.owner_now(owner, moment_now().steady); };
+  }
+
   void begin_service(const DaemonSettings& settings) {
     ServiceFacts facts;
     facts.version = arguments_.version;
@@ -135,7 +143,8 @@ class RunningDaemon {
     facts.notices = {not_fenced};
     service_ = std::make_unique<Service>(
         ServiceDoors{*control_, *store_, audit_, moment_now, [this] { control_loop_->soon(); },
-                     [this] { control_loop_->attend(); }},
+                     [this] { control_loop_->attend(); },
+                     [this](std::function<void()> call) { boost::asio::post(loop_, std::move(call)); }},
         std::move(facts), service_settings(settings));
     server_ = std::make_unique<HttpServer>(loop_, socket_->number(), settings.limits, ::geteuid(),
                                            [this](HttpRequest request, HttpAnswer answer) {
@@ -148,7 +157,10 @@ class RunningDaemon {
     if (!group.empty() && !UserBook::gid_of(group))
       spdlog::warn("operators_group: there is no group {}; root and the daemon's user are the only operators",
                    shown(group));
-    return {settings.operators_group, settings.allow_unfenced_users, settings.control.forecaster};
+    const std::size_t half = (settings.control.most_waiting + 1) / 2;
+    return {settings.operators_group, settings.allow_unfenced_users, settings.control.forecaster,
+            settings.highest_priority,
+            settings.most_waiting_per_user > 0 ? settings.most_waiting_per_user : half};
   }
 
   void say_what_is_managed() {
@@ -228,6 +240,7 @@ class RunningDaemon {
   AuditFile audit_;
   boost::asio::io_context loop_{1};
   boost::asio::signal_set signals_;
+  UserBook owners_;
   std::optional<SocketFile> socket_;
   // Each uses those before it.
   std::unique_ptr<Store> store_;

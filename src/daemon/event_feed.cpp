@@ -16,8 +16,12 @@ bool concerns(const EventRecord& event, std::optional<std::uint32_t> uid) {
 
 }  // namespace
 
-EventFeed::EventFeed(const Control& control, Store& store)
-    : control_(control), store_(store), published_(control.last_event()) {}
+bool shows_to(const EventRecord& event, std::optional<std::uint32_t> uid) {
+  return !uid || !event.job || event.uid == uid;
+}
+
+EventFeed::EventFeed(const Control& control, Store& store, FairTurns& turns)
+    : control_(control), store_(store), published_(control.last_event()), turns_(turns) {}
 
 EventFeed::~EventFeed() {
   for (const auto& each : subscribers_) each->stream->when_empty(nullptr);
@@ -30,26 +34,42 @@ void EventFeed::subscribe(std::shared_ptr<HttpStream> stream, std::int64_t after
   subscriber->uid = uid;
   subscriber->heard = std::clamp<std::int64_t>(after, 0, control_.last_event());
   subscriber->stream->when_empty([this, weak = std::weak_ptr<Subscriber>(subscriber)] {
-    if (const auto there = weak.lock(); there && there->behind) catch_up(*there);
+    if (const auto there = weak.lock(); there && there->behind) catch_up(there);
   });
   subscribers_.push_back(subscriber);
-  catch_up(*subscriber);
+  catch_up(subscriber);
 }
 
-/// One piece out of the store; the next when it was taken.
-void EventFeed::catch_up(Subscriber& subscriber) {
-  subscriber.behind = subscriber.heard < published_;
-  if (!subscriber.behind || subscriber.stream->waiting() > 0) return;
-  const auto events = store_.events(subscriber.heard, subscriber.uid, read_at_once);
+/// One piece out of the store, in a turn of its own; the next when it was taken.
+void EventFeed::catch_up(const SubscriberPtr& subscriber) {
+  subscriber->behind = subscriber->heard < published_;
+  if (!subscriber->behind || subscriber->in_turns || subscriber->stream->waiting() > 0) return;
+  subscriber->in_turns = true;
+  turns_.add(subscriber->uid.value_or(0), [this, weak = std::weak_ptr<Subscriber>(subscriber)] {
+    const auto there = weak.lock();
+    if (!there) return false;
+    read_piece(*there);
+    // Of a piece that was not his nothing is taken, so nothing else would have the next one read.
+    there->in_turns =
+        there->behind && there->stream->waiting() == 0 && !there->stream->closed() && there->idle_piece;
+    return there->in_turns;
+  });
+}
+
+/// All that happened is looked at, since whose it is tells no index.
+void EventFeed::read_piece(Subscriber& subscriber) {
+  subscriber.idle_piece = false;
+  const auto events = store_.events(subscriber.heard, std::nullopt, read_at_once);
   if (!events) return subscriber.stream->close();  // he may come again with his last id
   std::string text;
   for (const EventRecord& event : *events) {
     if (event.number > published_) break;  // comes with the others
-    text += event_stream_text(event);
+    if (shows_to(event, subscriber.uid)) text += event_stream_text(event);
     subscriber.heard = event.number;
   }
   if (events->size() < read_at_once) subscriber.heard = published_;
   subscriber.behind = subscriber.heard < published_;
+  subscriber.idle_piece = text.empty();
   if (!text.empty()) (void)subscriber.stream->send(std::make_shared<const std::string>(std::move(text)));
 }
 
@@ -80,7 +100,7 @@ void EventFeed::publish() {
   for (const auto& each : subscribers_)
     if (each->heard < published_) {
       each->behind = true;
-      catch_up(*each);
+      catch_up(each);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "control/control.hpp"
+#include "daemon/fair_turns.hpp"
 #include "daemon/http_types.hpp"
 
 namespace cleave {
@@ -15,7 +16,7 @@ namespace cleave {
 class EventFeed {
  public:
   /// Everything after the last event of `control` is news.
-  EventFeed(const Control& control, Store& store);
+  EventFeed(const Control& control, Store& store, FairTurns& turns);
   ~EventFeed();
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
@@ -32,13 +33,21 @@ class EventFeed {
     std::optional<std::uint32_t> uid;
     std::int64_t heard = 0;
     bool behind = true;
+    bool in_turns = false;    // a piece of its past is about to be read
+    bool idle_piece = false;  // in the last one nothing was for him
   };
-  void catch_up(Subscriber& subscriber);
+  using SubscriberPtr = std::shared_ptr<Subscriber>;
+  void catch_up(const SubscriberPtr& subscriber);
+  void read_piece(Subscriber& subscriber);
 
   const Control& control_;
   Store& store_;
   std::int64_t published_;
-  std::vector<std::shared_ptr<Subscriber>> subscribers_;
+  FairTurns& turns_;
+  std::vector<SubscriberPtr> subscribers_;
 };
+
+/// Of events in the store, those without a job are everybody's, the others their user's.
+[[nodiscard]] bool shows_to(const EventRecord& event, std::optional<std::uint32_t> uid);
 
 }  // namespace cleave

@@ -42,6 +42,10 @@ class AnswerTarget final : public HttpAnswer::Target {
     const auto connection = connection_.lock();
     return !connection || !connection->waits_for(number_);
   }
+  [[nodiscard]] bool fits(std::size_t bytes) const override {
+    const auto connection = connection_.lock();
+    return connection && connection->fits(bytes);
+  }
 
  private:
   std::weak_ptr<HttpConnection> connection_;
@@ -237,6 +241,10 @@ void HttpConnection::refuse(int status, std::string_view message, std::string_vi
   phase_ = Phase::handling;
   const std::string_view kind = status == 429 || status == 408 ? "infeasible" : "bad input";
   respond(number_, http_error(status, kind, "", message, remedy));
+}
+
+bool HttpConnection::fits(std::size_t bytes) const {
+  return !closed_ && house_->users.fits(peer_.uid, bytes);
 }
 
 bool HttpConnection::waits_for(std::uint64_t number) const {

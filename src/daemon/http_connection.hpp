@@ -37,6 +37,7 @@ class HttpConnection final : public HttpStream, public std::enable_shared_from_t
   /// To the request of this number, counted from 1; ignored where that is over.
   void respond(std::uint64_t number, HttpResponse response);
   [[nodiscard]] bool waits_for(std::uint64_t number) const;
+  [[nodiscard]] bool fits(std::size_t bytes) const;
   /// At once.
   void drop();
 

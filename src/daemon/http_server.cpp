@@ -1,5 +1,6 @@
 #include "daemon/http_server.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
         rest_(loop),
         house_(std::make_shared<HttpHouse>(
             HttpHouse{limits, HttpUsers(limits, own), std::move(handler), {}, false})) {
-    if (listening >= 0) listening_.assign(::dup(listening));
+    if (listening >= 0) listening_.assign(::fcntl(listening, F_DUPFD_CLOEXEC, 0));
     house_->left = [this](HttpConnection* connection) { connections_.erase(connection); };
   }
   ~Inside() { house_->left = nullptr; }

@@ -68,6 +68,7 @@ class HttpAnswer {
     virtual ~Target() = default;
     virtual void answer(HttpResponse response) = 0;
     [[nodiscard]] virtual bool gone() const = 0;
+    [[nodiscard]] virtual bool fits(std::size_t bytes) const = 0;
   };
   HttpAnswer() = default;
   explicit HttpAnswer(std::shared_ptr<Target> target) : target_(std::move(target)) {}
@@ -76,6 +77,8 @@ class HttpAnswer {
   }
   /// Nobody waits for it any more.
   [[nodiscard]] bool gone() const { return !target_ || target_->gone(); }
+  /// An answer of so many bytes would be taken now; for those who work long at one.
+  [[nodiscard]] bool fits(std::size_t bytes) const { return target_ && target_->fits(bytes); }
 
  private:
   std::shared_ptr<Target> target_;

@@ -60,6 +60,11 @@ bool HttpUsers::hold(std::uint32_t uid, std::size_t before, std::size_t after) {
   return true;
 }
 
+bool HttpUsers::fits(std::uint32_t uid, std::size_t more) const {
+  const auto found = users_.find(uid);
+  return found != users_.end() && found->second.bytes + more <= limits_.bytes_per_user;
+}
+
 void HttpUsers::tidy(Duration now) {
   for (auto each = users_.begin(); each != users_.end();) {
     User& who = each->second;

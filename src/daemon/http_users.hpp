@@ -24,6 +24,8 @@ class HttpUsers {
   /// A connection that held `before` bytes wants to hold `after`. Refused where it grows beyond the share;
   /// nothing changes then.
   [[nodiscard]] bool hold(std::uint32_t uid, std::size_t before, std::size_t after);
+  /// Whether so many bytes more would be held.
+  [[nodiscard]] bool fits(std::uint32_t uid, std::size_t more) const;
   /// Forgets users who have no connection and their whole share again.
   void tidy(Duration now);
 

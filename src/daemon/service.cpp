@@ -12,7 +12,7 @@ namespace cleave {
 
 namespace {
 
-constexpr std::size_t most_events_at_once = 1000;
+constexpr std::size_t most_events_at_once = 1000, events_a_piece = 250;
 constexpr std::size_t most_waiting_calls = 4096;
 
 }  // namespace
@@ -54,7 +54,10 @@ std::vector<Service::RouteFace> Service::routes() {
 }
 
 Service::Service(ServiceDoors doors, ServiceFacts facts, ServiceSettings settings)
-    : doors_(std::move(doors)), facts_(std::move(facts)), feed_(doors_.control, doors_.store) {
+    : doors_(std::move(doors)),
+      facts_(std::move(facts)),
+      turns_(doors_.later),
+      feed_(doors_.control, doors_.store, turns_) {
   set_settings(std::move(settings));
 }
 
@@ -147,6 +150,10 @@ void Service::tick() {
   const Duration now = doors_.now().steady;
   std::erase_if(waiting_,
                 [now](const Waiting& each) { return each.call->gone() || each.check(now >= each.until); });
+}
+
+void Service::in_pieces(const ApiCallPtr& call, std::function<bool()> piece) {
+  turns_.add(call->request.peer.uid, [call, piece = std::move(piece)] { return !call->gone() && piece(); });
 }
 
 void Service::wait(Waiting waiting) {
@@ -289,6 +296,35 @@ void Service::set_drained(const ApiCallPtr& call, bool drained) {
 
 // Events.
 
+/// Events on their way into one answer.
+struct EventListing {
+  ApiCallPtr call;
+  std::optional<std::uint32_t> uid;
+  std::int64_t after = 0;
+  std::size_t listed = 0;
+  std::string text;
+};
+
+/// Whoever sees few of them has all of them looked at all the same, so they are read as they come.
+bool Service::event_piece(EventListing& listing) {
+  const auto found = doors_.store.events(listing.after, std::nullopt, events_a_piece);
+  if (!found) {
+    listing.call->refuse(found.error(), 503);
+    return false;
+  }
+  for (const EventRecord& event : *found) {
+    listing.after = event.number;
+    if (!shows_to(event, listing.uid) || listing.listed == most_events_at_once) continue;
+    if (listing.listed++ > 0) listing.text += ',';
+    listing.text += api_text(to_json(event_view(event)));
+  }
+  if (found->size() == events_a_piece && listing.listed < most_events_at_once) return true;
+  HttpResponse response;
+  response.body = fmt::format("{{\"events\":[{}]}}\n", listing.text);
+  listing.call->reply(std::move(response));
+  return false;
+}
+
 void Service::events(const ApiCallPtr& call) {
   auto after = call->integer("after", 0, INT64_MAX);
   const bool as_json = call->word("format", {"stream", "json"}) == "json";
@@ -312,11 +348,11 @@ void Service::events(const ApiCallPtr& call) {
   }
   const std::int64_t recent =
       std::max<std::int64_t>(last - static_cast<std::int64_t>(most_events_at_once), 0);
-  const auto found = doors_.store.events(after.value_or(recent), uid, most_events_at_once);
-  if (!found) return call->refuse(found.error(), 503);
-  Json list = Json::array();
-  for (const EventRecord& event : *found) list.push_back(to_json(event_view(event)));
-  call->reply(200, Json{{"events", std::move(list)}});
+  const auto listing = std::make_shared<EventListing>();
+  listing->call = call;
+  listing->uid = uid;
+  listing->after = after.value_or(recent);
+  in_pieces(call, [this, listing] { return event_piece(*listing); });
 }
 
 }  // namespace cleave

@@ -16,6 +16,7 @@
 #include "daemon/api_call.hpp"
 #include "daemon/audit.hpp"
 #include "daemon/event_feed.hpp"
+#include "daemon/fair_turns.hpp"
 #include "daemon/user_book.hpp"
 #include "daemon/views.hpp"
 
@@ -35,6 +36,9 @@ struct ServiceSettings {
   std::string operators_group;
   bool allow_unfenced_users = false;
   std::string forecaster;
+  // Of users who are no operators:
+  std::int64_t highest_priority = 0;
+  std::size_t most_waiting_per_user = SIZE_MAX;  // jobs that are not over
 };
 
 struct ServiceDoors {
@@ -42,8 +46,9 @@ struct ServiceDoors {
   Store& store;
   AuditFile& audit;
   std::function<Moment()> now;
-  std::function<void()> soon;    // a step is wanted, within a few milliseconds
-  std::function<void()> attend;  // somebody waits: tick() is wanted
+  std::function<void()> soon;                        // a step is wanted, within a few milliseconds
+  std::function<void()> attend;                      // somebody waits: tick() is wanted
+  std::function<void(std::function<void()>)> later;  // in a turn of the loop of its own, after what is ready
 };
 
 class Service {
@@ -112,10 +117,21 @@ class Service {
 
   [[nodiscard]] Result<JobOwner> owner_of(const ApiCallPtr& call);
   [[nodiscard]] Result<void> may_join(const JobOwner& owner);
+  [[nodiscard]] bool has_share_left(std::uint32_t uid);
   [[nodiscard]] std::optional<JobRecord> find_job(const ApiCallPtr& call);
   [[nodiscard]] GpuIndexOf index_of();
   [[nodiscard]] std::optional<JobQuery> job_query(const ApiCallPtr& call);
-  [[nodiscard]] ApiJob list_view(const JobRecord& job, const GpuIndexOf& indices);
+  [[nodiscard]] ApiJob list_view(const JobRecord& job, const AttemptRecord* stored,
+                                 const GpuIndexOf& indices);
+  void begin_live_listing(struct JobListing& listing);
+  [[nodiscard]] Result<void> begin_stored_listing(struct JobListing& listing);
+  [[nodiscard]] bool live_piece(struct JobListing& listing);
+  [[nodiscard]] bool stored_piece(struct JobListing& listing);
+  [[nodiscard]] bool list_piece(struct JobListing& listing);
+  [[nodiscard]] bool event_piece(struct EventListing& listing);
+  /// Done in pieces, one in each turn of the loop; `piece` says whether it goes on. Not for one who has hung
+  /// up or holds too much already.
+  void in_pieces(const ApiCallPtr& call, std::function<bool()> piece);
   void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
   [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputWish& wish, bool time_is_up);
 
@@ -123,6 +139,7 @@ class Service {
   ServiceFacts facts_;
   ServiceSettings settings_;
   UserBook users_;
+  FairTurns turns_;
   EventFeed feed_;
   std::optional<std::uint32_t> operators_gid_;
   std::map<std::uint64_t, std::function<void(const Result<void>&)>> unwritten_;  // by number of the note
@@ -131,6 +148,9 @@ class Service {
     JobNumber job = 0;
     std::uint32_t uid = 0;
   };
+  // Jobs of each user that are not over, as they were counted, and those that came since: never too few.
+  std::map<std::uint32_t, std::size_t> held_;
+  Duration counted_{};
   std::optional<OnlyUser> only_;  // whose jobs alone are there, as one of them shows that is not over
   std::vector<Waiting> waiting_;
 };

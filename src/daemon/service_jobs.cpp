@@ -19,6 +19,11 @@ namespace {
 constexpr std::int64_t most_listed = 10'000, usually_listed = 1000;
 constexpr std::int64_t longest_wait_s = 3600, usual_wait_s = 30;
 constexpr std::int64_t most_output = 1 << 20;
+// About 2 ms of work each.
+constexpr std::size_t stored_jobs_a_piece = 100, live_jobs_a_piece = 200;
+constexpr JobNumber numbers_a_piece = 1000;
+/// A user who has reached his share has his jobs counted again so often at most.
+constexpr Duration count_every = std::chrono::milliseconds(100);
 
 std::vector<std::uint32_t> groups_of_this_process() {
   const int count = ::getgroups(0, nullptr);
@@ -28,6 +33,22 @@ std::vector<std::uint32_t> groups_of_this_process() {
 }
 
 }  // namespace
+
+/// A listing on its way: a text at once and not a document of all, since there may be ten thousand.
+struct JobListing {
+  ApiCallPtr call;
+  JobQuery query;  // of what is still to come
+  HttpResponse response;
+  std::size_t listed = 0;
+  bool begun = false;
+  std::vector<JobNumber> numbers;  // those that live, and which of them is next
+  std::size_t next = 0;
+
+  void append(const ApiJob& job) {
+    if (listed++ > 0) response.body += ',';
+    append_job_text(response.body, job);
+  }
+};
 
 /// What of which output somebody wants.
 struct OutputWish {
@@ -79,17 +100,42 @@ Result<void> Service::may_join(const JobOwner& owner) {
               "wait until they have ended, or have an operator set allow_unfenced_users");
 }
 
+/// Counted anew only where too many came since the last time: users with many jobs are not looked through
+/// for each submission.
+bool Service::has_share_left(std::uint32_t uid) {
+  const Duration now = doors_.now().steady;
+  if (held_[uid] < settings_.most_waiting_per_user) return true;
+  if (counted_ != Duration{} && now - counted_ < count_every) return false;
+  counted_ = now;
+  held_ = joining_;
+  for (const JobRecord* job : doors_.control.jobs())
+    if (!is_final(job->state)) ++held_[job->owner.uid];
+  return held_[uid] < settings_.most_waiting_per_user;
+}
+
 void Service::submit(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   auto owner = owner_of(call);
   if (!owner) return call->refuse(owner.error(), 403);
   const auto job = read_new_job(call->request.body, std::move(*owner));
   if (!job) return call->refuse(job.error());
+  if (!call->operates && job->wish.priority > settings_.highest_priority)
+    return call->refuse(Error{ErrorKind::infeasible, "submission: priority",
+                              fmt::format("only operators give more than {}", settings_.highest_priority),
+                              "a lower one lets others go first; highest_priority sets what users may give"},
+                        403);
   if (const auto fine = may_join(job->owner); !fine) return call->refuse(fine.error());
+  if (!call->operates && !has_share_left(job->owner.uid))
+    return call->refuse(Error{ErrorKind::infeasible, "the queue",
+                              fmt::format("{} of your jobs are there already, as many as one user may have",
+                                          settings_.most_waiting_per_user),
+                              "wait until some have ended; most_waiting_per_user sets how many"},
+                        429);
   const auto number = doors_.control.submit(*job, doors_.now());
   if (!number) return call->refuse(number.error());
   const std::uint32_t uid = job->owner.uid;
   ++joining_[uid];
+  ++held_[uid];
   const auto leave = [this, uid] {
     if (--joining_[uid] == 0) joining_.erase(uid);
   };
@@ -178,16 +224,9 @@ void Service::show_job(const ApiCallPtr& call) {
   if (const auto job = find_job(call)) reply_with_job(call, job->number);
 }
 
-ApiJob Service::list_view(const JobRecord& job, const GpuIndexOf& indices) {
+ApiJob Service::list_view(const JobRecord& job, const AttemptRecord* stored, const GpuIndexOf& indices) {
   const AttemptRecord* latest = doors_.control.attempt_of(job.number);
-  std::vector<AttemptRecord> stored;
-  if (latest == nullptr && job.attempts > 0) {
-    if (auto attempts = doors_.store.attempts(job.number); attempts && !attempts->empty()) {
-      stored = std::move(*attempts);
-      latest = &stored.back();
-    }
-  }
-  ApiJob view = job_view(job, latest, indices);
+  ApiJob view = job_view(job, latest != nullptr ? latest : stored, indices);
   if (job.state == JobState::queued) view.reason = doors_.control.why_waits(job.number);
   if (const auto memory = doors_.control.memory_of(job.number)) view.memory = memory;
   return view;
@@ -213,11 +252,12 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   query.uid = call->request.peer.uid;
   if (user && *user == "all") {
     query.uid.reset();
-  } else if (user) {
+  } else if (user && *user != call->user) {
     const auto number = parse_integer(*user);
-    query.uid = number && *number >= 0 && *number <= UINT32_MAX
-                    ? std::optional(static_cast<std::uint32_t>(*number))
-                    : UserBook::uid_of(*user);
+    if (number && *number >= 0 && *number <= UINT32_MAX)
+      query.uid = static_cast<std::uint32_t>(*number);
+    else
+      query.uid = call->operates ? UserBook::uid_of(*user) : std::nullopt;  // nobody else has it looked up
     if (!query.uid && call->operates) {
       call->no_such("user", *user);
       return std::nullopt;
@@ -230,35 +270,94 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   return query;
 }
 
-void Service::list_jobs(const ApiCallPtr& call) {
-  const auto wish = job_query(call);
-  if (!wish) return;
-  const JobQuery& query = *wish;
-  // A text at once and not a document of all: there may be ten thousand.
-  HttpResponse response;
-  response.body = "{\"jobs\":[";
-  std::size_t listed = 0;
+/// Whose jobs are all to be found in the numbers of a window, of which each piece looks at one.
+bool is_searched(const JobQuery& query) {
+  return query.state && query.uid;
+}
+
+/// Jobs that live are in memory: which of them, now; each as it is when its piece is made.
+void Service::begin_live_listing(JobListing& listing) {
+  const JobQuery& query = listing.query;
+  const auto jobs = doors_.control.jobs();
+  for (auto each = jobs.rbegin(); each != jobs.rend() && listing.numbers.size() < query.most; ++each) {
+    const JobRecord& job = **each;
+    if (!is_final(job.state) && job.number < query.before && (!query.state || job.state == *query.state) &&
+        (!query.uid || job.owner.uid == *query.uid))
+      listing.numbers.push_back(job.number);
+  }
+}
+
+bool Service::live_piece(JobListing& listing) {
   const GpuIndexOf indices = index_of();
-  const auto list = [&](const JobRecord& job) {
-    if (listed++ > 0) response.body += ',';
-    append_job_text(response.body, list_view(job, indices));
-  };
-  if (query.final_too) {
-    const auto jobs = doors_.store.jobs(query);
-    if (!jobs) return call->refuse(jobs.error(), 503);
-    for (const JobRecord& job : *jobs) list(job);
-  } else {
-    const auto jobs = doors_.control.jobs();
-    for (auto each = jobs.rbegin(); each != jobs.rend() && listed < query.most; ++each) {
-      const JobRecord& job = **each;
-      const bool wanted = !is_final(job.state) && job.number < query.before &&
-                          (!query.state || job.state == *query.state) &&
-                          (!query.uid || job.owner.uid == *query.uid);
-      if (wanted) list(job);
+  for (std::size_t looked = 0; looked < live_jobs_a_piece && listing.next < listing.numbers.size(); ++looked)
+    if (const JobRecord* job = doors_.control.job(listing.numbers[listing.next++]))
+      listing.append(list_view(*job, nullptr, indices));
+  return listing.next < listing.numbers.size();
+}
+
+/// Where nothing has an index for what is wanted, the search begins with the newest job there is.
+Result<void> Service::begin_stored_listing(JobListing& listing) {
+  if (!is_searched(listing.query)) return {};
+  JobQuery newest;
+  newest.final_too = true;
+  newest.most = 1;
+  const auto found = doors_.store.jobs(newest);
+  if (!found) return std::unexpected(found.error());
+  const JobNumber last = found->empty() ? 0 : found->front().number;
+  listing.query.before = std::min(listing.query.before, last + 1);
+  return {};
+}
+
+bool Service::stored_piece(JobListing& listing) {
+  JobQuery query = listing.query;
+  query.most = std::min(query.most - listing.listed, stored_jobs_a_piece);
+  if (is_searched(query)) query.after = std::max<JobNumber>(query.before - 1 - numbers_a_piece, 0);
+  const auto jobs = doors_.store.jobs_with_attempts(query);
+  if (!jobs) {
+    listing.call->refuse(jobs.error(), 503);
+    return false;
+  }
+  const GpuIndexOf indices = index_of();
+  for (const StoredJob& job : *jobs)
+    listing.append(list_view(job.job, job.latest ? &*job.latest : nullptr, indices));
+  const bool all = jobs->size() < query.most;
+  listing.query.before = all && is_searched(query) ? query.after + 1
+                         : jobs->empty()           ? 1
+                                                   : jobs->back().job.number;
+  return listing.listed < listing.query.most && (!all || (is_searched(query) && query.after > 0));
+}
+
+bool Service::list_piece(JobListing& listing) {
+  const ApiCallPtr& call = listing.call;
+  if (!call->fits(listing.response.body.size())) {
+    call->refuse(Error{ErrorKind::infeasible, "", "your connections hold too many answers that nobody reads",
+                       "read what was asked for"},
+                 429);
+    return false;
+  }
+  const bool stored = listing.query.final_too;
+  if (!listing.begun) {
+    listing.begun = true;
+    listing.response.body = "{\"jobs\":[";
+    if (!stored) begin_live_listing(listing);
+    if (const auto begun = stored ? begin_stored_listing(listing) : Result<void>(); !begun) {
+      call->refuse(begun.error(), 503);
+      return false;
     }
   }
-  response.body += "]}\n";
-  call->reply(std::move(response));
+  if (stored ? stored_piece(listing) : live_piece(listing)) return true;
+  listing.response.body += "]}\n";
+  call->reply(std::move(listing.response));  // ignored where it has been refused
+  return false;
+}
+
+void Service::list_jobs(const ApiCallPtr& call) {
+  const auto query = job_query(call);
+  if (!query) return;
+  const auto listing = std::make_shared<JobListing>();
+  listing->call = call;
+  listing->query = *query;
+  in_pieces(call, [this, listing] { return list_piece(*listing); });
 }
 
 void Service::wait_for_job(const ApiCallPtr& call) {
@@ -300,8 +399,12 @@ void Service::logs(const ApiCallPtr& call) {
   if (wish.attempt && *wish.attempt > job->attempts)
     return call->no_such("attempt", fmt::format("{} of job {}", *wish.attempt, job->number));
   wish.job = job->number;
-  wait({call, doors_.now().steady + std::chrono::seconds(seconds), false,
-        [this, call, wish](bool time_is_up) { return output_piece(call, wish, time_is_up); }});
+  // Up to a mebibyte is read at once.
+  in_pieces(call, [this, call, wish, until = doors_.now().steady + std::chrono::seconds(seconds)] {
+    wait({call, until, false,
+          [this, call, wish](bool time_is_up) { return output_piece(call, wish, time_is_up); }});
+    return false;
+  });
 }
 
 /// Whether it has been answered. That the attempt is over is asked before its output is read, so that what

@@ -17,6 +17,14 @@ constexpr const char* job_columns =
 constexpr const char* attempt_columns =
     "SELECT job, attempt, gpu, device, profile, start, started_ns, began_ns, ended_ns, \"end\", why,"
     " exit_code, peak_mib FROM attempts";
+/// Both, of a job and its latest attempt; no column of the conditions of a listing is in both tables.
+constexpr const char* joined_columns =
+    "SELECT number, submitted_ns, state, jobs.ended_ns, jobs.exit_code, reason, attempts, failures, "
+    "cancelled,"
+    " request, early_restarts, owner, wish, a.job, a.attempt, a.gpu, a.device, a.profile, a.start,"
+    " a.started_ns, a.began_ns, a.ended_ns, a.\"end\", a.why, a.exit_code, a.peak_mib"
+    " FROM jobs LEFT JOIN attempts AS a ON a.job = number AND a.attempt ="
+    " (SELECT max(attempt) FROM attempts WHERE job = number)";
 
 std::int64_t limit(std::size_t most) {
   return static_cast<std::int64_t>(std::min<std::size_t>(most, INT64_MAX));
@@ -69,9 +77,10 @@ Result<JobRecord> read_job(SqliteRun& row, const std::string& file) {
   return job;
 }
 
-Result<AttemptRecord> read_attempt(SqliteRun& row, const std::string& file) {
+/// Its columns after the first, which is the job's number.
+Result<AttemptRecord> read_attempt(SqliteRun& row, JobNumber job, const std::string& file) {
   AttemptRecord attempt;
-  attempt.key.job = row.integer();
+  attempt.key.job = job;
   attempt.key.attempt = row.integer();
   attempt.gpu = row.text();
   attempt.device = row.text();
@@ -94,7 +103,8 @@ Result<AttemptRecord> read_attempt(SqliteRun& row, const std::string& file) {
 Result<std::vector<AttemptRecord>> read_attempts(SqliteRun& run, const std::string& file) {
   std::vector<AttemptRecord> all;
   while (run.row()) {
-    auto attempt = read_attempt(run, file);
+    const JobNumber job = run.integer();
+    auto attempt = read_attempt(run, job, file);
     if (!attempt) return std::unexpected(attempt.error());
     all.push_back(std::move(*attempt));
   }
@@ -117,15 +127,21 @@ Result<std::vector<InstanceRecord>> read_instances(SqliteRun run) {
 }
 
 /// The statement of a listing: only with the conditions that it has, so that each finds its index.
-std::string listing(const JobQuery& query) {
-  std::string sql = fmt::format("{} WHERE number < ?1 AND ?2 > 0", job_columns);
+std::string listing(const char* columns, const JobQuery& query) {
+  std::string sql = fmt::format("{} WHERE number < ?1 AND number > ?4 AND ?2 > 0", columns);
   if (query.state)
     sql += " AND state = ?3";
   else
     sql += query.final_too ? " AND ?3 = ''" : " AND ?3 = '' AND final = 0";
   // Of the jobs that are open, which are few, and not of all that the user ever had: '+' hides an index.
-  if (query.uid) sql += query.state || query.final_too ? " AND uid = ?4" : " AND +uid = ?4";
+  if (query.uid) sql += query.state || query.final_too ? " AND uid = ?5" : " AND +uid = ?5";
   return fmt::format("{} ORDER BY number DESC LIMIT ?2", sql);
+}
+
+void ask(SqliteRun& run, const JobQuery& query) {
+  run.with(query.before, limit(query.most), query.state ? name(*query.state) : std::string_view(),
+           query.after);
+  if (query.uid) run.with(*query.uid);
 }
 
 }  // namespace
@@ -204,10 +220,29 @@ Result<std::vector<AttemptRecord>> SqliteStore::attempts(JobNumber number) {
 }
 
 Result<std::vector<JobRecord>> SqliteStore::jobs(const JobQuery& query) {
-  SqliteRun run = connection_.use(listing(query));
-  run.with(query.before, limit(query.most), query.state ? name(*query.state) : std::string_view());
-  if (query.uid) run.with(*query.uid);
+  SqliteRun run = connection_.use(listing(job_columns, query));
+  ask(run, query);
   return read_jobs(run);
+}
+
+Result<std::vector<StoredJob>> SqliteStore::jobs_with_attempts(const JobQuery& query) {
+  SqliteRun run = connection_.use(listing(joined_columns, query));
+  ask(run, query);
+  const std::string file = shown(file_.path().string(), 200);
+  std::vector<StoredJob> all;
+  while (run.row()) {
+    auto job = read_job(run, file);
+    if (!job) return std::unexpected(job.error());
+    StoredJob& stored = all.emplace_back();
+    stored.job = std::move(*job);
+    const auto number = run.integer_if();
+    if (!number) continue;
+    auto latest = read_attempt(run, *number, file);
+    if (!latest) return std::unexpected(latest.error());
+    stored.latest = std::move(*latest);
+  }
+  if (const auto fine = run.state(); !fine) return std::unexpected(fine.error());
+  return all;
 }
 
 Result<std::vector<EventRecord>> SqliteStore::events(std::int64_t after, std::optional<std::uint32_t> uid,

@@ -33,6 +33,9 @@ class StoppingStore final : public Store {
   Result<std::optional<JobCommand>> command(JobNumber number) override { return store_->command(number); }
   Result<std::vector<AttemptRecord>> attempts(JobNumber number) override { return store_->attempts(number); }
   Result<std::vector<JobRecord>> jobs(const JobQuery& query) override { return store_->jobs(query); }
+  Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) override {
+    return store_->jobs_with_attempts(query);
+  }
   Result<std::vector<EventRecord>> events(std::int64_t after, std::optional<std::uint32_t> uid,
                                           std::size_t most) override {
     return store_->events(after, uid, most);

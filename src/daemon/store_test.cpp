@@ -214,6 +214,22 @@ class EveryStore : public testing::TestWithParam<const char*> {
     const auto jobs = store_->jobs(query);
     ASSERT_TRUE(jobs) << jobs.error().text();
     EXPECT_TRUE(*jobs == plain.listed(query));
+    const auto joined = store_->jobs_with_attempts(query);
+    ASSERT_TRUE(joined) << joined.error().text();
+    ASSERT_EQ(joined->size(), jobs->size());
+    for (std::size_t i = 0; i < joined->size(); ++i) {
+      EXPECT_TRUE((*joined)[i].job == (*jobs)[i]);
+      std::optional<AttemptRecord> latest;
+      for (const AttemptRecord& each : plain.attempts)
+        if (each.key.job == (*jobs)[i].number && (!latest || latest->key < each.key)) latest = each;
+      EXPECT_TRUE((*joined)[i].latest == latest) << (*jobs)[i].number;
+    }
+    std::vector<JobRecord> newer = *jobs;
+    std::erase_if(newer, [&](const JobRecord& job) { return job.number <= number; });
+    query.after = number;
+    const auto found = store_->jobs(query);
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_TRUE(*found == newer);
     const Instant time(Duration(static_cast<std::int64_t>(any.random.below(21))));
     const std::size_t most = any.chance(0.5) ? SIZE_MAX : any.random.below(5);
     const auto ended = store_->ended_before(time, most);

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <deque>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -26,6 +28,7 @@ namespace cleave::trial {
 struct Asked {
   std::shared_ptr<HttpResponse> response = std::make_shared<HttpResponse>();
   std::shared_ptr<bool> there = std::make_shared<bool>(false), gone = std::make_shared<bool>(false);
+  std::shared_ptr<std::size_t> room = std::make_shared<std::size_t>(SIZE_MAX);  // for the answer
   [[nodiscard]] Json json() const { return Json::parse(response->body, nullptr, false); }
   [[nodiscard]] std::string header(std::string_view name) const {
     for (const auto& [key, value] : response->headers)
@@ -43,6 +46,7 @@ class KeptAnswer final : public HttpAnswer::Target {
     *asked_.there = true;
   }
   [[nodiscard]] bool gone() const override { return *asked_.gone; }
+  [[nodiscard]] bool fits(std::size_t bytes) const override { return bytes <= *asked_.room; }
 
  private:
   Asked asked_;
@@ -103,9 +107,13 @@ class ServiceStand {
     delays.until_done = std::chrono::milliseconds(1);
     delays.until_told = std::chrono::milliseconds(1);
     hands_ = std::make_unique<DelayedHands>(machine_, delays, now_);
-    control_ = std::move(*Control::begin({store_, *hands_, runner_}, settings, moment()));
+    const auto owner = [this](const JobOwner& as_submitted) -> Result<JobOwner> {
+      return look_up_owner ? look_up_owner(as_submitted) : as_submitted;
+    };
+    control_ = std::move(*Control::begin({store_, *hands_, runner_, owner}, settings, moment()));
     service_ = std::make_unique<Service>(
-        ServiceDoors{*control_, store_, audit_, [this] { return moment(); }, [] {}, [] {}},
+        ServiceDoors{*control_, store_, audit_, [this] { return moment(); }, [] {}, [] {},
+                     [this](std::function<void()> call) { posted_.push_back(std::move(call)); }},
         ServiceFacts{.version = "0",
                      .state_directory = state_.path().string(),
                      .simulated = true,
@@ -156,6 +164,12 @@ class ServiceStand {
     const Duration end = now_ + time;
     while (now_ < end) {
       now_ += std::chrono::milliseconds(1);
+      // Two turns a millisecond, as a loop that has much to do.
+      for (int turn = 0; turn < 2 && !posted_.empty(); ++turn) {
+        const auto call = std::move(posted_.front());
+        posted_.pop_front();
+        call();
+      }
       hands_->advance_to(now_);
       jobs_.advance_to(moment().wall);
       control_->step(moment());
@@ -177,10 +191,15 @@ class ServiceStand {
     }
   }
 
+  /// What the system says of a job's owner when it starts; empty: he is as he was.
+  std::function<Result<JobOwner>(const JobOwner&)> look_up_owner;
+
   [[nodiscard]] const Json& description() const { return description_; }
   [[nodiscard]] const SchemaCheck& schemas() const { return check_; }
   [[nodiscard]] FakeDisk& disk() { return disk_; }
   [[nodiscard]] FakeJobs& jobs() { return jobs_; }
+  [[nodiscard]] std::size_t posted() const { return posted_.size(); }
+  [[nodiscard]] FakeStore& store() { return store_; }
   [[nodiscard]] Service& service() { return *service_; }
 
  private:
@@ -194,6 +213,7 @@ class ServiceStand {
   FakeRunner runner_;
   AuditFile audit_;
   Duration now_ = std::chrono::seconds(1);
+  std::deque<std::function<void()>> posted_;
   std::unique_ptr<DelayedHands> hands_;
   std::unique_ptr<Control> control_;
   std::unique_ptr<Service> service_;

@@ -255,6 +255,154 @@ TEST(Service, RefusesJobsBeyondTheLine) {
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 409);
 }
 
+/// Jobs that are over, of ada but for every tenth, which is bob's.
+void put_old_jobs(ServiceStand& stand, JobNumber count) {
+  StoreBatch batch;
+  for (JobNumber number = 1; number <= count; ++number) {
+    JobRecord job;
+    job.number = number;
+    job.owner.uid = number % 10 == 0 ? bob : ada();
+    job.state = number == 3 ? JobState::failed : JobState::finished;
+    job.ended = Instant{} + std::chrono::hours(1);
+    job.attempts = 2;
+    for (std::int64_t attempt = 1; attempt <= 2; ++attempt) {
+      AttemptRecord record;
+      record.key = {number, attempt};
+      record.started = Instant{} + std::chrono::minutes(attempt);
+      batch.attempts.push_back(record);
+    }
+    batch.commands.emplace_back(number, JobCommand{{"true"}, {}, "/"});
+    batch.jobs.push_back(job);
+  }
+  ASSERT_TRUE(stand.store().write(batch, Durability::synced));
+}
+
+TEST(Service, ListsInPiecesAndUsersOneAfterTheOther) {
+  ServiceStand stand;
+  put_old_jobs(stand, 3000);
+  std::vector<Asked> many;
+  for (int i = 0; i < 20; ++i) many.push_back(stand.begin(ada(), "GET", "/v1/jobs?all=1&limit=10000"));
+  const Asked other = stand.begin(bob, "GET", "/v1/jobs?all=1&limit=50");
+  EXPECT_EQ(stand.posted(), 1U) << "one piece a turn, whoever asks";
+  EXPECT_FALSE(*many[0].there);
+  EXPECT_TRUE(*stand.begin(0, "GET", "/healthz").there);
+  *many[7].gone = true;
+  *many[8].room = 10'000;
+  stand.run(milliseconds(2));
+  EXPECT_TRUE(*other.there) << "he waits for one piece of hers";
+  EXPECT_EQ(other.json()["jobs"].size(), 50U);
+  EXPECT_FALSE(*many[0].there);
+  stand.run(milliseconds(20));
+  ASSERT_TRUE(*many[0].there);
+  EXPECT_FALSE(*many[1].there) << "one of hers at a time";
+  stand.run(milliseconds(400));
+  const Json jobs = many[0].json()["jobs"];
+  ASSERT_EQ(jobs.size(), 2700U);
+  for (std::size_t i = 1; i < jobs.size(); ++i)
+    ASSERT_GT(jobs[i - 1]["id"].get<JobNumber>(), jobs[i]["id"].get<JobNumber>());
+  EXPECT_EQ(jobs[0]["started_at"], "1970-01-01T00:02:00.000Z") << "of the latest attempt";
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    EXPECT_EQ(*many[i].there, i != 7) << i;
+    EXPECT_EQ(many[i].response->status, i == 8 ? 429 : 200) << i;
+  }
+  EXPECT_EQ(stand.posted(), 0U);
+  for (const char* page : {"limit=101", "limit=100&before=2000", "limit=199", "limit=1&before=2"}) {
+    const Json some = stand.ask(0, "GET", fmt::format("/v1/jobs?all=1&user=all&{}", page)).json()["jobs"];
+    EXPECT_EQ(some.size(), *parse_integer(split(std::string_view(page).substr(6), '&')[0])) << page;
+  }
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?state=failed").json()["jobs"][0]["id"], 3);
+  EXPECT_TRUE(stand.ask(bob, "GET", "/v1/jobs?state=failed").json()["jobs"].empty());
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs?state=finished&limit=250").json()["jobs"].size(), 250U);
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs?state=finished&limit=400").json()["jobs"].size(), 300U);
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs?user=nobody-of-this-name").response->status, 403);
+}
+
+TEST(Service, EventsAsJsonAreLookedThroughInPieces) {
+  ServiceStand stand;
+  StoreBatch batch;
+  JobRecord job;
+  job.number = 1;
+  batch.jobs.push_back(job);
+  batch.commands.emplace_back(1, JobCommand{{"true"}, {}, "/"});
+  const std::int64_t before = (*stand.store().load()).last_event;
+  for (std::int64_t i = 1; i <= 3000; ++i)
+    batch.events.push_back({.number = before + i,
+                            .kind = "job-started",
+                            .job = 1,
+                            .uid = i > 2999 ? bob : 77,
+                            .gpu = {},
+                            .text = {}});
+  ASSERT_TRUE(stand.store().write(batch, Durability::synced));
+  const Asked asked = stand.begin(bob, "GET", fmt::format("/v1/events?format=json&after={}", before));
+  stand.run(milliseconds(3));
+  EXPECT_FALSE(*asked.there) << "not all of them in one turn";
+  stand.run(milliseconds(20));
+  ASSERT_TRUE(*asked.there);
+  ASSERT_EQ(asked.json()["events"].size(), 1U);
+  EXPECT_EQ(asked.json()["events"][0]["id"], before + 3000);
+  const Json all = stand.ask(0, "GET", "/v1/events?format=json&after=0").json()["events"];
+  EXPECT_EQ(all.size(), 1000U);
+}
+
+TEST(Service, UsersHaveTheirShareOfTheLineAndOfPriorities) {
+  ServiceStand stand;
+  ServiceSettings settings{"", true, "laws"};
+  settings.most_waiting_per_user = 3;
+  stand.service().set_settings(settings);
+  stand.ask(0, "POST", "/v1/pause");
+  const auto with = [](std::int64_t priority) {
+    Json body = Json::parse(plain_job);
+    body["priority"] = priority;
+    return body.dump();
+  };
+  if (ada() != 0 && ::geteuid() == 0) {
+    const Asked refused = stand.ask(ada(), "POST", "/v1/jobs", with(1));
+    EXPECT_EQ(refused.response->status, 403);
+    EXPECT_EQ(refused.json()["error"]["message"], "only operators give more than 0");
+    EXPECT_EQ(stand.ask(0, "POST", "/v1/jobs", with(1'000'000)).response->status, 201);
+  }
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", with(-i)).response->status, 201);
+  // What is not written yet counts too.
+  const Asked third = stand.begin(ada(), "POST", "/v1/jobs", plain_job),
+              fourth = stand.begin(ada(), "POST", "/v1/jobs", plain_job);
+  EXPECT_TRUE(*fourth.there);
+  EXPECT_EQ(fourth.response->status, 429);
+  stand.check("POST", "/v1/jobs", fourth);
+  stand.run(milliseconds(5));
+  EXPECT_EQ(third.response->status, 201);
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).response->status, 201) << "others have theirs";
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(stand.ask(0, "POST", "/v1/jobs", plain_job).response->status, 201) << "operators";
+  stand.ask(ada(), "POST", fmt::format("/v1/jobs/{}/cancel", third.json()["id"].get<JobNumber>()));
+  stand.run(milliseconds(200));
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 201);
+  settings.highest_priority = 7;
+  settings.most_waiting_per_user = 100;
+  stand.service().set_settings(settings);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", with(7)).response->status, 201);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", with(8)).response->status, ada() == 0 ? 201 : 403);
+}
+
+TEST(Service, AJobWhoseUserIsGoneFailsAndSaysSo) {
+  ServiceStand stand;
+  stand.look_up_owner = [](const JobOwner& owner) -> Result<JobOwner> {
+    return fail(ErrorKind::infeasible, "", fmt::format("uid {} is gone", owner.uid));
+  };
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  const Json gone = stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=100").json();
+  EXPECT_EQ(gone["state"], "failed");
+  EXPECT_EQ(gone["reason"], fmt::format("it could not be started: uid {} is gone", ada()));
+  EXPECT_EQ(gone["attempts"], 1) << "it is not tried again";
+  EXPECT_EQ(gone["history"][0]["end"], "not-started") << gone;
+  stand.look_up_owner = [](JobOwner owner) -> Result<JobOwner> {
+    owner.groups = {4711};
+    return owner;
+  };
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/2/wait?timeout_s=100").json()["state"], "finished");
+  EXPECT_EQ(stand.jobs().launch_of({2, 1}).groups, std::vector<std::uint32_t>{4711});
+}
+
 TEST(Service, WaitsUntilTheTimeIsUp) {
   ServiceStand stand;
   stand.jobs().plan({1, 1}, runs_for(std::chrono::seconds(10)));
@@ -343,14 +491,25 @@ TEST(Service, EventsAreHeardOnceInOrderAndResumed) {
     late->read_all();
   }
   stand.run(milliseconds(10));
-  for (int i = 0; i < 10; ++i) late->read_all();
+  for (int i = 0; i < 10; ++i) {
+    late->read_all();
+    stand.run(milliseconds(2));
+  }
   const auto all = ids_in(late->text);
   ASSERT_FALSE(all.empty());
   for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], static_cast<std::int64_t>(i) + 1);
   EXPECT_EQ(all.back(), ids_in(now->text).back());
   // The header goes before the query.
   const auto again = follow(stand, ada(), "/v1/events?after=1", "5");
+  stand.run(milliseconds(2));
+  ASSERT_FALSE(again->text.empty());
   EXPECT_EQ(ids_in(again->text).front(), 6);
+  // What is others' is passed over, a piece a turn, until there is something.
+  const auto others = follow(stand, bob, "/v1/events?after=0");
+  stand.run(milliseconds(20));
+  EXPECT_EQ(ids_in(others->text).back(),
+            ids_in(other->text).empty() ? ids_in(others->text).back() : ids_in(other->text).back());
+  EXPECT_EQ(others->text.find("\"job\":1"), std::string::npos);
   const auto beyond = follow(stand, ada(), "/v1/events?after=99999999");
   EXPECT_TRUE(beyond->text.empty());
   for (const std::string_view line : split(now->text, '\n')) {
