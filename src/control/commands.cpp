@@ -144,7 +144,7 @@ void Control::Inside::carry_out(const FailJob& what) {
   job->id.reset();
   job->place.reset();
   finish(*job, JobState::failed, "it ran out of memory, and no larger instance can be made here",
-         std::nullopt);
+         job->last_code);
 }
 
 void Control::Inside::carry_out(const WakeAt& what) {

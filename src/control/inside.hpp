@@ -112,6 +112,8 @@ class Control::Inside {
   void look_at_gpus();
   void take_sight(GpuId gpu, const GpuSight& sight);
   void take_instances(GpuId gpu, const GpuSight& sight);
+  void close_instances(GpuId gpu);
+  void rest(GpuId gpu);
   void see_memory(const JobPlace& place, const std::optional<MemoryUse>& memory);
   void lose_gpu(GpuId gpu);
   void lose_attempts(const JobPlace& place, const std::string& why);
@@ -128,6 +130,7 @@ class Control::Inside {
   // hear_jobs.cpp
   void hear_jobs();
   void hear(const RunnerEvent& event);
+  [[nodiscard]] bool may_restart_early(LiveJob& job) const;
   void began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid);
   void reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& report);
   void ended(LiveJob& job, std::int64_t attempt, const ProcessOutcome& outcome);
@@ -138,7 +141,9 @@ class Control::Inside {
                               const std::string& why, std::optional<int> exit_code);
   [[nodiscard]] bool ran_out_of_memory(const LiveJob& job, const LiveAttempt& attempt,
                                        const ProcessOutcome& outcome) const;
-  void out_of_memory(LiveJob& job, const LiveAttempt& attempt);
+  [[nodiscard]] std::optional<MiB> capacity_of(const LiveAttempt& attempt) const;
+  [[nodiscard]] bool another_counts(const LiveJob& job, std::int64_t number) const;
+  void out_of_memory(LiveJob& job, const LiveAttempt& attempt, std::optional<int> code);
   /// After an attempt that was being stopped for a reason of ours.
   void stopped(LiveJob& job, const AttemptRecord& attempt);
   /// The job is over, for good.
@@ -157,6 +162,11 @@ class Control::Inside {
   /// What a finished run held, for later ones of its application.
   void remember_need(const LiveJob& job, const AttemptRecord& attempt, std::optional<MiB> seen);
   void drop_over();
+  void tidy_engine();
+  /// Its MIG mode is as the scheduler needs it, or may be switched.
+  [[nodiscard]] bool right_mig(const Card& at) const {
+    return settings_.may_switch_mig || at.sight->mig != whole_gpus_;
+  }
 
   // commands.cpp
   void tell(const Event& event);
@@ -202,6 +212,7 @@ class Control::Inside {
   [[nodiscard]] Result<void> try_scheduler(const std::string& spec) const;
   void place_running_ones();
   void tell_what_there_is();
+  void tell_reports_again();
   void keep_facts(LiveJob& job);
   [[nodiscard]] PlacementSet standing(GpuId gpu) const;
   [[nodiscard]] bool takes_work(GpuId gpu) const;
@@ -228,6 +239,7 @@ class Control::Inside {
 
   // Words.
   [[nodiscard]] std::string place_in_words(const JobPlace& place) const;
+  [[nodiscard]] std::string place_in_words(const LiveAttempt& attempt) const;
   [[nodiscard]] std::string gpu_in_words(GpuId gpu) const;
   LiveJob* find(JobNumber number);
   [[nodiscard]] const LiveJob* find(JobNumber number) const;
@@ -243,7 +255,7 @@ class Control::Inside {
   ControlSettings settings_;
   Moment began_, now_;
   std::string scheduler_;
-  bool paused_ = false;
+  bool paused_ = false, rebooted_ = false;
 
   std::vector<Card> cards_;
   std::map<JobNumber, LiveJob> jobs_;
@@ -255,7 +267,8 @@ class Control::Inside {
   // The engine and what it refers to; all are made anew together.
   bool anew_ = true;
   std::string scheduler_trouble_;
-  bool furnishes_ = false;  // the scheduler keeps instances that nobody uses
+  bool furnishes_ = false;   // the scheduler keeps instances that nobody uses
+  bool whole_gpus_ = false;  // the scheduler wants GPUs with MIG off
   std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<RequestTable> requests_;
   KnownFacts facts_;
@@ -286,6 +299,7 @@ class Control::Inside {
   std::int64_t last_event_ = 0;  // written
   std::deque<EventRecord> recent_;
   Duration next_tidy_{}, next_weighing_{};
+  Duration keep_all_until_{};  // after the clock was set far forward nothing is forgotten for a while
 
   // Why jobs wait, worked out at most once a round.
   std::uint64_t round_ = 1;

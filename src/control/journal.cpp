@@ -102,6 +102,10 @@ bool Control::Inside::forget_job(const JobRecord& job, StoreBatch& batch) {
 
 void Control::Inside::forget_old_jobs() {
   if (steady() < next_tidy_ || !store_trouble_.empty()) return;
+  if (steady() < keep_all_until_) {
+    next_tidy_ = keep_all_until_;
+    return;
+  }
   next_tidy_ = steady() + std::chrono::minutes(1);
   constexpr std::size_t at_once = 1000;
   auto old = store_->ended_before(wall() - settings_.keep_jobs, at_once);
@@ -122,7 +126,7 @@ void Control::Inside::forget_old_jobs() {
 void Control::Inside::forget_large_outputs() {
   if (steady() < next_weighing_) return;
   next_weighing_ = steady() + std::chrono::minutes(10);
-  constexpr std::size_t most = 100'000;
+  constexpr std::size_t most = 10'000;
   const auto all = store_->ended_before(Instant::max(), most);
   if (!all) return;
   struct Kept {

@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <fstream>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -40,6 +41,10 @@ std::string supervise_program() {
 
 /// What the file says, with what follows from how the daemon was started.
 DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
+  settings.may_switch_mig = settings.may_switch_mig || places.sim_node.has_value();
+  settings.control.may_switch_mig = settings.may_switch_mig;
+  std::ifstream boot("/proc/sys/kernel/random/boot_id");
+  std::getline(boot, settings.control.boot);
   if (!places.sim_node) return settings;
   if (settings.managed_gpus.empty()) settings.managed_gpus = {"all"};
   settings.control.job_environment.push_back(

@@ -237,6 +237,7 @@ void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) 
     events.push_back({key, JobEnded{**outcome}});
   } else {
     SupervisorLost lost;
+    lost.began = may_have_begun(attempt.folder.number());
     if (!outcome) lost.trouble = outcome.error().text();
     const auto mark = job_mark(attempt.folder.number(), key);
     const auto ended =

@@ -250,6 +250,55 @@ TEST_F(Loop, AnotherSchedulerIsRefusedWhereItCannotBe) {
   EXPECT_EQ(control->scheduler(), "scheme-b") << "it is remembered";
 }
 
+TEST_F(Loop, WhatAJobReportedStaysItsOwnWhenTheEngineIsMadeAnew) {
+  settings.forecaster = "running-max";
+  begin();
+  NewJob wanted = sized("2g.10gb");
+  wanted.wish.restartable = true;
+  const auto reports = [&](JobNumber number, std::int64_t mib, Duration runs) {
+    FakeCourse course;
+    course.runs = runs;
+    for (std::int64_t i = 1; i <= 9; ++i) course.reports.push_back({i, {i, 9, MiB{mib}, MiB{mib}}});
+    jobs.plan({number, 1}, course);
+  };
+  const JobNumber first = submit(wanted);
+  reports(first, 100, 2s);
+  const JobNumber large = submit(wanted);
+  reports(large, 9000, 100s);
+  NewJob little = sized("1g.5gb");
+  little.wish.restartable = true;
+  const JobNumber small = submit(little);
+  reports(small, 100, 100s);
+  run(50s);  // the first has ended
+  ASSERT_TRUE(control->set_scheduler("scheme-b", moment()));
+  run(100s);
+  EXPECT_EQ(attempts(small).size(), 1U) << "it never held much";
+  EXPECT_EQ(record(small).state, JobState::finished);
+}
+
+TEST_F(Loop, WhatWasReportedIsNotForgottenWhenTheEngineIsMadeAnew) {
+  settings.forecaster = "running-max";
+  settings.early_restarts_a_day = 0;  // for now
+  begin();
+  NewJob wanted = sized("1g.5gb");
+  wanted.wish.restartable = true;
+  const JobNumber number = submit(wanted);
+  FakeCourse course;
+  course.runs = 100s;
+  for (std::int64_t i = 1; i <= 9; ++i) {
+    const MiB held{i == 1 ? 4800 : 100};
+    course.reports.push_back({i, {i, 9, held, held}});
+  }
+  jobs.plan({number, 1}, course);
+  run(35s);  // the large one has been told
+  settings.early_restarts_a_day = 5;
+  ASSERT_TRUE(control->reload(settings, moment()));
+  ASSERT_TRUE(control->set_scheduler("scheme-b", moment()));
+  run(1s);
+  ASSERT_EQ(attempts(number).size(), 2U);
+  EXPECT_EQ(attempts(number)[0].end, AttemptEnd::early_restart);
+}
+
 TEST_F(Loop, ADriverThatHangsKeepsNobodyElseWaiting) {
   settings.gpu_patience = 10s;
   begin();

@@ -97,7 +97,7 @@ class SeededDaemon {
   std::unique_ptr<Control> control_;
 
   std::map<std::uint64_t, JobNumber> asked_;  // submissions not answered yet
-  std::set<JobNumber> accepted_, unanswered_;
+  std::set<JobNumber> accepted_, unanswered_, reporting_;
   std::map<JobNumber, NewJob> wanted_;
   std::map<JobKey, std::uint32_t> processes_;
   std::uint32_t last_pid_ = 1000;
