@@ -59,10 +59,12 @@ void log_error(const Error& error) {
 
 class RunningDaemon {
  public:
-  RunningDaemon(const DaemonArguments& arguments, DaemonConfig config, DaemonPlaces places)
+  RunningDaemon(const DaemonArguments& arguments, DaemonConfig config, DaemonPlaces places,
+                std::uint64_t job_descriptors)
       : arguments_(arguments),
         config_(std::move(config)),
         places_(std::move(places)),
+        job_descriptors_(job_descriptors),
         audit_(places_.state.string()),
         signals_(loop_) {}
 
@@ -108,7 +110,8 @@ class RunningDaemon {
     store_ = std::move(*store);
     const auto stop = places_.sim_node ? stop_of_environment() : Result<AtPoint>(AtPoint{});
     if (!stop) return std::unexpected(stop.error());
-    auto runner = ProcessRunner::open({(places_.state / "jobs").string(), supervise_program()});
+    auto runner =
+        ProcessRunner::open({(places_.state / "jobs").string(), supervise_program(), job_descriptors_});
     if (!runner) return std::unexpected(runner.error());
     runner_ = std::move(*runner);
     ThreadedHandsSettings hands_settings;
@@ -237,6 +240,7 @@ class RunningDaemon {
   DaemonArguments arguments_;
   DaemonConfig config_;
   DaemonPlaces places_;
+  std::uint64_t job_descriptors_;
   AuditFile audit_;
   boost::asio::io_context loop_{1};
   boost::asio::signal_set signals_;
@@ -261,12 +265,12 @@ Result<void> run_daemon(const DaemonArguments& arguments) {
   ::umask(0077);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  raise_descriptor_limit();
+  const std::uint64_t job_descriptors = raise_descriptor_limit();
   auto config = load_config(arguments);
   if (!config) return std::unexpected(config.error());
   auto places = prepare_places(arguments, *config);
   if (!places) return std::unexpected(places.error());
-  RunningDaemon daemon(arguments, std::move(*config), std::move(*places));
+  RunningDaemon daemon(arguments, std::move(*config), std::move(*places), job_descriptors);
   if (const auto begun = daemon.begin(); !begun) return begun;
   daemon.run();
   return {};
