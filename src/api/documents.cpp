@@ -64,7 +64,7 @@ std::uint32_t user_number(JsonReader& in, std::string_view key) {
 ApiPlace place_from(JsonReader& in) {
   ApiPlace place;
   place.gpu = text_or_empty(in, "gpu");
-  place.gpu_index = in.integer_if("gpu_index", 0, greatest).value_or(0);
+  place.gpu_index = in.integer_if("gpu_index", -1, greatest).value_or(-1);
   place.device = text_or_empty(in, "device");
   place.profile = text_or_empty(in, "profile");
   place.start = in.integer_if("start", 0, greatest).value_or(0);

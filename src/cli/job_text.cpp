@@ -15,6 +15,8 @@
 namespace cleave::cli {
 
 std::string text(const ApiPlace& place) {
+  // -1: the daemon does not manage it any more.
+  if (place.gpu_index < 0) return place.profile.empty() ? "a GPU before" : visible(place.profile) + " before";
   if (place.profile.empty()) return fmt::format("GPU {}", place.gpu_index);
   return fmt::format("GPU {} {}@{}", place.gpu_index, visible(place.profile), place.start);
 }

@@ -9,6 +9,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/error_json.hpp"
 
@@ -45,6 +46,17 @@ bool wants_json(int argc, char** argv) {
   return std::ranges::any_of(arguments, [](std::string_view word) { return word == "--json"; });
 }
 
+/// A first word that is no command: nothing else about the line can be right.
+std::optional<Error> unknown_command(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || *argv[1] == '-' || *argv[1] == 0) return std::nullopt;
+  std::vector<std::string> known;
+  for (const CLI::App* command : program.get_subcommands(nullptr)) known.push_back(command->get_name());
+  if (std::ranges::find(known, argv[1]) != known.end()) return std::nullopt;
+  const std::string hint = suggestion(argv[1], known);
+  return Error{ErrorKind::bad_usage, "", fmt::format("there is no command '{}'", shown(argv[1])),
+               hint.empty() ? "see `cleave --help`" : hint};
+}
+
 int run_program(int argc, char** argv, bool json) {
   CLI::App program(
       "Partitions NVIDIA Multi-Instance GPUs, places and schedules work on them, and simulates all of it.",
@@ -58,6 +70,7 @@ int run_program(int argc, char** argv, bool json) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& stop) {
     if (stop.get_exit_code() == 0) return program.exit(stop);  // --help, --version
+    if (const auto unknown = unknown_command(program, argc, argv)) return report_error(*unknown, json);
     std::string command = "cleave";
     for (const CLI::App* at = &program; !at->get_subcommands().empty();) {
       at = at->get_subcommands().front();

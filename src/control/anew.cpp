@@ -2,6 +2,7 @@
 // otherwise than commanded. engine/engine.hpp says what it must be told.
 
 #include <algorithm>
+#include <ranges>
 #include <tuple>
 
 #include "base/format.hpp"
@@ -33,6 +34,7 @@ void Control::Inside::begin_anew(const std::string&) {
   for (Card& at : cards_) at.steps.clear();
   for (auto& [number, job] : jobs_) {
     job.id.reset();
+    job.never.clear();
     if (!job.place) continue;
     job.place.reset();
     if (job.attempts.empty() && !is_final(job.record.state)) {
@@ -54,7 +56,8 @@ bool Control::Inside::can_make_engine() const {
 
 bool Control::Inside::takes_work(GpuId gpu) const {
   const Card& at = card(gpu);
-  return at.sight && !at.hung && !at.drained && at.trouble.empty() && at.rests_until <= steady();
+  return at.sight && !at.hung && !at.drained && at.trouble.empty() && at.rests_until <= steady() &&
+         (at.lost || right_mig(at));
 }
 
 /// Instances of ours that are there.
@@ -124,6 +127,8 @@ void Control::Inside::make_engine() {
   lowest_priority_ = INT64_MAX;
   const auto spec = parse_scheduler(scheduler_);
   if (!spec) return;  // it was checked when it was chosen
+  // Jobs get other numbers now, so that what it was told of them counts no more.
+  forecaster_ = *make_forecaster(settings_.forecaster);
   auto engine = Engine::make(*spec, {*fleet_, *requests_, true, &facts_}, *requests_, forecaster_.get());
   if (!engine) {
     scheduler_trouble_ =
@@ -132,6 +137,7 @@ void Control::Inside::make_engine() {
   }
   scheduler_trouble_.clear();
   furnishes_ = spec->row->furnishes;
+  whole_gpus_ = spec->row->whole_gpus;
   engine_ = std::make_unique<Engine>(std::move(*engine));
   anew_ = false;
   tell_what_there_is();
@@ -209,8 +215,25 @@ void Control::Inside::tell_what_there_is() {
     lowest_priority_ = std::min(lowest_priority_, job.record.wish.priority);
     engine_->on(Submitted{*job.id, requests_->intern(job.record.request)}, engine_time(), commands_);
   }
+  tell_reports_again();
   unsettled_ = true;
   carry_out();
+}
+
+void Control::Inside::tell_reports_again() {
+  for (auto& [number, job] : jobs_) {
+    if (!job.main || !job.id || !may_restart_early(job)) continue;
+    const LiveAttempt& live = job.attempts.at(*job.main);
+    if (live.record.end) continue;
+    const std::size_t before = commands_.size();
+    for (const NumberedReport& each : live.reports.after(0)) {
+      engine_->on(MemoryReported{*job.id, each.report, live.capacity}, engine_time(), commands_);
+      const bool restarted = std::ranges::any_of(
+          commands_ | std::views::drop(before),
+          [](const Command& command) { return std::holds_alternative<StopJob>(command); });
+      if (restarted) break;  // the rest is of a run that is over
+    }
+  }
 }
 
 void Control::Inside::keep_facts(LiveJob& job) {

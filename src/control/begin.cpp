@@ -24,6 +24,7 @@ Result<void> Control::Inside::begin() {
   auto found = runner_->found();
   if (!found) return std::unexpected(found.error());
   last_job_ = contents->last_job;
+  for (const FoundJob& each : *found) last_job_ = std::max(last_job_, each.key.job);
   last_event_ = contents->last_event;
   if (const auto possible = try_scheduler(settings_.scheduler); !possible)
     return std::unexpected(possible.error());
@@ -44,6 +45,9 @@ void Control::Inside::take_settings(const StoreContents& contents) {
   for (const auto& [key, value] : contents.settings)
     if (key.starts_with("need "))
       if (const auto mib = parse_integer(value)) needs_[key] = MiB{*mib};
+  const auto boot = contents.settings.find("boot");
+  rebooted_ = boot != contents.settings.end() && boot->second != settings_.boot;
+  if (boot == contents.settings.end() || rebooted_) note_setting("boot", settings_.boot);
   scheduler_ = settings_.scheduler;
   const auto chosen = contents.settings.find("scheduler");
   if (chosen == contents.settings.end()) return;
@@ -113,18 +117,22 @@ void Control::Inside::keep_one_attempt(LiveJob& job) {
     if (!live.record.end && (!job.main || live.record.began)) job.main = number;
 }
 
-/// Attempts of jobs that the store does not know, or that are over there: nobody waits for them.
+/// The store does not know it: it is another one than was there, or an older copy. What runs is stopped,
+/// since its instance is to be used; what it left stays for whoever looks for it.
 void Control::Inside::take_stranger(const FoundJob& found) {
   const JobKey key = found.key;
-  if (found.state == FoundJob::State::alive) {
-    strangers_.insert(key);
-    event("job-unknown",
-          fmt::format("attempt {} of job {} runs, but the store does not know it: it is stopped", key.attempt,
-                      key.job));
-    later([this, key] { stop_now(key); });
-  } else {
-    later([this, key] { static_cast<void>(runner_->forget(key)); });
-  }
+  const bool alive = found.state == FoundJob::State::alive;
+  EventRecord said =
+      event_record("job-unknown",
+                   fmt::format("the store does not know attempt {} of job {}, {}", key.attempt, key.job,
+                               alive ? "which runs: it is stopped" : "whose folder is left as it is"),
+                   nullptr, {});
+  said.job = key.job;
+  said.uid = 0;  // nobody's, as far as is known
+  events_.push_back(std::move(said));
+  if (!alive) return;
+  strangers_.insert(key);
+  later([this, key] { stop_now(key); });
 }
 
 void Control::Inside::take_found(LiveJob& job, const FoundJob& found) {
@@ -152,8 +160,14 @@ void Control::Inside::take_found(LiveJob& job, const FoundJob& found) {
       stop_attempt(job, number, AttemptEnd::moved, "another attempt took over");
     if (attempt->second.record.end) later([this, key = found.key] { stop_now(key); });
   } else if (found.state == FoundJob::State::ended) {
-    if (!attempt->second.record.began && found.outcome.end != ProcessOutcome::End::not_started)
-      attempt->second.record.began = found.outcome.began_at;
+    LiveAttempt& live = attempt->second;
+    if (!live.record.began && found.outcome.end != ProcessOutcome::End::not_started)
+      live.record.began = found.outcome.began_at;
+    const std::optional<MiB> capacity = capacity_of(live);
+    for (const NumberedReport& each : found.outcome.reports) {
+      live.record.peak = std::max(live.record.peak.value_or(MiB{}), each.report.allocated);
+      live.beyond = capacity && each.report.requested > *capacity;
+    }
     event("job-ended-meanwhile",
           fmt::format("job {} {} while nobody listened", job.record.number, in_words(found.outcome)), &job);
     ended(job, number, found.outcome);
@@ -165,14 +179,15 @@ void Control::Inside::take_found(LiveJob& job, const FoundJob& found) {
   }
 }
 
-/// Attempts of which there is no trace: this program died before it started them.
+/// Attempts of which there is no trace: this program died before it started them. But when the power went, a
+/// folder that was made just before it may be gone though its job ran.
 void Control::Inside::settle_unfound(const std::set<JobKey>& found) {
   for (auto& [number, job] : jobs_) {
     std::vector<std::int64_t> gone;
     for (const auto& [attempt, live] : job.attempts)
       if (!found.contains(live.record.key)) gone.push_back(attempt);
     for (const std::int64_t attempt : gone) {
-      if (job.attempts.at(attempt).record.began) {
+      if (job.attempts.at(attempt).record.began || rebooted_) {
         supervisor_lost(job, attempt, {0, "nothing is left of it"});
       } else {
         not_started(number, attempt, "the daemon ended before it was started");

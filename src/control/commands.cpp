@@ -116,26 +116,17 @@ void Control::Inside::carry_out(const MigrateJob& what) {
       {runs ? GpuStep::Kind::replica : GpuStep::Kind::start, what.placement, job->record.number});
 }
 
-/// What is not ours takes its room, and may go: an instance that somebody made by hand fails nobody's job.
-bool Control::Inside::others_are_in_the_way_of(const LiveJob& job) const {
-  return std::ranges::any_of(cards_, [&](const Card& at) {
-    const Geometry& geometry = at.geometry();
-    return !at.walls.empty() &&
-           resolve(job.record.request, {geometry}).candidates.front().meets(geometry.free({}));
-  });
-}
-
 void Control::Inside::carry_out(const RejectJob& what) {
   LiveJob* job = find(what.job);
   if (job == nullptr) return;
   job->id.reset();  // the engine has forgotten it already
   job->place.reset();
-  if (others_are_in_the_way_of(*job)) {
-    // The engine that is made when something there has changed gets it again.
-    job->record.state = job->attempts.empty() ? JobState::queued : JobState::stopping;
-    return note(*job);
-  }
-  finish(*job, JobState::failed, fmt::format("it can never run here: {}", what.reason), std::nullopt);
+  // When it was submitted something here could have run it, so it waits: GPUs come back, what others made
+  // goes, another scheduler may be chosen. The engine that is made then gets it again.
+  job->never = fmt::format("it cannot run as things are: {}", what.reason);
+  job->record.state = job->attempts.empty() ? JobState::queued : JobState::stopping;
+  job->record.reason = job->never;
+  note(*job);
 }
 
 void Control::Inside::carry_out(const FailJob& what) {
@@ -144,7 +135,7 @@ void Control::Inside::carry_out(const FailJob& what) {
   job->id.reset();
   job->place.reset();
   finish(*job, JobState::failed, "it ran out of memory, and no larger instance can be made here",
-         std::nullopt);
+         job->last_code);
 }
 
 void Control::Inside::carry_out(const WakeAt& what) {

@@ -29,10 +29,12 @@ void Control::Inside::see_clock(Moment now) {
   now.steady = std::max(now.steady, now_.steady);
   const Duration after = now.wall.time_since_epoch() - now.steady;
   now_ = now;
-  if (std::chrono::abs(after - before) > clock_slack)
-    event("clock-set",
-          fmt::format("the clock was set {} by {:.0f} s; nothing here is timed by it",
-                      after > before ? "forward" : "back", in_seconds(std::chrono::abs(after - before))));
+  const Duration set = after - before;
+  if (std::chrono::abs(set) <= clock_slack) return;
+  event("clock-set", fmt::format("the clock was set {} by {:.0f} s; nothing that runs is timed by it",
+                                 set > Duration{} ? "forward" : "back", in_seconds(std::chrono::abs(set))));
+  // Jobs must not look old because of a slip: nothing is forgotten before somebody could have set it right.
+  if (set > std::chrono::hours(1)) keep_all_until_ = steady() + std::chrono::hours(24);
 }
 
 void Control::Inside::step(Moment now) {
@@ -43,6 +45,7 @@ void Control::Inside::step(Moment now) {
     hear_jobs();
     hear_gpus();
     take_timers();
+    tidy_engine();
     if (anew_ && can_make_engine()) make_engine();
     settle_engine();
     destroy_idle_ones();
@@ -53,6 +56,12 @@ void Control::Inside::step(Moment now) {
     if (!more || !store_trouble_.empty()) break;
   }
   forget_old_jobs();
+}
+
+/// An engine knows every job it ever had; now and then one begins with those that are there.
+void Control::Inside::tidy_engine() {
+  constexpr std::size_t many = 50'000;
+  if (numbers_.size() > many + 4 * jobs_.size()) begin_anew("it knows many jobs that are over");
 }
 
 /// Jobs that are over and written, with nothing of them left.
@@ -74,9 +83,8 @@ Duration Control::Inside::wake_at() const {
   if (!wakes_.empty()) at = std::min(at, *wakes_.begin());
   if (!timers_.empty()) at = std::min(at, timers_.begin()->first);
   for (const Card& each : cards_) {
-    if (each.asked.empty()) at = std::min(at, each.next_look);
-    if (!each.hung)
-      for (const auto& [number, act] : each.asked) at = std::min(at, act.since + settings_.gpu_patience);
+    if (each.asked.empty() && store_trouble_.empty()) at = std::min(at, each.next_look);
+    if (!each.hung) at = std::min(at, each.answer_due(settings_.gpu_patience));
     if (each.rests_until > steady()) at = std::min(at, each.rests_until);
     if (!settings_.keep_idle) continue;
     for (const auto& [placement, slot] : each.slots)
@@ -159,6 +167,7 @@ std::string Control::Inside::why_waits(JobNumber number) const {
   if (job->not_before) return job->record.reason;
   if (job->place) return fmt::format("it is about to start on {}", place_in_words(*job->place));
   if (engine_ == nullptr || anew_) return "the GPUs are being looked at";
+  if (!job->never.empty()) return job->never + closed_gpus();
   if (!places_in_line().contains(number)) return job->record.reason;
   std::string why = has_room(job->record.request)
                         ? fmt::format("there is room for it, which {} does not give it yet", scheduler_)
@@ -175,7 +184,8 @@ const std::map<JobNumber, std::size_t>& Control::Inside::places_in_line() const 
     line_.clear();
     rooms_.clear();
     std::size_t place = 0;
-    for (const JobNumber number : line()) line_[number] = place += jobs_.at(number).place ? 0 : 1;
+    for (const JobNumber number : line())
+      line_[number] = place += jobs_.at(number).place || !jobs_.at(number).never.empty() ? 0 : 1;
     for (auto& [number, before] : line_)
       if (before > 0) --before;
   }
@@ -240,6 +250,9 @@ std::vector<std::string> Control::Inside::troubles() const {
   for (const GpuId gpu : all_gpus()) {
     const Card& at = card(gpu);
     if (at.lost) all.push_back(fmt::format("{} is lost", gpu_in_words(gpu)));
+    if (at.sight && !at.lost && !right_mig(at))
+      all.push_back(fmt::format("{}: MIG mode is {}; switch it with `cleave mig`, or set may_switch_mig",
+                                gpu_in_words(gpu), at.sight->mig ? "on" : "off"));
     if (!at.trouble.empty()) all.push_back(fmt::format("{}: {}", gpu_in_words(gpu), at.trouble));
   }
   return all;

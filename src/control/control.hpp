@@ -40,9 +40,12 @@ struct ControlSettings {
   std::optional<Duration> keep_idle;  // idle instances are destroyed after this time; empty: kept until
                                       // their room is needed
   std::int64_t log_limit = 64 << 20;  // bytes of each output of an attempt
-  Duration keep_jobs = std::chrono::hours(24 * 7);   // final jobs and their outputs
-  std::int64_t keep_bytes = std::int64_t{10} << 30;  // of outputs of final jobs; the oldest go first
+  Duration keep_jobs = std::chrono::hours(24 * 7);  // final jobs and their outputs
+  std::int64_t keep_bytes = std::int64_t{10}
+                            << 30;  // of outputs of final jobs; the oldest of who keeps most go first
   std::size_t keep_events = 100'000;
+  bool may_switch_mig = true;                // as the GPUs' hands were told
+  std::string boot;                          // another text after each start of the machine
   std::vector<int> out_of_memory_codes;      // exit statuses that mean it, for all jobs
   std::vector<std::string> job_environment;  // "NAME=value" that every job gets besides its own
 };

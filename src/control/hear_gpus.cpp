@@ -29,6 +29,7 @@ void Control::Inside::hear(const GpuNews& news) {
   if (asked == at.asked.end()) return;
   const AskedAct act = std::move(asked->second);
   at.asked.erase(asked);
+  at.heard_at = steady();
   for (const std::string& remark : news.remarks) event_of_gpu(news.gpu, "gpu-settled", remark);
   if (at.hung && at.asked.empty()) set_hung(news.gpu, false);
   if (news.sight && news.sight->lost) {
@@ -60,14 +61,9 @@ void Control::Inside::hear(const GpuNews& news) {
 void Control::Inside::look_at_gpus() {
   for (const GpuId gpu : all_gpus()) {
     Card& at = card(gpu);
-    const auto waits_since = [&] {
-      Duration since = Duration::max();
-      for (const auto& [number, act] : at.asked) since = std::min(since, act.since);
-      return since;
-    }();
-    if (!at.asked.empty() && !at.hung && steady() - waits_since >= settings_.gpu_patience)
-      set_hung(gpu, true);
-    if (steady() < at.next_look || !at.asked.empty()) continue;
+    if (!at.hung && at.answer_due(settings_.gpu_patience) <= steady()) set_hung(gpu, true);
+    // What cannot be written would not be asked either.
+    if (steady() < at.next_look || !at.asked.empty() || !store_trouble_.empty()) continue;
     at.next_look = steady() + settings_.look_every;
     ask(gpu, LookAtGpu{}, std::nullopt);
   }
@@ -107,8 +103,7 @@ void Control::Inside::made(GpuId gpu, PlacementId placement, const GpuNews& news
   InstanceRecord instance{news.made, at.gpu->uuid, std::string(where.profile->name), where.start, wall(), {}};
   note(instance);
   instances_[instance.device] = instance;
-  event_of_gpu(gpu, "instance-created",
-               fmt::format("{} was made on {}", place_in_words({gpu, placement}), gpu_in_words(gpu)));
+  event_of_gpu(gpu, "instance-created", fmt::format("{} was made", place_in_words({gpu, placement})));
 }
 
 /// Without a placement, MIG could not be switched off.
@@ -144,9 +139,10 @@ void Control::Inside::not_made(GpuId gpu, std::optional<PlacementId> placement, 
 }
 
 void Control::Inside::mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why) {
-  if (!mig.on) return;
-  // No instance can be made there.
-  set_trouble(gpu, fmt::format("MIG mode is off and was not switched on: {}", why.text()));
+  event_of_gpu(gpu, "mig-refused",
+               fmt::format("{}: MIG mode was not switched {}: {}", gpu_in_words(gpu), mig.on ? "on" : "off",
+                           why.text()));
+  rest(gpu);
 }
 
 void Control::Inside::slot_gone(GpuId gpu, PlacementId placement) {
@@ -163,8 +159,7 @@ void Control::Inside::slot_gone(GpuId gpu, PlacementId placement) {
 
 void Control::Inside::destroyed(GpuId gpu, PlacementId placement) {
   card(gpu).rest = {};
-  event_of_gpu(gpu, "instance-destroyed",
-               fmt::format("{} on {} was destroyed", place_in_words({gpu, placement}), gpu_in_words(gpu)));
+  event_of_gpu(gpu, "instance-destroyed", fmt::format("{} was destroyed", place_in_words({gpu, placement})));
   slot_gone(gpu, placement);
 }
 
@@ -176,23 +171,50 @@ void Control::Inside::not_destroyed(GpuId gpu, PlacementId placement, const Erro
     slot->second.state = Slot::State::ready;
     slot->second.idle_since = steady();
   }
+  rest(gpu);
+}
+
+/// It takes no work for a while, longer each time.
+void Control::Inside::rest(GpuId gpu) {
+  Card& at = card(gpu);
   at.rest = at.rest == Duration{} ? first_rest : std::min(2 * at.rest, longest_rest);
   at.rests_until = steady() + at.rest;
-  begin_anew("an instance could not be destroyed");
+  begin_anew("a GPU refused");
 }
 
 void Control::Inside::take_sight(GpuId gpu, const GpuSight& sight) {
   Card& at = card(gpu);
   const bool first = !at.sight.has_value(), was_lost = at.lost;
+  const bool switched = !first && at.sight->mig != sight.mig;
   at.sight = sight;
   if (was_lost) {
     at.lost = false;
     event_of_gpu(gpu, "gpu-returned", fmt::format("{} is back", gpu_in_words(gpu)));
   }
-  if (first || was_lost) {
-    begin_anew("a GPU is there");
-  }
+  if (first || was_lost || switched) begin_anew("a GPU is there, or another one");
   take_instances(gpu, sight);
+  if (first || was_lost) close_instances(gpu);
+}
+
+/// Those that the store has and that the GPU does not show: they went while nobody looked.
+void Control::Inside::close_instances(GpuId gpu) {
+  const Card& at = card(gpu);
+  std::size_t gone = 0;
+  std::erase_if(instances_, [&](const auto& each) {
+    InstanceRecord instance = each.second;
+    if (instance.gpu != at.gpu->uuid) return false;
+    const bool there = std::ranges::any_of(
+        at.slots, [&](const auto& slot) { return slot.second.device == instance.device; });
+    if (there) return false;
+    instance.gone = wall();
+    note(instance);
+    ++gone;
+    return true;
+  });
+  if (gone > 0)
+    event_of_gpu(gpu, "instances-gone",
+                 fmt::format("{} instance{} of {} went while nobody looked", gone, gone == 1 ? "" : "s",
+                             gpu_in_words(gpu)));
 }
 
 /// What is there and what is not. Places that an act is changing are left out: its answer will tell.
@@ -251,8 +273,7 @@ void Control::Inside::see_memory(const JobPlace& place, const std::optional<Memo
 /// Somebody else destroyed an instance of ours.
 void Control::Inside::lose_slot(GpuId gpu, PlacementId placement) {
   const std::string words = place_in_words({gpu, placement});
-  event_of_gpu(gpu, "instance-vanished",
-               fmt::format("{} on {} is gone, and nobody here destroyed it", words, gpu_in_words(gpu)));
+  event_of_gpu(gpu, "instance-vanished", fmt::format("{} is gone, and nobody here destroyed it", words));
   slot_gone(gpu, placement);
   lose_attempts({gpu, placement}, fmt::format("its instance {} vanished", words));
   begin_anew("an instance vanished");

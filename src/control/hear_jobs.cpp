@@ -37,10 +37,7 @@ void Control::Inside::hear_jobs() {
 }
 
 void Control::Inside::hear(const RunnerEvent& event) {
-  const bool is_end =
-      std::holds_alternative<JobEnded>(event.what) || std::holds_alternative<SupervisorLost>(event.what);
-  if (is_end && strangers_.erase(event.key) > 0)
-    later([this, key = event.key] { static_cast<void>(runner_->forget(key)); });
+  if (strangers_.contains(event.key)) return;
   LiveJob* job = find(event.key.job);
   if (job == nullptr) return;
   const auto attempt = job->attempts.find(event.key.attempt);
@@ -64,14 +61,13 @@ void Control::Inside::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
   job.not_started = 0;
   note(attempt.record);
   event("job-started",
-        fmt::format("job {} runs on {} (process {})", job.record.number, place_in_words(attempt.place), pid),
-        &job, attempt.record.gpu);
+        fmt::format("job {} runs on {} (process {})", job.record.number, place_in_words(attempt), pid), &job,
+        attempt.record.gpu);
   if (job.replica == number) {
     job.replica.reset();
     const auto old = std::exchange(job.main, number);
     if (old && job.attempts.contains(*old))
-      stop_attempt(job, *old, AttemptEnd::moved,
-                   fmt::format("it was moved to {}", place_in_words(attempt.place)));
+      stop_attempt(job, *old, AttemptEnd::moved, fmt::format("it was moved to {}", place_in_words(attempt)));
   }
   if (job.main == number && !attempt.record.end) {
     job.record.state = JobState::running;
@@ -82,14 +78,18 @@ void Control::Inside::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
 
 void Control::Inside::reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& numbered) {
   const MemoryReport& report = numbered.report;
+  attempt.reports.add(report);
   attempt.last_reported = report.allocated;
   attempt.record.peak = std::max(attempt.record.peak.value_or(MiB{}), report.allocated);
   attempt.beyond = attempt.capacity && report.requested > *attempt.capacity;
   if (attempt.record.end || job.main != attempt.record.key.attempt || !job.id) return;
-  std::erase_if(job.record.early_restarts, [&](Instant when) { return wall() - when > day; });
-  const auto restarts = static_cast<std::int64_t>(job.record.early_restarts.size());
-  if (restarts >= settings_.early_restarts_a_day) return;
+  if (!may_restart_early(job)) return;
   tell(MemoryReported{*job.id, report, attempt.capacity});
+}
+
+bool Control::Inside::may_restart_early(LiveJob& job) const {
+  std::erase_if(job.record.early_restarts, [&](Instant when) { return wall() - when > day; });
+  return static_cast<std::int64_t>(job.record.early_restarts.size()) < settings_.early_restarts_a_day;
 }
 
 AttemptRecord Control::Inside::close_attempt(LiveJob& job, std::int64_t number, AttemptEnd otherwise,
@@ -129,19 +129,28 @@ bool Control::Inside::ran_out_of_memory(const LiveJob& job, const LiveAttempt& a
   return std::ranges::find(settings_.out_of_memory_codes, *code) != settings_.out_of_memory_codes.end();
 }
 
+/// Another attempt is the job: it runs, and nobody wants it to stop.
+bool Control::Inside::another_counts(const LiveJob& job, std::int64_t number) const {
+  return job.main && *job.main != number && !job.attempts.at(*job.main).record.end;
+}
+
 void Control::Inside::ended(LiveJob& job, std::int64_t number, const ProcessOutcome& outcome) {
   const LiveAttempt live = job.attempts.at(number);
+  const bool other = another_counts(job, number);
   if (outcome.end == ProcessOutcome::End::not_started) {
     close_attempt(job, number, AttemptEnd::not_started, outcome.reason, std::nullopt);
+    if (is_final(job.record.state)) return;
     if (live.record.end) return stopped(job, live.record);
+    if (other) return begin_anew("a replica was not started");
     return finish(job, JobState::failed, fmt::format("it could not be started: {}", outcome.reason),
                   std::nullopt);
   }
   const auto code = exit_code_of(outcome);
-  const bool was_main = job.main == number, was_replica = job.replica == number;
-  // One that ended well although it was about to be stopped has done its work.
-  const bool done = code == 0 && !outcome.stopped;
-  const bool starved = !live.record.end && ran_out_of_memory(job, live, outcome);
+  const bool was_replica = job.replica == number;
+  // One that ended well although it was about to be stopped has done its work; but after a signal to save
+  // what it did, programs end well that have more to do.
+  const bool done = code == 0 && !outcome.stopped && !live.stop_at;
+  const bool starved = !live.record.end && !other && ran_out_of_memory(job, live, outcome);
   AttemptRecord record = close_attempt(
       job, number, starved ? AttemptEnd::out_of_memory : AttemptEnd::ended_itself, in_words(outcome), code);
   if (is_final(job.record.state)) return;
@@ -150,10 +159,9 @@ void Control::Inside::ended(LiveJob& job, std::int64_t number, const ProcessOutc
     return finish(job, JobState::finished, {}, code);
   }
   if (record.end != AttemptEnd::ended_itself && !starved) return stopped(job, record);
-  if (was_replica) return begin_anew("a replica failed");
-  if (!was_main) return;
+  if (other) return begin_anew("a replica failed");
   if (job.record.cancelled) return finish(job, JobState::cancelled, job.record.reason, code);
-  if (starved) return out_of_memory(job, live);
+  if (starved) return out_of_memory(job, live, code);
   if (job.record.failures < job.record.wish.retries) {
     ++job.record.failures;
     return wait_again(job, fmt::format("it {}; attempt {} of {} follows", in_words(outcome),
@@ -167,14 +175,40 @@ void Control::Inside::remember_need(const LiveJob& job, const AttemptRecord& att
   // What it reported is what it needed; where it reported nothing, what the driver showed is enough.
   const auto held = attempt.peak ? attempt.peak : seen;
   if (!job.record.wish.application || !held || held->value == 0) return;
+  constexpr std::size_t most = 10'000;
   const std::string key = need_key(job.record.owner.uid, *job.record.wish.application);
+  if (needs_.size() >= most && !needs_.contains(key)) return;
   needs_[key] = *held;
   note_setting(key, fmt::format("{}", held->value));
 }
 
-void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt) {
-  const std::string where = place_in_words(attempt.place);
-  const auto code = job.record.exit_code;
+/// What programs can use of its instance, also where that was not seen since this loop began. Sizes are
+/// chosen by what profiles have: the next one is beyond that, whatever the driver counted.
+std::optional<MiB> Control::Inside::capacity_of(const LiveAttempt& attempt) const {
+  std::optional<MiB> capacity = attempt.capacity;
+  for (const Card& at : cards_) {
+    if (at.gpu->uuid != attempt.record.gpu) continue;
+    const Geometry& geometry = at.geometry();
+    for (const PlacementId id : geometry.all())
+      if (const Profile& profile = *geometry[id].profile; profile.name == attempt.record.profile)
+        if (profile.usable) capacity = std::max(capacity.value_or(MiB{}), *profile.usable);
+  }
+  return capacity;
+}
+
+/// Where it runs, also where its instance was not seen since this loop began.
+std::string Control::Inside::place_in_words(const LiveAttempt& attempt) const {
+  if (attempt.placed) return place_in_words(attempt.place);
+  const auto at =
+      std::ranges::find_if(cards_, [&](const Card& each) { return each.gpu->uuid == attempt.record.gpu; });
+  const std::string gpu = at == cards_.end() ? attempt.record.gpu : fmt::format("GPU {}", at->gpu->index);
+  if (attempt.record.profile.empty()) return fmt::format("the whole of {}", gpu);
+  return fmt::format("{}@{} of {}", attempt.record.profile, attempt.record.start, gpu);
+}
+
+void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt, std::optional<int> code) {
+  const std::string where = place_in_words(attempt);
+  job.last_code = code;
   if (!job.record.wish.restartable)
     return finish(
         job, JobState::failed,
@@ -185,12 +219,7 @@ void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt) {
   job.record.state = JobState::queued;
   job.record.reason = fmt::format("it ran out of memory on {} and waits for a larger instance", where);
   note(job);
-  // Sizes are chosen by what the profiles have: the next one is beyond that, whatever the driver counted.
-  std::optional<MiB> had = attempt.capacity;
-  if (attempt.place.placement && attempt.placed) {
-    const auto usable = card(attempt.place.gpu).geometry()[*attempt.place.placement].profile->usable;
-    if (usable) had = std::max(had.value_or(MiB{}), *usable);
-  }
+  const std::optional<MiB> had = capacity_of(attempt);
   if (engine_ == nullptr || anew_ || !job.id) {
     if (had)
       job.record.request.at_least =
@@ -226,26 +255,29 @@ void Control::Inside::stopped(LiveJob& job, const AttemptRecord& attempt) {
 }
 
 void Control::Inside::supervisor_lost(LiveJob& job, std::int64_t number, const SupervisorLost& lost) {
-  const bool was_main = job.main == number, was_replica = job.replica == number;
+  const bool other = another_counts(job, number);
   std::string why = "its supervisor was killed";
   if (lost.leftovers > 0) why += fmt::format(", and {} processes with it", lost.leftovers);
   if (!lost.trouble.empty()) why += fmt::format(" ({})", lost.trouble);
+  // It may have died after the job began and before that was told.
+  AttemptRecord& known = job.attempts.at(number).record;
+  if (lost.began && !known.began) known.began = known.started;
   const AttemptRecord record = close_attempt(job, number, AttemptEnd::lost, why, std::nullopt);
   if (is_final(job.record.state)) return;
   event("job-lost", fmt::format("job {}: {}", job.record.number, why), &job, record.gpu);
-  if (was_replica && record.end == AttemptEnd::lost) return begin_anew("a replica was lost");
-  if (was_main || record.end != AttemptEnd::moved) stopped(job, record);
+  if (other) return begin_anew("a replica was lost");
+  stopped(job, record);
 }
 
 /// Nothing of it ever ran: not its fault, so it is tried again some times.
 void Control::Inside::not_started(JobNumber number, std::int64_t attempt, const std::string& why) {
   LiveJob* job = find(number);
   if (job == nullptr || !job->attempts.contains(attempt)) return;
-  const bool was_replica = job->replica == attempt;
+  const bool other = another_counts(*job, attempt);
   const AttemptRecord record = close_attempt(*job, attempt, AttemptEnd::not_started, why, std::nullopt);
   if (is_final(job->record.state)) return;
   event("job-not-started", fmt::format("job {} could not be started: {}", number, why), job, record.gpu);
-  if (was_replica) return begin_anew("a replica was not started");
+  if (other) return begin_anew("a replica was not started");
   if (record.end != AttemptEnd::not_started) return stopped(*job, record);
   if (++job->not_started >= most_failed_starts)
     return finish(*job, JobState::failed, fmt::format("it could not be started: {}", why), std::nullopt);
@@ -283,7 +315,7 @@ void Control::Inside::wait_again(LiveJob& job, const std::string& reason) {
 
 void Control::Inside::enter_line(LiveJob& job) {
   note(job);
-  if (engine_ == nullptr || anew_ || job.id || !waits(job)) return;
+  if (engine_ == nullptr || anew_ || job.id || !job.never.empty() || !waits(job)) return;
   // The engine keeps the order of submission; where somebody comes before others it takes another engine.
   const std::int64_t priority = job.record.wish.priority;
   if (priority > lowest_priority_ && std::ranges::any_of(jobs_, [&](const auto& other) {

@@ -70,6 +70,7 @@ class Control::Inside {
     std::uint64_t number = 0;
     StoreBatch batch;             // without events' numbers
     std::function<void()> enter;  // into the world, once written
+    std::optional<JobNumber> cancels = {};
   };
   using Effect = std::function<void()>;
 
@@ -100,6 +101,7 @@ class Control::Inside {
   [[nodiscard]] const std::string& why_never(const Request& request);
   void want(StoreBatch batch, std::function<void()> enter);
   void write_wanted();
+  void answer_unwritten(std::span<const Wanted> wanted, const Error& why);
   void answer(std::span<const Wanted> wanted, const Result<void>& done);
   void enter_job(JobRecord record);
   /// Where the user said nothing: what the application needed before.
@@ -112,6 +114,8 @@ class Control::Inside {
   void look_at_gpus();
   void take_sight(GpuId gpu, const GpuSight& sight);
   void take_instances(GpuId gpu, const GpuSight& sight);
+  void close_instances(GpuId gpu);
+  void rest(GpuId gpu);
   void see_memory(const JobPlace& place, const std::optional<MemoryUse>& memory);
   void lose_gpu(GpuId gpu);
   void lose_attempts(const JobPlace& place, const std::string& why);
@@ -128,6 +132,7 @@ class Control::Inside {
   // hear_jobs.cpp
   void hear_jobs();
   void hear(const RunnerEvent& event);
+  [[nodiscard]] bool may_restart_early(LiveJob& job) const;
   void began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid);
   void reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& report);
   void ended(LiveJob& job, std::int64_t attempt, const ProcessOutcome& outcome);
@@ -138,7 +143,9 @@ class Control::Inside {
                               const std::string& why, std::optional<int> exit_code);
   [[nodiscard]] bool ran_out_of_memory(const LiveJob& job, const LiveAttempt& attempt,
                                        const ProcessOutcome& outcome) const;
-  void out_of_memory(LiveJob& job, const LiveAttempt& attempt);
+  [[nodiscard]] std::optional<MiB> capacity_of(const LiveAttempt& attempt) const;
+  [[nodiscard]] bool another_counts(const LiveJob& job, std::int64_t number) const;
+  void out_of_memory(LiveJob& job, const LiveAttempt& attempt, std::optional<int> code);
   /// After an attempt that was being stopped for a reason of ours.
   void stopped(LiveJob& job, const AttemptRecord& attempt);
   /// The job is over, for good.
@@ -157,6 +164,11 @@ class Control::Inside {
   /// What a finished run held, for later ones of its application.
   void remember_need(const LiveJob& job, const AttemptRecord& attempt, std::optional<MiB> seen);
   void drop_over();
+  void tidy_engine();
+  /// Its MIG mode is as the scheduler needs it, or may be switched.
+  [[nodiscard]] bool right_mig(const Card& at) const {
+    return settings_.may_switch_mig || at.sight->mig != whole_gpus_;
+  }
 
   // commands.cpp
   void tell(const Event& event);
@@ -170,7 +182,6 @@ class Control::Inside {
   void carry_out(const StopJob& what);
   void carry_out(const CheckpointJob& what);
   void carry_out(const MigrateJob& what);
-  [[nodiscard]] bool others_are_in_the_way_of(const LiveJob& job) const;
   void carry_out(const RejectJob& what);
   void carry_out(const FailJob& what);
   void carry_out(const WakeAt& what);
@@ -202,6 +213,7 @@ class Control::Inside {
   [[nodiscard]] Result<void> try_scheduler(const std::string& spec) const;
   void place_running_ones();
   void tell_what_there_is();
+  void tell_reports_again();
   void keep_facts(LiveJob& job);
   [[nodiscard]] PlacementSet standing(GpuId gpu) const;
   [[nodiscard]] bool takes_work(GpuId gpu) const;
@@ -228,6 +240,7 @@ class Control::Inside {
 
   // Words.
   [[nodiscard]] std::string place_in_words(const JobPlace& place) const;
+  [[nodiscard]] std::string place_in_words(const LiveAttempt& attempt) const;
   [[nodiscard]] std::string gpu_in_words(GpuId gpu) const;
   LiveJob* find(JobNumber number);
   [[nodiscard]] const LiveJob* find(JobNumber number) const;
@@ -244,7 +257,7 @@ class Control::Inside {
   ControlSettings settings_;
   Moment began_, now_;
   std::string scheduler_;
-  bool paused_ = false;
+  bool paused_ = false, rebooted_ = false;
 
   std::vector<Card> cards_;
   std::map<JobNumber, LiveJob> jobs_;
@@ -256,7 +269,8 @@ class Control::Inside {
   // The engine and what it refers to; all are made anew together.
   bool anew_ = true;
   std::string scheduler_trouble_;
-  bool furnishes_ = false;  // the scheduler keeps instances that nobody uses
+  bool furnishes_ = false;   // the scheduler keeps instances that nobody uses
+  bool whole_gpus_ = false;  // the scheduler wants GPUs with MIG off
   std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<RequestTable> requests_;
   KnownFacts facts_;
@@ -287,6 +301,7 @@ class Control::Inside {
   std::int64_t last_event_ = 0;  // written
   std::deque<EventRecord> recent_;
   Duration next_tidy_{}, next_weighing_{};
+  Duration keep_all_until_{};  // after the clock was set far forward nothing is forgotten for a while
 
   // Why jobs wait, worked out at most once a round.
   std::uint64_t round_ = 1;

@@ -1,6 +1,8 @@
 // What is to be written: it gathers while the world changes, and nothing is done before it is in the store.
 
 #include <algorithm>
+#include <deque>
+#include <map>
 
 #include "base/format.hpp"
 #include "control/inside.hpp"
@@ -100,6 +102,10 @@ bool Control::Inside::forget_job(const JobRecord& job, StoreBatch& batch) {
 
 void Control::Inside::forget_old_jobs() {
   if (steady() < next_tidy_ || !store_trouble_.empty()) return;
+  if (steady() < keep_all_until_) {
+    next_tidy_ = keep_all_until_;
+    return;
+  }
   next_tidy_ = steady() + std::chrono::minutes(1);
   constexpr std::size_t at_once = 1000;
   auto old = store_->ended_before(wall() - settings_.keep_jobs, at_once);
@@ -114,26 +120,42 @@ void Control::Inside::forget_old_jobs() {
   forget_large_outputs();
 }
 
-/// Where outputs of jobs that are over take more room than they may, the oldest go. Weighing looks at every
-/// folder, and so is done seldom.
+/// Where outputs of jobs that are over take more room than they may, the oldest go of whoever's take the
+/// most, so that nobody's outputs push out those of others who keep less. Weighing looks at every folder, and
+/// so is done seldom.
 void Control::Inside::forget_large_outputs() {
   if (steady() < next_weighing_) return;
   next_weighing_ = steady() + std::chrono::minutes(10);
-  constexpr std::size_t most = 100'000;
+  constexpr std::size_t most = 10'000;
   const auto all = store_->ended_before(Instant::max(), most);
   if (!all) return;
-  std::vector<std::int64_t> sizes;
+  struct Kept {
+    std::int64_t sum = 0;
+    std::deque<std::pair<const JobRecord*, std::int64_t>> jobs;  // with their sizes, the oldest first
+  };
+  std::map<std::uint32_t, Kept> by_user;
   std::int64_t sum = 0;
   for (const JobRecord& job : *all) {
     std::int64_t size = 0;
     for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
       size += runner_->kept_bytes({job.number, attempt});
-    sizes.push_back(size);
+    if (size == 0) continue;
+    Kept& kept = by_user[job.owner.uid];
+    kept.jobs.emplace_back(&job, size);
+    kept.sum += size;
     sum += size;
   }
   StoreBatch batch;
-  for (std::size_t i = 0; i < all->size() && sum > settings_.keep_bytes; ++i)
-    if (sizes[i] > 0 && forget_job((*all)[i], batch)) sum -= sizes[i];
+  while (sum > settings_.keep_bytes) {
+    Kept& largest =
+        std::ranges::max_element(by_user, {}, [](const auto& each) { return each.second.sum; })->second;
+    if (largest.jobs.empty()) break;
+    const auto [job, size] = largest.jobs.front();
+    largest.jobs.pop_front();
+    largest.sum -= size;
+    sum -= size;  // also where it cannot be forgotten now: no other goes in its place
+    static_cast<void>(forget_job(*job, batch));
+  }
   if (batch.forgotten.empty()) return;
   event("jobs-forgotten", fmt::format("{} old jobs were forgotten, since outputs took more than {} MiB",
                                       batch.forgotten.size(), settings_.keep_bytes >> 20));

@@ -83,14 +83,20 @@ bool Control::Inside::mig_is_right(GpuId gpu, const GpuStep& step) {
   if (at.sight->mig == on) return true;
   const bool asked = std::ranges::any_of(
       at.asked, [](const auto& entry) { return std::holds_alternative<SwitchMig>(entry.second.deed); });
-  if (!asked && at.trouble.empty()) ask(gpu, SwitchMig{on}, std::nullopt);
+  if (!asked && settings_.may_switch_mig) ask(gpu, SwitchMig{on}, std::nullopt);
   return false;
 }
 
 void Control::Inside::ask(GpuId gpu, GpuDeed deed, std::optional<PlacementId> placement) {
   const std::uint64_t number = ++last_act_;
-  card(gpu).asked[number] = {deed, placement, steady()};
-  later([this, act = GpuAct{number, gpu, std::move(deed)}] { hands_->ask(act); });
+  AskedAct& asked = card(gpu).asked[number];
+  asked.deed = deed;
+  asked.placement = placement;
+  later([this, act = GpuAct{number, gpu, std::move(deed)}] {
+    const auto waiting = card(act.gpu).asked.find(act.number);
+    if (waiting != card(act.gpu).asked.end()) waiting->second.since = steady();
+    hands_->ask(act);
+  });
 }
 
 void Control::Inside::take(GpuId gpu, const GpuStep& step) {
@@ -135,6 +141,8 @@ void Control::Inside::start(GpuId gpu, const GpuStep& step) {
   if (job->main == number) job->record.state = JobState::starting;
   note(*job);
   job->attempts.emplace(number, std::move(attempt));
+  // Where it must not run twice, the power may go right after it began.
+  if (!job->record.wish.restartable) sync_ = true;
   later([this, key = JobKey{step.job, number}] { launch(key.job, key.attempt); });
 }
 

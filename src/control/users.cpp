@@ -10,7 +10,7 @@
 namespace cleave {
 
 void Control::Inside::want(StoreBatch batch, std::function<void()> enter) {
-  wanted_.push_back({++noted_, std::move(batch), std::move(enter)});
+  wanted_.push_back({++noted_, std::move(batch), std::move(enter), {}});
 }
 
 /// All that was wanted since the last round goes into one synced write, with what is still to be written.
@@ -32,11 +32,27 @@ void Control::Inside::write_wanted() {
   const auto written = store_->write(batch, Durability::synced);
   if (!written) {
     store_refused(written.error());
-    return answer(wanted, written);
+    return answer_unwritten(wanted, written.error());
   }
   wrote(batch);
   for (const Wanted& each : wanted) each.enter();
   answer(wanted, {});
+}
+
+/// Nothing of it happens; but what runs is stopped all the same, since it may be what fills the disk. That it
+/// was asked for is written when that is possible again.
+void Control::Inside::answer_unwritten(std::span<const Wanted> wanted, const Error& why) {
+  for (const Wanted& each : wanted) {
+    const LiveJob* job = each.cancels ? find(*each.cancels) : nullptr;
+    const bool runs = job != nullptr && !is_final(job->record.state) && !job->attempts.empty();
+    if (runs) {
+      std::vector<JobKey> keys;
+      for (const auto& [attempt, live] : job->attempts) keys.push_back(live.record.key);
+      each.enter();
+      for (const JobKey& key : keys) stop_now(key);
+    }
+    answers_.push_back({each.number, runs ? Result<void>() : std::unexpected(why)});
+  }
 }
 
 void Control::Inside::answer(std::span<const Wanted> wanted, const Result<void>& done) {
@@ -115,6 +131,7 @@ Result<void> Control::Inside::cancel(JobNumber number, const std::string& by, Mo
   batch.events.push_back(event_record(
       "job-cancelling", fmt::format("job {} is being cancelled by {}", number, by), &job->record, {}));
   want(std::move(batch), [this, number, by] { enter_cancelled(number, by); });
+  wanted_.back().cancels = number;
   return {};
 }
 

@@ -2,6 +2,7 @@
 // The node as the loop knows it: what each GPU has, what is still to be done there, and the jobs that are not
 // over. Plain state; what changes it is in inside.hpp.
 
+#include <algorithm>
 #include <compare>
 #include <deque>
 #include <map>
@@ -14,6 +15,7 @@
 #include "model/event.hpp"
 #include "model/geometry.hpp"
 #include "model/ids.hpp"
+#include "runner/report_series.hpp"
 
 namespace cleave {
 
@@ -45,7 +47,7 @@ struct GpuStep {
 struct AskedAct {
   GpuDeed deed;
   std::optional<PlacementId> placement;  // whose slot it is about
-  Duration since{};
+  Duration since = Duration::max();      // it was sent; not before the store has what led to it
 };
 
 struct Card {
@@ -59,7 +61,15 @@ struct Card {
   std::deque<GpuStep> steps;
   std::map<std::uint64_t, AskedAct> asked;
   Duration next_look{};
-  Duration rests_until{}, rest{};  // after a destroy that was refused
+  Duration rests_until{}, rest{};  // after something was refused
+  Duration heard_at{};             // when the hands last answered
+
+  /// When the driver has kept one act waiting for too long.
+  [[nodiscard]] Duration answer_due(Duration patience) const {
+    Duration oldest = Duration::max();
+    for (const auto& [number, act] : asked) oldest = std::min(oldest, act.since);
+    return oldest == Duration::max() ? oldest : std::max(oldest, heard_at) + patience;
+  }
 
   [[nodiscard]] const Geometry& geometry() const { return gpu->geometry->geometry(); }
 };
@@ -69,6 +79,7 @@ struct LiveAttempt {
   AttemptRecord record;
   JobPlace place;
   std::optional<MiB> capacity;
+  ReportSeries reports;
   std::optional<MiB> last_reported;  // as allocated
   std::optional<MiB> seen;           // the most that the driver showed in its instance
   bool beyond = false;               // it asked for more than there is, by its last report
@@ -84,6 +95,8 @@ struct LiveJob {
   std::map<std::int64_t, LiveAttempt> attempts;  // not over, by number
   std::optional<std::int64_t> main;              // the attempt that counts; another may be on its way out
   std::optional<std::int64_t> replica;           // the attempt that is to take over from it
+  std::optional<int> last_code;                  // with which it ran out of memory
+  std::string never;                             // why the engine there is will not run it; empty: it may
   std::int64_t not_started = 0;                  // in a row
   std::optional<Duration> not_before;            // it is not put into the line before that
 };

@@ -11,6 +11,8 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "engine/scheduler.hpp"
+#include "forecast/forecaster.hpp"
 
 namespace cleave {
 
@@ -360,6 +362,11 @@ Result<DaemonConfig> parse_config(std::string_view text, const std::string& plac
   DaemonConfig config = default_config();
   if (const auto taken = take_table(config, parsed.table(), "", place); !taken)
     return std::unexpected(taken.error());
+  // What could not be begun with is no configuration.
+  if (const auto spec = parse_scheduler(config.settings.control.scheduler); !spec)
+    return fail_at(fmt::format("{}: scheduler", place), spec.error());
+  if (const auto forecaster = make_forecaster(config.settings.control.forecaster); !forecaster)
+    return fail_at(fmt::format("{}: forecaster", place), forecaster.error());
   return config;
 }
 

@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <fstream>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -41,6 +42,10 @@ std::string supervise_program() {
 
 /// What the file says, with what follows from how the daemon was started.
 DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
+  settings.may_switch_mig = settings.may_switch_mig || places.sim_node.has_value();
+  settings.control.may_switch_mig = settings.may_switch_mig;
+  std::ifstream boot("/proc/sys/kernel/random/boot_id");
+  std::getline(boot, settings.control.boot);
   if (!places.sim_node) return settings;
   if (settings.managed_gpus.empty()) settings.managed_gpus = {"all"};
   settings.control.job_environment.push_back(
@@ -54,10 +59,12 @@ void log_error(const Error& error) {
 
 class RunningDaemon {
  public:
-  RunningDaemon(const DaemonArguments& arguments, DaemonConfig config, DaemonPlaces places)
+  RunningDaemon(const DaemonArguments& arguments, DaemonConfig config, DaemonPlaces places,
+                std::uint64_t job_descriptors)
       : arguments_(arguments),
         config_(std::move(config)),
         places_(std::move(places)),
+        job_descriptors_(job_descriptors),
         audit_(places_.state.string()),
         signals_(loop_) {}
 
@@ -103,7 +110,8 @@ class RunningDaemon {
     store_ = std::move(*store);
     const auto stop = places_.sim_node ? stop_of_environment() : Result<AtPoint>(AtPoint{});
     if (!stop) return std::unexpected(stop.error());
-    auto runner = ProcessRunner::open({(places_.state / "jobs").string(), supervise_program()});
+    auto runner =
+        ProcessRunner::open({(places_.state / "jobs").string(), supervise_program(), job_descriptors_});
     if (!runner) return std::unexpected(runner.error());
     runner_ = std::move(*runner);
     ThreadedHandsSettings hands_settings;
@@ -232,6 +240,7 @@ class RunningDaemon {
   DaemonArguments arguments_;
   DaemonConfig config_;
   DaemonPlaces places_;
+  std::uint64_t job_descriptors_;
   AuditFile audit_;
   boost::asio::io_context loop_{1};
   boost::asio::signal_set signals_;
@@ -256,12 +265,12 @@ Result<void> run_daemon(const DaemonArguments& arguments) {
   ::umask(0077);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  raise_descriptor_limit();
+  const std::uint64_t job_descriptors = raise_descriptor_limit();
   auto config = load_config(arguments);
   if (!config) return std::unexpected(config.error());
   auto places = prepare_places(arguments, *config);
   if (!places) return std::unexpected(places.error());
-  RunningDaemon daemon(arguments, std::move(*config), std::move(*places));
+  RunningDaemon daemon(arguments, std::move(*config), std::move(*places), job_descriptors);
   if (const auto begun = daemon.begin(); !begun) return begun;
   daemon.run();
   return {};

@@ -121,7 +121,9 @@ Result<JobOutputPiece> read_job_output(const std::string& jobs_folder, const Job
     if (errno == ENOENT) return JobOutputPiece{};
     return system_error_at(directory_name(key), "cannot be opened as a folder");
   }
-  const OutputFiles files = open_both(folder.number(), stream, owner);
+  const auto users = open_folder_in(folder.number(), user_folder);
+  if (!users) return std::unexpected(users.error());
+  const OutputFiles files = open_both(users->number(), stream, owner);
   const std::int64_t begin = files.old.file ? files.old.dropped : files.now.dropped;
   const std::int64_t middle = begin + files.old.size, end = middle + files.now.size;
   JobOutputPiece piece;

@@ -1,7 +1,7 @@
 #pragma once
-// Reading a job's output while it is written. The files are in the job's folder and the job's user can do
-// with them what he likes (runner/job_log.hpp): no link is followed, nothing but a plain file of his is
-// opened, and what they say moves offsets of this job only.
+// Reading a job's output while it is written. The files are in a folder of the job's user
+// (runner/job_directory.hpp), who can do with them what he likes (runner/job_log.hpp): no link is followed,
+// nothing but a plain file of his is opened, and what they say moves offsets of this job only.
 //
 // An offset counts the bytes of an output from its beginning, so that it means the same bytes however often
 // the files change places: the line in front of a file says how many are gone before it, and is not counted

@@ -19,9 +19,10 @@ constexpr JobKey key{12, 1};
 
 struct OutputFolder {
   TemporaryFolder jobs;
-  std::string path = (jobs.path() / "12.1").string();
+  std::string path = (jobs.path() / "12.1" / "user").string();
   Descriptor folder;
   OutputFolder() {
+    ::mkdir((jobs.path() / "12.1").c_str(), 0700);
     ::mkdir(path.c_str(), 0700);
     folder = std::move(*open_folder(path));
   }

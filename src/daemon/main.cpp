@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -38,6 +39,9 @@ void add_options(CLI::App& program, DaemonOptions& options) {
   program.add_option("--nvml", to.nvml, "The NVML library to open, before the one of the configuration");
   CLI::Option* simulate = program.add_option(
       "--simulate", to.simulate, "Makes simulated GPUs of its own, like 4xA100-40GB, and manages them all");
+  simulate->check([](const std::string& fleet) {
+    return fleet.empty() ? std::string("it is empty; name GPUs, like 4xA100-40GB") : std::string();
+  });
   program.add_flag("--instant", to.instant, "Simulated instances are made and destroyed in no time")
       ->needs(simulate);
   program.add_flag("--foreground", options.foreground, "It stays in the foreground, as it does in any case");
@@ -69,9 +73,16 @@ int check_config(DaemonOptions& options) {
     return 2;
   }
   const auto place = config_place(options.arguments);
+  std::error_code failed;
+  const bool there = place && std::filesystem::exists(*place, failed);
   for (const std::string& each : config_changes(default_config(), *config))
     fmt::print("{}\n", shown(each, 500));
-  fmt::print("{}: it can be used\n", place ? shown(place->string(), 200) : "no file");
+  if (there) {
+    fmt::print("{}: it can be used\n", shown(place->string(), 200));
+  } else {
+    fmt::print("there is no {}: every key has its default, and managed_gpus must be named somewhere\n",
+               place ? shown(place->string(), 200) : "file");
+  }
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "runner/descriptor.hpp"
 
@@ -28,11 +29,12 @@ void tell_service_manager(std::string_view text) {
                  reinterpret_cast<const sockaddr*>(&address), size);
 }
 
-void raise_descriptor_limit() {
+std::uint64_t raise_descriptor_limit() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  if (before >= limit.rlim_max || ::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return before;
 }
 
 }  // namespace cleave

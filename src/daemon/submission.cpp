@@ -27,6 +27,10 @@ Result<void> check_job_name(const std::optional<std::string>& text, const char* 
         key, fmt::format("it has {} bytes, and {} at most are taken", text->size(), longest_job_name));
   if (!valid_utf8(*text) || !fit_for_a_name(*text))
     return wrong_key(key, fmt::format("'{}' has control characters", shown(*text)));
+  // Commands take a job by number or by name.
+  if (parse_integer(*text))
+    return wrong_key(key, fmt::format("'{}' is a number", shown(*text)), "call it otherwise");
+  if (trimmed(*text).empty()) return wrong_key(key, "it has blanks only", "call it otherwise");
   return {};
 }
 

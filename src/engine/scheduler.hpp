@@ -92,6 +92,8 @@ struct SchedulerRow {
   bool interrupts = false;
   /// It makes instances before any job asks for them; one that is taken from it is made again.
   bool furnishes = false;
+  /// It puts jobs on whole GPUs, with MIG off.
+  bool whole_gpus = false;
 };
 
 std::span<const SchedulerRow> schedulers();

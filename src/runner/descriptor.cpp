@@ -91,31 +91,4 @@ Result<void> write_new_file_in(int folder, const std::string& name, std::string_
   return {};
 }
 
-Result<void> replace_file_in(int folder, const std::string& name, std::string_view text) {
-  const std::string fresh = fmt::format("{}.new", name);
-  constexpr int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  Descriptor file(::openat(folder, fresh.c_str(), flags, 0600));
-  struct stat facts {};
-  if (!file || ::fstat(file.number(), &facts) != 0 || !S_ISREG(facts.st_mode)) {  // somebody's link or pipe
-    (void)::unlinkat(folder, fresh.c_str(), 0);
-    file = Descriptor(::openat(folder, fresh.c_str(), flags | O_EXCL, 0600));
-  }
-  if (!file) return system_error_at(fresh, "cannot be made");
-  if (!write_all(file.number(), text)) return system_error_at(fresh, "cannot be written");
-  if (::ftruncate(file.number(), static_cast<off_t>(text.size())) != 0)
-    return system_error_at(fresh, "cannot be cut to its length");
-  if (::fsync(file.number()) != 0) return system_error_at(fresh, "cannot be brought to the disk");
-  if (::renameat(folder, fresh.c_str(), folder, name.c_str()) != 0)
-    return system_error_at(name, "cannot be replaced");
-  if (::fsync(folder) != 0) return system_error_at(name, "its folder cannot be brought to the disk");
-  return {};
-}
-
-void set_space_aside(int folder, const std::string& name, std::int64_t bytes) {
-  const std::string fresh = fmt::format("{}.new", name);
-  const Descriptor file(
-      ::openat(folder, fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (file) (void)!::fallocate(file.number(), 0, 0, bytes);
-}
-
 }  // namespace cleave

@@ -43,13 +43,6 @@ std::unexpected<Error> system_error_at(const std::string& place, std::string_vie
                                                std::int64_t most_bytes);
 /// Mode 0600; fails where anything of the name is there.
 [[nodiscard]] Result<void> write_new_file_in(int folder, const std::string& name, std::string_view text);
-/// Whole or not at all, also over a crash of the machine: `name`.new is written, brought to the disk,
-/// renamed, and the folder brought to the disk. A `name`.new with space set aside is used as it is.
-[[nodiscard]] Result<void> replace_file_in(int folder, const std::string& name, std::string_view text);
-/// Sets space aside for a later replace_file_in, so that a full disk does not refuse it; as far as the file
-/// system can.
-void set_space_aside(int folder, const std::string& name, std::int64_t bytes);
-
 /// All of it, however often the system takes less.
 [[nodiscard]] bool write_all(int descriptor, std::string_view text);
 

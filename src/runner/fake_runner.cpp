@@ -74,15 +74,17 @@ void FakeJobs::schedule(const JobKey& key, Attempt& attempt) const {
   if (!course.lost || attempt.started + *course.lost >= ends) return;
   const Instant lost = attempt.started + *course.lost;
   std::erase_if(attempt.to_come, [&](const auto& each) { return each.first >= lost; });
-  add(lost, SupervisorLost{});
+  add(lost, SupervisorLost{0, {}, lost > began});
 }
 
 void FakeJobs::advance_to(Instant now) {
   now_ = std::max(now_, now);
   for (auto& [key, attempt] : attempts_) {
     std::size_t count = 0;
-    while (count < attempt.to_come.size() && attempt.to_come[count].first <= now_)
+    while (count < attempt.to_come.size() && attempt.to_come[count].first <= now_) {
+      if (std::holds_alternative<JobBegan>(attempt.to_come[count].second.what)) ++begun_[key.job];
       attempt.happened.push_back(std::move(attempt.to_come[count++].second));
+    }
     attempt.to_come.erase(attempt.to_come.begin(),
                           attempt.to_come.begin() + static_cast<std::ptrdiff_t>(count));
   }
@@ -102,11 +104,19 @@ std::vector<JobKey> FakeJobs::running() const {
   return keys;
 }
 
-void FakeJobs::lose_all() {
-  for (auto& [key, attempt] : attempts_) {
-    if (attempt.is_over()) continue;
-    attempt.to_come.clear();
-    attempt.happened.push_back({key, SupervisorLost{}});
+void FakeJobs::lose_all(Duration young) {
+  for (auto each = attempts_.begin(); each != attempts_.end();) {
+    Attempt& attempt = each->second;
+    if (attempt.is_over()) {  // its outcome was synced, and its folder with it
+      ++each;
+    } else if (attempt.started + young > now_) {
+      each = attempts_.erase(each);
+    } else {
+      const bool began = !attempt.happened.empty();
+      attempt.to_come.clear();
+      attempt.happened.push_back({each->first, SupervisorLost{0, {}, began}});
+      ++each;
+    }
   }
 }
 

@@ -33,8 +33,14 @@ class FakeJobs {
   /// When something will happen next, if anything will.
   [[nodiscard]] std::optional<Instant> next() const;
   [[nodiscard]] std::vector<JobKey> running() const;
-  /// The machine starts anew: whatever runs is gone, supervisors too.
-  void lose_all();
+  /// The machine starts anew: whatever runs is gone, supervisors too. Of attempts that were started in the
+  /// last `young` nothing may be left at all, since nobody had written their folders to the disk.
+  void lose_all(Duration young = {});
+  /// How often a program of this job has begun, whatever is left of it.
+  [[nodiscard]] std::int64_t begun(std::int64_t job) const {
+    const auto found = begun_.find(job);
+    return found == begun_.end() ? 0 : found->second;
+  }
   /// Of an attempt that was started and not forgotten.
   [[nodiscard]] const Launch& launch_of(const JobKey& key) const { return attempts_.at(key).launch; }
 
@@ -54,6 +60,7 @@ class FakeJobs {
   std::uint64_t seed_;
   Instant now_{};
   std::map<JobKey, FakeCourse> planned_;
+  std::map<std::int64_t, std::int64_t> begun_;
   std::map<JobKey, Attempt> attempts_;
 };
 

@@ -68,17 +68,34 @@ Result<std::optional<Descriptor>> take_job_lock(int folder) {
 
 bool job_lock_is_held(int folder) {
   const Descriptor file(::openat(folder, lock_file, lock_flags));
-  struct stat facts {};
-  if (!file || ::fstat(file.number(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
-  return ::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!file) return errno != ENOENT;
+  return ::flock(file.number(), LOCK_EX | LOCK_NB) != 0;
 }
 
-Result<std::optional<ProcessOutcome>> read_outcome(int folder, uid_t owner) {
+Result<Descriptor> make_outcome_file(int folder) {
+  Descriptor file(::openat(folder, outcome_file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) return system_error_at(outcome_file, "cannot be made");
+  return file;
+}
+
+Result<void> write_outcome(int file, const ProcessOutcome& outcome) {
+  const std::string record = outcome_record(outcome);
+  if (::lseek(file, 0, SEEK_SET) != 0 || !write_all(file, record))
+    return system_error_at(outcome_file, "cannot be written");
+  if (::ftruncate(file, static_cast<off_t>(record.size())) != 0)
+    return system_error_at(outcome_file, "cannot be cut to its length");
+  if (::fsync(file) != 0) return system_error_at(outcome_file, "cannot be brought to the disk");
+  return {};
+}
+
+Result<std::optional<ProcessOutcome>> read_outcome(int folder) {
   struct stat facts {};
   if (::fstatat(folder, outcome_file, &facts, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
     return std::optional<ProcessOutcome>();
-  const auto text = read_file_in(folder, outcome_file, owner, longest_outcome);
-  if (!text) return std::unexpected(text.error());
+  const auto record = read_file_in(folder, outcome_file, ::geteuid(), longest_outcome);
+  if (!record) return std::unexpected(record.error());
+  const auto text = whole_record(*record);
+  if (!text) return std::optional<ProcessOutcome>();
   const auto outcome = parse_outcome(*text, outcome_file);
   if (!outcome) return std::unexpected(outcome.error());
   return std::optional(*outcome);
@@ -89,7 +106,10 @@ Result<JobMark> job_mark(int folder, const JobKey& key) {
   if (::fstat(folder, &facts) != 0) return system_error_at(directory_name(key), "cannot be looked at");
   JobMark mark;
   mark.text = fmt::format("{}-{:x}-{:x}", directory_name(key), facts.st_dev, facts.st_ino);
-  mark.uid = facts.st_uid;
+  struct stat of_user {};
+  if (::fstatat(folder, user_folder, &of_user, AT_SYMLINK_NOFOLLOW) != 0)
+    return system_error_at(directory_name(key), "its user's folder cannot be looked at");
+  mark.uid = of_user.st_uid;
   fill_in_session(folder, mark);
   return mark;
 }
@@ -105,7 +125,7 @@ std::string began_text() {
 
 bool may_have_begun(int folder) {
   struct stat facts {};
-  return ::fstatat(folder, lock_file, &facts, AT_SYMLINK_NOFOLLOW) == 0 && facts.st_size > 0;
+  return ::fstatat(folder, lock_file, &facts, AT_SYMLINK_NOFOLLOW) != 0 || facts.st_size > 0;
 }
 
 }  // namespace cleave

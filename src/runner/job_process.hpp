@@ -29,10 +29,11 @@ struct ExecFailure {
 };
 [[nodiscard]] ExecFailure parse_exec_failure(std::string_view text);
 
-/// `folder` is the job's, which `path` names, `lock` its lock (job_directory.hpp); descriptors are not passed
-/// on, except where the job could not reach the socket by its path: it is too long for one, or leads through
-/// folders closed to the user. Then CLEAVE_REPORT goes through the job's own descriptor of the folder,
-/// /proc/PID/fd/N/report, which works for all its user's processes as long as the job's first process lives.
+/// `folder` is the user's in the attempt's folder, and `path` names it; `lock` is the attempt's
+/// (job_directory.hpp); descriptors are not passed on, except where the job could not reach the socket by its
+/// path: it is too long for one, or leads through folders closed to the user. Then CLEAVE_REPORT goes through
+/// the job's own descriptor of the folder, /proc/PID/fd/N/report, which works for all its user's processes as
+/// long as the job's first process lives.
 [[nodiscard]] Result<JobProcess> start_job_process(const Launch& launch, int folder, int lock,
                                                    const std::string& path, const std::string& mark);
 

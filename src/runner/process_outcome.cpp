@@ -21,6 +21,12 @@ constexpr EndName end_names[] = {{ProcessOutcome::End::exited, "exited"},
                                  {ProcessOutcome::End::signalled, "signalled"},
                                  {ProcessOutcome::End::not_started, "not_started"}};
 
+std::string whole_line(std::string_view text) {
+  std::uint64_t sum = 0xcbf29ce484222325;
+  for (const char each : text) sum = (sum ^ static_cast<unsigned char>(each)) * 0x100000001b3;
+  return fmt::format("whole {} {:016x}\n", text.size(), sum);
+}
+
 std::optional<OutOfMemorySeen> read_out_of_memory(JsonReader& in) {
   auto seen = in.object_if("out_of_memory");
   if (!seen) return std::nullopt;
@@ -62,6 +68,18 @@ std::string outcome_text(const ProcessOutcome& outcome) {
   if (outcome.out_of_memory) text["out_of_memory"] = to_json(*outcome.out_of_memory);
   text["reports"] = to_json(outcome.reports);
   return text.dump();
+}
+
+std::string outcome_record(const ProcessOutcome& outcome) {
+  const std::string text = outcome_text(outcome);
+  return fmt::format("{}\n{}", text, whole_line(text));
+}
+
+std::optional<std::string_view> whole_record(std::string_view record) {
+  const std::size_t end = record.find('\n');
+  if (end == std::string_view::npos || record.substr(end + 1) != whole_line(record.substr(0, end)))
+    return std::nullopt;
+  return record.substr(0, end);
 }
 
 Result<ProcessOutcome> parse_outcome(std::string_view text, const std::string& place) {

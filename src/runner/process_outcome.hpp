@@ -1,11 +1,11 @@
 #pragma once
-// How one attempt of a job ended: the supervisor writes it once, whole and synced, before it goes. The file
-// lies in the job's folder and belongs to the job's user, who can lie in it about his own job and about
-// nothing else; it is read with that in mind.
+// How one attempt of a job ended: the supervisor writes it once, synced, before it goes. The file is the
+// daemon's user's, and only the supervisor writes into it.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/quantity.hpp"
@@ -45,6 +45,11 @@ struct ProcessOutcome {
 
 [[nodiscard]] std::string outcome_text(const ProcessOutcome& outcome);
 [[nodiscard]] Result<ProcessOutcome> parse_outcome(std::string_view text, const std::string& place);
+/// The text in one line, and a second line by which it is seen that the first is whole, since it is written
+/// in its place: "whole LENGTH SUM", with the 64-bit FNV-1a sum of the first line.
+[[nodiscard]] std::string outcome_record(const ProcessOutcome& outcome);
+/// The text of a record; nothing where it is not whole.
+[[nodiscard]] std::optional<std::string_view> whole_record(std::string_view record);
 inline constexpr std::int64_t longest_outcome = 64 << 10;
 inline constexpr std::size_t most_reports_in_outcome = 128;
 

@@ -21,6 +21,8 @@ namespace {
 
 constexpr int most_messages_at_once = 64;
 constexpr std::size_t most_waiting = 16;
+/// Jobs leave four files; who leaves more than this many counts for a full disk.
+constexpr std::int64_t most_entries_weighed = 1000, overfull_bytes = std::int64_t{1} << 40;
 constexpr std::chrono::nanoseconds first_wait = std::chrono::milliseconds(2),
                                    longest_wait = std::chrono::seconds(1);
 
@@ -52,7 +54,8 @@ ProcessRunner::ProcessRunner(Places places, Descriptor jobs, Descriptor events, 
     : places_(std::move(places)),
       jobs_(std::move(jobs)),
       events_(std::move(events)),
-      timer_(std::move(timer)) {}
+      timer_(std::move(timer)),
+      removal_(jobs_.number()) {}
 
 ProcessRunner::~ProcessRunner() {
   reap();
@@ -63,31 +66,38 @@ Result<void> ProcessRunner::start(const Launch& launch) {
   if (const auto fine = check_launch(launch, name); !fine) return fine;
   auto made = make_job_folder(jobs_.number(), launch);
   if (!made) {
-    (void)remove_job_folder(jobs_.number(), places_.jobs, fmt::format(".new-{}", name));
+    forget_stale(fmt::format(".new-{}", name));
     return std::unexpected(made.error());
   }
-  auto started = start_supervisor(places_.program, fmt::format("{}/{}", places_.jobs, name), made->lock);
+  auto started = start_supervisor(places_.program, fmt::format("{}/{}", places_.jobs, name), made->lock,
+                                  {places_.descriptors, places_.patience});
   made->lock.close();  // the supervisor has it
-  if (!started) {
-    // It was killed between its word and our hearing it.
-    const auto mark = job_mark(made->folder.number(), launch.key);
-    if (mark && may_have_begun(made->folder.number())) (void)end_leftovers({&*mark, 1});
-    (void)remove_job_folder(jobs_.number(), places_.jobs, name);
-    return std::unexpected(started.error());
+  if (started) {
+    children_.push_back(started->pid);
+    watch(launch.key, std::move(made->folder), std::move(started->connection));
+    return {};
   }
-  children_.push_back(started->pid);
-  return watch(launch.key, std::move(made->folder), std::move(started->connection));
+  // It may have become ready and been killed before we heard of it: then it is lost, which poll() tells, and
+  // not one that was never started, which would be started again.
+  if (may_have_begun(made->folder.number())) {
+    watch(launch.key, std::move(made->folder), {});
+    return {};
+  }
+  forget_stale(name);
+  return std::unexpected(started.error());
 }
 
-Result<void> ProcessRunner::watch(const JobKey& key, Descriptor folder, Descriptor connection) {
-  auto mark = job_mark(folder.number(), key);
-  if (!mark) return std::unexpected(mark.error());
+/// Where it cannot be moved aside, found() of a later runner tells of it.
+void ProcessRunner::forget_stale(const std::string& name) {
+  (void)removal_.remove(name);
+  set_timer();
+}
+
+void ProcessRunner::watch(const JobKey& key, Descriptor folder, Descriptor connection) {
   Attempt& attempt = attempts_[key];
   attempt.folder = std::move(folder);
-  attempt.mark = std::move(*mark);
   attempt.connection = std::move(connection);
   connect(key, attempt);
-  return {};
 }
 
 /// Asks to follow where there is no connection yet; where nobody answers, again later.
@@ -120,11 +130,12 @@ void ProcessRunner::disconnect(const JobKey&, Attempt& attempt) {
   set_timer();
 }
 
-/// To the earliest moment at which one that could not be reached is tried again.
+/// To the earliest moment at which one that could not be reached is tried again, or more is removed.
 void ProcessRunner::set_timer() {
   auto next = Clock::time_point::max();
   for (const auto& [key, attempt] : attempts_)
     if (!attempt.connection) next = std::min(next, attempt.again_at);
+  if (const auto removed = removal_.next()) next = std::min(next, *removed);
   itimerspec when{};
   if (next != Clock::time_point::max()) {
     const auto left = std::max<std::chrono::nanoseconds>(next - Clock::now(), std::chrono::nanoseconds(1));
@@ -174,7 +185,10 @@ std::vector<RunnerEvent> ProcessRunner::poll() {
   for (const auto& [key, attempt] : attempts_)
     if (!attempt.connection && attempt.again_at <= Clock::now()) to_settle.push_back(key);
   for (const JobKey& key : to_settle) settle(key, events);
-  if (!to_settle.empty()) set_timer();
+  const auto removed = removal_.next();
+  const bool removes = removed && *removed <= Clock::now();
+  if (removes) removal_.step();
+  if (removes || !to_settle.empty()) set_timer();
   reap();
   return events;
 }
@@ -217,15 +231,17 @@ void ProcessRunner::tell(const JobKey& key, Attempt& attempt, const SupervisorMe
 void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) {
   Attempt& attempt = attempts_.at(key);
   if (job_lock_is_held(attempt.folder.number())) return connect(key, attempt);
-  const auto outcome = read_outcome(attempt.folder.number(), attempt.mark.uid);
+  const auto outcome = read_outcome(attempt.folder.number());
   if (outcome && *outcome) {
     tell(key, attempt, JobReports{(*outcome)->reports}, events);
     events.push_back({key, JobEnded{**outcome}});
   } else {
     SupervisorLost lost;
+    lost.began = may_have_begun(attempt.folder.number());
     if (!outcome) lost.trouble = outcome.error().text();
-    if (const auto mark = job_mark(attempt.folder.number(), key)) attempt.mark = *mark;
-    const auto ended = end_leftovers({&attempt.mark, 1});
+    const auto mark = job_mark(attempt.folder.number(), key);
+    const auto ended =
+        mark ? end_leftovers({&*mark, 1}) : Result<std::int64_t>(std::unexpected(mark.error()));
     if (ended) lost.leftovers = *ended;
     if (!ended) lost.trouble = ended.error().text();
     events.push_back({key, std::move(lost)});
@@ -239,15 +255,14 @@ void ProcessRunner::reap() {
 }
 
 std::int64_t ProcessRunner::kept_bytes(const JobKey& key) {
+  if (overfull_.contains(key)) return overfull_bytes;
   const auto folder = open_folder_in(jobs_.number(), directory_name(key));
   if (!folder) return 0;
-  std::int64_t sum = 0;
-  for (const char* name : {"stdout.log", "stdout.old.log", "stderr.log", "stderr.old.log"}) {
-    struct stat found = {};
-    if (::fstatat(folder->number(), name, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode))
-      sum += found.st_blocks * 512;
-  }
-  return sum;
+  const auto users = open_folder_in(folder->number(), user_folder);
+  if (!users) return 0;
+  if (const auto bytes = bytes_below(users->number(), most_entries_weighed)) return *bytes;
+  if (!attempts_.contains(key)) overfull_.insert(key);
+  return overfull_bytes;
 }
 
 Result<void> ProcessRunner::forget(const JobKey& key) {
@@ -259,7 +274,10 @@ Result<void> ProcessRunner::forget(const JobKey& key) {
   }
   if (attempts_.contains(key) || job_lock_is_held(folder->number()))
     return fail(ErrorKind::infeasible, name, "it is not over yet");
-  return remove_job_folder(jobs_.number(), places_.jobs, name);
+  overfull_.erase(key);
+  const auto removed = removal_.remove(name);
+  set_timer();
+  return removed;
 }
 
 }  // namespace cleave

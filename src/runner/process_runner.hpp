@@ -4,10 +4,13 @@
 // connection to each supervisor or read from the record that it left. Not for several threads.
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
+#include "runner/folder_removal.hpp"
 #include "runner/job_directory.hpp"
 #include "runner/runner.hpp"
 
@@ -18,7 +21,9 @@ class ProcessRunner final : public Runner {
   struct Places {
     std::string
         jobs;  // folder of all attempts, absolute; made if it is not there. Its owner is who runs this
-    std::string program;  // cleave-supervise; as root nobody else may be able to change it
+    std::string program;            // cleave-supervise; as root nobody else may be able to change it
+    std::uint64_t descriptors = 0;  // the soft limit for supervisors and jobs; 0: as this program's
+    std::chrono::steady_clock::duration patience = std::chrono::seconds(10);  // with a supervisor that begins
   };
   [[nodiscard]] static Result<std::unique_ptr<ProcessRunner>> open(Places places);
   ~ProcessRunner() override;
@@ -37,7 +42,6 @@ class ProcessRunner final : public Runner {
   /// An attempt that is not over, as far as is known.
   struct Attempt {
     Descriptor folder, connection;
-    JobMark mark;
     std::int64_t told = 0;  // reports up to this one
     bool told_began = false;
     std::vector<SupervisorAsk> waiting;  // for a connection
@@ -49,7 +53,7 @@ class ProcessRunner final : public Runner {
 
   [[nodiscard]] Result<FoundJob> look_at(const JobKey& key);
   void end_what_dead_ones_left(std::vector<FoundJob>& found);
-  Result<void> watch(const JobKey& key, Descriptor folder, Descriptor connection);
+  void watch(const JobKey& key, Descriptor folder, Descriptor connection);
   void connect(const JobKey& key, Attempt& attempt);
   void disconnect(const JobKey& key, Attempt& attempt);
   Result<void> ask(const JobKey& key, const SupervisorAsk& ask);
@@ -57,6 +61,7 @@ class ProcessRunner final : public Runner {
   void tell(const JobKey& key, Attempt& attempt, const SupervisorMessage& message,
             std::vector<RunnerEvent>& events);
   void settle(const JobKey& key, std::vector<RunnerEvent>& events);
+  void forget_stale(const std::string& name);
   void set_timer();
   void reap();
 
@@ -65,6 +70,8 @@ class ProcessRunner final : public Runner {
   std::map<JobKey, Attempt> attempts_;
   std::map<int, JobKey> by_connection_;
   std::vector<pid_t> children_;  // supervisors that this program started
+  FolderRemoval removal_;
+  std::set<JobKey> overfull_;  // of those that are over: weighing them once is enough
 };
 
 }  // namespace cleave

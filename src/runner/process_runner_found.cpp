@@ -1,13 +1,11 @@
 // What a runner finds when it begins: every folder of an attempt, and what earlier runners left half done.
 
 #include <dirent.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 
 #include "base/format.hpp"
 #include "runner/process_runner.hpp"
-#include "runner/supervisor_start.hpp"
 
 namespace cleave {
 
@@ -28,14 +26,15 @@ std::vector<std::string> names_in(const std::string& path) {
 Result<std::vector<FoundJob>> ProcessRunner::found() {
   std::vector<FoundJob> all;
   for (const std::string& name : names_in(places_.jobs)) {
-    if (name.starts_with(".new-") || name.starts_with(".gone-"))
-      (void)remove_job_folder(jobs_.number(), places_.jobs, name);
+    if (name.starts_with(".new-")) (void)removal_.remove(name);
+    if (name.starts_with(".gone-")) removal_.go_on_with(name);
     const auto key = parse_directory_name(name);
     if (!key || attempts_.contains(*key)) continue;
     const auto one = look_at(*key);
     if (!one) return std::unexpected(one.error());
     all.push_back(*one);
   }
+  set_timer();
   end_what_dead_ones_left(all);
   std::ranges::sort(all, {}, &FoundJob::key);
   return all;
@@ -47,14 +46,10 @@ Result<FoundJob> ProcessRunner::look_at(const JobKey& key) {
   FoundJob found;
   found.key = key;
   if (job_lock_is_held(folder->number())) {
-    const auto watched = watch(key, std::move(*folder), {});
-    if (!watched) return std::unexpected(watched.error());
+    watch(key, std::move(*folder), {});
     return found;
   }
-  struct stat facts {};
-  if (::fstat(folder->number(), &facts) != 0)
-    return system_error_at(directory_name(key), "cannot be looked at");
-  const auto outcome = read_outcome(folder->number(), facts.st_uid);
+  const auto outcome = read_outcome(folder->number());
   found.began = may_have_begun(folder->number());
   found.state = FoundJob::State::dead;
   if (!outcome) found.trouble = outcome.error().text();

@@ -31,6 +31,7 @@ struct JobEnded {
 struct SupervisorLost {
   std::int64_t leftovers = 0;  // processes that were still there and were ended
   std::string trouble;         // why that was not possible, or why the outcome that is there is not believed
+  bool began = true;           // its program may have run, told or not; false only where it surely did not
 };
 
 struct RunnerEvent {

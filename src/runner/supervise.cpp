@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "base/format.hpp"
 #include "runner/job_directory.hpp"
@@ -19,12 +22,22 @@ namespace {
 /// Above all others, so that when the process is killed, descriptors being closed in their order, the lock is
 /// free before the daemon sees the end of the connection.
 constexpr int high_descriptor = 100;
+/// So that this one can be had, and the one that job_process.cpp passes on.
+constexpr rlim_t fewest_descriptors = 256;
 
 Result<Descriptor> take_over(int given, int at_least) {
   Descriptor taken(::fcntl(given, F_DUPFD_CLOEXEC, at_least));
   if (!taken) return system_error_at("supervisor", "the daemon left no descriptor open for it");
   ::close(given);
   return taken;
+}
+
+/// The daemon may have raised its own, which no job should inherit.
+void limit_descriptors(std::uint64_t soft) {
+  rlimit limit{};
+  if (soft == 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(std::max<rlim_t>(soft, fewest_descriptors), limit.rlim_max);
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 bool is_only_for(const struct stat& facts, uid_t owner, mode_t forbidden) {
@@ -45,11 +58,35 @@ Result<void> open_folders(SupervisorPlaces& places, const std::string& directory
   if (::fstat(parent->number(), &of_parent) != 0 || ::fstat(folder->number(), &of_folder) != 0)
     return system_error_at(directory, "cannot be looked at");
   const uid_t me = ::geteuid();
-  if (!is_only_for(of_parent, me, S_IWGRP | S_IWOTH) || !is_only_for(of_folder, me, S_IRWXG | S_IRWXO))
+  if (!is_only_for(of_parent, me, S_IWGRP | S_IWOTH) || !is_only_for(of_folder, me, S_IWGRP | S_IWOTH))
     return fail(ErrorKind::infeasible, directory, "others than the daemon's user could have changed it");
   places.parent = std::move(*parent);
   places.folder = std::move(*folder);
   places.path = directory;
+  return {};
+}
+
+/// The one folder that is the job's user's, and he alone may enter.
+Result<void> open_user_folder(SupervisorPlaces& places, uid_t user) {
+  auto folder = open_folder_in(places.folder.number(), user_folder);
+  if (!folder) return std::unexpected(folder.error());
+  struct stat facts {};
+  if (::fstat(folder->number(), &facts) != 0) return system_error_at(user_folder, "cannot be looked at");
+  if (!is_only_for(facts, user, S_IRWXG | S_IRWXO))
+    return fail(ErrorKind::infeasible, user_folder, "it is not the job's user's alone");
+  places.user = std::move(*folder);
+  return {};
+}
+
+/// What the user cannot make in the daemon's folder: it is made before this process becomes him.
+Result<void> make_daemons_files(SupervisorPlaces& places) {
+  auto outcome = make_outcome_file(places.folder.number());
+  if (!outcome) return std::unexpected(outcome.error());
+  if (::fchdir(places.folder.number()) != 0) return system_error_at(places.path, "cannot be entered");
+  auto control = listen_for_peers();
+  if (!control) return std::unexpected(control.error());
+  places.outcome = std::move(*outcome);
+  places.control = std::move(*control);
   return {};
 }
 
@@ -82,14 +119,18 @@ Result<Supervisor> prepare(SupervisorPlaces& places, const std::string& director
   auto launch = read_launch(places, directory);
   if (!launch) return std::unexpected(launch.error());
   places.daemon_uid = ::geteuid();
-  if (places.daemon_uid == 0 && ::fchown(places.folder.number(), launch->uid, launch->gid) != 0)
-    return system_error_at(directory, "cannot be given to the job's user");
-  if (const auto became = become_user(launch->uid, launch->gid, launch->groups); !became)
-    return std::unexpected(became.error());
-  if (::fchdir(places.folder.number()) != 0) return system_error_at(directory, "cannot be entered");
+  if (const auto opened = open_user_folder(places, launch->uid); !opened)
+    return std::unexpected(opened.error());
   const auto mark = job_mark(places.folder.number(), launch->key);
   if (!mark) return std::unexpected(mark.error());
   places.mark = mark->text;
+  if (const auto made = make_daemons_files(places); !made) return std::unexpected(made.error());
+  if (const auto became = become_user(launch->uid, launch->gid, launch->groups); !became)
+    return std::unexpected(became.error());
+  // Some systems let a process be looked into again when it becomes somebody else; and it holds descriptors
+  // that the user may not have.
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error_at(directory, "cannot be closed");
+  if (::fchdir(places.user.number()) != 0) return system_error_at(directory, "cannot be entered");
   return Supervisor::open(std::move(*launch), places);
 }
 
@@ -100,8 +141,9 @@ void say(int connection, const SupervisorMessage& message) {
 
 }  // namespace
 
-int supervise(const std::string& directory) {
+int supervise(const std::string& directory, std::uint64_t descriptors) {
   ::umask(077);
+  limit_descriptors(descriptors);
   // Not to be looked into by the user's other programs while it still was root; orphans of the job are its
   // own.
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return 1;

@@ -3,12 +3,15 @@
 
 #include <exception>
 
+#include "base/text.hpp"
 #include "runner/supervise.hpp"
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 2 && argc != 3) return 2;
   try {
-    return cleave::supervise(argv[1]);
+    const auto descriptors = argc == 3 ? cleave::parse_integer(argv[2]) : 0;
+    if (!descriptors || *descriptors < 0) return 2;
+    return cleave::supervise(argv[1], static_cast<std::uint64_t>(*descriptors));
   } catch (const std::exception&) {
     return 1;  // out of memory: the job dies with it, and the daemon sees that it is gone without an outcome
   }

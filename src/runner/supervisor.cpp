@@ -48,7 +48,7 @@ Supervisor::Supervisor(Launch launch, SupervisorPlaces places, Descriptor signal
       receiver_(std::move(reports)) {
   Peer& daemon = peers_.emplace_back();
   daemon.socket = std::move(places_.first);
-  daemon.may_order = daemon.follows = true;
+  daemon.follows = true;
 }
 
 void Supervisor::run() {
@@ -80,7 +80,8 @@ void Supervisor::turn(Clock::time_point until) {
   const auto want = [&](int descriptor, short events) {
     if (descriptor >= 0) polled.push_back({descriptor, events, 0});
   };
-  for (const int each : {signals_.number(), listener_.number(), receiver_.descriptor(), job_.exec.number()})
+  for (const int each :
+       {signals_.number(), places_.control.number(), receiver_.descriptor(), job_.exec.number()})
     want(each, POLLIN);
   for (const auto* output : {&out_, &err_})
     if (*output) want((*output)->pipe.number(), POLLIN);
@@ -102,7 +103,7 @@ void Supervisor::turn(Clock::time_point until) {
 
 void Supervisor::answer(int descriptor) {
   if (descriptor == signals_.number()) return reap();
-  if (descriptor == listener_.number()) return accept_peer();
+  if (descriptor == places_.control.number()) return accept_peer();
   if (descriptor == receiver_.descriptor()) return receiver_.receive(series_);
   if (descriptor == job_.exec.number()) return hear_exec();
   if (out_ && descriptor == out_->pipe.number()) return void(read_output(*out_, false));

@@ -20,17 +20,24 @@ namespace cleave {
 
 /// What it holds from the time before it was the user.
 struct SupervisorPlaces {
-  Descriptor folder, parent;  // the job's, the one of all jobs
-  std::string path;           // of the job's folder
+  Descriptor folder, parent;  // the attempt's, which is the daemon's user's; the one of all jobs
+  std::string path;           // of the attempt's folder
+  Descriptor user;            // the folder in it that is the job's user's
+  Descriptor outcome;         // to write, though the file is the daemon's user's
+  Descriptor control;         // listens
   Descriptor lock;
   Descriptor first;      // connection to the daemon that started it
-  uid_t daemon_uid = 0;  // who besides root may give orders
+  uid_t daemon_uid = 0;  // who besides root may speak with it
   std::string mark;
 };
 
+/// Binds `control` in the current directory, which is the attempt's folder, as the daemon's user still.
+[[nodiscard]] Result<Descriptor> listen_for_peers();
+
 class Supervisor {
  public:
-  /// Opens its sockets in the current directory, which is the job's folder. On failure `first` is as it was.
+  /// Opens the socket for reports in the current directory, which is the user's folder. On failure `first` is
+  /// as it was.
   [[nodiscard]] static Result<Supervisor> open(Launch launch, SupervisorPlaces& places);
 
   /// To the end: the outcome is on the disk, or the folder is gone.
@@ -41,7 +48,7 @@ class Supervisor {
   enum class Phase : std::uint8_t { starting, running, stopping, ending, ended };
   struct Peer {
     Descriptor socket;
-    bool may_order = false, follows = false;
+    bool follows = false;
     std::int64_t sent = 0;  // reports up to this one
   };
   /// An output of the job: read, kept, and where wanted looked through line by line.
@@ -73,10 +80,9 @@ class Supervisor {
   void drain_all();
 
   // supervisor_peers.cpp: who speaks with it
-  [[nodiscard]] static Result<Descriptor> listen_for_peers();
   void accept_peer();
   void hear(Peer& peer);
-  [[nodiscard]] std::string obey(Peer& peer, const SupervisorAsk& ask);
+  [[nodiscard]] std::string obey(const SupervisorAsk& ask);
   void follow(Peer& peer);
   void send(Peer& peer, const SupervisorMessage& message);
   void send_reports(Peer& peer);
@@ -85,7 +91,7 @@ class Supervisor {
 
   Launch launch_;
   SupervisorPlaces places_;
-  Descriptor signals_, listener_;
+  Descriptor signals_;
   ReportReceiver receiver_;
   ReportSeries series_;
   std::deque<Peer> peers_;

@@ -1,5 +1,6 @@
 // The supervisor and its job: begin, outputs, end, what is left, the record of it.
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -37,10 +38,11 @@ Instant wall_clock() {
 }  // namespace
 
 void Supervisor::begin() {
-  const int folder = places_.folder.number();
+  const int folder = places_.user.number();
   outcome_.began_at = wall_clock();
   began_boot_ = since_boot();
-  auto job = start_job_process(launch_, folder, places_.lock.number(), places_.path, places_.mark);
+  auto job = start_job_process(launch_, folder, places_.lock.number(),
+                               fmt::format("{}/{}", places_.path, user_folder), places_.mark);
   if (!job) {
     outcome_.end = ProcessOutcome::End::not_started;
     outcome_.code = errno;
@@ -52,9 +54,8 @@ void Supervisor::begin() {
   job_ = std::move(*job);
   out_.emplace(Output{std::move(job_.out), JobLog(folder, "stdout", launch_.log_limit), {}});
   err_.emplace(Output{std::move(job_.err), JobLog(folder, "stderr", launch_.log_limit), {}});
-  // Making files takes its time: what the job does not wait for comes after its beginning.
-  if (auto listener = listen_for_peers()) listener_ = std::move(*listener);
-  set_space_aside(folder, outcome_file, space_of_outcome);
+  // So that a full disk does not refuse it; the job does not wait for it.
+  (void)!::fallocate(places_.outcome.number(), FALLOC_FL_KEEP_SIZE, 0, space_of_outcome);
   // Its arguments and environment are the job's now; they may have been large.
   launch_.argv = {};
   launch_.environment = {};
@@ -207,20 +208,20 @@ void Supervisor::finish() {
 
 /// False where it is to be tried again.
 bool Supervisor::store() {
-  const auto stored = replace_file_in(places_.folder.number(), outcome_file, outcome_text(outcome_));
+  const auto stored = write_outcome(places_.outcome.number(), outcome_);
   if (stored) {
+    (void)::fsync(places_.folder.number());
     (void)::fsync(places_.parent.number());
     return true;
   }
-  // A full or failing disk is waited for, as long as it takes. Anything else the job's user has done to his
-  // folder: he does not keep the job from being over.
+  // A full or failing disk is waited for, as long as it takes.
   const bool of_the_disk =
       errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == ENOMEM || errno == EROFS;
   constexpr int most_tries = 3;
   trouble_ = stored.error().text();
   if (!of_the_disk && ++vain_tries_ == most_tries) return true;
   struct stat facts {};
-  return ::fstat(places_.folder.number(), &facts) != 0 || facts.st_nlink == 0;
+  return ::fstat(places_.outcome.number(), &facts) != 0 || facts.st_nlink == 0;
 }
 
 }  // namespace cleave

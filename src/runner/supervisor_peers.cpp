@@ -1,4 +1,4 @@
-// The supervisor and those who ask it: the daemon gives orders, the job's user may look.
+// The supervisor and those who ask it: the daemon and root.
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ constexpr int waiting_peers = 16;
 
 }  // namespace
 
-Result<Descriptor> Supervisor::listen_for_peers() {
+Result<Descriptor> listen_for_peers() {
   Descriptor listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -36,21 +36,14 @@ Result<Descriptor> Supervisor::listen_for_peers() {
 }
 
 void Supervisor::accept_peer() {
-  Descriptor socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  Descriptor socket(::accept4(places_.control.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   ucred who{};
   socklen_t length = sizeof who;
   if (!socket || ::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return;
-  const bool may_order = who.uid == 0 || who.uid == places_.daemon_uid;
-  if (!may_order && who.uid != launch_.uid) return;
-  if (peers_.size() >= most_peers) {
-    // A user who keeps connections open does not keep the daemon out.
-    const auto reader = std::ranges::find(peers_, false, &Peer::may_order);
-    (reader == peers_.end() ? peers_.front() : *reader).socket.close();
-    std::erase_if(peers_, [](const Peer& peer) { return !peer.socket; });
-  }
-  Peer& peer = peers_.emplace_back();
-  peer.socket = std::move(socket);
-  peer.may_order = may_order;
+  // The mode of the socket keeps all others out already.
+  if (who.uid != 0 && who.uid != places_.daemon_uid) return;
+  if (peers_.size() >= most_peers) peers_.pop_front();
+  peers_.emplace_back().socket = std::move(socket);
 }
 
 void Supervisor::hear(Peer& peer) {
@@ -69,14 +62,13 @@ void Supervisor::hear(Peer& peer) {
     } else if (ask->what == SupervisorAsk::What::follow) {
       follow(peer);
     } else {
-      send(peer, SupervisorAnswer{obey(peer, *ask)});
+      send(peer, SupervisorAnswer{obey(*ask)});
     }
   }
 }
 
 /// What stands against it; empty when it is done.
-std::string Supervisor::obey(Peer& peer, const SupervisorAsk& ask) {
-  if (!peer.may_order) return "only root and the daemon's user may do this";
+std::string Supervisor::obey(const SupervisorAsk& ask) {
   if (main_gone_) return "the job has ended";
   if (ask.what == SupervisorAsk::What::stop) {
     stop();

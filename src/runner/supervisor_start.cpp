@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 
 #include "base/format.hpp"
 #include "runner/job_directory.hpp"
@@ -25,7 +24,6 @@ namespace cleave {
 
 namespace {
 
-constexpr auto longest_start = std::chrono::seconds(10);
 /// Where duplicates go, so that none is in the place of another's new number.
 constexpr int out_of_the_way = 10;
 
@@ -42,7 +40,7 @@ Result<Ends> make_connection() {
 
 /// Input and outputs nowhere, the two descriptors, no signal held back, a session of its own, no environment.
 Result<pid_t> spawn_supervisor(const std::string& program, const std::string& directory, int connection,
-                               int lock) {
+                               int lock, std::uint64_t descriptors) {
   const Descriptor theirs(::fcntl(connection, F_DUPFD_CLOEXEC, out_of_the_way));
   const Descriptor held(::fcntl(lock, F_DUPFD_CLOEXEC, out_of_the_way));
   if (!theirs || !held) return system_error_at("supervisor", "no descriptor is free");
@@ -62,8 +60,8 @@ Result<pid_t> spawn_supervisor(const std::string& program, const std::string& di
   ::posix_spawnattr_setsigmask(&how, &none);
   ::posix_spawnattr_setsigdefault(&how, &all);
   ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string name = "cleave-supervise", argument = directory;
-  std::array<char*, 3> arguments = {name.data(), argument.data(), nullptr};
+  std::string name = "cleave-supervise", argument = directory, limit = fmt::format("{}", descriptors);
+  std::array<char*, 4> arguments = {name.data(), argument.data(), limit.data(), nullptr};
   std::array<char*, 1> environment = {nullptr};
   pid_t pid = 0;
   errno = ::posix_spawn(&pid, program.c_str(), &files, &how, arguments.data(), environment.data());
@@ -76,18 +74,21 @@ Result<pid_t> spawn_supervisor(const std::string& program, const std::string& di
 }
 
 /// Empty when it is ready, else why it is not.
-std::string wait_until_ready(int connection) {
-  const auto until = std::chrono::steady_clock::now() + longest_start;
+std::string wait_until_ready(int connection, std::chrono::steady_clock::time_point until) {
   while (true) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now())
             .count();
-    pollfd one{connection, POLLIN, 0};
-    if (left <= 0) return "it does not become ready";
-    if (::poll(&one, 1, static_cast<int>(left)) <= 0) continue;
     char text[longest_packet];
     const ssize_t got = ::recv(connection, text, sizeof text, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) {
+      // Only now: who was held up itself finds the word that has come meanwhile.
+      if (left <= 0) return "it does not become ready";
+      pollfd one{connection, POLLIN, 0};
+      (void)::poll(&one, 1, static_cast<int>(left));
+      continue;
+    }
     if (got <= 0) return "it ended before it was ready";
     const auto message = parse_message({text, static_cast<std::size_t>(got)});
     if (!message) return message.error().text();
@@ -97,6 +98,15 @@ std::string wait_until_ready(int connection) {
   }
 }
 
+Result<void> make_user_folder(int folder, const Launch& launch) {
+  if (::mkdirat(folder, user_folder, 0700) != 0) return system_error_at(user_folder, "cannot be made");
+  if (::geteuid() != 0) return {};
+  if (::fchownat(folder, user_folder, launch.uid, launch.gid, AT_SYMLINK_NOFOLLOW) != 0 ||
+      ::fchown(folder, 0, launch.gid) != 0 || ::fchmod(folder, 0710) != 0)
+    return system_error_at(user_folder, "cannot be given to the job's user");
+  return {};
+}
+
 }  // namespace
 
 Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch) {
@@ -104,6 +114,8 @@ Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch) {
   if (::mkdirat(jobs, fresh.c_str(), 0700) != 0) return system_error_at(name, "its folder cannot be made");
   auto folder = open_folder_in(jobs, fresh);
   if (!folder) return std::unexpected(folder.error());
+  if (const auto shared = make_user_folder(folder->number(), launch); !shared)
+    return std::unexpected(shared.error());
   auto lock = take_job_lock(folder->number());
   if (!lock) return std::unexpected(lock.error());
   if (!*lock) return fail(ErrorKind::infeasible, name, "somebody else is making this attempt");
@@ -115,13 +127,15 @@ Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch) {
 }
 
 Result<StartedSupervisor> start_supervisor(const std::string& program, const std::string& directory,
-                                           const Descriptor& lock) {
+                                           const Descriptor& lock, const SupervisorStart& how) {
   auto connection = make_connection();
   if (!connection) return std::unexpected(connection.error());
-  const auto pid = spawn_supervisor(program, directory, connection->theirs.number(), lock.number());
+  const auto pid =
+      spawn_supervisor(program, directory, connection->theirs.number(), lock.number(), how.descriptors);
   if (!pid) return std::unexpected(pid.error());
   connection->theirs.close();
-  const std::string trouble = wait_until_ready(connection->ours.number());
+  const std::string trouble =
+      wait_until_ready(connection->ours.number(), std::chrono::steady_clock::now() + how.patience);
   if (trouble.empty()) return StartedSupervisor{*pid, std::move(connection->ours)};
   ::kill(*pid, SIGKILL);
   ::waitpid(*pid, nullptr, 0);
@@ -137,21 +151,12 @@ Result<Descriptor> connect_to_supervisor(int folder) {
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket || ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return system_error_at(control_socket, "the supervisor cannot be reached");
+  // As it was when it began to listen, which is before it became the job's user.
+  ucred who{};
+  socklen_t length = sizeof who;
+  if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 || who.uid != ::geteuid())
+    return fail(ErrorKind::infeasible, control_socket, "somebody else listens there");
   return socket;
-}
-
-Result<void> remove_job_folder(int jobs, const std::string& jobs_path, const std::string& name) {
-  const std::string aside = name.starts_with('.') ? name : fmt::format(".gone-{}", name);
-  if (aside != name && ::renameat(jobs, name.c_str(), jobs, aside.c_str()) != 0) {
-    if (errno == ENOENT) return {};
-    return system_error_at(name, "its folder cannot be moved aside");
-  }
-  std::error_code failed;
-  std::filesystem::remove_all(fmt::format("{}/{}", jobs_path, aside), failed);
-  if (failed)
-    return fail(ErrorKind::infeasible, name,
-                fmt::format("its folder cannot be removed: {}", failed.message()));
-  return {};
 }
 
 }  // namespace cleave

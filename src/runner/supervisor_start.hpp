@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "runner/descriptor.hpp"
@@ -21,15 +23,19 @@ struct StartedSupervisor {
   pid_t pid = 0;
   Descriptor connection;
 };
-/// Waits until it says that it is ready, a few milliseconds. On failure it has ended.
+struct SupervisorStart {
+  /// The soft limit of descriptors that it and its job begin with; 0: as it is here.
+  std::uint64_t descriptors = 0;
+  std::chrono::steady_clock::duration patience = std::chrono::seconds(10);
+};
+/// Waits until it says that it is ready, a few milliseconds. On failure it has ended; where it had begun by
+/// then, may_have_begun() tells.
 [[nodiscard]] Result<StartedSupervisor> start_supervisor(const std::string& program,
-                                                         const std::string& directory,
-                                                         const Descriptor& lock);
+                                                         const std::string& directory, const Descriptor& lock,
+                                                         const SupervisorStart& how = {});
 
-/// Connected to the supervisor of this folder; fails at once where nobody listens.
+/// Connected to the supervisor of this folder; fails at once where nobody listens, or somebody who was not of
+/// this process's user when he began to.
 [[nodiscard]] Result<Descriptor> connect_to_supervisor(int folder);
-
-/// Moves the folder aside, then removes it with all that is in it; links are not followed.
-[[nodiscard]] Result<void> remove_job_folder(int jobs, const std::string& jobs_path, const std::string& name);
 
 }  // namespace cleave

@@ -215,9 +215,9 @@ class Bench {
   static Result<std::int64_t> began_ns(const Stand& stand, std::int64_t job) {
     const fs::path file = stand.daemon->state() / "jobs" / fmt::format("{}.1", job) / "outcome.json";
     std::ifstream in(file);
-    std::stringstream text;
-    text << in.rdbuf();
-    const auto outcome = parse_json(text.str(), file.string());
+    std::string text;  // the record is the first line
+    std::getline(in, text);
+    const auto outcome = parse_json(text, file.string());
     if (!outcome) return std::unexpected(outcome.error());
     return outcome->value("began_ns", std::int64_t{0});
   }

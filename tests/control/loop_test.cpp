@@ -236,6 +236,23 @@ TEST_F(Loop, OldJobsAreForgottenByTimeAndBySize) {
   EXPECT_EQ(runner->found()->size(), 0U);
 }
 
+TEST_F(Loop, WhoKeepsMostLosesHisOldestFirst) {
+  settings.keep_bytes = 2500;  // of 1000 each
+  begin();
+  std::vector<JobNumber> all;
+  for (const std::uint32_t uid : {2000U, 1001U, 1001U, 1001U}) {
+    NewJob wanted = job();
+    wanted.owner.uid = uid;
+    all.push_back(submit(wanted, 1s));
+    run(30s);
+  }
+  run(15min);
+  EXPECT_TRUE(*store->job(all[0])) << "the oldest, of who keeps little";
+  EXPECT_FALSE(*store->job(all[1]));
+  EXPECT_FALSE(*store->job(all[2]));
+  EXPECT_TRUE(*store->job(all[3]));
+}
+
 TEST_F(Loop, AnotherSchedulerIsRefusedWhereItCannotBe) {
   const JobNumber number = submit(job(), 100s);
   run(2s);

@@ -114,6 +114,7 @@ void SeededDaemon::begin_daemon() {
   settings.keep_idle = 20s;
   settings.look_every = 5s;
   settings.gpu_patience = 30s;
+  settings.boot = fmt::format("boot {}", counts_.power_losses);
   settings.early_restarts_a_day = 3;
   auto begun = Control::begin({*store_, *hands_, *runner_}, settings, moment());
   if (!begun) {
@@ -142,7 +143,7 @@ void SeededDaemon::lose_power() {
   tell("the power goes");
   die();
   disk_.lose_power(random_.below(disk_.unsynced() + 1));
-  jobs_.lose_all();
+  jobs_.lose_all(random_.uniform() < 0.5 ? 30s : 0s);
   match_processes();
   for (std::size_t gpu = 0; gpu < machine_->size(); ++gpu) {
     machine_->lose(gpu);
@@ -377,7 +378,7 @@ void SeededDaemon::round() {
 bool SeededDaemon::is_over() {
   if (!asked_.empty() || !control_->jobs().empty() || !jobs_.running().empty() || hands_->open_acts() > 0)
     return false;
-  if (control_->wake_at() <= now_) return false;  // it has not written all yet
+  if (control_->wake_at() <= now_) return false;                 // it has not written all yet
   if (control_->scheduler().starts_with("static")) return true;  // which keeps its layout
   return std::ranges::none_of(control_->gpus(), [](const GpuStanding& gpu) {
     return !gpu.sight || std::ranges::any_of(gpu.sight->instances, [](const SeenInstance& seen) {
@@ -397,6 +398,10 @@ std::vector<std::string> SeededDaemon::run() {
     // Jobs wait for what others have; they do not fail for it.
     if (now_ > others_stay_until)
       for (const std::string& device : std::exchange(foreign_, {})) machine_->destroy_foreign(device);
+    // And jobs wait for a scheduler that would serve them, until their users give up.
+    if (control_ != nullptr && now_ > others_stay_until + 1h)
+      for (const JobRecord* job : control_->jobs())
+        static_cast<void>(control_->cancel(job->number, "someone", moment()));
     if (now_ > patience) {
       violation(fmt::format("it does not come to its end: {} jobs", control_->jobs().size()));
       for (const JobRecord* job : control_->jobs())
@@ -448,6 +453,7 @@ void SeededDaemon::check_job(JobNumber number) {
     if (attempt.end == AttemptEnd::moved) ++counts_.moved;
   }
   const JobWish& wish = wanted_.at(number).wish;
+  began = std::max(began, jobs_.begun(number));
   if (!wish.restartable && !wish.movable && began > 1 + wish.retries)
     violation(fmt::format("job {} may not be restarted and ran {} times", number, began));
   if (job.failures > 0) ++counts_.retried;

@@ -414,14 +414,14 @@ TEST(DaemonEndToEnd, TheDaemonsMakespanIsTheSimulatorsButForLittle) {
   StandWish wish;
   wish.instant = false;
   DaemonStand stand(wish);
-  const int count = sanitized ? 20 : 50;
+  const int count = sanitized ? 10 : 24;
   std::string workload;
   std::vector<std::string> bodies;
   const std::vector<std::string> profiles = {"1g.5gb", "2g.10gb", "1g.5gb", "3g.20gb",
                                              "1g.5gb", "2g.10gb", "7g.40gb"};
   for (int i = 0; i < count; ++i) {
     const std::string& profile = profiles[static_cast<std::size_t>(i) % profiles.size()];
-    const double time = 0.5 + 0.05 * (i * 7 % 20);
+    const double time = 1.5 + 0.1 * (i * 7 % 20);
     workload +=
         Json{{"id", fmt::format("job-{}", i)},
              {"arrival_s", 0.0},
@@ -459,7 +459,7 @@ TEST(DaemonEndToEnd, TheDaemonsMakespanIsTheSimulatorsButForLittle) {
   const double expected = (*summary)["makespan_s"].get<double>();
   fmt::print("{} jobs on 2 GPUs: {:.2f} s through the daemon, {:.2f} s simulated: {:+.1f} %\n", count, took,
              expected, 100 * (took / expected - 1));
-  EXPECT_LT(took, expected * (sanitized ? 2 : 1.3)) << "on a machine of its own it is below 1.1";
+  EXPECT_LT(took, expected * (sanitized ? 2 : 1.2)) << "on a machine of its own it is below 1.1";
 }
 
 }  // namespace

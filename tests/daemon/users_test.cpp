@@ -78,7 +78,8 @@ TEST_F(OtherUser, FindsAJobNowhere) {
   EXPECT_EQ(stand.state_of(job), "running");
   // On the disk.
   const std::string folder = fmt::format("{}/jobs/{}.1", stand.state(), job);
-  for (const std::string each : {"", "/stdout.log", "/launch.json", "/report", "/control"}) {
+  for (const std::string each :
+       {"", "/user", "/user/stdout.log", "/launch.json", "/user/report", "/control", "/outcome.json"}) {
     const std::string path = folder + each;
     EXPECT_EQ(
         as_user(nobody,
@@ -92,7 +93,7 @@ TEST_F(OtherUser, FindsAJobNowhere) {
       EXPECT_EQ(as_user(nobody, [&] { return ::access(path.c_str(), R_OK) != 0 ? 0 : 1; }), 0) << each;
     }
   // Nobody reports for it, also where he learns the name of the socket.
-  const std::string report = folder + "/report";
+  const std::string report = folder + "/user/report";
   EXPECT_EQ(as_user(nobody,
                     [&] {
                       sockaddr_un address{};
@@ -167,10 +168,10 @@ TEST(PathsOfUsers, DoNothingToTheDaemon) {
   for (const std::string with :
        {"ln -sf /etc/shadow $d/stdout.log", "rm -f $d/stdout.log; mkfifo $d/stdout.log",
         "rm -f $d/stdout.log; mkdir $d/stdout.log", "rm -f $d/report; mkfifo $d/report",
-        "rm -f $d/outcome.json $d/outcome.json.new; mkfifo $d/outcome.json",
+        "mkfifo $d/outcome.json $d/lock; ln -s $d/.. $d/control; true",
         "ln -sf /dev/zero $d/stderr.log"}) {
     const std::int64_t job = stand.submit(
-        fmt::format("--stop-grace 0.5 -- sh -c 'd={}/jobs/$CLEAVE_JOB.1; {}; echo done; sleep 0.1'",
+        fmt::format("--stop-grace 0.5 -- sh -c 'd={}/jobs/$CLEAVE_JOB.1/user; {}; echo done; sleep 0.1'",
                     stand.state(), with));
     const Json over = stand.over(job);
     EXPECT_TRUE(over["state"] == "finished" || over["state"] == "failed") << with << over.dump();

@@ -74,7 +74,7 @@ TEST(Demo, LeavesNothingWhenItIsEnded) {
           "demo=$!\n"
           "for i in $(seq 200); do\n"
           "  work=$(ls -d build/demo.* 2>/dev/null | grep -vxF \"$before\" | grep -v demo.log)\n"
-          "  [ -n \"$work\" ] && ls $work/state/jobs/1.1/stdout.log >/dev/null 2>&1 && break\n"
+          "  [ -n \"$work\" ] && ls $work/state/jobs/1.1/user/stdout.log >/dev/null 2>&1 && break\n"
           "  sleep 0.1\n"
           "done\n"
           "[ -n \"$work\" ] || { echo never began; exit 1; }\n"

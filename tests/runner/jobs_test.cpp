@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <thread>
 
 #include "base/format.hpp"
@@ -157,7 +158,7 @@ TEST(Supervised, TheEnvironmentIsTheLaunchsAndWhatAJobMustKnow) {
   EXPECT_EQ(count("CLEAVE_SIM_NODE=/somewhere"), 1);
   EXPECT_EQ(count("CLEAVE_JOB=1"), 1);
   EXPECT_EQ(count("CLEAVE_ATTEMPT=1"), 1);
-  EXPECT_EQ(count(fmt::format("CLEAVE_REPORT={}/report", stand.folder(key))), 1);
+  EXPECT_EQ(count(fmt::format("CLEAVE_REPORT={}/report", stand.users_folder(key))), 1);
 }
 
 TEST(Supervised, AJobHasCleanSignalsAndDescriptors) {
@@ -182,6 +183,89 @@ TEST(Supervised, StartingTwiceOrBrokenIsRefusedAndLeavesNothing) {
   ASSERT_TRUE(stand.runner().stop(key));
   ASSERT_NE(stand.wait_for_end(key), nullptr);
   EXPECT_EQ(stand.begin_again().size(), 1U);
+}
+
+/// A program in the place of cleave-supervise.
+ProcessRunner::Places with_program(const Stand& stand, const std::string& name, const std::string& script) {
+  const std::string path = stand.path(name);
+  std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
+  ::chmod(path.c_str(), 0700);
+  ProcessRunner::Places places;
+  places.jobs = stand.path(name + "-jobs");
+  places.program = path;
+  places.patience = std::chrono::milliseconds(300);
+  return places;
+}
+
+TEST(Supervised, WhatMayHaveBegunIsLostAndNotCalledNeverStarted) {
+  Stand stand;
+  const auto silent = ProcessRunner::open(with_program(stand, "silent", "exec sleep 30"));
+  const auto begun = ProcessRunner::open(with_program(stand, "begun", "echo x >&4; exec sleep 30"));
+  ASSERT_TRUE(silent && begun);
+  EXPECT_FALSE((*silent)->start(stand.launch("true"))) << "it surely did not begin";
+  EXPECT_TRUE((*silent)->found()->empty()) << "and leaves nothing";
+  ASSERT_TRUE((*begun)->start(stand.launch("true")));
+  std::vector<RunnerEvent> events;
+  for (int i = 0; i < 1000 && events.empty(); ++i) {
+    events = (*begun)->poll();
+    ::usleep(1000);
+  }
+  ASSERT_EQ(events.size(), 1U);
+  const auto* lost = std::get_if<SupervisorLost>(&events[0].what);
+  ASSERT_NE(lost, nullptr);
+  EXPECT_TRUE(lost->began);
+}
+
+/// However impatient: what is called never started never ran, and all else has one end.
+TEST(Supervised, StartsThatAreGivenUpNeverRan) {
+  Stand stand;
+  int refused = 0, ran = 0;
+  for (int i = 0; i < 60; ++i) {
+    ProcessRunner::Places places;
+    places.jobs = stand.path("impatient");
+    places.program = CLEAVE_BINARY_DIR "/bin/cleave-supervise";
+    places.patience = std::chrono::microseconds(i * 300);
+    const auto runner = ProcessRunner::open(places);
+    ASSERT_TRUE(runner);
+    Launch launch = stand.launch("");
+    launch.key.job = i + 1;
+    const std::string marker = stand.path(fmt::format("marker{}", i));
+    launch.argv = {"touch", marker};
+    if ((*runner)->start(launch)) {
+      ++ran;
+      std::size_t ends = 0;
+      for (int j = 0; j < 5000 && ends == 0; ++j) {
+        for (const RunnerEvent& event : (*runner)->poll())
+          ends += std::holds_alternative<JobEnded>(event.what) ||
+                          std::holds_alternative<SupervisorLost>(event.what)
+                      ? 1U
+                      : 0U;
+        ::usleep(1000);
+      }
+      EXPECT_EQ(ends, 1U);
+    } else {
+      ++refused;
+      ::usleep(20'000);
+      EXPECT_NE(::access(marker.c_str(), F_OK), 0) << "it ran";
+    }
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(ran, 0);
+}
+
+TEST(Supervised, JobsGetTheLimitOfDescriptorsThatTheDaemonBeganWith) {
+  Stand stand;
+  ProcessRunner::Places places;
+  places.jobs = stand.path("limited");
+  places.program = CLEAVE_BINARY_DIR "/bin/cleave-supervise";
+  places.descriptors = 777;
+  const auto runner = ProcessRunner::open(places);
+  ASSERT_TRUE(runner);
+  Launch launch = stand.launch("ulimit -Sn");
+  ASSERT_TRUE((*runner)->start(launch));
+  const std::string out = stand.path("limited/1.1/user/stdout.log");
+  for (int i = 0; i < 5000 && read_text(out).empty(); ++i) ::usleep(1000);
+  EXPECT_EQ(read_text(out), "777\n");
 }
 
 TEST(Supervised, SignalsToTheSupervisorChangeNothing) {

@@ -80,6 +80,26 @@ TEST(KilledSupervisor, ThatNobodySawIsFoundDeadAndWhatItLeftIsEnded) {
   EXPECT_TRUE(stand.processes(key).empty());
 }
 
+TEST(KilledSupervisor, WhileItWroteTheOutcomeLeavesNone) {
+  Stand stand;
+  const JobKey key = stand.start_script("exit 3");
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+  const std::string path = fmt::format("{}/{}", stand.folder(key), outcome_file);
+  const auto size = static_cast<off_t>(read_text(path).size());
+  ASSERT_GT(size, 100);
+  for (const off_t torn : {size - 1, size / 2, off_t{1}, off_t{0}}) {
+    ASSERT_EQ(::truncate(path.c_str(), torn), 0);
+    const auto found = stand.begin_again();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].state, FoundJob::State::dead);
+    EXPECT_TRUE(found[0].began);
+    EXPECT_EQ(found[0].trouble, "");
+  }
+  // As a crash of the machine leaves it: the length, but not the bytes.
+  ASSERT_EQ(::truncate(path.c_str(), size), 0);
+  EXPECT_EQ(stand.begin_again()[0].state, FoundJob::State::dead);
+}
+
 /// Processes of the same name that are nobody's leftovers stay.
 TEST(KilledSupervisor, OthersProcessesStay) {
   Stand stand;

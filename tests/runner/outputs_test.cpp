@@ -139,7 +139,7 @@ TEST(SupervisedReports, BrokenOnesAndThoseOfOthersCountForNothing) {
   const JobKey key = stand.start_script("echo $CLEAVE_REPORT; exec sleep 30");
   ASSERT_TRUE(stand.wait_until([&] { return !stand.text(key, "stdout.log").empty(); }));
   // This process is of the same user (root is whoever it likes) and not one of the job's.
-  ReportSender sender(fmt::format("{}/report", stand.folder(key)));
+  ReportSender sender(fmt::format("{}/report", stand.users_folder(key)));
   sender.send({5, {}, MiB{1}, MiB{1}});
   EXPECT_EQ(sender.sent(), 1);
   ASSERT_TRUE(stand.runner().stop(key));

@@ -133,8 +133,12 @@ std::string Stand::folder(const JobKey& key) const {
   return fmt::format("{}/jobs/{}", root_, directory_name(key));
 }
 
+std::string Stand::users_folder(const JobKey& key) const {
+  return fmt::format("{}/{}", folder(key), user_folder);
+}
+
 std::string Stand::text(const JobKey& key, const std::string& file) const {
-  return read_text(fmt::format("{}/{}", folder(key), file));
+  return read_text(fmt::format("{}/{}", users_folder(key), file));
 }
 
 std::int64_t Stand::ends(const JobKey& key) const {

@@ -42,10 +42,11 @@ class Stand {
   [[nodiscard]] const std::vector<RunnerEvent>& events() const { return events_; }
   void hear();
 
-  /// A file of the attempt's folder.
+  /// A file of the user's folder in the attempt's.
   [[nodiscard]] std::string text(const JobKey& key, const std::string& file) const;
   [[nodiscard]] std::string path(const std::string& name) const;
   [[nodiscard]] std::string folder(const JobKey& key) const;
+  [[nodiscard]] std::string users_folder(const JobKey& key) const;
   /// Of the marks of this attempt.
   [[nodiscard]] std::vector<ProcessFacts> processes(const std::vector<JobKey>& keys) const;
   [[nodiscard]] std::vector<ProcessFacts> processes(const JobKey& key) const {

@@ -12,6 +12,7 @@
 
 #include "base/format.hpp"
 #include "runner/memory_report_line.hpp"
+#include "runner/supervisor.hpp"
 #include "runner/supervisor_start.hpp"
 #include "stand.hpp"
 
@@ -46,13 +47,16 @@ TEST(SupervisedUser, IsTheJobsInEveryRespect) {
   Stand stand;
   const JobKey key = stand.start(as_nobody(stand,
                                            "grep -E '^(Uid|Gid|Groups|NoNewPrivs|CapPrm|CapEff)' "
-                                           "/proc/self/status; cat launch.json; touch /etc/x"));
+                                           "/proc/self/status; touch /etc/x"));
   ASSERT_NE(stand.wait_for_end(key), nullptr);
   EXPECT_EQ(stand.text(key, "stdout.log"),
             "Uid:\t65534\t65534\t65534\t65534\nGid:\t65534\t65534\t65534\t65534\nGroups:\t12345 65534 \n"
             "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n");
   struct stat facts {};
   ASSERT_EQ(::stat(stand.folder(key).c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_uid, 0U) << "nobody but the daemon's user changes what lies there";
+  EXPECT_EQ(facts.st_mode & 07777, 0710U);
+  ASSERT_EQ(::stat(stand.users_folder(key).c_str(), &facts), 0);
   EXPECT_EQ(facts.st_uid, nobody);
   EXPECT_EQ(facts.st_mode & 07777, 0700U);
   ASSERT_EQ(::stat(fmt::format("{}/launch.json", stand.folder(key)).c_str(), &facts), 0);
@@ -87,7 +91,7 @@ TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
   const JobKey key = stand.start(as_nobody(stand, "sleep 30"));
-  const std::string report = fmt::format("{}/report", stand.folder(key));
+  const std::string report = fmt::format("{}/report", stand.users_folder(key));
   ASSERT_TRUE(stand.wait_until([&] { return stand.pid(key) > 0; }));
   // The folder keeps other users out; root gets in, and is not the job.
   EXPECT_EQ(as_user(1234,
@@ -100,7 +104,7 @@ TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
   ReportSender sender(report);
   sender.send({1, {}, MiB{1}, MiB{1}});
   EXPECT_EQ(sender.sent(), 1);
-  // The job's user may look, but not give orders.
+  // Nobody but root and the daemon's user speaks with the supervisor.
   const auto folder = open_folder(stand.folder(key));
   ASSERT_TRUE(folder);
   const auto asks = [&](const SupervisorAsk& ask) {
@@ -119,14 +123,9 @@ TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
     const auto* said = std::get_if<SupervisorAnswer>(&*message);
     return said == nullptr ? 93 : said->refused.empty() ? 0 : 50;
   };
-  EXPECT_EQ(as_user(nobody, [&] { return asks({SupervisorAsk::What::signal, SIGTERM}); }), 50);
-  EXPECT_EQ(as_user(nobody, [&] { return asks({SupervisorAsk::What::stop, 0}); }), 50);
-  EXPECT_EQ(as_user(nobody,
-                    [&] {
-                      return asks({SupervisorAsk::What::state, 0});
-                    }),
-            1)
-      << "root's report was refused";
+  for (const auto what : {SupervisorAsk::What::signal, SupervisorAsk::What::stop, SupervisorAsk::What::state})
+    EXPECT_EQ(as_user(nobody, [&] { return asks({what, SIGTERM}); }), 97);
+  EXPECT_EQ(asks({SupervisorAsk::What::state, 0}), 1) << "root's report was refused";
   EXPECT_EQ(asks({SupervisorAsk::What::stop, 0}), 0) << "root may";
   ASSERT_NE(stand.wait_for_end(key), nullptr);
   for (const RunnerEvent& event : stand.events())
@@ -156,7 +155,7 @@ TEST(SupervisedUser, HisTricksWithHisFolderHurtNobodyElse) {
   ASSERT_EQ(::mkdir(precious.c_str(), 0755), 0);
   const auto in_folder = [&](const std::string& tricks) {
     const JobKey key{static_cast<std::int64_t>(stand.started()) + 1, 1};
-    return stand.start(as_nobody(stand, fmt::format("cd {} && {}", stand.folder(key), tricks)));
+    return stand.start(as_nobody(stand, fmt::format("cd {} && {}", stand.users_folder(key), tricks)));
   };
   const JobKey forged =
       in_folder("mkdir outcome.json.new.d; ln -s /etc/passwd outcome.json; exec sleep 0.05");
@@ -168,11 +167,109 @@ TEST(SupervisedUser, HisTricksWithHisFolderHurtNobodyElse) {
   const auto all = {forged, linked, fifo, closed, in_place};
   for (const JobKey& key : all)
     EXPECT_TRUE(stand.wait_until([&] { return stand.outcome(key) != nullptr || stand.lost(key); }));
-  EXPECT_NE(stand.outcome(fifo), nullptr);
-  EXPECT_NE(stand.outcome(forged), nullptr) << "the record takes the place of the link";
+  for (const JobKey& key : all) EXPECT_NE(stand.outcome(key), nullptr) << directory_name(key);
   (void)stand.begin_again();
   for (const JobKey& key : all) EXPECT_TRUE(stand.runner().forget(key));
+  EXPECT_TRUE(stand.wait_until([&] { return std::filesystem::is_empty(stand.path("jobs")); }));
   EXPECT_EQ(::access(precious.c_str(), F_OK), 0) << "a link was followed";
+}
+
+/// What the daemon believes, holds and connects to. Each trick is tried by path, through a folder of the
+/// job's own and through the supervisor's descriptors, as also a program outside the job could.
+TEST(SupervisedUser, CannotReplaceWhatTheDaemonBelieves) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  const JobKey victim = stand.start_script("exec sleep 30");
+  ASSERT_TRUE(stand.wait_until([&] { return stand.pid(victim) > 0; }));
+  const JobKey key{static_cast<std::int64_t>(stand.started()) + 1, 1};
+  const std::string script = fmt::format(
+      "for d in {0} {0}/user/.. /proc/$$/cwd /proc/$PPID/cwd/.. /proc/$PPID/fd/*; do "
+      "for f in lock control outcome.json launch.json user; do "
+      "[ $f = user ] || cat $d/$f && echo read $d/$f; mv $d/$f $d/other && echo moved $d/$f; "
+      "rm -f $d/$f && ! [ $d = /proc/$$/cwd ] && ! [ -e $d/$f ] && [ -e $d/user ] && echo removed $d/$f; "
+      "ln -sf {1}/$f $d/$f && [ $d != /proc/$$/cwd ] && echo linked $d/$f; (exec 8<$d/$f) && echo opened "
+      "$d/$f; "
+      "done; touch $d/new && [ $d != /proc/$$/cwd ] && echo made $d/new; done 2>/dev/null; echo over; exec "
+      "sleep 0.2",
+      stand.folder(key), stand.folder(victim));
+  Launch launch = as_nobody(stand, script);
+  launch.working_directory = "/";
+  (void)stand.start(launch);
+  ASSERT_NE(stand.wait_for_end(key), nullptr) << "alive as long as its supervisor lives, and no longer";
+  const std::string said = stand.text(key, "stdout.log");
+  for (const char* file : {"lock", "control", "outcome.json", "launch.json"})
+    for (const char* did : {"read", "moved", "removed", "linked", "opened"})
+      EXPECT_EQ(said.find(fmt::format("{} {}/{}", did, stand.folder(key), file)), std::string::npos) << said;
+  EXPECT_TRUE(said.ends_with("over\n")) << said;
+  EXPECT_EQ(said.find("made"), std::string::npos) << said;
+  for (const char* file : {"lock", "control", "outcome.json", "launch.json"}) {
+    struct stat facts {};
+    ASSERT_EQ(::lstat(fmt::format("{}/{}", stand.folder(key), file).c_str(), &facts), 0) << file;
+    EXPECT_EQ(facts.st_uid, 0U) << file;
+    EXPECT_EQ(facts.st_mode & 077, 0U) << file;
+    EXPECT_FALSE(S_ISLNK(facts.st_mode)) << file;
+  }
+  EXPECT_TRUE(is_alive(stand.pid(victim)));
+  ASSERT_TRUE(stand.runner().stop(victim));
+  ASSERT_NE(stand.wait_for_end(victim), nullptr);
+}
+
+TEST(SupervisedUser, TheDaemonSpeaksWithItsOwnSupervisorsOnly) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Stand stand;
+  const std::string path = stand.path("his");
+  ASSERT_EQ(::mkdir(path.c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 0777), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    if (::setgid(nobody) != 0 || ::setuid(nobody) != 0 || ::chdir(path.c_str()) != 0) ::_exit(99);
+    const auto listener = listen_for_peers();
+    ::pause();
+    ::_exit(listener ? 0 : 1);
+  }
+  const auto folder = open_folder(path);
+  ASSERT_TRUE(folder);
+  std::string refused;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (refused.find("somebody else") == std::string::npos && std::chrono::steady_clock::now() < until) {
+    const auto connection = connect_to_supervisor(folder->number());
+    ASSERT_FALSE(connection);
+    refused = connection.error().text();
+  }
+  EXPECT_NE(refused.find("somebody else listens"), std::string::npos) << refused;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST(SupervisedUser, WhatHeFillsHisFolderWithCountsAndGoesInTime) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  const auto fills = [&](const std::string& python) {
+    const JobKey key{static_cast<std::int64_t>(stand.started()) + 1, 1};
+    const Launch launch = as_nobody(
+        stand, fmt::format("cd {} && exec python3 -c \"\nimport os\n{}\"", stand.users_folder(key), python));
+    (void)stand.start(launch);
+    return key;
+  };
+  const JobKey large = fills("os.mkdir('d')\nopen('d/f', 'wb').write(b'x' * 3000000)\n");
+  const JobKey many = fills("for i in range(3000): open(str(i), 'w')\n");
+  const JobKey deep = fills("for i in range(1000):\n    os.mkdir('d')\n    os.chdir('d')\n");
+  for (const JobKey& key : {large, many, deep}) {
+    ASSERT_NE(stand.wait_for_end(key), nullptr);
+    EXPECT_EQ(stand.outcome(key)->code, 0) << stand.text(key, "stderr.log");
+  }
+  EXPECT_GE(stand.runner().kept_bytes(large), 3'000'000);
+  EXPECT_LE(stand.runner().kept_bytes(large), 4'000'000);
+  for (const JobKey& key : {many, deep}) EXPECT_GE(stand.runner().kept_bytes(key), std::int64_t{1} << 40);
+  for (const JobKey& key : {large, many, deep}) {
+    ASSERT_TRUE(stand.runner().forget(key));
+    EXPECT_NE(::access(stand.folder(key).c_str(), F_OK), 0) << "at once";
+    EXPECT_EQ(stand.runner().kept_bytes(key), 0);
+  }
+  (void)stand.begin_again();
+  EXPECT_TRUE(stand.wait_until([&] { return std::filesystem::is_empty(stand.path("jobs")); }))
+      << "the next one goes on with it";
 }
 
 }  // namespace
