@@ -60,7 +60,7 @@ class Runner {
   /// Once, before anything else: all attempts that an earlier runner started and nobody forgot, by key.
   [[nodiscard]] virtual Result<std::vector<FoundJob>> found() = 0;
   /// Returns when a supervisor has taken the attempt over; on failure nothing was started and nothing is
-  /// left.
+  /// left. One that may have begun though its supervisor was not heard of is no failure: it is lost.
   [[nodiscard]] virtual Result<void> start(const Launch& launch) = 0;
   /// To the process group of the job. Fails where it is known to be over; that it ended meanwhile is no
   /// failure. Where its supervisor cannot be reached at once, as soon as it can.
@@ -71,9 +71,11 @@ class Runner {
   [[nodiscard]] virtual std::vector<RunnerEvent> poll() = 0;
   /// Readable when poll() has something to do; -1 where there is none.
   [[nodiscard]] virtual int wake_fd() const = 0;
-  /// What the outputs of an attempt take; 0 where it is not there.
+  /// What lies in the user's folder of an attempt, outputs and whatever else; 0 where it is not there. Where
+  /// it is too much to be weighed, more than any disk is allowed.
   [[nodiscard]] virtual std::int64_t kept_bytes(const JobKey& key) = 0;
-  /// Removes an attempt that is over, logs included. One that is not there is no failure.
+  /// Removes an attempt that is over, logs included: its name at once, what lay there with the poll()s that
+  /// come. One that is not there is no failure.
   [[nodiscard]] virtual Result<void> forget(const JobKey& key) = 0;
 };
 

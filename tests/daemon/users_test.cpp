@@ -168,8 +168,7 @@ TEST(PathsOfUsers, DoNothingToTheDaemon) {
   for (const std::string with :
        {"ln -sf /etc/shadow $d/stdout.log", "rm -f $d/stdout.log; mkfifo $d/stdout.log",
         "rm -f $d/stdout.log; mkdir $d/stdout.log", "rm -f $d/report; mkfifo $d/report",
-        "mkfifo $d/outcome.json $d/lock; ln -s $d/.. $d/control; true",
-        "ln -sf /dev/zero $d/stderr.log"}) {
+        "mkfifo $d/outcome.json $d/lock; ln -s $d/.. $d/control; true", "ln -sf /dev/zero $d/stderr.log"}) {
     const std::int64_t job = stand.submit(
         fmt::format("--stop-grace 0.5 -- sh -c 'd={}/jobs/$CLEAVE_JOB.1/user; {}; echo done; sleep 0.1'",
                     stand.state(), with));
