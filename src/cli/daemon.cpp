@@ -70,7 +70,6 @@ Result<Json> ask_jobs(ApiClient& daemon, const std::string& query, std::size_t l
       return fail(ErrorKind::internal, "the daemon's answer", "it has no jobs");
     Json& read = (*page)["jobs"];
     if (read.empty()) break;
-    const bool last = read.size() < std::min(limit - jobs.size(), most_a_page);
     for (Json& job : read) {
       const Json id = job.is_object() ? job.value("id", Json()) : Json();
       if (!id.is_number_integer() || id.get<std::int64_t>() >= before)
@@ -78,7 +77,6 @@ Result<Json> ask_jobs(ApiClient& daemon, const std::string& query, std::size_t l
       before = id.get<std::int64_t>();
       jobs.push_back(std::move(job));
     }
-    if (last) break;
   }
   return jobs;
 }
@@ -154,8 +152,8 @@ std::string end_in_words(const ApiJob& job) {
 Result<int> or_125(const Result<int>& code, bool json) {
   if (code) return *code;
   report_error(code.error(), json);
-  // What the user wrote is wrong: nothing has been asked of anybody yet.
-  return exit_code(code.error().kind) == 2 ? 2 : cleave_failed;
+  // Where the command line itself is wrong nothing has been asked of anybody yet.
+  return code.error().kind == ErrorKind::bad_usage ? 2 : cleave_failed;
 }
 
 }  // namespace cleave::cli

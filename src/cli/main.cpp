@@ -54,7 +54,7 @@ std::optional<Error> unknown_command(const CLI::App& program, int argc, char** a
   if (std::ranges::find(known, argv[1]) != known.end()) return std::nullopt;
   const std::string hint = suggestion(argv[1], known);
   return Error{ErrorKind::bad_usage, "", fmt::format("there is no command '{}'", shown(argv[1])),
-               hint.empty() ? "see `cleave --help`" : hint};
+               hint.starts_with("did you mean") ? hint : "see `cleave --help`"};
 }
 
 int run_program(int argc, char** argv, bool json) {

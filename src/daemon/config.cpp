@@ -87,7 +87,8 @@ std::vector<SettingRow> gpu_settings() {
        NumberSetting{0.1, 3600, [](auto& to, double value) { to.control.look_every = seconds_of(value); }}},
       {{"gpu_patience_s", "seconds", "60", "After so long a driver that does not answer is said to hang.",
         at_once},
-       NumberSetting{1, 86400, [](auto& to, double value) { to.control.gpu_patience = seconds_of(value); }}},
+       NumberSetting{0.1, 86400,
+                     [](auto& to, double value) { to.control.gpu_patience = seconds_of(value); }}},
       {{"keep_idle_s", "seconds", "-1",
         "Instances that nobody uses are destroyed after this time; below zero: they are kept until their "
         "room "

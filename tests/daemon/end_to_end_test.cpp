@@ -337,7 +337,7 @@ TEST(DaemonEndToEnd, ADriverThatDoesNotAnswerIsSaidAndHeardAgain) {
   StandWish wish;
   wish.gpus = "1xA100-40GB";
   wish.instant = false;
-  wish.config = "gpu_patience_s = 1\nlook_every_s = 0.2\n";
+  wish.config = "gpu_patience_s = 0.3\nlook_every_s = 0.2\n";
   DaemonStand stand(wish);
   // Seven creates, one after the other, of two thirds of a second each.
   stand.fault(0, "slow-create");

@@ -182,11 +182,13 @@ class ServiceStand {
 
   /// What a supervisor would have written.
   void write_output(const std::string& attempt, std::uint32_t owner, const std::string& text) {
-    const std::string folder = (state_.path() / "jobs" / attempt).string();
+    const std::string folder = (state_.path() / "jobs" / attempt).string(), users = folder + "/user";
     ::mkdir(folder.c_str(), 0755);
-    const std::string file = folder + "/stdout.log";
+    ::mkdir(users.c_str(), 0700);
+    const std::string file = users + "/stdout.log";
     std::ofstream(file, std::ios::app) << text;
     if (::geteuid() == 0) {
+      EXPECT_EQ(::chown(users.c_str(), owner, owner), 0);
       EXPECT_EQ(::chown(file.c_str(), owner, owner), 0);
     }
   }

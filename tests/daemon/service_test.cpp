@@ -233,7 +233,9 @@ TEST(Service, AnswersASubmissionWhenItIsOnTheDisk) {
   EXPECT_TRUE(*asked.there);
   stand.disk().fail_writes(1000);
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 503);
-  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").response->status, 503);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/2/cancel").response->status, 404) << "it is not there";
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").response->status, 200)
+      << "what runs may be what fills the disk";
   EXPECT_EQ(stand.ask(0, "POST", "/v1/pause").response->status, 503);
   EXPECT_EQ(stand.ask(0, "POST", "/v1/gpus/0/drain").response->status, 503);
   stand.disk().fail_writes(0);
