@@ -112,6 +112,7 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start, cons
   // ours.
   const Span span{place.start, static_cast<std::uint32_t>(profile.memory.value)};
   if (const auto looked = look(); !looked) return std::unexpected(looked.error());
+  if (!view_.unread.empty()) return std::unexpected(view_.unread.front());  // not all may have been seen
   for (const InstanceView& each : view_.instances) {
     const Span other = each.live.placement;
     if (span.start < other.start + other.size && other.start < span.start + span.size)
