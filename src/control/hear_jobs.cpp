@@ -270,7 +270,7 @@ void Control::Inside::supervisor_lost(LiveJob& job, std::int64_t number, const S
 }
 
 /// Nothing of it ever ran: not its fault, so it is tried again some times.
-void Control::Inside::not_started(JobNumber number, std::int64_t attempt, const std::string& why) {
+void Control::Inside::not_started(JobNumber number, std::int64_t attempt, std::string why) {
   LiveJob* job = find(number);
   if (job == nullptr || !job->attempts.contains(attempt)) return;
   const bool other = another_counts(*job, attempt);

@@ -137,7 +137,7 @@ class Control::Inside {
   void reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& report);
   void ended(LiveJob& job, std::int64_t attempt, const ProcessOutcome& outcome);
   void supervisor_lost(LiveJob& job, std::int64_t attempt, const SupervisorLost& lost);
-  void not_started(JobNumber number, std::int64_t attempt, const std::string& why);
+  void not_started(JobNumber number, std::int64_t attempt, std::string why);
   /// Takes the attempt out of the world; whoever calls says what becomes of the job.
   AttemptRecord close_attempt(LiveJob& job, std::int64_t attempt, AttemptEnd otherwise,
                               const std::string& why, std::optional<int> exit_code);
