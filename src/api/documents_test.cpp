@@ -25,6 +25,8 @@ TEST(Times, AreReadAsTheyAreWritten) {
     const Instant instant{milliseconds(random.below(9'000'000'000'000))};
     ASSERT_EQ(parse_utc_text(utc_text(instant)), instant);
   }
+  EXPECT_EQ(utc_text(Instant::min()), "1677-09-21T00:12:43.145Z");
+  EXPECT_EQ(utc_text(Instant::max()), "2262-04-11T23:47:16.854Z");
   for (const char* wrong :
        {"", "2026-05-04", "2026-05-04T10:11:12", "2026-02-30T10:11:12Z", "2026-05-04 10:11:12Z",
         "2026-05-04T24:11:12Z", "2026-05-04T10:11:12.Z", "2026-05-04T10:11:12.1x3Z",

@@ -7,9 +7,11 @@ namespace cleave {
 
 std::string utc_text(Instant instant) {
   using namespace std::chrono;
-  const auto day = floor<days>(instant);
+  // Rounded first: the day in which the earliest instant lies begins before what nanoseconds can say.
+  const auto moment = floor<milliseconds>(instant);
+  const auto day = floor<days>(moment);
   const year_month_day date{day};
-  const hh_mm_ss time{floor<milliseconds>(instant - day)};
+  const hh_mm_ss time{moment - day};
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
                      time.hours().count(), time.minutes().count(), time.seconds().count(),
