@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 if ! command -v cleaved >/dev/null; then PATH="$PWD/../build/release/bin:$PATH"; fi
 
-work=$(mktemp -d /tmp/cleave-researcher.XXXXXX)
+work=$(mktemp -d "${TMPDIR:-/tmp}/cleave-researcher.XXXXXX")
 export CLEAVE_SOCKET=$work/socket PYTHONPATH=$PWD/../python PYTHONDONTWRITEBYTECODE=1
 daemon=''
 clean_up() {

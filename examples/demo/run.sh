@@ -13,7 +13,7 @@ export PATH="$bin:$PATH"
 daemon='' follower='' waiter=''
 
 # A unix socket's path takes 107 bytes, which a checkout deep in other folders would not leave room for.
-socket_folder=$(mktemp -d /tmp/cleave-demo.XXXXXX)
+socket_folder=$(mktemp -d "${TMPDIR:-/tmp}/cleave-demo.XXXXXX")
 export CLEAVE_SOCKET=$socket_folder/socket
 
 # Jobs outlive their daemon, so that they are ended first.

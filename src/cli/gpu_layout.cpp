@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/error_json.hpp"
+#include "cli/interrupts.hpp"
 #include "cli/live.hpp"
 #include "cli/show.hpp"
 #include "model/layout.hpp"
@@ -99,7 +100,7 @@ Result<void> apply(ChangingGpu& changing, const Geometry& geometry, const Layout
       if (each.placement && change.kept.contains(*each.placement))
         if (const auto adopted = changing.adopt(each.live.id); !adopted) return adopted;
   for (const LayoutStep& step : change.steps) {
-    if (InterruptsWait::came())
+    if (Interrupts::came() != 0)
       return fail(ErrorKind::infeasible, changing.view().place(), "interrupted",
                   "start again to go on from here");
     const auto name = take_step(changing, geometry, step, options.adopt);
@@ -181,7 +182,7 @@ Result<int> gpu_layout(const Options& options) {
   if (options.dry_run) return dry_run(*node, *gpu, options);
   auto changing = ChangingGpu::begin(*node->door, *gpu, node->state, program_name);
   if (!changing) return std::unexpected(changing.error());
-  const InterruptsWait wait;
+  const Interrupts wait(Interrupts::Waiting::goes_on);
   const auto geometry = geometry_of(changing->view());
   if (!geometry) return std::unexpected(geometry.error());
   const auto change = plan(changing->view(), **geometry, options);

@@ -5,6 +5,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/error_json.hpp"
+#include "cli/interrupts.hpp"
 #include "cli/live.hpp"
 #include "cli/show.hpp"
 
@@ -134,7 +135,7 @@ Result<int> create(const Options& options) {
   if (!gpu) return std::unexpected(gpu.error());
   auto changing = ChangingGpu::begin(*node->door, *gpu, node->state, program_name);
   if (!changing) return std::unexpected(changing.error());
-  const InterruptsWait wait;
+  const Interrupts wait(Interrupts::Waiting::goes_on);
   const auto id = placement_for(changing->view(), options.what);
   if (!id) return std::unexpected(id.error());
   const Placement& placement = changing->view().geometry->geometry()[*id];
@@ -213,7 +214,7 @@ Result<int> destroy(const Options& options) {
   if (!target) return std::unexpected(target.error());
   auto changing = ChangingGpu::begin(*node->door, target->gpu, node->state, program_name);
   if (!changing) return std::unexpected(changing.error());
-  const InterruptsWait wait;
+  const Interrupts wait(Interrupts::Waiting::goes_on);
   if (const auto geometry = geometry_of(changing->view()); !geometry)
     return std::unexpected(geometry.error());
   Json json;

@@ -19,10 +19,11 @@ extern "C" void note_signal(int number) {
 
 }  // namespace
 
-Interrupts::Interrupts() {
+Interrupts::Interrupts(Waiting waiting) {
   signal_that_came.store(0);
   struct sigaction action = {};
   action.sa_handler = note_signal;
+  if (waiting == Waiting::goes_on) action.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < noted.size(); ++i) {
     ::sigaction(noted[i], nullptr, &as_it_was[i]);
     if (as_it_was[i].sa_handler != SIG_IGN) ::sigaction(noted[i], &action, nullptr);

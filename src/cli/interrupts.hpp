@@ -1,14 +1,16 @@
 #pragma once
-// Ctrl-C and its like for commands that follow something: noted while one lives, and asked for where it
-// suits.
+// Ctrl-C and its like for commands that follow something, or that must finish a step and write it down first:
+// noted while one lives, and asked for where it suits.
 
 namespace cleave::cli {
 
 /// SIGINT, SIGTERM and SIGHUP are noted instead of ending the program, except those that were ignored, as
-/// under nohup. System calls that wait are interrupted by them. One at a time.
+/// under nohup and in the background of a shell. One at a time.
 class Interrupts {
  public:
-  Interrupts();
+  /// Whether system calls that wait are interrupted by them, or go on.
+  enum class Waiting { ends, goes_on };
+  explicit Interrupts(Waiting waiting);
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;

@@ -43,7 +43,7 @@ class JobFollow {
       : options_(options), job_(job), patience_(patience), raw_(raw) {}
 
   Result<int> run() {
-    const Interrupts interrupts;
+    const Interrupts interrupts(Interrupts::Waiting::ends);
     std::jthread out([this] { output("stdout", STDOUT_FILENO); });
     std::jthread err([this] { output("stderr", STDERR_FILENO); });
     const auto code = until_over();

@@ -1,10 +1,7 @@
 #include "cli/live.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
 #include <cstdlib>
 
 #include "base/format.hpp"
@@ -225,37 +222,6 @@ Json to_json(const LiveGpu& gpu, const MigDevice& device) {
   json["memory_used_mib"] = device.memory ? mebibytes(device.memory->used_bytes) : Json(nullptr);
   json["memory_mib"] = device.memory ? mebibytes(device.memory->total_bytes) : Json(nullptr);
   return json;
-}
-
-namespace {
-
-std::atomic<bool> interrupted{false};
-constexpr auto interrupts = std::to_array({SIGINT, SIGTERM, SIGHUP});
-std::array<struct sigaction, interrupts.size()> before;
-
-extern "C" void note_interrupt(int) {
-  interrupted.store(true);
-}
-
-}  // namespace
-
-InterruptsWait::InterruptsWait() {
-  struct sigaction action = {};
-  action.sa_handler = note_interrupt;
-  action.sa_flags = SA_RESTART;
-  for (std::size_t i = 0; i < interrupts.size(); ++i) {
-    ::sigaction(interrupts[i], nullptr, &before[i]);
-    // Ignored, as under nohup and in the background of a shell: it stays so.
-    if (before[i].sa_handler != SIG_IGN) ::sigaction(interrupts[i], &action, nullptr);
-  }
-}
-
-InterruptsWait::~InterruptsWait() {
-  for (std::size_t i = 0; i < interrupts.size(); ++i) ::sigaction(interrupts[i], &before[i], nullptr);
-}
-
-bool InterruptsWait::came() {
-  return interrupted.load();
 }
 
 }  // namespace cleave::cli

@@ -66,15 +66,4 @@ Json to_json(const LiveGpu& gpu, const MigDevice& device);
 Json to_json(const std::vector<LiveProcess>& processes);
 Json mebibytes(std::optional<std::uint64_t> bytes);
 
-/// While one lives, an interrupt (SIGINT, SIGTERM, SIGHUP) waits until whoever has it looks: a step on a GPU
-/// is finished and written down first.
-class InterruptsWait {
- public:
-  InterruptsWait();
-  ~InterruptsWait();
-  InterruptsWait(const InterruptsWait&) = delete;
-  InterruptsWait& operator=(const InterruptsWait&) = delete;
-  [[nodiscard]] static bool came();
-};
-
 }  // namespace cleave::cli

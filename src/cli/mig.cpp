@@ -9,6 +9,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/interrupts.hpp"
 #include "cli/live.hpp"
 
 namespace cleave::cli {
@@ -124,7 +125,7 @@ Result<void> clear_gpu(ChangingGpu& changing, const Options& options, Json& dest
                                      destroyed.size(), all.size());
       return std::unexpected(std::move(error));
     };
-    if (InterruptsWait::came())
+    if (Interrupts::came() != 0)
       return stopped({ErrorKind::infeasible, changing.view().place(), "interrupted; the mode is as it was",
                       "start again to go on from here"});
     if (const auto gone = changing.destroy(each.live.id, options.adopt); !gone) return stopped(gone.error());
@@ -155,7 +156,7 @@ Result<int> mig(const Options& options) {
   if (!stays)
     if (const auto may = may_go(changing->view(), options); !may) return std::unexpected(may.error());
   if (const auto yes = agreed(options, changing->view(), *mode); !yes) return std::unexpected(yes.error());
-  const InterruptsWait wait;
+  const Interrupts wait(Interrupts::Waiting::goes_on);
   Json destroyed = Json::array();
   if (!stays)
     if (const auto gone = clear_gpu(*changing, options, destroyed); !gone)

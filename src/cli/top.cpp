@@ -121,7 +121,7 @@ Result<int> top(const Options& options) {
     fmt::print("{}", *text);
     return 0;
   }
-  const Interrupts interrupts;
+  const Interrupts interrupts(Interrupts::Waiting::ends);
   auto daemon = open_daemon(options, [] { return Interrupts::came() != 0; });
   if (!daemon) return std::unexpected(daemon.error());
   // Before the screen is taken: what is wrong from the beginning is told where it stays.

@@ -27,9 +27,10 @@ bool same_rules(const Geometry& a, const Geometry& b) {
 
 }  // namespace
 
-void Control::Inside::begin_anew(const std::string&) {
+void Control::Inside::begin_anew(const std::string& why) {
   if (anew_) return;
   anew_ = true;
+  anew_because_ = why;
   wakes_.clear();
   for (Card& at : cards_) at.steps.clear();
   for (auto& [number, job] : jobs_) {

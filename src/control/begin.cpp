@@ -11,9 +11,8 @@
 namespace cleave {
 
 Result<void> Control::Inside::begin() {
-  auto forecaster = make_forecaster(settings_.forecaster);
-  if (!forecaster) return std::unexpected(forecaster.error());
-  forecaster_ = std::move(*forecaster);
+  if (const auto possible = make_forecaster(settings_.forecaster); !possible)
+    return std::unexpected(possible.error());
   for (const ManagedGpu& gpu : hands_->gpus()) {
     Card at;
     at.gpu = &gpu;

@@ -61,7 +61,7 @@ void Control::Inside::step(Moment now) {
 /// An engine knows every job it ever had; now and then one begins with those that are there.
 void Control::Inside::tidy_engine() {
   constexpr std::size_t many = 50'000;
-  if (numbers_.size() > many + 4 * jobs_.size()) begin_anew("it knows many jobs that are over");
+  if (numbers_.size() > many + 4 * jobs_.size()) begin_anew("it knew many jobs that are over");
 }
 
 /// Jobs that are over and written, with nothing of them left.
@@ -166,7 +166,8 @@ std::string Control::Inside::why_waits(JobNumber number) const {
   if (paused_) return "the daemon is paused";
   if (job->not_before) return job->record.reason;
   if (job->place) return fmt::format("it is about to start on {}", place_in_words(*job->place));
-  if (engine_ == nullptr || anew_) return "the GPUs are being looked at";
+  if (engine_ == nullptr || anew_)
+    return fmt::format("the scheduler begins anew when the GPUs have answered: {}", anew_because_);
   if (!job->never.empty()) return job->never + closed_gpus();
   if (!places_in_line().contains(number)) return job->record.reason;
   std::string why = has_room(job->record.request)
@@ -260,77 +261,10 @@ std::vector<std::string> Control::Inside::troubles() const {
 
 // The face.
 
-Control::Control(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
-Control::~Control() = default;
-
 Result<std::unique_ptr<Control>> Control::begin(Doors doors, ControlSettings settings, Moment now) {
-  auto inside = std::make_unique<Inside>(doors, std::move(settings), now);
+  auto inside = std::make_unique<Inside>(std::move(doors), std::move(settings), now);
   if (const auto begun = inside->begin(); !begun) return std::unexpected(begun.error());
-  return std::unique_ptr<Control>(new Control(std::move(inside)));
-}
-
-Result<JobNumber> Control::submit(const NewJob& job, Moment now) {
-  return inside_->submit(job, now);
-}
-Result<void> Control::cancel(JobNumber job, const std::string& by, Moment now) {
-  return inside_->cancel(job, by, now);
-}
-Result<void> Control::drain(GpuId gpu, bool drained, Moment now) {
-  return inside_->drain(gpu, drained, now);
-}
-void Control::pause(bool paused, Moment now) {
-  inside_->pause(paused, now);
-}
-Result<void> Control::set_scheduler(const std::string& spec, Moment now) {
-  return inside_->set_scheduler(spec, now);
-}
-Result<std::vector<std::string>> Control::reload(const ControlSettings& settings, Moment now) {
-  return inside_->reload(settings, now);
-}
-std::uint64_t Control::noted() const {
-  return inside_->noted();
-}
-std::vector<Control::Answer> Control::answered() {
-  return inside_->answered();
-}
-void Control::step(Moment now) {
-  inside_->step(now);
-}
-Duration Control::wake_at() const {
-  return inside_->wake_at();
-}
-const JobRecord* Control::job(JobNumber number) const {
-  return inside_->job(number);
-}
-std::vector<const JobRecord*> Control::jobs() const {
-  return inside_->jobs();
-}
-const AttemptRecord* Control::attempt_of(JobNumber number) const {
-  return inside_->attempt_of(number);
-}
-std::optional<MiB> Control::memory_of(JobNumber number) const {
-  return inside_->memory_of(number);
-}
-std::string Control::why_waits(JobNumber number) const {
-  return inside_->why_waits(number);
-}
-std::vector<GpuStanding> Control::gpus() const {
-  return inside_->gpus();
-}
-const std::string& Control::scheduler() const {
-  return inside_->scheduler();
-}
-bool Control::paused() const {
-  return inside_->paused();
-}
-std::vector<std::string> Control::troubles() const {
-  return inside_->troubles();
-}
-std::vector<EventRecord> Control::events_since(std::int64_t number) const {
-  return inside_->events_since(number);
-}
-std::int64_t Control::last_event() const {
-  return inside_->last_event();
+  return std::unique_ptr<Control>(std::move(inside));
 }
 
 }  // namespace cleave

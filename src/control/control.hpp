@@ -84,58 +84,57 @@ class Control {
   /// answer for gpu_patience. Fails where the store cannot be read, or the settings are wrong.
   [[nodiscard]] static Result<std::unique_ptr<Control>> begin(Doors doors, ControlSettings settings,
                                                               Moment now);
-  ~Control();
+  virtual ~Control() = default;
 
   // What users want. Each is refused at once or noted, and done with the next step; `noted()` after the call
   // is the number under which `answered()` tells when the store has it.
 
-  [[nodiscard]] Result<JobNumber> submit(const NewJob& job, Moment now);
+  [[nodiscard]] virtual Result<JobNumber> submit(const NewJob& job, Moment now) = 0;
   /// Stops it where it runs. One that is final is no failure.
-  [[nodiscard]] Result<void> cancel(JobNumber job, const std::string& by, Moment now);
-  [[nodiscard]] Result<void> drain(GpuId gpu, bool drained, Moment now);
-  void pause(bool paused, Moment now);
-  [[nodiscard]] Result<void> set_scheduler(const std::string& spec, Moment now);
+  [[nodiscard]] virtual Result<void> cancel(JobNumber job, const std::string& by, Moment now) = 0;
+  [[nodiscard]] virtual Result<void> drain(GpuId gpu, bool drained, Moment now) = 0;
+  virtual void pause(bool paused, Moment now) = 0;
+  [[nodiscard]] virtual Result<void> set_scheduler(const std::string& spec, Moment now) = 0;
   /// Settings as after a reload; those that cannot change while it runs stay. Names of those that did not.
-  [[nodiscard]] Result<std::vector<std::string>> reload(const ControlSettings& settings, Moment now);
+  [[nodiscard]] virtual Result<std::vector<std::string>> reload(const ControlSettings& settings,
+                                                                Moment now) = 0;
 
-  [[nodiscard]] std::uint64_t noted() const;
+  [[nodiscard]] virtual std::uint64_t noted() const = 0;
   struct Answer {
     std::uint64_t number = 0;
     Result<void> done;  // not done: the store did not take it, and it is as if nobody had asked
   };
   /// What has been answered since the last call, in order.
-  [[nodiscard]] std::vector<Answer> answered();
+  [[nodiscard]] virtual std::vector<Answer> answered() = 0;
 
   /// One round: hears, decides, writes, does. Waits for the store and for supervisors to begin, no longer.
-  void step(Moment now);
+  virtual void step(Moment now) = 0;
   /// When step() is to be called at the latest, on the steady clock, without any news.
-  [[nodiscard]] Duration wake_at() const;
+  [[nodiscard]] virtual Duration wake_at() const = 0;
 
   // What there is to see. Jobs that are not final are here, the others in the store.
 
-  [[nodiscard]] const JobRecord* job(JobNumber number) const;
+  [[nodiscard]] virtual const JobRecord* job(JobNumber number) const = 0;
   /// By number.
-  [[nodiscard]] std::vector<const JobRecord*> jobs() const;
+  [[nodiscard]] virtual std::vector<const JobRecord*> jobs() const = 0;
   /// The attempt that runs, or is about to; null where there is none.
-  [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
+  [[nodiscard]] virtual const AttemptRecord* attempt_of(JobNumber number) const = 0;
   /// What it last reported as allocated.
-  [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
+  [[nodiscard]] virtual std::optional<MiB> memory_of(JobNumber number) const = 0;
   /// Why a queued job waits, in words. Cheap enough to ask for every job of a listing.
-  [[nodiscard]] std::string why_waits(JobNumber number) const;
-  [[nodiscard]] std::vector<GpuStanding> gpus() const;
-  [[nodiscard]] const std::string& scheduler() const;
-  [[nodiscard]] bool paused() const;
+  [[nodiscard]] virtual std::string why_waits(JobNumber number) const = 0;
+  [[nodiscard]] virtual std::vector<GpuStanding> gpus() const = 0;
+  [[nodiscard]] virtual const std::string& scheduler() const = 0;
+  [[nodiscard]] virtual bool paused() const = 0;
   /// What does not go as it should at the moment, one line each: the store does not write, a driver does not
   /// answer. Empty: all is well.
-  [[nodiscard]] std::vector<std::string> troubles() const;
+  [[nodiscard]] virtual std::vector<std::string> troubles() const = 0;
   /// Events of the last commits, from this number on where they are still in memory.
-  [[nodiscard]] std::vector<EventRecord> events_since(std::int64_t number) const;
-  [[nodiscard]] std::int64_t last_event() const;
+  [[nodiscard]] virtual std::vector<EventRecord> events_since(std::int64_t number) const = 0;
+  [[nodiscard]] virtual std::int64_t last_event() const = 0;
 
  private:
   class Inside;
-  explicit Control(std::unique_ptr<Inside> inside);
-  std::unique_ptr<Inside> inside_;
 };
 
 }  // namespace cleave

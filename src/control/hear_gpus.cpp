@@ -76,7 +76,7 @@ void Control::Inside::set_hung(GpuId gpu, bool hung) {
   event_of_gpu(gpu, hung ? "gpu-hangs" : "gpu-answers",
                fmt::format("{}: the driver {}", gpu_in_words(gpu),
                            hung ? "does not answer; nothing new begins there" : "answers again"));
-  begin_anew("a driver");
+  begin_anew(hung ? "a driver does not answer" : "a driver answers again");
 }
 
 void Control::Inside::set_trouble(GpuId gpu, const std::string& trouble) {
@@ -85,7 +85,8 @@ void Control::Inside::set_trouble(GpuId gpu, const std::string& trouble) {
   at.trouble = trouble;
   event_of_gpu(gpu, trouble.empty() ? "gpu-well" : "gpu-trouble",
                fmt::format("{}: {}", gpu_in_words(gpu), trouble.empty() ? "all is well again" : trouble));
-  begin_anew("trouble with a GPU");  // one that cannot be changed takes no work
+  begin_anew(trouble.empty() ? "a GPU is well again"
+                             : "a GPU is in trouble");  // one that cannot be changed takes no work
 }
 
 void Control::Inside::made(GpuId gpu, PlacementId placement, const GpuNews& news) {
@@ -191,7 +192,7 @@ void Control::Inside::take_sight(GpuId gpu, const GpuSight& sight) {
     at.lost = false;
     event_of_gpu(gpu, "gpu-returned", fmt::format("{} is back", gpu_in_words(gpu)));
   }
-  if (first || was_lost || switched) begin_anew("a GPU is there, or another one");
+  if (first || was_lost || switched) begin_anew("a GPU is there or has changed");
   take_instances(gpu, sight);
   if (first || was_lost) close_instances(gpu);
 }

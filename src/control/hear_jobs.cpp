@@ -322,7 +322,7 @@ void Control::Inside::enter_line(LiveJob& job) {
         const LiveJob& each = other.second;
         return each.id && !each.place && each.record.wish.priority < priority;
       }))
-    return begin_anew("a job of higher priority");
+    return begin_anew("a job of higher priority came");
   lowest_priority_ = std::min(lowest_priority_, priority);
   job.id = static_cast<JobId>(numbers_.size());
   numbers_.push_back(job.record.number);

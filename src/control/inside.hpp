@@ -31,7 +31,7 @@ namespace cleave {
 /// Under what a user's application is remembered in the settings.
 std::string need_key(std::uint32_t uid, const std::string& application);
 
-class Control::Inside {
+class Control::Inside final : public Control {
  public:
   Inside(Doors doors, ControlSettings settings, Moment now);
 
@@ -39,30 +39,30 @@ class Control::Inside {
   [[nodiscard]] Result<void> begin();
 
   // users.cpp
-  [[nodiscard]] Result<JobNumber> submit(const NewJob& job, Moment now);
-  [[nodiscard]] Result<void> cancel(JobNumber job, const std::string& by, Moment now);
-  [[nodiscard]] Result<void> drain(GpuId gpu, bool drained, Moment now);
-  void pause(bool paused, Moment now);
-  [[nodiscard]] Result<void> set_scheduler(const std::string& spec, Moment now);
-  [[nodiscard]] Result<std::vector<std::string>> reload(const ControlSettings& settings, Moment now);
+  [[nodiscard]] Result<JobNumber> submit(const NewJob& job, Moment now) override;
+  [[nodiscard]] Result<void> cancel(JobNumber job, const std::string& by, Moment now) override;
+  [[nodiscard]] Result<void> drain(GpuId gpu, bool drained, Moment now) override;
+  void pause(bool paused, Moment now) override;
+  [[nodiscard]] Result<void> set_scheduler(const std::string& spec, Moment now) override;
+  [[nodiscard]] Result<std::vector<std::string>> reload(const ControlSettings& settings, Moment now) override;
 
   // control.cpp
-  void step(Moment now);
-  [[nodiscard]] Duration wake_at() const;
-  [[nodiscard]] std::vector<Answer> answered() { return std::exchange(answers_, {}); }
-  [[nodiscard]] std::uint64_t noted() const { return noted_; }
+  void step(Moment now) override;
+  [[nodiscard]] Duration wake_at() const override;
+  [[nodiscard]] std::vector<Answer> answered() override { return std::exchange(answers_, {}); }
+  [[nodiscard]] std::uint64_t noted() const override { return noted_; }
 
-  [[nodiscard]] const JobRecord* job(JobNumber number) const;
-  [[nodiscard]] std::vector<const JobRecord*> jobs() const;
-  [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
-  [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
-  [[nodiscard]] std::string why_waits(JobNumber number) const;
-  [[nodiscard]] std::vector<GpuStanding> gpus() const;
-  [[nodiscard]] const std::string& scheduler() const { return scheduler_; }
-  [[nodiscard]] bool paused() const { return paused_; }
-  [[nodiscard]] std::vector<std::string> troubles() const;
-  [[nodiscard]] std::vector<EventRecord> events_since(std::int64_t number) const;
-  [[nodiscard]] std::int64_t last_event() const;
+  [[nodiscard]] const JobRecord* job(JobNumber number) const override;
+  [[nodiscard]] std::vector<const JobRecord*> jobs() const override;
+  [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const override;
+  [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const override;
+  [[nodiscard]] std::string why_waits(JobNumber number) const override;
+  [[nodiscard]] std::vector<GpuStanding> gpus() const override;
+  [[nodiscard]] const std::string& scheduler() const override { return scheduler_; }
+  [[nodiscard]] bool paused() const override { return paused_; }
+  [[nodiscard]] std::vector<std::string> troubles() const override;
+  [[nodiscard]] std::vector<EventRecord> events_since(std::int64_t number) const override;
+  [[nodiscard]] std::int64_t last_event() const override;
 
  private:
   /// Something a user wants, until the store has it.
@@ -206,7 +206,7 @@ class Control::Inside {
 
   // anew.cpp
   /// The engine is to be made anew: from now on nothing is told to the one there is.
-  void begin_anew(const std::string& why);
+  void begin_anew(const std::string& why);  // said to those who wait meanwhile
   void make_engine();
   [[nodiscard]] bool can_make_engine() const;
   [[nodiscard]] FleetFile fleet_now() const;
@@ -268,6 +268,7 @@ class Control::Inside {
 
   // The engine and what it refers to; all are made anew together.
   bool anew_ = true;
+  std::string anew_because_ = "the daemon has begun";
   std::string scheduler_trouble_;
   bool furnishes_ = false;   // the scheduler keeps instances that nobody uses
   bool whole_gpus_ = false;  // the scheduler wants GPUs with MIG off

@@ -198,7 +198,7 @@ Result<void> Control::Inside::set_scheduler(const std::string& text, Moment now)
       event_record("scheduler", fmt::format("the scheduler is {} from now on", text), nullptr, {}));
   want(std::move(batch), [this, text] {
     scheduler_ = text;
-    begin_anew("another scheduler");
+    begin_anew("another scheduler was chosen");
   });
   return {};
 }
@@ -207,11 +207,9 @@ Result<std::vector<std::string>> Control::Inside::reload(const ControlSettings& 
   see_clock(now);
   std::vector<std::string> unchanged;
   if (settings.forecaster != settings_.forecaster) {
-    auto forecaster = make_forecaster(settings.forecaster);
-    if (!forecaster) return std::unexpected(forecaster.error());
-    begin_anew("another forecaster");
-    engine_.reset();
-    forecaster_ = std::move(*forecaster);
+    if (const auto possible = make_forecaster(settings.forecaster); !possible)
+      return std::unexpected(possible.error());
+    begin_anew("another forecaster was chosen");
   }
   if (settings.scheduler != settings_.scheduler) unchanged.emplace_back("scheduler");
   const std::string scheduler = settings_.scheduler;

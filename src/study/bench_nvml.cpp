@@ -1,7 +1,6 @@
 #include "study/bench_nvml.hpp"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +9,7 @@
 #include "base/format.hpp"
 #include "device/nvml_door.hpp"
 #include "nvmlsim/client.hpp"
+#include "study/work_folder.hpp"
 
 namespace cleave {
 
@@ -22,35 +22,32 @@ constexpr GpuIndex full_gpu{0}, empty_gpu{1};
 class BenchNode {
  public:
   static Result<std::unique_ptr<BenchNode>> make(const GpuModel& model) {
-    std::string folder = (std::filesystem::temp_directory_path() / "cleave-bench-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr)
-      return fail(ErrorKind::infeasible, folder, "a folder for the simulated node cannot be made");
+    auto folder = WorkFolder::make(std::filesystem::temp_directory_path());
+    if (!folder) return std::unexpected(folder.error());
     SimNodeSpec spec;
     spec.gpus = {&model, &model};
     spec.instant = true;
-    if (const auto made = create_sim_node(folder, spec); !made) return std::unexpected(made.error());
-    return std::unique_ptr<BenchNode>(new BenchNode(folder));
+    if (const auto made = create_sim_node(folder->path(), spec); !made) return std::unexpected(made.error());
+    return std::unique_ptr<BenchNode>(new BenchNode(std::move(*folder)));
   }
   ~BenchNode() {
     if (before_)
       ::setenv(sim_node_variable, before_->c_str(), 1);
     else
       ::unsetenv(sim_node_variable);
-    (void)destroy_sim_node(folder_);
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    (void)destroy_sim_node(folder());
   }
   BenchNode(const BenchNode&) = delete;
   BenchNode& operator=(const BenchNode&) = delete;
 
-  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
 
  private:
-  explicit BenchNode(std::string folder) : folder_(std::move(folder)) {
+  explicit BenchNode(WorkFolder folder) : folder_(std::move(folder)) {
     if (const char* before = std::getenv(sim_node_variable)) before_ = before;
-    ::setenv(sim_node_variable, folder_.c_str(), 1);
+    ::setenv(sim_node_variable, folder_.path().c_str(), 1);
   }
-  std::string folder_;
+  WorkFolder folder_;
   std::optional<std::string> before_;
 };
 

@@ -66,10 +66,9 @@ std::string end_of(const fs::path& file) {
 }  // namespace
 
 Result<std::unique_ptr<DaemonProcess>> DaemonProcess::start(const DaemonProcessOptions& options) {
-  std::string folder = (options.folder / "cleave-bench-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr)
-    return fail(ErrorKind::infeasible, folder, "a folder for the daemon cannot be made");
-  const fs::path place(folder);
+  auto folder = WorkFolder::make(options.folder);
+  if (!folder) return std::unexpected(folder.error());
+  const fs::path place = folder->path();
   std::ofstream(place / "config.toml") << "";
   std::vector<std::string> command = {(options.programs / "cleaved").string(),
                                       "--simulate",
@@ -86,11 +85,8 @@ Result<std::unique_ptr<DaemonProcess>> DaemonProcess::start(const DaemonProcessO
   const int log = ::open((place / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const auto pid = spawn(command, log, log);
   if (log >= 0) ::close(log);
-  if (!pid) {
-    fs::remove_all(place);
-    return std::unexpected(pid.error());
-  }
-  std::unique_ptr<DaemonProcess> daemon(new DaemonProcess(place, *pid));
+  if (!pid) return std::unexpected(pid.error());
+  std::unique_ptr<DaemonProcess> daemon(new DaemonProcess(std::move(*folder), *pid));
   const auto until = std::chrono::steady_clock::now() + patience;
   while (!answers(daemon->socket())) {
     const bool ended = ::waitpid(*pid, nullptr, WNOHANG) == *pid;
@@ -108,8 +104,6 @@ DaemonProcess::~DaemonProcess() {
     ::kill(pid_, SIGTERM);
     wait_for(pid_);
   }
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 ResidentMemory DaemonProcess::memory() const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "study/work_folder.hpp"
 
 namespace cleave {
 
@@ -34,14 +35,14 @@ class DaemonProcess {
   DaemonProcess(const DaemonProcess&) = delete;
   DaemonProcess& operator=(const DaemonProcess&) = delete;
 
-  [[nodiscard]] std::filesystem::path socket() const { return folder_ / "socket"; }
-  [[nodiscard]] std::filesystem::path state() const { return folder_ / "state"; }
+  [[nodiscard]] std::filesystem::path socket() const { return folder_.path() / "socket"; }
+  [[nodiscard]] std::filesystem::path state() const { return folder_.path() / "state"; }
   [[nodiscard]] ResidentMemory memory() const;
 
  private:
-  DaemonProcess(std::filesystem::path folder, pid_t pid) : folder_(std::move(folder)), pid_(pid) {}
+  DaemonProcess(WorkFolder folder, pid_t pid) : folder_(std::move(folder)), pid_(pid) {}
 
-  std::filesystem::path folder_;
+  WorkFolder folder_;
   pid_t pid_;
 };
 

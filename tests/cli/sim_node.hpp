@@ -9,8 +9,8 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "device/instances.hpp"
 #include "device/nvml_door.hpp"
+#include "foreign_instance.hpp"
 #include "nvmlsim/client.hpp"
 #include "program.hpp"
 
@@ -52,13 +52,7 @@ class SimNode {
   /// An instance that somebody else made; its UUID.
   [[nodiscard]] std::string foreign(const std::string& profile, std::uint32_t start,
                                     std::uint32_t gpu = 0) const {
-    const auto door = client();
-    const auto found = find_driver_profile(*door, GpuIndex{gpu}, profile);
-    EXPECT_TRUE(found);
-    const auto places = door->placements(GpuIndex{gpu}, found->id);
-    const auto made = create_instance(*door, GpuIndex{gpu}, *found, Span{start, places->front().size});
-    EXPECT_TRUE(made) << (made ? "" : made.error().text());
-    return made ? made->computes.front().uuid : std::string();
+    return make_foreign_instance(*client(), profile, start, gpu);
   }
 
   Scratch scratch;

@@ -14,8 +14,8 @@
 #include <sstream>
 #include <thread>
 
+#include "../cli/foreign_instance.hpp"
 #include "base/format.hpp"
-#include "device/instances.hpp"
 
 namespace cleave::whole {
 
@@ -242,13 +242,7 @@ std::unique_ptr<NvmlDoor> DaemonStand::client() const {
 }
 
 std::string DaemonStand::foreign(const std::string& profile, std::uint32_t start, std::uint32_t gpu) const {
-  const auto door = client();
-  const auto found = find_driver_profile(*door, GpuIndex{gpu}, profile);
-  EXPECT_TRUE(found);
-  const auto places = door->placements(GpuIndex{gpu}, found->id);
-  const auto made = create_instance(*door, GpuIndex{gpu}, *found, Span{start, places->front().size});
-  EXPECT_TRUE(made) << (made ? "" : made.error().text());
-  return made ? made->computes.front().uuid : std::string();
+  return testing_program::make_foreign_instance(*client(), profile, start, gpu);
 }
 
 void DaemonStand::destroy_all_instances(std::uint32_t number) const {
