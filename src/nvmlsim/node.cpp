@@ -75,6 +75,7 @@ Result<void> Node::adopt(const std::filesystem::path& file, void* bytes, std::si
     if (!model) return fail_at(file.string(), model.error());
     cells_.push_back(cell);
     boards_.push_back(&board_of(**model));
+    commands_.emplace_back();
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "model/nvml_abi.hpp"
 #include "nvmlsim/board.hpp"
+#include "nvmlsim/command_time.hpp"
 #include "nvmlsim/state.hpp"
 
 namespace cleave::sim {
@@ -47,6 +48,8 @@ class Node {
   // These need a node with GPUs.
   NodeHeader& header() { return *header_; }
   GpuCell& cell(std::uint32_t gpu) { return *cells_[gpu]; }
+  /// Of this program's calls; for the holder of the GPU's `change` lock.
+  CommandTime& command(std::uint32_t gpu) { return commands_[gpu]; }
   [[nodiscard]] const Presence& presence() const { return presence_; }
   std::uint64_t next_serial() { return header_->serials.fetch_add(1, std::memory_order_relaxed) + 1; }
 
@@ -76,6 +79,7 @@ class Node {
   std::unique_ptr<NodeHeader> own_header_;  // of a node without file
   std::vector<GpuCell*> cells_;
   std::vector<const Board*> boards_;
+  std::vector<CommandTime> commands_;
 };
 
 /// One look at a GPU's record, or one change of it.

@@ -21,15 +21,20 @@ Return ready(const GpuAccess& gpu) {
   return gpu.record().mig_enabled != 0 ? success : not_supported;
 }
 
-void let_pass(const Node& node, Duration time) {
-  if (!node.instant()) std::this_thread::sleep_for(time);
-}
-
 constexpr int slow_factor = 10;
 
-Duration time_to_create(GpuAccess& gpu, PlacementId placement) {
-  const Duration usual = create_time(gpu.board().geometry, PlacementSet::of(placement));
-  return strikes(gpu.cell(), Fault::slow_create) ? slow_factor * usual : usual;
+/// What the call for `placement` takes by `law`; none on an instant node.
+Duration time_of_call(Node& node, std::uint32_t gpu, CommandTime::Law law, const Geometry& geometry,
+                      PlacementId placement) {
+  if (node.instant()) return Duration::zero();
+  return node.command(gpu).of(law, geometry, placement, std::chrono::steady_clock::now());
+}
+
+/// Lets that time pass, under the GPU's `change` lock and no other.
+void let_pass(Node& node, std::uint32_t gpu, Duration time) {
+  if (node.instant()) return;
+  std::this_thread::sleep_for(time);
+  node.command(gpu).over(std::chrono::steady_clock::now());
 }
 
 template <class Records>
@@ -90,9 +95,10 @@ Return create_gpu_instance(Node& node, std::uint32_t gpu, std::uint32_t profile_
     GpuAccess now(node, gpu);
     if (const Return plan = plan_gpu_instance(now, profile_id, wanted, placement); plan != success)
       return plan;
-    if (!node.instant()) time = time_to_create(now, placement);
+    time = time_of_call(node, gpu, create_time, now.board().geometry, placement);
+    if (!node.instant() && strikes(now.cell(), Fault::slow_create)) time *= slow_factor;
   }
-  let_pass(node, time);
+  let_pass(node, gpu, time);
   GpuAccess now(node, gpu);
   if (now.status() != success) return now.status();
   const auto slot = free_slot(now.record().gpu_instances);
@@ -115,11 +121,10 @@ Return destroy_gpu_instance(Node& node, std::uint32_t gpu, std::uint64_t serial)
     if (has_compute_instances(now.record(), *slot)) return nvml::Return::in_use;
     if (strikes(now.cell(), Fault::stuck_in_use)) return nvml::Return::in_use;
     if (strikes(now.cell(), Fault::fail_destroy)) return unknown;
-    if (!node.instant())
-      time =
-          destroy_time(now.board().geometry, PlacementSet::of(now.record().gpu_instances[*slot].placement));
+    time = time_of_call(node, gpu, destroy_time, now.board().geometry,
+                        now.record().gpu_instances[*slot].placement);
   }
-  let_pass(node, time);
+  let_pass(node, gpu, time);
   GpuAccess now(node, gpu);
   if (now.status() != success) return now.status();
   const auto slot = find_gpu_instance(now.record(), serial);

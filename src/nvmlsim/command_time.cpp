@@ -1,0 +1,25 @@
+#include "nvmlsim/command_time.hpp"
+
+#include <algorithm>
+
+namespace cleave::sim {
+
+namespace {
+
+/// Less than the constant part of either law: no second command could have begun and come this far.
+constexpr Duration between_calls = std::chrono::milliseconds(50);
+
+}  // namespace
+
+Duration CommandTime::of(Law law, const Geometry& geometry, PlacementId placement, Moment now) {
+  const PlacementSet this_one = PlacementSet::of(placement);
+  if (law != law_ || command_.meets(this_one) || now < over_ || now - over_ > between_calls) {
+    law_ = law;
+    command_ = {};
+  }
+  const Duration before = law(geometry, command_);
+  command_ = command_ | this_one;
+  return std::max(Duration::zero(), law(geometry, command_) - before);
+}
+
+}  // namespace cleave::sim
