@@ -232,6 +232,7 @@ class RunningDaemon {
     server_->stop();
     control_->step(moment_now());
     after_step();
+    service_->last_words();
     control_loop_->stop();
     loop_.run_for(farewell);
     server_.reset();

@@ -1,6 +1,8 @@
 #include "daemon/event_feed.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "daemon/views.hpp"
 
@@ -9,6 +11,8 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t read_at_once = 200;
+/// A write a step for each of hundreds of subscribers would take more time than the steps.
+constexpr Duration between_writes = std::chrono::milliseconds(25);
 
 bool concerns(const EventRecord& event, std::optional<std::uint32_t> uid) {
   return !uid || !event.uid || event.uid == uid;
@@ -73,10 +77,19 @@ void EventFeed::read_piece(Subscriber& subscriber) {
   if (!text.empty()) (void)subscriber.stream->send(std::make_shared<const std::string>(std::move(text)));
 }
 
-void EventFeed::publish() {
+EventFeed::Text EventFeed::text_for(const Subscriber& subscriber, const std::vector<EventRecord>& events) {
+  std::string text;
+  for (const EventRecord& event : events)
+    if (event.number > subscriber.heard && concerns(event, subscriber.uid)) text += event_stream_text(event);
+  return text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text));
+}
+
+void EventFeed::publish(Duration now, bool at_once) {
   std::erase_if(subscribers_, [](const auto& each) { return each->stream->closed(); });
   const std::int64_t last = control_.last_event();
   if (last == published_) return;
+  if (!at_once && !subscribers_.empty() && now < next_) return;
+  next_ = now + between_writes;
   if (subscribers_.empty()) {
     published_ = last;
     return;
@@ -84,15 +97,14 @@ void EventFeed::publish() {
   const std::vector<EventRecord> events = control_.events_since(published_);
   const bool whole = !events.empty() && events.front().number == published_ + 1;
   if (whole) {
-    for (const EventRecord& event : events) {
-      std::shared_ptr<const std::string> text;
-      for (const auto& each : subscribers_) {
-        if (each->behind) continue;
-        each->heard = event.number;
-        if (!concerns(event, each->uid)) continue;
-        if (!text) text = std::make_shared<const std::string>(event_stream_text(event));
-        (void)each->stream->send(text);
-      }
+    // By whose they are and from where on: mostly a handful for all.
+    std::map<std::pair<std::optional<std::uint32_t>, std::int64_t>, Text> texts;
+    for (const auto& each : subscribers_) {
+      if (each->behind || each->heard >= last) continue;
+      const auto [text, fresh] = texts.try_emplace({each->uid, each->heard});
+      if (fresh) text->second = text_for(*each, events);
+      each->heard = last;
+      if (text->second) (void)each->stream->send(text->second);
     }
   }
   published_ = last;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "control/control.hpp"
@@ -23,8 +24,11 @@ class EventFeed {
 
   /// From the event after `after` on; with `uid` only what concerns this user and the GPUs.
   void subscribe(std::shared_ptr<HttpStream> stream, std::int64_t after, std::optional<std::uint32_t> uid);
-  /// What is new goes out.
-  void publish();
+  /// What is new goes out: at once after a calm, in a burst all of some milliseconds together. `at_once`:
+  /// now.
+  void publish(Duration now, bool at_once = false);
+  /// Something is to go out yet, at the next call.
+  [[nodiscard]] bool waits() const { return published_ < control_.last_event(); }
   [[nodiscard]] std::size_t subscribers() const { return subscribers_.size(); }
 
  private:
@@ -37,12 +41,15 @@ class EventFeed {
     bool idle_piece = false;  // in the last one nothing was for him
   };
   using SubscriberPtr = std::shared_ptr<Subscriber>;
+  using Text = std::shared_ptr<const std::string>;
+  static Text text_for(const Subscriber& subscriber, const std::vector<EventRecord>& events);
   void catch_up(const SubscriberPtr& subscriber);
   void read_piece(Subscriber& subscriber);
 
   const Control& control_;
   Store& store_;
   std::int64_t published_;
+  Duration next_{};  // when the next may go out
   FairTurns& turns_;
   std::vector<SubscriberPtr> subscribers_;
 };

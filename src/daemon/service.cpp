@@ -142,12 +142,14 @@ void Service::after_step() {
     unwritten_.erase(found);
     tell(answer.done);
   }
-  feed_.publish();
+  feed_.publish(doors_.now().steady);
+  if (feed_.waits()) doors_.attend();
   std::erase_if(waiting_, [](const Waiting& each) { return each.each_step && each.check(false); });
 }
 
 void Service::tick() {
   const Duration now = doors_.now().steady;
+  feed_.publish(now);
   std::erase_if(waiting_,
                 [now](const Waiting& each) { return each.call->gone() || each.check(now >= each.until); });
 }

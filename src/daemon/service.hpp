@@ -62,7 +62,9 @@ class Service {
   void after_step();
   /// Ten times a second while somebody waits(), for output and for times that are up.
   void tick();
-  [[nodiscard]] bool waits() const { return !waiting_.empty(); }
+  [[nodiscard]] bool waits() const { return !waiting_.empty() || feed_.waits(); }
+  /// No step follows: what is to be told is told now.
+  void last_words() { feed_.publish(doors_.now().steady, true); }
   void set_settings(ServiceSettings settings);
 
   struct RouteFace {
