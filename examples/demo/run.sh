@@ -122,11 +122,12 @@ show_until_over() {
   fi
   cleave resume >/dev/null
   local began=$SECONDS frame rows
-  rows=$(tput lines 2>/dev/null || echo 24)
+  rows=$(tput lines 2>/dev/null || true)
+  [ "${rows:-0}" -ge 4 ] || rows=24
   printf '\033[H\033[2J'
   while frame=$(cleave top --once 2>/dev/null) && [ "$(cleave ps --json | grep -c '"id"')" -gt 0 ]; do
     printf '\033[H'
-    { echo "$((SECONDS - began)) s; Ctrl-C ends it all" && echo && echo "$frame"; } | head -n $((rows - 1)) | sed 's/$/\x1b[K/'
+    { echo "$((SECONDS - began)) s; Ctrl-C ends it all" && echo && echo "$frame"; } | sed -n "1,$((rows - 1)){s/\$/\x1b[K/;p}"
     printf '\033[J'
     sleep 0.5
   done

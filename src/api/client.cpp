@@ -115,11 +115,19 @@ int connected_socket(const std::string& path) {
   return -1;
 }
 
+/// The kernel says the same of a file that is no socket and of a socket that nobody listens on.
+std::string why_not_connected(const std::filesystem::path& path, int code) {
+  std::error_code failed;
+  if (code == ECONNREFUSED)
+    return std::filesystem::is_socket(path, failed) ? "nobody listens there" : "it is no socket";
+  return std::generic_category().message(code);
+}
+
 }  // namespace
 
 Result<void> ApiClient::Connection::connect_to(const SocketPlace& place) {
   const int made = connected_socket(place.path.string());
-  if (made < 0) return fail(ErrorKind::infeasible, "", std::generic_category().message(errno));
+  if (made < 0) return fail(ErrorKind::infeasible, "", why_not_connected(place.path, errno));
   SystemError failed;
   socket_ = Socket(context_);
   socket_.assign(asio::local::stream_protocol(), made, failed);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -199,7 +200,7 @@ void JsonReader::refuse(std::string_view key, std::string message, std::string r
 }
 
 const Json* JsonReader::find(std::string_view key) {
-  asked_.emplace(key);
+  if (std::ranges::find(asked_, key) == asked_.end()) asked_.emplace_back(key);
   const auto found = node_->find(key);
   return found == node_->end() || found->is_null() ? nullptr : &*found;
 }
@@ -388,8 +389,9 @@ std::vector<std::pair<std::string, double>> JsonReader::numbers() {
 
 void JsonReader::done() {
   for (const auto& [key, value] : node_->items()) {
-    if (asked_.contains(key) || key.starts_with("x-")) continue;
-    const std::vector<std::string> known(asked_.begin(), asked_.end());
+    if (std::ranges::find(asked_, key) != asked_.end() || key.starts_with("x-")) continue;
+    std::vector<std::string> known = asked_;
+    std::ranges::sort(known);
     refuse("", fmt::format("unknown key '{}'", shown(key)), suggestion(key, known));
     return;
   }

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,7 +82,7 @@ class JsonReader {
   const Json* node_;
   std::string place_;
   std::optional<Error>* error_;
-  std::set<std::string, std::less<>> asked_;
+  std::vector<std::string> asked_;  // a few: quicker to go through than a tree is to build
 };
 
 }  // namespace cleave

@@ -1,5 +1,7 @@
 // `cleave completion`: commands and options for the shell's Tab key.
 
+#include <algorithm>
+
 #include "base/format.hpp"
 #include "cli/command.hpp"
 #include "engine/scheduler.hpp"
@@ -75,6 +77,15 @@ std::string value_rows(const std::vector<const CommandNode*>& nodes, Row row) {
   return text;
 }
 
+/// Prints the numbers of the user's newest jobs, in any of the shells; nothing where no daemon answers.
+constexpr std::string_view job_numbers =
+    R"(cleave ps --all --limit 100 2>/dev/null | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p')";
+
+bool takes_jobs(const CommandNode& node) {
+  return std::ranges::any_of(
+      node.positionals, [](const CommandOption& positional) { return positional.names.back() == "JOB"; });
+}
+
 std::string for_bash(const CommandNode& root) {
   const auto nodes = all_commands(root);
   std::string text = fmt::format(
@@ -92,9 +103,14 @@ std::string for_bash(const CommandNode& root) {
     return fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return ;;\n", places, choices);
   });
   text += "  esac\n  case \"$at\" in\n";
-  for (const CommandNode* node : nodes)
-    text += fmt::format("    '{}') COMPREPLY=($(compgen -W '{}' -- \"$cur\")) ;;\n", node->path,
+  for (const CommandNode* node : nodes) {
+    text += fmt::format("    '{}') COMPREPLY=($(compgen -W '{}' -- \"$cur\"))", node->path,
                         words(words_at(*node)));
+    if (takes_jobs(*node))
+      text += fmt::format("\n      [[ $cur == -* ]] || COMPREPLY+=($(compgen -W \"$({})\" -- \"$cur\"))",
+                          job_numbers);
+    text += " ;;\n";
+  }
   // Where nothing fits, names of files.
   return text + fmt::format("  esac\n}}\ncomplete -o default -F _{0} {0}\n", root.name);
 }
@@ -114,8 +130,11 @@ std::string for_zsh(const CommandNode& root) {
                            : fmt::format("    ({}) compadd -- {}; return ;;\n", places, choices);
   });
   text += "  esac\n  case \"$at\" in\n";
-  for (const CommandNode* node : nodes)
-    text += fmt::format("    ('{}') compadd -- {} ;;\n", node->path, words(words_at(*node)));
+  for (const CommandNode* node : nodes) {
+    text += fmt::format("    ('{}') compadd -- {}", node->path, words(words_at(*node)));
+    if (takes_jobs(*node)) text += fmt::format("\n      compadd -- ${{(f)\"$({})\"}}", job_numbers);
+    text += " ;;\n";
+  }
   return text + fmt::format("  esac\n  [[ $PREFIX == -* ]] || _files\n}}\ncompdef _{0} {0}\n", root.name);
 }
 
@@ -145,6 +164,8 @@ std::string for_fish(const CommandNode& root) {
     for (const CommandOption& positional : node->positionals)
       if (const std::string choices = words(choices_of(positional)); !choices.empty())
         text += fmt::format("{} -a {}\n", here, in_quotes(choices));
+    if (takes_jobs(*node))
+      text += fmt::format("{} -f -a {}\n", here, in_quotes(fmt::format("({})", job_numbers)));
     for (const CommandOption& option : node->options) {
       std::string line = here;
       for (const std::string& name : option.names)

@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/terminal_text.hpp"
 #include "cli/daemon.hpp"
 #include "cli/job_text.hpp"
 
@@ -29,9 +30,9 @@ std::string query_of(const Options& options) {
   return fmt::format("{}", fmt::join(parts, "&"));
 }
 
-/// Page by page: of ten thousand jobs the documents take more memory, and time for it, than all the rest.
+/// Page by page: a list takes some memory here, and time in which the daemon does nothing else for this user.
 Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& query, std::size_t limit) {
-  constexpr std::size_t page = 1000;
+  constexpr std::size_t page = 10000;
   std::vector<ApiJob> jobs;
   while (jobs.size() < limit) {
     const std::size_t wanted = std::min(page, limit - jobs.size());
@@ -44,10 +45,24 @@ Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& que
     for (const ApiJob& job : *read)
       if (!jobs.empty() && job.id >= jobs.back().id)
         return fail(ErrorKind::internal, "the daemon's answer", "its jobs are not in order");
-    std::ranges::move(*read, std::back_inserter(jobs));
-    if (read->size() < wanted) break;
+    const bool last = read->size() < wanted;
+    if (jobs.empty())
+      jobs = std::move(*read);
+    else
+      std::ranges::move(*read, std::back_inserter(jobs));
+    if (last) break;
   }
   return jobs;
+}
+
+/// A full disk or a lost GPU is what a look at the jobs should show, whether or not one of them waits for it.
+void tell_troubles(ApiClient& daemon) {
+  const auto document = daemon.ask_json("GET", "/v1/status");
+  if (!document) return;
+  const auto status = read_status(*document, "the daemon's answer");
+  if (!status) return;
+  for (const std::string& trouble : status->troubles)
+    fmt::print(stderr, "cleave: trouble: {}\n", visible(trouble));
 }
 
 Result<int> ps(const Options& options) {
@@ -66,6 +81,7 @@ Result<int> ps(const Options& options) {
   }
   const auto jobs = read_pages(*daemon, query_of(options), limit);
   if (!jobs) return std::unexpected(jobs.error());
+  tell_troubles(*daemon);
   if (jobs->empty()) {
     fmt::print(stderr, "no {}jobs{}\n", options.all ? "" : "live ",
                options.all ? "" : "; `cleave ps --all` shows those that are over");

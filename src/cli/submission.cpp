@@ -26,6 +26,33 @@ constexpr auto of_the_run =
 constexpr auto of_the_user =
     std::to_array<std::string_view>({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TZ", "USER"});
 
+/// Keys of the submission and where they come from, in the order of documents.cpp.
+struct KeyOption {
+  std::string_view key, option;
+};
+constexpr auto key_options = std::to_array<KeyOption>({{"command", "COMMAND"},
+                                                       {"environment", "--env"},
+                                                       {"directory", "--cwd"},
+                                                       {"name", "--name"},
+                                                       {"profile", "--profile"},
+                                                       {"memory_mib", "--memory"},
+                                                       {"compute_slices", "--compute-slices"},
+                                                       {"model", "--model"},
+                                                       {"model.name", "--model"},
+                                                       {"model.memory_mib", "--model"},
+                                                       {"priority", "--priority"},
+                                                       {"deadline_s", "--deadline"},
+                                                       {"retries", "--retry"},
+                                                       {"restartable", "--restartable"},
+                                                       {"movable", "--movable"},
+                                                       {"checkpoint_signal", "--checkpoint-signal"},
+                                                       {"checkpoint_grace_s", "--checkpoint-grace"},
+                                                       {"stop_grace_s", "--stop-grace"},
+                                                       {"out_of_memory_code", "--out-of-memory-code"},
+                                                       {"application", "--application"},
+                                                       {"batch", "--batch"},
+                                                       {"expected_s", "--expected"}});
+
 struct SignalName {
   std::string_view name;
   int number;
@@ -285,6 +312,17 @@ void SubmitArguments::add(CLI::App& command) {
       ->check(not_empty());
   command.add_option("--expected", expected, "Seconds that it takes on the whole GPU under MIG, if you know")
       ->check(number_from(0, longest));
+}
+
+Error of_its_option(Error error) {
+  constexpr std::string_view document = "submission: ";
+  if (!error.place.starts_with(document)) return error;
+  std::string_view key = error.place;
+  key.remove_prefix(document.size());
+  key = key.substr(0, key.find('['));  // an element of a list
+  const auto found = std::ranges::find(key_options, key, &KeyOption::key);
+  if (found != key_options.end()) error.place = found->option;
+  return error;
 }
 
 }  // namespace cleave::cli

@@ -41,4 +41,7 @@ struct SubmitArguments {
                                                   const std::vector<std::string>& command,
                                                   std::vector<std::string>& left_out);
 
+/// An error of the daemon's about a key of the submission, said of the option that the key came from.
+[[nodiscard]] Error of_its_option(Error error);
+
 }  // namespace cleave::cli

@@ -32,7 +32,9 @@ Result<Json> send(const Options& options) {
     fmt::print(stderr, "cleave: the variable {} is not UTF-8 and is left out\n", visible(name));
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
-  return daemon->ask_json("POST", "/v1/jobs", to_json(*submission).dump());
+  auto document = daemon->ask_json("POST", "/v1/jobs", to_json(*submission).dump());
+  if (!document) return std::unexpected(of_its_option(std::move(document.error())));
+  return document;
 }
 
 Result<int> wait_for(const Options& options, std::int64_t number) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/format.hpp"
@@ -64,6 +65,8 @@ Result<std::string> screen_of(const Look& seen, bool with_user, std::size_t widt
   if (!jobs) return std::unexpected(jobs.error());
   const Instant now = std::chrono::system_clock::now();
   std::string text = fmt::format("{}\n{}", heading(*status, now), gpus_table(*gpus, width));
+  if (std::ranges::any_of(*gpus, &ApiGpu::mig))
+    text += "a letter an instance: A with a job, a idle, # not Cleave's; . free\n";
   if (!jobs->empty()) text += fmt::format("\n{}", jobs_table(*jobs, now, width, with_user));
   return text;
 }

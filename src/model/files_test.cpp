@@ -136,7 +136,7 @@ TEST(WorkloadFile, CsvHasTheSameKeys) {
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->jobs[0].id, "1") << "a name may look like a number";
   EXPECT_EQ(workload->speeds[workload->jobs[0].speed].table->at("1g.5gb"), 0.5);
-  EXPECT_EQ(text(workload->requests[workload->jobs[1].request]), "nothing known");
+  EXPECT_EQ(text(workload->requests[workload->jobs[1].request]), "nothing");
   EXPECT_EQ(parse_workload("id,duration_s\na,soon\n", "jobs.csv").error().text(),
             "jobs.csv:2: duration_s: expected a number, found the text 'soon'");
 }

@@ -16,7 +16,7 @@ std::string text_of_wanted(const Request& request) {
     if (size->compute.value == 0) return fmt::format("{} MiB", size->memory.value);
     return fmt::format("{} MiB with {} compute slices", size->memory.value, size->compute.value);
   }
-  return "nothing known";
+  return "nothing";
 }
 
 }  // namespace
@@ -24,6 +24,8 @@ std::string text_of_wanted(const Request& request) {
 std::string text(const Request& request) {
   const std::string wanted = text_of_wanted(request);
   if (!request.at_least) return wanted;
+  if (std::holds_alternative<Unknown>(request.wanted))
+    return fmt::format("{} MiB, found by running", request.at_least->value);
   return fmt::format("{}, found to need {} MiB", wanted, request.at_least->value);
 }
 

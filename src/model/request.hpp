@@ -48,7 +48,7 @@ struct Request {
   friend auto operator<=>(const Request&, const Request&) = default;
 };
 
-/// "2g.10gb", "9216 MiB", "460/1000 of a GPU", "nothing known"
+/// "2g.10gb", "9216 MiB", "460/1000 of a GPU", "nothing", "8696 MiB, found by running"
 std::string text(const Request& request);
 
 /// The profile of `model`, of those in `profiles`, that a share means: plain profiles without double memory

@@ -53,6 +53,7 @@ TEST(Completion, OfBashKnowsCommandsOptionsAndValues) {
   EXPECT_TRUE(completed("cleave scheduler onl", 2).contains("online"));
   EXPECT_EQ(completed("cleave completion z", 2), Words{"zsh"});
   EXPECT_EQ(completed("cleave place --fleet any", 3), Words{}) << "bash completes files by itself";
+  EXPECT_TRUE(completed("cleave show --js", 2).contains("--json"));
 }
 
 TEST(Completion, OfOtherShellsIsUnderstoodByThem) {

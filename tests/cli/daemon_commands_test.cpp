@@ -142,6 +142,23 @@ TEST(Submit, RefusesWhatItDoesNotUnderstandBeforeAnythingIsSent) {
   EXPECT_EQ(document(json)["error"]["kind"], "infeasible");
 }
 
+TEST(Submit, SaysByWhichOptionWhatTheDaemonRefusesWasGiven) {
+  StubWorld world;
+  for (const auto& [key, option] :
+       {std::pair{"memory_mib", "--memory: "}, std::pair{"model.memory_mib", "--model: "},
+        std::pair{"environment[3]", "--env: "}, std::pair{"new", "submission: new: "}}) {
+    world.answers("POST /v1/jobs", {400,
+                                    R"({"error": {"kind": "bad-input", "place": "submission: )" +
+                                        std::string(key) + R"(", "message": "it is not so"}})",
+                                    {},
+                                    false,
+                                    {},
+                                    {}});
+    const std::string said = std::string("cleave: ") + option + "it is not so";
+    says(world.run("submit -- true"), 2, {said.c_str()});
+  }
+}
+
 TEST(Submit, WaitsAndEndsAsTheJobDoes) {
   StubWorld world;
   world.put(ended_after(1, 0));
@@ -231,6 +248,32 @@ TEST(Ps, ShowsJobsWithNothingThatSteersTheTerminal) {
   for (const std::string_view line : split(narrow.rest(), '\n')) EXPECT_LE(columns_of(trimmed(line)), 40U);
 }
 
+TEST(Ps, TellsTroublesBesideTheJobs) {
+  StubWorld world;
+  world.answers("GET /v1/status", {200,
+                                   R"({"version": "0.1", "scheduler": "online", "pid": 1, "uid": 0,
+                                       "troubles": ["the disk is \u001b[2Jfull"]})",
+                                   {},
+                                   false,
+                                   {},
+                                   {}});
+  says(world.run("ps"), 0, {"cleave: trouble: the disk is \\x1b[2Jfull", "no live jobs"});
+}
+
+TEST(Completion, OfBashKnowsTheUsersJobs) {
+  StubWorld world;
+  for (int id = 9; id <= 11; ++id) world.put(job_of(id, "queued"));
+  const auto completed = [&](const std::string& words) {
+    return shell("CLEAVE_SOCKET='" + world.daemon().path() +
+                 "' bash --norc -c 'source <(cleave completion bash); COMP_WORDS=(" + words +
+                 "); COMP_CWORD=2; _cleave; echo \"${COMPREPLY[@]}\"'")
+        .out;
+  };
+  EXPECT_EQ(completed("cleave show 1"), "11 10\n");
+  EXPECT_EQ(completed("cleave cancel 9"), "9\n");
+  EXPECT_EQ(completed("cleave drain 1"), "\n");
+}
+
 TEST(Ps, AsksForAllPagesAndForWhatIsWanted) {
   StubWorld world;
   for (int id = 1; id <= 10; ++id) world.put(job_of(id, id % 2 == 0 ? "queued" : "finished", 0));
@@ -239,7 +282,7 @@ TEST(Ps, AsksForAllPagesAndForWhatIsWanted) {
   EXPECT_EQ(document(world.run("ps -a --limit 4 --json"))["jobs"].size(), 4U);
   EXPECT_EQ(document(world.run("ps --state finished --json"))["jobs"].size(), 5U);
   EXPECT_EQ(world.run("ps --user 'a b'").exit_code, 0);
-  EXPECT_TRUE(world.daemon().was_asked("GET /v1/jobs?user=a%20b&limit=1000"));
+  EXPECT_TRUE(world.daemon().was_asked("GET /v1/jobs?user=a%20b&limit=10000"));
   says(world.run("ps --state runing"), 2, {"--state"});
   StubWorld empty;
   says(empty.run("ps"), 0, {"no live jobs"});

@@ -215,7 +215,7 @@ TEST_F(Loop, AnApplicationGetsWhatItNeededBefore) {
   run(1s);
   EXPECT_EQ(record(again).wish.asked, "4000 MiB, which resnet needed before");
   EXPECT_EQ(text(record(again).request), "4000 MiB");
-  EXPECT_EQ(text(record(anothers).request), "nothing known") << "what others ran is theirs";
+  EXPECT_EQ(text(record(anothers).request), "nothing") << "what others ran is theirs";
 }
 
 TEST_F(Loop, OldJobsAreForgottenByTimeAndBySize) {
