@@ -26,9 +26,13 @@ class SeededDaemon::WatchedRunner final : public Runner {
     of_->point("after a start");
     return started;
   }
-  Result<void> signal(const JobKey& key, int number) override { return inner_.signal(key, number); }
+  Result<void> signal(const JobKey& key, int number) override {
+    of_->told_to_end_.insert(key);  // the checkpoint's; the stop follows
+    return inner_.signal(key, number);
+  }
   Result<void> stop(const JobKey& key) override {
     of_->point("before a stop");
+    of_->told_to_end_.insert(key);
     auto stopped = inner_.stop(key);
     of_->point("after a stop");
     return stopped;
@@ -122,6 +126,7 @@ void SeededDaemon::begin_daemon() {
     return;
   }
   control_ = std::move(*begun);
+  to_end_since_.clear();
   tell("the daemon begins");
 }
 
@@ -371,8 +376,27 @@ void SeededDaemon::round() {
   } catch (const std::logic_error& broken) {
     violation(fmt::format("a promise to the store is broken: {}", broken.what()));
   }
+  if (control_ != nullptr) check_ends();
   for (const std::string& device : foreign_)
     if (!machine_->exists(device)) violation(fmt::format("the instance {} of others is gone", device));
+}
+
+/// What the store says is to end is told so, by this daemon or the one before it.
+void SeededDaemon::check_ends() {
+  if (now_ < next_look_at_ends_) return;
+  constexpr Duration patience = 4s;
+  next_look_at_ends_ = now_ + patience / 4;
+  for (const JobKey& key : jobs_.running()) {
+    if (told_to_end_.contains(key)) continue;
+    const auto attempts = store_->attempts(key.job);
+    if (!attempts) continue;
+    const auto attempt = std::ranges::find(*attempts, key, &AttemptRecord::key);
+    if (attempt == attempts->end() || !attempt->end || attempt->ended) continue;
+    const auto [since, fresh] = to_end_since_.try_emplace(key, now_);
+    if (!fresh && now_ - since->second > patience)
+      violation(fmt::format("attempt {} of job {} is to end ({}) and was not told in {} s", key.attempt,
+                            key.job, name(*attempt->end), patience / 1s));
+  }
 }
 
 bool SeededDaemon::is_over() {

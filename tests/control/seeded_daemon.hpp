@@ -11,6 +11,7 @@
 //   - a job that may not be restarted runs at most once, and one more time for each retry;
 //   - a job has one process at a time, two only while it moves; an instance has one job at a time;
 //   - no job is called finished that did not end well;
+//   - what the store says is to end is told so within seconds, whoever wrote it down;
 //   - nothing of others is touched; in the end no process runs and no instance of ours is left.
 
 #include <iosfwd>
@@ -63,6 +64,7 @@ class SeededDaemon {
   void take_answers();
   void match_processes();
   void mend();
+  void check_ends();
   [[nodiscard]] bool is_over();
   void check_start(const Launch& launch);
   void check_end();
@@ -102,6 +104,9 @@ class SeededDaemon {
   std::map<JobKey, std::uint32_t> processes_;
   std::uint32_t last_pid_ = 1000;
   std::set<std::string> foreign_;
+  std::set<JobKey> told_to_end_;
+  std::map<JobKey, Duration> to_end_since_;  // in this daemon's life
+  Duration next_look_at_ends_{};
 };
 
 }  // namespace cleave::trial
