@@ -82,7 +82,8 @@ Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
                 fmt::format("the scheduler {} stops jobs and starts them again", spec->row->name),
                 "submit with --restartable, or let an operator choose another scheduler");
   if (const std::string& never = why_never(job.wish.request); !never.empty())
-    return fail(ErrorKind::infeasible, "the request", never, "`cleave top --once` shows what there is");
+    return fail(ErrorKind::infeasible, "the request", never,
+                "`cleave top --once` shows the GPUs, `cleave gpu MODEL` the profiles of one");
   JobRecord record;
   record.number = ++last_job_;
   record.owner = job.owner;

@@ -57,8 +57,10 @@ void ApiCall::refuse(const Error& error, std::optional<int> status) {
   reply(status.value_or(http_status_of(error.kind)), error_document(error), error.text());
 }
 
-void ApiCall::no_such(std::string_view what, std::string_view which) {
-  refuse(Error{ErrorKind::infeasible, "", fmt::format("there is no {} {}", what, shown(which)), ""}, 404);
+void ApiCall::no_such(std::string_view what, std::string_view which, std::string_view remedy) {
+  refuse(Error{ErrorKind::infeasible, "", fmt::format("there is no {} {}", what, shown(which)),
+               std::string(remedy)},
+         404);
 }
 
 std::string ApiCall::by() const {

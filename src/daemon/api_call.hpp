@@ -41,7 +41,7 @@ class ApiCall {
   /// With the status that belongs to the error's kind, or this one.
   void refuse(const Error& error, std::optional<int> status = {});
   /// 404, the same whether there is none or it is somebody else's.
-  void no_such(std::string_view what, std::string_view which);
+  void no_such(std::string_view what, std::string_view which, std::string_view remedy = {});
   [[nodiscard]] bool gone() const { return answer_.gone(); }
   [[nodiscard]] bool fits(std::size_t bytes) const { return answer_.fits(bytes); }
   [[nodiscard]] std::string by() const;  // "user ada"

@@ -288,7 +288,7 @@ void Service::set_drained(const ApiCallPtr& call, bool drained) {
   const auto found = std::ranges::find_if(gpus, [&](const GpuStanding& each) {
     return which == each.gpu->uuid || which == fmt::format("{}", each.gpu->index);
   });
-  if (found == gpus.end()) return call->no_such("managed GPU", which);
+  if (found == gpus.end()) return call->no_such("managed GPU", which, "`cleave top --once` shows them");
   const auto gpu = static_cast<GpuId>(found - gpus.begin());
   if (const auto taken = doors_.control.drain(gpu, drained, doors_.now()); !taken)
     return call->refuse(taken.error());
