@@ -229,10 +229,10 @@ class RunningDaemon {
     tell_service_manager("STOPPING=1");
     spdlog::info("ends; jobs that run go on, and are found again");
     socket_->remove();
+    service_->last_words();
     server_->stop();
     control_->step(moment_now());
     after_step();
-    service_->last_words();
     control_loop_->stop();
     loop_.run_for(farewell);
     server_.reset();

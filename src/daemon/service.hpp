@@ -63,7 +63,7 @@ class Service {
   /// Ten times a second while somebody waits(), for output and for times that are up.
   void tick();
   [[nodiscard]] bool waits() const { return !waiting_.empty() || feed_.waits(); }
-  /// No step follows: what is to be told is told now.
+  /// Who follows events is told the last ones now, before the connections are closed.
   void last_words() { feed_.publish(doors_.now().steady, true); }
   void set_settings(ServiceSettings settings);
 

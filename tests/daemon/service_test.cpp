@@ -1,6 +1,7 @@
 // The API end to end, every answer held against docs/openapi.json.
 
 #include <algorithm>
+#include <span>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -520,6 +521,40 @@ TEST(Service, EventsAreHeardOnceInOrderAndResumed) {
     const auto wrong = stand.schemas().check({{"$ref", "#/components/schemas/Event"}}, event);
     EXPECT_TRUE(wrong.empty()) << wrong[0];
   }
+}
+
+TEST(Service, EventsOfABurstComeInPiecesAndOnce) {
+  ServiceStand stand;
+  const auto last_there = [&] {
+    return stand.ask(ada(), "GET", "/v1/events?format=json")
+        .json()["events"]
+        .back()["id"]
+        .get<std::int64_t>();
+  };
+  stand.run(milliseconds(100));
+  const auto first = follow(stand, ada(), "/v1/events");
+  stand.begin(ada(), "POST", "/v1/jobs", plain_job);
+  stand.run(milliseconds(10));
+  EXPECT_FALSE(first->text.empty()) << "after a calm at once";
+  for (int i = 0; i < 50; ++i) {
+    stand.begin(ada(), "POST", "/v1/jobs", plain_job);
+    stand.run(milliseconds(2));
+  }
+  const std::int64_t before = last_there();
+  const auto second = follow(stand, ada(), "/v1/events");  // while some are still to go out to the first
+  for (int i = 0; i < 50; ++i) {
+    stand.begin(ada(), "POST", "/v1/jobs", plain_job);
+    stand.run(milliseconds(2));
+  }
+  stand.run(milliseconds(30));
+  const auto all = ids_in(first->text), later = ids_in(second->text);
+  ASSERT_GT(all.size(), 100U);
+  EXPECT_LT(first->sent.size(), 20U) << "in 240 ms";
+  for (std::size_t i = 1; i < all.size(); ++i) ASSERT_EQ(all[i], all[i - 1] + 1);
+  ASSERT_FALSE(later.empty());
+  EXPECT_EQ(later.front(), before + 1);
+  EXPECT_TRUE(std::ranges::equal(later, std::span(all).last(later.size())));
+  EXPECT_EQ(all.back(), last_there());
 }
 
 TEST(Service, WritesAnAuditOfWhatChanges) {
