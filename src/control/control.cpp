@@ -44,6 +44,7 @@ void Control::Inside::step(Moment now) {
   for (int round = 0; round < most_rounds; ++round) {
     hear_jobs();
     hear_gpus();
+    settle_doubts();
     take_timers();
     tidy_engine();
     if (anew_ && can_make_engine()) make_engine();
@@ -82,6 +83,7 @@ Duration Control::Inside::wake_at() const {
   Duration at = store_trouble_.empty() ? next_tidy_ : store_again_;
   if (!wakes_.empty()) at = std::min(at, *wakes_.begin());
   if (!timers_.empty()) at = std::min(at, timers_.begin()->first);
+  for (const Doubt& each : doubts_) at = std::min(at, each.until);
   for (const Card& each : cards_) {
     if (each.asked.empty() && store_trouble_.empty()) at = std::min(at, each.next_look);
     if (!each.hung) at = std::min(at, each.answer_due(settings_.gpu_patience));

@@ -56,6 +56,7 @@ void Control::Inside::hear(const GpuNews& news) {
     }
     if (news.sight) take_sight(news.gpu, *news.sight);
   }
+  if (news.sight) at.shown = news.number;
 }
 
 void Control::Inside::look_at_gpus() {

@@ -47,7 +47,10 @@ void Control::Inside::hear(const RunnerEvent& event) {
   } else if (const auto* report = std::get_if<JobReported>(&event.what)) {
     reported(*job, attempt->second, report->report);
   } else if (const auto* over = std::get_if<JobEnded>(&event.what)) {
-    ended(*job, event.key.attempt, over->outcome);
+    if (is_doubtful(*job, attempt->second, over->outcome))
+      doubt(attempt->second, over->outcome);
+    else
+      ended(*job, event.key.attempt, over->outcome);
   } else if (const auto* lost = std::get_if<SupervisorLost>(&event.what)) {
     supervisor_lost(*job, event.key.attempt, *lost);
   }
@@ -127,6 +130,38 @@ bool Control::Inside::ran_out_of_memory(const LiveJob& job, const LiveAttempt& a
   if (outcome.out_of_memory || attempt.beyond) return true;
   if (job.record.wish.out_of_memory_code == code) return true;
   return std::ranges::find(settings_.out_of_memory_codes, *code) != settings_.out_of_memory_codes.end();
+}
+
+/// Programs fail at once when their GPU or their instance goes, and before anybody has looked at it.
+bool Control::Inside::is_doubtful(const LiveJob& job, const LiveAttempt& attempt,
+                                  const ProcessOutcome& outcome) const {
+  const auto code = exit_code_of(outcome);
+  if (!code || *code == 0 || outcome.stopped || !attempt.placed || attempt.record.end) return false;
+  if (job.record.cancelled || is_final(job.record.state) || ran_out_of_memory(job, attempt, outcome))
+    return false;
+  const Card& at = card(attempt.place.gpu);
+  return !at.lost && !at.hung;
+}
+
+void Control::Inside::doubt(const LiveAttempt& attempt, const ProcessOutcome& outcome) {
+  constexpr Duration longest = std::chrono::seconds(2);
+  const GpuId gpu = attempt.place.gpu;
+  doubts_.push_back({attempt.record.key, outcome, gpu, last_act_, steady() + longest});
+  card(gpu).next_look = steady();
+}
+
+/// Where the GPU or the instance is gone, the attempt has been called lost by now.
+void Control::Inside::settle_doubts() {
+  std::vector<Doubt> settled;
+  std::erase_if(doubts_, [&](Doubt& each) {
+    const Card& at = card(each.gpu);
+    if (!at.lost && !at.hung && at.shown <= each.acts && steady() < each.until) return false;
+    settled.push_back(std::move(each));
+    return true;
+  });
+  for (const Doubt& each : settled)
+    if (LiveJob* job = find(each.key.job); job != nullptr && job->attempts.contains(each.key.attempt))
+      ended(*job, each.key.attempt, each.outcome);
 }
 
 /// Another attempt is the job: it runs, and nobody wants it to stop.
@@ -240,6 +275,10 @@ void Control::Inside::stopped(LiveJob& job, const AttemptRecord& attempt) {
   switch (*attempt.end) {
     case AttemptEnd::lost:
       if (job.record.wish.restartable || !attempt.began) return wait_again(job, attempt.why);
+      if (job.record.failures < job.record.wish.retries) {
+        ++job.record.failures;
+        return wait_again(job, attempt.why);
+      }
       return finish(job, JobState::failed,
                     fmt::format("{}; submit it with --restartable to have it run again", attempt.why),
                     attempt.exit_code);

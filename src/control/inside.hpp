@@ -73,6 +73,14 @@ class Control::Inside final : public Control {
     std::optional<JobNumber> cancels = {};
   };
   using Effect = std::function<void()>;
+  /// A process failed, and a look at its GPU, an act after `acts`, is to tell whether that is why.
+  struct Doubt {
+    JobKey key;
+    ProcessOutcome outcome;
+    GpuId gpu{};
+    std::uint64_t acts = 0;
+    Duration until{};  // then it failed by itself
+  };
 
   [[nodiscard]] const std::map<JobNumber, std::size_t>& places_in_line() const;
   [[nodiscard]] std::string closed_gpus() const;
@@ -136,6 +144,10 @@ class Control::Inside final : public Control {
   void began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid);
   void reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& report);
   void ended(LiveJob& job, std::int64_t attempt, const ProcessOutcome& outcome);
+  [[nodiscard]] bool is_doubtful(const LiveJob& job, const LiveAttempt& attempt,
+                                 const ProcessOutcome& outcome) const;
+  void doubt(const LiveAttempt& attempt, const ProcessOutcome& outcome);
+  void settle_doubts();
   void supervisor_lost(LiveJob& job, std::int64_t attempt, const SupervisorLost& lost);
   void not_started(JobNumber number, std::int64_t attempt, std::string why);
   /// Takes the attempt out of the world; whoever calls says what becomes of the job.
@@ -265,6 +277,7 @@ class Control::Inside final : public Control {
   JobNumber last_job_ = 0;
   std::uint64_t last_act_ = 0;
   std::multimap<Duration, JobKey> timers_;  // stop_at of attempts
+  std::vector<Doubt> doubts_;
 
   // The engine and what it refers to; all are made anew together.
   bool anew_ = true;

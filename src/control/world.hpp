@@ -63,6 +63,7 @@ struct Card {
   Duration next_look{};
   Duration rests_until{}, rest{};  // after something was refused
   Duration heard_at{};             // when the hands last answered
+  std::uint64_t shown = 0;         // the last act whose answer came with a sight of it
 
   /// When the driver has kept one act waiting for too long.
   [[nodiscard]] Duration answer_due(Duration patience) const {

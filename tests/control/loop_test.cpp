@@ -110,6 +110,62 @@ TEST_F(Loop, AJobThatFailsIsRunAgainAsOftenAsItMay) {
   EXPECT_EQ(attempts(number).size(), 3U);
 }
 
+TEST_F(Loop, AJobThatFailsWithItsGpuIsLostAndNotAtFault) {
+  run(1s);
+  NewJob again = sized("1g.5gb");
+  again.wish.restartable = true;
+  const JobNumber one = submit(again), once = submit(sized("1g.5gb"));
+  FakeCourse fails;
+  fails.runs = 7s;
+  fails.outcome.code = 1;
+  jobs.plan({one, 1}, fails);
+  jobs.plan({once, 1}, fails);
+  run(6s);
+  ASSERT_EQ(record(one).state, JobState::running);
+  // Its programs fail between two looks at it.
+  machine.lose(0);
+  run(20s);
+  ASSERT_FALSE(attempts(one).empty());
+  EXPECT_EQ(attempts(one)[0].end, AttemptEnd::lost) << attempts(one)[0].why;
+  EXPECT_EQ(attempts(one)[0].exit_code, 1);
+  EXPECT_EQ(record(once).state, JobState::failed);
+  EXPECT_NE(record(once).reason.find("GPU 0 was lost"), std::string::npos) << record(once).reason;
+  machine.give_back(0);
+  run(60s);
+  EXPECT_EQ(record(one).state, JobState::finished);
+}
+
+TEST_F(Loop, AJobThatIsLostIsRunAgainWhereItHasRetriesLeft) {
+  NewJob wanted = sized("1g.5gb");
+  wanted.wish.retries = 1;
+  const JobNumber number = submit(wanted, 30s);
+  run(5s);
+  for (int loss = 0; loss < 2; ++loss) {
+    ASSERT_EQ(record(number).state, JobState::running);
+    machine.lose(0);
+    run(10s);
+    machine.give_back(0);
+    run(10s);
+  }
+  EXPECT_EQ(record(number).state, JobState::failed) << "the second time there is none left";
+  ASSERT_EQ(attempts(number).size(), 2U);
+  EXPECT_EQ(attempts(number)[1].end, AttemptEnd::lost);
+}
+
+TEST_F(Loop, AJobThatFailsBesideADriverThatDoesNotAnswerHasFailed) {
+  run(1s);
+  const JobNumber number = submit(job());
+  FakeCourse fails;
+  fails.runs = 3s;
+  fails.outcome.code = 4;
+  jobs.plan({number, 1}, fails);
+  run(2s);
+  machine.hang(0, true);
+  run(6s);
+  EXPECT_EQ(record(number).state, JobState::failed);
+  EXPECT_EQ(record(number).exit_code, 4);
+}
+
 TEST_F(Loop, OneThatRunsOutOfMemoryGetsTheNextSizeIfItMayBeRestarted) {
   FakeCourse starves;
   starves.runs = 1s;
