@@ -258,7 +258,7 @@ void add_size_options(CLI::App& command, SubmitArguments& to) {
 
 void add_stop_options(CLI::App& command, SubmitArguments& to) {
   const double longest = in_seconds(longest_duration);
-  command.add_option("--retry", to.retries, "Run it again when it fails by itself, so often")
+  command.add_option("--retry", to.retries, "Run it again when it fails by itself or is lost, so often")
       ->check(whole_number_from(0, 1000))
       ->default_str("0");
   command.add_flag("--restartable", to.restartable,

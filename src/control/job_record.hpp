@@ -48,7 +48,7 @@ struct JobWish {
   std::string asked;                 // in words: "2g.10gb", "9 GiB", "Llama-3-8B: 18.2 GiB", "nothing"
   std::int64_t priority = 0;         // higher first among those that wait
   std::optional<Duration> deadline;  // after submission
-  std::int64_t retries = 0;          // how often it is run again when it fails by itself
+  std::int64_t retries = 0;          // how often it is run again when it fails by itself or is lost
   bool restartable = false;          // may be stopped and run again from the beginning
   bool movable = false;              // a replica may take over elsewhere while it runs
   int checkpoint_signal = 0;         // sent before it is stopped to be restarted; 0: none
