@@ -1,12 +1,14 @@
 // `cleave ps`: the daemon's jobs.
 
 #include <algorithm>
+#include <future>
 #include <iterator>
 #include <limits>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/terminal_text.hpp"
+#include "base/text.hpp"
 #include "cli/daemon.hpp"
 #include "cli/job_text.hpp"
 
@@ -30,27 +32,48 @@ std::string query_of(const Options& options) {
   return fmt::format("{}", fmt::join(parts, "&"));
 }
 
-/// Page by page: a list takes some memory here, and time in which the daemon does nothing else for this user.
+/// The lowest number of a page that has as many jobs as it may, without reading it: the next page begins
+/// below. Nothing where the text is otherwise than the daemon writes it.
+std::optional<std::int64_t> end_of_full_page(std::string_view text, std::size_t full) {
+  constexpr std::string_view begin = R"({"id":)";
+  std::size_t jobs = 0, last = 0;
+  for (std::size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1), ++jobs) last = at;
+  if (jobs != full) return std::nullopt;
+  std::string_view number = text.substr(last + begin.size());
+  number = number.substr(0, number.find_first_not_of("0123456789"));
+  return parse_integer(number);
+}
+
+/// Page by page, so that a list takes little memory here and the daemon does something else in between; while
+/// one is read here, the daemon makes the next.
 Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& query, std::size_t limit) {
-  constexpr std::size_t page = 10000;
+  constexpr std::size_t page = 2000;
   std::vector<ApiJob> jobs;
-  while (jobs.size() < limit) {
-    const std::size_t wanted = std::min(page, limit - jobs.size());
+  const auto ask = [&](std::size_t wanted, std::optional<std::int64_t> before) {
     std::string target = fmt::format("/v1/jobs?{}{}limit={}", query, query.empty() ? "" : "&", wanted);
-    if (!jobs.empty()) target += fmt::format("&before={}", jobs.back().id);
-    const auto found = daemon.ask("GET", target);
+    if (before) target += fmt::format("&before={}", *before);
+    return daemon.ask("GET", target);
+  };
+  std::size_t wanted = std::min(page, limit);
+  std::optional<std::int64_t> before;
+  std::future<decltype(ask(wanted, before))> coming;
+  while (wanted > 0) {
+    const auto found = coming.valid() ? coming.get() : ask(wanted, before);
     if (!found) return std::unexpected(found.error());
+    const std::size_t after = std::min(page, limit - std::min(limit, jobs.size() + wanted));
+    if (const auto end = end_of_full_page(found->body, wanted); end && after > 0)
+      coming = std::async(std::launch::async, ask, after, end);
     auto read = read_jobs_text(found->body, "the daemon's answer");
     if (!read) return std::unexpected(read.error());
-    for (const ApiJob& job : *read)
-      if (!jobs.empty() && job.id >= jobs.back().id)
+    for (const ApiJob& job : *read) {
+      if (before && job.id >= *before)
         return fail(ErrorKind::internal, "the daemon's answer", "its jobs are not in order");
+      before = job.id;
+    }
     const bool last = read->size() < wanted;
-    if (jobs.empty())
-      jobs = std::move(*read);
-    else
-      std::ranges::move(*read, std::back_inserter(jobs));
+    std::ranges::move(*read, std::back_inserter(jobs));
     if (last) break;
+    wanted = after;
   }
   return jobs;
 }

@@ -282,7 +282,7 @@ TEST(Ps, AsksForAllPagesAndForWhatIsWanted) {
   EXPECT_EQ(document(world.run("ps -a --limit 4 --json"))["jobs"].size(), 4U);
   EXPECT_EQ(document(world.run("ps --state finished --json"))["jobs"].size(), 5U);
   EXPECT_EQ(world.run("ps --user 'a b'").exit_code, 0);
-  EXPECT_TRUE(world.daemon().was_asked("GET /v1/jobs?user=a%20b&limit=10000"));
+  EXPECT_TRUE(world.daemon().was_asked("GET /v1/jobs?user=a%20b&limit=2000"));
   says(world.run("ps --state runing"), 2, {"--state"});
   StubWorld empty;
   says(empty.run("ps"), 0, {"no live jobs"});
