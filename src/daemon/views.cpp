@@ -7,6 +7,14 @@ namespace cleave {
 
 namespace {
 
+/// What a damaged store may hold beyond all times is shown as the last there is.
+Instant sum_within(Instant begin, Duration time) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(begin.time_since_epoch().count(), time.count(), &sum))
+    sum = time < Duration{} ? Duration::min().count() : Duration::max().count();
+  return Instant{Duration{sum}};
+}
+
 ApiPlace place_view(const AttemptRecord& attempt, const GpuIndexOf& index_of) {
   return {attempt.gpu, index_of(attempt.gpu), attempt.device, attempt.profile, attempt.start};
 }
@@ -55,7 +63,7 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.priority = job.wish.priority;
   view.restartable = job.wish.restartable;
   view.movable = job.wish.movable;
-  if (job.wish.deadline) view.deadline_at = job.submitted + *job.wish.deadline;
+  if (job.wish.deadline) view.deadline_at = sum_within(job.submitted, *job.wish.deadline);
   view.submitted_at = job.submitted;
   view.ended_at = job.ended;
   view.attempts = job.attempts;

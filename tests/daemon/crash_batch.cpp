@@ -233,8 +233,8 @@ void CrashBatch::check_nothing_is_left(const std::vector<std::string>& foreign) 
   const bool ended = stand_.wait_until([&] { return stand_.processes_of_jobs().empty(); });
   EXPECT_TRUE(ended) << "processes that stay: "
                      << fmt::format("{}", fmt::join(stand_.processes_of_jobs(), " "));
-  for (const Json& each : stand_.get("/v1/instances")["instances"])
-    EXPECT_EQ(each["owner"], "foreign") << each.dump();
+  const Json shown = stand_.get("/v1/instances");
+  for (const Json& each : shown["instances"]) EXPECT_EQ(each["owner"], "foreign") << each.dump();
 }
 
 }  // namespace cleave::whole
