@@ -88,9 +88,9 @@ Result<int> admit_command(const Options& options) {
 
 }  // namespace
 
-void add_admit(CLI::App& program, Run& run) {
+void add_admit(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
+  CommandLine* command = add_command(
       program, "admit", "Does a batch of requests fit on a fleet; if not, how many GPUs are missing",
       "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json");
   command->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")

@@ -124,14 +124,14 @@ Result<int> placement(const PlacementOptions& given) {
   return 0;
 }
 
-void add_placement(CLI::App& group, Run& run) {
+void add_placement(CommandLine& group, Run& run) {
   auto options = std::make_shared<PlacementOptions>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(group, "placement", "A placement decision by the index, by scans and by the definition",
                   "cleave bench placement --gpus 8,1000 --seconds 0.02");
   command->add_option("--gpus", options->gpus, "Sizes of fleets")
       ->delimiter(',')
-      ->check(CLI::Range(1, 4000000));
+      ->check(Check::range(1, 4000000));
   command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
       ->default_str(std::string(default_policy));
   command->add_option("--models", options->models, "GPU models of the fleet, in turn")->delimiter(',');
@@ -196,16 +196,17 @@ Result<int> simulation(const SimulationOptions& given) {
   return 0;
 }
 
-void add_simulation(CLI::App& group, Run& run) {
+void add_simulation(CommandLine& group, Run& run) {
   auto options = std::make_shared<SimulationOptions>();
-  CLI::App* command = add_command(group, "simulation", "Events a second of a simulation, on generated work",
-                                  "cleave bench simulation --gpus 160 --jobs 5000");
+  CommandLine* command =
+      add_command(group, "simulation", "Events a second of a simulation, on generated work",
+                  "cleave bench simulation --gpus 160 --jobs 5000");
   command->add_option("--gpus", options->gpus, "Sizes of fleets")
       ->delimiter(',')
-      ->check(CLI::Range(1, 4000000));
+      ->check(Check::range(1, 4000000));
   command->add_option("--jobs", options->jobs, "Jobs, a number for each fleet")
       ->delimiter(',')
-      ->check(CLI::Range(1, 100000000));
+      ->check(Check::range(1, 100000000));
   command->add_option("--scheduler", options->scheduler, "NAME[:key=value;key=value]")->default_str("online");
   command->add_option("--model", options->model, "GPU model of the fleet")->default_str("A100-40GB");
   add_json(*command, options->json);
@@ -242,13 +243,13 @@ Result<int> admission(const AdmissionOptions& given) {
   return 0;
 }
 
-void add_admission(CLI::App& group, Run& run) {
+void add_admission(CommandLine& group, Run& run) {
   auto options = std::make_shared<AdmissionOptions>();
-  CLI::App* command = add_command(group, "admission", "An exact answer whether a whole batch fits",
-                                  "cleave bench admission --gpus 8,10000");
+  CommandLine* command = add_command(group, "admission", "An exact answer whether a whole batch fits",
+                                     "cleave bench admission --gpus 8,10000");
   command->add_option("--gpus", options->gpus, "Sizes of fleets")
       ->delimiter(',')
-      ->check(CLI::Range(1, 4000000));
+      ->check(Check::range(1, 4000000));
   command->add_option("--model", options->model, "GPU model of the fleet")->default_str("A100-80GB");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return admission(*options); }; });
@@ -370,16 +371,16 @@ Result<int> planner(const PlannerOptions& given) {
   return 0;
 }
 
-void add_planner(CLI::App& group, Run& run) {
+void add_planner(CommandLine& group, Run& run) {
   auto options = std::make_shared<PlannerOptions>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(group, "planner", "Optimal plans, and the paper's assignment model beside them",
                   "cleave bench planner --gpus 8,80 --cases 3 --assignment-limit 5");
   command->add_option("--gpus", options->gpus, "Sizes of fleets")
       ->delimiter(',')
-      ->check(CLI::Range(1, 4000000));
+      ->check(Check::range(1, 4000000));
   command->add_option("--cases", options->cases, "Test cases of each size and problem")
-      ->check(CLI::Range(1, 1000000))
+      ->check(Check::range(1, 1000000))
       ->default_str("5");
   command
       ->add_option("--assignment-limit", options->assignment_limit,
@@ -387,7 +388,7 @@ void add_planner(CLI::App& group, Run& run) {
       ->check(number_from(0, 86400))
       ->default_str("30");
   command->add_option("--assignment-cases", options->assignment_cases, "How many of the cases it gets")
-      ->check(CLI::Range(0, 1000000))
+      ->check(Check::range(0, 1000000))
       ->default_str("1");
   command->add_option("--model", options->model, "GPU model of the fleet")->default_str("A100-80GB");
   add_json(*command, options->json);
@@ -396,14 +397,15 @@ void add_planner(CLI::App& group, Run& run) {
 
 }  // namespace
 
-void add_bench(CLI::App& program, Run& run) {
+void add_bench(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* group = program.add_subcommand("bench", "Measure the speeds that are claimed, on this machine");
-  group->require_subcommand(1);
-  CLI::App* command = add_command(*group, "graph", "Building the partition state graph of each GPU model",
-                                  "cleave bench graph --repeats 11");
+  CommandLine* group =
+      program.add_subcommand("bench", "Measure the speeds that are claimed, on this machine");
+  group->require_subcommand();
+  CommandLine* command = add_command(*group, "graph", "Building the partition state graph of each GPU model",
+                                     "cleave bench graph --repeats 11");
   command->add_option("--repeats", options->repeats, "How often each is built")
-      ->check(CLI::Range(1, 1000000))
+      ->check(Check::range(1, 1000000))
       ->default_str("101");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return graph(*options); }; });

@@ -106,24 +106,24 @@ Result<int> daemon(const Options& given) {
 
 }  // namespace
 
-void add_bench_daemon(CLI::App& bench, Run& run) {
+void add_bench_daemon(CommandLine& bench, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(bench, "daemon",
-                                  "Submissions, starts and memory of the daemon, and what it adds to a batch",
-                                  "cleave bench daemon --jobs 1000 --subscribers 20 --starts 20 --batch 0");
+  CommandLine* command = add_command(
+      bench, "daemon", "Submissions, starts and memory of the daemon, and what it adds to a batch",
+      "cleave bench daemon --jobs 1000 --subscribers 20 --starts 20 --batch 0");
   command->add_option("--jobs", options->jobs, "That are submitted and stay queued")
-      ->check(CLI::Range(1, 90'000))
+      ->check(Check::range(1, 90'000))
       ->default_str("10000");
   command->add_option("--connections", options->connections, "Over which they come, kept alive")
-      ->check(CLI::Range(1, 200))
+      ->check(Check::range(1, 200))
       ->default_str("50");
   command
       ->add_option("--subscribers", options->subscribers,
                    "Who follow events, a quarter of them never reading")
-      ->check(CLI::Range(0, 200))
+      ->check(Check::range(0, 200))
       ->default_str("200");
   command->add_option("--starts", options->starts, "Jobs whose start is timed, in each of two ways")
-      ->check(CLI::Range(1, 10'000))
+      ->check(Check::range(1, 10'000))
       ->default_str("200");
   command
       ->add_option(

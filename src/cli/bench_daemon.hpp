@@ -5,6 +5,6 @@
 
 namespace cleave::cli {
 
-void add_bench_daemon(CLI::App& bench, Run& run);
+void add_bench_daemon(CommandLine& bench, Run& run);
 
 }  // namespace cleave::cli

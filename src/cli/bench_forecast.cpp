@@ -50,15 +50,16 @@ Result<int> forecast(const Options& options) {
 
 }  // namespace
 
-void add_bench_forecast(CLI::App& bench, Run& run) {
+void add_bench_forecast(CommandLine& bench, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(bench, "forecast", "Memory reports a second, and learning completion times",
-                                  "cleave bench forecast --samples 100000");
+  CommandLine* command =
+      add_command(bench, "forecast", "Memory reports a second, and learning completion times",
+                  "cleave bench forecast --samples 100000");
   command->add_option("--samples", options->samples, "Memory reports for each forecaster")
-      ->check(CLI::Range(1000, 1000000000))
+      ->check(Check::range(1000, 1000000000))
       ->default_str("1000000");
   command->add_option("--repeats", options->repeats, "How often completion times are learnt")
-      ->check(CLI::Range(1, 1000))
+      ->check(Check::range(1, 1000))
       ->default_str("3");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return forecast(*options); }; });

@@ -53,15 +53,16 @@ Result<int> nvml(const Options& given) {
 
 }  // namespace
 
-void add_bench_nvml(CLI::App& bench, Run& run) {
+void add_bench_nvml(CommandLine& bench, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(bench, "nvml", "Calls to simulated GPUs, through the library and the door",
-                                  "cleave bench nvml --seconds 0.02");
+  CommandLine* command =
+      add_command(bench, "nvml", "Calls to simulated GPUs, through the library and the door",
+                  "cleave bench nvml --seconds 0.02");
   command->add_option("--nvml", options->library, "The simulated library; by itself the one that was built")
       ->check(not_empty());
   command->add_option("--model", options->model, "GPU model of the node")->default_str("A100-40GB");
   command->add_option("--seconds", options->seconds, "For each way of each operation")
-      ->check(CLI::Range(0.0001, 60.0))
+      ->check(Check::range(0.0001, 60.0))
       ->default_str("0.05");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return nvml(*options); }; });

@@ -1,5 +1,7 @@
 // `cleave cancel`: ends jobs.
 
+#include <algorithm>
+
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/daemon.hpp"
@@ -44,9 +46,9 @@ Result<int> cancel(const Options& options) {
 
 }  // namespace
 
-void add_cancel(CLI::App& program, Run& run) {
+void add_cancel(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "cancel", "Ends jobs: TERM, and KILL after the grace time that each was given",
                   "cleave cancel 12");
   command->add_option("JOB", options->jobs, "Numbers, or names that just one live job has")

@@ -149,9 +149,9 @@ Result<int> choose_command(const Options& options) {
 
 }  // namespace
 
-void add_choose(CLI::App& program, Run& run) {
+void add_choose(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "choose", "Which partition serves each job of a batch best, from measurements",
                   "cleave choose --jobs examples/profiles/inference-jobs.json --lambda 0.5");
   command->add_option("--jobs", options->jobs, "A file of jobs, partitions and profiles (docs/choosing.md)")
@@ -166,7 +166,7 @@ void add_choose(CLI::App& program, Run& run) {
       ->add_option("--base", options->base,
                    "What weights are relative to: own, the largest batch on the same "
                    "partition; full, that on the largest partition")
-      ->check(CLI::IsMember({"own", "full"}));
+      ->check(Check::one_of({"own", "full"}));
   command->add_option("--job", options->job, "Of this job alone")->check(not_empty());
   command
       ->add_option("--repository", options->repository,

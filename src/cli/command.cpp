@@ -16,18 +16,18 @@
 
 namespace cleave::cli {
 
-CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& what,
-                      const std::string& example) {
-  CLI::App* command = program.add_subcommand(name, what);
+CommandLine* add_command(CommandLine& program, const std::string& name, const std::string& what,
+                         const std::string& example) {
+  CommandLine* command = program.add_subcommand(name, what);
   command->footer("Example:\n  " + example);
   return command;
 }
 
-void add_json(CLI::App& command, bool& json) {
+void add_json(CommandLine& command, bool& json) {
   command.add_flag("--json", json, "One JSON document on standard output, nothing else there");
 }
 
-void add_profiles(CLI::App& command, std::string& profiles) {
+void add_profiles(CommandLine& command, std::string& profiles) {
   command
       .add_option("--profiles", profiles,
                   "The profiles in play: all, plain (no +me and the like), five (plain without the "
@@ -36,29 +36,28 @@ void add_profiles(CLI::App& command, std::string& profiles) {
       ->default_str("all");
 }
 
-CLI::Validator not_empty() {
-  return CLI::Validator([](const std::string& text) { return text.empty() ? "it is empty" : std::string(); },
-                        "", "");
+Check not_empty() {
+  return Check([](const std::string& text) { return text.empty() ? "it is empty" : std::string(); });
 }
 
-CLI::Validator whole_number(std::int64_t least) {
+Check whole_number(std::int64_t least) {
   const auto check = [least](const std::string& text) {
     const auto number = parse_integer(text);
     return number && *number >= least
                ? std::string()
                : fmt::format("expected a whole number of at least {}, found {}", least, shown(text));
   };
-  return CLI::Validator(check, "", "");
+  return Check(check);
 }
 
-CLI::Validator number_from(double low, double high) {
+Check number_from(double low, double high) {
   const auto check = [low, high](const std::string& text) {
     const auto number = parse_number(text);
     return number && *number >= low && *number <= high
                ? std::string()
                : fmt::format("expected a number from {} to {}, found {}", low, high, shown(text));
   };
-  return CLI::Validator(check, "", "");
+  return Check(check);
 }
 
 Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles) {

@@ -3,7 +3,6 @@
 // command is one file with one `add_` function and a row in the table of main.cpp; it parses, calls and
 // prints, and decides nothing.
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include "base/json_fwd.hpp"
 #include "base/result.hpp"
+#include "manual/command_line.hpp"
 #include "model/fleet_file.hpp"
 
 namespace cleave::cli {
@@ -21,77 +21,77 @@ using Run = std::function<Result<int>()>;
 
 struct CommandRow {
   /// Adds the subcommand to the program; its callback puts what is to be done into `run`.
-  void (*add)(CLI::App& program, Run& run);
+  void (*add)(CommandLine& program, Run& run);
 };
 
-void add_gpu(CLI::App& program, Run& run);
-void add_layout(CLI::App& program, Run& run);
-void add_place(CLI::App& program, Run& run);
-void add_admit(CLI::App& program, Run& run);
-void add_simulate(CLI::App& program, Run& run);
-void add_compare(CLI::App& program, Run& run);
-void add_policies(CLI::App& program, Run& run);
-void add_schedulers(CLI::App& program, Run& run);
-void add_workload(CLI::App& program, Run& run);
-void add_bench(CLI::App& program, Run& run);
-void add_plan(CLI::App& program, Run& run);
-void add_reproduce(CLI::App& program, Run& run);
-void add_import(CLI::App& program, Run& run);
-void add_rebalance(CLI::App& program, Run& run);
-void add_forecasters(CLI::App& program, Run& run);
-void add_forecast(CLI::App& program, Run& run);
-void add_recommend(CLI::App& program, Run& run);
-void add_choose(CLI::App& program, Run& run);
-void add_waste(CLI::App& program, Run& run);
-void add_profiles_command(CLI::App& program, Run& run);
-void add_gpus(CLI::App& program, Run& run);
-void add_instances(CLI::App& program, Run& run);
-void add_create(CLI::App& program, Run& run);
-void add_destroy(CLI::App& program, Run& run);
-void add_gpu_layout(CLI::App& program, Run& run);
-void add_mig(CLI::App& program, Run& run);
-void add_sim_node(CLI::App& program, Run& run);
-void add_doctor(CLI::App& program, Run& run);
-void add_submit(CLI::App& program, Run& run);
-void add_ps(CLI::App& program, Run& run);
-void add_show(CLI::App& program, Run& run);
-void add_logs(CLI::App& program, Run& run);
-void add_wait(CLI::App& program, Run& run);
-void add_cancel(CLI::App& program, Run& run);
-void add_top(CLI::App& program, Run& run);
-void add_events(CLI::App& program, Run& run);
-void add_drain(CLI::App& program, Run& run);
-void add_undrain(CLI::App& program, Run& run);
-void add_pause(CLI::App& program, Run& run);
-void add_resume(CLI::App& program, Run& run);
-void add_scheduler(CLI::App& program, Run& run);
-void add_completion(CLI::App& program, Run& run);
-void add_man(CLI::App& program, Run& run);
+void add_gpu(CommandLine& program, Run& run);
+void add_layout(CommandLine& program, Run& run);
+void add_place(CommandLine& program, Run& run);
+void add_admit(CommandLine& program, Run& run);
+void add_simulate(CommandLine& program, Run& run);
+void add_compare(CommandLine& program, Run& run);
+void add_policies(CommandLine& program, Run& run);
+void add_schedulers(CommandLine& program, Run& run);
+void add_workload(CommandLine& program, Run& run);
+void add_bench(CommandLine& program, Run& run);
+void add_plan(CommandLine& program, Run& run);
+void add_reproduce(CommandLine& program, Run& run);
+void add_import(CommandLine& program, Run& run);
+void add_rebalance(CommandLine& program, Run& run);
+void add_forecasters(CommandLine& program, Run& run);
+void add_forecast(CommandLine& program, Run& run);
+void add_recommend(CommandLine& program, Run& run);
+void add_choose(CommandLine& program, Run& run);
+void add_waste(CommandLine& program, Run& run);
+void add_profiles_command(CommandLine& program, Run& run);
+void add_gpus(CommandLine& program, Run& run);
+void add_instances(CommandLine& program, Run& run);
+void add_create(CommandLine& program, Run& run);
+void add_destroy(CommandLine& program, Run& run);
+void add_gpu_layout(CommandLine& program, Run& run);
+void add_mig(CommandLine& program, Run& run);
+void add_sim_node(CommandLine& program, Run& run);
+void add_doctor(CommandLine& program, Run& run);
+void add_submit(CommandLine& program, Run& run);
+void add_ps(CommandLine& program, Run& run);
+void add_show(CommandLine& program, Run& run);
+void add_logs(CommandLine& program, Run& run);
+void add_wait(CommandLine& program, Run& run);
+void add_cancel(CommandLine& program, Run& run);
+void add_top(CommandLine& program, Run& run);
+void add_events(CommandLine& program, Run& run);
+void add_drain(CommandLine& program, Run& run);
+void add_undrain(CommandLine& program, Run& run);
+void add_pause(CommandLine& program, Run& run);
+void add_resume(CommandLine& program, Run& run);
+void add_scheduler(CommandLine& program, Run& run);
+void add_completion(CommandLine& program, Run& run);
+void add_man(CommandLine& program, Run& run);
 
 // Subcommands in files of their own, by group.
-void add_forecast_memory(CLI::App& forecast, Run& run);
-void add_forecast_model(CLI::App& forecast, Run& run);
-void add_forecast_time(CLI::App& forecast, Run& run);
-void add_bench_forecast(CLI::App& bench, Run& run);
-void add_bench_nvml(CLI::App& bench, Run& run);
-void add_reproduce_alarms(CLI::App& reproduce, Run& run);
-void add_reproduce_carma(CLI::App& reproduce, Run& run);
-void add_reproduce_completion_time(CLI::App& reproduce, Run& run);
+void add_forecast_memory(CommandLine& forecast, Run& run);
+void add_forecast_model(CommandLine& forecast, Run& run);
+void add_forecast_time(CommandLine& forecast, Run& run);
+void add_bench_forecast(CommandLine& bench, Run& run);
+void add_bench_nvml(CommandLine& bench, Run& run);
+void add_reproduce_alarms(CommandLine& reproduce, Run& run);
+void add_reproduce_carma(CommandLine& reproduce, Run& run);
+void add_reproduce_completion_time(CommandLine& reproduce, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.
-CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& what,
-                      const std::string& example);
+CommandLine* add_command(CommandLine& program, const std::string& name, const std::string& what,
+                         const std::string& example);
 /// `--json`, described the same way everywhere.
-void add_json(CLI::App& command, bool& json);
+void add_json(CommandLine& command, bool& json);
 /// `--profiles`, described the same way everywhere.
-void add_profiles(CLI::App& command, std::string& profiles);
+void add_profiles(CommandLine& command, std::string& profiles);
 
 /// For options that take a whole number of at least `least`: CLI11 itself lets -5 wrap around.
-CLI::Validator whole_number(std::int64_t least);
-/// For options that take a number in [low, high]: CLI11's own Range lets `nan` through.
-CLI::Validator number_from(double low, double high);
+Check whole_number(std::int64_t least);
+/// For options that take a number in [low, high]: `Check::range` lets `nan` through.
+Check number_from(double low, double high);
 /// An empty word is most often a variable that was not set.
-CLI::Validator not_empty();
+Check not_empty();
 
 /// A fleet from a file, or in short (4xA100-40GB).
 [[nodiscard]] Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles);

@@ -208,9 +208,9 @@ Result<int> compare_command(const Options& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& program, Run& run) {
+void add_compare(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "compare", "Several schedulers on the same workload and fleet, side by side",
                   "cleave compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --schedulers "
                   "full-gpu,online");

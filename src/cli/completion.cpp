@@ -182,14 +182,14 @@ std::string for_fish(const CommandNode& root) {
 
 }  // namespace
 
-void add_completion(CLI::App& program, Run& run) {
+void add_completion(CommandLine& program, Run& run) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "completion", "What the shell needs to complete commands and options",
                   "source <(cleave completion bash)");
   command->add_option("SHELL", *shell, "Which shell")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      ->check(Check::one_of({"bash", "zsh", "fish"}));
   command->callback([shell, &program, &run] {
     run = [shell, &program]() -> Result<int> {
       const CommandNode root = command_tree(program);

@@ -16,7 +16,7 @@ namespace cleave::cli {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-void add_daemon(CLI::App& command, DaemonOptions& options, bool with_json) {
+void add_daemon(CommandLine& command, DaemonOptions& options, bool with_json) {
   command
       .add_option(
           "--socket", options.socket,
@@ -25,13 +25,13 @@ void add_daemon(CLI::App& command, DaemonOptions& options, bool with_json) {
   if (with_json) add_json(command, options.json);
 }
 
-void add_job(CLI::App& command, std::string& job) {
+void add_job(CommandLine& command, std::string& job) {
   command.add_option("JOB", job, "Its number, or a name that just one live job has")
       ->required()
       ->check(not_empty());
 }
 
-void add_patience(CLI::App& command, std::int64_t& seconds_to_wait) {
+void add_patience(CommandLine& command, std::int64_t& seconds_to_wait) {
   command
       .add_option("--patience", seconds_to_wait,
                   "Seconds for which a daemon that does not answer is waited for, as while it is restarted")

@@ -20,9 +20,9 @@ struct DaemonOptions {
   bool json = false;
 };
 /// `--socket`, and `--json` for commands that have it, described the same way everywhere.
-void add_daemon(CLI::App& command, DaemonOptions& options, bool with_json = true);
+void add_daemon(CommandLine& command, DaemonOptions& options, bool with_json = true);
 /// The positional JOB of commands on one job.
-void add_job(CLI::App& command, std::string& job);
+void add_job(CommandLine& command, std::string& job);
 
 [[nodiscard]] Result<std::vector<SocketPlace>> sockets_of(const DaemonOptions& options);
 /// Nothing is asked yet.
@@ -47,7 +47,7 @@ extern template Result<Json> patiently(ApiClient&, std::chrono::seconds,
 extern template Result<ApiAnswer> patiently(ApiClient&, std::chrono::seconds,
                                             const std::function<Result<ApiAnswer>()>&);
 /// `--patience`
-void add_patience(CLI::App& command, std::int64_t& seconds);
+void add_patience(CommandLine& command, std::int64_t& seconds);
 
 /// Waits until the job is over; its document then.
 [[nodiscard]] Result<Json> wait_for_job(ApiClient& daemon, std::int64_t job, std::chrono::seconds patience);

@@ -272,9 +272,9 @@ Result<int> doctor(const Options& options) {
 
 }  // namespace
 
-void add_doctor(CLI::App& program, Run& run) {
+void add_doctor(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "doctor", "What of NVML and of Cleave's own state is there, and what follows",
                   "cleave doctor");
   command

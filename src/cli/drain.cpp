@@ -30,9 +30,9 @@ Result<int> drain(const Options& options, const char* what) {
   return 0;
 }
 
-void add(CLI::App& program, Run& run, const char* name, const char* what, const char* example) {
+void add(CommandLine& program, Run& run, const char* name, const char* what, const char* example) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, name, what, example);
+  CommandLine* command = add_command(program, name, what, example);
   command->add_option("GPU", options->gpu, "Its index or its UUID")->required()->check(not_empty());
   add_daemon(*command, *options);
   command->callback([options, name, &run] { run = [options, name] { return drain(*options, name); }; });
@@ -40,11 +40,11 @@ void add(CLI::App& program, Run& run, const char* name, const char* what, const 
 
 }  // namespace
 
-void add_drain(CLI::App& program, Run& run) {
+void add_drain(CommandLine& program, Run& run) {
   add(program, run, "drain", "Lets a GPU take no new jobs; those on it run to their end", "cleave drain 0");
 }
 
-void add_undrain(CLI::App& program, Run& run) {
+void add_undrain(CommandLine& program, Run& run) {
   add(program, run, "undrain", "Lets a drained GPU take jobs again", "cleave undrain 0");
 }
 

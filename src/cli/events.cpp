@@ -1,5 +1,6 @@
 // `cleave events`: what happened, and what happens.
 
+#include <algorithm>
 #include <thread>
 
 #include "base/format.hpp"
@@ -93,9 +94,9 @@ Result<int> events(const Options& options) {
 
 }  // namespace
 
-void add_events(CLI::App& program, Run& run) {
+void add_events(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "events", "What happened to your jobs and the GPUs, and with -f what happens",
                   "cleave events -f");
   command->add_flag("-f,--follow", options->follow, "Those to come, also through a restart of the daemon");

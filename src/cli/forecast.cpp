@@ -4,10 +4,10 @@
 
 namespace cleave::cli {
 
-void add_forecast(CLI::App& program, Run& run) {
-  CLI::App* group =
+void add_forecast(CommandLine& program, Run& run) {
+  CommandLine* group =
       program.add_subcommand("forecast", "What a job will need, before it runs and while it runs");
-  group->require_subcommand(1);
+  group->require_subcommand();
   add_forecast_memory(*group, run);
   add_forecast_model(*group, run);
   add_forecast_time(*group, run);

@@ -222,9 +222,9 @@ Result<int> forecast_memory(const Options& options) {
 
 }  // namespace
 
-void add_forecast_memory(CLI::App& forecast, Run& run) {
+void add_forecast_memory(CommandLine& forecast, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(forecast, "memory", "The peak memory of a job from what it has reported so far",
                   "cleave forecast memory --series examples/series/growing-context.csv "
                   "--iterations 120 --capacity 10GiB");

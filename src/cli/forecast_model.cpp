@@ -284,7 +284,7 @@ std::string names(std::span<const Row> rows) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-void add_counts(CLI::App& command, Options& options) {
+void add_counts(CommandLine& command, Options& options) {
   command.add_option("--batch", options.batch, "Sequences or images at a time")
       ->check(whole_number(1))
       ->default_str("1");
@@ -305,7 +305,7 @@ void add_counts(CLI::App& command, Options& options) {
       ->default_str("1");
 }
 
-void add_choices(CLI::App& command, Options& options) {
+void add_choices(CommandLine& command, Options& options) {
   command.add_option(
       "--precision", options.precision,
       fmt::format(
@@ -318,7 +318,7 @@ void add_choices(CLI::App& command, Options& options) {
   command.add_flag("--recompute", options.recompute,
                    "Activations are computed again layer by layer (checkpointing)");
   command.add_option("--attention", options.attention, "fused keeps no scores, plain does")
-      ->check(CLI::IsMember({"fused", "plain"}))
+      ->check(Check::one_of({"fused", "plain"}))
       ->default_str("fused");
   command
       .add_option("--sharing", options.sharing, fmt::format("Of the instance: {}", names(sharing_modes())))
@@ -327,15 +327,15 @@ void add_choices(CLI::App& command, Options& options) {
       "--workspace", options.workspace,
       "As CUBLAS_WORKSPACE_CONFIG: pairs of KiB and count, :4096:2:16:8; without it PyTorch's");
   command.add_option("--workspace-per", options.workspace_per, "process, or layer as MIGM adds them up")
-      ->check(CLI::IsMember({"process", "layer"}))
+      ->check(Check::one_of({"process", "layer"}))
       ->default_str("process");
 }
 
 }  // namespace
 
-void add_forecast_model(CLI::App& forecast, Run& run) {
+void add_forecast_model(CommandLine& forecast, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
+  CommandLine* command = add_command(
       forecast, "model", "Memory of a model from its shape, and the instances that hold it",
       "cleave forecast model examples/models/llama-3.1-8b/config.json --batch 4 --fits A100-80GB");
   command

@@ -1,5 +1,6 @@
 // `cleave forecast time`: learns from measured jobs how long others will take, and says it of them.
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/format.hpp"
@@ -196,7 +197,7 @@ Result<int> time_command(const Options& options) {
   return predict(options);
 }
 
-void add_training(CLI::App& command, Options& options) {
+void add_training(CommandLine& command, Options& options) {
   const auto option = [&](const char* flag, auto& value, const char* help) {
     return command.add_option(flag, value, help)->needs("--train");
   };
@@ -210,7 +211,7 @@ void add_training(CLI::App& command, Options& options) {
   option("--slices", options.time.slices, "Feature that is the compute slices, for the linear baseline");
   option("--whole-slices", options.time.whole_slices,
          "Slices of the whole GPU; otherwise the most in the file")
-      ->check(CLI::Range(1, 1000000));
+      ->check(Check::range(1, 1000000));
   option(
       "--form", options.form,
       "What is learnt: seconds, log or ratio (to --whole); otherwise ratio where --whole is named, else log");
@@ -218,7 +219,7 @@ void add_training(CLI::App& command, Options& options) {
   option("--margin", options.time.margin, "How far beyond the measured ranges is answered")
       ->default_str("0.1");
   option("--folds", options.time.folds, "Parts that are held out in turn")
-      ->check(CLI::Range(2, 1000))
+      ->check(Check::range(2, 1000))
       ->default_str("5");
   option("--seed", options.time.boosting.seed, "Of everything that is drawn")
       ->check(whole_number(0))
@@ -227,14 +228,14 @@ void add_training(CLI::App& command, Options& options) {
 
 }  // namespace
 
-void add_forecast_time(CLI::App& forecast, Run& run) {
+void add_forecast_time(CommandLine& forecast, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(forecast, "time", "How long jobs will take, learnt from measured ones",
-                                  "cleave forecast time --train examples/forecast/measured.csv --whole "
-                                  "whole_s --slices slices --save m.json");
-  CLI::Option* train = command->add_option("--train", options->train, "CSV of measured jobs to learn from");
-  CLI::Option* model = command->add_option("--model", options->model, "A model that was saved");
-  CLI::Option* predict = command->add_option("--predict", options->predict, "CSV of jobs to forecast");
+  CommandLine* command = add_command(forecast, "time", "How long jobs will take, learnt from measured ones",
+                                     "cleave forecast time --train examples/forecast/measured.csv --whole "
+                                     "whole_s --slices slices --save m.json");
+  Option* train = command->add_option("--train", options->train, "CSV of measured jobs to learn from");
+  Option* model = command->add_option("--model", options->model, "A model that was saved");
+  Option* predict = command->add_option("--predict", options->predict, "CSV of jobs to forecast");
   model->needs(predict);
   predict->needs(model);
   train->excludes(model)->excludes(predict);

@@ -138,9 +138,9 @@ Result<int> gpu(const Options& options) {
 
 }  // namespace
 
-void add_gpu(CLI::App& program, Run& run) {
+void add_gpu(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "gpu", "Known GPU models; for one, its profiles and how many states they give",
                   "cleave gpu A100-40GB --profiles five");
   command->add_option("MODEL", options->model, "Model key or the driver's name; without it, all models");

@@ -205,9 +205,9 @@ Result<int> gpu_layout(const Options& options) {
 
 }  // namespace
 
-void add_gpu_layout(CLI::App& program, Run& run) {
+void add_gpu_layout(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "gpu-layout",
                   "Changes a live GPU to a layout, touching only what differs and only what Cleave made",
                   "cleave gpu-layout --gpu 0 4g.20gb@0,2g.10gb --dry-run");

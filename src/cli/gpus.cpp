@@ -128,9 +128,9 @@ Result<int> gpus(const LiveOptions& options) {
 
 }  // namespace
 
-void add_gpus(CLI::App& program, Run& run) {
+void add_gpus(CommandLine& program, Run& run) {
   auto options = std::make_shared<LiveOptions>();
-  CLI::App* command = add_command(
+  CommandLine* command = add_command(
       program, "gpus", "The GPUs of this machine, or of a simulated node, as they stand", "cleave gpus");
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return gpus(*options); }; });

@@ -121,11 +121,11 @@ Result<int> import_smi(const Options& options) {
 
 }  // namespace
 
-void add_import(CLI::App& program, Run& run) {
+void add_import(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* group = program.add_subcommand("import", "Fleets from what other programs say");
-  group->require_subcommand(1);
-  CLI::App* command = add_command(
+  CommandLine* group = program.add_subcommand("import", "Fleets from what other programs say");
+  group->require_subcommand();
+  CommandLine* command = add_command(
       *group, "smi", "A fleet file from the text of `nvidia-smi mig -lgi`, with `-lci` or without",
       "cleave import smi --node n0 --model A100-40GB examples/smi/a100-node.txt");
   command->add_option("--node", options->node, "The node's name; its GPUs are NODE/0, NODE/1, ...")
@@ -143,7 +143,7 @@ void add_import(CLI::App& program, Run& run) {
       ->add_option("--gpus", options->gpus,
                    "How many GPUs the node has, those without instances included; else only those listed")
       ->check(whole_number(1))
-      ->check(CLI::Range(1, most_gpus_in_node));
+      ->check(Check::range(1, most_gpus_in_node));
   add_profiles(*command, options->profiles);
   command->add_flag("--json", options->json, "The fleet is JSON in any case; errors are then, too");
   command->callback([options, &run] { run = [options] { return import_smi(*options); }; });

@@ -240,9 +240,9 @@ Result<int> destroy(const Options& options) {
 
 }  // namespace
 
-void add_instances(CLI::App& program, Run& run) {
+void add_instances(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "instances", "The instances of live GPUs, whose they are, and what runs in them",
                   "cleave instances --gpu 0");
   add_gpu_choice(*command, options->gpu);
@@ -250,9 +250,9 @@ void add_instances(CLI::App& program, Run& run) {
   command->callback([options, &run] { run = [options] { return instances(*options); }; });
 }
 
-void add_create(CLI::App& program, Run& run) {
+void add_create(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "create", "Makes one instance on a live GPU", "cleave create --gpu 0 3g.20gb");
   add_gpu_choice(*command, options->gpu)->required();
   command
@@ -264,10 +264,10 @@ void add_create(CLI::App& program, Run& run) {
   command->callback([options, &run] { run = [options] { return create(*options); }; });
 }
 
-void add_destroy(CLI::App& program, Run& run) {
+void add_destroy(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "destroy", "Destroys one instance that Cleave made",
-                                  "cleave destroy MIG-3f2b0c1d-... | cleave destroy --gpu 0 --instance 2");
+  CommandLine* command = add_command(program, "destroy", "Destroys one instance that Cleave made",
+                                     "cleave destroy MIG-3f2b0c1d-... | cleave destroy --gpu 0 --instance 2");
   command->add_option("MIG-UUID", options->what, "The instance by its UUID")->check(not_empty());
   add_gpu_choice(*command, options->gpu);
   command

@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,6 +14,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "manual/command_line.hpp"
 #include "nvmlsim/client.hpp"
 #include "physics/speed.hpp"
 #include "runner/job_checkpoint.hpp"
@@ -179,54 +179,54 @@ Result<int> run(const JobArguments& given) {
   return code;
 }
 
-void add_memory_options(CLI::App& program, JobArguments& given) {
-  CLI::Option* memory = program.add_option("--memory", given.memory,
-                                           "What it holds all the time: 2GiB, 512MiB or a number of MiB");
-  for (CLI::Option* growing :
+void add_memory_options(CommandLine& program, JobArguments& given) {
+  Option* memory = program.add_option("--memory", given.memory,
+                                      "What it holds all the time: 2GiB, 512MiB or a number of MiB");
+  for (Option* growing :
        {program.add_option("--base", given.base, "What it holds before the first iteration; 1GiB by itself"),
         program.add_option("--per-iteration", given.per_iteration,
                            "How much more it holds with each iteration"),
         program.add_option("--noise", given.noise, "Standard deviation of what it holds")})
     growing->excludes(memory);
   program.add_option("--iterations", given.iterations, "How many there are; they share the time evenly")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->check(Check::range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->default_str("10");
   program.add_option("--seed", given.seed, "Of the noise")->default_str("1");
 }
 
-void add_time_options(CLI::App& program, JobArguments& given) {
-  CLI::Option* seconds = program.add_option(
+void add_time_options(CommandLine& program, JobArguments& given) {
+  Option* seconds = program.add_option(
       "--seconds", given.seconds,
       "How long all of it takes on the whole GPU under MIG; 10 by itself, with --phases their sum");
-  seconds->check(CLI::Range(0.0, in_seconds(longest_duration)));
-  CLI::Option* speeds = program.add_option(
+  seconds->check(Check::range(0.0, in_seconds(longest_duration)));
+  Option* speeds = program.add_option(
       "--speeds", given.speeds,
       "Speed by profile beside the whole GPU: 1g.5gb=0.36,7g.40gb=1; what is absent does not fit");
-  CLI::Option* like = program.add_option(
+  Option* like = program.add_option(
       "--like", given.like, "Speeds of a measured job: miso:resnet:64, parvagpu:bert:8, rodinia:KERNEL");
-  CLI::Option* phases = program.add_option(
-      "--phases", given.phases, "Seconds on the whole GPU: cpu=1,transfer=0.5,compute=8,bandwidth=2");
+  Option* phases = program.add_option("--phases", given.phases,
+                                      "Seconds on the whole GPU: cpu=1,transfer=0.5,compute=8,bandwidth=2");
   phases->excludes(seconds);
   speeds->excludes(like)->excludes(phases);
   like->excludes(phases);
   program.add_option("--busy", given.busy, "Share of its time in which it keeps its instance busy")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(Check::range(0.0, 1.0))
       ->default_str("1");
 }
 
-void add_options(CLI::App& program, JobArguments& given) {
+void add_options(CommandLine& program, JobArguments& given) {
   add_memory_options(program, given);
   add_time_options(program, given);
   std::vector<std::string> frameworks;
   for (const DyingWords& words : dying_words()) frameworks.emplace_back(words.framework);
   program
       .add_option("--dies-as", given.dies_as, "Whose message and exit code it dies with when memory runs out")
-      ->check(CLI::IsMember(frameworks))
+      ->check(Check::one_of(frameworks))
       ->default_str("cuda");
   program.add_option("--checkpoint", given.checkpoint,
                      "Keeps its progress in this file on a signal, and goes on from there");
   program.add_option("--checkpoint-signal", given.checkpoint_signal, "That signal: USR1, USR2 or HUP")
-      ->check(CLI::IsMember({"USR1", "USR2", "HUP"}))
+      ->check(Check::one_of({"USR1", "USR2", "HUP"}))
       ->default_str("USR1");
   program.add_flag("--quiet", given.quiet, "No line for each iteration");
   program.add_option("command", given.command,
@@ -237,10 +237,10 @@ void add_options(CLI::App& program, JobArguments& given) {
 }
 
 /// A command that takes the job's place has its own time, its own growth and its own checkpoints.
-Result<void> fits_a_command(const CLI::App& program, const JobArguments& given) {
+Result<void> fits_a_command(const CommandLine& program, const JobArguments& given) {
   if (given.command.empty()) return {};
-  for (const CLI::Option* option : program.get_options()) {
-    const std::string name = option->get_name();
+  for (const auto& option : program.options()) {
+    const std::string name = option->name();
     constexpr std::array<std::string_view, 4> meant = {"--memory", "--base", "--busy", "--dies-as"};
     if (option->count() == 0 || !name.starts_with("--") || std::ranges::find(meant, name) != meant.end())
       continue;
@@ -256,17 +256,13 @@ int report(const Error& error) {
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App program("A job on a simulated GPU: holds memory, takes its time, reports, and computes nothing.",
-                   "cleave-job");
-  program.set_version_flag("--version", CLEAVE_VERSION);
+  CommandLine program(
+      "A job on a simulated GPU: holds memory, takes its time, reports, and computes nothing.", "cleave-job");
+  program.version_flag("--version", CLEAVE_VERSION);
   JobArguments given;
   add_options(program, given);
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::ParseError& stop) {
-    if (stop.get_exit_code() == 0) return program.exit(stop);
-    return report({ErrorKind::bad_usage, "", stop.what(), "see `cleave-job --help`"});
-  }
+  if (const auto end = program.parse(argc, argv))
+    return end->code == 0 ? 0 : report({ErrorKind::bad_usage, "", end->why, "see `cleave-job --help`"});
   if (const auto fits = fits_a_command(program, given); !fits) return report(fits.error());
   const auto code = run(given);
   return code ? *code : report(code.error());

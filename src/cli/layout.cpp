@@ -119,10 +119,11 @@ Result<int> layout(const Options& options) {
 
 }  // namespace
 
-void add_layout(CLI::App& program, Run& run) {
+void add_layout(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "layout", "Whether a layout is legal, and what it leaves room for",
-                                  "cleave layout A100-40GB 4g.20gb@0,2g.10gb@4");
+  CommandLine* command =
+      add_command(program, "layout", "Whether a layout is legal, and what it leaves room for",
+                  "cleave layout A100-40GB 4g.20gb@0,2g.10gb@4");
   command->add_option("MODEL", options->model, "Model key or the driver's name")->required();
   command->add_option("LAYOUT", options->layout, "profile@start, joined by commas; '' is the empty GPU")
       ->required();

@@ -15,7 +15,7 @@ namespace cleave::cli {
 
 namespace fs = std::filesystem;
 
-void add_live(CLI::App& command, LiveOptions& options) {
+void add_live(CommandLine& command, LiveOptions& options) {
   command
       .add_option(
           "--nvml", options.nvml,
@@ -30,7 +30,7 @@ void add_live(CLI::App& command, LiveOptions& options) {
   add_json(command, options.json);
 }
 
-CLI::Option* add_gpu_choice(CLI::App& command, std::string& gpu) {
+Option* add_gpu_choice(CommandLine& command, std::string& gpu) {
   return command.add_option("--gpu", gpu, "The GPU: its index or its UUID")->check(not_empty());
 }
 

@@ -22,9 +22,9 @@ struct LiveOptions {
   bool json = false;
 };
 /// `--nvml`, `--state` and `--json`, described the same way everywhere.
-void add_live(CLI::App& command, LiveOptions& options);
+void add_live(CommandLine& command, LiveOptions& options);
 /// `--gpu N`, required unless said otherwise.
-CLI::Option* add_gpu_choice(CLI::App& command, std::string& gpu);
+Option* add_gpu_choice(CommandLine& command, std::string& gpu);
 
 /// Which library the commands open, and whether it is the simulated one.
 struct LibraryChoice {

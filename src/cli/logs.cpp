@@ -84,15 +84,14 @@ Result<int> logs(const Options& options) {
 
 }  // namespace
 
-void add_logs(CLI::App& program, Run& run) {
+void add_logs(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "logs", "What a job wrote to its standard output, to look at or to follow",
                   "cleave logs -f 12");
   add_job(*command, options->job);
   command->add_flag("-f,--follow", options->follow, "Until nothing more will come, also through restarts");
-  CLI::Option* error_output =
-      command->add_flag("--stderr", options->error_output, "Its standard error instead");
+  Option* error_output = command->add_flag("--stderr", options->error_output, "Its standard error instead");
   command->add_flag("--both", options->both, "Both, each where it belongs")->excludes(error_output);
   command->add_option("--attempt", options->attempt, "Of this run of the job alone; otherwise the latest")
       ->check(whole_number(1));

@@ -47,10 +47,9 @@ bool wants_json(int argc, char** argv) {
 }
 
 /// A first word that is no command: nothing else about the line can be right.
-std::optional<Error> unknown_command(const CLI::App& program, int argc, char** argv) {
+std::optional<Error> unknown_command(const CommandLine& program, int argc, char** argv) {
   if (argc < 2 || *argv[1] == '-' || *argv[1] == 0) return std::nullopt;
-  std::vector<std::string> known;
-  for (const CLI::App* command : program.get_subcommands(nullptr)) known.push_back(command->get_name());
+  const std::vector<std::string> known = program.command_names();
   if (std::ranges::find(known, argv[1]) != known.end()) return std::nullopt;
   const std::string hint = suggestion(argv[1], known);
   return Error{ErrorKind::bad_usage, "", fmt::format("there is no command '{}'", shown(argv[1])),
@@ -58,25 +57,18 @@ std::optional<Error> unknown_command(const CLI::App& program, int argc, char** a
 }
 
 int run_program(int argc, char** argv, bool json) {
-  CLI::App program(
+  CommandLine program(
       "Partitions NVIDIA Multi-Instance GPUs, places and schedules work on them, and simulates all of it.",
       "cleave");
-  program.set_version_flag("--version", CLEAVE_VERSION);
-  program.require_subcommand(1);
-  program.set_help_all_flag("--help-all", "Help of every command");
+  program.version_flag("--version", CLEAVE_VERSION);
+  program.require_subcommand();
+  program.help_all_flag("--help-all", "Help of every command");
   Run run;
   for (const CommandRow& command : commands) command.add(program, run);
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::ParseError& stop) {
-    if (stop.get_exit_code() == 0) return program.exit(stop);  // --help, --version
+  if (const auto end = program.parse(argc, argv)) {
+    if (end->code == 0) return 0;  // --help, --version
     if (const auto unknown = unknown_command(program, argc, argv)) return report_error(*unknown, json);
-    std::string command = "cleave";
-    for (const CLI::App* at = &program; !at->get_subcommands().empty();) {
-      at = at->get_subcommands().front();
-      command += " " + at->get_name();
-    }
-    return report_error({ErrorKind::bad_usage, "", stop.what(), fmt::format("see `{} --help`", command)},
+    return report_error({ErrorKind::bad_usage, "", end->why, fmt::format("see `{} --help`", end->command)},
                         json);
   }
   const Result<int> code = run();

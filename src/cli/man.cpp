@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -58,7 +59,7 @@ Result<int> daemons_page() {
   return fail(ErrorKind::infeasible, program.string(), "it is not there", "build or install all of Cleave");
 }
 
-Result<int> man(const CLI::App& program, const Options& options) {
+Result<int> man(const CommandLine& program, const Options& options) {
   if (options.words == std::vector<std::string>{"cleaved"}) return daemons_page();
   const CommandNode root = command_tree(program);
   if (options.list) {
@@ -73,10 +74,11 @@ Result<int> man(const CLI::App& program, const Options& options) {
 
 }  // namespace
 
-void add_man(CLI::App& program, Run& run) {
+void add_man(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "man", "The help of a command, or of all of Cleave, as a man page",
-                                  "cleave man submit | man -l -");
+  CommandLine* command =
+      add_command(program, "man", "The help of a command, or of all of Cleave, as a man page",
+                  "cleave man submit | man -l -");
   command->add_option("COMMAND", options->words,
                       "Whose page, as `plan deploy`, or `cleaved`; otherwise that of cleave");
   command->add_flag("--list", options->list, "All commands that have a page instead, a line each");

@@ -173,16 +173,16 @@ Result<int> mig(const Options& options) {
 
 }  // namespace
 
-void add_mig(CLI::App& program, Run& run) {
-  CLI::App* group = program.add_subcommand("mig", "The MIG mode of a live GPU");
-  group->require_subcommand(1);
+void add_mig(CommandLine& program, Run& run) {
+  CommandLine* group = program.add_subcommand("mig", "The MIG mode of a live GPU");
+  group->require_subcommand();
   for (const bool enable : {true, false}) {
     auto options = std::make_shared<Options>();
     options->enable = enable;
-    CLI::App* command = enable
-                            ? add_command(*group, "enable", "Switches MIG on", "cleave mig enable --gpu 0")
-                            : add_command(*group, "disable", "Switches MIG off; Cleave's idle instances go",
-                                          "cleave mig disable --gpu 0");
+    CommandLine* command =
+        enable ? add_command(*group, "enable", "Switches MIG on", "cleave mig enable --gpu 0")
+               : add_command(*group, "disable", "Switches MIG off; Cleave's idle instances go",
+                             "cleave mig disable --gpu 0");
     add_gpu_choice(*command, options->gpu)->required();
     command->add_flag("--yes", options->yes, "Do not ask; without a terminal nothing happens without it");
     if (!enable)

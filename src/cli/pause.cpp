@@ -24,20 +24,20 @@ Result<int> set_paused(const DaemonOptions& options, const char* what) {
   return 0;
 }
 
-void add(CLI::App& program, Run& run, const char* name, const char* what, const char* example) {
+void add(CommandLine& program, Run& run, const char* name, const char* what, const char* example) {
   auto options = std::make_shared<DaemonOptions>();
-  CLI::App* command = add_command(program, name, what, example);
+  CommandLine* command = add_command(program, name, what, example);
   add_daemon(*command, *options);
   command->callback([options, name, &run] { run = [options, name] { return set_paused(*options, name); }; });
 }
 
 }  // namespace
 
-void add_pause(CLI::App& program, Run& run) {
+void add_pause(CommandLine& program, Run& run) {
   add(program, run, "pause", "Lets the daemon start no jobs until `cleave resume`", "cleave pause");
 }
 
-void add_resume(CLI::App& program, Run& run) {
+void add_resume(CommandLine& program, Run& run) {
   add(program, run, "resume", "Lets the daemon start jobs again", "cleave resume");
 }
 

@@ -176,17 +176,18 @@ Result<int> place(const Options& options) {
 
 }  // namespace
 
-void add_place(CLI::App& program, Run& run) {
+void add_place(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "place", "Where one request would go on a fleet, or why nowhere",
-                                  "cleave place --fleet examples/fleets/one-node.json --profile 2g.10gb");
+  CommandLine* command =
+      add_command(program, "place", "Where one request would go on a fleet, or why nowhere",
+                  "cleave place --fleet examples/fleets/one-node.json --profile 2g.10gb");
   command->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
       ->required();
   command->add_option("--profile", options->profile,
                       "A profile by name; MODEL:NAME for one model of the fleet only");
   command->add_option("--memory", options->memory, "A size: MiB, or with KiB, MiB or GiB behind it");
   command->add_option("--compute-slices", options->compute, "With --memory: at least so many compute slices")
-      ->check(CLI::Range(0, 99));
+      ->check(Check::range(0, 99));
   command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
       ->default_str(std::string(default_policy));
   // Policies share names of options: one flag each, described by every policy that has it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "base/format.hpp"
@@ -161,9 +162,9 @@ Result<int> replay_command(const GivenOptions& options) {
   return 0;
 }
 
-void add_given(CLI::App& group, Run& run) {
+void add_given(CommandLine& group, Run& run) {
   auto options = std::make_shared<GivenOptions>();
-  CLI::App* migrate = add_command(
+  CommandLine* migrate = add_command(
       group, "migrate", "The moves from a fleet as it stands to a layout that you wrote",
       "cleave plan migrate --fleet examples/fleets/scattered.json --goal examples/fleets/gathered.json");
   migrate->add_option("--fleet", options->fleet, "The fleet file of now")->required();
@@ -176,7 +177,7 @@ void add_given(CLI::App& group, Run& run) {
   migrate->callback([options, &run] { run = [options] { return migrate_command(*options); }; });
 
   auto check = std::make_shared<GivenOptions>();
-  CLI::App* replay =
+  CommandLine* replay =
       add_command(group, "replay", "Carry a plan file out, step by step, on the model of a fleet",
                   "cleave plan replay --fleet examples/fleets/scattered.json --plan plan.json");
   replay->add_option("--fleet", check->fleet, "The fleet file that the plan was made for")->required();
@@ -197,11 +198,11 @@ constexpr KindRow kinds[] = {
     {"joint", "Place the work that waits, moving what runs where that helps"},
 };
 
-void add_kind(CLI::App& group, const KindRow& row, Run& run) {
+void add_kind(CommandLine& group, const KindRow& row, Run& run) {
   auto options = std::make_shared<Options>();
   const std::string kind = row.name;
-  CLI::App* command = add_command(group, kind, row.what,
-                                  fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind));
+  CommandLine* command = add_command(
+      group, kind, row.what, fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind));
   command->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
       ->required();
   command->add_option("--method", options->method, fmt::format("How: {}", fmt::join(plan_methods(), ", ")))
@@ -237,10 +238,11 @@ void add_kind(CLI::App& group, const KindRow& row, Run& run) {
 
 }  // namespace
 
-void add_plan(CLI::App& program, Run& run) {
-  CLI::App* group = add_command(program, "plan", "The provably best layout of a fleet, and what moves for it",
-                                "cleave plan compact --fleet examples/fleets/scattered.json --explain");
-  group->require_subcommand(1);
+void add_plan(CommandLine& program, Run& run) {
+  CommandLine* group =
+      add_command(program, "plan", "The provably best layout of a fleet, and what moves for it",
+                  "cleave plan compact --fleet examples/fleets/scattered.json --explain");
+  group->require_subcommand();
   for (const KindRow& row : kinds) add_kind(*group, row, run);
   add_given(*group, run);
 }

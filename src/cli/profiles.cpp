@@ -145,7 +145,7 @@ Result<int> export_command(const Options& options) {
   return 0;
 }
 
-void add_filter(CLI::App& command, Options& options) {
+void add_filter(CommandLine& command, Options& options) {
   command.add_option("--application", options.filter.application, "Profiles of this application")
       ->check(not_empty());
   command.add_option("--batch", options.filter.batch, "Profiles of this batch size")->check(whole_number(1));
@@ -153,9 +153,9 @@ void add_filter(CLI::App& command, Options& options) {
 }
 
 /// A subcommand of `profiles` with the repository it is about.
-CLI::App* add_action(CLI::App& profiles, Options& options, const std::string& name, const std::string& what,
-                     const std::string& example) {
-  CLI::App* command = add_command(profiles, name, what, example);
+CommandLine* add_action(CommandLine& profiles, Options& options, const std::string& name,
+                        const std::string& what, const std::string& example) {
+  CommandLine* command = add_command(profiles, name, what, example);
   command->add_option("--repository", options.repository, "The profile repository, a file")
       ->required()
       ->check(not_empty());
@@ -183,33 +183,33 @@ void say_left_out(const std::vector<LeftOutProfile>& left_out) {
              fmt::join(named, "; "), left_out.size() > most_named ? "; ..." : "");
 }
 
-void add_profiles_command(CLI::App& program, Run& run) {
+void add_profiles_command(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* profiles =
+  CommandLine* profiles =
       add_command(program, "profiles", "A profile repository: what was measured of applications on profiles",
                   "cleave profiles list --repository examples/profiles/repository.jsonl");
-  profiles->require_subcommand(1);
-  CLI::App* adding = add_action(*profiles, *options, "add", "Merges measurements into the repository",
-                                "cleave profiles add --repository profiles.jsonl measured.jsonl");
+  profiles->require_subcommand();
+  CommandLine* adding = add_action(*profiles, *options, "add", "Merges measurements into the repository",
+                                   "cleave profiles add --repository profiles.jsonl measured.jsonl");
   adding->add_option("FILE", options->from, "Measurements, a JSON object a line; - is standard input")
       ->required();
   adding
       ->add_option("--merge", options->rule,
                    "What becomes of a profile that is there already: mean or replace")
-      ->check(CLI::IsMember({"mean", "replace"}))
+      ->check(Check::one_of({"mean", "replace"}))
       ->default_str("mean");
   add_json(*adding, options->json);
   adding->callback([options, &run] { run = [options] { return add(*options); }; });
-  CLI::App* listing = add_action(*profiles, *options, "list", "The profiles that the repository has",
-                                 "cleave profiles list --repository examples/profiles/repository.jsonl");
+  CommandLine* listing = add_action(*profiles, *options, "list", "The profiles that the repository has",
+                                    "cleave profiles list --repository examples/profiles/repository.jsonl");
   add_filter(*listing, *options);
   add_json(*listing, options->json);
   listing->callback([options, &run] { run = [options] { return list(*options); }; });
-  CLI::App* exporting = add_action(
+  CommandLine* exporting = add_action(
       *profiles, *options, "export", "Tables for training (CSV), for recommend and for choose (JSON)",
       "cleave profiles export --repository examples/profiles/repository.jsonl --as training");
   exporting->add_option("--as", options->as, "training, recommend or choose")
-      ->check(CLI::IsMember({"training", "recommend", "choose"}))
+      ->check(Check::one_of({"training", "recommend", "choose"}))
       ->default_str("training");
   exporting->add_option("--to", options->to, "Write to this file instead of standard output")
       ->check(not_empty());

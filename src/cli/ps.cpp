@@ -117,9 +117,9 @@ Result<int> ps(const Options& options) {
 
 }  // namespace
 
-void add_ps(CLI::App& program, Run& run) {
+void add_ps(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "ps", "Your jobs: where each is, or why it waits", "cleave ps --all");
   command->add_flag("-a,--all", options->all, "Those that are over too");
   command
@@ -127,7 +127,7 @@ void add_ps(CLI::App& program, Run& run) {
                    "Jobs of this user, by name or number, or of all; others' for operators only")
       ->check(not_empty());
   command->add_option("--state", options->state, "Jobs in this state only")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(api_job_states), std::end(api_job_states))));
+      ->check(Check::one_of(std::vector<std::string>(std::begin(api_job_states), std::end(api_job_states))));
   command->add_option("--limit", options->limit, "At most so many, the newest")->check(whole_number(1));
   add_daemon(*command, *options);
   command->callback([options, &run] { run = [options] { return ps(*options); }; });

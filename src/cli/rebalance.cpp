@@ -222,11 +222,11 @@ Result<int> run_rebalance(const Options& given) {
 
 }  // namespace
 
-void add_rebalance(CLI::App& program, Run& run) {
+void add_rebalance(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "rebalance",
-                                  "The moves that the online scheduler makes when work has just left a GPU",
-                                  "cleave rebalance --fleet examples/fleets/departed.json --gpu n0/1");
+  CommandLine* command = add_command(
+      program, "rebalance", "The moves that the online scheduler makes when work has just left a GPU",
+      "cleave rebalance --fleet examples/fleets/departed.json --gpu n0/1");
   command
       ->add_option("--fleet", options->fleet,
                    "A fleet file that shows how things are now that the work has left")

@@ -133,9 +133,9 @@ Result<int> recommend_command(const Options& options) {
 
 }  // namespace
 
-void add_recommend(CLI::App& program, Run& run) {
+void add_recommend(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "recommend", "Which measured instance serves an application best",
                   "cleave recommend --measurements examples/profiles/llama3.json --alpha 0.5");
   command
@@ -154,7 +154,7 @@ void add_recommend(CLI::App& program, Run& run) {
                    "What performance counts against waste: 0 nothing, 1 as much as either waste")
       ->check(number_from(0, 1e6));
   command->add_option("--form", options->form, "How they become one number")
-      ->check(CLI::IsMember({"sum", "mean", "convex"}))
+      ->check(Check::one_of({"sum", "mean", "convex"}))
       ->default_str("sum");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return recommend_command(*options); }; });

@@ -1,6 +1,7 @@
 // `cleave reproduce NAME`: the evaluation of a paper again, with its claims beside our figures.
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "base/format.hpp"
@@ -133,15 +134,16 @@ Result<int> optimal_placement(const Options& options) {
 
 }  // namespace
 
-void add_reproduce(CLI::App& program, Run& run) {
+void add_reproduce(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* group = program.add_subcommand("reproduce", "The evaluation of a paper again, beside its claims");
-  group->require_subcommand(1);
-  CLI::App* command =
+  CommandLine* group =
+      program.add_subcommand("reproduce", "The evaluation of a paper again, beside its claims");
+  group->require_subcommand();
+  CommandLine* command =
       add_command(*group, "optimal-placement", "Optimal Workload Placement on Multi-Instance GPUs, section 5",
                   "cleave reproduce optimal-placement --cases 10");
   command->add_option("--cases", options->cases, "Test cases of each size, seeds 1, 2, ...")
-      ->check(CLI::Range(1, 1000000))
+      ->check(Check::range(1, 1000000))
       ->default_str("100");
   command->add_option("--write", options->folder, "Folder for the page and its figures");
   add_json(*command, options->json);

@@ -144,22 +144,23 @@ Result<int> memory_alarms(const Options& options) {
 
 }  // namespace
 
-void add_reproduce_alarms(CLI::App& group, Run& run) {
+void add_reproduce_alarms(CommandLine& group, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(group, "memory-alarms", "False and missed alarms of the memory forecasters",
-                                  "cleave reproduce memory-alarms --jobs 50");
+  CommandLine* command =
+      add_command(group, "memory-alarms", "False and missed alarms of the memory forecasters",
+                  "cleave reproduce memory-alarms --jobs 50");
   command->add_option("--forecaster", options->forecasters, "NAME[:key=value;...], as often as wanted")
       ->default_str("laws, trend with and without options, and two plain rules");
   command->add_option("--data", options->data, "Folder with models, azure-llm-2023 and mooncake-fast25");
   command->add_option("--jobs", options->jobs, "Of each shape")
-      ->check(CLI::Range(1, 1000000))
+      ->check(Check::range(1, 1000000))
       ->default_str("200");
   command->add_option("--seed", options->seed, "Same seed, same jobs")
       ->check(whole_number(0))
       ->default_str("2");
   command
       ->add_option("--seeds", options->seeds, "So many seeds from --seed on; of all but the first the range")
-      ->check(CLI::Range(1, 1000))
+      ->check(Check::range(1, 1000))
       ->default_str("1");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return memory_alarms(*options); }; });

@@ -102,9 +102,9 @@ Result<int> carma(const Options& options) {
 
 }  // namespace
 
-void add_reproduce_carma(CLI::App& reproduce, Run& run) {
+void add_reproduce_carma(CommandLine& reproduce, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(reproduce, "carma", "Forecasts of memory beside the tasks that CARMA measured",
                   "cleave reproduce carma --tasks training_tasks.csv");
   command->add_option("--tasks", options->tasks, "CSV with the columns model, batch_size, max_memory_mib")
@@ -113,7 +113,7 @@ void add_reproduce_carma(CLI::App& reproduce, Run& run) {
       ->add_option(
           "--reading", options->reading,
           "What the tasks train: scripts, as their published scripts do, or names, as their names say")
-      ->check(CLI::IsMember({"scripts", "names"}))
+      ->check(Check::one_of({"scripts", "names"}))
       ->default_str("scripts");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return carma(*options); }; });

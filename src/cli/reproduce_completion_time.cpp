@@ -122,9 +122,9 @@ Result<int> completion_time(const Options& options) {
 
 }  // namespace
 
-void add_reproduce_completion_time(CLI::App& reproduce, Run& run) {
+void add_reproduce_completion_time(CommandLine& reproduce, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(reproduce, "completion-time",
                   "Completion times as in Dyna-P, 3.1.2, on the inference that ParvaGPU measured",
                   "cleave reproduce completion-time --data inference_profiles.csv");

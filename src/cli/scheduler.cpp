@@ -34,9 +34,9 @@ Result<int> scheduler(const Options& options) {
 
 }  // namespace
 
-void add_scheduler(CLI::App& program, Run& run) {
+void add_scheduler(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
+  CommandLine* command = add_command(
       program, "scheduler", "The scheduler by which the daemon places its jobs, or another one from now on",
       "cleave scheduler 'online:threshold=auto'");
   command

@@ -1,5 +1,7 @@
 // `cleave show`: all that the daemon knows of a job.
 
+#include <algorithm>
+
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/terminal_text.hpp"
@@ -108,9 +110,9 @@ Result<int> show(const Options& options) {
 
 }  // namespace
 
-void add_show(CLI::App& program, Run& run) {
+void add_show(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
+  CommandLine* command = add_command(
       program, "show", "A job: why it waits, what it asked for, every instance it had and why it left it",
       "cleave show 12");
   add_job(*command, options->job);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -187,9 +188,9 @@ Result<int> fault(const Options& options) {
   return 0;
 }
 
-std::shared_ptr<Options> add_action(CLI::App& group, Run& run, const std::string& name,
+std::shared_ptr<Options> add_action(CommandLine& group, Run& run, const std::string& name,
                                     const std::string& what, const std::string& example,
-                                    Result<int> (*act)(const Options&), CLI::App*& command) {
+                                    Result<int> (*act)(const Options&), CommandLine*& command) {
   auto options = std::make_shared<Options>();
   command = add_command(group, name, what, example);
   command->add_option("DIR", options->directory, "The node's directory")->required()->check(not_empty());
@@ -200,12 +201,12 @@ std::shared_ptr<Options> add_action(CLI::App& group, Run& run, const std::string
 
 }  // namespace
 
-void add_sim_node(CLI::App& program, Run& run) {
-  CLI::App* group = program.add_subcommand("sim-node",
-                                           "Simulated nodes: GPUs that obey the rules of real ones, for "
-                                           "Cleave and for any program that uses NVML");
-  group->require_subcommand(1);
-  CLI::App* command = nullptr;
+void add_sim_node(CommandLine& program, Run& run) {
+  CommandLine* group = program.add_subcommand("sim-node",
+                                              "Simulated nodes: GPUs that obey the rules of real ones, for "
+                                              "Cleave and for any program that uses NVML");
+  group->require_subcommand();
+  CommandLine* command = nullptr;
   const auto made =
       add_action(*group, run, "create", "Makes one and prints the environment that shows it to programs",
                  "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create, command);
@@ -215,10 +216,10 @@ void add_sim_node(CLI::App& program, Run& run) {
       ->add_option(
           "--numbering", made->numbering,
           "How GPU instances are numbered: as drivers of the model do (model), upper-first or lower-first")
-      ->check(CLI::IsMember({"model", "upper-first", "lower-first"}))
+      ->check(Check::one_of({"model", "upper-first", "lower-first"}))
       ->default_str("model");
   command->add_option("--mig", made->mig, "Whether MIG is on at first: on or off")
-      ->check(CLI::IsMember({"on", "off"}))
+      ->check(Check::one_of({"on", "off"}))
       ->default_str("on");
   command->add_flag("--check-root", made->check_root, "Refuse changes by others than root, as hardware does");
   command

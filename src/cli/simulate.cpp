@@ -1,5 +1,6 @@
 // `cleave simulate`: one scheduler on one workload and fleet.
 
+#include <map>
 #include <optional>
 
 #include "base/format.hpp"
@@ -141,9 +142,9 @@ Result<int> simulate_command(const Options& options) {
 
 }  // namespace
 
-void add_simulate(CLI::App& program, Run& run) {
+void add_simulate(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
+  CommandLine* command = add_command(
       program, "simulate", "Run a workload on a simulated fleet under one scheduler",
       "cleave simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --scheduler online");
   options->run.add(*command);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 
 #include "base/format.hpp"
@@ -223,24 +224,24 @@ Result<ApiSubmission> submission_of(const SubmitArguments& given, const std::vec
 
 namespace {
 
-CLI::Validator whole_number_from(std::int64_t least, std::int64_t most) {
+Check whole_number_from(std::int64_t least, std::int64_t most) {
   const auto check = [least, most](const std::string& text) {
     const auto number = parse_integer(text);
     return number && *number >= least && *number <= most
                ? std::string()
                : fmt::format("expected a whole number from {} to {}, found {}", least, most, shown(text));
   };
-  return CLI::Validator(check, "", "");
+  return Check(check);
 }
 
-void add_size_options(CLI::App& command, SubmitArguments& to) {
-  CLI::Option* profile = command.add_option("--profile", to.profile, "The instance's profile: 2g.10gb");
-  CLI::Option* memory = command.add_option("--memory", to.memory, "What it needs instead: 9GiB, or MiB");
-  CLI::Option* model = command.add_option(
+void add_size_options(CommandLine& command, SubmitArguments& to) {
+  Option* profile = command.add_option("--profile", to.profile, "The instance's profile: 2g.10gb");
+  Option* memory = command.add_option("--memory", to.memory, "What it needs instead: 9GiB, or MiB");
+  Option* model = command.add_option(
       "--model", to.model,
       "Its model instead, read and sized here: config.json, F.safetensors, F.gguf, SHAPES.json#NAME or "
       "vision:NAME; without any of these it begins on the smallest instance");
-  for (CLI::Option* each : {profile, memory, model}) each->check(not_empty());
+  for (Option* each : {profile, memory, model}) each->check(not_empty());
   profile->excludes(memory)->excludes(model);
   memory->excludes(model);
   command.add_option("--compute-slices", to.compute_slices, "With --memory: at least so many")
@@ -256,7 +257,7 @@ void add_size_options(CLI::App& command, SubmitArguments& to) {
   command.add_flag("--train", to.train, "With --model: it is trained")->needs(model);
 }
 
-void add_stop_options(CLI::App& command, SubmitArguments& to) {
+void add_stop_options(CommandLine& command, SubmitArguments& to) {
   const double longest = in_seconds(longest_duration);
   command.add_option("--retry", to.retries, "Run it again when it fails by itself or is lost, so often")
       ->check(whole_number_from(0, 1000))
@@ -265,11 +266,10 @@ void add_stop_options(CLI::App& command, SubmitArguments& to) {
                    "It may be stopped and run again from the beginning, as on a larger instance before its "
                    "memory runs out");
   command.add_flag("--movable", to.movable, "A replica of it may take over elsewhere while it runs");
-  CLI::Option* signal =
-      command
-          .add_option("--checkpoint-signal", to.checkpoint_signal,
-                      "Sent before it is stopped to be restarted: USR1, SIGUSR1 or a number")
-          ->check(not_empty());
+  Option* signal = command
+                       .add_option("--checkpoint-signal", to.checkpoint_signal,
+                                   "Sent before it is stopped to be restarted: USR1, SIGUSR1 or a number")
+                       ->check(not_empty());
   command.add_option("--checkpoint-grace", to.checkpoint_grace, "Seconds from that signal to TERM")
       ->check(number_from(0, longest))
       ->needs(signal);
@@ -284,7 +284,7 @@ void add_stop_options(CLI::App& command, SubmitArguments& to) {
 
 }  // namespace
 
-void SubmitArguments::add(CLI::App& command) {
+void SubmitArguments::add(CommandLine& command) {
   const double longest = in_seconds(longest_duration);
   add_size_options(command, *this);
   command.add_option("--name", name, "For people, and for commands while it lives")->check(not_empty());
@@ -300,8 +300,7 @@ void SubmitArguments::add(CLI::App& command) {
       .add_option("--env", environment,
                   "NAME=VALUE sets a variable, NAME passes yours on; as often as wanted. All of your "
                   "environment goes along anyway, unless --clean-env is given")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->one_each_time();
   command.add_flag("--clean-env", clean_environment,
                    "Of your environment only HOME, LANG, LC_*, LOGNAME, PATH, SHELL, TZ and USER");
   command.add_option("--cwd", cwd, "Where it runs; otherwise here")->check(not_empty());

@@ -22,7 +22,7 @@ struct SubmitArguments {
   std::vector<std::string> environment;  // --env
   bool clean_environment = false, restartable = false, movable = false;
 
-  void add(CLI::App& command);
+  void add(CommandLine& command);
 };
 
 /// The command's environment: of `all` ("NAME=value") everything, or with `clean` what names the user and

@@ -69,16 +69,17 @@ Result<int> submit(const Options& options) {
 
 }  // namespace
 
-void add_submit(CLI::App& program, Run& run) {
+void add_submit(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "submit",
-                                  "A job for the daemon: a command that runs as you, in this folder and with "
-                                  "your environment, on an instance made for it. Prints its number",
-                                  "cleave submit --memory 9GiB --restartable -- python3 train.py");
+  CommandLine* command =
+      add_command(program, "submit",
+                  "A job for the daemon: a command that runs as you, in this folder and with "
+                  "your environment, on an instance made for it. Prints its number",
+                  "cleave submit --memory 9GiB --restartable -- python3 train.py");
   options->job.add(*command);
-  CLI::Option* wait = command->add_flag(
+  Option* wait = command->add_flag(
       "--wait", options->wait, "Wait until it is over; exits with its code, 125 where Cleave itself failed");
-  CLI::Option* follow = command->add_flag(
+  Option* follow = command->add_flag(
       "--follow", options->follow,
       "The same, with its outputs as they come; Ctrl-C asks whether to cancel it, and otherwise leaves it");
   follow->excludes(wait);

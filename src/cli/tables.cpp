@@ -54,9 +54,9 @@ Result<int> list(std::span<const Row> rows, const char* key, std::string_view by
 
 }  // namespace
 
-void add_policies(CLI::App& program, Run& run) {
+void add_policies(CommandLine& program, Run& run) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "policies", "How a GPU and a start are chosen for one request", "cleave policies");
   add_json(*command, *json);
   command->callback([json, &run] {
@@ -69,9 +69,9 @@ void add_policies(CLI::App& program, Run& run) {
   });
 }
 
-void add_schedulers(CLI::App& program, Run& run) {
+void add_schedulers(CommandLine& program, Run& run) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = add_command(
+  CommandLine* command = add_command(
       program, "schedulers", "Schedulers for simulate and compare, with their options", "cleave schedulers");
   add_json(*command, *json);
   command->callback([json, &run] {
@@ -83,10 +83,10 @@ void add_schedulers(CLI::App& program, Run& run) {
   });
 }
 
-void add_forecasters(CLI::App& program, Run& run) {
+void add_forecasters(CommandLine& program, Run& run) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = add_command(program, "forecasters", "Forecasters of a job's memory, with their options",
-                                  "cleave forecasters");
+  CommandLine* command = add_command(
+      program, "forecasters", "Forecasters of a job's memory, with their options", "cleave forecasters");
   add_json(*command, *json);
   command->callback([json, &run] {
     run = [json] {

@@ -148,9 +148,9 @@ Result<int> top(const Options& options) {
 
 }  // namespace
 
-void add_top(CLI::App& program, Run& run) {
+void add_top(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       add_command(program, "top",
                   "GPUs with the picture of their instances, and jobs, refreshed until Ctrl-C", "cleave top");
   command->add_flag("--once", options->once,

@@ -40,12 +40,13 @@ Result<int> wait_for_all(const Options& options) {
 
 }  // namespace
 
-void add_wait(CLI::App& program, Run& run) {
+void add_wait(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "wait",
-                                  "Until jobs are over; exits with the job's code, of several with the first "
-                                  "that is not 0, and with 125 where Cleave itself failed",
-                                  "cleave wait 12 13");
+  CommandLine* command =
+      add_command(program, "wait",
+                  "Until jobs are over; exits with the job's code, of several with the first "
+                  "that is not 0, and with 125 where Cleave itself failed",
+                  "cleave wait 12 13");
   command->add_option("JOB", options->jobs, "Numbers, or names that just one live job has")
       ->required()
       ->check(not_empty());

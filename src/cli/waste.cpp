@@ -186,10 +186,10 @@ Result<int> waste_command(const Options& options) {
 
 }  // namespace
 
-void add_waste(CLI::App& program, Run& run) {
+void add_waste(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "waste", "Processors and memory that no instance of a GPU has",
-                                  "cleave waste H100-96GB-GH200 4g.48gb@0,3g.48gb@4");
+  CommandLine* command = add_command(program, "waste", "Processors and memory that no instance of a GPU has",
+                                     "cleave waste H100-96GB-GH200 4g.48gb@0,3g.48gb@4");
   command->add_option("MODEL", options->model, "Model key or the driver's name");
   command->add_option("LAYOUT", options->layout,
                       "profile@start, joined by commas; without: each profile alone");

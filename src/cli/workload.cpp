@@ -24,11 +24,11 @@ Result<int> generate(const Options& options) {
 
 }  // namespace
 
-void add_workload(CLI::App& program, Run& run) {
+void add_workload(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* group = program.add_subcommand("workload", "Make workloads");
-  group->require_subcommand(1);
-  CLI::App* command =
+  CommandLine* group = program.add_subcommand("workload", "Make workloads");
+  group->require_subcommand();
+  CommandLine* command =
       add_command(*group, "generate", "A workload made up from a seed, as JSON lines on standard output",
                   "cleave workload generate lab-day --seed 7 > my-day.jsonl");
   std::vector<std::string_view> known;
@@ -45,8 +45,8 @@ void add_workload(CLI::App& program, Run& run) {
   command->callback([options, &run] { run = [options] { return generate(*options); }; });
 
   auto json = std::make_shared<bool>(false);
-  CLI::App* list = add_command(*group, "list", "The workloads there are, with their options and defaults",
-                               "cleave workload list");
+  CommandLine* list = add_command(*group, "list", "The workloads there are, with their options and defaults",
+                                  "cleave workload list");
   add_json(*list, *json);
   list->callback([json, &run] { run = [json] { return list_generators(*json); }; });
 }

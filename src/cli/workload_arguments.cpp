@@ -22,7 +22,7 @@
 
 namespace cleave::cli {
 
-void RunArguments::add(CLI::App& command) {
+void RunArguments::add(CommandLine& command) {
   std::vector<std::string> formats;
   for (const TraceFormat& format : trace_formats())
     formats.push_back(fmt::format("{}:FILE ({})", format.name, format.summary));
@@ -44,14 +44,14 @@ void RunArguments::add(CLI::App& command) {
   add_json(command, json);
 }
 
-void RunArguments::add_trace_options(CLI::App& command) {
+void RunArguments::add_trace_options(CommandLine& command) {
   const auto add = [&](const std::string& name, auto& value, const std::string& help) {
-    CLI::Option* option = command.add_option(name, value, help)->default_str(fmt::format("{}", value));
+    Option* option = command.add_option(name, value, help)->default_str(fmt::format("{}", value));
     trace_options.push_back(option);
     return option;
   };
   add("--rule", rule, "Traces: how a share of a GPU becomes a profile")
-      ->check(CLI::IsMember({"round-up", "nearest"}));
+      ->check(Check::one_of({"round-up", "nearest"}));
   add("--compress", compress, "Traces: arrivals come so many times faster, run times stay");
   add("--limit", limit, "Traces: only the first so many records by arrival")
       ->check(whole_number(1))
@@ -59,13 +59,13 @@ void RunArguments::add_trace_options(CLI::App& command) {
   add("--shares", shares,
       "Trace philly, which records none: every job asks for a whole GPU, or for a share drawn as Alibaba's "
       "sharing pods have them")
-      ->check(CLI::IsMember({"whole", "alibaba"}));
+      ->check(Check::one_of({"whole", "alibaba"}));
   add("--gap", gap, "Trace miso, which records no arrivals: mean seconds between two, drawn");
   add("--processors-per-gpu", processors_per_gpu, "Trace swf: so many processors are a whole GPU")
       ->check(whole_number(1));
 }
 
-void RunArguments::add_run_options(CLI::App& command) {
+void RunArguments::add_run_options(CommandLine& command) {
   std::vector<std::string> known;
   for (const ForecasterRow& row : forecasters()) known.emplace_back(row.name);
   command
@@ -75,7 +75,7 @@ void RunArguments::add_run_options(CLI::App& command) {
       ->check(not_empty());
   command
       .add_option("--outage", outages, "GPU@FROM-UNTIL: a GPU is lost and returns, in seconds; repeatable")
-      ->allow_extra_args(false);
+      ->one_each_time();
   command
       .add_option("--forecast", forecast,
                   fmt::format("Who foresees that jobs run out of memory: {}", any_of(known)))
@@ -141,9 +141,9 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
 Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) const {
   const auto format = trace_format(trace);
   if (!format) return std::unexpected(format.error());
-  for (const CLI::Option* option : trace_options)
-    if (option->count() > 0 && !(*format)->has_option(option->get_name().substr(2)))
-      return fail(ErrorKind::bad_usage, option->get_name(),
+  for (const Option* option : trace_options)
+    if (option->count() > 0 && !(*format)->has_option(option->name().substr(2)))
+      return fail(ErrorKind::bad_usage, option->name(),
                   fmt::format("the trace format {} has no such option", (*format)->name), "leave it out");
   TraceOptions options;
   options.rule = rule == "nearest" ? ShareRule::nearest : ShareRule::round_up;
@@ -184,9 +184,9 @@ Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
     return fail(ErrorKind::bad_usage, "",
                 "say what to run: --workload FILE, --trace FORMAT:FILE or --generate NAME, one of them");
   if (trace.empty()) {
-    for (const CLI::Option* option : trace_options)
+    for (const Option* option : trace_options)
       if (option->count() > 0)
-        return fail(ErrorKind::bad_usage, option->get_name(), "this belongs to traces",
+        return fail(ErrorKind::bad_usage, option->name(), "this belongs to traces",
                     "leave it out, or use --trace");
     if (!generate.empty()) {
       auto made = generate_workload(generate, with_seed);

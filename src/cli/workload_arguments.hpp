@@ -21,9 +21,9 @@ struct RunArguments {
   bool json = false, timing = false, no_index = false;
   std::string faults, forecast = "none", reconfiguration, checkpoint = "30", process_start = "0";
   std::vector<std::string> outages;
-  std::vector<CLI::Option*> trace_options;
+  std::vector<Option*> trace_options;
 
-  void add(CLI::App& command);
+  void add(CommandLine& command);
   /// The fleet and the workload, read and checked.
   /// Refuses to write to a file that the run is read from; an empty path is none.
   [[nodiscard]] Result<void> not_read(const char* option, const std::string& path) const;
@@ -35,8 +35,8 @@ struct RunArguments {
   [[nodiscard]] Result<SimulationOptions> read_simulation(const FleetFile& of) const;
 
  private:
-  void add_trace_options(CLI::App& command);
-  void add_run_options(CLI::App& command);
+  void add_trace_options(CommandLine& command);
+  void add_run_options(CommandLine& command);
   [[nodiscard]] Result<TraceOptions> read_trace_options(std::uint64_t with_seed) const;
 };
 

@@ -4,7 +4,6 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -25,7 +24,7 @@ struct DaemonOptions {
   std::string log_level = "info";
 };
 
-void add_options(CLI::App& program, DaemonOptions& options) {
+void add_options(CommandLine& program, DaemonOptions& options) {
   DaemonArguments& to = options.arguments;
   program.add_option("--socket", to.socket,
                      "Where it listens; /run/cleave/cleaved.sock as root, else "
@@ -37,18 +36,18 @@ void add_options(CLI::App& program, DaemonOptions& options) {
                      "Its configuration; /etc/cleave/cleaved.toml as root, else "
                      "$XDG_CONFIG_HOME/cleave/cleaved.toml");
   program.add_option("--nvml", to.nvml, "The NVML library to open, before the one of the configuration");
-  CLI::Option* simulate = program.add_option(
+  Option* simulate = program.add_option(
       "--simulate", to.simulate, "Makes simulated GPUs of its own, like 4xA100-40GB, and manages them all");
-  simulate->check([](const std::string& fleet) {
+  simulate->check(Check([](const std::string& fleet) {
     return fleet.empty() ? std::string("it is empty; name GPUs, like 4xA100-40GB") : std::string();
-  });
+  }));
   program.add_flag("--instant", to.instant, "Simulated instances are made and destroyed in no time")
       ->needs(simulate);
   program.add_flag("--foreground", options.foreground, "It stays in the foreground, as it does in any case");
   program
       .add_option("--log-level", options.log_level,
                   "What it logs to standard error: debug, info, warn or error")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->check(Check::one_of({"debug", "info", "warn", "error"}))
       ->default_str("info");
   program.add_flag("--sample-config", options.sample, "Prints a configuration with every key explained");
   program
@@ -57,7 +56,7 @@ void add_options(CLI::App& program, DaemonOptions& options) {
       ->expected(0, 1)
       ->type_name("[FILE]");
   program.add_flag("--man", options.man, "Prints this help as a man page");
-  program.set_version_flag("--version", fmt::format("cleaved {}", CLEAVE_VERSION));
+  program.version_flag("--version", fmt::format("cleaved {}", CLEAVE_VERSION));
 }
 
 int report_error(const Error& error) {
@@ -87,18 +86,15 @@ int check_config(DaemonOptions& options) {
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App program(
+  CommandLine program(
       "Runs jobs on MIG instances, which it makes for them, and loses nothing. docs/api.md says "
       "how it is asked.",
       "cleaved");
   DaemonOptions options;
   options.arguments.version = CLEAVE_VERSION;
   add_options(program, options);
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::ParseError& wrong) {
-    return program.exit(wrong) == 0 ? 0 : 2;
-  }
+  if (const auto end = program.parse(argc, argv))
+    return end->code == 0 ? 0 : report_error({ErrorKind::bad_usage, "", end->why, "see `cleaved --help`"});
   if (options.man) {
     const CommandNode tree = command_tree(program);
     fmt::print("{}", manual_page(tree, tree,

@@ -1,5 +1,7 @@
 #include "manual/command_tree.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "base/format.hpp"
 #include "base/text.hpp"
 
@@ -53,8 +55,8 @@ void gather(const CommandNode& node, std::vector<const CommandNode*>& to) {
 
 }  // namespace
 
-CommandNode command_tree(const CLI::App& program) {
-  return node_of(program, "");
+CommandNode command_tree(const CommandLine& program) {
+  return node_of(program.given(), "");
 }
 
 std::vector<const CommandNode*> all_commands(const CommandNode& root) {

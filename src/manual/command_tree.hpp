@@ -2,9 +2,10 @@
 // A program's commands and options as plain data, read from the parser itself, so that help, shell completion
 // and man pages cannot differ.
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "manual/command_line.hpp"
 
 namespace cleave {
 
@@ -24,7 +25,7 @@ struct CommandNode {
 };
 
 /// Of the program and all below it.
-[[nodiscard]] CommandNode command_tree(const CLI::App& program);
+[[nodiscard]] CommandNode command_tree(const CommandLine& program);
 
 /// The node and all below it, in the order of their help.
 [[nodiscard]] std::vector<const CommandNode*> all_commands(const CommandNode& root);

@@ -1,7 +1,6 @@
 // `cleave-cases FILE...`: computes reference cases with the library and compares the answers. A line for each
 // difference, one for each operation that is not known here, and at the end how many cases passed.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -15,6 +14,7 @@
 #include "case_file.hpp"
 #include "compare.hpp"
 #include "input.hpp"
+#include "manual/command_line.hpp"
 #include "operations.hpp"
 #include "simulate/read_text.hpp"
 
@@ -61,7 +61,7 @@ int report(const Error& error) {
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App program(
+  CommandLine program(
       "Computes reference cases with the library and compares every key that they expect.\n"
       "Prints a line for each difference and ends with: N passed, N failed, N skipped\n"
       "Exit status: 0 when none failed, 1 when one did, 2 when a file could not be read.",
@@ -69,12 +69,10 @@ int run_program(int argc, char** argv) {
   std::vector<std::string> paths;
   program.add_option("FILE", paths, "Case files, {\"module\": M, \"cases\": [...]}; - is standard input")
       ->required();
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::ParseError& stop) {
-    if (stop.get_exit_code() == 0) return program.exit(stop);  // --help
-    return report({ErrorKind::bad_usage, "command line", stop.what(), "see `cleave-cases --help`"});
-  }
+  if (const auto end = program.parse(argc, argv))
+    return end->code == 0
+               ? 0
+               : report({ErrorKind::bad_usage, "command line", end->why, "see `cleave-cases --help`"});
   // Every file is read before any case is run, so that a count is always that of all files.
   std::vector<CaseFile> files;
   for (const std::string& path : paths) {

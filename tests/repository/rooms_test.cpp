@@ -43,7 +43,7 @@ constexpr Room house[] = {
     {"daemon",
      "base model graph physics forecast placement planner engine device runner control api page "
      "manual nvmlsim/client.hpp",
-     "boost/ sqlite3.h prometheus/ spdlog/ toml++/ CLI/"},
+     "boost/ sqlite3.h prometheus/ spdlog/ toml++/"},
     {"study",
      "base model graph physics forecast placement planner engine device nvmlsim/client.hpp simulate runner "
      "control api page",
@@ -51,7 +51,7 @@ constexpr Room house[] = {
     {"cli",
      "base model graph physics forecast placement planner engine device nvmlsim/client.hpp simulate runner "
      "control api page manual study",
-     "CLI/"},
+     ""},
 };
 
 /// What any *_test.cpp, and a *_test.hpp that several of them share, may use besides.

@@ -60,10 +60,10 @@ Names names_in(const SourceFile& file, const char* pattern) {
 }
 
 Names defined_in(const SourceFile& file) {
-  return names_in(file, R"(^void (add_\w+)\(CLI::App& \w+, Run& \w+\) \{)");
+  return names_in(file, R"(^void (add_\w+)\(CommandLine& \w+, Run& \w+\) \{)");
 }
 Names declared_in(const SourceFile& header) {
-  return names_in(header, R"(^void (add_\w+)\(CLI::App& \w+, Run& \w+\);)");
+  return names_in(header, R"(^void (add_\w+)\(CommandLine& \w+, Run& \w+\);)");
 }
 Names rows_of(const SourceFile& main) {
   return names_in(main, R"([{ ](add_\w+)[,}])");
@@ -125,21 +125,21 @@ TEST(Commands, EachIsAFileThatSaysSoAndARow) {
 TEST(Commands, ThatAreForgottenAreFound) {
   const auto file = [](std::string_view text) { return made_up("src/cli/a.cpp", text); };
   const SourceFile a = file(
-      "// `cleave a`: all is well.\nvoid add_a(CLI::App& program, Run& run) {\n"
-      "void add_part(CLI::App& group, Run& run) {\n");
+      "// `cleave a`: all is well.\nvoid add_a(CommandLine& program, Run& run) {\n"
+      "void add_part(CommandLine& group, Run& run) {\n");
   EXPECT_TRUE(commands_astray({a}, {"add_a"}, {"add_a"}).empty());
   EXPECT_EQ(commands_astray({a}, {}, {}).size(), 1U);
   EXPECT_EQ(commands_astray({a}, {"add_a", "add_b"}, {"add_a"}).size(), 1U);
   EXPECT_EQ(commands_astray({}, {}, {"add_a"}).size(), 1U);
   EXPECT_EQ(commands_astray({file("// `cleave a`: does nothing.\n")}, {}, {}).size(), 1U);
   EXPECT_EQ(commands_astray({file("namespace cleave {}\n")}, {}, {}).size(), 1U);
-  const SourceFile silent = file("#include \"a.hpp\"\nvoid add_a(CLI::App& program, Run& run) {\n");
+  const SourceFile silent = file("#include \"a.hpp\"\nvoid add_a(CommandLine& program, Run& run) {\n");
   EXPECT_EQ(commands_astray({silent}, {"add_a"}, {"add_a"}).size(), 1U);
   EXPECT_EQ(rows_of(file("    {add_a}, {add_b},\n")), (Names{"add_a", "add_b"}));
   EXPECT_EQ(members_of(file("  add_a(*group, run);\n  add_json(*command, json);\n")), (Names{"add_a"}));
-  EXPECT_EQ(
-      declared_in(file("void add_a(CLI::App& program, Run& run);\nvoid add_json(CLI::App& a, bool& b);\n")),
-      Names{"add_a"});
+  EXPECT_EQ(declared_in(file(
+                "void add_a(CommandLine& program, Run& run);\nvoid add_json(CommandLine& a, bool& b);\n")),
+            Names{"add_a"});
 }
 
 // The words are pieced together here so that this file does not find itself.
