@@ -1,36 +1,31 @@
 #pragma once
 // For tests: a folder of its own, empty at first and gone with the object.
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <stdexcept>
-#include <string>
 #include <utility>
+
+#include "base/work_folder.hpp"
 
 namespace cleave {
 
 class TemporaryFolder {
  public:
   /// Beside the system's other temporary files, or in `where`.
-  explicit TemporaryFolder(const std::filesystem::path& where = std::filesystem::temp_directory_path()) {
-    std::string name = (where / "cleave-test-XXXXXX").string();
-    // A test that went on without would write, and remove, wherever it happens to be.
-    if (::mkdtemp(name.data()) == nullptr)
-      throw std::runtime_error("a temporary folder cannot be made: " + name);
-    path_ = std::move(name);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  explicit TemporaryFolder(const std::filesystem::path& where = std::filesystem::temp_directory_path())
+      : folder_(made(where)) {}
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
 
  private:
-  std::filesystem::path path_;
+  static WorkFolder made(const std::filesystem::path& where) {
+    auto folder = WorkFolder::make(where, "test");
+    // A test that went on without would write, and remove, wherever it happens to be.
+    if (!folder) throw std::runtime_error(folder.error().text());
+    return std::move(*folder);
+  }
+
+  WorkFolder folder_;
 };
 
 }  // namespace cleave

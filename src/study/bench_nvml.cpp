@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "base/format.hpp"
+#include "base/work_folder.hpp"
 #include "device/nvml_door.hpp"
 #include "nvmlsim/client.hpp"
-#include "study/work_folder.hpp"
 
 namespace cleave {
 
@@ -22,7 +22,7 @@ constexpr GpuIndex full_gpu{0}, empty_gpu{1};
 class BenchNode {
  public:
   static Result<std::unique_ptr<BenchNode>> make(const GpuModel& model) {
-    auto folder = WorkFolder::make(std::filesystem::temp_directory_path());
+    auto folder = WorkFolder::make(std::filesystem::temp_directory_path(), "bench");
     if (!folder) return std::unexpected(folder.error());
     SimNodeSpec spec;
     spec.gpus = {&model, &model};

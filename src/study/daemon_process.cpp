@@ -66,7 +66,7 @@ std::string end_of(const fs::path& file) {
 }  // namespace
 
 Result<std::unique_ptr<DaemonProcess>> DaemonProcess::start(const DaemonProcessOptions& options) {
-  auto folder = WorkFolder::make(options.folder);
+  auto folder = WorkFolder::make(options.folder, "bench");
   if (!folder) return std::unexpected(folder.error());
   const fs::path place = folder->path();
   std::ofstream(place / "config.toml") << "";

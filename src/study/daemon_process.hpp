@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "study/work_folder.hpp"
+#include "base/work_folder.hpp"
 
 namespace cleave {
 

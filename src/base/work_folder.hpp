@@ -1,5 +1,5 @@
 #pragma once
-// A folder for what a measurement needs, empty at first and gone with the object.
+// A folder for what a measurement or a test needs, empty at first and gone with the object.
 
 #include <stdlib.h>
 
@@ -13,8 +13,9 @@ namespace cleave {
 
 class WorkFolder {
  public:
-  [[nodiscard]] static Result<WorkFolder> make(const std::filesystem::path& where) {
-    std::string name = (where / "cleave-bench-XXXXXX").string();
+  /// `what` is in its name, for whoever finds one that was left behind.
+  [[nodiscard]] static Result<WorkFolder> make(const std::filesystem::path& where, const std::string& what) {
+    std::string name = (where / ("cleave-" + what + "-XXXXXX")).string();
     if (::mkdtemp(name.data()) == nullptr)
       return fail(ErrorKind::infeasible, where.string(), "no folder can be made there",
                   "set TMPDIR to one where it can");
