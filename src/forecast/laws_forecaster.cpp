@@ -77,7 +77,6 @@ constexpr OptionRow laws_options[] = {
 };
 
 Result<std::unique_ptr<Forecaster>> make_laws(const OptionTexts& texts) {
-  LawsOptions options;
   const auto confidence = share_option(texts, "confidence", 0.5, 0.999);
   if (!confidence) return std::unexpected(confidence.error());
   const auto room = share_option(texts, "room", 0.5, 0.999);

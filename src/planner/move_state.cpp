@@ -9,6 +9,12 @@
 
 namespace cleave {
 
+namespace {
+
+constexpr int most_temporaries = 2;  // of one workload
+
+}  // namespace
+
 MoveState::MoveState(const PlanProblem& problem, const Target& target, bool everybody)
     : problem_(&problem),
       target_(std::make_shared<const Target>(target)),
@@ -87,7 +93,8 @@ std::int64_t MoveState::moved_mib(std::size_t item) const {
 
 /// Only work that runs and has somewhere to go; an instance without work or new work just waits.
 bool MoveState::may_step_aside(std::size_t item) const {
-  return items_[item].workload != none && items_[item].at && items_[item].to && temporaries_of_[item] < 2;
+  return items_[item].workload != none && items_[item].at && items_[item].to &&
+         temporaries_of_[item] < most_temporaries;
 }
 
 std::int64_t MoveState::free_now_and_then() const {

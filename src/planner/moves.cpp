@@ -33,7 +33,6 @@ Target target_of(const PlanProblem& problem, const Goal& goal) {
 namespace {
 
 constexpr int no_horizon = 1 << 30;
-constexpr int most_temporaries = 2;  // of one workload
 
 /// Who waits for whom, among those that still have to move; and who must step aside for that to end in time.
 class Dependencies {
