@@ -197,12 +197,16 @@ void Control::Inside::ended(LiveJob& job, std::int64_t number, const ProcessOutc
   if (other) return begin_anew("a replica failed");
   if (job.record.cancelled) return finish(job, JobState::cancelled, job.record.reason, code);
   if (starved) return out_of_memory(job, live, code);
-  if (job.record.failures < job.record.wish.retries) {
-    ++job.record.failures;
-    return wait_again(job, fmt::format("it {}; attempt {} of {} follows", in_words(outcome),
-                                       job.record.failures + 1, job.record.wish.retries + 1));
-  }
-  finish(job, JobState::failed, fmt::format("it {}", in_words(outcome)), code);
+  const std::string why = fmt::format("it {}", in_words(outcome));
+  if (!try_again(job, why)) finish(job, JobState::failed, why, code);
+}
+
+bool Control::Inside::try_again(LiveJob& job, const std::string& why) {
+  if (job.record.failures >= job.record.wish.retries) return false;
+  ++job.record.failures;
+  wait_again(job, fmt::format("{}; attempt {} of {} follows", why, job.record.failures + 1,
+                              job.record.wish.retries + 1));
+  return true;
 }
 
 void Control::Inside::remember_need(const LiveJob& job, const AttemptRecord& attempt,
@@ -275,13 +279,11 @@ void Control::Inside::stopped(LiveJob& job, const AttemptRecord& attempt) {
   switch (*attempt.end) {
     case AttemptEnd::lost:
       if (job.record.wish.restartable || !attempt.began) return wait_again(job, attempt.why);
-      if (job.record.failures < job.record.wish.retries) {
-        ++job.record.failures;
-        return wait_again(job, attempt.why);
-      }
-      return finish(job, JobState::failed,
-                    fmt::format("{}; submit it with --restartable to have it run again", attempt.why),
-                    attempt.exit_code);
+      if (try_again(job, attempt.why)) return;
+      return finish(
+          job, JobState::failed,
+          fmt::format("{}; submit it with --restartable or --retry to have it run again", attempt.why),
+          attempt.exit_code);
     case AttemptEnd::moved:
       return;  // another attempt is the job, or it waits already
     default:

@@ -164,6 +164,8 @@ class Control::Inside final : public Control {
   void finish(LiveJob& job, JobState state, const std::string& reason, std::optional<int> exit_code);
   /// It waits again, as if it came now; the engine must not know it any more.
   void wait_again(LiveJob& job, const std::string& reason);
+  /// Takes one of its retries; false: it has none left.
+  bool try_again(LiveJob& job, const std::string& why);
   /// Puts it into the engine's line, where there is an engine and it waits.
   void enter_line(LiveJob& job);
   /// The engine hears no more of it.
