@@ -339,12 +339,21 @@ TEST(DaemonEndToEnd, ADriverThatDoesNotAnswerIsSaidAndHeardAgain) {
   wish.instant = false;
   wish.config = "gpu_patience_s = 0.3\nlook_every_s = 0.2\n";
   DaemonStand stand(wish);
-  // The first of seven creates takes two thirds of a second.
+  // Each needs an instance of its own kind, and so a command of its own, of half a second and more.
   stand.fault(0, "slow-create");
   std::vector<std::int64_t> jobs;
-  for (int i = 0; i < 7; ++i) jobs.push_back(stand.submit("--profile 1g.5gb -- " + job_of(0.1)));
-  EXPECT_TRUE(stand.wait_until([&] { return has(stand.events(), "the driver does not answer"); }, seconds(6)))
-      << stand.events();
+  for (const char* profile : {"7g.40gb", "4g.20gb", "7g.40gb", "4g.20gb", "7g.40gb", "4g.20gb"})
+    jobs.push_back(stand.submit(fmt::format("--profile {} -- {}", profile, job_of(0.1))));
+  std::string health;
+  EXPECT_TRUE(stand.wait_until(
+      [&] {
+        const Json said = stand.get("/healthz");
+        health = said.dump();
+        return said["status"] == "degraded" && has(health, "does not answer");
+      },
+      seconds(10)))
+      << health;
+  EXPECT_TRUE(has(stand.events(), "the driver does not answer")) << stand.events();
   EXPECT_EQ(stand.run("ps").exit_code, 0);
   stand.fault(0, "none");
   for (const std::int64_t job : jobs)
