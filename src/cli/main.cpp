@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/error_json.hpp"
+#include "manual/command_tree.hpp"
 
 namespace cleave::cli {
 
@@ -46,14 +47,26 @@ bool wants_json(int argc, char** argv) {
   return std::ranges::any_of(arguments, [](std::string_view word) { return word == "--json"; });
 }
 
-/// A first word that is no command: nothing else about the line can be right.
+/// A word that is no command where one must stand: nothing else about the line can be right.
 std::optional<Error> unknown_command(const CommandLine& program, int argc, char** argv) {
-  if (argc < 2 || *argv[1] == '-' || *argv[1] == 0) return std::nullopt;
-  const std::vector<std::string> known = program.command_names();
-  if (std::ranges::find(known, argv[1]) != known.end()) return std::nullopt;
-  const std::string hint = suggestion(argv[1], known);
-  return Error{ErrorKind::bad_usage, "", fmt::format("there is no command '{}'", shown(argv[1])),
-               hint.starts_with("did you mean") ? hint : "see `cleave --help`"};
+  const CommandNode root = command_tree(program);
+  const CommandNode* node = &root;
+  for (int i = 1; i < argc && !node->commands.empty(); ++i) {
+    const std::string word = argv[i];
+    if (word.empty() || word.starts_with('-')) return std::nullopt;
+    const auto found = std::ranges::find(node->commands, word, &CommandNode::name);
+    if (found == node->commands.end()) {
+      std::vector<std::string> known;
+      for (const CommandNode& command : node->commands) known.push_back(command.name);
+      const std::string hint = suggestion(word, known);
+      return Error{ErrorKind::bad_usage, "",
+                   node == &root ? fmt::format("there is no command '{}'", shown(word))
+                                 : fmt::format("{} has no command '{}'", node->path, shown(word)),
+                   hint.starts_with("did you mean") ? hint : fmt::format("see `{} --help`", node->path)};
+    }
+    node = &*found;
+  }
+  return std::nullopt;
 }
 
 int run_program(int argc, char** argv, bool json) {

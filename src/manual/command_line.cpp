@@ -172,10 +172,4 @@ std::string CommandLine::version() const {
   return given_->version();
 }
 
-std::vector<std::string> CommandLine::command_names() const {
-  std::vector<std::string> names;
-  for (const CLI::App* command : given_->get_subcommands(nullptr)) names.push_back(command->get_name());
-  return names;
-}
-
 }  // namespace cleave

@@ -103,7 +103,6 @@ class CommandLine {
   /// How often an option was said.
   [[nodiscard]] std::size_t count(const std::string& option) const;
   [[nodiscard]] std::string version() const;
-  [[nodiscard]] std::vector<std::string> command_names() const;
   /// Those that were added here, in this order: not the flag for help.
   [[nodiscard]] const std::vector<std::unique_ptr<Option>>& options() const { return options_; }
   [[nodiscard]] const CLI::App& given() const { return *given_; }

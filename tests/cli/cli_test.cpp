@@ -364,6 +364,15 @@ void expect_refused(const std::string& arguments, const std::string& said) {
   for (const char* key : {"kind", "place", "message", "remedy"}) EXPECT_TRUE(error.contains(key)) << key;
 }
 
+TEST(CommandLine, AWordThatIsNoCommandIsNamed) {
+  expect_refused("plann deploy", "there is no command 'plann'; did you mean 'plan'?");
+  expect_refused("qqqq", "there is no command 'qqqq'; see `cleave --help`");
+  expect_refused("plan deploi --fleet x", "cleave plan has no command 'deploi'; did you mean 'deploy'?");
+  expect_refused("bench qqqq", "cleave bench has no command 'qqqq'; see `cleave bench --help`");
+  expect_refused("plan", "A subcommand is required; see `cleave plan --help`");
+  expect_refused("place nonsense --profile 1g.5gb", "see `cleave place --help`");
+}
+
 TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
   const Scratch scratch;
   const std::string empty = scratch.write("empty", "");
