@@ -70,6 +70,17 @@ Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profil
   return parse_fleet(*text, fleet == "-" ? "standard input" : shown(fleet, 200), *choice);
 }
 
+Result<void> not_read_too(const std::string& option, const std::string& path,
+                          const std::vector<std::string>& read) {
+  for (const std::string& each : read) {
+    std::error_code failed;
+    if (!path.empty() && !each.empty() && std::filesystem::equivalent(path, each, failed))
+      return fail(ErrorKind::bad_usage, option,
+                  fmt::format("{} is read by the same command", shown(path, 200)), "write to another file");
+  }
+  return {};
+}
+
 namespace {
 
 // What is being written when a signal ends the program: to be removed by the handler, which may neither
@@ -117,6 +128,10 @@ WholeFile::WholeFile(const std::string& path) : path_(path) {
   slot_ = plain_ ? watch(written_) : most_files;
   errno = 0;
   file_.open(written_, std::ios::binary);
+  if (plain_ && there && file_) {
+    const fs::perms old = fs::status(target_, failed).permissions();
+    if (!failed) fs::permissions(written_, old, failed);
+  }
 }
 
 Result<std::unique_ptr<WholeFile>> WholeFile::open(const std::string& path) {

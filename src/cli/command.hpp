@@ -96,8 +96,12 @@ Check not_empty();
 /// A fleet from a file, or in short (4xA100-40GB).
 [[nodiscard]] Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles);
 
-/// The whole file or none of it: whoever looks meanwhile sees the old one. What is no plain file, such as a
-/// pipe, is written as it is.
+/// Refuses an option whose file is one of those that the same command reads.
+[[nodiscard]] Result<void> not_read_too(const std::string& option, const std::string& path,
+                                        const std::vector<std::string>& read);
+
+/// The whole file or none of it: whoever looks meanwhile sees the old one, and may do with the new one what
+/// they might with the old. What is no plain file, such as a pipe, is written as it is.
 [[nodiscard]] Result<void> write_whole(const std::string& path, const std::string& text);
 
 /// The same for what is written piece by piece: the path names the whole file from `finish` on, and without

@@ -1,7 +1,6 @@
 // `cleave forecast time`: learns from measured jobs how long others will take, and says it of them.
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -98,9 +97,8 @@ Result<int> train(const Options& given) {
     if (!form) return fail_at("--form", form.error());
     options.time.form = *form;
   }
-  std::error_code ignored;
-  if (!options.save.empty() && std::filesystem::equivalent(options.save, options.train, ignored))
-    return fail(ErrorKind::bad_usage, "--save", "this file is read by the same command");
+  if (const auto free = not_read_too("--save", options.save, {options.train}); !free)
+    return std::unexpected(free.error());
   const auto text = read_text(options.train);
   if (!text) return std::unexpected(text.error());
   const std::string place = shown(options.train, 200);

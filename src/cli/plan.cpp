@@ -112,6 +112,8 @@ Result<int> plan_command(const std::string& kind, const Options& options) {
     if (!size) return fail_at("--max-moved", size.error());
     limits.moved_mib = size->value;
   }
+  if (const auto free = not_read_too("--svg", options.svg, {options.fleet}); !free)
+    return std::unexpected(free.error());
   const auto file = load_fleet(options.fleet, options.profiles);
   if (!file) return std::unexpected(file.error());
   const auto problem_kind = parse_problem_kind(kind);
@@ -130,6 +132,8 @@ struct GivenOptions : Options {
 };
 
 Result<int> migrate_command(const GivenOptions& options) {
+  if (const auto free = not_read_too("--svg", options.svg, {options.fleet, options.goal}); !free)
+    return std::unexpected(free.error());
   const auto now = load_fleet(options.fleet, options.profiles);
   if (!now) return std::unexpected(now.error());
   const auto goal = load_fleet(options.goal, options.profiles);

@@ -2,15 +2,20 @@
 
 #include "cli/profiles.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
+#include "device/file_handle.hpp"
 #include "simulate/read_text.hpp"
 
 namespace cleave::cli {
@@ -43,16 +48,35 @@ Result<ProfileFilter> filter_of(const Options& options) {
   return filter;
 }
 
+/// Held while the repository is read, added to and replaced: whoever adds meanwhile waits. The folder is what
+/// is locked, since the file is another one each time.
+Result<FileHandle> take_turn(const std::string& repository) {
+  std::error_code failed;
+  const std::filesystem::path file = std::filesystem::weakly_canonical(repository, failed);
+  const std::filesystem::path folder = failed || !file.has_parent_path() ? "." : file.parent_path();
+  auto handle = FileHandle::open(folder, O_RDONLY | O_DIRECTORY);
+  if (!handle) return handle;
+  while (::flock(handle->descriptor(), LOCK_EX) != 0)
+    if (errno != EINTR) return system_failure(folder, "cannot be locked");
+  return handle;
+}
+
 Result<int> add(const Options& options) {
+  // Standard input may take its time: others do not wait for that.
+  const auto text = read_text(options.from);
+  if (!text) return std::unexpected(text.error());
+  const auto turn = take_turn(options.repository);
+  if (!turn) return std::unexpected(turn.error());
   ProfileRepository repository;
   if (there(options.repository)) {
     auto loaded = load_repository(options.repository);
     if (!loaded) return std::unexpected(loaded.error());
     repository = std::move(*loaded);
   }
+  if (const auto other = not_read_too("FILE", options.from, {options.repository}); !other)
+    return fail(ErrorKind::bad_usage, shown(options.from, 200), "it is the repository itself",
+                "name a file of new measurements");
   const std::size_t before = repository.records().size();
-  const auto text = read_text(options.from);
-  if (!text) return std::unexpected(text.error());
   const std::string place = options.from == "-" ? "standard input" : shown(options.from, 200);
   const auto lines = add_profiles(repository, *text, place, *merge_rule(options.rule));
   if (!lines) return std::unexpected(lines.error());
@@ -133,6 +157,8 @@ Result<std::string> exported(const Options& options, std::vector<LeftOutProfile>
 }
 
 Result<int> export_command(const Options& options) {
+  if (const auto free = not_read_too("--to", options.to, {options.repository}); !free)
+    return std::unexpected(free.error());
   std::vector<LeftOutProfile> left_out;
   const auto text = exported(options, left_out);
   if (!text) return std::unexpected(text.error());

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <mutex>
 #include <tuple>
 
@@ -165,13 +164,7 @@ Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) c
 
 Result<void> RunArguments::not_read(const char* option, const std::string& path) const {
   const std::string of_trace = trace.substr(std::min(trace.size(), trace.find(':') + 1));
-  for (const std::string& read : {workload, fleet, of_trace}) {
-    std::error_code failed;
-    if (!path.empty() && !read.empty() && std::filesystem::equivalent(path, read, failed))
-      return fail(ErrorKind::bad_usage, option, fmt::format("{} is read in this run", shown(path, 200)),
-                  "write to another file");
-  }
-  return {};
+  return not_read_too(option, path, {workload, fleet, of_trace});
 }
 
 bool RunArguments::workload_is_drawn() const {
@@ -313,7 +306,7 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
     gpus.push_back(fmt::format("{} x {}{}", count, model.key,
                                model.placements_inferred ? " (placements inferred)" : ""));
   }
-  std::string text = fmt::format("{} jobs on {}\n", workload.jobs.size(), fmt::join(gpus, " + "));
+  std::string text = fmt::format("{} on {}\n", counted(workload.jobs.size(), "job"), fmt::join(gpus, " + "));
   if (!workload.options.empty()) {
     std::vector<std::string> options;
     for (const auto& [key, value] : workload.options) options.push_back(fmt::format("{} {}", key, value));
@@ -325,7 +318,7 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
       left.push_back(fmt::format("{} {}", entry.count, entry.reason));
       sum += entry.count;
     }
-    text += fmt::format("{} records read, {} left out{}\n", workload.read, sum,
+    text += fmt::format("{} read, {} left out{}\n", counted(workload.read, "record"), sum,
                         left.empty() ? "" : fmt::format(": {}", fmt::join(left, ", ")));
     for (const auto& [key, count] : workload.notes)
       if (count > 0 || key == "censored" || key == "no_gpu") text += note(key, count);

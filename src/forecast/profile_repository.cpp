@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -63,8 +64,15 @@ bool digits(std::string_view text) {
 
 /// YYYY-MM-DD, with anything behind it that is fit for a name.
 bool is_date(std::string_view text) {
-  return text.size() >= 10 && text.size() <= 40 && digits(text.substr(0, 4)) && text[4] == '-' &&
-         digits(text.substr(5, 2)) && text[7] == '-' && digits(text.substr(8, 2)) && fit_for_a_name(text);
+  const bool written = text.size() >= 10 && text.size() <= 40 && digits(text.substr(0, 4)) &&
+                       text[4] == '-' && digits(text.substr(5, 2)) && text[7] == '-' &&
+                       digits(text.substr(8, 2)) && fit_for_a_name(text);
+  if (!written) return false;
+  const auto number = [&](std::size_t at, std::size_t size) { return *parse_integer(text.substr(at, size)); };
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  return date.ok();
 }
 
 /// The key of the GPU model, whatever name of it was written, and a profile of it.

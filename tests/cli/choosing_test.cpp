@@ -18,6 +18,7 @@ namespace {
 using testing_program::cleave;
 using testing_program::Outcome;
 using testing_program::Scratch;
+using testing_program::shell;
 
 Json answer(const std::string& arguments) {
   const Outcome outcome = cleave(arguments + " --json");
@@ -196,6 +197,38 @@ TEST(Choosing, WhatCannotHaveBeenMeasuredIsNotCrowned) {
       R"({"application": "a", "gpu_model": "A30-24GB", "profile": "4g.24gb", "time_s": 5, "peak_memory_mib": 30000, "counters": {"sm_occupancy": 0.5}})");
   refuses("recommend --repository " + repository + " --application a", "no profile has all", 1);
   refuses("recommend --repository " + repository + " --application a", "lacks a peak that can be", 1);
+}
+
+TEST(Profiles, WhoeverAddsAtTheSameTimeLosesNothing) {
+  const Scratch scratch;
+  const std::string repository = scratch.path("r.jsonl");
+  std::string all;
+  for (int i = 1; i <= 12; ++i)
+    all += fmt::format(
+        "echo "
+        "'{{\"application\":\"app{0}\",\"gpu_model\":\"A30-24GB\",\"profile\":\"1g.6gb\",\"time_s\":{0}}}' | "
+        "cleave profiles add --repository {1} - >/dev/null & ",
+        i, repository);
+  EXPECT_EQ(shell(all + "wait").err, "");
+  EXPECT_EQ(answer("profiles list --repository " + repository)["profiles"].size(), 12U);
+}
+
+TEST(Profiles, ARepositoryIsNotWrittenOverAndKeepsItsMode) {
+  const Scratch scratch;
+  const std::string line =
+      R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb", "time_s": 5, "counters": {"sm_occupancy": 0.5}})";
+  const std::string repository = scratch.write("r.jsonl", line + "\n"), more = scratch.write("m.jsonl", line);
+  refuses("profiles export --as training --repository " + repository + " --to " + repository,
+          "read by the same command");
+  refuses("profiles add --repository " + repository + " " + repository, "the repository itself");
+  EXPECT_EQ(shell("cat " + repository).out, line + "\n");
+  EXPECT_EQ(shell("chmod 600 " + repository).exit_code, 0);
+  EXPECT_EQ(cleave("profiles add --repository " + repository + " " + more).exit_code, 0);
+  EXPECT_EQ(shell("stat -c %a " + repository).out, "600\n");
+  refuses("profiles add --repository " + repository + " " +
+              scratch.write("d.jsonl", R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb",)"
+                                       R"( "time_s": 5, "date": "2025-13-45"})"),
+          "'2025-13-45' is not a date");
 }
 
 TEST(Choosing, NoAnswerIsNoSuccess) {

@@ -78,6 +78,10 @@ TEST(Plan, APictureIsWrittenWholeOrNotAtAll) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("Proven optimal"), std::string::npos);
   EXPECT_EQ(shell("ls " + scratch.path("")).out, "plan.svg\n");
+  const Scratch other;
+  const std::string fleet = other.write("fleet.json", shell("cat examples/fleets/scattered.json").out);
+  EXPECT_EQ(cleave("plan compact --fleet " + fleet + " --svg " + fleet).exit_code, 2);
+  EXPECT_TRUE(shell("cat " + fleet).out.starts_with("{"));
   const std::string svg = shell("cat " + scratch.path("plan.svg")).out;
   EXPECT_TRUE(svg.starts_with("<?xml") && svg.ends_with("</svg>\n")) << svg;
   EXPECT_NE(svg.find("compact: 3 GPUs in use now, 2 after; 3 workloads move"), std::string::npos);
