@@ -1,10 +1,15 @@
 // `cleave doctor`: what of NVML and of Cleave's own state is there, what is not, and what follows.
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -14,6 +19,7 @@
 #include "cli/live.hpp"
 #include "cli/show.hpp"
 #include "device/recording.hpp"
+#include "nvmlsim/client.hpp"
 
 namespace cleave::cli {
 
@@ -168,18 +174,40 @@ void look_at_gpus(const LiveNode& node, const Ledger* ledger, std::vector<Findin
   }
 }
 
+bool may_write(const std::filesystem::path& folder) {
+  return ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+/// The folder in which a path that is not there would be made, with those between.
+std::filesystem::path nearest_folder(std::filesystem::path path) {
+  path = std::filesystem::absolute(path).lexically_normal();
+  std::error_code failed;
+  while (path.has_relative_path() && !std::filesystem::is_directory(path, failed)) path = path.parent_path();
+  return path;
+}
+
 /// False where nothing can be written down there, so that no GPU can be changed.
 bool look_at_state(const std::filesystem::path& state, std::vector<Finding>& findings) {
   struct stat facts = {};
   const std::string name = shown(state.string(), 200);
   if (::stat(state.c_str(), &facts) != 0) {
+    const int why = errno;
+    const auto folder = nearest_folder(state);
+    if (why != ENOENT || !may_write(folder)) {
+      findings.push_back({Level::problem, "state directory",
+                          why != ENOENT ? fmt::format("{} cannot be looked at: {}", name, std::strerror(why))
+                                        : fmt::format("{} is not there, and this user cannot make it in {}",
+                                                      name, shown(folder.string(), 200)),
+                          "run as a user who may, or name another with --state"});
+      return false;
+    }
     findings.push_back(
         {Level::good, "state directory", name + " is not there yet; the first change makes it", ""});
   } else if (!S_ISDIR(facts.st_mode)) {
     findings.push_back(
         {Level::problem, "state directory", name + " is no directory", "name another with --state"});
     return false;
-  } else if (::access(state.c_str(), W_OK) != 0) {
+  } else if (!may_write(state)) {
     findings.push_back({Level::problem, "state directory", name + " cannot be written by this user",
                         "run as its owner, or name another with --state"});
     return false;
@@ -230,11 +258,45 @@ int answer(const Options& options, const std::vector<Finding>& findings, bool us
   return usable && !problem ? 0 : 1;
 }
 
+/// False where this user is refused every change.
+bool look_at_user(const LibraryChoice& library, std::vector<Finding>& findings) {
+  if (::geteuid() == 0) {
+    findings.push_back({Level::good, "user", "root", ""});
+    return true;
+  }
+  const auto node = library.sim_node ? std::optional(look_at_sim_node(*library.sim_node)) : std::nullopt;
+  if (node && *node && (**node).check_root) {
+    findings.push_back({Level::problem, "user",
+                        "not root, and this simulated node lets only root change GPUs", "run as root"});
+    return false;
+  }
+  findings.push_back({Level::note, "user",
+                      "not root: real drivers let only root change GPUs and see all instances",
+                      "run as root to change real GPUs"});
+  return true;
+}
+
+/// What is in the node's folder or in the state directory is not for others to write.
+Result<void> is_apart(const Options& options, const LibraryChoice& library,
+                      const Result<std::filesystem::path>& state) {
+  if (options.record.empty()) return {};
+  const auto folder = std::filesystem::absolute(options.record).parent_path();
+  for (const auto& kept : {state ? std::optional(*state) : std::nullopt, library.sim_node}) {
+    std::error_code failed;
+    if (kept && std::filesystem::equivalent(folder, *kept, failed))
+      return fail(ErrorKind::bad_usage, "--record",
+                  fmt::format("{} would be among files that Cleave keeps", shown(options.record, 200)),
+                  "write to another folder");
+  }
+  return {};
+}
+
 Result<int> doctor(const Options& options) {
   std::vector<Finding> findings;
   const auto library = choose_library(options);
   if (!library) return std::unexpected(library.error());
   const auto state = state_of(options, *library);
+  if (const auto apart = is_apart(options, *library, state); !apart) return std::unexpected(apart.error());
   const auto node = open_node(options);
   if (node) {
     look_at_library(*node, findings);
@@ -243,11 +305,7 @@ Result<int> doctor(const Options& options) {
     const std::string remedy = std::exchange(error.remedy, {});
     findings.push_back({Level::problem, "library", error.text(), remedy});
   }
-  const bool root = ::geteuid() == 0;
-  findings.push_back(
-      {root ? Level::good : Level::note, "user",
-       root ? "root" : "not root: real drivers let only root change GPUs and see all instances",
-       root ? "" : "run as root to change real GPUs"});
+  const bool may_change = look_at_user(*library, findings);
   std::optional<Ledger> ledger;
   bool writable = false;
   if (!state) {
@@ -267,7 +325,7 @@ Result<int> doctor(const Options& options) {
         {Level::good, "recording", shown(options.record, 200) + " has everything the driver answers", ""});
   }
   // Without its ledger Cleave changes no GPU.
-  return answer(options, findings, node.has_value() && ledger.has_value() && writable);
+  return answer(options, findings, node.has_value() && ledger.has_value() && writable && may_change);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ Result<std::string> take_step(ChangingGpu& changing, const Geometry& geometry, c
   for (const InstanceView& each : changing.view().instances)
     if (each.placement == step.placement) {
       std::string name = called(each.live);
-      if (const auto gone = changing.destroy(each.live.id, adopt); !gone)
+      if (const auto gone = changing.destroy(each.live.id, adopt, until_interrupted()); !gone)
         return std::unexpected(gone.error());
       return name;
     }

@@ -206,7 +206,7 @@ Result<Target> target_of(Door& door, const Options& options) {
 Result<int> destroy(const Options& options) {
   const bool by_number = !options.gpu.empty() && options.instance;
   if (options.what.empty() != by_number || (!by_number && (!options.gpu.empty() || options.instance)))
-    return fail(ErrorKind::bad_usage, "destroy", "which instance?",
+    return fail(ErrorKind::bad_usage, "", "which instance is to go is not said",
                 "name a MIG UUID, or --gpu and --instance");
   const auto node = open_node(options);
   if (!node) return std::unexpected(node.error());
@@ -228,7 +228,7 @@ Result<int> destroy(const Options& options) {
       what = fmt::format("{}@{} on {}: {}", each.live.profile, each.live.placement.start,
                          place_of(target->gpu), called(each.live));
     }
-  if (const auto gone = changing->destroy(target->instance, options.adopt); !gone)
+  if (const auto gone = changing->destroy(target->instance, options.adopt, until_interrupted()); !gone)
     return std::unexpected(gone.error());
   if (options.json) {
     print(Json{{"destroyed", json}});

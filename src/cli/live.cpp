@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/interrupts.hpp"
 #include "device/state_directory.hpp"
 #include "model/layout.hpp"
 #include "nvmlsim/client.hpp"
@@ -34,6 +35,12 @@ Option* add_gpu_choice(CommandLine& command, std::string& gpu) {
   return command.add_option("--gpu", gpu, "The GPU: its index or its UUID")->check(not_empty());
 }
 
+Patience until_interrupted() {
+  Patience patience;
+  patience.enough = [] { return Interrupts::came() != 0; };
+  return patience;
+}
+
 fs::path simulated_library() {
   std::error_code failed;
   const fs::path program = fs::read_symlink("/proc/self/exe", failed);
@@ -58,7 +65,10 @@ std::optional<fs::path> sim_node_of_environment() {
 Result<LibraryChoice> choose_library(const LiveOptions& options) {
   const auto node = sim_node_of_environment();
   if (!options.nvml.empty()) {
-    LibraryChoice choice{options.nvml, {}};
+    // A name without a folder is looked for where libraries are, unless it stands right here.
+    std::error_code failed;
+    const bool here = options.nvml.find('/') == std::string::npos && fs::exists(options.nvml, failed);
+    LibraryChoice choice{here ? "./" + options.nvml : options.nvml, {}};
     if (node && is_simulated(options.nvml)) choice.sim_node = node;
     return choice;
   }

@@ -10,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "device/changing_gpu.hpp"
+#include "device/instances.hpp"
 #include "device/nvml_door.hpp"
 
 namespace cleave::cli {
@@ -25,6 +26,10 @@ struct LiveOptions {
 void add_live(CommandLine& command, LiveOptions& options);
 /// `--gpu N`, required unless said otherwise.
 Option* add_gpu_choice(CommandLine& command, std::string& gpu);
+
+/// How long a change waits for what is in use: as usual, and no longer than until Ctrl-C where Interrupts are
+/// noted.
+[[nodiscard]] Patience until_interrupted();
 
 /// Which library the commands open, and whether it is the simulated one.
 struct LibraryChoice {

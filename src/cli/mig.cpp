@@ -128,7 +128,8 @@ Result<void> clear_gpu(ChangingGpu& changing, const Options& options, Json& dest
     if (Interrupts::came() != 0)
       return stopped({ErrorKind::infeasible, changing.view().place(), "interrupted; the mode is as it was",
                       "start again to go on from here"});
-    if (const auto gone = changing.destroy(each.live.id, options.adopt); !gone) return stopped(gone.error());
+    if (const auto gone = changing.destroy(each.live.id, options.adopt, until_interrupted()); !gone)
+      return stopped(gone.error());
     destroyed.push_back({{"profile", each.live.profile},
                          {"start", each.live.placement.start},
                          {"instance", called(each.live)}});

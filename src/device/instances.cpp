@@ -43,6 +43,7 @@ class Persistence {
     for (;;) {
       const DriverAnswer<void> done = step();
       if (done || !passes(done.error()) || left_.count() <= 0) return done;
+      if (patience_.enough && patience_.enough()) return done;
       wait = std::clamp(wait, std::chrono::milliseconds{1}, std::min(patience_.longest, left_));
       rest(wait);
       left_ -= wait;
@@ -74,7 +75,9 @@ std::string list_of(const std::vector<DeviceHolder>& holders) {
 Error still_used(Door& door, GpuIndex gpu, GpuInstanceId instance, const Refusal& refusal,
                  const Patience& patience) {
   Error error = error_of(refusal, place_of(gpu, instance));
-  const auto waited = fmt::format("after {} ms of trying", patience.at_most.count());
+  const bool enough = patience.enough && patience.enough();
+  const auto waited = enough ? std::string("when the wait was interrupted")
+                             : fmt::format("after {} ms of trying", patience.at_most.count());
   std::vector<std::string> pids;
   if (const auto processes = door.processes(gpu))
     for (const LiveProcess& process : *processes)

@@ -51,6 +51,7 @@ struct Patience {
   std::chrono::milliseconds first{10};                   // each wait is twice the one before,
   std::chrono::milliseconds longest{500};                // up to this
   std::function<void(std::chrono::milliseconds)> sleep;  // empty: this thread sleeps
+  std::function<bool()> enough;                          // asked before each wait; true: no longer
   std::function<std::vector<DeviceHolder>(std::optional<std::uint32_t> minor)> holders;  // empty: the above
 };
 

@@ -73,6 +73,7 @@ struct SimGpuView {
 };
 struct SimNodeView {
   bool instant;
+  bool check_root;
   std::vector<SimGpuView> gpus;
 };
 [[nodiscard]] Result<SimNodeView> look_at_sim_node(const std::filesystem::path& directory);

@@ -38,6 +38,10 @@ std::unique_ptr<Node> Node::without_gpus() {
 Result<std::unique_ptr<Node>> Node::open(const std::filesystem::path& directory) {
   const std::filesystem::path file = directory / state_file_name;
   const int handle = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  if (handle < 0 && (errno == EACCES || errno == EPERM))
+    return fail(ErrorKind::bad_input, directory.string(),
+                fmt::format("the simulated node cannot be used by this user: {}", std::strerror(errno)),
+                "a node belongs to who made it: run as that user, or make one with `cleave sim-node create`");
   if (handle < 0)
     return fail(ErrorKind::bad_input, directory.string(),
                 fmt::format("there is no simulated node: {}", std::strerror(errno)),

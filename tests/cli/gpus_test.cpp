@@ -291,6 +291,46 @@ TEST(Destroy, ARefusedAdoptionLeavesTheInstanceForeign) {
   EXPECT_EQ(node.run(fmt::format("destroy {}", foreign)).exit_code, 0);
 }
 
+TEST(Destroy, WaitsForWhatIsInUseNoLongerThanUntilCtrlC) {
+  const SimNode node;
+  const std::string ours = uuid_of(node.run("create --gpu 0 3g.20gb"));
+  auto job = SimProcess::start(node.directory, ours, static_cast<std::uint32_t>(::getpid()));
+  ASSERT_TRUE(job) << job.error().text();
+  // timeout(1) says 124 for whatever it has ended; what the command said stands beside.
+  says(shell(fmt::format("timeout -s INT 0.3 env {}", node.command("destroy " + ours))), 124,
+       {"still in use when the wait was interrupted"});
+  ASSERT_TRUE(job->end());
+  EXPECT_EQ(standing(node)[0]["owner"], "ours");
+  EXPECT_EQ(node.run("destroy " + ours).exit_code, 0);
+}
+
+TEST(Doctor, SaysWhatCannotBeWrittenAndWritesNothingOver) {
+  const SimNode node;
+  EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
+  const std::string ledger = node.directory + "/cleave/ledger.jsonl", before = shell("cat " + ledger).out;
+  EXPECT_NE(before, "");
+  says(node.run("doctor --record " + ledger), 2, {"among files that Cleave keeps"});
+  says(node.run(fmt::format("doctor --record {}/state", node.directory)), 2,
+       {"among files that Cleave keeps"});
+  EXPECT_EQ(shell("cat " + ledger).out, before);
+  EXPECT_EQ(standing(node)[0]["owner"], "ours");
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can look at a node of root's as another user";
+  const SimNode checks("1xA100-40GB", "--instant --check-root");
+  // Its folder and the program must be open to the other user.
+  EXPECT_EQ(shell("chmod a+rx " + checks.scratch.path("") + " " + checks.directory).exit_code, 0);
+  const auto as_nobody = [&](const std::string& state) {
+    return shell("setpriv --reuid 65534 --clear-groups env " +
+                 checks.command("doctor --json --state " + state));
+  };
+  const Outcome said = as_nobody("/usr/no-such-folder");
+  if (said.exit_code == 127 || said.exit_code == 126) GTEST_SKIP() << "the other user cannot run it";
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_EQ(document(said)["usable"], false) << said.out;
+  EXPECT_NE(said.out.find("lets only root"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("cannot make it in /usr"), std::string::npos) << said.out;
+  EXPECT_EQ(document(as_nobody("/tmp/no-such-folder"))["usable"], false);
+}
+
 TEST(Destroy, TakesOnlyWhatIsOurs) {
   const SimNode node;
   const std::string ours = uuid_of(node.run("create --gpu 0 3g.20gb"));
@@ -298,9 +338,9 @@ TEST(Destroy, TakesOnlyWhatIsOurs) {
   says(node.run(fmt::format("destroy {}", foreign)), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
   says(node.run("destroy --gpu 0 --instance 99"), 1, {"no such instance"});
   says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1, {"no GPU has an instance"});
-  says(node.run("destroy"), 2, {"which instance?"});
-  says(node.run("destroy --gpu 0"), 2, {"which instance?"});
-  says(node.run(fmt::format("destroy {}", ours) + " --gpu 0"), 2, {"which instance?"});
+  says(node.run("destroy"), 2, {"which instance"});
+  says(node.run("destroy --gpu 0"), 2, {"which instance"});
+  says(node.run(fmt::format("destroy {}", ours) + " --gpu 0"), 2, {"which instance"});
   EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
   EXPECT_EQ(node.json(fmt::format("destroy {}", ours))["destroyed"]["start"], 4);
   EXPECT_EQ(layout_of(node), "1g.5gb@0");
