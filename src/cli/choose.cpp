@@ -106,7 +106,12 @@ void print_job(const BatchQuestion& question, const ChoiceJob& job,
                    one.reason == Exclusion::memory ? "does not fit, or not measured with this batch"
                                                    : "misses the deadline"});
   }
-  fmt::print("{}\n", table.text());
+  fmt::print("{}", table.text());
+  const bool unknown = choice.edges.empty() && std::ranges::all_of(choice.excluded, [](const auto& one) {
+                         return one.reason == Exclusion::memory;
+                       });
+  if (unknown) fmt::print("Nothing is known of {} with this batch on any of them.\n", shown(job.application));
+  fmt::print("\n");
 }
 
 void print_text(const BatchQuestion& question, const Choices& choices, std::optional<std::int64_t> gpus,

@@ -147,7 +147,7 @@ void print_seeds(const RunComparison& comparison) {
              distinct >= seeds_for_quartiles ? "the quartiles" : "the lowest and the highest");
   for (const SchedulerComparison& other : std::span(comparison.schedulers).subspan(1))
     print_against_first(comparison.schedulers.front(), other);
-  fmt::print("\nratio: this over first, with the same seed; lower/higher: the seeds where this is\n");
+  fmt::print("\nratio: this over first, with the same seed; lower/higher: in how many seeds this is so\n");
   if (distinct >= seeds_for_a_statement) {
     fmt::print("beyond spread: a sign test over the seeds gives at most 5 %\n");
   } else {

@@ -143,7 +143,7 @@ std::string verdict(const Answer& answer, const std::string& forecaster) {
 
 void print_text(const Answer& answer, const std::string& forecaster) {
   draw(answer, forecaster);
-  fmt::print("{} samples{}, forecaster {}\n", answer.series.reports.size(),
+  fmt::print("{}{}, forecaster {}\n", counted(answer.series.reports.size(), "sample"),
              answer.series.missing > 0 ? fmt::format(", {} missing", answer.series.missing) : "", forecaster);
   fmt::print("{}", verdict(answer, forecaster));
   if (!answer.capacity) return;

@@ -234,10 +234,10 @@ void remark(MemoryForecast& forecast, const ModelFile& model, const MemoryOption
       static_cast<double>(model.stored->parameters) / static_cast<double>(forecast.parameters);
   constexpr double nearly_all = 0.9;
   if (share >= nearly_all || std::ranges::any_of(model.stored->types, packed)) return;
-  forecast.remarks.push_back(fmt::format(
-      "the file holds {:.0f} % of the {} parameters that its shape has; where it is one of several, "
-      "name their model.safetensors.index.json",
-      100 * share, forecast.parameters));
+  forecast.remarks.push_back(
+      fmt::format("the file holds {:.0f} % of the {} parameters that its shape has; of a model in several "
+                  "safetensors files, name their model.safetensors.index.json",
+                  100 * share, forecast.parameters));
 }
 
 void cache(Parts& parts, const ModelShape& shape, const MemoryOptions& options, std::uint64_t context,
@@ -317,6 +317,19 @@ MiB MemoryForecast::needed() const {
   return {static_cast<std::int64_t>(total() / mebibyte + (total() % mebibyte > 0 ? 1 : 0))};
 }
 
+namespace {
+
+/// Beyond this, sums may have been cut off at what 64 bits count.
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;
+
+Result<MemoryForecast> if_countable(MemoryForecast&& forecast, const std::string& place) {
+  if (forecast.total() < most_bytes) return std::move(forecast);
+  return fail(ErrorKind::bad_input, place, "with these options it needs more than an exbibyte",
+              "check batch, context and processes");
+}
+
+}  // namespace
+
 Result<MemoryForecast> forecast_memory(const ModelFile& model, const MemoryOptions& options,
                                        const std::string& place) {
   if (const auto sound = check_options(options); !sound) return std::unexpected(sound.error());
@@ -353,7 +366,7 @@ Result<MemoryForecast> forecast_memory(const ModelFile& model, const MemoryOptio
   parts.training(computed, sides, "row and column");
   parts.surroundings();
   remark(forecast, model, options);
-  return std::move(forecast);
+  return if_countable(std::move(forecast), place);
 }
 
 Result<MemoryForecast> forecast_memory(const VisionNetwork& network, const MemoryOptions& options) {
@@ -381,7 +394,7 @@ Result<MemoryForecast> forecast_memory(const VisionNetwork& network, const Memor
   // Rows and columns of convolutions are not in the table of layers: as many as there are parameters at most.
   parts.training(std::max<std::uint64_t>(bits, 16), forecast.parameters, "parameter at most");
   parts.surroundings();
-  return std::move(forecast);
+  return if_countable(std::move(forecast), "");
 }
 
 }  // namespace cleave

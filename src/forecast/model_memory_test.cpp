@@ -242,11 +242,15 @@ TEST(ModelMemory, GrowsWithBatchContextAndPrecision) {
   }
 }
 
-TEST(ModelMemory, HugeQuestionsStayAtTheTop) {
+TEST(ModelMemory, HugeQuestionsAreAnsweredOrRefusedAndNeverWrapAround) {
   MemoryOptions options;
   options.batch = options.context = std::int64_t{1} << 32;
+  EXPECT_EQ(forecast_memory(llama(), options, "test").error().text(),
+            "test: with these options it needs more than an exbibyte; check batch, context and processes");
+  options.batch = options.context = std::int64_t{1} << 20;
   const auto found = forecast(llama(), options);
-  EXPECT_GE(found.total(), std::uint64_t{1} << 63);
+  EXPECT_GE(found.total(), found.kv_per_token << 40);
+  EXPECT_LT(found.total(), std::uint64_t{1} << 60);
   for (const ProfileFit& fit : profile_fits(found, **find_gpu_model("A100-40GB"))) EXPECT_FALSE(*fit.fits);
 }
 

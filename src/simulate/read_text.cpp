@@ -22,8 +22,11 @@ struct Closer {
 };
 
 std::unexpected<Error> cannot_read(const std::string& path, int error) {
+  if (path.empty()) return fail(ErrorKind::bad_input, "", "the name of a file is empty", "name a file");
   return fail(ErrorKind::bad_input, shown(path, 200), std::strerror(error),
-              error == ENOENT ? "check the name" : "");
+              error == ENOENT   ? "check the name"
+              : error == EISDIR ? "name a file in it"
+                                : "");
 }
 
 }  // namespace

@@ -98,6 +98,8 @@ TEST(ForecastModel, BadInputIsToldWhereAndWhat) {
       std::string::npos);
   EXPECT_NE(refused(std::string(llama) + " --offload").find("--fits"), std::string::npos);
   EXPECT_NE(refused(std::string(llama) + " --batch 0").find("at least 1"), std::string::npos);
+  EXPECT_NE(refused(std::string(llama) + " --batch 2000000000 --context 1000000").find("exbibyte"),
+            std::string::npos);
   EXPECT_NE(refused(std::string(llama) + " --workspace 4096").find("--workspace"), std::string::npos);
   EXPECT_NE(refused("vision:resnet51").find("resnet50"), std::string::npos);
   EXPECT_NE(refused(scratch.write("torn.gguf", made_up::small_gguf().substr(0, 60))).find("torn.gguf: byte"),
