@@ -13,8 +13,11 @@ std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+/// A number, with whatever stands behind it, or what stands where there is none.
 bool numeric(const std::string& cell) {
-  return cell.empty() || cell == "-" || (cell.front() >= '0' && cell.front() <= '9');
+  if (cell.empty() || cell == "-" || cell == "?") return true;
+  const char first = cell.size() > 1 && (cell.front() == '-' || cell.front() == '+') ? cell[1] : cell.front();
+  return first >= '0' && first <= '9';
 }
 
 }  // namespace
