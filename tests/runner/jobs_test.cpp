@@ -219,12 +219,17 @@ TEST(Supervised, WhatMayHaveBegunIsLostAndNotCalledNeverStarted) {
 /// However impatient: what is called never started never ran, and all else has one end.
 TEST(Supervised, StartsThatAreGivenUpNeverRan) {
   Stand stand;
+  // Late enough that nobody hears of it at once, however busy the machine is.
+  const std::string late = stand.path("late");
+  std::ofstream(late) << "#!/bin/sh\nsleep 0.002\nexec " CLEAVE_BINARY_DIR "/bin/cleave-supervise \"$@\"\n";
+  ASSERT_EQ(::chmod(late.c_str(), 0755), 0);
+  constexpr int impatient = 50, patient = 10;
   int refused = 0, ran = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < impatient + patient; ++i) {
     ProcessRunner::Places places;
     places.jobs = stand.path("impatient");
-    places.program = CLEAVE_BINARY_DIR "/bin/cleave-supervise";
-    places.patience = std::chrono::microseconds(i * 300);
+    places.program = late;
+    places.patience = i < impatient ? std::chrono::microseconds(i * 300) : std::chrono::seconds(10);
     const auto runner = ProcessRunner::open(places);
     ASSERT_TRUE(runner);
     Launch launch = stand.launch("");
