@@ -1,7 +1,8 @@
 #pragma once
 // A program's commands and options. CLI11 reads the line; its headers are all templates and cost every file
-// that includes them more than the rest of the file, so that one file includes them and what commands need of
-// it stands here, under its own names. Nothing here throws but std::bad_alloc.
+// that includes them more than the rest of the file, so that this room alone includes them and what commands
+// need of it stands here, under its own names. A line that is wrong is an answer; an exception is a mistake
+// of the program's, such as an option that was added twice.
 
 #include <cstdint>
 #include <functional>
