@@ -107,10 +107,10 @@ void print_job(const BatchQuestion& question, const ChoiceJob& job,
                                                    : "misses the deadline"});
   }
   fmt::print("{}", table.text());
-  const bool unknown = choice.edges.empty() && std::ranges::all_of(choice.excluded, [](const auto& one) {
+  const bool nowhere = choice.edges.empty() && std::ranges::all_of(choice.excluded, [](const auto& one) {
                          return one.reason == Exclusion::memory;
                        });
-  if (unknown) fmt::print("Nothing is known of {} with this batch on any of them.\n", shown(job.application));
+  if (nowhere) fmt::print("None of them is known to hold {} with this batch.\n", shown(job.application));
   fmt::print("\n");
 }
 

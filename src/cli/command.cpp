@@ -70,14 +70,17 @@ Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profil
   return parse_fleet(*text, fleet == "-" ? "standard input" : shown(fleet, 200), *choice);
 }
 
+bool same_file(const std::string& one, const std::string& other) {
+  std::error_code failed;
+  return !one.empty() && !other.empty() && std::filesystem::equivalent(one, other, failed);
+}
+
 Result<void> not_read_too(const std::string& option, const std::string& path,
                           const std::vector<std::string>& read) {
-  for (const std::string& each : read) {
-    std::error_code failed;
-    if (!path.empty() && !each.empty() && std::filesystem::equivalent(path, each, failed))
+  for (const std::string& each : read)
+    if (same_file(path, each))
       return fail(ErrorKind::bad_usage, option,
                   fmt::format("{} is read by the same command", shown(path, 200)), "write to another file");
-  }
   return {};
 }
 

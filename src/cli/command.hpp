@@ -96,6 +96,9 @@ Check not_empty();
 /// A fleet from a file, or in short (4xA100-40GB).
 [[nodiscard]] Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles);
 
+/// Whether both paths lead to one file that is there.
+[[nodiscard]] bool same_file(const std::string& one, const std::string& other);
+
 /// Refuses an option whose file is one of those that the same command reads.
 [[nodiscard]] Result<void> not_read_too(const std::string& option, const std::string& path,
                                         const std::vector<std::string>& read);

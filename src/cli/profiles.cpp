@@ -73,7 +73,7 @@ Result<int> add(const Options& options) {
     if (!loaded) return std::unexpected(loaded.error());
     repository = std::move(*loaded);
   }
-  if (const auto other = not_read_too("FILE", options.from, {options.repository}); !other)
+  if (same_file(options.from, options.repository))
     return fail(ErrorKind::bad_usage, shown(options.from, 200), "it is the repository itself",
                 "name a file of new measurements");
   const std::size_t before = repository.records().size();

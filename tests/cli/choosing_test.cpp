@@ -242,6 +242,8 @@ TEST(Choosing, NoAnswerIsNoSuccess) {
       "profiles": [{"model": "m", "batch": 1, "partition": "1g.6gb", "latency": 1, "throughput": 1}]})"));
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_NE(none.out.find("does not fit"), std::string::npos) << "the table says why";
+  // It was measured, so that nothing says that it was not.
+  EXPECT_NE(none.out.find("None of them is known to hold m with this batch."), std::string::npos) << none.out;
   EXPECT_NE(none.err.find("no job has a partition"), std::string::npos) << none.err;
 }
 

@@ -297,7 +297,7 @@ TEST(Destroy, WaitsForWhatIsInUseNoLongerThanUntilCtrlC) {
   auto job = SimProcess::start(node.directory, ours, static_cast<std::uint32_t>(::getpid()));
   ASSERT_TRUE(job) << job.error().text();
   // timeout(1) says 124 for whatever it has ended; what the command said stands beside.
-  says(shell(fmt::format("timeout -s INT 0.3 env {}", node.command("destroy " + ours))), 124,
+  says(shell(fmt::format("timeout -s INT 1 env {}", node.command("destroy " + ours))), 124,
        {"still in use when the wait was interrupted"});
   ASSERT_TRUE(job->end());
   EXPECT_EQ(standing(node)[0]["owner"], "ours");
