@@ -70,9 +70,11 @@ class ApiClient::Connection {
   Result<void> connect();
   Result<void> connect_to(const SocketPlace& place);
   void close();
-  /// Whether a kept connection is still good: the daemon has neither closed it nor said anything unasked.
+  /// Whether a kept connection is still good: the daemon has neither closed it nor said anything
+  /// unasked.
   bool kept();
-  Request request_of(std::string_view method, const std::string& target, const std::string& body) const;
+  Request request_of(std::string_view method, const std::string& target,
+                     const std::string& body) const;
   /// Runs what was begun until it calls back, or the time is up, or somebody stops it.
   SystemError run(Clock::time_point until, const SystemError& outcome, const bool& done);
   SystemError write(const Request& request, Clock::time_point until);
@@ -94,8 +96,8 @@ class ApiClient::Connection {
 
 namespace {
 
-/// A connected socket, or -1 and errno. Asio cannot say how long it may take, and a daemon that hangs with a
-/// full queue would hold its clients for ever.
+/// A connected socket, or -1 and errno. Asio cannot say how long it may take, and a daemon that
+/// hangs with a full queue would hold its clients for ever.
 int connected_socket(const std::string& path) {
   constexpr struct timeval longest = {5, 0};
   struct sockaddr_un address {};
@@ -108,7 +110,8 @@ int connected_socket(const std::string& path) {
   const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (made < 0) return -1;
   ::setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
-  if (::connect(made, reinterpret_cast<const struct sockaddr*>(&address), sizeof address) == 0) return made;
+  if (::connect(made, reinterpret_cast<const struct sockaddr*>(&address), sizeof address) == 0)
+    return made;
   const int why = errno == EAGAIN ? ETIMEDOUT : errno;
   ::close(made);
   errno = why;
@@ -156,9 +159,9 @@ Result<void> ApiClient::Connection::connect() {
                        connected.error().message);
   }
   unreachable = true;
-  return fail(
-      ErrorKind::infeasible, "", fmt::format("no daemon answers at {}", why),
-      "start one with `cleaved` or `cleaved --simulate 4xA100-40GB`, or name its socket with --socket");
+  return fail(ErrorKind::infeasible, "", fmt::format("no daemon answers at {}", why),
+              "start one with `cleaved` or `cleaved --simulate 4xA100-40GB`, or name its socket "
+              "with --socket");
 }
 
 void ApiClient::Connection::close() {
@@ -246,22 +249,26 @@ std::unexpected<Error> ApiClient::Connection::broken(const SystemError& why, boo
   close();
   if (stopped) return fail(ErrorKind::infeasible, where_, "interrupted");
   unreachable = true;
-  std::string remedy = may_be_taken
-                           ? "it may have been taken all the same: look with `cleave ps` before you try again"
-                           : "look whether it still runs, and try again";
+  std::string remedy =
+      may_be_taken
+          ? "it may have been taken all the same: look with `cleave ps` before you try again"
+          : "look whether it still runs, and try again";
   if (why == asio::error::timed_out)
-    return fail(ErrorKind::infeasible, where_, "the daemon does not answer in time", std::move(remedy));
-  if (why == http::error::end_of_stream || why == http::error::partial_message || why == asio::error::eof ||
-      why == asio::error::connection_reset || why == asio::error::broken_pipe)
+    return fail(ErrorKind::infeasible, where_, "the daemon does not answer in time",
+                std::move(remedy));
+  if (why == http::error::end_of_stream || why == http::error::partial_message ||
+      why == asio::error::eof || why == asio::error::connection_reset ||
+      why == asio::error::broken_pipe)
     return fail(ErrorKind::infeasible, where_, "the daemon ended the connection before it answered",
                 std::move(remedy));
   unreachable = false;
   if (why == http::error::body_limit)
     return fail(ErrorKind::infeasible, where_, "the answer is longer than any of the daemon's",
                 "ask for less at a time");
-  return fail(ErrorKind::infeasible, where_,
-              fmt::format("what listens there does not speak as the daemon does: {}", why.message()),
-              "name the daemon's socket with --socket");
+  return fail(
+      ErrorKind::infeasible, where_,
+      fmt::format("what listens there does not speak as the daemon does: {}", why.message()),
+      "name the daemon's socket with --socket");
 }
 
 Result<ApiAnswer> ApiClient::Connection::ask(std::string_view method, const std::string& target,
@@ -278,7 +285,8 @@ Result<ApiAnswer> ApiClient::Connection::ask(std::string_view method, const std:
     const SystemError written = write(request, until);
     http::response_parser<http::string_body> parser;
     parser.body_limit(settings_.most_bytes);
-    // The head alone first: read at once, Beast 1.74 sets memory aside before it looks at the limit.
+    // The head alone first: read at once, Beast 1.74 sets memory aside before it looks at the
+    // limit.
     SystemError failed = written == asio::error::timed_out ? written : read_header(parser, until);
     if (!failed) failed = read_whole(parser, until);
     if (failed) {
@@ -299,9 +307,9 @@ Result<ApiAnswer> ApiClient::Connection::ask(std::string_view method, const std:
   }
 }
 
-Result<void> ApiClient::Connection::read_events(http::response_parser<http::buffer_body>& parser,
-                                                std::string& last_id,
-                                                const std::function<bool(const ServerEvent&)>& on_event) {
+Result<void> ApiClient::Connection::read_events(
+    http::response_parser<http::buffer_body>& parser, std::string& last_id,
+    const std::function<bool(const ServerEvent&)>& on_event) {
   EventStreamReader reader;
   std::array<char, 16384> bytes{};
   while (!parser.is_done()) {
@@ -327,8 +335,9 @@ Result<void> ApiClient::Connection::read_events(http::response_parser<http::buff
   return broken(http::error::end_of_stream, false);
 }
 
-Result<void> ApiClient::Connection::follow(const std::string& target, std::string& last_id,
-                                           const std::function<bool(const ServerEvent&)>& on_event) {
+Result<void> ApiClient::Connection::follow(
+    const std::string& target, std::string& last_id,
+    const std::function<bool(const ServerEvent&)>& on_event) {
   unreachable = stopped = false;
   close();  // a stream has its connection for itself
   if (const auto connected = connect(); !connected) return std::unexpected(connected.error());
@@ -361,13 +370,13 @@ ApiClient::~ApiClient() = default;
 ApiClient::ApiClient(ApiClient&&) noexcept = default;
 ApiClient& ApiClient::operator=(ApiClient&&) noexcept = default;
 
-Result<ApiAnswer> ApiClient::ask(std::string_view method, const std::string& target, const std::string& body,
-                                 milliseconds patience) {
+Result<ApiAnswer> ApiClient::ask(std::string_view method, const std::string& target,
+                                 const std::string& body, milliseconds patience) {
   return connection_->ask(method, target, body, patience);
 }
 
-Result<Json> ApiClient::ask_json(std::string_view method, const std::string& target, const std::string& body,
-                                 milliseconds patience) {
+Result<Json> ApiClient::ask_json(std::string_view method, const std::string& target,
+                                 const std::string& body, milliseconds patience) {
   const auto answer = ask(method, target, body, patience);
   if (!answer) return std::unexpected(answer.error());
   return parse_json(answer->body, "the daemon's answer");

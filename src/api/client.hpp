@@ -1,7 +1,7 @@
 #pragma once
-// A client of the daemon's API: HTTP/1.1 over a unix socket, one question at a time. The connection is made
-// with the first question and kept; where the daemon has closed it meanwhile, it is made anew. Nothing here
-// waits longer than it is told, and everything can be stopped from outside.
+// A client of the daemon's API: HTTP/1.1 over a unix socket, one question at a time. The connection
+// is made with the first question and kept; where the daemon has closed it meanwhile, it is made
+// anew. Nothing here waits longer than it is told, and everything can be stopped from outside.
 //
 // Not for several threads: whoever wants two questions at a time has two clients.
 
@@ -31,37 +31,42 @@ struct ApiAnswer {
 class ApiClient {
  public:
   struct Settings {
-    std::chrono::milliseconds patience = std::chrono::seconds(60);  // until an answer is there whole
-    std::size_t most_bytes = 64U << 20;                             // of an answer
+    std::chrono::milliseconds patience =
+        std::chrono::seconds(60);        // until an answer is there whole
+    std::size_t most_bytes = 64U << 20;  // of an answer
     /// Asked ten times a second while it waits; true makes it fail at once.
     std::function<bool()> stop;
   };
-  /// Tries the places in their order. Where a place was not chosen by the user, only this user or root may
-  /// listen there; anybody else could be after what is sent.
+  /// Tries the places in their order. Where a place was not chosen by the user, only this user or
+  /// root may listen there; anybody else could be after what is sent.
   ApiClient(std::vector<SocketPlace> places, Settings settings);
   explicit ApiClient(std::vector<SocketPlace> places);
   ~ApiClient();
   ApiClient(ApiClient&&) noexcept;
   ApiClient& operator=(ApiClient&&) noexcept;
 
-  /// An empty body is none; others are JSON. `patience` is added to that of the settings, for questions that
-  /// let the daemon wait. Fails where no daemon answers, and with the daemon's own error where it refuses.
+  /// An empty body is none; others are JSON. `patience` is added to that of the settings, for
+  /// questions that let the daemon wait. Fails where no daemon answers, and with the daemon's own
+  /// error where it refuses.
   ///
-  /// A question whose connection breaks is asked once more where that does no harm: a submission is not, once
-  /// any of it was sent, since it may have been taken.
+  /// A question whose connection breaks is asked once more where that does no harm: a submission is
+  /// not, once any of it was sent, since it may have been taken.
   [[nodiscard]] Result<ApiAnswer> ask(std::string_view method, const std::string& target,
-                                      const std::string& body = {}, std::chrono::milliseconds patience = {});
+                                      const std::string& body = {},
+                                      std::chrono::milliseconds patience = {});
   /// The same for an answer in JSON.
   [[nodiscard]] Result<Json> ask_json(std::string_view method, const std::string& target,
-                                      const std::string& body = {}, std::chrono::milliseconds patience = {});
+                                      const std::string& body = {},
+                                      std::chrono::milliseconds patience = {});
 
-  /// Follows server-sent events until `on_event` says false, the stream ends or breaks (an error), or
-  /// `stop`. `last_id` is sent as Last-Event-ID where it is not empty, and kept up to date, so that calling
-  /// again goes on where it was.
+  /// Follows server-sent events until `on_event` says false, the stream ends or breaks (an error),
+  /// or `stop`. `last_id` is sent as Last-Event-ID where it is not empty, and kept up to date, so
+  /// that calling again goes on where it was.
   [[nodiscard]] Result<void> follow(const std::string& target, std::string& last_id,
                                     const std::function<bool(const ServerEvent&)>& on_event);
 
-  /// Whether the last failure was that no daemon answered, or its connection broke: it may be back soon.
+  /// Whether the last failure was that no daemon answered, or its connection broke: it may be back
+  /// soon.
   [[nodiscard]] bool unreachable() const;
   /// Whether the last failure was that `stop` said so.
   [[nodiscard]] bool stopped() const;

@@ -1,5 +1,5 @@
-// The client against a socket that answers as a test says: kept and lost connections, answers that are no
-// answers, time limits, events that go on where they were.
+// The client against a socket that answers as a test says: kept and lost connections, answers that
+// are no answers, time limits, events that go on where they were.
 
 #include "api/client.hpp"
 
@@ -22,7 +22,8 @@ using std::chrono::seconds;
 class Clients : public testing::Test {
  protected:
   [[nodiscard]] std::string socket() const { return (folder_.path() / "s").string(); }
-  [[nodiscard]] ApiClient client(milliseconds patience = seconds(10), std::function<bool()> stop = {}) const {
+  [[nodiscard]] ApiClient client(milliseconds patience = seconds(10),
+                                 std::function<bool()> stop = {}) const {
     return ApiClient({{socket(), true}},
                      {.patience = patience, .most_bytes = 1U << 20, .stop = std::move(stop)});
   }
@@ -33,8 +34,8 @@ class Clients : public testing::Test {
 
 TEST_F(Clients, KeepTheirConnectionAndMakeItAnewWhenItIsLost) {
   StubDaemon daemon(socket(), [](const StubRequest& request) {
-    return StubReply{200, request.method + request.target + request.body, "Cleave-Offset: 5\r\n", false, {},
-                     {}};
+    return StubReply{
+        200, request.method + request.target + request.body, "Cleave-Offset: 5\r\n", false, {}, {}};
   });
   ApiClient asking = client();
   for (int i = 0; i < 3; ++i) {
@@ -54,7 +55,8 @@ TEST_F(Clients, AskOnceMoreWhereThatDoesNoHarm) {
   std::atomic<int> times{0};
   StubDaemon daemon(socket(), [&](const StubRequest&) {
     // The second question finds a connection that ends without an answer.
-    return ++times == 2 ? StubReply{200, {}, {}, false, "HTTP", {}} : StubReply{200, "{}", {}, false, {}, {}};
+    return ++times == 2 ? StubReply{200, {}, {}, false, "HTTP", {}}
+                        : StubReply{200, "{}", {}, false, {}, {}};
   });
   ApiClient asking = client();
   EXPECT_TRUE(asking.ask("GET", "/v1/jobs"));
@@ -134,12 +136,13 @@ TEST_F(Clients, AreNotFooledByWhatIsNoDaemon) {
                            "\x16\x03\x01",
                            "HTTP/1.1 2"};
   for (const char* answer : answers) {
-    StubDaemon daemon(socket(),
-                      [&](const StubRequest&) { return StubReply{200, {}, {}, false, answer, {}}; });
+    StubDaemon daemon(
+        socket(), [&](const StubRequest&) { return StubReply{200, {}, {}, false, answer, {}}; });
     EXPECT_FALSE(client().ask("GET", "/v1/status")) << answer;
   }
-  StubDaemon daemon(socket(),
-                    [&](const StubRequest&) { return StubReply{200, "{\"jobs\": [", {}, false, {}, {}}; });
+  StubDaemon daemon(socket(), [&](const StubRequest&) {
+    return StubReply{200, "{\"jobs\": [", {}, false, {}, {}};
+  });
   EXPECT_FALSE(client().ask_json("GET", "/v1/jobs"));
 }
 
@@ -193,10 +196,12 @@ TEST_F(Clients, FollowEventsAndGoOnWhereTheyWere) {
 TEST_F(Clients, FollowChunkedEventsAndHearRefusals) {
   StubDaemon daemon(socket(), [](const StubRequest& request) {
     if (request.path() == "/refused")
-      return StubReply{429, R"({"error": {"kind": "infeasible", "message": "too many"}})", {}, false, {}, {}};
+      return StubReply{
+          429, R"({"error": {"kind": "infeasible", "message": "too many"}})", {}, false, {}, {}};
     StubReply reply;
     reply.raw =
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ndata\r\n6\r\n: x\n\nd\r\n7\r\nata: "
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ndata\r\n6\r\n: "
+        "x\n\nd\r\n7\r\nata: "
         "y\n\r\n1\r\n\n\r\n0\r\n\r\n";
     return reply;
   });

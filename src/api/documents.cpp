@@ -38,7 +38,8 @@ std::optional<Instant> time_if(JsonReader& in, std::string_view key) {
   if (!text) return std::nullopt;
   const auto time = parse_utc_text(*text);
   if (!time)
-    in.refuse(key, fmt::format("'{}' is not a time", shown(*text)), "times read 2026-05-04T10:11:12.123Z");
+    in.refuse(key, fmt::format("'{}' is not a time", shown(*text)),
+              "times read 2026-05-04T10:11:12.123Z");
   return time;
 }
 
@@ -91,8 +92,8 @@ Json place_or_null(const std::optional<ApiPlace>& place) {
 
 /// Every element of the list under `key`, which must be there.
 template <class Element>
-Result<std::vector<Element>> read_list(const Json& document, const std::string& place, const char* key,
-                                       Element (*read)(JsonReader&)) {
+Result<std::vector<Element>> read_list(const Json& document, const std::string& place,
+                                       const char* key, Element (*read)(JsonReader&)) {
   std::optional<Error> error;
   JsonReader in(document, place, error);
   if (!in.has(key)) in.refuse("", fmt::format("the key '{}' is missing", key));
@@ -130,7 +131,8 @@ Json to_json(const ApiSubmission& submission) {
   if (submission.memory) json["memory_mib"] = submission.memory->value;
   if (submission.compute_slices) json["compute_slices"] = submission.compute_slices->value;
   if (submission.model)
-    json["model"] = {{"name", submission.model->name}, {"memory_mib", submission.model->memory.value}};
+    json["model"] = {{"name", submission.model->name},
+                     {"memory_mib", submission.model->memory.value}};
   if (submission.priority != 0) json["priority"] = submission.priority;
   add_seconds("deadline_s", submission.deadline);
   if (submission.retries != 0) json["retries"] = submission.retries;
@@ -151,16 +153,21 @@ namespace {
 void read_request(JsonReader& in, ApiSubmission& submission) {
   submission.profile = in.text_if("profile");
   submission.memory = mebibytes_if(in, "memory_mib");
-  if (const auto slices = int_if(in, "compute_slices", 1, 1000)) submission.compute_slices = {*slices};
+  if (const auto slices = int_if(in, "compute_slices", 1, 1000))
+    submission.compute_slices = {*slices};
   if (auto model = in.object_if("model")) {
     submission.model = ApiModel{model->text("name"), {}};
     submission.model->memory = MiB{model->integer("memory_mib", 0, greatest)};
     model->done();
   }
-  if (submission.profile.has_value() + submission.memory.has_value() + submission.model.has_value() > 1)
-    in.refuse("", "more than one of profile, memory_mib and model is given", "give one of them, or none");
+  if (submission.profile.has_value() + submission.memory.has_value() +
+          submission.model.has_value() >
+      1)
+    in.refuse("", "more than one of profile, memory_mib and model is given",
+              "give one of them, or none");
   if (submission.compute_slices && !submission.memory)
-    in.refuse("compute_slices", "only memory_mib may have it", "give memory_mib too, or name a profile");
+    in.refuse("compute_slices", "only memory_mib may have it",
+              "give memory_mib too, or name a profile");
 }
 
 ApiSubmission submission_from(JsonReader& in) {
@@ -319,7 +326,8 @@ ApiGpu gpu_from(JsonReader& in) {
   gpu.trouble = text_or_empty(in, "trouble");
   gpu.power_w = in.number_if("power_w");
   gpu.layout = text_or_empty(in, "layout");
-  for (JsonReader& instance : in.objects("instances")) gpu.instances.push_back(instance_from(instance));
+  for (JsonReader& instance : in.objects("instances"))
+    gpu.instances.push_back(instance_from(instance));
   return gpu;
 }
 
@@ -336,8 +344,9 @@ Json to_json(const ApiInstance& instance) {
 }
 
 Json to_json(const ApiGpu& gpu) {
-  Json json{{"index", gpu.index}, {"uuid", gpu.uuid},       {"model", gpu.model}, {"managed", gpu.managed},
-            {"mig", gpu.mig},     {"drained", gpu.drained}, {"lost", gpu.lost},   {"trouble", gpu.trouble}};
+  Json json{{"index", gpu.index},     {"uuid", gpu.uuid},      {"model", gpu.model},
+            {"managed", gpu.managed}, {"mig", gpu.mig},        {"drained", gpu.drained},
+            {"lost", gpu.lost},       {"trouble", gpu.trouble}};
   put(json, "power_w", gpu.power_w);
   json["layout"] = gpu.layout;
   json["instances"] = Json::array();
@@ -444,7 +453,8 @@ Error read_error(int status, std::string_view body) {
     error.message = text_or_empty(in, "message");
     error.remedy = text_or_empty(in, "remedy");
   }
-  if (error.message.empty()) error.message = fmt::format("the daemon answered with status {}", status);
+  if (error.message.empty())
+    error.message = fmt::format("the daemon answered with status {}", status);
   return error;
 }
 

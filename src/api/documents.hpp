@@ -1,8 +1,8 @@
 #pragma once
-// What goes over the daemon's socket, as structs with their JSON both ways; docs/api.md says what each key
-// means. A submission is read strictly: an unknown key is refused, since it would be a wish that nobody
-// fulfils. Answers are read tolerantly: what is there must be of the right kind and what programs rely on
-// must be there, but keys that a later daemon adds are passed over.
+// What goes over the daemon's socket, as structs with their JSON both ways; docs/api.md says what
+// each key means. A submission is read strictly: an unknown key is refused, since it would be a
+// wish that nobody fulfils. Answers are read tolerantly: what is there must be of the right kind
+// and what programs rely on must be there, but keys that a later daemon adds are passed over.
 //
 // Errors of reading are bad_input with `place` and the key.
 
@@ -93,15 +93,16 @@ struct ApiJob {
   }
 };
 /// The names of the states, in the order in which a job goes through them.
-inline constexpr std::string_view api_job_states[] = {"queued",   "starting", "running",  "stopping",
-                                                      "finished", "failed",   "cancelled"};
+inline constexpr std::string_view api_job_states[] = {
+    "queued", "starting", "running", "stopping", "finished", "failed", "cancelled"};
 /// `whole`: with command, directory and history.
 [[nodiscard]] Json to_json(const ApiJob& job, bool whole);
 [[nodiscard]] Result<ApiJob> read_job(const Json& document, const std::string& place);
 /// Of {"jobs": [...]}.
 [[nodiscard]] Result<std::vector<ApiJob>> read_jobs(const Json& document, const std::string& place);
 /// The same from its text, several times as fast.
-[[nodiscard]] Result<std::vector<ApiJob>> read_jobs_text(std::string_view text, const std::string& place);
+[[nodiscard]] Result<std::vector<ApiJob>> read_jobs_text(std::string_view text,
+                                                         const std::string& place);
 
 struct ApiInstance {
   ApiPlace where;
@@ -138,22 +139,24 @@ struct ApiEvent {
 [[nodiscard]] Json to_json(const ApiEvent& event);
 [[nodiscard]] Result<ApiEvent> read_event(const Json& document, const std::string& place);
 /// Of {"events": [...]}.
-[[nodiscard]] Result<std::vector<ApiEvent>> read_events(const Json& document, const std::string& place);
+[[nodiscard]] Result<std::vector<ApiEvent>> read_events(const Json& document,
+                                                        const std::string& place);
 
 struct ApiStatus {
   std::string version, scheduler, forecaster, user;
   std::int64_t pid = 0;
   std::uint32_t uid = 0;  // the daemon's
   std::optional<Instant> started_at;
-  bool simulated = false, paused = false, operates = false;  // operates: who asked may do everything
+  bool simulated = false, paused = false,
+       operates = false;  // operates: who asked may do everything
   std::int64_t queued = 0, starting = 0, running = 0, stopping = 0, gpus = 0;
   std::vector<std::string> troubles, notices;
   friend bool operator==(const ApiStatus&, const ApiStatus&) = default;
 };
 [[nodiscard]] Result<ApiStatus> read_status(const Json& document, const std::string& place);
 
-/// What {"error": {...}} says; where the body is no such document, what can be said of an answer with this
-/// status. Never without a message.
+/// What {"error": {...}} says; where the body is no such document, what can be said of an answer
+/// with this status. Never without a message.
 [[nodiscard]] Error read_error(int status, std::string_view body);
 [[nodiscard]] Json error_document(const Error& error);
 

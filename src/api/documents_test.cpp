@@ -1,4 +1,5 @@
-// Documents of the API: what is written is read again, what is wrong is refused, what is new is passed over.
+// Documents of the API: what is written is read again, what is wrong is refused, what is new is
+// passed over.
 
 #include "api/documents.hpp"
 
@@ -27,10 +28,10 @@ TEST(Times, AreReadAsTheyAreWritten) {
   }
   EXPECT_EQ(utc_text(Instant::min()), "1677-09-21T00:12:43.145Z");
   EXPECT_EQ(utc_text(Instant::max()), "2262-04-11T23:47:16.854Z");
-  for (const char* wrong :
-       {"", "2026-05-04", "2026-05-04T10:11:12", "2026-02-30T10:11:12Z", "2026-05-04 10:11:12Z",
-        "2026-05-04T24:11:12Z", "2026-05-04T10:11:12.Z", "2026-05-04T10:11:12.1x3Z",
-        "2026-05-04T10:11:12+00:00", "-026-05-04T10:11:12Z", "2026-+5-04T10:11:12Z", "1969-05-04T10:11:12Z"})
+  for (const char* wrong : {"", "2026-05-04", "2026-05-04T10:11:12", "2026-02-30T10:11:12Z",
+                            "2026-05-04 10:11:12Z", "2026-05-04T24:11:12Z", "2026-05-04T10:11:12.Z",
+                            "2026-05-04T10:11:12.1x3Z", "2026-05-04T10:11:12+00:00",
+                            "-026-05-04T10:11:12Z", "2026-+5-04T10:11:12Z", "1969-05-04T10:11:12Z"})
     EXPECT_FALSE(parse_utc_text(wrong)) << wrong;
 }
 
@@ -109,10 +110,10 @@ ApiJob full_job() {
   job.memory = MiB{4096};
   job.command = {"sleep", "5"};
   job.directory = "/";
-  job.history = {
-      {1, job.instance, job.started_at, job.started_at, job.ended_at, "early-restart", "grows", 143,
-       MiB{4000}},
-      {2, std::nullopt, std::nullopt, std::nullopt, std::nullopt, "", "", std::nullopt, std::nullopt}};
+  job.history = {{1, job.instance, job.started_at, job.started_at, job.ended_at, "early-restart",
+                  "grows", 143, MiB{4000}},
+                 {2, std::nullopt, std::nullopt, std::nullopt, std::nullopt, "", "", std::nullopt,
+                  std::nullopt}};
   return job;
 }
 
@@ -128,7 +129,8 @@ TEST(Jobs, AreReadAsTheyAreWrittenAndTolerateWhatIsNew) {
   const auto list = read_jobs(Json{{"jobs", {to_json(job, false)}}, {"more", 1}}, "answer");
   ASSERT_TRUE(list);
   EXPECT_EQ(*list, std::vector<ApiJob>{job});
-  EXPECT_TRUE(read_job(Json{{"id", 1}, {"state", "hibernating"}}, "answer")) << "a state of a later daemon";
+  EXPECT_TRUE(read_job(Json{{"id", 1}, {"state", "hibernating"}}, "answer"))
+      << "a state of a later daemon";
   EXPECT_FALSE(read_job(Json{{"id", "1"}, {"state", "queued"}}, "answer"));
   EXPECT_FALSE(read_job(Json{{"id", 1}}, "answer"));
   EXPECT_FALSE(read_job(Json{{"id", 1}, {"state", "queued"}, {"submitted_at", "noon"}}, "answer"));
@@ -149,7 +151,8 @@ TEST(OtherAnswers, AreReadAsTheyAreWritten) {
   const ApiEvent event{7, Instant{seconds(5)}, "job-started", 12, "", "job 12 runs"};
   EXPECT_EQ(read_event(to_json(event), "answer"), event);
   const auto status = read_status(
-      Json::parse(R"({"version": "0.1.0", "pid": 5, "uid": 0, "scheduler": "online", "simulated": true,
+      Json::parse(
+          R"({"version": "0.1.0", "pid": 5, "uid": 0, "scheduler": "online", "simulated": true,
                       "jobs": {"queued": 2, "running": 1}, "troubles": ["disk full"],
                       "you": {"uid": 1000, "user": "u", "operator": true}})"),
       "answer");

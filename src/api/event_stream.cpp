@@ -32,7 +32,8 @@ void EventStreamReader::line(std::string_view text, std::vector<ServerEvent>& ev
   }
   const std::size_t colon = text.find(':');
   const std::string_view field = text.substr(0, colon);
-  std::string_view value = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+  std::string_view value =
+      colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
   if (value.starts_with(' ')) value.remove_prefix(1);
   if (field == "data") {
     if (has_data_) event_.data += '\n';

@@ -1,6 +1,6 @@
 #pragma once
-// Server-sent events, read as they come (WHATWG HTML, "Server-sent events", 9.2.6): bytes in, whole events
-// out. Knows no connection.
+// Server-sent events, read as they come (WHATWG HTML, "Server-sent events", 9.2.6): bytes in, whole
+// events out. Knows no connection.
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,5 @@
-// Server-sent events: what the standard says of lines, fields and comments, however the bytes arrive.
+// Server-sent events: what the standard says of lines, fields and comments, however the bytes
+// arrive.
 
 #include "api/event_stream.hpp"
 
@@ -28,7 +29,8 @@ TEST(EventStreams, DoNotDependOnHowTheBytesArrive) {
     std::vector<ServerEvent> events;
     for (std::size_t at = 0; at < stream.size();) {
       const std::size_t next = at + 1 + random.below(9);
-      for (ServerEvent& event : reader.take(stream.substr(at, next - at))) events.push_back(std::move(event));
+      for (ServerEvent& event : reader.take(stream.substr(at, next - at)))
+        events.push_back(std::move(event));
       at = next;
     }
     ASSERT_EQ(events, meant);

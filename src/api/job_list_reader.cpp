@@ -1,6 +1,7 @@
-// Lists of jobs may be long, and a document of all of them takes more time than all that is done with it. So
-// the text is read into the jobs at once where it is as the daemon writes it; where anything is otherwise, it
-// is read as every answer is, which also knows the words for what is wrong.
+// Lists of jobs may be long, and a document of all of them takes more time than all that is done
+// with it. So the text is read into the jobs at once where it is as the daemon writes it; where
+// anything is otherwise, it is read as every answer is, which also knows the words for what is
+// wrong.
 
 #include <algorithm>
 #include <array>
@@ -30,14 +31,16 @@ constexpr std::int64_t least_number = 0;
 
 const auto& job_fields() {
   static const std::array fields = {
-      JobField{.key = "id", .number = [](ApiJob& job, std::int64_t value) { return (job.id = value) >= 1; }},
+      JobField{.key = "id",
+               .number = [](ApiJob& job, std::int64_t value) { return (job.id = value) >= 1; }},
       JobField{.key = "name", .text = &ApiJob::name},
       JobField{.key = "user", .text = &ApiJob::user},
       JobField{.key = "uid",
                .number =
                    [](ApiJob& job, std::int64_t value) {
                      job.uid = static_cast<std::uint32_t>(value);
-                     return value >= least_number && value <= std::numeric_limits<std::uint32_t>::max();
+                     return value >= least_number &&
+                            value <= std::numeric_limits<std::uint32_t>::max();
                    }},
       JobField{.key = "state", .text = &ApiJob::state},
       JobField{.key = "reason", .text = &ApiJob::reason},
@@ -63,12 +66,14 @@ const auto& job_fields() {
       JobField{.key = "submitted_at", .time = &ApiJob::submitted_at, .may_be_null = true},
       JobField{.key = "started_at", .time = &ApiJob::started_at, .may_be_null = true},
       JobField{.key = "ended_at", .time = &ApiJob::ended_at, .may_be_null = true},
-      JobField{
-          .key = "attempts",
-          .number = [](ApiJob& job, std::int64_t value) { return (job.attempts = value) >= least_number; }},
-      JobField{.key = "early_restarts",
+      JobField{.key = "attempts",
                .number = [](ApiJob& job,
-                            std::int64_t value) { return (job.early_restarts = value) >= least_number; }},
+                            std::int64_t value) { return (job.attempts = value) >= least_number; }},
+      JobField{.key = "early_restarts",
+               .number =
+                   [](ApiJob& job, std::int64_t value) {
+                     return (job.early_restarts = value) >= least_number;
+                   }},
       JobField{.key = "memory_mib",
                .number =
                    [](ApiJob& job, std::int64_t value) {
@@ -92,9 +97,12 @@ class JobListReader {
 
   [[nodiscard]] bool complete() const { return place_ == Place::end; }
 
-  bool null() { return place_ == Place::job && field_ != no_field && job_fields()[field_].may_be_null; }
+  bool null() {
+    return place_ == Place::job && field_ != no_field && job_fields()[field_].may_be_null;
+  }
   bool boolean(bool value) {
-    if (place_ != Place::job || field_ == no_field || job_fields()[field_].flag == nullptr) return false;
+    if (place_ != Place::job || field_ == no_field || job_fields()[field_].flag == nullptr)
+      return false;
     jobs.back().*(job_fields()[field_].flag) = value;
     return true;
   }
@@ -102,7 +110,8 @@ class JobListReader {
     if (value > largest_read_here || value < -largest_read_here) return false;
     if (place_ == Place::instance && number_ != nullptr)
       return value >= 0 && ((where().*number_ = value), true);
-    if (place_ != Place::job || field_ == no_field || job_fields()[field_].number == nullptr) return false;
+    if (place_ != Place::job || field_ == no_field || job_fields()[field_].number == nullptr)
+      return false;
     return job_fields()[field_].number(jobs.back(), value);
   }
   bool number_unsigned(std::uint64_t value) {
@@ -165,7 +174,8 @@ class JobListReader {
     }
     if (place_ == Place::job) {
       place_ = Place::list;
-      constexpr std::uint32_t all = (1U << std::tuple_size_v<std::decay_t<decltype(job_fields())>>)-1;
+      constexpr std::uint32_t all =
+          (1U << std::tuple_size_v<std::decay_t<decltype(job_fields())>>)-1;
       return seen_ == all;
     }
     place_ = Place::end;
@@ -191,7 +201,9 @@ class JobListReader {
             : name == "device"  ? &ApiPlace::device
             : name == "profile" ? &ApiPlace::profile
                                 : nullptr;
-    number_ = name == "gpu_index" ? &ApiPlace::gpu_index : name == "start" ? &ApiPlace::start : nullptr;
+    number_ = name == "gpu_index" ? &ApiPlace::gpu_index
+              : name == "start"   ? &ApiPlace::start
+                                  : nullptr;
     const std::uint32_t bit = name == "gpu"       ? 1
                               : name == "device"  ? 2
                               : name == "profile" ? 4

@@ -23,7 +23,8 @@ std::optional<std::string> variable(const char* name) {
 }
 
 Result<SocketPlace> checked(const char* name, const std::string& path) {
-  if (path.empty()) return fail(ErrorKind::bad_usage, name, "it is empty", "name a socket, or leave it out");
+  if (path.empty())
+    return fail(ErrorKind::bad_usage, name, "it is empty", "name a socket, or leave it out");
   if (path.size() > longest_socket)
     return fail(ErrorKind::bad_usage, name,
                 fmt::format("'{}' is longer than the {} bytes that a unix socket's name may have",
@@ -36,7 +37,8 @@ Result<SocketPlace> checked(const char* name, const std::string& path) {
 std::filesystem::path own_socket(const SocketWish& wish) {
   if (wish.uid == 0) return system_socket;
   if (wish.runtime_directory && wish.runtime_directory->starts_with('/')) {
-    const std::filesystem::path path = std::filesystem::path(*wish.runtime_directory) / "cleave/cleaved.sock";
+    const std::filesystem::path path =
+        std::filesystem::path(*wish.runtime_directory) / "cleave/cleaved.sock";
     if (path.native().size() <= longest_socket) return path;
   }
   return fmt::format("/tmp/cleave-{}/cleaved.sock", wish.uid);
@@ -76,10 +78,10 @@ Result<void> make_socket_folder(const SocketPlace& place, mode_t mode) {
   const std::string name = folder.string();
   const bool made = ::mkdir(name.c_str(), mode) == 0;
   if (!made && errno != EEXIST)
-    return fail(
-        ErrorKind::infeasible, shown(name, 200),
-        fmt::format("the folder of the socket cannot be made: {}", std::generic_category().message(errno)),
-        "make the folder above it, or name another socket with --socket");
+    return fail(ErrorKind::infeasible, shown(name, 200),
+                fmt::format("the folder of the socket cannot be made: {}",
+                            std::generic_category().message(errno)),
+                "make the folder above it, or name another socket with --socket");
   if (made && ::chmod(name.c_str(), mode) != 0)  // whatever the umask is
     return unsafe(name, "its mode cannot be set");
   struct stat status {};

@@ -1,6 +1,6 @@
 #pragma once
-// Where the daemon's socket is: one answer for the daemon, which makes it, and for clients, which try one
-// after the other.
+// Where the daemon's socket is: one answer for the daemon, which makes it, and for clients, which
+// try one after the other.
 //
 //   --socket FILE                         where it is given, and then nothing else
 //   $CLEAVE_SOCKET                        likewise; a daemon that runs as root leaves it empty
@@ -36,15 +36,16 @@ struct SocketPlace {
   bool chosen = false;  // named by the user, who then answers for who listens there
 };
 
-/// Where the daemon of this user listens. Fails where a name is empty or too long for a unix socket, of which
-/// the kernel takes 107 bytes.
+/// Where the daemon of this user listens. Fails where a name is empty or too long for a unix
+/// socket, of which the kernel takes 107 bytes.
 [[nodiscard]] Result<SocketPlace> daemon_socket(const SocketWish& wish);
 /// Where a client of this user asks, in this order; never empty.
 [[nodiscard]] Result<std::vector<SocketPlace>> client_sockets(const SocketWish& wish);
 
-/// Makes the folder of a socket, 0700 unless `mode` says otherwise; what is there must be a folder and no
-/// link, and belong to the user or root with nobody else allowed to write in it (or be sticky, where the
-/// user chose it). Without this somebody else could put a socket of his own under the name.
+/// Makes the folder of a socket, 0700 unless `mode` says otherwise; what is there must be a folder
+/// and no link, and belong to the user or root with nobody else allowed to write in it (or be
+/// sticky, where the user chose it). Without this somebody else could put a socket of his own under
+/// the name.
 [[nodiscard]] Result<void> make_socket_folder(const SocketPlace& place, mode_t mode = 0700);
 
 }  // namespace cleave

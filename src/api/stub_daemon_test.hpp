@@ -1,5 +1,6 @@
 #pragma once
-// A daemon for tests of its clients: a unix socket, plain HTTP/1.1 and the answers that a test gives it.
+// A daemon for tests of its clients: a unix socket, plain HTTP/1.1 and the answers that a test
+// gives it.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -25,7 +26,8 @@ struct StubRequest {
   [[nodiscard]] std::string path() const { return target.substr(0, target.find('?')); }
   /// Of the query; empty where it is not there.
   [[nodiscard]] std::string query(const std::string& key) const {
-    const std::string text = "&" + target.substr(std::min(target.find('?'), target.size() - 1) + 1) + "&";
+    const std::string text =
+        "&" + target.substr(std::min(target.find('?'), target.size() - 1) + 1) + "&";
     const std::size_t at = text.find("&" + key + "=");
     if (at == std::string::npos) return {};
     const std::size_t begin = at + key.size() + 2;
@@ -47,15 +49,16 @@ struct StubReply {
 class StubDaemon {
  public:
   using Handler = std::function<StubReply(const StubRequest&)>;
-  StubDaemon(std::string path, Handler handler) : path_(std::move(path)), handler_(std::move(handler)) {
+  StubDaemon(std::string path, Handler handler)
+      : path_(std::move(path)), handler_(std::move(handler)) {
     listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un address {};
     address.sun_family = AF_UNIX;
     path_.copy(&address.sun_path[0], sizeof address.sun_path - 1);
     ::unlink(path_.c_str());
-    const bool bound =
-        ::bind(listener_, reinterpret_cast<const struct sockaddr*>(&address), sizeof address) == 0 &&
-        ::listen(listener_, 64) == 0;
+    const bool bound = ::bind(listener_, reinterpret_cast<const struct sockaddr*>(&address),
+                              sizeof address) == 0 &&
+                       ::listen(listener_, 64) == 0;
     if (!bound) std::abort();
     acceptor_ = std::thread([this] { accept(); });
   }
@@ -142,12 +145,13 @@ class StubDaemon {
       return false;
     }
     if (reply.stream) {
-      send(socket, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+      send(socket,
+           "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
       reply.stream([socket](std::string_view bytes) { return send(socket, bytes); });
       return false;
     }
-    return send(socket, fmt::format("HTTP/1.1 {} Status\r\nContent-Length: {}\r\n{}{}\r\n{}", reply.status,
-                                    reply.body.size(), reply.headers,
+    return send(socket, fmt::format("HTTP/1.1 {} Status\r\nContent-Length: {}\r\n{}{}\r\n{}",
+                                    reply.status, reply.body.size(), reply.headers,
                                     reply.close ? "Connection: close\r\n" : "", reply.body)) &&
            !reply.close;
   }

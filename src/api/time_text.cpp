@@ -7,7 +7,8 @@ namespace cleave {
 
 std::string utc_text(Instant instant) {
   using namespace std::chrono;
-  // Rounded first: the day in which the earliest instant lies begins before what nanoseconds can say.
+  // Rounded first: the day in which the earliest instant lies begins before what nanoseconds can
+  // say.
   const auto moment = floor<milliseconds>(instant);
   const auto day = floor<days>(moment);
   const year_month_day date{day};
@@ -60,7 +61,8 @@ std::optional<Instant> parse_utc_text(std::string_view text) {
   if (month_number < 0 || day_number < 0 || !date.ok() || date.year() < year{1970} ||
       date.year() > year{2261})
     return std::nullopt;
-  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return std::nullopt;
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+    return std::nullopt;
   const auto fraction = parse_fraction(text.substr(form.size()));
   if (!fraction) return std::nullopt;
   return Instant{sys_days{date}} + hours{hour} + minutes{minute} + seconds{second} + *fraction;

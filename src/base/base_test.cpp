@@ -1,5 +1,5 @@
-// The words everything else is written in: quantities, fractions, sizes, seeded randomness, text from
-// outside.
+// The words everything else is written in: quantities, fractions, sizes, seeded randomness, text
+// from outside.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,8 @@ TEST(Ratio, KeepsDecimalsExactly) {
   EXPECT_EQ(Ratio::parse("-1.25")->exact(), "-5/4");
   EXPECT_EQ(*Ratio::parse("0.4"), Ratio(2, 5));
   EXPECT_LT(Ratio(2, 7), Ratio(3, 10));
-  for (const char* wrong : {"", ".", "1e3", "0,4", "nan", "1.2.3", "0x1", "12345678901", "--1", " 1"})
+  for (const char* wrong :
+       {"", ".", "1e3", "0,4", "nan", "1.2.3", "0x1", "12345678901", "--1", " 1"})
     EXPECT_FALSE(Ratio::parse(wrong)) << wrong;
 }
 
@@ -63,14 +64,15 @@ TEST(Text, SuggestsTheWordThatWasMeant) {
   EXPECT_EQ(nearest("A10040GB", known), "A100-40GB");
   EXPECT_EQ(nearest("MI300X", known), std::nullopt);
   EXPECT_EQ(any_of(std::vector<std::string>{"0", "2", "4"}), "0, 2 or 4");
-  EXPECT_EQ(shown("a\x1b[31m\n"), "a\\x1b[31m\\x0a") << "what comes from outside cannot drive a terminal";
+  EXPECT_EQ(shown("a\x1b[31m\n"), "a\\x1b[31m\\x0a")
+      << "what comes from outside cannot drive a terminal";
 }
 
 TEST(Text, KnowsUtf8) {
   for (const char* good : {"", "abc", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"})
     EXPECT_TRUE(valid_utf8(good)) << good;
-  for (const char* bad :
-       {"\xff", "\x80", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "a\xd8"})
+  for (const char* bad : {"\xff", "\x80", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                          "\xe2\x82", "a\xd8"})
     EXPECT_FALSE(valid_utf8(bad));
 }
 
@@ -143,7 +145,8 @@ std::string json_error(const std::string& text) {
 
 TEST(Json, SaysWhereItIsBroken) {
   EXPECT_EQ(json_error("{\"a\": 1,\n \"b\" 2}"),
-            "f.json: line 2, column 6: this is not valid JSON; look for a missing comma, quote or bracket "
+            "f.json: line 2, column 6: this is not valid JSON; look for a missing comma, quote or "
+            "bracket "
             "just before it");
   EXPECT_EQ(json_error("{\"a\": [1, 2"),
             "f.json: line 1, column 12: the JSON text ends in the middle; the file may be cut off");
@@ -153,8 +156,8 @@ TEST(Json, SaysWhereItIsBroken) {
   EXPECT_NE(json_error("{\"a\": 1e999}"), "none");
 }
 
-/// Against the library's own parser: any nesting, objects of a list that differ, more keys than are looked
-/// through one by one.
+/// Against the library's own parser: any nesting, objects of a list that differ, more keys than are
+/// looked through one by one.
 TEST(Json, IsWhatTheLibraryReads) {
   Random random(20261121);
   const std::function<Json(int)> any = [&](int depth) -> Json {
@@ -195,12 +198,15 @@ TEST(Json, IsWhatTheLibraryReads) {
   for (int i = 0; i < 100; ++i) many += fmt::format("\"key {}\": {}, ", i, i);
   EXPECT_EQ(json_error(many + "\"key 100\": 0}"), "none");
   for (const int again : {0, 31, 32, 33, 99})
-    EXPECT_EQ(json_error(many + fmt::format("\"key {}\": 0}}", again)),
-              fmt::format("f.json: the key 'key {}' stands twice in one object; keep one of the two", again));
+    EXPECT_EQ(
+        json_error(many + fmt::format("\"key {}\": 0}}", again)),
+        fmt::format("f.json: the key 'key {}' stands twice in one object; keep one of the two",
+                    again));
 }
 
 TEST(JsonReader, KeepsTheFirstErrorWithItsPlace) {
-  const Json document = *parse_json(R"({"gpus": [{"name": "a"}, {"name": 3, "count": -1}]})", "f.json");
+  const Json document =
+      *parse_json(R"({"gpus": [{"name": "a"}, {"name": 3, "count": -1}]})", "f.json");
   std::optional<Error> error;
   JsonReader in(document, "f.json", error);
   for (JsonReader& gpu : in.objects("gpus")) {

@@ -12,7 +12,8 @@ Result<CsvReader> CsvReader::open(std::string_view text, std::string place) {
   const auto header = reader.read_row(reader.columns_);
   if (!header) return std::unexpected(header.error());
   if (!*header)
-    return fail(ErrorKind::bad_input, reader.place_, "the file is empty", "expected a CSV header line");
+    return fail(ErrorKind::bad_input, reader.place_, "the file is empty",
+                "expected a CSV header line");
   for (auto column = reader.columns_.begin(); column != reader.columns_.end(); ++column)
     if (std::find(reader.columns_.begin(), column, *column) != column)
       return fail(ErrorKind::bad_input, reader.place(),
@@ -53,13 +54,16 @@ Result<bool> CsvReader::read_row(std::vector<std::string>& cells) {
   if (rest_.empty()) return false;
   std::string cell;
   std::size_t i = 0;
-  const auto at = [&](std::size_t position) { return position < rest_.size() ? rest_[position] : '\n'; };
+  const auto at = [&](std::size_t position) {
+    return position < rest_.size() ? rest_[position] : '\n';
+  };
   for (bool row_ends = false; !row_ends;) {
     cell.clear();
     if (at(i) == '"') {
       for (++i;; ++i) {
         if (i >= rest_.size())
-          return fail(ErrorKind::bad_input, place(), "a quoted cell does not end", "the file may be cut off");
+          return fail(ErrorKind::bad_input, place(), "a quoted cell does not end",
+                      "the file may be cut off");
         if (rest_[i] == '\n') ++next_line_;
         if (rest_[i] != '"') {
           cell += rest_[i];
@@ -78,7 +82,8 @@ Result<bool> CsvReader::read_row(std::vector<std::string>& cells) {
     row_ends = at(i) == '\n';
     if (row_ends && cell.ends_with('\r')) cell.pop_back();
     if (!valid_utf8(cell))
-      return fail(ErrorKind::bad_input, place(), "the line is not UTF-8 text", "convert the file to UTF-8");
+      return fail(ErrorKind::bad_input, place(), "the line is not UTF-8 text",
+                  "convert the file to UTF-8");
     cells.push_back(cell);
     ++i;
   }

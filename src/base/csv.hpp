@@ -1,6 +1,6 @@
 #pragma once
-// CSV as programs write it: a header line, cells that may stand in double quotes (doubled inside), LF or
-// CRLF. Every row has as many cells as the header; a row that has not is torn and an error.
+// CSV as programs write it: a header line, cells that may stand in double quotes (doubled inside),
+// LF or CRLF. Every row has as many cells as the header; a row that has not is torn and an error.
 
 #include <optional>
 #include <string>

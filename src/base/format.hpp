@@ -1,5 +1,6 @@
 #pragma once
-// Text formatting: fmt, since g++ 12 has no std::format. Other rooms include this and not <fmt/...>.
+// Text formatting: fmt, since g++ 12 has no std::format. Other rooms include this and not
+// <fmt/...>.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,8 @@
 #pragma once
-// Exact arithmetic for answers that are given as fractions: sums, products and quotients of the decimals of
-// an input, in 128 bits. What does not fit is lost for good, and so is all that is computed from it: whoever
-// computes asks at the end, and refuses the input or computes with doubles.
+// Exact arithmetic for answers that are given as fractions: sums, products and quotients of the
+// decimals of an input, in 128 bits. What does not fit is lost for good, and so is all that is
+// computed from it: whoever computes asks at the end, and refuses the input or computes with
+// doubles.
 
 #include <cstdint>
 #include <limits>
@@ -17,12 +18,14 @@ class Fraction {
  public:
   Fraction() = default;
   explicit Fraction(int whole) : numerator_(whole) {}
-  explicit Fraction(Ratio ratio) : numerator_(ratio.numerator()), denominator_(ratio.denominator()) {}
+  explicit Fraction(Ratio ratio)
+      : numerator_(ratio.numerator()), denominator_(ratio.denominator()) {}
 
   /// Nothing when it is lost or does not fit into 64 bits.
   [[nodiscard]] std::optional<Ratio> ratio() const {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    if (lost_ || numerator_ > most || numerator_ < -most || denominator_ > most) return std::nullopt;
+    if (lost_ || numerator_ > most || numerator_ < -most || denominator_ > most)
+      return std::nullopt;
     return Ratio(static_cast<std::int64_t>(numerator_), static_cast<std::int64_t>(denominator_));
   }
 

@@ -29,14 +29,16 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
 }
 
 std::string what_it_is(const Json& node) {
-  if (node.is_string()) return fmt::format("the text '{}'", shown(node.get_ref<const std::string&>(), 30));
+  if (node.is_string())
+    return fmt::format("the text '{}'", shown(node.get_ref<const std::string&>(), 30));
   if (node.is_number() || node.is_boolean()) return node.dump();
   if (node.is_null()) return "null";
   return node.is_array() ? "a list" : "an object";
 }
 
-/// Makes a document as it is parsed and stops at the first thing that is wrong with its shape. The library's
-/// own way looks for each key among those before it, and lets objects grow by copying what is in them.
+/// Makes a document as it is parsed and stops at the first thing that is wrong with its shape. The
+/// library's own way looks for each key among those before it, and lets objects grow by copying
+/// what is in them.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return put(nullptr); }
@@ -50,8 +52,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     if (objects_ == keys_.size()) keys_.emplace_back();
     Keys& keys = keys_[objects_++];
     Json object = Json::object();
-    // Objects of a list are much alike; one that is not costs room that nobody uses, of which there is a
-    // limit.
+    // Objects of a list are much alike; one that is not costs room that nobody uses, of which there
+    // is a limit.
     constexpr std::size_t most = 64, most_unused = 16'384;
     const std::size_t reserved = unused_ < most_unused ? std::min(keys.count(), most) : 0;
     object.get_ref<Json::object_t&>().reserve(reserved);
@@ -104,8 +106,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     return !too_deep;
   }
 
-  /// The keys of an object so far. Nearly all objects are small, and many follow one another: their keys are
-  /// looked through in one text that keeps its memory.
+  /// The keys of an object so far. Nearly all objects are small, and many follow one another: their
+  /// keys are looked through in one text that keeps its memory.
   class Keys {
    public:
     std::size_t reserved = 0;  // room in the object from the beginning
@@ -154,7 +156,8 @@ Result<Json> parse_json(std::string_view text, const std::string& place) {
   try {
     if (Json::sax_parse(text, &builder)) return std::move(builder.document);
     if (builder.too_deep)
-      return fail(ErrorKind::bad_input, place, fmt::format("nested more than {} levels deep", deepest));
+      return fail(ErrorKind::bad_input, place,
+                  fmt::format("nested more than {} levels deep", deepest));
     if (builder.repeated)
       return fail(ErrorKind::bad_input, place,
                   fmt::format("the key '{}' stands twice in one object", shown(*builder.repeated)),
@@ -162,10 +165,11 @@ Result<Json> parse_json(std::string_view text, const std::string& place) {
     return Json::parse(text);
   } catch (const Json::parse_error& broken) {
     const bool torn = broken.byte > text.size();
-    return fail(
-        ErrorKind::bad_input, fmt::format("{}: {}", place, line_and_column(text, broken.byte)),
-        torn ? "the JSON text ends in the middle" : "this is not valid JSON",
-        torn ? "the file may be cut off" : "look for a missing comma, quote or bracket just before it");
+    return fail(ErrorKind::bad_input,
+                fmt::format("{}: {}", place, line_and_column(text, broken.byte)),
+                torn ? "the JSON text ends in the middle" : "this is not valid JSON",
+                torn ? "the file may be cut off"
+                     : "look for a missing comma, quote or bracket just before it");
   } catch (const Json::exception&) {
     return fail(ErrorKind::bad_input, place, "a number in the JSON text is too large");
   }
@@ -190,13 +194,15 @@ bool JsonReader::has_object(std::string_view key) const {
 
 std::string JsonReader::place_of(std::string_view key) const {
   if (key.empty()) return place_;
-  // Inside a document the path reads gpus[3].instances[1].start; in front of it stands the file's name.
+  // Inside a document the path reads gpus[3].instances[1].start; in front of it stands the file's
+  // name.
   const bool inside = place_.ends_with(']') || place_.find(": ") != std::string::npos;
   return fmt::format("{}{}{}", place_, inside ? "." : ": ", shown(key));
 }
 
 void JsonReader::refuse(std::string_view key, std::string message, std::string remedy) {
-  if (!*error_) *error_ = Error{ErrorKind::bad_input, place_of(key), std::move(message), std::move(remedy)};
+  if (!*error_)
+    *error_ = Error{ErrorKind::bad_input, place_of(key), std::move(message), std::move(remedy)};
 }
 
 const Json* JsonReader::find(std::string_view key) {
@@ -236,8 +242,8 @@ std::optional<std::int64_t> JsonReader::integer_if(std::string_view key, std::in
     const auto value = found->get<std::int64_t>();
     if (value >= least && value <= most) return value;
   }
-  refuse(key,
-         fmt::format("expected a whole number from {} to {}, found {}", least, most, what_it_is(*found)));
+  refuse(key, fmt::format("expected a whole number from {} to {}, found {}", least, most,
+                          what_it_is(*found)));
   return std::nullopt;
 }
 
@@ -310,7 +316,8 @@ std::vector<std::vector<JsonReader>> JsonReader::object_lists(std::string_view k
   for (std::size_t i = 0; i < found->size(); ++i) {
     const Json& inner = (*found)[i];
     const std::string place = fmt::format("{}[{}]", key, i);
-    if (!inner.is_array()) refuse(place, fmt::format("expected a list in [], found {}", what_it_is(inner)));
+    if (!inner.is_array())
+      refuse(place, fmt::format("expected a list in [], found {}", what_it_is(inner)));
     auto& readers = lists.emplace_back();
     for (std::size_t j = 0; inner.is_array() && j < inner.size(); ++j)
       readers.emplace_back(inner[j], fmt::format("{}[{}]", place_of(place), j), *error_);
@@ -328,7 +335,8 @@ std::vector<std::string> JsonReader::texts(std::string_view key) {
   std::vector<std::string> all;
   const Json* found = find(key);
   if (found == nullptr) return all;
-  if (!found->is_array()) refuse(key, fmt::format("expected a list of texts, found {}", what_it_is(*found)));
+  if (!found->is_array())
+    refuse(key, fmt::format("expected a list of texts, found {}", what_it_is(*found)));
   for (const Json& element : *found) {
     if (!element.is_string()) {
       refuse(key, fmt::format("expected a list of texts, found {} in it", what_it_is(element)));
@@ -339,7 +347,8 @@ std::vector<std::string> JsonReader::texts(std::string_view key) {
   return all;
 }
 
-std::vector<std::int64_t> JsonReader::integers(std::string_view key, std::int64_t least, std::int64_t most) {
+std::vector<std::int64_t> JsonReader::integers(std::string_view key, std::int64_t least,
+                                               std::int64_t most) {
   std::vector<std::int64_t> all;
   const Json* found = find(key);
   if (found == nullptr) return all;

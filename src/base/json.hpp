@@ -1,7 +1,7 @@
 #pragma once
-// JSON from outside, read with care. `parse_json` refuses broken text, repeated keys and absurd nesting.
-// `JsonReader` walks a document and keeps the first thing that is wrong with it, place included, so that a
-// reader is a list of plain assignments with one check at its end:
+// JSON from outside, read with care. `parse_json` refuses broken text, repeated keys and absurd
+// nesting. `JsonReader` walks a document and keeps the first thing that is wrong with it, place
+// included, so that a reader is a list of plain assignments with one check at its end:
 //
 //   std::optional<Error> error;
 //   JsonReader in(document, "fleet.json", error);
@@ -10,8 +10,8 @@
 //   in.done();                      // refuses keys that nobody asked for
 //   if (error) return std::unexpected(*error);
 //
-// A misspelt optional key would otherwise be ignored in silence, and "ownd": false must not be. Keys that
-// begin with "x-" belong to the user and are passed over.
+// A misspelt optional key would otherwise be ignored in silence, and "ownd": false must not be.
+// Keys that begin with "x-" belong to the user and are passed over.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -33,8 +33,8 @@ namespace cleave {
 /// `place` names the document in errors, which add line and column.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, const std::string& place);
 
-/// One JSON object under inspection. The document and `error` must outlive the reader. After the first error
-/// all calls return empty values and change nothing.
+/// One JSON object under inspection. The document and `error` must outlive the reader. After the
+/// first error all calls return empty values and change nothing.
 class JsonReader {
  public:
   JsonReader(const Json& node, std::string place, std::optional<Error>& error);
@@ -48,7 +48,8 @@ class JsonReader {
   std::optional<std::string> text_if(std::string_view key);
   /// A whole number in [least, most].
   std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most);
-  std::optional<std::int64_t> integer_if(std::string_view key, std::int64_t least, std::int64_t most);
+  std::optional<std::int64_t> integer_if(std::string_view key, std::int64_t least,
+                                         std::int64_t most);
   std::optional<double> number_if(std::string_view key);
   bool flag(std::string_view key, bool otherwise);
   /// A time at or after zero.

@@ -33,7 +33,8 @@ Result<OptionTexts> complete(const OptionTexts& given, std::span<const OptionRow
     if (row == rows.end()) {
       std::vector<std::string> known;
       for (const OptionRow& other : rows) known.emplace_back(other.name);
-      return fail(ErrorKind::bad_usage, "", fmt::format("{} has no option '{}'", owner, shown(name)),
+      return fail(ErrorKind::bad_usage, "",
+                  fmt::format("{} has no option '{}'", owner, shown(name)),
                   suggestion(name, known));
     }
     if (row->values.find('|') != std::string_view::npos) {
@@ -41,7 +42,8 @@ Result<OptionTexts> complete(const OptionTexts& given, std::span<const OptionRow
       for (const std::string_view choice : split(row->values, '|')) choices.emplace_back(choice);
       if (std::ranges::find(choices, value) == choices.end())
         return fail(ErrorKind::bad_usage, std::string(name),
-                    fmt::format("'{}' is not a value of it", shown(value)), suggestion(value, choices));
+                    fmt::format("'{}' is not a value of it", shown(value)),
+                    suggestion(value, choices));
     }
     all.insert_or_assign(name, value);
   }

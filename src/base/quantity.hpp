@@ -1,7 +1,7 @@
 #pragma once
 // Numbers that know what they count. A slice of compute is not a slice of memory, and neither is a
-// mebibyte: the compiler refuses to add or compare two of different kinds. All of it is constexpr and
-// costs what a bare integer costs.
+// mebibyte: the compiler refuses to add or compare two of different kinds. All of it is constexpr
+// and costs what a bare integer costs.
 
 #include <compare>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// Randomness with a seed: same seed, same numbers, on every machine. The engine is the standard's Mersenne
-// twister, whose output the standard fixes; the standard's distributions are not used, since it leaves
-// theirs open.
+// Randomness with a seed: same seed, same numbers, on every machine. The engine is the standard's
+// Mersenne twister, whose output the standard fixes; the standard's distributions are not used,
+// since it leaves theirs open.
 
 #include <cstdint>
 #include <random>
@@ -9,11 +9,12 @@
 
 namespace cleave {
 
-/// Mixes 64 bits: every bit of the result depends on every bit of the input (splitmix64's finalizer).
+/// Mixes 64 bits: every bit of the result depends on every bit of the input (splitmix64's
+/// finalizer).
 std::uint64_t mixed_bits(std::uint64_t x);
 
-/// A number of its own for every combination of the three, uniform in (0, 1): randomness that does not depend
-/// on the order in which it is asked for.
+/// A number of its own for every combination of the three, uniform in (0, 1): randomness that does
+/// not depend on the order in which it is asked for.
 double uniform_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw);
 /// Standard normal in the same way.
 double normal_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw);
@@ -26,7 +27,8 @@ class Random {
   std::uint64_t bits() { return engine_(); }
   /// Uniform in [0, 1), with 53 random bits.
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
-  /// Uniform in 0 .. count - 1; asserts count > 0. Unbiased: draws again where the range would wrap.
+  /// Uniform in 0 .. count - 1; asserts count > 0. Unbiased: draws again where the range would
+  /// wrap.
   std::uint64_t below(std::uint64_t count);
   /// Exponential with the given mean (inverse of the distribution function).
   double exponential(double mean);

@@ -19,7 +19,8 @@ Ratio::Ratio(std::int64_t numerator, std::int64_t denominator) {
 
 Result<Ratio> Ratio::parse(std::string_view decimal) {
   const auto refuse = [&] {
-    return fail(ErrorKind::bad_input, "", fmt::format("'{}' is not a plain decimal number", shown(decimal)),
+    return fail(ErrorKind::bad_input, "",
+                fmt::format("'{}' is not a plain decimal number", shown(decimal)),
                 "write it like 0.4, with at most nine digits on either side of the point");
   };
   std::string_view rest = decimal;

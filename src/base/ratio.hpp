@@ -1,7 +1,7 @@
 #pragma once
-// An exact fraction of two 64-bit integers, always in lowest terms with a positive denominator. Decimals that
-// people write (a threshold of 0.4) are kept as the fraction they mean, so that comparisons never hang on
-// binary rounding.
+// An exact fraction of two 64-bit integers, always in lowest terms with a positive denominator.
+// Decimals that people write (a threshold of 0.4) are kept as the fraction they mean, so that
+// comparisons never hang on binary rounding.
 
 #include <compare>
 #include <cstdint>
@@ -18,7 +18,8 @@ class Ratio {
   /// Asserts `denominator` > 0.
   Ratio(std::int64_t numerator, std::int64_t denominator);
 
-  /// A decimal such as "0.4", "1" or "-2.50"; at most nine digits after the point and nine before it.
+  /// A decimal such as "0.4", "1" or "-2.50"; at most nine digits after the point and nine before
+  /// it.
   [[nodiscard]] static Result<Ratio> parse(std::string_view decimal);
 
   [[nodiscard]] std::int64_t numerator() const { return numerator_; }

@@ -1,7 +1,7 @@
 #pragma once
-// How things fail here: an operation that may fail for reasons of the world returns Result<T>, and its Error
-// says what kind of failure it is, where, what happened and what would help. A broken promise inside the
-// program is not an Error but an assertion.
+// How things fail here: an operation that may fail for reasons of the world returns Result<T>, and
+// its Error says what kind of failure it is, where, what happened and what would help. A broken
+// promise inside the program is not an Error but an assertion.
 
 #include <expected>
 #include <string>
@@ -23,7 +23,8 @@ int exit_code(ErrorKind kind);
 
 struct Error {
   ErrorKind kind = ErrorKind::bad_input;
-  std::string place;    // file, line, path inside it: "fleet.json: gpus[3].instances[1]"; may be empty
+  std::string
+      place;  // file, line, path inside it: "fleet.json: gpus[3].instances[1]"; may be empty
   std::string message;  // what is wrong, as a sentence without a full stop
   std::string remedy;   // what to do about it; empty where the message says it
 

@@ -1,6 +1,6 @@
 #pragma once
-// A list that is nearly always short: up to `here` elements lie in the object itself, longer lists elsewhere.
-// For plain values, in their order.
+// A list that is nearly always short: up to `here` elements lie in the object itself, longer lists
+// elsewhere. For plain values, in their order.
 
 #include <algorithm>
 #include <array>

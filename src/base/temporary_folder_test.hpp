@@ -12,7 +12,8 @@ namespace cleave {
 class TemporaryFolder {
  public:
   /// Beside the system's other temporary files, or in `where`.
-  explicit TemporaryFolder(const std::filesystem::path& where = std::filesystem::temp_directory_path())
+  explicit TemporaryFolder(
+      const std::filesystem::path& where = std::filesystem::temp_directory_path())
       : folder_(made(where)) {}
 
   [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }

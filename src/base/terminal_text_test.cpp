@@ -1,4 +1,5 @@
-// Text from outside on a terminal: nothing that steers it gets through, and nothing that can be read is lost.
+// Text from outside on a terminal: nothing that steers it gets through, and nothing that can be
+// read is lost.
 
 #include "base/terminal_text.hpp"
 
@@ -75,7 +76,8 @@ TEST(TerminalText, DoesNotDependOnWhereThePiecesEnd) {
     bit_by_bit += pieces.rest();
     ASSERT_EQ(at_once, bit_by_bit);
     ASSERT_TRUE(valid_utf8(at_once));
-    for (std::size_t at = at_once.find('\x1b'); at != std::string::npos; at = at_once.find('\x1b', at + 1)) {
+    for (std::size_t at = at_once.find('\x1b'); at != std::string::npos;
+         at = at_once.find('\x1b', at + 1)) {
       const std::size_t end = at_once.find_first_not_of("0123456789;:", at + 2);
       ASSERT_TRUE(at_once[at + 1] == '[' && end != std::string::npos && at_once[end] == 'm');
     }

@@ -117,7 +117,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
     }
   }
   // A third of the letters wrong is a slip; more is another word.
-  if (best == nullptr || best_distance * 3 > std::max(word.size(), best->size())) return std::nullopt;
+  if (best == nullptr || best_distance * 3 > std::max(word.size(), best->size()))
+    return std::nullopt;
   return *best;
 }
 
@@ -143,7 +144,8 @@ bool valid_utf8(std::string_view text) {
       point = point << 6 | (next & 0x3fU);
     }
     constexpr std::uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    if (point < least[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return false;
+    if (point < least[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+      return false;
     i += more + 1;
   }
   return true;

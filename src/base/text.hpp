@@ -1,5 +1,6 @@
 #pragma once
-// Small things done to text: splitting, numbers, sizes with a unit, and the nearest known word for a remedy.
+// Small things done to text: splitting, numbers, sizes with a unit, and the nearest known word for
+// a remedy.
 
 #include <cstdint>
 #include <optional>
@@ -23,13 +24,13 @@ std::string any_of(std::span<const std::string> words);
 /// "1 GPU", "3 GPUs"
 std::string counted(std::size_t count, std::string_view thing);
 
-/// The whole text as a number; nullopt when there is anything else in it. No leading '+', no spaces, and for
-/// doubles neither "inf" nor "nan".
+/// The whole text as a number; nullopt when there is anything else in it. No leading '+', no
+/// spaces, and for doubles neither "inf" nor "nan".
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 
-/// A size as people write it: a bare number of MiB, or with KiB, MiB or GiB behind it; rounded up to whole
-/// MiB.
+/// A size as people write it: a bare number of MiB, or with KiB, MiB or GiB behind it; rounded up
+/// to whole MiB.
 [[nodiscard]] Result<MiB> parse_size(std::string_view text);
 
 /// The word nearest to `word` by edit distance, if it is near enough to be what was meant.
@@ -38,8 +39,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 /// "did you mean 'x'?" where nearest() knows, otherwise "one of: a, b, c".
 std::string suggestion(std::string_view word, std::span<const std::string> known);
 
-/// Whether the bytes are UTF-8: no stray or missing continuation, no overlong form, no surrogate, at most
-/// U+10FFFF.
+/// Whether the bytes are UTF-8: no stray or missing continuation, no overlong form, no surrogate,
+/// at most U+10FFFF.
 bool valid_utf8(std::string_view text);
 
 /// Not empty and without control characters.

@@ -14,7 +14,8 @@ namespace cleave {
 class WorkFolder {
  public:
   /// `what` is in its name, for whoever finds one that was left behind.
-  [[nodiscard]] static Result<WorkFolder> make(const std::filesystem::path& where, const std::string& what) {
+  [[nodiscard]] static Result<WorkFolder> make(const std::filesystem::path& where,
+                                               const std::string& what) {
     std::string name = (where / ("cleave-" + what + "-XXXXXX")).string();
     if (::mkdtemp(name.data()) == nullptr)
       return fail(ErrorKind::infeasible, where.string(), "no folder can be made there",

@@ -30,11 +30,13 @@ Result<std::vector<BatchRequest>> read_batch(const std::string& path) {
   JsonReader in(*document, place, error);
   std::vector<BatchRequest> batch;
   for (JsonReader& request : in.objects("requests")) {
-    batch.push_back({request.text("profile"), request.integer_if("count", 0, most_requests).value_or(1)});
+    batch.push_back(
+        {request.text("profile"), request.integer_if("count", 0, most_requests).value_or(1)});
     request.done();
   }
   if (!in.has("requests"))
-    in.refuse("", "the key 'requests' is missing", "a batch is {\"requests\": [{\"profile\", \"count\"}]}");
+    in.refuse("", "the key 'requests' is missing",
+              "a batch is {\"requests\": [{\"profile\", \"count\"}]}");
   in.done();
   if (error) return std::unexpected(*error);
   return batch;
@@ -46,7 +48,8 @@ Result<std::size_t> added_model(const Options& options, const FleetFile& fleet) 
   for (const Geometry& geometry : fleet.geometries) models.emplace_back(geometry.model().key);
   if (options.add.empty()) {
     if (models.size() == 1) return std::size_t{0};
-    return fail(ErrorKind::bad_usage, "--add", fmt::format("the fleet has {} models", models.size()),
+    return fail(ErrorKind::bad_usage, "--add",
+                fmt::format("the fleet has {} models", models.size()),
                 fmt::format("say which may be added: {}", any_of(models)));
   }
   const auto model = find_gpu_model(options.add);
@@ -90,12 +93,15 @@ Result<int> admit_command(const Options& options) {
 
 void add_admit(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "admit", "Does a batch of requests fit on a fleet; if not, how many GPUs are missing",
-      "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json");
-  command->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+  CommandLine* command =
+      add_command(program, "admit",
+                  "Does a batch of requests fit on a fleet; if not, how many GPUs are missing",
+                  "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json");
+  command
+      ->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
       ->required();
-  command->add_option("--batch", options->batch, "A file {\"requests\": [{\"profile\", \"count\"}]}")
+  command
+      ->add_option("--batch", options->batch, "A file {\"requests\": [{\"profile\", \"count\"}]}")
       ->required();
   command->add_option("--add", options->add,
                       "Model of the GPUs that may be added; needed on fleets of several models");

@@ -37,7 +37,8 @@ Result<int> graph(const Options& options) {
   }
   Table table({"model", "profiles", "states", "maximal", "median ms", "least ms"});
   for (const GraphBench& run : runs)
-    table.add({run.model, run.profiles, fmt::format("{}", run.states), fmt::format("{}", run.maximal_states),
+    table.add({run.model, run.profiles, fmt::format("{}", run.states),
+               fmt::format("{}", run.maximal_states),
                fmt::format("{:.3f}", run.seconds_median * 1e3),
                fmt::format("{:.3f}", run.seconds_min * 1e3)});
   fmt::print("Partition state graph with every table, built afresh {} times\n\n{}", options.repeats,
@@ -96,7 +97,8 @@ Result<int> placement(const PlacementOptions& given) {
   }
   const auto profiles = ProfileChoice::parse(given.profiles);
   if (!profiles) return std::unexpected(profiles.error());
-  if (const auto checked = profiles->check(options.models); !checked) return std::unexpected(checked.error());
+  if (const auto checked = profiles->check(options.models); !checked)
+    return std::unexpected(checked.error());
   options.profiles = *profiles;
   options.load = given.load;
   options.walls = given.walls;
@@ -106,19 +108,23 @@ Result<int> placement(const PlacementOptions& given) {
     print_json(runs);
     return 0;
   }
-  Table table({"GPUs", "idle kept", "million decisions/s", "index ns", "vector ns", "scan ns", "plain ns",
-               "identical", "rejected", "bytes a GPU", "build ms"});
+  Table table({"GPUs", "idle kept", "million decisions/s", "index ns", "vector ns", "scan ns",
+               "plain ns", "identical", "rejected", "bytes a GPU", "build ms"});
   for (const PlacementBench& run : runs)
     table.add({fmt::format("{}", run.gpus), run.idle_instances ? "yes" : "no",
-               fmt::format("{:.1f}", run.index.decisions_per_s / 1e6), fmt::format("{:.1f}", run.index.ns),
-               run.vector ? fmt::format("{:.1f}", run.vector->ns) : "-", fmt::format("{:.0f}", run.scan.ns),
-               fmt::format("{:.0f}", run.plain.ns), run.identical ? "yes" : "NO", percent(run.rejected),
+               fmt::format("{:.1f}", run.index.decisions_per_s / 1e6),
+               fmt::format("{:.1f}", run.index.ns),
+               run.vector ? fmt::format("{:.1f}", run.vector->ns) : "-",
+               fmt::format("{:.0f}", run.scan.ns), fmt::format("{:.0f}", run.plain.ns),
+               run.identical ? "yes" : "NO", percent(run.rejected),
                fmt::format("{:.1f}", run.index_bytes_per_gpu),
                fmt::format("{:.2f}", run.build_seconds * 1e3)});
   fmt::print(
-      "Policy {}, {} of memory held. A decision is an arrival with its commit and the departures that "
+      "Policy {}, {} of memory held. A decision is an arrival with its commit and the departures "
+      "that "
       "balance it;\n"
-      "ns are the mean over arrivals and departures.\n\n{}\ngrowth of the index's ns with idle instances, "
+      "ns are the mean over arrivals and departures.\n\n{}\ngrowth of the index's ns with idle "
+      "instances, "
       "smallest to largest fleet: {:.2f}\n",
       given.policy, percent(given.load), table.text(), growth(runs));
   return 0;
@@ -126,15 +132,16 @@ Result<int> placement(const PlacementOptions& given) {
 
 void add_placement(CommandLine& group, Run& run) {
   auto options = std::make_shared<PlacementOptions>();
-  CommandLine* command =
-      add_command(group, "placement", "A placement decision by the index, by scans and by the definition",
-                  "cleave bench placement --gpus 8,1000 --seconds 0.02");
+  CommandLine* command = add_command(
+      group, "placement", "A placement decision by the index, by scans and by the definition",
+      "cleave bench placement --gpus 8,1000 --seconds 0.02");
   command->add_option("--gpus", options->gpus, "Sizes of fleets")
       ->delimiter(',')
       ->check(Check::range(1, 4000000));
   command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
       ->default_str(std::string(default_policy));
-  command->add_option("--models", options->models, "GPU models of the fleet, in turn")->delimiter(',');
+  command->add_option("--models", options->models, "GPU models of the fleet, in turn")
+      ->delimiter(',');
   command
       ->add_option("--profiles", options->profiles,
                    "The profiles asked for, evenly: all, plain, five, four or names")
@@ -169,18 +176,19 @@ Result<int> simulation(const SimulationOptions& given) {
   const auto runs = bench_simulation({given.gpus, given.jobs, *scheduler, *model});
   if (!runs) return std::unexpected(runs.error());
   Json list = Json::array();
-  Table table({"GPUs", "jobs", "scheduler", "events", "seconds", "million events/s", "same without index"});
+  Table table(
+      {"GPUs", "jobs", "scheduler", "events", "seconds", "million events/s", "same without index"});
   for (const SimulationBench& run : *runs) {
     const double pace = static_cast<double>(run.events) / run.seconds;
-    list.push_back(
-        {{"gpus", run.gpus},
-         {"jobs", run.jobs},
-         {"scheduler", run.scheduler},
-         {"energy", false},
-         {"events", run.events},
-         {"seconds", run.seconds},
-         {"events_per_s", pace},
-         {"no_index_identical", run.no_index_identical ? Json(*run.no_index_identical) : Json(nullptr)}});
+    list.push_back({{"gpus", run.gpus},
+                    {"jobs", run.jobs},
+                    {"scheduler", run.scheduler},
+                    {"energy", false},
+                    {"events", run.events},
+                    {"seconds", run.seconds},
+                    {"events_per_s", pace},
+                    {"no_index_identical",
+                     run.no_index_identical ? Json(*run.no_index_identical) : Json(nullptr)}});
     table.add({fmt::format("{}", run.gpus), fmt::format("{}", run.jobs), run.scheduler,
                fmt::format("{}", run.events), fmt::format("{:.4f}", run.seconds),
                fmt::format("{:.2f}", pace / 1e6),
@@ -207,8 +215,10 @@ void add_simulation(CommandLine& group, Run& run) {
   command->add_option("--jobs", options->jobs, "Jobs, a number for each fleet")
       ->delimiter(',')
       ->check(Check::range(1, 100000000));
-  command->add_option("--scheduler", options->scheduler, "NAME[:key=value;key=value]")->default_str("online");
-  command->add_option("--model", options->model, "GPU model of the fleet")->default_str("A100-40GB");
+  command->add_option("--scheduler", options->scheduler, "NAME[:key=value;key=value]")
+      ->default_str("online");
+  command->add_option("--model", options->model, "GPU model of the fleet")
+      ->default_str("A100-40GB");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return simulation(*options); }; });
 }
@@ -237,20 +247,22 @@ Result<int> admission(const AdmissionOptions& given) {
   if (given.json) {
     print(Json{{"model", (*model)->key}, {"runs", list}});
   } else {
-    fmt::print("Exact admission of a batch on {}, all profiles, with kept sums\n\n{}", (*model)->key,
-               table.text());
+    fmt::print("Exact admission of a batch on {}, all profiles, with kept sums\n\n{}",
+               (*model)->key, table.text());
   }
   return 0;
 }
 
 void add_admission(CommandLine& group, Run& run) {
   auto options = std::make_shared<AdmissionOptions>();
-  CommandLine* command = add_command(group, "admission", "An exact answer whether a whole batch fits",
-                                     "cleave bench admission --gpus 8,10000");
+  CommandLine* command =
+      add_command(group, "admission", "An exact answer whether a whole batch fits",
+                  "cleave bench admission --gpus 8,10000");
   command->add_option("--gpus", options->gpus, "Sizes of fleets")
       ->delimiter(',')
       ->check(Check::range(1, 4000000));
-  command->add_option("--model", options->model, "GPU model of the fleet")->default_str("A100-80GB");
+  command->add_option("--model", options->model, "GPU model of the fleet")
+      ->default_str("A100-80GB");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return admission(*options); }; });
 }
@@ -264,7 +276,9 @@ struct PlannerOptions {
 };
 
 Json to_json(const WpmResult& result) {
-  const auto or_null = [](std::optional<double> value) { return value ? Json(*value) : Json(nullptr); };
+  const auto or_null = [](std::optional<double> value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
   return {{"seconds_to_gap", or_null(result.seconds_to_gap)},
           {"seconds", result.seconds},
           {"status", name(result.status)},
@@ -320,24 +334,25 @@ void print_json(const PlannerBenches& benches) {
 void print_text(const PlannerBenches& benches, double limit) {
   Table table({"problem", "GPUs", "cases", "median s", "most s", "proven", "plan KiB"});
   for (const PlannerBench& run : benches.runs)
-    table.add({std::string(name(run.problem)), fmt::format("{}", run.gpus), fmt::format("{}", run.cases),
-               fmt::format("{:.4f}", run.seconds_median), fmt::format("{:.4f}", run.seconds_max),
-               fmt::format("{}", run.optimal), fmt::format("{}", run.text_bytes / 1024)});
+    table.add({std::string(name(run.problem)), fmt::format("{}", run.gpus),
+               fmt::format("{}", run.cases), fmt::format("{:.4f}", run.seconds_median),
+               fmt::format("{:.4f}", run.seconds_max), fmt::format("{}", run.optimal),
+               fmt::format("{}", run.text_bytes / 1024)});
   fmt::print("From a fleet that has been read to the text of the optimal plan\n\n{}", table.text());
   if (benches.assignment.empty()) return;
   const auto three = [](std::int64_t pending, std::int64_t gpus, std::int64_t wasted) {
     return fmt::format("{} {} {}", pending, gpus, wasted);
   };
-  Table other({"problem", "GPUs", "seed", "equal work", "columns", "rows", "s to 0.2 %", "s", "status",
-               "model", "planner", "planner is", "planner s"});
+  Table other({"problem", "GPUs", "seed", "equal work", "columns", "rows", "s to 0.2 %", "s",
+               "status", "model", "planner", "planner is", "planner s"});
   for (const AssignmentBench& run : benches.assignment)
     for (const WpmResult* result : {&run.counted, &run.binary}) {
       const WpmValues& values = result->values;
       const auto [pending, used, wasted] = run.of_planner();
       const std::string_view is = run.planner_is(*result);
-      other.add({std::string(name(run.problem)), fmt::format("{}", run.gpus), fmt::format("{}", run.seed),
-                 result == &run.counted ? "counted" : "apart", fmt::format("{}", result->columns),
-                 fmt::format("{}", result->rows),
+      other.add({std::string(name(run.problem)), fmt::format("{}", run.gpus),
+                 fmt::format("{}", run.seed), result == &run.counted ? "counted" : "apart",
+                 fmt::format("{}", result->columns), fmt::format("{}", result->rows),
                  result->seconds_to_gap ? fmt::format("{:.2f}", *result->seconds_to_gap) : "-",
                  fmt::format("{:.2f}", result->seconds), std::string(name(result->status)),
                  is.empty() ? "-" : three(values.pending, values.gpus, values.waste),
@@ -383,14 +398,17 @@ void add_planner(CommandLine& group, Run& run) {
       ->check(Check::range(1, 1000000))
       ->default_str("5");
   command
-      ->add_option("--assignment-limit", options->assignment_limit,
-                   "Seconds for the assignment model, which gets fleets of up to 80 GPUs; 0: leave it out")
+      ->add_option(
+          "--assignment-limit", options->assignment_limit,
+          "Seconds for the assignment model, which gets fleets of up to 80 GPUs; 0: leave it out")
       ->check(number_from(0, 86400))
       ->default_str("30");
-  command->add_option("--assignment-cases", options->assignment_cases, "How many of the cases it gets")
+  command
+      ->add_option("--assignment-cases", options->assignment_cases, "How many of the cases it gets")
       ->check(Check::range(0, 1000000))
       ->default_str("1");
-  command->add_option("--model", options->model, "GPU model of the fleet")->default_str("A100-80GB");
+  command->add_option("--model", options->model, "GPU model of the fleet")
+      ->default_str("A100-80GB");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return planner(*options); }; });
 }
@@ -402,8 +420,9 @@ void add_bench(CommandLine& program, Run& run) {
   CommandLine* group =
       program.add_subcommand("bench", "Measure the speeds that are claimed, on this machine");
   group->require_subcommand();
-  CommandLine* command = add_command(*group, "graph", "Building the partition state graph of each GPU model",
-                                     "cleave bench graph --repeats 11");
+  CommandLine* command =
+      add_command(*group, "graph", "Building the partition state graph of each GPU model",
+                  "cleave bench graph --repeats 11");
   command->add_option("--repeats", options->repeats, "How often each is built")
       ->check(Check::range(1, 1000000))
       ->default_str("101");

@@ -68,20 +68,24 @@ void print_text(const DaemonBench& bench) {
   add("decision to process", bench.start);
   add("submission to process, instance idle", bench.submit_start);
   fmt::print("cleaved on simulated GPUs, instances made in no time\n\n{}\n", table.text());
-  fmt::print("{:.0f} submissions/s over {} connections, {} of them\n", bench.submits_per_s, bench.connections,
-             bench.jobs);
+  fmt::print("{:.0f} submissions/s over {} connections, {} of them\n", bench.submits_per_s,
+             bench.connections, bench.jobs);
   fmt::print(
-      "with {} queued: {:.0f} MiB resident, {:.0f} MiB at most; `cleave ps` {:.0f} ms, its newest 1000 "
+      "with {} queued: {:.0f} MiB resident, {:.0f} MiB at most; `cleave ps` {:.0f} ms, its newest "
+      "1000 "
       "{:.0f} ms\n",
       bench.jobs, bench.memory_mib, bench.most_memory_mib, bench.ps_ms, bench.ps_page_ms);
   fmt::print(
-      "GET /v1/jobs: the newest 1000 in {:.1f} ms; all ({:.1f} MiB) first byte {:.1f} ms, last {:.1f} ms\n",
+      "GET /v1/jobs: the newest 1000 in {:.1f} ms; all ({:.1f} MiB) first byte {:.1f} ms, last "
+      "{:.1f} ms\n",
       bench.page_last_byte_ms, bench.list_mib, bench.list_first_byte_ms, bench.list_last_byte_ms);
-  fmt::print("{} who follow events, {} of them never reading: {:.0f} submissions/s, {:.0f} without them\n",
-             bench.subscribers, bench.stuck, bench.submits_per_s_followed, bench.submits_per_s_alone);
+  fmt::print(
+      "{} who follow events, {} of them never reading: {:.0f} submissions/s, {:.0f} without them\n",
+      bench.subscribers, bench.stuck, bench.submits_per_s_followed, bench.submits_per_s_alone);
   if (bench.batch)
-    fmt::print("a batch of {} jobs: {:.2f} s, {:.2f} s in the simulator, {:+.1f} %\n", bench.batch->jobs,
-               bench.batch->makespan_s, bench.batch->simulated_s, 100 * bench.batch->overhead());
+    fmt::print("a batch of {} jobs: {:.2f} s, {:.2f} s in the simulator, {:+.1f} %\n",
+               bench.batch->jobs, bench.batch->makespan_s, bench.batch->simulated_s,
+               100 * bench.batch->overhead());
 }
 
 Result<int> daemon(const Options& given) {
@@ -95,7 +99,8 @@ Result<int> daemon(const Options& given) {
   options.subscribers = given.subscribers;
   options.starts = given.starts;
   options.batch_seconds = given.batch;
-  const auto bench = bench_daemon(options, [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+  const auto bench =
+      bench_daemon(options, [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
   if (!bench) return std::unexpected(bench.error());
   if (given.json)
     print_json(*bench);
@@ -126,14 +131,15 @@ void add_bench_daemon(CommandLine& bench, Run& run) {
       ->check(Check::range(1, 10'000))
       ->default_str("200");
   command
-      ->add_option(
-          "--batch", options->batch,
-          "By what the run times of the batch are stretched that is run beside the simulator; 0: none")
+      ->add_option("--batch", options->batch,
+                   "By what the run times of the batch are stretched that is run beside the "
+                   "simulator; 0: none")
       ->check(number_from(0, 1000))
       ->default_str("1");
   command
-      ->add_option("--folder", options->folder,
-                   "Where the daemon's state is, on the disk that it would be on; by itself $TMPDIR or /tmp")
+      ->add_option(
+          "--folder", options->folder,
+          "Where the daemon's state is, on the disk that it would be on; by itself $TMPDIR or /tmp")
       ->check(not_empty());
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return daemon(*options); }; });

@@ -43,8 +43,10 @@ Result<int> forecast(const Options& options) {
     table.add({run.forecaster, fmt::format("{}", run.samples), fmt::format("{}", run.jobs),
                fmt::format("{:.2f}", run.samples_per_s / 1e6)});
   fmt::print("Memory reports a second of processor time, on one core\n\n{}\n", table.text());
-  fmt::print("Completion times: learnt from {} jobs in {:.2f} s (median of {}), a forecast takes {:.1f} us\n",
-             training->rows, training->seconds_median, training->repeats, training->prediction_ns / 1000);
+  fmt::print(
+      "Completion times: learnt from {} jobs in {:.2f} s (median of {}), a forecast takes {:.1f} "
+      "us\n",
+      training->rows, training->seconds_median, training->repeats, training->prediction_ns / 1000);
   return 0;
 }
 

@@ -46,8 +46,10 @@ Result<int> nvml(const Options& given) {
     print(Json{{"model", (*model)->key}, {"runs", list}, {"slowest_call_ns", slowest}});
     return 0;
   }
-  fmt::print("The simulated library on an instant node with two {}, medians\n\n{}\nslowest call: {:.0f} ns\n",
-             (*model)->key, table.text(), slowest);
+  fmt::print(
+      "The simulated library on an instant node with two {}, medians\n\n{}\nslowest call: {:.0f} "
+      "ns\n",
+      (*model)->key, table.text(), slowest);
   return 0;
 }
 
@@ -58,7 +60,9 @@ void add_bench_nvml(CommandLine& bench, Run& run) {
   CommandLine* command =
       add_command(bench, "nvml", "Calls to simulated GPUs, through the library and the door",
                   "cleave bench nvml --seconds 0.02");
-  command->add_option("--nvml", options->library, "The simulated library; by itself the one that was built")
+  command
+      ->add_option("--nvml", options->library,
+                   "The simulated library; by itself the one that was built")
       ->check(not_empty());
   command->add_option("--model", options->model, "GPU model of the node")->default_str("A100-40GB");
   command->add_option("--seconds", options->seconds, "For each way of each operation")

@@ -30,7 +30,8 @@ Result<int> cancel(const Options& options) {
     const auto document = cancel_one(*daemon, each);
     if (!document) {
       // The others are cancelled all the same, unless nobody is there.
-      if (daemon->unreachable() || options.jobs.size() == 1) return std::unexpected(document.error());
+      if (daemon->unreachable() || options.jobs.size() == 1)
+        return std::unexpected(document.error());
       code = std::max(code, report_error(document.error(), false));
       continue;
     }
@@ -38,7 +39,8 @@ Result<int> cancel(const Options& options) {
     const auto job = read_job(*document, "the daemon's answer");
     if (!job) return std::unexpected(job.error());
     if (!options.json)
-      fmt::print("{}\n", job->is_over() ? end_in_words(*job) : fmt::format("job {} is being ended", job->id));
+      fmt::print("{}\n", job->is_over() ? end_in_words(*job)
+                                        : fmt::format("job {} is being ended", job->id));
   }
   if (options.json) print(Json{{"jobs", documents}});
   return code;
@@ -48,9 +50,9 @@ Result<int> cancel(const Options& options) {
 
 void add_cancel(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "cancel", "Ends jobs: TERM, and KILL after the grace time that each was given",
-                  "cleave cancel 12");
+  CommandLine* command = add_command(
+      program, "cancel", "Ends jobs: TERM, and KILL after the grace time that each was given",
+      "cleave cancel 12");
   command->add_option("JOB", options->jobs, "Numbers, or names that just one live job has")
       ->required()
       ->check(not_empty());

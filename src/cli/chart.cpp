@@ -24,8 +24,8 @@ std::string Chart::drawn(const std::vector<std::string>& labels) const {
   for (const std::string& label : labels) widest = std::max(widest, label.size());
   std::string text;
   for (std::size_t row = 0; row < height; ++row) {
-    std::string line =
-        fmt::format("{:>{}} {}{}", labels[row], widest, labels[row].empty() ? '|' : '+', rows_[row]);
+    std::string line = fmt::format("{:>{}} {}{}", labels[row], widest,
+                                   labels[row].empty() ? '|' : '+', rows_[row]);
     line.resize(line.find_last_not_of(' ') + 1);
     text += line + '\n';
   }

@@ -23,8 +23,9 @@ class Chart {
   [[nodiscard]] std::string text(Label label) const {
     std::vector<std::string> labels;
     for (std::size_t row = 0; row < height; ++row)
-      labels.push_back(row % 4 == 0 ? label(most_y_ * static_cast<double>(height - 1 - row) / (height - 1))
-                                    : "");
+      labels.push_back(row % 4 == 0
+                           ? label(most_y_ * static_cast<double>(height - 1 - row) / (height - 1))
+                           : "");
     return drawn(labels);
   }
 

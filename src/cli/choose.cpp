@@ -1,5 +1,5 @@
-// `cleave choose`: which partition serves each job of a batch best, by Dyna-P's batch-aware partition
-// predictor, and how many GPUs the choices take together.
+// `cleave choose`: which partition serves each job of a batch best, by Dyna-P's batch-aware
+// partition predictor, and how many GPUs the choices take together.
 
 #include <algorithm>
 
@@ -41,9 +41,11 @@ Result<BatchQuestion> ask(const Options& options, const GpuModel* model) {
   if (!question) return question;
   if (from_repository) {
     if (model == nullptr)
-      return fail(ErrorKind::bad_usage, "--repository", "it may hold several GPU models", "say --gpu MODEL");
+      return fail(ErrorKind::bad_usage, "--repository", "it may hold several GPU models",
+                  "say --gpu MODEL");
     if (!question->partitions.empty() || !question->rows.empty())
-      return fail(ErrorKind::bad_usage, shown(options.jobs, 200), "it has partitions and profiles of its own",
+      return fail(ErrorKind::bad_usage, shown(options.jobs, 200),
+                  "it has partitions and profiles of its own",
                   "leave them out, or leave out --repository");
     const auto repository = load_repository(options.repository);
     if (!repository) return std::unexpected(repository.error());
@@ -64,7 +66,8 @@ Result<BatchQuestion> ask(const Options& options, const GpuModel* model) {
   for (const ChoiceJob& job : question->jobs) ids.push_back(job.id);
   std::erase_if(question->jobs, [&](const ChoiceJob& job) { return job.id != options.job; });
   if (!question->jobs.empty()) return question;
-  return fail(ErrorKind::bad_input, "--job", fmt::format("there is no job '{}'", shown(options.job)),
+  return fail(ErrorKind::bad_input, "--job",
+              fmt::format("there is no job '{}'", shown(options.job)),
               suggestion(options.job, ids));
 }
 
@@ -107,16 +110,19 @@ void print_job(const BatchQuestion& question, const ChoiceJob& job,
                                                    : "misses the deadline"});
   }
   fmt::print("{}", table.text());
-  const bool nowhere = choice.edges.empty() && std::ranges::all_of(choice.excluded, [](const auto& one) {
-                         return one.reason == Exclusion::memory;
-                       });
-  if (nowhere) fmt::print("None of them is known to hold {} with this batch.\n", shown(job.application));
+  const bool nowhere =
+      choice.edges.empty() && std::ranges::all_of(choice.excluded, [](const auto& one) {
+        return one.reason == Exclusion::memory;
+      });
+  if (nowhere)
+    fmt::print("None of them is known to hold {} with this batch.\n", shown(job.application));
   fmt::print("\n");
 }
 
-void print_text(const BatchQuestion& question, const Choices& choices, std::optional<std::int64_t> gpus,
-                const GpuModel* model) {
-  for (std::size_t i = 0; i < choices.size(); ++i) print_job(question, question.jobs[i], choices[i]);
+void print_text(const BatchQuestion& question, const Choices& choices,
+                std::optional<std::int64_t> gpus, const GpuModel* model) {
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    print_job(question, question.jobs[i], choices[i]);
   const auto demand = demand_of(choices);
   std::vector<std::string> parts;
   std::int64_t slices = 0, placed = 0;
@@ -126,10 +132,11 @@ void print_text(const BatchQuestion& question, const Choices& choices, std::opti
     placed += count;
   }
   fmt::print("lambda {}, margin {}: {} of {} have a partition{}{}", question.weighing.lambda,
-             question.weighing.margin, placed, counted(choices.size(), "job"), parts.empty() ? "" : ": ",
-             fmt::join(parts, ", "));
-  fmt::print("; {} compute slices together{}\n", slices,
-             gpus && *gpus > 0 ? fmt::format("; {} empty {} hold them at once", *gpus, model->key) : "");
+             question.weighing.margin, placed, counted(choices.size(), "job"),
+             parts.empty() ? "" : ": ", fmt::join(parts, ", "));
+  fmt::print(
+      "; {} compute slices together{}\n", slices,
+      gpus && *gpus > 0 ? fmt::format("; {} empty {} hold them at once", *gpus, model->key) : "");
 }
 
 Result<int> choose_command(const Options& options) {
@@ -156,16 +163,21 @@ Result<int> choose_command(const Options& options) {
 
 void add_choose(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "choose", "Which partition serves each job of a batch best, from measurements",
-                  "cleave choose --jobs examples/profiles/inference-jobs.json --lambda 0.5");
-  command->add_option("--jobs", options->jobs, "A file of jobs, partitions and profiles (docs/choosing.md)")
+  CommandLine* command = add_command(
+      program, "choose", "Which partition serves each job of a batch best, from measurements",
+      "cleave choose --jobs examples/profiles/inference-jobs.json --lambda 0.5");
+  command
+      ->add_option("--jobs", options->jobs,
+                   "A file of jobs, partitions and profiles (docs/choosing.md)")
       ->required()
       ->check(not_empty());
   command
-      ->add_option("--lambda", options->lambda, "1: latency alone counts, 0: throughput alone; 0.5 without")
+      ->add_option("--lambda", options->lambda,
+                   "1: latency alone counts, 0: throughput alone; 0.5 without")
       ->check(number_from(0, 1));
-  command->add_option("--margin", options->margin, "Added to a latency before it is held against a deadline")
+  command
+      ->add_option("--margin", options->margin,
+                   "Added to a latency before it is held against a deadline")
       ->check(number_from(0, 1e15));
   command
       ->add_option("--base", options->base,
@@ -177,7 +189,9 @@ void add_choose(CommandLine& program, Run& run) {
       ->add_option("--repository", options->repository,
                    "Partitions and profiles from a profile repository; the file has jobs alone")
       ->check(not_empty());
-  command->add_option("--gpu", options->gpu, "GPU model; says how many of them the batch takes at once")
+  command
+      ->add_option("--gpu", options->gpu,
+                   "GPU model; says how many of them the batch takes at once")
       ->check(not_empty());
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return choose_command(*options); }; });

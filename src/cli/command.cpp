@@ -37,7 +37,8 @@ void add_profiles(CommandLine& command, std::string& profiles) {
 }
 
 Check not_empty() {
-  return Check([](const std::string& text) { return text.empty() ? "it is empty" : std::string(); });
+  return Check(
+      [](const std::string& text) { return text.empty() ? "it is empty" : std::string(); });
 }
 
 Check whole_number(std::int64_t least) {
@@ -45,7 +46,8 @@ Check whole_number(std::int64_t least) {
     const auto number = parse_integer(text);
     return number && *number >= least
                ? std::string()
-               : fmt::format("expected a whole number of at least {}, found {}", least, shown(text));
+               : fmt::format("expected a whole number of at least {}, found {}", least,
+                             shown(text));
   };
   return Check(check);
 }
@@ -80,14 +82,15 @@ Result<void> not_read_too(const std::string& option, const std::string& path,
   for (const std::string& each : read)
     if (same_file(path, each))
       return fail(ErrorKind::bad_usage, option,
-                  fmt::format("{} is read by the same command", shown(path, 200)), "write to another file");
+                  fmt::format("{} is read by the same command", shown(path, 200)),
+                  "write to another file");
   return {};
 }
 
 namespace {
 
-// What is being written when a signal ends the program: to be removed by the handler, which may neither
-// allocate nor lock.
+// What is being written when a signal ends the program: to be removed by the handler, which may
+// neither allocate nor lock.
 constexpr std::size_t most_files = 4, longest_path = 4096;
 std::array<std::array<char, longest_path>, most_files> in_writing;
 std::array<std::atomic<bool>, most_files> in_use;

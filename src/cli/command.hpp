@@ -1,7 +1,7 @@
 #pragma once
-// What the commands of the program share: how they are registered, what they are given, how they answer. A
-// command is one file with one `add_` function and a row in the table of main.cpp; it parses, calls and
-// prints, and decides nothing.
+// What the commands of the program share: how they are registered, what they are given, how they
+// answer. A command is one file with one `add_` function and a row in the table of main.cpp; it
+// parses, calls and prints, and decides nothing.
 
 #include <fstream>
 #include <functional>
@@ -103,12 +103,12 @@ Check not_empty();
 [[nodiscard]] Result<void> not_read_too(const std::string& option, const std::string& path,
                                         const std::vector<std::string>& read);
 
-/// The whole file or none of it: whoever looks meanwhile sees the old one, and may do with the new one what
-/// they might with the old. What is no plain file, such as a pipe, is written as it is.
+/// The whole file or none of it: whoever looks meanwhile sees the old one, and may do with the new
+/// one what they might with the old. What is no plain file, such as a pipe, is written as it is.
 [[nodiscard]] Result<void> write_whole(const std::string& path, const std::string& text);
 
-/// The same for what is written piece by piece: the path names the whole file from `finish` on, and without
-/// it never.
+/// The same for what is written piece by piece: the path names the whole file from `finish` on, and
+/// without it never.
 class WholeFile {
  public:
   [[nodiscard]] static Result<std::unique_ptr<WholeFile>> open(const std::string& path);
@@ -129,8 +129,8 @@ class WholeFile {
   std::ofstream file_;
 };
 
-/// What stood behind the first "--" of `cleave submit`, word by word as it was given; main.cpp takes it off
-/// before the command line is parsed.
+/// What stood behind the first "--" of `cleave submit`, word by word as it was given; main.cpp
+/// takes it off before the command line is parsed.
 std::vector<std::string>& command_words();
 
 /// One JSON document on standard output.

@@ -58,9 +58,11 @@ bool is_time(std::string_view figure) {
 }
 
 std::string shown_value(std::string_view figure, double value) {
-  if (is_time(figure)) return human(*duration_from_seconds(std::min(value, in_seconds(longest_duration))));
+  if (is_time(figure))
+    return human(*duration_from_seconds(std::min(value, in_seconds(longest_duration))));
   if (figure == "compute_utilization") return percent(value);
-  if (figure == "fragmentation_mean" || figure == "system_throughput") return fmt::format("{:.4f}", value);
+  if (figure == "fragmentation_mean" || figure == "system_throughput")
+    return fmt::format("{:.4f}", value);
   return fmt::format("{:g}", value);
 }
 
@@ -74,15 +76,17 @@ void print_overview(const RunComparison& comparison) {
                "fragmented", "creates"});
   for (const SchedulerComparison& scheduler : comparison.schedulers) {
     std::vector<std::string> row{scheduler.scheduler};
-    for (const char* name : {"finished", "makespan_s", "wait_mean_s", "wait_p95_s", "turnaround_mean_s",
-                             "compute_utilization", "fragmentation_mean", "creates"})
+    for (const char* name :
+         {"finished", "makespan_s", "wait_mean_s", "wait_p95_s", "turnaround_mean_s",
+          "compute_utilization", "fragmentation_mean", "creates"})
       row.push_back(median_of(scheduler, name));
     table.add(std::move(row));
   }
   fmt::print("\n{}\n", table.text());
 }
 
-/// Jobs that did not finish, and which jobs the times are of where it is not all that anyone finished.
+/// Jobs that did not finish, and which jobs the times are of where it is not all that anyone
+/// finished.
 void print_jobs(const RunComparison& comparison) {
   for (const SchedulerComparison& scheduler : comparison.schedulers) {
     std::vector<std::string> ends;
@@ -93,9 +97,11 @@ void print_jobs(const RunComparison& comparison) {
   }
   if (comparison.same_jobs_always()) return;
   const auto [least, most] = std::ranges::minmax(comparison.compared_jobs);
-  const std::string jobs = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
+  const std::string jobs =
+      least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
   fmt::print(
-      "not all finish the same jobs: waiting and turnaround are those of the {} jobs that all finish,\n"
+      "not all finish the same jobs: waiting and turnaround are those of the {} jobs that all "
+      "finish,\n"
       "and makespans are not compared\n",
       jobs);
 }
@@ -108,9 +114,9 @@ void print_ratios(const RunComparison& comparison) {
     if (const auto& ratio = figure(other, "makespan_s").ratio)
       said.push_back(fmt::format("{:.2f} times the makespan of {}", ratio->median, base.scheduler));
     if (const auto& ratio = figure(other, "turnaround_mean_s").ratio)
-      said.push_back(
-          said.empty() ? fmt::format("{:.2f} times the mean turnaround of {}", ratio->median, base.scheduler)
-                       : fmt::format("{:.2f} times its mean turnaround", ratio->median));
+      said.push_back(said.empty() ? fmt::format("{:.2f} times the mean turnaround of {}",
+                                                ratio->median, base.scheduler)
+                                  : fmt::format("{:.2f} times its mean turnaround", ratio->median));
     if (!said.empty()) fmt::print("{} needs {}\n", other.scheduler, fmt::join(said, ", and "));
   }
 }
@@ -123,8 +129,8 @@ void print_against_first(const SchedulerComparison& first, const SchedulerCompar
     std::string words(here.figure.substr(0, here.figure.size() - (is_time(here.figure) ? 2 : 0)));
     std::ranges::replace(words, '_', ' ');
     table.add({words, median_of(first, here.figure), median_of(other, here.figure),
-               here.ratio ? fmt::format("{:.2f} ({:.2f} to {:.2f})", here.ratio->median, here.ratio->low,
-                                        here.ratio->high)
+               here.ratio ? fmt::format("{:.2f} ({:.2f} to {:.2f})", here.ratio->median,
+                                        here.ratio->low, here.ratio->high)
                           : "-",
                fmt::format("{}/{}", here.lower, here.higher),
                !here.exceeds_spread   ? "-"
@@ -141,13 +147,15 @@ void print_seeds(const RunComparison& comparison) {
     return print_ratios(comparison);
   }
   if (distinct < seeds)
-    fmt::print("only {} of the {} seeds make a difference; the others are left out\n", distinct, seeds);
+    fmt::print("only {} of the {} seeds make a difference; the others are left out\n", distinct,
+               seeds);
   fmt::print("medians over the seeds {} to {}; behind the ratios {}\n", comparison.seeds.front(),
              comparison.seeds.back(),
              distinct >= seeds_for_quartiles ? "the quartiles" : "the lowest and the highest");
   for (const SchedulerComparison& other : std::span(comparison.schedulers).subspan(1))
     print_against_first(comparison.schedulers.front(), other);
-  fmt::print("\nratio: this over first, with the same seed; lower/higher: in how many seeds this is so\n");
+  fmt::print(
+      "\nratio: this over first, with the same seed; lower/higher: in how many seeds this is so\n");
   if (distinct >= seeds_for_a_statement) {
     fmt::print("beyond spread: a sign test over the seeds gives at most 5 %\n");
   } else {
@@ -157,7 +165,8 @@ void print_seeds(const RunComparison& comparison) {
 
 void print_text(const ComparisonPlan& plan, const RunComparison& comparison,
                 const std::vector<SeedRuns>& runs) {
-  fmt::print("{}{}", introduction(plan.fleet, plan.workloads.front()), run_text(plan.simulation, plan.fleet));
+  fmt::print("{}{}", introduction(plan.fleet, plan.workloads.front()),
+             run_text(plan.simulation, plan.fleet));
   print_overview(comparison);
   print_jobs(comparison);
   comparison.seeds.size() == 1 ? print_ratios(comparison) : print_seeds(comparison);
@@ -166,7 +175,8 @@ void print_text(const ComparisonPlan& plan, const RunComparison& comparison,
     const std::string remark = remarks(summary, !plan.simulation.reconfiguration);
     if (!remark.empty() && said.find(remark) == std::string::npos) said += remark;
   }
-  if (runs.size() > 1 && !said.empty()) said = fmt::format("with seed {}:\n{}", runs.front().seed, said);
+  if (runs.size() > 1 && !said.empty())
+    said = fmt::format("with seed {}:\n{}", runs.front().seed, said);
   fmt::print("\n{}", said);
 }
 
@@ -183,7 +193,8 @@ Json runs_json(const ComparisonPlan& plan, const ComparedRuns& results, bool tim
 
 Result<ComparedRuns> run_with_progress(const ComparisonPlan& plan, std::size_t most_threads) {
   ProgressLine progress("simulating", plan.seeds.size() * plan.specs.size());
-  return run_side_by_side(plan, most_threads, [&](std::size_t run) { return progress.of_run(run); });
+  return run_side_by_side(plan, most_threads,
+                          [&](std::size_t run) { return progress.of_run(run); });
 }
 
 Result<int> compare_command(const Options& options) {
@@ -194,8 +205,8 @@ Result<int> compare_command(const Options& options) {
   if (!results) return std::unexpected(results.error());
   const RunComparison comparison = compare(results->seeds);
   if (options.run.json) {
-    print(
-        Json{{"runs", runs_json(*plan, *results, options.run.timing)}, {"comparison", to_json(comparison)}});
+    print(Json{{"runs", runs_json(*plan, *results, options.run.timing)},
+               {"comparison", to_json(comparison)}});
     return 0;
   }
   print_text(*plan, comparison, results->seeds);
@@ -210,10 +221,10 @@ Result<int> compare_command(const Options& options) {
 
 void add_compare(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "compare", "Several schedulers on the same workload and fleet, side by side",
-                  "cleave compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --schedulers "
-                  "full-gpu,online");
+  CommandLine* command = add_command(
+      program, "compare", "Several schedulers on the same workload and fleet, side by side",
+      "cleave compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --schedulers "
+      "full-gpu,online");
   options->run.add(*command);
   command
       ->add_option("--schedulers", options->schedulers,
@@ -224,7 +235,9 @@ void add_compare(CommandLine& program, Run& run) {
                    "So many seeds, from --seed on, each with its own draw of whatever is drawn")
       ->check(whole_number(1))
       ->default_str("1");
-  command->add_option("--threads", options->threads, "So many runs at a time; same answer with any number")
+  command
+      ->add_option("--threads", options->threads,
+                   "So many runs at a time; same answer with any number")
       ->check(whole_number(1))
       ->default_str("one for each core");
   command->callback([options, &run] { run = [options] { return compare_command(*options); }; });

@@ -24,7 +24,8 @@ std::vector<std::string> names_of(std::span<const Row> rows) {
 /// Whose values are the names of a table, by the option's own name.
 std::vector<std::string> names_for(const std::string& option) {
   if (option == "--policy") return names_of(policies());
-  if (option == "--scheduler" || option == "--schedulers" || option == "SPEC") return names_of(schedulers());
+  if (option == "--scheduler" || option == "--schedulers" || option == "SPEC")
+    return names_of(schedulers());
   if (option == "--forecaster" || option == "--forecast") return names_of(forecasters());
   if (option == "--generate") return names_of(generators());
   return {};
@@ -71,44 +72,52 @@ std::string value_rows(const std::vector<const CommandNode*>& nodes, Row row) {
     for (const CommandOption& option : node->options) {
       if (option.value.empty()) continue;
       std::vector<std::string> places;
-      for (const std::string& name : option.names) places.push_back(fmt::format("'{} {}'", node->path, name));
+      for (const std::string& name : option.names)
+        places.push_back(fmt::format("'{} {}'", node->path, name));
       text += row(fmt::format("{}", fmt::join(places, "|")), words(choices_of(option)));
     }
   return text;
 }
 
-/// Prints the numbers of the user's newest jobs, in any of the shells; nothing where no daemon answers.
+/// Prints the numbers of the user's newest jobs, in any of the shells; nothing where no daemon
+/// answers.
 constexpr std::string_view job_numbers =
     R"(cleave ps --all --limit 100 2>/dev/null | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p')";
 
 bool takes_jobs(const CommandNode& node) {
-  return std::ranges::any_of(
-      node.positionals, [](const CommandOption& positional) { return positional.names.back() == "JOB"; });
+  return std::ranges::any_of(node.positionals, [](const CommandOption& positional) {
+    return positional.names.back() == "JOB";
+  });
 }
 
 std::string for_bash(const CommandNode& root) {
   const auto nodes = all_commands(root);
   std::string text = fmt::format(
-      "# Completion of {0} for bash: source this, or put it into bash-completion's folder.\n_{0}() {{\n"
+      "# Completion of {0} for bash: source this, or put it into bash-completion's folder.\n_{0}() "
+      "{{\n"
       "  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} at={0} i\n"
       "  COMPREPLY=()\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    # Behind -- stands another program's command.\n"
-      "    if [[ ${{COMP_WORDS[i]}} == -- ]]; then COMPREPLY=($(compgen -c -- \"$cur\")); return; fi\n"
-      "    case \"$at ${{COMP_WORDS[i]}}\" in\n      {1}) at=\"$at ${{COMP_WORDS[i]}}\" ;;\n    esac\n  "
+      "    if [[ ${{COMP_WORDS[i]}} == -- ]]; then COMPREPLY=($(compgen -c -- \"$cur\")); return; "
+      "fi\n"
+      "    case \"$at ${{COMP_WORDS[i]}}\" in\n      {1}) at=\"$at ${{COMP_WORDS[i]}}\" ;;\n    "
+      "esac\n  "
       "done\n"
       "  case \"$at $prev\" in\n",
       root.name, known_paths(nodes, "|"));
   text += value_rows(nodes, [](const std::string& places, const std::string& choices) {
-    return fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return ;;\n", places, choices);
+    return fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return ;;\n", places,
+                       choices);
   });
   text += "  esac\n  case \"$at\" in\n";
   for (const CommandNode* node : nodes) {
     text += fmt::format("    '{}') COMPREPLY=($(compgen -W '{}' -- \"$cur\"))", node->path,
                         words(words_at(*node)));
     if (takes_jobs(*node))
-      text += fmt::format("\n      [[ $cur == -* ]] || COMPREPLY+=($(compgen -W \"$({})\" -- \"$cur\"))",
-                          job_numbers);
+      text += fmt::format(
+          "\n      [[ $cur == -* ]] || COMPREPLY+=($(compgen -W \"$({})\" -- \"$cur\"))",
+          job_numbers);
     text += " ;;\n";
   }
   // Where nothing fits, names of files.
@@ -118,7 +127,8 @@ std::string for_bash(const CommandNode& root) {
 std::string for_zsh(const CommandNode& root) {
   const auto nodes = all_commands(root);
   std::string text = fmt::format(
-      "#compdef {0}\n# Completion of {0} for zsh: put it into a folder of $fpath as _{0}.\n_{0}() {{\n"
+      "#compdef {0}\n# Completion of {0} for zsh: put it into a folder of $fpath as _{0}.\n_{0}() "
+      "{{\n"
       "  local at={0} i\n"
       "  for ((i = 2; i < CURRENT; i++)); do\n"
       "    if [[ $words[i] == -- ]]; then _normal; return; fi\n"
@@ -135,7 +145,8 @@ std::string for_zsh(const CommandNode& root) {
     if (takes_jobs(*node)) text += fmt::format("\n      compadd -- ${{(f)\"$({})\"}}", job_numbers);
     text += " ;;\n";
   }
-  return text + fmt::format("  esac\n  [[ $PREFIX == -* ]] || _files\n}}\ncompdef _{0} {0}\n", root.name);
+  return text +
+         fmt::format("  esac\n  [[ $PREFIX == -* ]] || _files\n}}\ncompdef _{0} {0}\n", root.name);
 }
 
 /// For fish's single quotes.
@@ -160,7 +171,8 @@ std::string for_fish(const CommandNode& root) {
     const std::string here =
         fmt::format("complete -c {} -n \"__{}_at '{}'\"", root.name, root.name, node->path);
     for (const CommandNode& command : node->commands)
-      text += fmt::format("{} -f -a {} -d {}\n", here, command.name, in_quotes(command.description));
+      text +=
+          fmt::format("{} -f -a {} -d {}\n", here, command.name, in_quotes(command.description));
     for (const CommandOption& positional : node->positionals)
       if (const std::string choices = words(choices_of(positional)); !choices.empty())
         text += fmt::format("{} -a {}\n", here, in_quotes(choices));
@@ -193,7 +205,9 @@ void add_completion(CommandLine& program, Run& run) {
   command->callback([shell, &program, &run] {
     run = [shell, &program]() -> Result<int> {
       const CommandNode root = command_tree(program);
-      fmt::print("{}", *shell == "bash" ? for_bash(root) : *shell == "zsh" ? for_zsh(root) : for_fish(root));
+      fmt::print("{}", *shell == "bash"  ? for_bash(root)
+                       : *shell == "zsh" ? for_zsh(root)
+                                         : for_fish(root));
       return 0;
     };
   });

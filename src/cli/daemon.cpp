@@ -18,9 +18,9 @@ using std::chrono::seconds;
 
 void add_daemon(CommandLine& command, DaemonOptions& options, bool with_json) {
   command
-      .add_option(
-          "--socket", options.socket,
-          "The daemon's socket; otherwise $CLEAVE_SOCKET, else the user's own daemon, else the system's")
+      .add_option("--socket", options.socket,
+                  "The daemon's socket; otherwise $CLEAVE_SOCKET, else the user's own daemon, else "
+                  "the system's")
       ->check(not_empty());
   if (with_json) add_json(command, options.json);
 }
@@ -33,8 +33,9 @@ void add_job(CommandLine& command, std::string& job) {
 
 void add_patience(CommandLine& command, std::int64_t& seconds_to_wait) {
   command
-      .add_option("--patience", seconds_to_wait,
-                  "Seconds for which a daemon that does not answer is waited for, as while it is restarted")
+      .add_option(
+          "--patience", seconds_to_wait,
+          "Seconds for which a daemon that does not answer is waited for, as while it is restarted")
       ->check(whole_number(0))
       ->default_str("60");
 }
@@ -63,8 +64,9 @@ Result<Json> ask_jobs(ApiClient& daemon, const std::string& query, std::size_t l
   std::int64_t before = std::numeric_limits<std::int64_t>::max();
   while (jobs.size() < limit) {
     const std::string page_of = jobs.empty() ? std::string() : fmt::format("&before={}", before);
-    auto page = daemon.ask_json("GET", fmt::format("/v1/jobs?{}{}limit={}{}", query, query.empty() ? "" : "&",
-                                                   std::min(limit - jobs.size(), most_a_page), page_of));
+    auto page = daemon.ask_json(
+        "GET", fmt::format("/v1/jobs?{}{}limit={}{}", query, query.empty() ? "" : "&",
+                           std::min(limit - jobs.size(), most_a_page), page_of));
     if (!page) return std::unexpected(page.error());
     if (!page->is_object() || !page->contains("jobs") || !(*page)["jobs"].is_array())
       return fail(ErrorKind::internal, "the daemon's answer", "it has no jobs");
@@ -95,20 +97,24 @@ Result<std::int64_t> find_job(ApiClient& daemon, const std::string& job) {
     if (each.name == job) named.push_back(each.id);
   if (named.size() == 1) return named.front();
   if (named.empty())
-    return fail(ErrorKind::bad_input, "JOB", fmt::format("no live job is called '{}'", visible(shown(job))),
-                "give its number; `cleave ps` shows those that live, `cleave ps --all` those that are over");
+    return fail(ErrorKind::bad_input, "JOB",
+                fmt::format("no live job is called '{}'", visible(shown(job))),
+                "give its number; `cleave ps` shows those that live, `cleave ps --all` those that "
+                "are over");
   return fail(ErrorKind::bad_input, "JOB",
               fmt::format("{} live jobs are called '{}'", named.size(), visible(shown(job))),
               fmt::format("give a number: {}", fmt::join(named, ", ")));
 }
 
 template <class Answer>
-Result<Answer> patiently(ApiClient& daemon, seconds patience, const std::function<Result<Answer>()>& ask) {
+Result<Answer> patiently(ApiClient& daemon, seconds patience,
+                         const std::function<Result<Answer>()>& ask) {
   const auto until = std::chrono::steady_clock::now() + patience;
   bool said = false;
   for (auto pause = milliseconds(50);; pause = std::min(2 * pause, milliseconds(1000))) {
     Result<Answer> answer = ask();
-    if (answer || !daemon.unreachable() || std::chrono::steady_clock::now() + pause > until) return answer;
+    if (answer || !daemon.unreachable() || std::chrono::steady_clock::now() + pause > until)
+      return answer;
     if (!said)
       fmt::print(stderr, "cleave: {}\ncleave: jobs go on meanwhile; waiting for it\n",
                  visible(answer.error().text()));
@@ -117,15 +123,16 @@ Result<Answer> patiently(ApiClient& daemon, seconds patience, const std::functio
   }
 }
 template Result<Json> patiently(ApiClient&, seconds, const std::function<Result<Json>()>&);
-template Result<ApiAnswer> patiently(ApiClient&, seconds, const std::function<Result<ApiAnswer>()>&);
+template Result<ApiAnswer> patiently(ApiClient&, seconds,
+                                     const std::function<Result<ApiAnswer>()>&);
 
 Result<Json> wait_for_job(ApiClient& daemon, std::int64_t job, seconds patience) {
   constexpr auto at_a_time = seconds(30);
   const std::string target = fmt::format("/v1/jobs/{}/wait?timeout_s={}", job, at_a_time.count());
   while (true) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto answer =
-        patiently<Json>(daemon, patience, [&] { return daemon.ask_json("GET", target, "", at_a_time); });
+    const auto answer = patiently<Json>(
+        daemon, patience, [&] { return daemon.ask_json("GET", target, "", at_a_time); });
     if (!answer) return std::unexpected(answer.error());
     const auto read = read_job(*answer, "the daemon's answer");
     if (!read) return std::unexpected(read.error());
@@ -142,7 +149,8 @@ int exit_code_of(const ApiJob& job) {
 }
 
 std::string end_in_words(const ApiJob& job) {
-  std::string text = fmt::format("job {} {}", job.id, job.state == "cancelled" ? "was cancelled" : job.state);
+  std::string text =
+      fmt::format("job {} {}", job.id, job.state == "cancelled" ? "was cancelled" : job.state);
   if (const std::string code = exit_code_text(job.exit_code, job.reason); !code.empty())
     text += fmt::format(" with {}", code);
   if (!job.reason.empty()) text += fmt::format(": {}", visible(job.reason));

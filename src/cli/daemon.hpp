@@ -1,6 +1,6 @@
 #pragma once
-// What the commands that speak with the daemon share: which socket, which job is meant, and what its end
-// means for the exit code.
+// What the commands that speak with the daemon share: which socket, which job is meant, and what
+// its end means for the exit code.
 
 #include <chrono>
 #include <cstdint>
@@ -26,19 +26,21 @@ void add_job(CommandLine& command, std::string& job);
 
 [[nodiscard]] Result<std::vector<SocketPlace>> sockets_of(const DaemonOptions& options);
 /// Nothing is asked yet.
-[[nodiscard]] Result<ApiClient> open_daemon(const DaemonOptions& options, std::function<bool()> stop = {});
+[[nodiscard]] Result<ApiClient> open_daemon(const DaemonOptions& options,
+                                            std::function<bool()> stop = {});
 
 /// The answer's documents are kept as they came, with keys that this program does not know.
 [[nodiscard]] Result<Json> ask_job(ApiClient& daemon, std::int64_t job);
-/// "all=1&user=u", page after page until the daemon has no more, or `limit` are there; newest first.
+/// "all=1&user=u", page after page until the daemon has no more, or `limit` are there; newest
+/// first.
 [[nodiscard]] Result<Json> ask_jobs(ApiClient& daemon, const std::string& query, std::size_t limit);
 /// A number, or a name that just one live job has.
 [[nodiscard]] Result<std::int64_t> find_job(ApiClient& daemon, const std::string& job);
 
 inline constexpr int cleave_failed = 125;  // where the exit code is a job's
 
-/// Asks again while no daemon answers, as while it is restarted: jobs go on meanwhile. Says so once. Another
-/// thread's interruption ends it too, through the client's `stop`.
+/// Asks again while no daemon answers, as while it is restarted: jobs go on meanwhile. Says so
+/// once. Another thread's interruption ends it too, through the client's `stop`.
 template <class Answer>
 [[nodiscard]] Result<Answer> patiently(ApiClient& daemon, std::chrono::seconds patience,
                                        const std::function<Result<Answer>()>& ask);
@@ -50,9 +52,10 @@ extern template Result<ApiAnswer> patiently(ApiClient&, std::chrono::seconds,
 void add_patience(CommandLine& command, std::int64_t& seconds);
 
 /// Waits until the job is over; its document then.
-[[nodiscard]] Result<Json> wait_for_job(ApiClient& daemon, std::int64_t job, std::chrono::seconds patience);
-/// The job's own, when it is over; where it has none, because it never ran or was lost, 125. A job that
-/// failed or was cancelled never says 0.
+[[nodiscard]] Result<Json> wait_for_job(ApiClient& daemon, std::int64_t job,
+                                        std::chrono::seconds patience);
+/// The job's own, when it is over; where it has none, because it never ran or was lost, 125. A job
+/// that failed or was cancelled never says 0.
 [[nodiscard]] int exit_code_of(const ApiJob& job);
 /// "job 12 failed with exit code 3: out of memory", with its reason if there is one.
 [[nodiscard]] std::string end_in_words(const ApiJob& job);

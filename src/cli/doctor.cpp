@@ -80,28 +80,31 @@ std::string_view without(std::string_view function) {
 
 void look_at_library(const LiveNode& node, std::vector<Finding>& findings) {
   const DriverFacts driver = node.door->driver();
-  findings.push_back({Level::good, "library",
-                      fmt::format("{}{}, driver {}{}", shown(driver.library, 200),
-                                  node.library.sim_node ? " (simulated)" : "", shown(driver.driver_version),
-                                  driver.nvml_version ? ", NVML " + shown(*driver.nvml_version) : ""),
-                      ""});
+  findings.push_back(
+      {Level::good, "library",
+       fmt::format("{}{}, driver {}{}", shown(driver.library, 200),
+                   node.library.sim_node ? " (simulated)" : "", shown(driver.driver_version),
+                   driver.nvml_version ? ", NVML " + shown(*driver.nvml_version) : ""),
+       ""});
   for (const std::string_view function : driver.missing)
-    findings.push_back({Level::note, "library", fmt::format("{} is missing: {}", function, without(function)),
+    findings.push_back({Level::note, "library",
+                        fmt::format("{} is missing: {}", function, without(function)),
                         "a newer driver has it"});
 }
 
 void look_at_gpu(const LiveGpu& gpu, std::vector<Finding>& findings) {
   const std::string what = shown(gpu.facts.name);
   if (!gpu.mig) {
-    findings.push_back({Level::note, gpu.place(), fmt::format("{} cannot be partitioned", what), ""});
+    findings.push_back(
+        {Level::note, gpu.place(), fmt::format("{} cannot be partitioned", what), ""});
     return;
   }
   const std::string_view mode = gpu.mig->current ? "on" : "off";
   if (gpu.mig->current != gpu.mig->pending) {
-    findings.push_back(
-        {Level::note, gpu.place(),
-         fmt::format("{}: MIG is {} and {} is pending", what, mode, gpu.mig->pending ? "on" : "off"),
-         "it changes when the GPU is reset or the machine reboots"});
+    findings.push_back({Level::note, gpu.place(),
+                        fmt::format("{}: MIG is {} and {} is pending", what, mode,
+                                    gpu.mig->pending ? "on" : "off"),
+                        "it changes when the GPU is reset or the machine reboots"});
   } else {
     findings.push_back({Level::good, gpu.place(), fmt::format("{}: MIG is {}", what, mode), ""});
   }
@@ -117,26 +120,29 @@ void look_at_instances(const LiveGpu& gpu, bool locked, std::vector<Finding>& fi
     const std::string place = place_of(gpu.facts.index, each.live.id);
     const bool unfinished = each.owner == Ownership::half_made || each.live.computes.empty();
     if (locked && unfinished) {
-      findings.push_back({Level::note, place,
-                          fmt::format("a {}@{} that is not whole, on a GPU that a program of Cleave's is "
-                                      "changing at this moment",
-                                      each.live.profile, each.live.placement.start),
-                          "look again when that is done"});
+      findings.push_back(
+          {Level::note, place,
+           fmt::format("a {}@{} that is not whole, on a GPU that a program of Cleave's is "
+                       "changing at this moment",
+                       each.live.profile, each.live.placement.start),
+           "look again when that is done"});
       continue;
     }
     if (each.owner == Ownership::half_made)
-      findings.push_back({Level::problem, place,
-                          fmt::format("a {}@{} that Cleave may have made and never knew that it had",
-                                      each.live.profile, each.live.placement.start),
-                          fmt::format("if nobody else made it: cleave destroy --gpu {} --instance {} --adopt",
-                                      static_cast<std::uint32_t>(gpu.facts.index),
-                                      static_cast<std::uint32_t>(each.live.id))});
+      findings.push_back(
+          {Level::problem, place,
+           fmt::format("a {}@{} that Cleave may have made and never knew that it had",
+                       each.live.profile, each.live.placement.start),
+           fmt::format("if nobody else made it: cleave destroy --gpu {} --instance {} --adopt",
+                       static_cast<std::uint32_t>(gpu.facts.index),
+                       static_cast<std::uint32_t>(each.live.id))});
     if (each.owner == Ownership::ours && each.live.computes.empty())
       findings.push_back(
           {Level::problem, place,
            fmt::format("a {}@{} of Cleave's without compute instance: no program can use it",
                        each.live.profile, each.live.placement.start),
-           fmt::format("cleave destroy --gpu {} --instance {}", static_cast<std::uint32_t>(gpu.facts.index),
+           fmt::format("cleave destroy --gpu {} --instance {}",
+                       static_cast<std::uint32_t>(gpu.facts.index),
                        static_cast<std::uint32_t>(each.live.id))});
     if (each.owner == Ownership::foreign && each.live.computes.empty())
       findings.push_back({Level::note, place,
@@ -156,7 +162,8 @@ void look_at_gpus(const LiveNode& node, const Ledger* ledger, std::vector<Findin
   for (const GpuIndex index : *gpus) {
     auto view = view_gpu(*node.door, index);
     if (!view) {
-      findings.push_back({Level::problem, place_of(index), view.error().message, view.error().remedy});
+      findings.push_back(
+          {Level::problem, place_of(index), view.error().message, view.error().remedy});
       continue;
     }
     look_at_gpu(*view, findings);
@@ -166,11 +173,12 @@ void look_at_gpus(const LiveNode& node, const Ledger* ledger, std::vector<Findin
       look_at_instances(*view, holder.has_value(), findings);
     }
     if (holder)
-      findings.push_back({Level::note, place_of(index),
-                          holder->program.empty()
-                              ? std::string("a program of Cleave's holds its lock")
-                              : fmt::format("{} (pid {}) holds its lock", holder->program, holder->pid),
-                          ""});
+      findings.push_back(
+          {Level::note, place_of(index),
+           holder->program.empty()
+               ? std::string("a program of Cleave's holds its lock")
+               : fmt::format("{} (pid {}) holds its lock", holder->program, holder->pid),
+           ""});
   }
 }
 
@@ -182,7 +190,8 @@ bool may_write(const std::filesystem::path& folder) {
 std::filesystem::path nearest_folder(std::filesystem::path path) {
   path = std::filesystem::absolute(path).lexically_normal();
   std::error_code failed;
-  while (path.has_relative_path() && !std::filesystem::is_directory(path, failed)) path = path.parent_path();
+  while (path.has_relative_path() && !std::filesystem::is_directory(path, failed))
+    path = path.parent_path();
   return path;
 }
 
@@ -195,17 +204,18 @@ bool look_at_state(const std::filesystem::path& state, std::vector<Finding>& fin
     const auto folder = nearest_folder(state);
     if (why != ENOENT || !may_write(folder)) {
       findings.push_back({Level::problem, "state directory",
-                          why != ENOENT ? fmt::format("{} cannot be looked at: {}", name, std::strerror(why))
-                                        : fmt::format("{} is not there, and this user cannot make it in {}",
-                                                      name, shown(folder.string(), 200)),
+                          why != ENOENT
+                              ? fmt::format("{} cannot be looked at: {}", name, std::strerror(why))
+                              : fmt::format("{} is not there, and this user cannot make it in {}",
+                                            name, shown(folder.string(), 200)),
                           "run as a user who may, or name another with --state"});
       return false;
     }
-    findings.push_back(
-        {Level::good, "state directory", name + " is not there yet; the first change makes it", ""});
+    findings.push_back({Level::good, "state directory",
+                        name + " is not there yet; the first change makes it", ""});
   } else if (!S_ISDIR(facts.st_mode)) {
-    findings.push_back(
-        {Level::problem, "state directory", name + " is no directory", "name another with --state"});
+    findings.push_back({Level::problem, "state directory", name + " is no directory",
+                        "name another with --state"});
     return false;
   } else if (!may_write(state)) {
     findings.push_back({Level::problem, "state directory", name + " cannot be written by this user",
@@ -220,7 +230,8 @@ bool look_at_state(const std::filesystem::path& state, std::vector<Finding>& fin
   return true;
 }
 
-std::optional<Ledger> look_at_ledger(const std::filesystem::path& state, std::vector<Finding>& findings) {
+std::optional<Ledger> look_at_ledger(const std::filesystem::path& state,
+                                     std::vector<Finding>& findings) {
   auto ledger = Ledger::open(state, program_name);
   if (!ledger) {
     findings.push_back({Level::problem, "ledger",
@@ -232,9 +243,9 @@ std::optional<Ledger> look_at_ledger(const std::filesystem::path& state, std::ve
   const std::size_t open = ledger->state().open().size();
   findings.push_back(
       {open == 0 ? Level::good : Level::note, "ledger",
-       fmt::format(
-           "{}{}", counted(ledger->state().lines(), "line"),
-           open == 0 ? std::string() : fmt::format(", {} begun and not ended", counted(open, "change"))),
+       fmt::format("{}{}", counted(ledger->state().lines(), "line"),
+                   open == 0 ? std::string()
+                             : fmt::format(", {} begun and not ended", counted(open, "change"))),
        open == 0 ? "" : "the next change of that GPU settles what can be settled"});
   return std::move(*ledger);
 }
@@ -254,7 +265,8 @@ int answer(const Options& options, const std::vector<Finding>& findings, bool us
       if (!each.remedy.empty()) fmt::print("        {}\n", each.remedy);
     }
   }
-  const bool problem = std::ranges::find(findings, Level::problem, &Finding::level) != findings.end();
+  const bool problem =
+      std::ranges::find(findings, Level::problem, &Finding::level) != findings.end();
   return usable && !problem ? 0 : 1;
 }
 
@@ -264,10 +276,12 @@ bool look_at_user(const LibraryChoice& library, std::vector<Finding>& findings) 
     findings.push_back({Level::good, "user", "root", ""});
     return true;
   }
-  const auto node = library.sim_node ? std::optional(look_at_sim_node(*library.sim_node)) : std::nullopt;
+  const auto node =
+      library.sim_node ? std::optional(look_at_sim_node(*library.sim_node)) : std::nullopt;
   if (node && *node && (**node).check_root) {
     findings.push_back({Level::problem, "user",
-                        "not root, and this simulated node lets only root change GPUs", "run as root"});
+                        "not root, and this simulated node lets only root change GPUs",
+                        "run as root"});
     return false;
   }
   findings.push_back({Level::note, "user",
@@ -284,9 +298,10 @@ Result<void> is_apart(const Options& options, const LibraryChoice& library,
   for (const auto& kept : {state ? std::optional(*state) : std::nullopt, library.sim_node}) {
     std::error_code failed;
     if (kept && std::filesystem::equivalent(folder, *kept, failed))
-      return fail(ErrorKind::bad_usage, "--record",
-                  fmt::format("{} would be among files that Cleave keeps", shown(options.record, 200)),
-                  "write to another folder");
+      return fail(
+          ErrorKind::bad_usage, "--record",
+          fmt::format("{} would be among files that Cleave keeps", shown(options.record, 200)),
+          "write to another folder");
   }
   return {};
 }
@@ -296,7 +311,8 @@ Result<int> doctor(const Options& options) {
   const auto library = choose_library(options);
   if (!library) return std::unexpected(library.error());
   const auto state = state_of(options, *library);
-  if (const auto apart = is_apart(options, *library, state); !apart) return std::unexpected(apart.error());
+  if (const auto apart = is_apart(options, *library, state); !apart)
+    return std::unexpected(apart.error());
   const auto node = open_node(options);
   if (node) {
     look_at_library(*node, findings);
@@ -309,7 +325,8 @@ Result<int> doctor(const Options& options) {
   std::optional<Ledger> ledger;
   bool writable = false;
   if (!state) {
-    findings.push_back({Level::problem, "state directory", state.error().message, state.error().remedy});
+    findings.push_back(
+        {Level::problem, "state directory", state.error().message, state.error().remedy});
   } else {
     writable = look_at_state(*state, findings);
     ledger = look_at_ledger(*state, findings);
@@ -321,23 +338,25 @@ Result<int> doctor(const Options& options) {
     record_reading(*node->door, text);
     if (const auto written = write_whole(options.record, text.str()); !written)
       return std::unexpected(written.error());
-    findings.push_back(
-        {Level::good, "recording", shown(options.record, 200) + " has everything the driver answers", ""});
+    findings.push_back({Level::good, "recording",
+                        shown(options.record, 200) + " has everything the driver answers", ""});
   }
   // Without its ledger Cleave changes no GPU.
-  return answer(options, findings, node.has_value() && ledger.has_value() && writable && may_change);
+  return answer(options, findings,
+                node.has_value() && ledger.has_value() && writable && may_change);
 }
 
 }  // namespace
 
 void add_doctor(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "doctor", "What of NVML and of Cleave's own state is there, and what follows",
-                  "cleave doctor");
+  CommandLine* command = add_command(
+      program, "doctor", "What of NVML and of Cleave's own state is there, and what follows",
+      "cleave doctor");
   command
-      ->add_option("--record", options->record,
-                   "Write what the driver answers to every question that changes nothing to this file")
+      ->add_option(
+          "--record", options->record,
+          "Write what the driver answers to every question that changes nothing to this file")
       ->check(not_empty());
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return doctor(*options); }; });

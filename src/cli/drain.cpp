@@ -35,13 +35,15 @@ void add(CommandLine& program, Run& run, const char* name, const char* what, con
   CommandLine* command = add_command(program, name, what, example);
   command->add_option("GPU", options->gpu, "Its index or its UUID")->required()->check(not_empty());
   add_daemon(*command, *options);
-  command->callback([options, name, &run] { run = [options, name] { return drain(*options, name); }; });
+  command->callback(
+      [options, name, &run] { run = [options, name] { return drain(*options, name); }; });
 }
 
 }  // namespace
 
 void add_drain(CommandLine& program, Run& run) {
-  add(program, run, "drain", "Lets a GPU take no new jobs; those on it run to their end", "cleave drain 0");
+  add(program, run, "drain", "Lets a GPU take no new jobs; those on it run to their end",
+      "cleave drain 0");
 }
 
 void add_undrain(CommandLine& program, Run& run) {

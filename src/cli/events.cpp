@@ -59,7 +59,8 @@ Result<void> follow_events(ApiClient& daemon, const Options& options) {
     if (!document) wrong = document.error();
     if (wrong || (number && *number <= seen)) return !wrong.has_value();
     if (number) seen = *number;
-    if (const auto printed = print_event(*document, options.json); !printed) wrong = printed.error();
+    if (const auto printed = print_event(*document, options.json); !printed)
+      wrong = printed.error();
     std::fflush(stdout);
     return !wrong.has_value();
   };
@@ -96,10 +97,11 @@ Result<int> events(const Options& options) {
 
 void add_events(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "events", "What happened to your jobs and the GPUs, and with -f what happens",
-                  "cleave events -f");
-  command->add_flag("-f,--follow", options->follow, "Those to come, also through a restart of the daemon");
+  CommandLine* command = add_command(
+      program, "events", "What happened to your jobs and the GPUs, and with -f what happens",
+      "cleave events -f");
+  command->add_flag("-f,--follow", options->follow,
+                    "Those to come, also through a restart of the daemon");
   command
       ->add_option("--after", options->after,
                    "Those after this number; otherwise all that are kept, with -f those to come")

@@ -56,7 +56,8 @@ std::string at(const Answer& answer, std::size_t report) {
   return fmt::format("iteration {}", answer.series.reports[report].iteration);
 }
 
-/// The fitted line and its interval, which `trend` alone has: in physical memory, over what the reuse leaves.
+/// The fitted line and its interval, which `trend` alone has: in physical memory, over what the
+/// reuse leaves.
 void draw_trend(const Answer& answer, const OptionTexts& texts, Chart& chart) {
   const auto options = read_trend_options(texts);
   if (!options) return;
@@ -78,7 +79,8 @@ void draw_trend(const Answer& answer, const OptionTexts& texts, Chart& chart) {
       0, last, [&](double x) { return physical(x, 0); }, '-');
 }
 
-/// Where the laws of growth see the highest value so far at any later time: between these lies four fifths.
+/// Where the laws of growth see the highest value so far at any later time: between these lies four
+/// fifths.
 void draw_laws(const Answer& answer, Chart& chart) {
   SeriesDigest digest;
   for (const MemoryReport& report : answer.series.reports)
@@ -131,10 +133,11 @@ std::string verdict(const Answer& answer, const std::string& forecaster) {
                        answer.series.reports.size());
   std::string text;
   if (answer.peak)
-    text += answer.peak->at_least == answer.peak->to_ask_for
-                ? fmt::format("Peak until iteration {}: {}\n", answer.last, gib(answer.peak->at_least))
-                : fmt::format("Soon at least {}; until iteration {} at most {}\n", gib(answer.peak->at_least),
-                              answer.last, gib(answer.peak->to_ask_for));
+    text +=
+        answer.peak->at_least == answer.peak->to_ask_for
+            ? fmt::format("Peak until iteration {}: {}\n", answer.last, gib(answer.peak->at_least))
+            : fmt::format("Soon at least {}; until iteration {} at most {}\n",
+                          gib(answer.peak->at_least), answer.last, gib(answer.peak->to_ask_for));
   else
     text += "The last forecasts do not agree.\n";
   text += fmt::format("First forecast that counts: {}\n", at(answer, *watched.spoke));
@@ -144,7 +147,8 @@ std::string verdict(const Answer& answer, const std::string& forecaster) {
 void print_text(const Answer& answer, const std::string& forecaster) {
   draw(answer, forecaster);
   fmt::print("{}{}, forecaster {}\n", counted(answer.series.reports.size(), "sample"),
-             answer.series.missing > 0 ? fmt::format(", {} missing", answer.series.missing) : "", forecaster);
+             answer.series.missing > 0 ? fmt::format(", {} missing", answer.series.missing) : "",
+             forecaster);
   fmt::print("{}", verdict(answer, forecaster));
   if (!answer.capacity) return;
   const Watched& watched = answer.watched;
@@ -156,10 +160,11 @@ void print_text(const Answer& answer, const std::string& forecaster) {
     fmt::print("No early restart: no forecast was beyond {} in time\n", gib(*answer.capacity));
   if (watched.overflow)
     fmt::print("Out of memory: {}{}\n", at(answer, *watched.overflow),
-               watched.restarted() ? fmt::format(", {} iterations after the alarm",
-                                                 answer.series.reports[*watched.overflow].iteration -
-                                                     answer.series.reports[*watched.alarm].iteration)
-                                   : "");
+               watched.restarted()
+                   ? fmt::format(", {} iterations after the alarm",
+                                 answer.series.reports[*watched.overflow].iteration -
+                                     answer.series.reports[*watched.alarm].iteration)
+                   : "");
 }
 
 void print_json(const Answer& answer, const std::string& forecaster) {
@@ -167,7 +172,8 @@ void print_json(const Answer& answer, const std::string& forecaster) {
     return report ? Json(answer.series.reports[*report].iteration) : Json();
   };
   const auto peak = [](const std::optional<ExpectedPeak>& said) {
-    return said ? Json{{"at_least_mib", said->at_least.value}, {"to_ask_for_mib", said->to_ask_for.value}}
+    return said ? Json{{"at_least_mib", said->at_least.value},
+                       {"to_ask_for_mib", said->to_ask_for.value}}
                 : Json();
   };
   Json forecasts = Json::array();
@@ -202,7 +208,8 @@ Result<int> forecast_memory(const Options& options) {
   auto series = read_memory_series(*text, options.series, options.iterations);
   if (!series) return std::unexpected(series.error());
   if (series->reports.empty())
-    return fail(ErrorKind::bad_input, options.series, "there is no sample in it", "give at least one row");
+    return fail(ErrorKind::bad_input, options.series, "there is no sample in it",
+                "give at least one row");
   answer.series = std::move(*series);
   const OptionTexts texts = options_in(options.forecaster);
   if (const auto context = texts.find("context"); context != texts.end())
@@ -210,8 +217,9 @@ Result<int> forecast_memory(const Options& options) {
   answer.watched = watch(forecaster->get(), answer.series.reports, answer.capacity, answer.context);
   answer.peak = answer.watched.said.back();
   const auto horizon = texts.find("horizon");
-  const std::int64_t ahead =
-      horizon == texts.end() ? default_horizon : parse_integer(horizon->second).value_or(default_horizon);
+  const std::int64_t ahead = horizon == texts.end()
+                                 ? default_horizon
+                                 : parse_integer(horizon->second).value_or(default_horizon);
   answer.last = options.iterations.value_or(answer.series.reports.back().iteration + ahead);
   if (options.json)
     print_json(answer, options.forecaster);
@@ -237,7 +245,9 @@ void add_forecast_memory(CommandLine& forecast, Run& run) {
       ->add_option("--iterations", options->iterations,
                    "Of the whole job; without it the forecaster's horizon more")
       ->check(whole_number(1));
-  command->add_option("--capacity", options->capacity, "Memory of the instance, such as 9728 or 9.5GiB")
+  command
+      ->add_option("--capacity", options->capacity,
+                   "Memory of the instance, such as 9728 or 9.5GiB")
       ->check(not_empty());
   command
       ->add_option("--forecaster", options->forecaster,

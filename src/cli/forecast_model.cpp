@@ -84,7 +84,8 @@ Result<Answer> ask(const Options& options) {
     return fail(ErrorKind::bad_usage, options.recompute ? "--recompute" : "--optimizer",
                 "only training has that", "give --train too");
   if (options.offload && answer.gpu == nullptr)
-    return fail(ErrorKind::bad_usage, "--offload", "it needs to know the GPU", "give --fits GPU_MODEL too");
+    return fail(ErrorKind::bad_usage, "--offload", "it needs to know the GPU",
+                "give --fits GPU_MODEL too");
   const auto memory = memory_options(options, answer.gpu);
   if (!memory) return std::unexpected(memory.error());
   Result<MemoryForecast> forecast;
@@ -105,7 +106,9 @@ Result<Answer> ask(const Options& options) {
 }
 
 Json shape_json(const ModelShape& shape) {
-  const auto or_null = [](std::int64_t number) { return number > 0 ? Json(number) : Json(nullptr); };
+  const auto or_null = [](std::int64_t number) {
+    return number > 0 ? Json(number) : Json(nullptr);
+  };
   return {{"name", shape.name},
           {"family", shape.family.name},
           {"layers", shape.layers},
@@ -173,23 +176,23 @@ void print_json(const Options& options, const Answer& answer) {
                      {"memory_mib", in_mib(part.bytes)},
                      {"bytes", part.bytes},
                      {"how", part.how}});
-  Json json{
-      {"source", options.model},
-      {"parameters", forecast.parameters},
-      {"active_parameters", forecast.active_parameters},
-      {"shape", answer.model ? shape_json(*answer.model->shape) : Json(nullptr)},
-      {"stored", answer.model && answer.model->stored ? stored_json(*answer.model->stored) : Json(nullptr)},
-      {"train", forecast.train},
-      {"batch", forecast.batch},
-      {"context", forecast.context},
-      {"input", forecast.input},
-      {"processes", forecast.processes},
-      {"parts", parts},
-      {"memory_mib", forecast.needed().value},
-      {"kv_bytes_per_token", forecast.kv_per_token},
-      {"cross_kv_bytes_per_input_token", forecast.cross_kv_per_token},
-      {"kv_bytes_per_sequence", forecast.kv_per_sequence},
-      {"remarks", forecast.remarks}};
+  Json json{{"source", options.model},
+            {"parameters", forecast.parameters},
+            {"active_parameters", forecast.active_parameters},
+            {"shape", answer.model ? shape_json(*answer.model->shape) : Json(nullptr)},
+            {"stored", answer.model && answer.model->stored ? stored_json(*answer.model->stored)
+                                                            : Json(nullptr)},
+            {"train", forecast.train},
+            {"batch", forecast.batch},
+            {"context", forecast.context},
+            {"input", forecast.input},
+            {"processes", forecast.processes},
+            {"parts", parts},
+            {"memory_mib", forecast.needed().value},
+            {"kv_bytes_per_token", forecast.kv_per_token},
+            {"cross_kv_bytes_per_input_token", forecast.cross_kv_per_token},
+            {"kv_bytes_per_sequence", forecast.kv_per_sequence},
+            {"remarks", forecast.remarks}};
   if (answer.gpu != nullptr) json["fits"] = fits_json(forecast, *answer.gpu, options.offload);
   print(json);
 }
@@ -201,7 +204,8 @@ std::string heading(const Answer& answer) {
     text = fmt::format("{}: {} parameters, images of {} x {}, {} classes\n", answer.network->name,
                        forecast.parameters, answer.network->pixels, answer.network->pixels,
                        answer.network->classes);
-    return text + fmt::format("{}, batch {}\n", forecast.train ? "training" : "inference", forecast.batch);
+    return text +
+           fmt::format("{}, batch {}\n", forecast.train ? "training" : "inference", forecast.batch);
   }
   const ModelShape& shape = *answer.model->shape;
   text = fmt::format("{}: {} parameters", shape.name, forecast.parameters);
@@ -210,9 +214,10 @@ std::string heading(const Answer& answer) {
   text += fmt::format(", {} layers of {}", shape.layers, shape.hidden);
   if (shape.encoder_layers > 0) text += fmt::format(" and {} of the encoder", shape.encoder_layers);
   if (shape.heads_known)
-    text += fmt::format(", {} heads, {} KV heads of {}", shape.heads, shape.kv_heads, shape.head_dim);
-  text += fmt::format("\n{}, batch {}, {} tokens", forecast.train ? "training" : "inference", forecast.batch,
-                      forecast.context);
+    text +=
+        fmt::format(", {} heads, {} KV heads of {}", shape.heads, shape.kv_heads, shape.head_dim);
+  text += fmt::format("\n{}, batch {}, {} tokens", forecast.train ? "training" : "inference",
+                      forecast.batch, forecast.context);
   if (forecast.input > 0) text += fmt::format(" after {} of input", forecast.input);
   return text + "\n";
 }
@@ -221,7 +226,8 @@ std::string host_memory(const OffloadPlan& plan, std::uint64_t layers) {
   if (!plan.fits) return "not even with host memory";
   std::vector<std::string> what;
   const auto add = [&](std::uint64_t bytes, const std::string& thing) {
-    if (bytes > 0) what.push_back(fmt::format("{} MiB of {}", (bytes + (1U << 20) - 1) >> 20, thing));
+    if (bytes > 0)
+      what.push_back(fmt::format("{} MiB of {}", (bytes + (1U << 20) - 1) >> 20, thing));
   };
   add(plan.optimizer, "optimizer state");
   add(plan.gradients, "gradients");
@@ -244,12 +250,14 @@ void print_fits(const Answer& answer, bool offload) {
         : *fit.fits ? "yes"
                     : "no"};
     if (cache) row.push_back(fit.sequences ? fmt::format("{}", *fit.sequences) : "unknown");
-    if (offload) row.push_back(fit.offload ? host_memory(*fit.offload, answer.forecast.layers) : "");
+    if (offload)
+      row.push_back(fit.offload ? host_memory(*fit.offload, answer.forecast.layers) : "");
     table.add(std::move(row));
   }
   fmt::print("\n{}\n{}", answer.gpu->key, table.text());
   if (cache)
-    fmt::print("sequences: of {} tokens, beside everything but the KV cache\n", answer.forecast.context);
+    fmt::print("sequences: of {} tokens, beside everything but the KV cache\n",
+               answer.forecast.context);
 }
 
 void print_text(const Options& options, const Answer& answer) {
@@ -257,7 +265,8 @@ void print_text(const Options& options, const Answer& answer) {
   Table table({"part", "MiB", "counted as"});
   for (const MemoryPart& part : forecast.parts)
     if (part.bytes > 0)
-      table.add({std::string(name(part.part)), fmt::format("{:.1f}", in_mib(part.bytes)), part.how});
+      table.add(
+          {std::string(name(part.part)), fmt::format("{:.1f}", in_mib(part.bytes)), part.how});
   table.add({"together", fmt::format("{:.1f}", in_mib(forecast.total())), ""});
   fmt::print("{}\n{}", heading(answer), table.text());
   if (forecast.kv_per_sequence > 0)
@@ -289,8 +298,9 @@ void add_counts(CommandLine& command, Options& options) {
       ->check(whole_number(1))
       ->default_str("1");
   command
-      .add_option("--context", options.context,
-                  "Tokens of a sequence, prompt and answer; without it the model's longest, at most 4096")
+      .add_option(
+          "--context", options.context,
+          "Tokens of a sequence, prompt and answer; without it the model's longest, at most 4096")
       ->check(whole_number(1));
   command
       .add_option("--input", options.input,
@@ -306,14 +316,15 @@ void add_counts(CommandLine& command, Options& options) {
 }
 
 void add_choices(CommandLine& command, Options& options) {
-  command.add_option(
-      "--precision", options.precision,
-      fmt::format(
-          "Of the weights: {}; without it as the file stores or describes them, else bf16 (images: fp32)",
-          names(precisions())));
+  command.add_option("--precision", options.precision,
+                     fmt::format("Of the weights: {}; without it as the file stores or describes "
+                                 "them, else bf16 (images: fp32)",
+                                 names(precisions())));
   command.add_option("--kv-precision", options.kv_precision, "Of the KV cache; without it 16 bits");
   command.add_flag("--train", options.train, "Gradients, optimizer state and all activations too");
-  command.add_option("--optimizer", options.optimizer, fmt::format("With --train: {}", names(optimizers())))
+  command
+      .add_option("--optimizer", options.optimizer,
+                  fmt::format("With --train: {}", names(optimizers())))
       ->default_str("adam");
   command.add_flag("--recompute", options.recompute,
                    "Activations are computed again layer by layer (checkpointing)");
@@ -321,12 +332,15 @@ void add_choices(CommandLine& command, Options& options) {
       ->check(Check::one_of({"fused", "plain"}))
       ->default_str("fused");
   command
-      .add_option("--sharing", options.sharing, fmt::format("Of the instance: {}", names(sharing_modes())))
+      .add_option("--sharing", options.sharing,
+                  fmt::format("Of the instance: {}", names(sharing_modes())))
       ->default_str("alone");
   command.add_option(
       "--workspace", options.workspace,
       "As CUBLAS_WORKSPACE_CONFIG: pairs of KiB and count, :4096:2:16:8; without it PyTorch's");
-  command.add_option("--workspace-per", options.workspace_per, "process, or layer as MIGM adds them up")
+  command
+      .add_option("--workspace-per", options.workspace_per,
+                  "process, or layer as MIGM adds them up")
       ->check(Check::one_of({"process", "layer"}))
       ->default_str("process");
 }
@@ -339,13 +353,15 @@ void add_forecast_model(CommandLine& forecast, Run& run) {
       forecast, "model", "Memory of a model from its shape, and the instances that hold it",
       "cleave forecast model examples/models/llama-3.1-8b/config.json --batch 4 --fits A100-80GB");
   command
-      ->add_option("MODEL", options->model,
-                   "config.json, F.safetensors, F.gguf, SHAPES.json#NAME, or vision:NAME[:PIXELS[:CLASSES]]")
+      ->add_option(
+          "MODEL", options->model,
+          "config.json, F.safetensors, F.gguf, SHAPES.json#NAME, or vision:NAME[:PIXELS[:CLASSES]]")
       ->required();
   add_counts(*command, *options);
   add_choices(*command, *options);
   command->add_option("--fits", options->fits, "GPU model whose profiles are asked about");
-  command->add_flag("--offload", options->offload, "With --fits: what would have to live in host memory");
+  command->add_flag("--offload", options->offload,
+                    "With --fits: what would have to live in host memory");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return forecast_model(*options); }; });
 }

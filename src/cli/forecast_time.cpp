@@ -59,7 +59,8 @@ void print_training(const Options& options, const MeasuredJobs& jobs, const Comp
   fmt::print("; '{}' is learnt as {}\n\n", shown(model.target()), name(model.form()));
   Table features({"feature", "least", "most"});
   for (const FeatureRange& range : model.ranges())
-    features.add({shown(range.name), fmt::format("{:g}", range.least), fmt::format("{:g}", range.most)});
+    features.add(
+        {shown(range.name), fmt::format("{:g}", range.least), fmt::format("{:g}", range.most)});
   fmt::print("{}", features.text());
   if (!jobs.passed_over.empty()) {
     std::vector<std::string> names;
@@ -80,11 +81,12 @@ void print_training(const Options& options, const MeasuredJobs& jobs, const Comp
   if (figures.linear) add("linear in slices", *figures.linear);
   add("nearest measured job", figures.nearest);
   fmt::print("\n{}", errors.text());
-  const std::string together = options.jobs.group.empty()
-                                   ? ""
-                                   : fmt::format(", those of one '{}' together", shown(options.jobs.group));
-  fmt::print("\neach job was held out once{}; {} of {} were within reach of the others and count\n", together,
-             figures.held_out, figures.rows);
+  const std::string together =
+      options.jobs.group.empty()
+          ? ""
+          : fmt::format(", those of one '{}' together", shown(options.jobs.group));
+  fmt::print("\neach job was held out once{}; {} of {} were within reach of the others and count\n",
+             together, figures.held_out, figures.rows);
   if (!figures.linear) fmt::print("linear in slices: name --whole and --slices to see it\n");
   if (!options.save.empty()) fmt::print("saved as {}\n", shown(options.save, 200));
 }
@@ -150,7 +152,8 @@ void print_json(const CompletionTime& model, const std::vector<Answer>& all, std
     else
       jobs.push_back({{"place", answer.place}, {"refused", answer.refused}});
   }
-  print(Json{{"target", model.target()}, {"level", model.level()}, {"refused", refused}, {"jobs", jobs}});
+  print(Json{
+      {"target", model.target()}, {"level", model.level()}, {"refused", refused}, {"jobs", jobs}});
 }
 
 Result<int> predict(const Options& options) {
@@ -160,11 +163,12 @@ Result<int> predict(const Options& options) {
   if (!model) return std::unexpected(model.error());
   const auto text = read_text(options.predict);
   if (!text) return std::unexpected(text.error());
-  const auto jobs =
-      read_asked_jobs(*text, shown(options.predict, 200), model->features(), model->features_that_may_miss());
+  const auto jobs = read_asked_jobs(*text, shown(options.predict, 200), model->features(),
+                                    model->features_that_may_miss());
   if (!jobs) return std::unexpected(jobs.error());
   if (jobs->empty())
-    return fail(ErrorKind::bad_input, shown(options.predict, 200), "there is no job in it, a header alone");
+    return fail(ErrorKind::bad_input, shown(options.predict, 200),
+                "there is no job in it, a header alone");
   const std::vector<Answer> all = answers(*model, *jobs);
   const auto refused = static_cast<std::size_t>(
       std::ranges::count_if(all, [](const Answer& answer) { return !answer.forecast; }));
@@ -181,8 +185,8 @@ Result<int> predict(const Options& options) {
                  answer.forecast ? std::string() : fmt::format("refused: {}", answer.refused)});
     }
     fmt::print("{}", table.text());
-    fmt::print("\n{} of {} refused; {:g} % of the held-out jobs lay between lower and upper\n", refused,
-               all.size(), 100 * model->level());
+    fmt::print("\n{} of {} refused; {:g} % of the held-out jobs lay between lower and upper\n",
+               refused, all.size(), 100 * model->level());
   }
   return refused == 0 ? 0 : 1;
 }
@@ -203,17 +207,20 @@ void add_training(CommandLine& command, Options& options) {
   option("--target", options.jobs.target, "Column with the time that is to be forecast")
       ->default_str("time_s");
   option("--group", options.jobs.group, "Column whose rows of one value are held out together");
-  option("--features", options.jobs.features, "Columns to learn from; otherwise all columns of numbers")
+  option("--features", options.jobs.features,
+         "Columns to learn from; otherwise all columns of numbers")
       ->delimiter(',');
   option("--whole", options.time.whole, "Feature that is the time on the whole GPU");
-  option("--slices", options.time.slices, "Feature that is the compute slices, for the linear baseline");
+  option("--slices", options.time.slices,
+         "Feature that is the compute slices, for the linear baseline");
   option("--whole-slices", options.time.whole_slices,
          "Slices of the whole GPU; otherwise the most in the file")
       ->check(Check::range(1, 1000000));
-  option(
-      "--form", options.form,
-      "What is learnt: seconds, log or ratio (to --whole); otherwise ratio where --whole is named, else log");
-  option("--level", options.time.level, "Share of held-out jobs within the interval")->default_str("0.9");
+  option("--form", options.form,
+         "What is learnt: seconds, log or ratio (to --whole); otherwise ratio where --whole is "
+         "named, else log");
+  option("--level", options.time.level, "Share of held-out jobs within the interval")
+      ->default_str("0.9");
   option("--margin", options.time.margin, "How far beyond the measured ranges is answered")
       ->default_str("0.1");
   option("--folds", options.time.folds, "Parts that are held out in turn")
@@ -228,10 +235,12 @@ void add_training(CommandLine& command, Options& options) {
 
 void add_forecast_time(CommandLine& forecast, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(forecast, "time", "How long jobs will take, learnt from measured ones",
-                                     "cleave forecast time --train examples/forecast/measured.csv --whole "
-                                     "whole_s --slices slices --save m.json");
-  Option* train = command->add_option("--train", options->train, "CSV of measured jobs to learn from");
+  CommandLine* command =
+      add_command(forecast, "time", "How long jobs will take, learnt from measured ones",
+                  "cleave forecast time --train examples/forecast/measured.csv --whole "
+                  "whole_s --slices slices --save m.json");
+  Option* train =
+      command->add_option("--train", options->train, "CSV of measured jobs to learn from");
   Option* model = command->add_option("--model", options->model, "A model that was saved");
   Option* predict = command->add_option("--predict", options->predict, "CSV of jobs to forecast");
   model->needs(predict);

@@ -79,8 +79,8 @@ int list_models(bool json) {
   for (const GpuModel& model : gpu_models())
     table.add({std::string(model.key), std::string(model.architecture),
                fmt::format("{}", model.compute.value), fmt::format("{}", model.memory_slices.value),
-               or_unknown(model.sms), or_unknown(model.memory), std::string(known(model.placements_inferred)),
-               std::string(model.title)});
+               or_unknown(model.sms), or_unknown(model.memory),
+               std::string(known(model.placements_inferred)), std::string(model.title)});
   fmt::print("{}\ncompute and memory count slices. `cleave gpu MODEL` shows a model's profiles.\n",
              table.text());
   return 0;
@@ -88,9 +88,10 @@ int list_models(bool json) {
 
 void show_model(const StateGraph& graph) {
   const GpuModel& model = graph.geometry().model();
-  fmt::print("{}: {}, {}; {} compute slices, {} memory slices, {} SMs ({} with MIG), {} MiB\n\n", model.key,
-             model.title, model.architecture, model.compute.value, model.memory_slices.value,
-             or_unknown(model.sms), or_unknown(model.sms_in_mig), or_unknown(model.memory));
+  fmt::print("{}: {}, {}; {} compute slices, {} memory slices, {} SMs ({} with MIG), {} MiB\n\n",
+             model.key, model.title, model.architecture, model.compute.value,
+             model.memory_slices.value, or_unknown(model.sms), or_unknown(model.sms_in_mig),
+             or_unknown(model.memory));
   Table table({"profile", "compute", "memory", "MiB", "SMs", "most", "starts, preferred first"});
   bool inferred_starts = false, inferred_order = false;
   for (const Profile* profile : graph.geometry().profile_list()) {
@@ -100,11 +101,13 @@ void show_model(const StateGraph& graph) {
                fmt::format("{}", profile->memory.value), or_unknown(profile->usable),
                or_unknown(profile->sms), fmt::format("{}", profile->max_instances),
                fmt::format("{}{}{}", fmt::join(profile->starts.preferred(), " "),
-                           profile->starts_inferred ? " *" : "", profile->preference_inferred ? " ~" : "")});
+                           profile->starts_inferred ? " *" : "",
+                           profile->preference_inferred ? " ~" : "")});
   }
   fmt::print("{}\n", table.text());
   if (inferred_starts)
-    fmt::print("* inferred from the rest of the family: no capture of this GPU shows these starts\n");
+    fmt::print(
+        "* inferred from the rest of the family: no capture of this GPU shows these starts\n");
   if (inferred_order)
     fmt::print("~ the order of these starts is inferred; which starts there are is not affected\n");
   if (inferred_starts || inferred_order) fmt::print("\n");
@@ -140,10 +143,11 @@ Result<int> gpu(const Options& options) {
 
 void add_gpu(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "gpu", "Known GPU models; for one, its profiles and how many states they give",
-                  "cleave gpu A100-40GB --profiles five");
-  command->add_option("MODEL", options->model, "Model key or the driver's name; without it, all models");
+  CommandLine* command = add_command(
+      program, "gpu", "Known GPU models; for one, its profiles and how many states they give",
+      "cleave gpu A100-40GB --profiles five");
+  command->add_option("MODEL", options->model,
+                      "Model key or the driver's name; without it, all models");
   add_profiles(*command, options->profiles);
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return gpu(*options); }; });

@@ -42,13 +42,14 @@ void print_plan(const Options& options, const LiveGpu& gpu, const Geometry& geom
   fmt::print("now   {}\n", picture(gpu));
   const PlacementSet new_ones = change.result - change.kept;
   fmt::print("goal  [{}]  {}\n\n",
-             draw(geometry, held & change.result, (idle & change.result) | new_ones, foreign & change.result),
+             draw(geometry, held & change.result, (idle & change.result) | new_ones,
+                  foreign & change.result),
              change.result.empty() ? "empty" : layout_text(geometry, change.result));
   const auto list = [&](PlacementSet set) {
     return set.empty() ? std::string("nothing") : layout_text(geometry, set);
   };
-  fmt::print("kept: {}\ndestroyed: {}\ncreated: {}\n", list(change.kept), list(change.now - change.kept),
-             list(new_ones));
+  fmt::print("kept: {}\ndestroyed: {}\ncreated: {}\n", list(change.kept),
+             list(change.now - change.kept), list(new_ones));
 }
 
 Json step_json(const Geometry& geometry, const LayoutStep& step) {
@@ -71,8 +72,8 @@ Json plan_json(const Options& options, const LiveGpu& gpu, const Geometry& geome
           {"steps", steps}};
 }
 
-Result<std::string> take_step(ChangingGpu& changing, const Geometry& geometry, const LayoutStep& step,
-                              bool adopt) {
+Result<std::string> take_step(ChangingGpu& changing, const Geometry& geometry,
+                              const LayoutStep& step, bool adopt) {
   if (step.kind == LayoutStep::Kind::create) {
     const Placement& placement = geometry[step.placement];
     const auto made = changing.create(*placement.profile, placement.start);
@@ -86,9 +87,10 @@ Result<std::string> take_step(ChangingGpu& changing, const Geometry& geometry, c
         return std::unexpected(gone.error());
       return name;
     }
-  return fail(ErrorKind::infeasible, changing.view().place(),
-              fmt::format("{} is gone: somebody else changes this GPU", text_of(geometry, step.placement)),
-              "look at `cleave instances` and start again");
+  return fail(
+      ErrorKind::infeasible, changing.view().place(),
+      fmt::format("{} is gone: somebody else changes this GPU", text_of(geometry, step.placement)),
+      "look at `cleave instances` and start again");
 }
 
 /// Walks the list; what was done before it stopped is in the account.
@@ -118,15 +120,15 @@ Result<void> apply(ChangingGpu& changing, const Geometry& geometry, const Layout
   return {};
 }
 
-/// What came of a plan that was not walked to its end. In JSON the whole answer comes all the same: the UUIDs
-/// of what was made are nowhere else in it.
-Result<int> stopped(const LayoutChange& change, const Geometry& geometry, const Account& account, Error error,
-                    Json json) {
+/// What came of a plan that was not walked to its end. In JSON the whole answer comes all the same:
+/// the UUIDs of what was made are nowhere else in it.
+Result<int> stopped(const LayoutChange& change, const Geometry& geometry, const Account& account,
+                    Error error, Json json) {
   std::vector<std::string> left;
   json["left"] = Json::array();
   for (std::size_t i = account.done; i < change.steps.size(); ++i) {
-    left.push_back(
-        fmt::format("{} {}", word(change.steps[i].kind), text_of(geometry, change.steps[i].placement)));
+    left.push_back(fmt::format("{} {}", word(change.steps[i].kind),
+                               text_of(geometry, change.steps[i].placement)));
     json["left"].push_back(step_json(geometry, change.steps[i]));
   }
   error.message += fmt::format(" (stopped after {} of {} steps; left to do: {})", account.done,
@@ -142,8 +144,8 @@ Result<LayoutChange> plan(const LiveGpu& gpu, const Geometry& geometry, const Op
   for (const InstanceView& each : gpu.instances)
     if (!each.placement)
       return fail(ErrorKind::infeasible, gpu.place(),
-                  fmt::format("{} is a {} at {}, which is not among the driver's profiles", called(each.live),
-                              each.live.profile, each.live.placement.start),
+                  fmt::format("{} is a {} at {}, which is not among the driver's profiles",
+                              called(each.live), each.live.profile, each.live.placement.start),
                   "without knowing what it blocks nothing can be planned");
   const auto goal = parse_wanted_layout(options.layout, geometry);
   if (!goal) return fail_at(gpu.place(), goal.error());
@@ -152,7 +154,8 @@ Result<LayoutChange> plan(const LiveGpu& gpu, const Geometry& geometry, const Op
   return change;
 }
 
-int answer(const Options& options, const LiveGpu& gpu, const Geometry& geometry, const LayoutChange& change) {
+int answer(const Options& options, const LiveGpu& gpu, const Geometry& geometry,
+           const LayoutChange& change) {
   if (options.json) {
     print(plan_json(options, gpu, geometry, change));
   } else {
@@ -207,22 +210,22 @@ Result<int> gpu_layout(const Options& options) {
 
 void add_gpu_layout(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "gpu-layout",
-                  "Changes a live GPU to a layout, touching only what differs and only what Cleave made",
-                  "cleave gpu-layout --gpu 0 4g.20gb@0,2g.10gb --dry-run");
+  CommandLine* command = add_command(
+      program, "gpu-layout",
+      "Changes a live GPU to a layout, touching only what differs and only what Cleave made",
+      "cleave gpu-layout --gpu 0 4g.20gb@0,2g.10gb --dry-run");
   add_gpu_choice(*command, options->gpu)->required();
   command
-      ->add_option(
-          "LAYOUT", options->layout,
-          "Profiles, with @start or without, joined by commas; '' is the empty GPU. What Cleave did not make "
-          "stays and need not be named")
+      ->add_option("LAYOUT", options->layout,
+                   "Profiles, with @start or without, joined by commas; '' is the empty GPU. What "
+                   "Cleave did not make "
+                   "stays and need not be named")
       ->required();
   command->add_flag("--dry-run", options->dry_run, "Show the plan and change nothing");
-  command->add_flag(
-      "--adopt", options->adopt,
-      "Take over what Cleave did not make: it goes unless it is named, and what is named is Cleave's from "
-      "then on");
+  command->add_flag("--adopt", options->adopt,
+                    "Take over what Cleave did not make: it goes unless it is named, and what is "
+                    "named is Cleave's from "
+                    "then on");
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return gpu_layout(*options); }; });
 }

@@ -20,7 +20,9 @@ struct Row {
 std::string mig_text(const std::optional<MigMode>& mig) {
   if (!mig) return "cannot";
   const std::string now = mig->current ? "on" : "off";
-  return mig->current == mig->pending ? now : fmt::format("{}, {} pending", now, mig->pending ? "on" : "off");
+  return mig->current == mig->pending
+             ? now
+             : fmt::format("{}, {} pending", now, mig->pending ? "on" : "off");
 }
 
 std::string memory_text(const std::optional<MemoryUse>& memory) {
@@ -39,15 +41,17 @@ std::string power_text(const LiveGpu& gpu) {
 Json to_json(const Row& row) {
   const auto index = static_cast<std::uint32_t>(row.index);
   if (!row.view)
-    return {{"gpu", index},
-            {"error", {{"message", row.view.error().message}, {"remedy", row.view.error().remedy}}}};
+    return {
+        {"gpu", index},
+        {"error", {{"message", row.view.error().message}, {"remedy", row.view.error().remedy}}}};
   const LiveGpu& gpu = *row.view;
   Json json{{"gpu", index}, {"name", gpu.facts.name}, {"uuid", gpu.facts.uuid}};
   const GpuModel* table = gpu.geometry ? gpu.geometry->table() : nullptr;
   if (!gpu.geometry)
     if (const auto by_name = find_gpu_model(gpu.facts.name)) table = *by_name;
   json["model"] = table != nullptr ? Json(table->key) : Json(nullptr);
-  json["mig"] = gpu.mig ? Json{{"enabled", gpu.mig->current}, {"pending", gpu.mig->pending}} : Json(nullptr);
+  json["mig"] =
+      gpu.mig ? Json{{"enabled", gpu.mig->current}, {"pending", gpu.mig->pending}} : Json(nullptr);
   json["picture"] = picture(gpu);
   Json instances = Json::array();
   for (const InstanceView& instance : gpu.instances)
@@ -83,8 +87,9 @@ void print_text(const LiveNode& node, const DriverFacts& driver, const std::vect
       continue;
     }
     const LiveGpu& gpu = *row.view;
-    table.add({index, shown(gpu.facts.name), mig_text(gpu.mig), picture(gpu), memory_text(gpu.memory),
-               power_text(gpu), fmt::format("{}", gpu.processes.size()), gpu.facts.uuid});
+    table.add({index, shown(gpu.facts.name), mig_text(gpu.mig), picture(gpu),
+               memory_text(gpu.memory), power_text(gpu), fmt::format("{}", gpu.processes.size()),
+               gpu.facts.uuid});
   }
   fmt::print("\n{}", table.text());
   for (const Row& row : rows) {
@@ -106,7 +111,8 @@ Result<int> gpus(const LiveOptions& options) {
   // Without the ledger the GPUs can be shown all the same, and nobody knows whose an instance is.
   const auto ledger = Ledger::open(node->state, program_name);
   if (!ledger)
-    fmt::print(stderr, "cleave: it is not known whose the instances are: {}\n", ledger.error().text());
+    fmt::print(stderr, "cleave: it is not known whose the instances are: {}\n",
+               ledger.error().text());
   std::vector<Row> rows;
   for (const GpuIndex index : *indices) {
     rows.push_back({index, view_gpu(*node->door, index)});
@@ -130,8 +136,9 @@ Result<int> gpus(const LiveOptions& options) {
 
 void add_gpus(CommandLine& program, Run& run) {
   auto options = std::make_shared<LiveOptions>();
-  CommandLine* command = add_command(
-      program, "gpus", "The GPUs of this machine, or of a simulated node, as they stand", "cleave gpus");
+  CommandLine* command =
+      add_command(program, "gpus",
+                  "The GPUs of this machine, or of a simulated node, as they stand", "cleave gpus");
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return gpus(*options); }; });
 }

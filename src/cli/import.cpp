@@ -1,4 +1,5 @@
-// `cleave import smi`: the text of `nvidia-smi mig -lgi` and `-lci` as a fleet file that people complete.
+// `cleave import smi`: the text of `nvidia-smi mig -lgi` and `-lci` as a fleet file that people
+// complete.
 
 #include <set>
 
@@ -52,12 +53,14 @@ std::string instance_text(const SmiGpuInstance& instance, const Geometry& geomet
   for (const auto& [id, name] : instance.computes)
     computes += (computes.empty() ? "" : ", ") + json_text(name);
   if (!computes.empty()) computes = fmt::format(R"(, "compute_instances": [{}])", computes);
-  return fmt::format(R"({{"profile": {}, "start": {}, "movable": false, "x-smi": {{"gpu_instance": {}{}}}}})",
-                     json_text(placement.profile->name), placement.start, instance.id, computes);
+  return fmt::format(
+      R"({{"profile": {}, "start": {}, "movable": false, "x-smi": {{"gpu_instance": {}{}}}}})",
+      json_text(placement.profile->name), placement.start, instance.id, computes);
 }
 
 /// A fleet file with a line for each instance, to be edited by hand.
-std::string fleet_text(const std::string& node, const std::vector<SmiGpu>& gpus, const Geometry& geometry) {
+std::string fleet_text(const std::string& node, const std::vector<SmiGpu>& gpus,
+                       const Geometry& geometry) {
   std::vector<std::string> lines;
   for (const SmiGpu& gpu : gpus) {
     std::vector<std::string> instances;
@@ -82,7 +85,8 @@ void advise(const Options& options, const SmiListing& listing, const std::vector
   if (instances > 0)
     fmt::print(stderr,
                "to complete: \"workload\": a name, for each instance in which something runs;\n"
-               "             \"movable\": true, for each that may move or, without workload, be destroyed\n"
+               "             \"movable\": true, for each that may move or, without workload, be "
+               "destroyed\n"
                "until then every command leaves them as they are\n");
   if (listing.lists_computes && without_compute > 0)
     fmt::print(stderr, "{} no compute instance listed, so nothing can run there\n",
@@ -91,8 +95,9 @@ void advise(const Options& options, const SmiListing& listing, const std::vector
   if (listing.mig_is_off)
     fmt::print(stderr, "a text says that no GPU has MIG on: turn it on before using a plan\n");
   if (!options.gpus)
-    fmt::print(stderr,
-               "GPUs without instances are in no listing: --gpus N, the GPUs of the node, adds them\n");
+    fmt::print(
+        stderr,
+        "GPUs without instances are in no listing: --gpus N, the GPUs of the node, adds them\n");
 }
 
 Result<int> import_smi(const Options& options) {
@@ -131,17 +136,19 @@ void add_import(CommandLine& program, Run& run) {
   command->add_option("--node", options->node, "The node's name; its GPUs are NODE/0, NODE/1, ...")
       ->required();
   command
-      ->add_option("--model", options->model, "Model of its GPUs: a key of `cleave gpu` or the driver's name")
+      ->add_option("--model", options->model,
+                   "Model of its GPUs: a key of `cleave gpu` or the driver's name")
+      ->required();
+  command
+      ->add_option("FILE", options->files,
+                   "Text of -lgi, -lci or both one after the other; several files are one node; - "
+                   "is standard "
+                   "input")
       ->required();
   command
       ->add_option(
-          "FILE", options->files,
-          "Text of -lgi, -lci or both one after the other; several files are one node; - is standard "
-          "input")
-      ->required();
-  command
-      ->add_option("--gpus", options->gpus,
-                   "How many GPUs the node has, those without instances included; else only those listed")
+          "--gpus", options->gpus,
+          "How many GPUs the node has, those without instances included; else only those listed")
       ->check(whole_number(1))
       ->check(Check::range(1, most_gpus_in_node));
   add_profiles(*command, options->profiles);

@@ -37,8 +37,8 @@ void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
     for (const MigDevice& each : gpu.visible) {
       any = true;
       table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
-                 fmt::format("{}", static_cast<std::uint32_t>(each.gpu_instance)), "unknown", "unknown",
-                 "unknown", memory_text(each.memory),
+                 fmt::format("{}", static_cast<std::uint32_t>(each.gpu_instance)), "unknown",
+                 "unknown", "unknown", memory_text(each.memory),
                  each.processes.empty() ? "none" : pids_text(each.processes), shown(each.uuid)});
     }
     for (const InstanceView& each : gpu.instances) {
@@ -46,8 +46,8 @@ void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
       table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
                  fmt::format("{}", static_cast<std::uint32_t>(each.live.id)), each.live.profile,
                  fmt::format("{}", each.live.placement.start), std::string(name(each.owner)),
-                 memory_text(each.memory), each.processes.empty() ? "none" : pids_text(each.processes),
-                 uuids_of(each.live)});
+                 memory_text(each.memory),
+                 each.processes.empty() ? "none" : pids_text(each.processes), uuids_of(each.live)});
     }
   }
   if (any) {
@@ -82,7 +82,8 @@ Result<int> instances(const Options& options) {
     gpus.push_back(std::move(*view));
   }
   if (!ledger->remark().empty()) fmt::print(stderr, "cleave: {}\n", ledger->remark());
-  const bool nothing = gpus.empty() || (gpus.front().visible.empty() && gpus.front().instances.empty());
+  const bool nothing =
+      gpus.empty() || (gpus.front().visible.empty() && gpus.front().instances.empty());
   if (indices->size() == 1 && !unread.empty() && nothing) return std::unexpected(unread.back());
   for (const Error& error : unread) fmt::print(stderr, "cleave: {}\n", error.text());
   if (!options.json) {
@@ -100,7 +101,8 @@ Result<int> instances(const Options& options) {
   return 0;
 }
 
-/// The placement for `3g.20gb` or `3g.20gb@4`: where the driver likes it best among the places that are free.
+/// The placement for `3g.20gb` or `3g.20gb@4`: where the driver likes it best among the places that
+/// are free.
 Result<PlacementId> placement_for(const LiveGpu& gpu, const std::string& what) {
   const auto geometry = geometry_of(gpu);
   if (!geometry) return std::unexpected(geometry.error());
@@ -117,15 +119,18 @@ Result<PlacementId> placement_for(const LiveGpu& gpu, const std::string& what) {
   for (const StandingInstance& wall : walls) standing.insert(wall.placement);
   const auto change = plan_layout_change(**geometry, walls, *goal);
   if (change && change->creates() == 1) return (change->result - change->kept).first();
-  if (!change && change.error().kind == ErrorKind::bad_input) return fail_at(gpu.place(), change.error());
+  if (!change && change.error().kind == ErrorKind::bad_input)
+    return fail_at(gpu.place(), change.error());
   if (const std::string rule = rule_against(**geometry, standing, *goal); !rule.empty())
-    return fail(
-        ErrorKind::infeasible, gpu.place(),
-        fmt::format("{} may not stand beside [{}]: {}", what, layout_text(**geometry, standing), rule),
-        fmt::format("`cleave gpu {}` shows how often a profile may stand", (*geometry)->model().key));
-  return fail(ErrorKind::infeasible, gpu.place(),
-              fmt::format("there is no room for {}: [{}] stands", what, layout_text(**geometry, standing)),
-              "`cleave instances` shows what is in the way; `cleave gpu-layout` changes the whole GPU");
+    return fail(ErrorKind::infeasible, gpu.place(),
+                fmt::format("{} may not stand beside [{}]: {}", what,
+                            layout_text(**geometry, standing), rule),
+                fmt::format("`cleave gpu {}` shows how often a profile may stand",
+                            (*geometry)->model().key));
+  return fail(
+      ErrorKind::infeasible, gpu.place(),
+      fmt::format("there is no room for {}: [{}] stands", what, layout_text(**geometry, standing)),
+      "`cleave instances` shows what is in the way; `cleave gpu-layout` changes the whole GPU");
 }
 
 Result<int> create(const Options& options) {
@@ -143,8 +148,8 @@ Result<int> create(const Options& options) {
   if (!made) return std::unexpected(made.error());
   const std::string uuid = made->computes.empty() ? "" : made->computes.front().uuid;
   if (!options.json) {
-    fmt::print("{}@{} on {}: {}\nCUDA_VISIBLE_DEVICES={}\n", placement.profile->name, placement.start,
-               place_of(*gpu), uuid, uuid);
+    fmt::print("{}@{} on {}: {}\nCUDA_VISIBLE_DEVICES={}\n", placement.profile->name,
+               placement.start, place_of(*gpu), uuid, uuid);
     return 0;
   }
   for (const InstanceView& each : changing->view().instances)
@@ -178,10 +183,11 @@ Result<Target> find_instance(Door& door, const std::string& uuid) {
       for (const LiveComputeInstance& compute : instance.computes)
         if (compute.uuid == uuid) {
           if (instance.computes.size() > 1)
-            return fail(ErrorKind::bad_input, shown(uuid, 100),
-                        fmt::format("it is one of {} compute instances of {}", instance.computes.size(),
-                                    place_of(gpu, instance.id)),
-                        "to destroy them all with their GPU instance, name it with --gpu and --instance");
+            return fail(
+                ErrorKind::bad_input, shown(uuid, 100),
+                fmt::format("it is one of {} compute instances of {}", instance.computes.size(),
+                            place_of(gpu, instance.id)),
+                "to destroy them all with their GPU instance, name it with --gpu and --instance");
           return Target{gpu, instance.id};
         }
   }
@@ -205,7 +211,8 @@ Result<Target> target_of(Door& door, const Options& options) {
 
 Result<int> destroy(const Options& options) {
   const bool by_number = !options.gpu.empty() && options.instance;
-  if (options.what.empty() != by_number || (!by_number && (!options.gpu.empty() || options.instance)))
+  if (options.what.empty() != by_number ||
+      (!by_number && (!options.gpu.empty() || options.instance)))
     return fail(ErrorKind::bad_usage, "", "which instance is to go is not said",
                 "name a MIG UUID, or --gpu and --instance");
   const auto node = open_node(options);
@@ -228,7 +235,8 @@ Result<int> destroy(const Options& options) {
       what = fmt::format("{}@{} on {}: {}", each.live.profile, each.live.placement.start,
                          place_of(target->gpu), called(each.live));
     }
-  if (const auto gone = changing->destroy(target->instance, options.adopt, until_interrupted()); !gone)
+  if (const auto gone = changing->destroy(target->instance, options.adopt, until_interrupted());
+      !gone)
     return std::unexpected(gone.error());
   if (options.json) {
     print(Json{{"destroyed", json}});
@@ -242,9 +250,9 @@ Result<int> destroy(const Options& options) {
 
 void add_instances(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "instances", "The instances of live GPUs, whose they are, and what runs in them",
-                  "cleave instances --gpu 0");
+  CommandLine* command = add_command(
+      program, "instances", "The instances of live GPUs, whose they are, and what runs in them",
+      "cleave instances --gpu 0");
   add_gpu_choice(*command, options->gpu);
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return instances(*options); }; });
@@ -252,8 +260,8 @@ void add_instances(CommandLine& program, Run& run) {
 
 void add_create(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "create", "Makes one instance on a live GPU", "cleave create --gpu 0 3g.20gb");
+  CommandLine* command = add_command(program, "create", "Makes one instance on a live GPU",
+                                     "cleave create --gpu 0 3g.20gb");
   add_gpu_choice(*command, options->gpu)->required();
   command
       ->add_option("PROFILE[@START]", options->what,
@@ -266,8 +274,9 @@ void add_create(CommandLine& program, Run& run) {
 
 void add_destroy(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(program, "destroy", "Destroys one instance that Cleave made",
-                                     "cleave destroy MIG-3f2b0c1d-... | cleave destroy --gpu 0 --instance 2");
+  CommandLine* command =
+      add_command(program, "destroy", "Destroys one instance that Cleave made",
+                  "cleave destroy MIG-3f2b0c1d-... | cleave destroy --gpu 0 --instance 2");
   command->add_option("MIG-UUID", options->what, "The instance by its UUID")->check(not_empty());
   add_gpu_choice(*command, options->gpu);
   command

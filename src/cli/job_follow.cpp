@@ -18,8 +18,8 @@ namespace cleave::cli {
 
 namespace {
 
-/// Asks the user on the terminal, wherever the outputs lead; nothing where there is none, or the question was
-/// interrupted too.
+/// Asks the user on the terminal, wherever the outputs lead; nothing where there is none, or the
+/// question was interrupted too.
 std::optional<bool> asked_on_terminal(const std::string& question) {
   const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
   if (terminal < 0) return std::nullopt;
@@ -74,7 +74,8 @@ class JobFollow {
       if (!followed && !stop_)
         fmt::print(stderr, "cleave: {}: {}\n", stream, visible(followed.error().text()));
     } catch (const std::exception& failure) {
-      // What is written to has been closed, such as a pipe: the job and its end matter all the same.
+      // What is written to has been closed, such as a pipe: the job and its end matter all the
+      // same.
       fmt::print(stderr, "cleave: {}\n", visible(failure.what()));
     }
   }
@@ -111,14 +112,18 @@ class JobFollow {
       return true;
     }
     detached_ = true;
-    fmt::print(stderr, "cleave: job {} goes on; `cleave logs -f {}` follows it, `cleave cancel {}` ends it\n",
-               job_, job_, job_);
+    fmt::print(
+        stderr,
+        "cleave: job {} goes on; `cleave logs -f {}` follows it, `cleave cancel {}` ends it\n",
+        job_, job_, job_);
     return false;
   }
 
  public:
   /// What is said at the end about a job that did not finish well.
-  [[nodiscard]] std::string last_words() const { return failed_ && !detached_ ? last_ : std::string(); }
+  [[nodiscard]] std::string last_words() const {
+    return failed_ && !detached_ ? last_ : std::string();
+  }
 
  private:
   const DaemonOptions& options_;
@@ -132,11 +137,12 @@ class JobFollow {
 
 }  // namespace
 
-Result<int> follow_job(const DaemonOptions& options, std::int64_t job, std::chrono::seconds patience,
-                       bool raw) {
+Result<int> follow_job(const DaemonOptions& options, std::int64_t job,
+                       std::chrono::seconds patience, bool raw) {
   JobFollow follow(options, job, patience, raw);
   const auto code = follow.run();
-  if (const std::string last = follow.last_words(); !last.empty()) fmt::print(stderr, "cleave: {}\n", last);
+  if (const std::string last = follow.last_words(); !last.empty())
+    fmt::print(stderr, "cleave: {}\n", last);
   return code;
 }
 

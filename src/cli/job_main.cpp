@@ -1,6 +1,6 @@
-// The program `cleave-job`: a job on a simulated GPU that computes nothing. It holds memory, takes its time,
-// reports, and dies of memory as programs on real GPUs do; or it is another program that only seems to be on
-// the GPU.
+// The program `cleave-job`: a job on a simulated GPU that computes nothing. It holds memory, takes
+// its time, reports, and dies of memory as programs on real GPUs do; or it is another program that
+// only seems to be on the GPU.
 
 #include <unistd.h>
 
@@ -77,8 +77,8 @@ Result<SimulatedJobPlan> plan_of(const JobArguments& given, const SpeedModel& sp
   const auto memory = growth_of(given);
   if (!memory) return std::unexpected(memory.error());
   constexpr double by_itself = 10;
-  const auto work =
-      speed.phases ? whole(*speed.phases) : duration_from_seconds(given.seconds.value_or(by_itself));
+  const auto work = speed.phases ? whole(*speed.phases)
+                                 : duration_from_seconds(given.seconds.value_or(by_itself));
   if (!work) return fail_at("--seconds", work.error());
   return SimulatedJobPlan{*memory, *work, given.busy, given.seed};
 }
@@ -89,7 +89,8 @@ Result<SimProcess> on_the_gpu() {
   if (node.empty())
     return fail(ErrorKind::bad_usage, sim_node_variable,
                 "cleave-job runs on simulated GPUs, and no node is named",
-                "make one with `cleave sim-node create DIR --gpus 1xA100-40GB` and set CLEAVE_SIM_NODE=DIR");
+                "make one with `cleave sim-node create DIR --gpus 1xA100-40GB` and set "
+                "CLEAVE_SIM_NODE=DIR");
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   // As CUDA has it: not set, all devices are there; of several, the first is the one that is used.
   const std::string first(split(visible == nullptr ? "0" : visible, ',').front());
@@ -106,9 +107,10 @@ Result<std::optional<double>> speed_here(const SpeedModel& speed, const SimProce
                                                  : speed_on_whole_gpu(speed, gpu);
   if (here) return here->relative;
   if (speed.reference != nullptr && speed.reference != &gpu)
-    return fail(ErrorKind::bad_input, "--like",
-                fmt::format("that job was measured on {}, and this is {}", speed.reference->key, gpu.key),
-                "give its speeds here with --speeds");
+    return fail(
+        ErrorKind::bad_input, "--like",
+        fmt::format("that job was measured on {}, and this is {}", speed.reference->key, gpu.key),
+        "give its speeds here with --speeds");
   return std::nullopt;
 }
 
@@ -125,31 +127,35 @@ Result<int> become(const JobArguments& given, const SimulatedJobPlan& plan, SimP
   if (!held) return std::unexpected(held.error());
   if (!*held) return die_of_memory(given, process, {}, plan.memory.base);
   std::vector<char*> arguments;
-  for (const std::string& word : given.command) arguments.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : given.command)
+    arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   ::execvp(arguments.front(), arguments.data());
   const int error = errno;
   if (const auto ended = process.end(); !ended) return std::unexpected(ended.error());
   // As shells say it.
-  fmt::print(stderr, "cleave-job: {}: {}\n", given.command.front(), std::generic_category().message(error));
+  fmt::print(stderr, "cleave-job: {}: {}\n", given.command.front(),
+             std::generic_category().message(error));
   return error == ENOENT ? 127 : 126;
 }
 
-Result<int> run_job(const JobArguments& given, const SimulatedJobPlan& plan, const SpeedModel& speed,
-                    SimProcess& process) {
+Result<int> run_job(const JobArguments& given, const SimulatedJobPlan& plan,
+                    const SpeedModel& speed, SimProcess& process) {
   const auto relative = speed_here(speed, process);
   if (!relative) return std::unexpected(relative.error());
   if (!*relative)
     return die_of_memory(given, process, {}, process.capacity().value_or(MiB{}) + plan.memory.base);
   if (!given.checkpoint.empty())
-    if (const auto can = can_keep_checkpoint(given.checkpoint); !can) return std::unexpected(can.error());
+    if (const auto can = can_keep_checkpoint(given.checkpoint); !can)
+      return std::unexpected(can.error());
   const auto done = given.checkpoint.empty() ? Result<std::int64_t>(0)
                                              : read_checkpoint(given.checkpoint, given.iterations);
   if (!done) return std::unexpected(done.error());
   JobSignals signals(given.checkpoint.empty() ? 0 : checkpoint_signal(given.checkpoint_signal));
   ReportSender reports(environment(report_variable));
   ProcessDoors doors(process, signals, reports, {given.iterations, given.checkpoint, given.quiet});
-  if (*done > 0 && !given.quiet) fmt::print("going on after {} of {} iterations\n", *done, given.iterations);
+  if (*done > 0 && !given.quiet)
+    fmt::print("going on after {} of {} iterations\n", *done, given.iterations);
   const auto outcome = run_simulated_job(plan, **relative, *done, doors);
   if (!outcome) return std::unexpected(outcome.error());
   switch (outcome->end) {
@@ -180,15 +186,18 @@ Result<int> run(const JobArguments& given) {
 }
 
 void add_memory_options(CommandLine& program, JobArguments& given) {
-  Option* memory = program.add_option("--memory", given.memory,
-                                      "What it holds all the time: 2GiB, 512MiB or a number of MiB");
+  Option* memory = program.add_option(
+      "--memory", given.memory, "What it holds all the time: 2GiB, 512MiB or a number of MiB");
   for (Option* growing :
-       {program.add_option("--base", given.base, "What it holds before the first iteration; 1GiB by itself"),
+       {program.add_option("--base", given.base,
+                           "What it holds before the first iteration; 1GiB by itself"),
         program.add_option("--per-iteration", given.per_iteration,
                            "How much more it holds with each iteration"),
         program.add_option("--noise", given.noise, "Standard deviation of what it holds")})
     growing->excludes(memory);
-  program.add_option("--iterations", given.iterations, "How many there are; they share the time evenly")
+  program
+      .add_option("--iterations", given.iterations,
+                  "How many there are; they share the time evenly")
       ->check(Check::range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->default_str("10");
   program.add_option("--seed", given.seed, "Of the noise")->default_str("1");
@@ -203,9 +212,11 @@ void add_time_options(CommandLine& program, JobArguments& given) {
       "--speeds", given.speeds,
       "Speed by profile beside the whole GPU: 1g.5gb=0.36,7g.40gb=1; what is absent does not fit");
   Option* like = program.add_option(
-      "--like", given.like, "Speeds of a measured job: miso:resnet:64, parvagpu:bert:8, rodinia:KERNEL");
-  Option* phases = program.add_option("--phases", given.phases,
-                                      "Seconds on the whole GPU: cpu=1,transfer=0.5,compute=8,bandwidth=2");
+      "--like", given.like,
+      "Speeds of a measured job: miso:resnet:64, parvagpu:bert:8, rodinia:KERNEL");
+  Option* phases =
+      program.add_option("--phases", given.phases,
+                         "Seconds on the whole GPU: cpu=1,transfer=0.5,compute=8,bandwidth=2");
   phases->excludes(seconds);
   speeds->excludes(like)->excludes(phases);
   like->excludes(phases);
@@ -220,19 +231,22 @@ void add_options(CommandLine& program, JobArguments& given) {
   std::vector<std::string> frameworks;
   for (const DyingWords& words : dying_words()) frameworks.emplace_back(words.framework);
   program
-      .add_option("--dies-as", given.dies_as, "Whose message and exit code it dies with when memory runs out")
+      .add_option("--dies-as", given.dies_as,
+                  "Whose message and exit code it dies with when memory runs out")
       ->check(Check::one_of(frameworks))
       ->default_str("cuda");
   program.add_option("--checkpoint", given.checkpoint,
                      "Keeps its progress in this file on a signal, and goes on from there");
-  program.add_option("--checkpoint-signal", given.checkpoint_signal, "That signal: USR1, USR2 or HUP")
+  program
+      .add_option("--checkpoint-signal", given.checkpoint_signal, "That signal: USR1, USR2 or HUP")
       ->check(Check::one_of({"USR1", "USR2", "HUP"}))
       ->default_str("USR1");
   program.add_flag("--quiet", given.quiet, "No line for each iteration");
   program.add_option("command", given.command,
                      "After --: a program that runs in its place, on the GPU by name only");
   program.footer(
-      "Example:\n  CLEAVE_SIM_NODE=DIR CUDA_VISIBLE_DEVICES=MIG-... cleave-job --memory 4GiB --seconds 60 "
+      "Example:\n  CLEAVE_SIM_NODE=DIR CUDA_VISIBLE_DEVICES=MIG-... cleave-job --memory 4GiB "
+      "--seconds 60 "
       "--like miso:resnet:64");
 }
 
@@ -242,9 +256,11 @@ Result<void> fits_a_command(const CommandLine& program, const JobArguments& give
   for (const auto& option : program.options()) {
     const std::string name = option->name();
     constexpr std::array<std::string_view, 4> meant = {"--memory", "--base", "--busy", "--dies-as"};
-    if (option->count() == 0 || !name.starts_with("--") || std::ranges::find(meant, name) != meant.end())
+    if (option->count() == 0 || !name.starts_with("--") ||
+        std::ranges::find(meant, name) != meant.end())
       continue;
-    return fail(ErrorKind::bad_usage, name, "it says nothing where a command runs in the job's place",
+    return fail(ErrorKind::bad_usage, name,
+                "it says nothing where a command runs in the job's place",
                 fmt::format("before -- there may be {}", fmt::join(meant, ", ")));
   }
   return {};
@@ -257,12 +273,14 @@ int report(const Error& error) {
 
 int run_program(int argc, char** argv) {
   CommandLine program(
-      "A job on a simulated GPU: holds memory, takes its time, reports, and computes nothing.", "cleave-job");
+      "A job on a simulated GPU: holds memory, takes its time, reports, and computes nothing.",
+      "cleave-job");
   program.version_flag("--version", CLEAVE_VERSION);
   JobArguments given;
   add_options(program, given);
   if (const auto end = program.parse(argc, argv))
-    return end->code == 0 ? 0 : report({ErrorKind::bad_usage, "", end->why, "see `cleave-job --help`"});
+    return end->code == 0 ? 0
+                          : report({ErrorKind::bad_usage, "", end->why, "see `cleave-job --help`"});
   if (const auto fits = fits_a_command(program, given); !fits) return report(fits.error());
   const auto code = run(given);
   return code ? *code : report(code.error());

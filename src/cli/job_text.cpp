@@ -16,13 +16,15 @@ namespace cleave::cli {
 
 std::string text(const ApiPlace& place) {
   // -1: the daemon does not manage it any more.
-  if (place.gpu_index < 0) return place.profile.empty() ? "a GPU before" : visible(place.profile) + " before";
+  if (place.gpu_index < 0)
+    return place.profile.empty() ? "a GPU before" : visible(place.profile) + " before";
   if (place.profile.empty()) return fmt::format("GPU {}", place.gpu_index);
   return fmt::format("GPU {} {}@{}", place.gpu_index, visible(place.profile), place.start);
 }
 
 std::string local_time(Instant instant) {
-  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(instant).time_since_epoch().count();
+  const std::time_t seconds =
+      std::chrono::floor<std::chrono::seconds>(instant).time_since_epoch().count();
   std::tm parts{};
   char written[32] = {};
   if (::localtime_r(&seconds, &parts) == nullptr) return "?";
@@ -38,7 +40,8 @@ std::string memory_text(MiB memory) {
 std::string exit_code_text(std::optional<int> exit_code, const std::string& reason) {
   if (!exit_code || *exit_code == 0) return {};
   const std::string number = fmt::format("{}", *exit_code);
-  for (std::size_t at = reason.find(number); at != std::string::npos; at = reason.find(number, at + 1)) {
+  for (std::size_t at = reason.find(number); at != std::string::npos;
+       at = reason.find(number, at + 1)) {
     const auto digit = [&](std::size_t i) {
       return i < reason.size() && reason[i] >= '0' && reason[i] <= '9';
     };
@@ -48,7 +51,9 @@ std::string exit_code_text(std::optional<int> exit_code, const std::string& reas
 }
 
 std::string time_text(const ApiJob& job, Instant now) {
-  const auto since = [](Instant from, Instant to) { return human(std::max(to - from, Duration{})); };
+  const auto since = [](Instant from, Instant to) {
+    return human(std::max(to - from, Duration{}));
+  };
   if (job.state == "queued") return job.submitted_at ? since(*job.submitted_at, now) : "";
   if (!job.started_at) return "";
   return since(*job.started_at, job.ended_at.value_or(now));
@@ -57,7 +62,8 @@ std::string time_text(const ApiJob& job, Instant now) {
 namespace {
 
 std::string why(const ApiJob& job) {
-  const std::string code = job.is_over() ? exit_code_text(job.exit_code, job.reason) : std::string();
+  const std::string code =
+      job.is_over() ? exit_code_text(job.exit_code, job.reason) : std::string();
   if (code.empty() || job.reason.empty()) return code.empty() ? visible(job.reason) : code;
   return fmt::format("{}, {}", visible(job.reason), code);
 }
@@ -73,7 +79,8 @@ std::string fitted(const std::string& table, std::size_t width) {
 
 }  // namespace
 
-std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t width, bool with_user) {
+std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t width,
+                       bool with_user) {
   constexpr std::size_t longest_name = 24;
   std::vector<std::string> header = {"job", "name", "state", "where", "memory", "time", "why"};
   if (with_user) header.insert(header.begin() + 2, "user");
@@ -88,8 +95,8 @@ std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t wi
         time_text(job, now),
         why(job)};
     if (with_user)
-      row.insert(row.begin() + 2,
-                 job.user.empty() ? fmt::format("{}", job.uid) : cut_to(visible(job.user), longest_name));
+      row.insert(row.begin() + 2, job.user.empty() ? fmt::format("{}", job.uid)
+                                                   : cut_to(visible(job.user), longest_name));
     table.add(std::move(row));
   }
   return fitted(table.text(), width);
@@ -104,7 +111,8 @@ std::string picture(const ApiGpu& gpu) {
   PlacementSet held, idle, foreign;
   for (const ApiInstance& instance : gpu.instances) {
     if (instance.where.start > 99) return written;
-    const auto placement = geometry.find(instance.where.profile, static_cast<int>(instance.where.start));
+    const auto placement =
+        geometry.find(instance.where.profile, static_cast<int>(instance.where.start));
     if (!placement) return written;
     PlacementSet& set = instance.owner != "ours"                              ? foreign
                         : instance.jobs.empty() && instance.processes.empty() ? idle

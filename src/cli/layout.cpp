@@ -45,7 +45,8 @@ void print_json(const StateGraph& graph, StateId state) {
   const Geometry& geometry = graph.geometry();
   Json counts = Json::array();
   for (const FitCount& count : fit_counts(geometry, graph.state(state)))
-    counts.push_back({{"profile", count.profile->name}, {"ideal", count.ideal}, {"valid", count.valid}});
+    counts.push_back(
+        {{"profile", count.profile->name}, {"ideal", count.ideal}, {"valid", count.valid}});
   Json free = Json::array();
   for (const PlacementId id : graph.free(state)) free.push_back(placement_json(geometry, id));
   const Ratio cost = graph.cost(state).ratio();
@@ -67,7 +68,8 @@ void print_text(const StateGraph& graph, StateId state) {
   fmt::print("[{}]  {}\n\n", draw(geometry, placements),
              placements.empty() ? "empty" : legend(geometry, placements));
   fmt::print("compute {} of {} slices, memory {} of {}\n", graph.compute(state).value,
-             geometry.model().compute.value, graph.memory(state).value, geometry.model().memory_slices.value);
+             geometry.model().compute.value, graph.memory(state).value,
+             geometry.model().memory_slices.value);
   if (graph.maximal(state)) {
     fmt::print("maximal: no further instance fits\n");
   } else {
@@ -125,7 +127,9 @@ void add_layout(CommandLine& program, Run& run) {
       add_command(program, "layout", "Whether a layout is legal, and what it leaves room for",
                   "cleave layout A100-40GB 4g.20gb@0,2g.10gb@4");
   command->add_option("MODEL", options->model, "Model key or the driver's name")->required();
-  command->add_option("LAYOUT", options->layout, "profile@start, joined by commas; '' is the empty GPU")
+  command
+      ->add_option("LAYOUT", options->layout,
+                   "profile@start, joined by commas; '' is the empty GPU")
       ->required();
   add_profiles(*command, options->profiles);
   add_json(*command, options->json);

@@ -18,15 +18,15 @@ namespace fs = std::filesystem;
 
 void add_live(CommandLine& command, LiveOptions& options) {
   command
-      .add_option(
-          "--nvml", options.nvml,
-          "The NVML library to open; otherwise Cleave's simulated one where CLEAVE_SIM_NODE names a node, "
-          "else the driver's")
+      .add_option("--nvml", options.nvml,
+                  "The NVML library to open; otherwise Cleave's simulated one where "
+                  "CLEAVE_SIM_NODE names a node, "
+                  "else the driver's")
       ->check(not_empty());
   command
-      .add_option(
-          "--state", options.state,
-          "State directory, with the ledger and the locks; otherwise the user's, or the simulated node's own")
+      .add_option("--state", options.state,
+                  "State directory, with the ledger and the locks; otherwise the user's, or the "
+                  "simulated node's own")
       ->check(not_empty());
   add_json(command, options.json);
 }
@@ -67,7 +67,8 @@ Result<LibraryChoice> choose_library(const LiveOptions& options) {
   if (!options.nvml.empty()) {
     // A name without a folder is looked for where libraries are, unless it stands right here.
     std::error_code failed;
-    const bool here = options.nvml.find('/') == std::string::npos && fs::exists(options.nvml, failed);
+    const bool here =
+        options.nvml.find('/') == std::string::npos && fs::exists(options.nvml, failed);
     LibraryChoice choice{here ? "./" + options.nvml : options.nvml, {}};
     if (node && is_simulated(options.nvml)) choice.sim_node = node;
     return choice;
@@ -101,8 +102,8 @@ Result<LiveNode> open_node(const LiveOptions& options) {
   if (!door) {
     Error error = door.error();
     if (options.nvml.empty() && !library->sim_node)
-      error.remedy +=
-          fmt::format("{}or try simulated GPUs: `cleave sim-node create`", error.remedy.empty() ? "" : "; ");
+      error.remedy += fmt::format("{}or try simulated GPUs: `cleave sim-node create`",
+                                  error.remedy.empty() ? "" : "; ");
     return std::unexpected(std::move(error));
   }
   return LiveNode{*library, std::move(*door), *state};
@@ -131,15 +132,16 @@ Result<GpuIndex> find_gpu(Door& door, const std::string& gpu) {
     }
     if (not_asked)
       return fail(ErrorKind::infeasible, "--gpu",
-                  fmt::format("no GPU that answers is '{}', and {} could not be asked: {}", shown(gpu),
-                              not_asked->place, not_asked->message),
+                  fmt::format("no GPU that answers is '{}', and {} could not be asked: {}",
+                              shown(gpu), not_asked->place, not_asked->message),
                   not_asked->remedy);
   }
-  const std::string there = gpus->empty() ? "no driver shows a GPU"
-                            : gpus->size() == 1
-                                ? "there is one, 0"
-                                : fmt::format("there are {}, 0 to {}", gpus->size(), gpus->size() - 1);
-  return fail(ErrorKind::bad_input, "--gpu", fmt::format("there is no GPU '{}'", shown(gpu)), there);
+  const std::string there =
+      gpus->empty()       ? "no driver shows a GPU"
+      : gpus->size() == 1 ? "there is one, 0"
+                          : fmt::format("there are {}, 0 to {}", gpus->size(), gpus->size() - 1);
+  return fail(ErrorKind::bad_input, "--gpu", fmt::format("there is no GPU '{}'", shown(gpu)),
+              there);
 }
 
 Result<const Geometry*> geometry_of(const LiveGpu& gpu) {
@@ -211,7 +213,8 @@ Json to_json(const LiveGpu& gpu, const InstanceView& instance) {
             {"compute_instances", computes},
             {"owner", owner_json(instance.owner)},
             {"processes", to_json(instance.processes)}};
-  json["memory_used_mib"] = instance.memory ? mebibytes(instance.memory->used_bytes) : Json(nullptr);
+  json["memory_used_mib"] =
+      instance.memory ? mebibytes(instance.memory->used_bytes) : Json(nullptr);
   json["memory_mib"] = instance.memory ? mebibytes(instance.memory->total_bytes) : Json(nullptr);
   return json;
 }

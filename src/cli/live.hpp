@@ -1,6 +1,6 @@
 #pragma once
-// What the commands on live GPUs share: which library is opened, where the state is, how GPUs and instances
-// are named and shown.
+// What the commands on live GPUs share: which library is opened, where the state is, how GPUs and
+// instances are named and shown.
 
 #include <filesystem>
 #include <memory>
@@ -27,8 +27,8 @@ void add_live(CommandLine& command, LiveOptions& options);
 /// `--gpu N`, required unless said otherwise.
 Option* add_gpu_choice(CommandLine& command, std::string& gpu);
 
-/// How long a change waits for what is in use: as usual, and no longer than until Ctrl-C where Interrupts are
-/// noted.
+/// How long a change waits for what is in use: as usual, and no longer than until Ctrl-C where
+/// Interrupts are noted.
 [[nodiscard]] Patience until_interrupted();
 
 /// Which library the commands open, and whether it is the simulated one.
@@ -60,8 +60,8 @@ struct LiveNode {
 /// The geometry of a GPU whose MIG is on; the error says what is missing.
 [[nodiscard]] Result<const Geometry*> geometry_of(const LiveGpu& gpu);
 
-/// "[AAAA#...]": capitals run something, small letters are idle, # is not ours, or nobody knows whose; "?"
-/// where it is not visible.
+/// "[AAAA#...]": capitals run something, small letters are idle, # is not ours, or nobody knows
+/// whose; "?" where it is not visible.
 std::string picture(const LiveGpu& gpu);
 /// Null where it is not known.
 Json owner_json(Ownership owner);

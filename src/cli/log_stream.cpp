@@ -17,8 +17,8 @@ namespace cleave::cli {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-Result<LogPiece> ask_log(ApiClient& daemon, std::int64_t job, std::string_view stream, std::int64_t attempt,
-                         std::int64_t offset, seconds wait) {
+Result<LogPiece> ask_log(ApiClient& daemon, std::int64_t job, std::string_view stream,
+                         std::int64_t attempt, std::int64_t offset, seconds wait) {
   std::string target = fmt::format("/v1/jobs/{}/logs?stream={}&offset={}", job, stream, offset);
   if (attempt > 0) target += fmt::format("&attempt={}", attempt);
   if (wait.count() > 0) target += fmt::format("&wait_s={}", wait.count());
@@ -30,7 +30,8 @@ Result<LogPiece> ask_log(ApiClient& daemon, std::int64_t job, std::string_view s
   const auto next = parse_integer(answer->header("Cleave-Next-Offset"));
   piece.attempt = parse_integer(answer->header("Cleave-Attempt")).value_or(attempt);
   if (!from || !next || *from < 0 || *next < *from)
-    return fail(ErrorKind::internal, "the daemon's answer", "it does not say which part of the log it is");
+    return fail(ErrorKind::internal, "the daemon's answer",
+                "it does not say which part of the log it is");
   piece.offset = *from;
   piece.next = *next;
   piece.over = lowercase(answer->header("Cleave-Over")) == "true";
@@ -69,8 +70,8 @@ std::optional<std::size_t> begin_of_last(std::string_view text, std::int64_t lin
 
 }  // namespace
 
-Result<LogPiece> ask_tail(ApiClient& daemon, std::int64_t job, std::string_view stream, std::int64_t attempt,
-                          std::int64_t lines) {
+Result<LogPiece> ask_tail(ApiClient& daemon, std::int64_t job, std::string_view stream,
+                          std::int64_t attempt, std::int64_t lines) {
   constexpr std::int64_t most = 256 << 20;
   for (std::int64_t back = 64 << 10;; back *= 8) {
     auto piece = ask_to_the_end(daemon, job, stream, attempt, -back);
@@ -104,7 +105,8 @@ void OutputSink::write_all(std::string_view bytes) const {
     const ssize_t taken = ::write(descriptor_, bytes.data(), bytes.size());
     if (taken < 0 && errno == EINTR) continue;
     if (taken < 0)
-      throw std::system_error(errno, std::generic_category(), "the output of the job could not be written");
+      throw std::system_error(errno, std::generic_category(),
+                              "the output of the job could not be written");
     bytes.remove_prefix(static_cast<std::size_t>(taken));
   }
 }
@@ -114,7 +116,8 @@ namespace {
 /// What is known of a log that is followed.
 class LogFollower {
  public:
-  LogFollower(ApiClient& daemon, const LogWish& wish) : daemon_(daemon), wish_(wish), offset_(wish.offset) {}
+  LogFollower(ApiClient& daemon, const LogWish& wish)
+      : daemon_(daemon), wish_(wish), offset_(wish.offset) {}
 
   Result<void> run(const std::function<void(std::string_view)>& on_bytes,
                    const std::function<void(const std::string&)>& on_remark);
@@ -133,7 +136,8 @@ class LogFollower {
 };
 
 Result<ApiJob> LogFollower::job() {
-  const auto document = patiently<Json>(daemon_, wish_.patience, [&] { return ask_job(daemon_, wish_.job); });
+  const auto document =
+      patiently<Json>(daemon_, wish_.patience, [&] { return ask_job(daemon_, wish_.job); });
   if (!document) return std::unexpected(document.error());
   return read_job(*document, "the daemon's answer");
 }
@@ -169,7 +173,8 @@ Result<bool> LogFollower::goes_on(bool attempt_over,
     return true;
   }
   if (job_over_ && (attempt_over || was_over)) return false;
-  if (attempt_over) std::this_thread::sleep_for(milliseconds(100));  // the next attempt is not there yet
+  if (attempt_over)
+    std::this_thread::sleep_for(milliseconds(100));  // the next attempt is not there yet
   return true;
 }
 
@@ -196,7 +201,8 @@ Result<void> LogFollower::run(const std::function<void(std::string_view)>& on_by
     if (!onwards) return std::unexpected(onwards.error());
     more = *onwards;
     // A daemon that did not wait is not asked all the time.
-    if (more && piece->bytes.empty() && std::chrono::steady_clock::now() - began < milliseconds(100))
+    if (more && piece->bytes.empty() &&
+        std::chrono::steady_clock::now() - began < milliseconds(100))
       std::this_thread::sleep_for(milliseconds(100));
   }
   return {};

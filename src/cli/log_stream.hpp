@@ -23,10 +23,12 @@ struct LogPiece {
                                        std::chrono::seconds wait = {});
 
 /// The last `lines` lines that are there, with where they begin and end.
-[[nodiscard]] Result<LogPiece> ask_tail(ApiClient& daemon, std::int64_t job, std::string_view stream,
-                                        std::int64_t attempt, std::int64_t lines);
+[[nodiscard]] Result<LogPiece> ask_tail(ApiClient& daemon, std::int64_t job,
+                                        std::string_view stream, std::int64_t attempt,
+                                        std::int64_t lines);
 
-/// Where the bytes go: to a file or a pipe as they are, to a terminal through OutputFilter unless `raw`.
+/// Where the bytes go: to a file or a pipe as they are, to a terminal through OutputFilter unless
+/// `raw`.
 class OutputSink {
  public:
   /// To standard output or standard error.
@@ -48,8 +50,8 @@ struct LogWish {
   std::int64_t offset = 0;
   std::chrono::seconds patience{60};
 };
-/// Follows until no more will come. `on_bytes` is given what is new; `on_remark` a line about it: bytes that
-/// are gone, a new attempt.
+/// Follows until no more will come. `on_bytes` is given what is new; `on_remark` a line about it:
+/// bytes that are gone, a new attempt.
 [[nodiscard]] Result<void> follow_log(ApiClient& daemon, const LogWish& wish,
                                       const std::function<void(std::string_view)>& on_bytes,
                                       const std::function<void(const std::string&)>& on_remark);

@@ -46,7 +46,8 @@ Result<void> follow_one(const Options& options, std::int64_t job, const std::str
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   OutputSink sink(stream == "stderr" && options.both ? STDERR_FILENO : STDOUT_FILENO, options.raw);
-  LogWish wish{job, stream, options.attempt, options.attempt > 0, 0, std::chrono::seconds(options.patience)};
+  LogWish wish{
+      job, stream, options.attempt, options.attempt > 0, 0, std::chrono::seconds(options.patience)};
   if (options.tail >= 0) {
     const auto last = ask_tail(*daemon, job, stream, options.attempt, options.tail);
     // Before it has begun there is no last line, and what comes will be all.
@@ -75,7 +76,8 @@ Result<int> logs(const Options& options) {
     for (std::size_t i = 0; i < streams.size(); ++i)
       threads.emplace_back([&, i] { ends[i] = follow_one(options, *job, streams[i]); });
   } else {
-    for (std::size_t i = 0; i < streams.size(); ++i) ends[i] = print_all(*daemon, options, *job, streams[i]);
+    for (std::size_t i = 0; i < streams.size(); ++i)
+      ends[i] = print_all(*daemon, options, *job, streams[i]);
   }
   for (const auto& end : ends)
     if (!end) return std::unexpected(end.error());
@@ -86,16 +88,21 @@ Result<int> logs(const Options& options) {
 
 void add_logs(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "logs", "What a job wrote to its standard output, to look at or to follow",
-                  "cleave logs -f 12");
+  CommandLine* command = add_command(
+      program, "logs", "What a job wrote to its standard output, to look at or to follow",
+      "cleave logs -f 12");
   add_job(*command, options->job);
-  command->add_flag("-f,--follow", options->follow, "Until nothing more will come, also through restarts");
-  Option* error_output = command->add_flag("--stderr", options->error_output, "Its standard error instead");
+  command->add_flag("-f,--follow", options->follow,
+                    "Until nothing more will come, also through restarts");
+  Option* error_output =
+      command->add_flag("--stderr", options->error_output, "Its standard error instead");
   command->add_flag("--both", options->both, "Both, each where it belongs")->excludes(error_output);
-  command->add_option("--attempt", options->attempt, "Of this run of the job alone; otherwise the latest")
+  command
+      ->add_option("--attempt", options->attempt,
+                   "Of this run of the job alone; otherwise the latest")
       ->check(whole_number(1));
-  command->add_option("--tail", options->tail, "The last so many lines only")->check(whole_number(0));
+  command->add_option("--tail", options->tail, "The last so many lines only")
+      ->check(whole_number(0));
   command->add_flag(
       "--raw", options->raw,
       "As it is also to a terminal, which otherwise gets lines and colours but no other control");

@@ -30,8 +30,8 @@ constexpr CommandRow commands[] = {
     {add_scheduler},   {add_completion}, {add_man},
 };
 
-/// `submit` is given words that are another program's: CLI11 would take some of them apart, and its own
-/// options must not be looked for among them. Where the command line ends for us.
+/// `submit` is given words that are another program's: CLI11 would take some of them apart, and its
+/// own options must not be looked for among them. Where the command line ends for us.
 int own_words(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "submit") return argc;
   for (int i = 2; i < argc; ++i) {
@@ -59,10 +59,11 @@ std::optional<Error> unknown_command(const CommandLine& program, int argc, char*
       std::vector<std::string> known;
       for (const CommandNode& command : node->commands) known.push_back(command.name);
       const std::string hint = suggestion(word, known);
-      return Error{ErrorKind::bad_usage, "",
-                   node == &root ? fmt::format("there is no command '{}'", shown(word))
-                                 : fmt::format("{} has no command '{}'", node->path, shown(word)),
-                   hint.starts_with("did you mean") ? hint : fmt::format("see `{} --help`", node->path)};
+      return Error{
+          ErrorKind::bad_usage, "",
+          node == &root ? fmt::format("there is no command '{}'", shown(word))
+                        : fmt::format("{} has no command '{}'", node->path, shown(word)),
+          hint.starts_with("did you mean") ? hint : fmt::format("see `{} --help`", node->path)};
     }
     node = &*found;
   }
@@ -71,7 +72,8 @@ std::optional<Error> unknown_command(const CommandLine& program, int argc, char*
 
 int run_program(int argc, char** argv, bool json) {
   CommandLine program(
-      "Partitions NVIDIA Multi-Instance GPUs, places and schedules work on them, and simulates all of it.",
+      "Partitions NVIDIA Multi-Instance GPUs, places and schedules work on them, and simulates all "
+      "of it.",
       "cleave");
   program.version_flag("--version", CLEAVE_VERSION);
   program.require_subcommand();
@@ -80,16 +82,17 @@ int run_program(int argc, char** argv, bool json) {
   for (const CommandRow& command : commands) command.add(program, run);
   if (const auto end = program.parse(argc, argv)) {
     if (end->code == 0) return 0;  // --help, --version
-    if (const auto unknown = unknown_command(program, argc, argv)) return report_error(*unknown, json);
-    return report_error({ErrorKind::bad_usage, "", end->why, fmt::format("see `{} --help`", end->command)},
-                        json);
+    if (const auto unknown = unknown_command(program, argc, argv))
+      return report_error(*unknown, json);
+    return report_error(
+        {ErrorKind::bad_usage, "", end->why, fmt::format("see `{} --help`", end->command)}, json);
   }
   const Result<int> code = run();
   if (!code) return report_error(code.error(), json);
   if (std::fflush(stdout) != 0)
-    return report_error(
-        {ErrorKind::infeasible, "standard output", "the answer could not be written", "is the disk full?"},
-        false);
+    return report_error({ErrorKind::infeasible, "standard output",
+                         "the answer could not be written", "is the disk full?"},
+                        false);
   return *code;
 }
 
@@ -106,12 +109,13 @@ int main(int argc, char** argv) {
     return cleave::cli::run_program(argc, argv, json);
   } catch (const std::system_error& failure) {
     // What fmt throws when standard output takes no more.
-    return cleave::cli::report_error(
-        {ErrorKind::infeasible, "standard output", failure.code().message(), "the answer is not complete"},
-        false);
+    return cleave::cli::report_error({ErrorKind::infeasible, "standard output",
+                                      failure.code().message(), "the answer is not complete"},
+                                     false);
   } catch (const std::exception& exception) {
     return cleave::cli::report_error(
-        {ErrorKind::internal, "", fmt::format("something went wrong inside Cleave: {}", exception.what()),
+        {ErrorKind::internal, "",
+         fmt::format("something went wrong inside Cleave: {}", exception.what()),
          "please report it with the command"},
         json);
   }

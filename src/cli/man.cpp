@@ -20,7 +20,8 @@ struct Options {
   bool list = false;
 };
 
-Result<const CommandNode*> find_command(const CommandNode& root, const std::vector<std::string>& words) {
+Result<const CommandNode*> find_command(const CommandNode& root,
+                                        const std::vector<std::string>& words) {
   const CommandNode* node = &root;
   for (const std::string& word : words) {
     const auto found = std::ranges::find(node->commands, word, &CommandNode::name);
@@ -28,7 +29,8 @@ Result<const CommandNode*> find_command(const CommandNode& root, const std::vect
       std::vector<std::string> names;
       for (const CommandNode& command : node->commands) names.push_back(command.name);
       return fail(ErrorKind::bad_usage, "COMMAND",
-                  fmt::format("{} has no command '{}'", node->path, shown(word)), suggestion(word, names));
+                  fmt::format("{} has no command '{}'", node->path, shown(word)),
+                  suggestion(word, names));
     }
     node = &*found;
   }
@@ -36,27 +38,32 @@ Result<const CommandNode*> find_command(const CommandNode& root, const std::vect
 }
 
 ManualNotes notes_for(const CommandNode& node, const std::string& version) {
-  ManualNotes notes{
-      version,
-      "0 Done.\n1 It could not be done.\n2 The command line or its input is wrong; nothing has changed."};
+  ManualNotes notes{version,
+                    "0 Done.\n1 It could not be done.\n2 The command line or its input is wrong; "
+                    "nothing has changed."};
   if (node.path == "cleave submit")
     notes.exit_status +=
-        "\n125 With --wait and --follow, whose exit status is the job's own: Cleave itself failed, or the "
+        "\n125 With --wait and --follow, whose exit status is the job's own: Cleave itself failed, "
+        "or the "
         "job never ran.";
   if (node.path == "cleave wait")
     notes.exit_status =
-        "N The job's own status; of several jobs the first that is not 0. A job that failed or was cancelled "
-        "never says 0.\n2 The command line is wrong.\n125 Cleave itself failed, or the job never ran.";
+        "N The job's own status; of several jobs the first that is not 0. A job that failed or was "
+        "cancelled "
+        "never says 0.\n2 The command line is wrong.\n125 Cleave itself failed, or the job never "
+        "ran.";
   return notes;
 }
 
 /// The daemon's page is its own program's.
 Result<int> daemons_page() {
   std::error_code failed;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "cleaved";
+  const auto program =
+      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "cleaved";
   std::fflush(stdout);
   ::execl(program.c_str(), program.c_str(), "--man", nullptr);
-  return fail(ErrorKind::infeasible, program.string(), "it is not there", "build or install all of Cleave");
+  return fail(ErrorKind::infeasible, program.string(), "it is not there",
+              "build or install all of Cleave");
 }
 
 Result<int> man(const CommandLine& program, const Options& options) {

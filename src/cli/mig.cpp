@@ -1,5 +1,5 @@
-// `cleave mig enable|disable`: the only command that changes a GPU's MIG mode. It says first what it will
-// interrupt, asks, and resets nothing.
+// `cleave mig enable|disable`: the only command that changes a GPU's MIG mode. It says first what
+// it will interrupt, asks, and resets nothing.
 
 #include <unistd.h>
 
@@ -25,7 +25,8 @@ std::string_view word(bool on) {
   return on ? "on" : "off";
 }
 
-/// The mode is on already and only the pending end of it is called off: what stands on the GPU stays.
+/// The mode is on already and only the pending end of it is called off: what stands on the GPU
+/// stays.
 bool changes_nothing_now(const MigMode& mode, const Options& options) {
   return mode.current == options.enable;
 }
@@ -34,8 +35,8 @@ bool changes_nothing_now(const MigMode& mode, const Options& options) {
 std::vector<std::string> interrupted(const LiveGpu& gpu) {
   std::vector<std::string> lines;
   for (const InstanceView& each : gpu.instances)
-    lines.push_back(fmt::format("destroys {}@{} ({}, {})", each.live.profile, each.live.placement.start,
-                                called(each.live), name(each.owner)));
+    lines.push_back(fmt::format("destroys {}@{} ({}, {})", each.live.profile,
+                                each.live.placement.start, called(each.live), name(each.owner)));
   if (!gpu.processes.empty())
     lines.push_back(fmt::format("{} on the GPU: pid {}", counted(gpu.processes.size(), "process"),
                                 pids_text(gpu.processes)));
@@ -55,12 +56,15 @@ Result<void> may_go(const LiveGpu& gpu, const Options& options) {
       return fail(
           ErrorKind::infeasible, place,
           fmt::format("{} {}, and it would be destroyed",
-                      each.owner == Ownership::half_made ? "it cannot be known whether Cleave made this"
-                                                         : "Cleave did not make this",
+                      each.owner == Ownership::half_made
+                          ? "it cannot be known whether Cleave made this"
+                          : "Cleave did not make this",
                       each.live.profile),
-          fmt::format("if it may go all the same, `cleave destroy --gpu {} --instance {} --adopt`, or "
-                      "--adopt here for all of them",
-                      static_cast<std::uint32_t>(gpu.facts.index), static_cast<std::uint32_t>(each.live.id)));
+          fmt::format(
+              "if it may go all the same, `cleave destroy --gpu {} --instance {} --adopt`, or "
+              "--adopt here for all of them",
+              static_cast<std::uint32_t>(gpu.facts.index),
+              static_cast<std::uint32_t>(each.live.id)));
   }
   return {};
 }
@@ -75,12 +79,13 @@ Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& m
     std::fflush(stdout);
     return {};
   }
-  const std::string question = fmt::format("MIG of {} ({}) {} {}", gpu.place(), shown(gpu.facts.name),
-                                           stays ? "stays" : "goes", word(options.enable));
+  const std::string question =
+      fmt::format("MIG of {} ({}) {} {}", gpu.place(), shown(gpu.facts.name),
+                  stays ? "stays" : "goes", word(options.enable));
   if (::isatty(STDIN_FILENO) == 0 || options.json)
     return fail(ErrorKind::bad_usage, gpu.place(),
-                fmt::format("{}, which nobody has agreed to{}{}", question, goes.empty() ? "" : ": ",
-                            fmt::join(goes, ", ")),
+                fmt::format("{}, which nobody has agreed to{}{}", question,
+                            goes.empty() ? "" : ": ", fmt::join(goes, ", ")),
                 "say --yes");
   fmt::print(stderr, "{}.\n", question);
   for (const std::string& line : goes) fmt::print(stderr, "  {}\n", line);
@@ -92,8 +97,8 @@ Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& m
   return fail(ErrorKind::infeasible, gpu.place(), "nothing was changed: the answer was not yes");
 }
 
-void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvml::Return activation,
-            const Json& destroyed = Json::array()) {
+void report(const Options& options, const LiveGpu& gpu, const MigMode& mode,
+            nvml::Return activation, const Json& destroyed = Json::array()) {
   const bool pending = mode.current != options.enable;
   if (options.json) {
     Json json{{"gpu", static_cast<std::uint32_t>(gpu.facts.index)},
@@ -109,8 +114,10 @@ void report(const Options& options, const LiveGpu& gpu, const MigMode& mode, nvm
     fmt::print("MIG of {} is {}\n", gpu.place(), word(mode.current));
     return;
   }
-  fmt::print("MIG of {} is {} and will be {} when the GPU has been reset or the machine rebooted: pending\n",
-             gpu.place(), word(mode.current), word(mode.pending));
+  fmt::print(
+      "MIG of {} is {} and will be {} when the GPU has been reset or the machine rebooted: "
+      "pending\n",
+      gpu.place(), word(mode.current), word(mode.pending));
   const RefusalWords words = explain({activation, "nvmlDeviceSetMigMode"});
   fmt::print("the driver says: {}. Cleave resets nothing.\n", words.message);
 }
@@ -126,8 +133,8 @@ Result<void> clear_gpu(ChangingGpu& changing, const Options& options, Json& dest
       return std::unexpected(std::move(error));
     };
     if (Interrupts::came() != 0)
-      return stopped({ErrorKind::infeasible, changing.view().place(), "interrupted; the mode is as it was",
-                      "start again to go on from here"});
+      return stopped({ErrorKind::infeasible, changing.view().place(),
+                      "interrupted; the mode is as it was", "start again to go on from here"});
     if (const auto gone = changing.destroy(each.live.id, options.adopt, until_interrupted()); !gone)
       return stopped(gone.error());
     destroyed.push_back({{"profile", each.live.profile},
@@ -155,8 +162,10 @@ Result<int> mig(const Options& options) {
   if (!changing->view().unread.empty() && !options.enable)
     return std::unexpected(changing->view().unread.front());
   if (!stays)
-    if (const auto may = may_go(changing->view(), options); !may) return std::unexpected(may.error());
-  if (const auto yes = agreed(options, changing->view(), *mode); !yes) return std::unexpected(yes.error());
+    if (const auto may = may_go(changing->view(), options); !may)
+      return std::unexpected(may.error());
+  if (const auto yes = agreed(options, changing->view(), *mode); !yes)
+    return std::unexpected(yes.error());
   const Interrupts wait(Interrupts::Waiting::goes_on);
   Json destroyed = Json::array();
   if (!stays)
@@ -185,9 +194,11 @@ void add_mig(CommandLine& program, Run& run) {
                : add_command(*group, "disable", "Switches MIG off; Cleave's idle instances go",
                              "cleave mig disable --gpu 0");
     add_gpu_choice(*command, options->gpu)->required();
-    command->add_flag("--yes", options->yes, "Do not ask; without a terminal nothing happens without it");
+    command->add_flag("--yes", options->yes,
+                      "Do not ask; without a terminal nothing happens without it");
     if (!enable)
-      command->add_flag("--adopt", options->adopt, "Also where instances go that Cleave did not make");
+      command->add_flag("--adopt", options->adopt,
+                        "Also where instances go that Cleave did not make");
     add_live(*command, *options);
     command->callback([options, &run] { run = [options] { return mig(*options); }; });
   }

@@ -87,9 +87,10 @@ Result<void> check_whole(const std::string& path, const std::string& place) {
   const auto number = parse_integer(std::string_view(name).substr(mark + 1, of - mark - 1)),
              count = parse_integer(std::string_view(name).substr(of + 4));
   if (!number || !count || *count < 2) return {};
-  return fail(ErrorKind::bad_input, place,
-              fmt::format("this is file {} of {}, and holds a part of the weights only", *number, *count),
-              "give the model.safetensors.index.json beside it, or the config.json with --precision");
+  return fail(
+      ErrorKind::bad_input, place,
+      fmt::format("this is file {} of {}, and holds a part of the weights only", *number, *count),
+      "give the model.safetensors.index.json beside it, or the config.json with --precision");
 }
 
 /// Where FILE#NAME has its '#'; npos for a file alone.
@@ -141,7 +142,8 @@ Result<ByteSource> open_bytes(const std::string& path) {
   const std::string place = shown(path, 200);
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (number < 0)
-    return fail(ErrorKind::bad_input, place, std::strerror(errno), errno == ENOENT ? "check the name" : "");
+    return fail(ErrorKind::bad_input, place, std::strerror(errno),
+                errno == ENOENT ? "check the name" : "");
   auto descriptor = std::make_shared<const Descriptor>(number);
   struct stat status {};
   if (::fstat(number, &status) != 0 || !S_ISREG(status.st_mode))
@@ -159,7 +161,8 @@ Result<ModelFile> load_model(const std::string& model) {
   const auto file = open_bytes(path);
   if (!file) return std::unexpected(file.error());
   if (mark == std::string::npos && (path.ends_with(".safetensors") || path.ends_with(".gguf")))
-    if (const auto whole = check_whole(path, file->place); !whole) return std::unexpected(whole.error());
+    if (const auto whole = check_whole(path, file->place); !whole)
+      return std::unexpected(whole.error());
   if (mark == std::string::npos && path.ends_with(".safetensors"))
     return with_config_beside(read_safetensors(*file), path);
   if (mark == std::string::npos && path.ends_with(".safetensors.index.json"))
@@ -167,8 +170,9 @@ Result<ModelFile> load_model(const std::string& model) {
   if (mark == std::string::npos && path.ends_with(".gguf")) return read_gguf(*file);
   const auto text = whole_text(*file);
   if (!text) return std::unexpected(text.error());
-  auto shape = mark == std::string::npos ? parse_hf_config(*text, file->place)
-                                         : parse_model_shapes(*text, model.substr(mark + 1), file->place);
+  auto shape = mark == std::string::npos
+                   ? parse_hf_config(*text, file->place)
+                   : parse_model_shapes(*text, model.substr(mark + 1), file->place);
   if (!shape) return std::unexpected(shape.error());
   return ModelFile{std::move(*shape), "", std::nullopt};
 }

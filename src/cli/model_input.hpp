@@ -1,6 +1,6 @@
 #pragma once
-// Models as the commands are given them: a config.json, the header of a safetensors or GGUF file, an entry of
-// a file of shapes. Files are opened here; the readers see pieces of them.
+// Models as the commands are given them: a config.json, the header of a safetensors or GGUF file,
+// an entry of a file of shapes. Files are opened here; the readers see pieces of them.
 
 #include <string>
 
@@ -13,12 +13,12 @@ namespace cleave::cli {
 /// A regular file, read piece by piece.
 [[nodiscard]] Result<ByteSource> open_bytes(const std::string& path);
 
-/// config.json | F.safetensors | model.safetensors.index.json | F.gguf | SHAPES.json#NAME. A config.json
-/// beside a safetensors file tells its shape.
+/// config.json | F.safetensors | model.safetensors.index.json | F.gguf | SHAPES.json#NAME. A
+/// config.json beside a safetensors file tells its shape.
 [[nodiscard]] Result<ModelFile> load_model(const std::string& model);
 
-/// Sizes of the models that a workload file names, from its folder on where their names are relative. Each
-/// use of a model is worked out once.
+/// Sizes of the models that a workload file names, from its folder on where their names are
+/// relative. Each use of a model is worked out once.
 [[nodiscard]] ModelSizer model_sizer(const std::string& workload);
 
 }  // namespace cleave::cli

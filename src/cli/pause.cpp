@@ -28,7 +28,8 @@ void add(CommandLine& program, Run& run, const char* name, const char* what, con
   auto options = std::make_shared<DaemonOptions>();
   CommandLine* command = add_command(program, name, what, example);
   add_daemon(*command, *options);
-  command->callback([options, name, &run] { run = [options, name] { return set_paused(*options, name); }; });
+  command->callback(
+      [options, name, &run] { run = [options, name] { return set_paused(*options, name); }; });
 }
 
 }  // namespace

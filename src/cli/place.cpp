@@ -100,7 +100,8 @@ void print_text(const Answer& answer) {
   fmt::print("{} at {} on GPU {}, {}\n\n", where.profile->name, where.start, answer.name(),
              answer.decision.reuse ? "an idle instance that is there already" : "a new instance");
   if (!answer.decision.destroys.empty())
-    fmt::print("destroys idle {} first\n\n", layout_text(answer.geometry(), answer.decision.destroys));
+    fmt::print("destroys idle {} first\n\n",
+               layout_text(answer.geometry(), answer.decision.destroys));
   const auto line = [&](const char* when, const GpuState& state) {
     const std::string who = legend(answer.geometry(), state.held, state.idle, state.walls);
     fmt::print("{}  [{}]  {}\n", when, draw(answer.geometry(), state.held, state.idle, state.walls),
@@ -108,8 +109,8 @@ void print_text(const Answer& answer) {
   };
   line("now  ", now);
   line("after", then);
-  fmt::print("\npolicy {}: fragmentation of this GPU is {:.4f} after it\n", answer.policy.policy->name,
-             answer.cost_after().value());
+  fmt::print("\npolicy {}: fragmentation of this GPU is {:.4f} after it\n",
+             answer.policy.policy->name, answer.cost_after().value());
 }
 
 const InstanceEntry* instance_at(const FleetFile& file, GpuId gpu, PlacementId placement) {
@@ -128,16 +129,19 @@ std::string remedy(const FleetFile& file, const Fleet& fleet, const ResolvedRequ
   };
   if (const auto move = one_move(fleet, request, movable)) {
     const Geometry& geometry = fleet.geometry(fleet[move->gpu]);
-    const Placement &from = geometry[move->from], &to = geometry[move->to], &placed = geometry[move->placed];
+    const Placement &from = geometry[move->from], &to = geometry[move->to],
+                    &placed = geometry[move->placed];
     return fmt::format("move '{}' ({}) from {} at {} to {} at {}, then {} fits on {} at {}",
                        *instance_at(file, move->gpu, move->from)->workload, from.profile->name,
-                       file.gpus[index(move->gpu)].name, from.start, file.gpus[index(move->to_gpu)].name,
-                       to.start, placed.profile->name, file.gpus[index(move->gpu)].name, placed.start);
+                       file.gpus[index(move->gpu)].name, from.start,
+                       file.gpus[index(move->to_gpu)].name, to.start, placed.profile->name,
+                       file.gpus[index(move->gpu)].name, placed.start);
   }
   std::vector<std::string> models;
   for (std::size_t kind = 0; kind < file.geometries.size(); ++kind)
     if (!request.candidates[kind].empty()) models.emplace_back(file.geometries[kind].model().key);
-  return fmt::format("{}; no single move helps, but one more empty {} would", why.remedy(), any_of(models));
+  return fmt::format("{}; no single move helps, but one more empty {} would", why.remedy(),
+                     any_of(models));
 }
 
 Result<int> place(const Options& options) {
@@ -181,12 +185,16 @@ void add_place(CommandLine& program, Run& run) {
   CommandLine* command =
       add_command(program, "place", "Where one request would go on a fleet, or why nowhere",
                   "cleave place --fleet examples/fleets/one-node.json --profile 2g.10gb");
-  command->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+  command
+      ->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
       ->required();
   command->add_option("--profile", options->profile,
                       "A profile by name; MODEL:NAME for one model of the fleet only");
-  command->add_option("--memory", options->memory, "A size: MiB, or with KiB, MiB or GiB behind it");
-  command->add_option("--compute-slices", options->compute, "With --memory: at least so many compute slices")
+  command->add_option("--memory", options->memory,
+                      "A size: MiB, or with KiB, MiB or GiB behind it");
+  command
+      ->add_option("--compute-slices", options->compute,
+                   "With --memory: at least so many compute slices")
       ->check(Check::range(0, 99));
   command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
       ->default_str(std::string(default_policy));

@@ -1,4 +1,5 @@
-// `cleave plan`: the best layout for a fleet and what has to move for it, shown before anybody touches a GPU.
+// `cleave plan`: the best layout for a fleet and what has to move for it, shown before anybody
+// touches a GPU.
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +50,8 @@ Result<PlanWeights> parse_weights(const std::string& text) {
   for (const std::string_view part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos)
-      return fail(ErrorKind::bad_usage, "--weights", fmt::format("'{}' is not NAME=WEIGHT", shown(part)),
+      return fail(ErrorKind::bad_usage, "--weights",
+                  fmt::format("'{}' is not NAME=WEIGHT", shown(part)),
                   "as in pending=100,gpus=10,waste=1");
     const auto* row = std::ranges::find(weight_rows, part.substr(0, equals), &WeightRow::name);
     if (row == std::end(weight_rows))
@@ -63,7 +65,8 @@ Result<PlanWeights> parse_weights(const std::string& text) {
                   fmt::format("'{}' is not a weight", shown(part.substr(equals + 1))),
                   "a number from 0 to 1000000, to a thousandth");
     if (!named.insert(row->name).second)
-      return fail(ErrorKind::bad_usage, "--weights", fmt::format("'{}' stands there twice", row->name));
+      return fail(ErrorKind::bad_usage, "--weights",
+                  fmt::format("'{}' stands there twice", row->name));
     weights.*(row->weight) = std::llround(*number * 1000);
   }
   return weights;
@@ -92,7 +95,8 @@ Result<PlanOptions> plan_options(const Options& options) {
 /// The plan in every form that was asked for.
 Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& options) {
   if (!options.svg.empty())
-    if (const auto written = write_whole(options.svg, plan_svg(problem, plan, plan.moves)); !written)
+    if (const auto written = write_whole(options.svg, plan_svg(problem, plan, plan.moves));
+        !written)
       return std::unexpected(written.error());
   if (options.json) {
     fmt::print("{}", plan_text(problem, plan));
@@ -170,11 +174,14 @@ void add_given(CommandLine& group, Run& run) {
   auto options = std::make_shared<GivenOptions>();
   CommandLine* migrate = add_command(
       group, "migrate", "The moves from a fleet as it stands to a layout that you wrote",
-      "cleave plan migrate --fleet examples/fleets/scattered.json --goal examples/fleets/gathered.json");
+      "cleave plan migrate --fleet examples/fleets/scattered.json --goal "
+      "examples/fleets/gathered.json");
   migrate->add_option("--fleet", options->fleet, "The fleet file of now")->required();
-  migrate->add_option("--goal", options->goal, "A fleet file of the same GPUs as they are to be")->required();
-  migrate->add_flag("--allow-disruptive", options->allow_disruptive,
-                    "Stop work before its new place is there, where nothing else leads to the goal");
+  migrate->add_option("--goal", options->goal, "A fleet file of the same GPUs as they are to be")
+      ->required();
+  migrate->add_flag(
+      "--allow-disruptive", options->allow_disruptive,
+      "Stop work before its new place is there, where nothing else leads to the goal");
   migrate->add_option("--svg", options->svg, "Write a picture of the plan to this file");
   add_profiles(*migrate, options->profiles);
   add_json(*migrate, options->json);
@@ -184,7 +191,8 @@ void add_given(CommandLine& group, Run& run) {
   CommandLine* replay =
       add_command(group, "replay", "Carry a plan file out, step by step, on the model of a fleet",
                   "cleave plan replay --fleet examples/fleets/scattered.json --plan plan.json");
-  replay->add_option("--fleet", check->fleet, "The fleet file that the plan was made for")->required();
+  replay->add_option("--fleet", check->fleet, "The fleet file that the plan was made for")
+      ->required();
   replay->add_option("--plan", check->plan, "What `cleave plan --json` printed")->required();
   add_profiles(*replay, check->profiles);
   add_json(*replay, check->json);
@@ -205,28 +213,34 @@ constexpr KindRow kinds[] = {
 void add_kind(CommandLine& group, const KindRow& row, Run& run) {
   auto options = std::make_shared<Options>();
   const std::string kind = row.name;
-  CommandLine* command = add_command(
-      group, kind, row.what, fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind));
-  command->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+  CommandLine* command =
+      add_command(group, kind, row.what,
+                  fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind));
+  command
+      ->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
       ->required();
-  command->add_option("--method", options->method, fmt::format("How: {}", fmt::join(plan_methods(), ", ")))
+  command
+      ->add_option("--method", options->method,
+                   fmt::format("How: {}", fmt::join(plan_methods(), ", ")))
       ->default_str("optimal");
   command
       ->add_option("--time-limit", options->time_limit_s,
                    "Seconds after which the best plan found is shown with its gap")
       ->default_str("60");
-  command->add_option("--weights", options->weights,
-                      "Weigh objectives instead of ordering them: pending=100,gpus=10,waste=1,migration=0.1,"
-                      "repartition=0.01 (in reconfigure: for each GPU chosen again); what is not named "
-                      "costs nothing");
+  command->add_option(
+      "--weights", options->weights,
+      "Weigh objectives instead of ordering them: pending=100,gpus=10,waste=1,migration=0.1,"
+      "repartition=0.01 (in reconfigure: for each GPU chosen again); what is not named "
+      "costs nothing");
   if (kind != "deploy") {
     command
         ->add_option("--max-migrations", options->max_migrations,
                      "Move no more running workloads than this, within a GPU or between two")
         ->check(whole_number(0));
     command->add_option("--max-moved", options->max_moved, "Move no more memory than this: 40GiB");
-    command->add_flag("--allow-disruptive", options->allow_disruptive,
-                      "Stop work before its new place is there, where nothing else leads to the goal");
+    command->add_flag(
+        "--allow-disruptive", options->allow_disruptive,
+        "Stop work before its new place is there, where nothing else leads to the goal");
     command->add_flag("--non-disruptive-only", options->non_disruptive_only,
                       "Choose among goals that can be reached without stopping anybody");
     command->add_flag("--may-evict", options->may_evict,

@@ -46,7 +46,9 @@ class Page {
     out_ += fmt::format(format, std::forward<Parts>(parts)...);
   }
 
-  [[nodiscard]] std::string_view gpu_name(GpuId gpu) const { return problem_.gpus[index(gpu)].name; }
+  [[nodiscard]] std::string_view gpu_name(GpuId gpu) const {
+    return problem_.gpus[index(gpu)].name;
+  }
 
   void summary() {
     std::size_t placed = 0, moved = 0;
@@ -67,7 +69,8 @@ class Page {
     write("{} moved ({}), {} in use of {} ({} now)\n",
           places ? std::to_string(moved) : counted(moved, "workload"),
           counted(static_cast<std::size_t>(slices), "memory slice"),
-          counted(static_cast<std::size_t>(plan_.then.gpus), "GPU"), problem_.gpus.size(), plan_.now.gpus);
+          counted(static_cast<std::size_t>(plan_.then.gpus), "GPU"), problem_.gpus.size(),
+          plan_.now.gpus);
     if (plan_.status == PlanStatus::optimal) {
       write("{} {}.\n\n",
             plan_.method == "optimal" ? "Proven optimal: no plan is better in"
@@ -78,7 +81,8 @@ class Page {
     if (plan_.objective.empty()) write("\n");
     for (const Objective& objective : plan_.objective)
       if (objective.value != objective.bound) {
-        write("Not proven optimal: {} is {}{}.\n\n", words(objective.name), shown_value(objective.value),
+        write("Not proven optimal: {} is {}{}.\n\n", words(objective.name),
+              shown_value(objective.value),
               objective.proof.empty()
                   ? ", and how low it could be is not known"
                   : fmt::format(", and cannot be below {}", shown_value(objective.bound)));
@@ -90,14 +94,16 @@ class Page {
     if (plan_.weights) return "the weighted sum";
     std::string text;
     for (const Objective& objective : plan_.objective)
-      text += fmt::format("{}{} ({})", text.empty() ? "" : ", then ", words(objective.name), objective.value);
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", then ", words(objective.name),
+                          objective.value);
     return text;
   }
 
   static std::string words(std::string_view name) {
     std::string text(name);
     std::ranges::replace(text, '_', ' ');
-    if (const std::size_t at = text.find("gpus"); at != std::string::npos) text.replace(at, 4, "GPUs");
+    if (const std::size_t at = text.find("gpus"); at != std::string::npos)
+      text.replace(at, 4, "GPUs");
     return text;
   }
 
@@ -115,7 +121,8 @@ class Page {
       if (++changed <= most_shown) list.push_back(gpu);
     }
     if (changed == 0)
-      write("{}\n\n", plan_.moves.waves.empty() ? "Nothing changes." : "Only idle instances change.");
+      write("{}\n\n",
+            plan_.moves.waves.empty() ? "Nothing changes." : "Only idle instances change.");
     if (changed > list.size())
       write("The first {} of {} GPUs that change; --json has them all.\n\n", list.size(), changed);
     width_ = 0;
@@ -131,22 +138,23 @@ class Page {
     for (const auto& [id, i] : after_[gpu]) then.insert(id);
     const PlacementSet walls = problem_.gpus[gpu].walls, idle = problem_.gpus[gpu].idle;
     const PlacementSet idle_left = idle - geometry.blocked(then);
-    write("{:{}}  now   [{}]{}\n", problem_.gpus[gpu].name, width_, draw(geometry, now, idle, walls),
-          people(gpu, now, idle, walls, false));
+    write("{:{}}  now   [{}]{}\n", problem_.gpus[gpu].name, width_,
+          draw(geometry, now, idle, walls), people(gpu, now, idle, walls, false));
     write("{:{}}  goal  [{}]{}\n\n", "", width_, draw(geometry, then, idle_left, walls),
           people(gpu, then, idle_left, walls, true));
   }
 
-  std::string people(std::size_t gpu, PlacementSet held, PlacementSet idle, PlacementSet walls, bool goal) {
+  std::string people(std::size_t gpu, PlacementSet held, PlacementSet idle, PlacementSet walls,
+                     bool goal) {
     const Geometry& geometry = problem_.graphs[problem_.gpus[gpu].kind]->geometry();
     std::string text;
     char letter = 'A';
     for (const PlacementId id : by_start(geometry, held | idle | walls)) {
       if (walls.contains(id)) continue;
       const bool is_idle = idle.contains(id);
-      text +=
-          fmt::format("{}{} {}", text.empty() ? "  " : ", ",
-                      is_idle ? static_cast<char>(letter - 'A' + 'a') : letter, geometry[id].profile->name);
+      text += fmt::format("{}{} {}", text.empty() ? "  " : ", ",
+                          is_idle ? static_cast<char>(letter - 'A' + 'a') : letter,
+                          geometry[id].profile->name);
       ++letter;
       text += is_idle ? std::string(" (idle)")
                       : fmt::format(" {}", person((goal ? after_ : before_)[gpu].at(id), goal));
@@ -162,11 +170,13 @@ class Page {
     if (!goal) {
       if (!seat) return fmt::format("{} (to stop)", name);
       if (*seat == *who.now) return name;
-      return fmt::format("{} -> {}", name, seat->gpu == who.now->gpu ? "here" : gpu_name(seat->gpu));
+      return fmt::format("{} -> {}", name,
+                         seat->gpu == who.now->gpu ? "here" : gpu_name(seat->gpu));
     }
     if (!who.now) return fmt::format("{} (new)", name);
     if (*seat == *who.now) return name;
-    return fmt::format("{} <- {}", name, seat->gpu == who.now->gpu ? "here" : gpu_name(who.now->gpu));
+    return fmt::format("{} <- {}", name,
+                       seat->gpu == who.now->gpu ? "here" : gpu_name(who.now->gpu));
   }
 
   struct Row {
@@ -191,7 +201,8 @@ class Page {
   }
 
   [[nodiscard]] std::string place(const std::optional<Seat>& seat) const {
-    return seat ? fmt::format("{} at {}", gpu_name(seat->gpu), problem_.placement(*seat).start) : "-";
+    return seat ? fmt::format("{} at {}", gpu_name(seat->gpu), problem_.placement(*seat).start)
+                : "-";
   }
 
   [[nodiscard]] std::string what(const Row& row) const {
@@ -207,11 +218,12 @@ class Page {
     for (std::size_t i = 0; i < std::min(list.size(), most_shown); ++i) {
       const Row& row = list[i];
       const Placement& where = problem_.placement(row.to ? *row.to : *row.from);
-      table.add({std::to_string(row.wave + 1), shown(problem_.workloads[row.workload].name), what(row),
-                 std::string(where.profile->name), place(row.from), place(row.to)});
+      table.add({std::to_string(row.wave + 1), shown(problem_.workloads[row.workload].name),
+                 what(row), std::string(where.profile->name), place(row.from), place(row.to)});
     }
     if (!list.empty()) write("{}", table.text());
-    if (list.size() > most_shown) write("and {} more; --json has them all\n", list.size() - most_shown);
+    if (list.size() > most_shown)
+      write("and {} more; --json has them all\n", list.size() - most_shown);
     disruptions();
     if (!plan_.moves.waves.empty()) cost();
   }
@@ -244,15 +256,18 @@ class Page {
           human(time), static_cast<double>(mib) / 1024,
           plan_.moves.temporary == 0
               ? ""
-              : fmt::format(", {} for a while only", counted(plan_.moves.temporary, "step") + " aside"));
+              : fmt::format(", {} for a while only",
+                            counted(plan_.moves.temporary, "step") + " aside"));
   }
 
   void pending() {
     std::size_t count = 0;
     for (const Pending& pending : plan_.pending)
       if (++count <= most_shown)
-        write("pending: {}: {}\n", shown(problem_.workloads[pending.workload].name), pending.reason);
-    if (count > most_shown) write("pending: and {} more; --json has them all\n", count - most_shown);
+        write("pending: {}: {}\n", shown(problem_.workloads[pending.workload].name),
+              pending.reason);
+    if (count > most_shown)
+      write("pending: and {} more; --json has them all\n", count - most_shown);
     if (count > 0) write("\n");
   }
 
@@ -285,7 +300,8 @@ class Page {
       } else {
         write("  {} = {}, at best {}: {}\n", objective.name, shown_value(objective.value),
               shown_value(objective.bound),
-              objective.proof.empty() ? "not bounded, since one before it is not settled" : objective.proof);
+              objective.proof.empty() ? "not bounded, since one before it is not settled"
+                                      : objective.proof);
       }
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
-// A plan as people read it: what it achieves, every GPU that changes before and after, what moves, the
-// metrics beside those of now, and on request why nothing better exists.
+// A plan as people read it: what it achieves, every GPU that changes before and after, what moves,
+// the metrics beside those of now, and on request why nothing better exists.
 
 #include <string>
 

@@ -1,4 +1,5 @@
-// `cleave profiles`: a profile repository: measurements into it, what it has, what others take out of it.
+// `cleave profiles`: a profile repository: measurements into it, what it has, what others take out
+// of it.
 
 #include "cli/profiles.hpp"
 
@@ -34,8 +35,8 @@ bool there(const std::string& path) {
 }
 
 std::string about(const ProfileKey& key) {
-  return fmt::format("{} batch {} on {} {}{}", shown(key.application), key.batch, key.gpu_model, key.profile,
-                     key.offload ? " + host memory" : "");
+  return fmt::format("{} batch {} on {} {}{}", shown(key.application), key.batch, key.gpu_model,
+                     key.profile, key.offload ? " + host memory" : "");
 }
 
 /// The filter with the GPU model by its key.
@@ -48,8 +49,8 @@ Result<ProfileFilter> filter_of(const Options& options) {
   return filter;
 }
 
-/// Held while the repository is read, added to and replaced: whoever adds meanwhile waits. The folder is what
-/// is locked, since the file is another one each time.
+/// Held while the repository is read, added to and replaced: whoever adds meanwhile waits. The
+/// folder is what is locked, since the file is another one each time.
 Result<FileHandle> take_turn(const std::string& repository) {
   std::error_code failed;
   const std::filesystem::path file = std::filesystem::weakly_canonical(repository, failed);
@@ -87,7 +88,8 @@ Result<int> add(const Options& options) {
     print(Json{{"read", *lines}, {"new", after - before}, {"profiles", after}});
   } else {
     fmt::print("{}: {} read, {} new, {} merged ({}); {} now\n", shown(options.repository, 200),
-               counted(*lines, "profile"), after - before, *lines - (after - before), options.rule, after);
+               counted(*lines, "profile"), after - before, *lines - (after - before), options.rule,
+               after);
   }
   return 0;
 }
@@ -99,7 +101,8 @@ Result<ProfileRepository> chosen(const Options& options) {
   const auto filter = filter_of(options);
   if (!filter) return std::unexpected(filter.error());
   ProfileRepository result;
-  for (const ProfileRecord* record : filtered(*repository, *filter)) result.add(*record, MergeRule::mean);
+  for (const ProfileRecord* record : filtered(*repository, *filter))
+    result.add(*record, MergeRule::mean);
   return result;
 }
 
@@ -125,7 +128,8 @@ Result<int> list(const Options& options) {
                key.offload ? "yes" : "", cell(record.time_s),
                record.peak_memory ? fmt::format("{}", record.peak_memory->value) : "-",
                cell(record.tokens_per_s), cell(record.throughput_per_s), cell(record.p98_latency_s),
-               fmt::format("{}", record.counters.size()), fmt::format("{}", record.samples), record.date});
+               fmt::format("{}", record.counters.size()), fmt::format("{}", record.samples),
+               record.date});
   fmt::print("{}{}\n", table.text(), counted(repository->records().size(), "profile"));
   return 0;
 }
@@ -167,15 +171,18 @@ Result<int> export_command(const Options& options) {
     fmt::print("{}", *text);
     return 0;
   }
-  if (const auto written = write_whole(options.to, *text); !written) return std::unexpected(written.error());
+  if (const auto written = write_whole(options.to, *text); !written)
+    return std::unexpected(written.error());
   return 0;
 }
 
 void add_filter(CommandLine& command, Options& options) {
   command.add_option("--application", options.filter.application, "Profiles of this application")
       ->check(not_empty());
-  command.add_option("--batch", options.filter.batch, "Profiles of this batch size")->check(whole_number(1));
-  command.add_option("--gpu", options.filter.gpu_model, "Profiles of this GPU model")->check(not_empty());
+  command.add_option("--batch", options.filter.batch, "Profiles of this batch size")
+      ->check(whole_number(1));
+  command.add_option("--gpu", options.filter.gpu_model, "Profiles of this GPU model")
+      ->check(not_empty());
 }
 
 /// A subcommand of `profiles` with the repository it is about.
@@ -211,13 +218,15 @@ void say_left_out(const std::vector<LeftOutProfile>& left_out) {
 
 void add_profiles_command(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* profiles =
-      add_command(program, "profiles", "A profile repository: what was measured of applications on profiles",
-                  "cleave profiles list --repository examples/profiles/repository.jsonl");
+  CommandLine* profiles = add_command(
+      program, "profiles", "A profile repository: what was measured of applications on profiles",
+      "cleave profiles list --repository examples/profiles/repository.jsonl");
   profiles->require_subcommand();
-  CommandLine* adding = add_action(*profiles, *options, "add", "Merges measurements into the repository",
-                                   "cleave profiles add --repository profiles.jsonl measured.jsonl");
-  adding->add_option("FILE", options->from, "Measurements, a JSON object a line; - is standard input")
+  CommandLine* adding =
+      add_action(*profiles, *options, "add", "Merges measurements into the repository",
+                 "cleave profiles add --repository profiles.jsonl measured.jsonl");
+  adding
+      ->add_option("FILE", options->from, "Measurements, a JSON object a line; - is standard input")
       ->required();
   adding
       ->add_option("--merge", options->rule,
@@ -226,13 +235,15 @@ void add_profiles_command(CommandLine& program, Run& run) {
       ->default_str("mean");
   add_json(*adding, options->json);
   adding->callback([options, &run] { run = [options] { return add(*options); }; });
-  CommandLine* listing = add_action(*profiles, *options, "list", "The profiles that the repository has",
-                                    "cleave profiles list --repository examples/profiles/repository.jsonl");
+  CommandLine* listing =
+      add_action(*profiles, *options, "list", "The profiles that the repository has",
+                 "cleave profiles list --repository examples/profiles/repository.jsonl");
   add_filter(*listing, *options);
   add_json(*listing, options->json);
   listing->callback([options, &run] { run = [options] { return list(*options); }; });
   CommandLine* exporting = add_action(
-      *profiles, *options, "export", "Tables for training (CSV), for recommend and for choose (JSON)",
+      *profiles, *options, "export",
+      "Tables for training (CSV), for recommend and for choose (JSON)",
       "cleave profiles export --repository examples/profiles/repository.jsonl --as training");
   exporting->add_option("--as", options->as, "training, recommend or choose")
       ->check(Check::one_of({"training", "recommend", "choose"}))

@@ -25,32 +25,36 @@ struct Options : DaemonOptions {
 std::string query_of(const Options& options) {
   std::vector<std::string> parts;
   // Jobs that are over are not among those that live.
-  const bool final = options.state == "finished" || options.state == "failed" || options.state == "cancelled";
+  const bool final =
+      options.state == "finished" || options.state == "failed" || options.state == "cancelled";
   if (options.all || final) parts.emplace_back("all=1");
   if (!options.state.empty()) parts.push_back(fmt::format("state={}", options.state));
   if (!options.user.empty()) parts.push_back(fmt::format("user={}", percent_encoded(options.user)));
   return fmt::format("{}", fmt::join(parts, "&"));
 }
 
-/// The lowest number of a page that has as many jobs as it may, without reading it: the next page begins
-/// below. Nothing where the text is otherwise than the daemon writes it.
+/// The lowest number of a page that has as many jobs as it may, without reading it: the next page
+/// begins below. Nothing where the text is otherwise than the daemon writes it.
 std::optional<std::int64_t> end_of_full_page(std::string_view text, std::size_t full) {
   constexpr std::string_view begin = R"({"id":)";
   std::size_t jobs = 0, last = 0;
-  for (std::size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1), ++jobs) last = at;
+  for (std::size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1), ++jobs)
+    last = at;
   if (jobs != full) return std::nullopt;
   std::string_view number = text.substr(last + begin.size());
   number = number.substr(0, number.find_first_not_of("0123456789"));
   return parse_integer(number);
 }
 
-/// Page by page, so that a list takes little memory here and the daemon does something else in between; while
-/// one is read here, the daemon makes the next.
-Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& query, std::size_t limit) {
+/// Page by page, so that a list takes little memory here and the daemon does something else in
+/// between; while one is read here, the daemon makes the next.
+Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& query,
+                                       std::size_t limit) {
   constexpr std::size_t page = 2000;
   std::vector<ApiJob> jobs;
   const auto ask = [&](std::size_t wanted, std::optional<std::int64_t> before) {
-    std::string target = fmt::format("/v1/jobs?{}{}limit={}", query, query.empty() ? "" : "&", wanted);
+    std::string target =
+        fmt::format("/v1/jobs?{}{}limit={}", query, query.empty() ? "" : "&", wanted);
     if (before) target += fmt::format("&before={}", *before);
     return daemon.ask("GET", target);
   };
@@ -78,7 +82,8 @@ Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& que
   return jobs;
 }
 
-/// A full disk or a lost GPU is what a look at the jobs should show, whether or not one of them waits for it.
+/// A full disk or a lost GPU is what a look at the jobs should show, whether or not one of them
+/// waits for it.
 void tell_troubles(ApiClient& daemon) {
   const auto document = daemon.ask_json("GET", "/v1/status");
   if (!document) return;
@@ -127,8 +132,10 @@ void add_ps(CommandLine& program, Run& run) {
                    "Jobs of this user, by name or number, or of all; others' for operators only")
       ->check(not_empty());
   command->add_option("--state", options->state, "Jobs in this state only")
-      ->check(Check::one_of(std::vector<std::string>(std::begin(api_job_states), std::end(api_job_states))));
-  command->add_option("--limit", options->limit, "At most so many, the newest")->check(whole_number(1));
+      ->check(Check::one_of(
+          std::vector<std::string>(std::begin(api_job_states), std::end(api_job_states))));
+  command->add_option("--limit", options->limit, "At most so many, the newest")
+      ->check(whole_number(1));
   add_daemon(*command, *options);
   command->callback([options, &run] { run = [options] { return ps(*options); }; });
 }

@@ -17,12 +17,14 @@ namespace cleave::cli {
 namespace {
 
 struct Options {
-  std::string fleet, gpu, threshold = "0.4", load = "compute", eligibility = "both-after", profiles = "all";
+  std::string fleet, gpu, threshold = "0.4", load = "compute", eligibility = "both-after",
+                          profiles = "all";
   bool json = false;
 };
 
 Result<RebalanceOptions> read_options(const Options& given) {
-  const auto policy = choose_policy("fragmentation", {{"threshold", given.threshold}, {"load", given.load}});
+  const auto policy =
+      choose_policy("fragmentation", {{"threshold", given.threshold}, {"load", given.load}});
   if (!policy) return std::unexpected(policy.error());
   RebalanceOptions options;
   options.threshold = policy->options.threshold;
@@ -46,8 +48,8 @@ Result<GpuId> find_gpu(const FleetFile& file, const std::string& name) {
               suggestion(name, known));
 }
 
-/// The fleet's workloads, where they are while they move, and what keeps them from moving: their own
-/// `movable`, and for another GPU `pin`, `forbid` and the rest of their group.
+/// The fleet's workloads, where they are while they move, and what keeps them from moving: their
+/// own `movable`, and for another GPU `pin`, `forbid` and the rest of their group.
 class Tenants {
  public:
   Tenants(const PlanProblem& problem, GpuId target)
@@ -64,8 +66,9 @@ class Tenants {
   }
 
   [[nodiscard]] HeldJobs jobs() const {
-    return {[this](GpuId gpu) { return fixed(gpu); },
-            [this](GpuId gpu, PlacementId placement) { return rank_[at_[index(gpu)].at(placement)]; }};
+    return {
+        [this](GpuId gpu) { return fixed(gpu); },
+        [this](GpuId gpu, PlacementId placement) { return rank_[at_[index(gpu)].at(placement)]; }};
   }
   void moved(const JobMove& move) {
     const auto who = at_[index(move.from)].extract(move.from_placement);
@@ -95,7 +98,8 @@ class Tenants {
   /// Whether another of the group is where this one must not meet it.
   [[nodiscard]] bool shares(WorkloadIndex who, std::uint32_t group) const {
     for (std::size_t i = 0; i < at_.size(); ++i) {
-      if (problem_.domain(group, static_cast<GpuId>(i)) != problem_.domain(group, target_)) continue;
+      if (problem_.domain(group, static_cast<GpuId>(i)) != problem_.domain(group, target_))
+        continue;
       for (const auto& [placement, other] : at_[i]) {
         const std::uint32_t rule = problem_.workloads[other].rule;
         if (other != who && rule != none && problem_.rules[rule].group == group) return true;
@@ -107,7 +111,7 @@ class Tenants {
   const PlanProblem& problem_;
   GpuId target_;
   std::vector<std::map<PlacementId, WorkloadIndex>> at_;  // by GPU
-  std::vector<std::size_t> rank_;                         // by workload: its place in the order of names
+  std::vector<std::size_t> rank_;  // by workload: its place in the order of names
 };
 
 struct Migration {
@@ -164,19 +168,21 @@ void print_json(const Answer& answer) {
 void print_text(const Answer& answer) {
   const Geometry& geometry = answer.geometry();
   const bool intra = answer.kind == RebalanceKind::intra;
-  const std::string load = fmt::format("load {:.2f}, threshold {}", answer.load(answer.before).value(),
-                                       answer.options.threshold.decimal());
+  const std::string load =
+      fmt::format("load {:.2f}, threshold {}", answer.load(answer.before).value(),
+                  answer.options.threshold.decimal());
   fmt::print("{} is {} ({}): {}\n\n", answer.name(answer.gpu), intra ? "busy" : "lazy", load,
              intra ? "its own work moves while that lowers its fragmentation"
                    : "it takes work from busy GPUs of its model");
   if (answer.migrations.empty()) fmt::print("nothing moves\n\n");
   for (const auto& [move, workload] : answer.migrations) {
     const int start = geometry[move.to_placement].start;
-    fmt::print("move '{}' ({}) from {} at {} to {}, {}\n", shown(workload),
-               geometry[move.to_placement].profile->name, answer.name(move.from),
-               geometry[move.from_placement].start,
-               intra ? fmt::format("{}", start) : fmt::format("{} at {}", answer.name(move.to), start),
-               move.reuse ? "an idle instance that is there already" : "a new instance");
+    fmt::print(
+        "move '{}' ({}) from {} at {} to {}, {}\n", shown(workload),
+        geometry[move.to_placement].profile->name, answer.name(move.from),
+        geometry[move.from_placement].start,
+        intra ? fmt::format("{}", start) : fmt::format("{} at {}", answer.name(move.to), start),
+        move.reuse ? "an idle instance that is there already" : "a new instance");
     if (!move.destroys.empty())
       fmt::print("  destroys idle {} first\n", layout_text(geometry, move.destroys));
     fmt::print("  fragmentation {:.4f} before, {:.4f} after\n", move.cost_before.ratio().value(),
@@ -207,10 +213,11 @@ Result<int> run_rebalance(const Options& given) {
   Fleet after = before;
   Tenants tenants(*problem, *gpu);
   std::vector<Migration> migrations;
-  const Rebalance result = rebalance(after, *gpu, *options, tenants.jobs(), [&](const JobMove& move) {
-    migrations.push_back({move, std::string(tenants.name_at(move.from, move.from_placement))});
-    tenants.moved(move);
-  });
+  const Rebalance result =
+      rebalance(after, *gpu, *options, tenants.jobs(), [&](const JobMove& move) {
+        migrations.push_back({move, std::string(tenants.name_at(move.from, move.from_placement))});
+        tenants.moved(move);
+      });
   const Answer answer{*file, before, after, *gpu, result.kind, *options, std::move(migrations)};
   if (given.json) {
     print_json(answer);
@@ -224,9 +231,10 @@ Result<int> run_rebalance(const Options& given) {
 
 void add_rebalance(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "rebalance", "The moves that the online scheduler makes when work has just left a GPU",
-      "cleave rebalance --fleet examples/fleets/departed.json --gpu n0/1");
+  CommandLine* command =
+      add_command(program, "rebalance",
+                  "The moves that the online scheduler makes when work has just left a GPU",
+                  "cleave rebalance --fleet examples/fleets/departed.json --gpu n0/1");
   command
       ->add_option("--fleet", options->fleet,
                    "A fleet file that shows how things are now that the work has left")
@@ -240,7 +248,8 @@ void add_rebalance(CommandLine& program, Run& run) {
       ->default_str("compute");
   command
       ->add_option("--eligibility", options->eligibility,
-                   "Which work a lazy GPU may take: its load after the move is below the source's load after "
+                   "Which work a lazy GPU may take: its load after the move is below the source's "
+                   "load after "
                    "it (both-after) or before it (lowers-imbalance)")
       ->default_str("both-after");
   add_profiles(*command, options->profiles);

@@ -1,5 +1,5 @@
-// `cleave recommend`: which of the measured instances serves an application best, performance against what
-// lies idle, by the reward of the Taming paper.
+// `cleave recommend`: which of the measured instances serves an application best, performance
+// against what lies idle, by the reward of the Taming paper.
 
 #include <algorithm>
 
@@ -22,7 +22,8 @@ struct Options {
   bool json = false;
 };
 
-/// The alphas over which the answer shows what is best; the paper varies it from 0 to the size of the wastes.
+/// The alphas over which the answer shows what is best; the paper varies it from 0 to the size of
+/// the wastes.
 constexpr double most_alpha = 2;
 
 struct Asked {
@@ -50,9 +51,9 @@ Result<Asked> ask_repository(const Options& options) {
   }
   auto measured = reward_question(*repository, filter);
   if (!measured) return fail_at(shown(options.repository, 200), measured.error());
-  const std::string about =
-      fmt::format("{} with batch {} on the {}, performance is {}", shown(options.filter.application),
-                  measured->batch, measured->model->key, measured->performance);
+  const std::string about = fmt::format("{} with batch {} on the {}, performance is {}",
+                                        shown(options.filter.application), measured->batch,
+                                        measured->model->key, measured->performance);
   return Asked{std::move(measured->question), about, std::move(measured->left_out)};
 }
 
@@ -64,7 +65,8 @@ Json answer_json(const RewardQuestion& question, const Recommendation& answer) {
   json["alpha"] = question.basis.alpha;
   json["form"] = name(question.basis.form);
   json["best_by_alpha"] = Json::array();
-  for (const auto& [alpha, instance] : best_by_alpha(question.instances, question.basis, most_alpha))
+  for (const auto& [alpha, instance] :
+       best_by_alpha(question.instances, question.basis, most_alpha))
     json["best_by_alpha"].push_back({{"from_alpha", alpha},
                                      {"name", question.instances[instance].name},
                                      {"offload", question.instances[instance].offloaded}});
@@ -83,8 +85,8 @@ void print_text(const Asked& asked, const Recommendation& answer) {
     const Reward& row = answer.rewards[i];
     const bool equal = std::ranges::count(answer.equal, i) > 0;
     table.add({shown_name(question.instances[i]), fmt::format("{:.3f}", row.sm_waste),
-               fmt::format("{:.3f}", row.memory_waste), fmt::format("{:.3f}", row.relative_performance),
-               fmt::format("{:.3f}", row.reward),
+               fmt::format("{:.3f}", row.memory_waste),
+               fmt::format("{:.3f}", row.relative_performance), fmt::format("{:.3f}", row.reward),
                answer.best == i ? "best"
                : equal          ? "equal, but larger or later"
                                 : ""});
@@ -106,10 +108,10 @@ Result<int> recommend_command(const Options& options) {
   const bool filtered = !options.filter.application.empty() || !options.filter.gpu_model.empty() ||
                         options.filter.batch.has_value();
   if (options.repository.empty() && filtered)
-    return fail(
-        ErrorKind::bad_usage, "--measurements",
-        "--application, --batch and --gpu choose from a profile repository, and a file is one question",
-        "leave them out, or give --repository");
+    return fail(ErrorKind::bad_usage, "--measurements",
+                "--application, --batch and --gpu choose from a profile repository, and a file is "
+                "one question",
+                "leave them out, or give --repository");
   if (!options.repository.empty() && options.filter.application.empty())
     return fail(ErrorKind::bad_usage, "--repository", "it may hold many applications",
                 "say --application NAME");
@@ -120,10 +122,10 @@ Result<int> recommend_command(const Options& options) {
   const Recommendation answer = recommend(asked->question.instances, asked->question.basis);
   say_left_out(asked->left_out);
   if (!answer.best)
-    return fail(
-        ErrorKind::infeasible, shown(options.measurements + options.repository, 200),
-        asked->left_out.empty() ? "no instance was measured" : "no profile has all that the reward takes",
-        "measure it on some instance: docs/choosing.md says what is needed");
+    return fail(ErrorKind::infeasible, shown(options.measurements + options.repository, 200),
+                asked->left_out.empty() ? "no instance was measured"
+                                        : "no profile has all that the reward takes",
+                "measure it on some instance: docs/choosing.md says what is needed");
   if (options.json) {
     print(answer_json(asked->question, answer));
   } else {
@@ -140,11 +142,16 @@ void add_recommend(CommandLine& program, Run& run) {
       add_command(program, "recommend", "Which measured instance serves an application best",
                   "cleave recommend --measurements examples/profiles/llama3.json --alpha 0.5");
   command
-      ->add_option("--measurements", options->measurements, "A file of measured instances (docs/choosing.md)")
+      ->add_option("--measurements", options->measurements,
+                   "A file of measured instances (docs/choosing.md)")
       ->check(not_empty());
-  command->add_option("--repository", options->repository, "A profile repository, instead of --measurements")
+  command
+      ->add_option("--repository", options->repository,
+                   "A profile repository, instead of --measurements")
       ->check(not_empty());
-  command->add_option("--application", options->filter.application, "With --repository: whose profiles")
+  command
+      ->add_option("--application", options->filter.application,
+                   "With --repository: whose profiles")
       ->check(not_empty());
   command->add_option("--batch", options->filter.batch, "With --repository: of which batch size")
       ->check(whole_number(1));

@@ -58,7 +58,8 @@ void print_json(const Reproduction& reproduction) {
                          {"pending_cases", method.pending_cases},
                          {"sequential_cases", method.sequential_cases},
                          {"proven", method.proven}});
-    results.push_back({{"problem", name(figures.problem)}, {"gpus", figures.gpus}, {"methods", methods}});
+    results.push_back(
+        {{"problem", name(figures.problem)}, {"gpus", figures.gpus}, {"methods", methods}});
   }
   for (const PaperClaim& claim : claims(reproduction))
     list.push_back({{"section", claim.section},
@@ -109,7 +110,8 @@ Result<void> write_all(const Reproduction& reproduction, const std::string& fold
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   const std::filesystem::path into(folder);
-  for (const ProblemKind problem : {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure})
+  for (const ProblemKind problem :
+       {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure})
     if (const auto done =
             write_whole((into / figure_file(problem)).string(), figure_svg(reproduction, problem));
         !done)
@@ -139,9 +141,9 @@ void add_reproduce(CommandLine& program, Run& run) {
   CommandLine* group =
       program.add_subcommand("reproduce", "The evaluation of a paper again, beside its claims");
   group->require_subcommand();
-  CommandLine* command =
-      add_command(*group, "optimal-placement", "Optimal Workload Placement on Multi-Instance GPUs, section 5",
-                  "cleave reproduce optimal-placement --cases 10");
+  CommandLine* command = add_command(*group, "optimal-placement",
+                                     "Optimal Workload Placement on Multi-Instance GPUs, section 5",
+                                     "cleave reproduce optimal-placement --cases 10");
   command->add_option("--cases", options->cases, "Test cases of each size, seeds 1, 2, ...")
       ->check(Check::range(1, 1000000))
       ->default_str("100");

@@ -1,4 +1,5 @@
-// `cleave reproduce memory-alarms`: false and missed alarms of the forecasters, and MIGM's four growing jobs.
+// `cleave reproduce memory-alarms`: false and missed alarms of the forecasters, and MIGM's four
+// growing jobs.
 
 #include <algorithm>
 
@@ -17,8 +18,8 @@ namespace {
 constexpr int paper_noise_mib = 2;
 
 struct Options {
-  std::vector<std::string> forecasters = {"laws", "trend", "trend:plateau=on;shift=on", "last-value",
-                                          "running-max"};
+  std::vector<std::string> forecasters = {"laws", "trend", "trend:plateau=on;shift=on",
+                                          "last-value", "running-max"};
   std::string data;
   std::size_t jobs = 200;
   std::uint64_t seed = 2, seeds = 1;
@@ -50,7 +51,8 @@ void print_curves(const std::vector<AlarmCurve>& curves, const std::string& fore
   fmt::print("{}\n\n{}\n", forecaster, table.text());
 }
 
-/// The least and the most that each share comes to over the seeds, and whether the target is met by all.
+/// The least and the most that each share comes to over the seeds, and whether the target is met by
+/// all.
 void print_ranges(const Options& options, const std::vector<std::vector<AlarmCurve>>& by_seed) {
   std::vector<std::string> header = {"peak / capacity"};
   for (const double share : peak_shares) header.push_back(fmt::format("{}", share));
@@ -75,17 +77,23 @@ void print_ranges(const Options& options, const std::vector<std::vector<AlarmCur
 void print_text(const Options& options, const std::vector<std::vector<AlarmCurve>>& by_seed,
                 const std::vector<PaperAlarm>& paper, bool with_facts) {
   fmt::print(
-      "Jobs restarted before their end, in %, where the true peak is below the capacity; where it is above,\n"
-      "jobs caught before half of the run that would be lost. {} jobs of each shape, seed {}; jobs that ran\n"
-      "out of memory in their first {} iterations are left out, nobody could have foreseen that.\n\n",
+      "Jobs restarted before their end, in %, where the true peak is below the capacity; where it "
+      "is above,\n"
+      "jobs caught before half of the run that would be lost. {} jobs of each shape, seed {}; jobs "
+      "that ran\n"
+      "out of memory in their first {} iterations are left out, nobody could have foreseen "
+      "that.\n\n",
       options.jobs, options.seed, too_soon);
-  for (const std::string& forecaster : options.forecasters) print_curves(by_seed.front(), forecaster);
+  for (const std::string& forecaster : options.forecasters)
+    print_curves(by_seed.front(), forecaster);
   if (by_seed.size() > 1) print_ranges(options, by_seed);
   if (!with_facts)
     fmt::print("Shapes from real models and requests are left out: no data folder was given.\n\n");
-  Table table({"as in the paper's figure", "out of memory at", "alarm there", "alarm here, at worst"});
+  Table table(
+      {"as in the paper's figure", "out of memory at", "alarm there", "alarm here, at worst"});
   for (const PaperAlarm& alarm : paper)
-    table.add({std::string(alarm.job), fmt::format("{}", alarm.overflow), fmt::format("{}", alarm.printed),
+    table.add({std::string(alarm.job), fmt::format("{}", alarm.overflow),
+               fmt::format("{}", alarm.printed),
                alarm.worst ? fmt::format("{}", *alarm.worst) : "none"});
   fmt::print("A demonstration: the noise, {} MiB, is ours. Forecaster trend, 20 seeds.\n\n{}",
              paper_noise_mib, table.text());
@@ -102,7 +110,8 @@ void print_json(const Options& options, const std::vector<std::vector<AlarmCurve
                     {"at_once", curve.at[i].at_once},
                     {"restarted", curve.at[i].restarted},
                     {"caught", curve.at[i].caught}});
-    list.push_back({{"forecaster", curve.forecaster}, {"shape", curve.shape}, {"seed", seed}, {"at", at}});
+    list.push_back(
+        {{"forecaster", curve.forecaster}, {"shape", curve.shape}, {"seed", seed}, {"at", at}});
   };
   for (std::size_t i = 0; i < by_seed.size(); ++i)
     for (const AlarmCurve& curve : by_seed[i]) add(curve, options.seed + i);
@@ -117,7 +126,8 @@ void print_json(const Options& options, const std::vector<std::vector<AlarmCurve
 Result<int> memory_alarms(const Options& options) {
   for (auto each = options.forecasters.begin(); each != options.forecasters.end(); ++each)
     if (std::find(options.forecasters.begin(), each, *each) != each)
-      return fail(ErrorKind::bad_usage, "--forecaster", fmt::format("'{}' is named twice", shown(*each)));
+      return fail(ErrorKind::bad_usage, "--forecaster",
+                  fmt::format("'{}' is named twice", shown(*each)));
   ServingFacts facts;
   if (!options.data.empty()) {
     auto read = read_serving_facts(options.data);
@@ -149,9 +159,11 @@ void add_reproduce_alarms(CommandLine& group, Run& run) {
   CommandLine* command =
       add_command(group, "memory-alarms", "False and missed alarms of the memory forecasters",
                   "cleave reproduce memory-alarms --jobs 50");
-  command->add_option("--forecaster", options->forecasters, "NAME[:key=value;...], as often as wanted")
+  command
+      ->add_option("--forecaster", options->forecasters, "NAME[:key=value;...], as often as wanted")
       ->default_str("laws, trend with and without options, and two plain rules");
-  command->add_option("--data", options->data, "Folder with models, azure-llm-2023 and mooncake-fast25");
+  command->add_option("--data", options->data,
+                      "Folder with models, azure-llm-2023 and mooncake-fast25");
   command->add_option("--jobs", options->jobs, "Of each shape")
       ->check(Check::range(1, 1000000))
       ->default_str("200");
@@ -159,7 +171,8 @@ void add_reproduce_alarms(CommandLine& group, Run& run) {
       ->check(whole_number(0))
       ->default_str("2");
   command
-      ->add_option("--seeds", options->seeds, "So many seeds from --seed on; of all but the first the range")
+      ->add_option("--seeds", options->seeds,
+                   "So many seeds from --seed on; of all but the first the range")
       ->check(Check::range(1, 1000))
       ->default_str("1");
   add_json(*command, options->json);

@@ -50,17 +50,20 @@ void print_carma(const CarmaReport& report, const std::vector<std::size_t>& land
     table.add({task.model, fmt::format("{}", task.batch), task.network, measured,
                fmt::format("{}", task.forecast.value), fmt::format("{:+.1f} %", 100 * task.error()),
                task.right == nullptr ? "none" : std::string(task.right->name),
-               task.chosen == nullptr ? "none" : std::string(task.chosen->name), verdict(report, task)});
+               task.chosen == nullptr ? "none" : std::string(task.chosen->name),
+               verdict(report, task)});
   }
-  fmt::print("{}\n{} of {} forecasts land on the right {} profile or the next larger\n", table.text(),
-             report.landed(), report.forecasts(), report.gpu->key);
-  fmt::print("with 0 to {} copies of the largest layer's input and output: {}\n\n{}", most_copies_shown,
-             fmt::join(landed, ", "), without.text());
+  fmt::print("{}\n{} of {} forecasts land on the right {} profile or the next larger\n",
+             table.text(), report.landed(), report.forecasts(), report.gpu->key);
+  fmt::print("with 0 to {} copies of the largest layer's input and output: {}\n\n{}",
+             most_copies_shown, fmt::join(landed, ", "), without.text());
 }
 
 Json carma_json(const CarmaReport& report, const std::vector<std::size_t>& landed) {
   Json tasks = Json::array();
-  const auto profile = [](const Profile* one) { return one == nullptr ? Json(nullptr) : Json(one->name); };
+  const auto profile = [](const Profile* one) {
+    return one == nullptr ? Json(nullptr) : Json(one->name);
+  };
   for (const CarmaTask& task : report.tasks) {
     Json row{{"task", task.model},
              {"batch", task.batch > 0 ? Json(task.batch) : Json(nullptr)},
@@ -88,7 +91,8 @@ Result<int> carma(const Options& options) {
   const auto text = read_text(options.tasks);
   if (!text) return std::unexpected(text.error());
   const std::string place = shown(options.tasks, 200);
-  const CarmaReading reading = options.reading == "names" ? CarmaReading::names : CarmaReading::scripts;
+  const CarmaReading reading =
+      options.reading == "names" ? CarmaReading::names : CarmaReading::scripts;
   const auto report = carma_memory(*text, place, reading);
   if (!report) return std::unexpected(report.error());
   const auto landed = landed_by_copies(*text, place, reading);
@@ -107,12 +111,14 @@ void add_reproduce_carma(CommandLine& reproduce, Run& run) {
   CommandLine* command =
       add_command(reproduce, "carma", "Forecasts of memory beside the tasks that CARMA measured",
                   "cleave reproduce carma --tasks training_tasks.csv");
-  command->add_option("--tasks", options->tasks, "CSV with the columns model, batch_size, max_memory_mib")
+  command
+      ->add_option("--tasks", options->tasks,
+                   "CSV with the columns model, batch_size, max_memory_mib")
       ->required();
   command
-      ->add_option(
-          "--reading", options->reading,
-          "What the tasks train: scripts, as their published scripts do, or names, as their names say")
+      ->add_option("--reading", options->reading,
+                   "What the tasks train: scripts, as their published scripts do, or names, as "
+                   "their names say")
       ->check(Check::one_of({"scripts", "names"}))
       ->default_str("scripts");
   add_json(*command, options->json);

@@ -1,5 +1,5 @@
-// `cleave reproduce completion-time`: completion times learnt from ParvaGPU's profiles, beside two plain
-// ways.
+// `cleave reproduce completion-time`: completion times learnt from ParvaGPU's profiles, beside two
+// plain ways.
 
 #include "study/reproduce_completion_time.hpp"
 #include "base/format.hpp"
@@ -24,12 +24,14 @@ std::string errors_text(const TimeErrors& errors) {
 }
 
 std::string share_text(std::size_t part, std::size_t all) {
-  return all == 0 ? "-" : fmt::format("{:.0f} %", 100 * static_cast<double>(part) / static_cast<double>(all));
+  return all == 0
+             ? "-"
+             : fmt::format("{:.0f} %", 100 * static_cast<double>(part) / static_cast<double>(all));
 }
 
 void print_results(const std::vector<HeldOutResult>& results) {
-  Table table({"held out", "rows", "trees", "linear", "nearest", "gain", "answered", "of these", "within",
-               "upper / lower"});
+  Table table({"held out", "rows", "trees", "linear", "nearest", "gain", "answered", "of these",
+               "within", "upper / lower"});
   for (const HeldOutResult& result : results)
     table.add({result.what, fmt::format("{}", result.rows), errors_text(result.trees),
                errors_text(result.linear), errors_text(result.nearest),
@@ -44,7 +46,8 @@ void print_text(const CompletionTimeStudy& study) {
   fmt::print("{} rows; {} more did not fit, {} have no time on the whole GPU\n", study.rows,
              study.did_not_fit, study.no_whole);
   fmt::print(
-      "errors in %, median / 90th percentile, over all rows held out; gain: linear over trees, medians\n");
+      "errors in %, median / 90th percentile, over all rows held out; gain: linear over trees, "
+      "medians\n");
   fmt::print("answered: not refused; within: of those, inside their interval of {:g} %\n\n",
              100 * study.level);
   fmt::print("All rows\n\n");
@@ -71,15 +74,16 @@ Json errors_json(const TimeErrors& errors) {
 Json results_json(const std::vector<HeldOutResult>& results) {
   Json list = Json::array();
   for (const HeldOutResult& result : results)
-    list.push_back({{"held_out", result.what},
-                    {"rows", result.rows},
-                    {"trees", errors_json(result.trees)},
-                    {"linear", errors_json(result.linear)},
-                    {"nearest", errors_json(result.nearest)},
-                    {"answered", result.answered},
-                    {"answered_trees", result.answered_trees ? errors_json(*result.answered_trees) : Json()},
-                    {"covered", result.covered},
-                    {"width", result.width}});
+    list.push_back(
+        {{"held_out", result.what},
+         {"rows", result.rows},
+         {"trees", errors_json(result.trees)},
+         {"linear", errors_json(result.linear)},
+         {"nearest", errors_json(result.nearest)},
+         {"answered", result.answered},
+         {"answered_trees", result.answered_trees ? errors_json(*result.answered_trees) : Json()},
+         {"covered", result.covered},
+         {"width", result.width}});
   return list;
 }
 

@@ -19,8 +19,9 @@ Result<int> scheduler(const Options& options) {
   const bool change = !options.spec.empty();
   const auto document = daemon->ask_json(
       change ? "PUT" : "GET", "/v1/scheduler",
-      change ? Json{{"scheduler", options.spec}}.dump(-1, ' ', false, Json::error_handler_t::replace)
-             : std::string());
+      change
+          ? Json{{"scheduler", options.spec}}.dump(-1, ' ', false, Json::error_handler_t::replace)
+          : std::string());
   if (!document) return std::unexpected(document.error());
   std::optional<Error> error;
   const std::string spec = JsonReader(*document, "the daemon's answer", error).text("scheduler");
@@ -36,9 +37,10 @@ Result<int> scheduler(const Options& options) {
 
 void add_scheduler(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "scheduler", "The scheduler by which the daemon places its jobs, or another one from now on",
-      "cleave scheduler 'online:threshold=auto'");
+  CommandLine* command =
+      add_command(program, "scheduler",
+                  "The scheduler by which the daemon places its jobs, or another one from now on",
+                  "cleave scheduler 'online:threshold=auto'");
   command
       ->add_option("SPEC", options->spec,
                    "The new one, NAME[:key=value;key=value]; `cleave schedulers` lists them")

@@ -10,13 +10,15 @@ namespace {
 
 /// Characters as a terminal shows them: continuation bytes of UTF-8 take no room.
 std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 /// A number, with whatever stands behind it, or what stands where there is none.
 bool numeric(const std::string& cell) {
   if (cell.empty() || cell == "-" || cell == "?") return true;
-  const char first = cell.size() > 1 && (cell.front() == '-' || cell.front() == '+') ? cell[1] : cell.front();
+  const char first =
+      cell.size() > 1 && (cell.front() == '-' || cell.front() == '+') ? cell[1] : cell.front();
   return first >= '0' && first <= '9';
 }
 

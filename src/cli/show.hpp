@@ -8,8 +8,8 @@
 
 namespace cleave::cli {
 
-/// A table with a header; columns that hold only numbers are aligned to the right. Two spaces between
-/// columns.
+/// A table with a header; columns that hold only numbers are aligned to the right. Two spaces
+/// between columns.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}

@@ -52,15 +52,17 @@ void print_history(const ApiJob& job, Instant now) {
   Table table({"attempt", "where", "from", "for", "peak", "left it because"});
   for (const ApiAttempt& attempt : job.history) {
     std::string end = visible(attempt.end);
-    if (!attempt.why.empty()) end += fmt::format("{}{}", end.empty() ? "" : ": ", visible(attempt.why));
+    if (!attempt.why.empty())
+      end += fmt::format("{}{}", end.empty() ? "" : ": ", visible(attempt.why));
     if (const std::string code = exit_code_text(attempt.exit_code, attempt.why); !code.empty())
       end += fmt::format("{}{}", end.empty() ? "" : ", ", code);
     if (end.empty() && !attempt.ended) end = "(runs)";
-    table.add(
-        {fmt::format("{}", attempt.attempt), attempt.instance ? text(*attempt.instance) : "",
-         attempt.started ? local_time(*attempt.started) : "",
-         attempt.started ? human(std::max(attempt.ended.value_or(now) - *attempt.started, Duration{})) : "",
-         attempt.peak ? memory_text(*attempt.peak) : "", end});
+    table.add({fmt::format("{}", attempt.attempt), attempt.instance ? text(*attempt.instance) : "",
+               attempt.started ? local_time(*attempt.started) : "",
+               attempt.started
+                   ? human(std::max(attempt.ended.value_or(now) - *attempt.started, Duration{}))
+                   : "",
+               attempt.peak ? memory_text(*attempt.peak) : "", end});
   }
   fmt::print("\n{}", table.text());
 }
@@ -113,7 +115,8 @@ Result<int> show(const Options& options) {
 void add_show(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
-      program, "show", "A job: why it waits, what it asked for, every instance it had and why it left it",
+      program, "show",
+      "A job: why it waits, what it asked for, every instance it had and why it left it",
       "cleave show 12");
   add_job(*command, options->job);
   add_daemon(*command, *options);

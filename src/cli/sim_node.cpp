@@ -36,16 +36,17 @@ constexpr std::pair<std::string_view, InstanceNumbering> numberings[] = {
 
 /// As a shell reads it back.
 std::string quoted_for_shell(const std::string& text) {
-  const bool plain =
-      text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
-      std::string::npos;
+  const bool plain = text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
+                     std::string::npos;
   if (plain && !text.empty()) return text;
   std::string quoted_text = "'";
   for (const char c : text) quoted_text += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted_text + "'";
 }
 
-/// As with real GPUs, no two nodes have a UUID in common; not even one that is made again in the same place.
+/// As with real GPUs, no two nodes have a UUID in common; not even one that is made again in the
+/// same place.
 std::uint64_t new_seed() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto ticks = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
@@ -63,18 +64,20 @@ Result<int> create(const Options& options) {
   spec.mig_enabled = options.mig == "on";
   spec.check_root = options.check_root;
   spec.seed = options.seed.value_or(new_seed());
-  if (const auto made = create_sim_node(options.directory, spec); !made) return std::unexpected(made.error());
+  if (const auto made = create_sim_node(options.directory, spec); !made)
+    return std::unexpected(made.error());
   std::error_code failed;
   const fs::path node = fs::absolute(options.directory, failed).lexically_normal();
   const fs::path library = simulated_library().parent_path();
   if (options.json) {
     print(Json{{"node", node.string()},
                {"gpus", spec.gpus.size()},
-               {"environment", {{sim_node_variable, node.string()}, {"LD_LIBRARY_PATH", library.string()}}}});
+               {"environment",
+                {{sim_node_variable, node.string()}, {"LD_LIBRARY_PATH", library.string()}}}});
     return 0;
   }
-  fmt::print("export {}={}\nexport LD_LIBRARY_PATH={}\n", sim_node_variable, quoted_for_shell(node.string()),
-             quoted_for_shell(library.string()));
+  fmt::print("export {}={}\nexport LD_LIBRARY_PATH={}\n", sim_node_variable,
+             quoted_for_shell(node.string()), quoted_for_shell(library.string()));
   std::fflush(stdout);
   fmt::print(stderr,
              "{} made. The first line shows it to Cleave's programs, both to others; "
@@ -138,29 +141,32 @@ Result<int> show(const Options& options) {
   if (options.json) {
     Json gpus = Json::array();
     for (const SimGpuView& gpu : node->gpus) gpus.push_back(to_json(gpu));
-    print(Json{
-        {"instant", node->instant}, {"flaw", flaw->empty() ? Json(nullptr) : Json(*flaw)}, {"gpus", gpus}});
+    print(Json{{"instant", node->instant},
+               {"flaw", flaw->empty() ? Json(nullptr) : Json(*flaw)},
+               {"gpus", gpus}});
     return 0;
   }
   Table table({"GPU", "model", "MIG", "layout", "power", "faults", "UUID"});
   for (std::size_t i = 0; i < node->gpus.size(); ++i) {
     const SimGpuView& gpu = node->gpus[i];
     std::string mig = gpu.mig_enabled ? "on" : "off";
-    if (gpu.mig_enabled != gpu.mig_pending) mig += gpu.mig_pending ? ", on pending" : ", off pending";
-    table.add(
-        {fmt::format("{}", i), std::string(gpu.model->key), mig, gpu.mig_enabled ? drawn(gpu) : "-",
-         fmt::format("{:.0f} W", gpu.power_w),
-         gpu.faults.empty() ? (gpu.lost ? "lost" : "none") : fmt::format("{}", fmt::join(gpu.faults, ", ")),
-         gpu.uuid});
+    if (gpu.mig_enabled != gpu.mig_pending)
+      mig += gpu.mig_pending ? ", on pending" : ", off pending";
+    table.add({fmt::format("{}", i), std::string(gpu.model->key), mig,
+               gpu.mig_enabled ? drawn(gpu) : "-", fmt::format("{:.0f} W", gpu.power_w),
+               gpu.faults.empty() ? (gpu.lost ? "lost" : "none")
+                                  : fmt::format("{}", fmt::join(gpu.faults, ", ")),
+               gpu.uuid});
   }
-  fmt::print("{}{}\n\n{}", counted(node->gpus.size(), "simulated GPU"), node->instant ? ", instant" : "",
-             table.text());
+  fmt::print("{}{}\n\n{}", counted(node->gpus.size(), "simulated GPU"),
+             node->instant ? ", instant" : "", table.text());
   if (!flaw->empty()) fmt::print("\nbroken: {}\n", *flaw);
   return 0;
 }
 
 Result<int> destroy(const Options& options) {
-  if (const auto gone = destroy_sim_node(options.directory); !gone) return std::unexpected(gone.error());
+  if (const auto gone = destroy_sim_node(options.directory); !gone)
+    return std::unexpected(gone.error());
   // What Cleave remembered of this node goes with it.
   std::error_code ignored;
   fs::remove_all(fs::path(options.directory) / "cleave", ignored);
@@ -178,10 +184,11 @@ Result<int> fault(const Options& options) {
   std::vector<std::string> known;
   for (const SimFaultRow& row : sim_faults()) known.emplace_back(row.name);
   if (std::ranges::find(known, options.fault) == known.end())
-    return fail(ErrorKind::bad_input, "KIND", fmt::format("there is no fault '{}'", shown(options.fault)),
+    return fail(ErrorKind::bad_input, "KIND",
+                fmt::format("there is no fault '{}'", shown(options.fault)),
                 suggestion(options.fault, known));
-  if (const auto set =
-          set_sim_fault(options.directory, static_cast<int>(options.gpu), options.fault, options.times);
+  if (const auto set = set_sim_fault(options.directory, static_cast<int>(options.gpu),
+                                     options.fault, options.times);
       !set)
     return std::unexpected(set.error());
   if (options.json) print(Json{{"gpu", options.gpu}, {"fault", options.fault}});
@@ -193,7 +200,9 @@ std::shared_ptr<Options> add_action(CommandLine& group, Run& run, const std::str
                                     Result<int> (*act)(const Options&), CommandLine*& command) {
   auto options = std::make_shared<Options>();
   command = add_command(group, name, what, example);
-  command->add_option("DIR", options->directory, "The node's directory")->required()->check(not_empty());
+  command->add_option("DIR", options->directory, "The node's directory")
+      ->required()
+      ->check(not_empty());
   add_json(*command, options->json);
   command->callback([options, act, &run] { run = [options, act] { return act(*options); }; });
   return options;
@@ -202,40 +211,46 @@ std::shared_ptr<Options> add_action(CommandLine& group, Run& run, const std::str
 }  // namespace
 
 void add_sim_node(CommandLine& program, Run& run) {
-  CommandLine* group = program.add_subcommand("sim-node",
-                                              "Simulated nodes: GPUs that obey the rules of real ones, for "
-                                              "Cleave and for any program that uses NVML");
+  CommandLine* group =
+      program.add_subcommand("sim-node",
+                             "Simulated nodes: GPUs that obey the rules of real ones, for "
+                             "Cleave and for any program that uses NVML");
   group->require_subcommand();
   CommandLine* command = nullptr;
-  const auto made =
-      add_action(*group, run, "create", "Makes one and prints the environment that shows it to programs",
-                 "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create, command);
-  command->add_option("--gpus", made->gpus, "Its GPUs, like 4xA100-40GB,2xH100-80GB-SXM5")->required();
+  const auto made = add_action(
+      *group, run, "create", "Makes one and prints the environment that shows it to programs",
+      "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create, command);
+  command->add_option("--gpus", made->gpus, "Its GPUs, like 4xA100-40GB,2xH100-80GB-SXM5")
+      ->required();
   command->add_flag("--instant", made->instant, "Creating and destroying instances takes no time");
   command
-      ->add_option(
-          "--numbering", made->numbering,
-          "How GPU instances are numbered: as drivers of the model do (model), upper-first or lower-first")
+      ->add_option("--numbering", made->numbering,
+                   "How GPU instances are numbered: as drivers of the model do (model), "
+                   "upper-first or lower-first")
       ->check(Check::one_of({"model", "upper-first", "lower-first"}))
       ->default_str("model");
   command->add_option("--mig", made->mig, "Whether MIG is on at first: on or off")
       ->check(Check::one_of({"on", "off"}))
       ->default_str("on");
-  command->add_flag("--check-root", made->check_root, "Refuse changes by others than root, as hardware does");
+  command->add_flag("--check-root", made->check_root,
+                    "Refuse changes by others than root, as hardware does");
   command
       ->add_option("--seed", made->seed,
                    "Of the UUIDs, which are then the same each time; otherwise new ones")
       ->check(whole_number(0));
-  add_action(*group, run, "show", "What stands on it, seen from inside", "cleave sim-node show /tmp/node",
-             show, command);
+  add_action(*group, run, "show", "What stands on it, seen from inside",
+             "cleave sim-node show /tmp/node", show, command);
   add_action(*group, run, "destroy", "Removes it, with what Cleave remembers of it",
              "cleave sim-node destroy /tmp/node", destroy, command);
   const auto broken =
       add_action(*group, run, "fault", "Breaks one of its GPUs on purpose, or mends it",
                  "cleave sim-node fault /tmp/node --gpu 0 fail-create --times 1", fault, command);
   std::string kinds;
-  for (const SimFaultRow& row : sim_faults()) kinds += fmt::format("\n  {}: {}", row.name, row.what);
-  command->add_option("--gpu", broken->gpu, "Which of its GPUs")->required()->check(whole_number(0));
+  for (const SimFaultRow& row : sim_faults())
+    kinds += fmt::format("\n  {}: {}", row.name, row.what);
+  command->add_option("--gpu", broken->gpu, "Which of its GPUs")
+      ->required()
+      ->check(whole_number(0));
   command->add_option("KIND", broken->fault, "What breaks:" + kinds)->required();
   command->add_option("--times", broken->times, "For so many calls only")->check(whole_number(1));
 }

@@ -29,11 +29,13 @@ std::string spread(const Distribution& d) {
 
 void print_text(const RunSummary& s, bool measured_times) {
   fmt::print("\nscheduler {}\n", s.scheduler);
-  fmt::print("  jobs          {} finished, {} failed, {} rejected, {} waiting\n", s.finished, s.failed,
-             s.rejected, s.waiting);
+  fmt::print("  jobs          {} finished, {} failed, {} rejected, {} waiting\n", s.finished,
+             s.failed, s.rejected, s.waiting);
   const double hours = in_seconds(s.makespan) / 3600;
   fmt::print("  makespan      {}{}\n", human(s.makespan),
-             hours > 0 ? fmt::format(", {:.1f} jobs an hour", static_cast<double>(s.finished) / hours) : "");
+             hours > 0
+                 ? fmt::format(", {:.1f} jobs an hour", static_cast<double>(s.finished) / hours)
+                 : "");
   fmt::print("  wait          {}\n", spread(s.wait));
   fmt::print("  turnaround    {}\n", spread(s.turnaround));
   fmt::print("  execution     {}\n", spread(s.execution));
@@ -50,8 +52,8 @@ void print_text(const RunSummary& s, bool measured_times) {
     if (count > 0) also.push_back(counted(count, what));
   if (!also.empty()) fmt::print("  changes       {}\n", fmt::join(also, ", "));
   if (s.oom_restarts + s.early_restarts > 0)
-    fmt::print("  memory        out of memory {}, {} before that\n", counted(s.oom_restarts, "time"),
-               counted(s.early_restarts, "restart"));
+    fmt::print("  memory        out of memory {}, {} before that\n",
+               counted(s.oom_restarts, "time"), counted(s.early_restarts, "restart"));
   if (s.gpu_losses > 0)
     fmt::print("  faults        GPUs lost {}, {} evicted\n", counted(s.gpu_losses, "time"),
                counted(s.evictions, "job"));
@@ -62,13 +64,15 @@ void print_text(const RunSummary& s, bool measured_times) {
 /// The files that a run writes; each has its name only when all is in it.
 class RunFiles {
  public:
-  [[nodiscard]] Result<void> open(const Options& options, const FleetFile& fleet, const Workload& workload) {
+  [[nodiscard]] Result<void> open(const Options& options, const FleetFile& fleet,
+                                  const Workload& workload) {
     if (!options.events.empty() && options.events == options.trace_events)
       return fail(ErrorKind::bad_usage, "--trace-events", "this is the file of --events",
                   "name two different files");
     for (const auto& [name, path] :
          {std::pair("--events", options.events), {"--trace-events", options.trace_events}})
-      if (const auto apart = options.run.not_read(name, path); !apart) return std::unexpected(apart.error());
+      if (const auto apart = options.run.not_read(name, path); !apart)
+        return std::unexpected(apart.error());
     if (!options.events.empty()) {
       auto file = WholeFile::open(options.events);
       if (!file) return std::unexpected(file.error());
@@ -79,15 +83,18 @@ class RunFiles {
       auto file = WholeFile::open(options.trace_events);
       if (!file) return std::unexpected(file.error());
       trace_file_ = std::move(*file);
-      trace_.emplace(fleet, workload,
-                     std::map<std::string, std::string>{{"scheduler", options.scheduler},
-                                                        {"seed", fmt::format("{}", options.run.seed)}},
-                     trace_file_->stream());
+      trace_.emplace(
+          fleet, workload,
+          std::map<std::string, std::string>{{"scheduler", options.scheduler},
+                                             {"seed", fmt::format("{}", options.run.seed)}},
+          trace_file_->stream());
     }
     return {};
   }
 
-  [[nodiscard]] RunObservers observers() { return {log_ ? &*log_ : nullptr, trace_ ? &*trace_ : nullptr}; }
+  [[nodiscard]] RunObservers observers() {
+    return {log_ ? &*log_ : nullptr, trace_ ? &*trace_ : nullptr};
+  }
 
   [[nodiscard]] Result<void> finish() {
     if (trace_) trace_->finish();
@@ -144,20 +151,23 @@ Result<int> simulate_command(const Options& options) {
 
 void add_simulate(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "simulate", "Run a workload on a simulated fleet under one scheduler",
-      "cleave simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --scheduler online");
+  CommandLine* command =
+      add_command(program, "simulate", "Run a workload on a simulated fleet under one scheduler",
+                  "cleave simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl "
+                  "--scheduler online");
   options->run.add(*command);
   command
       ->add_option("--scheduler", options->scheduler,
                    "NAME[:key=value;key=value]; `cleave schedulers` lists them")
       ->required();
-  command->add_option("--events", options->events, "Writes what happens to FILE, a line of JSON each")
+  command
+      ->add_option("--events", options->events, "Writes what happens to FILE, a line of JSON each")
       ->check(not_empty())
       ->type_name("FILE");
   command
-      ->add_option("--trace-events", options->trace_events,
-                   "Writes every slice of every GPU over time to FILE, for Perfetto (ui.perfetto.dev)")
+      ->add_option(
+          "--trace-events", options->trace_events,
+          "Writes every slice of every GPU over time to FILE, for Perfetto (ui.perfetto.dev)")
       ->check(not_empty())
       ->type_name("FILE");
   command->callback([options, &run] { run = [options] { return simulate_command(*options); }; });

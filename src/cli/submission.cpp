@@ -31,28 +31,29 @@ constexpr auto of_the_user =
 struct KeyOption {
   std::string_view key, option;
 };
-constexpr auto key_options = std::to_array<KeyOption>({{"command", "COMMAND"},
-                                                       {"environment", "--env"},
-                                                       {"directory", "--cwd"},
-                                                       {"name", "--name"},
-                                                       {"profile", "--profile"},
-                                                       {"memory_mib", "--memory"},
-                                                       {"compute_slices", "--compute-slices"},
-                                                       {"model", "--model"},
-                                                       {"model.name", "--model"},
-                                                       {"model.memory_mib", "--model"},
-                                                       {"priority", "--priority"},
-                                                       {"deadline_s", "--deadline"},
-                                                       {"retries", "--retry"},
-                                                       {"restartable", "--restartable"},
-                                                       {"movable", "--movable"},
-                                                       {"checkpoint_signal", "--checkpoint-signal"},
-                                                       {"checkpoint_grace_s", "--checkpoint-grace"},
-                                                       {"stop_grace_s", "--stop-grace"},
-                                                       {"out_of_memory_code", "--out-of-memory-code"},
-                                                       {"application", "--application"},
-                                                       {"batch", "--batch"},
-                                                       {"expected_s", "--expected"}});
+constexpr auto key_options =
+    std::to_array<KeyOption>({{"command", "COMMAND"},
+                              {"environment", "--env"},
+                              {"directory", "--cwd"},
+                              {"name", "--name"},
+                              {"profile", "--profile"},
+                              {"memory_mib", "--memory"},
+                              {"compute_slices", "--compute-slices"},
+                              {"model", "--model"},
+                              {"model.name", "--model"},
+                              {"model.memory_mib", "--model"},
+                              {"priority", "--priority"},
+                              {"deadline_s", "--deadline"},
+                              {"retries", "--retry"},
+                              {"restartable", "--restartable"},
+                              {"movable", "--movable"},
+                              {"checkpoint_signal", "--checkpoint-signal"},
+                              {"checkpoint_grace_s", "--checkpoint-grace"},
+                              {"stop_grace_s", "--stop-grace"},
+                              {"out_of_memory_code", "--out-of-memory-code"},
+                              {"application", "--application"},
+                              {"batch", "--batch"},
+                              {"expected_s", "--expected"}});
 
 struct SignalName {
   std::string_view name;
@@ -81,7 +82,8 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
     const std::string name = each.substr(0, equals);
     if (is_one_of(name, of_the_run)) continue;
     callers[name] = each.substr(equals + 1);
-    if (!clean || is_one_of(name, of_the_user) || name.starts_with("LC_")) variables[name] = callers[name];
+    if (!clean || is_one_of(name, of_the_user) || name.starts_with("LC_"))
+      variables[name] = callers[name];
   }
   std::erase_if(variables, [&](const auto& variable) {
     if (valid_utf8(variable.first) && valid_utf8(variable.second)) return false;
@@ -92,10 +94,12 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
     const std::size_t equals = each.find('=');
     const std::string name = each.substr(0, equals);
     const auto refuse = [&](const std::string& why, const std::string& remedy) {
-      return fail(ErrorKind::bad_usage, "--env", fmt::format("'{}' {}", visible(shown(name)), why), remedy);
+      return fail(ErrorKind::bad_usage, "--env", fmt::format("'{}' {}", visible(shown(name)), why),
+                  remedy);
     };
     if (name.empty()) return refuse("has no name", "write NAME=VALUE, or NAME to pass your own on");
-    if (is_one_of(name, of_the_run)) return refuse("is set for each run by the daemon", "leave it out");
+    if (is_one_of(name, of_the_run))
+      return refuse("is set for each run by the daemon", "leave it out");
     if (equals == std::string::npos && !callers.contains(name))
       return refuse("is not set here", "write NAME=VALUE, or export it first");
     variables[name] = equals == std::string::npos ? callers[name] : each.substr(equals + 1);
@@ -103,7 +107,8 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
       return refuse("is not UTF-8", "give it to the command in a file");
   }
   std::vector<std::string> environment;
-  for (const auto& [name, value] : variables) environment.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : variables)
+    environment.push_back(fmt::format("{}={}", name, value));
   return environment;
 }
 
@@ -125,8 +130,8 @@ Result<int> signal_of(const std::string& text) {
 namespace {
 
 Result<ApiModel> model_of(const SubmitArguments& given) {
-  const ModelUse use{given.model, given.precision, given.batch.value_or(1), given.context.value_or(0),
-                     given.train};
+  const ModelUse use{given.model, given.precision, given.batch.value_or(1),
+                     given.context.value_or(0), given.train};
   // Relative to here, as "-" is.
   const auto size = model_sizer("-")(use);
   if (!size) return fail_at("--model", size.error());
@@ -159,11 +164,13 @@ Result<std::string> directory_of(const SubmitArguments& given) {
   std::error_code failed;
   const auto here = std::filesystem::current_path(failed);
   if (failed)
-    return fail(ErrorKind::infeasible, "the working directory", failed.message(), "name one with --cwd");
+    return fail(ErrorKind::infeasible, "the working directory", failed.message(),
+                "name one with --cwd");
   const auto directory = given.cwd.empty() ? here : (here / given.cwd).lexically_normal();
   if (!std::filesystem::is_directory(directory, failed))
     return fail(ErrorKind::bad_input, "--cwd",
-                fmt::format("'{}' is no folder", visible(shown(directory.string(), 200))), "check the name");
+                fmt::format("'{}' is no folder", visible(shown(directory.string(), 200))),
+                "check the name");
   return directory.string();
 }
 
@@ -188,7 +195,8 @@ Result<void> check_utf8(const ApiSubmission& submission) {
 
 }  // namespace
 
-Result<ApiSubmission> submission_of(const SubmitArguments& given, const std::vector<std::string>& command,
+Result<ApiSubmission> submission_of(const SubmitArguments& given,
+                                    const std::vector<std::string>& command,
                                     std::vector<std::string>& left_out) {
   ApiSubmission submission;
   submission.command = command;
@@ -201,7 +209,8 @@ Result<ApiSubmission> submission_of(const SubmitArguments& given, const std::vec
   if (!directory) return std::unexpected(directory.error());
   submission.directory = *directory;
   if (!given.name.empty()) submission.name = given.name;
-  if (const auto request = read_request(given, submission); !request) return std::unexpected(request.error());
+  if (const auto request = read_request(given, submission); !request)
+    return std::unexpected(request.error());
   if (!given.checkpoint_signal.empty()) {
     const auto signal = signal_of(given.checkpoint_signal);
     if (!signal) return std::unexpected(signal.error());
@@ -214,7 +223,8 @@ Result<ApiSubmission> submission_of(const SubmitArguments& given, const std::vec
   submission.movable = given.movable;
   submission.checkpoint_grace = duration_of(given.checkpoint_grace);
   submission.stop_grace = duration_of(given.stop_grace);
-  if (given.out_of_memory_code) submission.out_of_memory_code = static_cast<int>(*given.out_of_memory_code);
+  if (given.out_of_memory_code)
+    submission.out_of_memory_code = static_cast<int>(*given.out_of_memory_code);
   if (!given.application.empty()) submission.application = given.application;
   submission.batch = given.batch;
   submission.expected = duration_of(given.expected);
@@ -229,7 +239,8 @@ Check whole_number_from(std::int64_t least, std::int64_t most) {
     const auto number = parse_integer(text);
     return number && *number >= least && *number <= most
                ? std::string()
-               : fmt::format("expected a whole number from {} to {}, found {}", least, most, shown(text));
+               : fmt::format("expected a whole number from {} to {}, found {}", least, most,
+                             shown(text));
   };
   return Check(check);
 }
@@ -237,39 +248,49 @@ Check whole_number_from(std::int64_t least, std::int64_t most) {
 void add_size_options(CommandLine& command, SubmitArguments& to) {
   Option* profile = command.add_option("--profile", to.profile, "The instance's profile: 2g.10gb");
   Option* memory = command.add_option("--memory", to.memory, "What it needs instead: 9GiB, or MiB");
-  Option* model = command.add_option(
-      "--model", to.model,
-      "Its model instead, read and sized here: config.json, F.safetensors, F.gguf, SHAPES.json#NAME or "
-      "vision:NAME; without any of these it begins on the smallest instance");
+  Option* model =
+      command.add_option("--model", to.model,
+                         "Its model instead, read and sized here: config.json, F.safetensors, "
+                         "F.gguf, SHAPES.json#NAME or "
+                         "vision:NAME; without any of these it begins on the smallest instance");
   for (Option* each : {profile, memory, model}) each->check(not_empty());
   profile->excludes(memory)->excludes(model);
   memory->excludes(model);
   command.add_option("--compute-slices", to.compute_slices, "With --memory: at least so many")
       ->check(whole_number_from(1, 1000))
       ->needs(memory);
-  command.add_option("--batch", to.batch, "Sequences or images at a time, of --model and of --application")
+  command
+      .add_option("--batch", to.batch,
+                  "Sequences or images at a time, of --model and of --application")
       ->check(whole_number(1));
   command.add_option("--context", to.context, "With --model: tokens of a sequence")
       ->check(whole_number(1))
       ->needs(model);
-  command.add_option("--precision", to.precision, "With --model: of the weights, as `cleave forecast model`")
+  command
+      .add_option("--precision", to.precision,
+                  "With --model: of the weights, as `cleave forecast model`")
       ->needs(model);
   command.add_flag("--train", to.train, "With --model: it is trained")->needs(model);
 }
 
 void add_stop_options(CommandLine& command, SubmitArguments& to) {
   const double longest = in_seconds(longest_duration);
-  command.add_option("--retry", to.retries, "Run it again when it fails by itself or is lost, so often")
+  command
+      .add_option("--retry", to.retries,
+                  "Run it again when it fails by itself or is lost, so often")
       ->check(whole_number_from(0, 1000))
       ->default_str("0");
-  command.add_flag("--restartable", to.restartable,
-                   "It may be stopped and run again from the beginning, as on a larger instance before its "
-                   "memory runs out");
-  command.add_flag("--movable", to.movable, "A replica of it may take over elsewhere while it runs");
-  Option* signal = command
-                       .add_option("--checkpoint-signal", to.checkpoint_signal,
-                                   "Sent before it is stopped to be restarted: USR1, SIGUSR1 or a number")
-                       ->check(not_empty());
+  command.add_flag(
+      "--restartable", to.restartable,
+      "It may be stopped and run again from the beginning, as on a larger instance before its "
+      "memory runs out");
+  command.add_flag("--movable", to.movable,
+                   "A replica of it may take over elsewhere while it runs");
+  Option* signal =
+      command
+          .add_option("--checkpoint-signal", to.checkpoint_signal,
+                      "Sent before it is stopped to be restarted: USR1, SIGUSR1 or a number")
+          ->check(not_empty());
   command.add_option("--checkpoint-grace", to.checkpoint_grace, "Seconds from that signal to TERM")
       ->check(number_from(0, longest))
       ->needs(signal);
@@ -287,19 +308,21 @@ void add_stop_options(CommandLine& command, SubmitArguments& to) {
 void SubmitArguments::add(CommandLine& command) {
   const double longest = in_seconds(longest_duration);
   add_size_options(command, *this);
-  command.add_option("--name", name, "For people, and for commands while it lives")->check(not_empty());
+  command.add_option("--name", name, "For people, and for commands while it lives")
+      ->check(not_empty());
   command
-      .add_option(
-          "--priority", priority,
-          "Higher goes first among those that wait; above 0 for operators, unless the daemon allows more")
+      .add_option("--priority", priority,
+                  "Higher goes first among those that wait; above 0 for operators, unless the "
+                  "daemon allows more")
       ->check(whole_number_from(-1'000'000, 1'000'000))
       ->default_str("0");
   command.add_option("--deadline", deadline, "Seconds from now until which it should be done")
       ->check(number_from(0, longest));
   command
-      .add_option("--env", environment,
-                  "NAME=VALUE sets a variable, NAME passes yours on; as often as wanted. All of your "
-                  "environment goes along anyway, unless --clean-env is given")
+      .add_option(
+          "--env", environment,
+          "NAME=VALUE sets a variable, NAME passes yours on; as often as wanted. All of your "
+          "environment goes along anyway, unless --clean-env is given")
       ->one_each_time();
   command.add_flag("--clean-env", clean_environment,
                    "Of your environment only HOME, LANG, LC_*, LOGNAME, PATH, SHELL, TZ and USER");
@@ -309,7 +332,9 @@ void SubmitArguments::add(CommandLine& command) {
       .add_option("--application", application,
                   "Jobs of one application share what is learned of their speed and memory")
       ->check(not_empty());
-  command.add_option("--expected", expected, "Seconds that it takes on the whole GPU under MIG, if you know")
+  command
+      .add_option("--expected", expected,
+                  "Seconds that it takes on the whole GPU under MIG, if you know")
       ->check(number_from(0, longest));
 }
 

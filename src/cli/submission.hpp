@@ -1,6 +1,6 @@
 #pragma once
-// What `cleave submit` was told, made into what the daemon is sent: the environment, the folder, signals by
-// name, a model sized from its file.
+// What `cleave submit` was told, made into what the daemon is sent: the environment, the folder,
+// signals by name, a model sized from its file.
 
 #include <optional>
 #include <span>
@@ -25,12 +25,13 @@ struct SubmitArguments {
   void add(CommandLine& command);
 };
 
-/// The command's environment: of `all` ("NAME=value") everything, or with `clean` what names the user and
-/// the language; then what `given` sets or, without "=", passes on. What says on which GPU a program runs, or
-/// of which job it is, is the daemon's to say and left out, and so is what is not UTF-8, which JSON cannot
-/// carry; the names of these are put into `left_out`.
+/// The command's environment: of `all` ("NAME=value") everything, or with `clean` what names the
+/// user and the language; then what `given` sets or, without "=", passes on. What says on which GPU
+/// a program runs, or of which job it is, is the daemon's to say and left out, and so is what is
+/// not UTF-8, which JSON cannot carry; the names of these are put into `left_out`.
 [[nodiscard]] Result<std::vector<std::string>> environment_of(std::span<const std::string> all,
-                                                              std::span<const std::string> given, bool clean,
+                                                              std::span<const std::string> given,
+                                                              bool clean,
                                                               std::vector<std::string>& left_out);
 
 /// "USR1", "SIGUSR1" or "10"
@@ -41,7 +42,8 @@ struct SubmitArguments {
                                                   const std::vector<std::string>& command,
                                                   std::vector<std::string>& left_out);
 
-/// An error of the daemon's about a key of the submission, said of the option that the key came from.
+/// An error of the daemon's about a key of the submission, said of the option that the key came
+/// from.
 [[nodiscard]] Error of_its_option(Error error);
 
 }  // namespace cleave::cli

@@ -20,11 +20,12 @@ struct Options : DaemonOptions {
 
 Result<Json> send(const Options& options) {
   if (command_words().empty() || !options.before_dashes.empty())
-    return fail(ErrorKind::bad_usage, "COMMAND",
-                options.before_dashes.empty()
-                    ? "no command is given"
-                    : fmt::format("'{}' stands before the command", visible(options.before_dashes.front())),
-                "write the command behind --, as in cleave submit --memory 9GiB -- python3 train.py");
+    return fail(
+        ErrorKind::bad_usage, "COMMAND",
+        options.before_dashes.empty()
+            ? "no command is given"
+            : fmt::format("'{}' stands before the command", visible(options.before_dashes.front())),
+        "write the command behind --, as in cleave submit --memory 9GiB -- python3 train.py");
   std::vector<std::string> left_out;
   const auto submission = submission_of(options.job, command_words(), left_out);
   if (!submission) return std::unexpected(submission.error());
@@ -78,16 +79,19 @@ void add_submit(CommandLine& program, Run& run) {
                   "cleave submit --memory 9GiB --restartable -- python3 train.py");
   options->job.add(*command);
   Option* wait = command->add_flag(
-      "--wait", options->wait, "Wait until it is over; exits with its code, 125 where Cleave itself failed");
-  Option* follow = command->add_flag(
-      "--follow", options->follow,
-      "The same, with its outputs as they come; Ctrl-C asks whether to cancel it, and otherwise leaves it");
+      "--wait", options->wait,
+      "Wait until it is over; exits with its code, 125 where Cleave itself failed");
+  Option* follow = command->add_flag("--follow", options->follow,
+                                     "The same, with its outputs as they come; Ctrl-C asks whether "
+                                     "to cancel it, and otherwise leaves it");
   follow->excludes(wait);
-  command->add_flag("--raw", options->raw, "With --follow: also to a terminal as it is")->needs(follow);
+  command->add_flag("--raw", options->raw, "With --follow: also to a terminal as it is")
+      ->needs(follow);
   add_patience(*command, options->patience);
   add_daemon(*command, *options);
   follow->excludes("--json");
-  command->add_option("COMMAND", options->before_dashes, "Behind --: the command and its arguments");
+  command->add_option("COMMAND", options->before_dashes,
+                      "Behind --: the command and its arguments");
   command->callback([options, &run] {
     run = [options] {
       const auto code = submit(*options);

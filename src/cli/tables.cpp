@@ -1,5 +1,5 @@
-// `cleave policies`, `cleave schedulers`, `cleave forecasters` and `cleave workload list`: the tables, as
-// they are.
+// `cleave policies`, `cleave schedulers`, `cleave forecasters` and `cleave workload list`: the
+// tables, as they are.
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -17,14 +17,17 @@ namespace {
 Json options_json(std::span<const OptionRow> options) {
   Json list = Json::array();
   for (const OptionRow& row : options)
-    list.push_back(
-        {{"name", row.name}, {"values", row.values}, {"default", row.otherwise}, {"help", row.help}});
+    list.push_back({{"name", row.name},
+                    {"values", row.values},
+                    {"default", row.otherwise},
+                    {"help", row.help}});
   return list;
 }
 
 /// Policies, schedulers and generators look alike: a name, a summary, a source, options.
 template <class Row>
-Result<int> list(std::span<const Row> rows, const char* key, std::string_view by_default, bool json) {
+Result<int> list(std::span<const Row> rows, const char* key, std::string_view by_default,
+                 bool json) {
   if (json) {
     Json all = Json::array();
     for (const Row& row : rows)
@@ -56,14 +59,16 @@ Result<int> list(std::span<const Row> rows, const char* key, std::string_view by
 
 void add_policies(CommandLine& program, Run& run) {
   auto json = std::make_shared<bool>(false);
-  CommandLine* command =
-      add_command(program, "policies", "How a GPU and a start are chosen for one request", "cleave policies");
+  CommandLine* command = add_command(
+      program, "policies", "How a GPU and a start are chosen for one request", "cleave policies");
   add_json(*command, *json);
   command->callback([json, &run] {
     run = [json] {
       const auto code = list(policies(), "policies", default_policy, *json);
       if (!*json)
-        fmt::print("The index serves them all: a decision costs about the same on 100,000 GPUs as on 100.\n");
+        fmt::print(
+            "The index serves them all: a decision costs about the same on 100,000 GPUs as on "
+            "100.\n");
       return code;
     };
   });
@@ -71,13 +76,15 @@ void add_policies(CommandLine& program, Run& run) {
 
 void add_schedulers(CommandLine& program, Run& run) {
   auto json = std::make_shared<bool>(false);
-  CommandLine* command = add_command(
-      program, "schedulers", "Schedulers for simulate and compare, with their options", "cleave schedulers");
+  CommandLine* command =
+      add_command(program, "schedulers", "Schedulers for simulate and compare, with their options",
+                  "cleave schedulers");
   add_json(*command, *json);
   command->callback([json, &run] {
     run = [json] {
       const auto code = list(schedulers(), "schedulers", "", *json);
-      if (!*json) fmt::print("Written NAME:key=value;key=value, for example online:policy=first-fit.\n");
+      if (!*json)
+        fmt::print("Written NAME:key=value;key=value, for example online:policy=first-fit.\n");
       return code;
     };
   });
@@ -85,13 +92,15 @@ void add_schedulers(CommandLine& program, Run& run) {
 
 void add_forecasters(CommandLine& program, Run& run) {
   auto json = std::make_shared<bool>(false);
-  CommandLine* command = add_command(
-      program, "forecasters", "Forecasters of a job's memory, with their options", "cleave forecasters");
+  CommandLine* command =
+      add_command(program, "forecasters", "Forecasters of a job's memory, with their options",
+                  "cleave forecasters");
   add_json(*command, *json);
   command->callback([json, &run] {
     run = [json] {
       const auto code = list(forecasters(), "forecasters", "", *json);
-      if (!*json) fmt::print("Written NAME:key=value;key=value, for example trend:plateau=on;warm-up=5.\n");
+      if (!*json)
+        fmt::print("Written NAME:key=value;key=value, for example trend:plateau=on;warm-up=5.\n");
       return code;
     };
   });
@@ -99,7 +108,8 @@ void add_forecasters(CommandLine& program, Run& run) {
 
 Result<int> list_generators(bool json) {
   const auto code = list(generators(), "workloads", "", json);
-  if (!json) fmt::print("Written NAME:key=value;key=value, for example 'normal-25:jobs=50;queries=2'.\n");
+  if (!json)
+    fmt::print("Written NAME:key=value;key=value, for example 'normal-25:jobs=50;queries=2'.\n");
   return code;
 }
 

@@ -49,10 +49,11 @@ std::string heading(const ApiStatus& status, Instant now) {
   if (!status.scheduler.empty()) text += fmt::format(", scheduler {}", visible(status.scheduler));
   if (status.started_at)
     text += fmt::format(", up {}", human(std::max(now - *status.started_at, Duration{})));
-  text +=
-      fmt::format("\n{} running, {} starting, {} stopping, {} waiting{}\n", status.running, status.starting,
-                  status.stopping, status.queued, status.paused ? "; PAUSED, none is started" : "");
-  for (const std::string& trouble : status.troubles) text += fmt::format("trouble: {}\n", visible(trouble));
+  text += fmt::format("\n{} running, {} starting, {} stopping, {} waiting{}\n", status.running,
+                      status.starting, status.stopping, status.queued,
+                      status.paused ? "; PAUSED, none is started" : "");
+  for (const std::string& trouble : status.troubles)
+    text += fmt::format("trouble: {}\n", visible(trouble));
   return text;
 }
 
@@ -75,8 +76,9 @@ Result<std::string> shown_once(ApiClient& daemon, const Options& options) {
   const auto seen = look(daemon, options);
   if (!seen) return std::unexpected(seen.error());
   if (!options.json) return screen_of(*seen, !options.user.empty(), terminal_width());
-  const Json line{
-      {"status", seen->status}, {"gpus", seen->gpus.value("gpus", Json::array())}, {"jobs", seen->jobs}};
+  const Json line{{"status", seen->status},
+                  {"gpus", seen->gpus.value("gpus", Json::array())},
+                  {"jobs", seen->jobs}};
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -150,15 +152,17 @@ Result<int> top(const Options& options) {
 
 void add_top(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "top",
-                  "GPUs with the picture of their instances, and jobs, refreshed until Ctrl-C", "cleave top");
+  CommandLine* command = add_command(
+      program, "top", "GPUs with the picture of their instances, and jobs, refreshed until Ctrl-C",
+      "cleave top");
   command->add_flag("--once", options->once,
                     "Once, without taking the screen; so too where there is no terminal");
   command->add_option("--every", options->every, "Seconds between two looks")
       ->check(number_from(0.1, 86400))
       ->default_str("1");
-  command->add_option("--user", options->user, "Jobs of this user, or of all; others' for operators only")
+  command
+      ->add_option("--user", options->user,
+                   "Jobs of this user, or of all; others' for operators only")
       ->check(not_empty());
   add_daemon(*command, *options, false);
   command->add_flag("--json", options->json, "A line of JSON for each look");

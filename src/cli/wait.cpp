@@ -52,8 +52,9 @@ void add_wait(CommandLine& program, Run& run) {
       ->check(not_empty());
   add_patience(*command, options->patience);
   add_daemon(*command, *options);
-  command->callback(
-      [options, &run] { run = [options] { return or_125(wait_for_all(*options), options->json); }; });
+  command->callback([options, &run] {
+    run = [options] { return or_125(wait_for_all(*options), options->json); };
+  });
 }
 
 }  // namespace cleave::cli

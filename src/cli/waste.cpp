@@ -1,5 +1,5 @@
-// `cleave waste`: the processors and the memory that no instance has, for each profile alone, for a layout,
-// or for any mix of instances; and the Taming paper's Table II.
+// `cleave waste`: the processors and the memory that no instance has, for each profile alone, for a
+// layout, or for any mix of instances; and the Taming paper's Table II.
 
 #include "forecast/choice_file.hpp"
 
@@ -48,11 +48,12 @@ std::vector<std::string> waste_cells(int count, const WastedResources& waste) {
 
 /// Rows with memory in GiB.
 void print_rows(const std::vector<WasteRow>& rows) {
-  Table table({"profile", "SMs", "GiB", "printed", "SMs lost", "%", "GiB lost", "achievable", "SMs lost", "%",
-               "GiB lost"});
+  Table table({"profile", "SMs", "GiB", "printed", "SMs lost", "%", "GiB lost", "achievable",
+               "SMs lost", "%", "GiB lost"});
   for (const WasteRow& row : rows) {
     std::vector<std::string> cells = {row.profile, number(row.sms, 0), number(row.memory, 1)};
-    for (const std::string& cell : waste_cells(row.printed_instances, row.as_printed)) cells.push_back(cell);
+    for (const std::string& cell : waste_cells(row.printed_instances, row.as_printed))
+      cells.push_back(cell);
     for (const std::string& cell : waste_cells(row.achievable_instances, row.achievable))
       cells.push_back(cell);
     table.add(std::move(cells));
@@ -79,7 +80,8 @@ Result<int> show_paper(bool json) {
   fmt::print("Taming GPU Underutilization, Table II: {}\n\n", has(published_totals()));
   print_rows(published_waste_table());
   fmt::print(
-      "\nprinted: instances by slices, as the paper's figures have it; achievable: as many as there can "
+      "\nprinted: instances by slices, as the paper's figures have it; achievable: as many as "
+      "there can "
       "be.\n");
   return 0;
 }
@@ -143,9 +145,10 @@ Result<int> show_layout(const Geometry& geometry, const std::string& layout, boo
   if (!written) return std::unexpected(written.error());
   if (const Verdict verdict = geometry.judge(*written); verdict.illegal) {
     const auto& [profile, start] = (*written)[verdict.culprit];
-    return fail(ErrorKind::bad_input, "LAYOUT",
-                fmt::format("{}@{} cannot be there: {}", profile->name, start, name(*verdict.illegal)),
-                fmt::format("`cleave layout {}` says what can", geometry.model().key));
+    return fail(
+        ErrorKind::bad_input, "LAYOUT",
+        fmt::format("{}@{} cannot be there: {}", profile->name, start, name(*verdict.illegal)),
+        fmt::format("`cleave layout {}` says what can", geometry.model().key));
   }
   const GpuTotals totals = totals_of(geometry.model());
   const auto counts = counts_of(*written);
@@ -188,14 +191,16 @@ Result<int> waste_command(const Options& options) {
 
 void add_waste(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(program, "waste", "Processors and memory that no instance of a GPU has",
-                                     "cleave waste H100-96GB-GH200 4g.48gb@0,3g.48gb@4");
+  CommandLine* command =
+      add_command(program, "waste", "Processors and memory that no instance of a GPU has",
+                  "cleave waste H100-96GB-GH200 4g.48gb@0,3g.48gb@4");
   command->add_option("MODEL", options->model, "Model key or the driver's name");
   command->add_option("LAYOUT", options->layout,
                       "profile@start, joined by commas; without: each profile alone");
   command
-      ->add_option("--input", options->input,
-                   "A file {\"gpu_sms\", \"gpu_memory\", \"instances\": [{\"sms\", \"memory\", \"count\"}]}")
+      ->add_option(
+          "--input", options->input,
+          "A file {\"gpu_sms\", \"gpu_memory\", \"instances\": [{\"sms\", \"memory\", \"count\"}]}")
       ->check(not_empty());
   command->add_flag("--paper", options->paper, "Table II of the Taming paper, computed again");
   add_profiles(*command, options->profiles);

@@ -1,4 +1,5 @@
-// `cleave workload generate NAME[:options]`: a workload made up from a seed, as a file that people can edit.
+// `cleave workload generate NAME[:options]`: a workload made up from a seed, as a file that people
+// can edit.
 
 #include "base/format.hpp"
 #include "cli/command.hpp"
@@ -28,16 +29,17 @@ void add_workload(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* group = program.add_subcommand("workload", "Make workloads");
   group->require_subcommand();
-  CommandLine* command =
-      add_command(*group, "generate", "A workload made up from a seed, as JSON lines on standard output",
-                  "cleave workload generate lab-day --seed 7 > my-day.jsonl");
+  CommandLine* command = add_command(
+      *group, "generate", "A workload made up from a seed, as JSON lines on standard output",
+      "cleave workload generate lab-day --seed 7 > my-day.jsonl");
   std::vector<std::string_view> known;
   for (const GeneratorRow& row : generators()) known.push_back(row.name);
   command
       ->add_option(
           "NAME", options->name,
-          fmt::format("{}; with options NAME:key=value;key=value, which `cleave workload list` shows",
-                      fmt::join(known, ", ")))
+          fmt::format(
+              "{}; with options NAME:key=value;key=value, which `cleave workload list` shows",
+              fmt::join(known, ", ")))
       ->required();
   command->add_option("--seed", options->seed, "Same seed, same file")
       ->check(whole_number(0))
@@ -45,8 +47,9 @@ void add_workload(CommandLine& program, Run& run) {
   command->callback([options, &run] { run = [options] { return generate(*options); }; });
 
   auto json = std::make_shared<bool>(false);
-  CommandLine* list = add_command(*group, "list", "The workloads there are, with their options and defaults",
-                                  "cleave workload list");
+  CommandLine* list =
+      add_command(*group, "list", "The workloads there are, with their options and defaults",
+                  "cleave workload list");
   add_json(*list, *json);
   list->callback([json, &run] { run = [json] { return list_generators(*json); }; });
 }

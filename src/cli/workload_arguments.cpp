@@ -25,20 +25,25 @@ void RunArguments::add(CommandLine& command) {
   std::vector<std::string> formats;
   for (const TraceFormat& format : trace_formats())
     formats.push_back(fmt::format("{}:FILE ({})", format.name, format.summary));
-  command.add_option("--fleet", fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")->required();
-  command.add_option("--workload", workload, "A workload file, JSON lines or CSV; - is standard input");
-  command.add_option("--trace", trace, fmt::format("A public trace: {}; gzip or not", any_of(formats)));
+  command.add_option("--fleet", fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+      ->required();
+  command.add_option("--workload", workload,
+                     "A workload file, JSON lines or CSV; - is standard input");
+  command.add_option("--trace", trace,
+                     fmt::format("A public trace: {}; gzip or not", any_of(formats)));
   std::vector<std::string> made;
   for (const GeneratorRow& row : generators()) made.emplace_back(row.name);
   command.add_option("--generate", generate,
                      fmt::format("A workload made up from the seed: {}", any_of(made)));
   add_trace_options(command);
   add_run_options(command);
-  command.add_option("--seed", seed, "Seed of all that is random: what is drawn, generated, and fails")
+  command
+      .add_option("--seed", seed, "Seed of all that is random: what is drawn, generated, and fails")
       ->check(whole_number(0))
       ->default_str("1");
   add_profiles(command, profiles);
-  command.add_flag("--no-index", no_index, "Look at every GPU for every decision; slower, same answer");
+  command.add_flag("--no-index", no_index,
+                   "Look at every GPU for every decision; slower, same answer");
   command.add_flag("--timing", timing, "Also say how long the run took");
   add_json(command, json);
 }
@@ -56,7 +61,8 @@ void RunArguments::add_trace_options(CommandLine& command) {
       ->check(whole_number(1))
       ->default_str("");
   add("--shares", shares,
-      "Trace philly, which records none: every job asks for a whole GPU, or for a share drawn as Alibaba's "
+      "Trace philly, which records none: every job asks for a whole GPU, or for a share drawn as "
+      "Alibaba's "
       "sharing pods have them")
       ->check(Check::one_of({"whole", "alibaba"}));
   add("--gap", gap, "Trace miso, which records no arrivals: mean seconds between two, drawn");
@@ -68,12 +74,15 @@ void RunArguments::add_run_options(CommandLine& command) {
   std::vector<std::string> known;
   for (const ForecasterRow& row : forecasters()) known.emplace_back(row.name);
   command
-      .add_option("--faults", faults,
-                  "What fails at random: mtbf=SECONDS;repair=SECONDS;job-failure=SHARE, each optional: mean "
-                  "time between two losses of one GPU, until it returns, and the share of jobs that fail")
+      .add_option(
+          "--faults", faults,
+          "What fails at random: mtbf=SECONDS;repair=SECONDS;job-failure=SHARE, each optional: "
+          "mean "
+          "time between two losses of one GPU, until it returns, and the share of jobs that fail")
       ->check(not_empty());
   command
-      .add_option("--outage", outages, "GPU@FROM-UNTIL: a GPU is lost and returns, in seconds; repeatable")
+      .add_option("--outage", outages,
+                  "GPU@FROM-UNTIL: a GPU is lost and returns, in seconds; repeatable")
       ->one_each_time();
   command
       .add_option("--forecast", forecast,
@@ -81,7 +90,9 @@ void RunArguments::add_run_options(CommandLine& command) {
       ->default_str("none");
   command.add_option("--reconfiguration", reconfiguration,
                      "Seconds that each change of a GPU's instances takes; without it as measured");
-  command.add_option("--checkpoint", checkpoint, "Seconds to write and restore a checkpoint, half each")
+  command
+      .add_option("--checkpoint", checkpoint,
+                  "Seconds to write and restore a checkpoint, half each")
       ->default_str("30");
   command
       .add_option("--process-start", process_start,
@@ -119,7 +130,8 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
   std::ranges::stable_sort(options.faults.outages, {}, &Outage::from);
   if (const auto checked = check_outages(options.faults, of); !checked)
     return std::unexpected(checked.error());
-  if (const auto made = make_forecaster(forecast); !made) return fail_at("--forecast", made.error());
+  if (const auto made = make_forecaster(forecast); !made)
+    return fail_at("--forecast", made.error());
   options.forecaster = forecast;
   if (!reconfiguration.empty()) {
     const auto time = seconds_option("--reconfiguration", reconfiguration);
@@ -143,7 +155,8 @@ Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) c
   for (const Option* option : trace_options)
     if (option->count() > 0 && !(*format)->has_option(option->name().substr(2)))
       return fail(ErrorKind::bad_usage, option->name(),
-                  fmt::format("the trace format {} has no such option", (*format)->name), "leave it out");
+                  fmt::format("the trace format {} has no such option", (*format)->name),
+                  "leave it out");
   TraceOptions options;
   options.rule = rule == "nearest" ? ShareRule::nearest : ShareRule::round_up;
   options.shares = shares == "alibaba" ? Shares::alibaba : Shares::whole;
@@ -174,8 +187,9 @@ bool RunArguments::workload_is_drawn() const {
 
 Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
   if (std::ranges::count(std::array{workload.empty(), trace.empty(), generate.empty()}, false) != 1)
-    return fail(ErrorKind::bad_usage, "",
-                "say what to run: --workload FILE, --trace FORMAT:FILE or --generate NAME, one of them");
+    return fail(
+        ErrorKind::bad_usage, "",
+        "say what to run: --workload FILE, --trace FORMAT:FILE or --generate NAME, one of them");
   if (trace.empty()) {
     for (const Option* option : trace_options)
       if (option->count() > 0)
@@ -217,7 +231,8 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet) {
           {"process_start_s", in_seconds(options.process_start)},
           {"forecast", options.forecaster},
           {"faults",
-           {{"mtbf_s", faults.between_losses ? Json(in_seconds(*faults.between_losses)) : Json(nullptr)},
+           {{"mtbf_s",
+             faults.between_losses ? Json(in_seconds(*faults.between_losses)) : Json(nullptr)},
             {"repair_s", faults.between_losses ? Json(in_seconds(faults.repair)) : Json(nullptr)},
             {"job_failure", faults.job_failure},
             {"outages", outage_texts(faults, fleet)}}}};
@@ -228,12 +243,14 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
   const FaultPlan& faults = options.faults;
   std::vector<std::string> said;
   if (options.reconfiguration)
-    said.push_back(fmt::format("{} s for each change of a GPU", in_seconds(*options.reconfiguration)));
+    said.push_back(
+        fmt::format("{} s for each change of a GPU", in_seconds(*options.reconfiguration)));
   if (options.checkpoint != usual.checkpoint)
     said.push_back(fmt::format("checkpoints of {} s", in_seconds(options.checkpoint)));
   if (options.process_start != usual.process_start)
     said.push_back(fmt::format("processes start in {} s", in_seconds(options.process_start)));
-  if (options.forecaster != usual.forecaster) said.push_back(fmt::format("forecast {}", options.forecaster));
+  if (options.forecaster != usual.forecaster)
+    said.push_back(fmt::format("forecast {}", options.forecaster));
   if (faults.between_losses)
     said.push_back(fmt::format("each GPU is lost every {} s on average, for {} s",
                                in_seconds(*faults.between_losses), in_seconds(faults.repair)));
@@ -284,14 +301,17 @@ namespace {
 std::string note(const std::string& key, std::size_t count) {
   constexpr std::string_view state = "state_";
   if (key == "censored")
-    return fmt::format("{} jobs were still running when the trace ends; they run to its end\n", count);
-  if (key == "no_gpu") return fmt::format("not counted: {} without a GPU\n", counted(count, "record"));
+    return fmt::format("{} jobs were still running when the trace ends; they run to its end\n",
+                       count);
+  if (key == "no_gpu")
+    return fmt::format("not counted: {} without a GPU\n", counted(count, "record"));
   if (key == "steps") return fmt::format("not counted: {} of jobs\n", counted(count, "step"));
   if (key == "speeds_unreliable")
-    return fmt::format("the measured speeds of {} are unreliable: deepspeech2\n", counted(count, "job"));
+    return fmt::format("the measured speeds of {} are unreliable: deepspeech2\n",
+                       counted(count, "job"));
   if (key.starts_with(state))
-    return fmt::format("{} ended as {} in the trace; run for the recorded time\n", counted(count, "job"),
-                       key.substr(state.size()));
+    return fmt::format("{} ended as {} in the trace; run for the recorded time\n",
+                       counted(count, "job"), key.substr(state.size()));
   return "";
 }
 
@@ -306,11 +326,14 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
     gpus.push_back(fmt::format("{} x {}{}", count, model.key,
                                model.placements_inferred ? " (placements inferred)" : ""));
   }
-  std::string text = fmt::format("{} on {}\n", counted(workload.jobs.size(), "job"), fmt::join(gpus, " + "));
+  std::string text =
+      fmt::format("{} on {}\n", counted(workload.jobs.size(), "job"), fmt::join(gpus, " + "));
   if (!workload.options.empty()) {
     std::vector<std::string> options;
-    for (const auto& [key, value] : workload.options) options.push_back(fmt::format("{} {}", key, value));
-    if (workload.options.contains("generator")) return text + fmt::format("{}\n", fmt::join(options, ", "));
+    for (const auto& [key, value] : workload.options)
+      options.push_back(fmt::format("{} {}", key, value));
+    if (workload.options.contains("generator"))
+      return text + fmt::format("{}\n", fmt::join(options, ", "));
     text += fmt::format("trace: {}\n", fmt::join(options, ", "));
     std::vector<std::string> left;
     std::size_t sum = 0;
@@ -334,8 +357,9 @@ std::string remarks(const RunSummary& summary, bool measured_times) {
     text += fmt::format("{} jobs still wait when the run ends: what they need is held for good\n",
                         summary.waiting);
   if (summary.speeds_inferred > 0)
-    text += fmt::format("the speed of {} jobs is inferred from compute slices: nobody knows the SMs\n",
-                        summary.speeds_inferred);
+    text +=
+        fmt::format("the speed of {} jobs is inferred from compute slices: nobody knows the SMs\n",
+                    summary.speeds_inferred);
   if (summary.creates > 0 && measured_times) text += fmt::format("{}\n", reconfiguration_note);
   return text;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What `simulate` and `compare` are both given: a fleet, a workload, a trace or a generator, and how a run
-// goes: faults, forecasts, and the times that things take.
+// What `simulate` and `compare` are both given: a fleet, a workload, a trace or a generator, and
+// how a run goes: faults, forecasts, and the times that things take.
 
 #include <optional>
 #include <string>
@@ -45,8 +45,8 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet);
 /// The same as a line, of what was said; empty where nothing was.
 std::string run_text(const SimulationOptions& options, const FleetFile& fleet);
 
-/// A line on the terminal that says how far a run is; nothing where standard error is not a terminal. Safe to
-/// call from several threads for several runs: each adds its part.
+/// A line on the terminal that says how far a run is; nothing where standard error is not a
+/// terminal. Safe to call from several threads for several runs: each adds its part.
 class ProgressLine {
  public:
   ProgressLine(std::string what, std::size_t runs);

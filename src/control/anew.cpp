@@ -1,5 +1,5 @@
-// An engine from the world as it is: after a beginning, for another scheduler, and whenever something went
-// otherwise than commanded. engine/engine.hpp says what it must be told.
+// An engine from the world as it is: after a beginning, for another scheduler, and whenever
+// something went otherwise than commanded. engine/engine.hpp says what it must be told.
 
 #include <algorithm>
 #include <ranges>
@@ -50,8 +50,9 @@ bool Control::Inside::can_make_engine() const {
   return std::ranges::all_of(cards_, [](const Card& at) {
     if (at.hung) return true;
     if (!at.sight && at.trouble.empty()) return false;
-    return std::ranges::all_of(
-        at.asked, [](const auto& entry) { return std::holds_alternative<LookAtGpu>(entry.second.deed); });
+    return std::ranges::all_of(at.asked, [](const auto& entry) {
+      return std::holds_alternative<LookAtGpu>(entry.second.deed);
+    });
   });
 }
 
@@ -79,9 +80,11 @@ FleetFile Control::Inside::fleet_now() const {
     for (std::size_t i = 0; i < file.geometries.size(); ++i)
       if (same_rules(file.geometries[i], at.geometry())) entry.geometry = i;
     if (entry.geometry == file.geometries.size()) file.geometries.push_back(at.geometry());
-    PlacementSet walls = at.lost ? PlacementSet{} : at.walls, ours = at.lost ? PlacementSet{} : standing(gpu);
+    PlacementSet walls = at.lost ? PlacementSet{} : at.walls,
+                 ours = at.lost ? PlacementSet{} : standing(gpu);
     walls = walls - ours;
-    if (!at.geometry().legal(walls | ours)) ours = walls = {};  // it takes no work then; see make_engine
+    if (!at.geometry().legal(walls | ours))
+      ours = walls = {};  // it takes no work then; see make_engine
     const auto add = [&](PlacementSet which, bool owned) {
       for (const PlacementId placement : which) {
         InstanceEntry instance;
@@ -103,9 +106,10 @@ Result<void> Control::Inside::try_scheduler(const std::string& text) const {
   if (spec->row->interrupts)
     for (const auto& [number, job] : jobs_)
       if (!job.record.wish.restartable && !is_final(job.record.state))
-        return fail(ErrorKind::infeasible, text,
-                    fmt::format("it stops jobs and starts them again, and job {} may not be", number),
-                    "wait until it has ended");
+        return fail(
+            ErrorKind::infeasible, text,
+            fmt::format("it stops jobs and starts them again, and job {} may not be", number),
+            "wait until it has ended");
   const FleetFile file = fleet_now();
   const Fleet fleet(file);
   RequestTable requests(file.geometries);
@@ -130,7 +134,8 @@ void Control::Inside::make_engine() {
   if (!spec) return;  // it was checked when it was chosen
   // Jobs get other numbers now, so that what it was told of them counts no more.
   forecaster_ = *make_forecaster(settings_.forecaster);
-  auto engine = Engine::make(*spec, {*fleet_, *requests_, true, &facts_}, *requests_, forecaster_.get());
+  auto engine =
+      Engine::make(*spec, {*fleet_, *requests_, true, &facts_}, *requests_, forecaster_.get());
   if (!engine) {
     scheduler_trouble_ =
         fmt::format("no job is started: the scheduler {}: {}", scheduler_, engine.error().text());
@@ -150,8 +155,8 @@ void Control::Inside::place_running_ones() {
     std::vector<std::int64_t> gone;
     for (auto& [attempt, live] : job.attempts) {
       if (live.placed) continue;
-      const auto owner =
-          std::ranges::find_if(cards_, [&](const Card& at) { return at.gpu->uuid == live.record.gpu; });
+      const auto owner = std::ranges::find_if(
+          cards_, [&](const Card& at) { return at.gpu->uuid == live.record.gpu; });
       if (owner == cards_.end()) continue;  // not managed any more: it runs to its end
       const auto gpu = static_cast<GpuId>(owner - cards_.begin());
       const auto slot = slot_of(live.record.device);
@@ -167,8 +172,8 @@ void Control::Inside::place_running_ones() {
       live.placed = true;
       occupants_[live.place].insert(live.record.key);
       if (!live.record.end)
-        event("job-adopted", fmt::format("job {} runs on {}", number, place_in_words(live.place)), &job,
-              live.record.gpu);
+        event("job-adopted", fmt::format("job {} runs on {}", number, place_in_words(live.place)),
+              &job, live.record.gpu);
     }
     for (const std::int64_t attempt : gone)
       stop_attempt(job, attempt, AttemptEnd::lost, "its instance is gone");
@@ -204,8 +209,8 @@ void Control::Inside::tell_what_there_is() {
     numbers_.push_back(number);
     job.place = live.place;
     keep_facts(job);
-    events.emplace_back(
-        Adopted{*job.id, requests_->intern(job.record.request), live.place.gpu, live.place.placement});
+    events.emplace_back(Adopted{*job.id, requests_->intern(job.record.request), live.place.gpu,
+                                live.place.placement});
   }
   for (const Event& event : events) engine_->on(event, engine_time(), commands_);
   for (const JobNumber number : line()) {
@@ -214,7 +219,8 @@ void Control::Inside::tell_what_there_is() {
     numbers_.push_back(number);
     keep_facts(job);
     lowest_priority_ = std::min(lowest_priority_, job.record.wish.priority);
-    engine_->on(Submitted{*job.id, requests_->intern(job.record.request)}, engine_time(), commands_);
+    engine_->on(Submitted{*job.id, requests_->intern(job.record.request)}, engine_time(),
+                commands_);
   }
   tell_reports_again();
   unsettled_ = true;
@@ -240,7 +246,8 @@ void Control::Inside::tell_reports_again() {
 void Control::Inside::keep_facts(LiveJob& job) {
   KnownFacts::Of facts;
   const JobWish& wish = job.record.wish;
-  // Records are of the wall clock; the engine's differs from it by what the wall clock was set since.
+  // Records are of the wall clock; the engine's differs from it by what the wall clock was set
+  // since.
   const Duration set = wall() - engine_time();
   if (wish.deadline) facts.deadline = job.record.submitted + *wish.deadline - set;
   if (job.main) facts.running_since = job.attempts.at(*job.main).record.started - set;

@@ -1,5 +1,6 @@
-// What a loop finds when it begins: the store's jobs, the attempts that their supervisors kept running, the
-// outcomes of those that ended meanwhile. The GPUs' instances follow with the first look at each.
+// What a loop finds when it begins: the store's jobs, the attempts that their supervisors kept
+// running, the outcomes of those that ended meanwhile. The GPUs' instances follow with the first
+// look at each.
 
 #include <algorithm>
 
@@ -83,7 +84,8 @@ void Control::Inside::take_attempts(StoreContents& contents, std::vector<FoundJo
   for (const FoundJob& each : found) {
     seen.insert(each.key);
     LiveJob* job = find(each.key.job);
-    if (job == nullptr || (is_final(job->record.state) && !job->attempts.contains(each.key.attempt))) {
+    if (job == nullptr ||
+        (is_final(job->record.state) && !job->attempts.contains(each.key.attempt))) {
       const bool known = std::ranges::binary_search(contents.over, each.key);
       if (!known || each.state == FoundJob::State::alive) take_stranger(each);
       continue;
@@ -116,16 +118,16 @@ void Control::Inside::keep_one_attempt(LiveJob& job) {
     if (!live.record.end && (!job.main || live.record.began)) job.main = number;
 }
 
-/// The store does not know it: it is another one than was there, or an older copy. What runs is stopped,
-/// since its instance is to be used; what it left stays for whoever looks for it.
+/// The store does not know it: it is another one than was there, or an older copy. What runs is
+/// stopped, since its instance is to be used; what it left stays for whoever looks for it.
 void Control::Inside::take_stranger(const FoundJob& found) {
   const JobKey key = found.key;
   const bool alive = found.state == FoundJob::State::alive;
-  EventRecord said =
-      event_record("job-unknown",
-                   fmt::format("the store does not know attempt {} of job {}, {}", key.attempt, key.job,
-                               alive ? "which runs: it is stopped" : "whose folder is left as it is"),
-                   nullptr, {});
+  EventRecord said = event_record(
+      "job-unknown",
+      fmt::format("the store does not know attempt {} of job {}, {}", key.attempt, key.job,
+                  alive ? "which runs: it is stopped" : "whose folder is left as it is"),
+      nullptr, {});
   said.job = key.job;
   said.uid = 0;  // nobody's, as far as is known
   events_.push_back(std::move(said));
@@ -137,8 +139,8 @@ void Control::Inside::take_stranger(const FoundJob& found) {
 void Control::Inside::take_found(LiveJob& job, const FoundJob& found) {
   const std::int64_t number = found.key.attempt;
   if (number > job.record.attempts) {
-    // The power went before the store had it on the disk, and came back before the process was gone; or the
-    // store is an older copy.
+    // The power went before the store had it on the disk, and came back before the process was
+    // gone; or the store is an older copy.
     job.record.attempts = number;
     note(job);
     if (!found.began && found.state != FoundJob::State::alive) return;
@@ -167,19 +169,22 @@ void Control::Inside::take_found(LiveJob& job, const FoundJob& found) {
       live.record.peak = std::max(live.record.peak.value_or(MiB{}), each.report.allocated);
       live.beyond = capacity && each.report.requested > *capacity;
     }
-    event("job-ended-meanwhile",
-          fmt::format("job {} {} while nobody listened", job.record.number, in_words(found.outcome)), &job);
+    event(
+        "job-ended-meanwhile",
+        fmt::format("job {} {} while nobody listened", job.record.number, in_words(found.outcome)),
+        &job);
     ended(job, number, found.outcome);
   } else if (found.began) {
-    if (!attempt->second.record.began) attempt->second.record.began = attempt->second.record.started;
+    if (!attempt->second.record.began)
+      attempt->second.record.began = attempt->second.record.started;
     supervisor_lost(job, number, {0, found.trouble});
   } else {
     not_started(job.record.number, number, "its supervisor was killed before it began");
   }
 }
 
-/// Attempts of which there is no trace: this program died before it started them. But when the power went, a
-/// folder that was made just before it may be gone though its job ran.
+/// Attempts of which there is no trace: this program died before it started them. But when the
+/// power went, a folder that was made just before it may be gone though its job ran.
 void Control::Inside::settle_unfound(const std::set<JobKey>& found) {
   for (auto& [number, job] : jobs_) {
     std::vector<std::int64_t> gone;

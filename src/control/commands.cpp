@@ -67,7 +67,8 @@ void Control::Inside::carry_out(const StartOnWholeGpu& what) {
 }
 
 void Control::Inside::drop_start(JobNumber number) {
-  for (Card& at : cards_) std::erase_if(at.steps, [&](const GpuStep& step) { return step.job == number; });
+  for (Card& at : cards_)
+    std::erase_if(at.steps, [&](const GpuStep& step) { return step.job == number; });
 }
 
 /// It leaves where it is, or does not begin there; the engine has it waiting.
@@ -96,8 +97,8 @@ void Control::Inside::carry_out(const StopJob& what) {
   unplace(what.job, AttemptEnd::early_restart,
           "its memory would have run out; it is started again on a larger instance");
   event("job-restarted-early",
-        fmt::format("job {} is stopped before its memory runs out, and asks for {} now", job->record.number,
-                    text(job->record.request)),
+        fmt::format("job {} is stopped before its memory runs out, and asks for {} now",
+                    job->record.number, text(job->record.request)),
         job);
 }
 
@@ -121,8 +122,8 @@ void Control::Inside::carry_out(const RejectJob& what) {
   if (job == nullptr) return;
   job->id.reset();  // the engine has forgotten it already
   job->place.reset();
-  // When it was submitted something here could have run it, so it waits: GPUs come back, what others made
-  // goes, another scheduler may be chosen. The engine that is made then gets it again.
+  // When it was submitted something here could have run it, so it waits: GPUs come back, what
+  // others made goes, another scheduler may be chosen. The engine that is made then gets it again.
   job->never = fmt::format("it cannot run as things are: {}", what.reason);
   job->record.state = job->attempts.empty() ? JobState::queued : JobState::stopping;
   job->record.reason = job->never;

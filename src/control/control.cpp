@@ -31,9 +31,11 @@ void Control::Inside::see_clock(Moment now) {
   now_ = now;
   const Duration set = after - before;
   if (std::chrono::abs(set) <= clock_slack) return;
-  event("clock-set", fmt::format("the clock was set {} by {:.0f} s; nothing that runs is timed by it",
-                                 set > Duration{} ? "forward" : "back", in_seconds(std::chrono::abs(set))));
-  // Jobs must not look old because of a slip: nothing is forgotten before somebody could have set it right.
+  event("clock-set",
+        fmt::format("the clock was set {} by {:.0f} s; nothing that runs is timed by it",
+                    set > Duration{} ? "forward" : "back", in_seconds(std::chrono::abs(set))));
+  // Jobs must not look old because of a slip: nothing is forgotten before somebody could have set
+  // it right.
   if (set > std::chrono::hours(1)) keep_all_until_ = steady() + std::chrono::hours(24);
 }
 
@@ -115,10 +117,12 @@ std::vector<GpuId> Control::Inside::all_gpus() const {
   return all;
 }
 
-std::optional<std::pair<GpuId, PlacementId>> Control::Inside::slot_of(const std::string& device) const {
+std::optional<std::pair<GpuId, PlacementId>> Control::Inside::slot_of(
+    const std::string& device) const {
   for (const GpuId gpu : all_gpus())
     for (const auto& [placement, slot] : card(gpu).slots)
-      if (slot.device == device && slot.state != Slot::State::making) return std::pair(gpu, placement);
+      if (slot.device == device && slot.state != Slot::State::making)
+        return std::pair(gpu, placement);
   return std::nullopt;
 }
 
@@ -128,7 +132,8 @@ std::string Control::Inside::gpu_in_words(GpuId gpu) const {
 
 std::string Control::Inside::place_in_words(const JobPlace& place) const {
   if (!place.placement) return fmt::format("the whole of {}", gpu_in_words(place.gpu));
-  return fmt::format("{} of {}", layout_text(card(place.gpu).geometry(), PlacementSet::of(*place.placement)),
+  return fmt::format("{} of {}",
+                     layout_text(card(place.gpu).geometry(), PlacementSet::of(*place.placement)),
                      gpu_in_words(place.gpu));
 }
 
@@ -161,7 +166,8 @@ std::optional<MiB> Control::Inside::memory_of(JobNumber number) const {
 
 std::string Control::Inside::why_waits(JobNumber number) const {
   const LiveJob* job = find(number);
-  if (job == nullptr || (job->record.state != JobState::queued && job->record.state != JobState::starting))
+  if (job == nullptr ||
+      (job->record.state != JobState::queued && job->record.state != JobState::starting))
     return {};
   if (!store_trouble_.empty()) return store_trouble_;
   if (!scheduler_trouble_.empty()) return scheduler_trouble_;
@@ -172,11 +178,13 @@ std::string Control::Inside::why_waits(JobNumber number) const {
     return fmt::format("the scheduler begins anew when the GPUs have answered: {}", anew_because_);
   if (!job->never.empty()) return job->never + closed_gpus();
   if (!places_in_line().contains(number)) return job->record.reason;
-  std::string why = has_room(job->record.request)
-                        ? fmt::format("there is room for it, which {} does not give it yet", scheduler_)
-                        : "no GPU has room for it now";
+  std::string why =
+      has_room(job->record.request)
+          ? fmt::format("there is room for it, which {} does not give it yet", scheduler_)
+          : "no GPU has room for it now";
   const std::size_t before = places_in_line().at(number);
-  if (before > 0) why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
+  if (before > 0)
+    why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
   return why + closed_gpus();
 }
 
@@ -201,7 +209,8 @@ std::string Control::Inside::closed_gpus() const {
   for (const GpuId gpu : all_gpus()) {
     const Card& at = card(gpu);
     if (takes_work(gpu) && !at.lost) {
-      if (!at.walls.empty()) closed += fmt::format("; {} has instances that are not ours", gpu_in_words(gpu));
+      if (!at.walls.empty())
+        closed += fmt::format("; {} has instances that are not ours", gpu_in_words(gpu));
       continue;
     }
     closed += fmt::format("; {} {}", gpu_in_words(gpu),
@@ -254,8 +263,9 @@ std::vector<std::string> Control::Inside::troubles() const {
     const Card& at = card(gpu);
     if (at.lost) all.push_back(fmt::format("{} is lost", gpu_in_words(gpu)));
     if (at.sight && !at.lost && !right_mig(at))
-      all.push_back(fmt::format("{}: MIG mode is {}; switch it with `cleave mig`, or set may_switch_mig",
-                                gpu_in_words(gpu), at.sight->mig ? "on" : "off"));
+      all.push_back(
+          fmt::format("{}: MIG mode is {}; switch it with `cleave mig`, or set may_switch_mig",
+                      gpu_in_words(gpu), at.sight->mig ? "on" : "off"));
     if (!at.trouble.empty()) all.push_back(fmt::format("{}: {}", gpu_in_words(gpu), at.trouble));
   }
   return all;

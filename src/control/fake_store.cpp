@@ -27,7 +27,8 @@ struct FakeDisk::Memory {
   void put_job(const JobRecord& job);
   void forget_job(JobNumber number);
   [[nodiscard]] auto attempts_of(JobNumber number) const {
-    return std::pair(attempts.lower_bound({number, INT64_MIN}), attempts.upper_bound({number, INT64_MAX}));
+    return std::pair(attempts.lower_bound({number, INT64_MIN}),
+                     attempts.upper_bound({number, INT64_MAX}));
   }
 };
 
@@ -112,7 +113,8 @@ std::size_t FakeDisk::unsynced() const {
 Result<void> FakeDisk::written_or_failed() {
   if (failing_ == 0) return {};
   --failing_;
-  return fail(ErrorKind::infeasible, "the fake disk", "it cannot be written: the disk is full", "make room");
+  return fail(ErrorKind::infeasible, "the fake disk", "it cannot be written: the disk is full",
+              "make room");
 }
 
 Result<void> FakeDisk::read_or_failed() {
@@ -150,10 +152,12 @@ class PromiseCheck {
     coming_[next.number] = &next;
   }
   void command(JobNumber number) {
-    promise(first_.erase(number) == 1, "its command does not come once, with its first record", number);
+    promise(first_.erase(number) == 1, "its command does not come once, with its first record",
+            number);
   }
   void commands_done() {
-    promise(first_.empty(), "its first record comes without a command", first_.empty() ? 0 : *first_.begin());
+    promise(first_.empty(), "its first record comes without a command",
+            first_.empty() ? 0 : *first_.begin());
   }
   void attempt(const JobKey& key) {
     promise(key.attempt >= 1, "attempts count from 1", key.job);
@@ -178,8 +182,8 @@ class PromiseCheck {
   std::set<JobNumber> first_;
 };
 
-void check_promises(const StoreBatch& batch, const std::map<JobNumber, JobRecord>& jobs, JobNumber last_job,
-                    std::int64_t last_event) {
+void check_promises(const StoreBatch& batch, const std::map<JobNumber, JobRecord>& jobs,
+                    JobNumber last_job, std::int64_t last_event) {
   PromiseCheck check(jobs, last_job);
   for (const JobRecord& job : batch.jobs) check.job(job);
   for (const auto& [number, command] : batch.commands) check.command(number);
@@ -187,7 +191,8 @@ void check_promises(const StoreBatch& batch, const std::map<JobNumber, JobRecord
   for (const AttemptRecord& attempt : batch.attempts) check.attempt(attempt.key);
   for (const EventRecord& event : batch.events)
     if (event.number != ++last_event)
-      throw std::logic_error(fmt::format("store: event {} where {} is next", event.number, last_event));
+      throw std::logic_error(
+          fmt::format("store: event {} where {} is next", event.number, last_event));
   for (const JobNumber number : batch.forgotten) check.forgotten(number);
 }
 
@@ -247,10 +252,12 @@ Result<std::vector<JobRecord>> FakeStore::jobs(const JobQuery& query) {
   if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
   std::vector<JobRecord> all;
   const auto& jobs = disk_->now_->jobs;
-  for (auto each = jobs.lower_bound(query.before); each != jobs.begin() && all.size() < query.most;) {
+  for (auto each = jobs.lower_bound(query.before);
+       each != jobs.begin() && all.size() < query.most;) {
     const JobRecord& job = (--each)->second;
     if (job.number <= query.after) break;
-    const bool state_fits = query.state ? job.state == *query.state : query.final_too || !is_final(job.state);
+    const bool state_fits =
+        query.state ? job.state == *query.state : query.final_too || !is_final(job.state);
     if (state_fits && (!query.uid || job.owner.uid == *query.uid)) all.push_back(job);
   }
   return all;
@@ -267,7 +274,8 @@ Result<std::vector<StoredJob>> FakeStore::jobs_with_attempts(const JobQuery& que
   return all;
 }
 
-Result<std::vector<EventRecord>> FakeStore::events(std::int64_t after, std::optional<std::uint32_t> uid,
+Result<std::vector<EventRecord>> FakeStore::events(std::int64_t after,
+                                                   std::optional<std::uint32_t> uid,
                                                    std::size_t most) {
   if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
   std::vector<EventRecord> found;

@@ -1,13 +1,13 @@
 #pragma once
-// A store in memory, for tests that drive the control loop with a clock of their own. The disk is an object
-// apart, so that it survives the program's death as a real one does: a test throws the store away and opens
-// another on the same disk. Writes fail when the test says so, and the program can be stopped at each of
-// them.
+// A store in memory, for tests that drive the control loop with a clock of their own. The disk is
+// an object apart, so that it survives the program's death as a real one does: a test throws the
+// store away and opens another on the same disk. Writes fail when the test says so, and the program
+// can be stopped at each of them.
 //
-// It also holds its caller to what the face promises, and throws std::logic_error where that is broken: event
-// numbers without a gap, attempts of known jobs only, a final job stays final and has ended, no number is
-// given twice, a command with a job's first record and only then, a wish that never changes, and nothing
-// forgotten but what is final.
+// It also holds its caller to what the face promises, and throws std::logic_error where that is
+// broken: event numbers without a gap, attempts of known jobs only, a final job stays final and has
+// ended, no number is given twice, a command with a job's first record and only then, a wish that
+// never changes, and nothing forgotten but what is final.
 
 #include <functional>
 #include <map>
@@ -26,8 +26,8 @@ class FakeDisk {
   FakeDisk(const FakeDisk&) = delete;
   FakeDisk& operator=(const FakeDisk&) = delete;
 
-  /// Of what was written since the last synced batch only the first `reached` writes had come to the disk.
-  /// The store that is open on it must not be used any more.
+  /// Of what was written since the last synced batch only the first `reached` writes had come to
+  /// the disk. The store that is open on it must not be used any more.
   void lose_power(std::size_t reached = 0);
   /// Writes that a loss of power could take.
   [[nodiscard]] std::size_t unsynced() const;
@@ -37,8 +37,8 @@ class FakeDisk {
   /// Also loads and queries, as when a disk breaks.
   void fail_reads(std::size_t count) { failing_reads_ = count; }
 
-  /// Called just before and just after each batch that is written, not for one that fails. Either may throw:
-  /// the program has died there.
+  /// Called just before and just after each batch that is written, not for one that fails. Either
+  /// may throw: the program has died there.
   std::function<void(const StoreBatch&)> before_write, after_write;
 
   /// Writes so far, those that failed left out.

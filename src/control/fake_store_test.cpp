@@ -1,5 +1,5 @@
-// What the store in memory adds: power that goes, writes that fail, a program that dies in the middle. What
-// it promises as a store is tested with the daemon's, in daemon/store_test.cpp.
+// What the store in memory adds: power that goes, writes that fail, a program that dies in the
+// middle. What it promises as a store is tested with the daemon's, in daemon/store_test.cpp.
 
 #include "control/fake_store.hpp"
 
@@ -50,7 +50,8 @@ TEST(FakeStore, WhatIsWrittenSurvivesTheProgramAndWhatIsSyncedThePower) {
                                      .forgotten = {}},
                                     Durability::synced));
   disk.lose_power();
-  EXPECT_EQ(setting_of(disk), "before") << "a synced write brings what came before it to the disk too";
+  EXPECT_EQ(setting_of(disk), "before")
+      << "a synced write brings what came before it to the disk too";
 }
 
 TEST(FakeStore, AFailedWriteChangesNothingAndMayBeTriedAgain) {
@@ -92,19 +93,22 @@ TEST(FakeStore, WatchesWhatOnlyItCanSee) {
   JobRecord job;
   job.number = 1;
   batch.jobs = {job};
-  EXPECT_THROW(static_cast<void>(store.write(batch, Durability::synced)), std::logic_error) << "no command";
+  EXPECT_THROW(static_cast<void>(store.write(batch, Durability::synced)), std::logic_error)
+      << "no command";
   batch.commands = {{1, JobCommand{}}};
   ASSERT_TRUE(store.write(batch, Durability::synced));
   batch.commands.clear();
   batch.jobs[0].wish.priority = 1;
-  EXPECT_THROW(static_cast<void>(store.write(batch, Durability::synced)), std::logic_error) << "another wish";
+  EXPECT_THROW(static_cast<void>(store.write(batch, Durability::synced)), std::logic_error)
+      << "another wish";
   batch.jobs[0] = job;
   batch.jobs[0].owner.uid = 1;
   EXPECT_THROW(static_cast<void>(store.write(batch, Durability::synced)), std::logic_error)
       << "another owner";
   batch.jobs[0] = job;
   batch.jobs[0].state = JobState::failed;
-  EXPECT_THROW(static_cast<void>(store.write(batch, Durability::synced)), std::logic_error) << "no end";
+  EXPECT_THROW(static_cast<void>(store.write(batch, Durability::synced)), std::logic_error)
+      << "no end";
   batch.jobs[0].ended = Instant{};
   EXPECT_TRUE(store.write(batch, Durability::synced));
 }

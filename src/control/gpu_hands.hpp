@@ -1,11 +1,11 @@
 #pragma once
-// The door to the GPUs that the loop manages: it asks for one act after the other and hears later what came
-// of each, since a driver takes its time and may never answer. The acts of one GPU are done in the order in
-// which they were asked for, those of several side by side. Each answer comes with the GPU as it stood after
-// the act.
+// The door to the GPUs that the loop manages: it asks for one act after the other and hears later
+// what came of each, since a driver takes its time and may never answer. The acts of one GPU are
+// done in the order in which they were asked for, those of several side by side. Each answer comes
+// with the GPU as it stood after the act.
 //
-// Behind it: a thread for each GPU (daemon/threaded_hands.hpp), or a test that answers when a seed says so.
-// Both let gpu_worker.hpp do the work.
+// Behind it: a thread for each GPU (daemon/threaded_hands.hpp), or a test that answers when a seed
+// says so. Both let gpu_worker.hpp do the work.
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,8 @@
 
 namespace cleave {
 
-/// A GPU that the daemon manages, as it was found at the beginning. GpuId counts these, in this order.
+/// A GPU that the daemon manages, as it was found at the beginning. GpuId counts these, in this
+/// order.
 struct ManagedGpu {
   std::string uuid;
   std::uint32_t index = 0;  // NVML's, for people
@@ -28,9 +29,9 @@ struct ManagedGpu {
   std::shared_ptr<const DriverGeometry> geometry;
 };
 
-/// Takes the GPU's lock if it is not held yet, and looks. Settles what a crash left open: a half-made
-/// instance of ours is adopted where a program could use it and none does, and taken away where it lacks its
-/// compute instance.
+/// Takes the GPU's lock if it is not held yet, and looks. Settles what a crash left open: a
+/// half-made instance of ours is adopted where a program could use it and none does, and taken away
+/// where it lacks its compute instance.
 struct LookAtGpu {};
 struct CreateOnGpu {
   PlacementId placement = 0;  // in the GPU's geometry, of all profiles
@@ -39,8 +40,8 @@ struct CreateOnGpu {
 struct DestroyOnGpu {
   std::string device;
 };
-/// MIG mode off, where the GPU has no instances, or on. Fails where the driver only takes note of it until a
-/// reset, or where changing it is not allowed.
+/// MIG mode off, where the GPU has no instances, or on. Fails where the driver only takes note of
+/// it until a reset, or where changing it is not allowed.
 struct SwitchMig {
   bool on = true;
 };
@@ -74,8 +75,9 @@ struct GpuNews {
   std::uint64_t number = 0;
   GpuId gpu{};
   Result<void> done;  // why it could not be done; then nothing has changed, unless `sight` says so
-  std::optional<GpuSight> sight;     // empty where the driver could not be asked, which is not a lost GPU
-  std::string made;                  // by CreateOnGpu: the instance's MIG UUID
+  std::optional<GpuSight>
+      sight;         // empty where the driver could not be asked, which is not a lost GPU
+  std::string made;  // by CreateOnGpu: the instance's MIG UUID
   std::vector<std::string> remarks;  // what was settled or adopted, one line each
 };
 

@@ -15,8 +15,8 @@ using nvml::Return;
 /// There is no such GPU now, or no driver.
 bool means_lost(Return code) {
   constexpr auto codes =
-      std::to_array({Return::gpu_is_lost, Return::not_found, Return::gpu_not_found, Return::driver_not_loaded,
-                     Return::uninitialized, Return::invalid_argument});
+      std::to_array({Return::gpu_is_lost, Return::not_found, Return::gpu_not_found,
+                     Return::driver_not_loaded, Return::uninitialized, Return::invalid_argument});
   return std::ranges::find(codes, code) != codes.end();
 }
 
@@ -33,8 +33,9 @@ std::string where_text(const LiveInstance& live) {
 
 std::string settled_text(const LedgerLine& intent) {
   const std::string where = fmt::format("{}@{}", intent.place.profile, intent.place.start);
-  return intent.act == LedgerAct::create ? fmt::format("{} was about to be made, and was not", where)
-                                         : fmt::format("{} was about to be destroyed, and is gone", where);
+  return intent.act == LedgerAct::create
+             ? fmt::format("{} was about to be made, and was not", where)
+             : fmt::format("{} was about to be destroyed, and is gone", where);
 }
 
 const InstanceView* find_device(const LiveGpu& view, const std::string& device) {
@@ -67,7 +68,10 @@ Patience short_patience() {
 }
 
 GpuWorker::GpuWorker(Door& door, ManagedGpu gpu, GpuWorkerSettings settings)
-    : door_(&door), gpu_(std::move(gpu)), settings_(std::move(settings)), index_(GpuIndex{gpu_.index}) {}
+    : door_(&door),
+      gpu_(std::move(gpu)),
+      settings_(std::move(settings)),
+      index_(GpuIndex{gpu_.index}) {}
 
 std::string GpuWorker::place() const {
   return place_of(index_);
@@ -84,7 +88,8 @@ std::expected<GpuIndex, GpuWorker::Absence> GpuWorker::find() const {
   if (!first) refused = first.error();
   const auto count = door_->gpu_count();
   if (!count)
-    return std::unexpected(Absence{error_of(count.error(), place()), means_lost(count.error().code)});
+    return std::unexpected(
+        Absence{error_of(count.error(), place()), means_lost(count.error().code)});
   for (std::uint32_t i = 0; i < *count; ++i) {
     const GpuIndex other{i};
     if (other == index_) continue;
@@ -96,8 +101,8 @@ std::expected<GpuIndex, GpuWorker::Absence> GpuWorker::find() const {
   }
   if (refused && refused->code != Return::invalid_argument)
     return std::unexpected(Absence{error_of(*refused, place()), true});
-  return std::unexpected(
-      Absence{{ErrorKind::infeasible, place(), fmt::format("no GPU is {} any more", gpu_.uuid), {}}, true});
+  return std::unexpected(Absence{
+      {ErrorKind::infeasible, place(), fmt::format("no GPU is {} any more", gpu_.uuid), {}}, true});
 }
 
 std::expected<void, GpuWorker::Absence> GpuWorker::find_by_uuid() {
@@ -121,7 +126,8 @@ Result<void> GpuWorker::begin(GpuNews& news) {
   changing_.emplace(std::move(*begun));
   remarked_.clear();
   fresh_ = true;
-  for (const LedgerLine& line : changing_->settled_at_first()) news.remarks.push_back(settled_text(line));
+  for (const LedgerLine& line : changing_->settled_at_first())
+    news.remarks.push_back(settled_text(line));
   if (!changing_->ledger().remark().empty()) news.remarks.push_back(changing_->ledger().remark());
   return {};
 }
@@ -166,8 +172,9 @@ void GpuWorker::tidy(GpuNews& news) {
       }
     } else if (half_made) {
       remark_once(each,
-                  each.processes.empty() ? "may be ours and is not as we make them; it stays as it is"
-                                         : "may be ours and is in use; it stays as it is",
+                  each.processes.empty()
+                      ? "may be ours and is not as we make them; it stays as it is"
+                      : "may be ours and is in use; it stays as it is",
                   news);
     }
   }
@@ -183,12 +190,14 @@ void GpuWorker::take_away(const InstanceView& instance, GpuNews& news) {
                                        where_text(instance.live),
                                        static_cast<std::uint32_t>(instance.live.id)));
   } else {
-    remark_once(instance, fmt::format("is half-made and cannot be destroyed: {}", gone.error().text()), news);
+    remark_once(instance,
+                fmt::format("is half-made and cannot be destroyed: {}", gone.error().text()), news);
   }
 }
 
 void GpuWorker::remark_once(const InstanceView& instance, std::string text, GpuNews& news) {
-  std::string line = fmt::format("{} {} {}", where_text(instance.live), called(instance.live), text);
+  std::string line =
+      fmt::format("{} {} {}", where_text(instance.live), called(instance.live), text);
   if (remarked_.insert(line).second) news.remarks.push_back(std::move(line));
 }
 
@@ -214,7 +223,8 @@ Result<void> GpuWorker::carry_out(const CreateOnGpu& deed, GpuNews& news) {
 
 Result<void> GpuWorker::carry_out(const DestroyOnGpu& deed, GpuNews&) {
   const auto not_there = [&] {
-    return fail(ErrorKind::infeasible, place(), fmt::format("there is no instance {}", shown(deed.device)));
+    return fail(ErrorKind::infeasible, place(),
+                fmt::format("there is no instance {}", shown(deed.device)));
   };
   const InstanceView* found = find_device(changing_->view(), deed.device);
   if (found == nullptr && !fresh_) {
@@ -264,7 +274,8 @@ Result<void> GpuWorker::carry_out(const SwitchMig& deed, GpuNews& news) {
     if (const auto may = may_switch_off(); !may) return may;
     if (!view.processes.empty())
       return fail(ErrorKind::infeasible, place(),
-                  fmt::format("MIG cannot go {}: processes run on it, {}", word, pids_text(view.processes)));
+                  fmt::format("MIG cannot go {}: processes run on it, {}", word,
+                              pids_text(view.processes)));
   }
   fresh_ = false;
   const auto activation = door_->set_mig_mode(index_, deed.on);
@@ -276,12 +287,14 @@ Result<void> GpuWorker::carry_out(const SwitchMig& deed, GpuNews& news) {
   if (after->pending != deed.on)
     return std::unexpected(error_of({*activation, "nvmlDeviceSetMigMode"}, place()));
   const auto back = door_->set_mig_mode(index_, !deed.on);
-  const auto now = back ? door_->mig_mode(index_) : DriverAnswer<MigMode>(std::unexpected(back.error()));
+  const auto now =
+      back ? door_->mig_mode(index_) : DriverAnswer<MigMode>(std::unexpected(back.error()));
   const bool taken_back = now && now->pending != deed.on;
-  return fail(ErrorKind::infeasible, place(),
-              fmt::format("MIG does not go {} before a reset of the GPU ({}); {}", word, why.message,
-                          taken_back ? "that is taken back" : "and that cannot be taken back"),
-              why.remedy);
+  return fail(
+      ErrorKind::infeasible, place(),
+      fmt::format("MIG does not go {} before a reset of the GPU ({}); {}", word, why.message,
+                  taken_back ? "that is taken back" : "and that cannot be taken back"),
+      why.remedy);
 }
 
 std::optional<PlacementId> GpuWorker::placement_of(const InstanceView& instance) const {
@@ -312,7 +325,8 @@ std::optional<GpuSight> GpuWorker::sight() const {
 }
 
 GpuNews GpuWorker::carry_out(const GpuAct& act) {
-  GpuNews news{.number = act.number, .gpu = act.gpu, .done = {}, .sight = {}, .made = {}, .remarks = {}};
+  GpuNews news{
+      .number = act.number, .gpu = act.gpu, .done = {}, .sight = {}, .made = {}, .remarks = {}};
   fresh_ = false;
   const auto lost = [&](const Error& error) {
     news.done = std::unexpected(error);
@@ -328,7 +342,8 @@ GpuNews GpuWorker::carry_out(const GpuAct& act) {
     return news;
   }
   news.done = begin(news);
-  if (news.done) news.done = std::visit([&](const auto& deed) { return carry_out(deed, news); }, act.deed);
+  if (news.done)
+    news.done = std::visit([&](const auto& deed) { return carry_out(deed, news); }, act.deed);
   news.sight = sight();
   if (news.sight) return news;
   // Something went wrong, or was not told: once more, now to know how it stands.
@@ -336,7 +351,8 @@ GpuNews GpuWorker::carry_out(const GpuAct& act) {
   if (!still && still.error().lost) return lost(still.error().error);
   if (!still || !changing_) return news;
   fresh_ = false;
-  if (const auto looked = look(news); !looked && news.done && std::holds_alternative<LookAtGpu>(act.deed))
+  if (const auto looked = look(news);
+      !looked && news.done && std::holds_alternative<LookAtGpu>(act.deed))
     news.done = looked;
   news.sight = sight();
   return news;
@@ -378,7 +394,8 @@ Candidate candidate(Door& door, GpuIndex index) {
 }
 
 bool is_called(const Candidate& one, const std::string& wanted) {
-  if (const auto index = parse_integer(wanted)) return *index == static_cast<std::int64_t>(one.index);
+  if (const auto index = parse_integer(wanted))
+    return *index == static_cast<std::int64_t>(one.index);
   return !one.uuid.empty() && one.uuid == wanted;
 }
 
@@ -393,7 +410,8 @@ std::string those_there(const std::vector<Candidate>& all) {
 
 }  // namespace
 
-Result<std::vector<ManagedGpu>> find_managed_gpus(Door& door, const std::vector<std::string>& wanted,
+Result<std::vector<ManagedGpu>> find_managed_gpus(Door& door,
+                                                  const std::vector<std::string>& wanted,
                                                   std::vector<std::string>* remarks) {
   const auto count = door.gpu_count();
   if (!count) return std::unexpected(error_of(count.error(), "GPUs"));
@@ -409,10 +427,11 @@ Result<std::vector<ManagedGpu>> find_managed_gpus(Door& door, const std::vector<
       }
       continue;
     }
-    const auto found = std::ranges::find_if(all, [&](const Candidate& each) { return is_called(each, one); });
+    const auto found =
+        std::ranges::find_if(all, [&](const Candidate& each) { return is_called(each, one); });
     if (found == all.end())
-      return fail(ErrorKind::bad_input, "managed_gpus", fmt::format("there is no GPU '{}'", shown(one)),
-                  those_there(all));
+      return fail(ErrorKind::bad_input, "managed_gpus",
+                  fmt::format("there is no GPU '{}'", shown(one)), those_there(all));
     if (found->error) return std::unexpected(*found->error);
     chosen.insert(found->index);
   }

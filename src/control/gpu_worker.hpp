@@ -1,12 +1,12 @@
 #pragma once
-// The work behind GpuHands, without threads and queues: one managed GPU, one act after the other, each done
-// when the call returns. Changes go through ChangingGpu: under the GPU's lock, which is taken with the first
-// look and held as long as the worker lives or the GPU is there, and with a line in the ledger before and
-// after each.
+// The work behind GpuHands, without threads and queues: one managed GPU, one act after the other,
+// each done when the call returns. Changes go through ChangingGpu: under the GPU's lock, which is
+// taken with the first look and held as long as the worker lives or the GPU is there, and with a
+// line in the ledger before and after each.
 //
-// The GPU is known by its UUID, which is asked for before every act: after the driver was loaded anew another
-// GPU may have its index. One that is lost loses lock and view with it; the first look at which it is back
-// begins anew.
+// The GPU is known by its UUID, which is asked for before every act: after the driver was loaded
+// anew another GPU may have its index. One that is lost loses lock and view with it; the first look
+// at which it is back begins anew.
 //
 // One thread at a time.
 
@@ -75,11 +75,12 @@ class GpuWorker {
   std::set<std::string> remarked_;       // what need not be said again
 };
 
-/// The GPUs of these names: indices, UUIDs, or "all"; by index, each once. Only looks. Fails where one is not
-/// there, does not answer or cannot be partitioned, and says which there are; "all" leaves such out with a
-/// line in `remarks`, and fails where none is left. Where MIG is off, the geometry may be the tables'.
-[[nodiscard]] Result<std::vector<ManagedGpu>> find_managed_gpus(Door& door,
-                                                                const std::vector<std::string>& wanted,
-                                                                std::vector<std::string>* remarks = nullptr);
+/// The GPUs of these names: indices, UUIDs, or "all"; by index, each once. Only looks. Fails where
+/// one is not there, does not answer or cannot be partitioned, and says which there are; "all"
+/// leaves such out with a line in `remarks`, and fails where none is left. Where MIG is off, the
+/// geometry may be the tables'.
+[[nodiscard]] Result<std::vector<ManagedGpu>> find_managed_gpus(
+    Door& door, const std::vector<std::string>& wanted,
+    std::vector<std::string>* remarks = nullptr);
 
 }  // namespace cleave

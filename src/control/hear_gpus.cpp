@@ -84,8 +84,9 @@ void Control::Inside::set_trouble(GpuId gpu, const std::string& trouble) {
   Card& at = card(gpu);
   if (at.trouble == trouble) return;
   at.trouble = trouble;
-  event_of_gpu(gpu, trouble.empty() ? "gpu-well" : "gpu-trouble",
-               fmt::format("{}: {}", gpu_in_words(gpu), trouble.empty() ? "all is well again" : trouble));
+  event_of_gpu(
+      gpu, trouble.empty() ? "gpu-well" : "gpu-trouble",
+      fmt::format("{}: {}", gpu_in_words(gpu), trouble.empty() ? "all is well again" : trouble));
   begin_anew(trouble.empty() ? "a GPU is well again"
                              : "a GPU is in trouble");  // one that cannot be changed takes no work
 }
@@ -102,29 +103,34 @@ void Control::Inside::made(GpuId gpu, PlacementId placement, const GpuNews& news
   const Placement& where = at.geometry()[placement];
   if (!slot.capacity) slot.capacity = where.profile->usable;
   at.rest = {};
-  InstanceRecord instance{news.made, at.gpu->uuid, std::string(where.profile->name), where.start, wall(), {}};
+  InstanceRecord instance{news.made,   at.gpu->uuid, std::string(where.profile->name),
+                          where.start, wall(),       {}};
   note(instance);
   instances_[instance.device] = instance;
-  event_of_gpu(gpu, "instance-created", fmt::format("{} was made", place_in_words({gpu, placement})));
+  event_of_gpu(gpu, "instance-created",
+               fmt::format("{} was made", place_in_words({gpu, placement})));
 }
 
 /// Without a placement, MIG could not be switched off.
 void Control::Inside::not_made(GpuId gpu, std::optional<PlacementId> placement, const Error& why) {
   Card& at = card(gpu);
-  event_of_gpu(gpu, "instance-refused",
-               fmt::format("{} could not be made: {}", place_in_words({gpu, placement}), why.text()));
+  event_of_gpu(
+      gpu, "instance-refused",
+      fmt::format("{} could not be made: {}", place_in_words({gpu, placement}), why.text()));
   if (placement) at.slots.erase(*placement);
   // A later command to destroy it again has nothing to do any more.
   bool destroyed_later = false;
   std::erase_if(at.steps, [&](const GpuStep& step) {
-    if (!placement || step.kind != GpuStep::Kind::destroy || step.placement != *placement) return false;
+    if (!placement || step.kind != GpuStep::Kind::destroy || step.placement != *placement)
+      return false;
     destroyed_later = true;
     return true;
   });
   std::vector<JobNumber> turned_away;
   std::erase_if(at.steps, [&](const GpuStep& step) {
-    const bool there = placement ? step.kind != GpuStep::Kind::start_whole && step.placement == *placement
-                                 : step.kind == GpuStep::Kind::start_whole;
+    const bool there = placement
+                           ? step.kind != GpuStep::Kind::start_whole && step.placement == *placement
+                           : step.kind == GpuStep::Kind::start_whole;
     if (!there || step.job == 0) return false;
     turned_away.push_back(step.job);
     return true;
@@ -142,8 +148,8 @@ void Control::Inside::not_made(GpuId gpu, std::optional<PlacementId> placement, 
 
 void Control::Inside::mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why) {
   event_of_gpu(gpu, "mig-refused",
-               fmt::format("{}: MIG mode was not switched {}: {}", gpu_in_words(gpu), mig.on ? "on" : "off",
-                           why.text()));
+               fmt::format("{}: MIG mode was not switched {}: {}", gpu_in_words(gpu),
+                           mig.on ? "on" : "off", why.text()));
   rest(gpu);
 }
 
@@ -161,14 +167,16 @@ void Control::Inside::slot_gone(GpuId gpu, PlacementId placement) {
 
 void Control::Inside::destroyed(GpuId gpu, PlacementId placement) {
   card(gpu).rest = {};
-  event_of_gpu(gpu, "instance-destroyed", fmt::format("{} was destroyed", place_in_words({gpu, placement})));
+  event_of_gpu(gpu, "instance-destroyed",
+               fmt::format("{} was destroyed", place_in_words({gpu, placement})));
   slot_gone(gpu, placement);
 }
 
 void Control::Inside::not_destroyed(GpuId gpu, PlacementId placement, const Error& why) {
   Card& at = card(gpu);
-  event_of_gpu(gpu, "instance-stays",
-               fmt::format("{} could not be destroyed: {}", place_in_words({gpu, placement}), why.text()));
+  event_of_gpu(
+      gpu, "instance-stays",
+      fmt::format("{} could not be destroyed: {}", place_in_words({gpu, placement}), why.text()));
   if (const auto slot = at.slots.find(placement); slot != at.slots.end()) {
     slot->second.state = Slot::State::ready;
     slot->second.idle_since = steady();
@@ -215,11 +223,12 @@ void Control::Inside::close_instances(GpuId gpu) {
   });
   if (gone > 0)
     event_of_gpu(gpu, "instances-gone",
-                 fmt::format("{} instance{} of {} went while nobody looked", gone, gone == 1 ? "" : "s",
-                             gpu_in_words(gpu)));
+                 fmt::format("{} instance{} of {} went while nobody looked", gone,
+                             gone == 1 ? "" : "s", gpu_in_words(gpu)));
 }
 
-/// What is there and what is not. Places that an act is changing are left out: its answer will tell.
+/// What is there and what is not. Places that an act is changing are left out: its answer will
+/// tell.
 void Control::Inside::take_instances(GpuId gpu, const GpuSight& sight) {
   Card& at = card(gpu);
   PlacementSet walls;
@@ -229,7 +238,8 @@ void Control::Inside::take_instances(GpuId gpu, const GpuSight& sight) {
     if (!seen.placement) continue;
     if (seen.owner != Ownership::ours || seen.device.empty()) {
       const auto slot = at.slots.find(*seen.placement);
-      if (slot == at.slots.end() || slot->second.state == Slot::State::ready) walls.insert(*seen.placement);
+      if (slot == at.slots.end() || slot->second.state == Slot::State::ready)
+        walls.insert(*seen.placement);
       continue;
     }
     const auto [slot, fresh] = at.slots.try_emplace(*seen.placement);
@@ -237,22 +247,26 @@ void Control::Inside::take_instances(GpuId gpu, const GpuSight& sight) {
       slot->second.device = seen.device;
       slot->second.idle_since = steady();
       const Placement& where = at.geometry()[*seen.placement];
-      instances_.try_emplace(
-          seen.device,
-          InstanceRecord{
-              seen.device, at.gpu->uuid, std::string(where.profile->name), where.start, wall(), {}});
+      instances_.try_emplace(seen.device, InstanceRecord{seen.device,
+                                                         at.gpu->uuid,
+                                                         std::string(where.profile->name),
+                                                         where.start,
+                                                         wall(),
+                                                         {}});
       note(instances_[seen.device]);
       begin_anew("an instance of ours was found");
     }
     if (slot->second.device == seen.device) {
       see_memory({gpu, *seen.placement}, seen.memory);
       slot->second.capacity = total_of(seen.memory);
-      if (!slot->second.capacity) slot->second.capacity = at.geometry()[*seen.placement].profile->usable;
+      if (!slot->second.capacity)
+        slot->second.capacity = at.geometry()[*seen.placement].profile->usable;
     }
   }
   std::vector<PlacementId> vanished;
   for (const auto& [placement, slot] : at.slots)
-    if (slot.state == Slot::State::ready && !shown.contains(slot.device)) vanished.push_back(placement);
+    if (slot.state == Slot::State::ready && !shown.contains(slot.device))
+      vanished.push_back(placement);
   for (const PlacementId placement : vanished) lose_slot(gpu, placement);
   if (walls != at.walls) {
     at.walls = walls;
@@ -260,7 +274,8 @@ void Control::Inside::take_instances(GpuId gpu, const GpuSight& sight) {
   }
 }
 
-/// What the driver counts is what allocators hold: it is kept for later runs and never restarts a job.
+/// What the driver counts is what allocators hold: it is kept for later runs and never restarts a
+/// job.
 void Control::Inside::see_memory(const JobPlace& place, const std::optional<MemoryUse>& memory) {
   const auto occupants = occupants_.find(place);
   if (!memory || occupants == occupants_.end() || occupants->second.size() != 1) return;
@@ -275,7 +290,8 @@ void Control::Inside::see_memory(const JobPlace& place, const std::optional<Memo
 /// Somebody else destroyed an instance of ours.
 void Control::Inside::lose_slot(GpuId gpu, PlacementId placement) {
   const std::string words = place_in_words({gpu, placement});
-  event_of_gpu(gpu, "instance-vanished", fmt::format("{} is gone, and nobody here destroyed it", words));
+  event_of_gpu(gpu, "instance-vanished",
+               fmt::format("{} is gone, and nobody here destroyed it", words));
   slot_gone(gpu, placement);
   lose_attempts({gpu, placement}, fmt::format("its instance {} vanished", words));
   begin_anew("an instance vanished");
@@ -295,7 +311,8 @@ void Control::Inside::lose_gpu(GpuId gpu) {
   at.lost = true;
   at.sight = GpuSight{};
   at.sight->lost = true;
-  event_of_gpu(gpu, "gpu-lost", fmt::format("{} is lost, with all that was on it", gpu_in_words(gpu)));
+  event_of_gpu(gpu, "gpu-lost",
+               fmt::format("{} is lost, with all that was on it", gpu_in_words(gpu)));
   std::vector<PlacementId> slots;
   for (const auto& [placement, slot] : at.slots) slots.push_back(placement);
   const std::string why = fmt::format("{} was lost", gpu_in_words(gpu));

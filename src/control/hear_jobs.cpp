@@ -64,13 +64,15 @@ void Control::Inside::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
   job.not_started = 0;
   note(attempt.record);
   event("job-started",
-        fmt::format("job {} runs on {} (process {})", job.record.number, place_in_words(attempt), pid), &job,
-        attempt.record.gpu);
+        fmt::format("job {} runs on {} (process {})", job.record.number, place_in_words(attempt),
+                    pid),
+        &job, attempt.record.gpu);
   if (job.replica == number) {
     job.replica.reset();
     const auto old = std::exchange(job.main, number);
     if (old && job.attempts.contains(*old))
-      stop_attempt(job, *old, AttemptEnd::moved, fmt::format("it was moved to {}", place_in_words(attempt)));
+      stop_attempt(job, *old, AttemptEnd::moved,
+                   fmt::format("it was moved to {}", place_in_words(attempt)));
   }
   if (job.main == number && !attempt.record.end) {
     job.record.state = JobState::running;
@@ -92,11 +94,13 @@ void Control::Inside::reported(LiveJob& job, LiveAttempt& attempt, const Numbere
 
 bool Control::Inside::may_restart_early(LiveJob& job) const {
   std::erase_if(job.record.early_restarts, [&](Instant when) { return wall() - when > day; });
-  return static_cast<std::int64_t>(job.record.early_restarts.size()) < settings_.early_restarts_a_day;
+  return static_cast<std::int64_t>(job.record.early_restarts.size()) <
+         settings_.early_restarts_a_day;
 }
 
-AttemptRecord Control::Inside::close_attempt(LiveJob& job, std::int64_t number, AttemptEnd otherwise,
-                                             const std::string& why, std::optional<int> exit_code) {
+AttemptRecord Control::Inside::close_attempt(LiveJob& job, std::int64_t number,
+                                             AttemptEnd otherwise, const std::string& why,
+                                             std::optional<int> exit_code) {
   const auto attempt = job.attempts.find(number);
   AttemptRecord record = std::move(attempt->second.record);
   const JobPlace place = attempt->second.place;
@@ -129,15 +133,18 @@ bool Control::Inside::ran_out_of_memory(const LiveJob& job, const LiveAttempt& a
   if (!code || *code == 0) return false;
   if (outcome.out_of_memory || attempt.beyond) return true;
   if (job.record.wish.out_of_memory_code == code) return true;
-  return std::ranges::find(settings_.out_of_memory_codes, *code) != settings_.out_of_memory_codes.end();
+  return std::ranges::find(settings_.out_of_memory_codes, *code) !=
+         settings_.out_of_memory_codes.end();
 }
 
-/// Programs fail at once when their GPU or their instance goes, and before anybody has looked at it.
+/// Programs fail at once when their GPU or their instance goes, and before anybody has looked at
+/// it.
 bool Control::Inside::is_doubtful(const LiveJob& job, const LiveAttempt& attempt,
                                   const ProcessOutcome& outcome) const {
   const auto code = exit_code_of(outcome);
   if (!code || *code == 0 || outcome.stopped || !attempt.placed || attempt.record.end) return false;
-  if (job.record.cancelled || is_final(job.record.state) || ran_out_of_memory(job, attempt, outcome))
+  if (job.record.cancelled || is_final(job.record.state) ||
+      ran_out_of_memory(job, attempt, outcome))
     return false;
   const Card& at = card(attempt.place.gpu);
   return !at.lost && !at.hung;
@@ -160,7 +167,8 @@ void Control::Inside::settle_doubts() {
     return true;
   });
   for (const Doubt& each : settled)
-    if (LiveJob* job = find(each.key.job); job != nullptr && job->attempts.contains(each.key.attempt))
+    if (LiveJob* job = find(each.key.job);
+        job != nullptr && job->attempts.contains(each.key.attempt))
       ended(*job, each.key.attempt, each.outcome);
 }
 
@@ -182,12 +190,13 @@ void Control::Inside::ended(LiveJob& job, std::int64_t number, const ProcessOutc
   }
   const auto code = exit_code_of(outcome);
   const bool was_replica = job.replica == number;
-  // One that ended well although it was about to be stopped has done its work; but after a signal to save
-  // what it did, programs end well that have more to do.
+  // One that ended well although it was about to be stopped has done its work; but after a signal
+  // to save what it did, programs end well that have more to do.
   const bool done = code == 0 && !outcome.stopped && !live.stop_at;
   const bool starved = !live.record.end && !other && ran_out_of_memory(job, live, outcome);
-  AttemptRecord record = close_attempt(
-      job, number, starved ? AttemptEnd::out_of_memory : AttemptEnd::ended_itself, in_words(outcome), code);
+  AttemptRecord record =
+      close_attempt(job, number, starved ? AttemptEnd::out_of_memory : AttemptEnd::ended_itself,
+                    in_words(outcome), code);
   if (is_final(job.record.state)) return;
   if (done && !was_replica) {
     remember_need(job, record, live.seen);
@@ -211,7 +220,8 @@ bool Control::Inside::try_again(LiveJob& job, const std::string& why) {
 
 void Control::Inside::remember_need(const LiveJob& job, const AttemptRecord& attempt,
                                     std::optional<MiB> seen) {
-  // What it reported is what it needed; where it reported nothing, what the driver showed is enough.
+  // What it reported is what it needed; where it reported nothing, what the driver showed is
+  // enough.
   const auto held = attempt.peak ? attempt.peak : seen;
   if (!job.record.wish.application || !held || held->value == 0) return;
   constexpr std::size_t most = 10'000;
@@ -221,8 +231,8 @@ void Control::Inside::remember_need(const LiveJob& job, const AttemptRecord& att
   note_setting(key, fmt::format("{}", held->value));
 }
 
-/// What programs can use of its instance, also where that was not seen since this loop began. Sizes are
-/// chosen by what profiles have: the next one is beyond that, whatever the driver counted.
+/// What programs can use of its instance, also where that was not seen since this loop began. Sizes
+/// are chosen by what profiles have: the next one is beyond that, whatever the driver counted.
 std::optional<MiB> Control::Inside::capacity_of(const LiveAttempt& attempt) const {
   std::optional<MiB> capacity = attempt.capacity;
   for (const Card& at : cards_) {
@@ -238,25 +248,30 @@ std::optional<MiB> Control::Inside::capacity_of(const LiveAttempt& attempt) cons
 /// Where it runs, also where its instance was not seen since this loop began.
 std::string Control::Inside::place_in_words(const LiveAttempt& attempt) const {
   if (attempt.placed) return place_in_words(attempt.place);
-  const auto at =
-      std::ranges::find_if(cards_, [&](const Card& each) { return each.gpu->uuid == attempt.record.gpu; });
-  const std::string gpu = at == cards_.end() ? attempt.record.gpu : fmt::format("GPU {}", at->gpu->index);
+  const auto at = std::ranges::find_if(
+      cards_, [&](const Card& each) { return each.gpu->uuid == attempt.record.gpu; });
+  const std::string gpu =
+      at == cards_.end() ? attempt.record.gpu : fmt::format("GPU {}", at->gpu->index);
   if (attempt.record.profile.empty()) return fmt::format("the whole of {}", gpu);
   return fmt::format("{}@{} of {}", attempt.record.profile, attempt.record.start, gpu);
 }
 
-void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt, std::optional<int> code) {
+void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt,
+                                    std::optional<int> code) {
   const std::string where = place_in_words(attempt);
   job.last_code = code;
   if (!job.record.wish.restartable)
     return finish(
         job, JobState::failed,
-        fmt::format("it ran out of memory on {}; submit it with --restartable, or ask for more", where),
+        fmt::format("it ran out of memory on {}; submit it with --restartable, or ask for more",
+                    where),
         code);
-  event("job-out-of-memory", fmt::format("job {} ran out of memory on {}", job.record.number, where), &job,
+  event("job-out-of-memory",
+        fmt::format("job {} ran out of memory on {}", job.record.number, where), &job,
         attempt.record.gpu);
   job.record.state = JobState::queued;
-  job.record.reason = fmt::format("it ran out of memory on {} and waits for a larger instance", where);
+  job.record.reason =
+      fmt::format("it ran out of memory on {} and waits for a larger instance", where);
   note(job);
   const std::optional<MiB> had = capacity_of(attempt);
   if (engine_ == nullptr || anew_ || !job.id) {
@@ -280,10 +295,10 @@ void Control::Inside::stopped(LiveJob& job, const AttemptRecord& attempt) {
     case AttemptEnd::lost:
       if (job.record.wish.restartable || !attempt.began) return wait_again(job, attempt.why);
       if (try_again(job, attempt.why)) return;
-      return finish(
-          job, JobState::failed,
-          fmt::format("{}; submit it with --restartable or --retry to have it run again", attempt.why),
-          attempt.exit_code);
+      return finish(job, JobState::failed,
+                    fmt::format("{}; submit it with --restartable or --retry to have it run again",
+                                attempt.why),
+                    attempt.exit_code);
     case AttemptEnd::moved:
       return;  // another attempt is the job, or it waits already
     default:
@@ -295,7 +310,8 @@ void Control::Inside::stopped(LiveJob& job, const AttemptRecord& attempt) {
   }
 }
 
-void Control::Inside::supervisor_lost(LiveJob& job, std::int64_t number, const SupervisorLost& lost) {
+void Control::Inside::supervisor_lost(LiveJob& job, std::int64_t number,
+                                      const SupervisorLost& lost) {
   const bool other = another_counts(job, number);
   std::string why = "its supervisor was killed";
   if (lost.leftovers > 0) why += fmt::format(", and {} processes with it", lost.leftovers);
@@ -315,13 +331,16 @@ void Control::Inside::not_started(JobNumber number, std::int64_t attempt, std::s
   LiveJob* job = find(number);
   if (job == nullptr || !job->attempts.contains(attempt)) return;
   const bool other = another_counts(*job, attempt);
-  const AttemptRecord record = close_attempt(*job, attempt, AttemptEnd::not_started, why, std::nullopt);
+  const AttemptRecord record =
+      close_attempt(*job, attempt, AttemptEnd::not_started, why, std::nullopt);
   if (is_final(job->record.state)) return;
-  event("job-not-started", fmt::format("job {} could not be started: {}", number, why), job, record.gpu);
+  event("job-not-started", fmt::format("job {} could not be started: {}", number, why), job,
+        record.gpu);
   if (other) return begin_anew("a replica was not started");
   if (record.end != AttemptEnd::not_started) return stopped(*job, record);
   if (++job->not_started >= most_failed_starts)
-    return finish(*job, JobState::failed, fmt::format("it could not be started: {}", why), std::nullopt);
+    return finish(*job, JobState::failed, fmt::format("it could not be started: {}", why),
+                  std::nullopt);
   job->not_before = steady() + std::chrono::seconds(1LL << job->not_started);
   timers_.emplace(*job->not_before, JobKey{number, 0});
   wait_again(*job, fmt::format("it could not be started and is tried again: {}", why));
@@ -334,9 +353,9 @@ void Control::Inside::finish(LiveJob& job, JobState state, const std::string& re
   job.record.reason = reason;
   job.record.exit_code = exit_code;
   job.record.ended = wall();
-  const std::string text = reason.empty()
-                               ? fmt::format("job {} {}", job.record.number, name(state))
-                               : fmt::format("job {} {}: {}", job.record.number, name(state), reason);
+  const std::string text =
+      reason.empty() ? fmt::format("job {} {}", job.record.number, name(state))
+                     : fmt::format("job {} {}: {}", job.record.number, name(state), reason);
   event(fmt::format("job-{}", name(state)), text, &job);
   note(job);
   std::vector<std::int64_t> others;
@@ -357,7 +376,8 @@ void Control::Inside::wait_again(LiveJob& job, const std::string& reason) {
 void Control::Inside::enter_line(LiveJob& job) {
   note(job);
   if (engine_ == nullptr || anew_ || job.id || !job.never.empty() || !waits(job)) return;
-  // The engine keeps the order of submission; where somebody comes before others it takes another engine.
+  // The engine keeps the order of submission; where somebody comes before others it takes another
+  // engine.
   const std::int64_t priority = job.record.wish.priority;
   if (priority > lowest_priority_ && std::ranges::any_of(jobs_, [&](const auto& other) {
         const LiveJob& each = other.second;
@@ -388,8 +408,8 @@ bool Control::Inside::waits(const LiveJob& job) const {
   if (is_final(job.record.state) || job.record.cancelled || job.not_before) return false;
   return std::ranges::all_of(job.attempts, [](const auto& attempt) {
     const auto& end = attempt.second.record.end;
-    return end &&
-           (*end == AttemptEnd::early_restart || *end == AttemptEnd::made_room || *end == AttemptEnd::moved);
+    return end && (*end == AttemptEnd::early_restart || *end == AttemptEnd::made_room ||
+                   *end == AttemptEnd::moved);
   });
 }
 

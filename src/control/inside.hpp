@@ -44,7 +44,8 @@ class Control::Inside final : public Control {
   [[nodiscard]] Result<void> drain(GpuId gpu, bool drained, Moment now) override;
   void pause(bool paused, Moment now) override;
   [[nodiscard]] Result<void> set_scheduler(const std::string& spec, Moment now) override;
-  [[nodiscard]] Result<std::vector<std::string>> reload(const ControlSettings& settings, Moment now) override;
+  [[nodiscard]] Result<std::vector<std::string>> reload(const ControlSettings& settings,
+                                                        Moment now) override;
 
   // control.cpp
   void step(Moment now) override;
@@ -91,8 +92,12 @@ class Control::Inside final : public Control {
   [[nodiscard]] Duration steady() const { return now_.steady; }
   /// The engine's time: it never goes back, and is that of the wall when the loop began.
   [[nodiscard]] Instant engine_time() const { return engine_time(now_.steady); }
-  [[nodiscard]] Instant engine_time(Duration steady) const { return began_.wall + (steady - began_.steady); }
-  [[nodiscard]] Duration steady_of(Instant engine) const { return engine - began_.wall + began_.steady; }
+  [[nodiscard]] Instant engine_time(Duration steady) const {
+    return began_.wall + (steady - began_.steady);
+  }
+  [[nodiscard]] Duration steady_of(Instant engine) const {
+    return engine - began_.wall + began_.steady;
+  }
   void see_clock(Moment now);
 
   // begin.cpp
@@ -161,7 +166,8 @@ class Control::Inside final : public Control {
   /// After an attempt that was being stopped for a reason of ours.
   void stopped(LiveJob& job, const AttemptRecord& attempt);
   /// The job is over, for good.
-  void finish(LiveJob& job, JobState state, const std::string& reason, std::optional<int> exit_code);
+  void finish(LiveJob& job, JobState state, const std::string& reason,
+              std::optional<int> exit_code);
   /// It waits again, as if it came now; the engine must not know it any more.
   void wait_again(LiveJob& job, const std::string& reason);
   /// Takes one of its retries; false: it has none left.
@@ -237,8 +243,11 @@ class Control::Inside final : public Control {
   void note(const LiveJob& job) { changed_jobs_.insert(job.record.number); }
   void note(const AttemptRecord& attempt) { changed_attempts_[attempt.key] = attempt; }
   void note(const InstanceRecord& instance) { changed_instances_[instance.device] = instance; }
-  void note_setting(const std::string& key, const std::string& value) { changed_settings_[key] = value; }
-  void event(std::string kind, std::string text, const LiveJob* job = nullptr, std::string gpu = {});
+  void note_setting(const std::string& key, const std::string& value) {
+    changed_settings_[key] = value;
+  }
+  void event(std::string kind, std::string text, const LiveJob* job = nullptr,
+             std::string gpu = {});
   void event_of_gpu(GpuId gpu, std::string kind, std::string text);
   [[nodiscard]] EventRecord event_record(std::string kind, std::string text, const JobRecord* job,
                                          std::string gpu) const;
@@ -261,7 +270,8 @@ class Control::Inside final : public Control {
   LiveJob* find(JobId id);
   Card& card(GpuId gpu) { return cards_[index(gpu)]; }
   [[nodiscard]] const Card& card(GpuId gpu) const { return cards_[index(gpu)]; }
-  [[nodiscard]] std::optional<std::pair<GpuId, PlacementId>> slot_of(const std::string& device) const;
+  [[nodiscard]] std::optional<std::pair<GpuId, PlacementId>> slot_of(
+      const std::string& device) const;
   [[nodiscard]] std::vector<GpuId> all_gpus() const;
 
   Store* store_;
@@ -298,7 +308,7 @@ class Control::Inside final : public Control {
   bool unsettled_ = false, carrying_out_ = false;
   std::int64_t lowest_priority_ = INT64_MAX;  // of all that were put into the line
   std::set<JobNumber> over_;                  // jobs to be dropped at the end of a round
-  std::set<JobKey> strangers_;                // attempts that run and that the store knows nothing of
+  std::set<JobKey> strangers_;  // attempts that run and that the store knows nothing of
 
   // What is to be written, by what it is about; and what is done after that.
   std::set<JobNumber> changed_jobs_;
@@ -317,7 +327,8 @@ class Control::Inside final : public Control {
   std::int64_t last_event_ = 0;  // written
   std::deque<EventRecord> recent_;
   Duration next_tidy_{}, next_weighing_{};
-  Duration keep_all_until_{};  // after the clock was set far forward nothing is forgotten for a while
+  Duration
+      keep_all_until_{};  // after the clock was set far forward nothing is forgotten for a while
 
   // Why jobs wait, worked out at most once a round.
   std::uint64_t round_ = 1;

@@ -7,11 +7,11 @@ namespace cleave {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> state_names = {"queued",   "starting", "running",  "stopping",
-                                                         "finished", "failed",   "cancelled"};
-constexpr std::array<std::string_view, 8> end_names = {"ended-itself", "out-of-memory", "early-restart",
-                                                       "made-room",    "moved",         "cancelled",
-                                                       "lost",         "not-started"};
+constexpr std::array<std::string_view, 7> state_names = {
+    "queued", "starting", "running", "stopping", "finished", "failed", "cancelled"};
+constexpr std::array<std::string_view, 8> end_names = {
+    "ended-itself", "out-of-memory", "early-restart", "made-room",
+    "moved",        "cancelled",     "lost",          "not-started"};
 
 template <class Enum, std::size_t N>
 std::optional<Enum> find_name(const std::array<std::string_view, N>& names, std::string_view name) {

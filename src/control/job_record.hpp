@@ -1,6 +1,6 @@
 #pragma once
-// A job as the daemon keeps it: what was asked for, what has become of it, and every attempt to run it. Plain
-// values: the loop changes them, the store keeps them, the API shows them.
+// A job as the daemon keeps it: what was asked for, what has become of it, and every attempt to run
+// it. Plain values: the loop changes them, the store keeps them, the API shows them.
 
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,15 @@ namespace cleave {
 /// Jobs count from 1, in the order of submission, and no number is ever used again.
 using JobNumber = std::int64_t;
 
-enum class JobState : std::uint8_t { queued, starting, running, stopping, finished, failed, cancelled };
+enum class JobState : std::uint8_t {
+  queued,
+  starting,
+  running,
+  stopping,
+  finished,
+  failed,
+  cancelled
+};
 std::string_view name(JobState state);
 [[nodiscard]] std::optional<JobState> parse_job_state(std::string_view name);
 /// Nothing more will become of it.
@@ -44,9 +52,9 @@ struct JobCommand {
 /// What was asked for; never changes.
 struct JobWish {
   std::string name;
-  Request request;                   // a profile, a size or nothing; a model has become a size by now
-  std::string asked;                 // in words: "2g.10gb", "9 GiB", "Llama-3-8B: 18.2 GiB", "nothing"
-  std::int64_t priority = 0;         // higher first among those that wait
+  Request request;            // a profile, a size or nothing; a model has become a size by now
+  std::string asked;          // in words: "2g.10gb", "9 GiB", "Llama-3-8B: 18.2 GiB", "nothing"
+  std::int64_t priority = 0;  // higher first among those that wait
   std::optional<Duration> deadline;  // after submission
   std::int64_t retries = 0;          // how often it is run again when it fails by itself or is lost
   bool restartable = false;          // may be stopped and run again from the beginning
@@ -55,9 +63,11 @@ struct JobWish {
   Duration checkpoint_grace{};       // from that signal to TERM
   Duration stop_grace = std::chrono::seconds(30);  // from TERM to KILL
   std::optional<int> out_of_memory_code;           // its exit status when its memory ran out
-  std::optional<std::string> application;          // jobs of one application have one profile of performance
+  std::optional<std::string>
+      application;  // jobs of one application have one profile of performance
   std::optional<std::int64_t> batch;
-  std::optional<Duration> expected;  // its run time on the whole GPU under MIG, where the user knows it
+  std::optional<Duration>
+      expected;  // its run time on the whole GPU under MIG, where the user knows it
   friend bool operator==(const JobWish&, const JobWish&) = default;
 };
 
@@ -72,8 +82,8 @@ struct JobRecord {
   std::optional<Instant> ended;  // for good
   std::int64_t attempts = 0;     // started so far
   std::int64_t failures = 0;     // attempts that count against `retries`
-  Request request;               // what it asks for now: what was asked for, or more, as has been learned
-  bool cancelled = false;        // somebody asked for it
+  Request request;         // what it asks for now: what was asked for, or more, as has been learned
+  bool cancelled = false;  // somebody asked for it
   std::vector<Instant> early_restarts;  // of the last day
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
@@ -95,10 +105,10 @@ std::string_view name(AttemptEnd end);
 /// One run of a job, on one instance.
 struct AttemptRecord {
   JobKey key;
-  std::string gpu;  // UUID
-  std::string
-      device;  // what CUDA_VISIBLE_DEVICES is: the instance's MIG UUID, or the GPU's where it has it whole
-  std::string profile;     // of the instance; empty on a whole GPU
+  std::string gpu;      // UUID
+  std::string device;   // what CUDA_VISIBLE_DEVICES is: the instance's MIG UUID, or the GPU's where
+                        // it has it whole
+  std::string profile;  // of the instance; empty on a whole GPU
   std::int64_t start = 0;  // its first memory slice
   Instant started{};       // was decided and about to be done
   std::optional<Instant> began, ended;
@@ -122,7 +132,7 @@ struct InstanceRecord {
 struct EventRecord {
   std::int64_t number = 0;
   Instant at{};
-  std::string kind;              // "job-submitted", "job-started", "instance-created", "gpu-lost", ...
+  std::string kind;  // "job-submitted", "job-started", "instance-created", "gpu-lost", ...
   std::optional<JobNumber> job;  // and whose it is:
   std::optional<std::uint32_t> uid;
   std::string gpu;   // UUID; may be empty

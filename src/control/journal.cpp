@@ -1,4 +1,5 @@
-// What is to be written: it gathers while the world changes, and nothing is done before it is in the store.
+// What is to be written: it gathers while the world changes, and nothing is done before it is in
+// the store.
 
 #include <algorithm>
 #include <deque>
@@ -31,9 +32,10 @@ EventRecord Control::Inside::event_record(std::string kind, std::string text, co
   return event;
 }
 
-void Control::Inside::event(std::string kind, std::string text, const LiveJob* job, std::string gpu) {
-  events_.push_back(event_record(std::move(kind), std::move(text), job != nullptr ? &job->record : nullptr,
-                                 std::move(gpu)));
+void Control::Inside::event(std::string kind, std::string text, const LiveJob* job,
+                            std::string gpu) {
+  events_.push_back(event_record(std::move(kind), std::move(text),
+                                 job != nullptr ? &job->record : nullptr, std::move(gpu)));
 }
 
 void Control::Inside::event_of_gpu(GpuId gpu, std::string kind, std::string text) {
@@ -70,7 +72,8 @@ void Control::Inside::wrote(const StoreBatch& batch) {
 }
 
 void Control::Inside::store_refused(const Error& why) {
-  store_trouble_ = fmt::format("nothing new is started, since it cannot be written down: {}", why.text());
+  store_trouble_ =
+      fmt::format("nothing new is started, since it cannot be written down: {}", why.text());
   store_again_ = steady() + first_retry;
 }
 
@@ -116,13 +119,14 @@ void Control::Inside::forget_old_jobs() {
   if (!batch.forgotten.empty())
     if (const auto written = store_->write(batch, Durability::written); !written)
       store_refused(written.error());
-  if (const auto fewer = store_->forget_events(settings_.keep_events); !fewer) store_refused(fewer.error());
+  if (const auto fewer = store_->forget_events(settings_.keep_events); !fewer)
+    store_refused(fewer.error());
   forget_large_outputs();
 }
 
-/// Where outputs of jobs that are over take more room than they may, the oldest go of whoever's take the
-/// most, so that nobody's outputs push out those of others who keep less. Weighing looks at every folder, and
-/// so is done seldom.
+/// Where outputs of jobs that are over take more room than they may, the oldest go of whoever's
+/// take the most, so that nobody's outputs push out those of others who keep less. Weighing looks
+/// at every folder, and so is done seldom.
 void Control::Inside::forget_large_outputs() {
   if (steady() < next_weighing_) return;
   next_weighing_ = steady() + std::chrono::minutes(10);
@@ -131,7 +135,8 @@ void Control::Inside::forget_large_outputs() {
   if (!all) return;
   struct Kept {
     std::int64_t sum = 0;
-    std::deque<std::pair<const JobRecord*, std::int64_t>> jobs;  // with their sizes, the oldest first
+    std::deque<std::pair<const JobRecord*, std::int64_t>>
+        jobs;  // with their sizes, the oldest first
   };
   std::map<std::uint32_t, Kept> by_user;
   std::int64_t sum = 0;
@@ -147,8 +152,9 @@ void Control::Inside::forget_large_outputs() {
   }
   StoreBatch batch;
   while (sum > settings_.keep_bytes) {
-    Kept& largest =
-        std::ranges::max_element(by_user, {}, [](const auto& each) { return each.second.sum; })->second;
+    Kept& largest = std::ranges::max_element(by_user, {}, [](const auto& each) {
+                      return each.second.sum;
+                    })->second;
     if (largest.jobs.empty()) break;
     const auto [job, size] = largest.jobs.front();
     largest.jobs.pop_front();
@@ -157,8 +163,9 @@ void Control::Inside::forget_large_outputs() {
     static_cast<void>(forget_job(*job, batch));
   }
   if (batch.forgotten.empty()) return;
-  event("jobs-forgotten", fmt::format("{} old jobs were forgotten, since outputs took more than {} MiB",
-                                      batch.forgotten.size(), settings_.keep_bytes >> 20));
+  event("jobs-forgotten",
+        fmt::format("{} old jobs were forgotten, since outputs took more than {} MiB",
+                    batch.forgotten.size(), settings_.keep_bytes >> 20));
   if (const auto written = store_->write(batch, Durability::written); !written)
     store_refused(written.error());
 }

@@ -7,7 +7,8 @@ namespace cleave {
 namespace {
 
 Duration stretched(Duration time, double speed) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(in_seconds(time) / speed));
+  return std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(in_seconds(time) / speed));
 }
 
 }  // namespace

@@ -29,18 +29,24 @@ class KnownFacts final : public JobFacts {
     jobs_[index(job)] = std::move(facts);
   }
 
-  [[nodiscard]] std::optional<Instant> deadline(JobId job) const override { return of(job).deadline; }
+  [[nodiscard]] std::optional<Instant> deadline(JobId job) const override {
+    return of(job).deadline;
+  }
   [[nodiscard]] bool movable(JobId job) const override { return of(job).movable; }
   [[nodiscard]] bool restartable(JobId job) const override { return of(job).restartable; }
   [[nodiscard]] std::optional<Instant> running_since(JobId job) const override {
     return of(job).running_since;
   }
-  [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind, int profile) const override;
-  [[nodiscard]] std::optional<Duration> time_on_whole_gpu(JobId job, std::size_t kind) const override;
+  [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
+                                                int profile) const override;
+  [[nodiscard]] std::optional<Duration> time_on_whole_gpu(JobId job,
+                                                          std::size_t kind) const override;
   [[nodiscard]] const std::string* application(JobId job) const override {
     return of(job).application ? &*of(job).application : nullptr;
   }
-  [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override { return of(job).batch; }
+  [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override {
+    return of(job).batch;
+  }
 
  private:
   [[nodiscard]] const Of& of(JobId job) const {

@@ -1,5 +1,6 @@
 #pragma once
-// Now, on two clocks. Everything is timed by the one that nobody sets; the other is for people and records.
+// Now, on two clocks. Everything is timed by the one that nobody sets; the other is for people and
+// records.
 
 #include "base/time.hpp"
 

@@ -172,7 +172,8 @@ std::string request_text(const Request& request) {
 }
 
 Result<Request> parse_request(std::string_view text, const std::string& place) {
-  return read_text<Request>(text, place, [](JsonReader& in, Request& request) { take_request(in, request); });
+  return read_text<Request>(text, place,
+                            [](JsonReader& in, Request& request) { take_request(in, request); });
 }
 
 std::string command_text(const JobCommand& command) {
@@ -204,10 +205,11 @@ std::string instants_text(const std::vector<Instant>& instants) {
 }
 
 Result<std::vector<Instant>> parse_instants(std::string_view text, const std::string& place) {
-  return read_text<std::vector<Instant>>(text, place, [](JsonReader& in, std::vector<Instant>& all) {
-    for (const std::int64_t count : in.integers("ns", INT64_MIN, INT64_MAX))
-      all.emplace_back(Duration(count));
-  });
+  return read_text<std::vector<Instant>>(
+      text, place, [](JsonReader& in, std::vector<Instant>& all) {
+        for (const std::int64_t count : in.integers("ns", INT64_MIN, INT64_MAX))
+          all.emplace_back(Duration(count));
+      });
 }
 
 }  // namespace cleave

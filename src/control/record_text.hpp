@@ -1,8 +1,8 @@
 #pragma once
-// Those parts of a job that nobody searches by, as one text each: what a store keeps in a single column. JSON
-// without spaces, with its version under "v" (1 so far), times in whole nanoseconds, so that a record comes
-// back exactly as it went. What is absent or nothing is left out; what a newer Cleave might assume otherwise
-// is written out.
+// Those parts of a job that nobody searches by, as one text each: what a store keeps in a single
+// column. JSON without spaces, with its version under "v" (1 so far), times in whole nanoseconds,
+// so that a record comes back exactly as it went. What is absent or nothing is left out; what a
+// newer Cleave might assume otherwise is written out.
 //
 // Texts are UTF-8, as the check of a launch demands; bytes that are not come back as U+FFFD.
 
@@ -20,12 +20,14 @@ namespace cleave {
 [[nodiscard]] std::string command_text(const JobCommand& command);
 [[nodiscard]] std::string instants_text(const std::vector<Instant>& instants);
 
-// And back. `place` names the text in errors: a damaged text, an unknown key, a version that is not known.
+// And back. `place` names the text in errors: a damaged text, an unknown key, a version that is not
+// known.
 
 [[nodiscard]] Result<JobOwner> parse_owner(std::string_view text, const std::string& place);
 [[nodiscard]] Result<JobWish> parse_wish(std::string_view text, const std::string& place);
 [[nodiscard]] Result<Request> parse_request(std::string_view text, const std::string& place);
 [[nodiscard]] Result<JobCommand> parse_command(std::string_view text, const std::string& place);
-[[nodiscard]] Result<std::vector<Instant>> parse_instants(std::string_view text, const std::string& place);
+[[nodiscard]] Result<std::vector<Instant>> parse_instants(std::string_view text,
+                                                          const std::string& place);
 
 }  // namespace cleave

@@ -43,7 +43,8 @@ TEST(RecordText, IsWrittenLikeThis) {
       wish_text(wish),
       R"({"v":1,"request":{"profile":""},"asked":"","checkpoint_grace_ns":0,"stop_grace_ns":30000000000})");
   wish.name = "n";
-  wish.request = {BySize{MiB{9216}, ComputeSlices{1}}, std::vector<std::string>{"2g.10gb"}, MiB{10000}};
+  wish.request = {BySize{MiB{9216}, ComputeSlices{1}}, std::vector<std::string>{"2g.10gb"},
+                  MiB{10000}};
   wish.asked = "9 GiB";
   wish.priority = -1;
   wish.deadline = Duration(5);
@@ -54,11 +55,12 @@ TEST(RecordText, IsWrittenLikeThis) {
   wish.application = "bert";
   wish.batch = 8;
   wish.expected = Duration(6);
-  EXPECT_EQ(wish_text(wish),
-            R"({"v":1,"name":"n","request":{"mib":9216,"compute":1,"fits":["2g.10gb"],"at_least":10000},)"
-            R"("asked":"9 GiB","priority":-1,"deadline_ns":5,"retries":2,"restartable":true,"movable":true,)"
-            R"("checkpoint_signal":10,"checkpoint_grace_ns":0,"stop_grace_ns":30000000000,)"
-            R"("out_of_memory_code":77,"application":"bert","batch":8,"expected_ns":6})");
+  EXPECT_EQ(
+      wish_text(wish),
+      R"({"v":1,"name":"n","request":{"mib":9216,"compute":1,"fits":["2g.10gb"],"at_least":10000},)"
+      R"("asked":"9 GiB","priority":-1,"deadline_ns":5,"retries":2,"restartable":true,"movable":true,)"
+      R"("checkpoint_signal":10,"checkpoint_grace_ns":0,"stop_grace_ns":30000000000,)"
+      R"("out_of_memory_code":77,"application":"bert","batch":8,"expected_ns":6})");
   EXPECT_EQ(request_text({ByShare{460, ShareRule::nearest}, {}}),
             R"({"v":1,"thousandths":460,"nearest":true})");
   EXPECT_EQ(request_text({Unknown{}, {}}), R"({"v":1})");
@@ -77,8 +79,9 @@ TEST(RecordText, BytesThatAreNoTextDoNotStopIt) {
 }
 
 TEST(RecordText, DamageIsSaid) {
-  for (const char* text : {"", "{", "[]", "1", "{}", R"({"v":0})", R"({"v":"1"})", R"({"v":1,"more":1})",
-                           R"({"v":1,"fits":[1]})", R"({"v":1,"mib":1})", R"({"v":1,"profile":2})"})
+  for (const char* text :
+       {"", "{", "[]", "1", "{}", R"({"v":0})", R"({"v":"1"})", R"({"v":1,"more":1})",
+        R"({"v":1,"fits":[1]})", R"({"v":1,"mib":1})", R"({"v":1,"profile":2})"})
     EXPECT_FALSE(parse_request(text, "x")) << text;
   for (const char* text : {R"({"v":1})", R"({"v":1,"argv":["a"],"working_directory":"/"})",
                            R"({"v":1,"argv":"a","environment":[],"working_directory":"/"})"})

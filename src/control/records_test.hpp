@@ -16,7 +16,8 @@ class RandomRecords {
 
   bool chance(double share) { return random.uniform() < share; }
 
-  /// Any valid UTF-8: quotes, line ends, zero bytes, escapes of terminals, letters of several lengths.
+  /// Any valid UTF-8: quotes, line ends, zero bytes, escapes of terminals, letters of several
+  /// lengths.
   std::string any_text() {
     static const std::vector<std::string> pieces = {"a",
                                                     "job",
@@ -34,7 +35,8 @@ class RandomRecords {
                                                     "{}",
                                                     "="};
     std::string text;
-    for (std::uint64_t left = random.below(6); left > 0; --left) text += pieces[random.below(pieces.size())];
+    for (std::uint64_t left = random.below(6); left > 0; --left)
+      text += pieces[random.below(pieces.size())];
     return text;
   }
   std::int64_t any_number() {
@@ -120,7 +122,8 @@ class RandomRecords {
     job.reason = any_text();
     if (chance(0.5)) job.exit_code = any_int();
     // Few different moments, so that order by time meets equal ones.
-    if (is_final(job.state)) job.ended = Instant(Duration(static_cast<std::int64_t>(random.below(20))));
+    if (is_final(job.state))
+      job.ended = Instant(Duration(static_cast<std::int64_t>(random.below(20))));
     job.attempts = any_number();
     job.failures = any_number();
     if (chance(0.3)) job.request = any_request();

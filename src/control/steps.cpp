@@ -1,5 +1,6 @@
-// Which steps can be taken now, and taking them. Steps of a GPU wait for one another only where they must: a
-// create for the destroys in front of it, a start for its instance and for whoever is leaving it.
+// Which steps can be taken now, and taking them. Steps of a GPU wait for one another only where
+// they must: a create for the destroys in front of it, a start for its instance and for whoever is
+// leaving it.
 
 #include <algorithm>
 
@@ -22,8 +23,8 @@ bool Control::Inside::ready(GpuId gpu, std::size_t i) const {
   switch (step.kind) {
     case GpuStep::Kind::destroy:
       return stands && !occupied(gpu, step.placement) &&
-             std::ranges::none_of(earlier,
-                                  [&](const GpuStep& other) { return other.placement == step.placement; });
+             std::ranges::none_of(
+                 earlier, [&](const GpuStep& other) { return other.placement == step.placement; });
     case GpuStep::Kind::create: {
       const auto in_the_way = [](const GpuStep& other) {
         return other.kind == GpuStep::Kind::destroy || other.kind == GpuStep::Kind::start_whole;
@@ -81,8 +82,9 @@ bool Control::Inside::mig_is_right(GpuId gpu, const GpuStep& step) {
   if (!at.sight || at.lost) return false;
   const bool on = step.kind != GpuStep::Kind::start_whole;
   if (at.sight->mig == on) return true;
-  const bool asked = std::ranges::any_of(
-      at.asked, [](const auto& entry) { return std::holds_alternative<SwitchMig>(entry.second.deed); });
+  const bool asked = std::ranges::any_of(at.asked, [](const auto& entry) {
+    return std::holds_alternative<SwitchMig>(entry.second.deed);
+  });
   if (!asked && settings_.may_switch_mig) ask(gpu, SwitchMig{on}, std::nullopt);
   return false;
 }

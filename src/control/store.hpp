@@ -1,9 +1,10 @@
 #pragma once
-// The door to what is remembered: jobs, attempts, instances, events, settings. Behind it stands SQLite
-// (daemon/sqlite_store.hpp) or, in tests, memory that can be made to fail (fake_store.hpp).
+// The door to what is remembered: jobs, attempts, instances, events, settings. Behind it stands
+// SQLite (daemon/sqlite_store.hpp) or, in tests, memory that can be made to fail (fake_store.hpp).
 //
-// A batch is written whole or not at all. What is `synced` survives the machine's power going; what is merely
-// `written` survives this program's death. A failed write changes nothing, and may be tried again.
+// A batch is written whole or not at all. What is `synced` survives the machine's power going; what
+// is merely `written` survives this program's death. A failed write changes nothing, and may be
+// tried again.
 
 #include <cstdint>
 #include <map>
@@ -20,24 +21,26 @@ enum class Durability : std::uint8_t { written, synced };
 
 struct StoreBatch {
   std::vector<JobRecord> jobs;  // each new, or in the place of the one with its number
-  std::vector<std::pair<JobNumber, JobCommand>> commands;     // once for each job, with its first record
-  std::vector<AttemptRecord> attempts;                        // as jobs, by key
-  std::vector<InstanceRecord> instances;                      // as jobs, by device
-  std::vector<EventRecord> events;                            // in order, each the number after the last
-  std::vector<std::pair<std::string, std::string>> settings;  // key and value; an empty value: no more
+  std::vector<std::pair<JobNumber, JobCommand>>
+      commands;                           // once for each job, with its first record
+  std::vector<AttemptRecord> attempts;    // as jobs, by key
+  std::vector<InstanceRecord> instances;  // as jobs, by device
+  std::vector<EventRecord> events;        // in order, each the number after the last
+  std::vector<std::pair<std::string, std::string>>
+      settings;                      // key and value; an empty value: no more
   std::vector<JobNumber> forgotten;  // with all that belongs to them; their events stay
 
   [[nodiscard]] bool empty() const {
-    return jobs.empty() && commands.empty() && attempts.empty() && instances.empty() && events.empty() &&
-           settings.empty() && forgotten.empty();
+    return jobs.empty() && commands.empty() && attempts.empty() && instances.empty() &&
+           events.empty() && settings.empty() && forgotten.empty();
   }
 };
 
 /// What a daemon that begins must know.
 struct StoreContents {
-  std::vector<JobRecord> jobs;            // all that are not final, by number
-  std::vector<AttemptRecord> attempts;    // of those, and others that have not ended; by key
-  std::vector<JobKey> over;               // attempts of final jobs, by key: whose folders may still lie there
+  std::vector<JobRecord> jobs;          // all that are not final, by number
+  std::vector<AttemptRecord> attempts;  // of those, and others that have not ended; by key
+  std::vector<JobKey> over;  // attempts of final jobs, by key: whose folders may still lie there
   std::vector<InstanceRecord> instances;  // not gone
   std::map<std::string, std::string> settings;
   JobNumber last_job = 0;       // the highest number ever given
@@ -75,14 +78,16 @@ class Store {
   /// Newest first.
   [[nodiscard]] virtual Result<std::vector<JobRecord>> jobs(const JobQuery& query) = 0;
   /// The same, with the latest attempt of each.
-  [[nodiscard]] virtual Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) = 0;
-  /// After that number, oldest first; where `uid` is given, only events without a job and those of that
-  /// user's jobs.
+  [[nodiscard]] virtual Result<std::vector<StoredJob>> jobs_with_attempts(
+      const JobQuery& query) = 0;
+  /// After that number, oldest first; where `uid` is given, only events without a job and those of
+  /// that user's jobs.
   [[nodiscard]] virtual Result<std::vector<EventRecord>> events(std::int64_t after,
                                                                 std::optional<std::uint32_t> uid,
                                                                 std::size_t most) = 0;
   /// Final jobs that ended before this time, oldest first; what retention forgets.
-  [[nodiscard]] virtual Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) = 0;
+  [[nodiscard]] virtual Result<std::vector<JobRecord>> ended_before(Instant time,
+                                                                    std::size_t most) = 0;
   /// Forgets the oldest events; at least the newest `keep` stay.
   [[nodiscard]] virtual Result<void> forget_events(std::size_t keep) = 0;
 };

@@ -13,13 +13,16 @@ void Control::Inside::want(StoreBatch batch, std::function<void()> enter) {
   wanted_.push_back({++noted_, std::move(batch), std::move(enter), {}});
 }
 
-/// All that was wanted since the last round goes into one synced write, with what is still to be written.
+/// All that was wanted since the last round goes into one synced write, with what is still to be
+/// written.
 void Control::Inside::write_wanted() {
   if (wanted_.empty()) return;
   const std::vector<Wanted> wanted = std::exchange(wanted_, {});
   StoreBatch batch = gathered();
   std::int64_t number = last_event_ + static_cast<std::int64_t>(batch.events.size());
-  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
   for (const Wanted& each : wanted) {
     append(batch.jobs, each.batch.jobs);
     append(batch.commands, each.batch.commands);
@@ -39,8 +42,8 @@ void Control::Inside::write_wanted() {
   answer(wanted, {});
 }
 
-/// Nothing of it happens; but what runs is stopped all the same, since it may be what fills the disk. That it
-/// was asked for is written when that is possible again.
+/// Nothing of it happens; but what runs is stopped all the same, since it may be what fills the
+/// disk. That it was asked for is written when that is possible again.
 void Control::Inside::answer_unwritten(std::span<const Wanted> wanted, const Error& why) {
   for (const Wanted& each : wanted) {
     const LiveJob* job = each.cancels ? find(*each.cancels) : nullptr;
@@ -94,11 +97,13 @@ Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
   StoreBatch batch;
   batch.commands.emplace_back(record.number, job.command);
   batch.events.push_back(event_record(
-      "job-submitted", fmt::format("job {} was submitted and asks for {}", record.number, record.wish.asked),
+      "job-submitted",
+      fmt::format("job {} was submitted and asks for {}", record.number, record.wish.asked),
       &record, {}));
   const JobNumber number = record.number;
   batch.jobs.push_back(record);
-  want(std::move(batch), [this, entering = std::move(record)]() mutable { enter_job(std::move(entering)); });
+  want(std::move(batch),
+       [this, entering = std::move(record)]() mutable { enter_job(std::move(entering)); });
   return number;
 }
 
@@ -107,7 +112,8 @@ void Control::Inside::size_by_earlier_runs(JobWish& wish, std::uint32_t uid) con
   const auto known = needs_.find(need_key(uid, *wish.application));
   if (known == needs_.end()) return;
   wish.request.wanted = BySize{known->second, {}};
-  wish.asked = fmt::format("{} MiB, which {} needed before", known->second.value, *wish.application);
+  wish.asked =
+      fmt::format("{} MiB, which {} needed before", known->second.value, *wish.application);
 }
 
 void Control::Inside::enter_job(JobRecord record) {
@@ -129,8 +135,9 @@ Result<void> Control::Inside::cancel(JobNumber number, const std::string& by, Mo
   record.cancelled = true;
   batch.jobs.push_back(std::move(record));
   // That it is over is another event: job-cancelled, or how it ended before it heard of this.
-  batch.events.push_back(event_record(
-      "job-cancelling", fmt::format("job {} is being cancelled by {}", number, by), &job->record, {}));
+  batch.events.push_back(event_record("job-cancelling",
+                                      fmt::format("job {} is being cancelled by {}", number, by),
+                                      &job->record, {}));
   want(std::move(batch), [this, number, by] { enter_cancelled(number, by); });
   wanted_.back().cancels = number;
   return {};
@@ -145,7 +152,8 @@ void Control::Inside::enter_cancelled(JobNumber number, const std::string& by) {
   if (job->attempts.empty()) return finish(*job, JobState::cancelled, why, std::nullopt);
   std::vector<std::int64_t> attempts;
   for (const auto& [attempt, live] : job->attempts) attempts.push_back(attempt);
-  for (const std::int64_t attempt : attempts) stop_attempt(*job, attempt, AttemptEnd::cancelled, why);
+  for (const std::int64_t attempt : attempts)
+    stop_attempt(*job, attempt, AttemptEnd::cancelled, why);
   job->record.state = JobState::stopping;
   job->record.reason = why;
   note(*job);
@@ -157,11 +165,12 @@ Result<void> Control::Inside::drain(GpuId gpu, bool drained, Moment now) {
     return fail(ErrorKind::bad_input, "gpu", "there is no such GPU among the managed ones");
   StoreBatch batch;
   batch.settings.emplace_back("drained " + card(gpu).gpu->uuid, drained ? "yes" : "");
-  batch.events.push_back(event_record(
-      drained ? "gpu-drained" : "gpu-undrained",
-      fmt::format("{} {}", gpu_in_words(gpu),
-                  drained ? "is drained: what runs there runs on, nothing new begins" : "takes work again"),
-      nullptr, card(gpu).gpu->uuid));
+  batch.events.push_back(
+      event_record(drained ? "gpu-drained" : "gpu-undrained",
+                   fmt::format("{} {}", gpu_in_words(gpu),
+                               drained ? "is drained: what runs there runs on, nothing new begins"
+                                       : "takes work again"),
+                   nullptr, card(gpu).gpu->uuid));
   want(std::move(batch), [this, gpu, drained] {
     card(gpu).drained = drained;
     if (drained) {
@@ -177,9 +186,9 @@ void Control::Inside::pause(bool paused, Moment now) {
   see_clock(now);
   StoreBatch batch;
   batch.settings.emplace_back("paused", paused ? "yes" : "");
-  batch.events.push_back(event_record(paused ? "paused" : "resumed",
-                                      paused ? "no job is started until it is resumed" : "jobs start again",
-                                      nullptr, {}));
+  batch.events.push_back(event_record(
+      paused ? "paused" : "resumed",
+      paused ? "no job is started until it is resumed" : "jobs start again", nullptr, {}));
   want(std::move(batch), [this, paused] {
     paused_ = paused;
     if (paused) {
@@ -204,7 +213,8 @@ Result<void> Control::Inside::set_scheduler(const std::string& text, Moment now)
   return {};
 }
 
-Result<std::vector<std::string>> Control::Inside::reload(const ControlSettings& settings, Moment now) {
+Result<std::vector<std::string>> Control::Inside::reload(const ControlSettings& settings,
+                                                         Moment now) {
   see_clock(now);
   std::vector<std::string> unchanged;
   if (settings.forecaster != settings_.forecaster) {

@@ -1,6 +1,6 @@
 #pragma once
-// The node as the loop knows it: what each GPU has, what is still to be done there, and the jobs that are not
-// over. Plain state; what changes it is in inside.hpp.
+// The node as the loop knows it: what each GPU has, what is still to be done there, and the jobs
+// that are not over. Plain state; what changes it is in inside.hpp.
 
 #include <algorithm>
 #include <compare>
@@ -94,12 +94,12 @@ struct LiveJob {
   /// Where the engine has it, whether its process runs there yet or not; empty: it waits.
   std::optional<JobPlace> place;
   std::map<std::int64_t, LiveAttempt> attempts;  // not over, by number
-  std::optional<std::int64_t> main;              // the attempt that counts; another may be on its way out
-  std::optional<std::int64_t> replica;           // the attempt that is to take over from it
-  std::optional<int> last_code;                  // with which it ran out of memory
-  std::string never;                             // why the engine there is will not run it; empty: it may
-  std::int64_t not_started = 0;                  // in a row
-  std::optional<Duration> not_before;            // it is not put into the line before that
+  std::optional<std::int64_t> main;     // the attempt that counts; another may be on its way out
+  std::optional<std::int64_t> replica;  // the attempt that is to take over from it
+  std::optional<int> last_code;         // with which it ran out of memory
+  std::string never;                    // why the engine there is will not run it; empty: it may
+  std::int64_t not_started = 0;         // in a row
+  std::optional<Duration> not_before;   // it is not put into the line before that
 };
 
 }  // namespace cleave

@@ -23,7 +23,8 @@ int http_status_of(ErrorKind kind) {
   return 500;
 }
 
-std::optional<std::vector<std::string>> match_path(std::string_view pattern, std::string_view path) {
+std::optional<std::vector<std::string>> match_path(std::string_view pattern,
+                                                   std::string_view path) {
   const auto wanted = split(pattern, '/'), given = split(path, '/');
   if (wanted.size() != given.size()) return std::nullopt;
   std::vector<std::string> parts;
@@ -69,8 +70,8 @@ std::string ApiCall::by() const {
 
 void ApiCall::wrong(std::string_view key, std::string message, std::string remedy) {
   if (!error_)
-    error_ =
-        Error{ErrorKind::bad_input, fmt::format("query: {}", key), std::move(message), std::move(remedy)};
+    error_ = Error{ErrorKind::bad_input, fmt::format("query: {}", key), std::move(message),
+                   std::move(remedy)};
 }
 
 std::optional<std::string> ApiCall::text(std::string_view key) {
@@ -79,12 +80,14 @@ std::optional<std::string> ApiCall::text(std::string_view key) {
   return found == request.query.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<std::int64_t> ApiCall::integer(std::string_view key, std::int64_t least, std::int64_t most) {
+std::optional<std::int64_t> ApiCall::integer(std::string_view key, std::int64_t least,
+                                             std::int64_t most) {
   const auto given = text(key);
   if (!given) return std::nullopt;
   const auto number = parse_integer(*given);
   if (number && *number >= least && *number <= most) return number;
-  wrong(key, fmt::format("expected a whole number from {} to {}, found '{}'", least, most, shown(*given)));
+  wrong(key, fmt::format("expected a whole number from {} to {}, found '{}'", least, most,
+                         shown(*given)));
   return std::nullopt;
 }
 
@@ -105,7 +108,8 @@ bool ApiCall::query_is_fine() {
   for (const auto& [key, value] : request.query)
     if (!asked_.contains(key)) {
       const std::vector<std::string> known(asked_.begin(), asked_.end());
-      wrong(shown(key), "unknown key", known.empty() ? "this path takes none" : suggestion(key, known));
+      wrong(shown(key), "unknown key",
+            known.empty() ? "this path takes none" : suggestion(key, known));
     }
   if (error_) refuse(*error_);
   return !error_;

@@ -1,6 +1,6 @@
 #pragma once
-// One request of the API on its way to an answer: who asks, what the path and the query say, and where the
-// answer goes.
+// One request of the API on its way to an answer: who asks, what the path and the query say, and
+// where the answer goes.
 
 #include <cstdint>
 #include <functional>
@@ -55,7 +55,8 @@ class ApiCall {
   [[nodiscard]] bool flag(std::string_view key);
   /// One of these words; the first where it is absent.
   [[nodiscard]] std::string word(std::string_view key, const std::vector<std::string>& words);
-  /// Nothing is wrong with it, and nothing was sent that nobody asked for; else it has been refused.
+  /// Nothing is wrong with it, and nothing was sent that nobody asked for; else it has been
+  /// refused.
   [[nodiscard]] bool query_is_fine();
 
  private:
@@ -72,7 +73,8 @@ using ApiCallPtr = std::shared_ptr<ApiCall>;
 /// 400, 409 or 500.
 [[nodiscard]] int http_status_of(ErrorKind kind);
 
-/// The parts of `path` that stand where `pattern` has a part in {}; nothing where it is another path.
+/// The parts of `path` that stand where `pattern` has a part in {}; nothing where it is another
+/// path.
 [[nodiscard]] std::optional<std::vector<std::string>> match_path(std::string_view pattern,
                                                                  std::string_view path);
 

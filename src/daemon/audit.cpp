@@ -42,8 +42,8 @@ AuditFile::AuditFile(std::string directory, std::int64_t most_bytes)
 
 void AuditFile::open() {
   const std::string path = fmt::format("{}/audit.jsonl", directory_);
-  file_ = Descriptor(
-      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  file_ = Descriptor(::open(
+      path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   struct stat facts {};
   if (!file_ || ::fstat(file_.number(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
     file_.close();
@@ -64,7 +64,8 @@ void AuditFile::write(const AuditLine& line, Instant at) {
   if (file_ && size_ >= most_bytes_) rotate();
   std::string text = audit_text(line, at) + "\n";
   if (lost_ > 0) text = Json{{"at", utc_text(at)}, {"lost_lines", lost_}}.dump() + "\n" + text;
-  // One write, so that no line is torn by others that append; what a full disk cut is ended by the next.
+  // One write, so that no line is torn by others that append; what a full disk cut is ended by the
+  // next.
   ssize_t written = -1;
   do {
     written = file_ ? ::write(file_.number(), text.data(), text.size()) : -1;

@@ -1,7 +1,7 @@
 #pragma once
-// Who asked for which change, and what came of it: STATE/audit.jsonl, one JSON object a line, appended and
-// never changed, 0600. It is not brought to the disk each time, and a disk that is full stops nobody: lines
-// are lost then, and the next that can be written says how many.
+// Who asked for which change, and what came of it: STATE/audit.jsonl, one JSON object a line,
+// appended and never changed, 0600. It is not brought to the disk each time, and a disk that is
+// full stops nobody: lines are lost then, and the next that can be written says how many.
 
 #include <cstdint>
 #include <string>
@@ -15,13 +15,15 @@ namespace cleave {
 struct AuditLine {
   HttpPeer peer;
   std::string method, path;
-  int status = 0;      // of the answer: below 400 allowed, 400, 405 and 413 not understood, else refused
+  int status =
+      0;  // of the answer: below 400 allowed, 400, 405 and 413 not understood, else refused
   std::string result;  // the job's number or the error's message; may be empty
 };
 
 class AuditFile {
  public:
-  /// In this directory. A file that reaches `most_bytes` becomes audit.old.jsonl in place of the one before.
+  /// In this directory. A file that reaches `most_bytes` becomes audit.old.jsonl in place of the
+  /// one before.
   explicit AuditFile(std::string directory, std::int64_t most_bytes = 64 << 20);
   void write(const AuditLine& line, Instant at);
   /// Lines that could not be written since the last that could.

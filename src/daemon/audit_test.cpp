@@ -38,7 +38,8 @@ TEST(Audit, IsAppendedForItsOwnerAloneAndBounded) {
   ASSERT_EQ(::stat((path + "/audit.jsonl").c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777U, 0600U);
   EXPECT_LT(facts.st_size, 1300);
-  const std::string old = content_of(path + "/audit.old.jsonl"), now = content_of(path + "/audit.jsonl");
+  const std::string old = content_of(path + "/audit.old.jsonl"),
+                    now = content_of(path + "/audit.jsonl");
   EXPECT_FALSE(old.empty());
   Json last;
   for (const std::string_view each : split(trimmed(now), '\n')) last = Json::parse(each);

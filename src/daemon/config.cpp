@@ -46,7 +46,8 @@ struct CodesSetting {
 
 struct SettingRow {
   ConfigRow row;
-  std::variant<TextSetting, FlagSetting, CountSetting, NumberSetting, TextsSetting, CodesSetting> what;
+  std::variant<TextSetting, FlagSetting, CountSetting, NumberSetting, TextsSetting, CodesSetting>
+      what;
 };
 
 Duration seconds_of(double seconds) {
@@ -54,7 +55,8 @@ Duration seconds_of(double seconds) {
 }
 
 NumberSetting seconds_setting(double least, double most, Duration HttpLimits::*place) {
-  return {least, most, [place](DaemonSettings& to, double value) { to.limits.*place = seconds_of(value); }};
+  return {least, most,
+          [place](DaemonSettings& to, double value) { to.limits.*place = seconds_of(value); }};
 }
 
 CountSetting size_setting(std::int64_t least, std::int64_t most, std::size_t HttpLimits::*place) {
@@ -68,29 +70,35 @@ constexpr bool at_once = false, after_restart = true;
 std::vector<SettingRow> gpu_settings() {
   return {
       {{"managed_gpus", "a list of indices and UUIDs, or \"all\"", "[]",
-        "The GPUs that the daemon partitions and runs jobs on; all others are not touched. With --simulate "
+        "The GPUs that the daemon partitions and runs jobs on; all others are not touched. With "
+        "--simulate "
         "it "
         "is \"all\" unless said otherwise; else they must be named.",
         after_restart},
        TextsSetting{[](DaemonSettings& to, auto value) { to.managed_gpus = std::move(value); }}},
       {{"nvml", "a file", "\"\"",
-        "The NVML library to open; empty: the driver's. The daemon looks for no simulated node in its "
+        "The NVML library to open; empty: the driver's. The daemon looks for no simulated node in "
+        "its "
         "environment when it runs as root.",
         after_restart},
        TextSetting{[](DaemonSettings& to, auto value) { to.nvml = std::move(value); }}},
       {{"may_switch_mig", "true or false", "false",
-        "Whether it may turn MIG mode on and off, where a scheduler wants GPUs whole and the driver does it "
+        "Whether it may turn MIG mode on and off, where a scheduler wants GPUs whole and the "
+        "driver does it "
         "without a reset.",
         after_restart},
        FlagSetting{&DaemonSettings::may_switch_mig}},
-      {{"look_every_s", "seconds", "5", "How often it looks at each GPU without being told to.", at_once},
-       NumberSetting{0.1, 3600, [](auto& to, double value) { to.control.look_every = seconds_of(value); }}},
-      {{"gpu_patience_s", "seconds", "60", "After so long a driver that does not answer is said to hang.",
+      {{"look_every_s", "seconds", "5", "How often it looks at each GPU without being told to.",
         at_once},
+       NumberSetting{0.1, 3600,
+                     [](auto& to, double value) { to.control.look_every = seconds_of(value); }}},
+      {{"gpu_patience_s", "seconds", "60",
+        "After so long a driver that does not answer is said to hang.", at_once},
        NumberSetting{0.1, 86400,
                      [](auto& to, double value) { to.control.gpu_patience = seconds_of(value); }}},
       {{"keep_idle_s", "seconds", "-1",
-        "Instances that nobody uses are destroyed after this time; below zero: they are kept until their "
+        "Instances that nobody uses are destroyed after this time; below zero: they are kept until "
+        "their "
         "room "
         "is needed.",
         at_once},
@@ -105,68 +113,85 @@ std::vector<SettingRow> gpu_settings() {
 std::vector<SettingRow> job_settings() {
   return {
       {{"scheduler", "a scheduler, as `cleave schedulers` lists them", "\"online\"",
-        "Who decides what runs where, with its options: \"online:order=priority\". One that was chosen with "
+        "Who decides what runs where, with its options: \"online:order=priority\". One that was "
+        "chosen with "
         "`cleave scheduler` goes before it.",
         after_restart},
-       TextSetting{[](DaemonSettings& to, auto value) { to.control.scheduler = std::move(value); }}},
-      {{"forecaster", "a forecaster", "\"laws\"", "Who foretells how much memory a job will need.", at_once},
-       TextSetting{[](DaemonSettings& to, auto value) { to.control.forecaster = std::move(value); }}},
+       TextSetting{
+           [](DaemonSettings& to, auto value) { to.control.scheduler = std::move(value); }}},
+      {{"forecaster", "a forecaster", "\"laws\"", "Who foretells how much memory a job will need.",
+        at_once},
+       TextSetting{
+           [](DaemonSettings& to, auto value) { to.control.forecaster = std::move(value); }}},
       {{"early_restarts_a_day", "a whole number", "10",
-        "So often in 24 hours a job is restarted on a larger instance before its memory runs out.", at_once},
+        "So often in 24 hours a job is restarted on a larger instance before its memory runs out.",
+        at_once},
        CountSetting{0, 100'000,
                     [](auto& to, std::int64_t value) { to.control.early_restarts_a_day = value; }}},
-      {{"most_waiting", "a whole number", "100000", "Further jobs are refused while so many are not over.",
-        at_once},
-       CountSetting{
-           1, 10'000'000,
-           [](auto& to, std::int64_t value) { to.control.most_waiting = static_cast<std::size_t>(value); }}},
+      {{"most_waiting", "a whole number", "100000",
+        "Further jobs are refused while so many are not over.", at_once},
+       CountSetting{1, 10'000'000,
+                    [](auto& to, std::int64_t value) {
+                      to.control.most_waiting = static_cast<std::size_t>(value);
+                    }}},
       {{"out_of_memory_codes", "a list of whole numbers", "[]",
-        "Exit codes by which any job says that its memory ran out; a job may name its own.", at_once},
-       CodesSetting{[](auto& to, auto value) { to.control.out_of_memory_codes = std::move(value); }}},
+        "Exit codes by which any job says that its memory ran out; a job may name its own.",
+        at_once},
+       CodesSetting{
+           [](auto& to, auto value) { to.control.out_of_memory_codes = std::move(value); }}},
       {{"job_environment", "a list of \"NAME=value\"", "[]",
         "What every job finds in its environment besides.", at_once},
        TextsSetting{[](auto& to, auto value) { to.control.job_environment = std::move(value); }}},
-      {{"log_limit_mib", "MiB", "64", "The newest bytes of each output of an attempt that are kept.",
-        at_once},
+      {{"log_limit_mib", "MiB", "64",
+        "The newest bytes of each output of an attempt that are kept.", at_once},
        NumberSetting{1, 1 << 20,
                      [](auto& to, double value) {
                        to.control.log_limit = static_cast<std::int64_t>(value * mebibyte);
                      }}},
-      {{"keep_jobs_s", "seconds", "604800", "After so long a job that is over is forgotten, with its output.",
-        at_once},
-       NumberSetting{0, 1e9, [](auto& to, double value) { to.control.keep_jobs = seconds_of(value); }}},
+      {{"keep_jobs_s", "seconds", "604800",
+        "After so long a job that is over is forgotten, with its output.", at_once},
+       NumberSetting{0, 1e9,
+                     [](auto& to, double value) { to.control.keep_jobs = seconds_of(value); }}},
       {{"keep_outputs_mib", "MiB", "10240",
-        "Where outputs of jobs that are over take more, the oldest of these jobs are forgotten.", at_once},
+        "Where outputs of jobs that are over take more, the oldest of these jobs are forgotten.",
+        at_once},
        NumberSetting{0, 1e9,
                      [](auto& to, double value) {
                        to.control.keep_bytes = static_cast<std::int64_t>(value * mebibyte);
                      }}},
-      {{"keep_events", "a whole number", "100000", "The newest events are kept, so many of them.", at_once},
-       CountSetting{
-           1000, 100'000'000,
-           [](auto& to, std::int64_t value) { to.control.keep_events = static_cast<std::size_t>(value); }}},
+      {{"keep_events", "a whole number", "100000", "The newest events are kept, so many of them.",
+        at_once},
+       CountSetting{1000, 100'000'000,
+                    [](auto& to, std::int64_t value) {
+                      to.control.keep_events = static_cast<std::size_t>(value);
+                    }}},
   };
 }
 
 std::vector<SettingRow> user_settings() {
   return {
       {{"operators_group", "a group", "\"\"",
-        "Its members may do everything, as root and the daemon's own user may; empty: nobody else.", at_once},
+        "Its members may do everything, as root and the daemon's own user may; empty: nobody else.",
+        at_once},
        TextSetting{[](DaemonSettings& to, auto value) { to.operators_group = std::move(value); }}},
       {{"allow_unfenced_users", "true or false", "false",
-        "Whether jobs of several users may be there at a time. Instances are not fenced between users: with "
+        "Whether jobs of several users may be there at a time. Instances are not fenced between "
+        "users: with "
         "this set, one user's job can use the instance of another's.",
         at_once},
        FlagSetting{&DaemonSettings::allow_unfenced_users}},
       {{"most_waiting_per_user", "a whole number", "0",
-        "Further jobs of a user who is no operator are refused while so many of his are not over; 0: half of "
+        "Further jobs of a user who is no operator are refused while so many of his are not over; "
+        "0: half of "
         "most_waiting.",
         at_once},
-       CountSetting{
-           0, 10'000'000,
-           [](auto& to, std::int64_t value) { to.most_waiting_per_user = static_cast<std::size_t>(value); }}},
+       CountSetting{0, 10'000'000,
+                    [](auto& to, std::int64_t value) {
+                      to.most_waiting_per_user = static_cast<std::size_t>(value);
+                    }}},
       {{"highest_priority", "a whole number", "0",
-        "The highest priority that users may give their jobs who are no operators. At 0 they may only let "
+        "The highest priority that users may give their jobs who are no operators. At 0 they may "
+        "only let "
         "others go first.",
         at_once},
        CountSetting{-1'000'000, 1'000'000,
@@ -189,13 +214,15 @@ std::vector<SettingRow> server_settings() {
         "That the daemon holds for all connections of a user, in and out.", at_once},
        size_setting(1 << 20, std::int64_t{1} << 36, &HttpLimits::bytes_per_user)},
       {{"server.stream_bytes", "bytes", "262144",
-        "That wait for one who follows events; one who is slower is closed, and may go on by the last id.",
+        "That wait for one who follows events; one who is slower is closed, and may go on by the "
+        "last id.",
         at_once},
        size_setting(4096, 1 << 28, &HttpLimits::stream_bytes)},
       {{"server.request_s", "seconds", "10", "A request must be complete after so long.", at_once},
        seconds_setting(0.1, 3600, &HttpLimits::request_time)},
       {{"server.idle_s", "seconds", "60",
-        "A connection on which nothing happens, or whose answers nobody reads, is closed after so long.",
+        "A connection on which nothing happens, or whose answers nobody reads, is closed after so "
+        "long.",
         at_once},
        seconds_setting(1, 86400, &HttpLimits::idle_time)},
       {{"server.heartbeat_s", "seconds", "15",
@@ -224,8 +251,10 @@ std::string at_line(const std::string& place, const toml::source_region& where) 
   return fmt::format("{}:{}", place, where.begin.line);
 }
 
-std::unexpected<Error> wrong_value(const ConfigRow& row, const std::string& place, std::string remedy = {}) {
-  return fail(ErrorKind::bad_input, place, fmt::format("'{}' is {}", row.name, row.kind), std::move(remedy));
+std::unexpected<Error> wrong_value(const ConfigRow& row, const std::string& place,
+                                   std::string remedy = {}) {
+  return fail(ErrorKind::bad_input, place, fmt::format("'{}' is {}", row.name, row.kind),
+              std::move(remedy));
 }
 
 /// One value on its way into the settings.
@@ -319,9 +348,12 @@ Result<void> take_key(DaemonConfig& config, const std::string& name, const toml:
     for (const SettingRow& each : rows) known.emplace_back(each.row.name);
     const auto near = nearest(name, known);
     return fail(ErrorKind::bad_input, where, fmt::format("unknown key '{}'", shown(name)),
-                near ? fmt::format("did you mean '{}'?", *near) : "`cleaved --sample-config` shows all keys");
+                near ? fmt::format("did you mean '{}'?", *near)
+                     : "`cleaved --sample-config` shows all keys");
   }
-  if (const auto set = std::visit(ConfigValue{found->row, node, where, config.settings}, found->what); !set)
+  if (const auto set =
+          std::visit(ConfigValue{found->row, node, where, config.settings}, found->what);
+      !set)
     return set;
   config.values[name] = toml_text(node);
   return {};
@@ -333,8 +365,8 @@ Result<void> take_table(DaemonConfig& config, const toml::table& table, const st
     const std::string name = fmt::format("{}{}", prefix, key.str());
     const toml::table* inner = node.as_table();
     const bool section = inner != nullptr && prefix.empty() && name == "server";
-    const auto taken =
-        section ? take_table(config, *inner, "server.", place) : take_key(config, name, node, place);
+    const auto taken = section ? take_table(config, *inner, "server.", place)
+                               : take_key(config, name, node, place);
     if (!taken) return taken;
   }
   return {};
@@ -378,7 +410,8 @@ Result<DaemonConfig> read_config(const std::string& file) {
   in.read(text.data(), most_file_bytes + 1);
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (in.bad() || static_cast<std::int64_t>(text.size()) > most_file_bytes)
-    return fail(ErrorKind::bad_input, shown(file, 200), "the configuration cannot be read or is too long");
+    return fail(ErrorKind::bad_input, shown(file, 200),
+                "the configuration cannot be read or is too long");
   return parse_config(text, file);
 }
 
@@ -404,8 +437,10 @@ std::string as_comment(std::string_view text) {
 
 std::string sample_config() {
   std::string sample =
-      "# Configuration of cleaved: every key, with what is in force where it is not given. Take the # away\n"
-      "# from a line to change it. `cleaved --check-config FILE` reads a file and says what is wrong with\n"
+      "# Configuration of cleaved: every key, with what is in force where it is not given. Take "
+      "the # away\n"
+      "# from a line to change it. `cleaved --check-config FILE` reads a file and says what is "
+      "wrong with\n"
       "# it; SIGHUP has a running daemon read its own again.\n";
   bool in_section = false;
   for (const ConfigRow& row : config_rows()) {
@@ -414,7 +449,8 @@ std::string sample_config() {
       sample += "\n# What the server takes from its users.\n[server]\n";
       in_section = true;
     }
-    const std::string_view key = dot == std::string_view::npos ? row.name : row.name.substr(dot + 1);
+    const std::string_view key =
+        dot == std::string_view::npos ? row.name : row.name.substr(dot + 1);
     const std::string kind =
         fmt::format("It is {}{}.", row.kind, row.needs_restart ? "; a change takes a restart" : "");
     sample += fmt::format("\n{}{}", as_comment(row.help), as_comment(kind));

@@ -1,6 +1,6 @@
 #pragma once
-// What the daemon is told by its configuration file: TOML, read strictly. Every key is a row of one table,
-// from which reading, the sample, and what a reload may change are made.
+// What the daemon is told by its configuration file: TOML, read strictly. Every key is a row of one
+// table, from which reading, the sample, and what a reload may change are made.
 
 #include <map>
 #include <optional>
@@ -53,7 +53,8 @@ struct ConfigRow {
 [[nodiscard]] std::string sample_config();
 
 /// What a reload changes: one line for each key, "most_waiting: 100000 -> 5 (after a restart)".
-[[nodiscard]] std::vector<std::string> config_changes(const DaemonConfig& before, const DaemonConfig& after);
+[[nodiscard]] std::vector<std::string> config_changes(const DaemonConfig& before,
+                                                      const DaemonConfig& after);
 /// The settings of `after` as far as they may change while the daemon runs, the rest as before.
 [[nodiscard]] DaemonConfig reloaded(const DaemonConfig& before, const DaemonConfig& after);
 

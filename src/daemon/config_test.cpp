@@ -53,10 +53,14 @@ TEST(Config, TheSampleSaysTheDefaults) {
   EXPECT_EQ(read.control.keep_jobs, none.control.keep_jobs);
   EXPECT_EQ(read.control.keep_events, none.control.keep_events);
   const HttpLimits &a = read.limits, &b = none.limits;
-  EXPECT_EQ(std::tie(a.header_bytes, a.body_bytes, a.connections, a.connections_per_user, a.bytes_per_user),
-            std::tie(b.header_bytes, b.body_bytes, b.connections, b.connections_per_user, b.bytes_per_user));
-  EXPECT_EQ(std::tie(a.stream_bytes, a.request_time, a.idle_time, a.heartbeat, a.requests_per_s, a.burst),
-            std::tie(b.stream_bytes, b.request_time, b.idle_time, b.heartbeat, b.requests_per_s, b.burst));
+  EXPECT_EQ(std::tie(a.header_bytes, a.body_bytes, a.connections, a.connections_per_user,
+                     a.bytes_per_user),
+            std::tie(b.header_bytes, b.body_bytes, b.connections, b.connections_per_user,
+                     b.bytes_per_user));
+  EXPECT_EQ(
+      std::tie(a.stream_bytes, a.request_time, a.idle_time, a.heartbeat, a.requests_per_s, a.burst),
+      std::tie(b.stream_bytes, b.request_time, b.idle_time, b.heartbeat, b.requests_per_s,
+               b.burst));
   EXPECT_EQ(read.allow_unfenced_users, none.allow_unfenced_users);
   EXPECT_EQ(read.most_waiting_per_user, none.most_waiting_per_user);
   EXPECT_EQ(read.highest_priority, none.highest_priority);

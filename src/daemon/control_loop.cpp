@@ -79,7 +79,8 @@ class ControlLoop::Inside : public std::enable_shared_from_this<ControlLoop::Ins
     control_.step(now_());
     if (hooks_.after_step) hooks_.after_step();
     if (stopped_) return;
-    const Duration rest = std::clamp<Duration>(control_.wake_at() - now_().steady, least_rest, longest_rest);
+    const Duration rest =
+        std::clamp<Duration>(control_.wake_at() - now_().steady, least_rest, longest_rest);
     timer_.expires_after(rest);
     timer_.async_wait([self = shared_from_this()](const error_code& failed) {
       if (!failed && !self->stopped_) self->step();
@@ -107,8 +108,8 @@ class ControlLoop::Inside : public std::enable_shared_from_this<ControlLoop::Ins
   bool gathering_ = false, ticking_ = false, stopped_ = false;
 };
 
-ControlLoop::ControlLoop(boost::asio::io_context& loop, Control& control, const std::vector<int>& wake,
-                         std::function<Moment()> now)
+ControlLoop::ControlLoop(boost::asio::io_context& loop, Control& control,
+                         const std::vector<int>& wake, std::function<Moment()> now)
     : inside_(std::make_shared<Inside>(loop, control, wake, std::move(now))) {}
 
 ControlLoop::~ControlLoop() {

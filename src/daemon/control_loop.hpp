@@ -1,6 +1,7 @@
 #pragma once
-// Who drives the loop of control/: steps when something is to be heard, when its time has come, and a few
-// milliseconds after somebody wanted something, so that what many want at a time is one write to the disk.
+// Who drives the loop of control/: steps when something is to be heard, when its time has come, and
+// a few milliseconds after somebody wanted something, so that what many want at a time is one write
+// to the disk.
 
 #include <functional>
 #include <memory>

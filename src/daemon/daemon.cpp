@@ -75,12 +75,13 @@ class RunningDaemon {
     socket_.emplace(std::move(*file));
     const DaemonSettings settings = completed(config_.settings, places_);
     if (settings.managed_gpus.empty())
-      return fail(ErrorKind::bad_input, places_.config.string(), "no GPU is named in managed_gpus",
-                  "name the GPUs that the daemon may partition, or try simulated ones: cleaved --simulate "
-                  "4xA100-40GB");
+      return fail(
+          ErrorKind::bad_input, places_.config.string(), "no GPU is named in managed_gpus",
+          "name the GPUs that the daemon may partition, or try simulated ones: cleaved --simulate "
+          "4xA100-40GB");
     if (const auto opened = open_doors(settings); !opened) return opened;
-    auto control =
-        Control::begin({*store_, *hands_, *runner_, owner_look_up()}, settings.control, moment_now());
+    auto control = Control::begin({*store_, *hands_, *runner_, owner_look_up()}, settings.control,
+                                  moment_now());
     if (!control) return std::unexpected(control.error());
     control_ = std::move(*control);
     control_loop_ = std::make_unique<ControlLoop>(
@@ -110,8 +111,8 @@ class RunningDaemon {
     store_ = std::move(*store);
     const auto stop = places_.sim_node ? stop_of_environment() : Result<AtPoint>(AtPoint{});
     if (!stop) return std::unexpected(stop.error());
-    auto runner =
-        ProcessRunner::open({(places_.state / "jobs").string(), supervise_program(), job_descriptors_});
+    auto runner = ProcessRunner::open(
+        {(places_.state / "jobs").string(), supervise_program(), job_descriptors_});
     if (!runner) return std::unexpected(runner.error());
     runner_ = std::move(*runner);
     ThreadedHandsSettings hands_settings;
@@ -123,7 +124,8 @@ class RunningDaemon {
       hands_settings.open_door = stopping_doors(places_.library, *stop);
     }
     std::vector<std::string> remarks;
-    auto hands = ThreadedHands::open(places_.library, settings.managed_gpus, hands_settings, &remarks);
+    auto hands =
+        ThreadedHands::open(places_.library, settings.managed_gpus, hands_settings, &remarks);
     for (const std::string& each : remarks) spdlog::warn("{}", shown(each, 500));
     if (!hands) return std::unexpected(hands.error());
     hands_ = std::move(*hands);
@@ -145,9 +147,10 @@ class RunningDaemon {
     facts.started = moment_now().wall;
     facts.notices = {not_fenced};
     service_ = std::make_unique<Service>(
-        ServiceDoors{*control_, *store_, audit_, moment_now, [this] { control_loop_->soon(); },
-                     [this] { control_loop_->attend(); },
-                     [this](std::function<void()> call) { boost::asio::post(loop_, std::move(call)); }},
+        ServiceDoors{
+            *control_, *store_, audit_, moment_now, [this] { control_loop_->soon(); },
+            [this] { control_loop_->attend(); },
+            [this](std::function<void()> call) { boost::asio::post(loop_, std::move(call)); }},
         std::move(facts), service_settings(settings));
     server_ = std::make_unique<HttpServer>(loop_, socket_->number(), settings.limits, ::geteuid(),
                                            [this](HttpRequest request, HttpAnswer answer) {
@@ -158,8 +161,10 @@ class RunningDaemon {
   static ServiceSettings service_settings(const DaemonSettings& settings) {
     const std::string& group = settings.operators_group;
     if (!group.empty() && !UserBook::gid_of(group))
-      spdlog::warn("operators_group: there is no group {}; root and the daemon's user are the only operators",
-                   shown(group));
+      spdlog::warn(
+          "operators_group: there is no group {}; root and the daemon's user are the only "
+          "operators",
+          shown(group));
     const std::size_t half = (settings.control.most_waiting + 1) / 2;
     return {settings.operators_group, settings.allow_unfenced_users, settings.control.forecaster,
             settings.highest_priority,
@@ -186,7 +191,8 @@ class RunningDaemon {
     }
     std::vector<std::string> troubles = control_->troubles();
     for (const std::string& each : troubles)
-      if (std::ranges::find(troubles_, each) == troubles_.end()) spdlog::warn("{}", shown(each, 500));
+      if (std::ranges::find(troubles_, each) == troubles_.end())
+        spdlog::warn("{}", shown(each, 500));
     troubles_ = std::move(troubles);
   }
 

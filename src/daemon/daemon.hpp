@@ -1,6 +1,6 @@
 #pragma once
-// The daemon put together: where everything lies, what it is made of, and its life from the first line of
-// the log to the last.
+// The daemon put together: where everything lies, what it is made of, and its life from the first
+// line of the log to the last.
 
 #include <filesystem>
 #include <optional>
@@ -24,8 +24,8 @@ struct DaemonArguments {
 struct DaemonPlaces {
   SocketPlace socket;
   std::filesystem::path state;   // of the daemon: its store, jobs, audit
-  std::filesystem::path ledger;  // of the GPUs: what was made there, and the locks; with simulated GPUs the
-                                 // node's own, which the commands of `cleave` use too
+  std::filesystem::path ledger;  // of the GPUs: what was made there, and the locks; with simulated
+                                 // GPUs the node's own, which the commands of `cleave` use too
   std::filesystem::path config;
   bool config_given = false;
   std::string library;                            // of NVML
@@ -36,7 +36,8 @@ struct DaemonPlaces {
 [[nodiscard]] Result<std::filesystem::path> config_place(const DaemonArguments& arguments);
 /// The file, or the defaults where none was named and none is there.
 [[nodiscard]] Result<DaemonConfig> load_config(const DaemonArguments& arguments);
-/// Decides all, and makes state directory and simulated node. As root nothing is taken from the environment.
+/// Decides all, and makes state directory and simulated node. As root nothing is taken from the
+/// environment.
 [[nodiscard]] Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments,
                                                   const DaemonConfig& config);
 

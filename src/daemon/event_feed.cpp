@@ -54,8 +54,8 @@ void EventFeed::catch_up(const SubscriberPtr& subscriber) {
     if (!there) return false;
     read_piece(*there);
     // Of a piece that was not his nothing is taken, so nothing else would have the next one read.
-    there->in_turns =
-        there->behind && there->stream->waiting() == 0 && !there->stream->closed() && there->idle_piece;
+    there->in_turns = there->behind && there->stream->waiting() == 0 && !there->stream->closed() &&
+                      there->idle_piece;
     return there->in_turns;
   });
 }
@@ -74,13 +74,16 @@ void EventFeed::read_piece(Subscriber& subscriber) {
   if (events->size() < read_at_once) subscriber.heard = published_;
   subscriber.behind = subscriber.heard < published_;
   subscriber.idle_piece = text.empty();
-  if (!text.empty()) (void)subscriber.stream->send(std::make_shared<const std::string>(std::move(text)));
+  if (!text.empty())
+    (void)subscriber.stream->send(std::make_shared<const std::string>(std::move(text)));
 }
 
-EventFeed::Text EventFeed::text_for(const Subscriber& subscriber, const std::vector<EventRecord>& events) {
+EventFeed::Text EventFeed::text_for(const Subscriber& subscriber,
+                                    const std::vector<EventRecord>& events) {
   std::string text;
   for (const EventRecord& event : events)
-    if (event.number > subscriber.heard && concerns(event, subscriber.uid)) text += event_stream_text(event);
+    if (event.number > subscriber.heard && concerns(event, subscriber.uid))
+      text += event_stream_text(event);
   return text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Who follows events, and what each is still to hear. An event becomes text once, for all. Who begins in the
-// past is served from the store, a piece whenever he has read the one before, until he has caught up.
+// Who follows events, and what each is still to hear. An event becomes text once, for all. Who
+// begins in the past is served from the store, a piece whenever he has read the one before, until
+// he has caught up.
 
 #include <cstdint>
 #include <memory>
@@ -23,9 +24,10 @@ class EventFeed {
   EventFeed& operator=(const EventFeed&) = delete;
 
   /// From the event after `after` on; with `uid` only what concerns this user and the GPUs.
-  void subscribe(std::shared_ptr<HttpStream> stream, std::int64_t after, std::optional<std::uint32_t> uid);
-  /// What is new goes out: at once after a calm, in a burst all of some milliseconds together. `at_once`:
-  /// now.
+  void subscribe(std::shared_ptr<HttpStream> stream, std::int64_t after,
+                 std::optional<std::uint32_t> uid);
+  /// What is new goes out: at once after a calm, in a burst all of some milliseconds together.
+  /// `at_once`: now.
   void publish(Duration now, bool at_once = false);
   /// Something is to go out yet, at the next call.
   [[nodiscard]] bool waits() const { return published_ < control_.last_event(); }

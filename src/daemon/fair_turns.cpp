@@ -40,7 +40,8 @@ struct FairTurns::Inside : std::enable_shared_from_this<FairTurns::Inside> {
   }
 };
 
-FairTurns::FairTurns(std::function<void(std::function<void()>)> later) : inside_(std::make_shared<Inside>()) {
+FairTurns::FairTurns(std::function<void(std::function<void()>)> later)
+    : inside_(std::make_shared<Inside>()) {
   inside_->later = std::move(later);
 }
 

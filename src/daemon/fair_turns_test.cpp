@@ -12,8 +12,8 @@ namespace {
 struct Turns {
   std::deque<std::function<void()>> posted;
   std::string log;
-  std::unique_ptr<FairTurns> fair =
-      std::make_unique<FairTurns>([this](std::function<void()> call) { posted.push_back(std::move(call)); });
+  std::unique_ptr<FairTurns> fair = std::make_unique<FairTurns>(
+      [this](std::function<void()> call) { posted.push_back(std::move(call)); });
 
   void add(std::uint32_t uid, char letter, int pieces) {
     fair->add(uid, [this, letter, left = std::make_shared<int>(pieces)] {

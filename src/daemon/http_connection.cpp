@@ -149,13 +149,15 @@ void HttpConnection::on_read(const error_code& failed, std::size_t bytes) {
 /// Whoever will say no more may still listen; only where both is over nobody is there.
 void HttpConnection::on_end_of_input() {
   input_ended_ = true;
-  if (phase_ == Phase::idle || phase_ == Phase::request || phase_ == Phase::lingering || other_end_is_gone())
+  if (phase_ == Phase::idle || phase_ == Phase::request || phase_ == Phase::lingering ||
+      other_end_is_gone())
     drop();
 }
 
 void HttpConnection::begin_request() {
   parser_.emplace();
-  // Beast counts what it has of a header that is not complete; a little room keeps the limit exact enough.
+  // Beast counts what it has of a header that is not complete; a little room keeps the limit exact
+  // enough.
   parser_->header_limit(static_cast<std::uint32_t>(house_->limits.header_bytes));
   parser_->body_limit(house_->limits.body_bytes);
   parser_->eager(true);
@@ -178,11 +180,13 @@ void HttpConnection::parse() {
     in_.consume(used);
     if (failed == http::error::need_more) failed = {};
     if (failed == http::error::header_limit)
-      return refuse(431, fmt::format("the header has more than {} bytes", house_->limits.header_bytes));
+      return refuse(431,
+                    fmt::format("the header has more than {} bytes", house_->limits.header_bytes));
     if (failed == http::error::body_limit)
       return refuse(413, fmt::format("the body has more than {} bytes", house_->limits.body_bytes));
     if (failed) return refuse(400, fmt::format("this is not HTTP/1.1: {}", failed.message()));
-    if (!hold()) return refuse(429, "your connections hold too much together", "send less at the same time");
+    if (!hold())
+      return refuse(429, "your connections hold too much together", "send less at the same time");
     if (parser_->is_done()) return dispatch();
     offer_to_continue();
     if (used == 0 || in_.size() == 0) break;
@@ -216,7 +220,8 @@ void HttpConnection::dispatch() {
     return respond(number, std::move(response));
   }
   if (!target)
-    return respond(number, http_error(400, "bad input", "", "the path of the request cannot be read"));
+    return respond(number,
+                   http_error(400, "bad input", "", "the path of the request cannot be read"));
   HttpRequest request;
   request.peer = peer_;
   request.method = text_of(message.method_string());
@@ -228,8 +233,8 @@ void HttpConnection::dispatch() {
   try {
     house_->handler(std::move(request), answer);
   } catch (const std::exception& thrown) {
-    answer(
-        http_error(500, "internal", "", fmt::format("the request could not be served: {}", thrown.what())));
+    answer(http_error(500, "internal", "",
+                      fmt::format("the request could not be served: {}", thrown.what())));
   }
 }
 
@@ -252,8 +257,10 @@ bool HttpConnection::waits_for(std::uint64_t number) const {
 }
 
 std::string HttpConnection::head_of(const HttpResponse& response) const {
-  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, http_reason(response.status));
-  if (!response.content_type.empty()) head += fmt::format("Content-Type: {}\r\n", response.content_type);
+  std::string head =
+      fmt::format("HTTP/1.1 {} {}\r\n", response.status, http_reason(response.status));
+  if (!response.content_type.empty())
+    head += fmt::format("Content-Type: {}\r\n", response.content_type);
   for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
   if (!response.stream) head += fmt::format("Content-Length: {}\r\n", response.body.size());
   if (!keep_ || response.stream) head += "Connection: close\r\n";
@@ -265,7 +272,8 @@ void HttpConnection::respond(std::uint64_t number, HttpResponse response) {
   phase_ = Phase::answering;
   if (house_->stopping) keep_ = false;
   if (!house_->users.hold(peer_.uid, held_, held_ + response.body.size())) {
-    response = http_error(429, "infeasible", "", "your connections hold too many answers that nobody reads",
+    response = http_error(429, "infeasible", "",
+                          "your connections hold too many answers that nobody reads",
                           "read what was asked for");
     keep_ = false;
   } else {
@@ -301,9 +309,10 @@ void HttpConnection::flush() {
   writing_ = true;
   if (!closing_ && phase_ != Phase::request) deadline_ = http_now() + house_->limits.idle_time;
   last_sent_ = http_now();
-  socket_.async_write_some(buffers, [self = shared_from_this()](const error_code& failed, std::size_t bytes) {
-    self->on_written(failed, bytes);
-  });
+  socket_.async_write_some(
+      buffers, [self = shared_from_this()](const error_code& failed, std::size_t bytes) {
+        self->on_written(failed, bytes);
+      });
 }
 
 void HttpConnection::on_written(const error_code& failed, std::size_t bytes) {
@@ -383,7 +392,8 @@ void HttpConnection::look_at_the_clock(Duration now) {
       return refuse(408, "the request did not come to its end in time");
     return drop();
   }
-  if (phase_ == Phase::stream && !closing_ && out_.empty() && now - last_sent_ >= house_->limits.heartbeat) {
+  if (phase_ == Phase::stream && !closing_ && out_.empty() &&
+      now - last_sent_ >= house_->limits.heartbeat) {
     static const auto beat = std::make_shared<const std::string>(":\n\n");
     (void)send(beat);
   }

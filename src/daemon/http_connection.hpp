@@ -24,7 +24,8 @@ struct HttpHouse {
   bool stopping = false;
 };
 
-class HttpConnection final : public HttpStream, public std::enable_shared_from_this<HttpConnection> {
+class HttpConnection final : public HttpStream,
+                             public std::enable_shared_from_this<HttpConnection> {
  public:
   using Socket = boost::asio::local::stream_protocol::socket;
 
@@ -56,7 +57,8 @@ class HttpConnection final : public HttpStream, public std::enable_shared_from_t
     handling,   // it is with the handler
     answering,  // its answer goes out
     stream,     // the answer has no end
-    lingering,  // all is said; what still comes is thrown away, so that the other end reads the last words
+    lingering,  // all is said; what still comes is thrown away, so that the other end reads the
+                // last words
   };
 
   void read();

@@ -165,8 +165,8 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
   bool ended_ = false;
 };
 
-HttpServer::HttpServer(boost::asio::io_context& loop, int listening, HttpLimits limits, std::uint32_t own,
-                       HttpHandler handler)
+HttpServer::HttpServer(boost::asio::io_context& loop, int listening, HttpLimits limits,
+                       std::uint32_t own, HttpHandler handler)
     : inside_(std::make_shared<Inside>(loop, listening, limits, own, std::move(handler))) {
   inside_->start();
 }

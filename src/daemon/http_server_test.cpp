@@ -24,9 +24,10 @@ using Ms = std::chrono::milliseconds;
 class TestServer {
  public:
   explicit TestServer(HttpLimits limits = {}) : file_(*SocketFile::listen({path(), true}, false)) {
-    server_ = std::make_unique<HttpServer>(
-        loop_, file_.number(), limits, ::geteuid(),
-        [this](HttpRequest request, const HttpAnswer& answer) { serve(std::move(request), answer); });
+    server_ = std::make_unique<HttpServer>(loop_, file_.number(), limits, ::geteuid(),
+                                           [this](HttpRequest request, const HttpAnswer& answer) {
+                                             serve(std::move(request), answer);
+                                           });
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~TestServer() {
@@ -76,13 +77,16 @@ class TestServer {
       return;
     }
     if (request.path == "/now") {
-      for (const HttpAnswer& each : late_) each({.status = 200, .headers = {}, .body = "late", .stream = {}});
+      for (const HttpAnswer& each : late_)
+        each({.status = 200, .headers = {}, .body = "late", .stream = {}});
       late_.clear();
     }
     HttpResponse response;
     if (request.path == "/stream") {
       response.content_type = "text/event-stream";
-      response.stream = [this](std::shared_ptr<HttpStream> stream) { streams.push_back(std::move(stream)); };
+      response.stream = [this](std::shared_ptr<HttpStream> stream) {
+        streams.push_back(std::move(stream));
+      };
       return answer(std::move(response));
     }
     response.body =
@@ -175,7 +179,8 @@ TEST(HttpServer, RefusesWhatBreaksTheRules) {
       {"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400},
       {"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400},
       {"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-      {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n" + std::string(5000, 'x'), 413},
+      {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n" + std::string(5000, 'x'),
+       413},
       {"GET / HTTP/1.1\r\nA: " + std::string(3000, 'a') + "\r\n\r\n", 431},
       {"GET / HTTP/1.1\r\nA: " + std::string(100'000, 'a'), 431},
   };
@@ -227,7 +232,8 @@ TEST(HttpServer, TheSlowLoseTheirConnectionAndHoldNobodyUp) {
   std::vector<std::unique_ptr<RawClient>> slow;
   for (int i = 0; i < 100; ++i) {
     slow.push_back(std::make_unique<RawClient>(server.path()));
-    slow.back()->send(i % 2 == 0 ? "GET / HTTP/1.1\r\nA: " : "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
+    slow.back()->send(i % 2 == 0 ? "GET / HTTP/1.1\r\nA: "
+                                 : "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
   }
   RawClient silent(server.path());
   const auto begin = std::chrono::steady_clock::now();
@@ -305,8 +311,8 @@ TEST(HttpServer, StreamsReachAllAndTheStuckSlowNobody) {
     ASSERT_TRUE(readers.back()->send("GET /stream HTTP/1.1\r\n\r\n"));
   }
   while (server.served < 200) std::this_thread::sleep_for(Ms(1));
-  // The first 100 never read. 600 KiB are far beyond what a socket and the queue take. To the others it is
-  // told no faster than they read, however the test's own threads get their turns.
+  // The first 100 never read. 600 KiB are far beyond what a socket and the queue take. To the
+  // others it is told no faster than they read, however the test's own threads get their turns.
   constexpr int events = 600;
   const auto keep_up = [&] {
     std::size_t most = 0;
@@ -315,8 +321,8 @@ TEST(HttpServer, StreamsReachAllAndTheStuckSlowNobody) {
   };
   std::thread talks([&] {
     for (int i = 0; i < events; ++i) {
-      const auto text =
-          std::make_shared<const std::string>(fmt::format("id: {}\ndata: {}\n\n", i, std::string(1000, 'e')));
+      const auto text = std::make_shared<const std::string>(
+          fmt::format("id: {}\ndata: {}\n\n", i, std::string(1000, 'e')));
       bool told = false;
       while (!told) {
         server.on_loop([&] {
@@ -349,7 +355,8 @@ TEST(HttpServer, StreamsReachAllAndTheStuckSlowNobody) {
   // The stuck ones read at last: to the last comment, and not beyond.
   while (readers[0]->receive(Ms(2000))) {
   }
-  EXPECT_NE(readers[0]->have().find(": too slow; ask again with the last id\n\n"), std::string::npos);
+  EXPECT_NE(readers[0]->have().find(": too slow; ask again with the last id\n\n"),
+            std::string::npos);
   EXPECT_EQ(readers[0]->have().find(last), std::string::npos);
   // And a stream on which nothing happens beats.
   RawClient quiet(server.path());
@@ -366,8 +373,10 @@ std::string mutated(Random& random) {
       "GET /v1/jobs?all=1&limit=10 HTTP/1.1\r\nHost: c\r\nAccept: */*\r\n\r\n",
       "POST /v1/jobs HTTP/1.1\r\nContent-Length: 20\r\nContent-Type: "
       "application/json\r\n\r\n{\"command\":[\"true\"]}",
-      "POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n1;a=b\r\ne\r\n0\r\nX: y\r\n\r\n",
-      "PUT /v1/scheduler HTTP/1.1\r\nConnection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: "
+      "POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n1;a=b\r\ne\r\n0\r\nX: "
+      "y\r\n\r\n",
+      "PUT /v1/scheduler HTTP/1.1\r\nConnection: keep-alive\r\nExpect: "
+      "100-continue\r\nContent-Length: "
       "2\r\n\r\n{}",
       "HEAD / HTTP/1.0\r\n\r\n",
       "GET /stream HTTP/1.1\r\nLast-Event-ID: 3\r\n\r\n",
@@ -498,7 +507,8 @@ TEST(SocketFile, IsOursAlone) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), path.size());
-    ASSERT_EQ(::bind(other.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::bind(other.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
     ASSERT_EQ(::listen(other.number(), 1), 0);
     EXPECT_FALSE(SocketFile::listen({path, true}, false));
   }

@@ -59,9 +59,10 @@ std::string_view http_reason(int status) {
   return found == std::end(reasons) ? std::string_view() : found->second;
 }
 
-HttpResponse http_error(int status, std::string_view kind, std::string_view place, std::string_view message,
-                        std::string_view remedy) {
-  const Json error{{"error", {{"kind", kind}, {"place", place}, {"message", message}, {"remedy", remedy}}}};
+HttpResponse http_error(int status, std::string_view kind, std::string_view place,
+                        std::string_view message, std::string_view remedy) {
+  const Json error{
+      {"error", {{"kind", kind}, {"place", place}, {"message", message}, {"remedy", remedy}}}};
   HttpResponse response;
   response.status = status;
   response.body = error.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -29,7 +29,8 @@ HttpUsers::User& HttpUsers::user(std::uint32_t uid, Duration now) {
 bool HttpUsers::connect(std::uint32_t uid, Duration now) {
   const std::size_t more = uid == 0 || uid == own_ ? kept_for_operators : 0;
   User& who = user(uid, now);
-  if (connections_ >= limits_.connections + more || who.connections >= limits_.connections_per_user + more)
+  if (connections_ >= limits_.connections + more ||
+      who.connections >= limits_.connections_per_user + more)
     return false;
   ++who.connections;
   ++connections_;

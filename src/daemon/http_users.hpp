@@ -1,6 +1,6 @@
 #pragma once
-// What each user takes of the server: connections, memory and requests a second, so that nobody takes the
-// others' share. Knows no clock: times are given.
+// What each user takes of the server: connections, memory and requests a second, so that nobody
+// takes the others' share. Knows no clock: times are given.
 
 #include <cstdint>
 #include <unordered_map>
@@ -21,8 +21,8 @@ class HttpUsers {
   void disconnect(std::uint32_t uid);
   /// Takes one request of his share, or refuses it.
   [[nodiscard]] bool request(std::uint32_t uid, Duration now);
-  /// A connection that held `before` bytes wants to hold `after`. Refused where it grows beyond the share;
-  /// nothing changes then.
+  /// A connection that held `before` bytes wants to hold `after`. Refused where it grows beyond the
+  /// share; nothing changes then.
   [[nodiscard]] bool hold(std::uint32_t uid, std::size_t before, std::size_t after);
   /// Whether so many bytes more would be held.
   [[nodiscard]] bool fits(std::uint32_t uid, std::size_t more) const;

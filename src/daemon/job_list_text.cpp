@@ -74,8 +74,8 @@ void append_job_text(std::string& to, const ApiJob& job) {
   append_text(to, job.asked);
   to += ",\"asks_now\":";
   append_text(to, job.asks_now);
-  fmt::format_to(out, ",\"priority\":{},\"restartable\":{},\"movable\":{},\"deadline_at\":", job.priority,
-                 job.restartable, job.movable);
+  fmt::format_to(out, ",\"priority\":{},\"restartable\":{},\"movable\":{},\"deadline_at\":",
+                 job.priority, job.restartable, job.movable);
   append_time(to, job.deadline_at);
   to += ",\"submitted_at\":";
   append_time(to, job.submitted_at);

@@ -17,8 +17,9 @@ TEST(JobListText, IsTheTextOfTheDocument) {
     const JobRecord job = records.any_job(1 + i);
     AttemptRecord attempt = records.any_attempt({job.number, 1});
     if (records.chance(0.5)) attempt.ended.reset();
-    const ApiJob view = job_view(job, records.chance(0.7) ? &attempt : nullptr,
-                                 [](const std::string& uuid) { return std::int64_t(uuid.size()) - 1; });
+    const ApiJob view =
+        job_view(job, records.chance(0.7) ? &attempt : nullptr,
+                 [](const std::string& uuid) { return std::int64_t(uuid.size()) - 1; });
     std::string text = "before";
     append_job_text(text, view);
     ASSERT_EQ(text, "before" + api_text(to_json(view, false)));

@@ -17,7 +17,8 @@ namespace cleave {
 
 namespace {
 
-constexpr std::string_view mark_begin = "[cleave: ", mark_end = " bytes before this line were dropped]\n";
+constexpr std::string_view mark_begin = "[cleave: ",
+                           mark_end = " bytes before this line were dropped]\n";
 constexpr std::size_t mark_digits = 20;
 constexpr std::size_t mark_size = mark_begin.size() + mark_digits + mark_end.size();
 constexpr std::int64_t most_dropped = std::int64_t{1} << 60;
@@ -39,7 +40,8 @@ struct OutputFile {
 std::int64_t read_at(int file, std::int64_t offset, char* to, std::size_t most) {
   std::size_t have = 0;
   while (have < most) {
-    const ssize_t got = ::pread(file, to + have, most - have, offset + static_cast<std::int64_t>(have));
+    const ssize_t got =
+        ::pread(file, to + have, most - have, offset + static_cast<std::int64_t>(have));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     have += static_cast<std::size_t>(got);
@@ -79,7 +81,8 @@ struct OutputFiles {
   OutputFile old, now;
 };
 
-/// Both as they were at one moment: where the newer one became the older one meanwhile, it is tried again.
+/// Both as they were at one moment: where the newer one became the older one meanwhile, it is tried
+/// again.
 OutputFiles open_both(int folder, const std::string& stream, std::uint32_t owner) {
   OutputFiles files;
   for (int i = 0; i < most_tries; ++i) {
@@ -89,7 +92,8 @@ OutputFiles open_both(int folder, const std::string& stream, std::uint32_t owner
     struct stat facts {};
     const bool there = ::fstatat(folder, now.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
     if (!files.now.file && !(there && S_ISREG(facts.st_mode))) break;
-    if (files.now.file && there && facts.st_ino == files.now.inode && !files.now.same_as(files.old)) break;
+    if (files.now.file && there && facts.st_ino == files.now.inode && !files.now.same_as(files.old))
+      break;
   }
   if (files.now.same_as(files.old)) files.old = {};
   return files;
@@ -110,13 +114,13 @@ void append(JobOutputPiece& piece, const OutputFile& from, std::int64_t file_off
 
 }  // namespace
 
-Result<JobOutputPiece> read_job_output(const std::string& jobs_folder, const JobKey& key, std::uint32_t owner,
-                                       const std::string& stream, std::int64_t offset,
-                                       std::int64_t most_bytes) {
+Result<JobOutputPiece> read_job_output(const std::string& jobs_folder, const JobKey& key,
+                                       std::uint32_t owner, const std::string& stream,
+                                       std::int64_t offset, std::int64_t most_bytes) {
   const auto jobs = open_folder(jobs_folder);
   if (!jobs) return std::unexpected(jobs.error());
-  const Descriptor folder(
-      ::openat(jobs->number(), directory_name(key).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const Descriptor folder(::openat(jobs->number(), directory_name(key).c_str(),
+                                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) {
     if (errno == ENOENT) return JobOutputPiece{};
     return system_error_at(directory_name(key), "cannot be opened as a folder");
@@ -128,7 +132,8 @@ Result<JobOutputPiece> read_job_output(const std::string& jobs_folder, const Job
   const std::int64_t middle = begin + files.old.size, end = middle + files.now.size;
   JobOutputPiece piece;
   piece.end = end;
-  piece.offset = offset < 0 ? (offset < begin - end ? begin : end + offset) : std::clamp(offset, begin, end);
+  piece.offset =
+      offset < 0 ? (offset < begin - end ? begin : end + offset) : std::clamp(offset, begin, end);
   // What became of the older file while it was read leaves a gap that nothing may be put behind.
   if (piece.offset < middle) append(piece, files.old, begin, most_bytes);
   if (piece.next() >= middle) append(piece, files.now, middle, most_bytes);

@@ -81,7 +81,8 @@ TEST(JobOutput, FollowingLosesNothingThatWasThere) {
   writes.join();
   std::string expected;
   for (int i = 0; i < 20'000; ++i) expected += std::to_string(i) + "\n";
-  EXPECT_EQ(all, expected.substr(0, all.size())) << "what was read is the beginning of what was written";
+  EXPECT_EQ(all, expected.substr(0, all.size()))
+      << "what was read is the beginning of what was written";
   if (!gap) {
     EXPECT_EQ(all.size(), expected.size());
   }
@@ -120,7 +121,8 @@ TEST(JobOutput, TheJobsUserGetsNothingByWhatHePutsThere) {
   const auto huge = here.read(-10);
   ASSERT_TRUE(huge);
   EXPECT_EQ(huge->bytes.size(), 10U);
-  EXPECT_EQ(read_job_output(here.jobs.path().string(), key, ::geteuid() + 1, "stdout", 0, 100)->bytes, "")
+  EXPECT_EQ(
+      read_job_output(here.jobs.path().string(), key, ::geteuid() + 1, "stdout", 0, 100)->bytes, "")
       << "not his file";
   // The folder itself is a link.
   ASSERT_EQ(::symlink(here.path.c_str(), (here.jobs.path() / "13.1").c_str()), 0);

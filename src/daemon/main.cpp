@@ -1,5 +1,5 @@
-// The program `cleaved`: the daemon that runs jobs on MIG instances, which it makes for them. It stays in the
-// foreground; a service manager starts and ends it.
+// The program `cleaved`: the daemon that runs jobs on MIG instances, which it makes for them. It
+// stays in the foreground; a service manager starts and ends it.
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -35,21 +35,26 @@ void add_options(CommandLine& program, DaemonOptions& options) {
   program.add_option("--config", to.config,
                      "Its configuration; /etc/cleave/cleaved.toml as root, else "
                      "$XDG_CONFIG_HOME/cleave/cleaved.toml");
-  program.add_option("--nvml", to.nvml, "The NVML library to open, before the one of the configuration");
-  Option* simulate = program.add_option(
-      "--simulate", to.simulate, "Makes simulated GPUs of its own, like 4xA100-40GB, and manages them all");
+  program.add_option("--nvml", to.nvml,
+                     "The NVML library to open, before the one of the configuration");
+  Option* simulate =
+      program.add_option("--simulate", to.simulate,
+                         "Makes simulated GPUs of its own, like 4xA100-40GB, and manages them all");
   simulate->check(Check([](const std::string& fleet) {
     return fleet.empty() ? std::string("it is empty; name GPUs, like 4xA100-40GB") : std::string();
   }));
-  program.add_flag("--instant", to.instant, "Simulated instances are made and destroyed in no time")
+  program
+      .add_flag("--instant", to.instant, "Simulated instances are made and destroyed in no time")
       ->needs(simulate);
-  program.add_flag("--foreground", options.foreground, "It stays in the foreground, as it does in any case");
+  program.add_flag("--foreground", options.foreground,
+                   "It stays in the foreground, as it does in any case");
   program
       .add_option("--log-level", options.log_level,
                   "What it logs to standard error: debug, info, warn or error")
       ->check(Check::one_of({"debug", "info", "warn", "error"}))
       ->default_str("info");
-  program.add_flag("--sample-config", options.sample, "Prints a configuration with every key explained");
+  program.add_flag("--sample-config", options.sample,
+                   "Prints a configuration with every key explained");
   program
       .add_option("--check-config", options.check,
                   "Reads the configuration, or this file, says what is wrong with it, and ends")
@@ -79,8 +84,9 @@ int check_config(DaemonOptions& options) {
   if (there) {
     fmt::print("{}: it can be used\n", shown(place->string(), 200));
   } else {
-    fmt::print("there is no {}: every key has its default, and managed_gpus must be named somewhere\n",
-               place ? shown(place->string(), 200) : "file");
+    fmt::print(
+        "there is no {}: every key has its default, and managed_gpus must be named somewhere\n",
+        place ? shown(place->string(), 200) : "file");
   }
   return 0;
 }
@@ -94,13 +100,16 @@ int run_program(int argc, char** argv) {
   options.arguments.version = CLEAVE_VERSION;
   add_options(program, options);
   if (const auto end = program.parse(argc, argv))
-    return end->code == 0 ? 0 : report_error({ErrorKind::bad_usage, "", end->why, "see `cleaved --help`"});
+    return end->code == 0
+               ? 0
+               : report_error({ErrorKind::bad_usage, "", end->why, "see `cleaved --help`"});
   if (options.man) {
     const CommandNode tree = command_tree(program);
-    fmt::print("{}", manual_page(tree, tree,
-                                 {CLEAVE_VERSION,
-                                  "0 It was asked to end.\n1 It could not run.\n2 The command line or the "
-                                  "configuration is wrong; nothing was begun."}));
+    fmt::print(
+        "{}", manual_page(tree, tree,
+                          {CLEAVE_VERSION,
+                           "0 It was asked to end.\n1 It could not run.\n2 The command line or the "
+                           "configuration is wrong; nothing was begun."}));
     return 0;
   }
   if (options.sample) {

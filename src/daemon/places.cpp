@@ -33,7 +33,8 @@ std::optional<fs::path> sim_node_of_environment() {
   return node == nullptr || *node == 0 ? std::nullopt : std::optional<fs::path>(node);
 }
 
-Result<fs::path> place_of_state(const DaemonArguments& arguments, const std::optional<fs::path>& node) {
+Result<fs::path> place_of_state(const DaemonArguments& arguments,
+                                const std::optional<fs::path>& node) {
   StateWish wish = state_wish_of_process();
   wish.given = arguments.state;
   wish.sim_node = node;
@@ -83,8 +84,10 @@ Result<void> choose_library(const DaemonArguments& arguments, const DaemonConfig
 Result<fs::path> config_place(const DaemonArguments& arguments) {
   if (arguments.config) return *arguments.config;
   if (is_root()) return "/etc/cleave/cleaved.toml";
-  if (const auto folder = directory_of_environment("XDG_CONFIG_HOME")) return *folder / "cleave/cleaved.toml";
-  if (const auto home = directory_of_environment("HOME")) return *home / ".config/cleave/cleaved.toml";
+  if (const auto folder = directory_of_environment("XDG_CONFIG_HOME"))
+    return *folder / "cleave/cleaved.toml";
+  if (const auto home = directory_of_environment("HOME"))
+    return *home / ".config/cleave/cleaved.toml";
   return fs::path();
 }
 
@@ -108,11 +111,13 @@ Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments, const Daem
   const auto state = place_of_state(arguments, node);
   if (!state) return std::unexpected(state.error());
   places.state = *state;
-  if (const auto made = make_state_directory(places.state); !made) return std::unexpected(made.error());
+  if (const auto made = make_state_directory(places.state); !made)
+    return std::unexpected(made.error());
   if (const auto chosen = choose_library(arguments, config, node, places); !chosen)
     return std::unexpected(chosen.error());
   places.ledger = places.sim_node ? *places.sim_node / "cleave" : places.state;
-  if (const auto made = make_state_directory(places.ledger); !made) return std::unexpected(made.error());
+  if (const auto made = make_state_directory(places.ledger); !made)
+    return std::unexpected(made.error());
   const auto file = config_place(arguments);
   if (!file) return std::unexpected(file.error());
   places.config = *file;

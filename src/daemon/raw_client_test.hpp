@@ -43,7 +43,8 @@ class RawClient {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
-    if (::connect(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    if (::connect(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+        0)
       socket_.close();
   }
   [[nodiscard]] bool connected() const { return static_cast<bool>(socket_); }
@@ -58,7 +59,8 @@ class RawClient {
       const auto left =
           std::chrono::duration_cast<Milliseconds>(end - std::chrono::steady_clock::now()).count();
       if (left <= 0 || ::poll(&asked, 1, static_cast<int>(left)) <= 0) return false;
-      const ssize_t sent = ::send(socket_.number(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t sent =
+          ::send(socket_.number(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (sent < 0 && errno == EAGAIN) continue;
       if (sent < 0) return false;
       text.remove_prefix(static_cast<std::size_t>(sent));
@@ -85,15 +87,17 @@ class RawClient {
     const auto end = std::chrono::steady_clock::now() + at_most;
     while (true) {
       if (auto whole = taken()) return whole;
-      const auto left = std::chrono::duration_cast<Milliseconds>(end - std::chrono::steady_clock::now());
+      const auto left =
+          std::chrono::duration_cast<Milliseconds>(end - std::chrono::steady_clock::now());
       if (left.count() <= 0 || !receive(left)) return std::nullopt;
     }
   }
 
-  std::optional<RawReply> ask(std::string_view method, std::string_view target, std::string_view body = {},
-                              std::string_view headers = {}) {
+  std::optional<RawReply> ask(std::string_view method, std::string_view target,
+                              std::string_view body = {}, std::string_view headers = {}) {
     std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: cleave\r\n{}", method, target, headers);
-    if (!body.empty() || method != "GET") text += fmt::format("Content-Length: {}\r\n", body.size());
+    if (!body.empty() || method != "GET")
+      text += fmt::format("Content-Length: {}\r\n", body.size());
     text += "\r\n";
     text += body;
     if (!send(text)) return std::nullopt;
@@ -107,7 +111,8 @@ class RawClient {
   bool ends_within(Milliseconds at_most) {
     const auto end = std::chrono::steady_clock::now() + at_most;
     while (!ended_) {
-      const auto left = std::chrono::duration_cast<Milliseconds>(end - std::chrono::steady_clock::now());
+      const auto left =
+          std::chrono::duration_cast<Milliseconds>(end - std::chrono::steady_clock::now());
       if (left.count() <= 0) return false;
       (void)receive(left);
     }
@@ -122,7 +127,8 @@ class RawClient {
     reply.head = have_.substr(0, end);
     if (reply.head.size() > 12) reply.status = std::atoi(reply.head.c_str() + 9);
     const std::string length = reply.header("content-length");
-    const std::size_t bytes = length.empty() ? 0 : static_cast<std::size_t>(std::atoll(length.c_str()));
+    const std::size_t bytes =
+        length.empty() ? 0 : static_cast<std::size_t>(std::atoll(length.c_str()));
     if (have_.size() < end + 4 + bytes) return std::nullopt;
     reply.body = have_.substr(end + 4, bytes);
     have_.erase(0, end + 4 + bytes);

@@ -66,7 +66,8 @@ Service::~Service() = default;
 void Service::set_settings(ServiceSettings settings) {
   settings_ = std::move(settings);
   operators_gid_.reset();
-  if (!settings_.operators_group.empty()) operators_gid_ = UserBook::gid_of(settings_.operators_group);
+  if (!settings_.operators_group.empty())
+    operators_gid_ = UserBook::gid_of(settings_.operators_group);
   only_.reset();
 }
 
@@ -111,15 +112,17 @@ void Service::route(const ApiCallPtr& call) {
     if (each.face.method != call->request.method) continue;
     call->parts = std::move(*parts);
     if (each.face.access == ApiAccess::operators && !call->operates)
-      return call->refuse(Error{ErrorKind::infeasible, "", "only operators may do this",
-                                "root, the daemon's user and members of its operators_group are operators"},
-                          403);
+      return call->refuse(
+          Error{ErrorKind::infeasible, "", "only operators may do this",
+                "root, the daemon's user and members of its operators_group are operators"},
+          403);
     return (this->*each.serve)(call);
   }
   if (methods.empty()) return call->no_such("path", call->request.path);
-  HttpResponse response = http_error(405, name(ErrorKind::bad_input), "",
-                                     fmt::format("{} is not possible here", shown(call->request.method)),
-                                     fmt::format("use {}", any_of(methods)));
+  HttpResponse response =
+      http_error(405, name(ErrorKind::bad_input), "",
+                 fmt::format("{} is not possible here", shown(call->request.method)),
+                 fmt::format("use {}", any_of(methods)));
   response.headers.emplace_back("Allow", fmt::format("{}", fmt::join(methods, ", ")));
   call->reply(std::move(response), "not possible here");
 }
@@ -127,10 +130,11 @@ void Service::route(const ApiCallPtr& call) {
 // Answers that come later.
 
 void Service::when_written(const ApiCallPtr& call, std::function<void()> then) {
-  unwritten_.emplace(doors_.control.noted(), [call, then = std::move(then)](const Result<void>& done) {
-    if (!done) return call->refuse(done.error(), 503);
-    then();
-  });
+  unwritten_.emplace(doors_.control.noted(),
+                     [call, then = std::move(then)](const Result<void>& done) {
+                       if (!done) return call->refuse(done.error(), 503);
+                       then();
+                     });
   doors_.soon();
 }
 
@@ -150,19 +154,21 @@ void Service::after_step() {
 void Service::tick() {
   const Duration now = doors_.now().steady;
   feed_.publish(now);
-  std::erase_if(waiting_,
-                [now](const Waiting& each) { return each.call->gone() || each.check(now >= each.until); });
+  std::erase_if(waiting_, [now](const Waiting& each) {
+    return each.call->gone() || each.check(now >= each.until);
+  });
 }
 
 void Service::in_pieces(const ApiCallPtr& call, std::function<bool()> piece) {
-  turns_.add(call->request.peer.uid, [call, piece = std::move(piece)] { return !call->gone() && piece(); });
+  turns_.add(call->request.peer.uid,
+             [call, piece = std::move(piece)] { return !call->gone() && piece(); });
 }
 
 void Service::wait(Waiting waiting) {
   if (waiting.check(waiting.until <= doors_.now().steady)) return;
   if (waiting_.size() >= most_waiting_calls)
-    return waiting.call->refuse(Error{ErrorKind::infeasible, "", "too many wait already", "try again later"},
-                                429);
+    return waiting.call->refuse(
+        Error{ErrorKind::infeasible, "", "too many wait already", "try again later"}, 429);
   waiting_.push_back(std::move(waiting));
   doors_.attend();
 }
@@ -173,8 +179,8 @@ void Service::health(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   const auto troubles = doors_.control.troubles();
   const auto gpus = doors_.control.gpus();
-  const bool starting =
-      std::ranges::any_of(gpus, [](const GpuStanding& gpu) { return !gpu.sight && gpu.trouble.empty(); });
+  const bool starting = std::ranges::any_of(
+      gpus, [](const GpuStanding& gpu) { return !gpu.sight && gpu.trouble.empty(); });
   call->reply(200, Json{{"status", !troubles.empty() ? "degraded"
                                    : starting        ? "starting"
                                                      : "ok"},
@@ -186,26 +192,29 @@ void Service::status(const ApiCallPtr& call) {
   std::map<JobState, std::int64_t> counts;
   for (const JobRecord* job : doors_.control.jobs()) ++counts[job->state];
   Json jobs = Json::object();
-  for (const JobState state : {JobState::queued, JobState::starting, JobState::running, JobState::stopping})
+  for (const JobState state :
+       {JobState::queued, JobState::starting, JobState::running, JobState::stopping})
     jobs[std::string(name(state))] = counts[state];
   ApiEvent moment;  // for the time as the API writes it
   moment.at = facts_.started;
   call->reply(
       200,
-      Json{{"version", facts_.version},
-           {"pid", ::getpid()},
-           {"uid", facts_.uid},
-           {"started_at", to_json(moment)["at"]},
-           {"simulated", facts_.simulated},
-           {"scheduler", doors_.control.scheduler()},
-           {"forecaster", settings_.forecaster},
-           {"paused", doors_.control.paused()},
-           {"jobs", jobs},
-           {"gpus", doors_.control.gpus().size()},
-           {"troubles", doors_.control.troubles()},
-           {"notices", facts_.notices},
-           {"state_directory", facts_.state_directory},
-           {"you", {{"uid", call->request.peer.uid}, {"user", call->user}, {"operator", call->operates}}}});
+      Json{
+          {"version", facts_.version},
+          {"pid", ::getpid()},
+          {"uid", facts_.uid},
+          {"started_at", to_json(moment)["at"]},
+          {"simulated", facts_.simulated},
+          {"scheduler", doors_.control.scheduler()},
+          {"forecaster", settings_.forecaster},
+          {"paused", doors_.control.paused()},
+          {"jobs", jobs},
+          {"gpus", doors_.control.gpus().size()},
+          {"troubles", doors_.control.troubles()},
+          {"notices", facts_.notices},
+          {"state_directory", facts_.state_directory},
+          {"you",
+           {{"uid", call->request.peer.uid}, {"user", call->user}, {"operator", call->operates}}}});
 }
 
 void Service::pause(const ApiCallPtr& call) {
@@ -288,12 +297,14 @@ void Service::set_drained(const ApiCallPtr& call, bool drained) {
   const auto found = std::ranges::find_if(gpus, [&](const GpuStanding& each) {
     return which == each.gpu->uuid || which == fmt::format("{}", each.gpu->index);
   });
-  if (found == gpus.end()) return call->no_such("managed GPU", which, "`cleave top --once` shows them");
+  if (found == gpus.end())
+    return call->no_such("managed GPU", which, "`cleave top --once` shows them");
   const auto gpu = static_cast<GpuId>(found - gpus.begin());
   if (const auto taken = doors_.control.drain(gpu, drained, doors_.now()); !taken)
     return call->refuse(taken.error());
-  when_written(
-      call, [this, call, gpu] { call->reply(200, gpu_document(call, doors_.control.gpus()[index(gpu)])); });
+  when_written(call, [this, call, gpu] {
+    call->reply(200, gpu_document(call, doors_.control.gpus()[index(gpu)]));
+  });
 }
 
 // Events.
@@ -335,7 +346,8 @@ void Service::events(const ApiCallPtr& call) {
   if (const auto id = parse_integer(last_id); id && *id >= 0)
     after = *id;
   else if (!last_id.empty())
-    return call->refuse(Error{ErrorKind::bad_input, "Last-Event-ID", "it is not the id of an event", ""});
+    return call->refuse(
+        Error{ErrorKind::bad_input, "Last-Event-ID", "it is not the id of an event", ""});
   const std::optional<std::uint32_t> uid =
       call->operates ? std::nullopt : std::optional(call->request.peer.uid);
   const std::int64_t last = doors_.control.last_event();

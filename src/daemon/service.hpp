@@ -1,6 +1,7 @@
 #pragma once
-// The API (docs/api.md): who may ask for what, and how it is asked of the loop. Requests come from the
-// server, answers go back at once or when the store has what was asked for; it never waits itself.
+// The API (docs/api.md): who may ask for what, and how it is asked of the loop. Requests come from
+// the server, answers go back at once or when the store has what was asked for; it never waits
+// itself.
 //
 // Each path and method is a row of one table, which the tests hold against docs/openapi.json.
 
@@ -46,9 +47,10 @@ struct ServiceDoors {
   Store& store;
   AuditFile& audit;
   std::function<Moment()> now;
-  std::function<void()> soon;                        // a step is wanted, within a few milliseconds
-  std::function<void()> attend;                      // somebody waits: tick() is wanted
-  std::function<void(std::function<void()>)> later;  // in a turn of the loop of its own, after what is ready
+  std::function<void()> soon;    // a step is wanted, within a few milliseconds
+  std::function<void()> attend;  // somebody waits: tick() is wanted
+  std::function<void(std::function<void()>)>
+      later;  // in a turn of the loop of its own, after what is ready
 };
 
 class Service {
@@ -76,8 +78,8 @@ class Service {
  private:
   struct Route;
   static std::span<const Route> table();
-  /// Somebody who is answered later, when `check` says that it is done; it is asked until `until`, and then
-  /// told so.
+  /// Somebody who is answered later, when `check` says that it is done; it is asked until `until`,
+  /// and then told so.
   struct Waiting {
     ApiCallPtr call;
     Duration until{};
@@ -131,11 +133,12 @@ class Service {
   [[nodiscard]] bool stored_piece(struct JobListing& listing);
   [[nodiscard]] bool list_piece(struct JobListing& listing);
   [[nodiscard]] bool event_piece(struct EventListing& listing);
-  /// Done in pieces, one in each turn of the loop; `piece` says whether it goes on. Not for one who has hung
-  /// up or holds too much already.
+  /// Done in pieces, one in each turn of the loop; `piece` says whether it goes on. Not for one who
+  /// has hung up or holds too much already.
   void in_pieces(const ApiCallPtr& call, std::function<bool()> piece);
   void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
-  [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputWish& wish, bool time_is_up);
+  [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputWish& wish,
+                                  bool time_is_up);
 
   ServiceDoors doors_;
   ServiceFacts facts_;
@@ -144,16 +147,19 @@ class Service {
   FairTurns turns_;
   EventFeed feed_;
   std::optional<std::uint32_t> operators_gid_;
-  std::map<std::uint64_t, std::function<void(const Result<void>&)>> unwritten_;  // by number of the note
+  std::map<std::uint64_t, std::function<void(const Result<void>&)>>
+      unwritten_;                                 // by number of the note
   std::map<std::uint32_t, std::size_t> joining_;  // submissions that are not written yet, by user
   struct OnlyUser {
     JobNumber job = 0;
     std::uint32_t uid = 0;
   };
-  // Jobs of each user that are not over, as they were counted, and those that came since: never too few.
+  // Jobs of each user that are not over, as they were counted, and those that came since: never too
+  // few.
   std::map<std::uint32_t, std::size_t> held_;
   Duration counted_{};
-  std::optional<OnlyUser> only_;  // whose jobs alone are there, as one of them shows that is not over
+  std::optional<OnlyUser>
+      only_;  // whose jobs alone are there, as one of them shows that is not over
   std::vector<Waiting> waiting_;
 };
 

@@ -96,12 +96,13 @@ Result<void> Service::may_join(const JobOwner& owner) {
   };
   if (!others()) return {};
   only_.reset();
-  return fail(ErrorKind::infeasible, "", "another user's jobs are there, and instances are not fenced yet",
+  return fail(ErrorKind::infeasible, "",
+              "another user's jobs are there, and instances are not fenced yet",
               "wait until they have ended, or have an operator set allow_unfenced_users");
 }
 
-/// Counted anew only where too many came since the last time: users with many jobs are not looked through
-/// for each submission.
+/// Counted anew only where too many came since the last time: users with many jobs are not looked
+/// through for each submission.
 bool Service::has_share_left(std::uint32_t uid) {
   const Duration now = doors_.now().steady;
   if (held_[uid] < settings_.most_waiting_per_user) return true;
@@ -120,17 +121,19 @@ void Service::submit(const ApiCallPtr& call) {
   const auto job = read_new_job(call->request.body, std::move(*owner));
   if (!job) return call->refuse(job.error());
   if (!call->operates && job->wish.priority > settings_.highest_priority)
-    return call->refuse(Error{ErrorKind::infeasible, "submission: priority",
-                              fmt::format("only operators give more than {}", settings_.highest_priority),
-                              "a lower one lets others go first; highest_priority sets what users may give"},
-                        403);
+    return call->refuse(
+        Error{ErrorKind::infeasible, "submission: priority",
+              fmt::format("only operators give more than {}", settings_.highest_priority),
+              "a lower one lets others go first; highest_priority sets what users may give"},
+        403);
   if (const auto fine = may_join(job->owner); !fine) return call->refuse(fine.error());
   if (!call->operates && !has_share_left(job->owner.uid))
-    return call->refuse(Error{ErrorKind::infeasible, "the queue",
-                              fmt::format("{} of your jobs are there already, as many as one user may have",
-                                          settings_.most_waiting_per_user),
-                              "wait until some have ended; most_waiting_per_user sets how many"},
-                        429);
+    return call->refuse(
+        Error{ErrorKind::infeasible, "the queue",
+              fmt::format("{} of your jobs are there already, as many as one user may have",
+                          settings_.most_waiting_per_user),
+              "wait until some have ended; most_waiting_per_user sets how many"},
+        429);
   const auto number = doors_.control.submit(*job, doors_.now());
   if (!number) return call->refuse(number.error());
   const std::uint32_t uid = job->owner.uid;
@@ -139,19 +142,19 @@ void Service::submit(const ApiCallPtr& call) {
   const auto leave = [this, uid] {
     if (--joining_[uid] == 0) joining_.erase(uid);
   };
-  unwritten_.emplace(doors_.control.noted(),
-                     [this, call, leave, id = *number, command = job->command](const Result<void>& done) {
-                       leave();
-                       if (!done) return call->refuse(done.error(), 503);
-                       const JobRecord* record = doors_.control.job(id);
-                       if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id));
-                       ApiJob view = job_view(*record, doors_.control.attempt_of(id), index_of());
-                       view.command = command.argv;
-                       view.directory = command.working_directory;
-                       if (const AttemptRecord* attempt = doors_.control.attempt_of(id))
-                         view.history.push_back(attempt_view(*attempt, index_of()));
-                       call->reply(201, to_json(view, true), fmt::format("job {}", id));
-                     });
+  unwritten_.emplace(doors_.control.noted(), [this, call, leave, id = *number,
+                                              command = job->command](const Result<void>& done) {
+    leave();
+    if (!done) return call->refuse(done.error(), 503);
+    const JobRecord* record = doors_.control.job(id);
+    if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id));
+    ApiJob view = job_view(*record, doors_.control.attempt_of(id), index_of());
+    view.command = command.argv;
+    view.directory = command.working_directory;
+    if (const AttemptRecord* attempt = doors_.control.attempt_of(id))
+      view.history.push_back(attempt_view(*attempt, index_of()));
+    call->reply(201, to_json(view, true), fmt::format("job {}", id));
+  });
   call->request.body = {};
   doors_.soon();
 }
@@ -160,7 +163,8 @@ void Service::submit(const ApiCallPtr& call) {
 
 GpuIndexOf Service::index_of() {
   std::map<std::string, std::int64_t> indices;
-  for (const GpuStanding& gpu : doors_.control.gpus()) indices.emplace(gpu.gpu->uuid, gpu.gpu->index);
+  for (const GpuStanding& gpu : doors_.control.gpus())
+    indices.emplace(gpu.gpu->uuid, gpu.gpu->index);
   return [indices = std::move(indices)](const std::string& uuid) {
     const auto found = indices.find(uuid);
     return found == indices.end() ? std::int64_t{-1} : found->second;
@@ -206,7 +210,8 @@ void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::stri
   if (latest == nullptr && !attempts->empty()) latest = &attempts->back();
   const GpuIndexOf indices = index_of();
   ApiJob view = job_view(*record, latest, indices);
-  if (std::string why = doors_.control.why_waits(number); !why.empty()) view.reason = std::move(why);
+  if (std::string why = doors_.control.why_waits(number); !why.empty())
+    view.reason = std::move(why);
   if (*command) {
     view.command = (*command)->argv;
     view.directory = (*command)->working_directory;
@@ -224,7 +229,8 @@ void Service::show_job(const ApiCallPtr& call) {
   if (const auto job = find_job(call)) reply_with_job(call, job->number);
 }
 
-ApiJob Service::list_view(const JobRecord& job, const AttemptRecord* stored, const GpuIndexOf& indices) {
+ApiJob Service::list_view(const JobRecord& job, const AttemptRecord* stored,
+                          const GpuIndexOf& indices) {
   const AttemptRecord* latest = doors_.control.attempt_of(job.number);
   ApiJob view = job_view(job, latest != nullptr ? latest : stored, indices);
   if (job.state == JobState::queued) view.reason = doors_.control.why_waits(job.number);
@@ -238,7 +244,8 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   query.final_too = call->flag("all");
   const auto state = call->text("state"), user = call->text("user");
   query.before = call->integer("before", 1, INT64_MAX).value_or(INT64_MAX);
-  query.most = static_cast<std::size_t>(call->integer("limit", 1, most_listed).value_or(usually_listed));
+  query.most =
+      static_cast<std::size_t>(call->integer("limit", 1, most_listed).value_or(usually_listed));
   if (!call->query_is_fine()) return std::nullopt;
   if (state) {
     query.state = parse_job_state(*state);
@@ -257,14 +264,16 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
     if (number && *number >= 0 && *number <= UINT32_MAX)
       query.uid = static_cast<std::uint32_t>(*number);
     else
-      query.uid = call->operates ? UserBook::uid_of(*user) : std::nullopt;  // nobody else has it looked up
+      query.uid =
+          call->operates ? UserBook::uid_of(*user) : std::nullopt;  // nobody else has it looked up
     if (!query.uid && call->operates) {
       call->no_such("user", *user);
       return std::nullopt;
     }
   }
   if (!call->operates && query.uid != call->request.peer.uid) {
-    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""}, 403);
+    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""},
+                 403);
     return std::nullopt;
   }
   return query;
@@ -279,17 +288,19 @@ bool is_searched(const JobQuery& query) {
 void Service::begin_live_listing(JobListing& listing) {
   const JobQuery& query = listing.query;
   const auto jobs = doors_.control.jobs();
-  for (auto each = jobs.rbegin(); each != jobs.rend() && listing.numbers.size() < query.most; ++each) {
+  for (auto each = jobs.rbegin(); each != jobs.rend() && listing.numbers.size() < query.most;
+       ++each) {
     const JobRecord& job = **each;
-    if (!is_final(job.state) && job.number < query.before && (!query.state || job.state == *query.state) &&
-        (!query.uid || job.owner.uid == *query.uid))
+    if (!is_final(job.state) && job.number < query.before &&
+        (!query.state || job.state == *query.state) && (!query.uid || job.owner.uid == *query.uid))
       listing.numbers.push_back(job.number);
   }
 }
 
 bool Service::live_piece(JobListing& listing) {
   const GpuIndexOf indices = index_of();
-  for (std::size_t looked = 0; looked < live_jobs_a_piece && listing.next < listing.numbers.size(); ++looked)
+  for (std::size_t looked = 0; looked < live_jobs_a_piece && listing.next < listing.numbers.size();
+       ++looked)
     if (const JobRecord* job = doors_.control.job(listing.numbers[listing.next++]))
       listing.append(list_view(*job, nullptr, indices));
   return listing.next < listing.numbers.size();
@@ -330,9 +341,10 @@ bool Service::stored_piece(JobListing& listing) {
 bool Service::list_piece(JobListing& listing) {
   const ApiCallPtr& call = listing.call;
   if (!call->fits(listing.response.body.size())) {
-    call->refuse(Error{ErrorKind::infeasible, "", "your connections hold too many answers that nobody reads",
-                       "read what was asked for"},
-                 429);
+    call->refuse(
+        Error{ErrorKind::infeasible, "", "your connections hold too many answers that nobody reads",
+              "read what was asked for"},
+        429);
     return false;
   }
   const bool stored = listing.query.final_too;
@@ -382,7 +394,8 @@ void Service::cancel_job(const ApiCallPtr& call) {
   if (is_final(job->state)) return reply_with_job(call, job->number, result);
   if (const auto taken = doors_.control.cancel(job->number, call->by(), doors_.now()); !taken)
     return call->refuse(taken.error());
-  when_written(call, [this, call, number = job->number, result] { reply_with_job(call, number, result); });
+  when_written(
+      call, [this, call, number = job->number, result] { reply_with_job(call, number, result); });
 }
 
 // Output.
@@ -407,8 +420,8 @@ void Service::logs(const ApiCallPtr& call) {
   });
 }
 
-/// Whether it has been answered. That the attempt is over is asked before its output is read, so that what
-/// it wrote last is read before somebody is told that no more comes.
+/// Whether it has been answered. That the attempt is over is asked before its output is read, so
+/// that what it wrote last is read before somebody is told that no more comes.
 bool Service::output_piece(const ApiCallPtr& call, const OutputWish& wish, bool time_is_up) {
   const JobRecord* live = doors_.control.job(wish.job);
   std::optional<JobRecord> stored;
@@ -433,8 +446,8 @@ bool Service::output_piece(const ApiCallPtr& call, const OutputWish& wish, bool 
   }
   JobOutputPiece piece;
   if (attempt > 0) {
-    auto read = read_job_output(facts_.state_directory + "/jobs", {wish.job, attempt}, live->owner.uid,
-                                wish.stream, wish.offset, most_output);
+    auto read = read_job_output(facts_.state_directory + "/jobs", {wish.job, attempt},
+                                live->owner.uid, wish.stream, wish.offset, most_output);
     if (!read) {
       call->refuse(read.error());
       return true;

@@ -20,7 +20,8 @@ std::uint64_t fresh_seed() {
   return static_cast<std::uint64_t>(ticks) ^ (static_cast<std::uint64_t>(::getpid()) << 40U);
 }
 
-Result<void> check_same(const fs::path& node, const std::vector<const GpuModel*>& wanted, bool instant) {
+Result<void> check_same(const fs::path& node, const std::vector<const GpuModel*>& wanted,
+                        bool instant) {
   const auto there = look_at_sim_node(node);
   if (!there) return std::unexpected(there.error());
   std::vector<const GpuModel*> has;
@@ -28,11 +29,12 @@ Result<void> check_same(const fs::path& node, const std::vector<const GpuModel*>
   if (has == wanted && there->instant == instant) return {};
   std::vector<std::string> names;
   for (const GpuModel* model : has) names.emplace_back(model->key);
-  return fail(ErrorKind::infeasible, shown(node.string(), 200),
-              fmt::format("the simulated node there has other GPUs: {}{}", fmt::join(names, ", "),
-                          there->instant ? ", instant" : ""),
-              fmt::format("ask for these, name another --state, or remove it: cleave sim-node destroy {}",
-                          shown(node.string(), 200)));
+  return fail(
+      ErrorKind::infeasible, shown(node.string(), 200),
+      fmt::format("the simulated node there has other GPUs: {}{}", fmt::join(names, ", "),
+                  there->instant ? ", instant" : ""),
+      fmt::format("ask for these, name another --state, or remove it: cleave sim-node destroy {}",
+                  shown(node.string(), 200)));
 }
 
 }  // namespace
@@ -43,7 +45,8 @@ Result<fs::path> own_sim_node(const fs::path& state, const std::string& gpus, bo
   const fs::path node = state / "sim-node";
   std::error_code failed;
   if (fs::exists(node, failed) && !fs::is_empty(node, failed)) {
-    if (const auto same = check_same(node, *models, instant); !same) return std::unexpected(same.error());
+    if (const auto same = check_same(node, *models, instant); !same)
+      return std::unexpected(same.error());
     return node;
   }
   SimNodeSpec spec;

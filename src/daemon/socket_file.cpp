@@ -19,8 +19,8 @@ namespace cleave {
 namespace {
 
 constexpr int backlog = 512;
-/// A daemon that was killed while it started a job leaves its descriptors, the lock and the socket among
-/// them, to the child that it was making, until that has become the supervisor.
+/// A daemon that was killed while it started a job leaves its descriptors, the lock and the socket
+/// among them, to the child that it was making, until that has become the supervisor.
 constexpr std::chrono::milliseconds patience{2000}, pause_between{20};
 
 /// Whether it is so before the patience is over.
@@ -37,7 +37,8 @@ bool soon_true(Condition is) {
 Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path || path.find('\0') != std::string::npos)
+  if (path.empty() || path.size() >= sizeof address.sun_path ||
+      path.find('\0') != std::string::npos)
     return fail(ErrorKind::bad_input, shown(path, 200),
                 fmt::format("the path of a socket has 1 to {} bytes, this one {}",
                             sizeof address.sun_path - 1, path.size()),
@@ -91,20 +92,23 @@ Result<void> SocketFile::bind(bool everybody) {
       return fail(ErrorKind::infeasible, shown(path_, 200), "something that is no socket is there",
                   "remove it, or name another socket with --socket");
     if (!soon_true([&] { return !somebody_answers(*address); })) return taken(path_);
-    if (::unlink(path_.c_str()) != 0) return system_error_at(path_, "a stale socket cannot be removed");
+    if (::unlink(path_.c_str()) != 0)
+      return system_error_at(path_, "a stale socket cannot be removed");
   }
   Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made) return system_error_at(path_, "no socket can be made");
   // Nobody gets in before its mode is what it shall be.
   const mode_t before = ::umask(0177);
-  const int bound = ::bind(made.number(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+  const int bound =
+      ::bind(made.number(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
   const int why = errno;
   ::umask(before);
   errno = why;
   if (bound != 0) return system_error_at(path_, "the socket cannot be made");
   if (::lstat(path_.c_str(), &made_) != 0) return system_error_at(path_, "cannot be looked at");
   socket_ = std::move(made);
-  if (::listen(socket_.number(), backlog) != 0) return system_error_at(path_, "nobody can be heard there");
+  if (::listen(socket_.number(), backlog) != 0)
+    return system_error_at(path_, "nobody can be heard there");
   if (everybody && ::chmod(path_.c_str(), 0666) != 0)
     return system_error_at(path_, "it cannot be opened to others");
   return {};
@@ -114,7 +118,8 @@ void SocketFile::remove() {
   if (!socket_) return;
   socket_.close();
   struct stat there {};
-  if (::lstat(path_.c_str(), &there) == 0 && there.st_ino == made_.st_ino && there.st_dev == made_.st_dev)
+  if (::lstat(path_.c_str(), &there) == 0 && there.st_ino == made_.st_ino &&
+      there.st_dev == made_.st_dev)
     ::unlink(path_.c_str());
 }
 

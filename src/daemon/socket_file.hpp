@@ -1,6 +1,6 @@
 #pragma once
-// The file of the daemon's socket: made in a folder of ours, never in the place of one that somebody answers
-// on, and gone when the daemon is.
+// The file of the daemon's socket: made in a folder of ours, never in the place of one that
+// somebody answers on, and gone when the daemon is.
 
 #include <sys/stat.h>
 
@@ -12,12 +12,13 @@
 
 namespace cleave {
 
-/// A listening stream socket and its file. One program at a time has it: PATH.lock is held meanwhile.
+/// A listening stream socket and its file. One program at a time has it: PATH.lock is held
+/// meanwhile.
 class SocketFile {
  public:
-  /// The folder is made where it is missing, 0755 where `everybody` may connect, else 0700; the socket is
-  /// 0666 or 0600. Fails where another daemon has it, the folder is somebody else's or everybody's, or the
-  /// path is too long for a socket's.
+  /// The folder is made where it is missing, 0755 where `everybody` may connect, else 0700; the
+  /// socket is 0666 or 0600. Fails where another daemon has it, the folder is somebody else's or
+  /// everybody's, or the path is too long for a socket's.
   [[nodiscard]] static Result<SocketFile> listen(const SocketPlace& place, bool everybody);
   ~SocketFile();
   SocketFile(SocketFile&&) = default;

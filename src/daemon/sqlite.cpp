@@ -20,7 +20,8 @@ struct Meaning {
 constexpr const char* damaged_remedy =
     "stop the daemon, keep a copy of it, and bring back a backup, or what can be read with "
     "'sqlite3 FILE .recover'; moved away, a new one is begun";
-constexpr const char* owner_remedy = "run it as the user who owns it, or name another directory with --state";
+constexpr const char* owner_remedy =
+    "run it as the user who owns it, or name another directory with --state";
 
 constexpr Meaning meanings[] = {
     {SQLITE_FULL, ErrorKind::infeasible, "cannot be written: the disk is full",
@@ -82,8 +83,9 @@ SqliteRun SqliteConnection::use(const std::string& sql) {
   std::optional<Error> failed;
   if (!kept) {
     sqlite3_stmt* statement = nullptr;
-    const int code = sqlite3_prepare_v3(connection_.get(), sql.c_str(), static_cast<int>(sql.size()) + 1,
-                                        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    const int code =
+        sqlite3_prepare_v3(connection_.get(), sql.c_str(), static_cast<int>(sql.size()) + 1,
+                           SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
     kept.reset(statement);
     if (code != SQLITE_OK) failed = error(code);
   }
@@ -108,7 +110,8 @@ void SqliteRun::bind(std::string_view value) {
   // A null pointer would be NULL, also of length 0.
   const char* data = value.empty() ? "" : value.data();
   if (!error_)
-    check(sqlite3_bind_text64(statement_, next_++, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+    check(sqlite3_bind_text64(statement_, next_++, data, value.size(), SQLITE_TRANSIENT,
+                              SQLITE_UTF8));
 }
 
 void SqliteRun::bind_nothing() {

@@ -1,7 +1,7 @@
 #pragma once
-// SQLite as the store uses it: one connection that is this program's alone, statements that are prepared once
-// and kept, values bound and read from left to right. Errors say the file, what happened and what would help.
-// Not for several threads.
+// SQLite as the store uses it: one connection that is this program's alone, statements that are
+// prepared once and kept, values bound and read from left to right. Errors say the file, what
+// happened and what would help. Not for several threads.
 
 #include <sqlite3.h>
 

@@ -10,7 +10,8 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t application = 0x436c6561;  // "Clea", by which the database is known as one of ours
+constexpr std::int64_t application =
+    0x436c6561;  // "Clea", by which the database is known as one of ours
 constexpr std::int64_t schema_version = 1;
 constexpr std::int64_t most_checked = 64 << 20;  // bytes; about a tenth of a second
 
@@ -60,9 +61,9 @@ Result<void> begin_schema(SqliteConnection& connection) {
           "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
       !set)
     return set;
-  return connection.run(
-      fmt::format("BEGIN IMMEDIATE; PRAGMA application_id = {}; PRAGMA user_version = {}; {} COMMIT",
-                  application, schema_version, schema));
+  return connection.run(fmt::format(
+      "BEGIN IMMEDIATE; PRAGMA application_id = {}; PRAGMA user_version = {}; {} COMMIT",
+      application, schema_version, schema));
 }
 
 /// Begins the schema where there is none, and refuses what is not ours or newer.
@@ -78,10 +79,11 @@ Result<void> check_schema(SqliteConnection& connection, const std::string& place
   const auto version = connection.number("PRAGMA user_version");
   if (!version) return std::unexpected(version.error());
   if (*version > schema_version)
-    return fail(ErrorKind::bad_input, place,
-                fmt::format("it was written by a newer Cleave: its schema is {}, this program knows {}",
-                            *version, schema_version),
-                "run that one, or name another directory with --state");
+    return fail(
+        ErrorKind::bad_input, place,
+        fmt::format("it was written by a newer Cleave: its schema is {}, this program knows {}",
+                    *version, schema_version),
+        "run that one, or name another directory with --state");
   if (*version < schema_version)
     return fail(ErrorKind::bad_input, place, fmt::format("no schema has the number {}", *version),
                 "move it away, or name another directory with --state");
@@ -108,7 +110,8 @@ Result<void> check_for_damage(SqliteConnection& connection) {
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::path& state_directory) {
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(
+    const std::filesystem::path& state_directory) {
   auto file = StoreFile::take(state_directory);
   if (!file) return std::unexpected(file.error());
   auto connection = SqliteConnection::open(file->path());
@@ -120,12 +123,14 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::pa
 
 Result<void> SqliteStore::prepare() {
   const std::string place = shown(file_.path().string(), 200);
-  // Exclusive: the index of the log lies in this program's memory, not in a shared file that a full disk
-  // could take from under it. Checkpoints come after 16 MiB of log, and the log stays about that long.
+  // Exclusive: the index of the log lies in this program's memory, not in a shared file that a full
+  // disk could take from under it. Checkpoints come after 16 MiB of log, and the log stays about
+  // that long.
   const auto set = connection_.run(
       "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
       "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;"
-      "PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 33554432; PRAGMA temp_store = MEMORY");
+      "PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 33554432; PRAGMA temp_store = "
+      "MEMORY");
   if (!set) return set;
   if (const auto fine = check_schema(connection_, place); !fine) return fine;
   if (file_.torn()) return damaged(connection_, "its end is missing");
@@ -145,8 +150,9 @@ Error SqliteStore::broken(std::string message) const {
 
 Result<void> SqliteStore::sync_as(Durability durability) {
   if (durability == syncing_) return {};
-  const auto set = connection_.run(durability == Durability::synced ? "PRAGMA synchronous = FULL"
-                                                                    : "PRAGMA synchronous = NORMAL");
+  const auto set =
+      connection_.run(durability == Durability::synced ? "PRAGMA synchronous = FULL"
+                                                       : "PRAGMA synchronous = NORMAL");
   if (set) syncing_ = durability;
   return set;
 }
@@ -169,7 +175,8 @@ Result<void> SqliteStore::write(const StoreBatch& batch, Durability durability) 
 
 Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
   Numbers numbers = numbers_;
-  // One after the other, and none after one that failed: a full disk has ended the transaction by then.
+  // One after the other, and none after one that failed: a full disk has ended the transaction by
+  // then.
   auto done = put_jobs(batch, numbers);
   if (done) done = put_attempts(batch);
   if (done) done = put_instances(batch);
@@ -182,9 +189,11 @@ Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
 }
 
 Result<void> SqliteStore::put_numbers(const Numbers& numbers) {
-  for (const auto& [name, highest] : {std::pair("job", numbers.job), std::pair("event", numbers.event)}) {
-    const auto done =
-        connection_.use("UPDATE numbers SET highest = ?2 WHERE name = ?1").with(name, highest).done();
+  for (const auto& [name, highest] :
+       {std::pair("job", numbers.job), std::pair("event", numbers.event)}) {
+    const auto done = connection_.use("UPDATE numbers SET highest = ?2 WHERE name = ?1")
+                          .with(name, highest)
+                          .done();
     if (!done) return done;
   }
   return {};
@@ -192,11 +201,13 @@ Result<void> SqliteStore::put_numbers(const Numbers& numbers) {
 
 Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
   static const std::string add =
-      "INSERT INTO jobs (number, state, final, ended_ns, exit_code, reason, attempts, failures, cancelled,"
+      "INSERT INTO jobs (number, state, final, ended_ns, exit_code, reason, attempts, failures, "
+      "cancelled,"
       " request, early_restarts, uid, submitted_ns, owner, wish)"
       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
   static const std::string change =
-      "UPDATE jobs SET state = ?2, final = ?3, ended_ns = ?4, exit_code = ?5, reason = ?6, attempts = ?7,"
+      "UPDATE jobs SET state = ?2, final = ?3, ended_ns = ?4, exit_code = ?5, reason = ?6, "
+      "attempts = ?7,"
       " failures = ?8, cancelled = ?9, request = ?10, early_restarts = ?11 WHERE number = ?1";
   for (const JobRecord& job : batch.jobs) {
     const bool first = job.number > numbers.job;
@@ -209,7 +220,8 @@ Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
     if (first) run.with(job.owner.uid, job.submitted, owner_text(job.owner), wish_text(job.wish));
     if (const auto done = run.done(); !done) return done;
     if (connection_.changes() != 1)
-      return std::unexpected(broken(fmt::format("job {}: its number was given before", job.number)));
+      return std::unexpected(
+          broken(fmt::format("job {}: its number was given before", job.number)));
     numbers.job = std::max(numbers.job, job.number);
   }
   for (const auto& [number, command] : batch.commands)
@@ -223,8 +235,10 @@ Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
 
 Result<void> SqliteStore::put_attempts(const StoreBatch& batch) {
   static const std::string put =
-      "INSERT INTO attempts (job, attempt, gpu, device, profile, start, started_ns, began_ns, ended_ns,"
-      " \"end\", why, exit_code, peak_mib) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+      "INSERT INTO attempts (job, attempt, gpu, device, profile, start, started_ns, began_ns, "
+      "ended_ns,"
+      " \"end\", why, exit_code, peak_mib) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
+      "?12, ?13)"
       " ON CONFLICT (job, attempt) DO UPDATE SET gpu = ?3, device = ?4, profile = ?5, start = ?6,"
       " started_ns = ?7, began_ns = ?8, ended_ns = ?9, \"end\" = ?10, why = ?11, exit_code = ?12,"
       " peak_mib = ?13";
@@ -235,8 +249,8 @@ Result<void> SqliteStore::put_attempts(const StoreBatch& batch) {
     if (attempt.peak) peak = attempt.peak->value;
     const auto done = connection_.use(put)
                           .with(attempt.key.job, attempt.key.attempt, attempt.gpu, attempt.device,
-                                attempt.profile, attempt.start, attempt.started, attempt.began, attempt.ended,
-                                end, attempt.why, attempt.exit_code, peak)
+                                attempt.profile, attempt.start, attempt.started, attempt.began,
+                                attempt.ended, end, attempt.why, attempt.exit_code, peak)
                           .done();
     if (!done) return done;
   }
@@ -260,7 +274,8 @@ Result<void> SqliteStore::put_events(const StoreBatch& batch, Numbers& numbers) 
 
 Result<void> SqliteStore::put_instances(const StoreBatch& batch) {
   static const std::string put =
-      "INSERT INTO instances VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (device) DO UPDATE SET gpu = ?2,"
+      "INSERT INTO instances VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (device) DO UPDATE SET "
+      "gpu = ?2,"
       " profile = ?3, start = ?4, made_ns = ?5, gone_ns = ?6";
   for (const InstanceRecord& instance : batch.instances)
     if (const auto done = connection_.use(put)
@@ -274,13 +289,14 @@ Result<void> SqliteStore::put_instances(const StoreBatch& batch) {
 
 Result<void> SqliteStore::put_settings(const StoreBatch& batch) {
   for (const auto& [key, value] : batch.settings) {
-    const auto done =
-        value.empty()
-            ? connection_.use("DELETE FROM settings WHERE key = ?1").with(key).done()
-            : connection_
-                  .use("INSERT INTO settings VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2")
-                  .with(key, value)
-                  .done();
+    const auto done = value.empty()
+                          ? connection_.use("DELETE FROM settings WHERE key = ?1").with(key).done()
+                          : connection_
+                                .use(
+                                    "INSERT INTO settings VALUES (?1, ?2) ON CONFLICT (key) DO "
+                                    "UPDATE SET value = ?2")
+                                .with(key, value)
+                                .done();
     if (!done) return done;
   }
   return {};
@@ -289,7 +305,8 @@ Result<void> SqliteStore::put_settings(const StoreBatch& batch) {
 Result<void> SqliteStore::forget(const StoreBatch& batch) {
   for (const JobNumber number : batch.forgotten) {
     // Its command and attempts go with it, by their references.
-    const auto done = connection_.use("DELETE FROM jobs WHERE number = ?1 AND final = 1").with(number).done();
+    const auto done =
+        connection_.use("DELETE FROM jobs WHERE number = ?1 AND final = 1").with(number).done();
     if (!done) return done;
     if (connection_.changes() != 1)
       return std::unexpected(broken(fmt::format("job {}: forgotten before it is final", number)));
@@ -299,7 +316,8 @@ Result<void> SqliteStore::forget(const StoreBatch& batch) {
 
 Result<void> SqliteStore::forget_events(std::size_t keep) {
   constexpr std::int64_t all = INT64_MAX;
-  const std::int64_t stay = keep > static_cast<std::size_t>(all) ? all : static_cast<std::int64_t>(keep);
+  const std::int64_t stay =
+      keep > static_cast<std::size_t>(all) ? all : static_cast<std::int64_t>(keep);
   if (const auto set = sync_as(Durability::written); !set) return set;
   const auto events =
       connection_.use("DELETE FROM events WHERE number <= ?1").with(numbers_.event - stay).done();
@@ -308,7 +326,8 @@ Result<void> SqliteStore::forget_events(std::size_t keep) {
   const auto instances =
       connection_
           .use(
-              "DELETE FROM instances WHERE gone_ns IS NOT NULL AND gone_ns <= (SELECT gone_ns FROM instances"
+              "DELETE FROM instances WHERE gone_ns IS NOT NULL AND gone_ns <= (SELECT gone_ns FROM "
+              "instances"
               " WHERE gone_ns IS NOT NULL ORDER BY gone_ns DESC LIMIT 1 OFFSET ?1)")
           .with(stay)
           .done();

@@ -1,16 +1,19 @@
 #pragma once
-// What the daemon remembers, in STATE/cleave.db: SQLite with a write-ahead log. A batch is one transaction;
-// where it is to be `synced`, the log is brought to the disk before write() returns. One process has the
-// database, held by a lock beside it and by SQLite's own, so nothing ever waits for another.
+// What the daemon remembers, in STATE/cleave.db: SQLite with a write-ahead log. A batch is one
+// transaction; where it is to be `synced`, the log is brought to the disk before write() returns.
+// One process has the database, held by a lock beside it and by SQLite's own, so nothing ever waits
+// for another.
 //
-// A text (record_text.hpp) holds what nobody searches by. The commands with their environments lie in a table
-// of their own, and loading does not read them. Of a job that is there already, only what may change is
-// written. Instances that are gone are kept for people who look into the database, as many as events.
+// A text (record_text.hpp) holds what nobody searches by. The commands with their environments lie
+// in a table of their own, and loading does not read them. Of a job that is there already, only
+// what may change is written. Instances that are gone are kept for people who look into the
+// database, as many as events.
 //
-// Errors: a full disk, a disk that fails and a file that cannot be written are infeasible and may pass, and
-// after them a later write works; damage and another schema are bad input; a promise of the face that the
-// caller broke is internal. Nothing is ever deleted for being damaged. A write that failed in its last step,
-// when the log did not come to the disk, may still be found after a crash of the machine right then.
+// Errors: a full disk, a disk that fails and a file that cannot be written are infeasible and may
+// pass, and after them a later write works; damage and another schema are bad input; a promise of
+// the face that the caller broke is internal. Nothing is ever deleted for being damaged. A write
+// that failed in its last step, when the log did not come to the disk, may still be found after a
+// crash of the machine right then.
 //
 // A process with a limit on the size of files should ignore SIGXFSZ. Not for several threads.
 
@@ -25,8 +28,8 @@ namespace cleave {
 
 class SqliteStore final : public Store {
  public:
-  /// Opens or begins it in a directory that is there. Databases up to 64 MiB are checked for damage; in
-  /// larger ones damage is found where it is met.
+  /// Opens or begins it in a directory that is there. Databases up to 64 MiB are checked for
+  /// damage; in larger ones damage is found where it is met.
   [[nodiscard]] static Result<std::unique_ptr<SqliteStore>> open(
       const std::filesystem::path& state_directory);
 
@@ -42,7 +45,8 @@ class SqliteStore final : public Store {
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
   Result<void> forget_events(std::size_t keep) override;
 
-  /// For tests: the disk is full beyond so many pages of 4 KiB; one that is larger already cannot grow.
+  /// For tests: the disk is full beyond so many pages of 4 KiB; one that is larger already cannot
+  /// grow.
   [[nodiscard]] Result<void> limit_pages(std::int64_t most);
 
  private:

@@ -12,14 +12,18 @@ namespace cleave {
 namespace {
 
 constexpr const char* job_columns =
-    "SELECT number, submitted_ns, state, ended_ns, exit_code, reason, attempts, failures, cancelled, request,"
+    "SELECT number, submitted_ns, state, ended_ns, exit_code, reason, attempts, failures, "
+    "cancelled, request,"
     " early_restarts, owner, wish FROM jobs";
 constexpr const char* attempt_columns =
-    "SELECT job, attempt, gpu, device, profile, start, started_ns, began_ns, ended_ns, \"end\", why,"
+    "SELECT job, attempt, gpu, device, profile, start, started_ns, began_ns, ended_ns, \"end\", "
+    "why,"
     " exit_code, peak_mib FROM attempts";
-/// Both, of a job and its latest attempt; no column of the conditions of a listing is in both tables.
+/// Both, of a job and its latest attempt; no column of the conditions of a listing is in both
+/// tables.
 constexpr const char* joined_columns =
-    "SELECT number, submitted_ns, state, jobs.ended_ns, jobs.exit_code, reason, attempts, failures, "
+    "SELECT number, submitted_ns, state, jobs.ended_ns, jobs.exit_code, reason, attempts, "
+    "failures, "
     "cancelled,"
     " request, early_restarts, owner, wish, a.job, a.attempt, a.gpu, a.device, a.profile, a.start,"
     " a.started_ns, a.began_ns, a.ended_ns, a.\"end\", a.why, a.exit_code, a.peak_mib"
@@ -92,7 +96,8 @@ Result<AttemptRecord> read_attempt(SqliteRun& row, JobNumber job, const std::str
   if (const auto end = row.text_if()) {
     attempt.end = parse_attempt_end(*end);
     if (!attempt.end)
-      return unknown_word(fmt::format("{}: attempt {}.{}", file, attempt.key.job, attempt.key.attempt), *end);
+      return unknown_word(
+          fmt::format("{}: attempt {}.{}", file, attempt.key.job, attempt.key.attempt), *end);
   }
   attempt.why = row.text();
   attempt.exit_code = row.int_if();
@@ -133,7 +138,8 @@ std::string listing(const char* columns, const JobQuery& query) {
     sql += " AND state = ?3";
   else
     sql += query.final_too ? " AND ?3 = ''" : " AND ?3 = '' AND final = 0";
-  // Of the jobs that are open, which are few, and not of all that the user ever had: '+' hides an index.
+  // Of the jobs that are open, which are few, and not of all that the user ever had: '+' hides an
+  // index.
   if (query.uid) sql += query.state || query.final_too ? " AND uid = ?5" : " AND +uid = ?5";
   return fmt::format("{} ORDER BY number DESC LIMIT ?2", sql);
 }
@@ -160,13 +166,15 @@ Result<std::vector<JobRecord>> SqliteStore::read_jobs(SqliteRun& run) const {
 
 Result<StoreContents> SqliteStore::load() {
   StoreContents contents;
-  SqliteRun open_jobs = connection_.use(fmt::format("{} WHERE final = 0 ORDER BY number", job_columns));
+  SqliteRun open_jobs =
+      connection_.use(fmt::format("{} WHERE final = 0 ORDER BY number", job_columns));
   auto jobs = read_jobs(open_jobs);
   if (!jobs) return std::unexpected(jobs.error());
   contents.jobs = std::move(*jobs);
-  SqliteRun open_attempts = connection_.use(fmt::format(
-      "{} WHERE ended_ns IS NULL OR job IN (SELECT number FROM jobs WHERE final = 0) ORDER BY job, attempt",
-      attempt_columns));
+  SqliteRun open_attempts =
+      connection_.use(fmt::format("{} WHERE ended_ns IS NULL OR job IN (SELECT number FROM jobs "
+                                  "WHERE final = 0) ORDER BY job, attempt",
+                                  attempt_columns));
   auto attempts = read_attempts(open_attempts, shown(file_.path().string(), 200));
   if (!attempts) return std::unexpected(attempts.error());
   contents.attempts = std::move(*attempts);
@@ -178,8 +186,9 @@ Result<StoreContents> SqliteStore::load() {
     contents.over.push_back({job, over.integer()});
   }
   if (const auto fine = over.state(); !fine) return std::unexpected(fine.error());
-  auto instances = read_instances(connection_.use(
-      "SELECT device, gpu, profile, start, made_ns FROM instances WHERE gone_ns IS NULL ORDER BY device"));
+  auto instances =
+      read_instances(connection_.use("SELECT device, gpu, profile, start, made_ns FROM instances "
+                                     "WHERE gone_ns IS NULL ORDER BY device"));
   if (!instances) return std::unexpected(instances.error());
   contents.instances = std::move(*instances);
   SqliteRun settings = connection_.use("SELECT key, value FROM settings");
@@ -215,7 +224,8 @@ Result<std::optional<JobCommand>> SqliteStore::command(JobNumber number) {
 }
 
 Result<std::vector<AttemptRecord>> SqliteStore::attempts(JobNumber number) {
-  SqliteRun run = connection_.use(fmt::format("{} WHERE job = ?1 ORDER BY attempt", attempt_columns));
+  SqliteRun run =
+      connection_.use(fmt::format("{} WHERE job = ?1 ORDER BY attempt", attempt_columns));
   return read_attempts(run.with(number), shown(file_.path().string(), 200));
 }
 
@@ -245,7 +255,8 @@ Result<std::vector<StoredJob>> SqliteStore::jobs_with_attempts(const JobQuery& q
   return all;
 }
 
-Result<std::vector<EventRecord>> SqliteStore::events(std::int64_t after, std::optional<std::uint32_t> uid,
+Result<std::vector<EventRecord>> SqliteStore::events(std::int64_t after,
+                                                     std::optional<std::uint32_t> uid,
                                                      std::size_t most) {
   SqliteRun run = connection_.use(
       "SELECT number, at_ns, kind, job, uid, gpu, text FROM events"
@@ -267,8 +278,8 @@ Result<std::vector<EventRecord>> SqliteStore::events(std::int64_t after, std::op
 }
 
 Result<std::vector<JobRecord>> SqliteStore::ended_before(Instant time, std::size_t most) {
-  SqliteRun run = connection_.use(
-      fmt::format("{} WHERE final = 1 AND ended_ns < ?1 ORDER BY ended_ns, number LIMIT ?2", job_columns));
+  SqliteRun run = connection_.use(fmt::format(
+      "{} WHERE final = 1 AND ended_ns < ?1 ORDER BY ended_ns, number LIMIT ?2", job_columns));
   return read_jobs(run.with(time, limit(most)));
 }
 

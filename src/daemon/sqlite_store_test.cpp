@@ -30,7 +30,8 @@ mode_t mode_of(const fs::path& path) {
   return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777 : 0;
 }
 
-/// Runs it in a child and gives its exit code. The child leaves at once, without the parent's clean-up.
+/// Runs it in a child and gives its exit code. The child leaves at once, without the parent's
+/// clean-up.
 int in_child(const std::function<int()>& run) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -50,7 +51,8 @@ std::string large_text(std::size_t bytes) {
   return std::string(bytes, 'x');
 }
 
-/// Two new jobs, an attempt of each and an event: what belongs together in batch number `turn`, from 1.
+/// Two new jobs, an attempt of each and an event: what belongs together in batch number `turn`,
+/// from 1.
 StoreBatch batch_of(std::int64_t turn) {
   StoreBatch batch;
   for (JobNumber number = 2 * turn - 1; number <= 2 * turn; ++number) {
@@ -60,7 +62,8 @@ StoreBatch batch_of(std::int64_t turn) {
     job.wish.request.wanted = Unknown{};
     job.request = job.wish.request;
     batch.jobs.push_back(job);
-    batch.commands.emplace_back(number, JobCommand{{"true"}, {fmt::format("A={}", large_text(3000))}, "/"});
+    batch.commands.emplace_back(number,
+                                JobCommand{{"true"}, {fmt::format("A={}", large_text(3000))}, "/"});
     batch.attempts.emplace_back().key = {number, 1};
   }
   batch.events.push_back({.number = turn,
@@ -129,7 +132,8 @@ TEST_F(SqliteFile, IsForItsOwnerOnlyWhateverTheUmask) {
       const auto store = open();
       ASSERT_TRUE(store);
       ASSERT_TRUE(store->write(batch_of(store->load()->last_event + 1), Durability::synced));
-      for (const char* suffix : {"", "-wal", ".lock"}) EXPECT_EQ(mode_of(file(suffix)), 0600U) << suffix;
+      for (const char* suffix : {"", "-wal", ".lock"})
+        EXPECT_EQ(mode_of(file(suffix)), 0600U) << suffix;
       EXPECT_FALSE(fs::exists(file("-shm")));
     }
     ::umask(before);
@@ -142,10 +146,12 @@ TEST_F(SqliteFile, IsForItsOwnerOnlyWhateverTheUmask) {
 TEST_F(SqliteFile, IsOneDaemons) {
   const auto store = open();
   const std::string told = refusal();
-  EXPECT_NE(told.find(fmt::format("it is used by another cleaved (pid {})", ::getpid())), std::string::npos)
+  EXPECT_NE(told.find(fmt::format("it is used by another cleaved (pid {})", ::getpid())),
+            std::string::npos)
       << told;
   EXPECT_EQ(in_child([&] { return refusal().empty() ? 1 : 0; }), 0);
-  EXPECT_TRUE(store->write(batch_of(1), Durability::synced)) << "the one that has it did not notice";
+  EXPECT_TRUE(store->write(batch_of(1), Durability::synced))
+      << "the one that has it did not notice";
 }
 
 TEST_F(SqliteFile, WaitsForNoOtherProgramThatHasItOpen) {
@@ -353,8 +359,10 @@ TEST_F(SqliteFile, WritesAgainWhenAFullDiskHasRoomAgain) {
     const auto full = store->write(batch_of(turn), Durability::synced);
     ASSERT_FALSE(full);
     EXPECT_EQ(full.error().kind, ErrorKind::infeasible);
-    EXPECT_NE(full.error().text().find("the disk is full"), std::string::npos) << full.error().text();
-    EXPECT_EQ(whole_batches(*store), turn - 1) << "it can be read, and nothing of the failed one is there";
+    EXPECT_NE(full.error().text().find("the disk is full"), std::string::npos)
+        << full.error().text();
+    EXPECT_EQ(whole_batches(*store), turn - 1)
+        << "it can be read, and nothing of the failed one is there";
   }
   ASSERT_TRUE(store->limit_pages(1'000'000));
   const auto later = store->write(batch_of(turn), Durability::synced);

@@ -23,16 +23,23 @@ auto between_points(const AtPoint& at, std::string_view name, Deed deed) {
 
 class StoppingStore final : public Store {
  public:
-  StoppingStore(std::unique_ptr<Store> store, AtPoint at) : store_(std::move(store)), at_(std::move(at)) {}
+  StoppingStore(std::unique_ptr<Store> store, AtPoint at)
+      : store_(std::move(store)), at_(std::move(at)) {}
 
   Result<StoreContents> load() override { return store_->load(); }
   Result<void> write(const StoreBatch& batch, Durability durability) override {
     return between_points(at_, "write", [&] { return store_->write(batch, durability); });
   }
   Result<std::optional<JobRecord>> job(JobNumber number) override { return store_->job(number); }
-  Result<std::optional<JobCommand>> command(JobNumber number) override { return store_->command(number); }
-  Result<std::vector<AttemptRecord>> attempts(JobNumber number) override { return store_->attempts(number); }
-  Result<std::vector<JobRecord>> jobs(const JobQuery& query) override { return store_->jobs(query); }
+  Result<std::optional<JobCommand>> command(JobNumber number) override {
+    return store_->command(number);
+  }
+  Result<std::vector<AttemptRecord>> attempts(JobNumber number) override {
+    return store_->attempts(number);
+  }
+  Result<std::vector<JobRecord>> jobs(const JobQuery& query) override {
+    return store_->jobs(query);
+  }
   Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) override {
     return store_->jobs_with_attempts(query);
   }
@@ -91,17 +98,18 @@ class StoppingDoor final : public NvmlDoor {
     return between_points(at_, "destroy-gpu-instance",
                           [&] { return NvmlDoor::destroy_gpu_instance(gpu, instance); });
   }
-  DriverAnswer<LiveComputeInstance> create_compute_instance(GpuIndex gpu, GpuInstanceId instance,
-                                                            ProfileId profile,
-                                                            std::optional<Span> placement) override {
+  DriverAnswer<LiveComputeInstance> create_compute_instance(
+      GpuIndex gpu, GpuInstanceId instance, ProfileId profile,
+      std::optional<Span> placement) override {
     return between_points(at_, "create-compute-instance", [&] {
       return NvmlDoor::create_compute_instance(gpu, instance, profile, placement);
     });
   }
   DriverAnswer<void> destroy_compute_instance(GpuIndex gpu, GpuInstanceId instance,
                                               ComputeInstanceId compute) override {
-    return between_points(at_, "destroy-compute-instance",
-                          [&] { return NvmlDoor::destroy_compute_instance(gpu, instance, compute); });
+    return between_points(at_, "destroy-compute-instance", [&] {
+      return NvmlDoor::destroy_compute_instance(gpu, instance, compute);
+    });
   }
 
  private:
@@ -131,9 +139,11 @@ Result<AtPoint> stop_of_environment() {
   const std::string point(text.substr(0, colon));
   bool known = false;
   for (const std::string& each : stop_points())
-    known = known || point == fmt::format("before-{}", each) || point == fmt::format("after-{}", each);
+    known =
+        known || point == fmt::format("before-{}", each) || point == fmt::format("after-{}", each);
   if (!known || !count || *count < 1)
-    return fail(ErrorKind::bad_input, stop_variable, fmt::format("'{}' names no point", shown(text)),
+    return fail(ErrorKind::bad_input, stop_variable,
+                fmt::format("'{}' names no point", shown(text)),
                 fmt::format("before- or after- with one of {}, and :N", any_of(stop_points())));
   auto left = std::make_shared<std::atomic<std::int64_t>>(*count);
   return AtPoint([point, left](std::string_view at) {

@@ -1,7 +1,7 @@
 #pragma once
-// Where the daemon ends itself with SIGKILL on purpose, so that tests can have it die right before and after
-// everything that it does: CLEAVE_STOP_AT=POINT:N, the N-th time that it comes there. Heard with simulated
-// GPUs only. Points, each with "before-" and "after-" in front:
+// Where the daemon ends itself with SIGKILL on purpose, so that tests can have it die right before
+// and after everything that it does: CLEAVE_STOP_AT=POINT:N, the N-th time that it comes there.
+// Heard with simulated GPUs only. Points, each with "before-" and "after-" in front:
 //
 //   write                                    a batch of the store
 //   start, stop, signal, forget              what the runner is asked for

@@ -21,7 +21,8 @@ std::filesystem::path beside(const std::filesystem::path& path, const char* suff
   return fmt::format("{}{}", path.string(), suffix);
 }
 
-/// Its size; empty: there is none. Refuses what is not a plain file of this user, and closes it to others.
+/// Its size; empty: there is none. Refuses what is not a plain file of this user, and closes it to
+/// others.
 Result<std::optional<std::int64_t>> plain_file(const std::filesystem::path& path) {
   const std::string place = shown(path.string(), 200);
   struct stat facts = {};
@@ -45,7 +46,8 @@ Result<FileHandle> open_lock(const std::filesystem::path& path) {
   if (const auto plain = plain_file(path); !plain) return std::unexpected(plain.error());
   auto file = FileHandle::open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK);
   if (!file) return file;
-  if (::fchmod(file->descriptor(), 0600) != 0) return system_failure(path, "cannot be closed to other users");
+  if (::fchmod(file->descriptor(), 0600) != 0)
+    return system_failure(path, "cannot be closed to other users");
   return file;
 }
 
@@ -71,7 +73,8 @@ Result<FileHandle> take_lock(const std::filesystem::path& path) {
 Result<void> make_empty(const std::filesystem::path& path) {
   const auto file = FileHandle::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (!file) return std::unexpected(file.error());
-  if (::fchmod(file->descriptor(), 0600) != 0) return system_failure(path, "cannot be closed to other users");
+  if (::fchmod(file->descriptor(), 0600) != 0)
+    return system_failure(path, "cannot be closed to other users");
   return sync_directory(path.parent_path());
 }
 
@@ -82,7 +85,8 @@ Result<StoreFile> StoreFile::take(const std::filesystem::path& state_directory) 
   const std::filesystem::path directory = std::filesystem::canonical(state_directory, failed);
   if (failed)
     return fail(ErrorKind::infeasible, shown(state_directory.string(), 200),
-                fmt::format("cannot be used: {}", failed.message()), "name another directory with --state");
+                fmt::format("cannot be used: {}", failed.message()),
+                "name another directory with --state");
   const std::filesystem::path path = directory / "cleave.db";
   auto lock = take_lock(beside(path, ".lock"));
   if (!lock) return std::unexpected(lock.error());

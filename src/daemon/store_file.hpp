@@ -1,6 +1,6 @@
 #pragma once
-// The files of the store before SQLite sees them: whose they are, that they are plain files, and that only
-// one daemon has them.
+// The files of the store before SQLite sees them: whose they are, that they are plain files, and
+// that only one daemon has them.
 
 #include <filesystem>
 
@@ -11,15 +11,17 @@ namespace cleave {
 
 class StoreFile {
  public:
-  /// Takes the lock STATE/cleave.db.lock and looks at STATE/cleave.db and what SQLite keeps beside it; makes
-  /// an empty one where there is none. All are of mode 0600 then, whatever the umask. Refused: where another
-  /// daemon has the lock ("is used by another cleaved (pid 123)"), where one of them is a link, a folder, a
-  /// pipe or another user's, and where the database is gone but not what belongs to it. Nothing is deleted.
+  /// Takes the lock STATE/cleave.db.lock and looks at STATE/cleave.db and what SQLite keeps beside
+  /// it; makes an empty one where there is none. All are of mode 0600 then, whatever the umask.
+  /// Refused: where another daemon has the lock ("is used by another cleaved (pid 123)"), where one
+  /// of them is a link, a folder, a pipe or another user's, and where the database is gone but not
+  /// what belongs to it. Nothing is deleted.
   [[nodiscard]] static Result<StoreFile> take(const std::filesystem::path& state_directory);
 
   /// Without a link in it.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Whether its end is missing: it is no whole number of pages, and no log is there that makes up for it.
+  /// Whether its end is missing: it is no whole number of pages, and no log is there that makes up
+  /// for it.
   [[nodiscard]] bool torn() const { return torn_; }
 
  private:

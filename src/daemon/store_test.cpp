@@ -1,5 +1,5 @@
-// What every store promises, held against a plain one that is obviously right: the one in memory that tests
-// use, and the one of the daemon.
+// What every store promises, held against a plain one that is obviously right: the one in memory
+// that tests use, and the one of the daemon.
 
 #include <gtest/gtest.h>
 
@@ -195,11 +195,14 @@ class EveryStore : public testing::TestWithParam<const char*> {
     const JobRecord* there = plain.find(number);
     const auto job = store_->job(number);
     ASSERT_TRUE(job) << job.error().text();
-    EXPECT_TRUE(there == nullptr ? !job->has_value() : job->has_value() && **job == *there) << number;
+    EXPECT_TRUE(there == nullptr ? !job->has_value() : job->has_value() && **job == *there)
+        << number;
     const auto command = store_->command(number);
     ASSERT_TRUE(command) << command.error().text();
-    const auto kept = std::ranges::find(plain.commands, number, &std::pair<JobNumber, JobCommand>::first);
-    EXPECT_TRUE(kept == plain.commands.end() ? !command->has_value() : *command == kept->second) << number;
+    const auto kept =
+        std::ranges::find(plain.commands, number, &std::pair<JobNumber, JobCommand>::first);
+    EXPECT_TRUE(kept == plain.commands.end() ? !command->has_value() : *command == kept->second)
+        << number;
     std::vector<AttemptRecord> of_it = plain.attempts;
     std::erase_if(of_it, [&](const AttemptRecord& each) { return each.key.job != number; });
     const auto attempts = store_->attempts(number);
@@ -235,8 +238,8 @@ class EveryStore : public testing::TestWithParam<const char*> {
     const auto ended = store_->ended_before(time, most);
     ASSERT_TRUE(ended) << ended.error().text();
     EXPECT_TRUE(*ended == plain.ended_before(time, most));
-    const auto after =
-        static_cast<std::int64_t>(any.random.below(static_cast<std::uint64_t>(plain.last_event) + 2));
+    const auto after = static_cast<std::int64_t>(
+        any.random.below(static_cast<std::uint64_t>(plain.last_event) + 2));
     const auto events = store_->events(after, query.uid, most);
     ASSERT_TRUE(events) << events.error().text();
     EXPECT_TRUE(*events == plain.told(after, query.uid, most));
@@ -252,7 +255,8 @@ class EveryStore : public testing::TestWithParam<const char*> {
       batch.jobs.push_back(job);
       batch.commands.emplace_back(job.number, JobCommand{{"true"}, {}, "/"});
     }
-    batch.events.push_back({.number = 1, .kind = "job-submitted", .job = 1, .uid = 0, .gpu = {}, .text = {}});
+    batch.events.push_back(
+        {.number = 1, .kind = "job-submitted", .job = 1, .uid = 0, .gpu = {}, .text = {}});
     ASSERT_TRUE(store_->write(batch, Durability::synced));
   }
 
@@ -280,22 +284,25 @@ TEST_P(EveryStore, IsAsAPlainOne) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(seed);
     store_.reset();
-    ground_ = GetParam() == std::string_view("Fake") ? std::unique_ptr<StoreGround>(new FakeGround())
-                                                     : std::unique_ptr<StoreGround>(new SqliteGround());
+    ground_ = GetParam() == std::string_view("Fake")
+                  ? std::unique_ptr<StoreGround>(new FakeGround())
+                  : std::unique_ptr<StoreGround>(new SqliteGround());
     open_again();
     RandomRecords any(seed);
     PlainStore plain;
     for (int round = 0; round < 60 && !HasFailure(); ++round) {
       SCOPED_TRACE(round);
       const StoreBatch batch = any_batch(any, plain);
-      const auto written = store_->write(batch, any.chance(0.5) ? Durability::synced : Durability::written);
+      const auto written =
+          store_->write(batch, any.chance(0.5) ? Durability::synced : Durability::written);
       ASSERT_TRUE(written) << written.error().text();
       plain.write(batch);
       if (any.chance(0.1)) {
         const std::size_t keep = any.random.below(30);
         ASSERT_TRUE(store_->forget_events(keep));
         if (plain.events.size() > keep)
-          plain.events.erase(plain.events.begin(), plain.events.end() - static_cast<std::ptrdiff_t>(keep));
+          plain.events.erase(plain.events.begin(),
+                             plain.events.end() - static_cast<std::ptrdiff_t>(keep));
       }
       if (any.chance(0.1)) open_again();
       for (int i = 0; i < 5; ++i) expect_same_answers(plain, any);

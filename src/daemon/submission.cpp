@@ -23,8 +23,8 @@ std::unexpected<Error> wrong_key(const char* key, std::string message, std::stri
 Result<void> check_job_name(const std::optional<std::string>& text, const char* key) {
   if (!text || text->empty()) return {};
   if (text->size() > longest_job_name)
-    return wrong_key(
-        key, fmt::format("it has {} bytes, and {} at most are taken", text->size(), longest_job_name));
+    return wrong_key(key, fmt::format("it has {} bytes, and {} at most are taken", text->size(),
+                                      longest_job_name));
   if (!valid_utf8(*text) || !fit_for_a_name(*text))
     return wrong_key(key, fmt::format("'{}' has control characters", shown(*text)));
   // Commands take a job by number or by name.
@@ -36,7 +36,8 @@ Result<void> check_job_name(const std::optional<std::string>& text, const char* 
 
 std::string size_in_words(MiB memory) {
   if (memory.value % 1024 == 0) return fmt::format("{} GiB", memory.value / 1024);
-  if (memory.value >= 1024) return fmt::format("{:.1f} GiB", static_cast<double>(memory.value) / 1024);
+  if (memory.value >= 1024)
+    return fmt::format("{:.1f} GiB", static_cast<double>(memory.value) / 1024);
   return fmt::format("{} MiB", memory.value);
 }
 
@@ -62,7 +63,8 @@ Result<void> put_request(const ApiSubmission& from, JobWish& wish) {
     wish.request.wanted = BySize{*from.memory, slices};
     wish.asked = size_in_words(*from.memory);
     if (slices.value > 0)
-      wish.asked += fmt::format(" with {}", counted(static_cast<std::size_t>(slices.value), "compute slice"));
+      wish.asked +=
+          fmt::format(" with {}", counted(static_cast<std::size_t>(slices.value), "compute slice"));
   }
   if (from.model) {
     if (const auto fine = check_memory(from.model->memory, "model.memory_mib"); !fine) return fine;
@@ -107,8 +109,9 @@ Duration whole_milliseconds(Duration time) {
 }  // namespace
 
 Result<NewJob> new_job(ApiSubmission from, JobOwner owner) {
-  for (const auto& [text, key] : {std::pair(&from.name, "name"), std::pair(&from.profile, "profile"),
-                                  std::pair(&from.application, "application")})
+  for (const auto& [text, key] :
+       {std::pair(&from.name, "name"), std::pair(&from.profile, "profile"),
+        std::pair(&from.application, "application")})
     if (const auto fine = check_job_name(*text, key); !fine) return std::unexpected(fine.error());
   if (from.model)
     if (const auto fine = check_job_name(from.model->name, "model.name"); !fine)

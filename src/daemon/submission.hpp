@@ -1,6 +1,6 @@
 #pragma once
-// From what somebody sent to a job that the loop takes: everything is checked here that can be said without
-// knowing the GPUs.
+// From what somebody sent to a job that the loop takes: everything is checked here that can be said
+// without knowing the GPUs.
 
 #include <string_view>
 

@@ -39,10 +39,12 @@ struct ThreadedHands::Outbox {
   }
 };
 
-/// The acts of one GPU, and the thread that does them. Shared with the thread, which may outlive the hands.
+/// The acts of one GPU, and the thread that does them. Shared with the thread, which may outlive
+/// the hands.
 class ThreadedHands::Lane {
  public:
-  Lane(ManagedGpu gpu, OpenDoor open_door, GpuWorkerSettings settings, std::shared_ptr<Outbox> outbox)
+  Lane(ManagedGpu gpu, OpenDoor open_door, GpuWorkerSettings settings,
+       std::shared_ptr<Outbox> outbox)
       : gpu_(std::move(gpu)),
         open_door_(std::move(open_door)),
         settings_(std::move(settings)),
@@ -96,7 +98,8 @@ class ThreadedHands::Lane {
     door_.reset();
   }
   GpuNews carried_out(const GpuAct& act) {
-    GpuNews news{.number = act.number, .gpu = act.gpu, .done = {}, .sight = {}, .made = {}, .remarks = {}};
+    GpuNews news{
+        .number = act.number, .gpu = act.gpu, .done = {}, .sight = {}, .made = {}, .remarks = {}};
     try {
       if (!worker_) news.done = open();
       if (worker_) news = worker_->carry_out(act);
@@ -181,17 +184,20 @@ Result<std::unique_ptr<ThreadedHands>> ThreadedHands::open(const std::string& li
   return begin(std::move(*gpus), open_door, std::move(settings));
 }
 
-Result<std::unique_ptr<ThreadedHands>> ThreadedHands::begin(std::vector<ManagedGpu> gpus, OpenDoor open_door,
+Result<std::unique_ptr<ThreadedHands>> ThreadedHands::begin(std::vector<ManagedGpu> gpus,
+                                                            OpenDoor open_door,
                                                             ThreadedHandsSettings settings) {
   auto outbox = std::make_shared<Outbox>();
   outbox->wake = FileHandle(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!outbox->wake) return system_failure("eventfd", "cannot be made");
-  std::unique_ptr<ThreadedHands> hands(new ThreadedHands(std::move(gpus), outbox, settings.farewell));
+  std::unique_ptr<ThreadedHands> hands(
+      new ThreadedHands(std::move(gpus), outbox, settings.farewell));
   const SignalsElsewhere elsewhere;
   for (const ManagedGpu& gpu : hands->gpus_) {
     auto lane = std::make_shared<Lane>(gpu, open_door, settings.worker, outbox);
     try {
-      // Never joined: whether it is done it says itself, and one that hangs must not hold the process.
+      // Never joined: whether it is done it says itself, and one that hangs must not hold the
+      // process.
       std::thread([lane] { lane->run(); }).detach();
     } catch (const std::system_error& no_thread) {
       return fail(ErrorKind::infeasible, fmt::format("GPU {}", gpu.index),

@@ -1,13 +1,13 @@
 #pragma once
-// GpuHands over real drivers: a thread and a door of its own for each GPU, so that a driver that takes its
-// time, or hangs over one GPU, holds up nobody else. News wake whoever polls wake_fd().
+// GpuHands over real drivers: a thread and a door of its own for each GPU, so that a driver that
+// takes its time, or hangs over one GPU, holds up nobody else. News wake whoever polls wake_fd().
 //
-// A door is opened by its thread with the first act, and again after its GPU was lost: NVML begins anew only
-// where everybody has closed it, as after the driver was loaded again.
+// A door is opened by its thread with the first act, and again after its GPU was lost: NVML begins
+// anew only where everybody has closed it, as after the driver was loaded again.
 //
-// Acts that were not begun when the hands go are dropped. One that is under way is waited for for a while,
-// for what it does is written down then; a thread that hangs in the driver is left behind, with the GPU's
-// lock, until the process ends.
+// Acts that were not begun when the hands go are dropped. One that is under way is waited for for a
+// while, for what it does is written down then; a thread that hangs in the driver is left behind,
+// with the GPU's lock, until the process ends.
 
 #include <chrono>
 #include <functional>
@@ -24,17 +24,18 @@ using OpenDoor = std::function<Result<std::unique_ptr<Door>>()>;
 
 struct ThreadedHandsSettings {
   GpuWorkerSettings worker;
-  std::chrono::milliseconds farewell{5000};  // for acts that are under way when the hands go, all together
+  std::chrono::milliseconds farewell{
+      5000};           // for acts that are under way when the hands go, all together
   OpenDoor open_door;  // for the threads, in the place of the library's own; empty: those
 };
 
 class ThreadedHands final : public GpuHands {
  public:
-  /// Finds the GPUs through an NVML library (find_managed_gpus) and begins; nothing is changed before the
-  /// first act.
+  /// Finds the GPUs through an NVML library (find_managed_gpus) and begins; nothing is changed
+  /// before the first act.
   [[nodiscard]] static Result<std::unique_ptr<ThreadedHands>> open(
-      const std::string& library, const std::vector<std::string>& wanted, ThreadedHandsSettings settings,
-      std::vector<std::string>* remarks = nullptr);
+      const std::string& library, const std::vector<std::string>& wanted,
+      ThreadedHandsSettings settings, std::vector<std::string>* remarks = nullptr);
   /// Over these GPUs and any doors. Fails where the system gives no eventfd or no thread.
   [[nodiscard]] static Result<std::unique_ptr<ThreadedHands>> begin(std::vector<ManagedGpu> gpus,
                                                                     OpenDoor open_door,

@@ -37,13 +37,15 @@ LookUp look_up(Record& record, std::vector<char>& room, Call call) {
 UserBook::Entry UserBook::ask_the_system(std::uint32_t uid) {
   struct passwd entry {};
   std::vector<char> room;
-  const LookUp there = look_up(entry, room, [uid](auto... rest) { return ::getpwuid_r(uid, rest...); });
+  const LookUp there =
+      look_up(entry, room, [uid](auto... rest) { return ::getpwuid_r(uid, rest...); });
   if (there != LookUp::found) return {std::nullopt, there == LookUp::none, {}};
   UserFacts facts{entry.pw_name, entry.pw_gid, {}};
   int count = 64;
   std::vector<gid_t> groups(static_cast<std::size_t>(count));
   while (::getgrouplist(entry.pw_name, entry.pw_gid, groups.data(), &count) < 0) {
-    if (count > most_groups || count <= static_cast<int>(groups.size())) return {std::nullopt, false, {}};
+    if (count > most_groups || count <= static_cast<int>(groups.size()))
+      return {std::nullopt, false, {}};
     groups.resize(static_cast<std::size_t>(count));
   }
   groups.resize(static_cast<std::size_t>(count));
@@ -70,9 +72,10 @@ Result<JobOwner> UserBook::owner_now(const JobOwner& owner, Duration now) {
   const Entry& known = entry(owner.uid, now);
   if (known.facts) return JobOwner{owner.uid, known.facts->gid, known.facts->groups, owner.user};
   if (!known.sure || owner.uid == 0) return owner;
-  return fail(ErrorKind::infeasible, "",
-              fmt::format("the user who submitted it, uid {}, is not known here any more", owner.uid),
-              "make the user again and submit again");
+  return fail(
+      ErrorKind::infeasible, "",
+      fmt::format("the user who submitted it, uid {}, is not known here any more", owner.uid),
+      "make the user again and submit again");
 }
 
 std::optional<std::uint32_t> UserBook::uid_of(const std::string& name) {
@@ -87,8 +90,9 @@ std::optional<std::uint32_t> UserBook::uid_of(const std::string& name) {
 std::optional<std::uint32_t> UserBook::gid_of(const std::string& group) {
   struct group entry {};
   std::vector<char> room;
-  if (look_up(entry, room, [&group](auto... rest) { return ::getgrnam_r(group.c_str(), rest...); }) !=
-      LookUp::found)
+  if (look_up(entry, room, [&group](auto... rest) {
+        return ::getgrnam_r(group.c_str(), rest...);
+      }) != LookUp::found)
     return std::nullopt;
   return entry.gr_gid;
 }

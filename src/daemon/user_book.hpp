@@ -24,8 +24,8 @@ class UserBook {
  public:
   /// Empty: the system knows no such user.
   [[nodiscard]] const std::optional<UserFacts>& user(std::uint32_t uid, Duration now);
-  /// The owner of a job with the groups that he has now. Fails where the system says that he is not there any
-  /// more; as he was where it cannot say, as when a directory service does not answer.
+  /// The owner of a job with the groups that he has now. Fails where the system says that he is not
+  /// there any more; as he was where it cannot say, as when a directory service does not answer.
   [[nodiscard]] Result<JobOwner> owner_now(const JobOwner& owner, Duration now);
   [[nodiscard]] static std::optional<std::uint32_t> uid_of(const std::string& name);
   [[nodiscard]] static std::optional<std::uint32_t> gid_of(const std::string& group);

@@ -16,7 +16,8 @@ namespace cleave {
 using GpuIndexOf = std::function<std::int64_t(const std::string&)>;
 
 /// `attempt`: its latest, or null. The instance is told while one is held.
-[[nodiscard]] ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuIndexOf& index_of);
+[[nodiscard]] ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt,
+                              const GpuIndexOf& index_of);
 [[nodiscard]] ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of);
 /// `sees`: whether jobs of this number may be told.
 [[nodiscard]] ApiGpu gpu_view(const GpuStanding& gpu, const std::function<bool(JobNumber)>& sees);

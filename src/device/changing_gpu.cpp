@@ -32,24 +32,28 @@ bool shows(const LiveGpu& view, const InstanceSeen& instance) {
 std::unexpected<Error> not_ours(const LiveGpu& view, const InstanceView& instance) {
   const std::string place = place_of(view.facts.index, instance.live.id);
   if (instance.owner == Ownership::half_made)
-    return fail(
-        ErrorKind::infeasible, place,
-        fmt::format("it is half-made: Cleave was stopped while it made or changed a {} here, and cannot know "
-                    "whether this is it",
-                    instance.live.profile),
-        "if nobody else made it, --adopt takes it over");
-  return fail(ErrorKind::infeasible, place, fmt::format("Cleave did not make this {}", instance.live.profile),
+    return fail(ErrorKind::infeasible, place,
+                fmt::format("it is half-made: Cleave was stopped while it made or changed a {} "
+                            "here, and cannot know "
+                            "whether this is it",
+                            instance.live.profile),
+                "if nobody else made it, --adopt takes it over");
+  return fail(ErrorKind::infeasible, place,
+              fmt::format("Cleave did not make this {}", instance.live.profile),
               "if it may go all the same, --adopt takes it over");
 }
 
 }  // namespace
 
-Result<ChangingGpu> ChangingGpu::begin(Door& door, GpuIndex gpu, const std::filesystem::path& state_directory,
-                                       const std::string& program, std::chrono::milliseconds lock_patience,
+Result<ChangingGpu> ChangingGpu::begin(Door& door, GpuIndex gpu,
+                                       const std::filesystem::path& state_directory,
+                                       const std::string& program,
+                                       std::chrono::milliseconds lock_patience,
                                        std::shared_ptr<const DriverGeometry> known) {
   const auto facts = door.gpu(gpu);
   if (!facts) return std::unexpected(error_of(facts.error(), place_of(gpu)));
-  if (const auto made = make_state_directory(state_directory); !made) return std::unexpected(made.error());
+  if (const auto made = make_state_directory(state_directory); !made)
+    return std::unexpected(made.error());
   auto lock = GpuLock::take(state_directory, facts->uuid, place_of(gpu), program, lock_patience);
   if (!lock) return std::unexpected(lock.error());
   auto ledger = Ledger::open(state_directory, program);
@@ -70,21 +74,24 @@ Result<std::vector<LedgerLine>> ChangingGpu::settle() {
   const std::string& gpu = view_.facts.uuid;
   const auto live = view_.seen();
   const auto before = ledger_.state().open();
-  if (const auto settled = ledger_.settle(gpu, live); !settled) return std::unexpected(settled.error());
+  if (const auto settled = ledger_.settle(gpu, live); !settled)
+    return std::unexpected(settled.error());
   const auto after = ledger_.state().open();
   for (const LedgerLine& line : before)
-    if (line.place.gpu == gpu && std::ranges::find(after, line.number, &LedgerLine::number) == after.end())
+    if (line.place.gpu == gpu &&
+        std::ranges::find(after, line.number, &LedgerLine::number) == after.end())
       closed.push_back(line);
   const std::size_t lines = ledger_.state().lines();
   if (lines > long_ledger && lines > 2 * ledger_.lines_that_matter({gpu}, live))
-    if (const auto compact = ledger_.compact({gpu}, live); !compact) return std::unexpected(compact.error());
+    if (const auto compact = ledger_.compact({gpu}, live); !compact)
+      return std::unexpected(compact.error());
   set_owners(view_, ledger_.state());
   return closed;
 }
 
 Result<void> ChangingGpu::look() {
-  // The geometry stays the one that callers have seen: it does not change while MIG is on, and they hold
-  // references into it.
+  // The geometry stays the one that callers have seen: it does not change while MIG is on, and they
+  // hold references into it.
   auto view = view_gpu(*door_, gpu_, view_.geometry);
   if (!view) return std::unexpected(view.error());
   view_ = std::move(*view);
@@ -101,25 +108,28 @@ Result<DriverProfile> ChangingGpu::driver_profile(const Profile& profile) {
               fmt::format("the driver has no profile {} now", profile.name));
 }
 
-Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start, const Patience& patience) {
+Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start,
+                                         const Patience& patience) {
   const auto driver = driver_profile(profile);
   if (!driver) return std::unexpected(driver.error());
   const InstancePlace place{.gpu = view_.facts.uuid,
                             .profile = std::string(profile.name),
                             .profile_id = driver->id,
                             .start = static_cast<std::uint32_t>(start)};
-  // Where somebody else's instance stands already, no intent is written: after a crash it would look like
-  // ours.
+  // Where somebody else's instance stands already, no intent is written: after a crash it would
+  // look like ours.
   const Span span{place.start, static_cast<std::uint32_t>(profile.memory.value)};
   if (const auto looked = look(); !looked) return std::unexpected(looked.error());
-  if (!view_.unread.empty()) return std::unexpected(view_.unread.front());  // not all may have been seen
+  if (!view_.unread.empty())
+    return std::unexpected(view_.unread.front());  // not all may have been seen
   for (const InstanceView& each : view_.instances) {
     const Span other = each.live.placement;
     if (span.start < other.start + other.size && other.start < span.start + span.size)
-      return fail(ErrorKind::infeasible, place_of(gpu_),
-                  fmt::format("{}@{} has no room: {}@{} (GPU instance {})", profile.name, start,
-                              each.live.profile, other.start, static_cast<std::uint32_t>(each.live.id)),
-                  "destroy what is in the way, or choose another start");
+      return fail(
+          ErrorKind::infeasible, place_of(gpu_),
+          fmt::format("{}@{} has no room: {}@{} (GPU instance {})", profile.name, start,
+                      each.live.profile, other.start, static_cast<std::uint32_t>(each.live.id)),
+          "destroy what is in the way, or choose another start");
   }
   const auto number = ledger_.will_create(place);
   if (!number) return std::unexpected(number.error());
@@ -132,9 +142,9 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start, cons
     if (const auto looked = look(); !looked) return std::unexpected(looked.error());
     return std::move(*made);
   }
-  // Refused; the intent is settled only when it is seen that nothing was left behind. An instance that was
-  // not there before may also be somebody else's who was quicker; where the driver refused the GPU instance
-  // itself, only one without compute instance can be ours.
+  // Refused; the intent is settled only when it is seen that nothing was left behind. An instance
+  // that was not there before may also be somebody else's who was quicker; where the driver refused
+  // the GPU instance itself, only one without compute instance can be ours.
   const auto& [error, gpu_instance_made] = made.error();
   const std::vector<InstanceSeen> before = view_.seen();
   if (!look() || !view_.unread.empty()) return std::unexpected(error);
@@ -144,10 +154,11 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start, cons
            std::ranges::find(before, each.live.id, &InstanceSeen::id) == before.end();
   });
   if (left_behind == view_.instances.end()) {
-    if (const auto written = ledger_.not_created(*number); !written) return std::unexpected(written.error());
+    if (const auto written = ledger_.not_created(*number); !written)
+      return std::unexpected(written.error());
   } else if (gpu_instance_made && left_behind->live.computes.empty()) {
-    // The driver made it for this program, which could not take it back: an intent to destroy it says so,
-    // with its number, and whoever destroys it next ends both.
+    // The driver made it for this program, which could not take it back: an intent to destroy it
+    // says so, with its number, and whoever destroys it next ends both.
     if (const auto written = ledger_.will_destroy(view_.seen(*left_behind)); !written)
       return std::unexpected(written.error());
   }
@@ -162,8 +173,8 @@ Result<void> ChangingGpu::adopt(GpuInstanceId instance) {
                 "see `cleave instances`");
   if (found->owner == Ownership::ours) return {};
   if (found->live.computes.empty())
-    return fail(ErrorKind::infeasible, place_of(gpu_, instance), "it has no compute instance to know it by",
-                "destroy it and make a new one");
+    return fail(ErrorKind::infeasible, place_of(gpu_, instance),
+                "it has no compute instance to know it by", "destroy it and make a new one");
   if (const auto adopted = ledger_.adopt(view_.seen(*found)); !adopted) return adopted;
   set_owners(view_, ledger_.state());
   return {};
@@ -191,8 +202,8 @@ Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Pati
     set_owners(view_, ledger_.state());
     return {};
   }
-  // In use: as it was, and the intent is taken back. With its compute instance gone it is known as ours by
-  // the intent alone, which stays; one that had none before and was not ours is as it was.
+  // In use: as it was, and the intent is taken back. With its compute instance gone it is known as
+  // ours by the intent alone, which stays; one that had none before and was not ours is as it was.
   if (!look() || !view_.unread.empty()) return gone;
   const InstanceView* still = find(view_, instance);
   if (still != nullptr && (!view_.seen(*still).uuids.empty() || (!ours && seen.uuids.empty()))) {

@@ -191,9 +191,10 @@ TEST_F(ChangedGpu, ALedgerThatIsLongBecauseItMustIsNotWrittenAnewEachTime) {
   const auto fill = [&](const std::string& gpu, std::uint32_t count) {
     auto ledger = Ledger::open(folder, "test");
     for (std::uint32_t i = 0; i < count; ++i)
-      ASSERT_TRUE(ledger->adopt({.place = {.gpu = gpu, .profile = "x", .profile_id = {}, .start = i},
-                                 .id = GpuInstanceId{i},
-                                 .uuids = {fmt::format("{} {}", gpu, i)}}));
+      ASSERT_TRUE(
+          ledger->adopt({.place = {.gpu = gpu, .profile = "x", .profile_id = {}, .start = i},
+                         .id = GpuInstanceId{i},
+                         .uuids = {fmt::format("{} {}", gpu, i)}}));
   };
   // Of a GPU that nobody looks at: all of it stays.
   fill("GPU-elsewhere", 450);

@@ -1,5 +1,5 @@
-// Which programs have NVIDIA's device files open, as /proc tells it: NVML says that something is in use, and
-// not by whom, when it is a program that only watches.
+// Which programs have NVIDIA's device files open, as /proc tells it: NVML says that something is in
+// use, and not by whom, when it is a program that only watches.
 
 #include <unistd.h>
 

@@ -1,14 +1,15 @@
 #pragma once
-// The door to GPUs: everything Cleave asks of a driver and everything it does to a GPU goes through this
-// interface, one small step a call. Behind it stands NVML (nvml_door.hpp), which on a machine without GPUs
-// may be Cleave's own simulated library; wrappers of the same interface inject faults, record and replay.
+// The door to GPUs: everything Cleave asks of a driver and everything it does to a GPU goes through
+// this interface, one small step a call. Behind it stands NVML (nvml_door.hpp), which on a machine
+// without GPUs may be Cleave's own simulated library; wrappers of the same interface inject faults,
+// record and replay.
 //
-// Everything is read from the driver when it is asked for; nothing is remembered between calls but handles.
-// What takes several steps (create an instance with what a program needs, take one away) is in instances.hpp,
-// over any door.
+// Everything is read from the driver when it is asked for; nothing is remembered between calls but
+// handles. What takes several steps (create an instance with what a program needs, take one away)
+// is in instances.hpp, over any door.
 //
-// A door is used by one thread at a time. GPUs are named by NVML's index, which stays as it is until the
-// driver is loaded again; to name a GPU for longer, take its UUID.
+// A door is used by one thread at a time. GPUs are named by NVML's index, which stays as it is
+// until the driver is loaded again; to name a GPU for longer, take its UUID.
 
 #include <chrono>
 #include <cstdint>
@@ -27,12 +28,14 @@ namespace cleave {
 
 /// A GPU as NVML counts them.
 enum class GpuIndex : std::uint32_t {};
-/// NVML's number of a profile in the driver's header; only asking for a profile's description takes it.
+/// NVML's number of a profile in the driver's header; only asking for a profile's description takes
+/// it.
 enum class ProfileNumber : std::uint32_t {};
-/// The number under which the driver creates, lists and counts instances of a profile; what nvidia-smi shows.
+/// The number under which the driver creates, lists and counts instances of a profile; what
+/// nvidia-smi shows.
 enum class ProfileId : std::uint32_t {};
-/// Number of a GPU instance on its GPU, and of a compute instance in its GPU instance. Used again after the
-/// instance is gone; the MIG UUID is not.
+/// Number of a GPU instance on its GPU, and of a compute instance in its GPU instance. Used again
+/// after the instance is gone; the MIG UUID is not.
 enum class GpuInstanceId : std::uint32_t {};
 enum class ComputeInstanceId : std::uint32_t {};
 
@@ -46,13 +49,14 @@ using DriverAnswer = std::expected<T, Refusal>;
 
 /// "in use (19)"; numbers that nobody knows are told by number alone.
 std::string text(nvml::Return code);
-/// What the code means for who called this function, as a sentence without a full stop, and what to do.
+/// What the code means for who called this function, as a sentence without a full stop, and what to
+/// do.
 struct RefusalWords {
   std::string message, remedy;
 };
 RefusalWords explain(const Refusal& refusal);
-/// As an error of Cleave's: no permission and what hardware refuses are `infeasible`, a broken promise of the
-/// driver's `internal`. `place` names the GPU or instance.
+/// As an error of Cleave's: no permission and what hardware refuses are `infeasible`, a broken
+/// promise of the driver's `internal`. `place` names the GPU or instance.
 Error error_of(const Refusal& refusal, std::string place);
 
 struct DriverFacts {
@@ -72,7 +76,8 @@ struct GpuFacts {
 };
 
 struct MigMode {
-  bool current = false, pending = false;  // they differ until the GPU was reset or the machine rebooted
+  bool current = false,
+       pending = false;  // they differ until the GPU was reset or the machine rebooted
 };
 
 struct DriverProfile {
@@ -116,7 +121,8 @@ struct LiveComputeInstance {
 
 struct LiveProcess {
   std::uint32_t pid = 0;
-  std::optional<std::uint64_t> memory_bytes;  // what allocators hold, which is more than what is used
+  std::optional<std::uint64_t>
+      memory_bytes;  // what allocators hold, which is more than what is used
   std::optional<GpuInstanceId> gpu_instance;
   std::optional<ComputeInstanceId> compute_instance;
 };
@@ -134,8 +140,8 @@ struct GpuEvent {
   std::optional<ComputeInstanceId> compute_instance;
 };
 
-/// A compute instance as everybody may see it, privileged or not: without its place, and a GPU instance
-/// without compute instance is not among them.
+/// A compute instance as everybody may see it, privileged or not: without its place, and a GPU
+/// instance without compute instance is not among them.
 struct MigDevice {
   GpuInstanceId gpu_instance{};
   ComputeInstanceId compute_instance{};
@@ -156,24 +162,27 @@ class Door {
   /// The answer is the driver's activation status: success, or why the mode is only pending.
   [[nodiscard]] virtual DriverAnswer<nvml::Return> set_mig_mode(GpuIndex gpu, bool enabled) = 0;
 
-  /// Every profile that the driver has for this GPU, by its number; none where the driver answers none with
-  /// MIG off.
+  /// Every profile that the driver has for this GPU, by its number; none where the driver answers
+  /// none with MIG off.
   [[nodiscard]] virtual DriverAnswer<std::vector<DriverProfile>> profiles(GpuIndex gpu) = 0;
   /// Where the profile may be, as the driver lists it.
-  [[nodiscard]] virtual DriverAnswer<std::vector<Span>> placements(GpuIndex gpu, ProfileId profile) = 0;
+  [[nodiscard]] virtual DriverAnswer<std::vector<Span>> placements(GpuIndex gpu,
+                                                                   ProfileId profile) = 0;
   [[nodiscard]] virtual DriverAnswer<std::uint32_t> remaining(GpuIndex gpu, ProfileId profile) = 0;
 
   /// All of them, by id, whether they have compute instances or not.
   [[nodiscard]] virtual DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex gpu) = 0;
-  /// By GPU instance and compute instance. Doors that only tell what the privileged may see refuse with
-  /// not_supported.
+  /// By GPU instance and compute instance. Doors that only tell what the privileged may see refuse
+  /// with not_supported.
   [[nodiscard]] virtual DriverAnswer<std::vector<MigDevice>> mig_devices(GpuIndex) {
-    return std::unexpected(Refusal{nvml::Return::not_supported, "nvmlDeviceGetMigDeviceHandleByIndex"});
+    return std::unexpected(
+        Refusal{nvml::Return::not_supported, "nvmlDeviceGetMigDeviceHandleByIndex"});
   }
   /// At this placement, or where the driver likes.
-  [[nodiscard]] virtual DriverAnswer<LiveGpuInstance> create_gpu_instance(GpuIndex gpu, ProfileId profile,
-                                                                          std::optional<Span> placement) = 0;
-  [[nodiscard]] virtual DriverAnswer<void> destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) = 0;
+  [[nodiscard]] virtual DriverAnswer<LiveGpuInstance> create_gpu_instance(
+      GpuIndex gpu, ProfileId profile, std::optional<Span> placement) = 0;
+  [[nodiscard]] virtual DriverAnswer<void> destroy_gpu_instance(GpuIndex gpu,
+                                                                GpuInstanceId instance) = 0;
 
   [[nodiscard]] virtual DriverAnswer<std::vector<DriverComputeProfile>> compute_profiles(
       GpuIndex gpu, GpuInstanceId instance) = 0;
@@ -182,7 +191,8 @@ class Door {
       GpuIndex gpu, GpuInstanceId instance) = 0;
   [[nodiscard]] virtual DriverAnswer<LiveComputeInstance> create_compute_instance(
       GpuIndex gpu, GpuInstanceId instance, ProfileId profile, std::optional<Span> placement) = 0;
-  [[nodiscard]] virtual DriverAnswer<void> destroy_compute_instance(GpuIndex gpu, GpuInstanceId instance,
+  [[nodiscard]] virtual DriverAnswer<void> destroy_compute_instance(GpuIndex gpu,
+                                                                    GpuInstanceId instance,
                                                                     ComputeInstanceId compute) = 0;
 
   /// On the whole GPU, those of its instances with their numbers; by pid.

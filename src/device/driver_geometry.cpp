@@ -39,7 +39,8 @@ const AttributeRow& attribute_of(const DriverProfile& profile) {
   const std::string_view name = profile.name ? std::string_view(*profile.name) : std::string_view();
   const auto number = static_cast<int>(profile.number);
   const auto says = [&](const AttributeRow& row) {
-    const bool by_number = number >= 0 && std::ranges::find(row.numbers, number) != row.numbers.end();
+    const bool by_number =
+        number >= 0 && std::ranges::find(row.numbers, number) != row.numbers.end();
     return by_number || (!row.suffix.empty() && name.ends_with(row.suffix));
   };
   const auto* row = std::ranges::find_if(attributes, says);
@@ -47,7 +48,8 @@ const AttributeRow& attribute_of(const DriverProfile& profile) {
 }
 
 std::string architecture_name(const GpuFacts& gpu) {
-  const auto* row = std::ranges::find(architectures, gpu.architecture.value_or(0), &ArchitectureRow::code);
+  const auto* row =
+      std::ranges::find(architectures, gpu.architecture.value_or(0), &ArchitectureRow::code);
   return std::string(row == architectures.end() ? "unknown" : row->name);
 }
 
@@ -67,23 +69,25 @@ Result<void> fits(const DriverReading& reading) {
   for (const auto& [profile, spans] : reading.rows) {
     for (const Span& span : spans) {
       if (span.size == 0 || span.size > Starts::most || span.start > Starts::most - span.size)
-        return too_large(reading,
-                         fmt::format("the driver places profile {} at memory slices {} to {}, beyond {}",
-                                     static_cast<std::uint32_t>(profile.id), span.start,
-                                     std::uint64_t{span.start} + span.size, Starts::most));
+        return too_large(
+            reading,
+            fmt::format("the driver places profile {} at memory slices {} to {}, beyond {}",
+                        static_cast<std::uint32_t>(profile.id), span.start,
+                        std::uint64_t{span.start} + span.size, Starts::most));
       if (span.size != spans.front().size)
         return too_large(reading, fmt::format("profile {} has placements of different sizes",
                                               static_cast<std::uint32_t>(profile.id)));
     }
     if (profile.slices > Starts::most || profile.most == 0 || profile.most > PlacementSet::most)
-      return too_large(reading,
-                       fmt::format("profile {} has {} compute slices and there may be {} of it",
-                                   static_cast<std::uint32_t>(profile.id), profile.slices, profile.most));
+      return too_large(
+          reading,
+          fmt::format("profile {} has {} compute slices and there may be {} of it",
+                      static_cast<std::uint32_t>(profile.id), profile.slices, profile.most));
     placements += spans.size();
   }
   if (placements > static_cast<std::size_t>(PlacementSet::most))
-    return too_large(
-        reading, fmt::format("the driver lists {} placements, more than {}", placements, PlacementSet::most));
+    return too_large(reading, fmt::format("the driver lists {} placements, more than {}",
+                                          placements, PlacementSet::most));
   if (reading.rows.size() > 8 * sizeof(ProfileMask))
     return too_large(reading, fmt::format("the driver lists {} profiles", reading.rows.size()));
   return {};
@@ -92,8 +96,9 @@ Result<void> fits(const DriverReading& reading) {
 /// From large to small, as the tables have them.
 std::vector<DriverReading::Row> in_order(std::vector<DriverReading::Row> rows) {
   std::ranges::sort(rows, {}, [](const DriverReading::Row& row) {
-    return std::tuple(-static_cast<int>(row.placements.front().size), -static_cast<int>(row.profile.slices),
-                      attribute_of(row.profile).rank, row.profile.number);
+    return std::tuple(-static_cast<int>(row.placements.front().size),
+                      -static_cast<int>(row.profile.slices), attribute_of(row.profile).rank,
+                      row.profile.number);
   });
   return rows;
 }
@@ -119,7 +124,8 @@ Profile profile_from(const DriverReading::Row& row, const GpuModel* table) {
   const Profile* known = in_table(table, driver);
   const bool same_starts = known != nullptr && known->starts.ascending() == starts;
   const Engines& engines = driver.engines;
-  const bool any_engine = engines.copy + engines.decode + engines.encode + engines.jpeg + engines.flow > 0;
+  const bool any_engine =
+      engines.copy + engines.decode + engines.encode + engines.jpeg + engines.flow > 0;
   Profile profile{};
   profile.nvml_profile = static_cast<int>(driver.number);
   profile.id = static_cast<int>(driver.id);
@@ -156,7 +162,8 @@ void measure(GpuModel& model) {
   for (const Profile& profile : model.profiles) {
     // No profile need be the whole GPU; as many as there may be of one are within it.
     const int together = std::min(profile.compute.value * profile.max_instances, Starts::most);
-    model.compute = std::max(model.compute, ComputeSlices{std::max(together, profile.compute.value)});
+    model.compute =
+        std::max(model.compute, ComputeSlices{std::max(together, profile.compute.value)});
     const int end = profile.starts.ascending().back() + profile.memory.value;
     model.memory_slices = std::max(model.memory_slices, MemorySlices{end});
   }
@@ -169,11 +176,14 @@ std::string place_of(GpuIndex gpu) {
   return fmt::format("GPU {}", static_cast<std::uint32_t>(gpu));
 }
 
-std::string profile_name(const DriverProfile& profile, std::optional<std::uint64_t> gpu_memory_bytes) {
+std::string profile_name(const DriverProfile& profile,
+                         std::optional<std::uint64_t> gpu_memory_bytes) {
   constexpr std::uint64_t mebibyte = 1ULL << 20, gibibyte = 1ULL << 30;
-  const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(profile.memory.value, 0)) * mebibyte;
+  const auto bytes =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(profile.memory.value, 0)) * mebibyte;
   const std::uint64_t total = gpu_memory_bytes.value_or(0);
-  // gb = round(ceil(8 * memory / total) / 8 * ceil(total in GiB)); 8 bytes more than 2^60 nobody has.
+  // gb = round(ceil(8 * memory / total) / 8 * ceil(total in GiB)); 8 bytes more than 2^60 nobody
+  // has.
   std::uint64_t gb = (bytes + gibibyte / 2) / gibibyte;
   if (total > 0 && bytes < 1ULL << 60) {
     const std::uint64_t eighths = (8 * bytes + total - 1) / total;
@@ -188,7 +198,8 @@ namespace {
 /// The driver does not have it, for this profile or at all.
 bool does_not_know(const Refusal& refusal) {
   using enum nvml::Return;
-  constexpr auto codes = std::to_array({not_supported, not_found, invalid_argument, function_not_found});
+  constexpr auto codes =
+      std::to_array({not_supported, not_found, invalid_argument, function_not_found});
   return std::ranges::find(codes, refusal.code) != codes.end();
 }
 
@@ -205,7 +216,8 @@ DriverAnswer<DriverReading> read_profiles(Door& door, GpuIndex gpu) {
   if (!profiles) return reading;
   for (DriverProfile& profile : *profiles) {
     auto placements = door.placements(gpu, profile.id);
-    if (!placements && !does_not_know(placements.error())) return std::unexpected(placements.error());
+    if (!placements && !does_not_know(placements.error()))
+      return std::unexpected(placements.error());
     if (placements && !placements->empty())
       reading.rows.push_back({std::move(profile), std::move(*placements)});
   }
@@ -246,7 +258,8 @@ Result<DriverGeometry> DriverGeometry::build(const DriverReading& reading) {
     model.memory = table->memory;
     model.sms = table->sms;
   }
-  if (reading.memory_bytes) model.memory = MiB{static_cast<std::int64_t>(*reading.memory_bytes >> 20)};
+  if (reading.memory_bytes)
+    model.memory = MiB{static_cast<std::int64_t>(*reading.memory_bytes >> 20)};
   model.profiles = inside->profiles;
   measure(model);
   inside->geometry.emplace(model, ProfileChoice().on(model));

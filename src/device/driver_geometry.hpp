@@ -1,9 +1,10 @@
 #pragma once
-// The geometry of a GPU as its driver tells it: a GpuModel like those of the tables, for GPUs that the tables
-// know and for those they do not. Reading and building are apart, so that the building is a pure function.
+// The geometry of a GPU as its driver tells it: a GpuModel like those of the tables, for GPUs that
+// the tables know and for those they do not. Reading and building are apart, so that the building
+// is a pure function.
 //
-// Names of profiles are the driver's; older drivers do not say them, and then they follow from the sizes by
-// the rule of nvidia-smi (NVIDIA/go-nvlib, pkg/nvlib/device/mig_profile.go).
+// Names of profiles are the driver's; older drivers do not say them, and then they follow from the
+// sizes by the rule of nvidia-smi (NVIDIA/go-nvlib, pkg/nvlib/device/mig_profile.go).
 
 #include <memory>
 #include <optional>
@@ -15,9 +16,10 @@
 
 namespace cleave {
 
-/// "1g.5gb+me": what nvidia-smi would call this profile on a GPU of so much memory; without a memory size,
-/// that of the profile alone is in the name.
-std::string profile_name(const DriverProfile& profile, std::optional<std::uint64_t> gpu_memory_bytes);
+/// "1g.5gb+me": what nvidia-smi would call this profile on a GPU of so much memory; without a
+/// memory size, that of the profile alone is in the name.
+std::string profile_name(const DriverProfile& profile,
+                         std::optional<std::uint64_t> gpu_memory_bytes);
 
 /// What a driver says of one GPU, in one piece.
 struct DriverReading {
@@ -29,15 +31,15 @@ struct DriverReading {
   std::optional<std::uint64_t> memory_bytes;  // of the whole GPU, where the caller may know it
   std::vector<Row> rows;                      // without profiles that have no placement
 };
-/// A profile of which the driver knows no placements is left out; any other refusal is the answer: what may
-/// not be read, or not now, must not look as if it were not there.
+/// A profile of which the driver knows no placements is left out; any other refusal is the answer:
+/// what may not be read, or not now, must not look as if it were not there.
 [[nodiscard]] DriverAnswer<DriverReading> read_profiles(Door& door, GpuIndex gpu);
 
 /// Owns what its model refers to; both stay where they are when it is moved.
 class DriverGeometry {
  public:
-  /// Without rows, the tables' model of this name takes their place. `infeasible` where there is none, and
-  /// where a GPU has more than Geometry can hold.
+  /// Without rows, the tables' model of this name takes their place. `infeasible` where there is
+  /// none, and where a GPU has more than Geometry can hold.
   [[nodiscard]] static Result<DriverGeometry> build(const DriverReading& reading);
 
   [[nodiscard]] const GpuModel& model() const { return inside_->model; }

@@ -12,11 +12,11 @@ constexpr GpuIndex gpu0{0};
 /// What the driver knows of a profile, in one text; zeros are what it does not know.
 std::string facts_of(const Profile& p) {
   const Engines e = p.engines.value_or(Engines{});
-  return fmt::format("{} {} {}c {}m {} {} {},{},{},{},{} x{} {} attribute {} double {}", p.name,
-                     p.nvml_profile, p.compute.value, p.memory.value, p.usable.value_or(MiB{0}).value,
-                     p.sms.value_or(Sms{0}).value, e.copy, e.decode, e.encode, e.jpeg, e.flow,
-                     p.max_instances, fmt::join(p.starts.preferred(), ","), static_cast<int>(p.attribute),
-                     p.double_memory);
+  return fmt::format(
+      "{} {} {}c {}m {} {} {},{},{},{},{} x{} {} attribute {} double {}", p.name, p.nvml_profile,
+      p.compute.value, p.memory.value, p.usable.value_or(MiB{0}).value,
+      p.sms.value_or(Sms{0}).value, e.copy, e.decode, e.encode, e.jpeg, e.flow, p.max_instances,
+      fmt::join(p.starts.preferred(), ","), static_cast<int>(p.attribute), p.double_memory);
 }
 
 TEST(DriverGeometry, ReadFromADriverIsTheTablesForAllModels) {
@@ -36,12 +36,14 @@ TEST(DriverGeometry, ReadFromADriverIsTheTablesForAllModels) {
       EXPECT_EQ(facts_of(read->model().profiles[i]), facts_of(model.profiles[i]));
     const Geometry table(model, ProfileChoice().on(model));
     ASSERT_EQ(read->geometry().size(), table.size());
-    for (const PlacementId id : table.all()) EXPECT_EQ(read->geometry()[id].conflicts, table[id].conflicts);
+    for (const PlacementId id : table.all())
+      EXPECT_EQ(read->geometry()[id].conflicts, table[id].conflicts);
   }
 }
 
 TEST(DriverGeometry, NamesByTheRuleWhereTheDriverSaysNone) {
-  for (const char* key : {"A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB-SXM5", "RTX-PRO-6000-BW-96GB"}) {
+  for (const char* key :
+       {"A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB-SXM5", "RTX-PRO-6000-BW-96GB"}) {
     const GpuModel& model = **find_gpu_model(key);
     MemoryDoor door(model);
     door.says_names = false;
@@ -55,8 +57,8 @@ TEST(DriverGeometry, NamesByTheRuleWhereTheDriverSaysNone) {
 /// A made-up GPU of no table.
 DriverReading stranger() {
   DriverReading reading{{gpu0, "GPU-1", "NVIDIA Z900", {}, {}, 13}, 96ULL << 30, {}};
-  const auto row = [&](std::uint32_t number, std::uint32_t slices, std::int64_t memory, std::uint32_t most,
-                       std::vector<Span> spans) {
+  const auto row = [&](std::uint32_t number, std::uint32_t slices, std::int64_t memory,
+                       std::uint32_t most, std::vector<Span> spans) {
     DriverProfile profile{ProfileNumber{number},
                           ProfileId{50 + number},
                           {},
@@ -165,7 +167,8 @@ TEST(DriverGeometry, RefusalsOfSingleProfilesLeaveThemOut) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->model().profiles.size(), 6U);
   using enum nvml::Return;
-  for (const nvml::Return code : {no_permission, in_use, not_ready, timeout, unknown, gpu_is_lost}) {
+  for (const nvml::Return code :
+       {no_permission, in_use, not_ready, timeout, unknown, gpu_is_lost}) {
     asked = 0;
     door.refuse = [&](std::string_view call) -> std::optional<nvml::Return> {
       if (call == "placements" && asked++ == 2) return code;

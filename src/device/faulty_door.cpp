@@ -37,7 +37,8 @@ Refusal FaultyDoor::made_up(Access access) {
 }
 
 void FaultyDoor::delay() {
-  const auto most = static_cast<std::uint64_t>(std::max<std::int64_t>(faults_.delay_most.count(), 0));
+  const auto most =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(faults_.delay_most.count(), 0));
   const std::chrono::milliseconds wait{static_cast<std::int64_t>(delays_.below(most + 1))};
   if (faults_.sleep) {
     faults_.sleep(wait);
@@ -100,33 +101,34 @@ DriverAnswer<std::vector<MigDevice>> FaultyDoor::mig_devices(GpuIndex gpu) {
 
 DriverAnswer<LiveGpuInstance> FaultyDoor::create_gpu_instance(GpuIndex gpu, ProfileId profile,
                                                               std::optional<Span> placement) {
-  return through(Access::change, [&] { return door_.create_gpu_instance(gpu, profile, placement); });
+  return through(Access::change,
+                 [&] { return door_.create_gpu_instance(gpu, profile, placement); });
 }
 
 DriverAnswer<void> FaultyDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) {
   return through(Access::change, [&] { return door_.destroy_gpu_instance(gpu, instance); });
 }
 
-DriverAnswer<std::vector<DriverComputeProfile>> FaultyDoor::compute_profiles(GpuIndex gpu,
-                                                                             GpuInstanceId instance) {
+DriverAnswer<std::vector<DriverComputeProfile>> FaultyDoor::compute_profiles(
+    GpuIndex gpu, GpuInstanceId instance) {
   return through(Access::read, [&] { return door_.compute_profiles(gpu, instance); });
 }
 
-DriverAnswer<std::vector<LiveComputeInstance>> FaultyDoor::compute_instances(GpuIndex gpu,
-                                                                             GpuInstanceId instance) {
+DriverAnswer<std::vector<LiveComputeInstance>> FaultyDoor::compute_instances(
+    GpuIndex gpu, GpuInstanceId instance) {
   return through(Access::read, [&] { return door_.compute_instances(gpu, instance); });
 }
 
-DriverAnswer<LiveComputeInstance> FaultyDoor::create_compute_instance(GpuIndex gpu, GpuInstanceId instance,
-                                                                      ProfileId profile,
-                                                                      std::optional<Span> placement) {
+DriverAnswer<LiveComputeInstance> FaultyDoor::create_compute_instance(
+    GpuIndex gpu, GpuInstanceId instance, ProfileId profile, std::optional<Span> placement) {
   return through(Access::change,
                  [&] { return door_.create_compute_instance(gpu, instance, profile, placement); });
 }
 
 DriverAnswer<void> FaultyDoor::destroy_compute_instance(GpuIndex gpu, GpuInstanceId instance,
                                                         ComputeInstanceId compute) {
-  return through(Access::change, [&] { return door_.destroy_compute_instance(gpu, instance, compute); });
+  return through(Access::change,
+                 [&] { return door_.destroy_compute_instance(gpu, instance, compute); });
 }
 
 DriverAnswer<std::vector<LiveProcess>> FaultyDoor::processes(GpuIndex gpu) {
@@ -137,7 +139,8 @@ DriverAnswer<MemoryUse> FaultyDoor::memory(GpuIndex gpu) {
   return through(Access::read, [&] { return door_.memory(gpu); });
 }
 
-DriverAnswer<MemoryUse> FaultyDoor::memory(GpuIndex gpu, GpuInstanceId instance, ComputeInstanceId compute) {
+DriverAnswer<MemoryUse> FaultyDoor::memory(GpuIndex gpu, GpuInstanceId instance,
+                                           ComputeInstanceId compute) {
   return through(Access::read, [&] { return door_.memory(gpu, instance, compute); });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// A door that fails, for tests of what is above it: now and then a call is refused as drivers refuse, or
-// comes late, or is done and its answer lost. Seeded: the same calls meet the same faults.
+// A door that fails, for tests of what is above it: now and then a call is refused as drivers
+// refuse, or comes late, or is done and its answer lost. Seeded: the same calls meet the same
+// faults.
 
 #include <functional>
 #include <vector>
@@ -27,7 +28,8 @@ struct PlausibleRefusal {
 };
 std::vector<PlausibleRefusal> plausible_refusals();
 
-/// Passes everything on to `door`, which must outlive it, but for the faults. What the library itself says
+/// Passes everything on to `door`, which must outlive it, but for the faults. What the library
+/// itself says
 /// (`driver`) never fails.
 class FaultyDoor final : public Door {
  public:
@@ -62,7 +64,8 @@ class FaultyDoor final : public Door {
                                               ComputeInstanceId compute) override;
   DriverAnswer<std::vector<LiveProcess>> processes(GpuIndex gpu) override;
   DriverAnswer<MemoryUse> memory(GpuIndex gpu) override;
-  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance, ComputeInstanceId compute) override;
+  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance,
+                                 ComputeInstanceId compute) override;
   DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) override;

@@ -16,16 +16,18 @@ namespace cleave {
 std::unexpected<Error> system_failure(const std::filesystem::path& path, std::string_view what) {
   const int why = errno;
   const bool forbidden = why == EACCES || why == EPERM || why == EROFS;
-  return fail(ErrorKind::infeasible, shown(path.string(), 200),
-              fmt::format("{}: {}", what, std::generic_category().message(why)),
-              forbidden ? "run it as the user who owns it, or name another directory with --state" : "");
+  return fail(
+      ErrorKind::infeasible, shown(path.string(), 200),
+      fmt::format("{}: {}", what, std::generic_category().message(why)),
+      forbidden ? "run it as the user who owns it, or name another directory with --state" : "");
 }
 
 FileHandle::~FileHandle() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-FileHandle::FileHandle(FileHandle&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+FileHandle::FileHandle(FileHandle&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 FileHandle& FileHandle::operator=(FileHandle&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
@@ -55,7 +57,8 @@ Result<FileHandle> FileHandle::open_if_there(const std::filesystem::path& path, 
   return FileHandle(descriptor);
 }
 
-Result<std::string> FileHandle::read_from(std::int64_t offset, const std::filesystem::path& path) const {
+Result<std::string> FileHandle::read_from(std::int64_t offset,
+                                          const std::filesystem::path& path) const {
   std::string text;
   std::array<char, 65536> piece;
   while (true) {
@@ -68,7 +71,8 @@ Result<std::string> FileHandle::read_from(std::int64_t offset, const std::filesy
   }
 }
 
-Result<void> FileHandle::write_whole(std::string_view text, const std::filesystem::path& path) const {
+Result<void> FileHandle::write_whole(std::string_view text,
+                                     const std::filesystem::path& path) const {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;

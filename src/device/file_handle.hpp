@@ -1,6 +1,7 @@
 #pragma once
-// An open file of the system's, closed when it goes; and the two things that ledger and locks do with one:
-// read it whole and write it whole. Errors are what the system says, with the path in front.
+// An open file of the system's, closed when it goes; and the two things that ledger and locks do
+// with one: read it whole and write it whole. Errors are what the system says, with the path in
+// front.
 
 #include <filesystem>
 #include <string>
@@ -18,18 +19,22 @@ class FileHandle {
   FileHandle(FileHandle&& other) noexcept;
   FileHandle& operator=(FileHandle&& other) noexcept;
 
-  /// open(2) with these flags; not passed on to programs that this one starts. Made for its owner only.
+  /// open(2) with these flags; not passed on to programs that this one starts. Made for its owner
+  /// only.
   [[nodiscard]] static Result<FileHandle> open(const std::filesystem::path& path, int flags);
 
   /// The same, without a descriptor where there is no such file.
-  [[nodiscard]] static Result<FileHandle> open_if_there(const std::filesystem::path& path, int flags);
+  [[nodiscard]] static Result<FileHandle> open_if_there(const std::filesystem::path& path,
+                                                        int flags);
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] explicit operator bool() const { return descriptor_ >= 0; }
 
   /// From this offset to the end, `path` for errors.
-  [[nodiscard]] Result<std::string> read_from(std::int64_t offset, const std::filesystem::path& path) const;
-  [[nodiscard]] Result<void> write_whole(std::string_view text, const std::filesystem::path& path) const;
+  [[nodiscard]] Result<std::string> read_from(std::int64_t offset,
+                                              const std::filesystem::path& path) const;
+  [[nodiscard]] Result<void> write_whole(std::string_view text,
+                                         const std::filesystem::path& path) const;
   /// Waits until the disk has it.
   [[nodiscard]] Result<void> sync(const std::filesystem::path& path) const;
 

@@ -70,7 +70,8 @@ std::unexpected<Error> held(const std::string& name, const LockHolder& holder) {
               "try again when it is done");
 }
 
-Result<void> sign(const FileHandle& file, std::string_view program, const std::filesystem::path& path) {
+Result<void> sign(const FileHandle& file, std::string_view program,
+                  const std::filesystem::path& path) {
   if (::ftruncate(file.descriptor(), 0) != 0) return system_failure(path, "cannot be written");
   return file.write_whole(fmt::format("{} {}\n", program, ::getpid()), path);
 }
@@ -84,9 +85,9 @@ std::string gpu_lock_name(std::string_view gpu_uuid) {
   return name + ".lock";
 }
 
-Result<GpuLock> GpuLock::take(const std::filesystem::path& state_directory, std::string_view gpu_uuid,
-                              const std::string& name, std::string_view program,
-                              std::chrono::milliseconds patience) {
+Result<GpuLock> GpuLock::take(const std::filesystem::path& state_directory,
+                              std::string_view gpu_uuid, const std::string& name,
+                              std::string_view program, std::chrono::milliseconds patience) {
   using Clock = std::chrono::steady_clock;
   const std::filesystem::path path = state_directory / gpu_lock_name(gpu_uuid);
   const Clock::time_point until = Clock::now() + patience;
@@ -96,7 +97,8 @@ Result<GpuLock> GpuLock::take(const std::filesystem::path& state_directory, std:
     const auto taken = try_to_lock(*file, LOCK_EX, path);
     if (!taken) return std::unexpected(taken.error());
     if (*taken && still_named(*file, path)) {
-      if (const auto signed_ = sign(*file, program, path); !signed_) return std::unexpected(signed_.error());
+      if (const auto signed_ = sign(*file, program, path); !signed_)
+        return std::unexpected(signed_.error());
       return GpuLock(std::move(*file));
     }
     if (*taken) continue;
@@ -111,8 +113,8 @@ std::optional<LockHolder> GpuLock::holder(const std::filesystem::path& state_dir
   const std::filesystem::path path = state_directory / gpu_lock_name(gpu_uuid);
   const auto file = FileHandle::open(path, O_RDONLY);
   if (!file) return {};
-  // A shared lock that is let go of at once: whoever tries to take the lock in this moment waits for it as
-  // for any holder.
+  // A shared lock that is let go of at once: whoever tries to take the lock in this moment waits
+  // for it as for any holder.
   const auto taken = try_to_lock(*file, LOCK_SH, path);
   if (!taken || *taken) return {};
   return read_holder(*file, path);

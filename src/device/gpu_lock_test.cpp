@@ -33,7 +33,8 @@ TEST_F(GpuLocks, OneHolderAtATimeAndTheOthersAreToldWho) {
     ASSERT_TRUE(mine) << mine.error().text();
     const auto second = GpuLock::take(folder, "GPU-a", "GPU 0", "cleave", 10s);
     ASSERT_FALSE(second) << "a daemon is not waited for";
-    EXPECT_EQ(second.error().message, "GPU 0 is managed by cleaved (pid " + std::to_string(::getpid()) + ")");
+    EXPECT_EQ(second.error().message,
+              "GPU 0 is managed by cleaved (pid " + std::to_string(::getpid()) + ")");
     EXPECT_EQ(exit_code(second.error().kind), 1);
     EXPECT_TRUE(GpuLock::take(folder, "GPU-b", "GPU 1", "cleave")) << "each GPU has its own";
     const auto holder = GpuLock::holder(folder, "GPU-a");
@@ -110,7 +111,8 @@ TEST_F(GpuLocks, StrangeContentIsNoHoldersName) {
 }
 
 TEST_F(StateDirectories, AreWhereTheUserSaysOrTheRoomsRuleHasThem) {
-  const StateWish user{.given = {}, .sim_node = {}, .root = false, .xdg_state_home = "/x", .home = "/h"};
+  const StateWish user{
+      .given = {}, .sim_node = {}, .root = false, .xdg_state_home = "/x", .home = "/h"};
   EXPECT_EQ(*state_directory(user), "/x/cleave");
   StateWish wish = user;
   wish.xdg_state_home = "relative";

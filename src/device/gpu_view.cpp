@@ -19,11 +19,13 @@ InstanceView view_of(Door& door, const LiveGpu& gpu, LiveInstance live) {
   view.live = std::move(live);
   const Profile* profile = gpu.geometry ? gpu.geometry->find(view.live.profile_id) : nullptr;
   if (profile != nullptr)
-    view.placement = gpu.geometry->geometry().find(*profile, static_cast<int>(view.live.placement.start));
+    view.placement =
+        gpu.geometry->geometry().find(*profile, static_cast<int>(view.live.placement.start));
   for (const LiveProcess& process : gpu.processes)
     if (process.gpu_instance == view.live.id) view.processes.push_back(process);
   if (!view.live.computes.empty())
-    view.memory = if_told(door.memory(gpu.facts.index, view.live.id, view.live.computes.front().id));
+    view.memory =
+        if_told(door.memory(gpu.facts.index, view.live.id, view.live.computes.front().id));
   return view;
 }
 
@@ -36,7 +38,8 @@ Error unread(std::string_view what, Error error) {
 void read_instances(Door& door, LiveGpu& view) {
   auto instances = live_instances(door, view.facts.index);
   if (instances) {
-    for (LiveInstance& live : *instances) view.instances.push_back(view_of(door, view, std::move(live)));
+    for (LiveInstance& live : *instances)
+      view.instances.push_back(view_of(door, view, std::move(live)));
     return;
   }
   if (auto devices = door.mig_devices(view.facts.index)) view.visible = std::move(*devices);
@@ -93,7 +96,8 @@ Result<LiveGpu> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverG
   } else if (mode.error().code != nvml::Return::not_supported &&
              mode.error().code != nvml::Return::function_not_found) {
     // A GPU that does not answer must not look like one without instances.
-    view.unread.push_back(unread("whether MIG is on is not told", error_of(mode.error(), place_of(gpu))));
+    view.unread.push_back(
+        unread("whether MIG is on is not told", error_of(mode.error(), place_of(gpu))));
   }
   if (known) {
     view.geometry = std::move(known);
@@ -122,8 +126,9 @@ void set_owners(LiveGpu& view, const LedgerState& ledger) {
 }
 
 std::string called(const LiveInstance& instance) {
-  return instance.computes.empty() ? fmt::format("GPU instance {}", static_cast<std::uint32_t>(instance.id))
-                                   : instance.computes.front().uuid;
+  return instance.computes.empty()
+             ? fmt::format("GPU instance {}", static_cast<std::uint32_t>(instance.id))
+             : instance.computes.front().uuid;
 }
 
 std::string pids_text(const std::vector<LiveProcess>& processes) {

@@ -1,6 +1,7 @@
 #pragma once
-// One GPU as it stands now: what the driver says of it, read in one go, with whose each instance is. What a
-// driver does not tell stays empty; only where the GPU itself cannot be asked there is no view.
+// One GPU as it stands now: what the driver says of it, read in one go, with whose each instance
+// is. What a driver does not tell stays empty; only where the GPU itself cannot be asked there is
+// no view.
 
 #include <memory>
 #include <optional>
@@ -24,10 +25,11 @@ struct InstanceView {
 
 struct LiveGpu {
   GpuFacts facts;
-  std::optional<MigMode> mig;                      // empty: it cannot be partitioned, or that is `unread`
+  std::optional<MigMode> mig;  // empty: it cannot be partitioned, or that is `unread`
   std::shared_ptr<const DriverGeometry> geometry;  // empty where it could not be read
   std::vector<InstanceView> instances;             // by start
-  /// Where the instances themselves may not be seen: what everybody sees of them, without their places.
+  /// Where the instances themselves may not be seen: what everybody sees of them, without their
+  /// places.
   std::vector<MigDevice> visible;
   std::vector<LiveProcess> processes;        // all of the GPU, as far as they may be seen
   std::optional<Refusal> processes_refused;  // why they are not known
@@ -39,12 +41,13 @@ struct LiveGpu {
   /// In the words of the ledger.
   [[nodiscard]] InstanceSeen seen(const InstanceView& instance) const;
   [[nodiscard]] std::vector<InstanceSeen> seen() const;
-  /// In the words of a layout change; `adopt`: as if all were ours. Instances that the geometry does not know
-  /// are left out.
+  /// In the words of a layout change; `adopt`: as if all were ours. Instances that the geometry
+  /// does not know are left out.
   [[nodiscard]] std::vector<StandingInstance> standing(bool adopt) const;
 };
 
-/// Fails where the GPU is not there or lost. The geometry is read from the driver unless it is known already.
+/// Fails where the GPU is not there or lost. The geometry is read from the driver unless it is
+/// known already.
 [[nodiscard]] Result<LiveGpu> view_gpu(Door& door, GpuIndex gpu,
                                        std::shared_ptr<const DriverGeometry> known = {});
 /// Says whose each instance is.

@@ -98,7 +98,8 @@ Error still_used(Door& door, GpuIndex gpu, GpuInstanceId instance, const Refusal
   return error;
 }
 
-/// A refused creation, with what stands in the way where the driver only says that there is no room.
+/// A refused creation, with what stands in the way where the driver only says that there is no
+/// room.
 Error not_created(Door& door, GpuIndex gpu, const std::string& name, std::optional<Span> placement,
                   const Refusal& refusal) {
   Error error = error_of(refusal, place_of(gpu));
@@ -112,19 +113,22 @@ Error not_created(Door& door, GpuIndex gpu, const std::string& name, std::option
   std::vector<std::string> in_the_way;
   for (const LiveInstance& each : *instances)
     if (overlaps(each.placement))
-      in_the_way.push_back(fmt::format("{}@{} (GPU instance {})", each.profile, each.placement.start,
-                                       static_cast<std::uint32_t>(each.id)));
+      in_the_way.push_back(fmt::format("{}@{} (GPU instance {})", each.profile,
+                                       each.placement.start, static_cast<std::uint32_t>(each.id)));
   if (!in_the_way.empty()) {
-    error.message = fmt::format("{}@{} has no room: {}", name, placement->start, fmt::join(in_the_way, ", "));
+    error.message =
+        fmt::format("{}@{} has no room: {}", name, placement->start, fmt::join(in_the_way, ", "));
     error.remedy = "destroy what is in the way, or choose another start";
   } else {
-    error.message = fmt::format("there is no room for another {}{}: {}", name,
-                                placement ? fmt::format(" at {}", placement->start) : "", error.message);
+    error.message =
+        fmt::format("there is no room for another {}{}: {}", name,
+                    placement ? fmt::format(" at {}", placement->start) : "", error.message);
   }
   return error;
 }
 
-DriverAnswer<LiveComputeInstance> create_whole_compute(Door& door, GpuIndex gpu, GpuInstanceId instance,
+DriverAnswer<LiveComputeInstance> create_whole_compute(Door& door, GpuIndex gpu,
+                                                       GpuInstanceId instance,
                                                        std::uint32_t slices) {
   const auto profiles = door.compute_profiles(gpu, instance);
   if (!profiles) return std::unexpected(profiles.error());
@@ -135,7 +139,8 @@ DriverAnswer<LiveComputeInstance> create_whole_compute(Door& door, GpuIndex gpu,
 }
 
 /// The steps of destroy_instance. not_found: it was gone before the first.
-DriverAnswer<void> take_away(Door& door, GpuIndex gpu, GpuInstanceId instance, const Patience& patience) {
+DriverAnswer<void> take_away(Door& door, GpuIndex gpu, GpuInstanceId instance,
+                             const Patience& patience) {
   Persistence persist(patience);
   std::vector<LiveComputeInstance> computes;
   auto looked = persist([&]() -> DriverAnswer<void> {
@@ -165,8 +170,8 @@ Error not_destroyed(Door& door, GpuIndex gpu, GpuInstanceId instance, const Refu
                          : error_of(refusal, place_of(gpu, instance));
 }
 
-Error and_left_behind(Error error, const std::string& name, GpuIndex gpu, const LiveGpuInstance& made,
-                      const Error& why) {
+Error and_left_behind(Error error, const std::string& name, GpuIndex gpu,
+                      const LiveGpuInstance& made, const Error& why) {
   error.message += fmt::format("; {} ({}@{}) is left behind, without a compute instance, for: {}",
                                place_of(gpu, made.id), name, made.placement.start, why.message);
   error.remedy = fmt::format("destroy it: `cleave destroy` takes GPU {} and GPU instance {}",
@@ -196,8 +201,8 @@ std::string place_of(GpuIndex gpu, GpuInstanceId instance) {
   return fmt::format("{}, GPU instance {}", place_of(gpu), static_cast<std::uint32_t>(instance));
 }
 
-const DriverComputeProfile* whole_instance_profile(const std::vector<DriverComputeProfile>& profiles,
-                                                   std::uint32_t slices) {
+const DriverComputeProfile* whole_instance_profile(
+    const std::vector<DriverComputeProfile>& profiles, std::uint32_t slices) {
   const auto* row = std::ranges::find(whole_profiles, slices, &WholeRow::slices);
   const DriverComputeProfile* first = nullptr;
   for (const DriverComputeProfile& profile : profiles) {
@@ -223,10 +228,11 @@ Result<std::vector<LiveInstance>> live_instances(Door& door, GpuIndex gpu) {
     auto computes = door.compute_instances(gpu, each.id);
     if (!computes && computes.error().code == not_found) continue;  // it went away meanwhile
     if (!computes) return refused(computes.error());
-    instances.push_back({gpu, each.id, each.profile, name_of(*profiles, each.profile, memory), each.placement,
-                         std::move(*computes)});
+    instances.push_back({gpu, each.id, each.profile, name_of(*profiles, each.profile, memory),
+                         each.placement, std::move(*computes)});
   }
-  std::ranges::sort(instances, {}, [](const LiveInstance& i) { return std::tuple(i.placement.start, i.id); });
+  std::ranges::sort(instances, {},
+                    [](const LiveInstance& i) { return std::tuple(i.placement.start, i.id); });
   return instances;
 }
 
@@ -241,8 +247,9 @@ std::expected<LiveInstance, FailedCreation> attempt_instance(Door& door, GpuInde
       profile.name ? *profile.name : profile_name(profile, memory_for_names(door, gpu, {profile}));
   const auto made = door.create_gpu_instance(gpu, profile.id, placement);
   if (!made)
-    return std::unexpected(FailedCreation{.error = not_created(door, gpu, name, placement, made.error()),
-                                          .gpu_instance_made = false});
+    return std::unexpected(
+        FailedCreation{.error = not_created(door, gpu, name, placement, made.error()),
+                       .gpu_instance_made = false});
   auto compute = create_whole_compute(door, gpu, made->id, profile.slices);
   if (compute)
     return LiveInstance{gpu, made->id, made->profile, name, made->placement, {std::move(*compute)}};
@@ -262,7 +269,8 @@ Result<LiveInstance> create_instance(Door& door, GpuIndex gpu, const DriverProfi
   return std::move(*made);
 }
 
-Result<void> destroy_instance(Door& door, GpuIndex gpu, GpuInstanceId instance, const Patience& patience) {
+Result<void> destroy_instance(Door& door, GpuIndex gpu, GpuInstanceId instance,
+                              const Patience& patience) {
   const auto gone = take_away(door, gpu, instance, patience);
   if (!gone) return std::unexpected(not_destroyed(door, gpu, instance, gone.error(), patience));
   return {};
@@ -280,8 +288,8 @@ Result<DriverProfile> find_driver_profile(Door& door, GpuIndex gpu, std::string_
   if (names.empty())
     return fail(ErrorKind::infeasible, place_of(gpu), "the driver has no profiles for this GPU",
                 "`cleave doctor` says whether it can be partitioned and MIG is on");
-  return fail(ErrorKind::bad_input, place_of(gpu), fmt::format("there is no profile '{}'", shown(name)),
-              suggestion(name, names));
+  return fail(ErrorKind::bad_input, place_of(gpu),
+              fmt::format("there is no profile '{}'", shown(name)), suggestion(name, names));
 }
 
 }  // namespace cleave

@@ -41,7 +41,9 @@ struct Instances : testing::Test {
   Result<LiveInstance> create(std::string_view name, std::optional<Span> where = {}) {
     return create_instance(door, gpu0, profile(name), where, waits.patience);
   }
-  Result<void> destroy(GpuInstanceId id) { return destroy_instance(door, gpu0, id, waits.patience); }
+  Result<void> destroy(GpuInstanceId id) {
+    return destroy_instance(door, gpu0, id, waits.patience);
+  }
   /// Refuses this call so many times.
   void refuse(std::string call, Return code, int times = 1 << 20) {
     door.refuse = [call = std::move(call), code,
@@ -142,7 +144,8 @@ TEST_F(Instances, WhatIsLeftBehindIsSaid) {
   const auto made = create("1g.5gb", Span{6, 1});
   ASSERT_FALSE(made);
   EXPECT_EQ(door.instances.size(), 1U);
-  EXPECT_NE(made.error().text().find("GPU 0, GPU instance 1 (1g.5gb@6) is left behind"), std::string::npos)
+  EXPECT_NE(made.error().text().find("GPU 0, GPU instance 1 (1g.5gb@6) is left behind"),
+            std::string::npos)
       << made.error().text();
 }
 
@@ -150,8 +153,8 @@ TEST_F(Instances, UseThatPassesIsWaitedFor) {
   const auto made = create("1g.5gb");
   refuse("destroy_compute_instance", Return::in_use, 4);
   ASSERT_TRUE(destroy(made->id));
-  EXPECT_EQ(waits.slept, (std::vector<milliseconds>{milliseconds{10}, milliseconds{20}, milliseconds{40},
-                                                    milliseconds{80}}));
+  EXPECT_EQ(waits.slept, (std::vector<milliseconds>{milliseconds{10}, milliseconds{20},
+                                                    milliseconds{40}, milliseconds{80}}));
 }
 
 TEST_F(Instances, OnlyTheGpuInstanceIsTriedAgainOnceTheOtherIsGone) {
@@ -171,7 +174,8 @@ TEST_F(Instances, PatienceEndsAndTheProcessesAreNamed) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(waits.sum(), waits.patience.at_most);
   EXPECT_LE(*std::ranges::max_element(waits.slept), waits.patience.longest);
-  EXPECT_NE(refused.error().text().find("by process 4711"), std::string::npos) << refused.error().text();
+  EXPECT_NE(refused.error().text().find("by process 4711"), std::string::npos)
+      << refused.error().text();
   EXPECT_EQ(refused.error().text().find(" 5"), std::string::npos);
 }
 
@@ -201,10 +205,11 @@ TEST_F(Instances, OtherRefusalsAreNotWaitedFor) {
   EXPECT_EQ(again.error().kind, ErrorKind::infeasible);
 }
 
-/// Whatever call fails, and how often: afterwards the instance is whole, or gone, or the error says what is
-/// left; and a second try without faults always cleans up.
+/// Whatever call fails, and how often: afterwards the instance is whole, or gone, or the error says
+/// what is left; and a second try without faults always cleans up.
 TEST_F(Instances, NothingIsHalfDoneInSilence) {
-  constexpr std::array codes = {Return::unknown, Return::in_use, Return::timeout, Return::no_permission};
+  constexpr std::array codes = {Return::unknown, Return::in_use, Return::timeout,
+                                Return::no_permission};
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -214,7 +219,8 @@ TEST_F(Instances, NothingIsHalfDoneInSilence) {
       return codes[random.below(codes.size())];
     };
     const auto made = create(model.profiles[random.below(model.profiles.size())].name);
-    const bool whole = door.instances.size() == 1 && door.instances.begin()->second.computes.size() == 1;
+    const bool whole =
+        door.instances.size() == 1 && door.instances.begin()->second.computes.size() == 1;
     if (made) {
       EXPECT_TRUE(whole);
       if (destroy(made->id)) {
@@ -234,7 +240,8 @@ TEST_F(Instances, NothingIsHalfDoneInSilence) {
 TEST(DeviceHolders, AreFoundByTheFilesTheyHaveOpen) {
   const fs::path proc = fs::temp_directory_path() / fmt::format("cleave-proc-{}", getpid());
   fs::remove_all(proc);
-  const auto process = [&](const std::string& pid, const std::string& name, std::vector<std::string> files) {
+  const auto process = [&](const std::string& pid, const std::string& name,
+                           std::vector<std::string> files) {
     fs::create_directories(proc / pid / "fd");
     std::ofstream(proc / pid / "comm") << name << '\n';
     for (std::size_t i = 0; i < files.size(); ++i)

@@ -66,8 +66,8 @@ int rank_of(const Geometry& geometry, PlacementId id) {
   return geometry[id].profile->starts.rank(geometry[id].start);
 }
 
-/// Every legal way to complete the goal, walls included; keeps the best. Ways are sets of places, each looked
-/// at once: the places of one profile are taken in ascending order.
+/// Every legal way to complete the goal, walls included; keeps the best. Ways are sets of places,
+/// each looked at once: the places of one profile are taken in ascending order.
 class BestCompletion {
  public:
   BestCompletion(const Geometry& geometry, const Ground& ground, const Goal& goal)
@@ -79,8 +79,8 @@ class BestCompletion {
   [[nodiscard]] const std::optional<PlacementSet>& best() const { return best_; }
 
  private:
-  /// Busy instances that would go, instances that would go, how badly the new ones stand, and then a rule
-  /// that settles ties: the lower numbers.
+  /// Busy instances that would go, instances that would go, how badly the new ones stand, and then
+  /// a rule that settles ties: the lower numbers.
   using Cost = std::tuple<int, int, int, std::uint32_t>;
 
   [[nodiscard]] Cost cost_of(PlacementSet result) const {
@@ -125,8 +125,9 @@ std::unexpected<Error> illegal(const Geometry& geometry, const std::vector<Wante
       verdict.illegal == Illegality::start
           ? wrong_start(*culprit.profile, culprit.start)
           : fmt::format("{}@{}: {}", culprit.profile->name, culprit.start, name(*verdict.illegal));
-  return fail(ErrorKind::bad_input, "layout",
-              fmt::format("{} is not legal on this {}: {}", wanted_text(goal), geometry.model().key, why));
+  return fail(
+      ErrorKind::bad_input, "layout",
+      fmt::format("{} is not legal on this {}: {}", wanted_text(goal), geometry.model().key, why));
 }
 
 Result<Goal> sorted_out(const Geometry& geometry, const std::vector<WantedInstance>& goal) {
@@ -136,7 +137,8 @@ Result<Goal> sorted_out(const Geometry& geometry, const std::vector<WantedInstan
     if (each.start) written.push_back({each.profile, *each.start});
   const Verdict verdict = geometry.judge(written);
   if (verdict.illegal) return illegal(geometry, goal, verdict, written[verdict.culprit]);
-  for (const auto& [profile, start] : written) sorted.placed.insert(*geometry.find(*profile, start));
+  for (const auto& [profile, start] : written)
+    sorted.placed.insert(*geometry.find(*profile, start));
   for (const WantedInstance& each : goal) {
     if (each.start) continue;
     const auto index = static_cast<int>(each.profile - geometry.model().profiles.data());
@@ -149,8 +151,9 @@ Result<Goal> sorted_out(const Geometry& geometry, const std::vector<WantedInstan
     }
   }
   // Large ones first: there are fewest ways to place them.
-  std::ranges::stable_sort(sorted.loose,
-                           [](const auto& a, const auto& b) { return a.choices.size() < b.choices.size(); });
+  std::ranges::stable_sort(sorted.loose, [](const auto& a, const auto& b) {
+    return a.choices.size() < b.choices.size();
+  });
   return sorted;
 }
 
@@ -176,15 +179,16 @@ NotOurs not_ours(const Geometry& geometry, const std::vector<StandingInstance>& 
                                 foreign.size() == 1 ? "an instance" : "instances",
                                 listed(geometry, standing, foreign)));
   if (!half_made.empty())
-    parts.push_back(fmt::format("{} that {} half-made: {}",
-                                half_made.size() == 1 ? "an instance" : "instances",
-                                half_made.size() == 1 ? "is" : "are", listed(geometry, standing, half_made)));
+    parts.push_back(
+        fmt::format("{} that {} half-made: {}", half_made.size() == 1 ? "an instance" : "instances",
+                    half_made.size() == 1 ? "is" : "are", listed(geometry, standing, half_made)));
   const std::string these = commands.empty() ? std::string() : fmt::format(": {}", commands);
   return {fmt::format("{}", fmt::join(parts, ", and ")),
           fmt::format("{}{}; --adopt here takes over every instance that is not ours",
-                      foreign.empty()     ? "destroy it if nobody else made it"
-                      : half_made.empty() ? "leave room for what is not ours, or destroy it if it may go"
-                                          : "destroy them if they may go",
+                      foreign.empty() ? "destroy it if nobody else made it"
+                      : half_made.empty()
+                          ? "leave room for what is not ours, or destroy it if it may go"
+                          : "destroy them if they may go",
                       these)};
 }
 
@@ -196,9 +200,9 @@ PlacementSet of_loose_profiles(const Goal& sorted) {
 }
 
 /// Why the goal cannot stand beside the walls, though it can on an empty GPU.
-std::unexpected<Error> walled(const Geometry& geometry, const std::vector<StandingInstance>& standing,
-                              const Ground& ground, const Goal& sorted,
-                              const std::vector<WantedInstance>& goal) {
+std::unexpected<Error> walled(const Geometry& geometry,
+                              const std::vector<StandingInstance>& standing, const Ground& ground,
+                              const Goal& sorted, const std::vector<WantedInstance>& goal) {
   PlacementSet in_the_way;
   for (const PlacementId wall : ground.walls)
     if (geometry.blocked(sorted.placed - ground.walls).contains(wall)) in_the_way.insert(wall);
@@ -209,25 +213,26 @@ std::unexpected<Error> walled(const Geometry& geometry, const std::vector<Standi
   return fail(ErrorKind::infeasible, "layout",
               fmt::format("{} does not fit beside {}{}{}", wanted_text(goal), blame.text,
                           rule.empty() ? "" : fmt::format(" ({})", rule),
-                          same.empty() ? ""
-                                       : fmt::format("; a profile without a start is a new one: to mean the "
-                                                     "one that stands, write {}",
-                                                     layout_text(geometry, same))),
+                          same.empty()
+                              ? ""
+                              : fmt::format("; a profile without a start is a new one: to mean the "
+                                            "one that stands, write {}",
+                                            layout_text(geometry, same))),
               blame.remedy);
 }
 
 /// An instance of the goal's that stands, is not ours, and cannot be used.
-std::unexpected<Error> unusable(const Geometry& geometry, const std::vector<StandingInstance>& standing,
-                                PlacementSet which) {
+std::unexpected<Error> unusable(const Geometry& geometry,
+                                const std::vector<StandingInstance>& standing, PlacementSet which) {
   const NotOurs blame = not_ours(geometry, standing, which);
-  return fail(
-      ErrorKind::infeasible, "layout",
-      fmt::format("the layout names {}, without a compute instance: no program can use it", blame.text),
-      blame.remedy);
+  return fail(ErrorKind::infeasible, "layout",
+              fmt::format("the layout names {}, without a compute instance: no program can use it",
+                          blame.text),
+              blame.remedy);
 }
 
-/// The order of the steps. The next new instance is always one for which the fewest have to go; what is in
-/// nobody's way goes last.
+/// The order of the steps. The next new instance is always one for which the fewest have to go;
+/// what is in nobody's way goes last.
 std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, PlacementSet kept,
                                 PlacementSet result) {
   std::vector<LayoutStep> steps;
@@ -258,8 +263,8 @@ std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, Plac
   return steps;
 }
 
-/// Gives each of `loose` from `next` on a start so that no memory slice is taken twice, and says what the
-/// rules make of it; `overlap` where there is no such way.
+/// Gives each of `loose` from `next` on a start so that no memory slice is taken twice, and says
+/// what the rules make of it; `overlap` where there is no such way.
 Verdict side_by_side(const Geometry& geometry, std::vector<Geometry::Written>& written,
                      const std::vector<const Profile*>& loose, std::size_t next) {
   const Verdict so_far = geometry.judge(written);
@@ -280,7 +285,8 @@ Verdict side_by_side(const Geometry& geometry, std::vector<Geometry::Written>& w
 
 }  // namespace
 
-Result<std::vector<WantedInstance>> parse_wanted_layout(std::string_view text, const Geometry& geometry) {
+Result<std::vector<WantedInstance>> parse_wanted_layout(std::string_view text,
+                                                        const Geometry& geometry) {
   std::vector<WantedInstance> goal;
   if (trimmed(text).empty()) return goal;
   for (const std::string_view part : split(text, ',')) {
@@ -289,7 +295,8 @@ Result<std::vector<WantedInstance>> parse_wanted_layout(std::string_view text, c
         parse_layout(placed ? std::string(part) : fmt::format("{}@0", trimmed(part)), geometry);
     if (!written) return std::unexpected(written.error());
     if (written->empty() || trimmed(part).empty())
-      return fail(ErrorKind::bad_input, "layout", fmt::format("'{}' has an empty part", shown(text)),
+      return fail(ErrorKind::bad_input, "layout",
+                  fmt::format("'{}' has an empty part", shown(text)),
                   "write profiles, with @start or without, joined by commas");
     goal.push_back({written->front().profile,
                     placed ? std::optional<int>(written->front().start) : std::optional<int>()});
@@ -300,7 +307,8 @@ Result<std::vector<WantedInstance>> parse_wanted_layout(std::string_view text, c
 std::string rule_against(const Geometry& geometry, PlacementSet standing,
                          const std::vector<WantedInstance>& goal) {
   std::vector<Geometry::Written> written;
-  for (const PlacementId id : standing) written.push_back({geometry[id].profile, geometry[id].start});
+  for (const PlacementId id : standing)
+    written.push_back({geometry[id].profile, geometry[id].start});
   std::vector<const Profile*> loose;
   for (const WantedInstance& each : goal) {
     if (each.start) {
@@ -315,7 +323,8 @@ std::string rule_against(const Geometry& geometry, PlacementSet standing,
     return std::pair(b->memory.value, a) < std::pair(a->memory.value, b);
   });
   const Verdict verdict = side_by_side(geometry, written, loose, 0);
-  if (!verdict.illegal || *verdict.illegal == Illegality::overlap || *verdict.illegal == Illegality::start)
+  if (!verdict.illegal || *verdict.illegal == Illegality::overlap ||
+      *verdict.illegal == Illegality::start)
     return {};
   return std::string(name(*verdict.illegal));
 }
@@ -328,7 +337,8 @@ Result<LayoutChange> plan_layout_change(const Geometry& geometry,
   const Ground ground = ground_of(standing);
   PlacementSet useless;
   for (const StandingInstance& each : standing)
-    if (!each.ours && !each.usable && sorted->placed.contains(each.placement)) useless.insert(each.placement);
+    if (!each.ours && !each.usable && sorted->placed.contains(each.placement))
+      useless.insert(each.placement);
   if (!useless.empty()) return unusable(geometry, standing, useless);
   const BestCompletion search(geometry, ground, *sorted);
   if (!search.best()) {
@@ -336,10 +346,12 @@ Result<LayoutChange> plan_layout_change(const Geometry& geometry,
       const std::string rule = rule_against(geometry, {}, goal);
       return fail(
           ErrorKind::bad_input, "layout",
-          fmt::format("{} does not fit together on this {}: {}", wanted_text(goal), geometry.model().key,
-                      rule.empty() ? "there are not enough memory slices at the starts it may have" : rule),
-          fmt::format("`cleave gpu {}` shows where each profile may start and how often it may stand",
-                      geometry.model().key));
+          fmt::format(
+              "{} does not fit together on this {}: {}", wanted_text(goal), geometry.model().key,
+              rule.empty() ? "there are not enough memory slices at the starts it may have" : rule),
+          fmt::format(
+              "`cleave gpu {}` shows where each profile may start and how often it may stand",
+              geometry.model().key));
     }
     return walled(geometry, standing, ground, *sorted, goal);
   }
@@ -347,7 +359,8 @@ Result<LayoutChange> plan_layout_change(const Geometry& geometry,
   if (const PlacementSet busy = ground.busy - (result - ground.broken); !busy.empty())
     return fail(ErrorKind::infeasible, "layout",
                 fmt::format("processes run in {} that would have to go: {}",
-                            busy.size() == 1 ? "an instance" : "instances", listed(geometry, standing, busy)),
+                            busy.size() == 1 ? "an instance" : "instances",
+                            listed(geometry, standing, busy)),
                 "wait until they are done, or end them; `cleave instances` shows them");
   LayoutChange change;
   change.now = ground.all;

@@ -1,9 +1,10 @@
 #pragma once
-// From the instances that stand on a GPU to a layout that somebody wants: which go, which come, in which
-// order. Pure: nothing is tried on the GPU. The change has the fewest destroys, and with them the fewest
-// creates, that lead there; of several ways to place what has no start, the one whose new instances stand
-// where the driver likes them best. Every step is legal when it is taken, and a new instance is made as soon
-// as what is in its way is gone, so that capacity is missing for a short time.
+// From the instances that stand on a GPU to a layout that somebody wants: which go, which come, in
+// which order. Pure: nothing is tried on the GPU. The change has the fewest destroys, and with them
+// the fewest creates, that lead there; of several ways to place what has no start, the one whose
+// new instances stand where the driver likes them best. Every step is legal when it is taken, and a
+// new instance is made as soon as what is in its way is gone, so that capacity is missing for a
+// short time.
 
 #include <cstddef>
 #include <optional>
@@ -21,8 +22,8 @@ struct StandingInstance {
   PlacementId placement = 0;
   bool ours = true;   // others stay whatever the goal says, and are part of what comes out
   bool busy = false;  // a process runs in it: it may stay but not go
-  /// It has a compute instance. Ours without one is destroyed and made anew where the goal has it; one that
-  /// is not ours cannot be part of the goal.
+  /// It has a compute instance. Ours without one is destroyed and made anew where the goal has it;
+  /// one that is not ours cannot be part of the goal.
   bool usable = true;
   bool half_made = false;  // perhaps ours, for messages
   std::string name;        // for messages: "MIG-..." or "GPU instance 3"
@@ -52,14 +53,15 @@ struct LayoutChange {
   [[nodiscard]] int creates() const { return (result - kept).size(); }
 };
 
-/// Why these cannot stand together although their memory slices could: the rule of the GPU's that forbids it.
-/// Empty where there is none, which leaves the places.
+/// Why these cannot stand together although their memory slices could: the rule of the GPU's that
+/// forbids it. Empty where there is none, which leaves the places.
 [[nodiscard]] std::string rule_against(const Geometry& geometry, PlacementSet standing,
                                        const std::vector<WantedInstance>& goal);
 
-/// A goal with a start names the instance that stands there already, ours or not; one without a start never
-/// means one that is not ours. The error says why there is no way: the goal breaks a rule of the GPU's
-/// (bad input), or instances that are not ours, or busy ones, are in its way (infeasible, named).
+/// A goal with a start names the instance that stands there already, ours or not; one without a
+/// start never means one that is not ours. The error says why there is no way: the goal breaks a
+/// rule of the GPU's (bad input), or instances that are not ours, or busy ones, are in its way
+/// (infeasible, named).
 [[nodiscard]] Result<LayoutChange> plan_layout_change(const Geometry& geometry,
                                                       const std::vector<StandingInstance>& standing,
                                                       const std::vector<WantedInstance>& goal);

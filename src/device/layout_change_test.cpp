@@ -57,8 +57,8 @@ std::vector<PlacementSet> maximal_states(const Geometry& geometry) {
 std::vector<WantedInstance> wanted(const Geometry& geometry, PlacementSet state, bool with_starts) {
   std::vector<WantedInstance> goal;
   for (const PlacementId id : state)
-    goal.push_back(
-        {geometry[id].profile, with_starts ? std::optional<int>(geometry[id].start) : std::optional<int>()});
+    goal.push_back({geometry[id].profile,
+                    with_starts ? std::optional<int>(geometry[id].start) : std::optional<int>()});
   return goal;
 }
 
@@ -84,7 +84,8 @@ bool is_goal(const Geometry& geometry, PlacementSet state, PlacementSet walls,
 
 /// The slow way: every legal state that single destroys and creates reach, nearest first.
 std::optional<std::pair<int, int>> fewest_steps(const Geometry& geometry, PlacementSet now,
-                                                PlacementSet walls, const std::vector<WantedInstance>& goal) {
+                                                PlacementSet walls,
+                                                const std::vector<WantedInstance>& goal) {
   using Cost = std::pair<int, int>;  // destroys, creates
   using Entry = std::pair<Cost, std::uint32_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
@@ -174,7 +175,8 @@ TEST(LayoutChange, RandomPairsBesideForeignInstancesTakeTheFewestSteps) {
     const PlacementSet ours = state_with(walls, static_cast<int>(random.below(6))) - walls;
     // A goal that may or may not fit beside the walls, and may name them.
     const PlacementSet to = random.below(4) == 0 ? state_with({}, 5) : state_with(walls, 5);
-    std::vector<WantedInstance> goal = wanted(geometry, random.below(2) == 0 ? to : to - walls, true);
+    std::vector<WantedInstance> goal =
+        wanted(geometry, random.below(2) == 0 ? to : to - walls, true);
     for (WantedInstance& each : goal)
       if (random.below(2) == 0 && !walls.contains(*geometry.find(*each.profile, *each.start)))
         each.start.reset();
@@ -193,12 +195,14 @@ TEST(LayoutChange, BusyInstancesStayAndMoveTheOthers) {
                                         *parse_wanted_layout("3g.20gb,2g.10gb,1g.5gb", geometry));
   ASSERT_TRUE(stays) << stays.error().text();
   EXPECT_EQ(layout_text(geometry, stays->result), "2g.10gb@0,1g.5gb@3,3g.20gb@4");
-  const auto refused =
-      plan_layout_change(geometry, standing_of(now, {}, busy), *parse_wanted_layout("4g.20gb@0", geometry));
+  const auto refused = plan_layout_change(geometry, standing_of(now, {}, busy),
+                                          *parse_wanted_layout("4g.20gb@0", geometry));
   ASSERT_FALSE(refused);
   EXPECT_EQ(exit_code(refused.error().kind), 1);
-  EXPECT_NE(refused.error().message.find("1g.5gb@3 (instance "), std::string::npos) << refused.error().text();
-  EXPECT_EQ(refused.error().message.find("1g.5gb@0"), std::string::npos) << "that one has no process";
+  EXPECT_NE(refused.error().message.find("1g.5gb@3 (instance "), std::string::npos)
+      << refused.error().text();
+  EXPECT_EQ(refused.error().message.find("1g.5gb@0"), std::string::npos)
+      << "that one has no process";
 }
 
 TEST(LayoutChange, RefusalsSayWhatIsInTheWay) {
@@ -216,10 +220,13 @@ TEST(LayoutChange, RefusalsSayWhatIsInTheWay) {
   EXPECT_EQ(refusal("3g.20gb@4", walls).message, "") << "naming what stands there asks for nothing";
   EXPECT_EQ(refusal("", walls).message, "");
   EXPECT_EQ(refusal("4g.20gb@1", {}).kind, ErrorKind::bad_input);
-  EXPECT_NE(refusal("4g.20gb@1", {}).message.find("4g.20gb may start at 0, not at 1"), std::string::npos);
-  EXPECT_NE(refusal("4g.20gb,4g.20gb", {}).message.find("does not fit together"), std::string::npos);
+  EXPECT_NE(refusal("4g.20gb@1", {}).message.find("4g.20gb may start at 0, not at 1"),
+            std::string::npos);
+  EXPECT_NE(refusal("4g.20gb,4g.20gb", {}).message.find("does not fit together"),
+            std::string::npos);
   EXPECT_NE(refusal("1g.5gb+me@0,1g.5gb+me@1", {}).message.find("media"), std::string::npos);
-  for (const char* broken : {"4g.20gb,", ",", "4g.20gb@", "4g.20gb@x", "9g.1gb", "4g.20gb@0@0", "@", "@0"})
+  for (const char* broken :
+       {"4g.20gb,", ",", "4g.20gb@", "4g.20gb@x", "9g.1gb", "4g.20gb@0@0", "@", "@0"})
     EXPECT_FALSE(parse_wanted_layout(broken, geometry)) << broken;
 }
 
@@ -228,7 +235,8 @@ TEST(LayoutChange, WhatHasNoComputeInstanceIsMadeAnewOrRefused) {
   Random random(3);
   const auto states = maximal_states(geometry);
   for (int round = 0; round < 300; ++round) {
-    const PlacementSet now = states[random.below(states.size())], to = states[random.below(states.size())];
+    const PlacementSet now = states[random.below(states.size())],
+                       to = states[random.below(states.size())];
     auto standing = standing_of(now);
     PlacementSet broken;
     for (StandingInstance& each : standing)
@@ -251,7 +259,8 @@ TEST(LayoutChange, WhatHasNoComputeInstanceIsMadeAnewOrRefused) {
   auto walls = standing_of({}, set_of(geometry, "1g.5gb@0"));
   walls[0].usable = false;
   EXPECT_TRUE(plan_layout_change(geometry, walls, *parse_wanted_layout("1g.5gb", geometry)));
-  const auto refused = plan_layout_change(geometry, walls, *parse_wanted_layout("1g.5gb@0", geometry));
+  const auto refused =
+      plan_layout_change(geometry, walls, *parse_wanted_layout("1g.5gb@0", geometry));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::infeasible);
   EXPECT_NE(refused.error().message.find("without a compute instance"), std::string::npos);
@@ -264,12 +273,14 @@ TEST(LayoutChange, HalfMadeOnesAreNotCalledForeign) {
     each.half_made = geometry[each.placement].start == 0;
     each.take_over = each.half_made ? "take the first" : "take the second";
   }
-  const auto refused = plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb", geometry));
+  const auto refused =
+      plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb", geometry));
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("an instance that Cleave did not make: 1g.5gb@1 ("),
             std::string::npos)
       << refused.error().text();
-  EXPECT_NE(refused.error().message.find("an instance that is half-made: 1g.5gb@0 ("), std::string::npos)
+  EXPECT_NE(refused.error().message.find("an instance that is half-made: 1g.5gb@0 ("),
+            std::string::npos)
       << refused.error().text();
   for (const char* command : {"`take the first`", "`take the second`"})
     EXPECT_NE(refused.error().remedy.find(command), std::string::npos) << refused.error().text();
@@ -289,21 +300,25 @@ TEST(LayoutChange, ARuleThatForbidsIsNamed) {
   const auto refused =
       plan_layout_change(geometry, {}, *parse_wanted_layout("1g.5gb+me,1g.5gb+me", geometry));
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("more than one media-extension instance"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("more than one media-extension instance"),
+            std::string::npos);
   // A foreign one is meant with its start only, which is said.
   const auto walls = standing_of({}, set_of(geometry, "4g.20gb@0"));
-  EXPECT_TRUE(plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb@0,1g.5gb", geometry)));
-  const auto loose = plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb,1g.5gb", geometry));
+  EXPECT_TRUE(
+      plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb@0,1g.5gb", geometry)));
+  const auto loose =
+      plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb,1g.5gb", geometry));
   ASSERT_FALSE(loose);
-  EXPECT_NE(loose.error().message.find("to mean the one that stands, write 4g.20gb@0"), std::string::npos)
+  EXPECT_NE(loose.error().message.find("to mean the one that stands, write 4g.20gb@0"),
+            std::string::npos)
       << loose.error().text();
 }
 
 TEST(LayoutChange, WhatIsInNobodysWayGoesLastAndNewOnesComeEarly) {
   const Geometry geometry = geometry_of("five");
-  const auto change =
-      plan_layout_change(geometry, standing_of(set_of(geometry, "1g.5gb@0,1g.5gb@1,1g.5gb@2,3g.20gb@4")),
-                         *parse_wanted_layout("2g.10gb@0,2g.10gb@4,1g.5gb@3", geometry));
+  const auto change = plan_layout_change(
+      geometry, standing_of(set_of(geometry, "1g.5gb@0,1g.5gb@1,1g.5gb@2,3g.20gb@4")),
+      *parse_wanted_layout("2g.10gb@0,2g.10gb@4,1g.5gb@3", geometry));
   ASSERT_TRUE(change);
   std::string steps;
   for (const LayoutStep& step : change->steps)

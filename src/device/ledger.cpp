@@ -44,14 +44,15 @@ const ActRow& row_of(LedgerAct act) {
 constexpr std::int64_t most_number = std::int64_t{1} << 53;
 
 constexpr const char* damaged_remedy =
-    "mend the line, or move the file away: what Cleave made is then foreign to it and needs --adopt";
+    "mend the line, or move the file away: what Cleave made is then foreign to it and needs "
+    "--adopt";
 
 std::string time_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm utc = {};
   ::gmtime_r(&now, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
-                     utc.tm_hour, utc.tm_min, utc.tm_sec);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
+                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 }  // namespace
@@ -88,7 +89,8 @@ std::string ledger_text(const LedgerLine& line) {
 
 Result<LedgerLine> parse_ledger_line(std::string_view text, const std::string& place) {
   const auto json = parse_json(text, place);
-  if (!json) return fail(ErrorKind::bad_input, json.error().place, json.error().message, damaged_remedy);
+  if (!json)
+    return fail(ErrorKind::bad_input, json.error().place, json.error().message, damaged_remedy);
   std::optional<Error> error;
   JsonReader in(*json, place, error);
   LedgerLine line;
@@ -105,7 +107,8 @@ Result<LedgerLine> parse_ledger_line(std::string_view text, const std::string& p
   if (row != acts.end() && row->place) {
     line.place.gpu = in.text("gpu");
     line.place.profile = in.text("profile");
-    line.place.profile_id = ProfileId{static_cast<std::uint32_t>(in.integer("profile_id", 0, UINT32_MAX))};
+    line.place.profile_id =
+        ProfileId{static_cast<std::uint32_t>(in.integer("profile_id", 0, UINT32_MAX))};
     line.place.start = static_cast<std::uint32_t>(in.integer("start", 0, UINT32_MAX));
   }
   if (row != acts.end() && row->instance) {
@@ -119,10 +122,11 @@ Result<LedgerLine> parse_ledger_line(std::string_view text, const std::string& p
 
 Result<void> LedgerState::take(const LedgerLine& line, const std::string& place) {
   const auto wrong = [&](std::string_view what) {
-    return fail(ErrorKind::bad_input, place, fmt::format("number {} {}", line.number, what), damaged_remedy);
+    return fail(ErrorKind::bad_input, place, fmt::format("number {} {}", line.number, what),
+                damaged_remedy);
   };
-  const bool intent =
-      line.act == LedgerAct::create || line.act == LedgerAct::destroy || line.act == LedgerAct::adopt;
+  const bool intent = line.act == LedgerAct::create || line.act == LedgerAct::destroy ||
+                      line.act == LedgerAct::adopt;
   if (intent && (creating_.contains(line.number) || destroying_.contains(line.number) ||
                  made_.contains(line.number) || superseded_.contains(line.number)))
     return wrong("is used twice");
@@ -150,8 +154,8 @@ Result<void> LedgerState::take(const LedgerLine& line, const std::string& place)
     case LedgerAct::not_destroyed: {
       const auto intended = closed(destroying_, line.number, LedgerAct::destroy);
       if (!intended) return wrong("was never meant to be destroyed");
-      // A late fact says nothing new: what superseded the intent has forgotten the instance already, and
-      // another may stand in its place by now.
+      // A late fact says nothing new: what superseded the intent has forgotten the instance
+      // already, and another may stand in its place by now.
       if (line.act == LedgerAct::destroyed && !intended->late) forget(intended->line);
       break;
     }
@@ -266,15 +270,18 @@ std::vector<LedgerLine> LedgerState::answered(const std::string& gpu,
     });
     if (there) continue;
     LedgerLine fact;
-    fact.act = create ? LedgerAct::not_created : as_it_was ? LedgerAct::not_destroyed : LedgerAct::destroyed;
+    fact.act = create      ? LedgerAct::not_created
+               : as_it_was ? LedgerAct::not_destroyed
+                           : LedgerAct::destroyed;
     fact.number = line.number;
     facts.push_back(std::move(fact));
   }
   return facts;
 }
 
-std::vector<LedgerLine> LedgerState::compact(const std::function<bool(const std::string&)>& known,
-                                             const std::function<bool(const std::string&)>& exists) const {
+std::vector<LedgerLine> LedgerState::compact(
+    const std::function<bool(const std::string&)>& known,
+    const std::function<bool(const std::string&)>& exists) const {
   std::vector<LedgerLine> lines = open();
   for (const auto& [number, made] : made_) {
     if (known(made.place.gpu) && std::ranges::none_of(made.uuids, exists)) continue;
@@ -327,7 +334,8 @@ Result<void> Ledger::take_text(std::string_view text) {
     const std::size_t end = text.find('\n');
     const std::string place = fmt::format("{}:{}", shown(file_.string(), 200), state_.lines() + 1);
     if (end == std::string_view::npos) {
-      remark_ = fmt::format("{}: the last line is not complete, as after a crash, and was dropped", place);
+      remark_ = fmt::format("{}: the last line is not complete, as after a crash, and was dropped",
+                            place);
       return {};
     }
     const auto line = parse_ledger_line(text.substr(0, end), place);
@@ -341,8 +349,8 @@ Result<void> Ledger::take_text(std::string_view text) {
 
 namespace {
 
-/// The lock of the file itself, for the moment of an append: two GPUs' changes may be written at once, and a
-/// file that is written anew must not lose one.
+/// The lock of the file itself, for the moment of an append: two GPUs' changes may be written at
+/// once, and a file that is written anew must not lose one.
 Result<FileHandle> lock_ledger(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / "ledger.lock";
   auto lock = FileHandle::open(path, O_RDWR | O_CREAT);
@@ -384,7 +392,8 @@ Result<std::uint64_t> Ledger::append_intent(LedgerLine line) {
   if (const auto read = refresh(); !read) return std::unexpected(read.error());
   const std::uint64_t number = state_.next_number();
   line.number = number;
-  if (const auto written = append_locked(std::move(line)); !written) return std::unexpected(written.error());
+  if (const auto written = append_locked(std::move(line)); !written)
+    return std::unexpected(written.error());
   return number;
 }
 
@@ -395,7 +404,8 @@ Result<std::uint64_t> Ledger::will_create(const InstancePlace& place) {
   return append_intent(std::move(line));
 }
 
-Result<void> Ledger::created(std::uint64_t number, GpuInstanceId id, std::vector<std::string> uuids) {
+Result<void> Ledger::created(std::uint64_t number, GpuInstanceId id,
+                             std::vector<std::string> uuids) {
   LedgerLine line;
   line.act = LedgerAct::created;
   line.number = number;
@@ -458,12 +468,13 @@ Result<void> Ledger::settle(const std::string& gpu, const std::vector<InstanceSe
 
 std::vector<LedgerLine> Ledger::what_matters(const std::vector<std::string>& known,
                                              const std::vector<InstanceSeen>& live) const {
-  return state_.compact([&](const std::string& gpu) { return std::ranges::find(known, gpu) != known.end(); },
-                        [&](const std::string& uuid) {
-                          return std::ranges::any_of(live, [&](const InstanceSeen& seen) {
-                            return std::ranges::find(seen.uuids, uuid) != seen.uuids.end();
-                          });
-                        });
+  return state_.compact(
+      [&](const std::string& gpu) { return std::ranges::find(known, gpu) != known.end(); },
+      [&](const std::string& uuid) {
+        return std::ranges::any_of(live, [&](const InstanceSeen& seen) {
+          return std::ranges::find(seen.uuids, uuid) != seen.uuids.end();
+        });
+      });
 }
 
 std::size_t Ledger::lines_that_matter(const std::vector<std::string>& known,
@@ -471,7 +482,8 @@ std::size_t Ledger::lines_that_matter(const std::vector<std::string>& known,
   return what_matters(known, live).size();
 }
 
-Result<void> Ledger::compact(const std::vector<std::string>& known, const std::vector<InstanceSeen>& live) {
+Result<void> Ledger::compact(const std::vector<std::string>& known,
+                             const std::vector<InstanceSeen>& live) {
   const auto lock = lock_ledger(directory_);
   if (!lock) return std::unexpected(lock.error());
   if (const auto read = refresh(); !read) return read;
@@ -485,7 +497,8 @@ Result<void> Ledger::compact(const std::vector<std::string>& known, const std::v
     if (const auto written = file->write_whole(text, part); !written) return written;
     if (const auto synced = file->sync(part); !synced) return synced;
   }
-  if (::rename(part.c_str(), file_.c_str()) != 0) return system_failure(file_, "cannot be replaced");
+  if (::rename(part.c_str(), file_.c_str()) != 0)
+    return system_failure(file_, "cannot be replaced");
   if (const auto synced = sync_directory(directory_); !synced) return synced;
   return refresh();
 }

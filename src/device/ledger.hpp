@@ -1,22 +1,23 @@
 #pragma once
-// What Cleave made. NVML knows instances but not whose they are, so every change of Cleave's is written down
-// in the state directory, `ledger.jsonl`, a JSON object a line: the intent before it is done and the fact
-// after it, each on the disk before the program goes on. After a crash at any moment the file says of every
-// instance that Cleave made at least that it meant to make it.
+// What Cleave made. NVML knows instances but not whose they are, so every change of Cleave's is
+// written down in the state directory, `ledger.jsonl`, a JSON object a line: the intent before it
+// is done and the fact after it, each on the disk before the program goes on. After a crash at any
+// moment the file says of every instance that Cleave made at least that it meant to make it.
 //
-//   {"act": "create", "number": 7, "at": "2026-05-04T10:11:12Z", "by": "cleave 4711", "gpu": "GPU-...",
+//   {"act": "create", "number": 7, "at": "2026-05-04T10:11:12Z", "by": "cleave 4711", "gpu":
+//   "GPU-...",
 //    "profile": "3g.20gb", "profile_id": 9, "start": 4}
 //   {"act": "created", "number": 7, "at": ..., "by": ..., "gpu_instance": 2, "uuids": ["MIG-..."]}
 //
-// `create` ends in `created` or `not-created` (it was refused, or undone), `destroy` in `destroyed` or
-// `not-destroyed`; `adopt` is a fact alone. Instances are known by their MIG UUIDs, which are new at each
-// creation; the driver's own numbers are used again.
+// `create` ends in `created` or `not-created` (it was refused, or undone), `destroy` in `destroyed`
+// or `not-destroyed`; `adopt` is a fact alone. Instances are known by their MIG UUIDs, which are
+// new at each creation; the driver's own numbers are used again.
 //
-// A torn last line is what a crash leaves: it is dropped, with a remark. Any other damage is an error with
-// its line, and nothing is written to such a file.
+// A torn last line is what a crash leaves: it is dropped, with a remark. Any other damage is an
+// error with its line, and nothing is written to such a file.
 //
-// A ledger is used by one thread; several programs may use the file at once. Who writes about a GPU holds
-// its lock (gpu_lock.hpp); appending itself is guarded by a lock of the file's own.
+// A ledger is used by one thread; several programs may use the file at once. Who writes about a GPU
+// holds its lock (gpu_lock.hpp); appending itself is guarded by a lock of the file's own.
 
 #include <cstdint>
 #include <filesystem>
@@ -89,19 +90,22 @@ std::string ledger_text(const LedgerLine& line);  // with its newline
 /// What the lines of a ledger come to.
 class LedgerState {
  public:
-  /// Takes the next line; refuses a fact without its intent and an intent with a number that is used. A fact
-  /// may come late: after another line has answered its intent too.
+  /// Takes the next line; refuses a fact without its intent and an intent with a number that is
+  /// used. A fact may come late: after another line has answered its intent too.
   [[nodiscard]] Result<void> take(const LedgerLine& line, const std::string& place);
 
   /// By these rules, the first that holds:
-  ///  - one of its UUIDs is of an instance that Cleave made or adopted with this profile at this start: ours
+  ///  - one of its UUIDs is of an instance that Cleave made or adopted with this profile at this
+  ///  start: ours
   ///    (a simulated node that is made anew from the same seed gives its UUIDs again);
-  ///  - it has no compute instance, and Cleave was about to destroy a GPU instance of this number, profile
-  ///  and
-  ///    start: ours, with its compute instances gone already. (Somebody else who made one exactly so after
-  ///    that, before any program of Cleave looked at the GPU, cannot be told from it.)
-  ///  - Cleave meant to create one of this profile at this start and never knew that it had: half made;
-  ///  - it has no compute instance, and Cleave made one of this number, profile and start: half made, since
+  ///  - it has no compute instance, and Cleave was about to destroy a GPU instance of this number,
+  ///  profile and
+  ///    start: ours, with its compute instances gone already. (Somebody else who made one exactly
+  ///    so after that, before any program of Cleave looked at the GPU, cannot be told from it.)
+  ///  - Cleave meant to create one of this profile at this start and never knew that it had: half
+  ///  made;
+  ///  - it has no compute instance, and Cleave made one of this number, profile and start: half
+  ///  made, since
   ///    somebody else took the compute instance away;
   ///  - otherwise foreign.
   [[nodiscard]] Ownership owner(const InstanceSeen& seen) const;
@@ -110,13 +114,13 @@ class LedgerState {
   [[nodiscard]] std::vector<LedgerLine> open() const;
   /// The open intent to destroy this instance with all that is in it now.
   [[nodiscard]] std::optional<std::uint64_t> destroying(const InstanceSeen& seen) const;
-  /// Open intents on this GPU that the GPU itself has answered: nothing is there where one was to be made, or
-  /// the one that was to go is gone. The facts, of which the first is to be written and then asked again: one
-  /// fact may answer several intents.
+  /// Open intents on this GPU that the GPU itself has answered: nothing is there where one was to
+  /// be made, or the one that was to go is gone. The facts, of which the first is to be written and
+  /// then asked again: one fact may answer several intents.
   [[nodiscard]] std::vector<LedgerLine> answered(const std::string& gpu,
                                                  const std::vector<InstanceSeen>& live) const;
-  /// The lines that still matter: facts of instances that `exists` and open intents. Whatever is on a GPU
-  /// that `known` does not know stays.
+  /// The lines that still matter: facts of instances that `exists` and open intents. Whatever is on
+  /// a GPU that `known` does not know stays.
   [[nodiscard]] std::vector<LedgerLine> compact(
       const std::function<bool(const std::string& gpu)>& known,
       const std::function<bool(const std::string& uuid)>& exists) const;
@@ -138,7 +142,7 @@ class LedgerState {
   void forget(const LedgerLine& gone);
 
   Intents creating_, destroying_;
-  Intents superseded_;                        // answered by another's fact; their own may still come
+  Intents superseded_;  // answered by another's fact; their own may still come
   std::map<std::uint64_t, LedgerLine> made_;  // with place, id and UUIDs
   std::map<std::string, std::uint64_t, std::less<>> by_uuid_;
   std::uint64_t next_ = 1;
@@ -147,8 +151,10 @@ class LedgerState {
 
 class Ledger {
  public:
-  /// Reads what is there; a ledger that is not there is empty, and nothing is made before the first line.
-  [[nodiscard]] static Result<Ledger> open(const std::filesystem::path& state_directory, std::string program);
+  /// Reads what is there; a ledger that is not there is empty, and nothing is made before the first
+  /// line.
+  [[nodiscard]] static Result<Ledger> open(const std::filesystem::path& state_directory,
+                                           std::string program);
   /// Reads what others have added since.
   [[nodiscard]] Result<void> refresh();
 
@@ -159,7 +165,8 @@ class Ledger {
 
   // The GPU's lock is held by whoever calls these; the number goes from the intent to its fact.
   [[nodiscard]] Result<std::uint64_t> will_create(const InstancePlace& place);
-  [[nodiscard]] Result<void> created(std::uint64_t number, GpuInstanceId id, std::vector<std::string> uuids);
+  [[nodiscard]] Result<void> created(std::uint64_t number, GpuInstanceId id,
+                                     std::vector<std::string> uuids);
   [[nodiscard]] Result<void> not_created(std::uint64_t number);
   /// An intent that is open for the same instance, as after a crash, serves again.
   [[nodiscard]] Result<std::uint64_t> will_destroy(const InstanceSeen& instance);
@@ -172,8 +179,9 @@ class Ledger {
   /// How many lines `compact` would leave.
   [[nodiscard]] std::size_t lines_that_matter(const std::vector<std::string>& known,
                                               const std::vector<InstanceSeen>& live) const;
-  /// Writes the file anew with only what matters (LedgerState::compact), whole and then in the place of the
-  /// old one. `known` names GPUs whose locks are held and whose instances were just read.
+  /// Writes the file anew with only what matters (LedgerState::compact), whole and then in the
+  /// place of the old one. `known` names GPUs whose locks are held and whose instances were just
+  /// read.
   [[nodiscard]] Result<void> compact(const std::vector<std::string>& known,
                                      const std::vector<InstanceSeen>& live);
 
@@ -191,7 +199,8 @@ class Ledger {
   std::filesystem::path directory_, file_;
   std::string by_, remark_;
   LedgerState state_;
-  // How much of which file state_ has. It is held open, so that a file written anew cannot have its number.
+  // How much of which file state_ has. It is held open, so that a file written anew cannot have its
+  // number.
   FileHandle opened_;
   std::uint64_t inode_ = 0;
   std::int64_t read_ = 0;

@@ -50,7 +50,8 @@ TEST_F(LedgerFiles, KnowInstancesByTheirUuidAndByNothingElse) {
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-1"})), Ownership::half_made);
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {})), Ownership::half_made);
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(0), 2, {"MIG-1"})), Ownership::foreign);
-  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4, 9, "GPU-b"), 2, {"MIG-1"})), Ownership::foreign);
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4, 9, "GPU-b"), 2, {"MIG-1"})),
+            Ownership::foreign);
   ASSERT_TRUE(ledger->created(*number, GpuInstanceId{2}, {"MIG-1"}));
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-1"})), Ownership::ours);
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-2"})), Ownership::foreign)
@@ -104,7 +105,8 @@ TEST_F(LedgerFiles, ATornLastLineIsDroppedAndDamageElsewhereIsAnError) {
     const std::string before = content();
     auto broken = opened();
     ASSERT_FALSE(broken) << damage;
-    EXPECT_NE(broken.error().place.find("ledger.jsonl:2"), std::string::npos) << broken.error().text();
+    EXPECT_NE(broken.error().place.find("ledger.jsonl:2"), std::string::npos)
+        << broken.error().text();
     EXPECT_NE(broken.error().remedy.find("--adopt"), std::string::npos);
     EXPECT_EQ(content(), before);
   }
@@ -190,10 +192,12 @@ TEST_F(LedgerFiles, LateFactsAreTakenSoThatAFileThatHasThemCanBeRead) {
       "\"gpu\": \"GPU-a\", \"profile\": \"3g.20gb\", \"profile_id\": 9, \"start\": 0, "
       "\"gpu_instance\": 1";
   const auto act = [&](const std::string& name, int number, const std::string& more = "") {
-    return "{\"act\": \"" + name + "\", \"number\": " + std::to_string(number) + ", " + at + more + "}\n";
+    return "{\"act\": \"" + name + "\", \"number\": " + std::to_string(number) + ", " + at + more +
+           "}\n";
   };
   const std::string uuid = ", \"uuids\": [\"MIG-1\"]", none = ", \"uuids\": []";
-  const std::string both = act("adopt", 1, ", " + place + uuid) + act("destroy", 2, ", " + place + uuid) +
+  const std::string both = act("adopt", 1, ", " + place + uuid) +
+                           act("destroy", 2, ", " + place + uuid) +
                            act("destroy", 3, ", " + place + none) + act("destroyed", 2);
   write(both + act("adopt", 4, ", " + place + ", \"uuids\": [\"MIG-4\"]") + act("destroyed", 3));
   const auto healed = opened();
@@ -201,8 +205,9 @@ TEST_F(LedgerFiles, LateFactsAreTakenSoThatAFileThatHasThemCanBeRead) {
   EXPECT_EQ(healed->state().owner(seen_at(place_at(0), 1, {"MIG-4"})), Ownership::ours)
       << "a late fact is not of what came after";
   EXPECT_TRUE(healed->state().open().empty());
-  for (const std::string& wrong : {act("destroyed", 2), act("created", 3, ", \"gpu_instance\": 1" + uuid),
-                                   act("destroyed", 3) + act("destroyed", 3), act("not-created", 3)}) {
+  for (const std::string& wrong :
+       {act("destroyed", 2), act("created", 3, ", \"gpu_instance\": 1" + uuid),
+        act("destroyed", 3) + act("destroyed", 3), act("not-created", 3)}) {
     write(both + wrong);
     EXPECT_FALSE(opened()) << wrong;
   }
@@ -218,12 +223,14 @@ TEST_F(LedgerFiles, CompactKeepsWhatMatters) {
   auto reader = opened();
   const std::vector<InstanceSeen> live = {seen_at(place_at(0), 8, {"MIG-8"})};
   ASSERT_TRUE(ledger->compact({"GPU-a"}, live));
-  EXPECT_EQ(ledger->state().lines(), 12U) << "one on GPU-a, ten on GPU-b which nobody looked at, one intent";
+  EXPECT_EQ(ledger->state().lines(), 12U)
+      << "one on GPU-a, ten on GPU-b which nobody looked at, one intent";
   ASSERT_TRUE(reader->refresh()) << "who had the old file reads the new one";
   EXPECT_EQ(reader->state().lines(), 12U);
   EXPECT_EQ(reader->state().owner(live[0]), Ownership::ours);
   EXPECT_EQ(reader->state().owner(seen_at(place_at(4), 9, {"MIG-9"})), Ownership::half_made);
-  EXPECT_EQ(reader->state().owner(seen_at(place_at(0, 9, "GPU-b"), 10, {"MIG-10"})), Ownership::ours);
+  EXPECT_EQ(reader->state().owner(seen_at(place_at(0, 9, "GPU-b"), 10, {"MIG-10"})),
+            Ownership::ours);
   EXPECT_TRUE(reader->will_create(place_at(0)));
   EXPECT_FALSE(std::filesystem::exists(folder / "ledger.jsonl.part"));
 }
@@ -256,8 +263,9 @@ TEST_F(LedgerFiles, SeveralProgramsAppendWithoutLosingALine) {
   for (int p = 0; p < programs; ++p)
     for (std::uint32_t i = 0; i < each; ++i) {
       const std::string gpu = "GPU-" + std::to_string(p);
-      EXPECT_EQ(ledger->state().owner(seen_at(place_at(i, 9, gpu.c_str()), i, {gpu + std::to_string(i)})),
-                Ownership::ours);
+      EXPECT_EQ(
+          ledger->state().owner(seen_at(place_at(i, 9, gpu.c_str()), i, {gpu + std::to_string(i)})),
+          Ownership::ours);
     }
 }
 
@@ -280,8 +288,8 @@ TEST_F(LedgerFiles, AFileThatComesIntoBeingWhileItIsLookedForIsNoError) {
   EXPECT_GT(looks, 10);
 }
 
-/// A GPU as the driver has it, with eight starts and one profile of one slice: numbers are used again, UUIDs
-/// are not.
+/// A GPU as the driver has it, with eight starts and one profile of one slice: numbers are used
+/// again, UUIDs are not.
 struct TinyGpu {
   struct Instance {
     InstanceSeen seen;
@@ -294,7 +302,8 @@ struct TinyGpu {
   [[nodiscard]] std::optional<std::uint32_t> free_start(Random& random) const {
     std::vector<std::uint32_t> free;
     for (std::uint32_t start = 0; start < 8; ++start)
-      if (std::ranges::none_of(live, [&](const Instance& each) { return each.seen.place.start == start; }))
+      if (std::ranges::none_of(
+              live, [&](const Instance& each) { return each.seen.place.start == start; }))
         free.push_back(start);
     if (free.empty()) return {};
     return free[random.below(free.size())];
@@ -302,16 +311,19 @@ struct TinyGpu {
   Instance& make(std::uint32_t start, bool ours, std::size_t intent_end) {
     // The lowest number that nobody has.
     std::uint32_t id = 1;
-    while (std::ranges::any_of(live, [&](const Instance& each) { return each.seen.id == GpuInstanceId{id}; }))
+    while (std::ranges::any_of(
+        live, [&](const Instance& each) { return each.seen.id == GpuInstanceId{id}; }))
       ++id;
     live.push_back({seen_at(place_at(start), id, {}), ours, intent_end});
     return live.back();
   }
-  void give_compute(Instance& instance) { instance.seen.uuids = {"MIG-" + std::to_string(next_uuid++)}; }
+  void give_compute(Instance& instance) {
+    instance.seen.uuids = {"MIG-" + std::to_string(next_uuid++)};
+  }
 };
 
-/// Random acts of ours and of others'; `stop_after` counts the single steps after which the program dies
-/// (lines written and calls of the driver's).
+/// Random acts of ours and of others'; `stop_after` counts the single steps after which the program
+/// dies (lines written and calls of the driver's).
 class LedgerStory {
  public:
   LedgerStory(Ledger& ledger, std::uint64_t seed, int stop_after)
@@ -463,9 +475,9 @@ TEST_F(LedgerCrashes, ManyDeathsLeaveALedgerThatCanBeReadAndIsTrue) {
   }
 }
 
-/// Intents and facts as no GPU would have them: any number of intents at one place, facts in any order, some
-/// late, the GPU showing anything. What was written can always be read again, and settling leaves nothing
-/// that is answered.
+/// Intents and facts as no GPU would have them: any number of intents at one place, facts in any
+/// order, some late, the GPU showing anything. What was written can always be read again, and
+/// settling leaves nothing that is answered.
 TEST_F(LedgerCrashes, IntentsAndFactsInAnyOrderCanBeRead) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -489,7 +501,8 @@ TEST_F(LedgerCrashes, IntentsAndFactsInAnyOrderCanBeRead) {
         line.act = what == 0 ? LedgerAct::create : LedgerAct::destroy;
         line.place = instance.place;
         const std::size_t before = ledger->state().lines();
-        const auto number = what == 0 ? ledger->will_create(instance.place) : ledger->will_destroy(instance);
+        const auto number =
+            what == 0 ? ledger->will_create(instance.place) : ledger->will_destroy(instance);
         ASSERT_TRUE(number) << number.error().text();
         line.number = *number;
         if (ledger->state().lines() > before) without_fact.push_back(line);
@@ -500,9 +513,10 @@ TEST_F(LedgerCrashes, IntentsAndFactsInAnyOrderCanBeRead) {
         const InstanceSeen instance = some();
         const auto number = chosen->number;
         without_fact.erase(chosen);
-        const auto written = create ? (done ? ledger->created(number, instance.id, instance.uuids)
-                                            : ledger->not_created(number))
-                                    : (done ? ledger->destroyed(number) : ledger->not_destroyed(number));
+        const auto written =
+            create ? (done ? ledger->created(number, instance.id, instance.uuids)
+                           : ledger->not_created(number))
+                   : (done ? ledger->destroyed(number) : ledger->not_destroyed(number));
         ASSERT_TRUE(written) << written.error().text();
       } else if (what == 3) {
         ASSERT_TRUE(ledger->adopt(some()));

@@ -1,7 +1,7 @@
 #pragma once
-// A GPU in memory, for tests of what stands above a door: it keeps the rules of one GPU model and refuses on
-// top of that whatever a test wants refused. The simulated library is the place for everything closer to a
-// driver.
+// A GPU in memory, for tests of what stands above a door: it keeps the rules of one GPU model and
+// refuses on top of that whatever a test wants refused. The simulated library is the place for
+// everything closer to a driver.
 
 #include <algorithm>
 #include <functional>
@@ -67,12 +67,14 @@ class MemoryDoor final : public Door {
   DriverAnswer<std::vector<Span>> placements(GpuIndex, ProfileId id) override {
     return told("placements", [&] {
       std::vector<Span> spans;
-      for (const int start : profile(id).starts.ascending()) spans.push_back(span(profile(id), start));
+      for (const int start : profile(id).starts.ascending())
+        spans.push_back(span(profile(id), start));
       return spans;
     });
   }
   DriverAnswer<std::uint32_t> remaining(GpuIndex, ProfileId id) override {
-    return told("remaining", [&] { return static_cast<std::uint32_t>(free_starts(profile(id)).size()); });
+    return told("remaining",
+                [&] { return static_cast<std::uint32_t>(free_starts(profile(id)).size()); });
   }
   DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex) override {
     return told("gpu_instances", [&] {
@@ -87,10 +89,13 @@ class MemoryDoor final : public Door {
     const std::vector<int> free = free_starts(profile(id));
     if (placement && !profile(id).starts.contains(static_cast<int>(placement->start)))
       return no_way(nvml::Return::invalid_argument, "create_gpu_instance");
-    const auto at = placement ? std::ranges::find(free, static_cast<int>(placement->start)) : free.begin();
-    if (at == free.end()) return no_way(nvml::Return::insufficient_resources, "create_gpu_instance");
+    const auto at =
+        placement ? std::ranges::find(free, static_cast<int>(placement->start)) : free.begin();
+    if (at == free.end())
+      return no_way(nvml::Return::insufficient_resources, "create_gpu_instance");
     GpuInstanceId number{1};
-    while (instances.contains(number)) number = GpuInstanceId{static_cast<std::uint32_t>(number) + 1};
+    while (instances.contains(number))
+      number = GpuInstanceId{static_cast<std::uint32_t>(number) + 1};
     const LiveGpuInstance made{number, id, span(profile(id), *at)};
     instances[number] = {made, {}};
     note_done("create_gpu_instance");
@@ -99,17 +104,20 @@ class MemoryDoor final : public Door {
   DriverAnswer<void> destroy_gpu_instance(GpuIndex, GpuInstanceId id) override {
     if (auto no = refused("destroy_gpu_instance")) return std::unexpected(*no);
     if (!instances.contains(id)) return no_way(nvml::Return::not_found, "destroy_gpu_instance");
-    if (!instances[id].computes.empty()) return no_way(nvml::Return::in_use, "destroy_gpu_instance");
+    if (!instances[id].computes.empty())
+      return no_way(nvml::Return::in_use, "destroy_gpu_instance");
     instances.erase(id);
     note_done("destroy_gpu_instance");
     return {};
   }
-  DriverAnswer<std::vector<DriverComputeProfile>> compute_profiles(GpuIndex, GpuInstanceId id) override {
+  DriverAnswer<std::vector<DriverComputeProfile>> compute_profiles(GpuIndex,
+                                                                   GpuInstanceId id) override {
     if (auto no = refused("compute_profiles")) return std::unexpected(*no);
     if (!instances.contains(id)) return no_way(nvml::Return::not_found, "compute_profiles");
     const Profile& inside = profile(instances[id].facts.profile);
     const auto slices = static_cast<std::uint32_t>(inside.compute.value);
-    // The second profile of the same size stands first: who takes the first that fits takes the wrong one.
+    // The second profile of the same size stands first: who takes the first that fits takes the
+    // wrong one.
     std::vector<DriverComputeProfile> all = {{ProfileNumber{8}, ProfileId{8}, slices, 1, Sms{1}}};
     for (std::uint32_t number = 0; number <= 4; ++number) {
       const std::uint32_t each = number == 4 ? 7 : number + 1;
@@ -118,16 +126,19 @@ class MemoryDoor final : public Door {
     }
     return all;
   }
-  DriverAnswer<std::vector<LiveComputeInstance>> compute_instances(GpuIndex, GpuInstanceId id) override {
+  DriverAnswer<std::vector<LiveComputeInstance>> compute_instances(GpuIndex,
+                                                                   GpuInstanceId id) override {
     if (auto no = refused("compute_instances")) return std::unexpected(*no);
     if (!instances.contains(id)) return no_way(nvml::Return::not_found, "compute_instances");
     return instances[id].computes;
   }
-  DriverAnswer<LiveComputeInstance> create_compute_instance(GpuIndex, GpuInstanceId id, ProfileId compute,
+  DriverAnswer<LiveComputeInstance> create_compute_instance(GpuIndex, GpuInstanceId id,
+                                                            ProfileId compute,
                                                             std::optional<Span>) override {
     if (auto no = refused("create_compute_instance")) return std::unexpected(*no);
     if (!instances.contains(id)) return no_way(nvml::Return::not_found, "create_compute_instance");
-    const auto slices = static_cast<std::uint32_t>(profile(instances[id].facts.profile).compute.value);
+    const auto slices =
+        static_cast<std::uint32_t>(profile(instances[id].facts.profile).compute.value);
     auto& computes = instances[id].computes;
     computes.push_back({ComputeInstanceId{static_cast<std::uint32_t>(computes.size())},
                         compute,
@@ -214,7 +225,8 @@ class MemoryDoor final : public Door {
     return ProfileId{static_cast<std::uint32_t>(profile.id.value_or(100 + profile.nvml_profile))};
   }
   [[nodiscard]] const Profile& profile(ProfileId id) const {
-    return *std::ranges::find_if(model_.profiles, [&](const Profile& each) { return id_of(each) == id; });
+    return *std::ranges::find_if(model_.profiles,
+                                 [&](const Profile& each) { return id_of(each) == id; });
   }
   static Span span(const Profile& profile, int start) {
     return {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(profile.memory.value)};
@@ -222,7 +234,8 @@ class MemoryDoor final : public Door {
   [[nodiscard]] std::vector<int> free_starts(const Profile& wanted) const {
     std::vector<Geometry::Written> list;
     for (const auto& [id, instance] : instances)
-      list.push_back({&profile(instance.facts.profile), static_cast<int>(instance.facts.placement.start)});
+      list.push_back(
+          {&profile(instance.facts.profile), static_cast<int>(instance.facts.placement.start)});
     const Geometry geometry(model_, ProfileChoice().on(model_));
     std::vector<int> starts;
     for (const int start : wanted.starts.preferred()) {

@@ -18,7 +18,8 @@ struct NvmlCall {
 
   template <class... Arguments>
   [[nodiscard]] DriverAnswer<void> operator()(Arguments... arguments) const {
-    if (function == nullptr) return std::unexpected(Refusal{nvml::Return::function_not_found, name});
+    if (function == nullptr)
+      return std::unexpected(Refusal{nvml::Return::function_not_found, name});
     const nvml::Return answer = function(arguments...);
     if (answer != nvml::Return::success) return std::unexpected(Refusal{answer, name});
     return {};
@@ -28,8 +29,8 @@ struct NvmlCall {
 /// No list of NVML is longer; where a driver keeps asking for more room, its counts are not sane.
 inline constexpr std::uint32_t nvml_list_most = 1U << 20;
 
-/// A list whose length only the call itself knows: `ask(buffer, &count)` with the room in count; asked again
-/// with more room as long as there is more to say.
+/// A list whose length only the call itself knows: `ask(buffer, &count)` with the room in count;
+/// asked again with more room as long as there is more to say.
 template <class Item, class Ask>
 DriverAnswer<std::vector<Item>> nvml_list(std::uint32_t room, Ask ask) {
   for (;;) {

@@ -8,10 +8,12 @@ namespace {
 
 using enum nvml::Return;
 
-/// Profile numbers are asked for from 0 until the driver knows no more; one that never says so is stopped.
+/// Profile numbers are asked for from 0 until the driver knows no more; one that never says so is
+/// stopped.
 constexpr std::uint32_t profile_numbers_most = 256;
 
-constexpr std::string_view nvidia_smi_prefix = "MIG ";  // some drivers put it in front of profile names
+constexpr std::string_view nvidia_smi_prefix =
+    "MIG ";  // some drivers put it in front of profile names
 
 std::optional<std::string> profile_name_in(std::span<const char> buffer) {
   std::string name = nvml_text(buffer);
@@ -22,16 +24,19 @@ std::optional<std::string> profile_name_in(std::span<const char> buffer) {
 /// Both versions of the record name their numbers alike.
 template <class Info>
 DriverProfile profile_from(std::uint32_t number, const Info& info) {
-  const auto whole = [](std::uint32_t count) { return static_cast<int>(std::min(count, 1U << 30)); };
+  const auto whole = [](std::uint32_t count) {
+    return static_cast<int>(std::min(count, 1U << 30));
+  };
   DriverProfile profile;
   profile.number = ProfileNumber{number};
   profile.id = ProfileId{info.id};
   profile.slices = info.slice_count;
   profile.most = info.instance_count;
   profile.sms = Sms{whole(info.multiprocessor_count)};
-  profile.engines = {whole(info.copy_engine_count), whole(info.decoder_count), whole(info.encoder_count),
-                     whole(info.jpeg_count), whole(info.ofa_count)};
-  profile.memory = MiB{static_cast<std::int64_t>(std::min<std::uint64_t>(info.memory_size_mb, 1ULL << 40))};
+  profile.engines = {whole(info.copy_engine_count), whole(info.decoder_count),
+                     whole(info.encoder_count), whole(info.jpeg_count), whole(info.ofa_count)};
+  profile.memory =
+      MiB{static_cast<std::int64_t>(std::min<std::uint64_t>(info.memory_size_mb, 1ULL << 40))};
   return profile;
 }
 
@@ -53,7 +58,8 @@ NvmlDoor::~NvmlDoor() {
 }
 
 std::unexpected<Refusal> NvmlDoor::gave_up(GpuIndex gpu, Refusal refusal) {
-  if (refused_with(refusal, {invalid_argument, not_found, gpu_is_lost, uninitialized})) devices_.erase(gpu);
+  if (refused_with(refusal, {invalid_argument, not_found, gpu_is_lost, uninitialized}))
+    devices_.erase(gpu);
   return std::unexpected(std::move(refusal));
 }
 
@@ -61,7 +67,8 @@ DriverAnswer<nvml::Device> NvmlDoor::device(GpuIndex gpu) {
   const auto known = devices_.find(gpu);
   if (known != devices_.end()) return known->second;
   nvml::Device device = nullptr;
-  const auto done = CLEAVE_NVML(nvmlDeviceGetHandleByIndex_v2)(static_cast<std::uint32_t>(gpu), &device);
+  const auto done =
+      CLEAVE_NVML(nvmlDeviceGetHandleByIndex_v2)(static_cast<std::uint32_t>(gpu), &device);
   if (!done) return std::unexpected(done.error());
   devices_.emplace(gpu, device);
   return device;
@@ -93,7 +100,8 @@ DriverAnswer<std::uint32_t> NvmlDoor::gpu_count() {
 
 DriverAnswer<std::string> NvmlDoor::uuid(nvml::Device device) {
   std::array<char, nvml::uuid_size> buffer{};
-  if (const auto done = CLEAVE_NVML(nvmlDeviceGetUUID)(device, buffer.data(), nvml::uuid_size); !done)
+  if (const auto done = CLEAVE_NVML(nvmlDeviceGetUUID)(device, buffer.data(), nvml::uuid_size);
+      !done)
     return std::unexpected(done.error());
   return nvml_text(buffer);
 }
@@ -107,7 +115,8 @@ DriverAnswer<GpuFacts> NvmlDoor::gpu(GpuIndex gpu) {
   if (!id) return gave_up(gpu, id.error());
   facts.uuid = std::move(*id);
   std::array<char, nvml::name_size> name{};
-  if (const auto done = CLEAVE_NVML(nvmlDeviceGetName)(*handle, name.data(), nvml::name_size); !done)
+  if (const auto done = CLEAVE_NVML(nvmlDeviceGetName)(*handle, name.data(), nvml::name_size);
+      !done)
     return gave_up(gpu, done.error());
   facts.name = nvml_text(name);
   std::uint32_t number = 0;
@@ -184,12 +193,15 @@ DriverAnswer<std::vector<Span>> NvmlDoor::placements(GpuIndex gpu, ProfileId pro
   const auto ask = [&](nvml::GpuInstancePlacement* placements, std::uint32_t* count) {
     const auto id = static_cast<std::uint32_t>(profile);
     return nvml_->nvmlDeviceGetGpuInstancePossiblePlacements_v2 != nullptr
-               ? CLEAVE_NVML(nvmlDeviceGetGpuInstancePossiblePlacements_v2)(*handle, id, placements, count)
-               : CLEAVE_NVML(nvmlDeviceGetGpuInstancePossiblePlacements)(*handle, id, placements, count);
+               ? CLEAVE_NVML(nvmlDeviceGetGpuInstancePossiblePlacements_v2)(*handle, id, placements,
+                                                                            count)
+               : CLEAVE_NVML(nvmlDeviceGetGpuInstancePossiblePlacements)(*handle, id, placements,
+                                                                         count);
   };
   // The length first: drivers need not look at the room there is.
   std::uint32_t count = 0;
-  if (const auto counted = ask(nullptr, &count); !counted && counted.error().code != insufficient_size)
+  if (const auto counted = ask(nullptr, &count);
+      !counted && counted.error().code != insufficient_size)
     return gave_up(gpu, counted.error());
   const auto room = std::min(count + 16, nvml_list_most);
   const auto list = nvml_list<nvml::GpuInstancePlacement>(room, ask);

@@ -1,8 +1,10 @@
 #pragma once
-// The door that leads to NVML: each call is one question to the driver, or a walk where NVML asks for one.
+// The door that leads to NVML: each call is one question to the driver, or a walk where NVML asks
+// for one.
 //
-// Nothing that the driver writes is trusted further than it must be: texts end where their buffer ends,
-// counts are held against the room there was, lists that grow between two calls are asked for again.
+// Nothing that the driver writes is trusted further than it must be: texts end where their buffer
+// ends, counts are held against the room there was, lists that grow between two calls are asked for
+// again.
 //
 // Recipes and numbers: NVIDIA's NVML API reference, "Multi Instance GPU Management".
 
@@ -17,7 +19,8 @@ namespace cleave {
 class NvmlDoor : public Door {
  public:
   /// Opens the library and initialises it; errors as NvmlLibrary::open.
-  [[nodiscard]] static Result<std::unique_ptr<NvmlDoor>> open(const std::string& file = nvml::library_name);
+  [[nodiscard]] static Result<std::unique_ptr<NvmlDoor>> open(
+      const std::string& file = nvml::library_name);
   explicit NvmlDoor(std::unique_ptr<NvmlLibrary> library);
   /// Over functions that live elsewhere; for tests of what old drivers lack.
   explicit NvmlDoor(const nvml::Functions& functions);
@@ -54,7 +57,8 @@ class NvmlDoor : public Door {
 
   DriverAnswer<std::vector<LiveProcess>> processes(GpuIndex gpu) override;
   DriverAnswer<MemoryUse> memory(GpuIndex gpu) override;
-  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance, ComputeInstanceId compute) override;
+  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance,
+                                 ComputeInstanceId compute) override;
   DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) override;
@@ -66,7 +70,8 @@ class NvmlDoor : public Door {
   DriverAnswer<nvml::ComputeInstance> compute_handle(GpuIndex gpu, GpuInstanceId instance,
                                                      ComputeInstanceId compute);
   DriverAnswer<DriverProfile> profile(nvml::Device device, std::uint32_t number);
-  DriverAnswer<DriverComputeProfile> compute_profile(nvml::GpuInstance instance, std::uint32_t number);
+  DriverAnswer<DriverComputeProfile> compute_profile(nvml::GpuInstance instance,
+                                                     std::uint32_t number);
   DriverAnswer<LiveGpuInstance> described(nvml::GpuInstance instance);
   DriverAnswer<LiveComputeInstance> described(nvml::ComputeInstance compute);
   DriverAnswer<std::string> uuid(nvml::Device device);
@@ -76,7 +81,8 @@ class NvmlDoor : public Door {
   DriverAnswer<nvml::EventSet> listening();
   void stop_listening();
   std::optional<GpuIndex> index_of(nvml::Device device);
-  /// Passes a refusal on; a device handle that may have died is forgotten, and asked for at the next call.
+  /// Passes a refusal on; a device handle that may have died is forgotten, and asked for at the
+  /// next call.
   std::unexpected<Refusal> gave_up(GpuIndex gpu, Refusal refusal);
 
   std::unique_ptr<NvmlLibrary> library_;  // empty over functions of a test

@@ -1,5 +1,6 @@
-// The part of the door to NVML that walks, makes and takes away instances. Handles of instances are asked for
-// at each call: numbers are used again, and what a handle means after its instance is gone is the driver's.
+// The part of the door to NVML that walks, makes and takes away instances. Handles of instances are
+// asked for at each call: numbers are used again, and what a handle means after its instance is
+// gone is the driver's.
 
 #include "device/nvml_call.hpp"
 #include "device/nvml_door.hpp"
@@ -20,13 +21,14 @@ bool is_gone(const Refusal& refusal) {
 DriverComputeProfile compute_profile_from(std::uint32_t number,
                                           const nvml::ComputeInstanceProfileInfo& info) {
   const auto sms = static_cast<int>(std::min(info.multiprocessor_count, 1U << 30));
-  return {ProfileNumber{number}, ProfileId{info.id}, info.slice_count, info.instance_count, Sms{sms}};
+  return {ProfileNumber{number}, ProfileId{info.id}, info.slice_count, info.instance_count,
+          Sms{sms}};
 }
 
-/// The answer of a call on a handle that was asked for just now. If that is invalid already, the instance may
-/// have gone away in between: then `ask_again`, which asks for the handle once more, does not find it, or
-/// finds another that was made since under the same number. A driver that refuses for another reason still
-/// shows the same.
+/// The answer of a call on a handle that was asked for just now. If that is invalid already, the
+/// instance may have gone away in between: then `ask_again`, which asks for the handle once more,
+/// does not find it, or finds another that was made since under the same number. A driver that
+/// refuses for another reason still shows the same.
 template <class Handle, class AskAgain>
 DriverAnswer<void> of_fresh_handle(Handle used, DriverAnswer<void> done, AskAgain ask_again) {
   if (done || done.error().code != invalid_argument) return done;
@@ -36,8 +38,8 @@ DriverAnswer<void> of_fresh_handle(Handle used, DriverAnswer<void> done, AskAgai
   return done;
 }
 
-/// Room for a list of instances of a profile; the driver wants as much as there can be, and may want more
-/// than it said.
+/// Room for a list of instances of a profile; the driver wants as much as there can be, and may
+/// want more than it said.
 std::uint32_t room_for(std::uint32_t most) {
   return std::min(most, nvml_list_most / 2) + 16;
 }
@@ -48,8 +50,8 @@ DriverAnswer<nvml::GpuInstance> NvmlDoor::instance_handle(GpuIndex gpu, GpuInsta
   const auto handle = device(gpu);
   if (!handle) return std::unexpected(handle.error());
   nvml::GpuInstance found = nullptr;
-  const auto done =
-      CLEAVE_NVML(nvmlDeviceGetGpuInstanceById)(*handle, static_cast<std::uint32_t>(instance), &found);
+  const auto done = CLEAVE_NVML(nvmlDeviceGetGpuInstanceById)(
+      *handle, static_cast<std::uint32_t>(instance), &found);
   if (!done) return gave_up(gpu, done.error());
   return found;
 }
@@ -69,8 +71,9 @@ DriverAnswer<LiveGpuInstance> NvmlDoor::described(nvml::GpuInstance instance) {
   nvml::GpuInstanceInfo info{};
   if (const auto done = CLEAVE_NVML(nvmlGpuInstanceGetInfo)(instance, &info); !done)
     return std::unexpected(done.error());
-  return LiveGpuInstance{
-      GpuInstanceId{info.id}, ProfileId{info.profile_id}, {info.placement.start, info.placement.size}};
+  return LiveGpuInstance{GpuInstanceId{info.id},
+                         ProfileId{info.profile_id},
+                         {info.placement.start, info.placement.size}};
 }
 
 DriverAnswer<LiveComputeInstance> NvmlDoor::described(nvml::ComputeInstance compute) {
@@ -97,8 +100,8 @@ DriverAnswer<std::vector<LiveGpuInstance>> NvmlDoor::gpu_instances(GpuIndex gpu)
   for (const DriverProfile& profile : *all) {
     const auto list = nvml_list<nvml::GpuInstance>(
         room_for(profile.most), [&](nvml::GpuInstance* found, std::uint32_t* count) {
-          return CLEAVE_NVML(nvmlDeviceGetGpuInstances)(*handle, static_cast<std::uint32_t>(profile.id),
-                                                        found, count);
+          return CLEAVE_NVML(nvmlDeviceGetGpuInstances)(
+              *handle, static_cast<std::uint32_t>(profile.id), found, count);
         });
     if (!list) return gave_up(gpu, list.error());
     for (const nvml::GpuInstance each : *list) {
@@ -147,15 +150,15 @@ DriverAnswer<DriverComputeProfile> NvmlDoor::compute_profile(nvml::GpuInstance i
                                                              std::uint32_t number) {
   if (nvml_->nvmlGpuInstanceGetComputeInstanceProfileInfo != nullptr) {
     nvml::ComputeInstanceProfileInfo info{};
-    const auto done = CLEAVE_NVML(nvmlGpuInstanceGetComputeInstanceProfileInfo)(instance, number,
-                                                                                nvml::engines_shared, &info);
+    const auto done = CLEAVE_NVML(nvmlGpuInstanceGetComputeInstanceProfileInfo)(
+        instance, number, nvml::engines_shared, &info);
     if (!done) return std::unexpected(done.error());
     return compute_profile_from(number, info);
   }
   nvml::ComputeInstanceProfileInfo2 named{};
   named.version = nvml::version_word<nvml::ComputeInstanceProfileInfo2>(2);
-  const auto done = CLEAVE_NVML(nvmlGpuInstanceGetComputeInstanceProfileInfoV)(instance, number,
-                                                                               nvml::engines_shared, &named);
+  const auto done = CLEAVE_NVML(nvmlGpuInstanceGetComputeInstanceProfileInfoV)(
+      instance, number, nvml::engines_shared, &named);
   if (!done) return std::unexpected(done.error());
   return compute_profile_from(number, named.info);
 }
@@ -207,7 +210,8 @@ DriverAnswer<std::vector<LiveComputeInstance>> NvmlDoor::compute_instances(GpuIn
   return computes;
 }
 
-DriverAnswer<LiveComputeInstance> NvmlDoor::create_compute_instance(GpuIndex gpu, GpuInstanceId instance,
+DriverAnswer<LiveComputeInstance> NvmlDoor::create_compute_instance(GpuIndex gpu,
+                                                                    GpuInstanceId instance,
                                                                     ProfileId profile,
                                                                     std::optional<Span> placement) {
   const auto inside = instance_handle(gpu, instance);
@@ -217,7 +221,8 @@ DriverAnswer<LiveComputeInstance> NvmlDoor::create_compute_instance(GpuIndex gpu
   DriverAnswer<void> done;
   if (placement) {
     const nvml::ComputeInstancePlacement where{placement->start, placement->size};
-    done = CLEAVE_NVML(nvmlGpuInstanceCreateComputeInstanceWithPlacement)(*inside, id, &where, &made);
+    done =
+        CLEAVE_NVML(nvmlGpuInstanceCreateComputeInstanceWithPlacement)(*inside, id, &where, &made);
   } else {
     done = CLEAVE_NVML(nvmlGpuInstanceCreateComputeInstance)(*inside, id, &made);
   }

@@ -19,7 +19,8 @@ LiveProcess process_from(const nvml::ProcessInfo& info) {
   LiveProcess process;
   process.pid = info.pid;
   if (info.used_memory != nvml::no_value) process.memory_bytes = info.used_memory;
-  if (info.gpu_instance_id != nvml::no_instance) process.gpu_instance = GpuInstanceId{info.gpu_instance_id};
+  if (info.gpu_instance_id != nvml::no_instance)
+    process.gpu_instance = GpuInstanceId{info.gpu_instance_id};
   if (info.compute_instance_id != nvml::no_instance)
     process.compute_instance = ComputeInstanceId{info.compute_instance_id};
   return process;
@@ -29,14 +30,16 @@ auto place_of(const LiveProcess& process) {
   return std::tuple(process.pid, process.gpu_instance, process.compute_instance);
 }
 
-/// One row for each process and instance, by pid. The same process is told by the GPU and by its instance,
-/// and by MPS besides; a row that does not know the instance adds nothing where another one does.
+/// One row for each process and instance, by pid. The same process is told by the GPU and by its
+/// instance, and by MPS besides; a row that does not know the instance adds nothing where another
+/// one does.
 std::vector<LiveProcess> merged(std::vector<LiveProcess> processes) {
   std::ranges::stable_sort(processes, {}, place_of);
   std::vector<LiveProcess> rows;
   for (const LiveProcess& process : processes) {
     // Rows without an instance come first among those of a pid.
-    if (!rows.empty() && rows.back().pid == process.pid && !rows.back().gpu_instance && process.gpu_instance)
+    if (!rows.empty() && rows.back().pid == process.pid && !rows.back().gpu_instance &&
+        process.gpu_instance)
       rows.pop_back();
     if (rows.empty() || place_of(rows.back()) != place_of(process)) {
       rows.push_back(process);
@@ -58,7 +61,8 @@ GpuEvent::Kind kind_of(std::uint64_t type) {
 DriverAnswer<std::vector<LiveProcess>> NvmlDoor::processes_of(nvml::Device device) {
   const auto asked = [&](const auto& newest, const auto& older) {
     return nvml_list<nvml::ProcessInfo>(64, [&](nvml::ProcessInfo* found, std::uint32_t* count) {
-      return newest.function != nullptr ? newest(device, count, found) : older(device, count, found);
+      return newest.function != nullptr ? newest(device, count, found)
+                                        : older(device, count, found);
     });
   };
   const auto compute = asked(CLEAVE_NVML(nvmlDeviceGetComputeRunningProcesses_v3),
@@ -81,7 +85,8 @@ DriverAnswer<std::vector<LiveProcess>> NvmlDoor::processes(GpuIndex gpu) {
   const bool partitioned = mode && mode->current;
   auto whole = processes_of(*handle);
   if (!whole) {
-    // With MIG on the sum over the GPU is for privileged callers; its instances are asked one by one.
+    // With MIG on the sum over the GPU is for privileged callers; its instances are asked one by
+    // one.
     const bool told_by_instances = refused_with(whole.error(), {no_permission, not_supported});
     if (!partitioned || !told_by_instances) return gave_up(gpu, whole.error());
     whole = std::vector<LiveProcess>{};
@@ -144,7 +149,8 @@ DriverAnswer<std::vector<MigDevice>> NvmlDoor::mig_devices(GpuIndex gpu) {
     auto found = described_mig_device(mig);
     if (found) {
       devices.push_back(std::move(*found));
-    } else if (!refused_with(found.error(), {not_found, invalid_argument})) {  // otherwise it went away
+    } else if (!refused_with(found.error(),
+                             {not_found, invalid_argument})) {  // otherwise it went away
       return gave_up(gpu, found.error());
     }
   }
@@ -174,7 +180,8 @@ DriverAnswer<MemoryUse> NvmlDoor::memory(GpuIndex gpu) {
   return use ? use : gave_up(gpu, use.error());
 }
 
-DriverAnswer<MemoryUse> NvmlDoor::memory(GpuIndex gpu, GpuInstanceId instance, ComputeInstanceId compute) {
+DriverAnswer<MemoryUse> NvmlDoor::memory(GpuIndex gpu, GpuInstanceId instance,
+                                         ComputeInstanceId compute) {
   const auto found = compute_handle(gpu, instance, compute);
   if (!found) return std::unexpected(found.error());
   nvml::ComputeInstanceInfo info{};
@@ -205,7 +212,8 @@ DriverAnswer<std::uint64_t> NvmlDoor::energy_millijoules(GpuIndex gpu) {
   const auto handle = device(gpu);
   if (!handle) return std::unexpected(handle.error());
   std::uint64_t millijoules = 0;
-  if (const auto done = CLEAVE_NVML(nvmlDeviceGetTotalEnergyConsumption)(*handle, &millijoules); !done)
+  if (const auto done = CLEAVE_NVML(nvmlDeviceGetTotalEnergyConsumption)(*handle, &millijoules);
+      !done)
     return gave_up(gpu, done.error());
   return millijoules;
 }
@@ -215,7 +223,8 @@ DriverAnswer<nvml::EventSet> NvmlDoor::listening() {
   const auto count = gpu_count();
   if (!count) return std::unexpected(count.error());
   nvml::EventSet set = nullptr;
-  if (const auto done = CLEAVE_NVML(nvmlEventSetCreate)(&set); !done) return std::unexpected(done.error());
+  if (const auto done = CLEAVE_NVML(nvmlEventSetCreate)(&set); !done)
+    return std::unexpected(done.error());
   events_ = set;
   bool any = false;
   Refusal why{not_supported, "nvmlDeviceRegisterEvents"};
@@ -256,7 +265,8 @@ DriverAnswer<std::optional<GpuEvent>> NvmlDoor::wait_event(std::chrono::millisec
   const auto set = listening();
   if (!set) return std::unexpected(set.error());
   const auto longest = std::chrono::milliseconds::rep{std::numeric_limits<std::int32_t>::max()};
-  const auto wait = static_cast<std::uint32_t>(std::clamp(at_most.count(), std::int64_t{0}, longest));
+  const auto wait =
+      static_cast<std::uint32_t>(std::clamp(at_most.count(), std::int64_t{0}, longest));
   nvml::EventData data{};
   data.gpu_instance_id = data.compute_instance_id = nvml::no_instance;
   const auto done = CLEAVE_NVML(nvmlEventSetWait_v2)(*set, &data, wait);
@@ -271,7 +281,8 @@ DriverAnswer<std::optional<GpuEvent>> NvmlDoor::wait_event(std::chrono::millisec
   const auto index = index_of(data.device);
   if (!index) return std::unexpected(Refusal{gpu_not_found, "nvmlEventSetWait_v2"});
   event.gpu = *index;
-  if (data.gpu_instance_id != nvml::no_instance) event.gpu_instance = GpuInstanceId{data.gpu_instance_id};
+  if (data.gpu_instance_id != nvml::no_instance)
+    event.gpu_instance = GpuInstanceId{data.gpu_instance_id};
   if (data.compute_instance_id != nvml::no_instance)
     event.compute_instance = ComputeInstanceId{data.compute_instance_id};
   return std::optional(event);

@@ -1,5 +1,5 @@
-// The door over a handful of functions that answer as old, odd or broken drivers do. What a good driver does
-// is the business of the contract suite.
+// The door over a handful of functions that answer as old, odd or broken drivers do. What a good
+// driver does is the business of the contract suite.
 
 #include "device/nvml_door.hpp"
 
@@ -50,7 +50,8 @@ Return get_processes(Device, std::uint32_t* count, ProcessInfo* processes) {
   *count = script.processes;
   script.processes += script.grows_by;
   if (room < *count) return Return::insufficient_size;
-  for (std::uint32_t i = 0; i < *count; ++i) processes[i] = {100 + i, no_value, no_instance, no_instance};
+  for (std::uint32_t i = 0; i < *count; ++i)
+    processes[i] = {100 + i, no_value, no_instance, no_instance};
   return Return::success;
 }
 
@@ -71,7 +72,8 @@ Return get_profile(Device, std::uint32_t profile, GpuInstanceProfileInfo* info) 
 
 Return get_profile_v(Device, std::uint32_t profile, GpuInstanceProfileInfo2* info) {
   if (script.versioned != Return::success) return script.versioned;
-  if (info->version != version_word<GpuInstanceProfileInfo2>(2)) return Return::argument_version_mismatch;
+  if (info->version != version_word<GpuInstanceProfileInfo2>(2))
+    return Return::argument_version_mismatch;
   if (profile == 2) return Return::not_supported;
   if (profile > 3) return Return::invalid_argument;
   fill_profile(info);
@@ -173,9 +175,8 @@ TEST(NvmlDoor, ProfilesOfDriversThatDoNotNameThem) {
 
 TEST(NvmlDoor, ADriverWithoutEndOfProfilesIsStopped) {
   Functions functions = some_functions();
-  functions.nvmlDeviceGetGpuInstanceProfileInfo = [](Device, std::uint32_t, GpuInstanceProfileInfo*) {
-    return Return::not_supported;
-  };
+  functions.nvmlDeviceGetGpuInstanceProfileInfo =
+      [](Device, std::uint32_t, GpuInstanceProfileInfo*) { return Return::not_supported; };
   NvmlDoor door(functions);
   EXPECT_TRUE(door.profiles(gpu0)->empty());
 }
@@ -238,9 +239,8 @@ TEST(NvmlDoor, AnInvalidHandleMeansGoneOnlyWhereItIsNotFoundAgain) {
   functions.nvmlDeviceGetGpuInstanceById = [](Device, std::uint32_t, GpuInstance*) {
     return looks_left-- > 0 ? Return::success : Return::not_found;
   };
-  functions.nvmlGpuInstanceGetComputeInstanceById = [](GpuInstance, std::uint32_t, ComputeInstance*) {
-    return Return::success;
-  };
+  functions.nvmlGpuInstanceGetComputeInstanceById =
+      [](GpuInstance, std::uint32_t, ComputeInstance*) { return Return::success; };
   functions.nvmlGpuInstanceDestroy = [](GpuInstance) { return Return::invalid_argument; };
   functions.nvmlComputeInstanceDestroy = [](ComputeInstance) { return Return::invalid_argument; };
   NvmlDoor door(functions);
@@ -249,7 +249,8 @@ TEST(NvmlDoor, AnInvalidHandleMeansGoneOnlyWhereItIsNotFoundAgain) {
     looks_left = looks;
     EXPECT_EQ(door.destroy_gpu_instance(gpu0, instance).error().code, code);
     looks_left = looks;
-    EXPECT_EQ(door.destroy_compute_instance(gpu0, instance, ComputeInstanceId{0}).error().code, code);
+    EXPECT_EQ(door.destroy_compute_instance(gpu0, instance, ComputeInstanceId{0}).error().code,
+              code);
   };
   expect(1, Return::not_found);
   expect(9, Return::invalid_argument);
@@ -264,11 +265,13 @@ TEST(NvmlDoor, WithMigOffThereAreNoInstances) {
   EXPECT_EQ(door.gpu_instances(gpu0).error().code, Return::function_not_found);
 }
 
-/// One GPU with one instance of one profile, in which process 7 runs; the whole GPU's list is the test's.
+/// One GPU with one instance of one profile, in which process 7 runs; the whole GPU's list is the
+/// test's.
 Functions partitioned_functions() {
   Functions f = some_functions();
   script.mig = true;
-  f.nvmlDeviceGetGpuInstanceProfileInfo = [](Device, std::uint32_t number, GpuInstanceProfileInfo* info) {
+  f.nvmlDeviceGetGpuInstanceProfileInfo = [](Device, std::uint32_t number,
+                                             GpuInstanceProfileInfo* info) {
     fill_profile(info);
     return number == 0 ? Return::success : Return::invalid_argument;
   };
@@ -276,12 +279,14 @@ Functions partitioned_functions() {
     *count = 1;
     return Return::success;
   };
-  f.nvmlDeviceGetGpuInstanceById = [](Device, std::uint32_t, GpuInstance*) { return Return::success; };
-  f.nvmlGpuInstanceGetComputeInstanceProfileInfo = [](GpuInstance, std::uint32_t number, std::uint32_t,
-                                                      ComputeInstanceProfileInfo* info) {
-    info->slice_count = info->instance_count = 1;
-    return number == 0 ? Return::success : Return::invalid_argument;
+  f.nvmlDeviceGetGpuInstanceById = [](Device, std::uint32_t, GpuInstance*) {
+    return Return::success;
   };
+  f.nvmlGpuInstanceGetComputeInstanceProfileInfo =
+      [](GpuInstance, std::uint32_t number, std::uint32_t, ComputeInstanceProfileInfo* info) {
+        info->slice_count = info->instance_count = 1;
+        return number == 0 ? Return::success : Return::invalid_argument;
+      };
   f.nvmlGpuInstanceGetComputeInstances = [](GpuInstance, std::uint32_t, ComputeInstance*,
                                             std::uint32_t* count) {
     *count = 1;
@@ -310,7 +315,8 @@ TEST(NvmlDoor, AProcessToldTwiceIsOne) {
     std::ranges::copy(list, processes);
     return Return::success;
   };
-  functions.nvmlDeviceGetMPSComputeRunningProcesses_v3 = functions.nvmlDeviceGetComputeRunningProcesses_v3;
+  functions.nvmlDeviceGetMPSComputeRunningProcesses_v3 =
+      functions.nvmlDeviceGetComputeRunningProcesses_v3;
   NvmlDoor door(functions);
   const auto told = [&](std::vector<ProcessInfo> whole, Return answer = Return::success) {
     of_gpu = std::move(whole);
@@ -326,7 +332,8 @@ TEST(NvmlDoor, AProcessToldTwiceIsOne) {
   EXPECT_EQ(told({{7, no_value, 3, 0}}), "7:500:3 ") << "the memory is taken from who knows it";
   EXPECT_EQ(told({{7, 500, no_instance, no_instance}}), "7:500:3 ") << "the instance, too";
   EXPECT_EQ(told({{9, 1, 3, 0}, {7, 500, 3, 0}, {7, 2, 4, 0}}), "7:500:3 7:2:4 9:1:3 ");
-  EXPECT_EQ(told({}, Return::no_permission), "7:500:3 ") << "the sum is for root; instances are for all";
+  EXPECT_EQ(told({}, Return::no_permission), "7:500:3 ")
+      << "the sum is for root; instances are for all";
   EXPECT_EQ(told({}, Return::gpu_is_lost), text(Return::gpu_is_lost));
 }
 
@@ -342,7 +349,8 @@ TEST(NvmlLibrary, SaysWhatIsMissing) {
 
 TEST(NvmlLibrary, KnowsItsOptionalFunctionsByName) {
   EXPECT_GT(optional_functions().size(), 40U);
-  EXPECT_NE(std::ranges::find(optional_functions(), "nvmlDeviceSetMigMode"), optional_functions().end());
+  EXPECT_NE(std::ranges::find(optional_functions(), "nvmlDeviceSetMigMode"),
+            optional_functions().end());
 }
 
 }  // namespace

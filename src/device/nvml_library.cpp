@@ -20,7 +20,8 @@ const std::vector<std::string_view>& optional_functions() {
 
 namespace {
 
-/// The file that the loader took, where it says so; names without a folder are looked for in many places.
+/// The file that the loader took, where it says so; names without a folder are looked for in many
+/// places.
 std::string file_of(void* symbol, const std::string& asked) {
   Dl_info info{};
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : asked;
@@ -43,8 +44,9 @@ Result<std::unique_ptr<NvmlLibrary>> NvmlLibrary::open(const std::string& file) 
   if (!handle) {
     const bool by_default = file == nvml::library_name;
     return fail(ErrorKind::infeasible, file, fmt::format("cannot be opened: {}", loader_message()),
-                by_default ? "install NVIDIA's driver, or name a library with --nvml FILE"
-                           : "name the file of an NVML library, such as Cleave's own libnvidia-ml.so.1");
+                by_default
+                    ? "install NVIDIA's driver, or name a library with --nvml FILE"
+                    : "name the file of an NVML library, such as Cleave's own libnvidia-ml.so.1");
   }
   std::unique_ptr<NvmlLibrary> library(new NvmlLibrary(std::move(handle), file));
   if (const auto found = library->resolve(); !found) return std::unexpected(found.error());

@@ -1,7 +1,7 @@
 #pragma once
-// The library of NVIDIA's driver, opened at run time: Cleave is built and starts without it, and without
-// GPUs. The functions are declared once in model/nvml_abi.hpp; here each becomes a pointer, empty where the
-// library of this machine does not have it.
+// The library of NVIDIA's driver, opened at run time: Cleave is built and starts without it, and
+// without GPUs. The functions are declared once in model/nvml_abi.hpp; here each becomes a pointer,
+// empty where the library of this machine does not have it.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,8 @@
 #include "base/result.hpp"
 #include "model/nvml_abi.hpp"
 
-// Older names that stand in where the newer ones of the lists are missing; their records are the same.
+// Older names that stand in where the newer ones of the lists are missing; their records are the
+// same.
 // clang-format off
 #define CLEAVE_NVML_FALLBACKS(X)                                                                             \
   X(nvmlDeviceGetComputeRunningProcesses_v2, (Device device, std::uint32_t* count, ProcessInfo* processes))  \
@@ -37,11 +38,13 @@ const std::vector<std::string_view>& optional_functions();
 
 namespace cleave {
 
-/// An opened and initialised library; shut down and closed when it goes. One is enough for a program.
+/// An opened and initialised library; shut down and closed when it goes. One is enough for a
+/// program.
 class NvmlLibrary {
  public:
-  /// `file`: a path, or a name that the loader looks for. `infeasible` where there is no such library, a
-  /// needed function is missing, or the driver does not answer, each with what would help.
+  /// `file`: a path, or a name that the loader looks for. `infeasible` where there is no such
+  /// library, a needed function is missing, or the driver does not answer, each with what would
+  /// help.
   [[nodiscard]] static Result<std::unique_ptr<NvmlLibrary>> open(
       const std::string& file = nvml::library_name);
   ~NvmlLibrary();
@@ -58,7 +61,8 @@ class NvmlLibrary {
     void operator()(void* handle) const;
   };
   using Handle = std::unique_ptr<void, Closing>;
-  NvmlLibrary(Handle handle, std::string file) : handle_(std::move(handle)), file_(std::move(file)) {}
+  NvmlLibrary(Handle handle, std::string file)
+      : handle_(std::move(handle)), file_(std::move(file)) {}
   [[nodiscard]] Result<void> resolve();
   [[nodiscard]] Result<void> initialise();
 

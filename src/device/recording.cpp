@@ -89,7 +89,8 @@ DriverAnswer<LiveGpuInstance> RecordingDoor::create_gpu_instance(GpuIndex gpu, P
   arguments.gpu = static_cast<std::uint32_t>(gpu);
   arguments.profile = static_cast<std::uint32_t>(profile);
   arguments.placement = placement;
-  return kept(DoorCall::create_gpu_instance, arguments, door_.create_gpu_instance(gpu, profile, placement));
+  return kept(DoorCall::create_gpu_instance, arguments,
+              door_.create_gpu_instance(gpu, profile, placement));
 }
 
 DriverAnswer<void> RecordingDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) {
@@ -99,25 +100,24 @@ DriverAnswer<void> RecordingDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstance
   return kept(DoorCall::destroy_gpu_instance, arguments, door_.destroy_gpu_instance(gpu, instance));
 }
 
-DriverAnswer<std::vector<DriverComputeProfile>> RecordingDoor::compute_profiles(GpuIndex gpu,
-                                                                                GpuInstanceId instance) {
+DriverAnswer<std::vector<DriverComputeProfile>> RecordingDoor::compute_profiles(
+    GpuIndex gpu, GpuInstanceId instance) {
   DoorArguments arguments;
   arguments.gpu = static_cast<std::uint32_t>(gpu);
   arguments.instance = static_cast<std::uint32_t>(instance);
   return kept(DoorCall::compute_profiles, arguments, door_.compute_profiles(gpu, instance));
 }
 
-DriverAnswer<std::vector<LiveComputeInstance>> RecordingDoor::compute_instances(GpuIndex gpu,
-                                                                                GpuInstanceId instance) {
+DriverAnswer<std::vector<LiveComputeInstance>> RecordingDoor::compute_instances(
+    GpuIndex gpu, GpuInstanceId instance) {
   DoorArguments arguments;
   arguments.gpu = static_cast<std::uint32_t>(gpu);
   arguments.instance = static_cast<std::uint32_t>(instance);
   return kept(DoorCall::compute_instances, arguments, door_.compute_instances(gpu, instance));
 }
 
-DriverAnswer<LiveComputeInstance> RecordingDoor::create_compute_instance(GpuIndex gpu, GpuInstanceId instance,
-                                                                         ProfileId profile,
-                                                                         std::optional<Span> placement) {
+DriverAnswer<LiveComputeInstance> RecordingDoor::create_compute_instance(
+    GpuIndex gpu, GpuInstanceId instance, ProfileId profile, std::optional<Span> placement) {
   DoorArguments arguments;
   arguments.gpu = static_cast<std::uint32_t>(gpu);
   arguments.instance = static_cast<std::uint32_t>(instance);
@@ -205,8 +205,11 @@ const DoorEntry* ReplayDoor::advance(DoorCall call, const DoorArguments& argumen
     return entry;
   }
   const std::string asked = call_json(call, arguments).dump();
-  const std::size_t line = entry != nullptr ? entry->line : entries_.empty() ? 2 : entries_.back().line + 1;
-  const std::string there = entry != nullptr ? call_json(entry->call, entry->arguments).dump() : "its end";
+  const std::size_t line = entry != nullptr   ? entry->line
+                           : entries_.empty() ? 2
+                                              : entries_.back().line + 1;
+  const std::string there =
+      entry != nullptr ? call_json(entry->call, entry->arguments).dump() : "its end";
   divergence_ = Error{ErrorKind::infeasible, fmt::format("{}: line {}", place_, line),
                       fmt::format("asked was {}, and the recording goes on with {}", asked, there),
                       "it was made by another version of the program, or of something else"};
@@ -294,25 +297,26 @@ DriverAnswer<void> ReplayDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstanceId 
   return next<DriverAnswer<void>>(DoorCall::destroy_gpu_instance, arguments);
 }
 
-DriverAnswer<std::vector<DriverComputeProfile>> ReplayDoor::compute_profiles(GpuIndex gpu,
-                                                                             GpuInstanceId instance) {
+DriverAnswer<std::vector<DriverComputeProfile>> ReplayDoor::compute_profiles(
+    GpuIndex gpu, GpuInstanceId instance) {
   DoorArguments arguments;
   arguments.gpu = static_cast<std::uint32_t>(gpu);
   arguments.instance = static_cast<std::uint32_t>(instance);
-  return next<DriverAnswer<std::vector<DriverComputeProfile>>>(DoorCall::compute_profiles, arguments);
+  return next<DriverAnswer<std::vector<DriverComputeProfile>>>(DoorCall::compute_profiles,
+                                                               arguments);
 }
 
-DriverAnswer<std::vector<LiveComputeInstance>> ReplayDoor::compute_instances(GpuIndex gpu,
-                                                                             GpuInstanceId instance) {
+DriverAnswer<std::vector<LiveComputeInstance>> ReplayDoor::compute_instances(
+    GpuIndex gpu, GpuInstanceId instance) {
   DoorArguments arguments;
   arguments.gpu = static_cast<std::uint32_t>(gpu);
   arguments.instance = static_cast<std::uint32_t>(instance);
-  return next<DriverAnswer<std::vector<LiveComputeInstance>>>(DoorCall::compute_instances, arguments);
+  return next<DriverAnswer<std::vector<LiveComputeInstance>>>(DoorCall::compute_instances,
+                                                              arguments);
 }
 
-DriverAnswer<LiveComputeInstance> ReplayDoor::create_compute_instance(GpuIndex gpu, GpuInstanceId instance,
-                                                                      ProfileId profile,
-                                                                      std::optional<Span> placement) {
+DriverAnswer<LiveComputeInstance> ReplayDoor::create_compute_instance(
+    GpuIndex gpu, GpuInstanceId instance, ProfileId profile, std::optional<Span> placement) {
   DoorArguments arguments;
   arguments.gpu = static_cast<std::uint32_t>(gpu);
   arguments.instance = static_cast<std::uint32_t>(instance);
@@ -342,7 +346,8 @@ DriverAnswer<MemoryUse> ReplayDoor::memory(GpuIndex gpu) {
   return next<DriverAnswer<MemoryUse>>(DoorCall::gpu_memory, arguments);
 }
 
-DriverAnswer<MemoryUse> ReplayDoor::memory(GpuIndex gpu, GpuInstanceId instance, ComputeInstanceId compute) {
+DriverAnswer<MemoryUse> ReplayDoor::memory(GpuIndex gpu, GpuInstanceId instance,
+                                           ComputeInstanceId compute) {
   DoorArguments arguments;
   arguments.gpu = static_cast<std::uint32_t>(gpu);
   arguments.instance = static_cast<std::uint32_t>(instance);

@@ -1,11 +1,12 @@
 #pragma once
-// What went through a door, written down and played back. A recording is text, one JSON object a line: first
-// what it is, then each call with its arguments and the driver's answer or refusal in the order of the calls,
-// last how many there were. A recording of a real GPU is a table of facts; one of a failure repeats it.
+// What went through a door, written down and played back. A recording is text, one JSON object a
+// line: first what it is, then each call with its arguments and the driver's answer or refusal in
+// the order of the calls, last how many there were. A recording of a real GPU is a table of facts;
+// one of a failure repeats it.
 //
 //   {"recording": "cleave door", "version": 1}
-//   {"call": "placements", "gpu": 0, "profile": 9, "answer": [{"start": 0, "size": 4}, {"start": 4, "size":
-//   4}]}
+//   {"call": "placements", "gpu": 0, "profile": 9, "answer": [{"start": 0, "size": 4}, {"start": 4,
+//   "size": 4}]}
 //   {"call": "remaining", "gpu": 0, "profile": 9, "refusal": {"code": 3, "function": "nvml..."}}
 //   {"calls": 2}
 
@@ -56,7 +57,8 @@ class RecordingDoor final : public Door {
                                               ComputeInstanceId compute) override;
   DriverAnswer<std::vector<LiveProcess>> processes(GpuIndex gpu) override;
   DriverAnswer<MemoryUse> memory(GpuIndex gpu) override;
-  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance, ComputeInstanceId compute) override;
+  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance,
+                                 ComputeInstanceId compute) override;
   DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) override;
@@ -72,12 +74,14 @@ class RecordingDoor final : public Door {
   std::uint64_t calls_ = 0;
 };
 
-/// Answers from a recording, in its order. A call that is not the next one of the recording gets the refusal
-/// `unknown`, and so do all after it: `divergence` says what was asked and what would have been next.
+/// Answers from a recording, in its order. A call that is not the next one of the recording gets
+/// the refusal `unknown`, and so do all after it: `divergence` says what was asked and what would
+/// have been next.
 class ReplayDoor final : public Door {
  public:
   /// Bad input, with its line, where the recording is torn or damaged; `place` is the file's name.
-  [[nodiscard]] static Result<std::unique_ptr<ReplayDoor>> parse(std::string_view text, std::string place);
+  [[nodiscard]] static Result<std::unique_ptr<ReplayDoor>> parse(std::string_view text,
+                                                                 std::string place);
   ~ReplayDoor() override;
 
   [[nodiscard]] const std::optional<Error>& divergence() const { return divergence_; }
@@ -107,7 +111,8 @@ class ReplayDoor final : public Door {
                                               ComputeInstanceId compute) override;
   DriverAnswer<std::vector<LiveProcess>> processes(GpuIndex gpu) override;
   DriverAnswer<MemoryUse> memory(GpuIndex gpu) override;
-  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance, ComputeInstanceId compute) override;
+  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance,
+                                 ComputeInstanceId compute) override;
   DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) override;

@@ -17,7 +17,8 @@ namespace {
 constexpr const char* recording_of = "cleave door";
 constexpr int recording_version = 1;
 
-// What each record is made of, told once for writing and reading: visit("key", member) for each member.
+// What each record is made of, told once for writing and reading: visit("key", member) for each
+// member.
 // clang-format off
 template <class V> void members(V& visit, DriverFacts& x) {
   visit("library", x.library); visit("driver_version", x.driver_version); visit("nvml_version", x.nvml_version);
@@ -96,7 +97,8 @@ struct MemberWriter {
 template <class T>
 Json written(T& value) {
   if constexpr (std::is_same_v<T, std::uint64_t>) {
-    return static_cast<std::int64_t>(value);  // all 64 bits; what readers of JSON agree on has a sign
+    return static_cast<std::int64_t>(
+        value);  // all 64 bits; what readers of JSON agree on has a sign
   } else if constexpr (std::is_enum_v<T>) {
     return static_cast<std::underlying_type_t<T>>(value);
   } else if constexpr (IsVector<T>::value) {
@@ -283,7 +285,8 @@ void add_answer(Json& line, Answer& answer) {
 DoorEntry entry_from(JsonReader& in) {
   DoorEntry entry;
   const std::string name = in.text("call");
-  const auto* row = std::ranges::find_if(calls, [&](const CallRow& each) { return each.name == name; });
+  const auto* row =
+      std::ranges::find_if(calls, [&](const CallRow& each) { return each.name == name; });
   if (row == calls.end()) {
     in.refuse("call", fmt::format("there is no call '{}'", shown(name)));
     return entry;

@@ -1,6 +1,6 @@
 #pragma once
-// The text of recordings (recording.hpp): entries as lines of JSON and back. Each record that a door answers
-// with is described once, for both ways.
+// The text of recordings (recording.hpp): entries as lines of JSON and back. Each record that a
+// door answers with is described once, for both ways.
 
 #include <optional>
 #include <string>
@@ -48,14 +48,15 @@ struct DoorArguments {
   friend bool operator==(const DoorArguments&, const DoorArguments&) = default;
 };
 
-using AnyAnswer = std::variant<DriverFacts, DriverAnswer<void>, DriverAnswer<std::uint32_t>,
-                               DriverAnswer<std::uint64_t>, DriverAnswer<GpuFacts>, DriverAnswer<MigMode>,
-                               DriverAnswer<nvml::Return>, DriverAnswer<std::vector<DriverProfile>>,
-                               DriverAnswer<std::vector<Span>>, DriverAnswer<std::vector<LiveGpuInstance>>,
-                               DriverAnswer<LiveGpuInstance>, DriverAnswer<std::vector<DriverComputeProfile>>,
-                               DriverAnswer<std::vector<LiveComputeInstance>>,
-                               DriverAnswer<LiveComputeInstance>, DriverAnswer<std::vector<LiveProcess>>,
-                               DriverAnswer<MemoryUse>, DriverAnswer<std::optional<GpuEvent>>>;
+using AnyAnswer =
+    std::variant<DriverFacts, DriverAnswer<void>, DriverAnswer<std::uint32_t>,
+                 DriverAnswer<std::uint64_t>, DriverAnswer<GpuFacts>, DriverAnswer<MigMode>,
+                 DriverAnswer<nvml::Return>, DriverAnswer<std::vector<DriverProfile>>,
+                 DriverAnswer<std::vector<Span>>, DriverAnswer<std::vector<LiveGpuInstance>>,
+                 DriverAnswer<LiveGpuInstance>, DriverAnswer<std::vector<DriverComputeProfile>>,
+                 DriverAnswer<std::vector<LiveComputeInstance>>, DriverAnswer<LiveComputeInstance>,
+                 DriverAnswer<std::vector<LiveProcess>>, DriverAnswer<MemoryUse>,
+                 DriverAnswer<std::optional<GpuEvent>>>;
 
 /// A call with its answer.
 struct DoorEntry {
@@ -73,6 +74,7 @@ Json entry_json(DoorEntry entry);
 Json call_json(DoorCall call, DoorArguments arguments);
 
 /// Bad input, with the line, where it is torn, damaged or no recording.
-[[nodiscard]] Result<std::vector<DoorEntry>> parse_recording(std::string_view text, const std::string& place);
+[[nodiscard]] Result<std::vector<DoorEntry>> parse_recording(std::string_view text,
+                                                             const std::string& place);
 
 }  // namespace cleave

@@ -21,9 +21,11 @@ std::string busy_recording() {
   std::ostringstream out;
   {
     RecordingDoor recorder(door, out);
-    EXPECT_TRUE(create_instance(recorder, gpu0, door.driver_profile(*model.find("3g.20gb")), Span{4, 4}));
+    EXPECT_TRUE(
+        create_instance(recorder, gpu0, door.driver_profile(*model.find("3g.20gb")), Span{4, 4}));
     EXPECT_FALSE(create_instance(recorder, gpu0, door.driver_profile(*model.find("7g.40gb")), {}));
-    door.running = {{7, {}, GpuInstanceId{1}, ComputeInstanceId{0}}, {8, ~std::uint64_t{0} - 1, {}, {}}};
+    door.running = {{7, {}, GpuInstanceId{1}, ComputeInstanceId{0}},
+                    {8, ~std::uint64_t{0} - 1, {}, {}}};
     (void)recorder.processes(gpu0);
     (void)recorder.energy_millijoules(gpu0);
     (void)recorder.set_mig_mode(gpu0, true);
@@ -58,7 +60,8 @@ TEST(Recording, PlaysBackWorkAndRefusals) {
   const auto replay = ReplayDoor::parse(busy_recording(), "work.jsonl");
   ASSERT_TRUE(replay) << replay.error().text();
   Door& door = **replay;
-  const auto made = create_instance(door, gpu0, same.driver_profile(*model.find("3g.20gb")), Span{4, 4});
+  const auto made =
+      create_instance(door, gpu0, same.driver_profile(*model.find("3g.20gb")), Span{4, 4});
   ASSERT_TRUE(made) << made.error().text();
   EXPECT_EQ(made->computes.front().uuid, "MIG-1");
   EXPECT_FALSE(create_instance(door, gpu0, same.driver_profile(*model.find("7g.40gb")), {}));
@@ -126,8 +129,10 @@ TEST(Recording, MissingAndStrayLinesAreRefused) {
 
 TEST(Recording, FunctionsThatNobodyKnowsAreRefused) {
   const auto read = ReplayDoor::parse(
-      "{\"recording\":\"cleave door\",\"version\":1}\n{\"call\":\"driver\",\"answer\":{\"library\":\"l\","
-      "\"driver_version\":\"1\",\"missing\":[\"nvmlSystemGetNVMLVersion\",\"nvmlNo\"]}}\n{\"calls\":1}\n",
+      "{\"recording\":\"cleave "
+      "door\",\"version\":1}\n{\"call\":\"driver\",\"answer\":{\"library\":\"l\","
+      "\"driver_version\":\"1\",\"missing\":[\"nvmlSystemGetNVMLVersion\",\"nvmlNo\"]}}\n{"
+      "\"calls\":1}\n",
       "r");
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().text().find("'nvmlNo'"), std::string::npos) << read.error().text();
@@ -162,7 +167,8 @@ TEST(Recording, DamagedBytesAreRefusedOrPlay) {
     }
     ASSERT_EQ(exit_code(replay.error().kind), 2);
     ASSERT_FALSE(replay.error().message.empty());
-    for (const char c : replay.error().text()) ASSERT_GE(static_cast<unsigned char>(c), 0x20) << round;
+    for (const char c : replay.error().text())
+      ASSERT_GE(static_cast<unsigned char>(c), 0x20) << round;
   }
   EXPECT_GT(accepted, 0U);
   EXPECT_LT(accepted, static_cast<std::size_t>(rounds));

@@ -31,7 +31,8 @@ StateWish state_wish_of_process() {
 Result<std::filesystem::path> state_directory(const StateWish& wish) {
   if (wish.given) {
     if (wish.given->empty())
-      return fail(ErrorKind::bad_usage, "--state", "it is empty", "name a directory, or leave it out");
+      return fail(ErrorKind::bad_usage, "--state", "it is empty",
+                  "name a directory, or leave it out");
     return *wish.given;
   }
   if (wish.sim_node) return *wish.sim_node / "cleave";
@@ -41,19 +42,21 @@ Result<std::filesystem::path> state_directory(const StateWish& wish) {
     return std::filesystem::path(*wish.xdg_state_home) / "cleave";
   if (wish.home && wish.home->starts_with('/'))
     return std::filesystem::path(*wish.home) / ".local" / "state" / "cleave";
-  return fail(ErrorKind::infeasible, "state directory", "neither HOME nor XDG_STATE_HOME names a directory",
-              "name one with --state");
+  return fail(ErrorKind::infeasible, "state directory",
+              "neither HOME nor XDG_STATE_HOME names a directory", "name one with --state");
 }
 
 Result<void> make_state_directory(const std::filesystem::path& directory) {
   std::error_code failed;
-  const std::filesystem::path whole = std::filesystem::absolute(directory, failed).lexically_normal();
+  const std::filesystem::path whole =
+      std::filesystem::absolute(directory, failed).lexically_normal();
   std::filesystem::path so_far;
   for (const auto& part : whole) {
     so_far /= part;
     if (::mkdir(so_far.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
       const int why = errno;
-      if (std::filesystem::is_directory(so_far, failed)) continue;  // not ours to write in, but there
+      if (std::filesystem::is_directory(so_far, failed))
+        continue;  // not ours to write in, but there
       errno = why;
       return system_failure(so_far, "the state directory cannot be made");
     }

@@ -7,7 +7,8 @@ namespace cleave {
 
 namespace {
 
-/// Looks at every way to place the profiles, equal ones in ascending order, and cuts what cannot get cheaper.
+/// Looks at every way to place the profiles, equal ones in ascending order, and cuts what cannot
+/// get cheaper.
 class Arranger {
  public:
   Arranger(const StateGraph& graph, PlacementSet idle, const std::vector<int>& profiles)
@@ -49,7 +50,8 @@ class Arranger {
 
 }  // namespace
 
-std::optional<std::vector<PlacementId>> arrange(const StateGraph& graph, StateId occupied, PlacementSet idle,
+std::optional<std::vector<PlacementId>> arrange(const StateGraph& graph, StateId occupied,
+                                                PlacementSet idle,
                                                 const std::vector<int>& profiles) {
   // From large to small, as the model lists them: large ones have fewest places.
   std::vector<std::size_t> order(profiles.size());

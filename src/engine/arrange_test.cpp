@@ -22,19 +22,20 @@ std::shared_ptr<const StateGraph> graph_of(std::string_view key, std::string_vie
 int least_changes(const StateGraph& graph, StateId occupied, PlacementSet idle,
                   const std::vector<int>& profiles) {
   int least = -1;
-  const std::function<void(std::size_t, StateId, PlacementSet)> place = [&](std::size_t next, StateId state,
-                                                                            PlacementSet made) {
-    if (next == profiles.size()) {
-      int changes = 0;
-      for (const PlacementId p : made) changes += idle.contains(p) ? 0 : 1;
-      for (const PlacementId i : idle)
-        changes += !made.contains(i) && graph.geometry()[i].conflicts.meets(made) ? 1 : 0;
-      if (least < 0 || changes < least) least = changes;
-      return;
-    }
-    for (const PlacementId p : graph.geometry().of_profile(profiles[next]))
-      if (graph.add(state, p) != no_state) place(next + 1, graph.add(state, p), made | PlacementSet::of(p));
-  };
+  const std::function<void(std::size_t, StateId, PlacementSet)> place =
+      [&](std::size_t next, StateId state, PlacementSet made) {
+        if (next == profiles.size()) {
+          int changes = 0;
+          for (const PlacementId p : made) changes += idle.contains(p) ? 0 : 1;
+          for (const PlacementId i : idle)
+            changes += !made.contains(i) && graph.geometry()[i].conflicts.meets(made) ? 1 : 0;
+          if (least < 0 || changes < least) least = changes;
+          return;
+        }
+        for (const PlacementId p : graph.geometry().of_profile(profiles[next]))
+          if (graph.add(state, p) != no_state)
+            place(next + 1, graph.add(state, p), made | PlacementSet::of(p));
+      };
   place(0, occupied, {});
   return least;
 }
@@ -71,8 +72,8 @@ TEST(Arrange, ChangesAsLittleAsAnyWayCan) {
       std::vector<int> wanted;
       for (std::uint64_t i = 0, n = 1 + random.below(4); i < n; ++i) {
         const auto list = graph->geometry().profile_list();
-        wanted.push_back(
-            static_cast<int>(list[random.below(list.size())] - graph->geometry().model().profiles.data()));
+        wanted.push_back(static_cast<int>(list[random.below(list.size())] -
+                                          graph->geometry().model().profiles.data()));
       }
       const StateId occupied = graph->find(held);
       const auto places = arrange(*graph, occupied, idle, wanted);
@@ -93,7 +94,8 @@ TEST(Arrange, ChangesAsLittleAsAnyWayCan) {
   }
 }
 
-// *Managing Multi Instance GPUs*, 4.3 and 5.2.1: seven of 5 GB, the two halves of 4/7 and 3/7, the whole.
+// *Managing Multi Instance GPUs*, 4.3 and 5.2.1: seven of 5 GB, the two halves of 4/7 and 3/7, the
+// whole.
 TEST(FillWithOneSize, CutsAnA100AsThePaperSays) {
   const auto graph = graph_of("A100-40GB", "five");
   const Geometry& geometry = graph->geometry();

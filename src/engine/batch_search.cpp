@@ -40,8 +40,8 @@ struct Valued {
 };
 
 /// The shapes of the highest throughput.
-std::vector<Valued> best_shapes(const BatchQueue& queue, std::span<const BatchShape> shapes, int total_slices,
-                                int w) {
+std::vector<Valued> best_shapes(const BatchQueue& queue, std::span<const BatchShape> shapes,
+                                int total_slices, int w) {
   assert(w <= queue.widest() && total_slices > 0);
   std::vector<Valued> best;
   double most = 0.0;
@@ -57,7 +57,8 @@ std::vector<Valued> best_shapes(const BatchQueue& queue, std::span<const BatchSh
   return best;
 }
 
-/// The best jobs in this shape; of equal ones the first in the queue, which makes the first of equal batches.
+/// The best jobs in this shape; of equal ones the first in the queue, which makes the first of
+/// equal batches.
 Batch first_batch(const BatchQueue& queue, const Valued& valued) {
   Batch batch{{}, valued.throughput};
   batch.jobs.reserve(static_cast<std::size_t>(valued.shape->jobs));
@@ -70,8 +71,8 @@ Batch first_batch(const BatchQueue& queue, const Valued& valued) {
 }
 
 /// Appends every way to take `count` of `jobs`, from `first` on, to what `chosen` holds.
-void choose(std::span<const QueuedJob> jobs, std::size_t first, int count, Batch& chosen, std::size_t most,
-            std::vector<Batch>& result) {
+void choose(std::span<const QueuedJob> jobs, std::size_t first, int count, Batch& chosen,
+            std::size_t most, std::vector<Batch>& result) {
   if (result.size() > most) return;
   if (count == 0) {
     result.push_back(chosen);
@@ -84,8 +85,8 @@ void choose(std::span<const QueuedJob> jobs, std::size_t first, int count, Batch
   }
 }
 
-/// The batches so far, each with the best `part.count` jobs of a kind, in every way in which these are best:
-/// those with a higher RT than the last are all in, of those equal to it any may be.
+/// The batches so far, each with the best `part.count` jobs of a kind, in every way in which these
+/// are best: those with a higher RT than the last are all in, of those equal to it any may be.
 std::vector<Batch> with_part(const std::vector<Batch>& batches, const BatchQueue::Jobs& jobs,
                              const BatchShape::Part& part, std::size_t most) {
   const double last = std::next(jobs.begin(), part.count - 1)->relative;
@@ -112,8 +113,8 @@ BatchShape shape_of(Parts parts, std::span<const int> slices_of_kind) {
 }
 
 /// Appends `so_far` with every multiset of kinds from `kind` on that still fits.
-void extend(Parts& so_far, int kind, std::span<const int> slices_of_kind, int free_slices, int widest,
-            std::vector<BatchShape>& result) {
+void extend(Parts& so_far, int kind, std::span<const int> slices_of_kind, int free_slices,
+            int widest, std::vector<BatchShape>& result) {
   for (; static_cast<std::size_t>(kind) < slices_of_kind.size(); ++kind) {
     const int each = slices_of_kind[static_cast<std::size_t>(kind)];
     for (int count = 1; count <= widest && count * each <= free_slices; ++count) {
@@ -140,7 +141,8 @@ Ratio fragmentation_measure(ComputeSlices allocated, ComputeSlices total) {
   return {(total - allocated).value, total.value};
 }
 
-BatchQueue::BatchQueue(int kinds, int widest) : lanes_(static_cast<std::size_t>(kinds)), widest_(widest) {}
+BatchQueue::BatchQueue(int kinds, int widest)
+    : lanes_(static_cast<std::size_t>(kinds)), widest_(widest) {}
 
 void BatchQueue::insert(const QueuedJob& job) {
   assert(job.relative > 0.0);
@@ -167,7 +169,8 @@ void BatchQueue::refresh(Lane& lane) const {
   }
 }
 
-std::vector<BatchShape> shapes_by_slices(std::span<const int> slices_of_kind, int free_slices, int widest) {
+std::vector<BatchShape> shapes_by_slices(std::span<const int> slices_of_kind, int free_slices,
+                                         int widest) {
   std::vector<BatchShape> result;
   Parts so_far;
   extend(so_far, 0, slices_of_kind, free_slices, widest, result);
@@ -188,7 +191,8 @@ const std::vector<BatchShape>& LayoutShapes::around(StateId occupied) {
   while (!open.empty()) {
     const StateId state = open.back();
     open.pop_back();
-    if (state != occupied) found.insert(parts_of(geometry, graph_->state(state) - graph_->state(occupied)));
+    if (state != occupied)
+      found.insert(parts_of(geometry, graph_->state(state) - graph_->state(occupied)));
     for (const PlacementId placement : graph_->free(state)) {
       const StateId next = graph_->add(state, placement);
       if (seen[next]) continue;
@@ -204,7 +208,8 @@ const std::vector<BatchShape>& LayoutShapes::around(StateId occupied) {
   return *known;
 }
 
-Batch best_batch(const BatchQueue& queue, std::span<const BatchShape> shapes, int total_slices, int w) {
+Batch best_batch(const BatchQueue& queue, std::span<const BatchShape> shapes, int total_slices,
+                 int w) {
   Batch best;
   for (const Valued& valued : best_shapes(queue, shapes, total_slices, w)) {
     Batch batch = first_batch(queue, valued);
@@ -214,8 +219,8 @@ Batch best_batch(const BatchQueue& queue, std::span<const BatchShape> shapes, in
 }
 
 std::optional<std::vector<Batch>> equal_best_batches(const BatchQueue& queue,
-                                                     std::span<const BatchShape> shapes, int total_slices,
-                                                     int w, std::size_t most) {
+                                                     std::span<const BatchShape> shapes,
+                                                     int total_slices, int w, std::size_t most) {
   std::vector<Batch> all;
   for (const Valued& valued : best_shapes(queue, shapes, total_slices, w)) {
     std::vector<Batch> batches{{{}, valued.throughput}};

@@ -1,16 +1,17 @@
 #pragma once
-// *Dyna-P*, Algorithm 3: of the jobs that wait, the batch of at most W that gives a GPU the highest system
-// throughput, T = m * sum of RT (Equation 5), where m is the share of the GPU's slices that the batch takes
-// and RT a job's speed on its partition relative to the full GPU (readings D5 to D8).
+// *Dyna-P*, Algorithm 3: of the jobs that wait, the batch of at most W that gives a GPU the highest
+// system throughput, T = m * sum of RT (Equation 5), where m is the share of the GPU's slices that
+// the batch takes and RT a job's speed on its partition relative to the full GPU (readings D5 to
+// D8).
 //
-// The paper looks at every subset. Here jobs of one kind (one profile, or one number of slices) compete by
-// their RT alone, so the best batch with n jobs of a kind takes its n best; what is left to look at are the
-// multisets of kinds that fit, at most some hundred on any GPU. The answer is the paper's, ties included:
-// strict improvement over subsets by size, then by queue order (D9).
+// The paper looks at every subset. Here jobs of one kind (one profile, or one number of slices)
+// compete by their RT alone, so the best batch with n jobs of a kind takes its n best; what is left
+// to look at are the multisets of kinds that fit, at most some hundred on any GPU. The answer is
+// the paper's, ties included: strict improvement over subsets by size, then by queue order (D9).
 //
-// Equal is equal: RT is a double, the correctly rounded quotient of two times or a speed from a table, so
-// equal ratios are equal doubles; jobs of one kind are ordered by it exactly. Throughputs of batches, which
-// are sums, are equal within 1e-9.
+// Equal is equal: RT is a double, the correctly rounded quotient of two times or a speed from a
+// table, so equal ratios are equal doubles; jobs of one kind are ordered by it exactly. Throughputs
+// of batches, which are sums, are equal within 1e-9.
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,8 @@
 
 namespace cleave {
 
-/// Equation 12: the share of a GPU's slices that is not allocated (reading D11). Asserts `total` > 0.
+/// Equation 12: the share of a GPU's slices that is not allocated (reading D11). Asserts `total` >
+/// 0.
 [[nodiscard]] Ratio fragmentation_measure(ComputeSlices allocated, ComputeSlices total);
 
 /// A job's times on the full GPU and on its partition, both above zero; Number is double or exact.
@@ -44,7 +46,8 @@ struct SystemThroughput {
 
 /// Equation 5. All zero without jobs.
 template <class Number>
-SystemThroughput<Number> system_throughput(std::span<const PartitionRun<Number>> jobs, int total_slices) {
+SystemThroughput<Number> system_throughput(std::span<const PartitionRun<Number>> jobs,
+                                           int total_slices) {
   int slices = 0;
   Number relative{}, inverse{};
   for (const PartitionRun<Number>& job : jobs) {
@@ -56,8 +59,8 @@ SystemThroughput<Number> system_throughput(std::span<const PartitionRun<Number>>
   return {share, share * relative, share * inverse};
 }
 
-/// Where a job stands in the queue: by key (a deadline, say; the same for all in order of arrival), then by
-/// sequence. No two jobs of a queue share both.
+/// Where a job stands in the queue: by key (a deadline, say; the same for all in order of arrival),
+/// then by sequence. No two jobs of a queue share both.
 struct QueueRank {
   std::int64_t key = 0;
   std::uint64_t sequence = 0;
@@ -72,14 +75,15 @@ struct QueuedJob {
   QueueRank rank;
 };
 
-/// The jobs that wait, for each kind by RT from the highest, then by rank. On GPUs of another model a job may
-/// have another kind and speed: keep one queue a model.
+/// The jobs that wait, for each kind by RT from the highest, then by rank. On GPUs of another model
+/// a job may have another kind and speed: keep one queue a model.
 class BatchQueue {
  public:
   /// Kinds are 0 .. kinds - 1; batches have at most `widest` jobs.
   BatchQueue(int kinds, int widest);
 
-  /// Inserting and erasing take time logarithmic in the length of the queue. Erased is what was inserted.
+  /// Inserting and erasing take time logarithmic in the length of the queue. Erased is what was
+  /// inserted.
   void insert(const QueuedJob& job);
   void erase(const QueuedJob& job);
 
@@ -120,13 +124,15 @@ struct BatchShape {
   int jobs = 0, slices = 0;
 };
 
-/// R_req <= R_avail by slice counts alone, as Algorithm 3 has it: every multiset of at most `widest` jobs
-/// whose slices add up to at most `free_slices`. Kind i takes slices_of_kind[i], at least 1.
-[[nodiscard]] std::vector<BatchShape> shapes_by_slices(std::span<const int> slices_of_kind, int free_slices,
-                                                       int widest);
+/// R_req <= R_avail by slice counts alone, as Algorithm 3 has it: every multiset of at most
+/// `widest` jobs whose slices add up to at most `free_slices`. Kind i takes slices_of_kind[i], at
+/// least 1.
+[[nodiscard]] std::vector<BatchShape> shapes_by_slices(std::span<const int> slices_of_kind,
+                                                       int free_slices, int widest);
 
-/// Multisets of profiles that have a layout around what a GPU holds (reading D10). The kind of a job is the
-/// index of its profile in the model. Idle instances are no hindrance: leave them out of the state.
+/// Multisets of profiles that have a layout around what a GPU holds (reading D10). The kind of a
+/// job is the index of its profile in the model. Idle instances are no hindrance: leave them out of
+/// the state.
 class LayoutShapes {
  public:
   explicit LayoutShapes(std::shared_ptr<const StateGraph> graph);
@@ -145,15 +151,15 @@ struct Batch {
   double throughput = 0.0;      // T
 };
 
-/// The batch of at most `w` jobs with the highest throughput, of equal ones the first; empty when none fits.
-/// `total_slices` are the GPU's.
-[[nodiscard]] Batch best_batch(const BatchQueue& queue, std::span<const BatchShape> shapes, int total_slices,
-                               int w);
+/// The batch of at most `w` jobs with the highest throughput, of equal ones the first; empty when
+/// none fits. `total_slices` are the GPU's.
+[[nodiscard]] Batch best_batch(const BatchQueue& queue, std::span<const BatchShape> shapes,
+                               int total_slices, int w);
 
-/// All batches as good as the best, by size and then queue order, the best itself first; none when nothing
-/// fits. Nothing, too, when there are more than `most`.
-[[nodiscard]] std::optional<std::vector<Batch>> equal_best_batches(const BatchQueue& queue,
-                                                                   std::span<const BatchShape> shapes,
-                                                                   int total_slices, int w, std::size_t most);
+/// All batches as good as the best, by size and then queue order, the best itself first; none when
+/// nothing fits. Nothing, too, when there are more than `most`.
+[[nodiscard]] std::optional<std::vector<Batch>> equal_best_batches(
+    const BatchQueue& queue, std::span<const BatchShape> shapes, int total_slices, int w,
+    std::size_t most);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// The quick search for the best batch against Algorithm 3 as it is printed: every subset of the queue, by
-// size and then by queue order, in exact arithmetic, with strict improvement.
+// The quick search for the best batch against Algorithm 3 as it is printed: every subset of the
+// queue, by size and then by queue order, in exact arithmetic, with strict improvement.
 
 #include "engine/batch_search.hpp"
 
@@ -30,7 +30,8 @@ struct Found {
 constexpr std::int64_t common = 5040;  // a multiple of all times below
 
 /// Calls `look` with every subset of 0 .. n - 1 of this size, in lexicographic order.
-void subsets(std::size_t n, std::size_t size, Ids& so_far, const std::function<void(const Ids&)>& look) {
+void subsets(std::size_t n, std::size_t size, Ids& so_far,
+             const std::function<void(const Ids&)>& look) {
   if (so_far.size() == size) return look(so_far);
   for (std::size_t i = so_far.empty() ? 0 : so_far.back() + 1; i < n; ++i) {
     so_far.push_back(i);
@@ -40,7 +41,8 @@ void subsets(std::size_t n, std::size_t size, Ids& so_far, const std::function<v
 }
 
 /// Algorithm 3; `fits` is R_req(B) <= R_avail. The queue stands in its order.
-Found algorithm_three(const std::vector<Small>& queue, int w, const std::function<bool(const Ids&)>& fits) {
+Found algorithm_three(const std::vector<Small>& queue, int w,
+                      const std::function<bool(const Ids&)>& fits) {
   Found found;
   std::int64_t best = 0;  // slices * sum of RT * common
   for (std::size_t size = 1; size <= std::min(queue.size(), static_cast<std::size_t>(w)); ++size) {
@@ -122,10 +124,12 @@ TEST(BatchSearch, IsAlgorithmThreeBySlices) {
     std::vector<Small> jobs;
     for (std::uint64_t n = random.below(11); n > 0; --n)
       jobs.push_back(random_job(random, kinds, slices_of_kind));
-    const int free = 1 + static_cast<int>(random.below(7)), w = 1 + static_cast<int>(random.below(7));
+    const int free = 1 + static_cast<int>(random.below(7)),
+              w = 1 + static_cast<int>(random.below(7));
     const auto fits = [&](const Ids& batch) {
-      return std::accumulate(batch.begin(), batch.end(), 0,
-                             [&](int sum, std::size_t job) { return sum + jobs[job].slices; }) <= free;
+      return std::accumulate(batch.begin(), batch.end(), 0, [&](int sum, std::size_t job) {
+               return sum + jobs[job].slices;
+             }) <= free;
     };
     const auto shapes = shapes_by_slices(slices_of_kind, free, w);
     expect_same(fill(random, jobs, 5, w), shapes, 7, w, algorithm_three(jobs, w, fits), ties);
@@ -158,15 +162,16 @@ TEST(BatchSearch, IsAlgorithmThreeWithALayout) {
       for (std::uint64_t n = random.below(8); n > 0; --n)
         jobs.push_back(random_job(random, kinds, slices_of_kind));
       auto state = static_cast<StateId>(random.below(static_cast<std::uint64_t>(graph->size())));
-      while (random.below(6) > 0 && state != 0) state = graph->remove(state, graph->state(state).first());
+      while (random.below(6) > 0 && state != 0)
+        state = graph->remove(state, graph->state(state).first());
       const int w = 1 + static_cast<int>(random.below(7));
       const auto fits = [&](const Ids& batch) {
         std::vector<int> profiles;
         for (const std::size_t job : batch) profiles.push_back(jobs[job].kind);
         return has_layout(graph->geometry(), graph->state(state), profiles);
       };
-      expect_same(fill(random, jobs, static_cast<int>(kinds.size()), w), layouts.around(state), total, w,
-                  algorithm_three(jobs, w, fits), ties);
+      expect_same(fill(random, jobs, static_cast<int>(kinds.size()), w), layouts.around(state),
+                  total, w, algorithm_three(jobs, w, fits), ties);
     }
     EXPECT_GT(ties, 50) << name;
   }
@@ -181,7 +186,8 @@ TEST(BatchSearch, QueueOrderIsByKeyThenSequence) {
   queue.insert({JobId{2}, 0, 0.5, {10, 2}});
   queue.insert({JobId{3}, 0, 0.4, {0, 3}});
   EXPECT_EQ(ids_of(best_batch(queue, shapes, 4, 4)), (Ids{1}));
-  EXPECT_EQ(ids_of(*equal_best_batches(queue, shapes, 4, 4, 10)), (std::vector<Ids>{{1}, {2}, {0}}));
+  EXPECT_EQ(ids_of(*equal_best_batches(queue, shapes, 4, 4, 10)),
+            (std::vector<Ids>{{1}, {2}, {0}}));
   EXPECT_FALSE(equal_best_batches(queue, shapes, 4, 4, 2));
   EXPECT_DOUBLE_EQ(best_batch(queue, shapes, 4, 4).throughput, 0.125);
 }
@@ -193,7 +199,8 @@ TEST(BatchSearch, NothingFitsNothing) {
   queue.insert({JobId{0}, 1, 1.0, {}});
   EXPECT_TRUE(best_batch(queue, shapes_by_slices(slices_of_kind, 3, 4), 4, 4).jobs.empty());
   EXPECT_TRUE(best_batch(queue, shapes_by_slices(slices_of_kind, 4, 4), 4, 0).jobs.empty());
-  EXPECT_EQ(equal_best_batches(queue, shapes_by_slices(slices_of_kind, 3, 4), 4, 4, 10)->size(), 0U);
+  EXPECT_EQ(equal_best_batches(queue, shapes_by_slices(slices_of_kind, 3, 4), 4, 4, 10)->size(),
+            0U);
   EXPECT_EQ(best_batch(queue, shapes_by_slices(slices_of_kind, 4, 4), 4, 4).jobs.size(), 1U);
 }
 

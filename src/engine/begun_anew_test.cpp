@@ -1,5 +1,5 @@
-// What each scheduler does with jobs that run already, and with GPUs that are drained, refuse or rest. That
-// nothing is ever lost is for tests/laws.
+// What each scheduler does with jobs that run already, and with GPUs that are drained, refuse or
+// rest. That nothing is ever lost is for tests/laws.
 
 #include <gtest/gtest.h>
 
@@ -15,13 +15,16 @@ using namespace std::chrono_literals;
 /// An engine on GPUs of which the first has these instances of ours. Answers as text.
 class Begun {
  public:
-  explicit Begun(std::string_view spec, std::string_view instances, std::string_view fleet = "1xA100-40GB")
+  explicit Begun(std::string_view spec, std::string_view instances,
+                 std::string_view fleet = "1xA100-40GB")
       : file_(furnished(fleet, instances)),
         fleet_(file_),
         requests_(file_.geometries),
         engine_(*Engine::make(*parse_scheduler(spec), {fleet_, requests_}, requests_, nullptr)) {}
 
-  RequestId request(std::string profile) { return requests_.intern({ByProfile{std::move(profile)}, {}}); }
+  RequestId request(std::string profile) {
+    return requests_.intern({ByProfile{std::move(profile)}, {}});
+  }
   PlacementId place(std::string_view text) const {
     const Geometry& geometry = file_.geometries.front();
     const auto written = parse_layout(text, geometry);
@@ -108,7 +111,9 @@ TEST(BegunAnew, AWholeGpuIsLeftAloneUntilItsJobEnds) {
   for (const char* spec :
        {"online", "scheme-a", "scheme-b", "static", "miso:measure=0", "dyna-p", "oracle"}) {
     Begun engine(spec, "");
-    EXPECT_EQ(engine.answer(Adopted{JobId{0}, engine.request("1g.5gb"), GpuId{0}, std::nullopt}), "") << spec;
+    EXPECT_EQ(engine.answer(Adopted{JobId{0}, engine.request("1g.5gb"), GpuId{0}, std::nullopt}),
+              "")
+        << spec;
     EXPECT_EQ(engine.submit(1, "1g.5gb"), "") << spec;
     EXPECT_NE(engine.finish(0).find("start 1 on 0 "), std::string::npos) << spec;
   }
@@ -152,8 +157,9 @@ TEST(BegunAnew, WhatIsPausedGoesOnInItsOrder) {
   EXPECT_EQ(engine.answer(Paused{}), "");
   EXPECT_EQ(engine.submit(0, "7g.40gb"), "");
   EXPECT_EQ(engine.submit(1, "7g.40gb"), "");
-  EXPECT_EQ(engine.answer(Resumed{}),
-            "create 0 7g.40gb@0, start 0 on 0 7g.40gb@0, create 1 7g.40gb@0, start 1 on 1 7g.40gb@0");
+  EXPECT_EQ(
+      engine.answer(Resumed{}),
+      "create 0 7g.40gb@0, start 0 on 0 7g.40gb@0, create 1 7g.40gb@0, start 1 on 1 7g.40gb@0");
 }
 
 }  // namespace

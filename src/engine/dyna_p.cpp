@@ -19,7 +19,8 @@ namespace {
 
 constexpr OptionRow rows[] = {
     {"w", "NUMBER", "auto", "most jobs of a batch; auto: as many as the GPU has compute slices"},
-    {"layout", "inside|after", "inside", "whether the search for a batch looks at layouts, or slices alone"},
+    {"layout", "inside|after", "inside",
+     "whether the search for a batch looks at layouts, or slices alone"},
     {"order", "deadline|arrival", "deadline", "which of equally good jobs goes first"},
     {"lambda", "NUMBER", "0.5", "partition choice: 1 weighs latency alone, 0 throughput alone"},
     {"margin", "SECONDS", "0", "what must be left before a deadline"},
@@ -29,8 +30,10 @@ constexpr OptionRow rows[] = {
     {"beta", "SECONDS", "0", "reconfigure when stopping costs at most so much more than waiting"},
     {"penalty", "SECONDS", "0", "what a missed deadline adds to the cost of waiting"},
     {"waiting-cost", "remaining|literal", "remaining", "how the cost of waiting is read"},
-    {"condition", "text|listing", "text", "whether costs are compared as in Equation 11 or in Algorithm 2"},
-    {"deadline-test", "jct|with-alpha", "jct", "whether restarted jobs must meet deadlines alpha later"},
+    {"condition", "text|listing", "text",
+     "whether costs are compared as in Equation 11 or in Algorithm 2"},
+    {"deadline-test", "jct|with-alpha", "jct",
+     "whether restarted jobs must meet deadlines alpha later"},
     {"reconfigure", "on|off", "on", "off: running jobs are never stopped"},
     {"time-error", "SHARE", "0.1", "predicted times are off by up to this share, seeded"},
 };
@@ -47,7 +50,10 @@ struct DynaPOptions {
 class DynaP final : public Scheduler {
  public:
   DynaP(const SchedulerSetup& setup, const DynaPOptions& options)
-      : seats_(setup.fleet), options_(options), facts_(setup.facts), chooser_(setup, options.partition) {
+      : seats_(setup.fleet),
+        options_(options),
+        facts_(setup.facts),
+        chooser_(setup, options.partition) {
     for (const auto& graph : setup.fleet.graphs()) kinds_.emplace_back(graph, width(*graph));
     for (std::size_t i = 0; i < setup.fleet.size(); ++i)
       own_.push_back(setup.fleet[static_cast<GpuId>(i)].held);
@@ -62,7 +68,8 @@ class DynaP final : public Scheduler {
     const auto since = facts_ != nullptr ? facts_->running_since(job.job) : std::nullopt;
     record(job.job).since = since.value_or(now);
     const std::size_t kind = seats_.fleet()[adopted.gpu].kind;
-    const int profile = kind_of(adopted.gpu).layouts.graph().geometry()[*adopted.placement].profile_index;
+    const int profile =
+        kind_of(adopted.gpu).layouts.graph().geometry()[*adopted.placement].profile_index;
     record(job.job).plans[kind].jct = chooser_.predicted(job.job, kind, profile);
     return true;
   }
@@ -93,7 +100,8 @@ class DynaP final : public Scheduler {
 
   void settle(Instant now, std::vector<Command>& commands) override {
     plan_again(now);
-    // W may keep a batch smaller than the room there is, so GPUs are gone through until nothing is placed.
+    // W may keep a batch smaller than the room there is, so GPUs are gone through until nothing is
+    // placed.
     for (bool placed = true; placed && waiting_ > 0;) {
       placed = false;
       for (const GpuId gpu : fullest_first())
@@ -104,7 +112,8 @@ class DynaP final : public Scheduler {
  private:
   struct Kind {
     Kind(const std::shared_ptr<const StateGraph>& graph, int widest)
-        : layouts(graph), queue(static_cast<int>(graph->geometry().model().profiles.size()), widest) {}
+        : layouts(graph),
+          queue(static_cast<int>(graph->geometry().model().profiles.size()), widest) {}
     LayoutShapes layouts;
     BatchQueue queue;
     std::map<std::pair<StateId, int>, std::vector<BatchShape>>
@@ -118,13 +127,17 @@ class DynaP final : public Scheduler {
     bool waits = false;
   };
 
-  static int total_slices(const StateGraph& graph) { return graph.geometry().model().compute.value; }
+  static int total_slices(const StateGraph& graph) {
+    return graph.geometry().model().compute.value;
+  }
   int width(const StateGraph& graph) const {
     return std::min(options_.w.value_or(total_slices(graph)), total_slices(graph));
   }
   Kind& kind_of(GpuId gpu) { return kinds_[seats_.fleet()[gpu].kind]; }
   Record& record(JobId job) { return records_[index(job)]; }
-  const PartitionPlan& plan(JobId job, GpuId gpu) { return record(job).plans[seats_.fleet()[gpu].kind]; }
+  const PartitionPlan& plan(JobId job, GpuId gpu) {
+    return record(job).plans[seats_.fleet()[gpu].kind];
+  }
 
   // The queue: one for each GPU model, the same jobs in each that they can run on.
 
@@ -139,14 +152,15 @@ class DynaP final : public Scheduler {
 
   void wait(Waiting job, Instant now) {
     keep_record(job, now);
-    for_each_queue(job.job, [](BatchQueue& queue, const QueuedJob& queued) { queue.insert(queued); });
+    for_each_queue(job.job,
+                   [](BatchQueue& queue, const QueuedJob& queued) { queue.insert(queued); });
     ++waiting_;
     for (const PartitionPlan& plan : record(job.job).plans)
       if (plan.until) expiries_.emplace(*plan.until, job.job);
   }
 
-  /// Jobs that would be late by now on the partition that they were given are given another (Algorithm 2,
-  /// lines 3 to 7).
+  /// Jobs that would be late by now on the partition that they were given are given another
+  /// (Algorithm 2, lines 3 to 7).
   void plan_again(Instant now) {
     while (!expiries_.empty() && expiries_.begin()->first < now) {
       const JobId job = expiries_.begin()->second;
@@ -206,14 +220,15 @@ class DynaP final : public Scheduler {
     return reconfigure(gpu, batch, now, commands);
   }
 
-  /// What fits by slice counts, of all that the GPU could be partitioned into if its jobs were stopped
-  /// (Equation 6).
+  /// What fits by slice counts, of all that the GPU could be partitioned into if its jobs were
+  /// stopped (Equation 6).
   const std::vector<BatchShape>& by_free_slices(GpuId gpu) {
     Kind& kind = kind_of(gpu);
     const GpuState& state = seats_.fleet()[gpu];
     const StateGraph& graph = kind.layouts.graph();
     const StateId fixed = graph.find(own_[index(gpu)] | state.walls);
-    const int free = total_slices(graph) - state.held_compute - graph.geometry().compute(state.walls).value;
+    const int free =
+        total_slices(graph) - state.held_compute - graph.geometry().compute(state.walls).value;
     const auto [entry, fresh] = kind.by_free_slices.try_emplace({fixed, free});
     if (fresh)
       for (const BatchShape& shape : kind.layouts.around(fixed))
@@ -255,7 +270,8 @@ class DynaP final : public Scheduler {
 
   bool reconfigure(GpuId gpu, const Batch& batch, Instant now, std::vector<Command>& commands) {
     const std::vector<JobId> active = seats_.on(gpu);
-    if (!options_.reconfigure || active.empty() || !worth_it(gpu, active, batch.jobs.front().job, now))
+    if (!options_.reconfigure || active.empty() ||
+        !worth_it(gpu, active, batch.jobs.front().job, now))
       return false;
     const GpuState& state = seats_.fleet()[gpu];
     const StateGraph& graph = kind_of(gpu).layouts.graph();
@@ -309,10 +325,12 @@ class DynaP final : public Scheduler {
   std::vector<PlacementSet> own_;  // by GPU: work of the fleet file's own, which stays
   std::vector<Record> records_;    // by job
   std::size_t waiting_ = 0;
-  std::set<std::pair<Instant, JobId>> expiries_;  // of plans; those of jobs that wait no more are passed over
+  std::set<std::pair<Instant, JobId>>
+      expiries_;  // of plans; those of jobs that wait no more are passed over
 };
 
-Result<double> number_option(const OptionTexts& options, const char* name, double least, double most) {
+Result<double> number_option(const OptionTexts& options, const char* name, double least,
+                             double most) {
   const std::string& text = options.at(name);
   const auto number = parse_number(text);
   if (!number || !(*number >= least && *number <= most))
@@ -349,11 +367,14 @@ Result<DynaPOptions> parse(const OptionTexts& given, const SchedulerSetup& setup
   options.by_deadline = given.at("order") == "deadline";
   options.reconfigure = given.at("reconfigure") == "on";
   options.partition = {
-      {*lambda, *margin, given.at("base") == "full" ? BatchBase::full : BatchBase::own}, *error, setup.seed};
-  options.cost = {*alpha, *beta,
-                  given.at("waiting-cost") == "literal" ? WaitingCost::literal : WaitingCost::remaining,
-                  given.at("condition") == "listing" ? CostCondition::listing : CostCondition::text,
-                  given.at("deadline-test") == "with-alpha"};
+      {*lambda, *margin, given.at("base") == "full" ? BatchBase::full : BatchBase::own},
+      *error,
+      setup.seed};
+  options.cost = {
+      *alpha, *beta,
+      given.at("waiting-cost") == "literal" ? WaitingCost::literal : WaitingCost::remaining,
+      given.at("condition") == "listing" ? CostCondition::listing : CostCondition::text,
+      given.at("deadline-test") == "with-alpha"};
   options.penalty = *penalty;
   return options;
 }
@@ -375,11 +396,13 @@ std::span<const OptionRow> oracle_options() {
   return std::span(rows).first(options_of_oracle);
 }
 
-Result<std::unique_ptr<Scheduler>> make_dyna_p(const SchedulerSetup& setup, const OptionTexts& options) {
+Result<std::unique_ptr<Scheduler>> make_dyna_p(const SchedulerSetup& setup,
+                                               const OptionTexts& options) {
   return make(setup, options, false);
 }
 
-Result<std::unique_ptr<Scheduler>> make_oracle(const SchedulerSetup& setup, const OptionTexts& options) {
+Result<std::unique_ptr<Scheduler>> make_oracle(const SchedulerSetup& setup,
+                                               const OptionTexts& options) {
   return make(setup, options, true);
 }
 

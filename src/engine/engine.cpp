@@ -10,22 +10,22 @@ namespace {
 constexpr std::string_view no_room =
     "no GPU has room for it beside what is not ours and the fleet's own work";
 
-// How long a GPU that refused to make an instance takes no work: at first, at most, and how much later than
-// its last rest a refusal is a first one again.
+// How long a GPU that refused to make an instance takes no work: at first, at most, and how much
+// later than its last rest a refusal is a first one again.
 constexpr Duration first_rest = std::chrono::seconds{1}, longest_rest = std::chrono::minutes{5},
                    forgiven_after = std::chrono::minutes{10};
 
 }  // namespace
 
-Result<Engine> Engine::make(const SchedulerSpec& spec, const SchedulerSetup& setup, RequestTable& requests,
-                            Forecaster* forecaster) {
+Result<Engine> Engine::make(const SchedulerSpec& spec, const SchedulerSetup& setup,
+                            RequestTable& requests, Forecaster* forecaster) {
   auto scheduler = make_scheduler(spec, setup);
   if (!scheduler) return std::unexpected(scheduler.error());
   return Engine(std::move(*scheduler), setup, requests, forecaster);
 }
 
-Engine::Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup, RequestTable& requests,
-               Forecaster* forecaster)
+Engine::Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup,
+               RequestTable& requests, Forecaster* forecaster)
     : scheduler_(std::move(scheduler)),
       requests_(&requests),
       facts_(setup.facts),
@@ -187,7 +187,8 @@ void Engine::see_to(GpuId gpu, Instant now, std::vector<Command>& commands) {
   const bool takes_work =
       !service.lost && !paused_ && !service.drained && !service.rests && service.guests == 0;
   if (service.lost) {
-    if (std::exchange(service.told, Told::lost) != Told::lost) scheduler_->on(GpuLost{gpu}, now, commands);
+    if (std::exchange(service.told, Told::lost) != Told::lost)
+      scheduler_->on(GpuLost{gpu}, now, commands);
   } else if (takes_work && service.told != Told::serves) {
     if (std::exchange(service.told, Told::serves) == Told::lost) {
       scheduler_->on(GpuReturned{gpu}, now, commands);
@@ -250,7 +251,8 @@ void Engine::on_woken(Instant now, std::vector<Command>& commands) {
 
 // What a job's memory has taught.
 
-void Engine::on_out_of_memory(const OutOfMemory& died, Instant now, std::vector<Command>& commands) {
+void Engine::on_out_of_memory(const OutOfMemory& died, Instant now,
+                              std::vector<Command>& commands) {
   forget(died.job);
   const auto larger = died.had ? raised(died.job, MiB{died.had->value + 1}) : std::nullopt;
   if (!larger) {
@@ -260,7 +262,8 @@ void Engine::on_out_of_memory(const OutOfMemory& died, Instant now, std::vector<
   requeue(died.job, *larger, now, commands);
 }
 
-void Engine::on_report(const MemoryReported& reported, Instant now, std::vector<Command>& commands) {
+void Engine::on_report(const MemoryReported& reported, Instant now,
+                       std::vector<Command>& commands) {
   if (forecaster_ == nullptr) return;
   const auto peak = forecaster_->report(reported.job, reported.report);
   if (!peak || !reported.capacity || peak->at_least <= *reported.capacity) return;

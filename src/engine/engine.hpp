@@ -1,33 +1,36 @@
 #pragma once
-// The one engine: it is told what happens and answers what is to be done. The daemon feeds it real events and
-// carries its commands out on real GPUs; the simulator feeds it invented ones. Behind it stands one
-// scheduler; the engine itself knows what all schedulers share, what a job's memory has taught:
+// The one engine: it is told what happens and answers what is to be done. The daemon feeds it real
+// events and carries its commands out on real GPUs; the simulator feeds it invented ones. Behind it
+// stands one scheduler; the engine itself knows what all schedulers share, what a job's memory has
+// taught:
 //
-//   - a job that ran out of memory waits again for the next larger instance (*Managing Multi Instance GPUs*,
+//   - a job that ran out of memory waits again for the next larger instance (*Managing Multi
+//   Instance GPUs*,
 //     4.3; reading M17), and fails where there is none;
-//   - a job for which no GPU will ever have room beside walls and the fleet's own work, or for which the
-//   scheduler
+//   - a job for which no GPU will ever have room beside walls and the fleet's own work, or for
+//   which the scheduler
 //     will never have an instance, is turned away at once;
-//   - a job whose forecast peak is beyond its instance is stopped early and waits for the smallest instance
+//   - a job whose forecast peak is beyond its instance is stopped early and waits for the smallest
+//   instance
 //     that holds the peak; where no instance would hold it, it is left to run.
 //
-// And it knows why a GPU takes no work: it is lost, drained, paused, it has just refused to make an instance,
-// or a job runs there that the scheduler has no place for. A scheduler hears only that a GPU is withdrawn or
-// is back.
+// And it knows why a GPU takes no work: it is lost, drained, paused, it has just refused to make an
+// instance, or a job runs there that the scheduler has no place for. A scheduler hears only that a
+// GPU is withdrawn or is back.
 //
-// An engine may be made at any moment, of any scheduler, while work runs: after a crash, or when another
-// scheduler is to decide. Its fleet is what is there - each instance of ours as idle, whoever runs on it -,
-// and before all else it is told, in any order: GpuLost of those that are gone (which the fleet shows as
-// empty), GpuDrained and Paused, and Adopted of each job that runs; then Submitted of each that waits, in the
-// order of their numbers, with the request that request_of() had for it. Jobs keep their numbers. Anything
-// that goes otherwise than commanded, and that no event tells, is told in this way too: a job that could not
-// be moved because its new instance was not made, an instance that could not be destroyed, one that others
-// made.
+// An engine may be made at any moment, of any scheduler, while work runs: after a crash, or when
+// another scheduler is to decide. Its fleet is what is there - each instance of ours as idle,
+// whoever runs on it -, and before all else it is told, in any order: GpuLost of those that are
+// gone (which the fleet shows as empty), GpuDrained and Paused, and Adopted of each job that runs;
+// then Submitted of each that waits, in the order of their numbers, with the request that
+// request_of() had for it. Jobs keep their numbers. Anything that goes otherwise than commanded,
+// and that no event tells, is told in this way too: a job that could not be moved because its new
+// instance was not made, an instance that could not be destroyed, one that others made.
 //
-// What a forecaster has heard of a job is not lost while it is the same forecaster. A new one knows nothing
-// of adopted jobs; their reports may be told again, oldest first, after Adopted. An instance is adopted as it
-// is, so what a scheduler knows besides - which class a GPU serves, who was measured, when a job began - is
-// lost where the scheduler's header does not say otherwise.
+// What a forecaster has heard of a job is not lost while it is the same forecaster. A new one knows
+// nothing of adopted jobs; their reports may be told again, oldest first, after Adopted. An
+// instance is adopted as it is, so what a scheduler knows besides - which class a GPU serves, who
+// was measured, when a job began - is lost where the scheduler's header does not say otherwise.
 
 #include <map>
 #include <memory>
@@ -42,8 +45,8 @@ namespace cleave {
 
 class Engine {
  public:
-  /// `requests` is the table that `setup` refers to: it grows as jobs turn out to need more. `forecaster` may
-  /// be null and must outlive the engine.
+  /// `requests` is the table that `setup` refers to: it grows as jobs turn out to need more.
+  /// `forecaster` may be null and must outlive the engine.
   [[nodiscard]] static Result<Engine> make(const SchedulerSpec& spec, const SchedulerSetup& setup,
                                            RequestTable& requests, Forecaster* forecaster);
 
@@ -55,8 +58,8 @@ class Engine {
     if (forecaster_ != nullptr) forget_restarted(std::span(commands).subspan(before));
   }
 
-  /// What the job asks for now: what it was submitted with, or more, when it has turned out to need more. Of
-  /// a job that was submitted or adopted.
+  /// What the job asks for now: what it was submitted with, or more, when it has turned out to need
+  /// more. Of a job that was submitted or adopted.
   [[nodiscard]] RequestId request_of(JobId job) const { return request_of_[index(job)]; }
 
   /// As Scheduler::expect.
@@ -112,7 +115,8 @@ class Engine {
   RequestTable* requests_;
   const JobFacts* facts_;
   Forecaster* forecaster_;
-  std::vector<PlacementSet> room_;  // by GPU model: what fits beside walls and the fleet's own work somewhere
+  std::vector<PlacementSet>
+      room_;  // by GPU model: what fits beside walls and the fleet's own work somewhere
   std::vector<PlacementSet> whole_;    // by GPU model: every placement
   std::vector<std::uint16_t> kinds_;   // by GPU
   std::vector<RequestId> request_of_;  // by job

@@ -51,7 +51,8 @@ TEST(Online, MakesReusesAndDestroysInstances) {
   EXPECT_EQ(online.finish(0), "");
   EXPECT_EQ(online.submit(1, "1g.5gb"), "start 1 on 0 1g.5gb@6") << "the idle instance is reused";
   EXPECT_EQ(online.finish(1), "");
-  EXPECT_EQ(online.submit(2, "3g.20gb"), "destroy 0 1g.5gb@6, create 0 3g.20gb@4, start 2 on 0 3g.20gb@4");
+  EXPECT_EQ(online.submit(2, "3g.20gb"),
+            "destroy 0 1g.5gb@6, create 0 3g.20gb@4, start 2 on 0 3g.20gb@4");
 }
 
 TEST(Online, NobodyOvertakesTheQueue) {
@@ -108,7 +109,8 @@ TEST(SchemeB, UsesMakesAndMergesInThatOrder) {
   EXPECT_EQ(b.submit(2, "1g.5gb"), "start 2 on 0 1g.5gb@6") << "the idle one, not a new one";
   EXPECT_EQ(b.finish(1), "");
   EXPECT_EQ(b.submit(3, "4g.20gb"), "create 0 4g.20gb@0, start 3 on 0 4g.20gb@0");
-  EXPECT_EQ(b.submit(4, "2g.10gb"), "destroy 0 1g.5gb@4, create 0 2g.10gb@4, start 4 on 0 2g.10gb@4");
+  EXPECT_EQ(b.submit(4, "2g.10gb"),
+            "destroy 0 1g.5gb@4, create 0 2g.10gb@4, start 4 on 0 2g.10gb@4");
   EXPECT_EQ(b.submit(5, "7g.40gb"), "");
   EXPECT_EQ(b.finish(4), "");
   EXPECT_EQ(b.submit(6, "2g.10gb"), "") << "its instance is idle, but nobody overtakes";
@@ -116,7 +118,8 @@ TEST(SchemeB, UsesMakesAndMergesInThatOrder) {
 
 TEST(SchemeA, ServesASizeToItsEndBeforeTheNext) {
   Driver a("scheme-a", "1xA30-24GB");
-  EXPECT_EQ(a.submit(0, "2g.12gb"), "create 0 2g.12gb@0, create 0 2g.12gb@2, start 0 on 0 2g.12gb@0");
+  EXPECT_EQ(a.submit(0, "2g.12gb"),
+            "create 0 2g.12gb@0, create 0 2g.12gb@2, start 0 on 0 2g.12gb@0");
   EXPECT_EQ(a.submit(1, "1g.6gb"), "") << "another size waits, though there is room";
   EXPECT_EQ(a.submit(2, "2g.12gb"), "start 2 on 0 2g.12gb@2");
   EXPECT_EQ(a.submit(3, "4g.24gb"), "");
@@ -219,12 +222,15 @@ TEST(Engine, StopsAJobBeforeItRunsOutAndForgetsWhatItSaid) {
 }
 
 TEST(SchedulerSpec, IsCheckedBeforeAnythingRuns) {
-  EXPECT_EQ(parse_scheduler("onlin").error().text(), "there is no scheduler 'onlin'; did you mean 'online'?");
-  EXPECT_EQ(parse_scheduler("online:threshold").error().text(),
-            "scheduler 'online:threshold': 'threshold' is not an option; write NAME:key=value;key=value");
+  EXPECT_EQ(parse_scheduler("onlin").error().text(),
+            "there is no scheduler 'onlin'; did you mean 'online'?");
+  EXPECT_EQ(
+      parse_scheduler("online:threshold").error().text(),
+      "scheduler 'online:threshold': 'threshold' is not an option; write NAME:key=value;key=value");
   EXPECT_EQ(parse_scheduler("online:treshold=1").error().message,
             "scheduler online has no option 'treshold'");
-  EXPECT_EQ(parse_scheduler("online:load=compute;load=memory").error().message, "load is given twice");
+  EXPECT_EQ(parse_scheduler("online:load=compute;load=memory").error().message,
+            "load is given twice");
   EXPECT_EQ(parse_schedulers("online,full-gpu")->size(), 2U);
   EXPECT_FALSE(parse_schedulers("online,online"));
   EXPECT_FALSE(parse_schedulers("online,"));
@@ -233,9 +239,9 @@ TEST(SchedulerSpec, IsCheckedBeforeAnythingRuns) {
   const FleetFile file = *parse_fleet_in_short("1xA30-24GB", {});
   const Fleet fleet(file);
   const RequestTable requests(file.geometries);
-  EXPECT_EQ(
-      make_scheduler(*bad_value, {fleet, requests}).error().text(),
-      "scheduler 'online:threshold=7': threshold: 7 is not a share of a GPU; give a number from 0 to 1");
+  EXPECT_EQ(make_scheduler(*bad_value, {fleet, requests}).error().text(),
+            "scheduler 'online:threshold=7': threshold: 7 is not a share of a GPU; give a number "
+            "from 0 to 1");
 }
 
 }  // namespace

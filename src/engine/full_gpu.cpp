@@ -20,7 +20,8 @@ class FullGpu final : public Scheduler {
         gpus_(fleet.size()) {
     for (std::size_t i = 0; i < fleet.size(); ++i) {
       const GpuState& state = fleet[static_cast<GpuId>(i)];
-      gpus_[i] = {state.kind, state.idle, {}, 0, false, state.absent, !(state.held | state.walls).empty()};
+      gpus_[i] = {
+          state.kind, state.idle, {}, 0, false, state.absent, !(state.held | state.walls).empty()};
       if (gpus_[i].blocked) continue;
       usable_[state.kind] = true;
       if (!state.absent) free_[state.kind].insert(static_cast<GpuId>(i));
@@ -147,7 +148,8 @@ class FullGpu final : public Scheduler {
 
   /// Those on this instance of the GPU, or on all, wait again.
   void evict_tenants(GpuId id, std::optional<PlacementId> placement) {
-    for (auto tenant = tenants_.begin(); gpus_[index(id)].tenants > 0 && tenant != tenants_.end();) {
+    for (auto tenant = tenants_.begin();
+         gpus_[index(id)].tenants > 0 && tenant != tenants_.end();) {
       const auto& [job, at] = tenant->second;
       if (gpu_of_[index(job.job)] != id || (placement && at != *placement)) {
         ++tenant;

@@ -5,7 +5,8 @@
 
 namespace cleave {
 
-std::vector<InstanceGroup> instance_groups(const std::vector<std::shared_ptr<const StateGraph>>& graphs) {
+std::vector<InstanceGroup> instance_groups(
+    const std::vector<std::shared_ptr<const StateGraph>>& graphs) {
   std::vector<InstanceGroup> groups;
   const auto profile_of = [&](const InstanceGroup& group) -> const Profile& {
     return graphs[group.kind]->geometry().model().profiles[static_cast<std::size_t>(group.profile)];

@@ -1,6 +1,7 @@
 #pragma once
-// The sizes of instances of a fleet, from small to large, for schedulers that choose among instances that are
-// there. Instances of one size and GPU model are a group: what a job may run on is a list of groups.
+// The sizes of instances of a fleet, from small to large, for schedulers that choose among
+// instances that are there. Instances of one size and GPU model are a group: what a job may run on
+// is a list of groups.
 
 #include <cstdint>
 #include <memory>
@@ -18,9 +19,10 @@ struct InstanceGroup {
   PlacementSet placements;  // all of that profile
 };
 
-/// By the GB in the profile's name, compute slices, plain before special ones, then in the order of the
-/// models. (Usable memory would be the better measure, but not everyone has published it.)
-std::vector<InstanceGroup> instance_groups(const std::vector<std::shared_ptr<const StateGraph>>& graphs);
+/// By the GB in the profile's name, compute slices, plain before special ones, then in the order of
+/// the models. (Usable memory would be the better measure, but not everyone has published it.)
+std::vector<InstanceGroup> instance_groups(
+    const std::vector<std::shared_ptr<const StateGraph>>& graphs);
 
 /// The groups whose instances hold the request, by place in `groups`, ascending: smallest first.
 std::vector<std::uint16_t> groups_that_hold(const ResolvedRequest& request,

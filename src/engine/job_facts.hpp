@@ -1,7 +1,7 @@
 #pragma once
-// What is known about jobs beyond their requests, for schedulers that use it. Whoever drives the engine
-// answers: the simulator from the workload, the daemon from what was submitted and measured. Nobody has to
-// know anything; a scheduler must do with what it gets.
+// What is known about jobs beyond their requests, for schedulers that use it. Whoever drives the
+// engine answers: the simulator from the workload, the daemon from what was submitted and measured.
+// Nobody has to know anything; a scheduler must do with what it gets.
 
 #include <cstdint>
 #include <memory>
@@ -30,19 +30,21 @@ class JobFacts {
 
   /// When it must have ended.
   [[nodiscard]] virtual std::optional<Instant> deadline(JobId) const { return std::nullopt; }
-  /// Whether a replica may take over while it runs, and whether it may be stopped and started from the
-  /// beginning.
+  /// Whether a replica may take over while it runs, and whether it may be stopped and started from
+  /// the beginning.
   [[nodiscard]] virtual bool movable(JobId) const { return false; }
   [[nodiscard]] virtual bool restartable(JobId) const { return false; }
   /// Since when a job that was adopted runs where it is.
   [[nodiscard]] virtual std::optional<Instant> running_since(JobId) const { return std::nullopt; }
-  /// The time its work takes from the beginning on an instance of this profile of the GPU model `kind` (by
-  /// its place among the fleet's), or on the whole GPU; nullopt when that is not known or it cannot run
-  /// there.
-  [[nodiscard]] virtual std::optional<Duration> time_on(JobId, std::size_t /*kind*/, int /*profile*/) const {
+  /// The time its work takes from the beginning on an instance of this profile of the GPU model
+  /// `kind` (by its place among the fleet's), or on the whole GPU; nullopt when that is not known
+  /// or it cannot run there.
+  [[nodiscard]] virtual std::optional<Duration> time_on(JobId, std::size_t /*kind*/,
+                                                        int /*profile*/) const {
     return std::nullopt;
   }
-  [[nodiscard]] virtual std::optional<Duration> time_on_whole_gpu(JobId, std::size_t /*kind*/) const {
+  [[nodiscard]] virtual std::optional<Duration> time_on_whole_gpu(JobId,
+                                                                  std::size_t /*kind*/) const {
     return std::nullopt;
   }
   /// What it is a batch of, and how large that is.
@@ -51,7 +53,8 @@ class JobFacts {
   /// What was measured of the applications beforehand.
   [[nodiscard]] virtual std::vector<BatchRow> batch_rows() const { return {}; }
 
-  /// The jobs that are known to come, by arrival, where somebody knows them; `static:layout=best` asks.
+  /// The jobs that are known to come, by arrival, where somebody knows them; `static:layout=best`
+  /// asks.
   struct Expected {
     JobId job;
     RequestId request;

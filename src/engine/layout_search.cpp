@@ -16,13 +16,15 @@ Instant later(Instant from, Duration time) {
   return from > Instant::max() - time ? Instant::max() : from + time;
 }
 
-/// The instances while jobs come and go. What ends is free again only when time moves on or nothing else is
-/// free, as in the simulator, where a job of no duration ends after all starts of its instant.
+/// The instances while jobs come and go. What ends is free again only when time moves on or nothing
+/// else is free, as in the simulator, where a job of no duration ends after all starts of its
+/// instant.
 class Instances {
  public:
   Instances(const std::vector<std::size_t>& counts) : free_(counts) {}
 
-  [[nodiscard]] std::optional<std::uint16_t> first_free(const std::vector<std::uint16_t>& among) const {
+  [[nodiscard]] std::optional<std::uint16_t> first_free(
+      const std::vector<std::uint16_t>& among) const {
     for (const std::uint16_t group : among)
       if (free_[group] > 0) return group;
     return std::nullopt;
@@ -46,7 +48,8 @@ class Instances {
 struct GpuClass {
   std::vector<GpuId> gpus;
   std::vector<PlacementSet> layouts;
-  std::vector<std::vector<std::pair<std::uint16_t, std::size_t>>> instances;  // by layout: group, how many
+  std::vector<std::vector<std::pair<std::uint16_t, std::size_t>>>
+      instances;  // by layout: group, how many
 };
 
 /// How many GPUs of each class have each of its layouts.
@@ -56,7 +59,8 @@ std::vector<GpuClass> gpu_classes(const Fleet& fleet, const ExpectedWork& work) 
   std::vector<PlacementSet> useful(fleet.graphs().size());
   for (const auto& holding : work.holding)
     for (const std::uint16_t group : holding)
-      useful[work.groups[group].kind] = useful[work.groups[group].kind] | work.groups[group].placements;
+      useful[work.groups[group].kind] =
+          useful[work.groups[group].kind] | work.groups[group].placements;
   std::map<std::pair<std::size_t, std::uint32_t>, std::vector<GpuId>> alike;
   for (std::size_t i = 0; i < fleet.size(); ++i) {
     const GpuState& state = fleet[static_cast<GpuId>(i)];
@@ -74,7 +78,8 @@ std::vector<GpuClass> gpu_classes(const Fleet& fleet, const ExpectedWork& work) 
         if (work.groups[group].kind != kind) continue;
         const int count = (work.groups[group].placements & layout).size();
         if (count > 0)
-          instances.emplace_back(static_cast<std::uint16_t>(group), static_cast<std::size_t>(count));
+          instances.emplace_back(static_cast<std::uint16_t>(group),
+                                 static_cast<std::size_t>(count));
       }
     }
     classes.push_back(std::move(made));
@@ -82,7 +87,8 @@ std::vector<GpuClass> gpu_classes(const Fleet& fleet, const ExpectedWork& work) 
   return classes;
 }
 
-/// How many ways there are to give `gpus` alike GPUs one of `layouts` each; no more than `most` + 1.
+/// How many ways there are to give `gpus` alike GPUs one of `layouts` each; no more than `most`
+/// + 1.
 std::size_t ways(std::size_t gpus, std::size_t layouts, std::size_t most) {
   double count = 1;  // (gpus + layouts - 1) over (layouts - 1)
   for (std::size_t i = 1; i < layouts; ++i) {
@@ -105,7 +111,8 @@ class Search {
   FoundLayout run() {
     std::size_t all = 1;
     for (const GpuClass& each : classes_) {
-      const std::size_t own = ways(each.gpus.size(), each.layouts.size(), options_->most_combinations);
+      const std::size_t own =
+          ways(each.gpus.size(), each.layouts.size(), options_->most_combinations);
       all = std::min(all * own, options_->most_combinations + 1);
     }
     found_.exhaustive =
@@ -137,7 +144,8 @@ class Search {
     return true;
   }
 
-  /// Every way to give `left` GPUs of class `c` layouts from `layout` on, and all classes after it theirs.
+  /// Every way to give `left` GPUs of class `c` layouts from `layout` on, and all classes after it
+  /// theirs.
   void try_all(std::size_t c, std::size_t layout, std::size_t left) {
     if (c == classes_.size()) {
       try_now();
@@ -210,13 +218,16 @@ class Search {
   FoundLayout found_;
 };
 
-/// Adds to `all`, by combination of profiles, the full layouts with `chosen` and placements from `from` on.
-void collect_layouts(const Geometry& geometry, PlacementSet taken, PlacementSet useful, PlacementSet chosen,
-                     PlacementSet from, std::map<std::vector<int>, PlacementSet, std::greater<>>& all) {
+/// Adds to `all`, by combination of profiles, the full layouts with `chosen` and placements from
+/// `from` on.
+void collect_layouts(const Geometry& geometry, PlacementSet taken, PlacementSet useful,
+                     PlacementSet chosen, PlacementSet from,
+                     std::map<std::vector<int>, PlacementSet, std::greater<>>& all) {
   const PlacementSet room = geometry.free(taken | chosen) & useful;
   if (room.empty()) {
     std::vector<int> counts(geometry.model().profiles.size(), 0);
-    for (const PlacementId id : chosen) ++counts[static_cast<std::size_t>(geometry[id].profile_index)];
+    for (const PlacementId id : chosen)
+      ++counts[static_cast<std::size_t>(geometry[id].profile_index)];
     all.try_emplace(std::move(counts), chosen);
     return;
   }
@@ -238,7 +249,8 @@ bool better(const LayoutScore& a, const LayoutScore& b, LayoutGoal goal) {
 }
 
 Result<ExpectedWork> expected_work(const SchedulerSetup& setup) {
-  auto expected = setup.facts == nullptr ? std::vector<JobFacts::Expected>() : setup.facts->expected();
+  auto expected =
+      setup.facts == nullptr ? std::vector<JobFacts::Expected>() : setup.facts->expected();
   if (expected.empty())
     return fail(ErrorKind::bad_usage, "layout", "layout=best needs to know the jobs that will come",
                 "give a layout, or simulate a workload");
@@ -247,14 +259,16 @@ Result<ExpectedWork> expected_work(const SchedulerSetup& setup) {
   work.groups = instance_groups(setup.fleet.graphs());
   std::map<RequestId, std::uint32_t> seen;
   for (const auto& [job, request, arrival] : expected) {
-    const auto [entry, fresh] = seen.try_emplace(request, static_cast<std::uint32_t>(work.holding.size()));
+    const auto [entry, fresh] =
+        seen.try_emplace(request, static_cast<std::uint32_t>(work.holding.size()));
     if (fresh) work.holding.push_back(groups_that_hold(setup.requests[request], work.groups));
     work.arrivals.push_back(arrival);
     work.wants.push_back(entry->second);
     const std::size_t row = work.times.size();
     work.times.resize(row + work.groups.size(), ExpectedWork::cannot_run);
     for (const std::uint16_t group : work.holding[entry->second])
-      if (const auto time = setup.facts->time_on(job, work.groups[group].kind, work.groups[group].profile))
+      if (const auto time =
+              setup.facts->time_on(job, work.groups[group].kind, work.groups[group].profile))
         work.times[row + group] = *time;
   }
   work.least_after_s.resize(work.jobs() + 1, 0);
@@ -278,7 +292,8 @@ LayoutScore schedule_first_come(const ExpectedWork& work, const std::vector<std:
   LayoutScore score;
   for (const std::uint32_t wants : work.wants) score.unserved += among[wants].empty() ? 1 : 0;
   if (beat != nullptr && score.unserved > beat->unserved) return score;
-  const bool bounded = beat != nullptr && goal == LayoutGoal::turnaround && score.unserved == beat->unserved;
+  const bool bounded =
+      beat != nullptr && goal == LayoutGoal::turnaround && score.unserved == beat->unserved;
   // What the jobs to come take at least is known only where all of them are served.
   const bool all_served = score.unserved == 0;
   Instances fleet(instances);
@@ -289,7 +304,8 @@ LayoutScore schedule_first_come(const ExpectedWork& work, const std::vector<std:
     if (groups.empty()) continue;
     if (work.arrivals[job] > now) fleet.free_until(now = work.arrivals[job]);
     auto group = fleet.first_free(groups);
-    for (; !group; group = fleet.first_free(groups)) fleet.free_until(now = std::max(now, fleet.next_end()));
+    for (; !group; group = fleet.first_free(groups))
+      fleet.free_until(now = std::max(now, fleet.next_end()));
     const Duration time = work.times[job * work.groups.size() + *group];
     if (time == ExpectedWork::cannot_run) {  // it ends at once, without what was wanted
       ++score.unserved;
@@ -307,7 +323,8 @@ LayoutScore schedule_first_come(const ExpectedWork& work, const std::vector<std:
   return score;
 }
 
-std::vector<PlacementSet> full_layouts(const Geometry& geometry, PlacementSet taken, PlacementSet useful) {
+std::vector<PlacementSet> full_layouts(const Geometry& geometry, PlacementSet taken,
+                                       PlacementSet useful) {
   std::map<std::vector<int>, PlacementSet, std::greater<>> all;
   collect_layouts(geometry, taken, useful, {}, geometry.all(), all);
   std::vector<PlacementSet> layouts;
@@ -315,7 +332,8 @@ std::vector<PlacementSet> full_layouts(const Geometry& geometry, PlacementSet ta
   return layouts;
 }
 
-FoundLayout search_layout(const Fleet& fleet, const ExpectedWork& work, const LayoutSearchOptions& options) {
+FoundLayout search_layout(const Fleet& fleet, const ExpectedWork& work,
+                          const LayoutSearchOptions& options) {
   return Search(fleet, work, options).run();
 }
 

@@ -1,11 +1,13 @@
 #pragma once
-// `layout=best`: the fixed layout of a fleet that serves the jobs to come best, as the static configurations
-// are chosen against which *An Online Fragmentation-Aware Scheduler* compares (V-C: several with the demanded
-// sizes, the best of them). A layout is judged by what the scheduler `static` would do with the jobs: first
-// come first served, each on the smallest free instance that holds it.
+// `layout=best`: the fixed layout of a fleet that serves the jobs to come best, as the static
+// configurations are chosen against which *An Online Fragmentation-Aware Scheduler* compares (V-C:
+// several with the demanded sizes, the best of them). A layout is judged by what the scheduler
+// `static` would do with the jobs: first come first served, each on the smallest free instance that
+// holds it.
 //
-// Where few combinations of layouts exist, all are tried. Otherwise the best uniform layout is improved by
-// giving half, a quarter, ... one of the GPUs that share a layout another one, as long as that helps.
+// Where few combinations of layouts exist, all are tried. Otherwise the best uniform layout is
+// improved by giving half, a quarter, ... one of the GPUs that share a layout another one, as long
+// as that helps.
 
 #include <cstddef>
 #include <vector>
@@ -30,11 +32,12 @@ struct ExpectedWork {
   static constexpr Duration cannot_run = Duration{-1};
 
   std::vector<InstanceGroup> groups;
-  std::vector<Instant> arrivals;                    // by job
-  std::vector<std::uint32_t> wants;                 // by job: index into `holding`
-  std::vector<std::vector<std::uint16_t>> holding;  // the groups that hold a request, smallest first
-  std::vector<Duration> times;                      // by job x group: how long it runs there
-  std::vector<double> least_after_s;                // sum of the least times of this job and all after it
+  std::vector<Instant> arrivals;     // by job
+  std::vector<std::uint32_t> wants;  // by job: index into `holding`
+  std::vector<std::vector<std::uint16_t>>
+      holding;                        // the groups that hold a request, smallest first
+  std::vector<Duration> times;        // by job x group: how long it runs there
+  std::vector<double> least_after_s;  // sum of the least times of this job and all after it
 
   [[nodiscard]] std::size_t jobs() const { return arrivals.size(); }
 };
@@ -45,19 +48,23 @@ inline constexpr std::size_t most_expected = 20'000;
 /// Needs `setup.facts`, which must know of jobs to come.
 [[nodiscard]] Result<ExpectedWork> expected_work(const SchedulerSetup& setup);
 
-/// First come first served on so many instances of each group, nobody overtakes, nothing takes time but the
-/// jobs. With `beat`, may stop as soon as the score cannot be better; it is then not better than `beat`.
+/// First come first served on so many instances of each group, nobody overtakes, nothing takes time
+/// but the jobs. With `beat`, may stop as soon as the score cannot be better; it is then not better
+/// than `beat`.
 LayoutScore schedule_first_come(const ExpectedWork& work, const std::vector<std::size_t>& instances,
                                 LayoutGoal goal, const LayoutScore* beat = nullptr);
 
-/// The layouts of one GPU beside what is there already, of placements among `useful`: each that leaves no
-/// room for another, one for each combination of profiles.
-std::vector<PlacementSet> full_layouts(const Geometry& geometry, PlacementSet taken, PlacementSet useful);
+/// The layouts of one GPU beside what is there already, of placements among `useful`: each that
+/// leaves no room for another, one for each combination of profiles.
+std::vector<PlacementSet> full_layouts(const Geometry& geometry, PlacementSet taken,
+                                       PlacementSet useful);
 
 struct LayoutSearchOptions {
   LayoutGoal goal = LayoutGoal::turnaround;
-  std::size_t most_combinations = 300'000;   // up to so many, all are tried, if that takes an eighth of
-  std::size_t most_job_steps = 200'000'000;  // work after which the search rests: jobs x layouts tried
+  std::size_t most_combinations =
+      300'000;  // up to so many, all are tried, if that takes an eighth of
+  std::size_t most_job_steps =
+      200'000'000;  // work after which the search rests: jobs x layouts tried
 };
 
 struct FoundLayout {

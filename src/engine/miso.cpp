@@ -18,11 +18,14 @@ namespace {
 constexpr OptionRow rows[] = {
     {"measure", "SECONDS", "30",
      "how long a new job is measured; 0: all are known, as where Dyna-P is compared with it"},
-    {"reuse", "on|off", "on", "do not measure an application and batch again that was measured before"},
+    {"reuse", "on|off", "on",
+     "do not measure an application and batch again that was measured before"},
     {"speed-error", "SHARE", "0", "predicted speeds are wrong by up to this part, either way"},
     {"on-departure", "on|off", "on", "choose the partition anew when a job ends, too"},
-    {"gain", "SHARE", "0.05", "and change it if the predicted total speed grows by more than this part"},
-    {"checkpoint", "all|moved", "all", "who is checkpointed when instances change: all jobs of the GPU"},
+    {"gain", "SHARE", "0.05",
+     "and change it if the predicted total speed grows by more than this part"},
+    {"checkpoint", "all|moved", "all",
+     "who is checkpointed when instances change: all jobs of the GPU"},
 };
 
 struct MisoOptions {
@@ -62,7 +65,8 @@ class Miso final : public Scheduler {
     }
   }
 
-  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+  void on(const SchedulerEvent& event, Instant /*now*/,
+          std::vector<Command>& /*commands*/) override {
     if (const auto* submitted = std::get_if<Submitted>(&event)) {
       wait({submitted->job, submitted->request});
     } else if (const auto* finished = std::get_if<Finished>(&event)) {
@@ -120,7 +124,8 @@ class Miso final : public Scheduler {
     }
     while (!line_.empty() && seat(line_.front())) line_.pop_front();
     for (const GpuId id : std::exchange(touched_, {}))
-      if (!at(id).measures_until && !at(id).jobs.empty() && !fleet_[id].absent) arrange(id, now, commands);
+      if (!at(id).measures_until && !at(id).jobs.empty() && !fleet_[id].absent)
+        arrange(id, now, commands);
     // Nobody starts before who was submitted earlier, not even at one instant.
     std::ranges::sort(starts_, {}, &Start::first);
     for (const Start& start : starts_) commands.push_back(start.second);
@@ -147,7 +152,8 @@ class Miso final : public Scheduler {
     MisoJob& job = of(waiting.job);
     job.request = waiting.request;
     job.speeds =
-        &*known_speeds_.insert(predicted_speeds(setup_, waiting.job, waiting.request, options_.speed_error))
+        &*known_speeds_
+              .insert(predicted_speeds(setup_, waiting.job, waiting.request, options_.speed_error))
               .first;
   }
 
@@ -214,7 +220,8 @@ class Miso final : public Scheduler {
       for (std::size_t i = 0; i < gpus_.size(); ++i) {
         const auto id = static_cast<GpuId>(i);
         const bool takes = open_.contains({gpus_[i].jobs.size(), id});
-        if (takes && can(id) && (!chosen || gpus_[i].jobs.size() < at(*chosen).jobs.size())) chosen = id;
+        if (takes && can(id) && (!chosen || gpus_[i].jobs.size() < at(*chosen).jobs.size()))
+          chosen = id;
       }
       return chosen;
     }
@@ -250,7 +257,8 @@ class Miso final : public Scheduler {
     open(where);
     touched_.insert(where);
     gpu.reconsider = gpu.reconsider || options_.on_departure;
-    if (gpu.measures_until && std::ranges::all_of(gpu.jobs, [&](JobId other) { return is_known(other); }))
+    if (gpu.measures_until &&
+        std::ranges::all_of(gpu.jobs, [&](JobId other) { return is_known(other); }))
       end_measuring(where);
   }
 
@@ -262,7 +270,8 @@ class Miso final : public Scheduler {
       leave(job);
       line_.insert({job, of(job).request});
     }
-    if (fleet_[gone.gpu].idle.contains(*gone.placement)) fleet_.destroy_idle(gone.gpu, *gone.placement);
+    if (fleet_[gone.gpu].idle.contains(*gone.placement))
+      fleet_.destroy_idle(gone.gpu, *gone.placement);
     touched_.insert(gone.gpu);
   }
 
@@ -329,7 +338,8 @@ class Miso final : public Scheduler {
       commands.push_back(DestroyInstance{id, placement});
       fleet_.destroy_idle(id, placement);
     }
-    for (const PlacementId placement : wanted - kept) commands.push_back(CreateInstance{id, placement});
+    for (const PlacementId placement : wanted - kept)
+      commands.push_back(CreateInstance{id, placement});
   }
 
   void start(JobId id, PlacementId placement) {
@@ -365,7 +375,8 @@ class Miso final : public Scheduler {
     const Geometry& geometry = fleet_.geometry(fleet_[id]);
     for (const PlacementId placement : geometry.free(at(id).fixed)) {
       const auto profile = static_cast<std::size_t>(geometry[placement].profile_index);
-      if (std::ranges::all_of(at(id).jobs, [&](JobId job) { return seen(job, id).speed[profile] > 0; }))
+      if (std::ranges::all_of(at(id).jobs,
+                              [&](JobId job) { return seen(job, id).speed[profile] > 0; }))
         return placement;
     }
     return std::nullopt;
@@ -433,7 +444,9 @@ class Miso final : public Scheduler {
 
   void change(GpuId id, const std::vector<PlacementId>& places, std::vector<Command>& commands) {
     const std::vector<JobId>& jobs = at(id).jobs;
-    const auto keeps = [&](std::size_t i) { return !of(jobs[i]).shares && of(jobs[i]).at == places[i]; };
+    const auto keeps = [&](std::size_t i) {
+      return !of(jobs[i]).shares && of(jobs[i]).at == places[i];
+    };
     bool disturbs = false;
     for (std::size_t i = 0; i < jobs.size(); ++i)
       disturbs = disturbs || (of(jobs[i]).at ? !keeps(i) : !fleet_[id].idle.contains(places[i]));
@@ -478,7 +491,8 @@ std::span<const OptionRow> miso_options() {
   return rows;
 }
 
-Result<std::unique_ptr<Scheduler>> make_miso(const SchedulerSetup& setup, const OptionTexts& options) {
+Result<std::unique_ptr<Scheduler>> make_miso(const SchedulerSetup& setup,
+                                             const OptionTexts& options) {
   constexpr double longest_measure = 1e6, whole = 1, most_gain = 1000;
   const auto measure = share_of(options, "measure", longest_measure);
   if (!measure) return std::unexpected(measure.error());

@@ -10,11 +10,12 @@ namespace {
 
 constexpr std::int64_t none = -1;  // below every real sum
 
-/// Gives each of `count` instances to another of `count` jobs so that the sum of worth(job, instance) is
-/// greatest; a worth of `none` means that the job does not run there. best[set] is the most that the jobs of
-/// the set make on the first instances.
+/// Gives each of `count` instances to another of `count` jobs so that the sum of worth(job,
+/// instance) is greatest; a worth of `none` means that the job does not run there. best[set] is the
+/// most that the jobs of the set make on the first instances.
 template <class Worth>
-std::int64_t assign(std::size_t count, const Worth& worth, std::vector<std::size_t>* job_of = nullptr) {
+std::int64_t assign(std::size_t count, const Worth& worth,
+                    std::vector<std::size_t>* job_of = nullptr) {
   const std::size_t all = (std::size_t{1} << count) - 1;
   std::vector<std::int64_t> best(all + 1, none);
   std::vector<std::size_t> last(all + 1);
@@ -72,7 +73,8 @@ PartitionSearch::PartitionSearch(std::shared_ptr<const StateGraph> graph, Placem
     if ((state & fixed) != fixed) continue;
     const PlacementSet layout = state - fixed;
     std::vector<int> profiles;
-    for (const PlacementId placement : layout) profiles.push_back(geometry[placement].profile_index);
+    for (const PlacementId placement : layout)
+      profiles.push_back(geometry[placement].profile_index);
     std::ranges::sort(profiles);
     by_profiles[std::move(profiles)].push_back(layout);
   }
@@ -87,7 +89,8 @@ std::span<const PartitionSearch::Group> PartitionSearch::groups_of(std::size_t j
   return groups_[jobs];
 }
 
-Millionths PartitionSearch::most(std::span<const PartitionJob> jobs, std::span<const Group> groups) const {
+Millionths PartitionSearch::most(std::span<const PartitionJob> jobs,
+                                 std::span<const Group> groups) const {
   Millionths best = none;
   for (const Group& group : groups)
     if (bound(jobs, group.profiles) > best) best = std::max(best, sum_on(jobs, group.profiles));
@@ -114,7 +117,8 @@ std::optional<Partition> PartitionSearch::best(std::span<const PartitionJob> job
       const std::int64_t sum = assign(
           jobs.size(),
           [&](std::size_t job, std::size_t instance) {
-            const Millionths there = speed_there(jobs[job], geometry[places[instance]].profile_index);
+            const Millionths there =
+                speed_there(jobs[job], geometry[places[instance]].profile_index);
             return there > 0 ? there * weight + (jobs[job].at == places[instance] ? 1 : 0) : none;
           },
           &job_of);

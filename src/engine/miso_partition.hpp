@@ -1,12 +1,13 @@
 #pragma once
-// The partition of one GPU that suits its jobs best: over all legal layouts around what must stay, and all
-// ways to give each job an instance of its own that it can run on, the one with the greatest sum of speeds
-// (MISO's goal, as its abstract and *Dyna-P*, 4, describe it). Exact: layouts are taken by the multiset of
-// their profiles, and for each the best assignment is found over subsets of the jobs; multisets whose bound
-// is below the best so far are passed over.
+// The partition of one GPU that suits its jobs best: over all legal layouts around what must stay,
+// and all ways to give each job an instance of its own that it can run on, the one with the
+// greatest sum of speeds (MISO's goal, as its abstract and *Dyna-P*, 4, describe it). Exact:
+// layouts are taken by the multiset of their profiles, and for each the best assignment is found
+// over subsets of the jobs; multisets whose bound is below the best so far are passed over.
 //
-// Among equals, the one that leaves most jobs where they are; then the one of fewest memory slices; then the
-// one of the lowest numbers; of two jobs for which it is all the same, the earlier gets the larger instance.
+// Among equals, the one that leaves most jobs where they are; then the one of fewest memory slices;
+// then the one of the lowest numbers; of two jobs for which it is all the same, the earlier gets
+// the larger instance.
 
 #include <cstdint>
 #include <map>
@@ -19,8 +20,8 @@
 
 namespace cleave {
 
-/// Speeds are whole millionths of the speed on the largest profile, so that sums are exact and equals are
-/// equal.
+/// Speeds are whole millionths of the speed on the largest profile, so that sums are exact and
+/// equals are equal.
 using Millionths = std::int64_t;
 inline constexpr Millionths full_speed = 1'000'000;
 
@@ -52,7 +53,8 @@ class PartitionSearch {
     std::vector<PlacementSet> layouts;
   };
   [[nodiscard]] std::span<const Group> groups_of(std::size_t jobs) const;
-  [[nodiscard]] Millionths most(std::span<const PartitionJob> jobs, std::span<const Group> groups) const;
+  [[nodiscard]] Millionths most(std::span<const PartitionJob> jobs,
+                                std::span<const Group> groups) const;
 
   std::shared_ptr<const StateGraph> graph_;
   std::vector<std::vector<Group>> groups_;            // by number of instances

@@ -27,7 +27,8 @@ double share(const GpuModel& model, const Profile& profile) {
 }
 
 /// By index of the profile, relative; 0: does not run there.
-std::vector<double> speeds_of(const SchedulerSetup& setup, JobId job, std::size_t kind, PlacementSet holds) {
+std::vector<double> speeds_of(const SchedulerSetup& setup, JobId job, std::size_t kind,
+                              PlacementSet holds) {
   const Geometry& geometry = setup.fleet.graphs()[kind]->geometry();
   const GpuModel& model = geometry.model();
   std::vector<double> speeds(model.profiles.size());
@@ -53,7 +54,8 @@ std::vector<double> speeds_of(const SchedulerSetup& setup, JobId job, std::size_
 
 }  // namespace
 
-PredictedSpeeds predicted_speeds(const SchedulerSetup& setup, JobId job, RequestId request, double error) {
+PredictedSpeeds predicted_speeds(const SchedulerSetup& setup, JobId job, RequestId request,
+                                 double error) {
   constexpr std::uint64_t kinds_apart = 64;  // profiles of one model
   PredictedSpeeds all;
   for (std::size_t kind = 0; kind < setup.fleet.graphs().size(); ++kind) {
@@ -61,7 +63,8 @@ PredictedSpeeds predicted_speeds(const SchedulerSetup& setup, JobId job, Request
     std::vector<Millionths>& predicted = all.emplace_back(speeds.size());
     for (std::size_t i = 0; i < speeds.size(); ++i) {
       if (!(speeds[i] > 0)) continue;
-      const double u = error > 0 ? 2 * uniform_of(setup.seed, index(job), kind * kinds_apart + i) - 1 : 0;
+      const double u =
+          error > 0 ? 2 * uniform_of(setup.seed, index(job), kind * kinds_apart + i) - 1 : 0;
       const double speed = std::min(fastest, speeds[i]) * (1 + error * u);
       predicted[i] = std::max<Millionths>(1, std::llround(speed * static_cast<double>(full_speed)));
     }

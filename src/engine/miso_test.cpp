@@ -1,4 +1,5 @@
-// The partition of best total speed against every assignment there is, and what `miso` answers to events.
+// The partition of best total speed against every assignment there is, and what `miso` answers to
+// events.
 
 #include "engine/miso.hpp"
 
@@ -31,7 +32,8 @@ void try_all(const Geometry& geometry, std::span<const PartitionJob> jobs, Place
     return;
   }
   for (const PlacementId placement : geometry.free(fixed | taken)) {
-    const Millionths speed = jobs[i].speed[static_cast<std::size_t>(geometry[placement].profile_index)];
+    const Millionths speed =
+        jobs[i].speed[static_cast<std::size_t>(geometry[placement].profile_index)];
     if (speed == 0) continue;
     Found next = so_far;
     next.speed += speed;
@@ -119,10 +121,12 @@ class Miso {
         fleet_(file_),
         requests_(file_.geometries),
         spec_(*parse_scheduler(spec)),
-        engine_(*Engine::make(spec_, {fleet_, requests_, true, nullptr, seed}, requests_, nullptr)) {}
+        engine_(
+            *Engine::make(spec_, {fleet_, requests_, true, nullptr, seed}, requests_, nullptr)) {}
 
   Miso& submit(unsigned job, std::string profile) {
-    return tell(Submitted{static_cast<JobId>(job), requests_.intern({ByProfile{std::move(profile)}, {}})});
+    return tell(
+        Submitted{static_cast<JobId>(job), requests_.intern({ByProfile{std::move(profile)}, {}})});
   }
   Miso& finish(unsigned job) { return tell(Finished{static_cast<JobId>(job)}); }
   Miso& run_out(unsigned job, MiB had) { return tell(OutOfMemory{static_cast<JobId>(job), had}); }
@@ -142,15 +146,21 @@ class Miso {
     return fmt::format("{}", fmt::join(words, ", "));
   }
 
-  std::string operator()(const DestroyInstance& c) const { return "destroy " + where(c.gpu, c.placement); }
-  std::string operator()(const CreateInstance& c) const { return "create " + where(c.gpu, c.placement); }
+  std::string operator()(const DestroyInstance& c) const {
+    return "destroy " + where(c.gpu, c.placement);
+  }
+  std::string operator()(const CreateInstance& c) const {
+    return "create " + where(c.gpu, c.placement);
+  }
   std::string operator()(const StartJob& c) const {
     return fmt::format("start {} {}", index(c.job), where(c.gpu, c.placement));
   }
   std::string operator()(const StartShared& c) const {
     return fmt::format("share {} {}", index(c.job), where(c.gpu, c.placement));
   }
-  std::string operator()(const CheckpointJob& c) const { return fmt::format("checkpoint {}", index(c.job)); }
+  std::string operator()(const CheckpointJob& c) const {
+    return fmt::format("checkpoint {}", index(c.job));
+  }
   std::string operator()(const FailJob& c) const { return fmt::format("fail {}", index(c.job)); }
   std::string operator()(const WakeAt& c) const {
     return fmt::format("wake {}", in_seconds(c.time - Instant{}));
@@ -186,9 +196,10 @@ TEST(Miso, MeasuresThenPartitions) {
   EXPECT_EQ(miso.wake().at(30), "checkpoint 0, wake 90, share 0 0/7g.40gb@0, share 1 0/7g.40gb@0")
       << "30 s of it are for the checkpoint of job 0";
   EXPECT_EQ(miso.wake().at(60), "") << "a time that is not its own";
-  EXPECT_EQ(miso.wake().at(90),
-            "checkpoint 0, checkpoint 1, destroy 0/7g.40gb@0, create 0/4g.20gb@0, create 0/3g.20gb@4, "
-            "start 0 0/4g.20gb@0, start 1 0/3g.20gb@4");
+  EXPECT_EQ(
+      miso.wake().at(90),
+      "checkpoint 0, checkpoint 1, destroy 0/7g.40gb@0, create 0/4g.20gb@0, create 0/3g.20gb@4, "
+      "start 0 0/4g.20gb@0, start 1 0/3g.20gb@4");
   EXPECT_EQ(miso.finish(1).at(100),
             "checkpoint 0, destroy 0/4g.20gb@0, destroy 0/3g.20gb@4, create 0/7g.40gb@0, "
             "start 0 0/7g.40gb@0");
@@ -201,25 +212,29 @@ TEST(Miso, WhatIsKnownIsPlacedAtOnce) {
             "create 0/4g.20gb@0, create 0/3g.20gb@4, start 0 0/4g.20gb@0, start 1 0/3g.20gb@4")
       << "jobs of one instant share a decision";
   EXPECT_EQ(miso.submit(2, "1g.5gb").at(1),
-            "checkpoint 1, destroy 0/3g.20gb@4, create 0/2g.10gb@4, create 0/1g.5gb@6, start 1 0/2g.10gb@4, "
+            "checkpoint 1, destroy 0/3g.20gb@4, create 0/2g.10gb@4, create 0/1g.5gb@6, start 1 "
+            "0/2g.10gb@4, "
             "start 2 0/1g.5gb@6")
       << "who does not move is not disturbed";
-  EXPECT_EQ(miso.submit(3, "2g.10gb").submit(4, "1g.5gb").at(2), "") << "no layout holds job 3: both wait";
+  EXPECT_EQ(miso.submit(3, "2g.10gb").submit(4, "1g.5gb").at(2), "")
+      << "no layout holds job 3: both wait";
   EXPECT_EQ(miso.finish(2).at(3),
-            "checkpoint 1, destroy 0/2g.10gb@4, destroy 0/1g.5gb@6, create 0/3g.20gb@4, start 1 0/3g.20gb@4")
+            "checkpoint 1, destroy 0/2g.10gb@4, destroy 0/1g.5gb@6, create 0/3g.20gb@4, start 1 "
+            "0/3g.20gb@4")
       << "there is still none, and nobody overtakes; the GPU's other jobs gain";
-  EXPECT_EQ(
-      miso.finish(1).at(4),
-      "destroy 0/3g.20gb@4, create 0/2g.10gb@4, create 0/1g.5gb@6, start 3 0/2g.10gb@4, start 4 0/1g.5gb@6");
+  EXPECT_EQ(miso.finish(1).at(4),
+            "destroy 0/3g.20gb@4, create 0/2g.10gb@4, create 0/1g.5gb@6, start 3 0/2g.10gb@4, "
+            "start 4 0/1g.5gb@6");
 }
 
 TEST(Miso, ChecksAllJobsOfTheGpuUnlessToldOtherwise) {
   Miso miso("miso:measure=0");
   EXPECT_EQ(miso.submit(0, "4g.20gb").submit(1, "2g.10gb").at(0),
             "create 0/4g.20gb@0, create 0/3g.20gb@4, start 0 0/4g.20gb@0, start 1 0/3g.20gb@4");
-  EXPECT_EQ(miso.submit(2, "1g.5gb").at(1),
-            "checkpoint 0, checkpoint 1, destroy 0/3g.20gb@4, create 0/2g.10gb@4, create 0/1g.5gb@6, "
-            "start 0 0/4g.20gb@0, start 1 0/2g.10gb@4, start 2 0/1g.5gb@6");
+  EXPECT_EQ(
+      miso.submit(2, "1g.5gb").at(1),
+      "checkpoint 0, checkpoint 1, destroy 0/3g.20gb@4, create 0/2g.10gb@4, create 0/1g.5gb@6, "
+      "start 0 0/4g.20gb@0, start 1 0/2g.10gb@4, start 2 0/1g.5gb@6");
 }
 
 TEST(Miso, AGpuThatIsLostWhileItMeasures) {
@@ -242,9 +257,10 @@ TEST(Miso, RunsOutOfMemoryAndComesBackLarger) {
   EXPECT_EQ(miso.submit(0, "1g.5gb").submit(1, "3g.20gb").submit(2, "1g.5gb").at(0),
             "create 0/4g.20gb@0, create 0/2g.10gb@4, create 0/1g.5gb@6, start 0 0/2g.10gb@4, "
             "start 1 0/4g.20gb@0, start 2 0/1g.5gb@6");
-  EXPECT_EQ(miso.run_out(2, *model.find("2g.10gb")->usable).at(10),
-            "checkpoint 0, checkpoint 1, destroy 0/2g.10gb@4, destroy 0/1g.5gb@6, create 0/3g.20gb@4, "
-            "start 0 0/3g.20gb@4, start 1 0/4g.20gb@0")
+  EXPECT_EQ(
+      miso.run_out(2, *model.find("2g.10gb")->usable).at(10),
+      "checkpoint 0, checkpoint 1, destroy 0/2g.10gb@4, destroy 0/1g.5gb@6, create 0/3g.20gb@4, "
+      "start 0 0/3g.20gb@4, start 1 0/4g.20gb@0")
       << "beside two others there is no 3g.20gb for it: it waits";
   EXPECT_EQ(miso.finish(0).at(20), "start 2 0/3g.20gb@4");
   EXPECT_EQ(miso.run_out(2, *model.find("7g.40gb")->usable).at(30),
@@ -261,7 +277,8 @@ TEST(Miso, LeavesAloneWhatIsNotItsOwn) {
 }
 
 TEST(Miso, SpeedsAreWrongByNoMoreThanAsked) {
-  const FleetFile file = *parse_fleet_in_short("1xA100-40GB,1xA30-24GB", *ProfileChoice::parse("plain"));
+  const FleetFile file =
+      *parse_fleet_in_short("1xA100-40GB,1xA30-24GB", *ProfileChoice::parse("plain"));
   const Fleet fleet(file);
   RequestTable requests(file.geometries);
   const RequestId request = requests.intern({Unknown{}, {}});
@@ -282,7 +299,8 @@ TEST(Miso, RefusesOptionsThatMeanNothing) {
   const FleetFile file = *parse_fleet_in_short("1xA30-24GB", {});
   const Fleet fleet(file);
   const RequestTable requests(file.geometries);
-  for (const char* spec : {"miso:measure=-1", "miso:measure=x", "miso:speed-error=2", "miso:gain=-0.1"})
+  for (const char* spec :
+       {"miso:measure=-1", "miso:measure=x", "miso:speed-error=2", "miso:gain=-0.1"})
     EXPECT_FALSE(make_scheduler(*parse_scheduler(spec), {fleet, requests})) << spec;
   EXPECT_FALSE(parse_scheduler("miso:reuse=maybe"));
 }

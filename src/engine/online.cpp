@@ -13,7 +13,8 @@ namespace {
 constexpr OptionRow rows[] = {
     {"policy", "NAME", default_policy, "which GPU and which start; `cleave policies` lists them"},
     {"threshold", "NUMBER or auto", "",
-     "a GPU is lazy while its load is below this, for policy fragmentation and migration; auto: the fleet's "
+     "a GPU is lazy while its load is below this, for policy fragmentation and migration; auto: "
+     "the fleet's "
      "average load; 0.4"},
     {"load", "NAME", "", "what load is measured in, for both: compute, memory or joint; compute"},
     {"across", "NAME", "", "policies fragmentation and reachability: what is compared across GPUs"},
@@ -21,8 +22,10 @@ constexpr OptionRow rows[] = {
     {"migration", "on|off|intra|inter", "on",
      "jobs move when one has left a GPU: within it while it is busy, to it when it is lazy"},
     {"eligibility", "both-after|lowers-imbalance", "both-after",
-     "a job is pulled where the target's load after the move is below the source's load after or before it"},
-    {"guard", "on|off", "off", "no pulled job raises the fragmentation of the GPU that it comes to"},
+     "a job is pulled where the target's load after the move is below the source's load after or "
+     "before it"},
+    {"guard", "on|off", "off",
+     "no pulled job raises the fragmentation of the GPU that it comes to"},
 };
 
 class Online final : public Scheduler {
@@ -34,7 +37,9 @@ class Online final : public Scheduler {
         fixed_(held_on(setup.fleet)),
         decisions_(seats_.fleet(), *requests_, options,
                    {[this](GpuId gpu) { return fixed_[index(gpu)]; },
-                    [this](GpuId gpu, PlacementId placement) { return index(seats_.at(gpu, placement)); }}) {
+                    [this](GpuId gpu, PlacementId placement) {
+                      return index(seats_.at(gpu, placement));
+                    }}) {
     if (!options.policy.options.existing_only) return;
     standing_.resize(setup.fleet.graphs().size());
     for (const GpuState& gpu : setup.fleet.gpus()) {
@@ -166,8 +171,10 @@ class Online final : public Scheduler {
     seats_.recover(gpu);
     if (!layout_.empty()) {
       auto& standing = standing_[seats_.fleet()[gpu].kind];
-      standing = standing | layout_[index(gpu)];  // the fleet's own work, if there was any, has not come back
-      for (const PlacementId placement : layout_[index(gpu)]) seats_.create(gpu, placement, commands);
+      standing = standing |
+                 layout_[index(gpu)];  // the fleet's own work, if there was any, has not come back
+      for (const PlacementId placement : layout_[index(gpu)])
+        seats_.create(gpu, placement, commands);
     }
     decisions_.changed(gpu);
   }
@@ -183,15 +190,18 @@ class Online final : public Scheduler {
   std::vector<PlacementSet> layout_, standing_;
 };
 
-/// The policy with those of the options that it has; what is left empty is the policy's own default.
+/// The policy with those of the options that it has; what is left empty is the policy's own
+/// default.
 Result<ChosenPolicy> policy_of(const OptionTexts& options, bool moves) {
-  const auto row = std::ranges::find(policies(), std::string_view(options.at("policy")), &Policy::name);
+  const auto row =
+      std::ranges::find(policies(), std::string_view(options.at("policy")), &Policy::name);
   OptionTexts given;
   for (const char* name : {"threshold", "load", "across"}) {
     const std::string& value = options.at(name);
     const bool about_moves = moves && std::string_view(name) != "across";
-    const bool known = row == policies().end() ||
-                       std::ranges::find(row->options, name, &OptionRow::name) != row->options.end();
+    const bool known =
+        row == policies().end() ||
+        std::ranges::find(row->options, name, &OptionRow::name) != row->options.end();
     // What the policy lacks is for migration alone; where nothing moves it is a mistake.
     if (value.empty() || (!known && about_moves)) continue;
     given.emplace(name, known && value == "auto" ? "0" : value);
@@ -216,7 +226,8 @@ std::span<const OptionRow> online_options() {
   return rows;
 }
 
-Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup, const OptionTexts& options) {
+Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup,
+                                               const OptionTexts& options) {
   const std::string& migration = options.at("migration");
   const auto policy = policy_of(options, migration != "off");
   if (!policy) return std::unexpected(policy.error());
@@ -224,14 +235,14 @@ Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup, cons
   if (!paper) return std::unexpected(paper.error());
   OnlineOptions chosen{*policy, {}, options.at("threshold") == "auto", setup.use_index};
   chosen.policy.options.existing_only = options.at("dynamic") == "off";
-  chosen.moves = {
-      paper->threshold,
-      paper->load,
-      options.at("eligibility") == "both-after" ? Eligibility::both_after : Eligibility::lowers_imbalance,
-      migration == "on" || migration == "intra",
-      migration == "on" || migration == "inter",
-      options.at("guard") == "on",
-      options.at("dynamic") == "off"};
+  chosen.moves = {paper->threshold,
+                  paper->load,
+                  options.at("eligibility") == "both-after" ? Eligibility::both_after
+                                                            : Eligibility::lowers_imbalance,
+                  migration == "on" || migration == "intra",
+                  migration == "on" || migration == "inter",
+                  options.at("guard") == "on",
+                  options.at("dynamic") == "off"};
   return std::make_unique<Online>(setup, chosen);
 }
 

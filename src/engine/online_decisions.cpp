@@ -36,7 +36,8 @@ OnlineDecisions::OnlineDecisions(const Fleet& fleet, const RequestTable& request
 OnlineOptions OnlineDecisions::now() const {
   OnlineOptions options = options_;
   if (options.automatic)
-    options.policy.options.threshold = options.moves.threshold = average_load(*fleet_, options.moves.load);
+    options.policy.options.threshold = options.moves.threshold =
+        average_load(*fleet_, options.moves.load);
   return options;
 }
 
@@ -44,8 +45,8 @@ std::unique_ptr<OnlineDecisions::Level> OnlineDecisions::make_level(Ratio thresh
   ChosenPolicy policy = options_.policy;
   RebalanceOptions options = options_.moves;
   if (options_.automatic) policy.options.threshold = options.threshold = threshold;
-  auto level =
-      std::make_unique<Level>(PlacementIndex(*fleet_, *requests_, policy), std::nullopt, log_.size());
+  auto level = std::make_unique<Level>(PlacementIndex(*fleet_, *requests_, policy), std::nullopt,
+                                       log_.size());
   if (moves()) level->rebalancer.emplace(*fleet_, options, jobs_);
   return level;
 }
@@ -85,7 +86,8 @@ void OnlineDecisions::find_level() {
   average_changed_ = false;
   bool same = current_ != nullptr;
   for (std::size_t kind = 0; kind < least_busy_.size(); ++kind) {
-    const std::int64_t slices = total_slices(fleet_->graphs()[kind]->geometry().model(), options_.moves.load);
+    const std::int64_t slices =
+        total_slices(fleet_->graphs()[kind]->geometry().model(), options_.moves.load);
     const std::int64_t least = all_ == 0 ? 0 : (held_ * slices + all_ - 1) / all_;
     same = same && least_busy_[kind] == least;
     least_busy_[kind] = least;

@@ -1,11 +1,14 @@
 #pragma once
-// What `online` decides, apart from what follows from it: where a job goes, and which jobs move when one has
-// left. By the definitions (decide_by_scan, next_move), or with an index that gives the same answers.
+// What `online` decides, apart from what follows from it: where a job goes, and which jobs move
+// when one has left. By the definitions (decide_by_scan, next_move), or with an index that gives
+// the same answers.
 //
-// The threshold between lazy and busy is a number, or the fleet's average load at the moment of the decision
-// (`auto`). Loads are whole slices, so GPUs change sides only when the average crosses a possible load of one
-// of their models. There are as many such levels as loads; each keeps an index of its own from the first time
-// that it is needed, and is told what has changed when it comes back into use.
+// The threshold between lazy and busy is a number, or the fleet's average load at the moment of the
+// decision
+// (`auto`). Loads are whole slices, so GPUs change sides only when the average crosses a possible
+// load of one of their models. There are as many such levels as loads; each keeps an index of its
+// own from the first time that it is needed, and is told what has changed when it comes back into
+// use.
 
 #include <map>
 #include <memory>
@@ -17,7 +20,8 @@
 
 namespace cleave {
 
-/// Slices held by work over all slices of the GPUs that are there, in this measure; 0 when there is none.
+/// Slices held by work over all slices of the GPUs that are there, in this measure; 0 when there is
+/// none.
 Ratio average_load(const Fleet& fleet, LoadMetric metric);
 
 struct OnlineOptions {
@@ -33,7 +37,8 @@ class OnlineDecisions {
   OnlineDecisions(const Fleet& fleet, const RequestTable& requests, const OnlineOptions& options,
                   HeldJobs jobs);
 
-  /// Must be called after each change of a GPU, or of which of its jobs may move, before the next decision.
+  /// Must be called after each change of a GPU, or of which of its jobs may move, before the next
+  /// decision.
   void changed(GpuId gpu);
 
   [[nodiscard]] std::optional<Decision> place(RequestId request);
@@ -70,7 +75,8 @@ class OnlineDecisions {
   std::unique_ptr<Level> only_;  // where the threshold is a number
   Level* current_ = nullptr;     // null: decisions go by the definitions
 
-  // Where it is the average. `least_busy_` has the least load that is busy, in slices, by GPU model.
+  // Where it is the average. `least_busy_` has the least load that is busy, in slices, by GPU
+  // model.
   std::int64_t held_ = 0, all_ = 0;   // slices of the GPUs that are there
   std::vector<StateNumber> counted_;  // by GPU, as it stands in held_ and all_
   bool average_changed_ = true;

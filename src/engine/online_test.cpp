@@ -1,5 +1,5 @@
-// The online scheduler: its departures by hand, against a reference written from the paper's steps, and with
-// and without the index.
+// The online scheduler: its departures by hand, against a reference written from the paper's steps,
+// and with and without the index.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,8 @@ class Online {
       : fleet_(file),
         requests_(file.geometries),
         spec_(*parse_scheduler(spec)),
-        engine_(*Engine::make(spec_, {fleet_, requests_, use_index, &facts_}, requests_, nullptr)) {}
+        engine_(*Engine::make(spec_, {fleet_, requests_, use_index, &facts_}, requests_, nullptr)) {
+  }
 
   std::string tell(const Event& event) {
     std::vector<Command> commands;
@@ -71,7 +72,8 @@ class Online {
                          word(rules(what->gpu), "migrate", what->gpu, what->placement));
     if (const auto* what = std::get_if<RejectJob>(&command))
       return fmt::format("{}: reject", index(what->job));
-    if (const auto* what = std::get_if<FailJob>(&command)) return fmt::format("{}: fail", index(what->job));
+    if (const auto* what = std::get_if<FailJob>(&command))
+      return fmt::format("{}: fail", index(what->job));
     return "something else";
   }
 
@@ -86,8 +88,8 @@ FleetFile fleet_of(std::string_view text) {
   return *parse_fleet_in_short(text, *ProfileChoice::parse("plain"));
 }
 
-// The paper's steps, on A100s of one kind, with nothing but lists. Costs in 420ths of a profile: every ideal
-// number is at most 7 and divides that.
+// The paper's steps, on A100s of one kind, with nothing but lists. Costs in 420ths of a profile:
+// every ideal number is at most 7 and divides that.
 struct Reference {
   struct Gpu {
     std::map<PlacementId, JobId> jobs;
@@ -95,13 +97,15 @@ struct Reference {
   };
   struct Options {
     Ratio threshold{2, 5};
-    bool automatic = false, intra = true, inter = true, before = false, guard = false, dynamic = true;
+    bool automatic = false, intra = true, inter = true, before = false, guard = false,
+         dynamic = true;
   };
 
   Reference(const FleetFile& file, const Options& chosen)
       : rules(file.geometries.front()), options(chosen), gpus(file.gpus.size()) {
     for (std::size_t i = 0; i < gpus.size(); ++i)
-      for (const InstanceEntry& instance : file.gpus[i].instances) gpus[i].idle.insert(instance.placement);
+      for (const InstanceEntry& instance : file.gpus[i].instances)
+        gpus[i].idle.insert(instance.placement);
   }
 
   static PlacementSet held(const Gpu& gpu) {
@@ -161,8 +165,8 @@ struct Reference {
         if (busy(gpus[i]) != busy_ones) continue;
         for (const PlacementId to : rules.of_profile(profile)) {
           if (!open(gpus[i], held(gpus[i]), to)) continue;
-          const Choice choice{cost(held(gpus[i]) | PlacementSet::of(to)), !gpus[i].idle.contains(to), i,
-                              rules[to].start, to};
+          const Choice choice{cost(held(gpus[i]) | PlacementSet::of(to)),
+                              !gpus[i].idle.contains(to), i, rules[to].start, to};
           if (!best || choice < *best) best = choice;
         }
       }
@@ -171,7 +175,8 @@ struct Reference {
       const PlacementId to = std::get<4>(*best);
       make(gpu, to, text);
       gpus[gpu].jobs[to] = job;
-      text += fmt::format("{}: {}\n", index(job), word(rules, "start", static_cast<GpuId>(gpu), to));
+      text +=
+          fmt::format("{}: {}\n", index(job), word(rules, "start", static_cast<GpuId>(gpu), to));
       return true;
     }
     return false;
@@ -205,7 +210,8 @@ struct Reference {
     gpu.jobs[to] = job;
     gpus[source].jobs.erase(from);
     gpus[source].idle.insert(from);
-    text += fmt::format("{}: {}\n", index(job), word(rules, "migrate", static_cast<GpuId>(target), to));
+    text +=
+        fmt::format("{}: {}\n", index(job), word(rules, "migrate", static_cast<GpuId>(target), to));
     return true;
   }
 
@@ -245,8 +251,8 @@ struct Seen {
   std::size_t moves = 0, starts = 0;
 };
 
-Seen compare_with_reference(const FleetFile& file, const std::string& spec, const Reference::Options& options,
-                            std::uint64_t seed) {
+Seen compare_with_reference(const FleetFile& file, const std::string& spec,
+                            const Reference::Options& options, std::uint64_t seed) {
   Seen seen;
   Online online(spec, file);
   Reference reference(file, options);
@@ -259,7 +265,8 @@ Seen compare_with_reference(const FleetFile& file, const std::string& spec, cons
       const std::size_t last = options.dynamic ? std::size(profiles) : 4;
       const std::string profile = profiles[random.below(last)];
       got = online.submit(next, profile);
-      wanted = reference.submit(next++, static_cast<int>(model.find(profile) - model.profiles.data()));
+      wanted =
+          reference.submit(next++, static_cast<int>(model.find(profile) - model.profiles.data()));
     } else {
       auto job = online.running.begin();
       std::advance(job, random.below(online.running.size()));
@@ -326,7 +333,8 @@ TEST(Online, WithoutDynamicPartitioningOnlyWhatStandsIsUsed) {
 
   Online online("online:dynamic=off", file);
   EXPECT_EQ(online.submit(0, "7g.40gb"), "0: reject\n") << "no GPU has one";
-  EXPECT_EQ(online.submit(1, "3g.20gb"), "1: start 3 3g.20gb@4\n") << "leaves less fragmentation than at 0";
+  EXPECT_EQ(online.submit(1, "3g.20gb"), "1: start 3 3g.20gb@4\n")
+      << "leaves less fragmentation than at 0";
   online.tell(GpuLost{GpuId{0}});
   EXPECT_EQ(online.tell(GpuReturned{GpuId{0}}),
             "create 0 3g.20gb@0\ncreate 0 2g.10gb@4\ncreate 0 1g.5gb@6\n");
@@ -379,17 +387,20 @@ TEST_P(SameWithoutIndex, UnderArrivalsEndsAndFaults) {
         const JobId id = job->first;
         quick.running.erase(job);
         const bool dies = random.below(8) == 0;
-        ASSERT_TRUE(dies ? both(OutOfMemory{id, MiB{6000}}) : both(Finished{id})) << seed << " " << next;
+        ASSERT_TRUE(dies ? both(OutOfMemory{id, MiB{6000}}) : both(Finished{id}))
+            << seed << " " << next;
       }
     }
   }
-  EXPECT_EQ(moves > 0, std::string_view(GetParam()).find("migration=off") == std::string_view::npos) << moves;
+  EXPECT_EQ(moves > 0, std::string_view(GetParam()).find("migration=off") == std::string_view::npos)
+      << moves;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Options, SameWithoutIndex,
     ::testing::Values("online", "online:threshold=auto", "online:threshold=auto;load=memory",
-                      "online:threshold=auto;load=joint;across=rise", "online:threshold=auto;migration=off",
+                      "online:threshold=auto;load=joint;across=rise",
+                      "online:threshold=auto;migration=off",
                       "online:threshold=auto;migration=inter;eligibility=lowers-imbalance",
                       "online:dynamic=off", "online:dynamic=off;threshold=auto",
                       "online:policy=first-fit;threshold=0.6;load=joint",

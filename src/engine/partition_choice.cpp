@@ -10,7 +10,8 @@ namespace cleave {
 namespace {
 
 /// Profiles that hold the request, small ones first.
-std::vector<int> partitions(const Geometry& geometry, const ResolvedRequest& request, std::size_t kind) {
+std::vector<int> partitions(const Geometry& geometry, const ResolvedRequest& request,
+                            std::size_t kind) {
   const bool named = std::holds_alternative<ByProfile>(request.request.wanted);
   const PlacementSet allowed = named ? request.candidates[kind] : request.holds[kind];
   std::vector<int> profiles;
@@ -46,13 +47,15 @@ std::vector<PartitionPlan> PartitionChooser::plan(JobId job, RequestId request, 
   return plans;
 }
 
-std::optional<Duration> PartitionChooser::predicted(JobId job, std::size_t kind, int profile) const {
+std::optional<Duration> PartitionChooser::predicted(JobId job, std::size_t kind,
+                                                    int profile) const {
   if (setup_.facts == nullptr) return std::nullopt;
   const auto time = setup_.facts->time_on(job, kind, profile);
   if (!time || options_.time_error == 0) return time;
   const auto draw = kind * 64 + static_cast<std::uint64_t>(profile);
   const double error = options_.time_error * (2 * uniform_of(options_.seed, index(job), draw) - 1);
-  return std::max(Duration{1}, Duration{std::llround(static_cast<double>(time->count()) * (1 + error))});
+  return std::max(Duration{1},
+                  Duration{std::llround(static_cast<double>(time->count()) * (1 + error))});
 }
 
 PartitionPlan PartitionChooser::plan_on(std::size_t kind, JobId job, const ResolvedRequest& request,
@@ -77,9 +80,10 @@ PartitionPlan PartitionChooser::plan_on(std::size_t kind, JobId job, const Resol
   const auto full = predicted(job, kind, largest);
   const Profile& chosen = model.profiles[static_cast<std::size_t>(plan.profile)];
   const double share = static_cast<double>(std::max(1, chosen.compute.value)) / model.compute.value;
-  const double relative = full && plan.jct && plan.jct->count() > 0
-                              ? static_cast<double>(full->count()) / static_cast<double>(plan.jct->count())
-                              : share;
+  const double relative =
+      full && plan.jct && plan.jct->count() > 0
+          ? static_cast<double>(full->count()) / static_cast<double>(plan.jct->count())
+          : share;
   // Times are whole nanoseconds: nine digits keep equally fast jobs equal.
   plan.relative = std::max(1e-9, std::round(relative * 1e9) / 1e9);
   return plan;
@@ -98,7 +102,8 @@ int PartitionChooser::choose(std::size_t kind, JobId job, const std::vector<int>
   }
   const double fits = 0;  // that it fits is settled before
   const BatchJob<double> wanted{*application, *batch, std::span(&fits, 1), std::nullopt};
-  const auto choice = choose_partition<double>(rows_[kind], table, wanted, options_.weighing).choice;
+  const auto choice =
+      choose_partition<double>(rows_[kind], table, wanted, options_.weighing).choice;
   return choice ? profiles[*choice] : profiles.front();
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-// Which partition a waiting job is to have on each GPU model, and how long it will run there: the batch-aware
-// choice of *Dyna-P*, 3.1.1, from what is known of the job.
+// Which partition a waiting job is to have on each GPU model, and how long it will run there: the
+// batch-aware choice of *Dyna-P*, 3.1.1, from what is known of the job.
 //
-// Partitions are the plain profiles that hold the job's request; a job that names a profile has that one.
-// Those on which it would miss its deadline are left out, unless it would on all. Where the job's application
-// and batch have been measured, the heaviest edge is chosen; else - and where all weights are equal - the
-// smallest.
+// Partitions are the plain profiles that hold the job's request; a job that names a profile has
+// that one. Those on which it would miss its deadline are left out, unless it would on all. Where
+// the job's application and batch have been measured, the heaviest edge is chosen; else - and where
+// all weights are equal - the smallest.
 
 #include <cstdint>
 #include <optional>
@@ -19,10 +19,11 @@ namespace cleave {
 
 /// A job on one GPU model.
 struct PartitionPlan {
-  int profile = -1;              // index into the model; -1: it does not run on this model
-  double relative = 1;           // RT: speed there over speed on the full GPU, to nine digits
-  std::optional<Duration> jct;   // its whole time there, as predicted
-  std::optional<Instant> until;  // when it starts later, it misses its deadline; empty where it does anyway
+  int profile = -1;             // index into the model; -1: it does not run on this model
+  double relative = 1;          // RT: speed there over speed on the full GPU, to nine digits
+  std::optional<Duration> jct;  // its whole time there, as predicted
+  std::optional<Instant>
+      until;  // when it starts later, it misses its deadline; empty where it does anyway
 };
 
 struct PartitionOptions {

@@ -91,10 +91,12 @@ TEST(ReconfigureLast, WithoutActiveJobsTheOverheadIsAllThatCounts) {
   for (const WaitingCost reading : {WaitingCost::remaining, WaitingCost::literal}) {
     ReconfigureOptions options = costs(5, 5);
     options.waiting_cost = reading;
-    const auto decision = weigh_reconfiguration(at(30), {}, {seconds(50), at(31), seconds(9)}, options);
+    const auto decision =
+        weigh_reconfiguration(at(30), {}, {seconds(50), at(31), seconds(9)}, options);
     EXPECT_EQ(decision.reconfigure_cost, seconds(5));
     EXPECT_EQ(decision.waiting_cost, Duration::zero());
-    EXPECT_TRUE(decision.deadlines_met && decision.deadlines_met_with_overhead && decision.reconfigure);
+    EXPECT_TRUE(decision.deadlines_met && decision.deadlines_met_with_overhead &&
+                decision.reconfigure);
     options.beta = seconds(4);
     EXPECT_FALSE(weigh_reconfiguration(at(30), {}, {seconds(50), at(31)}, options).reconfigure);
   }

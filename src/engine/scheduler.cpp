@@ -39,8 +39,8 @@ const SchedulerRow table[] = {
     {"online", "an instance for each job as it arrives; jobs move when one has left",
      "An Online Fragmentation-Aware Scheduler, IV", true, online_options(), make_online},
     {"miso", "each new job measured first, then the partition of the greatest predicted speed",
-     "MISO (Li et al., SoCC 2022), as its abstract, Dyna-P and MIGM describe it", true, miso_options(),
-     make_miso, true},
+     "MISO (Li et al., SoCC 2022), as its abstract, Dyna-P and MIGM describe it", true,
+     miso_options(), make_miso, true},
     {"dyna-p", "the batch of best system throughput for each GPU; jobs restarted as a last resort",
      "Dyna-P, section 3", false, dyna_p_options(), make_dyna_p},
     {"oracle", "dyna-p with true times", "Dyna-P, section 4", false, oracle_options(), make_oracle},
@@ -58,7 +58,8 @@ Result<SchedulerSpec> parse_scheduler(std::string_view spec) {
   const std::string place = fmt::format("scheduler '{}'", shown(spec));
   if (row == std::end(table)) {
     if (spec.find(',') != std::string_view::npos)
-      return fail(ErrorKind::bad_usage, "", fmt::format("'{}' names several schedulers", shown(spec)),
+      return fail(ErrorKind::bad_usage, "",
+                  fmt::format("'{}' names several schedulers", shown(spec)),
                   "`cleave compare` takes several");
     std::vector<std::string> known;
     for (const SchedulerRow& other : table) known.emplace_back(other.name);
@@ -87,7 +88,8 @@ Result<std::vector<SchedulerSpec>> parse_schedulers(std::string_view specs) {
   return all;
 }
 
-Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec, const SchedulerSetup& setup) {
+Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec,
+                                                  const SchedulerSetup& setup) {
   auto made = spec.row->make(setup, spec.options);
   if (!made) return fail_at(fmt::format("scheduler '{}'", shown(spec.text)), made.error());
   return made;

@@ -1,7 +1,7 @@
 #pragma once
 // A scheduler: events in, commands out, and nothing else - no clock, no file, no thread. The engine
-// (engine.hpp) drives it with what the world tells and answers with its commands. One scheduler is one file
-// and one row of the table that help, documentation, commands and tests walk.
+// (engine.hpp) drives it with what the world tells and answers with its commands. One scheduler is
+// one file and one row of the table that help, documentation, commands and tests walk.
 
 #include <functional>
 #include <memory>
@@ -19,22 +19,23 @@
 
 namespace cleave {
 
-/// The job runs no more and its instance is free; it waits again, with this request, ahead of all that were
-/// submitted after it.
+/// The job runs no more and its instance is free; it waits again, with this request, ahead of all
+/// that were submitted after it.
 struct Requeued {
   JobId job;
   RequestId request;
 };
 
-/// The instance is not there, be it that it was not made or that it vanished; with no placement, the GPU is
-/// not one whole. Whoever was on it, as the scheduler has it, waits again.
+/// The instance is not there, be it that it was not made or that it vanished; with no placement,
+/// the GPU is not one whole. Whoever was on it, as the scheduler has it, waits again.
 struct InstanceGone {
   GpuId gpu;
   std::optional<PlacementId> placement;
 };
 
-/// Until GpuRestored nothing is started on the GPU, and no instance of it is made or destroyed. What runs
-/// there may end. Told only of a GPU that is there and not withdrawn; GpuLost may follow, and ends it.
+/// Until GpuRestored nothing is started on the GPU, and no instance of it is made or destroyed.
+/// What runs there may end. Told only of a GPU that is there and not withdrawn; GpuLost may follow,
+/// and ends it.
 struct GpuWithdrawn {
   GpuId gpu;
 };
@@ -42,28 +43,32 @@ struct GpuRestored {
   GpuId gpu;
 };
 
-using SchedulerEvent = std::variant<Submitted, Finished, Requeued, GpuLost, GpuReturned, Woken, Cancelled,
-                                    InstanceGone, GpuWithdrawn, GpuRestored>;
+using SchedulerEvent = std::variant<Submitted, Finished, Requeued, GpuLost, GpuReturned, Woken,
+                                    Cancelled, InstanceGone, GpuWithdrawn, GpuRestored>;
 
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
 
-  /// Appends to `commands` what is to be done now. Events come in the order of time; a job is submitted once.
-  /// When a GPU is lost, the jobs on it wait again without further notice.
+  /// Appends to `commands` what is to be done now. Events come in the order of time; a job is
+  /// submitted once. When a GPU is lost, the jobs on it wait again without further notice.
   virtual void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) = 0;
-  /// A job that runs already (model/event.hpp), from now on as if the scheduler had put it there. False, with
-  /// nothing done: the scheduler has no place for such a job in its account. Then the GPU is withdrawn until
-  /// the job ends, and the scheduler hears of the job only if it waits again, by Submitted.
-  virtual bool adopt(const Adopted& /*adopted*/, Instant /*now*/, std::vector<Command>& /*commands*/) {
+  /// A job that runs already (model/event.hpp), from now on as if the scheduler had put it there.
+  /// False, with nothing done: the scheduler has no place for such a job in its account. Then the
+  /// GPU is withdrawn until the job ends, and the scheduler hears of the job only if it waits
+  /// again, by Submitted.
+  virtual bool adopt(const Adopted& /*adopted*/, Instant /*now*/,
+                     std::vector<Command>& /*commands*/) {
     return false;
   }
-  /// All events of this instant have been told; for schedulers that decide over several jobs at once.
+  /// All events of this instant have been told; for schedulers that decide over several jobs at
+  /// once.
   virtual void settle(Instant /*now*/, std::vector<Command>& /*commands*/) {}
-  /// The job probably ends soon: a chance to have the memory fetch what that needs. Changes nothing.
+  /// The job probably ends soon: a chance to have the memory fetch what that needs. Changes
+  /// nothing.
   virtual void expect(JobId /*job*/) const {}
-  /// Whether a job with this request could ever start, where some GPU has room for it; asked when a job comes
-  /// and before one is stopped for want of memory.
+  /// Whether a job with this request could ever start, where some GPU has room for it; asked when a
+  /// job comes and before one is stopped for want of memory.
   virtual bool serves(RequestId /*request*/) { return true; }
   /// Why it does not, to be read before the next event; empty where there is nothing to say.
   virtual std::string_view why_not(RequestId /*request*/) { return {}; }
@@ -71,12 +76,13 @@ class Scheduler {
 
 /// What a scheduler is made from. Everything referred to must outlive it.
 struct SchedulerSetup {
-  const Fleet& fleet;               // as it is at the beginning
-  const RequestTable& requests;     // may grow
-  bool use_index = true;            // false: every decision by looking at every GPU; the answers are the same
+  const Fleet& fleet;            // as it is at the beginning
+  const RequestTable& requests;  // may grow
+  bool use_index = true;  // false: every decision by looking at every GPU; the answers are the same
   const JobFacts* facts = nullptr;  // null: nothing is known
   std::uint64_t seed = 1;           // of errors that an option asks for
-  Duration checkpoint = std::chrono::seconds{30};  // to write one and to restore it, as far as is known
+  Duration checkpoint =
+      std::chrono::seconds{30};  // to write one and to restore it, as far as is known
 };
 
 struct SchedulerRow {
@@ -86,9 +92,10 @@ struct SchedulerRow {
   bool fcfs;  // no job begins for the first time after one that was submitted later
   std::span<const OptionRow> options;
   /// `options` are complete and their values checked as far as the rows can.
-  Result<std::unique_ptr<Scheduler>> (*make)(const SchedulerSetup& setup, const OptionTexts& options);
-  /// It stops jobs and starts them elsewhere (StopJob for room, CheckpointJob), whether they say that they
-  /// may be restarted or not. Where that matters, it is only used with jobs that do.
+  Result<std::unique_ptr<Scheduler>> (*make)(const SchedulerSetup& setup,
+                                             const OptionTexts& options);
+  /// It stops jobs and starts them elsewhere (StopJob for room, CheckpointJob), whether they say
+  /// that they may be restarted or not. Where that matters, it is only used with jobs that do.
   bool interrupts = false;
   /// It makes instances before any job asks for them; one that is taken from it is made again.
   bool furnishes = false;

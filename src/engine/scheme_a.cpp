@@ -14,7 +14,8 @@ namespace cleave {
 namespace {
 
 constexpr OptionRow rows[] = {
-    {"shares", "queue|equal", "queue", "one queue for all instances of a class, or an equal share for each"},
+    {"shares", "queue|equal", "queue",
+     "one queue for all instances of a class, or an equal share for each"},
 };
 
 /// A class of jobs on one GPU model: what may be cut for them, ordered by memory size.
@@ -24,13 +25,15 @@ struct SizeClass {
   friend auto operator<=>(const SizeClass&, const SizeClass&) = default;
 };
 
-/// All plain placements of the size that the request needs; for a profile with an attribute only those.
+/// All plain placements of the size that the request needs; for a profile with an attribute only
+/// those.
 SizeClass class_of(const Geometry& geometry, PlacementSet candidates) {
   const Profile& tightest = *geometry[candidates.first()].profile;
   PlacementSet allowed = candidates;
   if (tightest.attribute == Attribute::none)
     for (const PlacementId p : geometry.all())
-      if (geometry[p].profile->attribute == Attribute::none && geometry[p].profile->memory == tightest.memory)
+      if (geometry[p].profile->attribute == Attribute::none &&
+          geometry[p].profile->memory == tightest.memory)
         allowed.insert(p);
   return {tightest.memory.value, allowed.bits()};
 }
@@ -48,14 +51,18 @@ class ClassLine {
  public:
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] const std::map<std::uint32_t, std::set<JobId>>& by_holds() const { return by_holds_; }
+  [[nodiscard]] const std::map<std::uint32_t, std::set<JobId>>& by_holds() const {
+    return by_holds_;
+  }
   /// There must be one.
   [[nodiscard]] JobId first() const {
     JobId first = *by_holds_.begin()->second.begin();
     for (const auto& [holds, jobs] : by_holds_) first = std::min(first, *jobs.begin());
     return first;
   }
-  void insert(JobId job, PlacementSet holds) { size_ += by_holds_[holds.bits()].insert(job).second ? 1 : 0; }
+  void insert(JobId job, PlacementSet holds) {
+    size_ += by_holds_[holds.bits()].insert(job).second ? 1 : 0;
+  }
   void erase(JobId job, PlacementSet holds) {
     const auto jobs = by_holds_.find(holds.bits());
     if (jobs == by_holds_.end()) return;
@@ -105,7 +112,8 @@ class SchemeA final : public Scheduler {
     for (std::size_t i = 0; i < setup.fleet.size(); ++i) drained_.insert(static_cast<GpuId>(i));
   }
 
-  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+  void on(const SchedulerEvent& event, Instant /*now*/,
+          std::vector<Command>& /*commands*/) override {
     if (const auto* submitted = std::get_if<Submitted>(&event)) {
       wait({submitted->job, submitted->request});
     } else if (const auto* finished = std::get_if<Finished>(&event)) {
@@ -153,10 +161,13 @@ class SchemeA final : public Scheduler {
   struct Kind {
     std::map<SizeClass, ClassLine> waiting;  // a job stands under each kind that it fits
     std::map<SizeClass, FreeSpots> free;     // idle instances of the classes being served
-    std::map<std::tuple<StateId, std::uint32_t, std::uint32_t>, PlacementSet> fills;  // worked out once
+    std::map<std::tuple<StateId, std::uint32_t, std::uint32_t>, PlacementSet>
+        fills;  // worked out once
   };
 
-  const Geometry& geometry(std::size_t kind) const { return seats_.fleet().graphs()[kind]->geometry(); }
+  const Geometry& geometry(std::size_t kind) const {
+    return seats_.fleet().graphs()[kind]->geometry();
+  }
   const ResolvedRequest& request(JobId job) const { return (*requests_)[request_of_[index(job)]]; }
   std::size_t kind_of(GpuId gpu) const { return seats_.fleet()[gpu].kind; }
 
@@ -169,8 +180,8 @@ class SchemeA final : public Scheduler {
     know_request(job);
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
       if (const PlacementSet candidates = request(job.job).candidates[kind]; !candidates.empty())
-        kinds_[kind].waiting[class_of(geometry(kind), candidates)].insert(job.job,
-                                                                          request(job.job).holds[kind]);
+        kinds_[kind].waiting[class_of(geometry(kind), candidates)].insert(
+            job.job, request(job.job).holds[kind]);
   }
 
   /// The job waits no more in any class.
@@ -269,7 +280,8 @@ class SchemeA final : public Scheduler {
   }
 
   /// The first job, in order of submission, for which an instance is free, as long as there is one.
-  void serve_queue(std::size_t kind, const SizeClass& size, FreeSpots& free, std::vector<Command>& commands) {
+  void serve_queue(std::size_t kind, const SizeClass& size, FreeSpots& free,
+                   std::vector<Command>& commands) {
     while (true) {
       const auto line = kinds_[kind].waiting.find(size);
       if (line == kinds_[kind].waiting.end()) return;
@@ -310,7 +322,8 @@ class SchemeA final : public Scheduler {
 
   void recut_drained(std::vector<Command>& commands) {
     if (std::ranges::all_of(kinds_, [](const Kind& kind) { return kind.waiting.empty(); })) return;
-    std::vector<std::map<SizeClass, int>> room(kinds_.size());  // instances made now for jobs that wait
+    std::vector<std::map<SizeClass, int>> room(
+        kinds_.size());  // instances made now for jobs that wait
     std::map<std::pair<std::size_t, SizeClass>, std::vector<Spot>> fresh;
     for (const GpuId gpu : std::set(drained_)) {
       const std::size_t kind = kind_of(gpu);
@@ -329,8 +342,8 @@ class SchemeA final : public Scheduler {
     serve(commands);
   }
 
-  /// The next larger class with more jobs waiting than instances made for them; the smallest after the
-  /// largest.
+  /// The next larger class with more jobs waiting than instances made for them; the smallest after
+  /// the largest.
   std::optional<SizeClass> next_class(GpuId gpu, const std::map<SizeClass, int>& room) {
     if (dealt_on_[index(gpu)] > 0) return std::nullopt;
     const auto& waiting = kinds_[kind_of(gpu)].waiting;
@@ -358,11 +371,12 @@ class SchemeA final : public Scheduler {
     const auto [entry, fresh] =
         kinds_[state.kind].fills.try_emplace({state.occupied, size.allowed, first.bits()});
     if (fresh)
-      entry->second =
-          fill_with_one_size(seats_.fleet().graph(state), state.occupied, PlacementSet(size.allowed), first);
+      entry->second = fill_with_one_size(seats_.fleet().graph(state), state.occupied,
+                                         PlacementSet(size.allowed), first);
     const PlacementSet layout = entry->second;
-    const bool serves_any = std::ranges::any_of(
-        waiting->second.by_holds(), [&](const auto& of) { return layout.meets(PlacementSet(of.first)); });
+    const bool serves_any = std::ranges::any_of(waiting->second.by_holds(), [&](const auto& of) {
+      return layout.meets(PlacementSet(of.first));
+    });
     return serves_any ? layout : PlacementSet{};
   }
 
@@ -382,7 +396,8 @@ class SchemeA final : public Scheduler {
     class_of_gpu_[index(gpu)] = size;
   }
 
-  /// Gives the jobs that wait for the class to its new instances: always the next to whoever has fewest.
+  /// Gives the jobs that wait for the class to its new instances: always the next to whoever has
+  /// fewest.
   void deal(std::size_t kind, const SizeClass& size, const std::vector<Spot>& spots) {
     const auto waiting = kinds_[kind].waiting.find(size);
     if (waiting == kinds_[kind].waiting.end()) return;
@@ -444,7 +459,8 @@ std::span<const OptionRow> scheme_a_options() {
   return rows;
 }
 
-Result<std::unique_ptr<Scheduler>> make_scheme_a(const SchedulerSetup& setup, const OptionTexts& options) {
+Result<std::unique_ptr<Scheduler>> make_scheme_a(const SchedulerSetup& setup,
+                                                 const OptionTexts& options) {
   return std::make_unique<SchemeA>(setup, options.at("shares") == "equal");
 }
 

@@ -9,15 +9,16 @@ namespace cleave {
 
 namespace {
 
-/// What the scheme would do for a request on a GPU in one state; smaller is better, the GPU's number aside.
+/// What the scheme would do for a request on a GPU in one state; smaller is better, the GPU's
+/// number aside.
 struct Choice {
   int step = 0;  // 1 to 3; 0: nothing can be done
   int destroyed = 0;
   PlacementId placement = 0;
 };
 
-Choice better_of_step(int step, const StateGraph& graph, PlacementSet kept_of_all, PlacementSet possible,
-                      const Fleet& fleet, const GpuState& gpu) {
+Choice better_of_step(int step, const StateGraph& graph, PlacementSet kept_of_all,
+                      PlacementSet possible, const Fleet& fleet, const GpuState& gpu) {
   using Rank = std::tuple<int, int, int, int>;  // destroyed, reachability, compute, start
   Choice best;
   std::optional<Rank> best_rank;
@@ -25,7 +26,8 @@ Choice better_of_step(int step, const StateGraph& graph, PlacementSet kept_of_al
     const PlacementSet destroys = step == 3 ? fleet.destroys(gpu, p) : PlacementSet{};
     const StateId after = graph.find((kept_of_all - destroys) | PlacementSet::of(p));
     const Placement& place = graph.geometry()[p];
-    const Rank rank{destroys.size(), -graph.reachability(after), -place.profile->compute.value, place.start};
+    const Rank rank{destroys.size(), -graph.reachability(after), -place.profile->compute.value,
+                    place.start};
     if (best_rank && !(rank < *best_rank)) continue;
     best_rank = rank;
     best = {step, destroys.size(), p};
@@ -36,7 +38,8 @@ Choice better_of_step(int step, const StateGraph& graph, PlacementSet kept_of_al
 Choice choose(const Fleet& fleet, const GpuState& gpu, PlacementSet candidates) {
   const StateGraph& graph = fleet.graph(gpu);
   if (gpu.absent || candidates.empty()) return {};
-  for (const PlacementId idle : by_start(graph.geometry(), gpu.idle & candidates)) return {1, 0, idle};
+  for (const PlacementId idle : by_start(graph.geometry(), gpu.idle & candidates))
+    return {1, 0, idle};
   const PlacementSet all = gpu.held | gpu.walls | gpu.idle;
   const PlacementSet unpartitioned = candidates & graph.free(graph.find(all));
   if (!unpartitioned.empty()) return better_of_step(2, graph, all, unpartitioned, fleet, gpu);
@@ -47,7 +50,8 @@ class SchemeB final : public Scheduler {
  public:
   explicit SchemeB(const SchedulerSetup& setup) : seats_(setup.fleet), requests_(&setup.requests) {}
 
-  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+  void on(const SchedulerEvent& event, Instant /*now*/,
+          std::vector<Command>& /*commands*/) override {
     if (const auto* submitted = std::get_if<Submitted>(&event)) {
       line_.insert({submitted->job, submitted->request});
     } else if (const auto* finished = std::get_if<Finished>(&event)) {

@@ -17,7 +17,8 @@ Seats::Seats(const Fleet& fleet) : fleet_(fleet) {
     const Geometry& geometry = graph->geometry();
     width_ = std::max(width_, static_cast<std::size_t>(geometry.model().memory_slices.value));
     StartSlices& starts = starts_.emplace_back();
-    for (const PlacementId id : geometry.all()) starts[id] = static_cast<std::uint8_t>(geometry[id].start);
+    for (const PlacementId id : geometry.all())
+      starts[id] = static_cast<std::uint8_t>(geometry[id].start);
   }
   holders_.assign(fleet.size() * width_, nobody);
 }
@@ -49,7 +50,8 @@ std::optional<Waiting> Seats::gone(const InstanceGone& gone) {
     const JobId job = at(gone.gpu, *gone.placement);
     if (job != nobody) homeless = {job, leave(job).request};
   }
-  if (fleet_[gone.gpu].idle.contains(*gone.placement)) fleet_.destroy_idle(gone.gpu, *gone.placement);
+  if (fleet_[gone.gpu].idle.contains(*gone.placement))
+    fleet_.destroy_idle(gone.gpu, *gone.placement);
   return homeless;
 }
 

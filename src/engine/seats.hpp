@@ -1,6 +1,7 @@
 #pragma once
-// Who runs where, as a scheduler sees it, together with the state of the fleet: what every scheduler needs to
-// turn a decision into commands and to give an instance back. Keeps the two in step.
+// Who runs where, as a scheduler sees it, together with the state of the fleet: what every
+// scheduler needs to turn a decision into commands and to give an instance back. Keeps the two in
+// step.
 
 #include <array>
 #include <optional>
@@ -31,11 +32,15 @@ class Seats {
   /// The jobs on a GPU, in the order of their placements.
   [[nodiscard]] std::vector<JobId> on(GpuId gpu) const;
   /// The job that holds this placement, which must be held by one.
-  [[nodiscard]] JobId at(GpuId gpu, PlacementId placement) const { return holders_[cell(gpu, placement)]; }
+  [[nodiscard]] JobId at(GpuId gpu, PlacementId placement) const {
+    return holders_[cell(gpu, placement)];
+  }
 
-  /// Starts a waiting job there: destroys what is in the way, creates the instance unless it is there.
+  /// Starts a waiting job there: destroys what is in the way, creates the instance unless it is
+  /// there.
   void start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Command>& commands);
-  /// The job runs there already, on an instance that is idle in the fleet; false where there is none.
+  /// The job runs there already, on an instance that is idle in the fleet; false where there is
+  /// none.
   bool adopt(const Adopted& adopted);
   /// The job's instance is free, and idle.
   JobSeat leave(JobId job);

@@ -15,7 +15,8 @@ TEST(Seats, InstancesThatStartAtOneSliceNeverStandSideBySide) {
       ASSERT_LT(geometry[a].start, model.memory_slices.value);
       for (const PlacementId b : geometry.all()) {
         if (a == b || geometry[a].start != geometry[b].start) continue;
-        ASSERT_TRUE(geometry[a].conflicts.contains(b)) << model.key << " " << int{a} << " " << int{b};
+        ASSERT_TRUE(geometry[a].conflicts.contains(b))
+            << model.key << " " << int{a} << " " << int{b};
       }
     }
   }

@@ -39,7 +39,8 @@ Result<std::optional<PlacementSet>> layout_on(const Geometry& geometry,
                                               const std::vector<std::string>& parts) {
   std::string own;
   for (const std::string& part : parts)
-    if (const auto bare = part_for(geometry, part)) own += fmt::format("{}{}", own.empty() ? "" : ",", *bare);
+    if (const auto bare = part_for(geometry, part))
+      own += fmt::format("{}{}", own.empty() ? "" : ",", *bare);
   if (own.empty()) return std::nullopt;
   const auto written = parse_layout(own, geometry);
   if (!written) return std::unexpected(written.error());
@@ -60,13 +61,16 @@ Result<std::optional<PlacementSet>> layout_on(const Geometry& geometry,
 Result<void> check_parts(const Fleet& fleet, const std::vector<std::string>& parts) {
   std::vector<std::string> known;
   for (const auto& graph : fleet.graphs())
-    for (std::string& profile : graph->geometry().profile_names()) known.push_back(std::move(profile));
+    for (std::string& profile : graph->geometry().profile_names())
+      known.push_back(std::move(profile));
   for (const std::string& part : parts) {
     if (part.find('@') == std::string::npos)
-      return fail(ErrorKind::bad_usage, "layout", fmt::format("'{}' is not an instance", shown(part)),
-                  "write stacon, best, file, or profile@start joined by '+', like 4g.20gb@0+2g.10gb@4");
-    const bool meant = std::ranges::any_of(
-        fleet.graphs(), [&](const auto& graph) { return part_for(graph->geometry(), part).has_value(); });
+      return fail(
+          ErrorKind::bad_usage, "layout", fmt::format("'{}' is not an instance", shown(part)),
+          "write stacon, best, file, or profile@start joined by '+', like 4g.20gb@0+2g.10gb@4");
+    const bool meant = std::ranges::any_of(fleet.graphs(), [&](const auto& graph) {
+      return part_for(graph->geometry(), part).has_value();
+    });
     const std::string profile = part.substr(0, part.find('@'));
     if (!meant)
       return fail(ErrorKind::bad_usage, "layout",
@@ -77,7 +81,8 @@ Result<void> check_parts(const Fleet& fleet, const std::vector<std::string>& par
 }
 
 /// For each GPU what `by_kind` has for its model, or what it shows.
-FleetLayout for_every_gpu(const Fleet& fleet, const std::vector<std::optional<PlacementSet>>& by_kind) {
+FleetLayout for_every_gpu(const Fleet& fleet,
+                          const std::vector<std::optional<PlacementSet>>& by_kind) {
   FleetLayout layout;
   for (const GpuState& gpu : fleet.gpus()) layout.push_back(by_kind[gpu.kind].value_or(gpu.idle));
   return layout;
@@ -94,8 +99,9 @@ PlacementSet stacon_layout(const Geometry& geometry) {
       const Profile& profile = *geometry[id].profile;
       if (profile.attribute != Attribute::none || profile.memory.value * share > whole) continue;
       // By start within a profile: the first that is met stays.
-      if (!largest || std::tie(profile.compute, profile.memory) >
-                          std::tie(geometry[*largest].profile->compute, geometry[*largest].profile->memory))
+      if (!largest ||
+          std::tie(profile.compute, profile.memory) >
+              std::tie(geometry[*largest].profile->compute, geometry[*largest].profile->memory))
         largest = id;
     }
     if (largest) layout.insert(*largest);
@@ -105,7 +111,8 @@ PlacementSet stacon_layout(const Geometry& geometry) {
   return layout;
 }
 
-Result<FleetLayout> choose_layout(std::string_view text, LayoutGoal goal, const SchedulerSetup& setup) {
+Result<FleetLayout> choose_layout(std::string_view text, LayoutGoal goal,
+                                  const SchedulerSetup& setup) {
   const Fleet& fleet = setup.fleet;
   if (text == "best") {
     const auto work = expected_work(setup);
@@ -118,7 +125,8 @@ Result<FleetLayout> choose_layout(std::string_view text, LayoutGoal goal, const 
   if (text == "file") return for_every_gpu(fleet, by_kind);
   const std::vector<std::string> parts = layout_parts(text);
   if (text != "stacon")
-    if (const auto checked = check_parts(fleet, parts); !checked) return std::unexpected(checked.error());
+    if (const auto checked = check_parts(fleet, parts); !checked)
+      return std::unexpected(checked.error());
   for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
     const Geometry& geometry = fleet.graphs()[kind]->geometry();
     if (text == "stacon") {
@@ -139,7 +147,8 @@ PlacementSet beside_others(const Geometry& geometry, const GpuState& gpu, Placem
   return fitting;
 }
 
-PlacementSet make_layout(Seats& seats, GpuId gpu, PlacementSet wanted, std::vector<Command>& commands) {
+PlacementSet make_layout(Seats& seats, GpuId gpu, PlacementSet wanted,
+                         std::vector<Command>& commands) {
   const Geometry& geometry = seats.fleet().geometry(seats.fleet()[gpu]);
   const PlacementSet fitting = beside_others(geometry, seats.fleet()[gpu], wanted);
   const PlacementSet idle = seats.fleet()[gpu].idle;

@@ -15,10 +15,12 @@ namespace {
 
 constexpr OptionRow rows[] = {
     {"layout", "LAYOUT", "stacon",
-     "stacon (half a GPU, two quarters), best (for the jobs to come), file (what the fleet shows), or "
+     "stacon (half a GPU, two quarters), best (for the jobs to come), file (what the fleet shows), "
+     "or "
      "[MODEL:]profile@start joined by '+'"},
     {"fit", "request|any", "request",
-     "the smallest free instance that holds the request, or the first free one whatever the job needs"},
+     "the smallest free instance that holds the request, or the first free one whatever the job "
+     "needs"},
     {"goal", "turnaround|makespan", "turnaround", "layout=best: what is made least"},
 };
 
@@ -82,18 +84,20 @@ class Static final : public Scheduler {
   }
 
   bool serves(RequestId request) override {
-    return std::ranges::any_of(groups_for(request), [&](std::uint16_t group) { return count_[group] > 0; });
+    return std::ranges::any_of(groups_for(request),
+                               [&](std::uint16_t group) { return count_[group] > 0; });
   }
 
   std::string_view why_not(RequestId request) override {
     std::string& known = reasons_[index(request)];
     if (known.empty())
-      known = fmt::format("no instance of the fixed layout holds {}", text((*requests_)[request].request));
+      known = fmt::format("no instance of the fixed layout holds {}",
+                          text((*requests_)[request].request));
     return known;
   }
 
-  /// Jobs start when all that happens at one instant is known: an instance that is free a moment later in the
-  /// same instant may be the smaller one.
+  /// Jobs start when all that happens at one instant is known: an instance that is free a moment
+  /// later in the same instant may be the smaller one.
   void settle(Instant /*now*/, std::vector<Command>& commands) override {
     if (!made_) make_all(commands);
     for (const GpuId gpu : std::exchange(restore_, {}))
@@ -108,7 +112,8 @@ class Static final : public Scheduler {
     int start;
     PlacementId placement;
     friend bool operator<(const Place& a, const Place& b) {
-      return std::tuple(index(a.gpu), a.start, a.placement) < std::tuple(index(b.gpu), b.start, b.placement);
+      return std::tuple(index(a.gpu), a.start, a.placement) <
+             std::tuple(index(b.gpu), b.start, b.placement);
     }
   };
 
@@ -163,7 +168,8 @@ class Static final : public Scheduler {
   const std::vector<std::uint16_t>& groups_for(RequestId request) {
     if (groups_for_.size() <= index(request)) groups_for_.resize(index(request) + 1);
     auto& known = groups_for_[index(request)];
-    if (!known) known = any_ ? large_enough(request) : groups_that_hold((*requests_)[request], groups_);
+    if (!known)
+      known = any_ ? large_enough(request) : groups_that_hold((*requests_)[request], groups_);
     return *known;
   }
 
@@ -174,7 +180,8 @@ class Static final : public Scheduler {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       const GpuModel& model = seats_.fleet().graphs()[groups_[i].kind]->geometry().model();
       const auto& usable = model.profiles[static_cast<std::size_t>(groups_[i].profile)].usable;
-      if (!at_least || (usable && *usable >= *at_least)) groups.push_back(static_cast<std::uint16_t>(i));
+      if (!at_least || (usable && *usable >= *at_least))
+        groups.push_back(static_cast<std::uint16_t>(i));
     }
     return groups;
   }
@@ -226,13 +233,15 @@ std::span<const OptionRow> static_options() {
   return rows;
 }
 
-Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup, const OptionTexts& options) {
+Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
+                                               const OptionTexts& options) {
   const bool any = options.at("fit") == "any";
   const std::string& text = options.at("layout");
   if (any && text == "best")
     return fail(ErrorKind::bad_usage, "fit", "layout=best is chosen for fit=request",
                 "leave fit away or name a layout");
-  const LayoutGoal goal = options.at("goal") == "makespan" ? LayoutGoal::makespan : LayoutGoal::turnaround;
+  const LayoutGoal goal =
+      options.at("goal") == "makespan" ? LayoutGoal::makespan : LayoutGoal::turnaround;
   auto layout = choose_layout(text, goal, setup);
   if (!layout) return std::unexpected(layout.error());
   return std::make_unique<Static>(setup, std::move(*layout), any);

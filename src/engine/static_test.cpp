@@ -26,7 +26,8 @@ std::string chosen(const FleetFile& file, std::string_view text) {
   for (std::size_t i = 0; i < layout->size(); ++i) {
     const GpuState& gpu = fleet[static_cast<GpuId>(i)];
     const Geometry& geometry = fleet.geometry(gpu);
-    all += (all.empty() ? "" : " | ") + layout_text(geometry, beside_others(geometry, gpu, (*layout)[i]));
+    all += (all.empty() ? "" : " | ") +
+           layout_text(geometry, beside_others(geometry, gpu, (*layout)[i]));
   }
   return all;
 }
@@ -45,21 +46,25 @@ TEST(StaticLayout, StaconIsHalfAndTwoQuarters) {
 // The six configurations of Dyna-P's Figure 4; Mixed-2 puts a 2g where the A30 has no start for it.
 TEST(StaticLayout, FigureFour) {
   const FleetFile file = fleet_file("1xA30-24GB", "plain");
-  EXPECT_EQ(chosen(file, "1g.6gb@0+1g.6gb@1+1g.6gb@2+1g.6gb@3"), "1g.6gb@0,1g.6gb@1,1g.6gb@2,1g.6gb@3");
+  EXPECT_EQ(chosen(file, "1g.6gb@0+1g.6gb@1+1g.6gb@2+1g.6gb@3"),
+            "1g.6gb@0,1g.6gb@1,1g.6gb@2,1g.6gb@3");
   EXPECT_EQ(chosen(file, "1g.6gb@0+1g.6gb@1+2g.12gb@2"), "1g.6gb@0,1g.6gb@1,2g.12gb@2");
   EXPECT_EQ(chosen(file, "2g.12gb@0+1g.6gb@2+1g.6gb@3"), "2g.12gb@0,1g.6gb@2,1g.6gb@3");
   EXPECT_EQ(chosen(file, "2g.12gb@0+2g.12gb@2"), "2g.12gb@0,2g.12gb@2");
   EXPECT_EQ(chosen(file, "4g.24gb@0"), "4g.24gb@0");
   EXPECT_EQ(chosen(file, "1g.6gb@0+2g.12gb@1+1g.6gb@3"),
-            "layout: 2g.12gb@1 is not possible there on A30-24GB: start not allowed; 2g.12gb may start at 0 "
+            "layout: 2g.12gb@1 is not possible there on A30-24GB: start not allowed; 2g.12gb may "
+            "start at 0 "
             "or 2, not at 1");
 }
 
 TEST(StaticLayout, OfMixedFleetsAndBesideOthers) {
   const FleetFile mixed = fleet_file("1xA30-24GB,1xA100-40GB", "all");
-  EXPECT_EQ(chosen(mixed, "1g.6gb@0+A100-40GB:1g.5gb+me@6+4g.20gb@0"), "1g.6gb@0 | 4g.20gb@0,1g.5gb+me@6");
+  EXPECT_EQ(chosen(mixed, "1g.6gb@0+A100-40GB:1g.5gb+me@6+4g.20gb@0"),
+            "1g.6gb@0 | 4g.20gb@0,1g.5gb+me@6");
   EXPECT_EQ(chosen(mixed, "1g.6gb@0"), "1g.6gb@0 | ") << "nothing is said of the other";
-  EXPECT_NE(chosen(mixed, "9g.9gb@0").find("no GPU of this fleet has a profile"), std::string::npos);
+  EXPECT_NE(chosen(mixed, "9g.9gb@0").find("no GPU of this fleet has a profile"),
+            std::string::npos);
   const FleetFile walls = *parse_fleet(
       R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 4, "owned": false}, {"profile": "1g.5gb", "start": 6}]}]})",
       "f", ProfileChoice::plain());
@@ -83,7 +88,8 @@ class RandomJobs final : public JobFacts {
       seconds_.push_back(static_cast<std::int64_t>(1 + random.below(100)));
     }
   }
-  [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t, int profile) const override {
+  [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t,
+                                                int profile) const override {
     return std::chrono::seconds{seconds_[index(job)] * (profile + 1)};
   }
   [[nodiscard]] std::vector<Expected> expected() const override { return all_; }
@@ -137,15 +143,15 @@ TEST(BestLayout, EqualsTryingAll) {
           worst = std::max(worst, quick.score.turnaround_s / least.turnaround_s);
       }
     }
-  fmt::print("improvement alone finds the best in {} of {}, at worst {:.2f} times its turnaround\n", as_good,
-             searched, worst);
+  fmt::print("improvement alone finds the best in {} of {}, at worst {:.2f} times its turnaround\n",
+             as_good, searched, worst);
   EXPECT_GE(2 * as_good, searched);
 }
 
 TEST(BestLayout, NeedsToKnowTheJobs) {
-  EXPECT_EQ(
-      chosen(fleet_file("1xA30-24GB", "plain"), "best"),
-      "layout: layout=best needs to know the jobs that will come; give a layout, or simulate a workload");
+  EXPECT_EQ(chosen(fleet_file("1xA30-24GB", "plain"), "best"),
+            "layout: layout=best needs to know the jobs that will come; give a layout, or simulate "
+            "a workload");
 }
 
 }  // namespace

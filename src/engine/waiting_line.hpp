@@ -1,6 +1,6 @@
 #pragma once
-// Jobs that wait, in the order in which they were submitted. One that returns - out of memory, stopped, its
-// GPU lost - takes its old place again.
+// Jobs that wait, in the order in which they were submitted. One that returns - out of memory,
+// stopped, its GPU lost - takes its old place again.
 
 #include <algorithm>
 #include <deque>

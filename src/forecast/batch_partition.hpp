@@ -1,17 +1,18 @@
 #pragma once
-// The batch-aware partition predictor of *Dyna-P*, 3.1.1: which partition serves a job of a given batch size
-// best, from measured latency and throughput (Equations 2 to 4, Algorithm 1). A partition is an edge of the
-// job when the job's memory fits, its batch has been measured there, and latency plus margin meets the
-// deadline, which the listing leaves out (reading D16). The weight of an edge is
+// The batch-aware partition predictor of *Dyna-P*, 3.1.1: which partition serves a job of a given
+// batch size best, from measured latency and throughput (Equations 2 to 4, Algorithm 1). A
+// partition is an edge of the job when the job's memory fits, its batch has been measured there,
+// and latency plus margin meets the deadline, which the listing leaves out (reading D16). The
+// weight of an edge is
 //
 //   lambda * (L_base - L) / L_base + (1 - lambda) * (MT - MT_base) / MT_base
 //
-// with the base measured at a largest batch (D4, BatchBase). The heaviest edge is chosen; of equal ones that
-// with the fewest slices, then the first of the table.
+// with the base measured at a largest batch (D4, BatchBase). The heaviest edge is chosen; of equal
+// ones that with the fewest slices, then the first of the table.
 //
-// All of it is written over the type of number: double, whose ties are within 1e-9, or an exact fraction with
-// the four operations, an order and a `clearly_greater` of its own. The units of memory, latency and
-// throughput are the caller's, the same for all rows, jobs and partitions.
+// All of it is written over the type of number: double, whose ties are within 1e-9, or an exact
+// fraction with the four operations, an order and a `clearly_greater` of its own. The units of
+// memory, latency and throughput are the caller's, the same for all rows, jobs and partitions.
 
 #include <algorithm>
 #include <cassert>
@@ -43,8 +44,10 @@ template <class Number>
 class ProfileRows {
  public:
   /// A second measurement of the same batch takes the place of the first.
-  void add(std::string_view application, std::string_view partition, const MeasuredRow<Number>& row) {
-    std::vector<MeasuredRow<Number>>& rows = rows_[std::string(application)][std::string(partition)];
+  void add(std::string_view application, std::string_view partition,
+           const MeasuredRow<Number>& row) {
+    std::vector<MeasuredRow<Number>>& rows =
+        rows_[std::string(application)][std::string(partition)];
     const auto at = std::ranges::lower_bound(rows, row.batch, {}, &MeasuredRow<Number>::batch);
     if (at != rows.end() && at->batch == row.batch) {
       *at = row;
@@ -54,7 +57,8 @@ class ProfileRows {
   }
 
   /// Null when this batch was not measured there.
-  [[nodiscard]] const MeasuredRow<Number>* find(std::string_view application, std::string_view partition,
+  [[nodiscard]] const MeasuredRow<Number>* find(std::string_view application,
+                                                std::string_view partition,
                                                 std::int64_t batch) const {
     const auto* rows = rows_of(application, partition);
     if (rows == nullptr) return nullptr;
@@ -103,8 +107,8 @@ struct BatchJob {
 /// What weights are relative to (reading D4).
 enum class BatchBase {
   own,   // the largest batch measured on the same partition, as the paper has it
-  full,  // the largest batch on the largest partition on which the application was measured: then the weights
-         // of different partitions can be compared
+  full,  // the largest batch on the largest partition on which the application was measured: then
+         // the weights of different partitions can be compared
 };
 
 template <class Number>
@@ -140,11 +144,13 @@ struct PartitionChoice {
   std::optional<std::size_t> choice;  // index into the table; empty without edges
 };
 
-/// The row that the weights of all partitions are relative to; null with BatchBase::own, and when the
-/// application was not measured.
+/// The row that the weights of all partitions are relative to; null with BatchBase::own, and when
+/// the application was not measured.
 template <class Number>
-const MeasuredRow<Number>* common_base(const ProfileRows<Number>& rows, std::string_view application,
-                                       std::span<const PartitionOption<Number>> table, BatchBase base) {
+const MeasuredRow<Number>* common_base(const ProfileRows<Number>& rows,
+                                       std::string_view application,
+                                       std::span<const PartitionOption<Number>> table,
+                                       BatchBase base) {
   const MeasuredRow<Number>* best = nullptr;
   int slices = 0;
   if (base == BatchBase::own) return best;
@@ -195,8 +201,8 @@ PartitionChoice<Number> choose_partition(const ProfileRows<Number>& rows,
     const auto& base = shared != nullptr ? *shared : *rows.largest(job.application, table[i].name);
     PartitionEdge<Number> edge{i, (base.latency - row->latency) / base.latency,
                                (row->throughput - base.throughput) / base.throughput, Number{}};
-    edge.weight =
-        weighing.lambda * edge.delta_latency + (Number(1) - weighing.lambda) * edge.delta_throughput;
+    edge.weight = weighing.lambda * edge.delta_latency +
+                  (Number(1) - weighing.lambda) * edge.delta_throughput;
     result.edges.push_back(edge);
   }
   result.choice = heaviest(std::span<const PartitionEdge<Number>>(result.edges), table);

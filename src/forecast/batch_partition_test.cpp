@@ -21,7 +21,8 @@ struct Ask {
   std::optional<double> deadline = std::nullopt;
 };
 
-PartitionChoice<double> choose(const Rows& rows, const Ask& ask, const PartitionWeighing<double>& weighing,
+PartitionChoice<double> choose(const Rows& rows, const Ask& ask,
+                               const PartitionWeighing<double>& weighing,
                                const Table& table = a30) {
   const std::vector<double> memory{ask.memory};
   return choose_partition(rows, std::span<const PartitionOption<double>>(table),
@@ -32,11 +33,16 @@ std::string names(const PartitionChoice<double>& choice, const Table& table = a3
   std::string text;
   for (const auto& edge : choice.edges) text += table[edge.partition].name + " ";
   for (const ExcludedPartition& one : choice.excluded)
-    text.append("-").append(table[one.partition].name).append(":").append(name(one.reason)).append(" ");
+    text.append("-")
+        .append(table[one.partition].name)
+        .append(":")
+        .append(name(one.reason))
+        .append(" ");
   return text.append("> ").append(choice.choice ? table[*choice.choice].name : "none");
 }
 
-/// Latency in seconds and throughput in items a second; the smallest partition cannot take a batch of 32.
+/// Latency in seconds and throughput in items a second; the smallest partition cannot take a batch
+/// of 32.
 Rows example() {
   Rows rows;
   rows.add("bert", "1g.6gb", {16, 2.0, 80.0});
@@ -49,10 +55,12 @@ Rows example() {
 }
 
 TEST(BatchPartition, ThePapersTwoJobs) {
-  // 3.1.1 and Figure 6: every partition is an edge of the job with batch 16, all but 1g.6gb of that with 32.
+  // 3.1.1 and Figure 6: every partition is an edge of the job with batch 16, all but 1g.6gb of that
+  // with 32.
   EXPECT_EQ(names(choose(example(), {16}, {0.5, 0.0})), "1g.6gb 2g.12gb 4g.24gb > 4g.24gb");
   EXPECT_EQ(names(choose(example(), {32}, {0.5, 0.0})), "2g.12gb 4g.24gb -1g.6gb:memory > 4g.24gb");
-  EXPECT_EQ(names(choose(example(), {16, 6.5}, {0.5, 0.0})), "2g.12gb 4g.24gb -1g.6gb:memory > 4g.24gb");
+  EXPECT_EQ(names(choose(example(), {16, 6.5}, {0.5, 0.0})),
+            "2g.12gb 4g.24gb -1g.6gb:memory > 4g.24gb");
 }
 
 TEST(BatchPartition, WeightsAreEquationsTwoToFour) {
@@ -71,7 +79,8 @@ TEST(BatchPartition, WeightsAreEquationsTwoToFour) {
 TEST(BatchPartition, EqualWeightsGoToTheFewestSlicesThenToTheFirst) {
   // At the largest batch of each partition all weights are zero (D4).
   Rows rows;
-  for (const auto& partition : a30) rows.add("bert", partition.name, {8, 1.0 / partition.slices, 10.0});
+  for (const auto& partition : a30)
+    rows.add("bert", partition.name, {8, 1.0 / partition.slices, 10.0});
   EXPECT_EQ(names(choose(rows, {8}, {0.5, 0.0})), "1g.6gb 2g.12gb 4g.24gb > 1g.6gb");
   const Table twins = {{"4g.24gb", 4, 24.0}, {"2g.12gb", 1, 12.0}, {"1g.6gb", 1, 6.0}};
   EXPECT_EQ(*choose(rows, {8}, {0.5, 0.0}, twins).choice, 1U);
@@ -87,7 +96,8 @@ TEST(BatchPartition, EqualWeightsGoToTheFewestSlicesThenToTheFirst) {
 TEST(BatchPartition, MemoryComesBeforeTheDeadlineAndBothIncludeEquality) {
   EXPECT_EQ(names(choose(example(), {16, 5.0, 1.1}, {0.5, 0.1})),
             "2g.12gb 4g.24gb -1g.6gb:deadline > 4g.24gb");
-  EXPECT_EQ(names(choose(example(), {16, 6.0, 2.1}, {0.5, 0.1})), "1g.6gb 2g.12gb 4g.24gb > 4g.24gb");
+  EXPECT_EQ(names(choose(example(), {16, 6.0, 2.1}, {0.5, 0.1})),
+            "1g.6gb 2g.12gb 4g.24gb > 4g.24gb");
   EXPECT_EQ(names(choose(example(), {32, 7.0, 0.2}, {0.5, 0.0})),
             "-1g.6gb:memory -2g.12gb:deadline -4g.24gb:deadline > none");
 }
@@ -122,8 +132,8 @@ TEST(BatchPartition, ALaterRowReplacesAnEarlierOne) {
   EXPECT_EQ(rows.largest("gpt", "2g.12gb"), nullptr);
 }
 
-/// Algorithm 1 again, from plain lists and whole numbers: latencies in ms, throughputs in items, lambda in
-/// quarters. Two weights are compared as fractions.
+/// Algorithm 1 again, from plain lists and whole numbers: latencies in ms, throughputs in items,
+/// lambda in quarters. Two weights are compared as fractions.
 struct Measured {
   std::size_t partition;
   std::int64_t batch, latency, throughput;
@@ -142,8 +152,9 @@ std::optional<std::size_t> by_hand(const std::vector<Measured>& rows, std::int64
     }
     if (row == nullptr) continue;
     const std::int64_t denominator = base->latency * base->throughput;
-    const std::int64_t numerator = quarters * (base->latency - row->latency) * base->throughput +
-                                   (4 - quarters) * (row->throughput - base->throughput) * base->latency;
+    const std::int64_t numerator =
+        quarters * (base->latency - row->latency) * base->throughput +
+        (4 - quarters) * (row->throughput - base->throughput) * base->latency;
     if (best && numerator * best_denominator <= best_numerator * denominator) continue;
     best = i;
     best_numerator = numerator;
@@ -154,14 +165,17 @@ std::optional<std::size_t> by_hand(const std::vector<Measured>& rows, std::int64
 
 TEST(BatchPartition, ChoosesAsExactArithmeticDoes) {
   Random random(7);
-  const auto number = [&](std::uint64_t most) { return static_cast<std::int64_t>(random.below(most)) + 1; };
+  const auto number = [&](std::uint64_t most) {
+    return static_cast<std::int64_t>(random.below(most)) + 1;
+  };
   int chosen = 0;
   for (int round = 0; round < 5000; ++round) {
     std::vector<Measured> measured;
     Rows rows;
     for (std::size_t i = 0; i < a30.size(); ++i)
       for (std::int64_t batch = 1; batch <= number(4); ++batch) {
-        measured.push_back({i, batch, number(4), number(4)});  // few values, so that many weights are equal
+        measured.push_back(
+            {i, batch, number(4), number(4)});  // few values, so that many weights are equal
         rows.add("bert", a30[i].name,
                  {batch, static_cast<double>(measured.back().latency) / 1000.0,
                   static_cast<double>(measured.back().throughput)});

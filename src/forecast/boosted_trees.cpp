@@ -41,13 +41,15 @@ std::unexpected<Error> xgboost_failed() {
 
 Result<Matrix> make_matrix(const NumberRows& rows, std::span<const float> targets) {
   std::vector<float> cells(rows.cells.size());
-  std::ranges::transform(rows.cells, cells.begin(), [](double cell) { return static_cast<float>(cell); });
+  std::ranges::transform(rows.cells, cells.begin(),
+                         [](double cell) { return static_cast<float>(cell); });
   DMatrixHandle handle = nullptr;
   if (XGDMatrixCreateFromMat_omp(cells.data(), rows.size(), rows.width,
                                  std::numeric_limits<float>::quiet_NaN(), &handle, 1) != 0)
     return xgboost_failed();
   Matrix matrix(handle);
-  if (XGDMatrixSetFloatInfo(handle, "label", targets.data(), targets.size()) != 0) return xgboost_failed();
+  if (XGDMatrixSetFloatInfo(handle, "label", targets.data(), targets.size()) != 0)
+    return xgboost_failed();
   return matrix;
 }
 
@@ -75,11 +77,13 @@ Result<Booster> make_booster(void* matrix, const BoostingOptions& options) {
 }
 
 Result<void> check(const NumberRows& rows, std::span<const double> targets) {
-  const auto refuse = [](std::string message) { return fail(ErrorKind::bad_input, "", std::move(message)); };
+  const auto refuse = [](std::string message) {
+    return fail(ErrorKind::bad_input, "", std::move(message));
+  };
   if (rows.width == 0) return refuse("there is no column to learn from");
   if (rows.width > most_columns)
-    return refuse(
-        fmt::format("there are {} columns to learn from, {} are the most", rows.width, most_columns));
+    return refuse(fmt::format("there are {} columns to learn from, {} are the most", rows.width,
+                              most_columns));
   if (targets.empty()) return refuse("there is no row to learn from");
   const auto unfit = [](double number) { return !(std::abs(number) <= largest_number); };
   const auto unfit_cell = [&](double number) { return !std::isnan(number) && unfit(number); };
@@ -89,16 +93,19 @@ Result<void> check(const NumberRows& rows, std::span<const double> targets) {
 }
 
 /// The numbers of an array, none of which may be anything else.
-Result<std::vector<double>> numbers_of(const Json& tree, const char* key, const std::string& place) {
+Result<std::vector<double>> numbers_of(const Json& tree, const char* key,
+                                       const std::string& place) {
   const auto found = tree.is_object() ? tree.find(key) : tree.end();
   if (found == tree.end() || !found->is_array())
     return fail(ErrorKind::bad_input, place, fmt::format("the list '{}' is missing", key));
   std::vector<double> numbers;
   numbers.reserve(found->size());
   for (const Json& each : *found) {
-    const double number = each.is_number() ? each.get<double>() : std::numeric_limits<double>::infinity();
+    const double number =
+        each.is_number() ? each.get<double>() : std::numeric_limits<double>::infinity();
     if (!(std::abs(number) <= std::numeric_limits<float>::max()))
-      return fail(ErrorKind::bad_input, fmt::format("{}.{}", place, key), "a number is missing or too large");
+      return fail(ErrorKind::bad_input, fmt::format("{}.{}", place, key),
+                  "a number is missing or too large");
     numbers.push_back(number);
   }
   return numbers;
@@ -119,8 +126,8 @@ const Json* trees_of(const Json& model) {
   return at->is_array() ? at : nullptr;
 }
 
-/// XGBoost's tree in our form: nodes in the order in which a breadth-first walk meets them, siblings
-/// together.
+/// XGBoost's tree in our form: nodes in the order in which a breadth-first walk meets them,
+/// siblings together.
 Json in_our_form(const Json& tree) {
   const Json &left = tree.at("left_children"), &right = tree.at("right_children"),
              &features = tree.at("split_indices"), &values = tree.at("split_conditions"),
@@ -146,12 +153,14 @@ Json in_our_form(const Json& tree) {
 
 }  // namespace
 
-Result<BoostedTrees> BoostedTrees::from_xgboost(const std::string& model, std::size_t width, bool missing) {
+Result<BoostedTrees> BoostedTrees::from_xgboost(const std::string& model, std::size_t width,
+                                                bool missing) {
   const auto document = parse_json(model, "xgboost");
   if (!document) return std::unexpected(document.error());
   const Json* trees = trees_of(*document);
   if (trees == nullptr)
-    return fail(ErrorKind::internal, "xgboost", "its model has another form than that of version 1.7");
+    return fail(ErrorKind::internal, "xgboost",
+                "its model has another form than that of version 1.7");
   BoostedTrees grown;
   grown.width_ = width;
   grown.missing_ = missing;
@@ -168,7 +177,8 @@ Result<BoostedTrees> BoostedTrees::train(const NumberRows& rows, std::span<const
   const double mean =
       std::accumulate(targets.begin(), targets.end(), 0.0) / static_cast<double>(targets.size());
   std::vector<float> centred(targets.size());
-  std::ranges::transform(targets, centred.begin(), [&](double t) { return static_cast<float>(t - mean); });
+  std::ranges::transform(targets, centred.begin(),
+                         [&](double t) { return static_cast<float>(t - mean); });
   const auto matrix = make_matrix(rows, centred);
   if (!matrix) return std::unexpected(matrix.error());
   const auto booster = make_booster(matrix->get(), options);
@@ -179,8 +189,9 @@ Result<BoostedTrees> BoostedTrees::train(const NumberRows& rows, std::span<const
   const char* bytes = nullptr;
   if (XGBoosterSaveModelToBuffer(booster->get(), R"({"format": "json"})", &length, &bytes) != 0)
     return xgboost_failed();
-  auto grown = from_xgboost(std::string(bytes, length), rows.width,
-                            std::ranges::any_of(rows.cells, [](double cell) { return std::isnan(cell); }));
+  auto grown =
+      from_xgboost(std::string(bytes, length), rows.width,
+                   std::ranges::any_of(rows.cells, [](double cell) { return std::isnan(cell); }));
   if (grown) grown->base_ = mean;
   return grown;
 }
@@ -204,8 +215,10 @@ double BoostedTrees::predict(std::span<const double> row) const {
 Json BoostedTrees::to_json() const {
   Json trees = Json::array();
   for (std::size_t t = 0; t < roots_.size(); ++t) {
-    const std::size_t first = roots_[t], last = t + 1 < roots_.size() ? roots_[t + 1] : nodes_.size();
-    Json feature = Json::array(), value = Json::array(), left = Json::array(), missing = Json::array();
+    const std::size_t first = roots_[t],
+                      last = t + 1 < roots_.size() ? roots_[t + 1] : nodes_.size();
+    Json feature = Json::array(), value = Json::array(), left = Json::array(),
+         missing = Json::array();
     for (std::size_t i = first; i < last; ++i) {
       feature.push_back(nodes_[i].feature);
       value.push_back(static_cast<double>(nodes_[i].value));
@@ -225,15 +238,18 @@ Result<void> BoostedTrees::add_tree(const Json& tree, const std::string& place) 
   for (const auto* each : {&feature, &value, &left})
     if (!*each) return std::unexpected(each->error());
   const bool listed = tree.contains("missing_left");
-  const auto missing = listed ? numbers_of(tree, "missing_left", place) : std::vector<double>(value->size());
+  const auto missing =
+      listed ? numbers_of(tree, "missing_left", place) : std::vector<double>(value->size());
   if (!missing) return std::unexpected(missing.error());
   const std::size_t count = feature->size(), first = nodes_.size();
   const auto refuse = [&](std::string message) {
-    return fail(ErrorKind::bad_input, place, std::move(message), "the model may be damaged: train it again");
+    return fail(ErrorKind::bad_input, place, std::move(message),
+                "the model may be damaged: train it again");
   };
   if (count == 0 || value->size() != count || left->size() != count || missing->size() != count)
     return refuse("the lists of a tree must be equally long and not empty");
-  if (first + count > std::numeric_limits<std::uint32_t>::max()) return refuse("there are too many nodes");
+  if (first + count > std::numeric_limits<std::uint32_t>::max())
+    return refuse("there are too many nodes");
   for (std::size_t i = 0; i < count; ++i) {
     Node& node = nodes_.emplace_back();
     if (!whole_in((*feature)[i], -1, static_cast<double>(width_) - 1))
@@ -259,11 +275,13 @@ Result<BoostedTrees> BoostedTrees::from_json(const Json& document, const std::st
   const auto base = in.number_if("base");
   if (!base) in.refuse("base", "a number is missing");
   read.base_ = base.value_or(0);
-  const bool listed = document.is_object() && document.contains("trees") && document["trees"].is_array();
+  const bool listed =
+      document.is_object() && document.contains("trees") && document["trees"].is_array();
   if (!listed) in.refuse("trees", "a list is missing");
   if (error) return std::unexpected(*error);
   const Json& trees = document["trees"];
-  read.missing_ = std::ranges::any_of(trees, [](const Json& tree) { return tree.contains("missing_left"); });
+  read.missing_ =
+      std::ranges::any_of(trees, [](const Json& tree) { return tree.contains("missing_left"); });
   for (std::size_t i = 0; i < trees.size(); ++i)
     if (const auto added = read.add_tree(trees[i], fmt::format("{}.trees[{}]", place, i)); !added)
       return std::unexpected(added.error());

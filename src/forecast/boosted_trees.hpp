@@ -1,11 +1,12 @@
 #pragma once
-// Gradient-boosted regression trees. XGBoost grows them (through its C interface, single-threaded, so that
-// the same rows and the same seed give the same trees byte for byte); they are kept here as plain tables and
-// walked by a few lines of our own. So a prediction needs no library, takes about a microsecond, may be asked
-// for by any number of threads, and a model file from outside is never handed to a parser that trusts it.
+// Gradient-boosted regression trees. XGBoost grows them (through its C interface, single-threaded,
+// so that the same rows and the same seed give the same trees byte for byte); they are kept here as
+// plain tables and walked by a few lines of our own. So a prediction needs no library, takes about
+// a microsecond, may be asked for by any number of threads, and a model file from outside is never
+// handed to a parser that trusts it.
 //
-// Chen and Guestrin, "XGBoost: A Scalable Tree Boosting System", KDD 2016; Dyna-P, 3.1.2, uses it for
-// completion times.
+// Chen and Guestrin, "XGBoost: A Scalable Tree Boosting System", KDD 2016; Dyna-P, 3.1.2, uses it
+// for completion times.
 
 #include <cstdint>
 #include <span>
@@ -41,14 +42,16 @@ struct BoostingOptions {
   std::uint64_t seed = 1;      // matters where one of the shares is below 1
 };
 
-/// The largest number that training and prediction take: beyond lies what single precision cannot hold.
+/// The largest number that training and prediction take: beyond lies what single precision cannot
+/// hold.
 inline constexpr double largest_number = 1e30;
 
 class BoostedTrees {
  public:
-  /// Least squares on `targets`, one for each row. Refuses (bad_input) no rows, no columns and numbers that
-  /// are beyond largest_number. A cell may be missing; a target may not.
-  [[nodiscard]] static Result<BoostedTrees> train(const NumberRows& rows, std::span<const double> targets,
+  /// Least squares on `targets`, one for each row. Refuses (bad_input) no rows, no columns and
+  /// numbers that are beyond largest_number. A cell may be missing; a target may not.
+  [[nodiscard]] static Result<BoostedTrees> train(const NumberRows& rows,
+                                                  std::span<const double> targets,
                                                   const BoostingOptions& options);
 
   /// Asserts that the row has width() cells.
@@ -57,14 +60,15 @@ class BoostedTrees {
   [[nodiscard]] std::size_t width() const { return width_; }
   [[nodiscard]] std::size_t trees() const { return roots_.size(); }
 
-  /// {"width", "base", "trees": [{"feature": [], "value": [], "left": []}]}. Node 0 is the root. A feature of
-  /// -1 makes a leaf, whose value is its answer; otherwise a row with less than the value in that feature
-  /// goes to the node `left`, any other to the one after it. Where cells were missing there is a list
-  /// "missing_left" besides: 1 where a row without that feature goes left.
+  /// {"width", "base", "trees": [{"feature": [], "value": [], "left": []}]}. Node 0 is the root. A
+  /// feature of -1 makes a leaf, whose value is its answer; otherwise a row with less than the
+  /// value in that feature goes to the node `left`, any other to the one after it. Where cells were
+  /// missing there is a list "missing_left" besides: 1 where a row without that feature goes left.
   [[nodiscard]] Json to_json() const;
-  /// Refuses whatever a walk could stumble on: nodes that are not there, that lead back, features beyond the
-  /// width, numbers that are none.
-  [[nodiscard]] static Result<BoostedTrees> from_json(const Json& document, const std::string& place);
+  /// Refuses whatever a walk could stumble on: nodes that are not there, that lead back, features
+  /// beyond the width, numbers that are none.
+  [[nodiscard]] static Result<BoostedTrees> from_json(const Json& document,
+                                                      const std::string& place);
 
   friend bool operator==(const BoostedTrees&, const BoostedTrees&) = default;
 
@@ -77,8 +81,8 @@ class BoostedTrees {
     friend bool operator==(const Node&, const Node&) = default;
   };
 
-  [[nodiscard]] static Result<BoostedTrees> from_xgboost(const std::string& model, std::size_t width,
-                                                         bool missing);
+  [[nodiscard]] static Result<BoostedTrees> from_xgboost(const std::string& model,
+                                                         std::size_t width, bool missing);
   Result<void> add_tree(const Json& tree, const std::string& place);
 
   std::size_t width_ = 0;

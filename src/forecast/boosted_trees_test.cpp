@@ -23,7 +23,8 @@ Problem problem_of(std::size_t count, std::uint64_t seed) {
   problem.rows.width = 3;
   Random random(seed);
   for (std::size_t i = 0; i < count; ++i) {
-    const double a = random.uniform(), b = 1e6 * random.uniform(), c = static_cast<double>(random.below(5));
+    const double a = random.uniform(), b = 1e6 * random.uniform(),
+                 c = static_cast<double>(random.below(5));
     problem.rows.add(std::vector{a, b, c});
     problem.targets.push_back((a < 0.3 ? -2 : 5) + b * 1e-6 + c * c + 0.01 * random.uniform());
   }
@@ -38,19 +39,21 @@ std::vector<double> by_xgboost(const Problem& problem, const BoostingOptions& op
   for (const double target : problem.targets) labels.push_back(static_cast<float>(target - mean));
   DMatrixHandle matrix = nullptr;
   BoosterHandle booster = nullptr;
-  EXPECT_EQ(
-      XGDMatrixCreateFromMat(cells.data(), problem.rows.size(), problem.rows.width, std::nanf(""), &matrix),
-      0);
+  EXPECT_EQ(XGDMatrixCreateFromMat(cells.data(), problem.rows.size(), problem.rows.width,
+                                   std::nanf(""), &matrix),
+            0);
   EXPECT_EQ(XGDMatrixSetFloatInfo(matrix, "label", labels.data(), labels.size()), 0);
   EXPECT_EQ(XGBoosterCreate(&matrix, 1, &booster), 0);
-  const std::pair<const char*, std::string> parameters[] = {{"base_score", "0"},
-                                                            {"tree_method", "hist"},
-                                                            {"nthread", "1"},
-                                                            {"seed", std::to_string(options.seed)},
-                                                            {"subsample", std::to_string(options.row_share)},
-                                                            {"eta", std::to_string(options.learning_rate)},
-                                                            {"max_depth", std::to_string(options.depth)}};
-  for (const auto& [name, value] : parameters) EXPECT_EQ(XGBoosterSetParam(booster, name, value.c_str()), 0);
+  const std::pair<const char*, std::string> parameters[] = {
+      {"base_score", "0"},
+      {"tree_method", "hist"},
+      {"nthread", "1"},
+      {"seed", std::to_string(options.seed)},
+      {"subsample", std::to_string(options.row_share)},
+      {"eta", std::to_string(options.learning_rate)},
+      {"max_depth", std::to_string(options.depth)}};
+  for (const auto& [name, value] : parameters)
+    EXPECT_EQ(XGBoosterSetParam(booster, name, value.c_str()), 0);
   for (int round = 0; round < options.rounds; ++round)
     EXPECT_EQ(XGBoosterUpdateOneIter(booster, round, matrix), 0);
   bst_ulong length = 0;
@@ -86,7 +89,8 @@ TEST(BoostedTrees, LearnWhatIsThere) {
   double squares = 0;
   for (std::size_t i = 0; i < unseen.targets.size(); ++i)
     squares += std::pow(trees->predict(unseen.rows[i]) - unseen.targets[i], 2);
-  EXPECT_LT(std::sqrt(squares / static_cast<double>(unseen.targets.size())), 0.8) << "targets spread over 24";
+  EXPECT_LT(std::sqrt(squares / static_cast<double>(unseen.targets.size())), 0.8)
+      << "targets spread over 24";
 
   const auto constant = BoostedTrees::train(seen.rows, std::vector<double>(2000, 7.25), {});
   ASSERT_TRUE(constant);
@@ -117,12 +121,14 @@ TEST(BoostedTrees, ComeBackFromJsonAsTheyWere) {
 }
 
 TEST(BoostedTrees, RefuseWhatCannotBeLearntFrom) {
-  const auto trained = [](std::vector<double> cells, std::size_t width, std::vector<double> targets) {
+  const auto trained = [](std::vector<double> cells, std::size_t width,
+                          std::vector<double> targets) {
     return BoostedTrees::train({width, std::move(cells)}, targets, {});
   };
   EXPECT_TRUE(trained({1, 2}, 1, {1, 2}));
   for (const double unfit : {std::nan(""), HUGE_VAL, 1e31, -1e31}) {
-    EXPECT_EQ(trained({1, unfit}, 1, {1, 2}).has_value(), std::isnan(unfit)) << "a cell may be missing";
+    EXPECT_EQ(trained({1, unfit}, 1, {1, 2}).has_value(), std::isnan(unfit))
+        << "a cell may be missing";
     EXPECT_FALSE(trained({1, 2}, 1, {1, unfit}));
   }
   EXPECT_FALSE(trained({}, 1, {}));
@@ -153,9 +159,10 @@ TEST(BoostedTrees, RefuseDamage) {
   const auto read = [](const std::string& text) {
     return BoostedTrees::from_json(Json::parse(text), "model");
   };
-  const auto tree = [&](const std::string& feature, const std::string& value, const std::string& left) {
-    return read(R"({"width": 2, "base": 1, "trees": [{"feature": )" + feature + R"(, "value": )" + value +
-                R"(, "left": )" + left + "}]}");
+  const auto tree = [&](const std::string& feature, const std::string& value,
+                        const std::string& left) {
+    return read(R"({"width": 2, "base": 1, "trees": [{"feature": )" + feature + R"(, "value": )" +
+                value + R"(, "left": )" + left + "}]}");
   };
   const auto sound = tree("[1, -1, -1]", "[0.5, 3, 4]", "[1, 0, 0]");
   ASSERT_TRUE(sound) << sound.error().text();

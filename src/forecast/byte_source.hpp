@@ -1,6 +1,7 @@
 #pragma once
-// A file as its readers see it: how long it is and a way to get a few of its bytes. Whoever opens files is
-// further out; headers of files with many gigabytes of weights are read without loading those.
+// A file as its readers see it: how long it is and a way to get a few of its bytes. Whoever opens
+// files is further out; headers of files with many gigabytes of weights are read without loading
+// those.
 
 #include <cstdint>
 #include <functional>

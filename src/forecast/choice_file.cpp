@@ -27,9 +27,10 @@ double need(JsonReader& in, std::string_view key, double low, double high) {
     return low;
   }
   if (*number >= low && *number <= high) return *number;
-  in.refuse(key, low == least_above_zero && *number <= 0
-                     ? fmt::format("expected a number above zero, found {}", *number)
-                     : fmt::format("expected a number from {} to {}, found {}", low, high, *number));
+  in.refuse(key,
+            low == least_above_zero && *number <= 0
+                ? fmt::format("expected a number above zero, found {}", *number)
+                : fmt::format("expected a number from {} to {}, found {}", low, high, *number));
   return low;
 }
 
@@ -148,7 +149,8 @@ Json to_json(const Reward& reward) {
 Json to_json(const RewardQuestion& question, const Recommendation& answer) {
   Json configs = Json::array(), equal = Json::array();
   for (std::size_t i = 0; i < question.instances.size(); ++i) {
-    Json config = {{"name", question.instances[i].name}, {"offload", question.instances[i].offloaded}};
+    Json config = {{"name", question.instances[i].name},
+                   {"offload", question.instances[i].offloaded}};
     config.update(to_json(answer.rewards[i]));
     configs.push_back(std::move(config));
   }
@@ -185,14 +187,17 @@ std::vector<double> read_memory(JsonReader& in, std::span<const PartitionOption<
   std::vector<double> memory;
   auto by_partition = in.object_if("memory");
   if (parts == BatchParts::jobs_alone)
-    in.refuse("memory", "the partitions are not in this file", "give one number for all of them, or none");
+    in.refuse("memory", "the partitions are not in this file",
+              "give one number for all of them, or none");
   if (!by_partition) return {0.0};  // something else is wrong already
-  for (const auto& partition : partitions) memory.push_back(need(*by_partition, partition.name, 0, most));
+  for (const auto& partition : partitions)
+    memory.push_back(need(*by_partition, partition.name, 0, most));
   by_partition->done();
   return memory;
 }
 
-ChoiceJob read_job(JsonReader& in, std::span<const PartitionOption<double>> partitions, BatchParts parts) {
+ChoiceJob read_job(JsonReader& in, std::span<const PartitionOption<double>> partitions,
+                   BatchParts parts) {
   ChoiceJob job;
   job.id = in.text("id");
   job.application = in.text("model");
@@ -226,15 +231,17 @@ std::vector<BatchQuestion::Row> read_rows(JsonReader& in,
     row.measured.latency = need_above_zero(row_in, "latency");
     row.measured.throughput = need_above_zero(row_in, "throughput");
     row_in.done();
-    if (std::ranges::none_of(partitions, [&](const auto& each) { return each.name == row.partition; })) {
+    if (std::ranges::none_of(partitions,
+                             [&](const auto& each) { return each.name == row.partition; })) {
       std::vector<std::string> known;
       for (const auto& each : partitions) known.push_back(each.name);
       row_in.refuse("partition", fmt::format("there is no partition '{}'", shown(row.partition)),
                     suggestion(row.partition, known));
     }
     if (!there.emplace(row.application, row.measured.batch, row.partition).second)
-      row_in.refuse("", fmt::format("{} with batch {} on {} is there already", shown(row.application),
-                                    row.measured.batch, shown(row.partition)));
+      row_in.refuse("",
+                    fmt::format("{} with batch {} on {} is there already", shown(row.application),
+                                row.measured.batch, shown(row.partition)));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -260,7 +267,8 @@ BatchQuestion read_batch_question(JsonReader& in, BatchParts parts) {
 
 Result<BatchQuestion> parse_batch_question(std::string_view text, const std::string& place,
                                            BatchParts parts) {
-  auto question = parse(text, place, [parts](JsonReader& in) { return read_batch_question(in, parts); });
+  auto question =
+      parse(text, place, [parts](JsonReader& in) { return read_batch_question(in, parts); });
   std::set<std::string> ids;
   for (std::size_t i = 0; question && i < question->jobs.size(); ++i)
     if (!ids.insert(question->jobs[i].id).second)
@@ -297,8 +305,8 @@ Json to_json(const BatchQuestion& question) {
 
 namespace {
 
-/// The decimal that a number of the question is, in the arithmetic that is asked for; nothing where it has
-/// none.
+/// The decimal that a number of the question is, in the arithmetic that is asked for; nothing where
+/// it has none.
 template <class Number>
 std::optional<Number> number_of(double value) {
   if constexpr (std::is_same_v<Number, double>) {
@@ -339,8 +347,8 @@ template <class Number>
 std::optional<PartitionChoice<ExactNumber>> result_of(const PartitionChoice<Number>& choice) {
   PartitionChoice<ExactNumber> result{{}, choice.excluded, choice.choice};
   for (const auto& edge : choice.edges) {
-    const auto latency = result_of(edge.delta_latency), throughput = result_of(edge.delta_throughput),
-               weight = result_of(edge.weight);
+    const auto latency = result_of(edge.delta_latency),
+               throughput = result_of(edge.delta_throughput), weight = result_of(edge.weight);
     if (!latency || !throughput || !weight) return std::nullopt;
     result.edges.push_back({edge.partition, *latency, *throughput, *weight});
   }
@@ -349,10 +357,11 @@ std::optional<PartitionChoice<ExactNumber>> result_of(const PartitionChoice<Numb
 
 /// All choices in one arithmetic; nothing where that is not able to.
 template <class Number>
-std::optional<std::vector<PartitionChoice<ExactNumber>>> choose_with(const BatchQuestion& question) {
+std::optional<std::vector<PartitionChoice<ExactNumber>>> choose_with(
+    const BatchQuestion& question) {
   Converter<Number> convert;
-  const PartitionWeighing<Number> weighing{convert(question.weighing.lambda),
-                                           convert(question.weighing.margin), question.weighing.base};
+  const PartitionWeighing<Number> weighing{
+      convert(question.weighing.lambda), convert(question.weighing.margin), question.weighing.base};
   std::vector<PartitionOption<Number>> table;
   for (const auto& [name, slices, memory] : question.partitions)
     table.push_back({name, slices, convert(memory)});
@@ -367,8 +376,8 @@ std::optional<std::vector<PartitionChoice<ExactNumber>>> choose_with(const Batch
     BatchJob<Number> asked{job.application, job.batch, memory, std::nullopt};
     if (job.deadline) asked.deadline = convert(*job.deadline);
     if (convert.failed()) return std::nullopt;
-    const auto choice =
-        result_of(choose_partition(rows, std::span<const PartitionOption<Number>>(table), asked, weighing));
+    const auto choice = result_of(
+        choose_partition(rows, std::span<const PartitionOption<Number>>(table), asked, weighing));
     if (!choice) return std::nullopt;
     choices.push_back(*choice);
   }
@@ -410,8 +419,10 @@ Json to_json(const BatchQuestion& question, std::span<const PartitionChoice<Exac
     for (const ExcludedPartition& one : choices[i].excluded)
       excluded.push_back({{"partition", table[one.partition].name}, {"reason", name(one.reason)}});
     const Json chosen = choices[i].choice ? Json(table[*choices[i].choice].name) : Json();
-    jobs.push_back(
-        {{"id", question.jobs[i].id}, {"choice", chosen}, {"edges", edges}, {"excluded", excluded}});
+    jobs.push_back({{"id", question.jobs[i].id},
+                    {"choice", chosen},
+                    {"edges", edges},
+                    {"excluded", excluded}});
   }
   for (const auto& [partition, count] : demand_of(choices))
     batch.push_back({{"partition", table[partition].name}, {"count", count}});
@@ -440,7 +451,8 @@ WasteQuestion read_waste_question(JsonReader& in) {
   return question;
 }
 
-Result<std::optional<WasteQuestion>> parse_waste_question(std::string_view text, const std::string& place) {
+Result<std::optional<WasteQuestion>> parse_waste_question(std::string_view text,
+                                                          const std::string& place) {
   return parse(text, place, [](JsonReader& in) -> std::optional<WasteQuestion> {
     const bool asks = in.has("gpu_sms") || in.has("gpu_memory") || in.has("instances");
     return asks ? std::optional(read_waste_question(in)) : std::nullopt;

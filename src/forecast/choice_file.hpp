@@ -1,10 +1,11 @@
 #pragma once
-// Questions about choices as JSON, and their answers: which of the measured instances (`cleave recommend`),
-// which partition for each job (`cleave choose`), what a GPU loses to MIG (`cleave waste`). The keys are
-// those of the reference cases `best`, `reward`, `bpp`, `waste` and `table`; docs/choosing.md lists them.
+// Questions about choices as JSON, and their answers: which of the measured instances (`cleave
+// recommend`), which partition for each job (`cleave choose`), what a GPU loses to MIG (`cleave
+// waste`). The keys are those of the reference cases `best`, `reward`, `bpp`, `waste` and `table`;
+// docs/choosing.md lists them.
 //
-// The `read_` functions leave what is wrong in the reader, as JsonReader does; their value does not count
-// then. The `parse_` functions take a whole file and refuse keys that nobody knows.
+// The `read_` functions leave what is wrong in the reader, as JsonReader does; their value does not
+// count then. The `parse_` functions take a whole file and refuse keys that nobody knows.
 
 #include <cstdint>
 #include <optional>
@@ -31,18 +32,20 @@ struct RewardQuestion {
   std::vector<MeasuredInstance> instances;
 };
 
-/// {"alpha", "gpu_sms", "perf_full", "configs": [{"name", "sms", "occupancy" | "instance_occupancy",
-/// "capacity", "peak", "perf", "offload"}]}; alpha may be left out and is 1 then, offload false.
+/// {"alpha", "gpu_sms", "perf_full", "configs": [{"name", "sms", "occupancy" |
+/// "instance_occupancy", "capacity", "peak", "perf", "offload"}]}; alpha may be left out and is 1
+/// then, offload false.
 RewardQuestion read_reward_question(JsonReader& in);
 /// The same keys in one object, without `configs` and name: one instance, called "".
 RewardQuestion read_reward_of_one(JsonReader& in);
-[[nodiscard]] Result<RewardQuestion> parse_reward_question(std::string_view text, const std::string& place);
+[[nodiscard]] Result<RewardQuestion> parse_reward_question(std::string_view text,
+                                                           const std::string& place);
 [[nodiscard]] Json to_json(const RewardQuestion& question);
 
 /// {"sm_waste", "memory_waste", "relative_performance", "reward"}
 [[nodiscard]] Json to_json(const Reward& reward);
-/// {"best": a name or null, "best_index": into configs, since a profile may be there twice, "equal_best":
-/// [names], "configs": [{"name", "offload", and a reward's}]}
+/// {"best": a name or null, "best_index": into configs, since a profile may be there twice,
+/// "equal_best": [names], "configs": [{"name", "offload", and a reward's}]}
 [[nodiscard]] Json to_json(const RewardQuestion& question, const Recommendation& answer);
 
 // --- which partition for each job ---
@@ -66,15 +69,18 @@ struct BatchQuestion {
   std::vector<ChoiceJob> jobs;
 };
 
-/// Whether the question must be whole, or may leave out what a profile repository fills in: `partitions`,
-/// `profiles` and the jobs' `memory`. These come together: jobs say memory by the names of partitions.
+/// Whether the question must be whole, or may leave out what a profile repository fills in:
+/// `partitions`, `profiles` and the jobs' `memory`. These come together: jobs say memory by the
+/// names of partitions.
 enum class BatchParts { all, jobs_alone };
 
-/// {"lambda", "margin", "base", "partitions": [{"name", "slices", "memory"}], "jobs": [{"id", "model",
-/// "batch", "memory": {partition: memory} | memory, "deadline"}], "profiles": [{"model", "batch",
-/// "partition", "latency", "throughput"}]}; margin, base and deadline may be left out, lambda is 0.5 then.
+/// {"lambda", "margin", "base", "partitions": [{"name", "slices", "memory"}], "jobs": [{"id",
+/// "model", "batch", "memory": {partition: memory} | memory, "deadline"}], "profiles": [{"model",
+/// "batch", "partition", "latency", "throughput"}]}; margin, base and deadline may be left out,
+/// lambda is 0.5 then.
 BatchQuestion read_batch_question(JsonReader& in, BatchParts parts = BatchParts::all);
-[[nodiscard]] Result<BatchQuestion> parse_batch_question(std::string_view text, const std::string& place,
+[[nodiscard]] Result<BatchQuestion> parse_batch_question(std::string_view text,
+                                                         const std::string& place,
                                                          BatchParts parts = BatchParts::all);
 [[nodiscard]] Json to_json(const BatchQuestion& question);
 
@@ -84,9 +90,10 @@ struct ExactNumber {
   std::optional<Ratio> exact;
 };
 
-/// One choice a job, in their order: in exact fractions of the decimals in the question, and in doubles where
-/// these do not fit into 64 bits. Every job must say its memory.
-[[nodiscard]] std::vector<PartitionChoice<ExactNumber>> choose_partitions(const BatchQuestion& question);
+/// One choice a job, in their order: in exact fractions of the decimals in the question, and in
+/// doubles where these do not fit into 64 bits. Every job must say its memory.
+[[nodiscard]] std::vector<PartitionChoice<ExactNumber>> choose_partitions(
+    const BatchQuestion& question);
 
 /// How many jobs chose a partition.
 struct PartitionDemand {
@@ -94,11 +101,12 @@ struct PartitionDemand {
   std::int64_t count = 0;
 };
 /// The batch as a whole, in the order of the table, partitions that nobody chose left out.
-[[nodiscard]] std::vector<PartitionDemand> demand_of(std::span<const PartitionChoice<ExactNumber>> choices);
+[[nodiscard]] std::vector<PartitionDemand> demand_of(
+    std::span<const PartitionChoice<ExactNumber>> choices);
 
-/// {"jobs": [{"id", "choice", "edges": [{"partition", "delta_latency", "delta_throughput", "weight"}],
-/// "excluded": [{"partition", "reason"}]}], "batch": [{"partition", "count"}]}; numbers are {"value",
-/// "exact"}.
+/// {"jobs": [{"id", "choice", "edges": [{"partition", "delta_latency", "delta_throughput",
+/// "weight"}], "excluded": [{"partition", "reason"}]}], "batch": [{"partition", "count"}]}; numbers
+/// are {"value", "exact"}.
 [[nodiscard]] Json to_json(const BatchQuestion& question,
                            std::span<const PartitionChoice<ExactNumber>> choices);
 

@@ -1,5 +1,5 @@
-// Questions about choices as JSON: what is read is what was written, what is wrong is said, and answers are
-// exact where they can be.
+// Questions about choices as JSON: what is read is what was written, what is wrong is said, and
+// answers are exact where they can be.
 
 #include "forecast/choice_file.hpp"
 
@@ -10,7 +10,8 @@
 namespace cleave {
 namespace {
 
-constexpr std::string_view measured = R"({"alpha": 0.5, "gpu_sms": 132, "perf_full": 80, "configs": [
+constexpr std::string_view measured =
+    R"({"alpha": 0.5, "gpu_sms": 132, "perf_full": 80, "configs": [
     {"name": "1g.12gb", "sms": 16, "occupancy": 0.1, "capacity": 11, "peak": 11, "perf": 6, "offload": true},
     {"name": "2g.24gb", "sms": 32, "instance_occupancy": 0.4, "capacity": 23, "peak": 15.4, "perf": 31}]})";
 
@@ -66,8 +67,8 @@ TEST(ChoiceFile, OneInstanceIsAskedForItsRewardAlone) {
 
 TEST(ChoiceFile, AnEmptyQuestionOfWasteIsThePapersTable) {
   EXPECT_FALSE(parse_waste_question("{}", "w.json")->has_value());
-  EXPECT_TRUE(
-      parse_waste_question(R"({"gpu_sms": 1, "gpu_memory": 1, "instances": []})", "w.json")->has_value());
+  EXPECT_TRUE(parse_waste_question(R"({"gpu_sms": 1, "gpu_memory": 1, "instances": []})", "w.json")
+                  ->has_value());
 }
 
 TEST(ChoiceFile, WhatIsWrongIsSaidWithItsPlace) {
@@ -77,7 +78,8 @@ TEST(ChoiceFile, WhatIsWrongIsSaidWithItsPlace) {
   };
   const auto reward = [](std::string_view text) { return parse_reward_question(text, "f"); };
   says(reward("{}"), "f: the key 'gpu_sms' is missing");
-  says(reward(R"({"gpu_sms": 0, "perf_full": 1, "configs": []})"), "gpu_sms: expected a number above zero");
+  says(reward(R"({"gpu_sms": 0, "perf_full": 1, "configs": []})"),
+       "gpu_sms: expected a number above zero");
   says(reward(R"({"gpu_sms": 1, "perf_full": 1})"), "the key 'configs' is missing");
   says(reward(R"({"gpu_sms": 1, "perf_full": 1, "alpha": -1, "configs": []})"),
        "alpha: expected a number from 0");
@@ -85,9 +87,12 @@ TEST(ChoiceFile, WhatIsWrongIsSaidWithItsPlace) {
       reward(
           R"({"gpu_sms": 1, "perf_full": 1, "configs": [{"name": "a", "sms": 1, "capacity": 1, "peak": 1, "perf": 1}]})"),
       "configs[0]: the key 'occupancy' is missing");
-  says(reward(R"({"gpu_sms": 1, "perf_full": 1, "configs": [{"name": "a", "sms": 1, "occupancy": 10}]})"),
-       "configs[0].occupancy: expected a number from 0 to 1, found 10");
-  says(reward(R"({"gpu_sms": 1, "perf_full": 1, "configs": [], "aplha": 2})"), "unknown key 'aplha'");
+  says(
+      reward(
+          R"({"gpu_sms": 1, "perf_full": 1, "configs": [{"name": "a", "sms": 1, "occupancy": 10}]})"),
+      "configs[0].occupancy: expected a number from 0 to 1, found 10");
+  says(reward(R"({"gpu_sms": 1, "perf_full": 1, "configs": [], "aplha": 2})"),
+       "unknown key 'aplha'");
   const auto jobs = [](std::string_view text, BatchParts parts = BatchParts::all) {
     return parse_batch_question(text, "f", parts);
   };
@@ -99,7 +104,8 @@ TEST(ChoiceFile, WhatIsWrongIsSaidWithItsPlace) {
           R"({"partitions": [{"name": "a", "slices": 1, "memory": 1}, {"name": "a", "slices": 1, "memory": 1}]})"),
       "partitions[1].name: a partition 'a' is there already");
   says(
-      jobs(R"({"partitions": [], "profiles": [{"model": "m", "partition": "p", "batch": 1, "latency": 0}]})"),
+      jobs(
+          R"({"partitions": [], "profiles": [{"model": "m", "partition": "p", "batch": 1, "latency": 0}]})"),
       "profiles[0].latency: expected a number above zero");
   says(jobs(R"({"jobs": [{"id": "a", "model": "m", "batch": 1, "memory": {"p": 1}}]})",
             BatchParts::jobs_alone),

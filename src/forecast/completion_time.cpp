@@ -17,7 +17,8 @@ constexpr struct {
   std::string_view name;
 } forms[] = {{TimeForm::seconds, "seconds"}, {TimeForm::log, "log"}, {TimeForm::ratio, "ratio"}};
 
-/// Seconds that no job takes are kept out of predictions: neither zero nor beyond what a double multiplies.
+/// Seconds that no job takes are kept out of predictions: neither zero nor beyond what a double
+/// multiplies.
 double sane(double seconds) {
   return seconds > 1e-12 ? std::min(seconds, largest_number) : 1e-12;  // what is no number too
 }
@@ -48,9 +49,10 @@ Result<void> check_options(const MeasuredJobs& jobs, const CompletionTimeOptions
     return fail(ErrorKind::bad_input, "",
                 fmt::format("{} measured jobs are too few to learn from", jobs.size()),
                 fmt::format("{} are the least", CompletionTime::least_rows));
-  if (!jobs.groups.empty() &&
-      std::ranges::count(jobs.groups, jobs.groups.front()) == static_cast<std::ptrdiff_t>(jobs.groups.size()))
-    return refuse("all jobs are of one group, so that none can be held out", "choose another group column");
+  if (!jobs.groups.empty() && std::ranges::count(jobs.groups, jobs.groups.front()) ==
+                                  static_cast<std::ptrdiff_t>(jobs.groups.size()))
+    return refuse("all jobs are of one group, so that none can be held out",
+                  "choose another group column");
   for (const std::string* column : {&options.whole, &options.slices})
     if (!column->empty() && !jobs.feature(*column))
       return refuse(fmt::format("there is no feature '{}'", shown(*column)),
@@ -62,8 +64,8 @@ Result<void> check_options(const MeasuredJobs& jobs, const CompletionTimeOptions
                   "name it, or choose the form 'log'");
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (!(jobs.rows[i][*whole] > 0))
-      return refuse(
-          fmt::format("the time on the whole GPU, '{}', is not above 0 in every row", shown(options.whole)));
+      return refuse(fmt::format("the time on the whole GPU, '{}', is not above 0 in every row",
+                                shown(options.whole)));
   return {};
 }
 
@@ -87,10 +89,12 @@ TimeErrors time_errors(std::vector<double> errors) {
   assert(!errors.empty());
   std::ranges::sort(errors);
   const std::size_t last = errors.size() - 1;
-  return {(errors[last / 2] + errors[errors.size() / 2]) / 2, errors[(errors.size() * 9 + 9) / 10 - 1]};
+  return {(errors[last / 2] + errors[errors.size() / 2]) / 2,
+          errors[(errors.size() * 9 + 9) / 10 - 1]};
 }
 
-Result<CompletionTime> CompletionTime::fit(const MeasuredJobs& jobs, const CompletionTimeOptions& options) {
+Result<CompletionTime> CompletionTime::fit(const MeasuredJobs& jobs,
+                                           const CompletionTimeOptions& options) {
   JobDistance distance(jobs.features, jobs.rows);
   const std::size_t whole = jobs.feature(options.whole).value_or(0);
   NumberRows rows;
@@ -119,7 +123,8 @@ Result<CompletionTime> CompletionTime::train(const MeasuredJobs& jobs, const std
   if (const auto fine = check_options(jobs, options); !fine) return std::unexpected(fine.error());
   const bool linear = !options.slices.empty() && !options.whole.empty();
   if (linear)
-    if (const auto baseline = LinearInSlices::make(jobs, options.slices, options.whole, options.whole_slices);
+    if (const auto baseline =
+            LinearInSlices::make(jobs, options.slices, options.whole, options.whole_slices);
         !baseline)
       return std::unexpected(baseline.error());
   const auto times = HeldOutTimes::of(jobs, options);
@@ -137,7 +142,8 @@ std::vector<double> CompletionTime::columns_of(std::span<const double> row) cons
   return tree_columns(row, form_, whole_, distance_.ranges());
 }
 
-double CompletionTime::typical_error(const BoostedTrees& spread, std::span<const double> row) const {
+double CompletionTime::typical_error(const BoostedTrees& spread,
+                                     std::span<const double> row) const {
   return std::exp(std::clamp(spread.predict(columns_of(row)), -20.0, 20.0));
 }
 
@@ -162,8 +168,8 @@ Result<void> CompletionTime::check_range(std::span<const double> row) const {
       return fail(ErrorKind::infeasible, "", fmt::format("{} is missing", shown(range.name)));
     if (row[f] >= range.least_with(margin_) && row[f] <= range.most_with(margin_)) continue;
     return fail(ErrorKind::infeasible, "",
-                fmt::format("{} is {:g}, the measured jobs have {:g} to {:g}", shown(range.name), row[f],
-                            range.least, range.most));
+                fmt::format("{} is {:g}, the measured jobs have {:g} to {:g}", shown(range.name),
+                            row[f], range.least, range.most));
   }
   return {};
 }
@@ -176,10 +182,12 @@ Result<void> CompletionTime::check_reach(std::span<const double> row) const {
     if (const double cell = distance_.kept()[nearest.row][f]; !std::isnan(cell))
       job += fmt::format("{}{} {:g}", job.empty() ? "" : ", ", shown(ranges()[f].name), cell);
   const std::size_t f = nearest.feature;
-  return fail(ErrorKind::infeasible, "",
-              fmt::format("no measured job is near: {} is {:g}, the nearest job has {} (distance {:.2f}, at "
-                          "most {:.2f} is answered)",
-                          shown(ranges()[f].name), row[f], job, nearest.distance, reach_));
+  return fail(
+      ErrorKind::infeasible, "",
+      fmt::format(
+          "no measured job is near: {} is {:g}, the nearest job has {} (distance {:.2f}, at "
+          "most {:.2f} is answered)",
+          shown(ranges()[f].name), row[f], job, nearest.distance, reach_));
 }
 
 Result<TimeForecast> CompletionTime::forecast(std::span<const double> row) const {

@@ -1,12 +1,13 @@
 #pragma once
-// How long a job will take on a profile, learnt from jobs that were measured: Dyna-P, 3.1.2, estimates the
-// completion time of each job by XGBoost regression from the performance counters of its profile (GRACT,
-// DRAMA, TENSOR, memory usage; 3.2.1). The paper names neither the loss, the parameters nor an error.
-// Here:
+// How long a job will take on a profile, learnt from jobs that were measured: Dyna-P, 3.1.2,
+// estimates the completion time of each job by XGBoost regression from the performance counters of
+// its profile (GRACT, DRAMA, TENSOR, memory usage; 3.2.1). The paper names neither the loss, the
+// parameters nor an error. Here:
 //
 // - features are whatever columns of numbers the measured jobs have;
 // - what the trees learn is one of TimeForm, squared error;
-// - every forecast has an interval, from the errors on jobs that training did not see (held_out_times.hpp);
+// - every forecast has an interval, from the errors on jobs that training did not see
+// (held_out_times.hpp);
 // - a job unlike all that were measured is refused, with the feature that is to blame.
 //
 // docs/forecast-time.md has the formulas and what they are worth on measured data.
@@ -27,8 +28,8 @@ namespace cleave {
 enum class TimeForm {
   seconds,  // the time itself
   log,      // its logarithm: errors count by their share of the time
-  ratio,    // the logarithm of time / time on the whole GPU; besides, that time / each other feature that is
-            // above 0 is a feature too, since trees cannot divide
+  ratio,  // the logarithm of time / time on the whole GPU; besides, that time / each other feature
+          // that is above 0 is a feature too, since trees cannot divide
 };
 std::string_view name(TimeForm form);
 /// "seconds", "log" or "ratio".
@@ -36,8 +37,8 @@ std::string_view name(TimeForm form);
 
 struct CompletionTimeOptions {
   TimeForm form = TimeForm::log;
-  std::string whole;        // the feature that is the time on the whole GPU; `ratio` needs it
-  std::string slices;       // the feature that is the profile's compute slices, for the linear baseline
+  std::string whole;   // the feature that is the time on the whole GPU; `ratio` needs it
+  std::string slices;  // the feature that is the profile's compute slices, for the linear baseline
   double whole_slices = 0;  // of the whole GPU; 0: as many as the largest row says
   int folds = 5;            // into which rows, or groups of them, are dealt to be held out in turn
   double level = 0.9;       // of the interval
@@ -69,14 +70,16 @@ struct CompletionTimeFigures {
 
 class CompletionTime final : public TimePredictor {
  public:
-  /// Trains on all jobs but with each of them held out once before, for interval, reach and figures. Refuses
-  /// fewer than least_rows jobs, fewer than two groups, and options that do not go together (bad_usage).
+  /// Trains on all jobs but with each of them held out once before, for interval, reach and
+  /// figures. Refuses fewer than least_rows jobs, fewer than two groups, and options that do not go
+  /// together (bad_usage).
   static constexpr std::size_t least_rows = 20;
-  [[nodiscard]] static Result<CompletionTime> train(const MeasuredJobs& jobs, const std::string& target,
+  [[nodiscard]] static Result<CompletionTime> train(const MeasuredJobs& jobs,
+                                                    const std::string& target,
                                                     const CompletionTimeOptions& options);
 
-  /// Refuses (infeasible) a row outside the ranges, and one that is farther from every measured job than
-  /// 99 % of the held-out ones were.
+  /// Refuses (infeasible) a row outside the ranges, and one that is farther from every measured job
+  /// than 99 % of the held-out ones were.
   [[nodiscard]] Result<TimeForecast> forecast(std::span<const double> row) const;
   /// Without refusing.
   [[nodiscard]] double seconds(std::span<const double> row) const override;

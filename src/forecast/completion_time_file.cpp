@@ -1,4 +1,5 @@
-// The file of a completion-time model, docs/formats.md: written by save(), read with care by load().
+// The file of a completion-time model, docs/formats.md: written by save(), read with care by
+// load().
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,8 @@ double number_in(JsonReader& in, std::string_view key, double least, double most
   if (!number)
     in.refuse(key, "a number is missing");
   else if (*number < least || *number > most)
-    in.refuse(key, fmt::format("expected a number from {:g} to {:g}, found {:g}", least, most, *number));
+    in.refuse(key,
+              fmt::format("expected a number from {:g} to {:g}, found {:g}", least, most, *number));
   return number.value_or(least);
 }
 
@@ -72,18 +74,19 @@ std::string CompletionTime::save() const {
                   {"trees", errors_json(figures_.trees)},
                   {"linear", figures_.linear ? errors_json(*figures_.linear) : Json(nullptr)},
                   {"nearest", errors_json(figures_.nearest)}};
-  const Json document = {{"format", format_name},
-                         {"version", format_version},
-                         {"target", target_},
-                         {"form", name(form_)},
-                         {"whole", form_ == TimeForm::ratio ? Json(ranges()[whole_].name) : Json(nullptr)},
-                         {"margin", margin_},
-                         {"reach", reach_},
-                         {"interval", {{"level", level_}, {"lower", lower_}, {"upper", upper_}}},
-                         {"figures", std::move(figures)},
-                         {"measured", distance_.to_json()},
-                         {"trees", trees_.to_json()},
-                         {"spread", spread_.to_json()}};
+  const Json document = {
+      {"format", format_name},
+      {"version", format_version},
+      {"target", target_},
+      {"form", name(form_)},
+      {"whole", form_ == TimeForm::ratio ? Json(ranges()[whole_].name) : Json(nullptr)},
+      {"margin", margin_},
+      {"reach", reach_},
+      {"interval", {{"level", level_}, {"lower", lower_}, {"upper", upper_}}},
+      {"figures", std::move(figures)},
+      {"measured", distance_.to_json()},
+      {"trees", trees_.to_json()},
+      {"spread", spread_.to_json()}};
   return document.dump() + "\n";
 }
 
@@ -140,7 +143,8 @@ Result<CompletionTime> CompletionTime::load(std::string_view text, const std::st
   model.figures_ = read_figures(in);
   in.done();
   const std::size_t seen = columns(model.ranges(), model.form_, model.whole_);
-  for (const auto& [key, grown] : {std::pair("trees", &model.trees_), std::pair("spread", &model.spread_)})
+  for (const auto& [key, grown] :
+       {std::pair("trees", &model.trees_), std::pair("spread", &model.spread_)})
     if (grown->width() != seen)
       in.refuse(key, "the trees are of other features", "the model may be damaged: train it again");
   if (error) return std::unexpected(*error);

@@ -21,7 +21,8 @@ MeasuredJobs jobs_of(std::size_t kinds, std::uint64_t seed) {
   jobs.rows.width = jobs.features.size();
   std::uint64_t row = 0;
   for (std::size_t kind = 0; kind < kinds; ++kind) {
-    const double floor = 0.5 + uniform_of(seed, kind, 0), work = 0.05 + 0.1 * uniform_of(seed, kind, 1);
+    const double floor = 0.5 + uniform_of(seed, kind, 0),
+                 work = 0.05 + 0.1 * uniform_of(seed, kind, 1);
     for (const double batch : {1, 2, 4, 8, 16, 32, 64})
       for (const double slices : {1, 2, 3, 4, 7}) {
         const double whole = floor + work * batch;
@@ -92,7 +93,8 @@ TEST(CompletionTime, IntervalsHoldWhatTheySay) {
 
 TEST(CompletionTime, LearnsFromJobsThatLackACounter) {
   MeasuredJobs jobs = jobs_of(20, 1);
-  for (std::size_t i = 0; i < jobs.size(); i += 3) jobs.rows.cells[i * jobs.rows.width + 2] = std::nan("");
+  for (std::size_t i = 0; i < jobs.size(); i += 3)
+    jobs.rows.cells[i * jobs.rows.width + 2] = std::nan("");
   const auto model = CompletionTime::train(jobs, "time_s", options_of(TimeForm::ratio));
   ASSERT_TRUE(model) << model.error().text();
   EXPECT_LT(model->figures().trees.median, model->figures().linear->median);
@@ -130,11 +132,13 @@ TEST(CompletionTime, RefusesWhatIsUnlikeEverythingMeasured) {
   margin[0] = 71;
   EXPECT_FALSE(model.forecast(margin));
   EXPECT_NE(changed(2, std::nan("")), "");
-  // Each feature within its range, but no job was like this: the largest batch with hardly any traffic.
+  // Each feature within its range, but no job was like this: the largest batch with hardly any
+  // traffic.
   const auto forecast = model.forecast(std::vector{64.0, 7.0, 0.05, 1.0});
   ASSERT_FALSE(forecast);
   EXPECT_EQ(forecast.error().kind, ErrorKind::infeasible);
-  EXPECT_TRUE(forecast.error().message.starts_with("no measured job is near: ")) << forecast.error().message;
+  EXPECT_TRUE(forecast.error().message.starts_with("no measured job is near: "))
+      << forecast.error().message;
 }
 
 TEST(CompletionTime, AnswersEveryJobThatWasMeasured) {
@@ -231,7 +235,8 @@ TEST(CompletionTime, RefusesToLearnFromTooLittle) {
   MeasuredJobs apart = jobs;
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (jobs.groups[i] == jobs.groups[0]) apart.rows.cells[i * apart.rows.width] += 1e6;
-  EXPECT_NE(refusal(apart, options_of(TimeForm::log)), "") << "no group is within the range of the other";
+  EXPECT_NE(refusal(apart, options_of(TimeForm::log)), "")
+      << "no group is within the range of the other";
   const auto with = [&](auto change) {
     CompletionTimeOptions options = options_of(TimeForm::ratio);
     change(options);
@@ -272,7 +277,8 @@ TEST(TimeBaselines, AreWhatTheySay) {
   ASSERT_TRUE(linear);
   EXPECT_DOUBLE_EQ(linear->seconds(std::vector{8.0, 2.0, 0.5, 3.0}), 10.5);
   EXPECT_DOUBLE_EQ(
-      LinearInSlices::make(jobs, "slices", "whole_s", 4)->seconds(std::vector{8.0, 2.0, 0.5, 3.0}), 6);
+      LinearInSlices::make(jobs, "slices", "whole_s", 4)->seconds(std::vector{8.0, 2.0, 0.5, 3.0}),
+      6);
   EXPECT_FALSE(LinearInSlices::make(jobs, "slice", "whole_s"));
   const NearestMeasuredJob nearest(jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i)

@@ -13,12 +13,12 @@ double normal_below(double x) {
 
 namespace {
 
-/// What a normal draw is above with a probability of at most a half: Hastings' approximation (Abramowitz and
-/// Stegun 26.2.23), exact to 5e-4.
+/// What a normal draw is above with a probability of at most a half: Hastings' approximation
+/// (Abramowitz and Stegun 26.2.23), exact to 5e-4.
 double tail_quantile(double tail) {
   const double t = std::sqrt(-2 * std::log(tail));
-  return t -
-         (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                 (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
 }
 
 }  // namespace
@@ -36,7 +36,8 @@ double normal_quantile(double share) {
 
 // Wallace's transformation of t to a normal deviate (Biometrika 46, 1959).
 double student_below(double x, double freedom) {
-  const double z = (8 * freedom + 1) / (8 * freedom + 3) * std::sqrt(freedom * std::log1p(x * x / freedom));
+  const double z =
+      (8 * freedom + 1) / (8 * freedom + 3) * std::sqrt(freedom * std::log1p(x * x / freedom));
   return normal_below(std::copysign(z, x));
 }
 
@@ -62,7 +63,8 @@ double StudentCurve::below(double x) const {
 const StudentCurve& student_curve(std::size_t freedom) {
   static const std::vector<StudentCurve> curves = [] {
     std::vector<StudentCurve> all;
-    for (std::size_t each = 1; each <= most_curves; ++each) all.emplace_back(static_cast<double>(each));
+    for (std::size_t each = 1; each <= most_curves; ++each)
+      all.emplace_back(static_cast<double>(each));
     return all;
   }();
   return curves[std::clamp<std::size_t>(freedom, 1, most_curves) - 1];

@@ -15,8 +15,8 @@ inline constexpr double one_sided_99 = 2.3263478740408408;  // 99 % lie below th
 /// Share of Student's t below x, exact to about 1e-3; `freedom` is at least 1.
 [[nodiscard]] double student_below(double x, double freedom);
 
-/// The same for one number of degrees of freedom, asked for again and again: a table joined by straight
-/// lines, exact to another 2e-4.
+/// The same for one number of degrees of freedom, asked for again and again: a table joined by
+/// straight lines, exact to another 2e-4.
 class StudentCurve {
  public:
   explicit StudentCurve(double freedom);
@@ -32,7 +32,8 @@ class StudentCurve {
 inline constexpr std::size_t most_curves = 128;
 [[nodiscard]] const StudentCurve& student_curve(std::size_t freedom);
 
-/// Quantile of Student's t, exact to a few parts in a hundred from 3 degrees on and better with more.
+/// Quantile of Student's t, exact to a few parts in a hundred from 3 degrees on and better with
+/// more.
 [[nodiscard]] double student_quantile(double share, double freedom);
 
 /// What the largest of `count` standard normal draws comes to, in the mean, and its spread.

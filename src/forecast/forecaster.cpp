@@ -48,7 +48,8 @@ Result<std::unique_ptr<Forecaster>> make_forecaster(std::string_view spec) {
   return made;
 }
 
-Result<double> share_option(const OptionTexts& options, std::string_view name, double least, double most) {
+Result<double> share_option(const OptionTexts& options, std::string_view name, double least,
+                            double most) {
   const std::string& text = options.find(name)->second;
   const auto value = parse_number(text);
   if (!value || !(*value >= least && *value <= most))
@@ -58,8 +59,8 @@ Result<double> share_option(const OptionTexts& options, std::string_view name, d
   return *value;
 }
 
-Result<std::int64_t> count_option(const OptionTexts& options, std::string_view name, std::int64_t least,
-                                  std::int64_t most) {
+Result<std::int64_t> count_option(const OptionTexts& options, std::string_view name,
+                                  std::int64_t least, std::int64_t most) {
   const std::string& text = options.find(name)->second;
   const auto value = parse_integer(text);
   if (!value || *value < least || *value > most)

@@ -1,9 +1,10 @@
 #pragma once
-// Says from a running job's memory reports what its peak will be. The engine asks one forecaster for all its
-// jobs and restarts a job early, on an instance that is large enough, when the peak is beyond its own.
+// Says from a running job's memory reports what its peak will be. The engine asks one forecaster
+// for all its jobs and restarts a job early, on an instance that is large enough, when the peak is
+// beyond its own.
 //
-// A forecaster is one file and a row of the table. It takes no decisions and reads no clock; it may be asked
-// for any number of jobs and keeps a few numbers for each.
+// A forecaster is one file and a row of the table. It takes no decisions and reads no clock; it may
+// be asked for any number of jobs and keeps a few numbers for each.
 
 #include <memory>
 #include <optional>

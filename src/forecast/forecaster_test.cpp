@@ -40,9 +40,11 @@ TEST(Forecasters, EachForeseesALineOrSaysWhatItHolds) {
   const auto reports = line(60, 4000, 50, 200);
   EXPECT_FALSE(*make_forecaster("none"));
   EXPECT_EQ(watch(made("last-value").get(), reports, {}).said.back()->at_least, MiB{7700});
-  EXPECT_EQ(watch(made("running-max:margin=0").get(), reports, {}).said.back()->at_least, MiB{7000});
+  EXPECT_EQ(watch(made("running-max:margin=0").get(), reports, {}).said.back()->at_least,
+            MiB{7000});
   EXPECT_EQ(watch(made("trend").get(), reports, {}).said.back()->at_least, MiB{14'000});
-  EXPECT_EQ(watch(made("trend:context=400MiB").get(), reports, {}).said.back()->at_least, MiB{14'400});
+  EXPECT_EQ(watch(made("trend:context=400MiB").get(), reports, {}).said.back()->at_least,
+            MiB{14'400});
   const auto laws = watch(made("laws:reach=100").get(), reports, {}).said.back();
   EXPECT_NEAR(static_cast<double>(laws->at_least.value), 14'000, 700);
   EXPECT_GE(laws->to_ask_for, laws->at_least);
@@ -98,7 +100,8 @@ TEST(Forecaster, AFallingLineIsNoPeakBelowWhatWasHeld) {
 
 TEST(MemorySeries, ReadsWhatIsThereAndCountsWhatIsMissing) {
   const auto series = read_memory_series(
-      "iteration,extra,requested_mib,allocated_mib\n1,a,10.4,9\n3,,12,\n4,,13,11.6\n5,,13,\n", "s.csv", 100);
+      "iteration,extra,requested_mib,allocated_mib\n1,a,10.4,9\n3,,12,\n4,,13,11.6\n5,,13,\n",
+      "s.csv", 100);
   ASSERT_TRUE(series) << series.error().text();
   ASSERT_EQ(series->reports.size(), 2U);
   EXPECT_EQ(series->missing, 2U);
@@ -106,7 +109,8 @@ TEST(MemorySeries, ReadsWhatIsThereAndCountsWhatIsMissing) {
   EXPECT_EQ(series->reports[1].iterations, 100);
   for (const char* text :
        {"iteration,requested_mib\n1,2\n", "iteration,requested_mib,allocated_mib\n0,1,1\n",
-        "iteration,requested_mib,allocated_mib\n1,x,1\n", "iteration,requested_mib,allocated_mib\n1,1,-4\n",
+        "iteration,requested_mib,allocated_mib\n1,x,1\n",
+        "iteration,requested_mib,allocated_mib\n1,1,-4\n",
         "iteration,requested_mib,allocated_mib\n1,1,1e300\n",
         "iteration,requested_mib,allocated_mib\n101,1,1\n",
         "iteration,requested_mib,allocated_mib\n4,1,1\n3,1,1\n",

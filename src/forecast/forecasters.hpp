@@ -24,8 +24,8 @@ class PerJob {
 };
 
 /// Options as numbers; each an error that names the option.
-[[nodiscard]] Result<double> share_option(const OptionTexts& options, std::string_view name, double least,
-                                          double most);
+[[nodiscard]] Result<double> share_option(const OptionTexts& options, std::string_view name,
+                                          double least, double most);
 [[nodiscard]] Result<std::int64_t> count_option(const OptionTexts& options, std::string_view name,
                                                 std::int64_t least, std::int64_t most);
 [[nodiscard]] Result<MiB> size_option(const OptionTexts& options, std::string_view name);

@@ -14,18 +14,36 @@ namespace cleave {
 namespace {
 
 constexpr GgufType types[] = {
-    {0, "F32", 1, 4},         {1, "F16", 1, 2},         {2, "Q4_0", 32, 18},      {3, "Q4_1", 32, 20},
-    {6, "Q5_0", 32, 22},      {7, "Q5_1", 32, 24},      {8, "Q8_0", 32, 34},      {9, "Q8_1", 32, 36},
-    {10, "Q2_K", 256, 84},    {11, "Q3_K", 256, 110},   {12, "Q4_K", 256, 144},   {13, "Q5_K", 256, 176},
-    {14, "Q6_K", 256, 210},   {15, "Q8_K", 256, 292},   {16, "IQ2_XXS", 256, 66}, {17, "IQ2_XS", 256, 74},
-    {18, "IQ3_XXS", 256, 98}, {19, "IQ1_S", 256, 50},   {20, "IQ4_NL", 32, 18},   {21, "IQ3_S", 256, 110},
-    {22, "IQ2_S", 256, 82},   {23, "IQ4_XS", 256, 136}, {24, "I8", 1, 1},         {25, "I16", 1, 2},
-    {26, "I32", 1, 4},        {27, "I64", 1, 8},        {28, "F64", 1, 8},        {29, "IQ1_M", 256, 56},
-    {30, "BF16", 1, 2},       {34, "TQ1_0", 256, 54},   {35, "TQ2_0", 256, 66},   {39, "MXFP4", 32, 17},
+    {0, "F32", 1, 4},         {1, "F16", 1, 2},         {2, "Q4_0", 32, 18},
+    {3, "Q4_1", 32, 20},      {6, "Q5_0", 32, 22},      {7, "Q5_1", 32, 24},
+    {8, "Q8_0", 32, 34},      {9, "Q8_1", 32, 36},      {10, "Q2_K", 256, 84},
+    {11, "Q3_K", 256, 110},   {12, "Q4_K", 256, 144},   {13, "Q5_K", 256, 176},
+    {14, "Q6_K", 256, 210},   {15, "Q8_K", 256, 292},   {16, "IQ2_XXS", 256, 66},
+    {17, "IQ2_XS", 256, 74},  {18, "IQ3_XXS", 256, 98}, {19, "IQ1_S", 256, 50},
+    {20, "IQ4_NL", 32, 18},   {21, "IQ3_S", 256, 110},  {22, "IQ2_S", 256, 82},
+    {23, "IQ4_XS", 256, 136}, {24, "I8", 1, 1},         {25, "I16", 1, 2},
+    {26, "I32", 1, 4},        {27, "I64", 1, 8},        {28, "F64", 1, 8},
+    {29, "IQ1_M", 256, 56},   {30, "BF16", 1, 2},       {34, "TQ1_0", 256, 54},
+    {35, "TQ2_0", 256, 66},   {39, "MXFP4", 32, 17},
 };
 
 // Types of the values of keys.
-enum Value : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64, values };
+enum Value : std::uint32_t {
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  f32,
+  boolean,
+  string,
+  array,
+  u64,
+  i64,
+  f64,
+  values
+};
 constexpr std::size_t value_bytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
 constexpr std::uint64_t longest_name = 4096, most_dimensions = 4, least_tensor = 8 + 4 + 8 + 4 + 8;
@@ -45,8 +63,8 @@ class Cursor {
 
   void refuse(std::string message, std::string_view remedy = again) {
     if (!error_)
-      error_ = Error{ErrorKind::bad_input, fmt::format("{}: byte {}", file_->place, at_), std::move(message),
-                     std::string(remedy)};
+      error_ = Error{ErrorKind::bad_input, fmt::format("{}: byte {}", file_->place, at_),
+                     std::move(message), std::string(remedy)};
   }
 
   template <class Number>
@@ -69,7 +87,8 @@ class Cursor {
 
   void skip(std::uint64_t length) {
     if (error_) return;
-    if (length > left()) return refuse(fmt::format("the file ends inside a value of {} bytes", length));
+    if (length > left())
+      return refuse(fmt::format("the file ends inside a value of {} bytes", length));
     at_ += length;
   }
 
@@ -103,7 +122,8 @@ class Cursor {
   std::optional<Error> error_;
 };
 
-/// What is kept of the keys: whole numbers and short texts, and of lists their length and first numbers.
+/// What is kept of the keys: whole numbers and short texts, and of lists their length and first
+/// numbers.
 struct Keys {
   std::map<std::string, std::vector<std::int64_t>, std::less<>> numbers;
   std::map<std::string, std::string, std::less<>> texts;
@@ -134,7 +154,8 @@ std::optional<std::int64_t> whole_number(Cursor& in, std::uint32_t type) {
     case boolean:
       return in.number<std::uint8_t>();
     case u64:
-      return static_cast<std::int64_t>(std::min<std::uint64_t>(in.number<std::uint64_t>(), INT64_MAX));
+      return static_cast<std::int64_t>(
+          std::min<std::uint64_t>(in.number<std::uint64_t>(), INT64_MAX));
     case i64:
       return in.number<std::int64_t>();
     default:
@@ -152,7 +173,8 @@ void read_list(Cursor& in, const std::string& key, Keys& keys) {
   keys.lengths[key] = length;
   const std::uint64_t least = type == string ? 8 : value_bytes[type];
   if (saturating_multiply(length, least) > in.left())
-    return in.refuse(fmt::format("a list of {} values does not fit into the rest of the file", length));
+    return in.refuse(
+        fmt::format("a list of {} values does not fit into the rest of the file", length));
   if (type == string) {
     for (std::uint64_t i = 0; i < length && !in.error(); ++i) in.skip(in.number<std::uint64_t>());
   } else if (length > most_kept || type == f32 || type == f64) {
@@ -211,11 +233,11 @@ void read_tensor(Cursor& in, std::uint64_t alignment, Tensors& tensors) {
   if (in.error()) return;
   const GgufType* type = gguf_type(number);
   if (type == nullptr)
-    return in.refuse(
-        fmt::format("the tensor '{}' has numbers of type {}, which is not known", shown(name), number));
+    return in.refuse(fmt::format("the tensor '{}' has numbers of type {}, which is not known",
+                                 shown(name), number));
   if (row % type->weights != 0 || offset % alignment != 0)
-    return in.refuse(
-        fmt::format("the tensor '{}' does not come out even in blocks of {}", shown(name), type->name));
+    return in.refuse(fmt::format("the tensor '{}' does not come out even in blocks of {}",
+                                 shown(name), type->name));
   const std::uint64_t bytes = saturating_multiply(parameters / type->weights, type->bytes);
   tensors.ends = std::max(tensors.ends, saturating_add(offset, bytes));
   if (parameters == too_much || tensors.ends > in.left())
@@ -244,8 +266,8 @@ Result<ModelShape> shape_of(const Keys& keys, const Tensors& tensors, const std:
   const std::string architecture = named->second;
   const auto other = std::ranges::find(family_names, std::string_view(architecture),
                                        &std::pair<std::string_view, std::string_view>::first);
-  const auto family =
-      find_model_family(other == std::end(family_names) ? std::string_view(architecture) : other->second);
+  const auto family = find_model_family(
+      other == std::end(family_names) ? std::string_view(architecture) : other->second);
   if (!family) return fail_at(place, family.error());
   const auto size = [&](std::string_view key, std::int64_t otherwise) {
     return keys.number(fmt::format("{}.{}", architecture, key)).value_or(otherwise);
@@ -267,28 +289,32 @@ Result<ModelShape> shape_of(const Keys& keys, const Tensors& tensors, const std:
   shape.expert_ffn = shape.experts > 0 ? size("expert_feed_forward_length", shape.ffn) : 0;
   shape.shared_ffn = size("expert_shared_feed_forward_length", 0);
   const auto listed = keys.lengths.find("tokenizer.ggml.tokens");
-  const std::uint64_t words = tensors.vocab.value_or(listed == keys.lengths.end() ? 0 : listed->second);
+  const std::uint64_t words =
+      tensors.vocab.value_or(listed == keys.lengths.end() ? 0 : listed->second);
   shape.vocab = static_cast<std::int64_t>(std::min<std::uint64_t>(words, INT64_MAX));
   shape.tied = !tensors.has_output;
   if (const auto sound = check(shape, place); !sound) return std::unexpected(sound.error());
   return shape;
 }
 
-/// Tensors lie one behind the other, each from the next multiple of the alignment on, and fill the file.
+/// Tensors lie one behind the other, each from the next multiple of the alignment on, and fill the
+/// file.
 void check_places(Cursor& in, Tensors& tensors, std::uint64_t alignment, std::uint64_t bytes) {
   if (in.error()) return;
-  const auto aligned = [&](std::uint64_t at) { return (at + alignment - 1) / alignment * alignment; };
+  const auto aligned = [&](std::uint64_t at) {
+    return (at + alignment - 1) / alignment * alignment;
+  };
   std::ranges::sort(tensors.places);
   std::uint64_t next = 0;
   for (const auto& [begin, end] : tensors.places) {
     if (begin != next)
-      return in.refuse(
-          fmt::format("a tensor begins at byte {} of the data, where byte {} was due", begin, next));
+      return in.refuse(fmt::format("a tensor begins at byte {} of the data, where byte {} was due",
+                                   begin, next));
     next = aligned(end);
   }
   if (bytes > next)
-    in.refuse(
-        fmt::format("its tensors end at byte {} of the data, of which there are {}", tensors.ends, bytes));
+    in.refuse(fmt::format("its tensors end at byte {} of the data, of which there are {}",
+                          tensors.ends, bytes));
 }
 
 void read_head(Cursor& in) {
@@ -321,7 +347,8 @@ Result<ModelFile> read_gguf(const ByteSource& file) {
     in.refuse(fmt::format("{} keys do not fit into the file", key_count));
   for (std::uint64_t i = 0; i < key_count && !in.error(); ++i) read_key(in, keys);
   const std::int64_t alignment = keys.number("general.alignment").value_or(32);
-  if (!in.error() && (alignment < 1 || alignment > 1 << 20)) in.refuse("this alignment is not possible");
+  if (!in.error() && (alignment < 1 || alignment > 1 << 20))
+    in.refuse("this alignment is not possible");
   for (std::uint64_t i = 0; i < count && !in.error(); ++i)
     read_tensor(in, static_cast<std::uint64_t>(alignment), tensors);
   const auto step = static_cast<std::uint64_t>(std::max<std::int64_t>(alignment, 1));

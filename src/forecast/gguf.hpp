@@ -1,10 +1,11 @@
 #pragma once
-// The header of a GGUF file (llama.cpp, ggml): facts about the model as keys with values, then name, sizes
-// and type of every tensor. Read in small pieces from the front; the weights are not read. Method: the
-// format's description in github.com/ggml-org/ggml, docs/gguf.md; versions 2 and 3, little endian.
+// The header of a GGUF file (llama.cpp, ggml): facts about the model as keys with values, then
+// name, sizes and type of every tensor. Read in small pieces from the front; the weights are not
+// read. Method: the format's description in github.com/ggml-org/ggml, docs/gguf.md; versions 2 and
+// 3, little endian.
 //
-// No length is believed: what it would take is held against what is left of the file first, and long lists
-// (the vocabulary) are walked over and not kept.
+// No length is believed: what it would take is held against what is left of the file first, and
+// long lists (the vocabulary) are walked over and not kept.
 
 #include <optional>
 #include <string_view>

@@ -58,8 +58,8 @@ double height(const Curve& curve, double at, double last) {
   return 0;
 }
 
-/// The curve at every point. Those that come to rest need a power of e each; where points are evenly spaced
-/// it is the one before times the same factor.
+/// The curve at every point. Those that come to rest need a power of e each; where points are
+/// evenly spaced it is the one before times the same factor.
 void heights_at(const Curve& curve, std::span<const SeriesDigest::Point> points, double last,
                 std::vector<double>& heights) {
   if (curve.kind != Curve::Kind::saturating) {
@@ -96,7 +96,8 @@ GrowthLaws::GrowthLaws(const SeriesDigest& series, double last)
     heights_at(curves()[curve], points, last_, heights);
     const LaggedLine line(heights, highest, of_highest);
     for (std::size_t i = 0; i < std::size(correlations); ++i) {
-      // A level that wanders without end is no job's: what wanders is held by what the job works on.
+      // A level that wanders without end is no job's: what wanders is held by what the job works
+      // on.
       if (curves()[curve].kind == Curve::Kind::level && correlations[i] >= 1) continue;
       fit(curve, i, line, log_count);
     }
@@ -104,7 +105,8 @@ GrowthLaws::GrowthLaws(const SeriesDigest& series, double last)
   weigh();
 }
 
-void GrowthLaws::fit(std::size_t curve, std::size_t correlation, const LaggedLine& line, double log_count) {
+void GrowthLaws::fit(std::size_t curve, std::size_t correlation, const LaggedLine& line,
+                     double log_count) {
   const LaggedLine::Fit found = line.fit(correlations[correlation]);
   const double least = least_spread_ * least_spread_, count = line.count();
   Law law{curve, correlation, 0, found.level, found.slope, 0, 1, found.middle, found.square};
@@ -118,7 +120,8 @@ void GrowthLaws::fit(std::size_t curve, std::size_t correlation, const LaggedLin
 
 /// From logarithms to shares of one; laws that nothing speaks for are dropped.
 void GrowthLaws::weigh() {
-  // Most are out of the question before a logarithm is taken: priors and parameters do not make up for it.
+  // Most are out of the question before a logarithm is taken: priors and parameters do not make up
+  // for it.
   constexpr double least_share = 1e-3, hopeless = -10, most_made_up = 8;
   const double half = static_cast<double>(series_->points().size() - 1) / 2;
   const double most = std::ranges::min_element(laws_, {}, &Law::residuals)->residuals *
@@ -133,13 +136,15 @@ void GrowthLaws::weigh() {
   std::erase_if(laws_, [](const Law& law) { return law.weight < least_share; });
 }
 
-/// The highest point of a walk with drift: its end where the drift is large, 0.8 spreads without one.
+/// The highest point of a walk with drift: its end where the drift is large, 0.8 spreads without
+/// one.
 PeakDistribution::Part GrowthLaws::ahead_of_walk(const Law& law, const Ahead& ahead) const {
   const auto& now = series_->points().back();
   const Curve& curve = curves()[law.curve];
   const double rise = height(curve, ahead.until, last_) - height(curve, now.at, last_);
   const double drift = law.slope * rise, spread = std::sqrt(law.variance * ahead.steps);
-  const double centre = now.highest + (drift + std::sqrt(drift * drift + 2.55 * spread * spread)) / 2;
+  const double centre =
+      now.highest + (drift + std::sqrt(drift * drift + 2.55 * spread * spread)) / 2;
   const double unsure = law.square > 0 ? rise * rise / law.square * law.variance : 0;
   return {law.weight, centre, std::sqrt(spread * spread + unsure), law.freedom};
 }
@@ -148,20 +153,23 @@ PeakDistribution::Part GrowthLaws::ahead_of_trend(const Law& law, const Ahead& a
   const auto& now = series_->points().back();
   const Curve& curve = curves()[law.curve];
   const auto trend = [&](double at) { return law.level + law.slope * height(curve, at, last_); };
-  const double correlation = correlations[law.correlation], left = ahead.remembered[law.correlation];
+  const double correlation = correlations[law.correlation],
+               left = ahead.remembered[law.correlation];
   // A falling curve is highest next.
   const bool falls = law.slope < 0;
   const double at = falls ? now.at : ahead.until;
   const double remembered = falls ? 1 : left;
   const double fresh = 1 - correlation;
-  const double spread = std::sqrt(law.variance / (1 - correlation * correlation) * (1 - left * left));
-  // Points that noise can lift to the top lie near the top of the curve; of those the independent ones count.
+  const double spread =
+      std::sqrt(law.variance / (1 - correlation * correlation) * (1 - left * left));
+  // Points that noise can lift to the top lie near the top of the curve; of those the independent
+  // ones count.
   const double step = std::abs(trend(ahead.until) - trend(now.at + (ahead.until - now.at) * 0.9));
   const double near_top = step > 0 ? std::min(1.0, 0.15 * spread / step) : 1;
   const double draws = 1 + std::max(0.0, ahead.steps * near_top - 1) * fresh;
   const double off = fresh * height(curve, at, last_) - law.middle;
-  const double leverage =
-      1 / static_cast<double>(series_->points().size() - 1) + (law.square > 0 ? off * off / law.square : 0);
+  const double leverage = 1 / static_cast<double>(series_->points().size() - 1) +
+                          (law.square > 0 ? off * off / law.square : 0);
   const double unsure = std::sqrt(law.variance * leverage) / fresh * (1 - remembered);
   const double noise = spread * spread_of_largest(draws);
   const double centre =
@@ -193,7 +201,8 @@ PeakDistribution GrowthLaws::peak(double until) const {
 double PeakDistribution::above(double size) const {
   if (size < highest_) return 1;
   double above = 0;
-  for (const Part& part : parts_) above += part.weight * part.curve->below((part.centre - size) / part.scale);
+  for (const Part& part : parts_)
+    above += part.weight * part.curve->below((part.centre - size) / part.scale);
   return above;
 }
 
@@ -215,7 +224,8 @@ double PeakDistribution::quantile(double share) const {
   constexpr double near_enough = 5e-4;  // of the share: no law is known that well
   // Regula falsi as the Illinois algorithm has it, with a bisection after each second step.
   for (int i = 0; i < 60 && high - low > 1e-4 * high; ++i) {
-    const double middle = i % 3 == 2 ? (low + high) / 2 : high - under * (high - low) / (under - over);
+    const double middle =
+        i % 3 == 2 ? (low + high) / 2 : high - under * (high - low) / (under - over);
     const double at_middle = above(middle) - wanted;
     if (std::abs(at_middle) < near_enough) return middle;
     if (at_middle > 0) {

@@ -1,15 +1,15 @@
 #pragma once
-// What peak a series is going to, when nobody knows by which law it grows: it may rest, rise along a line,
-// come to rest after a while, soon or late, and what is added to that may be independent noise, wander, or
-// pile up as a random walk does. Every law is fitted to the series so far; each then says how the peak is
-// distributed, and counts by how well it explains what was seen (Schwarz's criterion). The answer is a
-// distribution: an early straight line leaves open whether it goes on, and so the lower quantiles stay low
-// until the data have told.
+// What peak a series is going to, when nobody knows by which law it grows: it may rest, rise along
+// a line, come to rest after a while, soon or late, and what is added to that may be independent
+// noise, wander, or pile up as a random walk does. Every law is fitted to the series so far; each
+// then says how the peak is distributed, and counts by how well it explains what was seen
+// (Schwarz's criterion). The answer is a distribution: an early straight line leaves open whether
+// it goes on, and so the lower quantiles stay low until the data have told.
 //
-// Method: ours. The laws' errors are autoregressive, each with a correlation from a small grid, fitted by
-// Cochrane and Orcutt's differences (1949); what noise adds to the peak is the largest of as many normal
-// draws as there are independent ones ahead (Blom 1958); what is unknown of a fitted line follows Student's
-// t.
+// Method: ours. The laws' errors are autoregressive, each with a correlation from a small grid,
+// fitted by Cochrane and Orcutt's differences (1949); what noise adds to the peak is the largest of
+// as many normal draws as there are independent ones ahead (Blom 1958); what is unknown of a fitted
+// line follows Student's t.
 
 #include <array>
 #include <cstddef>

@@ -11,12 +11,13 @@
 namespace cleave {
 namespace {
 
-SeriesDigest digest_of(std::int64_t count, const std::function<double(double)>& value, double noise = 0,
-                       std::uint64_t seed = 1) {
+SeriesDigest digest_of(std::int64_t count, const std::function<double(double)>& value,
+                       double noise = 0, std::uint64_t seed = 1) {
   SeriesDigest digest;
   for (std::int64_t i = 1; i <= count; ++i)
-    digest.add(static_cast<double>(i),
-               value(static_cast<double>(i)) + noise * normal_of(seed, 0, static_cast<std::uint64_t>(i)));
+    digest.add(
+        static_cast<double>(i),
+        value(static_cast<double>(i)) + noise * normal_of(seed, 0, static_cast<std::uint64_t>(i)));
   return digest;
 }
 
@@ -47,7 +48,8 @@ TEST(GrowthLaws, TheDistributionIsOne) {
       }
     }
     // Later means higher, or as high.
-    EXPECT_GE(laws.peak(2 * static_cast<double>(count)).quantile(0.5), peak.quantile(0.5) * (1 - 1e-4));
+    EXPECT_GE(laws.peak(2 * static_cast<double>(count)).quantile(0.5),
+              peak.quantile(0.5) * (1 - 1e-4));
   }
 }
 
@@ -91,7 +93,8 @@ TEST(GrowthLaws, MostPeaksLieWithinWhatIsSaid) {
     const SeriesDigest early = digest_of(
         100, [&](double t) { return 5000 + slope * t; }, 60, seed);
     const PeakDistribution peak = GrowthLaws(early, 300).peak(300);
-    within += whole.highest() >= peak.quantile(0.05) && whole.highest() <= peak.quantile(0.95) ? 1 : 0;
+    within +=
+        whole.highest() >= peak.quantile(0.05) && whole.highest() <= peak.quantile(0.95) ? 1 : 0;
     ++all;
   }
   EXPECT_GT(within, 0.8 * all);
@@ -106,7 +109,8 @@ TEST(Distributions, AreNearTheTables) {
   EXPECT_NEAR(student_below(2.228, 10), 0.975, 1e-3);
   for (std::size_t freedom = 1; freedom <= 128; ++freedom)
     for (double x = -40; x <= 40; x += 0.17)
-      ASSERT_NEAR(student_curve(freedom).below(x), student_below(x, static_cast<double>(freedom)), 2e-4)
+      ASSERT_NEAR(student_curve(freedom).below(x), student_below(x, static_cast<double>(freedom)),
+                  2e-4)
           << x << " with " << freedom;
   EXPECT_NEAR(student_quantile(0.975, 10), 2.228, 0.01);
   EXPECT_NEAR(student_quantile(0.995, 4), 4.604, 0.15);

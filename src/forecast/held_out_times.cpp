@@ -40,7 +40,8 @@ double error_of(double predicted, double measured) {
 
 }  // namespace
 
-std::vector<std::size_t> HeldOutTimes::deal(const MeasuredJobs& jobs, int folds, std::uint64_t seed) {
+std::vector<std::size_t> HeldOutTimes::deal(const MeasuredJobs& jobs, int folds,
+                                            std::uint64_t seed) {
   std::vector<std::size_t> fold = groups_of(jobs);
   const std::size_t groups = fold.empty() ? 0 : std::ranges::max(fold) + 1;
   const std::size_t count = std::min(groups, static_cast<std::size_t>(folds));
@@ -63,7 +64,8 @@ Result<std::vector<HeldOutTime>> HeldOutTimes::of(const MeasuredJobs& jobs,
     const auto model = CompletionTime::fit(others, options);
     if (!model) return std::unexpected(model.error());
     const NearestMeasuredJob nearest(others);
-    const auto linear = LinearInSlices::make(others, options.slices, options.whole, options.whole_slices);
+    const auto linear =
+        LinearInSlices::make(others, options.slices, options.whole, options.whole_slices);
     for (std::size_t i = 0; i < fold.size(); ++i) {
       if (fold[i] != out) continue;
       const auto row = jobs.rows[i];
@@ -97,7 +99,8 @@ double residual_of(const HeldOutTime& time) {
 
 }  // namespace
 
-Result<void> HeldOutTimes::settle_interval(const MeasuredJobs& jobs, const std::vector<HeldOutTime>& answered,
+Result<void> HeldOutTimes::settle_interval(const MeasuredJobs& jobs,
+                                           const std::vector<HeldOutTime>& answered,
                                            CompletionTime& model) {
   const auto train = [&](const auto& wanted) {
     NumberRows rows;
@@ -113,7 +116,8 @@ Result<void> HeldOutTimes::settle_interval(const MeasuredJobs& jobs, const std::
   };
   auto spread = train([](const HeldOutTime&) { return true; });
   if (!spread) return std::unexpected(spread.error());
-  // The errors that a spread was learnt from are smaller in its units than those it meets: again by folds.
+  // The errors that a spread was learnt from are smaller in its units than those it meets: again by
+  // folds.
   std::vector<double> scores;
   const std::size_t last = std::ranges::max(answered, {}, &HeldOutTime::fold).fold;
   for (std::size_t fold = 0; fold <= last; ++fold) {
@@ -123,7 +127,8 @@ Result<void> HeldOutTimes::settle_interval(const MeasuredJobs& jobs, const std::
         scores.push_back(residual_of(time) /
                          model.typical_error(others ? *others : *spread, jobs.rows[time.row]));
   }
-  // Split conformal prediction: of n + 1 exchangeable scores the last is as likely to have any rank.
+  // Split conformal prediction: of n + 1 exchangeable scores the last is as likely to have any
+  // rank.
   std::ranges::sort(scores);
   const auto count = static_cast<double>(scores.size());
   const double tail = (1 - model.level_) / 2;
@@ -140,16 +145,17 @@ Result<void> HeldOutTimes::settle(const MeasuredJobs& jobs, std::vector<HeldOutT
   const std::size_t all = times.size();
   std::erase_if(times, [](const HeldOutTime& time) { return !time.in_range; });
   if (times.size() < CompletionTime::least_rows)
-    return fail(ErrorKind::bad_input, "",
-                fmt::format("only {} of {} jobs are within the range of the others, so that nothing can be "
-                            "said of the errors",
-                            times.size(), all),
-                "more measured jobs, or other groups, are needed");
+    return fail(
+        ErrorKind::bad_input, "",
+        fmt::format("only {} of {} jobs are within the range of the others, so that nothing can be "
+                    "said of the errors",
+                    times.size(), all),
+        "more measured jobs, or other groups, are needed");
   std::vector<double> distances, trees, nearest, linear;
   for (const HeldOutTime& time : times) distances.push_back(time.distance);
   std::ranges::sort(distances);
-  model.reach_ =
-      distances[static_cast<std::size_t>(std::ceil(reached * static_cast<double>(distances.size())) - 1)];
+  model.reach_ = distances[static_cast<std::size_t>(
+      std::ceil(reached * static_cast<double>(distances.size())) - 1)];
   std::erase_if(times, [&](const HeldOutTime& time) { return time.distance > model.reach_; });
   for (const HeldOutTime& time : times) {
     trees.push_back(error_of(time.trees, time.measured));

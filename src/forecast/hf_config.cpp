@@ -11,7 +11,8 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t most = std::int64_t{1} << 40;  // check() is stricter, and says what was meant
+constexpr std::int64_t most = std::int64_t{1}
+                              << 40;  // check() is stricter, and says what was meant
 
 // What families call their sizes: words separated by '|', the first that is there counts.
 constexpr std::string_view layers_keys = "num_hidden_layers|n_layer|num_layers|n_layers";
@@ -28,7 +29,8 @@ class ConfigReader {
   ConfigReader(const Json& node, const std::string& place) : in_(node, place, error_) {}
 
   Result<ModelShape> read() {
-    if (auto text = in_.object_if("text_config"); text && !in_.has("num_hidden_layers")) in_ = *text;
+    if (auto text = in_.object_if("text_config"); text && !in_.has("num_hidden_layers"))
+      in_ = *text;
     const std::string type = in_.text("model_type");
     if (error_) return std::unexpected(*error_);
     const auto family = find_model_family(type);
@@ -41,7 +43,8 @@ class ConfigReader {
     if (type == "t5") two_stacks();
     if (type == "falcon") falcon();
     if (error_) return std::unexpected(*error_);
-    if (const auto sound = check(shape_, in_.place()); !sound) return std::unexpected(sound.error());
+    if (const auto sound = check(shape_, in_.place()); !sound)
+      return std::unexpected(sound.error());
     return shape_;
   }
 
@@ -68,7 +71,8 @@ class ConfigReader {
     shape_.hidden = needed(hidden_keys);
     shape_.heads = needed(heads_keys);
     shape_.kv_heads = first(kv_heads_keys).value_or(shape_.heads);
-    shape_.head_dim = first(head_dim_keys).value_or(shape_.heads > 0 ? shape_.hidden / shape_.heads : 0);
+    shape_.head_dim =
+        first(head_dim_keys).value_or(shape_.heads > 0 ? shape_.hidden / shape_.heads : 0);
     shape_.ffn = first(ffn_keys).value_or(4 * shape_.hidden);
     shape_.vocab = needed("vocab_size");
     shape_.positions = first(positions_keys).value_or(0);
@@ -84,8 +88,8 @@ class ConfigReader {
       family.query_bias = family.output_bias = in_.flag("attention_bias", false);
     if (llama_like) family.mlp_bias = in_.flag("mlp_bias", family.mlp_bias);
     if (family.token_types > 0)
-      family.token_types =
-          static_cast<int>(in_.integer_if("type_vocab_size", 0, 1 << 20).value_or(family.token_types));
+      family.token_types = static_cast<int>(
+          in_.integer_if("type_vocab_size", 0, 1 << 20).value_or(family.token_types));
     window();
     if (error_) return;
     weight_type();
@@ -93,14 +97,14 @@ class ConfigReader {
   }
 
   void window() {
-    // Qwen's configurations name a window that is not in use unless they say so, and then only of the layers
-    // from `max_window_layers` on (28 where it is not said).
+    // Qwen's configurations name a window that is not in use unless they say so, and then only of
+    // the layers from `max_window_layers` on (28 where it is not said).
     const bool qwen = std::string_view(shape_.family.name).starts_with("qwen");
     if (in_.flag("use_sliding_window", !qwen)) shape_.window = first("sliding_window").value_or(0);
     constexpr std::int64_t usual_full_layers = 28;
     if (qwen && shape_.window > 0)
-      shape_.windowed =
-          std::max<std::int64_t>(shape_.layers - first("max_window_layers").value_or(usual_full_layers), 0);
+      shape_.windowed = std::max<std::int64_t>(
+          shape_.layers - first("max_window_layers").value_or(usual_full_layers), 0);
     if (shape_.window > 0 && in_.has("layer_types"))
       shape_.windowed = std::ranges::count(in_.texts("layer_types"), "sliding_attention");
   }
@@ -141,10 +145,11 @@ class ConfigReader {
     if (bits) {
       shape_.quantised_bits = static_cast<std::uint64_t>(*bits);
     } else {
-      shape_.remarks.push_back(fmt::format(
-          "quantization_config{} does not say its bits in a way that is known; it is not counted, give "
-          "--precision",
-          method.empty() ? "" : fmt::format(" of the method '{}'", shown(method))));
+      shape_.remarks.push_back(
+          fmt::format("quantization_config{} does not say its bits in a way that is known; it is "
+                      "not counted, give "
+                      "--precision",
+                      method.empty() ? "" : fmt::format(" of the method '{}'", shown(method))));
     }
   }
 
@@ -235,17 +240,20 @@ Result<ModelShape> parse_model_shapes(std::string_view text, std::string_view na
     const auto family = find_model_family(family_name);
     if (!family) return fail_at(entry.place(), family.error());
     shape.family = **family;
-    // The text-to-text models in use (FLAN, version 1.1) are gated and untied, unlike the first of them.
+    // The text-to-text models in use (FLAN, version 1.1) are gated and untied, unlike the first of
+    // them.
     shape.family.gated = entry.flag("gated", shape.family.gated || family_name == "t5");
     shape.tied = entry.flag("tied_embeddings", shape.family.tied);
     if (error) return std::unexpected(*error);
-    if (const auto sound = check(shape, entry.place()); !sound) return std::unexpected(sound.error());
+    if (const auto sound = check(shape, entry.place()); !sound)
+      return std::unexpected(sound.error());
     return shape;
   }
   if (error) return std::unexpected(*error);
-  return fail(
-      ErrorKind::bad_input, place, fmt::format("no model in it is called '{}'", shown(name)),
-      known.empty() ? "a file of shapes is {\"models\": [{\"name\", ...}]}" : suggestion(name, known));
+  return fail(ErrorKind::bad_input, place,
+              fmt::format("no model in it is called '{}'", shown(name)),
+              known.empty() ? "a file of shapes is {\"models\": [{\"name\", ...}]}"
+                            : suggestion(name, known));
 }
 
 }  // namespace cleave

@@ -1,7 +1,8 @@
 #pragma once
-// Shapes of models from text: the `config.json` that stands beside a model on Hugging Face, and an entry of a
-// file of shapes ({"models": [{"name", "family", "layers", ...}]}). What architectures call their sizes is a
-// table; keys that are no sizes are passed over, since configurations carry dozens of them.
+// Shapes of models from text: the `config.json` that stands beside a model on Hugging Face, and an
+// entry of a file of shapes ({"models": [{"name", "family", "layers", ...}]}). What architectures
+// call their sizes is a table; keys that are no sizes are passed over, since configurations carry
+// dozens of them.
 
 #include <string>
 #include <string_view>

@@ -46,7 +46,8 @@ FeatureRange range_of(const std::string& name, const NumberRows& rows, std::size
 
 JobDistance::JobDistance(const std::vector<std::string>& features, const NumberRows& rows) {
   assert(rows.size() > 0 && features.size() == rows.width);
-  for (std::size_t f = 0; f < features.size(); ++f) ranges_.push_back(range_of(features[f], rows, f));
+  for (std::size_t f = 0; f < features.size(); ++f)
+    ranges_.push_back(range_of(features[f], rows, f));
   kept_.width = rows.width;
   const std::size_t count = std::min(rows.size(), most_kept);
   for (std::size_t i = 0; i < count; ++i) {
@@ -67,7 +68,8 @@ double JobDistance::scaled(double value, std::size_t feature) const {
 
 void JobDistance::scale_rows() {
   scaled_.resize(kept_.cells.size());
-  for (std::size_t i = 0; i < scaled_.size(); ++i) scaled_[i] = scaled(kept_.cells[i], i % kept_.width);
+  for (std::size_t i = 0; i < scaled_.size(); ++i)
+    scaled_[i] = scaled(kept_.cells[i], i % kept_.width);
 }
 
 NearestJob JobDistance::nearest(std::span<const double> row) const {
@@ -84,7 +86,8 @@ NearestJob JobDistance::nearest(std::span<const double> row) const {
       sum += apart * apart;
       ++known;
     }
-    // What one of the two lacks is as far apart as the rest on average; with nothing in common, very far.
+    // What one of the two lacks is as far apart as the rest on average; with nothing in common,
+    // very far.
     constexpr double nothing_in_common = 1e12;
     if (known < here.size())
       sum = known == 0 ? nothing_in_common
@@ -127,7 +130,8 @@ Result<FeatureRange> read_range(JsonReader& in, std::optional<Error>& error) {
   if (!fit_for_a_name(range.name)) in.refuse("name", "this is no name of a column");
   const auto number = [&](const char* key, double least) {
     const auto found = in.number_if(key);
-    if (!found || *found < least || *found > largest_number) in.refuse(key, "a number is missing or unfit");
+    if (!found || *found < least || *found > largest_number)
+      in.refuse(key, "a number is missing or unfit");
     return found.value_or(0);
   };
   range.least = number("least", -largest_number);
@@ -157,7 +161,8 @@ Result<JobDistance> JobDistance::from_json(const Json& document, const std::stri
   }
   if (error) return std::unexpected(*error);
   const auto refuse = [&](std::string message) {
-    return fail(ErrorKind::bad_input, place, std::move(message), "the model may be damaged: train it again");
+    return fail(ErrorKind::bad_input, place, std::move(message),
+                "the model may be damaged: train it again");
   };
   if (read.ranges_.empty()) return refuse("there are no features");
   const auto jobs = document.find("jobs");

@@ -1,8 +1,8 @@
 #pragma once
-// How far a job is from those that were measured. Features are compared in standard deviations of the
-// measured jobs; those that are above zero throughout (batch, time, slices) by their logarithms, since 1 and
-// 2 are as far apart as 64 and 128. A feature that one of two jobs lacks (NaN) is left out, and the others
-// count for it.
+// How far a job is from those that were measured. Features are compared in standard deviations of
+// the measured jobs; those that are above zero throughout (batch, time, slices) by their
+// logarithms, since 1 and 2 are as far apart as 64 and 128. A feature that one of two jobs lacks
+// (NaN) is left out, and the others count for it.
 
 #include <span>
 #include <string>
@@ -22,8 +22,8 @@ struct FeatureRange {
   double deviation = 0;      // standard deviation, of the logarithm where that is compared
   bool may_miss = false;     // some had none
 
-  /// least / (1 + margin) to most x (1 + margin) where the feature is logarithmic; otherwise `margin` of the
-  /// range is added at both ends.
+  /// least / (1 + margin) to most x (1 + margin) where the feature is logarithmic; otherwise
+  /// `margin` of the range is added at both ends.
   [[nodiscard]] double least_with(double margin) const;
   [[nodiscard]] double most_with(double margin) const;
 
@@ -38,21 +38,22 @@ struct NearestJob {
 
 class JobDistance {
  public:
-  /// Asserts that there are rows. Ranges are those of all rows; of more than most_kept, evenly spread ones
-  /// are kept to be compared with.
+  /// Asserts that there are rows. Ranges are those of all rows; of more than most_kept, evenly
+  /// spread ones are kept to be compared with.
   static constexpr std::size_t most_kept = 4000;
   JobDistance(const std::vector<std::string>& features, const NumberRows& rows);
 
   [[nodiscard]] const std::vector<FeatureRange>& ranges() const { return ranges_; }
-  /// The kept row nearest to `row`; the first of those that are equally near. `row` counts within what
-  /// `kept()` has.
+  /// The kept row nearest to `row`; the first of those that are equally near. `row` counts within
+  /// what `kept()` has.
   [[nodiscard]] NearestJob nearest(std::span<const double> row) const;
   [[nodiscard]] const NumberRows& kept() const { return kept_; }
   /// Place of a kept row among those that were given.
   [[nodiscard]] std::size_t given(std::size_t kept_row) const { return given_[kept_row]; }
 
   [[nodiscard]] Json to_json() const;
-  [[nodiscard]] static Result<JobDistance> from_json(const Json& document, const std::string& place);
+  [[nodiscard]] static Result<JobDistance> from_json(const Json& document,
+                                                     const std::string& place);
 
  private:
   JobDistance() = default;

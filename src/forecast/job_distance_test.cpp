@@ -16,7 +16,8 @@ NumberRows rows_of(std::size_t count, std::uint64_t seed) {
   NumberRows rows{names.size(), {}};
   Random random(seed);
   for (std::size_t i = 0; i < count; ++i)
-    rows.add(std::vector{std::exp2(static_cast<double>(random.below(9))), random.uniform() * 4 - 2, 0.1});
+    rows.add(std::vector{std::exp2(static_cast<double>(random.below(9))), random.uniform() * 4 - 2,
+                         0.1});
   return rows;
 }
 
@@ -91,7 +92,8 @@ TEST(JobDistance, RefusesDamage) {
   EXPECT_FALSE(damaged([](Json& it) { it["features"][0]["most"] = 0; }));
   EXPECT_FALSE(damaged([](Json& it) { it["features"][0]["deviation"] = -1; }));
   EXPECT_FALSE(damaged([](Json& it) { it["features"][0]["name"] = ""; }));
-  EXPECT_FALSE(damaged([](Json& it) { it["features"].push_back(it["features"][0]); })) << "a name twice";
+  EXPECT_FALSE(damaged([](Json& it) { it["features"].push_back(it["features"][0]); }))
+      << "a name twice";
 }
 
 }  // namespace

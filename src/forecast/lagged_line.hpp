@@ -1,7 +1,8 @@
 #pragma once
-// A line y = level + slope x whose errors hang together: each is `correlation` times the one before, and
-// something new. Least squares of y - correlation * (y before) on x - correlation * (x before), as Cochrane
-// and Orcutt (1949) have it, from sums that are taken once and serve every correlation.
+// A line y = level + slope x whose errors hang together: each is `correlation` times the one
+// before, and something new. Least squares of y - correlation * (y before) on x - correlation * (x
+// before), as Cochrane and Orcutt (1949) have it, from sums that are taken once and serve every
+// correlation.
 
 #include <span>
 
@@ -28,7 +29,8 @@ class LaggedLine {
     double square = 0;     // sum of their squares about that; 0 where the slope cannot be told
     int parameters = 0;    // what was fitted: level, slope
   };
-  /// `correlation` from 0 to 1. At 1 the errors are a random walk: there is no level then, and it is 0.
+  /// `correlation` from 0 to 1. At 1 the errors are a random walk: there is no level then, and it
+  /// is 0.
   [[nodiscard]] Fit fit(double correlation) const;
   /// Differences that a fit is made of: one less than there are points.
   [[nodiscard]] double count() const { return count_; }

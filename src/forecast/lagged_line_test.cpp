@@ -33,7 +33,8 @@ LaggedLine::Fit by_definition(const std::vector<double>& x, const std::vector<do
   }
   fit.slope = uv / fit.square;
   const double level = mean_v - fit.slope * fit.middle;
-  for (std::size_t i = 0; i < u.size(); ++i) fit.residuals += std::pow(v[i] - level - fit.slope * u[i], 2);
+  for (std::size_t i = 0; i < u.size(); ++i)
+    fit.residuals += std::pow(v[i] - level - fit.slope * u[i], 2);
   if (correlation < 1) fit.level = level / (1 - correlation);
   return fit;
 }

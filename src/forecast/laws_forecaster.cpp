@@ -1,6 +1,6 @@
-// `laws`: a job's peak as a distribution over the laws by which memory grows (growth_laws.hpp). A job is
-// restarted once its peak is beyond its instance with the stated confidence, and asks for what it will stay
-// within.
+// `laws`: a job's peak as a distribution over the laws by which memory grows (growth_laws.hpp). A
+// job is restarted once its peak is beyond its instance with the stated confidence, and asks for
+// what it will stay within.
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@ struct LawsOptions {
   std::size_t least_samples = 6;
 };
 
-/// The laws are looked at anew each time the samples have grown by a twentieth; by an eighth only while
-/// what a job should ask for is within a two-hundredth of what it was at the look before.
+/// The laws are looked at anew each time the samples have grown by a twentieth; by an eighth only
+/// while what a job should ask for is within a two-hundredth of what it was at the look before.
 constexpr std::int64_t pace = 20, settled_pace = 8, agreement = 200;
 
 class Laws final : public Forecaster {
@@ -31,11 +31,13 @@ class Laws final : public Forecaster {
     if (report.iteration <= state.last || report.allocated.value <= 0) return state.peak;
     state.last = report.iteration;
     if (report.iteration <= options_.warm_up) return std::nullopt;
-    state.series.add(static_cast<double>(report.iteration), static_cast<double>(report.allocated.value));
+    state.series.add(static_cast<double>(report.iteration),
+                     static_cast<double>(report.allocated.value));
     if (!state.due()) return state.peak;
     state.looked(false);
     if (state.series.points().size() < options_.least_samples) return std::nullopt;
-    const auto last = static_cast<double>(report.iterations.value_or(report.iteration + options_.horizon));
+    const auto last =
+        static_cast<double>(report.iterations.value_or(report.iteration + options_.horizon));
     const auto now = static_cast<double>(report.iteration);
     const auto size = [](const PeakDistribution& peak, double share) {
       return MiB{std::llround(std::min(peak.quantile(share), 1e15))};
@@ -68,7 +70,8 @@ class Laws final : public Forecaster {
 };
 
 constexpr OptionRow laws_options[] = {
-    {"confidence", "SHARE", "0.6", "that the peak is beyond the instance, before a job is restarted"},
+    {"confidence", "SHARE", "0.6",
+     "that the peak is beyond the instance, before a job is restarted"},
     {"reach", "NUMBER", "2.7", "how far to look: so many times the iterations so far"},
     {"room", "SHARE", "0.9", "that the job will stay within what it then asks for"},
     {"least-samples", "COUNT", "6", "before which nothing is said; at most 64"},
@@ -89,14 +92,15 @@ Result<std::unique_ptr<Forecaster>> make_laws(const OptionTexts& texts) {
   if (!horizon) return std::unexpected(horizon.error());
   const auto warm_up = count_option(texts, "warm-up", 0, 1'000'000'000);
   if (!warm_up) return std::unexpected(warm_up.error());
-  return std::make_unique<Laws>(
-      LawsOptions{*confidence, *room, *reach, *horizon, *warm_up, static_cast<std::size_t>(*least)});
+  return std::make_unique<Laws>(LawsOptions{*confidence, *room, *reach, *horizon, *warm_up,
+                                            static_cast<std::size_t>(*least)});
 }
 
 }  // namespace
 
 const ForecasterRow laws_row = {
-    "laws", "the peak as a distribution over the laws by which memory grows; restarts when it is sure",
+    "laws",
+    "the peak as a distribution over the laws by which memory grows; restarts when it is sure",
     "ours; see docs/forecast-memory.md", laws_options, make_laws};
 
 }  // namespace cleave

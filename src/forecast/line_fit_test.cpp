@@ -49,7 +49,8 @@ void expect_near(double value, long double expected, double share) {
 TEST(LineFit, EqualsTwoPassesAlsoFarFromZeroAndWithGaps) {
   Random random(7);
   for (int round = 0; round < 200; ++round) {
-    const double level = std::pow(10, 12 * random.uniform() - 3), slope = 200 * (random.uniform() - 0.5);
+    const double level = std::pow(10, 12 * random.uniform() - 3),
+                 slope = 200 * (random.uniform() - 0.5);
     const double noise = std::pow(10, 4 * random.uniform() - 2);
     LineFit fit;
     std::vector<double> x, y;
@@ -131,7 +132,8 @@ TEST(SeriesDigest, KeepsTheHighestOfEveryStretchInBoundedRoom) {
     EXPECT_EQ(points.size(), values.size() / stretch);
     for (std::size_t p = 0; p < points.size(); ++p) {
       const auto first = values.begin() + static_cast<std::ptrdiff_t>(p * stretch);
-      EXPECT_EQ(points[p].highest, *std::max_element(first, first + static_cast<std::ptrdiff_t>(stretch)));
+      EXPECT_EQ(points[p].highest,
+                *std::max_element(first, first + static_cast<std::ptrdiff_t>(stretch)));
       EXPECT_DOUBLE_EQ(points[p].at,
                        static_cast<double>(p * stretch) + (static_cast<double>(stretch) + 1) / 2);
     }

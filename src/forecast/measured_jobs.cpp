@@ -82,7 +82,8 @@ Result<Columns> choose_columns(const CsvReader& csv, const std::vector<std::stri
     const auto feature = column_of(csv, name, "a feature");
     if (!feature) return std::unexpected(feature.error());
     if (first[*feature].empty())
-      return fail(ErrorKind::bad_input, csv.place(), fmt::format("the column '{}' is empty", shown(name)));
+      return fail(ErrorKind::bad_input, csv.place(),
+                  fmt::format("the column '{}' is empty", shown(name)));
     columns.features.push_back(*feature);
   }
   for (std::size_t i = 0; options.features.empty() && i < first.size(); ++i) {
@@ -94,10 +95,13 @@ Result<Columns> choose_columns(const CsvReader& csv, const std::vector<std::stri
   }
   for (const std::size_t i : columns.features) {
     if (!fit_for_a_name(csv.columns()[i]))
-      return fail(ErrorKind::bad_input, csv.place(), fmt::format("column {} has no fit name", i + 1));
-    if (i == columns.target) return fail(ErrorKind::bad_usage, "", "the time itself cannot be a feature");
+      return fail(ErrorKind::bad_input, csv.place(),
+                  fmt::format("column {} has no fit name", i + 1));
+    if (i == columns.target)
+      return fail(ErrorKind::bad_usage, "", "the time itself cannot be a feature");
     if (std::ranges::count(columns.features, i) > 1)
-      return fail(ErrorKind::bad_usage, "", fmt::format("the feature '{}' is named twice", csv.columns()[i]));
+      return fail(ErrorKind::bad_usage, "",
+                  fmt::format("the feature '{}' is named twice", csv.columns()[i]));
     jobs.features.push_back(csv.columns()[i]);
   }
   if (columns.features.empty())
@@ -105,8 +109,9 @@ Result<Columns> choose_columns(const CsvReader& csv, const std::vector<std::stri
   return columns;
 }
 
-Result<void> add_row(const std::vector<std::string>& cells, const Columns& columns, const std::string& place,
-                     const MeasuredJobsOptions& options, MeasuredJobs& jobs) {
+Result<void> add_row(const std::vector<std::string>& cells, const Columns& columns,
+                     const std::string& place, const MeasuredJobsOptions& options,
+                     MeasuredJobs& jobs) {
   if (trimmed(cells[columns.target]).empty()) {
     ++jobs.left_out;
     return {};
@@ -114,9 +119,10 @@ Result<void> add_row(const std::vector<std::string>& cells, const Columns& colum
   const auto seconds = number_in(cells[columns.target], options.target, place);
   if (!seconds) return std::unexpected(seconds.error());
   if (!(*seconds >= 1e-12))
-    return fail(ErrorKind::bad_input, place,
-                fmt::format("{} is {}, which is no time that a job takes", shown(options.target), *seconds),
-                "leave the cell empty where a job did not run");
+    return fail(
+        ErrorKind::bad_input, place,
+        fmt::format("{} is {}, which is no time that a job takes", shown(options.target), *seconds),
+        "leave the cell empty where a job did not run");
   std::vector<double> row;
   for (std::size_t i = 0; i < columns.features.size(); ++i) {
     if (trimmed(cells[columns.features[i]]).empty()) {

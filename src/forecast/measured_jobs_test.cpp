@@ -9,7 +9,8 @@ namespace {
 
 TEST(MeasuredJobs, AreReadFromCsv) {
   const auto jobs = read_measured_jobs(
-      "app,batch,time_s,dram\r\nbert,1,0.5,0.25\nbert,2,,0.5\n\"gpt, small\", 4 ,2e0,1\n", "m.csv", {});
+      "app,batch,time_s,dram\r\nbert,1,0.5,0.25\nbert,2,,0.5\n\"gpt, small\", 4 ,2e0,1\n", "m.csv",
+      {});
   ASSERT_TRUE(jobs) << jobs.error().text();
   EXPECT_EQ(jobs->features, (std::vector<std::string>{"batch", "dram"}));
   EXPECT_EQ(jobs->passed_over, (std::vector<std::string>{"app"}));
@@ -47,7 +48,8 @@ TEST(MeasuredJobs, WhatIsWrongIsSaidWithItsLine) {
   };
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,2\nx,3\n"), "m.csv:3: batch is not a number: 'x'"));
   EXPECT_TRUE(contains(refusal("batch,time_s\n,2\nx,3\n"), "no column holds numbers"));
-  EXPECT_TRUE(contains(refusal("batch,dram,time_s\n1,,2\n2,,3\n", {"time_s", "", {"dram"}}), "dram"));
+  EXPECT_TRUE(
+      contains(refusal("batch,dram,time_s\n1,,2\n2,,3\n", {"time_s", "", {"dram"}}), "dram"));
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,2\n1e31,3\n"), "m.csv:3: batch is beyond"));
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,0\n"), "m.csv:2: time_s is 0"));
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,-4\n"), "m.csv:2: time_s is -4"));
@@ -56,13 +58,15 @@ TEST(MeasuredJobs, WhatIsWrongIsSaidWithItsLine) {
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,\n"), "no row has a time"));
   EXPECT_TRUE(contains(refusal("batch,time_s\n1,2\n3\n"), "m.csv:3: the line has 1 cells"));
   EXPECT_TRUE(contains(refusal("batch,time_s\n"), "no row has a time"));
-  EXPECT_TRUE(contains(refusal("b,time_s\n1,2\n", {"time_s", "", {"time_s"}}), "cannot be a feature"));
+  EXPECT_TRUE(
+      contains(refusal("b,time_s\n1,2\n", {"time_s", "", {"time_s"}}), "cannot be a feature"));
   EXPECT_TRUE(contains(refusal("b,time_s\n1,2\n", {"time_s", "", {"b", "b"}}), "named twice"));
   EXPECT_TRUE(contains(refusal("b,time_s\n1,2\n", {"time_s", "app", {}}), "no column 'app'"));
 }
 
 TEST(MeasuredJobs, EmptyCellsWereNotMeasured) {
-  const auto jobs = read_measured_jobs("app,dram,gone,batch,time_s\nx,,,1,2\n,0.5,,,3\n", "m.csv", {});
+  const auto jobs =
+      read_measured_jobs("app,dram,gone,batch,time_s\nx,,,1,2\n,0.5,,,3\n", "m.csv", {});
   ASSERT_TRUE(jobs) << jobs.error().text();
   EXPECT_EQ(jobs->features, (std::vector<std::string>{"dram", "batch"}))
       << "the first row does not decide alone";

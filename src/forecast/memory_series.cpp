@@ -16,7 +16,8 @@ constexpr std::int64_t most_iterations = 1'000'000'000'000;
 Result<MiB> read_mib(const std::string& cell, const std::string& place, std::string_view column) {
   const auto value = parse_number(cell);
   if (!value || !(*value >= 0 && *value <= most_mib))
-    return fail(ErrorKind::bad_input, place, fmt::format("{} '{}' is no size in MiB", column, shown(cell)),
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("{} '{}' is no size in MiB", column, shown(cell)),
                 "give a number, or leave the cell empty where the sample is missing");
   return MiB{std::llround(*value)};
 }
@@ -63,8 +64,8 @@ Result<MemorySeries> read_memory_series(std::string_view text, const std::string
   }
 }
 
-Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports, std::optional<MiB> capacity,
-              MiB context) {
+Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports,
+              std::optional<MiB> capacity, MiB context) {
   constexpr JobId job{0};
   Watched watched;
   for (std::size_t i = 0; i < reports.size(); ++i) {

@@ -13,11 +13,11 @@ struct MemorySeries {
   std::size_t missing = 0;            // rows without a value
 };
 
-/// Columns `iteration,requested_mib,allocated_mib`; others are passed over. `iterations` is the last
-/// iteration where it is known. A row with an empty cell is a sample that is missing; rows that are not in
-/// the order of their iterations are an error. `place` is the file's
-/// name.
-[[nodiscard]] Result<MemorySeries> read_memory_series(std::string_view text, const std::string& place,
+/// Columns `iteration,requested_mib,allocated_mib`; others are passed over. `iterations` is the
+/// last iteration where it is known. A row with an empty cell is a sample that is missing; rows
+/// that are not in the order of their iterations are an error. `place` is the file's name.
+[[nodiscard]] Result<MemorySeries> read_memory_series(std::string_view text,
+                                                      const std::string& place,
                                                       std::optional<std::int64_t> iterations);
 
 struct Watched {
@@ -30,8 +30,8 @@ struct Watched {
   [[nodiscard]] bool restarted() const { return alarm && (!overflow || *alarm < *overflow); }
 };
 
-/// Shows the reports to the forecaster as the engine does; null watches without one. `context` is what the
-/// reports leave out and the instance holds besides.
+/// Shows the reports to the forecaster as the engine does; null watches without one. `context` is
+/// what the reports leave out and the instance holds besides.
 [[nodiscard]] Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports,
                             std::optional<MiB> capacity, MiB context = {});
 

@@ -1,5 +1,6 @@
 #pragma once
-// What a file says of a model: its shape, and, where the file holds the weights, what those take as stored.
+// What a file says of a model: its shape, and, where the file holds the weights, what those take as
+// stored.
 
 #include <cstdint>
 #include <optional>

@@ -12,7 +12,8 @@ namespace {
 constexpr std::uint64_t mebibyte = 1U << 20;
 
 std::uint64_t bytes_in(MiB memory) {
-  return saturating_multiply(static_cast<std::uint64_t>(std::max<std::int64_t>(memory.value, 0)), mebibyte);
+  return saturating_multiply(static_cast<std::uint64_t>(std::max<std::int64_t>(memory.value, 0)),
+                             mebibyte);
 }
 
 /// Something in equal chunks, one for each layer.
@@ -23,10 +24,13 @@ struct Chunks {
   [[nodiscard]] std::uint64_t count_for(std::uint64_t wanted) const {
     if (bytes == 0 || layers == 0) return 0;
     if (wanted >= bytes) return layers;
-    return static_cast<std::uint64_t>((static_cast<__uint128_t>(wanted) * layers + bytes - 1) / bytes);
+    return static_cast<std::uint64_t>((static_cast<__uint128_t>(wanted) * layers + bytes - 1) /
+                                      bytes);
   }
   [[nodiscard]] std::uint64_t size_of(std::uint64_t count) const {
-    return layers == 0 ? 0 : static_cast<std::uint64_t>(static_cast<__uint128_t>(bytes) * count / layers);
+    return layers == 0
+               ? 0
+               : static_cast<std::uint64_t>(static_cast<__uint128_t>(bytes) * count / layers);
   }
 };
 
@@ -82,7 +86,8 @@ std::vector<ProfileFit> profile_fits(const MemoryForecast& forecast, const GpuMo
 const Profile* smallest_that_holds(MiB memory, const GpuModel& gpu) {
   const Profile* best = nullptr;
   for (const Profile& profile : gpu.profiles) {
-    if (profile.attribute != Attribute::none || !profile.usable || *profile.usable < memory) continue;
+    if (profile.attribute != Attribute::none || !profile.usable || *profile.usable < memory)
+      continue;
     if (best == nullptr || *profile.usable < *best->usable ||
         (*profile.usable == *best->usable && profile.compute < best->compute))
       best = &profile;

@@ -19,7 +19,8 @@ constexpr Precision precision_rows[] = {
     {"fp8", 8, false},  {"int8", 8, false}, {"int4", 4, false},
 };
 
-// Bytes for each parameter: *ZeRO*, 3.1, counts 12 for Adam with mixed precision, of which 4 are the weights.
+// Bytes for each parameter: *ZeRO*, 3.1, counts 12 for Adam with mixed precision, of which 4 are
+// the weights.
 constexpr OptimizerRow optimizer_rows[] = {
     {"adam", 8, false, true, "two moments of 32 bits"},
     {"adamw", 8, false, true, "two moments of 32 bits"},
@@ -30,21 +31,24 @@ constexpr OptimizerRow optimizer_rows[] = {
     {"none", 0, false, false, "nothing"},
 };
 
-constexpr std::string_view context_source = "about 0.3 to 0.6 GiB a process (README of the model shapes)";
+constexpr std::string_view context_source =
+    "about 0.3 to 0.6 GiB a process (README of the model shapes)";
 constexpr SharingRow sharing_rows[] = {
     {"alone", {615}, {307}, context_source},
     {"time-sliced", {615}, {307}, "every process has a context of its own: as alone"},
     {"mps",
      {615},
      {307},
-     "NVIDIA, Multi-Process Service: from Volta on clients share little of their contexts; counted as alone"},
+     "NVIDIA, Multi-Process Service: from Volta on clients share little of their contexts; counted "
+     "as alone"},
 };
 
 constexpr std::uint64_t workspace_before_hopper = (2 * 4096 + 8 * 16) * 1024;  // :4096:2:16:8
 constexpr std::uint64_t workspace_from_hopper = 8 * 4096 * 1024;               // :4096:8
 
 template <class Row>
-Result<const Row*> find_row(std::span<const Row> rows, std::string_view name, std::string_view what) {
+Result<const Row*> find_row(std::span<const Row> rows, std::string_view name,
+                            std::string_view what) {
   const auto found = std::ranges::find(rows, name, &Row::name);
   if (found != rows.end()) return &*found;
   std::vector<std::string> known;
@@ -65,7 +69,8 @@ std::uint64_t bytes_of(std::uint64_t numbers, std::uint64_t bits) {
 class Parts {
  public:
   Parts(const MemoryOptions& options, std::uint64_t layers) : options_(options) {
-    for (std::size_t i = 0; i < part_count; ++i) forecast.parts.push_back({static_cast<Part>(i), 0, "none"});
+    for (std::size_t i = 0; i < part_count; ++i)
+      forecast.parts.push_back({static_cast<Part>(i), 0, "none"});
     forecast.layers = layers;
     forecast.batch = options.batch;
     forecast.processes = options.processes;
@@ -80,7 +85,8 @@ class Parts {
 
   /// `sums`: numbers that a factored optimizer keeps, and what they are.
   void training(std::uint64_t weight_bits, std::uint64_t sums, std::string_view what_sums) {
-    const OptimizerRow& optimizer = options_.optimizer != nullptr ? *options_.optimizer : optimizer_rows[0];
+    const OptimizerRow& optimizer =
+        options_.optimizer != nullptr ? *options_.optimizer : optimizer_rows[0];
     if (!options_.train) return;
     set(Part::gradients, bytes_of(forecast.parameters, weight_bits),
         fmt::format("parameters x {} bits, as the weights", weight_bits));
@@ -91,17 +97,20 @@ class Parts {
         fmt::format("{}: {}", optimizer.name, kept_by(optimizer, master, what_sums)));
   }
 
-  static std::string kept_by(const OptimizerRow& optimizer, bool master, std::string_view what_sums) {
+  static std::string kept_by(const OptimizerRow& optimizer, bool master,
+                             std::string_view what_sums) {
     std::vector<std::string> each, all;
     if (optimizer.factored) all.push_back(fmt::format("a sum of 32 bits for each {}", what_sums));
     if (optimizer.bytes > 0) each.emplace_back(optimizer.what);
     if (master) each.emplace_back("weights of 32 bits");
-    if (!each.empty()) all.push_back(fmt::format("{} for each parameter", fmt::join(each, " and ")));
+    if (!each.empty())
+      all.push_back(fmt::format("{} for each parameter", fmt::join(each, " and ")));
     return all.empty() ? "nothing" : fmt::format("{}", fmt::join(all, ", "));
   }
 
   void surroundings() {
-    const std::uint64_t workspace = options_.workspace.value_or(usual_workspace(options_.architecture));
+    const std::uint64_t workspace =
+        options_.workspace.value_or(usual_workspace(options_.architecture));
     const std::uint64_t times =
         options_.workspace_per_layer ? std::max<std::uint64_t>(forecast.layers, 1) : 1;
     set(Part::workspace, saturating_multiply(workspace, times),
@@ -109,8 +118,8 @@ class Parts {
                     options_.workspace_per_layer ? "for each layer" : "for each process"));
     const SharingRow& sharing = options_.sharing != nullptr ? *options_.sharing : sharing_rows[0];
     set(Part::context, whole(sharing.counted.value) * mebibyte,
-        fmt::format("{}: {} to {} MiB a process, the most is counted", sharing.name, sharing.least.value,
-                    sharing.counted.value));
+        fmt::format("{}: {} to {} MiB a process, the most is counted", sharing.name,
+                    sharing.least.value, sharing.counted.value));
     if (options_.processes > 1)
       forecast.remarks.push_back(fmt::format(
           "{} processes alike on one instance, each with weights of its own", options_.processes));
@@ -130,7 +139,8 @@ Result<void> check_options(const MemoryOptions& options) {
   for (const auto& [what, value] :
        {std::pair("--batch", options.batch), std::pair("--processes", options.processes)})
     if (value < 1 || value > most)
-      return refuse(what, fmt::format("{} is not possible", value), fmt::format("give 1 to {}", most));
+      return refuse(what, fmt::format("{} is not possible", value),
+                    fmt::format("give 1 to {}", most));
   for (const auto& [what, value] :
        {std::pair("--context", options.context), std::pair("--input", options.input),
         std::pair("--prefill", options.prefill)})
@@ -151,7 +161,8 @@ struct StoredShare {
 };
 
 /// Bits of most weights of a file, and what they are called. An index of files has their sum alone.
-std::pair<std::uint64_t, std::string> stored_bits(const StoredWeights& stored, std::uint64_t parameters) {
+std::pair<std::uint64_t, std::string> stored_bits(const StoredWeights& stored,
+                                                  std::uint64_t parameters) {
   const auto most = std::ranges::max_element(stored.types, {}, &StoredType::bytes);
   const bool typed = most != stored.types.end() && most->parameters > 0;
   const std::uint64_t bytes = typed ? most->bytes : stored.bytes;
@@ -178,8 +189,8 @@ StoredShare quantised_weights(const ModelShape& shape, std::uint64_t bits) {
   return {saturating_add(packed, bytes_of(all - matrices, bits)),
           saturating_add(packed, bytes_of(in_layers - matrices, bits)), shape.quantised_bits,
           fmt::format("{} bits", shape.quantised_bits),
-          fmt::format("{} parameters x {} bits + {} x {} bits, as described", matrices, shape.quantised_bits,
-                      all - matrices, bits)};
+          fmt::format("{} parameters x {} bits + {} x {} bits, as described", matrices,
+                      shape.quantised_bits, all - matrices, bits)};
 }
 
 StoredShare weights_of(const ModelFile& model, const MemoryOptions& options) {
@@ -192,16 +203,18 @@ StoredShare weights_of(const ModelFile& model, const MemoryOptions& options) {
     const double share =
         static_cast<double>(layered) / static_cast<double>(std::max<std::uint64_t>(counted, 1));
     const auto [bits, type] = stored_bits(*model.stored, counted);
-    return {model.stored->bytes, static_cast<std::uint64_t>(static_cast<double>(model.stored->bytes) * share),
-            bits, type, "as stored in the file"};
+    return {model.stored->bytes,
+            static_cast<std::uint64_t>(static_cast<double>(model.stored->bytes) * share), bits,
+            type, "as stored in the file"};
   }
   const bool described = options.weights == nullptr && shape.weight_bits > 0;
   const std::uint64_t bits = options.weights != nullptr ? options.weights->bits
                              : described                ? shape.weight_bits
                                                         : 16;
   if (options.weights == nullptr && shape.quantised_bits > 0) return quantised_weights(shape, bits);
-  return {bytes_of(counted, bits), bytes_of(layered, bits), bits, fmt::format("{} bits", bits),
-          fmt::format("{} parameters x {} bits{}", counted, bits, described ? ", as described" : "")};
+  return {
+      bytes_of(counted, bits), bytes_of(layered, bits), bits, fmt::format("{} bits", bits),
+      fmt::format("{} parameters x {} bits{}", counted, bits, described ? ", as described" : "")};
 }
 
 /// What a training run from this model cannot be.
@@ -213,35 +226,37 @@ Result<void> check_training(const StoredShare& weights, const MemoryOptions& opt
               "--precision bf16 counts the model before it was quantised");
 }
 
-/// What speaks against the file being the whole model, and what its description says that was not understood.
+/// What speaks against the file being the whole model, and what its description says that was not
+/// understood.
 void remark(MemoryForecast& forecast, const ModelFile& model, const MemoryOptions& options) {
   const ModelShape& shape = *model.shape;
   for (const std::string& each : shape.remarks) forecast.remarks.push_back(each);
   if (options.weights == nullptr && !model.stored && shape.quantised_bits > 0)
     forecast.remarks.emplace_back("scales of quantised weights are not counted");
   if (!shape.heads_known)
-    forecast.remarks.emplace_back("the tensors do not tell how many heads there are; widths are exact");
+    forecast.remarks.emplace_back(
+        "the tensors do not tell how many heads there are; widths are exact");
   if (shape.positions > 0 && forecast.context > shape.positions)
     forecast.remarks.push_back(
         fmt::format("{} tokens are beyond the model's {}", forecast.context, shape.positions));
   if (options.weights != nullptr || !model.stored || model.stored->parameters == 0) return;
   // Several quantised weights may be packed into one integer.
   const auto packed = [](const StoredType& type) {
-    return type.name.size() > 1 && (type.name[0] == 'I' || type.name[0] == 'U') && type.name[1] >= '0' &&
-           type.name[1] <= '9';
+    return type.name.size() > 1 && (type.name[0] == 'I' || type.name[0] == 'U') &&
+           type.name[1] >= '0' && type.name[1] <= '9';
   };
   const double share =
       static_cast<double>(model.stored->parameters) / static_cast<double>(forecast.parameters);
   constexpr double nearly_all = 0.9;
   if (share >= nearly_all || std::ranges::any_of(model.stored->types, packed)) return;
-  forecast.remarks.push_back(
-      fmt::format("the file holds {:.0f} % of the {} parameters that its shape has; of a model in several "
-                  "safetensors files, name their model.safetensors.index.json",
-                  100 * share, forecast.parameters));
+  forecast.remarks.push_back(fmt::format(
+      "the file holds {:.0f} % of the {} parameters that its shape has; of a model in several "
+      "safetensors files, name their model.safetensors.index.json",
+      100 * share, forecast.parameters));
 }
 
-void cache(Parts& parts, const ModelShape& shape, const MemoryOptions& options, std::uint64_t context,
-           std::uint64_t input) {
+void cache(Parts& parts, const ModelShape& shape, const MemoryOptions& options,
+           std::uint64_t context, std::uint64_t input) {
   const std::uint64_t bits = options.kv != nullptr ? options.kv->bits : 16;
   MemoryForecast& forecast = parts.forecast;
   forecast.kv_per_token = bytes_of(kv_per_token(shape), bits);
@@ -296,7 +311,8 @@ Result<std::uint64_t> parse_workspace(std::string_view text) {
   std::uint64_t sum = 0;
   for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
     const auto size = parse_integer(words[i]), count = parse_integer(words[i + 1]);
-    if (!size || !count || *size < 0 || *count < 0 || *size > 1 << 30 || *count > 1 << 20) return refuse();
+    if (!size || !count || *size < 0 || *count < 0 || *size > 1 << 30 || *count > 1 << 20)
+      return refuse();
     sum = saturating_add(sum, saturating_multiply(whole(*size), 1024, whole(*count)));
   }
   return sum;
@@ -339,8 +355,11 @@ Result<MemoryForecast> forecast_memory(const ModelFile& model, const MemoryOptio
   const ModelShape& shape = *model.shape;
   constexpr std::int64_t usual_context = 4096;
   const std::int64_t longest = shape.positions > 0 ? shape.positions : usual_context;
-  const std::int64_t context = options.context > 0 ? options.context : std::min(longest, usual_context);
-  const std::int64_t input = shape.encoder_layers == 0 ? 0 : options.input > 0 ? options.input : context;
+  const std::int64_t context =
+      options.context > 0 ? options.context : std::min(longest, usual_context);
+  const std::int64_t input = shape.encoder_layers == 0 ? 0
+                             : options.input > 0       ? options.input
+                                                       : context;
   Parts parts(options, whole(shape.layers + shape.encoder_layers));
   MemoryForecast& forecast = parts.forecast;
   forecast.context = context;
@@ -383,15 +402,18 @@ Result<MemoryForecast> forecast_memory(const VisionNetwork& network, const Memor
   if (options.train) {
     const std::uint64_t kept = saturating_add(saturating_multiply(images, width, network.kept()),
                                               saturating_multiply(images, 8, network.indices()));
-    parts.set(Part::activations, saturating_add(kept, saturating_multiply(options.moved_copies, moved)),
-              fmt::format("{} x ({} numbers kept + {} x {} of the largest layer)", counted(images, "image"),
-                          network.kept(), options.moved_copies, network.most_moved()));
+    parts.set(Part::activations,
+              saturating_add(kept, saturating_multiply(options.moved_copies, moved)),
+              fmt::format("{} x ({} numbers kept + {} x {} of the largest layer)",
+                          counted(images, "image"), network.kept(), options.moved_copies,
+                          network.most_moved()));
   } else {
-    parts.set(
-        Part::activations, moved,
-        fmt::format("{} x {} numbers of the largest layer", counted(images, "image"), network.most_moved()));
+    parts.set(Part::activations, moved,
+              fmt::format("{} x {} numbers of the largest layer", counted(images, "image"),
+                          network.most_moved()));
   }
-  // Rows and columns of convolutions are not in the table of layers: as many as there are parameters at most.
+  // Rows and columns of convolutions are not in the table of layers: as many as there are
+  // parameters at most.
   parts.training(std::max<std::uint64_t>(bits, 16), forecast.parameters, "parameter at most");
   parts.surroundings();
   return if_countable(std::move(forecast), "");

@@ -68,7 +68,8 @@ TEST(ModelMemory, EveryPrecisionHasItsBytes) {
   for (const Precision& precision : precisions()) {
     MemoryOptions options;
     options.weights = &precision;
-    EXPECT_EQ(forecast(gpt2(), options).bytes(Part::weights), (124'439'808 * precision.bits + 7) / 8);
+    EXPECT_EQ(forecast(gpt2(), options).bytes(Part::weights),
+              (124'439'808 * precision.bits + 7) / 8);
   }
 }
 
@@ -84,13 +85,16 @@ ModelFile described(const std::string& more) {
 TEST(ModelMemory, ADescriptionSaysThePrecision) {
   const std::uint64_t count = parameters(*described("").shape);
   EXPECT_EQ(forecast(described(""), {}).bytes(Part::weights), 2 * count);
-  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "float32")"), {}).bytes(Part::weights), 4 * count);
+  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "float32")"), {}).bytes(Part::weights),
+            4 * count);
   EXPECT_EQ(forecast(described(R"(, "dtype": "float32")"), {}).bytes(Part::weights), 4 * count);
-  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "bfloat16")"), {}).bytes(Part::weights), 2 * count);
+  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "bfloat16")"), {}).bytes(Part::weights),
+            2 * count);
   EXPECT_EQ(forecast(described(R"(, "torch_dtype": "float12")"), {}).remarks.size(), 1U);
   MemoryOptions asked;
   asked.weights = *find_precision("bf16");
-  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "float32")"), asked).bytes(Part::weights), 2 * count);
+  EXPECT_EQ(forecast(described(R"(, "torch_dtype": "float32")"), asked).bytes(Part::weights),
+            2 * count);
   // Four bits for the matrices of the layers; embedding, output and norms stay.
   const std::uint64_t rest = 2 * 40 * 16 + 5 * 16;
   for (const char* quantised : {R"(, "quantization_config": {"quant_method": "gptq", "bits": 4})",
@@ -100,10 +104,12 @@ TEST(ModelMemory, ADescriptionSaysThePrecision) {
     EXPECT_EQ(found.remarks.size(), 1U);
     MemoryOptions training;
     training.train = true;
-    EXPECT_FALSE(forecast_memory(described(quantised), training, "test")) << "as with --precision int4";
+    EXPECT_FALSE(forecast_memory(described(quantised), training, "test"))
+        << "as with --precision int4";
   }
-  EXPECT_EQ(forecast(described(R"(, "quantization_config": {"quant_method": "new"})"), {}).remarks.size(),
-            1U);
+  EXPECT_EQ(
+      forecast(described(R"(, "quantization_config": {"quant_method": "new"})"), {}).remarks.size(),
+      1U);
 }
 
 TEST(ModelMemory, TrainingFollowsWhatIsStored) {
@@ -135,10 +141,12 @@ TEST(ModelMemory, OptimizersSayWhatTheyKeep) {
     options.weights = *find_precision(precision);
     return forecast(described(""), options).parts[static_cast<std::size_t>(Part::optimizer)].how;
   };
-  EXPECT_EQ(how("adafactor", "bf16"),
-            "adafactor: a sum of 32 bits for each row and column, weights of 32 bits for each parameter");
+  EXPECT_EQ(
+      how("adafactor", "bf16"),
+      "adafactor: a sum of 32 bits for each row and column, weights of 32 bits for each parameter");
   EXPECT_EQ(how("adafactor", "fp32"), "adafactor: a sum of 32 bits for each row and column");
-  EXPECT_EQ(how("adam", "bf16"), "adam: two moments of 32 bits and weights of 32 bits for each parameter");
+  EXPECT_EQ(how("adam", "bf16"),
+            "adam: two moments of 32 bits and weights of 32 bits for each parameter");
   EXPECT_EQ(how("sgd", "bf16"), "sgd: weights of 32 bits for each parameter");
   EXPECT_EQ(how("none", "bf16"), "none: nothing");
 }
@@ -171,7 +179,8 @@ TEST(ModelMemory, ActivationsOfTheKindInThePaper) {
   const std::uint64_t ends = 2 * 2 * s * b * h + 6 * s * b * vocab;
   EXPECT_EQ(training_activations(shape, use).bytes, layers * 34 * s * b * h + ends);
   use.plain_attention = true;
-  EXPECT_EQ(training_activations(shape, use).bytes, layers * (34 * s * b * h + 5 * a * s * s * b) + ends);
+  EXPECT_EQ(training_activations(shape, use).bytes,
+            layers * (34 * s * b * h + 5 * a * s * s * b) + ends);
   use.recompute = true;
   EXPECT_EQ(training_activations(shape, use).bytes,
             layers * 2 * s * b * h + (34 * s * b * h + 5 * a * s * s * b) + ends);
@@ -246,12 +255,14 @@ TEST(ModelMemory, HugeQuestionsAreAnsweredOrRefusedAndNeverWrapAround) {
   MemoryOptions options;
   options.batch = options.context = std::int64_t{1} << 32;
   EXPECT_EQ(forecast_memory(llama(), options, "test").error().text(),
-            "test: with these options it needs more than an exbibyte; check batch, context and processes");
+            "test: with these options it needs more than an exbibyte; check batch, context and "
+            "processes");
   options.batch = options.context = std::int64_t{1} << 20;
   const auto found = forecast(llama(), options);
   EXPECT_GE(found.total(), found.kv_per_token << 40);
   EXPECT_LT(found.total(), std::uint64_t{1} << 60);
-  for (const ProfileFit& fit : profile_fits(found, **find_gpu_model("A100-40GB"))) EXPECT_FALSE(*fit.fits);
+  for (const ProfileFit& fit : profile_fits(found, **find_gpu_model("A100-40GB")))
+    EXPECT_FALSE(*fit.fits);
 }
 
 TEST(ModelMemory, WhatCannotBeAskedIsRefused) {
@@ -343,8 +354,8 @@ TEST(ModelMemory, ImagesByHand) {
   const auto network = *vision_network("resnet18:32:10");
   const auto found = *forecast_memory(network, options);
   EXPECT_EQ(found.bytes(Part::weights), 4 * network.parameters());
-  EXPECT_EQ(found.bytes(Part::activations),
-            8 * (4 * network.kept() + 8 * network.indices() + usual_moved_copies * 4 * network.most_moved()));
+  EXPECT_EQ(found.bytes(Part::activations), 8 * (4 * network.kept() + 8 * network.indices() +
+                                                 usual_moved_copies * 4 * network.most_moved()));
   EXPECT_EQ(found.bytes(Part::optimizer), 8 * network.parameters());
   EXPECT_EQ(found.kv_per_sequence, 0U);
   options.train = false;

@@ -11,7 +11,8 @@ namespace cleave {
 
 namespace {
 
-// Rows say only what differs from a decoder of the Llama kind: gated, two norms without biases, no biases.
+// Rows say only what differs from a decoder of the Llama kind: gated, two norms without biases, no
+// biases.
 // clang-format off
 constexpr auto families = std::to_array<ModelFamily>({
     {.name = "llama"},
@@ -52,8 +53,10 @@ class Weights {
   std::vector<WeightGroup> count() {
     const std::uint64_t width = whole(s_.embedding_width == 0 ? s_.hidden : s_.embedding_width);
     add("embedding", 1, whole(s_.vocab), width, false);
-    if (width != whole(s_.hidden)) add("embedding", 2, width, hidden(), false);  // in and out of the layers
-    if (f_.learned_positions) add("embedding", 1, whole(s_.positions + f_.extra_positions), hidden(), false);
+    if (width != whole(s_.hidden))
+      add("embedding", 2, width, hidden(), false);  // in and out of the layers
+    if (f_.learned_positions)
+      add("embedding", 1, whole(s_.positions + f_.extra_positions), hidden(), false);
     if (f_.token_types > 0) add("embedding", 1, whole(f_.token_types), hidden(), false);
     if (f_.embedding_norm) norms(1, false);
     stack(whole(s_.layers), s_.encoder_layers > 0);
@@ -71,8 +74,8 @@ class Weights {
            bool in_layers = true) {
     if (count > 0) groups_.push_back({part, count, rows, columns, in_layers});
   }
-  void linear(std::string_view part, std::uint64_t count, std::uint64_t from, std::uint64_t to, bool bias,
-              bool in_layers = true) {
+  void linear(std::string_view part, std::uint64_t count, std::uint64_t from, std::uint64_t to,
+              bool bias, bool in_layers = true) {
     add(part, count, from, to, in_layers);
     if (bias) add(part, count, 1, to, in_layers);
   }
@@ -106,7 +109,8 @@ class Weights {
     }
     norms(saturating_multiply(layers, whole(f_.norms) + (attends ? 1 : 0)), true);
     if (f_.final_norm) norms(1, false);
-    if (f_.relative_buckets > 0) add("attention", 1, whole(f_.relative_buckets), whole(s_.heads), false);
+    if (f_.relative_buckets > 0)
+      add("attention", 1, whole(f_.relative_buckets), whole(s_.heads), false);
   }
 
   const ModelShape& s_;
@@ -130,14 +134,16 @@ Result<const ModelFamily*> find_model_family(std::string_view name) {
   if (found != families.end()) return &*found;
   std::vector<std::string> known;
   for (const ModelFamily& family : families) known.emplace_back(family.name);
-  return fail(ErrorKind::bad_input, "", fmt::format("no known family of models is called '{}'", shown(name)),
+  return fail(ErrorKind::bad_input, "",
+              fmt::format("no known family of models is called '{}'", shown(name)),
               suggestion(name, known));
 }
 
 std::int64_t ModelShape::window_layers() const {
   if (window == 0) return 0;
   if (windowed) return *windowed;
-  if (family.window == WindowRule::every_second) return (layers + 1) / 2;  // the first layer has a window
+  if (family.window == WindowRule::every_second)
+    return (layers + 1) / 2;  // the first layer has a window
   if (family.window == WindowRule::five_of_six) return layers - layers / 6;
   return layers;
 }
@@ -169,14 +175,15 @@ Result<void> check(const ModelShape& shape, const std::string& place) {
   };
   for (const Bound& bound : bounds)
     if (bound.value < bound.least || bound.value > bound.most)
-      return fail(
-          ErrorKind::bad_input, place,
-          fmt::format("{} must be from {} to {}, not {}", bound.what, bound.least, bound.most, bound.value),
-          "check the file that describes the model");
+      return fail(ErrorKind::bad_input, place,
+                  fmt::format("{} must be from {} to {}, not {}", bound.what, bound.least,
+                              bound.most, bound.value),
+                  "check the file that describes the model");
   if (shape.heads % shape.kv_heads != 0)
-    return fail(ErrorKind::bad_input, place,
-                fmt::format("{} heads do not share {} KV heads evenly", shape.heads, shape.kv_heads),
-                "check the file that describes the model");
+    return fail(
+        ErrorKind::bad_input, place,
+        fmt::format("{} heads do not share {} KV heads evenly", shape.heads, shape.kv_heads),
+        "check the file that describes the model");
   if (parameters(shape) > most_parameters)
     return fail(ErrorKind::bad_input, place, "the model would have more than 10^15 parameters",
                 "check the file that describes the model");
@@ -189,7 +196,8 @@ std::vector<WeightGroup> weight_groups(const ModelShape& shape) {
 
 std::uint64_t parameters(const ModelShape& shape) {
   std::uint64_t sum = 0;
-  for (const WeightGroup& group : weight_groups(shape)) sum = saturating_add(sum, group.parameters());
+  for (const WeightGroup& group : weight_groups(shape))
+    sum = saturating_add(sum, group.parameters());
   return sum;
 }
 
@@ -219,7 +227,8 @@ std::uint64_t kv_of_sequence(const ModelShape& shape, std::uint64_t context, std
   const std::uint64_t long_layers = whole(shape.layers) - short_layers;
   const std::uint64_t held = saturating_add(
       saturating_multiply(long_layers, context),
-      saturating_multiply(short_layers, shape.window > 0 ? std::min(context, whole(shape.window)) : context));
+      saturating_multiply(short_layers,
+                          shape.window > 0 ? std::min(context, whole(shape.window)) : context));
   return saturating_add(saturating_multiply(of_layer, held),
                         saturating_multiply(cross_kv_per_token(shape), input));
 }

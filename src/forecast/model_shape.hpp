@@ -1,10 +1,10 @@
 #pragma once
-// The shape of a transformer: how many layers of which widths, which of its parts have biases, how many
-// tokens its layers look back. Parameters and the KV cache of a token follow from it by counting; nothing is
-// fitted.
+// The shape of a transformer: how many layers of which widths, which of its parts have biases, how
+// many tokens its layers look back. Parameters and the KV cache of a token follow from it by
+// counting; nothing is fitted.
 //
-// What architectures differ in stands in a table, one row for each family (the `model_type` of Hugging Face).
-// The published descriptions of the architectures are the sources.
+// What architectures differ in stands in a table, one row for each family (the `model_type` of
+// Hugging Face). The published descriptions of the architectures are the sources.
 
 #include <cstdint>
 #include <optional>
@@ -60,8 +60,8 @@ struct ModelShape {
   bool tied = false;
   std::int64_t window = 0;               // tokens; 0: all layers look back over everything
   std::optional<std::int64_t> windowed;  // layers with the window; empty: by the family's rule
-  // Bits of a weight as the model's own description has them; 0: it does not say. Quantisation is of the
-  // matrices in the layers, the rest keeps `weight_bits`.
+  // Bits of a weight as the model's own description has them; 0: it does not say. Quantisation is
+  // of the matrices in the layers, the rest keeps `weight_bits`.
   std::uint64_t weight_bits = 0, quantised_bits = 0;
   std::vector<std::string> remarks;  // what the description says and is not understood
   // Mixture of experts; 0 experts: none. `ffn` is then that of layers without.
@@ -82,8 +82,8 @@ struct WeightGroup {
   [[nodiscard]] std::uint64_t parameters() const;
 };
 
-/// Refuses sizes that cannot be: nothing where something must be, heads that do not share out, beyond 10^15
-/// parameters. `place` is said in the error.
+/// Refuses sizes that cannot be: nothing where something must be, heads that do not share out,
+/// beyond 10^15 parameters. `place` is said in the error.
 [[nodiscard]] Result<void> check(const ModelShape& shape, const std::string& place);
 
 /// Every weight of the model. Biases and norms are matrices of one row.
@@ -92,13 +92,13 @@ std::uint64_t parameters(const ModelShape& shape);
 /// Those that one token uses: with experts, the active ones of each layer.
 std::uint64_t active_parameters(const ModelShape& shape);
 
-/// Keys and values that one token adds to the cache of its sequence, as numbers, not bytes: 2 x layers x KV
-/// heads x head size. With two stacks, of the decoder's own attention.
+/// Keys and values that one token adds to the cache of its sequence, as numbers, not bytes: 2 x
+/// layers x KV heads x head size. With two stacks, of the decoder's own attention.
 std::uint64_t kv_per_token(const ModelShape& shape);
 /// With two stacks, what one token of the input leaves for the decoder to attend to; else 0.
 std::uint64_t cross_kv_per_token(const ModelShape& shape);
-/// The cache of one sequence of `context` tokens and, with two stacks, `input` tokens: layers with a window
-/// hold no more than it.
+/// The cache of one sequence of `context` tokens and, with two stacks, `input` tokens: layers with
+/// a window hold no more than it.
 std::uint64_t kv_of_sequence(const ModelShape& shape, std::uint64_t context, std::uint64_t input);
 
 }  // namespace cleave

@@ -16,8 +16,8 @@
 namespace cleave {
 namespace {
 
-/// The models whose shapes stand here, so that something is tested wherever the data are not: published
-/// configurations, published numbers of parameters.
+/// The models whose shapes stand here, so that something is tested wherever the data are not:
+/// published configurations, published numbers of parameters.
 struct Published {
   const char* config;
   std::uint64_t parameters;
@@ -83,8 +83,10 @@ TEST(ModelShape, TheModelsOfTheData) {
     ASSERT_TRUE(shape) << shape.error().text();
     const double said = model["params"].get<double>();
     EXPECT_LE(std::fabs(static_cast<double>(parameters(*shape)) - said), 0.01 * said) << name;
-    EXPECT_EQ(2 * kv_per_token(*shape), model["kv_bytes_per_token_fp16"].get<std::uint64_t>()) << name;
-    const std::uint64_t cross = model.value("cross_kv_bytes_per_input_token_fp16", std::uint64_t{0});
+    EXPECT_EQ(2 * kv_per_token(*shape), model["kv_bytes_per_token_fp16"].get<std::uint64_t>())
+        << name;
+    const std::uint64_t cross =
+        model.value("cross_kv_bytes_per_input_token_fp16", std::uint64_t{0});
     EXPECT_EQ(2 * cross_kv_per_token(*shape), cross) << name;
     if (parameters(*shape) != model["params"].get<std::uint64_t>())
       std::cout << name << ": " << parameters(*shape) << ", published " << model["params"] << "\n";
@@ -103,7 +105,8 @@ TEST(ModelShape, WindowsBoundTheCache) {
   shape.family.window = WindowRule::every_second;
   EXPECT_EQ(kv_of_sequence(shape, 1000, 0), (1000 + 256) * each / 2);
   shape.family.window = WindowRule::five_of_six;
-  EXPECT_EQ(shape.window_layers(), 27) << "of 32, the sixth, twelfth, ... look back over everything";
+  EXPECT_EQ(shape.window_layers(), 27)
+      << "of 32, the sixth, twelfth, ... look back over everything";
 }
 
 TEST(ModelShape, WhatCannotBeIsRefused) {
@@ -115,12 +118,14 @@ TEST(ModelShape, WhatCannotBeIsRefused) {
   EXPECT_EQ(refused(R"({"model_type": "lama"})"),
             "config.json: no known family of models is called 'lama'; did you mean 'llama'?");
   EXPECT_EQ(refused(R"({"model_type": "gpt2", "n_layer": 12, "n_head": 12, "vocab_size": 9})"),
-            "config.json: the key 'hidden_size' is missing; this size is called hidden_size, n_embd, n_embed "
+            "config.json: the key 'hidden_size' is missing; this size is called hidden_size, "
+            "n_embd, n_embed "
             "or d_model");
   EXPECT_EQ(
       refused(
           R"({"model_type": "gpt2", "n_layer": 999999999, "n_embd": 768, "n_head": 12, "vocab_size": 9})"),
-      "config.json: layers must be from 1 to 10000, not 999999999; check the file that describes the model");
+      "config.json: layers must be from 1 to 10000, not 999999999; check the file that describes "
+      "the model");
   EXPECT_NE(refused(R"({"model_type": "gpt2", "n_layer": "many"})").find("expected a whole number"),
             std::string::npos);
   EXPECT_NE(
@@ -166,7 +171,8 @@ TEST(Saturating, StaysAtTheTop) {
   EXPECT_EQ(saturating_add(too_much - 1, 1), too_much);
   EXPECT_EQ(saturating_add(too_much, 1), too_much);
   EXPECT_EQ(saturating_multiply(std::uint64_t{1} << 32, std::uint64_t{1} << 32), too_much);
-  EXPECT_EQ(saturating_multiply((std::uint64_t{1} << 32) - 1, (std::uint64_t{1} << 32) + 1), too_much);
+  EXPECT_EQ(saturating_multiply((std::uint64_t{1} << 32) - 1, (std::uint64_t{1} << 32) + 1),
+            too_much);
   EXPECT_EQ(saturating_multiply(0, too_much, too_much), 0U);
   EXPECT_EQ(saturating_multiply(too_much, 0), 0U);
 }
@@ -184,10 +190,13 @@ TEST(HfConfig, QwenHasAWindowWhereItSaysSo) {
   EXPECT_EQ(windowed(""), 0) << "not in use where nobody says it is";
   EXPECT_EQ(windowed(R"(, "use_sliding_window": false)"), 0);
   EXPECT_EQ(windowed(R"(, "use_sliding_window": true, "max_window_layers": 20)"), 12);
-  EXPECT_EQ(windowed(R"(, "use_sliding_window": true)"), 4) << "28 layers look back over everything";
+  EXPECT_EQ(windowed(R"(, "use_sliding_window": true)"), 4)
+      << "28 layers look back over everything";
   EXPECT_EQ(windowed(R"(, "use_sliding_window": true, "max_window_layers": 40)"), 0);
   EXPECT_EQ(
-      windowed(R"(, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"])"), 1);
+      windowed(
+          R"(, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"])"),
+      1);
 }
 
 }  // namespace

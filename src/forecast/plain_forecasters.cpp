@@ -1,4 +1,5 @@
-// Two plain rules, to compare others with: what a job holds now, or has held at most, with a margin.
+// Two plain rules, to compare others with: what a job holds now, or has held at most, with a
+// margin.
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +61,8 @@ const ForecasterRow last_value_row = {
     "last-value", "what a job holds now and a margin is its peak; plain, to compare others with",
     "a plain rule", margin_options, make_rule<LastValue>};
 const ForecasterRow running_max_row = {
-    "running-max", "the most a job has held and a margin is its peak; plain, to compare others with",
+    "running-max",
+    "the most a job has held and a margin is its peak; plain, to compare others with",
     "a plain rule", margin_options, make_rule<RunningMax>};
 
 }  // namespace cleave

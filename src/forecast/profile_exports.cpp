@@ -44,15 +44,17 @@ std::string cell_if(const std::optional<Value>& value) {
   }
 }
 
-std::string training_row(const ProfileRecord& record, const std::set<std::string, std::less<>>& counters) {
+std::string training_row(const ProfileRecord& record,
+                         const std::set<std::string, std::less<>>& counters) {
   const GpuModel& model = model_of(record.key);
   const Profile* profile = profile_of(record.key);
-  std::string row = fmt::format("{},{},{},{},{},{},{},{},{}", cell(record.key.application),
-                                cell(record.key.gpu_model), cell(record.key.profile), record.key.batch,
-                                (profile != nullptr ? profile->compute : model.compute).value,
-                                (profile != nullptr ? profile->memory : model.memory_slices).value,
-                                cell_if(profile != nullptr ? profile->sms : model.sms),
-                                record.key.offload ? 1 : 0, cell_if(record.peak_memory));
+  std::string row =
+      fmt::format("{},{},{},{},{},{},{},{},{}", cell(record.key.application),
+                  cell(record.key.gpu_model), cell(record.key.profile), record.key.batch,
+                  (profile != nullptr ? profile->compute : model.compute).value,
+                  (profile != nullptr ? profile->memory : model.memory_slices).value,
+                  cell_if(profile != nullptr ? profile->sms : model.sms),
+                  record.key.offload ? 1 : 0, cell_if(record.peak_memory));
   for (const std::string& counter : counters) {
     const auto found = record.counters.find(counter);
     row += found == record.counters.end() ? "," : fmt::format(",{}", found->second);
@@ -62,7 +64,8 @@ std::string training_row(const ProfileRecord& record, const std::set<std::string
 
 }  // namespace
 
-std::vector<const ProfileRecord*> filtered(const ProfileRepository& repository, const ProfileFilter& filter) {
+std::vector<const ProfileRecord*> filtered(const ProfileRepository& repository,
+                                           const ProfileFilter& filter) {
   std::vector<const ProfileRecord*> records;
   for (const auto& [key, record] : repository.records())
     if (passes(key, filter)) records.push_back(&record);
@@ -76,7 +79,9 @@ TrainingTable training_table(const ProfileRepository& repository, const ProfileF
     for (const auto& [counter, value] : record->counters)
       if (record->time_s) counters.insert(counter);
   TrainingTable table;
-  table.csv = "application,gpu_model,profile,batch,compute_slices,memory_slices,sms,offload,peak_memory_mib";
+  table.csv =
+      "application,gpu_model,profile,batch,compute_slices,memory_slices,sms,offload,peak_memory_"
+      "mib";
   for (const std::string& counter : counters) table.csv.append(",").append(cell(counter));
   table.csv += ",time_s\n";
   for (const ProfileRecord* record : records) {
@@ -114,7 +119,8 @@ Result<void> one_of(const std::vector<const ProfileRecord*>& records, const Part
   std::set<std::string> there;
   for (const ProfileRecord* record : records) there.insert(fmt::format("{}", part(record->key)));
   if (there.size() < 2) return {};
-  return fail(ErrorKind::bad_usage, "", fmt::format("there are profiles of {} {}s", there.size(), what),
+  return fail(ErrorKind::bad_usage, "",
+              fmt::format("there are profiles of {} {}s", there.size(), what),
               fmt::format("choose one: {}", shown(fmt::format("{}", fmt::join(there, ", ")), 200)));
 }
 
@@ -135,7 +141,8 @@ Result<void> one_question(const std::vector<const ProfileRecord*>& records) {
 }
 
 /// The run on the whole GPU, without MIG rather than with; null when there is none.
-const ProfileRecord* whole_gpu(const std::vector<const ProfileRecord*>& records, const GpuModel& model) {
+const ProfileRecord* whole_gpu(const std::vector<const ProfileRecord*>& records,
+                               const GpuModel& model) {
   for (const std::string_view profile : {no_mig, model.largest().name})
     for (const ProfileRecord* record : records)
       if (record->key.profile == profile && !record->key.offload) return record;
@@ -143,7 +150,8 @@ const ProfileRecord* whole_gpu(const std::vector<const ProfileRecord*>& records,
 }
 
 /// The record as the reward takes it; otherwise what it lacks.
-std::expected<MeasuredInstance, std::string> instance_of(const ProfileRecord& record, const Profile& profile,
+std::expected<MeasuredInstance, std::string> instance_of(const ProfileRecord& record,
+                                                         const Profile& profile,
                                                          const PerformanceMeasure& performance,
                                                          double gpu_sms) {
   const auto counter = [&](std::string_view name) -> std::optional<double> {
@@ -157,9 +165,11 @@ std::expected<MeasuredInstance, std::string> instance_of(const ProfileRecord& re
   for (const auto& occupancy : {instance.occupancy, instance.instance_occupancy})
     if (occupancy && !(*occupancy >= 0 && *occupancy <= 1))
       return std::unexpected("an occupancy from 0 to 1");
-  if (!instance.occupancy && !instance.instance_occupancy) return std::unexpected("the counter sm_occupancy");
+  if (!instance.occupancy && !instance.instance_occupancy)
+    return std::unexpected("the counter sm_occupancy");
   if (!record.peak_memory) return std::unexpected("peak_memory_mib");
-  if (!profile.sms || !profile.usable) return std::unexpected("what its profile has: nobody has said");
+  if (!profile.sms || !profile.usable)
+    return std::unexpected("what its profile has: nobody has said");
   const auto measured = performance.of(record);
   if (!measured) return std::unexpected(std::string(performance.name));
   instance.name = record.key.profile;
@@ -175,20 +185,22 @@ std::expected<MeasuredInstance, std::string> instance_of(const ProfileRecord& re
 
 }  // namespace
 
-Result<MeasuredQuestion> reward_question(const ProfileRepository& repository, const ProfileFilter& filter) {
+Result<MeasuredQuestion> reward_question(const ProfileRepository& repository,
+                                         const ProfileFilter& filter) {
   const auto records = filtered(repository, filter);
   if (const auto one = one_question(records); !one) return std::unexpected(one.error());
   MeasuredQuestion result;
   result.batch = records.front()->key.batch;
   result.model = &model_of(records.front()->key);
-  const std::string about = fmt::format("{} with batch {} on the {}", shown(records.front()->key.application),
-                                        result.batch, result.model->key);
+  const std::string about =
+      fmt::format("{} with batch {} on the {}", shown(records.front()->key.application),
+                  result.batch, result.model->key);
   const ProfileRecord* full = whole_gpu(records, *result.model);
   if (full == nullptr)
     return fail(ErrorKind::infeasible, about, "it was not measured on the whole GPU",
                 fmt::format("measure it on {} or without MIG", result.model->largest().name));
-  const auto* const performance =
-      std::ranges::find_if(performances, [&](const auto& each) { return each.of(*full).has_value(); });
+  const auto* const performance = std::ranges::find_if(
+      performances, [&](const auto& each) { return each.of(*full).has_value(); });
   if (performance == performances.end())
     return fail(ErrorKind::infeasible, about, "its run on the whole GPU has no performance",
                 "give tokens_per_s, throughput_per_s or time_s");
@@ -200,7 +212,8 @@ Result<MeasuredQuestion> reward_question(const ProfileRepository& repository, co
   for (const ProfileRecord* record : records) {
     const Profile* profile = profile_of(record->key);
     if (profile == nullptr) continue;  // without MIG: what the others are measured against
-    const auto instance = instance_of(*record, *profile, *performance, result.question.basis.gpu_sms);
+    const auto instance =
+        instance_of(*record, *profile, *performance, result.question.basis.gpu_sms);
     if (instance) {
       result.question.instances.push_back(*instance);
     } else {
@@ -218,14 +231,15 @@ BatchQuestion batch_tables(const ProfileRepository& repository, const GpuModel& 
   BatchQuestion tables;
   for (const Profile& profile : model.profiles) {
     if (profile.attribute != Attribute::none || !profile.usable) continue;
-    tables.partitions.push_back(
-        {std::string(profile.name), profile.compute.value, static_cast<double>(profile.usable->value)});
+    tables.partitions.push_back({std::string(profile.name), profile.compute.value,
+                                 static_cast<double>(profile.usable->value)});
   }
   std::ranges::reverse(tables.partitions);  // from small to large, as the paper draws them
   const auto leave_out = [&](const ProfileKey& key, const char* lacks) {
     if (left_out != nullptr) left_out->push_back({key, lacks});
   };
-  for (const ProfileRecord* record : filtered(repository, {"", std::string(model.key), std::nullopt})) {
+  for (const ProfileRecord* record :
+       filtered(repository, {"", std::string(model.key), std::nullopt})) {
     const ProfileKey& key = record->key;
     const auto partition = [&](const auto& each) { return each.name == key.profile; };
     if (key.offload || std::ranges::none_of(tables.partitions, partition)) continue;
@@ -242,15 +256,16 @@ BatchQuestion batch_tables(const ProfileRepository& repository, const GpuModel& 
   return tables;
 }
 
-void fill_from(BatchQuestion& question, const ProfileRepository& repository, const GpuModel& model) {
+void fill_from(BatchQuestion& question, const ProfileRepository& repository,
+               const GpuModel& model) {
   BatchQuestion tables = batch_tables(repository, model);
   question.partitions = std::move(tables.partitions);
   question.rows = std::move(tables.rows);
   for (ChoiceJob& job : question.jobs) {
     if (!job.memory.empty()) continue;
     for (const auto& partition : question.partitions) {
-      const ProfileRecord* record =
-          repository.find({job.application, std::string(model.key), job.batch, partition.name, false});
+      const ProfileRecord* record = repository.find(
+          {job.application, std::string(model.key), job.batch, partition.name, false});
       const bool known = record != nullptr && record->peak_memory;
       job.memory.push_back(known ? static_cast<double>(record->peak_memory->value) : 0.0);
     }

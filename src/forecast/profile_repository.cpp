@@ -30,7 +30,8 @@ std::int64_t samples_of(const ProfileRecord& record, std::string_view measure) {
 }
 
 double weighted(double a, std::int64_t samples_a, double b, std::int64_t samples_b) {
-  return a + (b - a) * (static_cast<double>(samples_b) / static_cast<double>(samples_a + samples_b));
+  return a +
+         (b - a) * (static_cast<double>(samples_b) / static_cast<double>(samples_a + samples_b));
 }
 
 /// Both measured: what `combine` makes of them. Otherwise the one there is.
@@ -68,7 +69,9 @@ bool is_date(std::string_view text) {
                        text[4] == '-' && digits(text.substr(5, 2)) && text[7] == '-' &&
                        digits(text.substr(8, 2)) && fit_for_a_name(text);
   if (!written) return false;
-  const auto number = [&](std::size_t at, std::size_t size) { return *parse_integer(text.substr(at, size)); };
+  const auto number = [&](std::size_t at, std::size_t size) {
+    return *parse_integer(text.substr(at, size));
+  };
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
                                          std::chrono::month(static_cast<unsigned>(number(5, 2))),
                                          std::chrono::day(static_cast<unsigned>(number(8, 2)))};
@@ -94,11 +97,12 @@ void read_counters(JsonReader& in, ProfileRecord& record) {
   if (!counters) return;
   for (const auto& [name, number] : counters->numbers()) {
     if (!fit_for_a_name(name) || reserved_counter(name))
-      counters->refuse(name, reserved_counter(name) ? "the training table has a column of that name already"
-                                                    : "this is not a name for a counter");
+      counters->refuse(name, reserved_counter(name)
+                                 ? "the training table has a column of that name already"
+                                 : "this is not a name for a counter");
     if (number < -largest || number > largest)
-      counters->refuse(name,
-                       fmt::format("expected a number from {} to {}, found {}", -largest, largest, number));
+      counters->refuse(name, fmt::format("expected a number from {} to {}, found {}", -largest,
+                                         largest, number));
     record.counters[name] = number;
   }
 }
@@ -128,7 +132,8 @@ ProfileRecord read_record(JsonReader& in, const Json& document) {
   record.key.offload = in.flag("offload", false);
   read_counters(in, record);
   record.time_s = rate(in, "time_s");
-  if (const auto mib = in.integer_if("peak_memory_mib", 0, 1'000'000'000)) record.peak_memory = MiB{*mib};
+  if (const auto mib = in.integer_if("peak_memory_mib", 0, 1'000'000'000))
+    record.peak_memory = MiB{*mib};
   record.tokens_per_s = rate(in, "tokens_per_s");
   record.throughput_per_s = rate(in, "throughput_per_s");
   record.p98_latency_s = rate(in, "p98_latency_s");
@@ -136,7 +141,8 @@ ProfileRecord read_record(JsonReader& in, const Json& document) {
   read_measured_in(in, record);
   record.date = in.text_if("date").value_or("");
   if (!record.date.empty() && !is_date(record.date))
-    in.refuse("date", fmt::format("'{}' is not a date", shown(record.date)), "write it like 2025-03-31");
+    in.refuse("date", fmt::format("'{}' is not a date", shown(record.date)),
+              "write it like 2025-03-31");
   in.done();
   if (document.is_object())
     for (const auto& [key, value] : document.items())
@@ -213,7 +219,8 @@ ProfileRecord merged(const ProfileRecord& earlier, const ProfileRecord& later, M
     value = *mean(counter, counter_of(earlier, counter), counter_of(later, counter));
   result.time_s = mean("time_s", earlier.time_s, later.time_s);
   result.tokens_per_s = mean("tokens_per_s", earlier.tokens_per_s, later.tokens_per_s);
-  result.throughput_per_s = mean("throughput_per_s", earlier.throughput_per_s, later.throughput_per_s);
+  result.throughput_per_s =
+      mean("throughput_per_s", earlier.throughput_per_s, later.throughput_per_s);
   result.peak_memory = either(earlier.peak_memory, later.peak_memory, larger);
   result.p98_latency_s = either(earlier.p98_latency_s, later.p98_latency_s, larger);
   return result;

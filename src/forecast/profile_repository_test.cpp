@@ -1,4 +1,5 @@
-// The profile repository: round trips, merging and its laws, errors with their lines, and what is taken out.
+// The profile repository: round trips, merging and its laws, errors with their lines, and what is
+// taken out.
 
 #include "forecast/profile_repository.hpp"
 
@@ -16,13 +17,16 @@ constexpr std::string_view a30[] = {"1g.6gb", "2g.12gb", "4g.24gb", "none"};
 
 ProfileRecord random_record(Random& random) {
   const auto number = [&] { return static_cast<double>(1 + random.below(100000)) / 997; };
-  const auto maybe = [&]() { return random.below(3) == 0 ? std::nullopt : std::optional(number()); };
+  const auto maybe = [&]() {
+    return random.below(3) == 0 ? std::nullopt : std::optional(number());
+  };
   ProfileRecord record;
   record.key = {random.below(2) == 0 ? "bert" : "a, \"b\"", "A30-24GB",
                 static_cast<std::int64_t>(1 + random.below(2)), std::string(a30[random.below(4)]),
                 random.below(2) == 0};
   for (const char* counter : {"sm_activity", "sm_occupancy", "dram_activity"})
-    if (random.below(3) != 0) record.counters[counter] = static_cast<double>(random.below(1001)) / 1000;
+    if (random.below(3) != 0)
+      record.counters[counter] = static_cast<double>(random.below(1001)) / 1000;
   record.time_s = maybe();
   record.tokens_per_s = maybe();
   record.throughput_per_s = maybe();
@@ -109,8 +113,8 @@ TEST(ProfileRepository, WhatOneLacksIsTheOthersAndReplaceForgets) {
 }
 
 TEST(ProfileRepository, ModelsGoByTheirKeys) {
-  const ProfileRepository repository =
-      read(R"({"application": "a", "gpu_model": "NVIDIA A30", "profile": "none", "offload": true})");
+  const ProfileRepository repository = read(
+      R"({"application": "a", "gpu_model": "NVIDIA A30", "profile": "none", "offload": true})");
   EXPECT_NE(repository.find({"a", "A30-24GB", 1, "none", true}), nullptr);
 }
 
@@ -137,7 +141,8 @@ TEST(ProfileRepository, ABadLineIsNamedAndChangesNothing) {
        "A30-24GB has no profile '1g.5gb'; did you mean '1g.6gb'");
   says(with(R"("time_s": 0)"), "time_s: expected a number above zero");
   says(with(R"("time_s": -1)"), "time_s: expected a number from 0");
-  says(with(R"("counters": {"time_s": 1})"), "counters.time_s: the training table has a column of that name");
+  says(with(R"("counters": {"time_s": 1})"),
+       "counters.time_s: the training table has a column of that name");
   says(with(R"("counters": {"c": "x"})"), "counters.c: expected a number");
   says(with(R"("date": "yesterday")"), "date: 'yesterday' is not a date");
   says(with(R"("batch": 0)"), "batch: ");
@@ -176,7 +181,8 @@ TEST(ProfileRepository, AMeanIsOfTheSamplesThatHaveTheMeasure) {
 TEST(ProfileExports, TheTrainingTableHasARowForEachTime) {
   const auto table = training_table(read(bert), {});
   EXPECT_EQ(table.csv,
-            "application,gpu_model,profile,batch,compute_slices,memory_slices,sms,offload,peak_memory_mib,"
+            "application,gpu_model,profile,batch,compute_slices,memory_slices,sms,offload,peak_"
+            "memory_mib,"
             "gpu_sm_occupancy,sm_activity,sm_occupancy,time_s\n"
             "bert,A30-24GB,1g.6gb,16,1,1,14,0,4100,,,0.5,200\n"
             "bert,A30-24GB,1g.6gb,16,1,1,14,1,5900,0.1,,,400\n"
@@ -210,9 +216,9 @@ TEST(ProfileExports, AQuestionMustBeOfOneKind) {
     EXPECT_NE(measured.error().text().find(what), std::string::npos) << measured.error().text();
   };
   says(read(bert), {"gpt", "", std::nullopt}, "no profile that is asked for");
-  says(
-      read(std::string(bert) + R"({"application":"bert","gpu_model":"A30-24GB","batch":8,"profile":"none"})"),
-      {"bert", "", std::nullopt}, "profiles of 2 batch sizes; choose one: 16, 8");
+  says(read(std::string(bert) +
+            R"({"application":"bert","gpu_model":"A30-24GB","batch":8,"profile":"none"})"),
+       {"bert", "", std::nullopt}, "profiles of 2 batch sizes; choose one: 16, 8");
   says(read(R"({"application":"bert","gpu_model":"A30-24GB","profile":"1g.6gb","time_s":1})"),
        {"bert", "", std::nullopt}, "not measured on the whole GPU");
 }
@@ -226,8 +232,8 @@ TEST(ProfileExports, RowsForThePartitionPredictor) {
   EXPECT_EQ(tables.rows.size(), 2U);
   EXPECT_EQ(left_out.size(), 1U);
   EXPECT_EQ(to_json(tables), to_json(*parse_batch_question(to_json(tables).dump(), "again")));
-  auto question = *parse_batch_question(R"({"jobs": [{"id": "a", "model": "bert", "batch": 16}]})", "j",
-                                        BatchParts::jobs_alone);
+  auto question = *parse_batch_question(R"({"jobs": [{"id": "a", "model": "bert", "batch": 16}]})",
+                                        "j", BatchParts::jobs_alone);
   fill_from(question, repository, **find_gpu_model("A30-24GB"));
   EXPECT_EQ(question.jobs[0].memory, (std::vector<double>{4100, 0, 4200}));
   const auto choices = choose_partitions(question);

@@ -1,6 +1,6 @@
 #pragma once
-// A quantile of numbers that come one by one, in constant memory: the P2 algorithm of Jain and Chlamtac
-// (1985). Exact for the first five, then five markers that are moved along a parabola.
+// A quantile of numbers that come one by one, in constant memory: the P2 algorithm of Jain and
+// Chlamtac (1985). Exact for the first five, then five markers that are moved along a parabola.
 
 #include <array>
 #include <cstdint>

@@ -56,10 +56,11 @@ std::optional<Impossible> impossible(const MeasuredInstance& instance, double gp
   if (instance.sms > gpu_sms)
     return Impossible{"sms", fmt::format("{} SMs, and the GPU has {}", instance.sms, gpu_sms), ""};
   if (const double busy = instance.occupancy.value_or(0) * gpu_sms; busy > instance.sms * rounded)
-    return Impossible{"occupancy",
-                      fmt::format("{} of the GPU's {} SMs are {:.4g} busy ones, and the instance has {}",
-                                  *instance.occupancy, gpu_sms, busy, instance.sms),
-                      "what was averaged over the instance is 'instance_occupancy'"};
+    return Impossible{
+        "occupancy",
+        fmt::format("{} of the GPU's {} SMs are {:.4g} busy ones, and the instance has {}",
+                    *instance.occupancy, gpu_sms, busy, instance.sms),
+        "what was averaged over the instance is 'instance_occupancy'"};
   if (!instance.offloaded && instance.peak > instance.capacity * rounded)
     return Impossible{
         "peak", fmt::format("{} is more than the capacity {}", instance.peak, instance.capacity),
@@ -82,7 +83,8 @@ Reward reward(const MeasuredInstance& instance, const RewardBasis& basis) {
 
 Recommendation recommend(std::span<const MeasuredInstance> instances, const RewardBasis& basis) {
   Recommendation answer;
-  for (const MeasuredInstance& instance : instances) answer.rewards.push_back(reward(instance, basis));
+  for (const MeasuredInstance& instance : instances)
+    answer.rewards.push_back(reward(instance, basis));
   if (instances.empty()) return answer;
   const double most = std::ranges::max(answer.rewards, {}, &Reward::reward).reward;
   for (std::size_t i = 0; i < instances.size(); ++i) {
@@ -93,8 +95,8 @@ Recommendation recommend(std::span<const MeasuredInstance> instances, const Rewa
   return answer;
 }
 
-std::vector<BestFrom> best_by_alpha(std::span<const MeasuredInstance> instances, const RewardBasis& basis,
-                                    double most) {
+std::vector<BestFrom> best_by_alpha(std::span<const MeasuredInstance> instances,
+                                    const RewardBasis& basis, double most) {
   std::vector<BestFrom> corners;
   if (instances.empty()) return corners;
   std::vector<Line> lines;
@@ -112,7 +114,8 @@ std::vector<BestFrom> best_by_alpha(std::span<const MeasuredInstance> instances,
       const double faster = lines[i].slope - lines[best].slope;
       if (!(faster > 1e-12)) continue;
       const double crossing = std::max(alpha, (lines[best].at_zero - lines[i].at_zero) / faster);
-      if (crossing > where || (next && crossing == where && lines[i].slope <= lines[*next].slope)) continue;
+      if (crossing > where || (next && crossing == where && lines[i].slope <= lines[*next].slope))
+        continue;
       next = i;
       where = crossing;
     }

@@ -1,16 +1,17 @@
 #pragma once
-// The reward of an instance for an application that was measured on it: performance against what lies idle.
-// From *Taming GPU Underutilization via Static Partitioning and Fine-grained CPU Offloading*, VI-B, whose
-// formulas are lost from the text (readings T1 to T3):
+// The reward of an instance for an application that was measured on it: performance against what
+// lies idle. From *Taming GPU Underutilization via Static Partitioning and Fine-grained CPU
+// Offloading*, VI-B, whose formulas are lost from the text (readings T1 to T3):
 //
-//   sm_waste     = 1 - occupancy * S / s     occupancy averaged over the S processors of the GPU, s of them
+//   sm_waste     = 1 - occupancy * S / s     occupancy averaged over the S processors of the GPU, s
+//   of them
 //                                            in the instance
 //   memory_waste = 1 - peak / capacity       never below zero
 //   reward       = alpha * P / P_full - (sm_waste + memory_waste)
 //
-// An application may be measured on one profile twice, with part of its data in host memory and without; then
-// the peak is what was resident on the GPU. Memory, processors and performance have the units of whoever
-// asks, the same for all instances; performance is better when it is higher.
+// An application may be measured on one profile twice, with part of its data in host memory and
+// without; then the peak is what was resident on the GPU. Memory, processors and performance have
+// the units of whoever asks, the same for all instances; performance is better when it is higher.
 
 #include <cstddef>
 #include <optional>
@@ -51,35 +52,37 @@ struct Reward {
   double sm_waste = 0, memory_waste = 0, relative_performance = 0, reward = 0;
 };
 
-/// What no measurement can say, by the key of the file: processors beyond the GPU's, an occupancy that keeps
-/// more of them busy than the instance has, a peak beyond the capacity with nothing in host memory. Numbers
-/// that were rounded are let through (a hundredth more). Empty when it can be.
+/// What no measurement can say, by the key of the file: processors beyond the GPU's, an occupancy
+/// that keeps more of them busy than the instance has, a peak beyond the capacity with nothing in
+/// host memory. Numbers that were rounded are let through (a hundredth more). Empty when it can be.
 struct Impossible {
   std::string_view key;
   std::string message, remedy;
 };
-[[nodiscard]] std::optional<Impossible> impossible(const MeasuredInstance& instance, double gpu_sms);
+[[nodiscard]] std::optional<Impossible> impossible(const MeasuredInstance& instance,
+                                                   double gpu_sms);
 
 [[nodiscard]] Reward reward(const MeasuredInstance& instance, const RewardBasis& basis);
 
 struct Recommendation {
   std::vector<Reward> rewards;      // one an instance, in their order
   std::optional<std::size_t> best;  // index; empty without instances
-  std::vector<std::size_t> equal;   // all whose reward is the highest within 1e-9, `best` among them
+  std::vector<std::size_t> equal;  // all whose reward is the highest within 1e-9, `best` among them
 };
 
 /// The highest reward; of equal ones the instance with the fewest processors, then the first.
-[[nodiscard]] Recommendation recommend(std::span<const MeasuredInstance> instances, const RewardBasis& basis);
+[[nodiscard]] Recommendation recommend(std::span<const MeasuredInstance> instances,
+                                       const RewardBasis& basis);
 
-/// From this alpha on, up to the next change, this instance is the best; where it begins it may be one of
-/// two.
+/// From this alpha on, up to the next change, this instance is the best; where it begins it may be
+/// one of two.
 struct BestFrom {
   double alpha = 0;
   std::size_t instance = 0;
 };
 
-/// What is best for every alpha from zero to `most`, ascending: each reward is a straight line over alpha,
-/// and these are the corners of the highest. Empty without instances.
+/// What is best for every alpha from zero to `most`, ascending: each reward is a straight line over
+/// alpha, and these are the corners of the highest. Empty without instances.
 [[nodiscard]] std::vector<BestFrom> best_by_alpha(std::span<const MeasuredInstance> instances,
                                                   const RewardBasis& basis, double most);
 

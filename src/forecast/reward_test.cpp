@@ -53,8 +53,10 @@ TEST(Reward, IsTheFormula) {
   EXPECT_DOUBLE_EQ(result.memory_waste, 1.0 / 3);
   EXPECT_DOUBLE_EQ(result.relative_performance, 0.25);
   EXPECT_DOUBLE_EQ(result.reward, 0.5 * 0.25 - (1 - 0.4125) - 1.0 / 3);
-  EXPECT_DOUBLE_EQ(reward(one, {132, 4, 0.5, RewardForm::mean}).reward, 0.125 - (0.5875 + 1.0 / 3) / 2);
-  EXPECT_DOUBLE_EQ(reward(one, {132, 4, 0.5, RewardForm::convex}).reward, 0.125 - (0.5875 + 1.0 / 3) / 2);
+  EXPECT_DOUBLE_EQ(reward(one, {132, 4, 0.5, RewardForm::mean}).reward,
+                   0.125 - (0.5875 + 1.0 / 3) / 2);
+  EXPECT_DOUBLE_EQ(reward(one, {132, 4, 0.5, RewardForm::convex}).reward,
+                   0.125 - (0.5875 + 1.0 / 3) / 2);
 }
 
 TEST(Reward, OccupancyOfTheInstanceIsTakenAsItIs) {
@@ -77,7 +79,8 @@ TEST(Reward, AtAlphaZeroPerformanceDoesNotMatterAndAllFormsRankAlike) {
   for (int round = 0; round < 500; ++round) {
     auto instances = random_instances(random);
     const auto sum = recommend(instances, {132, 80, 0});
-    for (const RewardForm form : forms) EXPECT_EQ(recommend(instances, {132, 80, 0, form}).best, sum.best);
+    for (const RewardForm form : forms)
+      EXPECT_EQ(recommend(instances, {132, 80, 0, form}).best, sum.best);
     for (MeasuredInstance& each : instances) each.performance = share(random) * 80;
     EXPECT_EQ(recommend(instances, {132, 80, 0}).best, sum.best);
     EXPECT_EQ(recommend(instances, {132, 80, 0}).equal, sum.equal);
@@ -154,7 +157,8 @@ TEST(Reward, WhatIsBestOverAllAlphasIsWhatIsBestAtEach) {
       for (const BestFrom& corner : corners)
         if (corner.alpha <= alpha) said = corner.instance;
       const auto answer = recommend(instances, basis);
-      EXPECT_TRUE(std::ranges::count(answer.equal, said) == 1) << "round " << round << " alpha " << alpha;
+      EXPECT_TRUE(std::ranges::count(answer.equal, said) == 1)
+          << "round " << round << " alpha " << alpha;
     }
   }
   EXPECT_GT(changes, 300U);

@@ -21,10 +21,11 @@ struct Dtype {
 };
 
 constexpr Dtype dtypes[] = {
-    {"F64", 64},    {"F32", 32},    {"F16", 16},        {"BF16", 16},       {"I64", 64}, {"I32", 32},
-    {"I16", 16},    {"I8", 8},      {"U64", 64},        {"U32", 32},        {"U16", 16}, {"U8", 8},
-    {"BOOL", 8},    {"F8_E4M3", 8}, {"F8_E5M2", 8},     {"F8_E8M0", 8},     {"F4", 4},   {"F6_E2M3", 6},
-    {"F6_E3M2", 6}, {"C64", 64},    {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
+    {"F64", 64},        {"F32", 32},        {"F16", 16},    {"BF16", 16},   {"I64", 64},
+    {"I32", 32},        {"I16", 16},        {"I8", 8},      {"U64", 64},    {"U32", 32},
+    {"U16", 16},        {"U8", 8},          {"BOOL", 8},    {"F8_E4M3", 8}, {"F8_E5M2", 8},
+    {"F8_E8M0", 8},     {"F4", 4},          {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"C64", 64},
+    {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
 };
 
 constexpr std::string_view again = "the file is torn or altered: fetch it again";
@@ -36,24 +37,27 @@ std::unexpected<Error> torn(const std::string& place, std::string message) {
 
 Result<std::uint64_t> header_length(const ByteSource& file) {
   if (file.size < length_bytes + 2)
-    return torn(file.place, fmt::format("a file of {} bytes is too short for safetensors", file.size));
+    return torn(file.place,
+                fmt::format("a file of {} bytes is too short for safetensors", file.size));
   const auto head = file.read(0, length_bytes);
   if (!head) return std::unexpected(head.error());
   std::uint64_t length = 0;
-  for (std::size_t i = length_bytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>((*head)[i]);
+  for (std::size_t i = length_bytes; i-- > 0;)
+    length = length << 8 | static_cast<unsigned char>((*head)[i]);
   if (length > file.size - length_bytes)
-    return torn(file.place,
-                fmt::format("the header should have {} bytes, and the file has {}", length, file.size));
+    return torn(file.place, fmt::format("the header should have {} bytes, and the file has {}",
+                                        length, file.size));
   if (length > longest_safetensors_header)
-    return fail(
-        ErrorKind::bad_input, file.place,
-        fmt::format("a header of {} bytes is too long; {} are the most", length, longest_safetensors_header),
-        "is this a safetensors file?");
+    return fail(ErrorKind::bad_input, file.place,
+                fmt::format("a header of {} bytes is too long; {} are the most", length,
+                            longest_safetensors_header),
+                "is this a safetensors file?");
   return length;
 }
 
-/// A header as JSON takes many times its length in memory when it is nothing but brackets or commas. A tensor
-/// has three brackets in 51 characters at least, and seven commas in 59 with four sizes of one digit.
+/// A header as JSON takes many times its length in memory when it is nothing but brackets or
+/// commas. A tensor has three brackets in 51 characters at least, and seven commas in 59 with four
+/// sizes of one digit.
 bool dense(std::string_view header) {
   std::uint64_t brackets = 0, commas = 0;
   bool inside = false;  // of a text
@@ -103,8 +107,8 @@ Result<Entry> read_entry(const std::string& name, JsonReader in, std::uint64_t d
     return torn(in.place(), fmt::format("a tensor of {} numbers of {} bits cannot take {} bytes",
                                         entry.parameters, entry.dtype->bits, held));
   if (static_cast<std::uint64_t>(offsets[1]) > data)
-    return torn(in.place(),
-                fmt::format("it ends at byte {} of the data, of which there are {}", offsets[1], data));
+    return torn(in.place(), fmt::format("it ends at byte {} of the data, of which there are {}",
+                                        offsets[1], data));
   return entry;
 }
 
@@ -129,8 +133,8 @@ Result<ModelFile> read_safetensors(const ByteSource& file) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // where each begins and ends
   for (const auto& [name, value] : document->items()) {
     if (name == "__metadata__") continue;
-    auto entry =
-        read_entry(name, JsonReader(value, fmt::format("{}.{}", place, shown(name)), error), data, error);
+    auto entry = read_entry(
+        name, JsonReader(value, fmt::format("{}.{}", place, shown(name)), error), data, error);
     if (!entry) return std::unexpected(entry.error());
     StoredType& type = types[entry->dtype->name];
     ++type.tensors;
@@ -143,13 +147,14 @@ Result<ModelFile> read_safetensors(const ByteSource& file) {
   }
   if (tensors.empty()) return torn(place, "there is no tensor in it");
   if (stored.bytes != data)
-    return torn(place,
-                fmt::format("its tensors take {} bytes, and the file has {} for them", stored.bytes, data));
+    return torn(place, fmt::format("its tensors take {} bytes, and the file has {} for them",
+                                   stored.bytes, data));
   std::ranges::sort(places);
   for (std::size_t i = 1; i < places.size(); ++i)
     if (places[i].first != places[i - 1].second)
-      return torn(place, fmt::format("a tensor begins at byte {} of the data, where byte {} was due",
-                                     places[i].first, places[i - 1].second));
+      return torn(place,
+                  fmt::format("a tensor begins at byte {} of the data, where byte {} was due",
+                              places[i].first, places[i - 1].second));
   for (auto& [name, type] : types) {
     type.name = name;
     stored.types.push_back(type);
@@ -166,18 +171,21 @@ Result<ModelFile> read_safetensors(const ByteSource& file) {
 
 Result<ModelFile> read_safetensors_index(const ByteSource& file) {
   if (file.size > longest_safetensors_header)
-    return fail(ErrorKind::bad_input, file.place, fmt::format("an index of {} bytes is too long", file.size),
+    return fail(ErrorKind::bad_input, file.place,
+                fmt::format("an index of {} bytes is too long", file.size),
                 "is this a model.safetensors.index.json?");
   const auto text = file.read(0, static_cast<std::size_t>(file.size));
   if (!text) return std::unexpected(text.error());
-  if (dense(*text)) return torn(file.place, "it has more brackets or commas than an index of files");
+  if (dense(*text))
+    return torn(file.place, "it has more brackets or commas than an index of files");
   const auto document = parse_json(*text, file.place);
   if (!document) return std::unexpected(document.error());
   std::optional<Error> error;
   JsonReader in(*document, file.place, error);
   auto metadata = in.object_if("metadata");
   const std::int64_t bytes = metadata ? metadata->integer("total_size", 1, INT64_MAX) : 0;
-  if (!metadata) in.refuse("", "the key 'metadata' is missing", "is this a model.safetensors.index.json?");
+  if (!metadata)
+    in.refuse("", "the key 'metadata' is missing", "is this a model.safetensors.index.json?");
   if (error) return std::unexpected(*error);
   ModelFile model;
   model.why_no_shape = "an index of files does not tell the model's shape";

@@ -1,6 +1,6 @@
 #pragma once
-// Arithmetic on sizes that come from outside: what would overflow stays at the largest number instead, which
-// no limit then lets through.
+// Arithmetic on sizes that come from outside: what would overflow stays at the largest number
+// instead, which no limit then lets through.
 
 #include <cstdint>
 
@@ -17,7 +17,8 @@ constexpr std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
 }
 
 template <class... More>
-constexpr std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b, std::uint64_t c, More... more) {
+constexpr std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                                            More... more) {
   return saturating_multiply(saturating_multiply(a, b), c, more...);
 }
 

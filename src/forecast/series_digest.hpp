@@ -1,8 +1,9 @@
 #pragma once
-// A series that comes sample by sample, kept as the highest value of each of at most 128 equal stretches. A
-// stretch is one sample at first and doubles when the room is used up: constant memory, and constant time a
-// sample on average. The highest value is what decides whether a job runs out of memory, and what noise does
-// to it is then seen and need not be extrapolated from single samples.
+// A series that comes sample by sample, kept as the highest value of each of at most 128 equal
+// stretches. A stretch is one sample at first and doubles when the room is used up: constant
+// memory, and constant time a sample on average. The highest value is what decides whether a job
+// runs out of memory, and what noise does to it is then seen and need not be extrapolated from
+// single samples.
 
 #include <array>
 #include <cstdint>
@@ -25,8 +26,8 @@ class SeriesDigest {
   /// Samples in a stretch.
   [[nodiscard]] std::int64_t stretch() const { return stretch_; }
   [[nodiscard]] std::int64_t samples() const { return samples_; }
-  /// Iterations from one point to the next; more than the stretch where samples are missing. 1 with one
-  /// point.
+  /// Iterations from one point to the next; more than the stretch where samples are missing. 1 with
+  /// one point.
   [[nodiscard]] double spacing() const;
   [[nodiscard]] double highest() const { return highest_; }
 

@@ -13,7 +13,8 @@ namespace cleave::made_up {
 
 /// The text as a file. It must outlive the source.
 inline ByteSource source(const std::string& bytes) {
-  return {"file", bytes.size(), [&bytes](std::uint64_t offset, std::size_t length) -> Result<std::string> {
+  return {"file", bytes.size(),
+          [&bytes](std::uint64_t offset, std::size_t length) -> Result<std::string> {
             if (offset > bytes.size() || length > bytes.size() - offset)
               return fail(ErrorKind::internal, "test", "read beyond the end");
             return bytes.substr(offset, length);
@@ -43,8 +44,9 @@ inline std::string safetensors(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) {
     std::uint64_t bits = tensor.dtype == "F32" ? 32 : tensor.dtype == "F4" ? 4 : 16;
     for (const std::uint64_t size : tensor.sizes) bits *= size;
-    header += fmt::format(R"(, "{}": {{"dtype": "{}", "shape": [{}], "data_offsets": [{}, {}]}})",
-                          tensor.name, tensor.dtype, fmt::join(tensor.sizes, ", "), at, at + bits / 8);
+    header +=
+        fmt::format(R"(, "{}": {{"dtype": "{}", "shape": [{}], "data_offsets": [{}, {}]}})",
+                    tensor.name, tensor.dtype, fmt::join(tensor.sizes, ", "), at, at + bits / 8);
     at += bits / 8;
   }
   return with_length(header + "}") + std::string(at, 'w');
@@ -55,14 +57,16 @@ inline std::string small_llama() {
   std::vector<Tensor> tensors = {{"model.embed_tokens.weight", "BF16", {40, 16}},
                                  {"model.norm.weight", "F32", {16}},
                                  {"lm_head.weight", "BF16", {40, 16}}};
-  const Tensor layer[] = {{"self_attn.q_proj", "BF16", {16, 16}},    {"self_attn.k_proj", "BF16", {8, 16}},
-                          {"self_attn.v_proj", "BF16", {8, 16}},     {"self_attn.o_proj", "BF16", {16, 16}},
-                          {"mlp.gate_proj", "BF16", {24, 16}},       {"mlp.up_proj", "BF16", {24, 16}},
-                          {"mlp.down_proj", "BF16", {16, 24}},       {"input_layernorm", "BF16", {16}},
-                          {"post_attention_layernorm", "BF16", {16}}};
+  const Tensor layer[] = {
+      {"self_attn.q_proj", "BF16", {16, 16}},    {"self_attn.k_proj", "BF16", {8, 16}},
+      {"self_attn.v_proj", "BF16", {8, 16}},     {"self_attn.o_proj", "BF16", {16, 16}},
+      {"mlp.gate_proj", "BF16", {24, 16}},       {"mlp.up_proj", "BF16", {24, 16}},
+      {"mlp.down_proj", "BF16", {16, 24}},       {"input_layernorm", "BF16", {16}},
+      {"post_attention_layernorm", "BF16", {16}}};
   for (int i = 0; i < 2; ++i)
     for (const Tensor& each : layer)
-      tensors.push_back({fmt::format("model.layers.{}.{}.weight", i, each.name), each.dtype, each.sizes});
+      tensors.push_back(
+          {fmt::format("model.layers.{}.{}.weight", i, each.name), each.dtype, each.sizes});
   return safetensors(tensors);
 }
 
@@ -73,7 +77,8 @@ inline std::string key(std::string_view name, std::uint32_t value) {
   return text(name) + number<std::uint32_t>(4) + number(value);
 }
 
-/// A model of the Llama kind whose embedding has three rows, in blocks of 256; one of every kind of value.
+/// A model of the Llama kind whose embedding has three rows, in blocks of 256; one of every kind of
+/// value.
 inline std::string small_gguf() {
   const std::string keys[] = {
       text("general.architecture") + number<std::uint32_t>(8) + text("llama"),
@@ -93,8 +98,8 @@ inline std::string small_gguf() {
       text("general.file_type") + number<std::uint32_t>(10) + number<std::uint64_t>(15),
       text("some.flag") + number<std::uint32_t>(7) + std::string(1, '\1'),
   };
-  std::string file =
-      "GGUF" + number<std::uint32_t>(3) + number<std::uint64_t>(2) + number<std::uint64_t>(std::size(keys));
+  std::string file = "GGUF" + number<std::uint32_t>(3) + number<std::uint64_t>(2) +
+                     number<std::uint64_t>(std::size(keys));
   for (const std::string& each : keys) file += each;
   file += text("token_embd.weight") + number<std::uint32_t>(2) + number<std::uint64_t>(256) +
           number<std::uint64_t>(3) + number<std::uint32_t>(12) + number<std::uint64_t>(0);

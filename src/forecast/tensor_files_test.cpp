@@ -1,5 +1,5 @@
-// Headers of safetensors and GGUF files: made up here, read in whole, torn at every byte, and lying about
-// their lengths. The source counts what is read, so that nothing large is asked for.
+// Headers of safetensors and GGUF files: made up here, read in whole, torn at every byte, and lying
+// about their lengths. The source counts what is read, so that nothing large is asked for.
 
 #include <gtest/gtest.h>
 
@@ -96,26 +96,27 @@ TEST(Safetensors, TablesThatContradictThemselvesAreRefused) {
     EXPECT_FALSE(model) << header;
     return model ? std::string() : model.error().text();
   };
-  EXPECT_NE(
-      refused(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 9]}})", 9).find("cannot take 9"),
-      std::string::npos);
-  EXPECT_NE(refused(R"({"a": {"dtype": "F99", "shape": [2], "data_offsets": [0, 8]}})", 8).find("F99"),
+  EXPECT_NE(refused(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 9]}})", 9)
+                .find("cannot take 9"),
             std::string::npos);
+  EXPECT_NE(
+      refused(R"({"a": {"dtype": "F99", "shape": [2], "data_offsets": [0, 8]}})", 8).find("F99"),
+      std::string::npos);
   EXPECT_NE(
       refused(
           R"({"a": {"dtype": "F32", "shape": [9223372036854775807, 9223372036854775807], "data_offsets": [0, 8]}})",
           8)
           .find("cannot take"),
       std::string::npos);
-  EXPECT_NE(
-      refused(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}})", 8).find("data_offsets"),
-      std::string::npos);
-  EXPECT_NE(
-      refused(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]}})", 8).find("whole numbers"),
-      std::string::npos);
-  EXPECT_NE(
-      refused(R"({"a": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}})", 8).find("whole numbers"),
-      std::string::npos);
+  EXPECT_NE(refused(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}})", 8)
+                .find("data_offsets"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]}})", 8)
+                .find("whole numbers"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"a": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}})", 8)
+                .find("whole numbers"),
+            std::string::npos);
   std::string brackets = "{\"a\": [";
   for (int i = 0; i < 100; ++i) brackets += "[],";
   EXPECT_NE(refused(brackets + "1]}", 0).find("more brackets"), std::string::npos);
@@ -189,8 +190,9 @@ TEST(Gguf, CountsAreHeldAgainstTheFile) {
     EXPECT_NE(refused(16, value).find("keys do not fit"), std::string::npos);
     EXPECT_NE(refused(24, value).find("too long"), std::string::npos) << "the first key's name";
   }
-  EXPECT_NE(read_gguf(source("GGML" + whole.substr(4))).error().text().find("does not begin with GGUF"),
-            std::string::npos);
+  EXPECT_NE(
+      read_gguf(source("GGML" + whole.substr(4))).error().text().find("does not begin with GGUF"),
+      std::string::npos);
   std::string old = whole;
   old[4] = 1;
   EXPECT_NE(read_gguf(source(old)).error().text().find("version 1"), std::string::npos);
@@ -227,7 +229,8 @@ TEST(Gguf, TensorsFillTheFile) {
     std::string moved = whole;
     moved.replace(at, 8, number<std::uint64_t>(offset));
     if (offset > 448) moved += std::string(32, 'w');
-    EXPECT_NE(read_gguf(source(moved)).error().message.find("where byte 448 was due"), std::string::npos)
+    EXPECT_NE(read_gguf(source(moved)).error().message.find("where byte 448 was due"),
+              std::string::npos)
         << read_gguf(source(moved)).error().text();
   }
 }

@@ -12,8 +12,8 @@ namespace cleave {
 
 namespace {
 
-/// What a family calls its tensors. Names in layers stand behind `layers` and a number. An empty name: there
-/// is none. `prefixes`: what some programs write in front of all names.
+/// What a family calls its tensors. Names in layers stand behind `layers` and a number. An empty
+/// name: there is none. `prefixes`: what some programs write in front of all names.
 struct NameRow {
   std::string_view family;
   std::string_view prefix;
@@ -61,8 +61,8 @@ class Names {
   /// How many layers there are: one more than the highest number.
   [[nodiscard]] std::int64_t layers(const std::string& prefix) const {
     std::int64_t count = 0;
-    for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix);
-         ++at) {
+    for (auto at = by_name_.lower_bound(prefix);
+         at != by_name_.end() && at->first.starts_with(prefix); ++at) {
       const std::string_view rest = std::string_view(at->first).substr(prefix.size());
       const auto number = parse_integer(rest.substr(0, rest.find('.')));
       if (number && *number >= 0 && *number < 100'000) count = std::max(count, *number + 1);
@@ -74,7 +74,8 @@ class Names {
   std::map<std::string, const Sizes*> by_name_;
 };
 
-/// Of a matrix, the width that is not `known`; both when they are alike. Some programs keep them turned.
+/// Of a matrix, the width that is not `known`; both when they are alike. Some programs keep them
+/// turned.
 std::optional<std::int64_t> other(const Sizes* sizes, std::int64_t known) {
   if (sizes == nullptr || sizes->size() != 2) return std::nullopt;
   constexpr std::uint64_t widest = 1U << 30;
@@ -87,7 +88,8 @@ std::optional<std::int64_t> other(const Sizes* sizes, std::int64_t known) {
 
 /// Queries and keys as widths.
 std::optional<std::pair<std::int64_t, std::int64_t>> widths(const Names& names, const NameRow& row,
-                                                            const std::string& first, std::int64_t hidden) {
+                                                            const std::string& first,
+                                                            std::int64_t hidden) {
   const auto of = [&](std::string_view name) {
     return other(names.find(fmt::format("{}{}", first, name)), hidden);
   };
@@ -101,7 +103,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> widths(const Names& names, 
   return std::pair(*query, (*all - *query) / 2);
 }
 
-void share_out_heads(ModelShape& shape, std::int64_t query, std::int64_t key, const Sizes* head_norm) {
+void share_out_heads(ModelShape& shape, std::int64_t query, std::int64_t key,
+                     const Sizes* head_norm) {
   const bool told =
       head_norm != nullptr && head_norm->size() == 1 && head_norm->front() > 0 &&
       key % static_cast<std::int64_t>(std::min<std::uint64_t>(head_norm->front(), 1U << 30)) == 0;
@@ -130,10 +133,12 @@ std::optional<ModelShape> shape_by(const Names& names, const NameRow& row) {
   const auto up = other(names.find(fmt::format("{}{}", first, row.up)), shape.hidden);
   if (!width || !up) return std::nullopt;
   shape.ffn = *up / row.up_parts;
-  share_out_heads(shape, width->first, width->second, names.find(first + "self_attn.q_norm.weight"));
+  share_out_heads(shape, width->first, width->second,
+                  names.find(first + "self_attn.q_norm.weight"));
   shape.tied = row.head.empty() || names.find(std::string(row.head)) == nullptr;
   if (!row.positions.empty()) {
-    const auto rows = other(names.find(fmt::format("{}{}", row.prefix, row.positions)), shape.hidden);
+    const auto rows =
+        other(names.find(fmt::format("{}{}", row.prefix, row.positions)), shape.hidden);
     shape.positions = rows ? std::max<std::int64_t>(*rows - shape.family.extra_positions, 0) : 0;
   }
   return shape;
@@ -141,7 +146,8 @@ std::optional<ModelShape> shape_by(const Names& names, const NameRow& row) {
 
 }  // namespace
 
-Result<ModelShape> shape_from_names(std::span<const NamedTensor> tensors, const std::string& place) {
+Result<ModelShape> shape_from_names(std::span<const NamedTensor> tensors,
+                                    const std::string& place) {
   const Names names(tensors);
   for (const NameRow& row : name_rows) {
     const auto shape = shape_by(names, row);

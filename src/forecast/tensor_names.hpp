@@ -1,10 +1,10 @@
 #pragma once
-// A model's shape from the names and sizes of its tensors, where no configuration stands beside them. What
-// families call their tensors is a table.
+// A model's shape from the names and sizes of its tensors, where no configuration stands beside
+// them. What families call their tensors is a table.
 //
-// Weights alone do not tell into how many heads a width is divided. The memory that a shape is asked for
-// depends on the widths only, so that one head of the whole KV width stands in where nothing tells, and the
-// shape says so (`heads_known`).
+// Weights alone do not tell into how many heads a width is divided. The memory that a shape is
+// asked for depends on the widths only, so that one head of the whole KV width stands in where
+// nothing tells, and the shape says so (`heads_known`).
 
 #include <cstdint>
 #include <span>

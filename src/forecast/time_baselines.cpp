@@ -18,10 +18,11 @@ Result<LinearInSlices> LinearInSlices::make(const MeasuredJobs& jobs, const std:
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const double here = jobs.rows[i][*slices_at];
     if (!(here > 0))
-      return fail(ErrorKind::bad_usage, "", fmt::format("'{}' is {}, not above 0", shown(slices), here));
+      return fail(ErrorKind::bad_usage, "",
+                  fmt::format("'{}' is {}, not above 0", shown(slices), here));
     if (!(jobs.rows[i][*whole_at] > 0))
-      return fail(ErrorKind::bad_usage, "", fmt::format("'{}' is not above 0 in every row", shown(whole)),
-                  "leave it out");
+      return fail(ErrorKind::bad_usage, "",
+                  fmt::format("'{}' is not above 0 in every row", shown(whole)), "leave it out");
     if (given <= 0) total = std::max(total, here);
   }
   return LinearInSlices(*slices_at, *whole_at, total);

@@ -19,13 +19,15 @@ class TimePredictor {
   [[nodiscard]] virtual double seconds(std::span<const double> row) const = 0;
 };
 
-/// Time on the whole GPU x slices of the whole GPU / slices: what a job would take if compute were all.
+/// Time on the whole GPU x slices of the whole GPU / slices: what a job would take if compute were
+/// all.
 class LinearInSlices final : public TimePredictor {
  public:
-  /// `slices` and `whole` are columns of `jobs`; the whole GPU has `total` slices, with 0 as many as the
-  /// largest row says.
-  /// Refuses (bad_usage) columns that are not there and slices that are not above 0.
-  [[nodiscard]] static Result<LinearInSlices> make(const MeasuredJobs& jobs, const std::string& slices,
+  /// `slices` and `whole` are columns of `jobs`; the whole GPU has `total` slices, with 0 as many
+  /// as the largest row says. Refuses (bad_usage) columns that are not there and slices that are
+  /// not above 0.
+  [[nodiscard]] static Result<LinearInSlices> make(const MeasuredJobs& jobs,
+                                                   const std::string& slices,
                                                    const std::string& whole, double total = 0);
   [[nodiscard]] double seconds(std::span<const double> row) const override;
 

@@ -11,14 +11,15 @@ namespace {
 constexpr int shifted_samples = 3;
 constexpr double shifted_spreads = 4;
 constexpr std::int64_t samples_before_shift = 8;
-// A plateau: the slope of the recent samples is less than so many of its standard errors above nothing.
+// A plateau: the slope of the recent samples is less than so many of its standard errors above
+// nothing.
 constexpr double no_slope = 2;
 
 }  // namespace
 
 void TrendForecast::add(std::int64_t iteration, double requested, double physical) {
-  const bool usable = iteration > last_iteration_ && std::isfinite(requested) && std::isfinite(physical) &&
-                      requested > 0 && physical > 0;
+  const bool usable = iteration > last_iteration_ && std::isfinite(requested) &&
+                      std::isfinite(physical) && requested > 0 && physical > 0;
   if (!usable) {
     ++passed_over_;
     return;
@@ -38,7 +39,9 @@ void TrendForecast::fit(const Sample& sample) {
   inverse_.add(t, sample.requested / sample.physical);
   if (requested_.count() > 2) residuals_.add(residual);
   if (options_.shift && seen_ > samples_before_shift)
-    look_for_shift(spread > 0 ? residual / spread : residual != 0 ? std::copysign(1e9, residual) : 0);
+    look_for_shift(spread > 0      ? residual / spread
+                   : residual != 0 ? std::copysign(1e9, residual)
+                                   : 0);
 }
 
 void TrendForecast::look_for_shift(double residual) {
@@ -69,11 +72,13 @@ double TrendForecast::margin(double iteration) const {
   const double spread = requested_.spread(options_.divisor);
   double margin = options_.z * spread;
   if (options_.interval == TrendOptions::Interval::prediction && requested_.count() > 2)
-    margin = student_quantile(normal_below(options_.z), static_cast<double>(requested_.count() - 2)) *
-             spread * std::sqrt(1 + requested_.leverage(iteration));
+    margin =
+        student_quantile(normal_below(options_.z), static_cast<double>(requested_.count() - 2)) *
+        spread * std::sqrt(1 + requested_.leverage(iteration));
   // Where noise may be anything, the residuals say themselves how far they reach; a few cannot.
   if (options_.noise == TrendOptions::Noise::any)
-    margin = std::max(margin, residuals_.count() >= 100 ? residuals_.value() : residuals_.largest());
+    margin =
+        std::max(margin, residuals_.count() >= 100 ? residuals_.value() : residuals_.largest());
   return margin;
 }
 
@@ -103,7 +108,8 @@ std::optional<TrendForecast::Prediction> TrendForecast::predicted(std::int64_t l
   if (options_.inverse == TrendOptions::Inverse::upper) prediction.inverse += side;
   if (!(prediction.inverse > 0)) return std::nullopt;
   prediction.peak = prediction.requested / prediction.inverse;
-  if (options_.at == TrendOptions::At::most_ahead) prediction.peak = std::max(prediction.peak, highest_);
+  if (options_.at == TrendOptions::At::most_ahead)
+    prediction.peak = std::max(prediction.peak, highest_);
   if (options_.plateau) {
     const auto most = plateau();
     level_ = most && *most < prediction.peak;

@@ -1,10 +1,10 @@
 #pragma once
-// The peak memory of a running job from what it reports each iteration (*Managing Multi Instance GPUs*,
-// 3.2.3 and Algorithm 1): a line through the requested memory and another through the inverse reuse ratio,
-// requested / physical, each fitted by least squares; the peak is what the first line and its 99 % interval
-// say for the last iteration, over what the second says, plus a constant for context. It counts once
-// consecutive predictions agree. What the paper leaves open is an option with the reading as its default
-// (M7-M16); what goes beyond the paper is off.
+// The peak memory of a running job from what it reports each iteration (*Managing Multi Instance
+// GPUs*, 3.2.3 and Algorithm 1): a line through the requested memory and another through the
+// inverse reuse ratio, requested / physical, each fitted by least squares; the peak is what the
+// first line and its 99 % interval say for the last iteration, over what the second says, plus a
+// constant for context. It counts once consecutive predictions agree. What the paper leaves open is
+// an option with the reading as its default (M7-M16); what goes beyond the paper is off.
 //
 // Constant memory and time a sample. Sizes are in any one unit: answers are in that of the samples.
 
@@ -54,12 +54,13 @@ class TrendForecast {
     double peak = 0;
   };
 
-  /// What a job held during an iteration: by request, and physically, without context. Iterations that are
-  /// missing leave a gap; one that is no later than the last, or holds nothing, is passed over.
+  /// What a job held during an iteration: by request, and physically, without context. Iterations
+  /// that are missing leave a gap; one that is no later than the last, or holds nothing, is passed
+  /// over.
   void add(std::int64_t iteration, double requested, double physical);
-  /// Brings the forecast up to date, as one does after each sample: asks for the peak at `last`, the job's
-  /// last iteration, and compares it with the prediction before. Nullopt with too few samples or where the
-  /// inverse ratio comes out as nothing.
+  /// Brings the forecast up to date, as one does after each sample: asks for the peak at `last`,
+  /// the job's last iteration, and compares it with the prediction before. Nullopt with too few
+  /// samples or where the inverse ratio comes out as nothing.
   const std::optional<Prediction>& predict(std::int64_t last);
 
   /// By how much the last two predictions differ, as a share of the earlier.
@@ -99,7 +100,7 @@ class TrendForecast {
   double highest_ = 0;  // physical, of all samples
   std::array<Sample, recent_samples> recent_{};
   std::int64_t seen_ = 0;  // samples since the fit began, of which the last are in `recent_`
-  int outside_ = 0;        // consecutive samples far from the line: above it positive, below negative
+  int outside_ = 0;  // consecutive samples far from the line: above it positive, below negative
   int shifts_ = 0;
   bool level_ = false;
   std::optional<Prediction> prediction_;

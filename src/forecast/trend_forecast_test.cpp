@@ -9,7 +9,8 @@ namespace {
 
 /// Requests along a line with noise; everything asked for is held.
 double request(std::int64_t i, double base, double slope, double noise) {
-  return base + slope * static_cast<double>(i) + noise * normal_of(1, 0, static_cast<std::uint64_t>(i));
+  return base + slope * static_cast<double>(i) +
+         noise * normal_of(1, 0, static_cast<std::uint64_t>(i));
 }
 
 TEST(TrendForecast, ALineIsForetoldAtTheSixthSample) {
@@ -115,7 +116,8 @@ TEST(TrendForecast, NoiseThatIsNotNormalWidensTheIntervalWhereAskedFor) {
   TrendForecast plain(options);
   options.noise = TrendOptions::Noise::any;
   TrendForecast any(options);
-  // One sample in fifty lies far above the line: more than one in a hundred, and beyond 2.58 spreads.
+  // One sample in fifty lies far above the line: more than one in a hundred, and beyond 2.58
+  // spreads.
   for (std::int64_t i = 1; i <= 1000; ++i) {
     const double held = 5000 + (i % 50 == 0 ? 1000 : 0);
     plain.add(i, held, held);
@@ -159,7 +161,8 @@ TEST(TrendForecast, APredictionIntervalIsWiderWhileSamplesAreFew) {
 }
 
 TEST(TrendForecast, NoiseOfAnyKindNeverNarrowsTheInterval) {
-  // Mostly level, and now and then far off: the spread is large, the residuals' 99 % quantile is not always.
+  // Mostly level, and now and then far off: the spread is large, the residuals' 99 % quantile is
+  // not always.
   TrendOptions any;
   any.noise = TrendOptions::Noise::any;
   TrendForecast with(any), without{TrendOptions{}};
@@ -167,7 +170,8 @@ TEST(TrendForecast, NoiseOfAnyKindNeverNarrowsTheInterval) {
     const double held = 1000 + (i % 180 == 7 ? -600 : 0) + 0.01 * static_cast<double>(i % 3);
     with.add(i, held, held);
     without.add(i, held, held);
-    EXPECT_GE(with.margin(static_cast<double>(i)), without.margin(static_cast<double>(i)) - 1e-9) << i;
+    EXPECT_GE(with.margin(static_cast<double>(i)), without.margin(static_cast<double>(i)) - 1e-9)
+        << i;
   }
 }
 

@@ -23,7 +23,8 @@ class Trend final : public Forecaster {
     const auto peak = forecast.peak();
     if (!peak) return std::nullopt;
     // A line that falls may end below what was held already, or below nothing.
-    const MiB size{std::llround(std::min(std::max(*peak, forecast.highest() + options_.overhead), 1e15))};
+    const MiB size{
+        std::llround(std::min(std::max(*peak, forecast.highest() + options_.overhead), 1e15))};
     return ExpectedPeak{size, size};
   }
   void forget(JobId job) override { jobs_.forget(job); }

@@ -30,7 +30,9 @@ class Builder {
  public:
   struct Image {
     std::int64_t channels, high, wide;
-    [[nodiscard]] std::uint64_t numbers() const { return static_cast<std::uint64_t>(channels * high * wide); }
+    [[nodiscard]] std::uint64_t numbers() const {
+      return static_cast<std::uint64_t>(channels * high * wide);
+    }
   };
 
   explicit Builder(std::int64_t pixels) : image{3, pixels, pixels} {
@@ -49,7 +51,8 @@ class Builder {
     const std::uint64_t times = (c.norm ? 1U : 0U) + 1U + (c.after == After::kept_input ? 1U : 0U);
     layers.push_back({static_cast<std::uint64_t>(parameters), times * out, 0, in + out});
   }
-  void convolve(std::int64_t out, std::int64_t kernel, std::int64_t stride = 1, After after = After::relu) {
+  void convolve(std::int64_t out, std::int64_t kernel, std::int64_t stride = 1,
+                After after = After::relu) {
     convolve({.out = out, .high = kernel, .wide = kernel, .stride = stride, .after = after});
   }
   void unpadded(std::int64_t out, std::int64_t kernel, std::int64_t stride) {
@@ -82,7 +85,8 @@ class Builder {
     image.wide = (image.wide + 2 * padding - kernel) / stride + 1;
     layers.push_back({0, image.numbers(), image.numbers(), in + image.numbers()});
   }
-  /// A result of the image's size that is kept besides: a sum, an average, an activation out of place.
+  /// A result of the image's size that is kept besides: a sum, an average, an activation out of
+  /// place.
   void keep() { layers.push_back({0, image.numbers(), 0, 2 * image.numbers()}); }
   void gate(std::int64_t squeezed) {
     keep();
@@ -90,8 +94,8 @@ class Builder {
         static_cast<std::uint64_t>(2 * image.channels * squeezed + squeezed + image.channels);
   }
   void connect(std::int64_t in, std::int64_t out) {
-    layers.push_back({static_cast<std::uint64_t>(in * out + out), static_cast<std::uint64_t>(out), 0,
-                      static_cast<std::uint64_t>(in + out)});
+    layers.push_back({static_cast<std::uint64_t>(in * out + out), static_cast<std::uint64_t>(out),
+                      0, static_cast<std::uint64_t>(in + out)});
   }
   /// Several ways from one image, their results behind each other.
   template <class... Way>
@@ -138,10 +142,11 @@ void resnet50(Builder& b, std::int64_t classes) {
   resnet(b, true, {3, 4, 6, 3}, classes);
 }
 
-// *Very Deep Convolutional Networks for Large-Scale Image Recognition*, table 1, D. Smaller images are
-// brought to 7 x 7 before the first connected layer.
+// *Very Deep Convolutional Networks for Large-Scale Image Recognition*, table 1, D. Smaller images
+// are brought to 7 x 7 before the first connected layer.
 void vgg16(Builder& b, std::int64_t classes) {
-  constexpr std::pair<std::int64_t, int> stages[] = {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}};
+  constexpr std::pair<std::int64_t, int> stages[] = {
+      {64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}};
   for (const auto& [width, count] : stages) {
     for (int i = 0; i < count; ++i)
       b.convolve({.out = width, .high = 3, .wide = 3, .norm = false, .bias = true});
@@ -235,7 +240,8 @@ void averaged(Builder& b, std::int64_t out) {
 
 void inception_a(Builder& b, std::int64_t pooled) {
   b.branch([&] { b.convolve(64, 1); }, [&] { b.convolve(48, 1), b.convolve(64, 5); },
-           [&] { b.convolve(64, 1), b.convolve(96, 3), b.convolve(96, 3); }, [&] { averaged(b, pooled); });
+           [&] { b.convolve(64, 1), b.convolve(96, 3), b.convolve(96, 3); },
+           [&] { averaged(b, pooled); });
 }
 
 void inception_c(Builder& b, std::int64_t width) {
@@ -260,11 +266,13 @@ void inception_v3(Builder& b, std::int64_t classes) {
   inception_stem(b);
   for (const std::int64_t pooled : {32, 64, 64}) inception_a(b, pooled);
   b.branch([&] { b.unpadded(384, 3, 2); },
-           [&] { b.convolve(64, 1), b.convolve(96, 3), b.unpadded(96, 3, 2); }, [&] { b.max_pool(3, 2, 0); });
-  for (const std::int64_t width : {128, 160, 160, 192}) inception_c(b, width);
-  b.branch([&] { b.convolve(192, 1), b.unpadded(320, 3, 2); },
-           [&] { b.convolve(192, 1), b.strip(192, 1, 7), b.strip(192, 7, 1), b.unpadded(192, 3, 2); },
+           [&] { b.convolve(64, 1), b.convolve(96, 3), b.unpadded(96, 3, 2); },
            [&] { b.max_pool(3, 2, 0); });
+  for (const std::int64_t width : {128, 160, 160, 192}) inception_c(b, width);
+  b.branch(
+      [&] { b.convolve(192, 1), b.unpadded(320, 3, 2); },
+      [&] { b.convolve(192, 1), b.strip(192, 1, 7), b.strip(192, 7, 1), b.unpadded(192, 3, 2); },
+      [&] { b.max_pool(3, 2, 0); });
   inception_e(b);
   inception_e(b);
   b.connect(2048, classes);
@@ -308,8 +316,8 @@ struct Maker {
   void (*make)(Builder& builder, std::int64_t classes);
 };
 
-// Published parameters: torchvision's table of models, timm's for Xception, less Inception's auxiliary
-// output.
+// Published parameters: torchvision's table of models, timm's for Xception, less Inception's
+// auxiliary output.
 constexpr Maker makers[] = {
     {{"resnet18", 224, 11'689'512}, resnet18},
     {{"resnet34", 224, 21'797'672}, resnet34},
@@ -367,10 +375,11 @@ Result<VisionNetwork> vision_network(std::string_view spec) {
   const auto classes = words.size() > 2 ? parse_integer(words[2]) : 1000;
   // Inception's first layers leave nothing of images below 75 pixels.
   const std::int64_t least = found->row.name == "inception_v3" ? 75 : 32;
-  if (words.size() > 3 || !pixels || !classes || *pixels < least || *pixels > 4096 || *classes < 1 ||
-      *classes > 1'000'000)
-    return fail(ErrorKind::bad_usage, "", fmt::format("'{}' is not understood", shown(spec)),
-                fmt::format("write {}:PIXELS:CLASSES with {} to 4096 pixels", found->row.name, least));
+  if (words.size() > 3 || !pixels || !classes || *pixels < least || *pixels > 4096 ||
+      *classes < 1 || *classes > 1'000'000)
+    return fail(
+        ErrorKind::bad_usage, "", fmt::format("'{}' is not understood", shown(spec)),
+        fmt::format("write {}:PIXELS:CLASSES with {} to 4096 pixels", found->row.name, least));
   Builder builder(*pixels);
   found->make(builder, *classes);
   return VisionNetwork{found->row.name, *pixels, *classes, std::move(builder.layers)};

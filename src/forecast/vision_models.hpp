@@ -1,7 +1,8 @@
 #pragma once
-// Convolutional networks as rows of layers: how many parameters each has, and what it keeps for the backward
-// pass. The networks are those of the published papers as torchvision and timm build them (without the
-// auxiliary output of Inception); parameters are counted and agree with the published counts exactly.
+// Convolutional networks as rows of layers: how many parameters each has, and what it keeps for the
+// backward pass. The networks are those of the published papers as torchvision and timm build them
+// (without the auxiliary output of Inception); parameters are counted and agree with the published
+// counts exactly.
 //
 // What a layer keeps follows from what its derivative needs, in numbers for each image:
 //   a convolution its input, which is what the layer before it kept last;

@@ -18,12 +18,13 @@ TEST(VisionModels, PublishedParametersAreCountedExactly) {
 
 TEST(VisionModels, KeptNumbersOfASmallNetworkByHand) {
   // ResNet-18 on 32 x 32: the image, the first convolution (16 x 16 x 64, kept before and after its
-  // normalisation), the pool (8 x 8 x 64), four convolutions of that size, and stages of 4, 2 and 1 pixels of
-  // four convolutions and a shortcut each.
+  // normalisation), the pool (8 x 8 x 64), four convolutions of that size, and stages of 4, 2 and 1
+  // pixels of four convolutions and a shortcut each.
   const auto network = vision_network("resnet18:32:10");
   ASSERT_TRUE(network);
   const std::uint64_t stem = 3 * 32 * 32 + 2 * 64 * 16 * 16 + 64 * 8 * 8;
-  const std::uint64_t stages = 4 * 2 * 64 * 8 * 8 + (4 * 2 + 1) * (128 * 4 * 4 + 256 * 2 * 2 + 512 * 1 * 1);
+  const std::uint64_t stages =
+      4 * 2 * 64 * 8 * 8 + (4 * 2 + 1) * (128 * 4 * 4 + 256 * 2 * 2 + 512 * 1 * 1);
   EXPECT_EQ(network->kept(), stem + stages + 10);
   EXPECT_EQ(network->indices(), 64U * 8 * 8);
   EXPECT_EQ(network->most_moved(), 64U * 16 * 16 + 64 * 8 * 8) << "the pool's input and output";

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t kib = 1024;
 
-// CUDA Programming Guide, "Compute Capabilities": resident blocks and warps of an SM, its shared memory, and
-// the most of it that a block may have.
+// CUDA Programming Guide, "Compute Capabilities": resident blocks and warps of an SM, its shared
+// memory, and the most of it that a block may have.
 constexpr std::array<SmLimits, 4> capabilities = {{
     {"8.0", 32, 64, 164 * kib, 163 * kib},
     {"9.0", 32, 64, 228 * kib, 227 * kib},
@@ -44,11 +44,13 @@ std::string_view capability_of(const GpuModel& model) {
 }
 
 Result<void> check(const KernelLaunch& launch, const SmLimits& limits) {
-  const auto wrong = [](std::string_view what, std::int64_t found, std::int64_t least, std::int64_t most) {
+  const auto wrong = [](std::string_view what, std::int64_t found, std::int64_t least,
+                        std::int64_t most) {
     return fail(ErrorKind::bad_input, std::string(what),
                 fmt::format("{} is not a number from {} to {}", found, least, most));
   };
-  if (launch.blocks < 1 || launch.blocks > most_blocks) return wrong("blocks", launch.blocks, 1, most_blocks);
+  if (launch.blocks < 1 || launch.blocks > most_blocks)
+    return wrong("blocks", launch.blocks, 1, most_blocks);
   if (launch.threads < 1 || launch.threads > most_threads)
     return wrong("threads of a block", launch.threads, 1, most_threads);
   if (launch.registers < 0 || launch.registers > most_registers)
@@ -60,7 +62,8 @@ Result<void> check(const KernelLaunch& launch, const SmLimits& limits) {
 
 /// Registers that a warp takes.
 int registers_of_warp(const KernelLaunch& launch) {
-  return static_cast<int>(ceiling(std::int64_t{launch.registers} * threads_of_warp, register_unit)) *
+  return static_cast<int>(
+             ceiling(std::int64_t{launch.registers} * threads_of_warp, register_unit)) *
          register_unit;
 }
 
@@ -85,7 +88,8 @@ SmLimits sm_limits_of(const GpuModel& model) {
 }
 
 std::string_view name(ResidencyLimit limit) {
-  constexpr std::array<std::string_view, 4> names = {"blocks", "warps", "registers", "shared memory"};
+  constexpr std::array<std::string_view, 4> names = {"blocks", "warps", "registers",
+                                                     "shared memory"};
   return names[static_cast<std::size_t>(limit)];
 }
 
@@ -101,7 +105,8 @@ Result<Residency> residency(const KernelLaunch& launch, const SmLimits& limits) 
     const int held = registers_of_sm / quarters / of_warp * quarters;
     bound(of_warp * warps > registers_of_block ? 0 : held / warps, ResidencyLimit::registers);
   }
-  const std::int64_t shared = ceiling(launch.shared_bytes + shared_of_system, shared_unit) * shared_unit;
+  const std::int64_t shared =
+      ceiling(launch.shared_bytes + shared_of_system, shared_unit) * shared_unit;
   bound(limits.shared_bytes / shared, ResidencyLimit::shared_memory);
   if (result.blocks > 0) return result;
   return fail(ErrorKind::bad_input, "",
@@ -112,7 +117,8 @@ Result<Residency> residency(const KernelLaunch& launch, const SmLimits& limits) 
 
 Result<Folding> fold(const KernelLaunch& launch, const SmLimits& limits, std::int64_t sms,
                      const FoldingOptions& options) {
-  if (sms < 1) return fail(ErrorKind::bad_input, "SMs", fmt::format("{} is not a number above zero", sms));
+  if (sms < 1)
+    return fail(ErrorKind::bad_input, "SMs", fmt::format("{} is not a number above zero", sms));
   const auto held = residency(launch, limits);
   if (!held) return std::unexpected(held.error());
   const int sharing = std::clamp(options.sharing.value_or(held->blocks), 1, held->blocks);
@@ -120,7 +126,8 @@ Result<Folding> fold(const KernelLaunch& launch, const SmLimits& limits, std::in
   result.needed = ceiling(launch.blocks, sharing);
   result.waves = ceiling(result.needed, sms);
   // No kernel takes more waves than it has on one SM.
-  const std::int64_t more = std::clamp<std::int64_t>(options.more_waves, 0, result.needed - result.waves);
+  const std::int64_t more =
+      std::clamp<std::int64_t>(options.more_waves, 0, result.needed - result.waves);
   result.folded = ceiling(result.needed, result.waves + more);
   result.folded_waves = ceiling(result.needed, result.folded);
   result.freed = sms - result.folded;
@@ -135,9 +142,11 @@ Result<const Profile*> fold_onto(const KernelLaunch& launch, const GpuModel& mod
   if (!folding) return std::unexpected(folding.error());
   const Profile* best = nullptr;
   for (const Profile& profile : model.profiles) {
-    if (profile.attribute != Attribute::none || !profile.sms || profile.sms->value < folding->folded)
+    if (profile.attribute != Attribute::none || !profile.sms ||
+        profile.sms->value < folding->folded)
       continue;
-    if (best == nullptr || std::pair(*profile.sms, profile.memory) < std::pair(*best->sms, best->memory))
+    if (best == nullptr ||
+        std::pair(*profile.sms, profile.memory) < std::pair(*best->sms, best->memory))
       best = &profile;
   }
   return best;

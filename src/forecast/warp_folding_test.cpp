@@ -1,4 +1,5 @@
-// Warp folding: the paper's example, residency against numbers of NVIDIA's calculation, and its laws.
+// Warp folding: the paper's example, residency against numbers of NVIDIA's calculation, and its
+// laws.
 
 #include "forecast/warp_folding.hpp"
 
@@ -33,9 +34,12 @@ TEST(WarpFolding, BlocksOfAnSmAreLimitedByWhatRunsOutFirst) {
   EXPECT_EQ(held({1, 256, 32, 0}), std::pair(8, warps));
   EXPECT_EQ(held({1, 1000, 0, 0}), std::pair(2, warps)) << "a warp begun is a warp taken";
   EXPECT_EQ(held({1, 256, 64, 0}), std::pair(4, registers));
-  EXPECT_EQ(held({1, 256, 65, 0}), std::pair(3, registers)) << "registers go in units of 256 a warp";
-  EXPECT_EQ(held({1, 96, 255, 0}), std::pair(2, registers)) << "8 warps, two in each quarter of the SM";
-  EXPECT_EQ(held({1, 128, 32, 48 * 1024}), std::pair(3, shared_memory)) << "each block takes 1 KiB more";
+  EXPECT_EQ(held({1, 256, 65, 0}), std::pair(3, registers))
+      << "registers go in units of 256 a warp";
+  EXPECT_EQ(held({1, 96, 255, 0}), std::pair(2, registers))
+      << "8 warps, two in each quarter of the SM";
+  EXPECT_EQ(held({1, 128, 32, 48 * 1024}), std::pair(3, shared_memory))
+      << "each block takes 1 KiB more";
   EXPECT_EQ(held({1, 128, 32, 163 * 1024}), std::pair(1, shared_memory));
   EXPECT_EQ(held({1, 128, 32, 227 * 1024}, *find_sm_limits("9.0")), std::pair(1, shared_memory));
   EXPECT_EQ(held({1, 32, 16, 0}, *find_sm_limits("12.0")), std::pair(24, blocks));
@@ -62,9 +66,11 @@ TEST(WarpFolding, IsTheFewestSmsThatTakeNoMoreWaves) {
   Random random(31);
   int gained = 0;
   for (int round = 0; round < 5000; ++round) {
-    const auto number = [&](std::uint64_t most) { return static_cast<std::int64_t>(random.below(most)) + 1; };
-    const KernelLaunch launch{number(3000), static_cast<int>(number(1024)), static_cast<int>(number(64)) - 1,
-                              number(48 * 1024)};
+    const auto number = [&](std::uint64_t most) {
+      return static_cast<std::int64_t>(random.below(most)) + 1;
+    };
+    const KernelLaunch launch{number(3000), static_cast<int>(number(1024)),
+                              static_cast<int>(number(64)) - 1, number(48 * 1024)};
     const FoldingOptions options{
         random.below(2) == 0 ? std::optional(static_cast<int>(number(4))) : std::nullopt,
         static_cast<std::int64_t>(random.below(3))};
@@ -95,7 +101,8 @@ TEST(WarpFolding, ChoosesTheProfile) {
     const auto profile = fold_onto({blocks, 1024, 32, 0}, **model, options);
     return profile && *profile != nullptr ? std::string((*profile)->name) : "none";
   };
-  EXPECT_EQ(onto(100, {.sharing = 1, .more_waves = 0}), "4g.20gb") << "two waves on 98 SMs and on 50";
+  EXPECT_EQ(onto(100, {.sharing = 1, .more_waves = 0}), "4g.20gb")
+      << "two waves on 98 SMs and on 50";
   EXPECT_EQ(onto(98, {.sharing = 1, .more_waves = 0}), "7g.40gb");
   EXPECT_EQ(onto(98, {.sharing = 1, .more_waves = 1}), "4g.20gb");
   EXPECT_EQ(onto(14, {.sharing = 1, .more_waves = 0}), "1g.5gb") << "of equal SMs the least memory";

@@ -7,8 +7,8 @@ namespace cleave {
 
 namespace {
 
-// *Taming GPU Underutilization*, Table II. Max. Inst., SMs, memory and the wasted figures are the paper's;
-// the memory slices are its column "%GPU".
+// *Taming GPU Underutilization*, Table II. Max. Inst., SMs, memory and the wasted figures are the
+// paper's; the memory slices are its column "%GPU".
 constexpr std::array<PublishedWaste, 6> table_two = {{
     {"1g.12gb", 16, 11.0, 1, 7, "15%", 17.5},
     {"1g.24gb", 26, 23.0, 2, 4, "21%", 2.5},
@@ -25,8 +25,8 @@ std::optional<double> number(const std::optional<Count<Kind, Number>>& count) {
   return static_cast<double>(count->value);
 }
 
-WastedResources waste_of(const GpuTotals& gpu, std::optional<double> sms, std::optional<double> memory,
-                         int count) {
+WastedResources waste_of(const GpuTotals& gpu, std::optional<double> sms,
+                         std::optional<double> memory, int count) {
   const InstanceCount instances{sms, memory, static_cast<double>(count)};
   return wasted_resources(gpu, std::span(&instances, 1));
 }
@@ -49,7 +49,8 @@ WastedResources wasted_resources(const GpuTotals& gpu, std::span<const InstanceC
   std::optional<double> sms = gpu.sms, memory = gpu.memory;
   for (const InstanceCount& each : instances) {
     sms = sms && each.sms ? std::optional(*sms - each.count * *each.sms) : std::nullopt;
-    memory = memory && each.memory ? std::optional(*memory - each.count * *each.memory) : std::nullopt;
+    memory =
+        memory && each.memory ? std::optional(*memory - each.count * *each.memory) : std::nullopt;
   }
   WastedResources result{sms, std::nullopt, memory};
   if (sms && *gpu.sms > 0) result.sms_percent = 100 * *sms / *gpu.sms;
@@ -58,7 +59,8 @@ WastedResources wasted_resources(const GpuTotals& gpu, std::span<const InstanceC
 
 GpuTotals totals_of(const GpuModel& model) {
   const Profile& largest = model.largest();
-  // Where the largest profile that is known is not the whole GPU, nobody has said what that could use.
+  // Where the largest profile that is known is not the whole GPU, nobody has said what that could
+  // use.
   const bool whole = largest.memory == model.memory_slices;
   return {number(model.sms), whole ? number(largest.usable) : std::nullopt};
 }
@@ -73,7 +75,8 @@ std::vector<WasteRow> waste_table(const Geometry& geometry) {
   const GpuTotals gpu = totals_of(model);
   std::vector<WasteRow> rows;
   for (const Profile* profile : geometry.profile_list()) {
-    WasteRow row{std::string(profile->name), number(profile->sms), number(profile->usable), 0, 0, {}, {}};
+    WasteRow row{
+        std::string(profile->name), number(profile->sms), number(profile->usable), 0, 0, {}, {}};
     row.achievable_instances = most_instances(geometry, *profile);
     // The paper has no profiles with attributes, of which slices alone say nothing.
     row.printed_instances =
@@ -107,7 +110,8 @@ std::vector<WasteRow> published_waste_table() {
   std::vector<WasteRow> rows;
   for (const PublishedWaste& line : table_two) {
     WasteRow row{std::string(line.profile), line.sms, line.memory, 0, line.max_instances, {}, {}};
-    row.printed_instances = std::min(published_compute_slices, published_memory_slices / line.memory_slices);
+    row.printed_instances =
+        std::min(published_compute_slices, published_memory_slices / line.memory_slices);
     row.as_printed = waste_of(gpu, row.sms, row.memory, row.printed_instances);
     row.achievable = waste_of(gpu, row.sms, row.memory, row.achievable_instances);
     rows.push_back(std::move(row));

@@ -1,15 +1,16 @@
 #pragma once
-// What a GPU loses to MIG: processors and memory that no instance has, whatever runs. From *Taming GPU
-// Underutilization via Static Partitioning and Fine-grained CPU Offloading*, III-C and Table II:
+// What a GPU loses to MIG: processors and memory that no instance has, whatever runs. From *Taming
+// GPU Underutilization via Static Partitioning and Fine-grained CPU Offloading*, III-C and Table
+// II:
 //
 //   wasted processors = those of the GPU - the sum over its instances
 //   wasted memory     = usable memory of the GPU - the sum over its instances
 //
-// The memory of the GPU is what its largest instance can use (reading T6). For a profile alone the table has
-// two counts of instances (reading T4): as printed, the fewer of the GPU's compute slices and
-// floor(memory slices of the GPU / of the profile), which gives every printed number; and achievable, as many
-// as can exist beside each other. The first is more than there can be for 2g and 4g of an eight-slice GPU,
-// and may be more than the GPU has: then the waste is below zero.
+// The memory of the GPU is what its largest instance can use (reading T6). For a profile alone the
+// table has two counts of instances (reading T4): as printed, the fewer of the GPU's compute slices
+// and floor(memory slices of the GPU / of the profile), which gives every printed number; and
+// achievable, as many as can exist beside each other. The first is more than there can be for 2g
+// and 4g of an eight-slice GPU, and may be more than the GPU has: then the waste is below zero.
 
 #include <optional>
 #include <span>
@@ -47,8 +48,8 @@ struct WasteRow {
   WastedResources as_printed, achievable;
 };
 
-/// A GPU model's processors, with those that MIG never gives out, and the memory that its largest instance
-/// can use, in MiB.
+/// A GPU model's processors, with those that MIG never gives out, and the memory that its largest
+/// instance can use, in MiB.
 [[nodiscard]] GpuTotals totals_of(const GpuModel& model);
 
 /// The most instances of this profile that exist beside each other on an empty GPU.

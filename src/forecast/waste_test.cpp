@@ -1,4 +1,5 @@
-// What a GPU loses to MIG: the paper's table, and for every model the sums against the state's own numbers.
+// What a GPU loses to MIG: the paper's table, and for every model the sums against the state's own
+// numbers.
 
 #include "forecast/waste.hpp"
 
@@ -24,7 +25,8 @@ TEST(Waste, TableTwoAsItIsPrinted) {
     // Percent are printed whole; of "6/9%" the second is two 3g.
     const auto slash = line.printed_sms.find('/');
     const auto last = line.printed_sms.substr(slash == std::string_view::npos ? 0 : slash + 1);
-    EXPECT_EQ(std::to_string(std::lround(*table[i].as_printed.sms_percent)) + "%", last) << line.profile;
+    EXPECT_EQ(std::to_string(std::lround(*table[i].as_printed.sms_percent)) + "%", last)
+        << line.profile;
   }
   const std::vector<InstanceCount> mix = {{64.0, 46.5, 1}, {60.0, 46.5, 1}};
   EXPECT_EQ(std::lround(*wasted_resources(published_totals(), mix).sms_percent), 6);
@@ -63,8 +65,8 @@ TEST(Waste, AsManyInstancesAsTheTablesSay) {
 }
 
 TEST(Waste, NothingIsLostBetweenInstancesAndWaste) {
-  // Random layouts of every model: what instances have and what is wasted is what the GPU has, and each
-  // further instance lowers the waste by its own size.
+  // Random layouts of every model: what instances have and what is wasted is what the GPU has, and
+  // each further instance lowers the waste by its own size.
   Random random(21);
   for (const GpuModel& model : gpu_models()) {
     const Geometry geometry = geometry_of(model);
@@ -89,7 +91,8 @@ TEST(Waste, NothingIsLostBetweenInstancesAndWaste) {
           EXPECT_DOUBLE_EQ(*now.sms_percent, 100 * *now.sms / *gpu.sms);
         }
         if (now.memory) {
-          EXPECT_DOUBLE_EQ(*before.memory - *now.memory, static_cast<double>(profile.usable->value));
+          EXPECT_DOUBLE_EQ(*before.memory - *now.memory,
+                           static_cast<double>(profile.usable->value));
         }
         before = now;
       }

@@ -12,7 +12,8 @@ std::vector<FitCount> fit_counts(const Geometry& geometry, PlacementSet occupied
   std::vector<FitCount> counts;
   for (const Profile* profile : geometry.profile_list()) {
     if (profile->attribute != Attribute::none) continue;
-    const int ideal = std::min(compute.value / profile->compute.value, memory.value / profile->memory.value);
+    const int ideal =
+        std::min(compute.value / profile->compute.value, memory.value / profile->memory.value);
     int valid = 0;
     for (const PlacementId id :
          geometry.of_profile(static_cast<int>(profile - geometry.model().profiles.data())))

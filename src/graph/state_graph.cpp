@@ -12,7 +12,8 @@ namespace cleave {
 
 namespace {
 
-/// Fibonacci hashing: the golden ratio spreads sets that differ in one low bit over the whole table.
+/// Fibonacci hashing: the golden ratio spreads sets that differ in one low bit over the whole
+/// table.
 std::size_t slot_of(PlacementSet state, std::size_t slots) {
   return (state.bits() * std::uint64_t{0x9e3779b97f4a7c15}) >> (64 - std::countr_zero(slots));
 }
@@ -35,7 +36,8 @@ StateGraph::StateGraph(Geometry geometry)
   measure();
 }
 
-/// Grows every state by placements above its highest, so that each set is met once, smaller ones first.
+/// Grows every state by placements above its highest, so that each set is met once, smaller ones
+/// first.
 void StateGraph::enumerate() {
   std::vector<PlacementSet> open;  // beside each state, what does not conflict with it
   states_.push_back({});
@@ -56,8 +58,8 @@ void StateGraph::enumerate() {
   }
 }
 
-/// Fills the hash table, then for each state and placement the state without it, which also gives the way
-/// back.
+/// Fills the hash table, then for each state and placement the state without it, which also gives
+/// the way back.
 void StateGraph::connect() {
   slots_.assign(std::bit_ceil(states_.size() * 2), no_state);
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -80,7 +82,8 @@ void StateGraph::connect() {
 
 void StateGraph::measure() {
   const std::size_t count = states_.size();
-  // A state reaches the union of what its successors reach. Bit k stands for the k-th maximal state.
+  // A state reaches the union of what its successors reach. Bit k stands for the k-th maximal
+  // state.
   maximal_states_ = static_cast<int>(std::ranges::count(free_, PlacementSet{}));
   const std::size_t words = (static_cast<std::size_t>(maximal_states_) + 63) / 64;
   std::vector<std::uint64_t> reach(count * words);
@@ -108,7 +111,8 @@ void StateGraph::measure() {
     compute_[i] = static_cast<std::uint8_t>(geometry_.compute(states_[i]).value);
     memory_[i] = static_cast<std::uint8_t>(geometry_.memory(states_[i]).value);
     cost_[i] = fragmentation_cost(geometry_, states_[i]);
-    longest_free_run_[i] = longest_run(geometry_.model().memory_slices, geometry_.slices(states_[i]));
+    longest_free_run_[i] =
+        longest_run(geometry_.model().memory_slices, geometry_.slices(states_[i]));
   }
 }
 

@@ -1,12 +1,13 @@
 #pragma once
-// The partition state graph of one GPU model and profile set: every legal state, what each can become by one
-// more instance, which are full, and two figures for every state - how many full states it can still reach
-// (*Managing Multi Instance GPUs*, 4.2: future configuration reachability) and its fragmentation cost. Built
-// once, then only looked up; immutable, so any thread may read it.
+// The partition state graph of one GPU model and profile set: every legal state, what each can
+// become by one more instance, which are full, and two figures for every state - how many full
+// states it can still reach
+// (*Managing Multi Instance GPUs*, 4.2: future configuration reachability) and its fragmentation
+// cost. Built once, then only looked up; immutable, so any thread may read it.
 //
-// A state is a set of placements; two states are the same when their placements are (reading M1). States are
-// numbered by size, then in the order of their placements: the empty state is 0, and a state's number is
-// always below those of the states that contain it.
+// A state is a set of placements; two states are the same when their placements are (reading M1).
+// States are numbered by size, then in the order of their placements: the empty state is 0, and a
+// state's number is always below those of the states that contain it.
 
 #include <cstdint>
 #include <memory>
@@ -24,14 +25,15 @@ class StateGraph {
  public:
   explicit StateGraph(Geometry geometry);
 
-  /// The graph for a model, shared by everybody in the process who asks for the same one; of a model that is
-  /// not in the tables as long as somebody has it. Thread-safe.
+  /// The graph for a model, shared by everybody in the process who asks for the same one; of a
+  /// model that is not in the tables as long as somebody has it. Thread-safe.
   static std::shared_ptr<const StateGraph> of(const GpuModel& model, ProfileMask profiles);
 
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] int size() const { return static_cast<int>(states_.size()); }
 
-  /// Whether a state is legal as soon as no two of its placements conflict; so for all published tables.
+  /// Whether a state is legal as soon as no two of its placements conflict; so for all published
+  /// tables.
   [[nodiscard]] bool pairwise() const { return pairwise_; }
 
   [[nodiscard]] PlacementSet state(StateId id) const { return states_[id]; }

@@ -1,5 +1,5 @@
-// The state graph against the definitions: every table is compared with the slow obvious version, for every
-// model.
+// The state graph against the definitions: every table is compared with the slow obvious version,
+// for every model.
 
 #include "graph/state_graph.hpp"
 
@@ -29,7 +29,8 @@ struct Counts {
   int states, maximal;
 };
 
-// Published or counted independently; 19 is the number of layouts in NVIDIA's own list for the A100.
+// Published or counted independently; 19 is the number of layouts in NVIDIA's own list for the
+// A100.
 constexpr Counts counts[] = {
     {"A100-40GB", "five", 298, 19},
     {"A100-40GB", "1g.5gb,2g.10gb,3g.20gb,4g.20gb,7g.40gb", 298, 19},
@@ -47,7 +48,8 @@ TEST(StateGraph, CountsStates) {
   for (const Counts& expected : counts) {
     const StateGraph graph = graph_of(expected.model, expected.profiles);
     EXPECT_EQ(graph.size(), expected.states) << expected.model << " " << expected.profiles;
-    EXPECT_EQ(graph.maximal_states(), expected.maximal) << expected.model << " " << expected.profiles;
+    EXPECT_EQ(graph.maximal_states(), expected.maximal)
+        << expected.model << " " << expected.profiles;
   }
   EXPECT_EQ(graph_of("A100-40GB", "five").maximal_multisets(), 14);
 }
@@ -113,23 +115,27 @@ TEST(Reachability, TheLastSliceWins) {
   EXPECT_EQ(graph.reachability(0), 19);
 }
 
-// *An Online Fragmentation-Aware Scheduler*, III-A: on an empty GPU 2g and 3g at 4, 1g at 6 cost nothing.
+// *An Online Fragmentation-Aware Scheduler*, III-A: on an empty GPU 2g and 3g at 4, 1g at 6 cost
+// nothing.
 TEST(Fragmentation, IsAnExactFraction) {
   const StateGraph graph = graph_of("A100-40GB", "plain");
   EXPECT_EQ(graph.cost(state(graph, "2g.10gb@0")).ratio().exact(), "1/6");
   EXPECT_EQ(graph.cost(state(graph, "2g.10gb@4")).ratio().exact(), "0/1");
   EXPECT_EQ(graph.cost(state(graph, "3g.20gb@4")).ratio().exact(), "0/1");
   EXPECT_EQ(graph.cost(state(graph, "1g.5gb@6")).ratio().exact(), "0/1");
-  EXPECT_EQ(graph.cost(state(graph, "1g.5gb@0,1g.5gb@1,2g.10gb@2,1g.5gb@4")).ratio().exact(), "1/6");
+  EXPECT_EQ(graph.cost(state(graph, "1g.5gb@0,1g.5gb@1,2g.10gb@2,1g.5gb@4")).ratio().exact(),
+            "1/6");
 }
 
 TEST(Fragmentation, NeverMoreByPositionThanBySize) {
   for (const GpuModel& model : gpu_models()) {
     const StateGraph graph(Geometry(model, ProfileChoice().on(model)));
     for (int i = 0; i < graph.size(); ++i)
-      for (const FitCount& count : fit_counts(graph.geometry(), graph.state(static_cast<StateId>(i))))
+      for (const FitCount& count :
+           fit_counts(graph.geometry(), graph.state(static_cast<StateId>(i))))
         ASSERT_LE(count.valid, count.ideal)
-            << model.key << " " << layout_text(graph.geometry(), graph.state(static_cast<StateId>(i)));
+            << model.key << " "
+            << layout_text(graph.geometry(), graph.state(static_cast<StateId>(i)));
   }
 }
 

@@ -5,8 +5,8 @@
 namespace cleave {
 
 Check::Check(std::function<std::string(const std::string&)> wrong)
-    : Check(CLI::Validator([wrong = std::move(wrong)](const std::string& word) { return wrong(word); }, "",
-                           "")) {}
+    : Check(CLI::Validator(
+          [wrong = std::move(wrong)](const std::string& word) { return wrong(word); }, "", "")) {}
 
 Check::Check(CLI::Validator validator)
     : validator_(std::make_shared<const CLI::Validator>(std::move(validator))) {}
@@ -94,7 +94,8 @@ CommandLine::CommandLine(CLI::App& given) : given_(&given) {}
 CommandLine::~CommandLine() = default;
 
 CommandLine* CommandLine::add_subcommand(const std::string& name, const std::string& what) {
-  commands_.push_back(std::unique_ptr<CommandLine>(new CommandLine(*given_->add_subcommand(name, what))));
+  commands_.push_back(
+      std::unique_ptr<CommandLine>(new CommandLine(*given_->add_subcommand(name, what))));
   return commands_.back().get();
 }
 
@@ -118,16 +119,22 @@ template Option* CommandLine::add_option(const std::string&, unsigned&, const st
 template Option* CommandLine::add_option(const std::string&, std::int64_t&, const std::string&);
 template Option* CommandLine::add_option(const std::string&, std::uint64_t&, const std::string&);
 template Option* CommandLine::add_option(const std::string&, double&, const std::string&);
-template Option* CommandLine::add_option(const std::string&, std::optional<std::string>&, const std::string&);
-template Option* CommandLine::add_option(const std::string&, std::optional<int>&, const std::string&);
-template Option* CommandLine::add_option(const std::string&, std::optional<unsigned>&, const std::string&);
+template Option* CommandLine::add_option(const std::string&, std::optional<std::string>&,
+                                         const std::string&);
+template Option* CommandLine::add_option(const std::string&, std::optional<int>&,
+                                         const std::string&);
+template Option* CommandLine::add_option(const std::string&, std::optional<unsigned>&,
+                                         const std::string&);
 template Option* CommandLine::add_option(const std::string&, std::optional<std::int64_t>&,
                                          const std::string&);
 template Option* CommandLine::add_option(const std::string&, std::optional<std::uint64_t>&,
                                          const std::string&);
-template Option* CommandLine::add_option(const std::string&, std::optional<double>&, const std::string&);
-template Option* CommandLine::add_option(const std::string&, std::vector<std::string>&, const std::string&);
-template Option* CommandLine::add_option(const std::string&, std::vector<std::size_t>&, const std::string&);
+template Option* CommandLine::add_option(const std::string&, std::optional<double>&,
+                                         const std::string&);
+template Option* CommandLine::add_option(const std::string&, std::vector<std::string>&,
+                                         const std::string&);
+template Option* CommandLine::add_option(const std::string&, std::vector<std::size_t>&,
+                                         const std::string&);
 
 Option* CommandLine::add_flag(const std::string& name, bool& variable, const std::string& what) {
   return keep(*given_->add_flag(name, variable, what));

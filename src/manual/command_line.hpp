@@ -1,8 +1,8 @@
 #pragma once
-// A program's commands and options. CLI11 reads the line; its headers are all templates and cost every file
-// that includes them more than the rest of the file, so that this room alone includes them and what commands
-// need of it stands here, under its own names. A line that is wrong is an answer; an exception is a mistake
-// of the program's, such as an option that was added twice.
+// A program's commands and options. CLI11 reads the line; its headers are all templates and cost
+// every file that includes them more than the rest of the file, so that this room alone includes
+// them and what commands need of it stands here, under its own names. A line that is wrong is an
+// answer; an exception is a mistake of the program's, such as an option that was added twice.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,9 @@ class Check {
   [[nodiscard]] static Check one_of(const std::vector<std::string>& choices);
   /// A number in [low, high], both of them included.
   [[nodiscard]] static Check range(std::int64_t low, std::int64_t high);
-  [[nodiscard]] static Check range(int low, int high) { return range(std::int64_t{low}, std::int64_t{high}); }
+  [[nodiscard]] static Check range(int low, int high) {
+    return range(std::int64_t{low}, std::int64_t{high});
+  }
   [[nodiscard]] static Check range(double low, double high);
 
  private:

@@ -14,14 +14,17 @@ void read_type(const std::string& type, CommandOption& option) {
   option.value = type.substr(0, type.find_first_of(": "));
   const std::size_t begin = type.find('{'), end = type.find('}');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return;
-  for (const std::string_view choice : split(std::string_view(type).substr(begin + 1, end - begin - 1), ','))
+  for (const std::string_view choice :
+       split(std::string_view(type).substr(begin + 1, end - begin - 1), ','))
     option.choices.emplace_back(choice);
 }
 
 CommandOption option_of(const CLI::Option& given) {
   CommandOption option;
-  for (const std::string& name : given.get_snames()) option.names.push_back(fmt::format("-{}", name));
-  for (const std::string& name : given.get_lnames()) option.names.push_back(fmt::format("--{}", name));
+  for (const std::string& name : given.get_snames())
+    option.names.push_back(fmt::format("-{}", name));
+  for (const std::string& name : given.get_lnames())
+    option.names.push_back(fmt::format("--{}", name));
   if (option.names.empty()) option.names.push_back(given.get_name(true));
   if (given.get_items_expected_max() > 0) read_type(given.get_type_name(), option);
   option.description = given.get_description();

@@ -1,6 +1,6 @@
 #pragma once
-// A program's commands and options as plain data, read from the parser itself, so that help, shell completion
-// and man pages cannot differ.
+// A program's commands and options as plain data, read from the parser itself, so that help, shell
+// completion and man pages cannot differ.
 
 #include <string>
 #include <vector>

@@ -48,7 +48,8 @@ std::string value_of(const CommandOption& option) {
 
 std::string option_entry(const CommandOption& option, bool positional) {
   std::vector<std::string> names;
-  for (const std::string& name : option.names) names.push_back(positional ? italic(name) : bold(name));
+  for (const std::string& name : option.names)
+    names.push_back(positional ? italic(name) : bold(name));
   std::string text = fmt::format(".TP\n{}", fmt::join(names, ", "));
   if (!positional && !option.value.empty()) text += fmt::format(" {}", italic(value_of(option)));
   text += fmt::format("\n{}", roff(option.description));
@@ -72,7 +73,8 @@ std::string synopsis(const CommandNode& node) {
 
 /// The first clause, for the line that `whatis` shows.
 std::string in_short(const std::string& description) {
-  const std::size_t end = std::min({description.find(". "), description.find(": "), description.find("; ")});
+  const std::size_t end =
+      std::min({description.find(". "), description.find(": "), description.find("; ")});
   return description.substr(0, end);
 }
 
@@ -84,13 +86,15 @@ std::string page_name(const CommandNode& node) {
   return name;
 }
 
-std::string manual_page(const CommandNode& node, const CommandNode& root, const ManualNotes& notes) {
+std::string manual_page(const CommandNode& node, const CommandNode& root,
+                        const ManualNotes& notes) {
   std::string title = page_name(node);
   std::ranges::transform(title, title.begin(),
                          [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
   std::string text = fmt::format(".TH {} 1 \"\" \"{} {}\" \"{}\"\n", roff(title), roff(root.name),
                                  roff(notes.version), roff(root.name));
-  text += fmt::format(".SH NAME\n{} \\- {}\n", roff(page_name(node)), roff(in_short(node.description)));
+  text +=
+      fmt::format(".SH NAME\n{} \\- {}\n", roff(page_name(node)), roff(in_short(node.description)));
   text += fmt::format(".SH SYNOPSIS\n{}", synopsis(node));
   text += fmt::format(".SH DESCRIPTION\n{}{}\n", roff(node.description),
                       node.description.ends_with('.') ? "" : ".");

@@ -14,8 +14,8 @@ struct ManualNotes {
   std::string exit_status;  // one line for each status, "0 done"; tells the program's own apart
 };
 
-/// One page; `root` is the program it belongs to. Works for any program of CLI11, so that others than
-/// `cleave` can print their own.
+/// One page; `root` is the program it belongs to. Works for any program of CLI11, so that others
+/// than `cleave` can print their own.
 [[nodiscard]] std::string manual_page(const CommandNode& node, const CommandNode& root,
                                       const ManualNotes& notes);
 

@@ -15,8 +15,9 @@ std::string fleet_error(std::string_view text, std::string_view profiles = "all"
 }
 
 std::string instances_error(std::string_view instances) {
-  return fleet_error(std::string(R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [)") +
-                     std::string(instances) + "]}]}");
+  return fleet_error(
+      std::string(R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [)") +
+      std::string(instances) + "]}]}");
 }
 
 TEST(FleetFile, ReadsEverythingOfTheContract) {
@@ -46,29 +47,35 @@ TEST(FleetFile, ReadsEverythingOfTheContract) {
 TEST(FleetFile, NamesThePlaceAndTheRemedy) {
   EXPECT_EQ(instances_error(R"({"profile": "2g.10gb", "start": 3})"),
             "fleet.json: gpus[0].instances[0]: 2g.10gb may start at 0, 2 or 4, not at 3");
-  EXPECT_EQ(instances_error(R"({"profile": "4g.20gb", "start": 0}, {"profile": "1g.5gb", "start": 3})"),
-            "fleet.json: gpus[0].instances[1]: 1g.5gb at 3 overlaps an instance before it; two instances "
-            "never share a memory slice");
-  EXPECT_EQ(instances_error(R"({"profile": "1g.5gb+me", "start": 0}, {"profile": "1g.5gb+me", "start": 3})"),
-            "fleet.json: gpus[0].instances[1]: 1g.5gb+me at 3 is a second media-extension instance; a GPU "
-            "has room for one +me instance");
   EXPECT_EQ(
-      instances_error(R"({"profile": "2g.12gb", "start": 0})"),
-      "fleet.json: gpus[0].instances[0]: the A100-40GB has no profile '2g.12gb'; did you mean '2g.10gb'?");
-  EXPECT_EQ(instances_error(R"({"profile": "1g.5gb", "start": 1.5})"),
-            "fleet.json: gpus[0].instances[0].start: expected a whole number from 0 to 99, found 1.5");
+      instances_error(R"({"profile": "4g.20gb", "start": 0}, {"profile": "1g.5gb", "start": 3})"),
+      "fleet.json: gpus[0].instances[1]: 1g.5gb at 3 overlaps an instance before it; two instances "
+      "never share a memory slice");
+  EXPECT_EQ(instances_error(
+                R"({"profile": "1g.5gb+me", "start": 0}, {"profile": "1g.5gb+me", "start": 3})"),
+            "fleet.json: gpus[0].instances[1]: 1g.5gb+me at 3 is a second media-extension "
+            "instance; a GPU "
+            "has room for one +me instance");
+  EXPECT_EQ(instances_error(R"({"profile": "2g.12gb", "start": 0})"),
+            "fleet.json: gpus[0].instances[0]: the A100-40GB has no profile '2g.12gb'; did you "
+            "mean '2g.10gb'?");
+  EXPECT_EQ(
+      instances_error(R"({"profile": "1g.5gb", "start": 1.5})"),
+      "fleet.json: gpus[0].instances[0].start: expected a whole number from 0 to 99, found 1.5");
   EXPECT_EQ(instances_error(R"({"profile": "1g.5gb", "start": 1, "ownd": false})"),
             "fleet.json: gpus[0].instances[0]: unknown key 'ownd'; did you mean 'owned'?");
   EXPECT_EQ(fleet_error(R"({"gpus": [{"name": "a", "model": "A100-44GB"}]})"),
             "fleet.json: gpus[0].model: unknown GPU model 'A100-44GB'; did you mean 'A100-40GB'?");
+  EXPECT_EQ(fleet_error(R"({"gpus": [{"name": "a", "model": "A30-24GB", "count": 2}]})"),
+            "fleet.json: gpus[0].name: 2 GPUs cannot all be named 'a'; put %d where the number "
+            "goes, like n0/%d");
   EXPECT_EQ(
-      fleet_error(R"({"gpus": [{"name": "a", "model": "A30-24GB", "count": 2}]})"),
-      "fleet.json: gpus[0].name: 2 GPUs cannot all be named 'a'; put %d where the number goes, like n0/%d");
-  EXPECT_EQ(
-      fleet_error(R"({"gpus": [{"name": "a", "model": "A30-24GB"}, {"name": "a", "model": "A30-24GB"}]})"),
+      fleet_error(
+          R"({"gpus": [{"name": "a", "model": "A30-24GB"}, {"name": "a", "model": "A30-24GB"}]})"),
       "fleet.json: gpus[1].name: there are two GPUs named 'a'");
   EXPECT_EQ(fleet_error(R"({"gpus": []})"), "fleet.json: the fleet has no GPU");
-  EXPECT_EQ(fleet_error("{}"), "fleet.json: the key 'gpus' is missing; a fleet is {\"gpus\": [...]}");
+  EXPECT_EQ(fleet_error("{}"),
+            "fleet.json: the key 'gpus' is missing; a fleet is {\"gpus\": [...]}");
   EXPECT_EQ(fleet_error("[]"), "fleet.json: expected an object in {}, found a list");
   EXPECT_EQ(fleet_error(R"({"gpus": 3})"), "fleet.json: gpus: expected a list in [], found 3");
 }
@@ -77,7 +84,8 @@ TEST(FleetFile, AWorkloadStandsInOneInstance) {
   EXPECT_EQ(
       instances_error(
           R"({"profile": "1g.5gb", "start": 0, "workload": "a"}, {"profile": "1g.5gb", "start": 1, "workload": "a"})"),
-      "fleet.json: gpus[0].instances: the workload 'a' stands in two instances; give each workload a name of "
+      "fleet.json: gpus[0].instances: the workload 'a' stands in two instances; give each workload "
+      "a name of "
       "its own");
 }
 
@@ -86,7 +94,8 @@ TEST(FleetFile, InstancesOutsideTheProfileSetAreBadInput) {
       fleet_error(
           R"({"gpus": [{"name": "a", "model": "A100-40GB", "instances": [{"profile": "1g.10gb", "start": 0}]}]})",
           "five"),
-      "fleet.json: gpus[0].instances[0]: 1g.10gb is not among the chosen profiles; widen --profiles");
+      "fleet.json: gpus[0].instances[0]: 1g.10gb is not among the chosen profiles; widen "
+      "--profiles");
 }
 
 TEST(FleetInShort, CountsModels) {
@@ -146,26 +155,32 @@ TEST(WorkloadFile, NamesThePlaceAndTheRemedy) {
             "jobs.jsonl:1: duration_s: a time of -1 s is negative");
   EXPECT_EQ(job_error(R"({"id": "a"})"), "jobs.jsonl:1: the key 'duration_s' is missing");
   EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "profile": "9g.90gb"})"),
-            "jobs.jsonl:1: profile: no known GPU has a profile '9g.90gb'; `cleave gpu MODEL` lists a model's "
+            "jobs.jsonl:1: profile: no known GPU has a profile '9g.90gb'; `cleave gpu MODEL` lists "
+            "a model's "
             "profiles");
   EXPECT_EQ(job_error("{\"id\": \"a\", \"duration_s\": 1}\n{\"id\": \"a\", \"duration_s\": 1}"),
             "jobs.jsonl:2: id: there are two jobs named 'a'");
   EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "speed": {"1g.5gb": 0}})"),
-            "jobs.jsonl:1: speed.1g.5gb: a speed of 0 is not possible; speeds are relative to the largest "
+            "jobs.jsonl:1: speed.1g.5gb: a speed of 0 is not possible; speeds are relative to the "
+            "largest "
             "profile, which has 1");
-  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "profile": "1g.5gb", "speed": {"7g.40gb": 1}})"),
-            "jobs.jsonl:1: speed: the job asks for 1g.5gb, on which its speed table says it does not fit; "
-            "add its speed there, or ask for another profile");
+  EXPECT_EQ(
+      job_error(R"({"id": "a", "duration_s": 1, "profile": "1g.5gb", "speed": {"7g.40gb": 1}})"),
+      "jobs.jsonl:1: speed: the job asks for 1g.5gb, on which its speed table says it does not "
+      "fit; "
+      "add its speed there, or ask for another profile");
   EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "profile": "1g.5gb", "memory_mib": 5})"),
             "jobs.jsonl:1: a request names a profile or a size, not both");
   EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1e300})"),
             "jobs.jsonl:1: duration_s: a time must be at most a hundred years; give seconds, not "
             "milliseconds or a date");
   EXPECT_EQ(job_error(R"({"id": "a", "phases": {"cpu_s": 3.1e9, "compute_s": 3.1e9}})"),
-            "jobs.jsonl:1: phases.cpu_s: a phase must be at most 25 years; give seconds, not milliseconds or "
+            "jobs.jsonl:1: phases.cpu_s: a phase must be at most 25 years; give seconds, not "
+            "milliseconds or "
             "a date");
   EXPECT_EQ(job_error(R"([{"id": "a"}])"),
-            "jobs.jsonl: this is one JSON list; write one JSON object a line, without a list around them");
+            "jobs.jsonl: this is one JSON list; write one JSON object a line, without a list "
+            "around them");
   EXPECT_EQ(job_error("\xef\xbb\xbf{\"id\": \"a\", \"duration_s\": 1}"), "none")
       << "a byte order mark is passed over";
   EXPECT_EQ(job_error("id,id,duration_s\na,b,1\n"),
@@ -206,7 +221,8 @@ TEST(WorkloadFile, AModelStandsForItsSize) {
     return MiB{5000 + 100 * use.batch};
   };
   const auto workload = parse_workload(
-      "{\"id\": \"a\", \"duration_s\": 1, \"shape\": \"m/config.json\", \"batch\": 4, \"context\": 512, "
+      "{\"id\": \"a\", \"duration_s\": 1, \"shape\": \"m/config.json\", \"batch\": 4, \"context\": "
+      "512, "
       "\"train\": true, "
       "\"precision\": \"fp32\", \"compute_slices\": 2}",
       "jobs", sizer);
@@ -217,7 +233,8 @@ TEST(WorkloadFile, AModelStandsForItsSize) {
   EXPECT_TRUE(parse_workload("id,duration_s,shape,batch\na,1,vision:resnet50,8\n", "jobs", sizer));
   EXPECT_EQ(asked[1], (ModelUse{"vision:resnet50", "", 8, 0, false}));
   const auto refused = [&](const std::string& keys, const ModelSizer& by) {
-    const auto answer = parse_workload("{\"id\": \"a\", \"duration_s\": 1" + keys + "}", "jobs", by);
+    const auto answer =
+        parse_workload("{\"id\": \"a\", \"duration_s\": 1" + keys + "}", "jobs", by);
     EXPECT_FALSE(answer) << keys;
     return answer ? std::string() : answer.error().message;
   };

@@ -40,7 +40,8 @@ class FleetReader {
   }
 
  public:
-  static std::size_t geometry_index(FleetFile& fleet, const GpuModel& model, const ProfileChoice& profiles) {
+  static std::size_t geometry_index(FleetFile& fleet, const GpuModel& model,
+                                    const ProfileChoice& profiles) {
     for (std::size_t i = 0; i < fleet.geometries.size(); ++i)
       if (&fleet.geometries[i].model() == &model) return i;
     fleet.geometries.emplace_back(model, profiles.on(model));
@@ -61,7 +62,8 @@ class FleetReader {
     const bool repeated = in.has("count");
     const std::int64_t count = in.integer_if("count", 1, most_gpus).value_or(1);
     if (failed()) return;
-    if (!fit_for_a_name(name)) return in.refuse("name", "a GPU needs a name, without control characters");
+    if (!fit_for_a_name(name))
+      return in.refuse("name", "a GPU needs a name, without control characters");
     const auto geometry = geometry_of(in, model_name);
     if (failed()) return;
     if (count > 1 && name.find("%d") == std::string::npos)
@@ -121,7 +123,8 @@ class FleetReader {
   }
 
   static void refuse_illegal(JsonReader& in, const Geometry& geometry,
-                             const std::vector<Geometry::Written>& written, const Verdict& verdict) {
+                             const std::vector<Geometry::Written>& written,
+                             const Verdict& verdict) {
     const auto& [profile, start] = written[verdict.culprit];
     const std::string what = fmt::format("{} at {}", profile->name, start);
     switch (*verdict.illegal) {
@@ -152,7 +155,8 @@ class FleetReader {
     constraints.group = in.text_if("group");
     const auto spread = in.text_if("spread");
     if (spread && *spread != "node" && *spread != "gpu")
-      in.refuse("spread", fmt::format("'{}' is not a way to spread", shown(*spread)), "gpu or node");
+      in.refuse("spread", fmt::format("'{}' is not a way to spread", shown(*spread)),
+                "gpu or node");
     constraints.spread_over_nodes = spread == "node";
     if (const auto most = in.integer_if("max_moving", 1, INT32_MAX))
       constraints.max_moving = static_cast<int>(*most);
@@ -187,7 +191,8 @@ class FleetReader {
         });
       });
       if (!known)
-        return in.refuse("profile", fmt::format("no GPU of this fleet has a profile '{}'", shown(*profile)));
+        return in.refuse("profile",
+                         fmt::format("no GPU of this fleet has a profile '{}'", shown(*profile)));
       entry.request.wanted = ByProfile{*profile};
     } else if (memory) {
       entry.request.wanted = BySize{*memory, {static_cast<int>(compute.value_or(0))}};
@@ -195,7 +200,8 @@ class FleetReader {
       entry.request.wanted = Unknown{};
     }
     if (!workloads_.insert(entry.workload).second)
-      return in.refuse("workload", fmt::format("there are two workloads named '{}'", shown(entry.workload)));
+      return in.refuse("workload",
+                       fmt::format("there are two workloads named '{}'", shown(entry.workload)));
     fleet.waiting.push_back(std::move(entry));
   }
 
@@ -220,7 +226,8 @@ Result<FleetFile> parse_fleet(std::string_view text, const std::string& place,
   JsonReader in(*document, place, error);
   FleetReader reader(profiles, error);
   reader.read(in);
-  // A profile set that fits none of the models explains every error about a missing profile: say that first.
+  // A profile set that fits none of the models explains every error about a missing profile: say
+  // that first.
   if (const auto checked = check_profiles(reader.fleet, profiles); !checked)
     return std::unexpected(checked.error());
   if (error) return std::unexpected(*error);
@@ -237,11 +244,14 @@ Result<FleetFile> parse_fleet_in_short(std::string_view text, const ProfileChoic
   FleetFile fleet;
   for (const std::string_view part : split(text, ',')) {
     const std::size_t x = part.find('x');
-    const auto count = x == std::string_view::npos ? std::nullopt : parse_integer(part.substr(0, x));
+    const auto count =
+        x == std::string_view::npos ? std::nullopt : parse_integer(part.substr(0, x));
     if (count && *count > most_gpus - static_cast<std::int64_t>(fleet.gpus.size()))
-      return fail(ErrorKind::bad_input, "fleet", fmt::format("a fleet has at most {} GPUs", most_gpus));
+      return fail(ErrorKind::bad_input, "fleet",
+                  fmt::format("a fleet has at most {} GPUs", most_gpus));
     if (!count || *count < 1)
-      return fail(ErrorKind::bad_input, "fleet", fmt::format("'{}' is not a number of GPUs", shown(part)),
+      return fail(ErrorKind::bad_input, "fleet",
+                  fmt::format("'{}' is not a number of GPUs", shown(part)),
                   "write COUNTxMODEL, like 4xA100-40GB");
     const auto model = find_gpu_model(part.substr(x + 1));
     if (!model) return fail_at("fleet", model.error());
@@ -249,7 +259,8 @@ Result<FleetFile> parse_fleet_in_short(std::string_view text, const ProfileChoic
     for (std::int64_t i = 0; i < *count; ++i)
       fleet.gpus.push_back({fmt::format("n0/{}", fleet.gpus.size()), geometry, {}});
   }
-  if (const auto checked = check_profiles(fleet, profiles); !checked) return std::unexpected(checked.error());
+  if (const auto checked = check_profiles(fleet, profiles); !checked)
+    return std::unexpected(checked.error());
   return fleet;
 }
 

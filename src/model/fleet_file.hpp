@@ -1,7 +1,7 @@
 #pragma once
-// A fleet as people write it: GPUs with their instances, nodes, and work that waits. The format is the
-// contract in docs/formats.md. What was read is legal: every profile and start is of the GPU's model,
-// instances coexist, names are unique.
+// A fleet as people write it: GPUs with their instances, nodes, and work that waits. The format is
+// the contract in docs/formats.md. What was read is legal: every profile and start is of the GPU's
+// model, instances coexist, names are unique.
 
 #include <map>
 #include <optional>
@@ -25,7 +25,7 @@ struct Constraints {
 };
 
 struct InstanceEntry {
-  PlacementId placement = 0;            // in the geometry of the GPU's model and the chosen profiles
+  PlacementId placement = 0;  // in the geometry of the GPU's model and the chosen profiles
   std::optional<std::string> workload;  // empty: idle, may be reused or destroyed
   bool movable = true;
   bool owned = true;  // false: made by someone else, never touched
@@ -65,8 +65,10 @@ inline constexpr std::int64_t most_gpus = 4'000'000;
 [[nodiscard]] Result<FleetFile> parse_fleet(std::string_view text, const std::string& place,
                                             const ProfileChoice& profiles);
 
-/// A fleet of empty GPUs in short: "4xA100-40GB" or "4xA100-40GB,2xH100-80GB-SXM5"; named n0/0, n0/1, ...
-[[nodiscard]] Result<FleetFile> parse_fleet_in_short(std::string_view text, const ProfileChoice& profiles);
+/// A fleet of empty GPUs in short: "4xA100-40GB" or "4xA100-40GB,2xH100-80GB-SXM5"; named n0/0,
+/// n0/1, ...
+[[nodiscard]] Result<FleetFile> parse_fleet_in_short(std::string_view text,
+                                                     const ProfileChoice& profiles);
 
 /// Whether the text has the form of a fleet in short, a count and an x in front of a name.
 bool is_fleet_in_short(std::string_view text);

@@ -66,7 +66,8 @@ Geometry::Geometry(const GpuModel& model, ProfileMask profiles)
   assert(placements_.size() <= static_cast<std::size_t>(PlacementSet::most));
   for (const PlacementId a : all_)
     for (const PlacementId b : all_)
-      if (a != b && exclude_each_other(placements_[a], placements_[b])) placements_[a].conflicts.insert(b);
+      if (a != b && exclude_each_other(placements_[a], placements_[b]))
+        placements_[a].conflicts.insert(b);
 }
 
 std::vector<const Profile*> Geometry::profile_list() const {
@@ -90,13 +91,15 @@ std::optional<PlacementId> Geometry::find(const Profile& profile, int start) con
 
 Result<PlacementId> Geometry::find(std::string_view profile_name, int start) const {
   const Profile* profile = model_->find(profile_name);
-  const bool in_set = profile != nullptr && (profiles_ >> (profile - model_->profiles.data()) & 1U) != 0;
+  const bool in_set =
+      profile != nullptr && (profiles_ >> (profile - model_->profiles.data()) & 1U) != 0;
   if (profile == nullptr)
     return fail(ErrorKind::bad_input, "",
                 fmt::format("the {} has no profile '{}'", model_->key, shown(profile_name)),
                 suggestion(profile_name, profile_names()));
   if (!in_set)
-    return fail(ErrorKind::bad_input, "", fmt::format("{} is not among the chosen profiles", profile_name),
+    return fail(ErrorKind::bad_input, "",
+                fmt::format("{} is not among the chosen profiles", profile_name),
                 "widen --profiles");
   const auto id = find(*profile, start);
   if (!id) return fail(ErrorKind::bad_input, "", wrong_start(*profile, start));
@@ -133,7 +136,8 @@ Verdict Geometry::judge(const std::vector<Written>& list) const {
   SliceMask taken = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto& [profile, start] = list[i];
-    if (start < 0 || start >= Starts::most || !profile->starts.contains(start)) return {Illegality::start, i};
+    if (start < 0 || start >= Starts::most || !profile->starts.contains(start))
+      return {Illegality::start, i};
     const SliceMask slices = covered(*profile, start);
     if ((taken & slices) != 0) return {Illegality::overlap, i};
     taken = static_cast<SliceMask>(taken | slices);
@@ -152,7 +156,8 @@ Verdict Geometry::judge(const std::vector<Written>& list) const {
   if (const auto second = first_that(media_exclude)) return {Illegality::second_media, *second};
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto same = [&](const Written& other) { return other.profile == list[i].profile; };
-    const auto count = std::count_if(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i) + 1, same);
+    const auto count =
+        std::count_if(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i) + 1, same);
     if (count > list[i].profile->max_instances) return {Illegality::too_many, i};
   }
   if (const auto second = first_that(all_media_exclude)) return {Illegality::all_media, *second};
@@ -180,8 +185,9 @@ MemorySlices Geometry::memory(PlacementSet state) const {
 std::vector<PlacementId> by_start(const Geometry& geometry, PlacementSet state) {
   std::vector<PlacementId> ids;
   for (const PlacementId id : state) ids.push_back(id);
-  std::ranges::sort(
-      ids, {}, [&](PlacementId id) { return std::pair(geometry[id].start, geometry[id].profile->name); });
+  std::ranges::sort(ids, {}, [&](PlacementId id) {
+    return std::pair(geometry[id].start, geometry[id].profile->name);
+  });
   return ids;
 }
 

@@ -1,12 +1,14 @@
 #pragma once
-// The rules of one GPU model for a chosen set of its profiles, prepared for use: every placement (a profile
-// at a start) has a small number, a partition state is a set of such numbers, and which placements exclude
-// each other is a table. Nothing here assumes seven compute or eight memory slices.
+// The rules of one GPU model for a chosen set of its profiles, prepared for use: every placement (a
+// profile at a start) has a small number, a partition state is a set of such numbers, and which
+// placements exclude each other is a table. Nothing here assumes seven compute or eight memory
+// slices.
 //
-// Rules that two placements settle between them are in the conflict table: shared memory slices, profiles of
-// which there may be one, one media-extension instance, all-media beside nothing but no-media. Rules that
-// take more than two (a higher limit on a profile, the compute budget) are checked by `within_limits`. With
-// the published tables those never bind, and a test says so; a table read from a driver may differ.
+// Rules that two placements settle between them are in the conflict table: shared memory slices,
+// profiles of which there may be one, one media-extension instance, all-media beside nothing but
+// no-media. Rules that take more than two (a higher limit on a profile, the compute budget) are
+// checked by `within_limits`. With the published tables those never bind, and a test says so; a
+// table read from a driver may differ.
 
 #include <bit>
 #include <cstdint>
@@ -25,7 +27,8 @@ namespace cleave {
 /// Number of a placement in one Geometry: profiles from large to small, then by start.
 using PlacementId = std::uint8_t;
 
-/// A set of placements of one Geometry; as a partition state, the instances that exist (or are held).
+/// A set of placements of one Geometry; as a partition state, the instances that exist (or are
+/// held).
 class PlacementSet {
  public:
   static constexpr int most = 32;
@@ -38,7 +41,9 @@ class PlacementSet {
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
   [[nodiscard]] constexpr int size() const { return std::popcount(bits_); }
   [[nodiscard]] constexpr bool contains(PlacementId id) const { return (bits_ >> id & 1U) != 0; }
-  [[nodiscard]] constexpr bool meets(PlacementSet other) const { return (bits_ & other.bits_) != 0; }
+  [[nodiscard]] constexpr bool meets(PlacementSet other) const {
+    return (bits_ & other.bits_) != 0;
+  }
   /// Lowest and highest number in the set; the set must not be empty.
   [[nodiscard]] constexpr PlacementId first() const {
     return static_cast<PlacementId>(std::countr_zero(bits_));
@@ -66,7 +71,9 @@ class PlacementSet {
   class Iterator {
    public:
     constexpr explicit Iterator(std::uint32_t left) : left_(left) {}
-    constexpr PlacementId operator*() const { return static_cast<PlacementId>(std::countr_zero(left_)); }
+    constexpr PlacementId operator*() const {
+      return static_cast<PlacementId>(std::countr_zero(left_));
+    }
     constexpr Iterator& operator++() {
       left_ &= left_ - 1;
       return *this;
@@ -129,14 +136,16 @@ class Geometry {
 
   /// Placements that conflict with one in `state`, or are in it.
   [[nodiscard]] PlacementSet blocked(PlacementSet state) const;
-  /// Whether the rules that take more than two placements hold: limits on profiles and the compute budget.
+  /// Whether the rules that take more than two placements hold: limits on profiles and the compute
+  /// budget.
   [[nodiscard]] bool within_limits(PlacementSet state) const;
   [[nodiscard]] bool legal(PlacementSet state) const;
   /// Placements that can be added to a legal state.
   [[nodiscard]] PlacementSet free(PlacementSet state) const;
 
-  /// Looks at a list as it is written: first each start and its overlap with those before it, then the rules
-  /// of coexistence. Profiles are of the model, in the set or not; starts may be anything.
+  /// Looks at a list as it is written: first each start and its overlap with those before it, then
+  /// the rules of coexistence. Profiles are of the model, in the set or not; starts may be
+  /// anything.
   struct Written {
     const Profile* profile;
     int start;

@@ -36,18 +36,22 @@ TEST(Judge, A100) {
   EXPECT_EQ(verdict("A100-40GB", "2g.10gb@3"), "start not allowed");
   EXPECT_EQ(verdict("A100-40GB", "1g.5gb@7"), "start not allowed");
   EXPECT_EQ(verdict("A100-40GB", "4g.20gb@0,1g.5gb@3"), "overlap");
-  EXPECT_EQ(verdict("A100-40GB", "1g.5gb+me@0,1g.5gb+me@1"), "more than one media-extension instance");
-  EXPECT_EQ(verdict("A100-40GB", "1g.5gb@0,1g.5gb@0,2g.10gb@1"), "overlap") << "the list is read in order";
+  EXPECT_EQ(verdict("A100-40GB", "1g.5gb+me@0,1g.5gb+me@1"),
+            "more than one media-extension instance");
+  EXPECT_EQ(verdict("A100-40GB", "1g.5gb@0,1g.5gb@0,2g.10gb@1"), "overlap")
+      << "the list is read in order";
 }
 
 TEST(Judge, OtherModels) {
   EXPECT_EQ(verdict("A30-24GB", "2g.12gb@0,1g.6gb@2,1g.6gb@3"), "legal");
-  EXPECT_EQ(verdict("A30-24GB", "2g.12gb+me@0,1g.6gb+me@2"), "more than one media-extension instance");
+  EXPECT_EQ(verdict("A30-24GB", "2g.12gb+me@0,1g.6gb+me@2"),
+            "more than one media-extension instance");
   EXPECT_EQ(verdict("RTX-PRO-6000-BW-96GB", "1g.24gb@0,1g.24gb@3,2g.48gb@6"), "legal");
   EXPECT_EQ(verdict("RTX-PRO-6000-BW-96GB", "1g.24gb@1"), "start not allowed");
   EXPECT_EQ(verdict("RTX-PRO-6000-BW-96GB", "1g.24gb+me.all@0,1g.24gb-me@3"), "legal");
   EXPECT_EQ(verdict("RTX-PRO-6000-BW-96GB", "1g.24gb+me.all@0,1g.24gb@3"), "all-media rule");
-  EXPECT_EQ(verdict("RTX-PRO-6000-BW-96GB", "1g.24gb+me.all@0,1g.24gb+me.all@3"), "too many of a profile");
+  EXPECT_EQ(verdict("RTX-PRO-6000-BW-96GB", "1g.24gb+me.all@0,1g.24gb+me.all@3"),
+            "too many of a profile");
   EXPECT_EQ(verdict("RTX-PRO-6000-BW-96GB", "1g.24gb+me@0,2g.48gb+gfx@6"), "legal");
 }
 
@@ -71,7 +75,8 @@ TEST(ParseLayout, NamesWhatIsWrong) {
             "4g.20gb@0,2g.10gb@4");
   EXPECT_EQ(parse_layout("4g.21gb@0", rules).error().text(),
             "layout: the A100-40GB has no profile '4g.21gb'; did you mean '4g.20gb'?");
-  EXPECT_EQ(parse_layout("1g.10gb@0", rules).error().message, "1g.10gb is not among the chosen profiles");
+  EXPECT_EQ(parse_layout("1g.10gb@0", rules).error().message,
+            "1g.10gb is not among the chosen profiles");
   EXPECT_FALSE(parse_layout("4g.20gb@0,", rules));
   EXPECT_FALSE(parse_layout("4g.20gb@-1", rules));
 }
@@ -91,9 +96,9 @@ TEST(ProfileChoice, MeansTheSameWordsOnEveryModel) {
   EXPECT_FALSE(ProfileChoice::parse("four,"));
 }
 
-// Rules that two placements settle are a table; the others never bind with the published placements, so that
-// a state is legal exactly when its placements do not conflict. A model for which this fails still works,
-// slower.
+// Rules that two placements settle are a table; the others never bind with the published
+// placements, so that a state is legal exactly when its placements do not conflict. A model for
+// which this fails still works, slower.
 TEST(Geometry, LimitsOfMoreThanTwoInstancesNeverBindOnPublishedTables) {
   for (const GpuModel& model : gpu_models()) {
     const Geometry rules(model, ProfileChoice().on(model));
@@ -103,7 +108,8 @@ TEST(Geometry, LimitsOfMoreThanTwoInstancesNeverBindOnPublishedTables) {
       for (std::size_t i = 0; i < before; ++i) {
         if (rules[id].conflicts.meets(open[i])) continue;
         open.push_back(open[i] | PlacementSet::of(id));
-        EXPECT_TRUE(rules.within_limits(open.back())) << model.key << " " << layout_text(rules, open.back());
+        EXPECT_TRUE(rules.within_limits(open.back()))
+            << model.key << " " << layout_text(rules, open.back());
       }
     }
   }

@@ -13,8 +13,8 @@ namespace {
 constexpr bool captured = false;
 constexpr bool inferred = true;
 
-// Rows from large to small. The order of starts is that of *Optimal Workload Placement on Multi-Instance
-// GPUs*, table 1, for 8-slice GPUs; where no source gives an order it is ascending.
+// Rows from large to small. The order of starts is that of *Optimal Workload Placement on
+// Multi-Instance GPUs*, table 1, for 8-slice GPUs; where no source gives an order it is ascending.
 // clang-format off
 
 constexpr Profile a30_24gb[] = {
@@ -220,14 +220,16 @@ constexpr GpuModel models[] = {
 constexpr std::string_view without_placements[] = {"RTX-PRO-5000-BW-48GB", "RTX-PRO-4500-BW-32GB",
                                                    "Thor-iGPU"};
 
-/// Each table against itself: sizes and starts in range, from large to small, one profile for the whole GPU.
+/// Each table against itself: sizes and starts in range, from large to small, one profile for the
+/// whole GPU.
 constexpr bool consistent(const GpuModel& model) {
   const Profile* before = nullptr;
   for (const Profile& profile : model.profiles) {
     if (profile.compute > model.compute || profile.memory > model.memory_slices) return false;
     if (profile.starts.size() == 0 || profile.max_instances < 1) return false;
     for (int start = 0; start < Starts::most; ++start)
-      if (profile.starts.contains(start) && start + profile.memory.value > model.memory_slices.value)
+      if (profile.starts.contains(start) &&
+          start + profile.memory.value > model.memory_slices.value)
         return false;
     if (before != nullptr && profile.memory > before->memory) return false;
     before = &profile;
@@ -264,7 +266,8 @@ Result<const GpuModel*> find_gpu_model(std::string_view name) {
   const auto same = [&](std::string_view other) { return lowercase(other) == wanted; };
   for (const GpuModel& model : models) {
     const bool by_driver_name = std::ranges::any_of(model.driver_names, same);
-    if (same(model.key) || same(model.title) || same(fmt::format("NVIDIA {}", model.title)) || by_driver_name)
+    if (same(model.key) || same(model.title) || same(fmt::format("NVIDIA {}", model.title)) ||
+        by_driver_name)
       return &model;
   }
   if (std::ranges::any_of(without_placements, same))

@@ -1,9 +1,9 @@
 #pragma once
-// What is known of each MIG-capable GPU, as tables. A profile is a size of GPU instance; where it may start
-// counts memory slices. Sources: NVIDIA's MIG User Guide, captures of `nvidia-smi mig -lgip` and `-lgipp`,
-// and *Optimal Workload Placement on Multi-Instance GPUs*, table 1. What no source says stays empty, and
-// starts that were inferred from the rest of the family say so. On a real GPU the driver is asked instead;
-// these tables serve simulation and planning.
+// What is known of each MIG-capable GPU, as tables. A profile is a size of GPU instance; where it
+// may start counts memory slices. Sources: NVIDIA's MIG User Guide, captures of `nvidia-smi mig
+// -lgip` and `-lgipp`, and *Optimal Workload Placement on Multi-Instance GPUs*, table 1. What no
+// source says stays empty, and starts that were inferred from the rest of the family say so. On a
+// real GPU the driver is asked instead; these tables serve simulation and planning.
 
 #include <array>
 #include <cassert>
@@ -19,8 +19,9 @@
 
 namespace cleave {
 
-/// What a profile carries beside processors and memory. On most GPUs there is one spare set of media engines,
-/// which one `+me` instance takes; on RTX PRO an instance may also take all of them, or none.
+/// What a profile carries beside processors and memory. On most GPUs there is one spare set of
+/// media engines, which one `+me` instance takes; on RTX PRO an instance may also take all of them,
+/// or none.
 enum class Attribute : std::uint8_t { none, media, graphics, no_media, all_media };
 
 /// Copy engines, decoders, encoders, JPEG decoders and optical-flow units of an instance.
@@ -28,14 +29,16 @@ struct Engines {
   int copy = 0, decode = 0, encode = 0, jpeg = 0, flow = 0;
 };
 
-/// The memory slices at which a profile may start, as a set and in the order in which the driver takes them.
+/// The memory slices at which a profile may start, as a set and in the order in which the driver
+/// takes them.
 class Starts {
  public:
   static constexpr int most = 16;
 
   constexpr Starts() = default;
   /// In order of preference; each below `most`, none twice.
-  constexpr Starts(std::initializer_list<int> order) : Starts(std::span(order.begin(), order.size())) {}
+  constexpr Starts(std::initializer_list<int> order)
+      : Starts(std::span(order.begin(), order.size())) {}
   constexpr explicit Starts(std::span<const int> order) {
     for (const int start : order)
       order_[static_cast<std::size_t>(count_++)] = static_cast<std::int8_t>(start);
@@ -54,7 +57,9 @@ class Starts {
     assert(false);
     return count_;
   }
-  [[nodiscard]] std::vector<int> preferred() const { return {order_.begin(), order_.begin() + count_}; }
+  [[nodiscard]] std::vector<int> preferred() const {
+    return {order_.begin(), order_.begin() + count_};
+  }
   [[nodiscard]] std::vector<int> ascending() const;
 
  private:
@@ -95,7 +100,8 @@ struct GpuModel {
   bool placements_inferred;
   std::span<const Profile> profiles;  // from large to small
 
-  /// The largest profile that is known: the whole GPU, but for the H20, whose largest has not been published.
+  /// The largest profile that is known: the whole GPU, but for the H20, whose largest has not been
+  /// published.
   [[nodiscard]] const Profile& largest() const { return profiles.front(); }
   [[nodiscard]] const Profile* find(std::string_view profile_name) const;
 };

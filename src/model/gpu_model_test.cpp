@@ -1,5 +1,5 @@
-// The tables of GPU models: against themselves, and value by value against the collected facts where those
-// are.
+// The tables of GPU models: against themselves, and value by value against the collected facts
+// where those are.
 
 #include "model/gpu_model.hpp"
 
@@ -34,7 +34,8 @@ TEST(GpuModels, NamesAreUnique) {
   std::set<std::string_view> names;
   for (const GpuModel& model : gpu_models()) {
     EXPECT_TRUE(names.insert(model.key).second) << model.key;
-    for (const std::string_view name : model.driver_names) EXPECT_TRUE(names.insert(name).second) << name;
+    for (const std::string_view name : model.driver_names)
+      EXPECT_TRUE(names.insert(name).second) << name;
     std::set<std::string_view> profiles;
     for (const Profile& profile : model.profiles)
       EXPECT_TRUE(profiles.insert(profile.name).second) << profile.name;
@@ -72,7 +73,8 @@ void expect_profile(const Profile& ours, const Json& fact, const std::string& wh
   EXPECT_EQ(ours.engines ? Json(ours.engines->decode) : Json(nullptr), fact["dec"]) << where;
   EXPECT_EQ(ours.engines ? Json(ours.engines->flow) : Json(nullptr), fact["ofa"]) << where;
   std::vector<int> starts;
-  for (const Json& placement : ours.starts_inferred ? fact["placements_inferred"] : fact["placements"]) {
+  for (const Json& placement :
+       ours.starts_inferred ? fact["placements_inferred"] : fact["placements"]) {
     starts.push_back(placement["start"]);
     EXPECT_EQ(ours.memory.value, placement["size"]) << where;
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Small numbers for things that have names elsewhere: decisions are made on these, names are for people.
+// Small numbers for things that have names elsewhere: decisions are made on these, names are for
+// people.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// A job as a workload describes it, and a workload: jobs in the order of their arrival. What many jobs share
-// (a request, a table of speeds) stands once and is referred to by number, so that a million jobs fit in
-// memory.
+// A job as a workload describes it, and a workload: jobs in the order of their arrival. What many
+// jobs share (a request, a table of speeds) stands once and is referred to by number, so that a
+// million jobs fit in memory.
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,8 @@
 
 namespace cleave {
 
-/// Speed by profile name; "none" is the whole GPU with MIG off. Profiles that are absent do not fit the job.
+/// Speed by profile name; "none" is the whole GPU with MIG off. Profiles that are absent do not fit
+/// the job.
 using SpeedTable = std::map<std::string, double, std::less<>>;
 inline constexpr std::string_view mig_off = "none";
 
@@ -49,15 +50,16 @@ struct JobDetails {
   std::optional<double> cpus;
   std::int64_t priority = 0;
   std::optional<bool> restartable, movable;  // empty: the job does not say
-  std::optional<std::string> application;    // jobs of one application have one profile of performance
-  std::optional<Duration> latency;           // of one batch, where `duration` is counted
-  std::optional<double> fails_after;         // the share of its work after which its process fails
+  std::optional<std::string>
+      application;                    // jobs of one application have one profile of performance
+  std::optional<Duration> latency;    // of one batch, where `duration` is counted
+  std::optional<double> fails_after;  // the share of its work after which its process fails
 };
 
 struct Job {
   std::string id;
   Instant arrival{};
-  Duration duration{};           // on the whole GPU under MIG: the largest profile of the speed's reference
+  Duration duration{};  // on the whole GPU under MIG: the largest profile of the speed's reference
   std::uint32_t request = 0;     // index into Workload::requests
   std::uint32_t speed = 0;       // index into Workload::speeds
   std::uint32_t details = none;  // index into Workload::details

@@ -1,6 +1,6 @@
 #pragma once
-// Layout notation and its picture. A layout is written profile@start, joined by commas, and drawn with one
-// character a memory slice: 4g.20gb@0,2g.10gb@4,1g.5gb@6 is AAAABBC. on an A100-40GB.
+// Layout notation and its picture. A layout is written profile@start, joined by commas, and drawn
+// with one character a memory slice: 4g.20gb@0,2g.10gb@4,1g.5gb@6 is AAAABBC. on an A100-40GB.
 
 #include <string>
 #include <string_view>
@@ -11,16 +11,18 @@
 
 namespace cleave {
 
-/// Reads the notation for `model`; an empty text is the empty layout. Starts may be any number from 0 to 99:
-/// whether they are allowed is for Geometry::judge. Unknown profiles and broken notation are errors.
+/// Reads the notation for `model`; an empty text is the empty layout. Starts may be any number from
+/// 0 to 99: whether they are allowed is for Geometry::judge. Unknown profiles and broken notation
+/// are errors.
 [[nodiscard]] Result<std::vector<Geometry::Written>> parse_layout(std::string_view text,
                                                                   const Geometry& geometry);
 
 /// What an instance is to whoever looks at the picture.
 enum class Standing { held, idle, foreign };
 
-/// One GPU as letters, a letter for each instance in order of start: capital where a workload holds it, small
-/// where it is idle, '#' where it is not ours, '.' where memory is free. The three sets must be disjoint.
+/// One GPU as letters, a letter for each instance in order of start: capital where a workload holds
+/// it, small where it is idle, '#' where it is not ours, '.' where memory is free. The three sets
+/// must be disjoint.
 std::string draw(const Geometry& geometry, PlacementSet held, PlacementSet idle = {},
                  PlacementSet foreign = {});
 

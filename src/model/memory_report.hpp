@@ -1,6 +1,7 @@
 #pragma once
-// What a job says of its memory once an iteration. What decides whether it runs out is memory allocated, with
-// the context, not what an allocator has reserved (*Managing Multi Instance GPUs*, 3.2.1).
+// What a job says of its memory once an iteration. What decides whether it runs out is memory
+// allocated, with the context, not what an allocator has reserved (*Managing Multi Instance
+// GPUs*, 3.2.1).
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,9 @@
 #pragma once
-// The binary interface of NVIDIA's management library, libnvidia-ml.so.1, as far as Cleave speaks it:
-// numbers, structures and functions, declared here for the two rooms that meet at it. `device/` calls them in
-// whatever library the machine has, `nvmlsim/` answers them over simulated GPUs. No header of NVIDIA's is
-// used; sizes and offsets are those of 64-bit Linux and held below, and a test holds them against the
-// vendor's header where there is one.
+// The binary interface of NVIDIA's management library, libnvidia-ml.so.1, as far as Cleave speaks
+// it: numbers, structures and functions, declared here for the two rooms that meet at it. `device/`
+// calls them in whatever library the machine has, `nvmlsim/` answers them over simulated GPUs. No
+// header of NVIDIA's is used; sizes and offsets are those of 64-bit Linux and held below, and a
+// test holds them against the vendor's header where there is one.
 //
 // Source: NVIDIA's NVML API reference, API version 13.
 
@@ -65,9 +65,9 @@ inline constexpr std::uint64_t no_value = 0xffffffffffffffff;
 
 inline constexpr std::uint32_t mig_disabled = 0, mig_enabled = 1;
 
-/// Arguments of nvmlDeviceGetGpuInstanceProfileInfo run from 0 until a library answers invalid_argument; this
-/// library and the header it was written after know so many. Not the profile ids, which every other function
-/// takes.
+/// Arguments of nvmlDeviceGetGpuInstanceProfileInfo run from 0 until a library answers
+/// invalid_argument; this library and the header it was written after know so many. Not the profile
+/// ids, which every other function takes.
 inline constexpr std::uint32_t gpu_instance_profiles = 18, compute_instance_profiles = 9;
 /// The only engine profile of compute instances: engines are shared.
 inline constexpr std::uint32_t engines_shared = 0;
@@ -88,11 +88,12 @@ struct ComputeInstancePlacement {
 static_assert(sizeof(ComputeInstancePlacement) == 8);
 
 struct GpuInstanceProfileInfo {
-  std::uint32_t id, is_p2p_supported, slice_count, instance_count, multiprocessor_count, copy_engine_count,
-      decoder_count, encoder_count, jpeg_count, ofa_count;
+  std::uint32_t id, is_p2p_supported, slice_count, instance_count, multiprocessor_count,
+      copy_engine_count, decoder_count, encoder_count, jpeg_count, ofa_count;
   std::uint64_t memory_size_mb;  // MiB
 };
-static_assert(sizeof(GpuInstanceProfileInfo) == 48 && offsetof(GpuInstanceProfileInfo, memory_size_mb) == 40);
+static_assert(sizeof(GpuInstanceProfileInfo) == 48 &&
+              offsetof(GpuInstanceProfileInfo, memory_size_mb) == 40);
 
 struct GpuInstanceProfileInfo2 {
   std::uint32_t version, id, is_p2p_supported, slice_count, instance_count, multiprocessor_count,
@@ -155,8 +156,9 @@ struct ComputeInstanceInfo {
 static_assert(sizeof(ComputeInstanceInfo) == 32 && offsetof(ComputeInstanceInfo, id) == 16);
 
 struct DeviceAttributes {
-  std::uint32_t multiprocessor_count, shared_copy_engine_count, shared_decoder_count, shared_encoder_count,
-      shared_jpeg_count, shared_ofa_count, gpu_instance_slice_count, compute_instance_slice_count;
+  std::uint32_t multiprocessor_count, shared_copy_engine_count, shared_decoder_count,
+      shared_encoder_count, shared_jpeg_count, shared_ofa_count, gpu_instance_slice_count,
+      compute_instance_slice_count;
   std::uint64_t memory_size_mb;
 };
 static_assert(sizeof(DeviceAttributes) == 40);
@@ -214,8 +216,9 @@ constexpr std::uint32_t version_word(std::uint32_t version) {
 
 }  // namespace cleave::nvml
 
-// The functions that `device/` calls, by exported name: X(name, (parameters)), each returning Return. Those
-// of CLEAVE_NVML_NEEDED must be there; without one of CLEAVE_NVML_OPTIONAL a feature is missing, no more.
+// The functions that `device/` calls, by exported name: X(name, (parameters)), each returning
+// Return. Those of CLEAVE_NVML_NEEDED must be there; without one of CLEAVE_NVML_OPTIONAL a feature
+// is missing, no more.
 // clang-format off
 #define CLEAVE_NVML_NEEDED(X)                                                                                \
   X(nvmlInit_v2, ())                                                                                         \

@@ -16,8 +16,10 @@ bool means_profile(std::string_view name, const GpuModel& model, const Profile& 
 
 Result<ProfileChoice> ProfileChoice::parse(std::string_view text) {
   ProfileChoice choice;
-  constexpr std::pair<std::string_view, Family> families[] = {
-      {"all", Family::all}, {"plain", Family::plain}, {"five", Family::five}, {"four", Family::four}};
+  constexpr std::pair<std::string_view, Family> families[] = {{"all", Family::all},
+                                                              {"plain", Family::plain},
+                                                              {"five", Family::five},
+                                                              {"four", Family::four}};
   for (const auto& [word, family] : families) {
     if (text != word) continue;
     choice.family_ = family;
@@ -55,7 +57,8 @@ ProfileMask ProfileChoice::on(const GpuModel& model) const {
       case Family::list:
         break;
     }
-    return std::ranges::any_of(names_, [&](const auto& name) { return means_profile(name, model, profile); });
+    return std::ranges::any_of(
+        names_, [&](const auto& name) { return means_profile(name, model, profile); });
   };
   ProfileMask mask = 0;
   for (std::size_t i = 0; i < model.profiles.size(); ++i)
@@ -74,7 +77,8 @@ Result<void> ProfileChoice::check(std::span<const GpuModel* const> models) const
     });
     if (!meant)
       return fail(ErrorKind::bad_input, "--profiles",
-                  fmt::format("no GPU here has a profile '{}'", shown(name)), suggestion(name, known));
+                  fmt::format("no GPU here has a profile '{}'", shown(name)),
+                  suggestion(name, known));
   }
   for (const GpuModel* model : models)
     if (on(*model) == 0)

@@ -1,6 +1,7 @@
 #pragma once
-// Which profiles of a model are in play. Users write all, plain, five, four, or a list of names; the same
-// words are applied to every model of a fleet, and mean the profiles of that name that the model has.
+// Which profiles of a model are in play. Users write all, plain, five, four, or a list of names;
+// the same words are applied to every model of a fleet, and mean the profiles of that name that the
+// model has.
 
 #include <cstdint>
 #include <span>
@@ -21,15 +22,17 @@ class ProfileChoice {
   /// Every profile.
   ProfileChoice() = default;
 
-  /// `all`; `plain`: without attribute; `five`: plain without the double-memory 1g; `four`: 1g, 2g, 3g and 4g
-  /// of those; or names, MODEL:NAME for one model only, separated by commas. Names are checked by `check`.
+  /// `all`; `plain`: without attribute; `five`: plain without the double-memory 1g; `four`: 1g, 2g,
+  /// 3g and 4g of those; or names, MODEL:NAME for one model only, separated by commas. Names are
+  /// checked by `check`.
   [[nodiscard]] static Result<ProfileChoice> parse(std::string_view text);
   static ProfileChoice plain();
 
   /// The profiles it means on `model`; none when a list names none of the model's.
   [[nodiscard]] ProfileMask on(const GpuModel& model) const;
 
-  /// Every name in a list must be a profile of one of `models`; each of these must be left with a profile.
+  /// Every name in a list must be a profile of one of `models`; each of these must be left with a
+  /// profile.
   [[nodiscard]] Result<void> check(std::span<const GpuModel* const> models) const;
 
  private:

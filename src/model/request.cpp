@@ -39,8 +39,8 @@ const Profile* profile_of_share(const GpuModel& model, const std::vector<const P
     if (profile->attribute != Attribute::none || profile->double_memory) continue;
     const bool enough = profile->compute.value * 1000 >= wanted;
     if (share.rule == ShareRule::round_up && !enough) continue;
-    // Not larger than the best so far: fewer compute slices, or as many with no more memory. For `nearest`
-    // only a smaller distance may go down in compute, since ties go up.
+    // Not larger than the best so far: fewer compute slices, or as many with no more memory. For
+    // `nearest` only a smaller distance may go down in compute, since ties go up.
     const bool better = best == nullptr || profile->compute == best->compute ||
                         (share.rule == ShareRule::round_up ? profile->compute < best->compute
                                                            : distance(*profile) < distance(*best));

@@ -1,6 +1,6 @@
 #pragma once
-// What a job asks for: a profile by name, a size, a share of a GPU as traces record it, or nothing. Which
-// placements satisfy a request is decided per GPU model, in placement/request_table.hpp.
+// What a job asks for: a profile by name, a size, a share of a GPU as traces record it, or nothing.
+// Which placements satisfy a request is decided per GPU model, in placement/request_table.hpp.
 
 #include <compare>
 #include <optional>
@@ -26,7 +26,8 @@ struct BySize {
   friend auto operator<=>(const BySize&, const BySize&) = default;
 };
 
-/// How a share of a GPU's compute becomes a profile: the least that is enough, or the nearest (ties up).
+/// How a share of a GPU's compute becomes a profile: the least that is enough, or the nearest (ties
+/// up).
 enum class ShareRule { round_up, nearest };
 
 struct ByShare {
@@ -43,7 +44,7 @@ struct Unknown {
 struct Request {
   std::variant<ByProfile, BySize, ByShare, Unknown> wanted;
   std::optional<std::vector<std::string>>
-      fits;                       // the only profiles on which the job can run at all, if it is known
+      fits;  // the only profiles on which the job can run at all, if it is known
   std::optional<MiB> at_least{};  // what the instance must hold besides, learned while the job ran
   friend auto operator<=>(const Request&, const Request&) = default;
 };
@@ -51,8 +52,8 @@ struct Request {
 /// "2g.10gb", "9216 MiB", "460/1000 of a GPU", "nothing", "8696 MiB, found by running"
 std::string text(const Request& request);
 
-/// The profile of `model`, of those in `profiles`, that a share means: plain profiles without double memory
-/// only; equal compute: least memory. Null when the set has none of those.
+/// The profile of `model`, of those in `profiles`, that a share means: plain profiles without
+/// double memory only; equal compute: least memory. Null when the set has none of those.
 const Profile* profile_of_share(const GpuModel& model, const std::vector<const Profile*>& profiles,
                                 ByShare share);
 

@@ -8,7 +8,8 @@ namespace cleave {
 
 namespace {
 
-/// Exact, rounded down; of durations that are not negative, whose sum may be beyond the range of one.
+/// Exact, rounded down; of durations that are not negative, whose sum may be beyond the range of
+/// one.
 Duration mean_of(const std::vector<Duration>& values) {
   constexpr std::int64_t second = 1'000'000'000;
   const auto count = static_cast<std::int64_t>(values.size());
@@ -31,7 +32,8 @@ Distribution Distribution::of(std::vector<Duration>& values) {
   auto begin = values.begin();
   const auto at_least = [&](std::size_t percent) {
     const std::size_t rank = (percent * values.size() + 99) / 100;  // rounded up
-    const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
+    const auto at =
+        values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
     std::nth_element(begin, at, values.end());
     begin = at;
     return *at;
@@ -56,7 +58,8 @@ Json to_json(const Distribution& d) {
 
 Json to_json(const std::vector<ReasonCount>& counts) {
   Json list = Json::array();
-  for (const ReasonCount& entry : counts) list.push_back({{"reason", entry.reason}, {"count", entry.count}});
+  for (const ReasonCount& entry : counts)
+    list.push_back({{"reason", entry.reason}, {"count", entry.count}});
   return list;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What one run of a scheduler on a workload came to; the keys are the contract in docs/formats.md. Quantities
-// that nobody knows are empty, never zero.
+// What one run of a scheduler on a workload came to; the keys are the contract in docs/formats.md.
+// Quantities that nobody knows are empty, never zero.
 
 #include <cstdint>
 #include <map>
@@ -15,8 +15,8 @@
 
 namespace cleave {
 
-/// Mean and nearest-rank percentiles: the smallest value that at least that share of all values does not
-/// exceed.
+/// Mean and nearest-rank percentiles: the smallest value that at least that share of all values
+/// does not exceed.
 struct Distribution {
   std::size_t count = 0;
   Duration mean{}, p50{}, p95{}, p98{}, p99{}, max{};
@@ -37,9 +37,10 @@ struct RunSummary {
   std::size_t jobs = 0, finished = 0, failed = 0, rejected = 0, waiting = 0;
   std::vector<ReasonCount> rejections;
 
-  Duration makespan{};                       // from the first arrival to the last end
-  Distribution wait, turnaround, execution;  // of finished jobs; execution: all its processes, wait: the rest
-  double system_throughput = 0;              // Dyna-P, equation 5: mean over time and GPUs
+  Duration makespan{};  // from the first arrival to the last end
+  Distribution wait, turnaround,
+      execution;                 // of finished jobs; execution: all its processes, wait: the rest
+  double system_throughput = 0;  // Dyna-P, equation 5: mean over time and GPUs
   double memory_allocated_utilization = 0, compute_utilization = 0;
   std::optional<double> memory_used_utilization;  // where every job's resident memory is known
   double fragmentation_mean = 0;                  // mean over time and GPUs
@@ -51,8 +52,9 @@ struct RunSummary {
   std::size_t restarts = 0;          // jobs stopped by the scheduler, to begin anew
   std::size_t checkpoints = 0;       // jobs stopped by the scheduler, to go on later
   std::size_t gpu_losses = 0, evictions = 0;
-  std::size_t events = 0;           // arrivals and ends of jobs
-  std::size_t speeds_inferred = 0;  // jobs whose speed came from compute slices, for want of SM counts
+  std::size_t events = 0;  // arrivals and ends of jobs
+  std::size_t speeds_inferred =
+      0;  // jobs whose speed came from compute slices, for want of SM counts
 };
 
 /// What became of one job.

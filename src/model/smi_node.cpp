@@ -17,13 +17,15 @@ std::string what(const SmiInstance& row) {
   return fmt::format("{} at {}", row.profile, row.placement.start);
 }
 
-/// The remedy for a profile that the model does not have: another model that does, or another spelling.
+/// The remedy for a profile that the model does not have: another model that does, or another
+/// spelling.
 std::string other_model_or_name(const std::string& profile, const Geometry& geometry) {
   std::vector<std::string> keys;
   for (const GpuModel& model : gpu_models())
     if (model.find(profile) != nullptr) keys.emplace_back(model.key);
   if (keys.empty()) return suggestion(profile, geometry.profile_names());
-  return fmt::format("is the model right? {} {} it", any_of(keys), keys.size() == 1 ? "has" : "have");
+  return fmt::format("is the model right? {} {} it", any_of(keys),
+                     keys.size() == 1 ? "has" : "have");
 }
 
 /// One row by itself: profile, size and start.
@@ -31,20 +33,23 @@ Result<PlacementId> placement_of(const SmiInstance& row, const Geometry& geometr
   const GpuModel& model = geometry.model();
   const Profile* profile = model.find(row.profile);
   if (profile == nullptr)
-    return fail(ErrorKind::bad_input, row.place,
-                fmt::format("expected a profile of the {}, found '{}'", model.key, shown(row.profile)),
-                other_model_or_name(row.profile, geometry));
+    return fail(
+        ErrorKind::bad_input, row.place,
+        fmt::format("expected a profile of the {}, found '{}'", model.key, shown(row.profile)),
+        other_model_or_name(row.profile, geometry));
   if (row.placement.size != profile->memory.value)
-    return fail(ErrorKind::bad_input, row.place,
-                fmt::format("expected size {} for {} of the {}, found '{}:{}'", profile->memory.value,
-                            profile->name, model.key, row.placement.start, row.placement.size),
-                "is the model right?");
+    return fail(
+        ErrorKind::bad_input, row.place,
+        fmt::format("expected size {} for {} of the {}, found '{}:{}'", profile->memory.value,
+                    profile->name, model.key, row.placement.start, row.placement.size),
+        "is the model right?");
   const auto placement = geometry.find(row.profile, row.placement.start);
   if (placement) return *placement;
   Error error = placement.error();
   if (error.remedy.empty() && profile->starts_inferred)
     error.remedy = fmt::format(
-        "these starts of the {} are inferred: if the driver does print this, please report it", model.key);
+        "these starts of the {} are inferred: if the driver does print this, please report it",
+        model.key);
   return fail_at(row.place, error);
 }
 
@@ -54,14 +59,14 @@ Result<void> check_listed_once(const std::vector<const SmiInstance*>& rows) {
     for (std::size_t k = 0; k < i; ++k) {
       const SmiInstance &row = *rows[i], &before = *rows[k];
       if (row.table != before.table)
-        return fail(
-            ErrorKind::bad_input, row.place,
-            fmt::format("GPU {} is listed a second time, before in the table of {}", row.gpu, before.table),
-            "keep one listing of each GPU, the newest");
+        return fail(ErrorKind::bad_input, row.place,
+                    fmt::format("GPU {} is listed a second time, before in the table of {}",
+                                row.gpu, before.table),
+                    "keep one listing of each GPU, the newest");
       if (row.id == before.id)
         return fail(ErrorKind::bad_input, row.place,
-                    fmt::format("GPU {} has a second instance with ID {}, before in {}", row.gpu, row.id,
-                                before.place),
+                    fmt::format("GPU {} has a second instance with ID {}, before in {}", row.gpu,
+                                row.id, before.place),
                     std::string(list_again));
     }
   return {};
@@ -81,12 +86,13 @@ std::unexpected<Error> illegal(const std::vector<const SmiInstance*>& rows, cons
                 "two instances never share a memory slice: list the node again");
   }
   return fail(ErrorKind::bad_input, row.place,
-              fmt::format("{} cannot stand beside the instances before it on GPU {}, {}: {}", what(row),
-                          row.gpu, geometry.model().key, name(*verdict.illegal)),
+              fmt::format("{} cannot stand beside the instances before it on GPU {}, {}: {}",
+                          what(row), row.gpu, geometry.model().key, name(*verdict.illegal)),
               "is the model right?");
 }
 
-Result<SmiGpu> gpu_of(int index, const std::vector<const SmiInstance*>& rows, const Geometry& geometry) {
+Result<SmiGpu> gpu_of(int index, const std::vector<const SmiInstance*>& rows,
+                      const Geometry& geometry) {
   SmiGpu gpu{index, {}};
   std::vector<Geometry::Written> written;
   if (const auto once = check_listed_once(rows); !once) return std::unexpected(once.error());
@@ -98,8 +104,9 @@ Result<SmiGpu> gpu_of(int index, const std::vector<const SmiInstance*>& rows, co
   }
   const Verdict verdict = geometry.judge(written);
   if (verdict.illegal) return illegal(rows, verdict, geometry);
-  std::ranges::sort(gpu.instances, {},
-                    [&](const SmiGpuInstance& instance) { return geometry[instance.placement].start; });
+  std::ranges::sort(gpu.instances, {}, [&](const SmiGpuInstance& instance) {
+    return geometry[instance.placement].start;
+  });
   return gpu;
 }
 
@@ -110,36 +117,42 @@ std::string_view size_name(std::string_view name) {
   return name.substr(0, name.find_first_of("+-"));
 }
 
-Result<void> add_compute(std::vector<SmiGpu>& gpus, const SmiCompute& row, const Geometry& geometry) {
+Result<void> add_compute(std::vector<SmiGpu>& gpus, const SmiCompute& row,
+                         const Geometry& geometry) {
   const auto gpu = std::ranges::find(gpus, row.gpu, &SmiGpu::index);
   SmiGpuInstance* instance = nullptr;
   if (gpu != gpus.end())
     for (SmiGpuInstance& one : gpu->instances)
       if (one.id == row.gpu_instance) instance = &one;
   if (instance == nullptr)
-    return fail(ErrorKind::bad_input, row.place,
-                fmt::format("no `-lgi` lists the GPU instance {} of GPU {} that this compute instance is in",
-                            row.gpu_instance, row.gpu),
-                "import what `nvidia-smi mig -lgi` prints together with it, of the same moment");
+    return fail(
+        ErrorKind::bad_input, row.place,
+        fmt::format(
+            "no `-lgi` lists the GPU instance {} of GPU {} that this compute instance is in",
+            row.gpu_instance, row.gpu),
+        "import what `nvidia-smi mig -lgi` prints together with it, of the same moment");
   const std::string_view profile = geometry[instance->placement].profile->name;
   if (size_name(row.name) != size_name(profile))
-    return fail(ErrorKind::bad_input, row.place,
-                fmt::format("expected a compute instance of {}, found '{}': GPU instance {} of GPU {}",
-                            profile, shown(row.name), row.gpu_instance, row.gpu),
-                std::string(list_again));
+    return fail(
+        ErrorKind::bad_input, row.place,
+        fmt::format("expected a compute instance of {}, found '{}': GPU instance {} of GPU {}",
+                    profile, shown(row.name), row.gpu_instance, row.gpu),
+        std::string(list_again));
   instance->computes.emplace(row.id, row.name);
   return {};
 }
 
-Result<void> add_computes(std::vector<SmiGpu>& gpus, const SmiListing& listing, const Geometry& geometry) {
+Result<void> add_computes(std::vector<SmiGpu>& gpus, const SmiListing& listing,
+                          const Geometry& geometry) {
   std::map<std::tuple<int, int, int>, const SmiCompute*> seen;
   for (const SmiCompute& row : listing.computes) {
     const auto [before, first] = seen.try_emplace({row.gpu, row.gpu_instance, row.id}, &row);
     if (!first)
       return fail(
           ErrorKind::bad_input, row.place,
-          fmt::format("the compute instance {} of GPU instance {} of GPU {} is listed twice, before in {}",
-                      row.id, row.gpu_instance, row.gpu, before->second->place),
+          fmt::format(
+              "the compute instance {} of GPU instance {} of GPU {} is listed twice, before in {}",
+              row.id, row.gpu_instance, row.gpu, before->second->place),
           "keep one listing of each GPU, the newest");
     if (const auto added = add_compute(gpus, row, geometry); !added) return added;
   }
@@ -166,7 +179,8 @@ Result<std::vector<SmiGpu>> smi_gpus(const SmiListing& listing, const Geometry& 
     if (!gpu) return std::unexpected(gpu.error());
     gpus.push_back(std::move(*gpu));
   }
-  if (const auto added = add_computes(gpus, listing, geometry); !added) return std::unexpected(added.error());
+  if (const auto added = add_computes(gpus, listing, geometry); !added)
+    return std::unexpected(added.error());
   return gpus;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The GPUs of one node, from listings of nvidia-smi that were held against the GPU model's table: what the
-// table does not allow, and listings that contradict each other, are refused with the row.
+// The GPUs of one node, from listings of nvidia-smi that were held against the GPU model's table:
+// what the table does not allow, and listings that contradict each other, are refused with the row.
 
 #include <map>
 #include <optional>
@@ -24,7 +24,8 @@ struct SmiGpu {
 };
 
 /// The GPUs that have a row, ascending; with `gpu_count` all of the node, whether listed or not.
-[[nodiscard]] Result<std::vector<SmiGpu>> smi_gpus(const SmiListing& listing, const Geometry& geometry,
+[[nodiscard]] Result<std::vector<SmiGpu>> smi_gpus(const SmiListing& listing,
+                                                   const Geometry& geometry,
                                                    std::optional<int> gpu_count);
 
 }  // namespace cleave

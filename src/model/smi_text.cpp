@@ -40,7 +40,8 @@ std::string_view between_bars(std::string_view line) {
 /// "GPU instances:", "Processes:"
 bool is_title(std::string_view content) {
   const std::string_view letters = content.substr(0, content.find(':'));
-  return letters.size() + 1 == content.size() && !letters.empty() && std::ranges::all_of(letters, [](char c) {
+  return letters.size() + 1 == content.size() && !letters.empty() &&
+         std::ranges::all_of(letters, [](char c) {
            return c == ' ' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
          });
 }
@@ -54,7 +55,8 @@ bool is_profile_name(std::string_view word) {
          word.find("g.") != std::string_view::npos && word.find("gb") != std::string_view::npos;
 }
 
-/// A row of ours wherever it stands, by its numbers: `-lgip` and `-lcip` have "0/7" where ours have an ID.
+/// A row of ours wherever it stands, by its numbers: `-lgip` and `-lcip` have "0/7" where ours have
+/// an ID.
 bool looks_like_row(std::string_view line) {
   const std::vector<std::string_view> list = words(between_bars(line));
   const std::size_t mig = list.size() > 1 && list[1] == "MIG" ? 1 : 2;
@@ -64,7 +66,8 @@ bool looks_like_row(std::string_view line) {
   return true;
 }
 
-/// The fields of one row, taken from left to right; what is wrong with the first that is not as expected.
+/// The fields of one row, taken from left to right; what is wrong with the first that is not as
+/// expected.
 class Row {
  public:
   explicit Row(std::string_view content) : words_(words(content)) {}
@@ -111,8 +114,8 @@ class Row {
   }
   void refuse(std::string_view expected) {
     if (!wrong_.empty()) return;
-    const std::string found =
-        at_ <= words_.size() ? fmt::format("'{}'", shown(word())) : std::string("the end of the row");
+    const std::string found = at_ <= words_.size() ? fmt::format("'{}'", shown(word()))
+                                                   : std::string("the end of the row");
     wrong_ = fmt::format("expected {}, found {}", expected, found);
   }
 
@@ -184,18 +187,21 @@ class SmiReader {
     return fail(ErrorKind::bad_input, here(), std::move(message), std::move(remedy));
   }
   [[nodiscard]] std::string here() const { return fmt::format("{}: line {}", *place_, number_); }
-  [[nodiscard]] bool ours() const { return table_ == Table::instances || table_ == Table::computes; }
+  [[nodiscard]] bool ours() const {
+    return table_ == Table::instances || table_ == Table::computes;
+  }
   /// Whether a table of ours is open and has not come to a border after its head.
   [[nodiscard]] bool torn() const { return ours() && !(in_rows_ && bordered_); }
   [[nodiscard]] std::unexpected<Error> torn_before(const std::string& what) const {
-    const std::string_view expected =
-        in_rows_ ? "the table's closing border, a line '+---+'" : "the line '|===|' under the table's head";
+    const std::string_view expected = in_rows_ ? "the table's closing border, a line '+---+'"
+                                               : "the line '|===|' under the table's head";
     return refuse(fmt::format("expected {}, found {}", expected, what));
   }
 
   [[nodiscard]] std::unexpected<Error> refuse_cut(std::string_view line) const {
-    return refuse(fmt::format("expected '|' at the end of the line, found '{}'",
-                              shown(line.substr(line.size() - std::min<std::size_t>(line.size(), 12)))));
+    return refuse(
+        fmt::format("expected '|' at the end of the line, found '{}'",
+                    shown(line.substr(line.size() - std::min<std::size_t>(line.size(), 12)))));
   }
 
   [[nodiscard]] Result<void> read_border(std::string_view line) {
@@ -213,8 +219,8 @@ class SmiReader {
       table_ = Table::foreign;
       note_other(line);
       if (looks_like_row(line))
-        return refuse(
-            fmt::format("expected the table's head before its rows, found the row '{}'", shown(content)));
+        return refuse(fmt::format("expected the table's head before its rows, found the row '{}'",
+                                  shown(content)));
       return {};
     }
     if (!line.ends_with('|') || line.size() < 2) return refuse_cut(line);
@@ -292,8 +298,8 @@ class SmiReader {
     // A row or border that lost a piece must not pass for a prompt.
     const bool piece = ours() && (line.front() == '+' || line.back() == '|' || line.back() == '+');
     if (piece || looks_like_row(line))
-      return refuse(
-          fmt::format("expected a whole row from '|' to '|', or a border, found '{}'", shown(line)));
+      return refuse(fmt::format("expected a whole row from '|' to '|', or a border, found '{}'",
+                                shown(line)));
     if (torn()) return torn_before(fmt::format("'{}'", shown(line)));
     table_ = Table::none;
     note_other(line);
@@ -310,7 +316,8 @@ class SmiReader {
       if (!line.starts_with(message)) continue;
       // "No GPU instances found: Not Found" is an answer, "...: Insufficient Permissions" is none.
       std::string_view why = line.substr(message.size());
-      while (why.starts_with(':') || why.starts_with('.') || why.starts_with(' ')) why.remove_prefix(1);
+      while (why.starts_with(':') || why.starts_with('.') || why.starts_with(' '))
+        why.remove_prefix(1);
       if (!why.empty() && lowercase(why) != "not found") return failed(line);
       found_ = true;
       listing_.lists_computes = listing_.lists_computes || message == none[1];
@@ -323,14 +330,16 @@ class SmiReader {
   }
 
   [[nodiscard]] std::unexpected<Error> failed(std::string_view line) const {
-    return refuse(fmt::format("expected a listing, found that nvidia-smi failed: '{}'", shown(line, 100)),
-                  "run `nvidia-smi mig -lgi` as root and save what it prints");
+    return refuse(
+        fmt::format("expected a listing, found that nvidia-smi failed: '{}'", shown(line, 100)),
+        "run `nvidia-smi mig -lgi` as root and save what it prints");
   }
 
   void note_other(std::string_view line) {
     if (other_ != nullptr) return;
     const auto fits = [&](const OtherText& text) {
-      return text.at_the_start ? line.starts_with(text.mark) : line.find(text.mark) != std::string_view::npos;
+      return text.at_the_start ? line.starts_with(text.mark)
+                               : line.find(text.mark) != std::string_view::npos;
     };
     const auto* const text = std::ranges::find_if(other_texts, fits);
     if (text == std::end(other_texts)) return;
@@ -359,7 +368,8 @@ Result<SmiListing> parse_smi(std::string_view text, const std::string& place) {
   SmiReader reader(place);
   int number = 0;
   for (const std::string_view line : split(without_byte_order_mark(text), '\n'))
-    if (const auto read = reader.read(trimmed(line), ++number); !read) return std::unexpected(read.error());
+    if (const auto read = reader.read(trimmed(line), ++number); !read)
+      return std::unexpected(read.error());
   return reader.end();
 }
 

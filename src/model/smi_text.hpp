@@ -1,8 +1,9 @@
 #pragma once
-// What `nvidia-smi mig -lgi` and `nvidia-smi mig -lci` print, read as text. Drivers differ in the width of
-// their tables and in whether compute instances have a placement; people save the text with prompts, other
-// tables and other line ends around it. All of that is passed over. What is torn, or of another command, is
-// refused with its line: half of a listing looks like a GPU with room.
+// What `nvidia-smi mig -lgi` and `nvidia-smi mig -lci` print, read as text. Drivers differ in the
+// width of their tables and in whether compute instances have a placement; people save the text
+// with prompts, other tables and other line ends around it. All of that is passed over. What is
+// torn, or of another command, is refused with its line: half of a listing looks like a GPU with
+// room.
 
 #include <optional>
 #include <string>

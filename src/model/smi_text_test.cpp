@@ -1,5 +1,5 @@
-// Listings of nvidia-smi as several drivers print them, what people do to them on the way, and every way in
-// which they can be wrong.
+// Listings of nvidia-smi as several drivers print them, what people do to them on the way, and
+// every way in which they can be wrong.
 
 #include "model/smi_text.hpp"
 
@@ -53,7 +53,8 @@ constexpr std::string_view two_gpus = R"(+--------------------------------------
 )";
 
 // Drivers 550 to 580: wider again; the attributes of the RTX PRO 6000.
-constexpr std::string_view attributes = R"(+---------------------------------------------------------+
+constexpr std::string_view attributes =
+    R"(+---------------------------------------------------------+
 | GPU instances:                                          |
 | GPU   Name               Profile  Instance   Placement  |
 |                            ID       ID       Start:Size |
@@ -103,7 +104,8 @@ Geometry whole(std::string_view model) {
 /// A table of these rows, which begin in line 6 and stand in every second.
 std::string table(std::initializer_list<std::string_view> rows) {
   std::string text(head);
-  for (const std::string_view row : rows) text += "| " + std::string(row) + " |\n" + std::string(border);
+  for (const std::string_view row : rows)
+    text += "| " + std::string(row) + " |\n" + std::string(border);
   return text;
 }
 
@@ -119,7 +121,8 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   std::string answer(text);
   std::size_t at = answer.find(from);
   EXPECT_NE(at, std::string::npos) << from;
-  for (; at != std::string::npos; at = answer.find(from, at + to.size())) answer.replace(at, from.size(), to);
+  for (; at != std::string::npos; at = answer.find(from, at + to.size()))
+    answer.replace(at, from.size(), to);
   return answer;
 }
 
@@ -182,9 +185,9 @@ TEST(SmiText, GpusWithoutARowAreThereOnlyWhenTheirNumberIsSaid) {
   ASSERT_TRUE(eight);
   EXPECT_EQ(eight->size(), 8U);
   EXPECT_TRUE((*eight)[3].instances.empty());
-  EXPECT_EQ(
-      node_error(std::string(two_gpus), "H100-80GB-SXM5", 4),
-      "smi.txt: line 10: expected a GPU below 4, found 7; numbers begin at 0: the node has at least 8 GPUs");
+  EXPECT_EQ(node_error(std::string(two_gpus), "H100-80GB-SXM5", 4),
+            "smi.txt: line 10: expected a GPU below 4, found 7; numbers begin at 0: the node has "
+            "at least 8 GPUs");
 }
 
 TEST(SmiText, WhatHappensToTextOnTheWay) {
@@ -229,7 +232,8 @@ TEST(SmiText, WhatHappensToTextOnTheWay) {
 TEST(SmiText, NothingListedIsAnAnswer) {
   EXPECT_TRUE(listing_of("No GPU instances found: Not Found\n").instances.empty());
   EXPECT_TRUE(listing_of("No GPU instances found.\n").instances.empty());
-  EXPECT_TRUE(listing_of("$ nvidia-smi mig -lci\nNo compute instances found: Not Found\n").lists_computes);
+  EXPECT_TRUE(
+      listing_of("$ nvidia-smi mig -lci\nNo compute instances found: Not Found\n").lists_computes);
   EXPECT_TRUE(listing_of("No MIG-enabled devices found.\n").mig_is_off);
   EXPECT_TRUE(listing_of(table({}) + std::string(border)).instances.empty());
   const auto gpus = smi_gpus(listing_of("No GPU instances found\n"), whole("A30-24GB"), 2);
@@ -242,19 +246,22 @@ TEST(SmiText, AFailedCommandIsNoListing) {
       text_error("Failed to display GPU instances: Insufficient Permissions\n"
                  "No GPU instances found: Insufficient Permissions\n"),
       "smi.txt: line 1: expected a listing, found that nvidia-smi failed: 'Failed to display GPU "
-      "instances: Insufficient Permissions'; run `nvidia-smi mig -lgi` as root and save what it prints");
-  EXPECT_NE(
-      text_error("\nNo GPU instances found: Insufficient Permissions").find("line 2: expected a listing"),
-      std::string::npos);
-  EXPECT_NE(text_error("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
-                .find("nvidia-smi failed"),
+      "instances: Insufficient Permissions'; run `nvidia-smi mig -lgi` as root and save what it "
+      "prints");
+  EXPECT_NE(text_error("\nNo GPU instances found: Insufficient Permissions")
+                .find("line 2: expected a listing"),
             std::string::npos);
+  EXPECT_NE(
+      text_error("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
+          .find("nvidia-smi failed"),
+      std::string::npos);
 }
 
 TEST(SmiText, TextsOfOtherCommandsAreNamed) {
   const auto is = [](std::string_view text, const std::string& line, const std::string& what) {
-    EXPECT_EQ(text_error(text), "smi.txt: line " + line + ": expected the table 'GPU instances:', found " +
-                                    what + "; save what `nvidia-smi mig -lgi` prints, as root");
+    EXPECT_EQ(text_error(text), "smi.txt: line " + line +
+                                    ": expected the table 'GPU instances:', found " + what +
+                                    "; save what `nvidia-smi mig -lgi` prints, as root");
   };
   is("", "1", "nothing");
   is("\n\n", "1", "nothing");
@@ -263,9 +270,11 @@ TEST(SmiText, TextsOfOtherCommandsAreNamed) {
   is("$ nvidia-smi -L\nGPU 0: NVIDIA A30 (UUID: GPU-1)\n", "2", "the devices of `nvidia-smi -L`");
   is("GPU  0 Profile ID 14 Placements: {0,2,4}:2\n", "1",
      "the possible placements of `nvidia-smi mig -lgipp`");
-  is("+---+\n| GPU instance profiles:  |\n|===|\n|   0  MIG 1g.5gb 19 7/7 4.75 No 14 0 0 |\n+---+\n", "2",
-     "the profiles of `nvidia-smi mig -lgip`");
-  is("+---+\n| NVIDIA-SMI 535.54   Driver Version: 535.54 |\n+---+\n", "2", "the summary of `nvidia-smi`");
+  is("+---+\n| GPU instance profiles:  |\n|===|\n|   0  MIG 1g.5gb 19 7/7 4.75 No 14 0 0 "
+     "|\n+---+\n",
+     "2", "the profiles of `nvidia-smi mig -lgip`");
+  is("+---+\n| NVIDIA-SMI 535.54   Driver Version: 535.54 |\n+---+\n", "2",
+     "the summary of `nvidia-smi`");
   EXPECT_EQ(text_error(std::string_view("+\0-\n", 4)),
             "smi.txt: line 1: expected text, found a zero byte; save it as UTF-8 text");
 }
@@ -275,7 +284,8 @@ constexpr const char* again =
 
 TEST(SmiText, RowsAreReadToTheirEnd) {
   const auto is = [](std::string_view row, const std::string& wrong) {
-    EXPECT_EQ(text_error(table({"0 MIG 1g.5gb 19 9 6:1", row})), "smi.txt: line 8: " + wrong + again);
+    EXPECT_EQ(text_error(table({"0 MIG 1g.5gb 19 9 6:1", row})),
+              "smi.txt: line 8: " + wrong + again);
   };
   is("0 MIG 3g.20gb 9 1 4", "expected 'start:size' such as 4:2, found '4'");
   is("0 MIG 3g.20gb 9 1 4:", "expected 'start:size' such as 4:2, found '4:'");
@@ -296,14 +306,16 @@ TEST(SmiText, RowsAreReadToTheirEnd) {
 
 TEST(SmiText, ComputeRowsAreReadToTheirEnd) {
   const std::string text(old_driver);
+  EXPECT_EQ(text_error(replaced(text, "MIG 1g.5gb           0         0     |",
+                                "MIG 1g.5gb           0   |")),
+            "smi.txt: line 18: expected an instance ID such as 0, found the end of the row" +
+                std::string(again));
   EXPECT_EQ(
-      text_error(replaced(text, "MIG 1g.5gb           0         0     |", "MIG 1g.5gb           0   |")),
-      "smi.txt: line 18: expected an instance ID such as 0, found the end of the row" + std::string(again));
-  EXPECT_EQ(text_error(replaced(text, "|   0     13  ", "|   0  ")),
-            "smi.txt: line 18: expected a GPU instance ID such as 1, found 'MIG'" + std::string(again));
-  EXPECT_EQ(
-      text_error(replaced(attributes, "0:1     |", "        |")),
-      "smi.txt: line 18: expected 'start:size' such as 4:2, found the end of the row" + std::string(again));
+      text_error(replaced(text, "|   0     13  ", "|   0  ")),
+      "smi.txt: line 18: expected a GPU instance ID such as 1, found 'MIG'" + std::string(again));
+  EXPECT_EQ(text_error(replaced(attributes, "0:1     |", "        |")),
+            "smi.txt: line 18: expected 'start:size' such as 4:2, found the end of the row" +
+                std::string(again));
 }
 
 TEST(SmiText, TornTablesAreRefused) {
@@ -321,24 +333,29 @@ TEST(SmiText, TornTablesAreRefused) {
      "8: expected a whole row from '|' to '|', or a border, found '0 MIG 3g.20gb 9 2 0:4 |'");
   is(text + ".20gb 9 2 0:4 |\n",
      "8: expected a whole row from '|' to '|', or a border, found '.20gb 9 2 0:4 |'");
-  is(open.substr(0, open.size() - 9), "6: expected '|' at the end of the line, found '1          4'");
+  is(open.substr(0, open.size() - 9),
+     "6: expected '|' at the end of the line, found '1          4'");
   is(std::string(head.substr(0, head.find("|="))),
      "4: expected the line '|===|' under the table's head, found the end of the text");
   is(std::string(head.substr(0, head.find("|="))) + std::string(border),
      "5: expected the line '|===|' under the table's head, found '+-------------------...'");
   is(replaced(text, "|=======================================================|\n", ""),
-     "5: expected the line '|===|' under the table's head, found the row '0  MIG 3g.20gb          9        1 "
+     "5: expected the line '|===|' under the table's head, found the row '0  MIG 3g.20gb          "
+     "9        1 "
      "   "
      "      4:4'");
   is(text.substr(text.find("|   0") - 1),
-     "2: expected the table's head before its rows, found the row '0  MIG 3g.20gb          9        1        "
+     "2: expected the table's head before its rows, found the row '0  MIG 3g.20gb          9       "
+     " 1        "
      "  "
      "4:4'");
   is(replaced(text, "Start:Size", "          "),
-     "5: expected a column 'Start:Size' in the table's head, found 'GPU Name Profile Instance Placement ID "
+     "5: expected a column 'Start:Size' in the table's head, found 'GPU Name Profile Instance "
+     "Placement ID "
      "ID'");
   is(replaced(text, "Profile", "Profil_"),
-     "5: expected a column 'Profile' in the table's head, found 'GPU Name Profil_ Instance Placement ID ID "
+     "5: expected a column 'Profile' in the table's head, found 'GPU Name Profil_ Instance "
+     "Placement ID ID "
      "Start:Size'");
 }
 
@@ -360,15 +377,16 @@ TEST(SmiText, EveryCutOfATextIsRefusedOrWhole) {
 }
 
 TEST(SmiNode, RowsAgainstTheModel) {
-  EXPECT_EQ(
-      node_error(table({"0 MIG 3g.40gb 9 1 4:4"})),
-      "smi.txt: line 6: expected a profile of the A100-40GB, found '3g.40gb'; is the model right? A100-80GB, "
-      "H100-80GB-SXM5 or H100-80GB-PCIe have it");
+  EXPECT_EQ(node_error(table({"0 MIG 3g.40gb 9 1 4:4"})),
+            "smi.txt: line 6: expected a profile of the A100-40GB, found '3g.40gb'; is the model "
+            "right? A100-80GB, "
+            "H100-80GB-SXM5 or H100-80GB-PCIe have it");
   EXPECT_EQ(node_error(table({"0 MIG 2g.01gb 14 1 4:2"})),
-            "smi.txt: line 6: expected a profile of the A100-40GB, found '2g.01gb'; did you mean '2g.10gb'?");
-  EXPECT_EQ(
-      node_error(table({"0 MIG 1g.10gb 15 1 4:2"}), "A100-80GB"),
-      "smi.txt: line 6: expected size 1 for 1g.10gb of the A100-80GB, found '4:2'; is the model right?");
+            "smi.txt: line 6: expected a profile of the A100-40GB, found '2g.01gb'; did you mean "
+            "'2g.10gb'?");
+  EXPECT_EQ(node_error(table({"0 MIG 1g.10gb 15 1 4:2"}), "A100-80GB"),
+            "smi.txt: line 6: expected size 1 for 1g.10gb of the A100-80GB, found '4:2'; is the "
+            "model right?");
   EXPECT_EQ(node_error(table({"0 MIG 2g.10gb 14 1 3:2"})),
             "smi.txt: line 6: 2g.10gb may start at 0, 2 or 4, not at 3");
   EXPECT_NE(node_error(table({"0 MIG 3g.71gb 9 1 2:4"}), "H200-141GB").find("please report it"),
@@ -382,23 +400,24 @@ TEST(SmiNode, RowsAgainstTheModel) {
 }
 
 TEST(SmiNode, RowsAgainstEachOther) {
-  EXPECT_EQ(
-      node_error(table({"0 MIG 2g.10gb 14 3 4:2", "0 MIG 3g.20gb 9 1 4:4"})),
-      "smi.txt: line 8: 3g.20gb at 4 overlaps 2g.10gb at 4 of smi.txt: line 6; two instances never share a "
-      "memory slice: list the node again");
+  EXPECT_EQ(node_error(table({"0 MIG 2g.10gb 14 3 4:2", "0 MIG 3g.20gb 9 1 4:4"})),
+            "smi.txt: line 8: 3g.20gb at 4 overlaps 2g.10gb at 4 of smi.txt: line 6; two instances "
+            "never share a "
+            "memory slice: list the node again");
   EXPECT_EQ(node_error(table({"0 MIG 1g.5gb+me 20 3 4:1", "0 MIG 1g.5gb+me 20 4 5:1"})),
             "smi.txt: line 8: 1g.5gb+me at 5 cannot stand beside the instances before it on GPU 0, "
             "A100-40GB: " +
                 std::string(name(Illegality::second_media)) + "; is the model right?");
-  EXPECT_EQ(
-      node_error(table({"0 MIG 1g.5gb 19 9 4:1", "1 MIG 1g.5gb 19 9 4:1", "0 MIG 1g.5gb 19 9 5:1"})),
-      "smi.txt: line 10: GPU 0 has a second instance with ID 9, before in smi.txt: line 6; list the node "
-      "again, `-lgi` and `-lci` at the same moment");
+  EXPECT_EQ(node_error(
+                table({"0 MIG 1g.5gb 19 9 4:1", "1 MIG 1g.5gb 19 9 4:1", "0 MIG 1g.5gb 19 9 5:1"})),
+            "smi.txt: line 10: GPU 0 has a second instance with ID 9, before in smi.txt: line 6; "
+            "list the node "
+            "again, `-lgi` and `-lci` at the same moment");
   const std::string one = table({"0 MIG 1g.5gb 19 9 4:1"});
-  EXPECT_EQ(
-      node_error(one + "$ nvidia-smi mig -lgi\n" + one),
-      "smi.txt: line 14: GPU 0 is listed a second time, before in the table of smi.txt: line 2; keep one "
-      "listing of each GPU, the newest");
+  EXPECT_EQ(node_error(one + "$ nvidia-smi mig -lgi\n" + one),
+            "smi.txt: line 14: GPU 0 is listed a second time, before in the table of smi.txt: line "
+            "2; keep one "
+            "listing of each GPU, the newest");
   EXPECT_EQ(node_error(one + replaced(one, "0 MIG", "1 MIG")), "none")
       << "-i 0 and -i 1, one after the other";
 }
@@ -406,17 +425,21 @@ TEST(SmiNode, RowsAgainstEachOther) {
 TEST(SmiNode, ComputeInstancesAgainstTheirGpuInstances) {
   const std::string text(old_driver);
   EXPECT_EQ(node_error(replaced(text, "|   0     13 ", "|   0     12 ")),
-            "smi.txt: line 18: no `-lgi` lists the GPU instance 12 of GPU 0 that this compute instance is "
+            "smi.txt: line 18: no `-lgi` lists the GPU instance 12 of GPU 0 that this compute "
+            "instance is "
             "in; import "
             "what `nvidia-smi mig -lgi` prints together with it, of the same moment");
-  EXPECT_NE(node_error(text.substr(text.find("| Compute"))).find("no `-lgi` lists the GPU instance 13"),
-            std::string::npos);
+  EXPECT_NE(
+      node_error(text.substr(text.find("| Compute"))).find("no `-lgi` lists the GPU instance 13"),
+      std::string::npos);
   EXPECT_EQ(node_error(replaced(text, "MIG 1g.5gb           0", "MIG 3g.20gb          2")),
-            "smi.txt: line 18: expected a compute instance of 1g.5gb, found '3g.20gb': GPU instance 13 of "
+            "smi.txt: line 18: expected a compute instance of 1g.5gb, found '3g.20gb': GPU "
+            "instance 13 of "
             "GPU 0; list "
             "the node again, `-lgi` and `-lci` at the same moment");
   EXPECT_EQ(node_error(replaced(text, "0         1     |", "0         0     |")),
-            "smi.txt: line 22: the compute instance 0 of GPU instance 5 of GPU 0 is listed twice, before in "
+            "smi.txt: line 22: the compute instance 0 of GPU instance 5 of GPU 0 is listed twice, "
+            "before in "
             "smi.txt: "
             "line 20; keep one listing of each GPU, the newest");
 }

@@ -15,7 +15,8 @@ namespace cleave {
 namespace {
 
 constexpr std::int64_t most_iterations = 1'000'000'000'000;
-constexpr double fastest = 1000;  // a relative speed above this is a slip, such as a time or a percentage
+constexpr double fastest =
+    1000;  // a relative speed above this is a slip, such as a time or a percentage
 
 bool some_gpu_has(std::string_view profile) {
   for (const GpuModel& model : gpu_models())
@@ -28,8 +29,8 @@ bool is_mig_off(std::string_view column) {
   return column.substr(column.rfind(':') + 1) == mig_off;
 }
 
-/// A column of a table of speeds as it is kept: PROFILE or MODEL:PROFILE with the model's key, `none` for a
-/// profile being MIG off; nullopt when no known GPU has it.
+/// A column of a table of speeds as it is kept: PROFILE or MODEL:PROFILE with the model's key,
+/// `none` for a profile being MIG off; nullopt when no known GPU has it.
 std::optional<std::string> known_column(const std::string& column) {
   if (!is_mig_off(column) && !some_gpu_has(column)) return std::nullopt;
   const std::size_t colon = column.rfind(':');
@@ -41,7 +42,8 @@ std::optional<std::string> known_column(const std::string& column) {
 
 class WorkloadReader {
  public:
-  WorkloadReader(std::optional<Error>& error, const ModelSizer& sizer) : error_(&error), sizer_(&sizer) {}
+  WorkloadReader(std::optional<Error>& error, const ModelSizer& sizer)
+      : error_(&error), sizer_(&sizer) {}
 
   void read(JsonReader& in) {
     Job job;
@@ -53,9 +55,11 @@ class WorkloadReader {
     job.details = read_details(in);
     in.done();
     if (error_->has_value()) return;
-    if (!fit_for_a_name(job.id)) return in.refuse("id", "a job needs a name, without control characters");
+    if (!fit_for_a_name(job.id))
+      return in.refuse("id", "a job needs a name, without control characters");
     if (duration && speed.phases)
-      return in.refuse("", "a job has a duration_s or phases, not both", "phases add up to the duration");
+      return in.refuse("", "a job has a duration_s or phases, not both",
+                       "phases add up to the duration");
     if (!duration && !speed.phases) return in.refuse("", "the key 'duration_s' is missing");
     job.duration = duration ? *duration : sum(*speed.phases);
     if (speed.table) {
@@ -67,7 +71,8 @@ class WorkloadReader {
         wanted != nullptr && !fits(request, wanted->profile))
       return in.refuse(
           "speed",
-          fmt::format("the job asks for {}, on which its speed table says it does not fit", wanted->profile),
+          fmt::format("the job asks for {}, on which its speed table says it does not fit",
+                      wanted->profile),
           "add its speed there, or ask for another profile");
     if (!ids_.insert(job.id).second)
       return in.refuse("id", fmt::format("there are two jobs named '{}'", shown(job.id)));
@@ -162,13 +167,16 @@ class WorkloadReader {
       const auto time = [&](std::string_view key) {
         const Duration each = phases->seconds_if(key).value_or(Duration::zero());
         if (each > longest_duration / 4)
-          phases->refuse(key, "a phase must be at most 25 years", "give seconds, not milliseconds or a date");
+          phases->refuse(key, "a phase must be at most 25 years",
+                         "give seconds, not milliseconds or a date");
         return std::min(each, longest_duration / 4);
       };
-      speed.phases = Phases{time("cpu_s"), time("transfer_s"), time("compute_s"), time("bandwidth_s")};
+      speed.phases =
+          Phases{time("cpu_s"), time("transfer_s"), time("compute_s"), time("bandwidth_s")};
       phases->done();
     }
-    if (speed.table && speed.phases) in.refuse("", "a job has a table of speeds or phases, not both");
+    if (speed.table && speed.phases)
+      in.refuse("", "a job has a table of speeds or phases, not both");
     if (const auto reference = in.text_if("reference_model")) {
       const auto model = find_gpu_model(*reference);
       if (!model) in.refuse("reference_model", model.error().message, model.error().remedy);
@@ -201,8 +209,8 @@ class WorkloadReader {
     }
     const bool anything = details.deadline || details.growth || details.batch || details.offload ||
                           details.host_memory || details.cpus || details.priority != 0 ||
-                          details.restartable || details.movable || details.application || details.latency ||
-                          details.fails_after;
+                          details.restartable || details.movable || details.application ||
+                          details.latency || details.fails_after;
     if (!anything) return Job::none;
     workload.details.push_back(details);
     return static_cast<std::uint32_t>(workload.details.size() - 1);
@@ -219,7 +227,8 @@ Result<Workload> finished(Workload workload, const std::string& place) {
   return workload;
 }
 
-Result<Workload> parse_lines(std::string_view text, const std::string& place, const ModelSizer& sizer) {
+Result<Workload> parse_lines(std::string_view text, const std::string& place,
+                             const ModelSizer& sizer) {
   std::optional<Error> error;
   WorkloadReader reader(error, sizer);
   std::size_t number = 0;
@@ -236,15 +245,18 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place, co
   return finished(std::move(reader.workload), place);
 }
 
-/// A cell as the JSON it would be: text stays text, everything else is a number, true, false or an object.
+/// A cell as the JSON it would be: text stays text, everything else is a number, true, false or an
+/// object.
 Json cell_value(std::string_view column, const std::string& cell) {
-  constexpr std::array texts = {"id", "profile", "shape", "precision", "reference_model", "application"};
+  constexpr std::array texts = {"id",        "profile",         "shape",
+                                "precision", "reference_model", "application"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
   auto value = parse_json(cell, "cell");
   return value ? *value : Json(cell);
 }
 
-Result<Workload> parse_table(std::string_view text, const std::string& place, const ModelSizer& sizer) {
+Result<Workload> parse_table(std::string_view text, const std::string& place,
+                             const ModelSizer& sizer) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   std::optional<Error> error;
@@ -287,7 +299,8 @@ void write_details(Json& line, const JobDetails& details) {
 
 }  // namespace
 
-Result<Workload> parse_workload(std::string_view text, const std::string& place, const ModelSizer& sizer) {
+Result<Workload> parse_workload(std::string_view text, const std::string& place,
+                                const ModelSizer& sizer) {
   const std::string_view content = without_byte_order_mark(text);
   if (trimmed(content).starts_with('['))
     return fail(ErrorKind::bad_input, place, "this is one JSON list",
@@ -302,7 +315,8 @@ std::string workload_text(const Workload& workload) {
     const Request& request = workload.requests[job.request];
     const SpeedModel& speed = workload.speeds[job.speed];
     Json line{{"id", job.id}, {"arrival_s", in_seconds(job.arrival.time_since_epoch())}};
-    if (const auto* wanted = std::get_if<ByProfile>(&request.wanted)) line["profile"] = wanted->profile;
+    if (const auto* wanted = std::get_if<ByProfile>(&request.wanted))
+      line["profile"] = wanted->profile;
     if (const auto* size = std::get_if<BySize>(&request.wanted)) {
       line["memory_mib"] = size->memory.value;
       if (size->compute.value > 0) line["compute_slices"] = size->compute.value;

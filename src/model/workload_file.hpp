@@ -1,6 +1,6 @@
 #pragma once
-// Workload files: one JSON object a line, or the same keys as CSV columns. The format is the contract in
-// docs/formats.md.
+// Workload files: one JSON object a line, or the same keys as CSV columns. The format is the
+// contract in docs/formats.md.
 
 #include <cstdint>
 #include <functional>
@@ -23,12 +23,13 @@ struct ModelUse {
   friend auto operator<=>(const ModelUse&, const ModelUse&) = default;
 };
 
-/// The memory that a model takes; whoever opens files gives this, and finds those named from the workload's.
+/// The memory that a model takes; whoever opens files gives this, and finds those named from the
+/// workload's.
 using ModelSizer = std::function<Result<MiB>(const ModelUse&)>;
 
-/// Reads either form; CSV when the first character is not '{'. `place` is the file's name. Every profile
-/// named must be one of some known GPU; whether the fleet has it is for the run to say. Jobs that name a
-/// model ask for the size that `sizer` says, and are refused without one.
+/// Reads either form; CSV when the first character is not '{'. `place` is the file's name. Every
+/// profile named must be one of some known GPU; whether the fleet has it is for the run to say.
+/// Jobs that name a model ask for the size that `sizer` says, and are refused without one.
 [[nodiscard]] Result<Workload> parse_workload(std::string_view text, const std::string& place,
                                               const ModelSizer& sizer = {});
 

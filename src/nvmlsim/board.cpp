@@ -12,8 +12,8 @@ namespace cleave::sim {
 
 namespace {
 
-// PCI ids of the first of a model's boards: public listings of lspci. Compute capabilities: NVIDIA's table of
-// CUDA GPUs. Clocks: the highest that nvidia-smi lists, or of the family.
+// PCI ids of the first of a model's boards: public listings of lspci. Compute capabilities:
+// NVIDIA's table of CUDA GPUs. Clocks: the highest that nvidia-smi lists, or of the family.
 // clang-format off
 constexpr BoardRow rows[] = {
     // key, PCI device, capability, architecture, PCIe, SM MHz, memory MHz
@@ -52,16 +52,18 @@ std::uint32_t id_of(const Profile& profile) {
                                             : found->id;
 }
 
-/// Inferred where no table has it: the GB in the name of the largest profile, taken for the whole GPU.
+/// Inferred where no table has it: the GB in the name of the largest profile, taken for the whole
+/// GPU.
 std::uint64_t memory_of(const GpuModel& model) {
   if (model.memory) return static_cast<std::uint64_t>(model.memory->value);
   const Profile& largest = model.largest();
-  return static_cast<std::uint64_t>(largest.name_gb() * model.memory_slices.value / largest.memory.value) *
+  return static_cast<std::uint64_t>(largest.name_gb() * model.memory_slices.value /
+                                    largest.memory.value) *
          1024;
 }
 
-/// Inferred where no table has it: that of another profile of as many memory slices, else the slices' share
-/// of the GPU, down to 64 MiB.
+/// Inferred where no table has it: that of another profile of as many memory slices, else the
+/// slices' share of the GPU, down to 64 MiB.
 std::uint64_t memory_of(const GpuModel& model, const Profile& profile) {
   if (profile.usable) return static_cast<std::uint64_t>(profile.usable->value);
   for (const Profile& other : model.profiles)
@@ -78,7 +80,8 @@ std::uint32_t sms_of(const GpuModel& model) {
   return model.architecture == "Blackwell" ? 148 : 132;
 }
 
-/// Inferred where no table has them: the slices' share of eight, down to an even number; all for the whole.
+/// Inferred where no table has them: the slices' share of eight, down to an even number; all for
+/// the whole.
 std::uint32_t sms_of(const GpuModel& model, const Profile& profile) {
   if (profile.sms) return static_cast<std::uint32_t>(profile.sms->value);
   if (profile.compute == model.compute) return sms_of(model);
@@ -95,8 +98,8 @@ Engines engines_of(const GpuModel& model, const Profile& profile) {
   return {slices, slices, 0, slices, flow ? 1 : 0};
 }
 
-/// Where compute instances of `slices` may start among `of`: at multiples of the next power of two, as
-/// `nvidia-smi mig -lcipp` shows it. There are no 3 slices of 4.
+/// Where compute instances of `slices` may start among `of`: at multiples of the next power of two,
+/// as `nvidia-smi mig -lcipp` shows it. There are no 3 slices of 4.
 std::vector<std::uint32_t> compute_starts(std::uint32_t slices, std::uint32_t of) {
   if (slices == 3 && of == 4) return {};
   const std::uint32_t step = slices == 3 ? 4 : slices;
@@ -128,23 +131,25 @@ std::vector<ComputeProfile> compute_profiles_of(const GpuModel& model, const Pro
                     compute_sms(model, slices, facts), starts});
   }
   // Source: NVIDIA/go-nvml issue 146: one slice with 26 of the 32 SMs of an H100's 2g.
-  if (model.architecture == "Hopper" && of == 2) list.push_back({7, 1, 1, std::min(facts.sms, 26U), {0}});
-  // Source: kubernetes-sigs/dra-driver-nvidia-gpu issue 1480: A100 drivers have two profiles of 7 slices.
+  if (model.architecture == "Hopper" && of == 2)
+    list.push_back({7, 1, 1, std::min(facts.sms, 26U), {0}});
+  // Source: kubernetes-sigs/dra-driver-nvidia-gpu issue 1480: A100 drivers have two profiles of 7
+  // slices.
   if (model.architecture == "Ampere" && of == 7) list.push_back({8, 7, 1, facts.sms, {0}});
   return list;
 }
 
 std::unique_ptr<Board> make_board(const GpuModel& model) {
   const auto all = static_cast<ProfileMask>((1U << model.profiles.size()) - 1U);
-  auto board =
-      std::unique_ptr<Board>(new Board{row_of(model), &model, Geometry(model, all), {}, {}, {}, 0, 0, 0});
+  auto board = std::unique_ptr<Board>(
+      new Board{row_of(model), &model, Geometry(model, all), {}, {}, {}, 0, 0, 0});
   board->memory_mib = memory_of(model);
-  board->usable_mib =
-      model.largest().compute == model.compute ? memory_of(model, model.largest()) : board->memory_mib;
+  board->usable_mib = model.largest().compute == model.compute ? memory_of(model, model.largest())
+                                                               : board->memory_mib;
   board->sms = sms_of(model);
   for (const Profile& profile : model.profiles) {
-    const ProfileFacts facts{&profile, id_of(profile), memory_of(model, profile), sms_of(model, profile),
-                             engines_of(model, profile)};
+    const ProfileFacts facts{&profile, id_of(profile), memory_of(model, profile),
+                             sms_of(model, profile), engines_of(model, profile)};
     board->profiles.push_back(facts);
     board->compute_profiles.push_back(compute_profiles_of(model, facts));
     std::vector<PlacementId> order;
@@ -166,10 +171,11 @@ const Board& board_of(const GpuModel& model) {
   return *board;
 }
 
-// The GPU is a tree: the whole is 0, its halves 1 and 2, quarters 3 to 6, eighths 7 to 14. Captures: on an
-// A100 the upper half comes first at each level (1g at 4, 5, 6 are 7, 8, 9, at 0 to 3 are 11 to 14), on an
-// H100 the lower one.
-std::uint32_t gpu_instance_id(const Board& board, PlacementId placement, InstanceNumbering numbering) {
+// The GPU is a tree: the whole is 0, its halves 1 and 2, quarters 3 to 6, eighths 7 to 14.
+// Captures: on an A100 the upper half comes first at each level (1g at 4, 5, 6 are 7, 8, 9, at 0 to
+// 3 are 11 to 14), on an H100 the lower one.
+std::uint32_t gpu_instance_id(const Board& board, PlacementId placement,
+                              InstanceNumbering numbering) {
   const Placement& at = board.geometry[placement];
   const int parts = board.model->memory_slices.value / at.profile->memory.value;
   const int part = at.start / at.profile->memory.value;
@@ -194,7 +200,8 @@ bool known_profile_id(std::uint32_t id) {
 }
 
 std::string device_profile_name(const Profile& profile, std::uint32_t compute_slices) {
-  if (compute_slices == static_cast<std::uint32_t>(profile.compute.value)) return std::string(profile.name);
+  if (compute_slices == static_cast<std::uint32_t>(profile.compute.value))
+    return std::string(profile.name);
   return fmt::format("{}c.{}", compute_slices, profile.name);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// A GPU model as its driver would describe it: the model's table, with every gap filled so that NVML has an
-// answer. What fills a gap is inferred and said so at the function that does it; the planner and the rest of
-// Cleave never see these numbers as facts.
+// A GPU model as its driver would describe it: the model's table, with every gap filled so that
+// NVML has an answer. What fills a gap is inferred and said so at the function that does it; the
+// planner and the rest of Cleave never see these numbers as facts.
 
 #include <array>
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace cleave::sim {
 
-/// What NVML says of a board that the model's table does not hold. Watts and MHz without a source are of the
-/// vendor's data sheets, or of the family where there is none.
+/// What NVML says of a board that the model's table does not hold. Watts and MHz without a source
+/// are of the vendor's data sheets, or of the family where there is none.
 struct BoardRow {
   std::string_view key;
   std::uint32_t pci_device;  // as NVML gives it: device, then vendor
@@ -44,9 +44,9 @@ struct ComputeProfile {
 struct Board {
   BoardRow row;
   const GpuModel* model;
-  Geometry geometry;                                          // of all its profiles
-  std::vector<ProfileFacts> profiles;                         // by the model's index
-  std::vector<std::vector<PlacementId>> preferred;            // of each profile, in the driver's order
+  Geometry geometry;                                // of all its profiles
+  std::vector<ProfileFacts> profiles;               // by the model's index
+  std::vector<std::vector<PlacementId>> preferred;  // of each profile, in the driver's order
   std::vector<std::vector<ComputeProfile>> compute_profiles;  // of each profile
   std::uint64_t memory_mib, usable_mib;                       // of the whole GPU
   std::uint32_t sms;
@@ -56,7 +56,8 @@ struct Board {
 const Board& board_of(const GpuModel& model);
 
 /// NVML's number of a GPU instance at this place.
-std::uint32_t gpu_instance_id(const Board& board, PlacementId placement, InstanceNumbering numbering);
+std::uint32_t gpu_instance_id(const Board& board, PlacementId placement,
+                              InstanceNumbering numbering);
 
 /// The profile under this NVML id, as an index of the model's.
 std::optional<std::size_t> profile_by_id(const Board& board, std::uint32_t id);

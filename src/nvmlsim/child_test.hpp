@@ -1,5 +1,6 @@
 #pragma once
-// For the tests of this room: child processes that end by themselves, and are ended by their number.
+// For the tests of this room: child processes that end by themselves, and are ended by their
+// number.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -9,7 +10,8 @@
 
 namespace cleave::sim {
 
-/// Runs `body` in a child and ends it there with what `body` returns; killed after a minute whatever happens.
+/// Runs `body` in a child and ends it there with what `body` returns; killed after a minute
+/// whatever happens.
 class Child {
  public:
   template <class F>

@@ -50,7 +50,8 @@ Result<const sim::FaultKind*> kind_named(const std::string& place, std::string_v
 
 std::vector<SimFaultRow> sim_faults() {
   std::vector<SimFaultRow> rows;
-  for (const sim::FaultKind& kind : sim::fault_kinds_table()) rows.push_back({kind.name, kind.what});
+  for (const sim::FaultKind& kind : sim::fault_kinds_table())
+    rows.push_back({kind.name, kind.what});
   rows.push_back({mended, "mends all of them, and resets the GPU where a MIG mode waits for it"});
   return rows;
 }
@@ -71,7 +72,8 @@ Result<void> set_sim_fault(const std::filesystem::path& directory, int gpu, std:
   const auto row = kind_named(place, kind);
   if (!row) return std::unexpected(row.error());
   if (times && (*times == 0 || *times == sim::until_mended || !(*row)->of_calls))
-    return fail(ErrorKind::bad_usage, place, fmt::format("'{}' cannot be set for {} calls", kind, *times),
+    return fail(ErrorKind::bad_usage, place,
+                fmt::format("'{}' cannot be set for {} calls", kind, *times),
                 (*row)->of_calls ? "name at least one" : "it lasts until it is mended");
   if ((*row)->fault == sim::Fault::lost)
     lose(**node, number);

@@ -38,16 +38,19 @@ std::vector<SimProcessView> processes_on(const GpuRecord& record, std::uint64_t 
   return list;
 }
 
-SimGpuInstanceView view_of(const Node& node, const Board& board, const GpuRecord& record, std::size_t slot) {
+SimGpuInstanceView view_of(const Node& node, const Board& board, const GpuRecord& record,
+                           std::size_t slot) {
   const Placement& place = placement_of(board, record, slot);
-  SimGpuInstanceView view{gpu_instance_id(board, record.gpu_instances[slot].placement, node.numbering()),
-                          place.profile,
-                          place.start,
-                          {}};
+  SimGpuInstanceView view{
+      gpu_instance_id(board, record.gpu_instances[slot].placement, node.numbering()),
+      place.profile,
+      place.start,
+      {}};
   for (const ComputeInstanceRecord& compute : record.compute_instances)
     if (compute.serial != 0 && compute.gpu_instance == slot)
-      view.compute_instances.push_back({compute.id, uuid_text("MIG-", compute.uuid).data(), compute.start,
-                                        compute.slices, processes_on(record, compute.serial)});
+      view.compute_instances.push_back({compute.id, uuid_text("MIG-", compute.uuid).data(),
+                                        compute.start, compute.slices,
+                                        processes_on(record, compute.serial)});
   std::ranges::sort(view.compute_instances, {}, &SimComputeInstanceView::id);
   return view;
 }
@@ -77,7 +80,8 @@ SimGpuView view_of(Node& node, std::uint32_t gpu) {
                   energy_joules(record, now_ns())};
   if (!readable) return view;
   for (std::size_t slot = 0; slot < instance_slots; ++slot)
-    if (record.gpu_instances[slot].serial != 0) view.instances.push_back(view_of(node, board, record, slot));
+    if (record.gpu_instances[slot].serial != 0)
+      view.instances.push_back(view_of(node, board, record, slot));
   std::ranges::sort(view.instances, {}, &SimGpuInstanceView::start);
   return view;
 }
@@ -90,7 +94,8 @@ Result<SimNodeView> look_at_sim_node(const std::filesystem::path& directory) {
   const auto node = sim::open_living(directory);
   if (!node) return std::unexpected(node.error());
   SimNodeView view{(*node)->instant(), (*node)->header().check_root != 0, {}};
-  for (std::uint32_t gpu = 0; gpu < (*node)->gpus(); ++gpu) view.gpus.push_back(sim::view_of(**node, gpu));
+  for (std::uint32_t gpu = 0; gpu < (*node)->gpus(); ++gpu)
+    view.gpus.push_back(sim::view_of(**node, gpu));
   return view;
 }
 

@@ -46,29 +46,35 @@ Json description(const SimNodeSpec& spec) {
 std::vector<fs::path> unfinished_files(const fs::path& directory) {
   std::vector<fs::path> files;
   std::error_code problem;
-  for (fs::directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem))
-    if (at->path().filename().string().starts_with(sim::unfinished_prefix)) files.push_back(at->path());
+  for (fs::directory_iterator at(directory, problem), end; !problem && at != end;
+       at.increment(problem))
+    if (at->path().filename().string().starts_with(sim::unfinished_prefix))
+      files.push_back(at->path());
   return files;
 }
 
 bool has_other_files(const fs::path& directory) {
   std::error_code problem;
-  for (fs::directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem))
+  for (fs::directory_iterator at(directory, problem), end; !problem && at != end;
+       at.increment(problem))
     if (!at->path().filename().string().starts_with(sim::unfinished_prefix)) return true;
   return bool(problem);
 }
 
 Result<void> check(const fs::path& directory, const SimNodeSpec& spec) {
   if (spec.gpus.empty() || spec.gpus.size() > static_cast<std::size_t>(most_sim_gpus))
-    return fail(ErrorKind::bad_input, directory.string(),
-                fmt::format("a simulated node has 1 to {} GPUs, not {}", most_sim_gpus, spec.gpus.size()));
+    return fail(
+        ErrorKind::bad_input, directory.string(),
+        fmt::format("a simulated node has 1 to {} GPUs, not {}", most_sim_gpus, spec.gpus.size()));
   std::error_code problem;
   if (fs::exists(directory / sim::state_file_name, problem) ||
       fs::exists(directory / sim::description_file_name, problem))
     return fail(ErrorKind::bad_input, directory.string(), "there is a simulated node already",
                 "destroy it with `cleave sim-node destroy`, or choose another directory");
-  if (fs::exists(directory, problem) && (!fs::is_directory(directory, problem) || has_other_files(directory)))
-    return fail(ErrorKind::bad_input, directory.string(), "is not an empty directory", "choose another");
+  if (fs::exists(directory, problem) &&
+      (!fs::is_directory(directory, problem) || has_other_files(directory)))
+    return fail(ErrorKind::bad_input, directory.string(), "is not an empty directory",
+                "choose another");
   fs::create_directories(directory, problem);
   if (problem)
     return fail(ErrorKind::bad_input, directory.string(),
@@ -99,7 +105,8 @@ Result<void> destroy_sim_node(const fs::path& directory) {
   std::vector<fs::path> files = unfinished_files(directory);
   if (!fs::exists(state, problem) && !fs::exists(described, problem) && files.empty())
     return fail(ErrorKind::bad_input, directory.string(), "there is no simulated node");
-  // The file of the state goes first: whoever may not remove it must not end the node for everybody either.
+  // The file of the state goes first: whoever may not remove it must not end the node for everybody
+  // either.
   auto node = sim::Node::open(directory);
   if (::unlink(state.c_str()) != 0 && errno != ENOENT)
     return fail(ErrorKind::bad_input, state.string(),

@@ -64,7 +64,8 @@ Result<Seat> seat_named(sim::Node& node, std::string_view visible) {
 std::optional<std::size_t> find_process(const sim::GpuRecord& record, sim::Identity identity,
                                         std::uint64_t compute) {
   for (std::uint32_t i = 0; i < std::min(record.process_count, sim::most_processes); ++i)
-    if (record.processes[i].identity == identity && record.processes[i].compute == compute) return i;
+    if (record.processes[i].identity == identity && record.processes[i].compute == compute)
+      return i;
   return std::nullopt;
 }
 
@@ -78,7 +79,8 @@ std::optional<std::size_t> instance_of(const sim::GpuRecord& record, const Seat&
 std::unexpected<Error> cannot_use(std::uint32_t gpu, nvml::Return status) {
   const std::string place = fmt::format("GPU {}", gpu);
   if (status == nvml::Return::gpu_is_lost)
-    return fail(ErrorKind::infeasible, place, "the GPU is lost", "mend it: cleave sim-node fault ... none");
+    return fail(ErrorKind::infeasible, place, "the GPU is lost",
+                "mend it: cleave sim-node fault ... none");
   return fail(ErrorKind::bad_input, place, "the state of this GPU is damaged",
               "destroy the node and make it anew");
 }
@@ -109,8 +111,8 @@ SimProcess::~SimProcess() = default;
 SimProcess::SimProcess(SimProcess&&) noexcept = default;
 SimProcess& SimProcess::operator=(SimProcess&&) noexcept = default;
 
-Result<SimProcess> SimProcess::start(const std::filesystem::path& directory, std::string_view visible,
-                                     std::uint32_t pid) {
+Result<SimProcess> SimProcess::start(const std::filesystem::path& directory,
+                                     std::string_view visible, std::uint32_t pid) {
   auto node = sim::open_living(directory);
   if (!node) return std::unexpected(node.error());
   const auto seat = seat_named(**node, visible);
@@ -133,7 +135,8 @@ Result<SimProcess> SimProcess::start(const std::filesystem::path& directory, std
     const auto known = find_process(access.record(), identity, seat->compute);
     if (!known && access.record().process_count >= sim::most_processes)
       return fail(ErrorKind::infeasible, fmt::format("GPU {}", seat->gpu),
-                  fmt::format("{} processes are on it, and there is room for no more", sim::most_processes));
+                  fmt::format("{} processes are on it, and there is room for no more",
+                              sim::most_processes));
     sim::GpuRecord& next = access.draft();
     next.processes[known.value_or(next.process_count)] = {identity, seat->compute, 0, 0};
     if (!known) ++next.process_count;
@@ -185,11 +188,12 @@ Result<bool> SimProcess::hold(MiB memory) {
 Result<void> SimProcess::keep_busy(double share) {
   if (!std::isfinite(share) || share < 0 || share > 1)
     return fail(ErrorKind::bad_input, "", fmt::format("{} is no share of the time", share));
-  const auto done = inside_->with_record([&](sim::GpuAccess& access, std::size_t at) -> Result<bool> {
-    access.draft().processes[at].busy = share;
-    access.commit();
-    return true;
-  });
+  const auto done =
+      inside_->with_record([&](sim::GpuAccess& access, std::size_t at) -> Result<bool> {
+        access.draft().processes[at].busy = share;
+        access.commit();
+        return true;
+      });
   if (!done) return std::unexpected(done.error());
   return {};
 }
@@ -197,7 +201,8 @@ Result<void> SimProcess::keep_busy(double share) {
 Result<void> SimProcess::end() {
   // Also from a lost GPU, and also where it was taken for dead.
   sim::GpuAccess access(*inside_->node, inside_->seat.gpu);
-  if (access.status() == nvml::Return::unknown) return cannot_use(inside_->seat.gpu, access.status());
+  if (access.status() == nvml::Return::unknown)
+    return cannot_use(inside_->seat.gpu, access.status());
   const auto at = find_process(access.record(), inside_->identity, inside_->seat.compute);
   if (!at) return {};
   sim::GpuRecord& next = access.draft();

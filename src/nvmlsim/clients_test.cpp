@@ -1,5 +1,5 @@
-// Several programs on one node: who stands in whose way, faults while they run, events, forks, and what they
-// see when the node is destroyed.
+// Several programs on one node: who stands in whose way, faults while they run, events, forks, and
+// what they see when the node is destroyed.
 
 #include <sys/stat.h>
 
@@ -35,7 +35,8 @@ TEST(Clients, ThatHoldAMigDeviceKeepIt) {
   EXPECT_EQ(library().nvmlComputeInstanceDestroy(made.compute), in_use);
   let_go.send();
   gone.await();
-  EXPECT_EQ(library().nvmlComputeInstanceDestroy(made.compute), success) << "own handles do not matter";
+  EXPECT_EQ(library().nvmlComputeInstanceDestroy(made.compute), success)
+      << "own handles do not matter";
   end.send();
   EXPECT_EQ(child.wait(), 0);
 }
@@ -110,7 +111,8 @@ TEST(Clients, OtherThanRootChangeNothingWhereThatIsChecked) {
     if (nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 19, &instance) != no_permission) return 2;
     if (nvml.nvmlComputeInstanceDestroy(made.compute) != no_permission) return 3;
     if (nvml.nvmlGpuInstanceDestroy(made.gpu_instance) != no_permission) return 4;
-    if (nvml.nvmlGpuInstanceCreateComputeInstance(made.gpu_instance, 0, &compute) != no_permission) return 5;
+    if (nvml.nvmlGpuInstanceCreateComputeInstance(made.gpu_instance, 0, &compute) != no_permission)
+      return 5;
     if (nvml.nvmlDeviceSetMigMode(node.gpu(), 0, &activation) != no_permission) return 6;
     nvml.nvmlShutdown();
     return nvml.nvmlInit_v2() == success ? 0 : 7;
@@ -143,13 +145,16 @@ TEST(Clients, OtherThanRootSeeWhatHardwareShowsThem) {
     EXPECT_EQ(nvml.nvmlDeviceGetGpuInstances(gpu, 19, instances.data(), &count), expected);
     EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceById(gpu, info.id, instances.data()), expected);
     EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceRemainingCapacity(gpu, 19, &count), expected);
-    EXPECT_EQ(nvml.nvmlDeviceGetGpuInstancePossiblePlacements_v2(gpu, 19, places.data(), &count), expected);
-    EXPECT_EQ(nvml.nvmlDeviceGetGpuInstancePossiblePlacements(gpu, 19, places.data(), &count), expected);
+    EXPECT_EQ(nvml.nvmlDeviceGetGpuInstancePossiblePlacements_v2(gpu, 19, places.data(), &count),
+              expected);
+    EXPECT_EQ(nvml.nvmlDeviceGetGpuInstancePossiblePlacements(gpu, 19, places.data(), &count),
+              expected);
     const nvml::GpuInstance in = made.gpu_instance;
     EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstances(in, 0, computes.data(), &count), expected);
     EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstanceById(in, 0, computes.data()), expected);
     EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstanceRemainingCapacity(in, 0, &count), expected);
-    EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstancePossiblePlacements(in, 0, compute_places.data(), &count),
+    EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstancePossiblePlacements(in, 0, compute_places.data(),
+                                                                       &count),
               expected);
     EXPECT_EQ(nvml.nvmlDeviceGetMemoryInfo(gpu, &memory), expected);
     EXPECT_EQ(nvml.nvmlDeviceGetMemoryInfo_v2(gpu, &memory2), expected);
@@ -185,7 +190,8 @@ TEST(Faults, LostGpus) {
   nvml::EventData event{};
   ASSERT_EQ(nvml.nvmlEventSetCreate(&set), success);
   EXPECT_EQ(nvml.nvmlDeviceRegisterEvents(gpu, 1, set), not_supported);
-  ASSERT_EQ(nvml.nvmlDeviceRegisterEvents(gpu, nvml::event_xid | nvml::event_gpu_unavailable, set), success);
+  ASSERT_EQ(nvml.nvmlDeviceRegisterEvents(gpu, nvml::event_xid | nvml::event_gpu_unavailable, set),
+            success);
   EXPECT_EQ(nvml.nvmlEventSetWait_v2(set, &event, 10), timeout);
   std::thread breaker([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -203,7 +209,8 @@ TEST(Faults, LostGpus) {
   EXPECT_EQ(nvml.nvmlDeviceGetPowerUsage(gpu, &watts), gpu_is_lost);
   EXPECT_EQ(nvml.nvmlComputeInstanceDestroy(made.compute), gpu_is_lost);
   EXPECT_EQ(nvml.nvmlDeviceGetPowerUsage(node.gpu(0), &watts), success);
-  const auto start = SimProcess::start(node.path(), made.uuid, static_cast<std::uint32_t>(::getpid()));
+  const auto start =
+      SimProcess::start(node.path(), made.uuid, static_cast<std::uint32_t>(::getpid()));
   ASSERT_FALSE(start);
   EXPECT_EQ(start.error().kind, ErrorKind::infeasible);
   EXPECT_TRUE(look_at_sim_node(node.path())->gpus[1].lost);
@@ -225,7 +232,8 @@ TEST(Faults, StrikeAsOftenAsTold) {
   EXPECT_EQ(nvml.nvmlGpuInstanceCreateComputeInstance(instance, 0, &compute), unknown);
   EXPECT_EQ(nvml.nvmlGpuInstanceCreateComputeInstance(instance, 0, &compute), success);
   EXPECT_TRUE(set_sim_fault(node.path(), 0, "stuck-in-use"));
-  EXPECT_EQ(look_at_sim_node(node.path())->gpus[0].faults, std::vector<std::string>{"stuck-in-use"});
+  EXPECT_EQ(look_at_sim_node(node.path())->gpus[0].faults,
+            std::vector<std::string>{"stuck-in-use"});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(nvml.nvmlComputeInstanceDestroy(compute), in_use);
   EXPECT_TRUE(set_sim_fault(node.path(), 0, "none"));
   EXPECT_TRUE(set_sim_fault(node.path(), 0, "fail-destroy", 1));
@@ -266,19 +274,23 @@ TEST(Times, AreThoseOfThePhysics) {
   const auto milliseconds = [](auto&& f) {
     const auto begin = std::chrono::steady_clock::now();
     f();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+        .count();
   };
-  const double creating =
-      milliseconds([&] { EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 19, &instance), success); });
+  const double creating = milliseconds(
+      [&] { EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 19, &instance), success); });
   EXPECT_GE(creating, 67.6);
   EXPECT_LT(creating, 500);
-  EXPECT_GE(milliseconds([&] { EXPECT_EQ(nvml.nvmlGpuInstanceDestroy(instance), success); }), 127.6);
+  EXPECT_GE(milliseconds([&] { EXPECT_EQ(nvml.nvmlGpuInstanceDestroy(instance), success); }),
+            127.6);
   EXPECT_TRUE(set_sim_fault(node.path(), 0, "slow-create", 1));
   std::thread creator(
       [&] { EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 19, &instance), success); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   nvml::Memory memory{};
-  EXPECT_LT(milliseconds([&] { EXPECT_EQ(nvml.nvmlDeviceGetMemoryInfo(node.gpu(), &memory), success); }), 100)
+  EXPECT_LT(
+      milliseconds([&] { EXPECT_EQ(nvml.nvmlDeviceGetMemoryInfo(node.gpu(), &memory), success); }),
+      100)
       << "reads do not wait for a change";
   creator.join();
 }

@@ -1,8 +1,9 @@
 #pragma once
 // What creating and destroying instances takes on a simulated GPU. The measured law
-// (physics/reconfiguration.hpp) is of commands that make or destroy a whole layout, and has one constant for
-// all instances of a command. So the calls of a program that follow each other closely are taken for one
-// command: its first call takes the constant and its own part, every later one what it adds.
+// (physics/reconfiguration.hpp) is of commands that make or destroy a whole layout, and has one
+// constant for all instances of a command. So the calls of a program that follow each other closely
+// are taken for one command: its first call takes the constant and its own part, every later one
+// what it adds.
 
 #include <chrono>
 
@@ -18,8 +19,8 @@ class CommandTime {
   /// create_time or destroy_time.
   using Law = Duration (*)(const Geometry& geometry, PlacementSet instances);
 
-  /// What the call for `placement` takes that begins now. A call of the other kind, one for an instance that
-  /// the command had already, and one that comes late begin the next command.
+  /// What the call for `placement` takes that begins now. A call of the other kind, one for an
+  /// instance that the command had already, and one that comes late begin the next command.
   Duration of(Law law, const Geometry& geometry, PlacementId placement, Moment now);
 
   /// When that call is over.

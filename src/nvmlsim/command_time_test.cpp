@@ -1,5 +1,5 @@
-// Creating and destroying one by one takes what the law says of all at once, however a program orders its
-// calls.
+// Creating and destroying one by one takes what the law says of all at once, however a program
+// orders its calls.
 
 #include "nvmlsim/command_time.hpp"
 
@@ -49,7 +49,8 @@ class Command : public testing::Test {
 TEST_F(Command, OfSeveralCallsTakesWhatTheWholeTakes) {
   Random random(5);
   for (int round = 0; round < 500; ++round) {
-    std::vector<PlacementId> calls = {small(0), small(1), small(2), small(3), small(4), small(5), small(6)};
+    std::vector<PlacementId> calls = {small(0), small(1), small(2), small(3),
+                                      small(4), small(5), small(6)};
     for (std::size_t i = calls.size(); i > 1; --i) std::swap(calls[i - 1], calls[random.below(i)]);
     calls.resize(1 + random.below(calls.size()));
     PlacementSet all;

@@ -1,5 +1,5 @@
-// A damaged state file: programs that open it, or have it open, get errors or wrong numbers, but do not crash
-// and do not wait for ever.
+// A damaged state file: programs that open it, or have it open, get errors or wrong numbers, but do
+// not crash and do not wait for ever.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -164,7 +164,8 @@ TEST_F(Damage, WhileAClientHasTheNodeOpen) {
 }
 
 TEST_F(Damage, OfTheProcessesOnALostGpu) {
-  auto process = SimProcess::start(node_.path(), "0", static_cast<std::uint32_t>(::getpid())).value();
+  auto process =
+      SimProcess::start(node_.path(), "0", static_cast<std::uint32_t>(::getpid())).value();
   ASSERT_TRUE(set_sim_fault(node_.path(), 0, "lost"));
   const auto mapped = Node::open(node_.path()).value();
   for (GpuRecord& record : mapped->cell(0).records) record.process_count = 0x80000001;
@@ -175,7 +176,8 @@ TEST_F(Damage, OfTheProcessesOnALostGpu) {
 
 TEST_F(Damage, OfTheFilesLength) {
   library().nvmlShutdown();
-  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, sizeof(NodeHeader), whole_.size() - 1}) {
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{1}, sizeof(NodeHeader), whole_.size() - 1}) {
     std::filesystem::resize_file(file_, length);
     Child child([&] { return use_node(node_.path(), 2); });
     EXPECT_EQ(child.wait(), 0) << length;

@@ -22,8 +22,8 @@ PowerLimits power_limits(const Board& board) {
 }
 
 double draw_watts(const Board& board, const GpuRecord& record) {
-  // Of each compute instance, at the end of the whole GPU. Nobody knows by how much open contexts raise the
-  // idle part, or how heavy the work is: both count as one.
+  // Of each compute instance, at the end of the whole GPU. Nobody knows by how much open contexts
+  // raise the idle part, or how heavy the work is: both count as one.
   std::array<InstanceLoad, instance_slots + 1> loads{};
   for (std::size_t slot = 0; slot < loads.size(); ++slot) {
     const double slices =
@@ -32,14 +32,16 @@ double draw_watts(const Board& board, const GpuRecord& record) {
   }
   for (std::uint32_t i = 0; i < std::min(record.process_count, most_processes); ++i) {
     const ProcessRecord& process = record.processes[i];
-    loads[find_compute_instance(record, process.compute).value_or(instance_slots)].busy += process.busy;
+    loads[find_compute_instance(record, process.compute).value_or(instance_slots)].busy +=
+        process.busy;
   }
   return in_watts(power_of(*board.model, loads).total);
 }
 
 double energy_joules(const GpuRecord& record, std::int64_t now) {
   // The clock begins anew when the machine does, and then `since_ns` lies ahead.
-  const auto time = static_cast<double>(now - std::clamp<std::int64_t>(record.since_ns, 0, now)) * 1e-9;
+  const auto time =
+      static_cast<double>(now - std::clamp<std::int64_t>(record.since_ns, 0, now)) * 1e-9;
   return record.energy_j + record.power_w * time;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Power and energy of a simulated GPU. Power follows from how busy its processes keep it and stays the same
-// between two changes of its record, so energy is power times time, added up at each change.
+// Power and energy of a simulated GPU. Power follows from how busy its processes keep it and stays
+// the same between two changes of its record, so energy is power times time, added up at each
+// change.
 
 #include "nvmlsim/board.hpp"
 #include "nvmlsim/state.hpp"

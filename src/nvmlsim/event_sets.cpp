@@ -48,7 +48,8 @@ bool next_event(Node& node, EventSetState& set, SeenEvent& seen) {
     const SeenEvent copy{event.gpu.load(std::memory_order_acquire),
                          event.type.load(std::memory_order_acquire),
                          event.data.load(std::memory_order_acquire)};
-    if (event.number.load(std::memory_order_relaxed) != set.read) continue;  // overwritten meanwhile
+    if (event.number.load(std::memory_order_relaxed) != set.read)
+      continue;  // overwritten meanwhile
     if (copy.gpu >= node.gpus() || (set.types[copy.gpu] & copy.type) == 0) continue;
     seen = copy;
     return true;
@@ -93,7 +94,8 @@ bool register_events(Node& node, std::uint64_t set, std::uint32_t gpu, std::uint
   return true;
 }
 
-nvml::Return wait_for_event(Node& node, std::uint64_t set, std::uint32_t timeout_ms, SeenEvent& event) {
+nvml::Return wait_for_event(Node& node, std::uint64_t set, std::uint32_t timeout_ms,
+                            SeenEvent& event) {
   const std::int64_t end = now_ns() + static_cast<std::int64_t>(timeout_ms) * 1'000'000;
   while (true) {
     if (node.gone()) return gpu_is_lost;

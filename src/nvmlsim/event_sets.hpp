@@ -1,6 +1,6 @@
 #pragma once
-// What a program waits for: sets of events, each with the GPUs and kinds it was registered for and how far it
-// has read. They are the program's own; the events are the node's.
+// What a program waits for: sets of events, each with the GPUs and kinds it was registered for and
+// how far it has read. They are the program's own; the events are the node's.
 
 #include "nvmlsim/node.hpp"
 
@@ -19,8 +19,9 @@ struct SeenEvent {
   std::uint32_t gpu;
   std::uint64_t type, data;
 };
-/// success with the next event of the set, timeout, invalid_argument without such a set, or gpu_is_lost when
-/// the node was destroyed.
-nvml::Return wait_for_event(Node& node, std::uint64_t set, std::uint32_t timeout_ms, SeenEvent& event);
+/// success with the next event of the set, timeout, invalid_argument without such a set, or
+/// gpu_is_lost when the node was destroyed.
+nvml::Return wait_for_event(Node& node, std::uint64_t set, std::uint32_t timeout_ms,
+                            SeenEvent& event);
 
 }  // namespace cleave::sim

@@ -1,6 +1,7 @@
-// A program that stops for ever after its first, second, third, ... instruction of a change. Its parent steps
-// it through with ptrace, and each time that the state's bytes changed, a copy of them is what a program
-// killed there leaves behind: that must keep every law, and the next program must go on with it soon.
+// A program that stops for ever after its first, second, third, ... instruction of a change. Its
+// parent steps it through with ptrace, and each time that the state's bytes changed, a copy of them
+// is what a program killed there leaves behind: that must keep every law, and the next program must
+// go on with it soon.
 
 #include <sys/ptrace.h>
 
@@ -27,7 +28,8 @@ int make_use_and_destroy(const OpenNode& node) {
   if (nvml.nvmlGpuInstanceCreateComputeInstance(instance, 0, &compute) != success) return 2;
   if (nvml.nvmlComputeInstanceGetInfo_v2(compute, &info) != success) return 3;
   auto process = SimProcess::start(node.path(), "0", static_cast<std::uint32_t>(::getpid()));
-  if (!process || !process->hold(MiB{100}).value_or(false) || !process->keep_busy(1) || !process->end())
+  if (!process || !process->hold(MiB{100}).value_or(false) || !process->keep_busy(1) ||
+      !process->end())
     return 4;
   if (nvml.nvmlComputeInstanceDestroy(compute) != success) return 5;
   if (nvml.nvmlGpuInstanceDestroy(instance) != success) return 6;
@@ -43,7 +45,8 @@ std::string after_the_death_of(Identity identity, std::string bytes) {
   return bytes;
 }
 
-/// The next program's turn: it looks, clears away what there is, and makes and destroys an instance.
+/// The next program's turn: it looks, clears away what there is, and makes and destroys an
+/// instance.
 void go_on_with(const std::filesystem::path& copy, const std::string& bytes) {
   {
     std::fstream out(copy / state_file_name, std::ios::binary | std::ios::in | std::ios::out);
@@ -85,8 +88,10 @@ TEST(Killed, AtEveryInstruction) {
     GTEST_SKIP() << "ptrace is refused here";
   }
   const Identity identity = identity_of(static_cast<std::uint32_t>(child.pid()));
-  const auto mapped = Node::open(node.path()).value();  // as the child sees it, without reading the file
-  const std::string_view live(reinterpret_cast<const char*>(&mapped->header()), mapped->header().bytes);
+  const auto mapped =
+      Node::open(node.path()).value();  // as the child sees it, without reading the file
+  const std::string_view live(reinterpret_cast<const char*>(&mapped->header()),
+                              mapped->header().bytes);
   std::string before(live);
   long instructions = 0, changes = 0;
   while (WIFSTOPPED(status)) {

@@ -11,7 +11,8 @@ using enum Return;
 
 namespace {
 
-ComputeInstanceProfileInfo describe_compute(const ProfileFacts& parent, const ComputeProfile& profile) {
+ComputeInstanceProfileInfo describe_compute(const ProfileFacts& parent,
+                                            const ComputeProfile& profile) {
   const auto number = [](int value) { return static_cast<std::uint32_t>(value); };
   const Engines& shared = parent.engines;
   return {profile.number,        profile.slices,      profile.most,
@@ -35,14 +36,14 @@ ComputeInstance handle_of(std::uint32_t gpu, const ComputeInstanceRecord& comput
   return make_handle<ComputeInstance>(HandleKind::compute_instance, gpu, compute.serial);
 }
 
-Return create(GpuInstance instance, std::uint32_t profile_id, const ComputeInstancePlacement* placement,
-              ComputeInstance* compute) {
+Return create(GpuInstance instance, std::uint32_t profile_id,
+              const ComputeInstancePlacement* placement, ComputeInstance* compute) {
   const HandleParts parts = parts_of(instance);
   return with_gpu(parts, [&](const Call& call) {
     if (parts.kind != HandleKind::gpu_instance || compute == nullptr) return invalid_argument;
     std::uint64_t serial = 0;
-    const Return answer =
-        create_compute_instance(call.node(), parts.gpu, parts.serial, profile_id, placement, serial);
+    const Return answer = create_compute_instance(call.node(), parts.gpu, parts.serial, profile_id,
+                                                  placement, serial);
     if (answer == success)
       *compute = make_handle<ComputeInstance>(HandleKind::compute_instance, parts.gpu, serial);
     return answer;
@@ -56,13 +57,14 @@ Return nvmlGpuInstanceGetComputeInstanceProfileInfo(GpuInstance instance, std::u
                                                     ComputeInstanceProfileInfo* info) {
   return on_instance(HandleKind::gpu_instance, instance,
                      [&](const Call&, GpuAccess& access, std::uint32_t, std::size_t slot) {
-                       if (info == nullptr || engine_profile != engines_shared) return invalid_argument;
+                       if (info == nullptr || engine_profile != engines_shared)
+                         return invalid_argument;
                        const ComputeProfile* profile = nullptr;
                        const Return found = find_compute_profile(access, slot, number, profile);
                        if (found != success) return found;
                        const Board& board = access.board();
-                       *info = describe_compute(board.profiles[profile_of(board, access.record(), slot)],
-                                                *profile);
+                       *info = describe_compute(
+                           board.profiles[profile_of(board, access.record(), slot)], *profile);
                        return success;
                      });
 }
@@ -86,13 +88,15 @@ Return nvmlGpuInstanceGetComputeInstanceProfileInfoV(GpuInstance instance, std::
         put_name(compute_profile_name(parent, *profile), info->name);
         if (!third) return success;
         const std::uint32_t graphics = parent.profile->attribute == Attribute::graphics ? 1 : 0;
-        std::memcpy(reinterpret_cast<char*>(info) + offsetof(ComputeInstanceProfileInfo3, capabilities),
-                    &graphics, sizeof graphics);
+        std::memcpy(
+            reinterpret_cast<char*>(info) + offsetof(ComputeInstanceProfileInfo3, capabilities),
+            &graphics, sizeof graphics);
         return success;
       });
 }
 
-Return nvmlGpuInstanceGetComputeInstanceRemainingCapacity(GpuInstance instance, std::uint32_t profile_id,
+Return nvmlGpuInstanceGetComputeInstanceRemainingCapacity(GpuInstance instance,
+                                                          std::uint32_t profile_id,
                                                           std::uint32_t* count) {
   return on_instance_privileged(
       instance, [&](const Call&, GpuAccess& access, std::uint32_t, std::size_t slot) {
@@ -103,7 +107,8 @@ Return nvmlGpuInstanceGetComputeInstanceRemainingCapacity(GpuInstance instance, 
       });
 }
 
-Return nvmlGpuInstanceGetComputeInstancePossiblePlacements(GpuInstance instance, std::uint32_t profile_id,
+Return nvmlGpuInstanceGetComputeInstancePossiblePlacements(GpuInstance instance,
+                                                           std::uint32_t profile_id,
                                                            ComputeInstancePlacement* placements,
                                                            std::uint32_t* count) {
   return on_instance_privileged(
@@ -126,7 +131,8 @@ Return nvmlGpuInstanceCreateComputeInstance(GpuInstance instance, std::uint32_t 
                                             ComputeInstance* compute) {
   return create(instance, profile_id, nullptr, compute);
 }
-Return nvmlGpuInstanceCreateComputeInstanceWithPlacement(GpuInstance instance, std::uint32_t profile_id,
+Return nvmlGpuInstanceCreateComputeInstanceWithPlacement(GpuInstance instance,
+                                                         std::uint32_t profile_id,
                                                          const ComputeInstancePlacement* placement,
                                                          ComputeInstance* compute) {
   if (placement == nullptr) {
@@ -164,13 +170,13 @@ Return nvmlGpuInstanceGetComputeInstances(GpuInstance instance, std::uint32_t pr
 
 Return nvmlGpuInstanceGetComputeInstanceById(GpuInstance instance, std::uint32_t id,
                                              ComputeInstance* compute) {
-  return on_instance_privileged(instance,
-                                [&](const Call&, GpuAccess& access, std::uint32_t gpu, std::size_t slot) {
-                                  for (const ComputeInstanceRecord& each : access.record().compute_instances)
-                                    if (each.serial != 0 && each.gpu_instance == slot && each.id == id)
-                                      return put(compute, handle_of(gpu, each));
-                                  return not_found;
-                                });
+  return on_instance_privileged(
+      instance, [&](const Call&, GpuAccess& access, std::uint32_t gpu, std::size_t slot) {
+        for (const ComputeInstanceRecord& each : access.record().compute_instances)
+          if (each.serial != 0 && each.gpu_instance == slot && each.id == id)
+            return put(compute, handle_of(gpu, each));
+        return not_found;
+      });
 }
 
 Return nvmlComputeInstanceGetInfo_v2(ComputeInstance compute, ComputeInstanceInfo* info) {
@@ -179,7 +185,8 @@ Return nvmlComputeInstanceGetInfo_v2(ComputeInstance compute, ComputeInstanceInf
       [&](const Call& call, GpuAccess& access, std::uint32_t gpu, std::size_t slot) {
         if (info == nullptr) return invalid_argument;
         const ComputeInstanceRecord& record = access.record().compute_instances[slot];
-        const GpuInstanceRecord& parent = access.record().gpu_instances[record.gpu_instance % instance_slots];
+        const GpuInstanceRecord& parent =
+            access.record().gpu_instances[record.gpu_instance % instance_slots];
         info->device = make_handle<Device>(HandleKind::mig_device, gpu, record.serial);
         info->gpu_instance = make_handle<GpuInstance>(HandleKind::gpu_instance, gpu, parent.serial);
         info->id = record.id;

@@ -1,4 +1,5 @@
-// What a GPU or MIG device is: names, UUIDs, numbers, and the way between GPUs and their MIG devices.
+// What a GPU or MIG device is: names, UUIDs, numbers, and the way between GPUs and their MIG
+// devices.
 
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ const Profile& profile_at(const GpuAccess& access, std::size_t slot) {
 /// The same answer for every device that is there.
 template <class Number, class Value>
 Return always(Device device, Number* place, Value value) {
-  return on_device(device, [&](const Call&, GpuAccess&, std::uint32_t, Slot) { return put(place, value); });
+  return on_device(device,
+                   [&](const Call&, GpuAccess&, std::uint32_t, Slot) { return put(place, value); });
 }
 
 }  // namespace
@@ -36,8 +38,9 @@ Return nvmlDeviceGetName(Device device, char* name, std::uint32_t size) {
     const std::string_view board = access.board().model->driver_names.front();
     if (!slot) return put_text(board, name, size);
     const std::uint32_t slices = access.record().compute_instances[*slot].slices;
-    return put_text(fmt::format("{} MIG {}", board, device_profile_name(profile_at(access, *slot), slices)),
-                    name, size);
+    return put_text(
+        fmt::format("{} MIG {}", board, device_profile_name(profile_at(access, *slot), slices)),
+        name, size);
   });
 }
 
@@ -50,7 +53,8 @@ Return nvmlDeviceGetUUID(Device device, char* uuid, std::uint32_t size) {
 }
 
 Return nvmlDeviceGetMinorNumber(Device device, std::uint32_t* minor) {
-  return on_device(device, [&](const Call&, GpuAccess&, std::uint32_t gpu, Slot) { return put(minor, gpu); });
+  return on_device(
+      device, [&](const Call&, GpuAccess&, std::uint32_t gpu, Slot) { return put(minor, gpu); });
 }
 
 Return nvmlDeviceGetIndex(Device device, std::uint32_t* index) {
@@ -87,14 +91,14 @@ Return nvmlDeviceIsMigDeviceHandle(Device device, std::uint32_t* is) {
 }
 
 Return nvmlDeviceGetGpuInstanceId(Device device, std::uint32_t* id) {
-  return on_instance(HandleKind::mig_device, device,
-                     [&](const Call& call, GpuAccess& access, std::uint32_t, std::size_t slot) {
-                       const auto parent =
-                           access.record().compute_instances[slot].gpu_instance % instance_slots;
-                       const auto placement = access.record().gpu_instances[parent].placement;
-                       if (placement >= access.board().geometry.size()) return unknown;
-                       return put(id, gpu_instance_id(access.board(), placement, call.node().numbering()));
-                     });
+  return on_instance(
+      HandleKind::mig_device, device,
+      [&](const Call& call, GpuAccess& access, std::uint32_t, std::size_t slot) {
+        const auto parent = access.record().compute_instances[slot].gpu_instance % instance_slots;
+        const auto placement = access.record().gpu_instances[parent].placement;
+        if (placement >= access.board().geometry.size()) return unknown;
+        return put(id, gpu_instance_id(access.board(), placement, call.node().numbering()));
+      });
 }
 
 Return nvmlDeviceGetComputeInstanceId(Device device, std::uint32_t* id) {
@@ -114,8 +118,10 @@ Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, std::uint32_t index, D
   return on_gpu(device, [&](const Call& call, GpuAccess& access, std::uint32_t gpu) {
     if (mig == nullptr) return invalid_argument;
     if (access.record().mig_enabled == 0) return not_supported;
-    if (index >= static_cast<std::uint32_t>(access.board().model->compute.value)) return invalid_argument;
-    const ComputeInstanceRecord& compute = access.record().compute_instances[index % instance_slots];
+    if (index >= static_cast<std::uint32_t>(access.board().model->compute.value))
+      return invalid_argument;
+    const ComputeInstanceRecord& compute =
+        access.record().compute_instances[index % instance_slots];
     if (compute.serial == 0) return not_found;
     call.hold(gpu, index);
     *mig = make_handle<Device>(HandleKind::mig_device, gpu, compute.serial);
@@ -124,9 +130,10 @@ Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, std::uint32_t index, D
 }
 
 Return nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device mig, Device* device) {
-  return on_instance(
-      HandleKind::mig_device, mig,
-      [&](const Call&, GpuAccess&, std::uint32_t gpu, std::size_t) { return put(device, gpu_handle(gpu)); });
+  return on_instance(HandleKind::mig_device, mig,
+                     [&](const Call&, GpuAccess&, std::uint32_t gpu, std::size_t) {
+                       return put(device, gpu_handle(gpu));
+                     });
 }
 
 Return nvmlDeviceGetAttributes_v2(Device mig, DeviceAttributes* attributes) {
@@ -135,7 +142,8 @@ Return nvmlDeviceGetAttributes_v2(Device mig, DeviceAttributes* attributes) {
     if (!slot) return not_supported;
     const Board& board = access.board();
     const ComputeInstanceRecord& compute = access.record().compute_instances[*slot];
-    const ProfileFacts& parent = board.profiles[profile_of(board, access.record(), compute.gpu_instance)];
+    const ProfileFacts& parent =
+        board.profiles[profile_of(board, access.record(), compute.gpu_instance)];
     const ComputeProfile* profile =
         compute_profile(board, access.record(), compute.gpu_instance, compute.profile);
     if (profile == nullptr) return unknown;
@@ -190,8 +198,8 @@ Return nvmlDeviceGetCpuAffinity(Device device, std::uint32_t size, std::uint64_t
     if (set == nullptr || size == 0) return invalid_argument;
     const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
     std::fill_n(set, size, 0);
-    for (std::uint32_t cpu = 0; cpu < static_cast<std::uint32_t>(std::max(1L, cpus)) && cpu / 64 < size;
-         ++cpu)
+    for (std::uint32_t cpu = 0;
+         cpu < static_cast<std::uint32_t>(std::max(1L, cpus)) && cpu / 64 < size; ++cpu)
       set[cpu / 64] |= 1ULL << cpu % 64;
     return success;
   });

@@ -9,7 +9,8 @@ using namespace cleave::sim;
 using enum Return;
 
 Return nvmlDeviceGetSupportedEventTypes(Device device, std::uint64_t* types) {
-  return on_gpu(device, [&](const Call&, GpuAccess&, std::uint32_t) { return put(types, reported_events); });
+  return on_gpu(
+      device, [&](const Call&, GpuAccess&, std::uint32_t) { return put(types, reported_events); });
 }
 
 Return nvmlEventSetCreate(EventSet* set) {
@@ -38,7 +39,8 @@ Return nvmlEventSetWait_v2(EventSet set, EventData* data, std::uint32_t timeout_
   if (parts.kind != HandleKind::event_set || data == nullptr) return invalid_argument;
   SeenEvent event{};
   const Return answer = wait_for_event(call.node(), parts.serial, timeout_ms, event);
-  if (answer == success) *data = {gpu_handle(event.gpu), event.type, event.data, no_instance, no_instance};
+  if (answer == success)
+    *data = {gpu_handle(event.gpu), event.type, event.data, no_instance, no_instance};
   return answer;
 }
 Return nvmlEventSetWait(EventSet set, EventData* data, std::uint32_t timeout_ms) {
@@ -49,7 +51,8 @@ Return nvmlEventSetFree(EventSet set) {
   const Call call;
   if (call.status() == uninitialized) return uninitialized;
   const HandleParts parts = parts_of(set);
-  return parts.kind == HandleKind::event_set && free_event_set(parts.serial) ? success : invalid_argument;
+  return parts.kind == HandleKind::event_set && free_event_set(parts.serial) ? success
+                                                                             : invalid_argument;
 }
 
 }  // namespace cleave::nvml

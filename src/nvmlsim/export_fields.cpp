@@ -57,7 +57,8 @@ void answer_field(Device device, FieldValue& field) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) Return nvmlDeviceGetFieldValues(Device device, int count,
+extern "C" __attribute__((visibility("default"))) Return nvmlDeviceGetFieldValues(Device device,
+                                                                                  int count,
                                                                                   void* values) {
   const Return there =
       on_device(device, [&](const Call&, GpuAccess&, std::uint32_t, std::optional<std::size_t>) {

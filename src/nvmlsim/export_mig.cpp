@@ -17,7 +17,8 @@ constexpr std::uint32_t capability_p2p = 1, capability_graphics = 2;
 Return find_profile(const Board& board, std::uint32_t number, std::size_t& profile) {
   if (number >= gpu_instance_profiles) return invalid_argument;
   for (profile = 0; profile < board.profiles.size(); ++profile)
-    if (static_cast<std::uint32_t>(board.profiles[profile].profile->nvml_profile) == number) return success;
+    if (static_cast<std::uint32_t>(board.profiles[profile].profile->nvml_profile) == number)
+      return success;
   return not_supported;
 }
 Return find_profile_id(const Board& board, std::uint32_t id, std::size_t& profile) {
@@ -104,8 +105,10 @@ Return create(Device device, std::uint32_t profile_id, const GpuInstancePlacemen
   return with_gpu(parts, [&](const Call& call) {
     if (parts.kind != HandleKind::gpu || instance == nullptr) return invalid_argument;
     std::uint64_t serial = 0;
-    const Return answer = create_gpu_instance(call.node(), parts.gpu, profile_id, placement, serial);
-    if (answer == success) *instance = make_handle<GpuInstance>(HandleKind::gpu_instance, parts.gpu, serial);
+    const Return answer =
+        create_gpu_instance(call.node(), parts.gpu, profile_id, placement, serial);
+    if (answer == success)
+      *instance = make_handle<GpuInstance>(HandleKind::gpu_instance, parts.gpu, serial);
     return answer;
   });
 }
@@ -161,7 +164,8 @@ Return nvmlDeviceGetGpuInstanceProfileInfoByIdV(Device device, std::uint32_t pro
 }
 
 Return nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, std::uint32_t profile_id,
-                                                     GpuInstancePlacement* placements, std::uint32_t* count) {
+                                                     GpuInstancePlacement* placements,
+                                                     std::uint32_t* count) {
   return on_gpu_privileged(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
     if (count == nullptr) return invalid_argument;
     std::size_t profile = 0;
@@ -180,7 +184,8 @@ Return nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, std::uint32_
   });
 }
 Return nvmlDeviceGetGpuInstancePossiblePlacements(Device device, std::uint32_t profile_id,
-                                                  GpuInstancePlacement* placements, std::uint32_t* count) {
+                                                  GpuInstancePlacement* placements,
+                                                  std::uint32_t* count) {
   return nvmlDeviceGetGpuInstancePossiblePlacements_v2(device, profile_id, placements, count);
 }
 
@@ -190,7 +195,8 @@ Return nvmlDeviceGetGpuInstanceRemainingCapacity(Device device, std::uint32_t pr
     if (const Return mig = need_mig(access); mig != success) return mig;
     std::size_t profile = 0;
     const Return found = find_profile_id(access.board(), profile_id, profile);
-    return found == success ? put(count, room_for(access.board(), access.record(), profile)) : found;
+    return found == success ? put(count, room_for(access.board(), access.record(), profile))
+                            : found;
   });
 }
 
@@ -224,11 +230,13 @@ Return nvmlDeviceGetGpuInstances(Device device, std::uint32_t profile_id, GpuIns
     if (const Return found = find_profile_id(access.board(), profile_id, profile); found != success)
       return found;
     // Callers have room for as many as the profile allows, which a damaged record may exceed.
-    const auto most = static_cast<std::uint32_t>(access.board().profiles[profile].profile->max_instances);
+    const auto most =
+        static_cast<std::uint32_t>(access.board().profiles[profile].profile->max_instances);
     std::uint32_t written = 0;
     for (std::size_t slot = 0; slot < instance_slots && written < most; ++slot) {
       const GpuInstanceRecord& instance = access.record().gpu_instances[slot];
-      if (instance.serial == 0 || profile_of(access.board(), access.record(), slot) != profile) continue;
+      if (instance.serial == 0 || profile_of(access.board(), access.record(), slot) != profile)
+        continue;
       instances[written++] = handle_of(gpu, instance);
     }
     *count = written;
@@ -260,7 +268,8 @@ Return nvmlGpuInstanceGetInfo(GpuInstance instance, GpuInstanceInfo* info) {
                        const auto placement = access.record().gpu_instances[slot].placement;
                        info->device = gpu_handle(gpu);
                        info->id = gpu_instance_id(board, placement, call.node().numbering());
-                       info->profile_id = board.profiles[profile_of(board, access.record(), slot)].id;
+                       info->profile_id =
+                           board.profiles[profile_of(board, access.record(), slot)].id;
                        info->placement = {static_cast<std::uint32_t>(place.start),
                                           static_cast<std::uint32_t>(place.profile->memory.value)};
                        return success;

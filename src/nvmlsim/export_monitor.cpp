@@ -30,15 +30,17 @@ MemoryFigures memory_of(const GpuAccess& access, Slot slot) {
   return {total, total - usable, std::min(usable, used_bytes(access.record()))};
 }
 
-/// NVML's numbers of the instance that the process is on; false where it is not on the device asked for.
-bool describe_process(const Call& call, const GpuAccess& access, Slot asked, const ProcessRecord& process,
-                      ProcessInfo& info) {
+/// NVML's numbers of the instance that the process is on; false where it is not on the device asked
+/// for.
+bool describe_process(const Call& call, const GpuAccess& access, Slot asked,
+                      const ProcessRecord& process, ProcessInfo& info) {
   info = {pid_of(process.identity), process.bytes, no_instance, no_instance};
   const Slot slot = find_compute_instance(access.record(), process.compute);
   if (asked && slot != asked) return false;
   if (!slot) return true;
   const ComputeInstanceRecord& compute = access.record().compute_instances[*slot];
-  const auto placement = access.record().gpu_instances[compute.gpu_instance % instance_slots].placement;
+  const auto placement =
+      access.record().gpu_instances[compute.gpu_instance % instance_slots].placement;
   if (placement >= access.board().geometry.size()) return false;
   info.gpu_instance_id = gpu_instance_id(access.board(), placement, call.node().numbering());
   info.compute_instance_id = compute.id;
@@ -82,17 +84,21 @@ Return list_processes(Device device, std::uint32_t* count, Info* processes) {
 
 /// Graphics and MPS clients: there are none.
 Return list_none(Device device, std::uint32_t* count) {
-  return on_device(device, [&](const Call&, GpuAccess&, std::uint32_t, Slot) { return put(count, 0); });
+  return on_device(device,
+                   [&](const Call&, GpuAccess&, std::uint32_t, Slot) { return put(count, 0); });
 }
 
 std::uint32_t milliwatts(double watts) {
-  return std::isfinite(watts) ? static_cast<std::uint32_t>(std::lround(std::clamp(watts, 0.0, 1e6) * 1000))
-                              : 0;
+  return std::isfinite(watts)
+             ? static_cast<std::uint32_t>(std::lround(std::clamp(watts, 0.0, 1e6) * 1000))
+             : 0;
 }
 
 std::uint64_t millijoules(const GpuAccess& access) {
   const double joules = energy_joules(access.record(), now_ns());
-  return std::isfinite(joules) && joules > 0 ? static_cast<std::uint64_t>(std::min(joules, 1e15) * 1000) : 0;
+  return std::isfinite(joules) && joules > 0
+             ? static_cast<std::uint64_t>(std::min(joules, 1e15) * 1000)
+             : 0;
 }
 
 /// Drivers know these of whole GPUs only.
@@ -133,20 +139,23 @@ Return nvmlDeviceGetMemoryInfo_v2(Device device, Memory2* memory_info) {
         if (memory_info->version != version_word<Memory2>(2)) return argument_version_mismatch;
         if (!may_see_all(call, access, slot)) return no_permission;
         const MemoryFigures is = memory_of(access, slot);
-        *memory_info = {memory_info->version, is.total, is.reserved, is.total - is.reserved - is.used,
-                        is.used};
+        *memory_info = {memory_info->version, is.total, is.reserved,
+                        is.total - is.reserved - is.used, is.used};
         return success;
       },
       Dead::are_taken_out);
 }
 
-Return nvmlDeviceGetComputeRunningProcesses_v3(Device device, std::uint32_t* count, ProcessInfo* processes) {
+Return nvmlDeviceGetComputeRunningProcesses_v3(Device device, std::uint32_t* count,
+                                               ProcessInfo* processes) {
   return list_processes(device, count, processes);
 }
-Return nvmlDeviceGetComputeRunningProcesses_v2(Device device, std::uint32_t* count, ProcessInfo* processes) {
+Return nvmlDeviceGetComputeRunningProcesses_v2(Device device, std::uint32_t* count,
+                                               ProcessInfo* processes) {
   return list_processes(device, count, processes);
 }
-Return nvmlDeviceGetComputeRunningProcesses(Device device, std::uint32_t* count, ProcessInfo1* processes) {
+Return nvmlDeviceGetComputeRunningProcesses(Device device, std::uint32_t* count,
+                                            ProcessInfo1* processes) {
   return list_processes(device, count, processes);
 }
 Return nvmlDeviceGetGraphicsRunningProcesses(Device device, std::uint32_t* count, ProcessInfo1*) {
@@ -161,10 +170,12 @@ Return nvmlDeviceGetGraphicsRunningProcesses_v3(Device device, std::uint32_t* co
 Return nvmlDeviceGetMPSComputeRunningProcesses(Device device, std::uint32_t* count, ProcessInfo1*) {
   return list_none(device, count);
 }
-Return nvmlDeviceGetMPSComputeRunningProcesses_v2(Device device, std::uint32_t* count, ProcessInfo*) {
+Return nvmlDeviceGetMPSComputeRunningProcesses_v2(Device device, std::uint32_t* count,
+                                                  ProcessInfo*) {
   return list_none(device, count);
 }
-Return nvmlDeviceGetMPSComputeRunningProcesses_v3(Device device, std::uint32_t* count, ProcessInfo*) {
+Return nvmlDeviceGetMPSComputeRunningProcesses_v3(Device device, std::uint32_t* count,
+                                                  ProcessInfo*) {
   return list_none(device, count);
 }
 
@@ -179,15 +190,16 @@ Return nvmlDeviceGetUtilizationRates(Device device, Utilization* rates) {
 }
 
 Return nvmlDeviceGetPowerUsage(Device device, std::uint32_t* place) {
-  return on_whole_gpu(device,
-                      [&](GpuAccess& access) { return put(place, milliwatts(access.record().power_w)); });
+  return on_whole_gpu(
+      device, [&](GpuAccess& access) { return put(place, milliwatts(access.record().power_w)); });
 }
 Return nvmlDeviceGetTotalEnergyConsumption(Device device, std::uint64_t* place) {
   return on_whole_gpu(device, [&](GpuAccess& access) { return put(place, millijoules(access)); });
 }
 Return nvmlDeviceGetEnforcedPowerLimit(Device device, std::uint32_t* place) {
-  return on_whole_gpu(
-      device, [&](GpuAccess& access) { return put(place, milliwatts(power_limits(access.board()).cap_w)); });
+  return on_whole_gpu(device, [&](GpuAccess& access) {
+    return put(place, milliwatts(power_limits(access.board()).cap_w));
+  });
 }
 Return nvmlDeviceGetPowerManagementLimit(Device device, std::uint32_t* place) {
   return nvmlDeviceGetEnforcedPowerLimit(device, place);
@@ -210,11 +222,13 @@ Return nvmlDeviceGetTemperature(Device device, std::uint32_t sensor, std::uint32
     if (sensor != 0) return invalid_argument;
     const auto [cap, idle] = power_limits(access.board());
     const double share = std::clamp((access.record().power_w - idle) / (cap - idle), 0.0, 1.0);
-    return put(celsius,
-               std::isfinite(share) ? std::lround(idle_celsius + share * (hot_celsius - idle_celsius)) : 0);
+    return put(celsius, std::isfinite(share)
+                            ? std::lround(idle_celsius + share * (hot_celsius - idle_celsius))
+                            : 0);
   });
 }
-Return nvmlDeviceGetTemperatureThreshold(Device device, std::uint32_t threshold, std::uint32_t* celsius) {
+Return nvmlDeviceGetTemperatureThreshold(Device device, std::uint32_t threshold,
+                                         std::uint32_t* celsius) {
   return on_whole_gpu(device, [&](GpuAccess&) {
     if (threshold == 0) return put(celsius, shutdown_celsius);
     return threshold == 1 ? put(celsius, slowdown_celsius) : not_supported;
@@ -240,7 +254,8 @@ Return nvmlDeviceGetClockInfo(Device device, ClockType type, std::uint32_t* mhz)
 Return nvmlDeviceGetPerformanceState(Device device, std::uint32_t* state) {
   return on_whole_gpu(device, [&](GpuAccess&) { return put(state, 0); });
 }
-Return nvmlDeviceGetPcieThroughput(Device device, std::uint32_t counter, std::uint32_t* kilobytes_per_s) {
+Return nvmlDeviceGetPcieThroughput(Device device, std::uint32_t counter,
+                                   std::uint32_t* kilobytes_per_s) {
   return on_whole_gpu(device, [&](GpuAccess& access) {
     if (counter > 1) return invalid_argument;
     if (access.record().mig_enabled != 0) return not_supported;

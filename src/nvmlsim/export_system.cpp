@@ -168,7 +168,8 @@ Return nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
   if (uuid == nullptr || device == nullptr) return invalid_argument;
   if (const auto mig = parse_uuid("MIG-", uuid)) return find_mig_device(*mig, device);
   const auto gpu = parse_uuid("GPU-", uuid);
-  return find_gpu(device, [&](const GpuCell& cell, std::uint32_t) { return gpu && cell.uuid == *gpu; });
+  return find_gpu(device,
+                  [&](const GpuCell& cell, std::uint32_t) { return gpu && cell.uuid == *gpu; });
 }
 
 Return nvmlDeviceGetHandleByPciBusId_v2(const char* wanted, Device* device) {
@@ -182,8 +183,8 @@ Return nvmlDeviceGetHandleByPciBusId_v2(const char* wanted, Device* device) {
     return lower;
   };
   const std::string asked = short_form(wanted);
-  return find_gpu(device,
-                  [&](const GpuCell&, std::uint32_t gpu) { return short_form(bus_id(gpu)) == asked; });
+  return find_gpu(
+      device, [&](const GpuCell&, std::uint32_t gpu) { return short_form(bus_id(gpu)) == asked; });
 }
 Return nvmlDeviceGetHandleByPciBusId(const char* wanted, Device* device) {
   return nvmlDeviceGetHandleByPciBusId_v2(wanted, device);
@@ -191,8 +192,9 @@ Return nvmlDeviceGetHandleByPciBusId(const char* wanted, Device* device) {
 
 Return nvmlDeviceGetHandleBySerial(const char* serial, Device* device) {
   if (serial == nullptr) return invalid_argument;
-  return find_gpu(device,
-                  [&](const GpuCell& cell, std::uint32_t) { return serial_number(cell.uuid) == serial; });
+  return find_gpu(device, [&](const GpuCell& cell, std::uint32_t) {
+    return serial_number(cell.uuid) == serial;
+  });
 }
 
 Return nvmlDeviceGetSerial(Device device, char* serial, std::uint32_t size) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the export_*.cpp have in common: declarations of every function of the interface, and the way from a
-// handle to the GPU and instance that it names.
+// What the export_*.cpp have in common: declarations of every function of the interface, and the
+// way from a handle to the GPU and instance that it names.
 
 #include <algorithm>
 #include <cstring>
@@ -55,8 +55,8 @@ nvml::Return on_gpu_privileged(nvml::Device device, F&& f) {
 
 enum class Dead : std::uint8_t { may_be_there, are_taken_out };
 
-/// `f(call, access, gpu, slot)` on a GPU's handle or a MIG device's; the slot is that of its compute
-/// instance.
+/// `f(call, access, gpu, slot)` on a GPU's handle or a MIG device's; the slot is that of its
+/// compute instance.
 template <class F>
 nvml::Return on_device(nvml::Device device, F&& f, Dead dead = Dead::may_be_there) {
   const HandleParts parts = parts_of(device);
@@ -80,8 +80,9 @@ nvml::Return on_instance(HandleKind kind, Handle handle, F&& f) {
     if (parts.kind != kind) return nvml::Return::invalid_argument;
     GpuAccess access(call.node(), parts.gpu);
     if (access.status() != nvml::Return::success) return access.status();
-    const auto slot = kind == HandleKind::gpu_instance ? find_gpu_instance(access.record(), parts.serial)
-                                                       : find_compute_instance(access.record(), parts.serial);
+    const auto slot = kind == HandleKind::gpu_instance
+                          ? find_gpu_instance(access.record(), parts.serial)
+                          : find_compute_instance(access.record(), parts.serial);
     return slot ? f(call, access, parts.gpu, *slot) : nvml::Return::invalid_argument;
   });
 }

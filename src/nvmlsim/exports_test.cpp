@@ -34,7 +34,8 @@ std::string text_of(const std::filesystem::path& file) {
 template <class T>
 T at(const std::string& bytes, std::size_t offset) {
   T value{};
-  if (offset + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof value);
+  if (offset + sizeof value <= bytes.size())
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 
@@ -61,10 +62,13 @@ std::set<std::string> exported_names(const std::string& elf) {
 TEST(Exports, AreTheFunctionsOfNvmlAndNothingElse) {
   std::set<std::string> expected(std::begin(supported_names), std::end(supported_names));
   expected.insert(std::begin(unsupported_names), std::end(unsupported_names));
-  EXPECT_EQ(expected.size(), std::size(supported_names) + std::size(unsupported_names)) << "a name twice";
+  EXPECT_EQ(expected.size(), std::size(supported_names) + std::size(unsupported_names))
+      << "a name twice";
   const std::set<std::string> there = exported_names(text_of(library_file()));
-  for (const std::string& name : expected) EXPECT_TRUE(there.contains(name)) << name << " is missing";
-  for (const std::string& name : there) EXPECT_TRUE(expected.contains(name)) << name << " is exported";
+  for (const std::string& name : expected)
+    EXPECT_TRUE(there.contains(name)) << name << " is missing";
+  for (const std::string& name : there)
+    EXPECT_TRUE(expected.contains(name)) << name << " is exported";
 }
 
 TEST(Exports, WhatIsNotSupportedSaysSo) {
@@ -77,7 +81,8 @@ TEST(Exports, WhatIsNotSupportedSaysSo) {
 }
 
 TEST(Exports, AreListedInTheDocs) {
-  const std::string page = text_of(std::filesystem::path(CLEAVE_SOURCE_DIR) / "docs" / "simulated-gpus.md");
+  const std::string page =
+      text_of(std::filesystem::path(CLEAVE_SOURCE_DIR) / "docs" / "simulated-gpus.md");
   for (const char* name : unsupported_names)
     EXPECT_NE(page.find(std::string("`") + (name + 4) + "`"), std::string::npos)
         << name << " is not among the functions that docs/simulated-gpus.md names as not supported";

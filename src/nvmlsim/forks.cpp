@@ -31,7 +31,8 @@ void go_on_as_child() {
   let_all_go();
 }
 
-/// When the program starts or loads the library, and not at the first call: that may be during a fork.
+/// When the program starts or loads the library, and not at the first call: that may be during a
+/// fork.
 [[maybe_unused]] const int registered = ::pthread_atfork(take_all, let_all_go, go_on_as_child);
 
 }  // namespace

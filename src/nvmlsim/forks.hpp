@@ -1,6 +1,7 @@
 #pragma once
-// The mutexes of what is this program's own: a fork takes them all, in this order, so that its child finds
-// them free and what they guard whole. A program that holds several takes them in this order too.
+// The mutexes of what is this program's own: a fork takes them all, in this order, so that its
+// child finds them free and what they guard whole. A program that holds several takes them in this
+// order too.
 //
 // Locks of the node are not among them: in the child they are the parent's.
 

@@ -39,16 +39,19 @@ ComputeUse compute_use(const Board& board, const GpuRecord& record, std::size_t 
   return use;
 }
 
-bool fits(const ComputeUse& use, const ComputeProfile& profile, std::uint32_t start, std::uint32_t sms) {
+bool fits(const ComputeUse& use, const ComputeProfile& profile, std::uint32_t start,
+          std::uint32_t sms) {
   return (use.slices & slice_bits(start, profile.slices)) == 0 && use.sms + profile.sms <= sms &&
          use.of_profile < profile.most;
 }
 
-bool sound_compute(const Board& board, const GpuRecord& record, const ComputeInstanceRecord& compute) {
+bool sound_compute(const Board& board, const GpuRecord& record,
+                   const ComputeInstanceRecord& compute) {
   if (compute.gpu_instance >= instance_slots) return false;
   const GpuInstanceRecord& parent = record.gpu_instances[compute.gpu_instance];
   if (parent.serial == 0 || parent.placement >= board.geometry.size()) return false;
-  const ComputeProfile* profile = compute_profile(board, record, compute.gpu_instance, compute.profile);
+  const ComputeProfile* profile =
+      compute_profile(board, record, compute.gpu_instance, compute.profile);
   return profile != nullptr && compute.slices == profile->slices &&
          compute.start + compute.slices <=
              static_cast<std::uint32_t>(
@@ -61,8 +64,10 @@ std::string compute_flaw(const Board& board, const GpuRecord& record) {
     for (const ComputeInstanceRecord& compute : record.compute_instances) {
       if (compute.serial == 0 || compute.gpu_instance != slot) continue;
       const std::uint32_t mine = slice_bits(compute.start, compute.slices);
-      if ((slices & mine) != 0) return fmt::format("a compute slice of GPU instance {} is used twice", slot);
-      if (compute.id >= 32 || (ids >> compute.id & 1U) != 0) return "two compute instances have one number";
+      if ((slices & mine) != 0)
+        return fmt::format("a compute slice of GPU instance {} is used twice", slot);
+      if (compute.id >= 32 || (ids >> compute.id & 1U) != 0)
+        return "two compute instances have one number";
       slices |= mine;
       ids |= 1U << compute.id;
       sms += compute_profile(board, record, slot, compute.profile)->sms;
@@ -77,8 +82,9 @@ std::string process_flaw(const Board& board, const GpuRecord& record) {
   for (std::uint32_t i = 0; i < process_count(record); ++i) {
     const ProcessRecord& process = record.processes[i];
     if ((process.compute == 0) == (record.mig_enabled != 0))
-      return fmt::format("process {} is on the whole of a GPU with MIG on, or on an instance with MIG off",
-                         pid_of(process.identity));
+      return fmt::format(
+          "process {} is on the whole of a GPU with MIG on, or on an instance with MIG off",
+          pid_of(process.identity));
     if (process.compute != 0 && !find_compute_instance(record, process.compute))
       return fmt::format("process {} is on no instance", pid_of(process.identity));
   }
@@ -124,7 +130,8 @@ std::string flaw_of(const Board& board, const GpuRecord& record) {
 PlacementSet placed(const Board& board, const GpuRecord& record) {
   PlacementSet set;
   for (const GpuInstanceRecord& instance : record.gpu_instances)
-    if (instance.serial != 0 && instance.placement < board.geometry.size()) set.insert(instance.placement);
+    if (instance.serial != 0 && instance.placement < board.geometry.size())
+      set.insert(instance.placement);
   return set;
 }
 
@@ -151,7 +158,8 @@ std::optional<std::size_t> find_compute_instance(const GpuRecord& record, std::u
 }
 
 bool has_gpu_instances(const GpuRecord& record) {
-  return std::ranges::any_of(record.gpu_instances, [](const auto& each) { return each.serial != 0; });
+  return std::ranges::any_of(record.gpu_instances,
+                             [](const auto& each) { return each.serial != 0; });
 }
 
 bool has_compute_instances(const GpuRecord& record, std::size_t gpu_instance) {
@@ -169,7 +177,8 @@ nvml::Return choose_placement(const Board& board, const GpuRecord& record, std::
   };
   const Profile& asked = *board.profiles[profile].profile;
   for (const PlacementId id : board.preferred[profile]) {
-    if (wanted != nullptr && static_cast<std::uint32_t>(board.geometry[id].start) != wanted->start) continue;
+    if (wanted != nullptr && static_cast<std::uint32_t>(board.geometry[id].start) != wanted->start)
+      continue;
     if (wanted != nullptr && static_cast<std::uint32_t>(asked.memory.value) != wanted->size) break;
     chosen = id;
     if (has_room(id)) return success;
@@ -198,7 +207,8 @@ const ComputeProfile* compute_profile(const Board& board, const GpuRecord& recor
 }
 
 nvml::Return choose_compute_start(const Board& board, const GpuRecord& record, std::size_t slot,
-                                  const ComputeProfile& profile, const nvml::ComputeInstancePlacement* wanted,
+                                  const ComputeProfile& profile,
+                                  const nvml::ComputeInstancePlacement* wanted,
                                   std::uint32_t& start) {
   const ComputeUse use = compute_use(board, record, slot, profile);
   const std::uint32_t sms = board.profiles[profile_of(board, record, slot)].sms;
@@ -229,7 +239,8 @@ std::uint32_t compute_room_for(const Board& board, const GpuRecord& record, std:
 std::uint8_t free_compute_id(const GpuRecord& record, std::size_t slot) {
   std::uint32_t taken = 0;
   for (const ComputeInstanceRecord& compute : record.compute_instances)
-    if (compute.serial != 0 && compute.gpu_instance == slot && compute.id < 32) taken |= 1U << compute.id;
+    if (compute.serial != 0 && compute.gpu_instance == slot && compute.id < 32)
+      taken |= 1U << compute.id;
   return static_cast<std::uint8_t>(std::countr_one(taken));
 }
 
@@ -249,9 +260,11 @@ std::uint64_t used_bytes(const GpuRecord& record, std::size_t slot) {
   return bytes;
 }
 
-std::uint64_t capacity_bytes(const Board& board, const GpuRecord& record, std::optional<std::size_t> slot) {
+std::uint64_t capacity_bytes(const Board& board, const GpuRecord& record,
+                             std::optional<std::size_t> slot) {
   constexpr std::uint64_t mib = 1024 * 1024;
-  return (slot ? board.profiles[profile_of(board, record, *slot)].memory_mib : board.usable_mib) * mib;
+  return (slot ? board.profiles[profile_of(board, record, *slot)].memory_mib : board.usable_mib) *
+         mib;
 }
 
 double busy_share(const GpuRecord& record) {

@@ -1,6 +1,7 @@
 #pragma once
-// What a GPU allows and what it refuses, decided on one record: which placements are free, how many more
-// instances there is room for, what an instance's processes hold and draw. Nothing here changes shared state.
+// What a GPU allows and what it refuses, decided on one record: which placements are free, how many
+// more instances there is room for, what an instance's processes hold and draw. Nothing here
+// changes shared state.
 //
 // Every function may be given a damaged record and then answers anything, but stays within bounds.
 
@@ -31,8 +32,8 @@ std::optional<std::size_t> find_compute_instance(const GpuRecord& record, std::u
 bool has_gpu_instances(const GpuRecord& record);
 bool has_compute_instances(const GpuRecord& record, std::size_t gpu_instance);
 
-/// Where a new GPU instance goes: at the wanted place, or the first that is free in the driver's order.
-/// invalid_argument: never there; insufficient_resources: not now.
+/// Where a new GPU instance goes: at the wanted place, or the first that is free in the driver's
+/// order. invalid_argument: never there; insufficient_resources: not now.
 nvml::Return choose_placement(const Board& board, const GpuRecord& record, std::size_t profile,
                               const nvml::GpuInstancePlacement* wanted, PlacementId& chosen);
 /// How many more GPU instances of the profile there is room for.
@@ -42,7 +43,8 @@ std::uint32_t room_for(const Board& board, const GpuRecord& record, std::size_t 
 const ComputeProfile* compute_profile(const Board& board, const GpuRecord& record, std::size_t slot,
                                       std::uint32_t number);
 nvml::Return choose_compute_start(const Board& board, const GpuRecord& record, std::size_t slot,
-                                  const ComputeProfile& profile, const nvml::ComputeInstancePlacement* wanted,
+                                  const ComputeProfile& profile,
+                                  const nvml::ComputeInstancePlacement* wanted,
                                   std::uint32_t& start);
 std::uint32_t compute_room_for(const Board& board, const GpuRecord& record, std::size_t slot,
                                const ComputeProfile& profile);
@@ -53,7 +55,8 @@ std::uint8_t free_compute_id(const GpuRecord& record, std::size_t slot);
 std::uint64_t used_bytes(const GpuRecord& record);
 std::uint64_t used_bytes(const GpuRecord& record, std::size_t slot);
 /// Bytes that programs in the GPU instance, or on the whole GPU, can use in all.
-std::uint64_t capacity_bytes(const Board& board, const GpuRecord& record, std::optional<std::size_t> slot);
+std::uint64_t capacity_bytes(const Board& board, const GpuRecord& record,
+                             std::optional<std::size_t> slot);
 
 /// Share of the time in which a whole GPU's processes keep it busy.
 double busy_share(const GpuRecord& record);

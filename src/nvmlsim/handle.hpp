@@ -1,7 +1,7 @@
 #pragma once
-// NVML's handles here are numbers in the shape of pointers: what kind of thing, on which GPU, and the serial
-// under which the node made it. A handle of something destroyed names nothing, also when a new instance has
-// its place and number.
+// NVML's handles here are numbers in the shape of pointers: what kind of thing, on which GPU, and
+// the serial under which the node made it. A handle of something destroyed names nothing, also when
+// a new instance has its place and number.
 
 #include <bit>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// GPU and compute instances through the library: every profile at every place, their numbers, and what is
-// refused with which code.
+// GPU and compute instances through the library: every profile at every place, their numbers, and
+// what is refused with which code.
 
 #include <set>
 
@@ -15,10 +15,12 @@ constexpr const char* judged_models[] = {
 
 std::vector<nvml::GpuInstancePlacement> placements(nvml::Device device, std::uint32_t id) {
   std::uint32_t count = 0;
-  EXPECT_EQ(library().nvmlDeviceGetGpuInstancePossiblePlacements_v2(device, id, nullptr, &count), success);
-  std::vector<nvml::GpuInstancePlacement> list(count);
-  EXPECT_EQ(library().nvmlDeviceGetGpuInstancePossiblePlacements_v2(device, id, list.data(), &count),
+  EXPECT_EQ(library().nvmlDeviceGetGpuInstancePossiblePlacements_v2(device, id, nullptr, &count),
             success);
+  std::vector<nvml::GpuInstancePlacement> list(count);
+  EXPECT_EQ(
+      library().nvmlDeviceGetGpuInstancePossiblePlacements_v2(device, id, list.data(), &count),
+      success);
   return list;
 }
 
@@ -26,7 +28,8 @@ void create_and_destroy(nvml::Device device, const nvml::GpuInstanceProfileInfo&
                         const nvml::GpuInstancePlacement& place) {
   const Functions& nvml = library();
   nvml::GpuInstance instance = nullptr, second = nullptr;
-  ASSERT_EQ(nvml.nvmlDeviceCreateGpuInstanceWithPlacement(device, profile.id, &place, &instance), success);
+  ASSERT_EQ(nvml.nvmlDeviceCreateGpuInstanceWithPlacement(device, profile.id, &place, &instance),
+            success);
   EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstanceWithPlacement(device, profile.id, &place, &second),
             insufficient_resources);
   nvml::GpuInstanceInfo info{};
@@ -66,8 +69,9 @@ TEST(GpuInstances, AtEveryPlaceOfEveryProfile) {
       nvml::GpuInstance instance = nullptr;
       EXPECT_EQ(library().nvmlDeviceCreateGpuInstanceWithPlacement(gpu, info.id, &wrong, &instance),
                 invalid_argument);
-      EXPECT_EQ(library().nvmlDeviceCreateGpuInstanceWithPlacement(gpu, info.id, &longer, &instance),
-                invalid_argument);
+      EXPECT_EQ(
+          library().nvmlDeviceCreateGpuInstanceWithPlacement(gpu, info.id, &longer, &instance),
+          invalid_argument);
     }
     int expected = 0;
     for (const Profile& profile : table.profiles) expected += profile.starts.size();
@@ -81,7 +85,8 @@ std::map<std::uint32_t, std::uint32_t> numbers(nvml::Device gpu, std::uint32_t p
   std::map<std::uint32_t, std::uint32_t> by_start;
   for (const auto& place : placements(gpu, profile)) {
     nvml::GpuInstance instance = nullptr;
-    EXPECT_EQ(library().nvmlDeviceCreateGpuInstanceWithPlacement(gpu, profile, &place, &instance), success);
+    EXPECT_EQ(library().nvmlDeviceCreateGpuInstanceWithPlacement(gpu, profile, &place, &instance),
+              success);
     nvml::GpuInstanceInfo info{};
     EXPECT_EQ(library().nvmlGpuInstanceGetInfo(instance, &info), success);
     by_start[place.start] = info.id;
@@ -98,12 +103,14 @@ TEST(GpuInstances, AreNumberedAsDriversDo) {
     EXPECT_EQ(numbers(node.gpu(), 5), (Numbers{{0, 2}}));
     EXPECT_EQ(numbers(node.gpu(), 9), (Numbers{{0, 2}, {4, 1}}));
     EXPECT_EQ(numbers(node.gpu(), 14), (Numbers{{0, 5}, {2, 6}, {4, 3}}));
-    EXPECT_EQ(numbers(node.gpu(), 19), (Numbers{{0, 11}, {1, 12}, {2, 13}, {3, 14}, {4, 7}, {5, 8}, {6, 9}}));
+    EXPECT_EQ(numbers(node.gpu(), 19),
+              (Numbers{{0, 11}, {1, 12}, {2, 13}, {3, 14}, {4, 7}, {5, 8}, {6, 9}}));
   }
   {
     const OpenNode node("H100-80GB-SXM5");  // captured
     EXPECT_EQ(numbers(node.gpu(), 9), (Numbers{{0, 1}, {4, 2}}));
-    EXPECT_EQ(numbers(node.gpu(), 19), (Numbers{{0, 7}, {1, 8}, {2, 9}, {3, 10}, {4, 11}, {5, 12}, {6, 13}}));
+    EXPECT_EQ(numbers(node.gpu(), 19),
+              (Numbers{{0, 7}, {1, 8}, {2, 9}, {3, 10}, {4, 11}, {5, 12}, {6, 13}}));
   }
   SimNodeSpec spec = node_spec("A100-40GB,A30-24GB,RTX-PRO-6000-BW-96GB");
   spec.numbering = InstanceNumbering::lower_first;
@@ -129,15 +136,18 @@ TEST(GpuInstances, GoWhereTheDriverLikes) {
   }
   EXPECT_EQ(starts, (std::vector<std::uint32_t>{6, 4, 5, 0, 1, 2, 3}));
   nvml::GpuInstance instance = nullptr;
-  EXPECT_EQ(library().nvmlDeviceCreateGpuInstance(node.gpu(), 19, &instance), insufficient_resources);
-  EXPECT_EQ(library().nvmlDeviceCreateGpuInstance(node.gpu(), 0, &instance), insufficient_resources);
+  EXPECT_EQ(library().nvmlDeviceCreateGpuInstance(node.gpu(), 19, &instance),
+            insufficient_resources);
+  EXPECT_EQ(library().nvmlDeviceCreateGpuInstance(node.gpu(), 0, &instance),
+            insufficient_resources);
 }
 
 TEST(GpuInstances, AreRefusedAsDocumented) {
   const OpenNode node("A100-40GB,A30-24GB");
   const Functions& nvml = library();
   nvml::GpuInstance instance = nullptr;
-  EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 64, &instance), not_supported) << "an RTX profile";
+  EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 64, &instance), not_supported)
+      << "an RTX profile";
   EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 1234, &instance), invalid_argument);
   EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(nullptr, 19, &instance), invalid_argument);
   EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 19, nullptr), invalid_argument);
@@ -161,7 +171,8 @@ TEST(GpuInstances, AreRefusedAsDocumented) {
   EXPECT_EQ(nvml.nvmlGpuInstanceDestroy(made.gpu_instance), success);
   EXPECT_EQ(nvml.nvmlDeviceSetMigMode(node.gpu(), nvml::mig_disabled, &activation), success);
   EXPECT_EQ(activation, success);
-  EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 19, &instance), not_supported) << "MIG is off";
+  EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 19, &instance), not_supported)
+      << "MIG is off";
   std::array<nvml::GpuInstance, 8> list{};
   EXPECT_EQ(nvml.nvmlDeviceGetGpuInstances(node.gpu(), 19, list.data(), &room), not_supported);
   EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceRemainingCapacity(node.gpu(), 19, &room), not_supported);
@@ -175,7 +186,8 @@ TEST(GpuInstances, MediaRulesOfTheRtxPro) {
   const OpenNode node("RTX-PRO-6000-BW-96GB");
   const Functions& nvml = library();
   nvml::GpuInstance instance = nullptr;
-  EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 65, &instance), success) << "1g.24gb+me.all";
+  EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 65, &instance), success)
+      << "1g.24gb+me.all";
   EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 14, &instance), insufficient_resources);
   EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 65, &instance), insufficient_resources);
   EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 67, &instance), success) << "1g.24gb-me";
@@ -190,27 +202,29 @@ TEST(ComputeInstances, OfAnA100) {
       {0, {7, 14}}, {1, {3, 28}}, {2, {2, 42}}, {3, {1, 56}}, {4, {1, 98}}, {8, {1, 98}}};
   for (std::uint32_t profile = 0; profile < nvml::compute_instance_profiles; ++profile) {
     nvml::ComputeInstanceProfileInfo info{};
-    const auto answer = nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, profile, 0, &info);
+    const auto answer =
+        nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, profile, 0, &info);
     ASSERT_EQ(answer, expected.contains(profile) ? success : not_supported) << profile;
     if (answer != success) continue;
     EXPECT_EQ(info.instance_count, expected.at(profile).first);
     EXPECT_EQ(info.multiprocessor_count, expected.at(profile).second);
     std::uint32_t count = 0, room = 0;
     std::array<nvml::ComputeInstancePlacement, 8> places{};
-    EXPECT_EQ(
-        nvml.nvmlGpuInstanceGetComputeInstancePossiblePlacements(instance, profile, places.data(), &count),
-        success);
+    EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstancePossiblePlacements(instance, profile,
+                                                                       places.data(), &count),
+              success);
     EXPECT_EQ(count, info.instance_count);
-    EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstanceRemainingCapacity(instance, profile, &room), success);
+    EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstanceRemainingCapacity(instance, profile, &room),
+              success);
     EXPECT_EQ(room, info.instance_count);
     for (std::uint32_t i = 0; i < count; ++i) {
       nvml::ComputeInstance compute = nullptr, second = nullptr;
-      ASSERT_EQ(
-          nvml.nvmlGpuInstanceCreateComputeInstanceWithPlacement(instance, profile, &places[i], &compute),
-          success);
-      EXPECT_EQ(
-          nvml.nvmlGpuInstanceCreateComputeInstanceWithPlacement(instance, profile, &places[i], &second),
-          insufficient_resources);
+      ASSERT_EQ(nvml.nvmlGpuInstanceCreateComputeInstanceWithPlacement(instance, profile,
+                                                                       &places[i], &compute),
+                success);
+      EXPECT_EQ(nvml.nvmlGpuInstanceCreateComputeInstanceWithPlacement(instance, profile,
+                                                                       &places[i], &second),
+                insufficient_resources);
       nvml::ComputeInstanceInfo about{};
       ASSERT_EQ(nvml.nvmlComputeInstanceGetInfo_v2(compute, &about), success);
       EXPECT_EQ(about.placement.start, places[i].start);
@@ -221,10 +235,11 @@ TEST(ComputeInstances, OfAnA100) {
     }
   }
   nvml::ComputeInstanceProfileInfo info{};
-  EXPECT_EQ(
-      nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, nvml::compute_instance_profiles, 0, &info),
-      invalid_argument);
-  EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, 0, 1, &info), invalid_argument);
+  EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo(
+                instance, nvml::compute_instance_profiles, 0, &info),
+            invalid_argument);
+  EXPECT_EQ(nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, 0, 1, &info),
+            invalid_argument);
   nvml::ComputeInstance compute = nullptr;
   const nvml::ComputeInstancePlacement wrong{1, 2};
   EXPECT_EQ(nvml.nvmlGpuInstanceCreateComputeInstanceWithPlacement(instance, 1, &wrong, &compute),
@@ -292,10 +307,12 @@ TEST(MigDevices, AreFoundEveryWay) {
   EXPECT_EQ(attributes.memory_size_mb, 20096U);
   EXPECT_EQ(nvml.nvmlDeviceGetAttributes_v2(node.gpu(), &attributes), not_supported);
   nvml::Device none = nullptr;
-  EXPECT_EQ(nvml.nvmlDeviceGetHandleByUUID("MIG-00000000-0000-4000-8000-000000000000", &none), not_found);
+  EXPECT_EQ(nvml.nvmlDeviceGetHandleByUUID("MIG-00000000-0000-4000-8000-000000000000", &none),
+            not_found);
   EXPECT_EQ(nvml.nvmlDeviceGetHandleByUUID("nonsense", &none), not_found);
   EXPECT_EQ(nvml.nvmlComputeInstanceDestroy(small.compute), success);
-  EXPECT_EQ(nvml.nvmlDeviceGetUUID(small.mig, name.data(), nvml::name_size), invalid_argument) << "stale";
+  EXPECT_EQ(nvml.nvmlDeviceGetUUID(small.mig, name.data(), nvml::name_size), invalid_argument)
+      << "stale";
   EXPECT_EQ(nvml.nvmlDeviceGetHandleByUUID(small.uuid.c_str(), &none), not_found);
 }
 

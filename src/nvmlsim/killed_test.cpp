@@ -1,5 +1,5 @@
-// Programs killed in the middle of whatever they do leave a node that keeps every law, and nobody waits for
-// them.
+// Programs killed in the middle of whatever they do leave a node that keeps every law, and nobody
+// waits for them.
 
 #include <chrono>
 #include <memory>
@@ -77,7 +77,8 @@ void expect_usable(const OpenNode& node) {
   ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-void kill_again_and_again(const SimNodeSpec& spec, int rounds, int children, std::uint64_t longest_ms) {
+void kill_again_and_again(const SimNodeSpec& spec, int rounds, int children,
+                          std::uint64_t longest_ms) {
   const OpenNode node(spec);
   Random random(11);
   for (int round = 0; round < rounds; ++round) {
@@ -115,7 +116,8 @@ TEST(Killed, ZombiesHoldNoLocks) {
     nvml::GpuInstance instance = nullptr;
     return library().nvmlDeviceCreateGpuInstance(node.gpu(), 19, &instance) == success ? 0 : 1;
   });
-  std::this_thread::sleep_for(milliseconds(30));  // it is waiting for its instance, and holds the change lock
+  std::this_thread::sleep_for(
+      milliseconds(30));  // it is waiting for its instance, and holds the change lock
   ::kill(child.pid(), SIGKILL);
   nvml::GpuInstance instance = nullptr;
   const auto begin = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
 #pragma once
-// For the tests of this room: the built library, opened as any program opens it, and nodes that live as long
-// as a test.
+// For the tests of this room: the built library, opened as any program opens it, and nodes that
+// live as long as a test.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -72,8 +72,8 @@ inline const Functions& library() {
     CLEAVE_NVML_OPTIONAL(CLEAVE_TEST_FIND)
     CLEAVE_NVML_OTHERS(CLEAVE_TEST_FIND)
 #undef CLEAVE_TEST_FIND
-    all.nvmlErrorString =
-        reinterpret_cast<decltype(all.nvmlErrorString)>(::dlsym(library_handle(), "nvmlErrorString"));
+    all.nvmlErrorString = reinterpret_cast<decltype(all.nvmlErrorString)>(
+        ::dlsym(library_handle(), "nvmlErrorString"));
     return all;
   }();
   return functions;
@@ -82,7 +82,8 @@ inline const Functions& library() {
 /// An instant node of these models, one of each.
 inline SimNodeSpec node_spec(std::string_view models) {
   SimNodeSpec spec;
-  for (const std::string_view model : split(models, ',')) spec.gpus.push_back(find_gpu_model(model).value());
+  for (const std::string_view model : split(models, ','))
+    spec.gpus.push_back(find_gpu_model(model).value());
   spec.instant = true;
   return spec;
 }
@@ -119,7 +120,8 @@ class OpenNode {
 /// The id under which a GPU's driver has this profile.
 inline std::uint32_t profile_id(nvml::Device device, std::uint32_t number) {
   nvml::GpuInstanceProfileInfo info{};
-  EXPECT_EQ(library().nvmlDeviceGetGpuInstanceProfileInfo(device, number, &info), nvml::Return::success);
+  EXPECT_EQ(library().nvmlDeviceGetGpuInstanceProfileInfo(device, number, &info),
+            nvml::Return::success);
   return info.id;
 }
 
@@ -133,18 +135,20 @@ struct MadeInstance {
 inline MadeInstance make_instance(nvml::Device device, std::uint32_t number) {
   const Functions& nvml = library();
   MadeInstance made;
-  EXPECT_EQ(nvml.nvmlDeviceCreateGpuInstance(device, profile_id(device, number), &made.gpu_instance),
-            nvml::Return::success);
+  EXPECT_EQ(
+      nvml.nvmlDeviceCreateGpuInstance(device, profile_id(device, number), &made.gpu_instance),
+      nvml::Return::success);
   nvml::GpuInstanceProfileInfo info{};
   EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceProfileInfo(device, number, &info), nvml::Return::success);
   for (std::uint32_t profile = 0; profile < nvml::compute_instance_profiles; ++profile) {
     nvml::ComputeInstanceProfileInfo compute{};
-    const bool whole = nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo(made.gpu_instance, profile, 0,
-                                                                         &compute) == nvml::Return::success &&
+    const bool whole = nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo(
+                           made.gpu_instance, profile, 0, &compute) == nvml::Return::success &&
                        compute.slice_count == info.slice_count;
     if (!whole || made.compute != nullptr) continue;
-    EXPECT_EQ(nvml.nvmlGpuInstanceCreateComputeInstance(made.gpu_instance, compute.id, &made.compute),
-              nvml::Return::success);
+    EXPECT_EQ(
+        nvml.nvmlGpuInstanceCreateComputeInstance(made.gpu_instance, compute.id, &made.compute),
+        nvml::Return::success);
   }
   nvml::ComputeInstanceInfo about{};
   EXPECT_EQ(nvml.nvmlComputeInstanceGetInfo_v2(made.compute, &about), nvml::Return::success);

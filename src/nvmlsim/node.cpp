@@ -39,9 +39,11 @@ Result<std::unique_ptr<Node>> Node::open(const std::filesystem::path& directory)
   const std::filesystem::path file = directory / state_file_name;
   const int handle = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
   if (handle < 0 && (errno == EACCES || errno == EPERM))
-    return fail(ErrorKind::bad_input, directory.string(),
-                fmt::format("the simulated node cannot be used by this user: {}", std::strerror(errno)),
-                "a node belongs to who made it: run as that user, or make one with `cleave sim-node create`");
+    return fail(
+        ErrorKind::bad_input, directory.string(),
+        fmt::format("the simulated node cannot be used by this user: {}", std::strerror(errno)),
+        "a node belongs to who made it: run as that user, or make one with `cleave sim-node "
+        "create`");
   if (handle < 0)
     return fail(ErrorKind::bad_input, directory.string(),
                 fmt::format("there is no simulated node: {}", std::strerror(errno)),
@@ -74,7 +76,8 @@ Result<void> Node::adopt(const std::filesystem::path& file, void* bytes, std::si
                 "this is not the state of a simulated node, or of another version of Cleave",
                 "destroy the node and make it anew");
   for (std::uint32_t gpu = 0; gpu < count; ++gpu) {
-    auto* cell = reinterpret_cast<GpuCell*>(static_cast<char*>(bytes) + cells_offset + gpu * cell_stride);
+    auto* cell =
+        reinterpret_cast<GpuCell*>(static_cast<char*>(bytes) + cells_offset + gpu * cell_stride);
     const auto model = find_gpu_model(model_key(*cell));
     if (!model) return fail_at(file.string(), model.error());
     cells_.push_back(cell);
@@ -112,7 +115,8 @@ void Node::report_event(std::uint32_t gpu, std::uint64_t type, std::uint64_t dat
   event.number.store(number, std::memory_order_release);
   header_->events.store(number, std::memory_order_release);
   header_->bell.fetch_add(1, std::memory_order_release);
-  ::syscall(SYS_futex, &header_->bell, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+  ::syscall(SYS_futex, &header_->bell, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr,
+            nullptr, 0);
 }
 
 bool Node::is_mine(std::uint32_t client) const {
@@ -121,16 +125,20 @@ bool Node::is_mine(std::uint32_t client) const {
 }
 
 std::uint32_t Node::client() {
-  if (const std::uint32_t known = client_.load(std::memory_order_relaxed); is_mine(known)) return known;
+  if (const std::uint32_t known = client_.load(std::memory_order_relaxed); is_mine(known))
+    return known;
   const Holding tables(header_->tables, presence_);
-  if (const std::uint32_t known = client_.load(std::memory_order_relaxed); is_mine(known)) return known;
-  const std::uint32_t used = std::min(header_->clients_used.load(std::memory_order_relaxed), most_clients);
+  if (const std::uint32_t known = client_.load(std::memory_order_relaxed); is_mine(known))
+    return known;
+  const std::uint32_t used =
+      std::min(header_->clients_used.load(std::memory_order_relaxed), most_clients);
   std::uint32_t free = most_clients;
   for (std::uint32_t client = 0; client < used && free == most_clients; ++client)
     if (header_->clients[client].holder.load(std::memory_order_relaxed) == 0) free = client;
   if (free == most_clients && used < most_clients) free = used;
   for (std::uint32_t client = 0; client < used && free == most_clients; ++client)
-    if (!presence_.alive(header_->clients[client].holder.load(std::memory_order_relaxed))) free = client;
+    if (!presence_.alive(header_->clients[client].holder.load(std::memory_order_relaxed)))
+      free = client;
   if (free == most_clients) return free;
   ClientRecord& record = header_->clients[free];
   for (auto& slots : record.held) slots.store(0, std::memory_order_relaxed);
@@ -145,11 +153,13 @@ void Node::hold(std::uint32_t gpu, std::size_t slot) {
   if (mine == most_clients) return;
   auto& held = header_->clients[mine].held[gpu];
   const auto bit = static_cast<std::uint8_t>(1U << slot % instance_slots);
-  if ((held.load(std::memory_order_relaxed) & bit) == 0) held.fetch_or(bit, std::memory_order_relaxed);
+  if ((held.load(std::memory_order_relaxed) & bit) == 0)
+    held.fetch_or(bit, std::memory_order_relaxed);
 }
 
 bool Node::held_by_others(std::uint32_t gpu, std::size_t slot) {
-  const std::uint32_t used = std::min(header_->clients_used.load(std::memory_order_acquire), most_clients);
+  const std::uint32_t used =
+      std::min(header_->clients_used.load(std::memory_order_acquire), most_clients);
   for (std::uint32_t client = 0; client < used; ++client) {
     const ClientRecord& record = header_->clients[client];
     const Holder holder = record.holder.load(std::memory_order_acquire);  // before what it holds
@@ -161,7 +171,8 @@ bool Node::held_by_others(std::uint32_t gpu, std::size_t slot) {
 }
 
 void Node::forget_holders(std::uint32_t gpu, std::size_t slot) {
-  const std::uint32_t used = std::min(header_->clients_used.load(std::memory_order_acquire), most_clients);
+  const std::uint32_t used =
+      std::min(header_->clients_used.load(std::memory_order_acquire), most_clients);
   const auto others = static_cast<std::uint8_t>(~(1U << slot));
   for (std::uint32_t client = 0; client < used; ++client) {
     auto& held = header_->clients[client].held[gpu];
@@ -170,7 +181,8 @@ void Node::forget_holders(std::uint32_t gpu, std::size_t slot) {
   }
 }
 
-GpuAccess::GpuAccess(Node& node, std::uint32_t gpu) : cell_(&node.cell(gpu)), board_(&node.board(gpu)) {
+GpuAccess::GpuAccess(Node& node, std::uint32_t gpu)
+    : cell_(&node.cell(gpu)), board_(&node.board(gpu)) {
   cell_->state.lock(node.presence());
   active_ = cell_->active.load(std::memory_order_relaxed) & 1U;
   status_ = nvml::Return::success;

@@ -1,9 +1,10 @@
 #pragma once
-// A simulated node as one program sees it: its state file mapped, with what the models' tables say of its
-// GPUs. All programs' views are of the same bytes.
+// A simulated node as one program sees it: its state file mapped, with what the models' tables say
+// of its GPUs. All programs' views are of the same bytes.
 //
-// A GPU's record is read and changed through GpuAccess, which holds the GPU's state lock and never waits for
-// simulated time. Who creates or destroys holds the GPU's change lock around that as well.
+// A GPU's record is read and changed through GpuAccess, which holds the GPU's state lock and never
+// waits for simulated time. Who creates or destroys holds the GPU's change lock around that as
+// well.
 
 #include <filesystem>
 #include <memory>
@@ -24,7 +25,8 @@ inline constexpr const char* description_file_name = "node.json";
 inline constexpr const char* unfinished_prefix = "state.new.";
 
 /// Writes a state file for the node, whole or not at all. Refused where there is one.
-[[nodiscard]] Result<void> write_state(const std::filesystem::path& directory, const SimNodeSpec& spec);
+[[nodiscard]] Result<void> write_state(const std::filesystem::path& directory,
+                                       const SimNodeSpec& spec);
 
 class Node {
  public:
@@ -39,7 +41,8 @@ class Node {
   [[nodiscard]] std::uint32_t gpus() const { return static_cast<std::uint32_t>(boards_.size()); }
   [[nodiscard]] const Board& board(std::uint32_t gpu) const { return *boards_[gpu]; }
   [[nodiscard]] bool instant() const { return header_->instant != 0; }
-  /// Whether this program may make the calls that need root: changes, what there is room for, and lists.
+  /// Whether this program may make the calls that need root: changes, what there is room for, and
+  /// lists.
   [[nodiscard]] bool privileged() const;
   [[nodiscard]] InstanceNumbering numbering() const;
   /// Whether the node was destroyed after this program opened it.
@@ -51,13 +54,15 @@ class Node {
   /// Of this program's calls; for the holder of the GPU's `change` lock.
   CommandTime& command(std::uint32_t gpu) { return commands_[gpu]; }
   [[nodiscard]] const Presence& presence() const { return presence_; }
-  std::uint64_t next_serial() { return header_->serials.fetch_add(1, std::memory_order_relaxed) + 1; }
+  std::uint64_t next_serial() {
+    return header_->serials.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
 
   /// Appends an event and wakes who waits for one.
   void report_event(std::uint32_t gpu, std::uint64_t type, std::uint64_t data);
 
-  /// From now on this program holds the MIG device handle of the compute instance in this slot, until the
-  /// Node is gone. The GPU's state lock must be held for these three.
+  /// From now on this program holds the MIG device handle of the compute instance in this slot,
+  /// until the Node is gone. The GPU's state lock must be held for these three.
   void hold(std::uint32_t gpu, std::size_t slot);
   /// Whether a program in another process that lives holds it.
   bool held_by_others(std::uint32_t gpu, std::size_t slot);
@@ -65,11 +70,12 @@ class Node {
 
  private:
   explicit Node(int file) : presence_(file) {}
-  /// This program's place in the table of clients, taken when it first needs one; most_clients when the table
-  /// is full of living ones.
+  /// This program's place in the table of clients, taken when it first needs one; most_clients when
+  /// the table is full of living ones.
   std::uint32_t client();
   [[nodiscard]] bool is_mine(std::uint32_t client) const;
-  [[nodiscard]] Result<void> adopt(const std::filesystem::path& file, void* bytes, std::size_t size);
+  [[nodiscard]] Result<void> adopt(const std::filesystem::path& file, void* bytes,
+                                   std::size_t size);
 
   Presence presence_;
   std::atomic<std::uint32_t> client_{most_clients};
@@ -108,8 +114,8 @@ class GpuAccess {
   nvml::Return status_;
 };
 
-/// Takes dead processes out of a GPU's record. Looks at most once a millisecond, unless it is urgent. Who is
-/// dead is found out without the GPU's state lock, which the caller must not hold.
+/// Takes dead processes out of a GPU's record. Looks at most once a millisecond, unless it is
+/// urgent. Who is dead is found out without the GPU's state lock, which the caller must not hold.
 void reap(Node& node, std::uint32_t gpu, bool urgent);
 
 }  // namespace cleave::sim

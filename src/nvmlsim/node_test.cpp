@@ -63,7 +63,9 @@ TEST(SimNode, IsMadeAndDestroyedOverUnfinishedOnes) {
 TEST(SimNode, IsMadeByOneOfManyWhoTry) {
   for (int round = 0; round < 50; ++round) {
     const TemporaryFolder directory;
-    const auto make = [&] { return create_sim_node(directory.path(), node_spec("A30-24GB")) ? 0 : 1; };
+    const auto make = [&] {
+      return create_sim_node(directory.path(), node_spec("A30-24GB")) ? 0 : 1;
+    };
     Child a(make), b(make);
     const int failed = make() + a.wait() + b.wait();
     ASSERT_EQ(failed, 2);
@@ -139,8 +141,8 @@ TEST(Library, AnswersUntilTheVeryEndOfAProgram) {
     ::setenv(at_exit_variable, "1", 1);
     // glibc overwrites what is given back, at once.
     ::setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.perturb=90", 1);
-    ::execl("/proc/self/exe", "nvmlsim_test", "--gtest_filter=Library.AnswersUntilTheVeryEndOfAProgram",
-            nullptr);
+    ::execl("/proc/self/exe", "nvmlsim_test",
+            "--gtest_filter=Library.AnswersUntilTheVeryEndOfAProgram", nullptr);
     return 4;
   });
   EXPECT_EQ(child.wait(), 0);
@@ -198,8 +200,9 @@ TEST(Library, HasEveryModel) {
     }
     EXPECT_EQ(seen, model.profiles.size());
     nvml::GpuInstanceProfileInfo info{};
-    EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceProfileInfo(node.gpu(), nvml::gpu_instance_profiles, &info),
-              invalid_argument);
+    EXPECT_EQ(
+        nvml.nvmlDeviceGetGpuInstanceProfileInfo(node.gpu(), nvml::gpu_instance_profiles, &info),
+        invalid_argument);
     EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceProfileInfo(node.gpu(), 6, &info), not_supported);
   }
 }

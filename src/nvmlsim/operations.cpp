@@ -45,8 +45,8 @@ std::optional<std::size_t> free_slot(const Records& records) {
 }
 
 /// Checks all that speaks against the new instance, and finds its place.
-Return plan_gpu_instance(GpuAccess& gpu, std::uint32_t profile_id, const nvml::GpuInstancePlacement* wanted,
-                         PlacementId& placement) {
+Return plan_gpu_instance(GpuAccess& gpu, std::uint32_t profile_id,
+                         const nvml::GpuInstancePlacement* wanted, PlacementId& placement) {
   if (const Return state = ready(gpu); state != success) return state;
   const auto profile = profile_by_id(gpu.board(), profile_id);
   if (!profile) return known_profile_id(profile_id) ? not_supported : invalid_argument;
@@ -134,8 +134,10 @@ Return destroy_gpu_instance(Node& node, std::uint32_t gpu, std::uint64_t serial)
   return success;
 }
 
-Return create_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t parent, std::uint32_t profile_id,
-                               const nvml::ComputeInstancePlacement* wanted, std::uint64_t& serial) {
+Return create_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t parent,
+                               std::uint32_t profile_id,
+                               const nvml::ComputeInstancePlacement* wanted,
+                               std::uint64_t& serial) {
   if (!node.privileged()) return no_permission;
   const Holding change(node.cell(gpu).change, node.presence());
   GpuAccess now(node, gpu);
@@ -145,7 +147,8 @@ Return create_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t pare
   const ComputeProfile* profile = compute_profile(now.board(), now.record(), *slot, profile_id);
   if (profile == nullptr) return not_supported;
   std::uint32_t start = 0;
-  const Return place = choose_compute_start(now.board(), now.record(), *slot, *profile, wanted, start);
+  const Return place =
+      choose_compute_start(now.board(), now.record(), *slot, *profile, wanted, start);
   if (place != success) return place;
   const auto free = free_slot(now.record().compute_instances);
   if (!free) return insufficient_resources;
@@ -166,7 +169,8 @@ Return destroy_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t ser
   if (now.status() != success) return now.status();
   const auto slot = find_compute_instance(now.record(), serial);
   if (!slot) return invalid_argument;
-  if (has_processes(now.record(), serial) || node.held_by_others(gpu, *slot)) return nvml::Return::in_use;
+  if (has_processes(now.record(), serial) || node.held_by_others(gpu, *slot))
+    return nvml::Return::in_use;
   if (strikes(now.cell(), Fault::stuck_in_use)) return nvml::Return::in_use;
   if (strikes(now.cell(), Fault::fail_destroy)) return unknown;
   now.draft().compute_instances[*slot] = {};

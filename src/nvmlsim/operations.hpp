@@ -1,7 +1,7 @@
 #pragma once
-// What changes a GPU: instances made and destroyed, MIG switched. Each answers as the driver would, takes the
-// time that the physics say (none on an instant node) and happens whole or not at all, whenever the program
-// is killed.
+// What changes a GPU: instances made and destroyed, MIG switched. Each answers as the driver would,
+// takes the time that the physics say (none on an instant node) and happens whole or not at all,
+// whenever the program is killed.
 
 #include "nvmlsim/node.hpp"
 
@@ -13,11 +13,13 @@ nvml::Return destroy_gpu_instance(Node& node, std::uint32_t gpu, std::uint64_t s
 
 /// In the GPU instance `parent`.
 nvml::Return create_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t parent,
-                                     std::uint32_t profile_id, const nvml::ComputeInstancePlacement* wanted,
+                                     std::uint32_t profile_id,
+                                     const nvml::ComputeInstancePlacement* wanted,
                                      std::uint64_t& serial);
 nvml::Return destroy_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t serial);
 
 /// `activation`: whether the mode is what was asked for, or why it only waits.
-nvml::Return set_mig_mode(Node& node, std::uint32_t gpu, std::uint32_t mode, nvml::Return& activation);
+nvml::Return set_mig_mode(Node& node, std::uint32_t gpu, std::uint32_t mode,
+                          nvml::Return& activation);
 
 }  // namespace cleave::sim

@@ -83,11 +83,13 @@ bool ended(std::uint32_t pid, char state) {
 }
 
 bool exists(std::uint32_t pid) {
-  return pid != 0 && pid <= 0x7fffffff && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
+  return pid != 0 && pid <= 0x7fffffff &&
+         (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }
 
 Identity identity_from(std::uint32_t pid, const Stat& stat) {
-  return static_cast<Identity>(pid) | static_cast<Identity>(static_cast<std::uint32_t>(stat.started)) << 32;
+  return static_cast<Identity>(pid) |
+         static_cast<Identity>(static_cast<std::uint32_t>(stat.started)) << 32;
 }
 
 // The upper half of a holder: a random number under `announced`; else the time of the start, or
@@ -106,7 +108,8 @@ Holder random_holder(std::uint32_t pid) {
   if (::getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits) {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
-    bits = mixed_bits(static_cast<std::uint64_t>(now.tv_sec) << 30 ^ static_cast<std::uint64_t>(now.tv_nsec));
+    bits = mixed_bits(static_cast<std::uint64_t>(now.tv_sec) << 30 ^
+                      static_cast<std::uint64_t>(now.tv_nsec));
   }
   return pid | (bits & random_bits) << 32 | announced;
 }
@@ -164,10 +167,12 @@ Presence::~Presence() {
   if (file_is_ours()) ::close(file_);
 }
 
-/// Programs that close every descriptor close this one too, and the number may be another file's by now.
+/// Programs that close every descriptor close this one too, and the number may be another file's by
+/// now.
 bool Presence::file_is_ours() const {
   struct stat about {};
-  return file_ >= 0 && ::fstat(file_, &about) == 0 && about.st_dev == device_ && about.st_ino == inode_;
+  return file_ >= 0 && ::fstat(file_, &about) == 0 && about.st_dev == device_ &&
+         about.st_ino == inode_;
 }
 
 void Presence::announce() {

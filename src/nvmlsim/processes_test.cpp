@@ -19,7 +19,8 @@ std::vector<nvml::ProcessInfo> processes(nvml::Device device) {
   const auto asked = library().nvmlDeviceGetComputeRunningProcesses_v3(device, &count, nullptr);
   EXPECT_EQ(asked, count > 0 ? insufficient_size : success);
   std::vector<nvml::ProcessInfo> list(count);
-  EXPECT_EQ(library().nvmlDeviceGetComputeRunningProcesses_v3(device, &count, list.data()), success);
+  EXPECT_EQ(library().nvmlDeviceGetComputeRunningProcesses_v3(device, &count, list.data()),
+            success);
   return list;
 }
 
@@ -113,7 +114,8 @@ TEST(Processes, AreNamedAsCudaNamesDevices) {
     ASSERT_TRUE(process) << visible;
     EXPECT_EQ(process->profile()->name, "3g.20gb");
   }
-  for (const char* visible : {"", "0", "2", "-1", "NoDevFiles", "MIG-00000000-0000-4000-8000-000000000000"})
+  for (const char* visible :
+       {"", "0", "2", "-1", "NoDevFiles", "MIG-00000000-0000-4000-8000-000000000000"})
     EXPECT_FALSE(SimProcess::start(node.path(), visible, own_pid())) << visible;
   EXPECT_FALSE(SimProcess::start(node.path(), "1", 0x7ffffffe)) << "no such process";
 }
@@ -131,8 +133,9 @@ TEST(Processes, ThatDieAreGone) {
   EXPECT_EQ(library().nvmlComputeInstanceDestroy(made.compute), in_use);
   ::kill(child.pid(), SIGKILL);
   // Not waited for: a zombie is dead as well.
-  for (int i = 0; i < 1000 &&
-                  !look_at_sim_node(node.path())->gpus[0].instances[0].compute_instances[0].processes.empty();
+  for (int i = 0;
+       i < 1000 &&
+       !look_at_sim_node(node.path())->gpus[0].instances[0].compute_instances[0].processes.empty();
        ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_TRUE(processes(node.gpu()).empty());

@@ -1,5 +1,5 @@
-// Thousands of random operations through the library, against a slow model of a GPU that is written out here
-// from the rules: sets of slices and counts, no tables of conflicts.
+// Thousands of random operations through the library, against a slow model of a GPU that is written
+// out here from the rules: sets of slices and counts, no tables of conflicts.
 
 #include <algorithm>
 
@@ -35,10 +35,13 @@ class PlainGpu {
         if (slice >= other.start && slice < other.start + other.profile->memory.value) return false;
       compute += other.profile->compute.value;
       same += other.profile == &profile ? 1 : 0;
-      if (profile.attribute == Attribute::media && other.profile->attribute == Attribute::media) return false;
-      if (profile.attribute == Attribute::all_media && other.profile->attribute != Attribute::no_media)
+      if (profile.attribute == Attribute::media && other.profile->attribute == Attribute::media)
         return false;
-      if (other.profile->attribute == Attribute::all_media && profile.attribute != Attribute::no_media)
+      if (profile.attribute == Attribute::all_media &&
+          other.profile->attribute != Attribute::no_media)
+        return false;
+      if (other.profile->attribute == Attribute::all_media &&
+          profile.attribute != Attribute::no_media)
         return false;
     }
     return compute <= model_->compute.value && same <= profile.max_instances;
@@ -161,14 +164,17 @@ class RandomWalk {
   void create_compute() {
     if (plain_.instances.empty()) return;
     PlainInstance& parent = plain_.instances[random_.below(plain_.instances.size())];
-    const auto number = static_cast<std::uint32_t>(random_.below(nvml::compute_instance_profiles + 1));
+    const auto number =
+        static_cast<std::uint32_t>(random_.below(nvml::compute_instance_profiles + 1));
     nvml::ComputeInstanceProfileInfo info{};
     const auto known =
         library().nvmlGpuInstanceGetComputeInstanceProfileInfo(parent.handle, number, 0, &info);
     nvml::ComputeInstance handle = nullptr;
-    const auto answer = library().nvmlGpuInstanceCreateComputeInstance(parent.handle, number, &handle);
+    const auto answer =
+        library().nvmlGpuInstanceCreateComputeInstance(parent.handle, number, &handle);
     if (known != success) {
-      ASSERT_EQ(answer, number < nvml::compute_instance_profiles ? not_supported : invalid_argument);
+      ASSERT_EQ(answer,
+                number < nvml::compute_instance_profiles ? not_supported : invalid_argument);
       return;
     }
     std::uint32_t same = 0, sms = 0, id = 0;
@@ -180,13 +186,15 @@ class RandomWalk {
     const auto start = free_start(parent, number, info.slice_count);
     const bool fits = start && same < info.instance_count &&
                       sms + info.multiprocessor_count <= whole_sms(gpu_, *parent.profile);
-    ASSERT_EQ(answer, fits ? success : insufficient_resources) << number << " in " << parent.profile->name;
+    ASSERT_EQ(answer, fits ? success : insufficient_resources)
+        << number << " in " << parent.profile->name;
     if (!fits) return;
     nvml::ComputeInstanceInfo about{};
     ASSERT_EQ(library().nvmlComputeInstanceGetInfo_v2(handle, &about), success);
     ASSERT_EQ(about.placement.start, *start);
     ASSERT_EQ(about.id, id);
-    parent.computes.push_back({number, *start, info.slice_count, info.multiprocessor_count, id, handle});
+    parent.computes.push_back(
+        {number, *start, info.slice_count, info.multiprocessor_count, id, handle});
   }
 
   void destroy_compute() {

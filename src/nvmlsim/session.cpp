@@ -42,7 +42,8 @@ nvml::Return open_named_node(std::unique_ptr<Node>& node) {
     return nvml::Return::success;
   }
   auto opened = Node::open(directory);
-  if (!opened && ::access((std::filesystem::path(directory) / state_file_name).c_str(), R_OK | W_OK) != 0 &&
+  if (!opened &&
+      ::access((std::filesystem::path(directory) / state_file_name).c_str(), R_OK | W_OK) != 0 &&
       errno == EACCES)
     return nvml::Return::no_permission;
   if (!opened || (*opened)->gone()) return nvml::Return::driver_not_loaded;
@@ -86,7 +87,8 @@ Call::Call() {
   node_ = open.node.load();
 }
 
-/// The last call in flight after nvmlShutdown closes the node, which is when its handles are given back.
+/// The last call in flight after nvmlShutdown closes the node, which is when its handles are given
+/// back.
 Call::~Call() {
   OpenLibrary& open = library();
   if (open.calls.fetch_sub(1) != 1 || !open.some_retired.load()) return;

@@ -1,6 +1,7 @@
 #pragma once
-// NVML as one program has it open: counted by nvmlInit and nvmlShutdown, for all its threads. The node is the
-// one that CLEAVE_SIM_NODE named when the first nvmlInit was called; without the variable there are no GPUs.
+// NVML as one program has it open: counted by nvmlInit and nvmlShutdown, for all its threads. The
+// node is the one that CLEAVE_SIM_NODE named when the first nvmlInit was called; without the
+// variable there are no GPUs.
 //
 // The child of a fork goes on with NVML open but holds no MIG device handles of its parent's.
 
@@ -24,7 +25,8 @@ class Call {
   /// uninitialized, gpu_is_lost where the node was destroyed, or success.
   [[nodiscard]] nvml::Return status() const;
   [[nodiscard]] Node& node() const { return *node_; }
-  /// Notes that this program now has the handle of the MIG device in this slot; under the GPU's state lock.
+  /// Notes that this program now has the handle of the MIG device in this slot; under the GPU's
+  /// state lock.
   void hold(std::uint32_t gpu, std::size_t slot) const;
 
  private:

@@ -12,7 +12,8 @@ void nap(long nanoseconds) {
   ::nanosleep(&time, nullptr);
 }
 
-/// A place at the head of the queue, given up at the end, also by a thread that is cancelled in its sleep.
+/// A place at the head of the queue, given up at the end, also by a thread that is cancelled in its
+/// sleep.
 class NextInLine {
  public:
   NextInLine(std::atomic<Holder>& next, Holder self) : next_(&next), self_(self) {}
@@ -56,7 +57,8 @@ bool SharedLock::take_from_the_dead(const Presence& presence) {
                                      std::memory_order_relaxed))
     return true;
   Holder next = next_.load(std::memory_order_relaxed);
-  if (next != 0 && !presence.alive(next)) next_.compare_exchange_strong(next, 0, std::memory_order_relaxed);
+  if (next != 0 && !presence.alive(next))
+    next_.compare_exchange_strong(next, 0, std::memory_order_relaxed);
   return false;
 }
 
@@ -67,8 +69,9 @@ void SharedLock::wait_and_lock(const Presence& presence) {
   long naps = 20'000;
   for (int round = 0;; ++round) {
     Holder nobody = 0;
-    if (next.mine() && owner_.compare_exchange_strong(nobody, presence.self(), std::memory_order_acquire,
-                                                      std::memory_order_relaxed))
+    if (next.mine() &&
+        owner_.compare_exchange_strong(nobody, presence.self(), std::memory_order_acquire,
+                                       std::memory_order_relaxed))
       return;
     if (round < yields) {
       ::sched_yield();

@@ -1,10 +1,11 @@
 #pragma once
-// A lock between programs that outlives its holders: who holds it is written in it, and a waiter that finds
-// the holder gone takes its place. The bytes of a pthread mutex, once damaged, can hang or abort a program;
-// whatever is in these two words, a lock that no living program holds is soon had.
+// A lock between programs that outlives its holders: who holds it is written in it, and a waiter
+// that finds the holder gone takes its place. The bytes of a pthread mutex, once damaged, can hang
+// or abort a program; whatever is in these two words, a lock that no living program holds is soon
+// had.
 //
-// Waiters are served before the one that let go: one of them is next, the others wait to become that. All
-// processes must see each other in /proc.
+// Waiters are served before the one that let go: one of them is next, the others wait to become
+// that. All processes must see each other in /proc.
 
 #include <atomic>
 

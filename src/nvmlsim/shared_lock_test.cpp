@@ -95,7 +95,8 @@ TEST_F(SharedLocks, AreHadWhateverIsInThem) {
   Random random(1);
   for (int i = 0; i < 200; ++i) {
     std::uint64_t words[2] = {random.bits() >> random.below(64), random.bits() >> random.below(64)};
-    if (i % 3 == 0) words[0] = static_cast<std::uint64_t>(::getppid());  // lives, but began at another time
+    if (i % 3 == 0)
+      words[0] = static_cast<std::uint64_t>(::getppid());  // lives, but began at another time
     std::memcpy(static_cast<void*>(&shared_->lock), words, sizeof words);
     const Holding held(shared_->lock, presence_);
   }
@@ -218,7 +219,8 @@ TEST(Presences, EndWithTheProgram) {
   EXPECT_FALSE(here.alive(0));
   EXPECT_FALSE(here.alive(~0ULL));
   Child child([&, parents = here.self()] {
-    if (here.self() == parents || pid_of(here.self()) != static_cast<std::uint32_t>(::getpid())) return 1;
+    if (here.self() == parents || pid_of(here.self()) != static_cast<std::uint32_t>(::getpid()))
+      return 1;
     return here.alive(parents) && here.alive(here.self()) ? 0 : 2;
   });
   EXPECT_EQ(child.wait(), 0);
@@ -228,7 +230,8 @@ TEST(Presences, EndWithTheProgram) {
 TEST(Presences, EndThoughChildrenLive) {
   const TemporaryFolder directory;
   std::filesystem::create_directories(directory.path());
-  const Presence here(::open((directory.path() / "state").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  const Presence here(
+      ::open((directory.path() / "state").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   Signal end;

@@ -1,10 +1,10 @@
 #pragma once
-// The state of a simulated node as it lies in its file, which all programs that use the node map: plain
-// numbers of fixed size, no pointers. Nothing in it is trusted: who reads it keeps every index in its bounds
-// and tells a damaged record by `sound` (gpu_rules.hpp).
+// The state of a simulated node as it lies in its file, which all programs that use the node map:
+// plain numbers of fixed size, no pointers. Nothing in it is trusted: who reads it keeps every
+// index in its bounds and tells a damaged record by `sound` (gpu_rules.hpp).
 //
-// A GPU's record is there twice. A change is made on the copy that is not in use, and one store makes that
-// copy the record: a program killed in between leaves the old one, whole.
+// A GPU's record is there twice. A change is made on the copy that is not in use, and one store
+// makes that copy the record: a program killed in between leaves the old one, whole.
 
 #include <array>
 #include <atomic>
@@ -79,23 +79,26 @@ struct GpuCell {
   SharedLock state;   // held while the record is read or replaced: never for long
   SharedLock change;  // held by who creates or destroys, while the simulated time passes
   std::atomic<std::uint32_t> active;
-  std::array<std::atomic<std::uint32_t>, fault_kinds + 1> faults;  // calls left, until_mended, or 0: off
-  std::array<char, 32> model;                                      // its key
+  std::array<std::atomic<std::uint32_t>, fault_kinds + 1>
+      faults;                  // calls left, until_mended, or 0: off
+  std::array<char, 32> model;  // its key
   Uuid uuid;
   std::array<GpuRecord, 2> records;
 };
 
-/// A program with NVML open. `held`: for each GPU, the slots of compute instances whose MIG device handle it
-/// got. Bits are set and looked at under that GPU's state lock, and mean something for the holder only that
-/// was read before them: who takes a free place clears what the last one left and then becomes the holder.
+/// A program with NVML open. `held`: for each GPU, the slots of compute instances whose MIG device
+/// handle it got. Bits are set and looked at under that GPU's state lock, and mean something for
+/// the holder only that was read before them: who takes a free place clears what the last one left
+/// and then becomes the holder.
 struct ClientRecord {
   std::atomic<Holder> holder;  // 0: free
   std::array<std::atomic<std::uint8_t>, most_sim_gpus> held;
 };
 
-/// Read without a lock while the next event but event_slots may be written over it: `number` is 0 meanwhile,
-/// and who reads looks at it before and after. The others are stored with release and loaded with acquire, so
-/// that who sees one of the new values sees the 0, or the new number, as well.
+/// Read without a lock while the next event but event_slots may be written over it: `number` is 0
+/// meanwhile, and who reads looks at it before and after. The others are stored with release and
+/// loaded with acquire, so that who sees one of the new values sees the 0, or the new number, as
+/// well.
 struct EventRecord {
   std::atomic<std::uint64_t> number;  // counts from 1; the slot is number % event_slots
   std::atomic<std::uint64_t> type, data;

@@ -79,8 +79,9 @@ Result<void> write_state(const std::filesystem::path& directory, const SimNodeSp
   if (spec.check_root) (void)::fchmod(handle, 0666);
   // Allocated and not only made so long: where the disk is full, nobody dies of it later.
   const int allocated = ::posix_fallocate(handle, 0, static_cast<off_t>(size));
-  void* bytes =
-      allocated != 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, handle, 0);
+  void* bytes = allocated != 0
+                    ? MAP_FAILED
+                    : ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, handle, 0);
   if (allocated != 0) errno = allocated;
   const auto failed = cannot_write(unfinished);
   ::close(handle);
@@ -90,7 +91,8 @@ Result<void> write_state(const std::filesystem::path& directory, const SimNodeSp
   }
   fill(static_cast<std::byte*>(bytes), spec);
   ::munmap(bytes, size);
-  // A link and not a rename: of two that make a node here, one does, and its clients keep their state.
+  // A link and not a rename: of two that make a node here, one does, and its clients keep their
+  // state.
   const int linked = ::link(unfinished.c_str(), file.c_str()) == 0 ? 0 : errno;
   ::unlink(unfinished.c_str());
   if (linked == EEXIST)

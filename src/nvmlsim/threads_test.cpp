@@ -71,7 +71,8 @@ TEST(Threads, ReadEventsWholeWhileTheyAreOverwritten) {
   ASSERT_TRUE(create_sim_node(directory.path(), node_spec("A100-40GB,A100-40GB")));
   const auto node = Node::open(directory.path()).value();
   const std::uint64_t set = make_event_set();
-  for (std::uint32_t gpu = 0; gpu < 2; ++gpu) ASSERT_TRUE(register_events(*node, set, gpu, reported_events));
+  for (std::uint32_t gpu = 0; gpu < 2; ++gpu)
+    ASSERT_TRUE(register_events(*node, set, gpu, reported_events));
   constexpr std::uint64_t last = 100'000;
   const auto type_of = [](std::uint64_t data) {
     return data % 2 == 0 ? nvml::event_xid : nvml::event_gpu_unavailable;
@@ -93,8 +94,8 @@ TEST(Threads, ReadEventsWholeWhileTheyAreOverwritten) {
   EXPECT_TRUE(free_event_set(set));
 }
 
-// A call that waited while the library was closed took a place among its old node's clients. What the program
-// then holds on another node is its own there, and not of whoever has the same place.
+// A call that waited while the library was closed took a place among its old node's clients. What
+// the program then holds on another node is its own there, and not of whoever has the same place.
 TEST(Threads, ThatAreInACallAtShutdownHoldNothingElsewhere) {
   const OpenNode old_node("A100-40GB");
   const TemporaryFolder other;

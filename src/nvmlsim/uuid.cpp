@@ -43,8 +43,9 @@ std::optional<Uuid> parse_uuid(std::string_view prefix, std::string_view text) {
       if (text.front() != '-') return std::nullopt;
       text.remove_prefix(1);
     }
-    const char lower =
-        text.front() >= 'A' && text.front() <= 'F' ? static_cast<char>(text.front() + 32) : text.front();
+    const char lower = text.front() >= 'A' && text.front() <= 'F'
+                           ? static_cast<char>(text.front() + 32)
+                           : text.front();
     const auto value = digits.find(lower);
     if (value == std::string_view::npos) return std::nullopt;
     text.remove_prefix(1);

@@ -18,7 +18,8 @@ struct MisoRow {
 struct ParvaRow {
   std::string_view model;
   int batch;
-  std::array<double, 5> per_second;  // samples on 1g.10gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb; 0: did not run
+  std::array<double, 5>
+      per_second;  // samples on 1g.10gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb; 0: did not run
 };
 
 struct RodiniaRow {
@@ -174,10 +175,10 @@ constexpr RodiniaRow rodinia_rows[] = {
 };
 // clang-format on
 
-constexpr std::array<std::string_view, 5> profiles_40gb = {"1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb",
-                                                           "7g.40gb"};
-constexpr std::array<std::string_view, 5> profiles_80gb = {"1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb",
-                                                           "7g.80gb"};
+constexpr std::array<std::string_view, 5> profiles_40gb = {"1g.5gb", "2g.10gb", "3g.20gb",
+                                                           "4g.20gb", "7g.40gb"};
+constexpr std::array<std::string_view, 5> profiles_80gb = {"1g.10gb", "2g.20gb", "3g.40gb",
+                                                           "4g.40gb", "7g.80gb"};
 constexpr std::array<std::string_view, 3> profiles_a30 = {"1g.6gb", "2g.12gb", "4g.24gb"};
 
 Duration seconds(double value) {
@@ -197,8 +198,8 @@ SpeedTable table_of(const std::array<std::string_view, Count>& profiles,
 std::vector<MeasuredSpeed> miso() {
   std::vector<MeasuredSpeed> all;
   for (const MisoRow& row : miso_rows)
-    all.push_back({MeasuredSet::miso, row.model, row.batch, "A100-40GB", table_of(profiles_40gb, row.speeds),
-                   seconds(row.latency_s)});
+    all.push_back({MeasuredSet::miso, row.model, row.batch, "A100-40GB",
+                   table_of(profiles_40gb, row.speeds), seconds(row.latency_s)});
   return all;
 }
 
@@ -207,9 +208,10 @@ std::vector<MeasuredSpeed> parvagpu() {
   for (const ParvaRow& row : parva_rows) {
     auto speeds = row.per_second;
     for (double& each : speeds) each /= row.per_second.back();
-    // The source's own latencies are rounded to a millisecond; with one process they are batch / throughput.
-    all.push_back({MeasuredSet::parvagpu, row.model, row.batch, "A100-80GB", table_of(profiles_80gb, speeds),
-                   seconds(row.batch / row.per_second.back())});
+    // The source's own latencies are rounded to a millisecond; with one process they are batch /
+    // throughput.
+    all.push_back({MeasuredSet::parvagpu, row.model, row.batch, "A100-80GB",
+                   table_of(profiles_80gb, speeds), seconds(row.batch / row.per_second.back())});
   }
   return all;
 }
@@ -234,8 +236,9 @@ std::span<const MeasuredSpeed> measured_speeds(MeasuredSet set) {
 
 const MeasuredSpeed* find_measured(MeasuredSet set, std::string_view application, int batch) {
   const auto rows = measured_speeds(set);
-  const auto row = std::ranges::find_if(
-      rows, [&](const MeasuredSpeed& one) { return one.application == application && one.batch == batch; });
+  const auto row = std::ranges::find_if(rows, [&](const MeasuredSpeed& one) {
+    return one.application == application && one.batch == batch;
+  });
   return row == rows.end() ? nullptr : &*row;
 }
 

@@ -55,7 +55,8 @@ TEST(MeasuredSpeeds, GrowWithTheProfile) {
           continue;
         }
         EXPECT_TRUE(runs) << row.application << " " << row.batch << " " << profile.name;
-        EXPECT_LE(entry->second, larger * 1.16) << row.application << " " << row.batch << " " << profile.name;
+        EXPECT_LE(entry->second, larger * 1.16)
+            << row.application << " " << row.batch << " " << profile.name;
         larger = entry->second;
       }
     }
@@ -107,16 +108,17 @@ TEST(MeasuredSpeeds, AgreeWithMiso) {
   if (speeds.empty()) GTEST_SKIP() << not_here;
   EXPECT_EQ(speeds.size(), measured_speeds(MeasuredSet::miso).size());
   for (const Row& row : speeds) {
-    const auto* ours =
-        find_measured(MeasuredSet::miso, row.at("model"), static_cast<int>(number(row.at("batch_size"))));
+    const auto* ours = find_measured(MeasuredSet::miso, row.at("model"),
+                                     static_cast<int>(number(row.at("batch_size"))));
     for (const char* profile : {"1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"})
-      EXPECT_EQ(speed_of(ours, profile), number(row.at(profile))) << row.at("model") << " " << profile;
+      EXPECT_EQ(speed_of(ours, profile), number(row.at(profile)))
+          << row.at("model") << " " << profile;
   }
   std::size_t compared = 0;
   for (const Row& row : rows_of("mig-miso-a100-40gb/training_batch_time.csv")) {
     if (row.at("profile") != "7g.40gb") continue;
-    const auto* ours =
-        find_measured(MeasuredSet::miso, row.at("model"), static_cast<int>(number(row.at("batch_size"))));
+    const auto* ours = find_measured(MeasuredSet::miso, row.at("model"),
+                                     static_cast<int>(number(row.at("batch_size"))));
     ASSERT_NE(ours, nullptr);
     EXPECT_DOUBLE_EQ(in_seconds(ours->latency), number(row.at("median_s"))) << row.at("model");
     ++compared;
@@ -150,7 +152,8 @@ TEST(MeasuredSpeeds, AgreeWithParvaGpu) {
         << row.at("model") << " " << batch;
     if (row.at("mig_gpcs") != "7") continue;
     const double latency = number(row.at("latency_s"));
-    EXPECT_NEAR(in_seconds(ours->latency), latency, 0.0006 + 0.02 * latency) << "rounded to 1 ms there";
+    EXPECT_NEAR(in_seconds(ours->latency), latency, 0.0006 + 0.02 * latency)
+        << "rounded to 1 ms there";
   }
 }
 
@@ -164,7 +167,8 @@ TEST(MeasuredSpeeds, AgreeWithRodinia) {
     EXPECT_NEAR(in_seconds(ours->latency), number(row.at("4g.24gb_s")), 1e-9);
     for (const char* profile : {"1g.6gb", "2g.12gb", "4g.24gb"}) {
       const double seconds = number(row.at(std::string(profile) + "_s"));
-      EXPECT_DOUBLE_EQ(speed_of(ours, profile), seconds > 0 ? number(row.at("4g.24gb_s")) / seconds : 0)
+      EXPECT_DOUBLE_EQ(speed_of(ours, profile),
+                       seconds > 0 ? number(row.at("4g.24gb_s")) / seconds : 0)
           << row.at("kernel") << " " << profile;
     }
   }

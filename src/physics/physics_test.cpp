@@ -72,8 +72,8 @@ TEST(Reconfiguration, CostsNothingForNothingAndMoreForMore) {
       << "as measured";
 }
 
-/// Starts for the profiles of a measured layout, large ones first, each at its preferred free start; only
-/// their number and size matter.
+/// Starts for the profiles of a measured layout, large ones first, each at its preferred free
+/// start; only their number and size matter.
 PlacementSet some_placement_of(const Geometry& geometry, std::string_view layout) {
   std::vector<std::string_view> profiles = split(layout, '+');
   std::ranges::sort(profiles, std::greater<>());
@@ -90,8 +90,8 @@ PlacementSet some_placement_of(const Geometry& geometry, std::string_view layout
   return state.size() == static_cast<int>(profiles.size()) ? state : PlacementSet();
 }
 
-// The line against every measured median. The whole GPU is a constant of its own, the rest was fitted with
-// worst error 1.1 % (create) and 1.8 % (destroy).
+// The line against every measured median. The whole GPU is a constant of its own, the rest was
+// fitted with worst error 1.1 % (create) and 1.8 % (destroy).
 TEST(Reconfiguration, AgreesWithTheMeasuredMedians) {
   const std::filesystem::path path =
       CLEAVE_SOURCE_DIR "/../shared/data/mig-reconfig-a100-40gb/gi_create_destroy.csv";
@@ -111,7 +111,8 @@ TEST(Reconfiguration, AgreesWithTheMeasuredMedians) {
     const bool create = row[*csv->column("op")] == "create";
     const double ours =
         in_seconds(create ? create_time(geometry, instances) : destroy_time(geometry, instances));
-    EXPECT_NEAR(ours / measured, 1, 0.025) << row[*csv->column("op")] << " " << row[*csv->column("layout")];
+    EXPECT_NEAR(ours / measured, 1, 0.025)
+        << row[*csv->column("op")] << " " << row[*csv->column("layout")];
     ++compared;
   }
   EXPECT_EQ(compared, 36);

@@ -70,7 +70,8 @@ double power_share(const GpuModel& model, const Profile& profile) {
   return static_cast<double>(profile.compute.value) / model.compute.value;
 }
 
-PowerSplit power_of(const GpuModel& model, std::span<const InstanceLoad> loads, const PowerOptions& options) {
+PowerSplit power_of(const GpuModel& model, std::span<const InstanceLoad> loads,
+                    const PowerOptions& options) {
   const GpuPower& power = gpu_power(model);
   PowerSplit split;
   const double idle = static_cast<double>(power.idle.value) * within(options.idle_factor, 1, 2);
@@ -81,7 +82,8 @@ PowerSplit power_of(const GpuModel& model, std::span<const InstanceLoad> loads, 
   split.capped = sum > 1;
   const double scale = split.capped ? 1 / sum : 1;
   if (split.capped) split.clock = std::pow(scale, 1 / within(options.beta, least_beta, most_beta));
-  // What the first k draw together is rounded, and each gets the difference: nothing is lost by rounding.
+  // What the first k draw together is rounded, and each gets the difference: nothing is lost by
+  // rounding.
   double together = 0;
   Milliwatts given;
   for (const InstanceLoad& load : loads) {

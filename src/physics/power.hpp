@@ -3,14 +3,16 @@
 //
 //   P = min(cap, P0 + sum of kappa_i x (cap - P0) x share_i x busy_i)
 //
-// P0 is what the GPU draws when nothing runs, a share of 1 kept busy draws what is left up to the cap. Where
-// the instances ask for more than the cap leaves, they get it in proportion, and clocks fall.
+// P0 is what the GPU draws when nothing runs, a share of 1 kept busy draws what is left up to the
+// cap. Where the instances ask for more than the cap leaves, they get it in proportion, and clocks
+// fall.
 //
-// The form follows from what *Managing Multi Instance GPUs* and *Taming GPU Underutilization via Static
-// Partitioning* report: the energy of a job without the idle part hardly depends on its profile, and the idle
-// part is shared. Drivers measure whole GPUs alone, and no study has found one law for all work on MIG: these
-// are the watts of a scenario, not a prediction. Nobody knows the kappa of a job before measuring it; 1.06 to
-// 1.15 fits the heaviest work of the second paper, 0 what only keeps the host busy.
+// The form follows from what *Managing Multi Instance GPUs* and *Taming GPU Underutilization via
+// Static Partitioning* report: the energy of a job without the idle part hardly depends on its
+// profile, and the idle part is shared. Drivers measure whole GPUs alone, and no study has found
+// one law for all work on MIG: these are the watts of a scenario, not a prediction. Nobody knows
+// the kappa of a job before measuring it; 1.06 to 1.15 fits the heaviest work of the second paper,
+// 0 what only keeps the host busy.
 
 #include <cstdint>
 #include <span>
@@ -42,8 +44,9 @@ struct GpuPower {
 
 /// What runs on one instance.
 struct InstanceLoad {
-  double share;      // of the GPU: power_share(), or another where memory bandwidth is what limits the work
-  double busy;       // share of time in which it keeps its part of the GPU busy, 0 to 1
+  double share;  // of the GPU: power_share(), or another where memory bandwidth is what limits the
+                 // work
+  double busy;   // share of time in which it keeps its part of the GPU busy, 0 to 1
   double kappa = 1;  // how much it draws beside work that draws the cap on the whole GPU
 };
 
@@ -61,7 +64,8 @@ struct PowerSplit {
   Milliwatts idle;                    // of no instance
   std::vector<Milliwatts> instances;  // in the order of the loads
   bool capped = false;
-  double clock = 1;  // beside clocks without the cap; the compute part of work is slower by this factor
+  double clock =
+      1;  // beside clocks without the cap; the compute part of work is slower by this factor
 };
 
 /// Shares beyond 0 to 1 are cut there, whatever is below zero or not a number counts as zero.

@@ -31,7 +31,8 @@ TEST(Power, EveryModelHasACapAboveIdleAndASource) {
     EXPECT_GT(power.cap, power.idle) << each.key;
     EXPECT_GT(power.idle.value, 0) << each.key;
     EXPECT_FALSE(power.source.empty()) << each.key;
-    EXPECT_FALSE(power.source.starts_with("nothing is known")) << each.key << " has no row of its own";
+    EXPECT_FALSE(power.source.starts_with("nothing is known"))
+        << each.key << " has no row of its own";
   }
 }
 
@@ -53,7 +54,8 @@ TEST(Power, InstancesAndIdleAreTheGpuExactlyAndNeverAboveTheCap) {
     const PowerOptions options{1 + random.uniform(), 0.7 + random.uniform()};
     const PowerSplit split = power_of(gpu, loads, options);
     ASSERT_EQ(split.instances.size(), loads.size());
-    EXPECT_EQ(split.total, std::accumulate(split.instances.begin(), split.instances.end(), split.idle));
+    EXPECT_EQ(split.total,
+              std::accumulate(split.instances.begin(), split.instances.end(), split.idle));
     EXPECT_LE(split.total, gpu_power(gpu).cap);
     EXPECT_EQ(split.capped, split.clock < 1);
     for (const Milliwatts each : split.instances) EXPECT_GE(each.value, 0);
@@ -104,15 +106,18 @@ TEST(Power, CappedWorkSharesInProportionAndSlowsByBeta) {
   const InstanceLoad loads[] = {{0.5, 1, 1.2}, {0.5, 1, 0.9}};
   const PowerSplit split = power_of(h100, loads);
   EXPECT_TRUE(split.capped);
-  EXPECT_NEAR(static_cast<double>(split.instances[0].value) / static_cast<double>(split.instances[1].value),
-              1.2 / 0.9, 1e-5);
+  EXPECT_NEAR(
+      static_cast<double>(split.instances[0].value) / static_cast<double>(split.instances[1].value),
+      1.2 / 0.9, 1e-5);
   EXPECT_DOUBLE_EQ(split.clock, 1 / 1.05);
   EXPECT_DOUBLE_EQ(power_of(h100, loads, {1, 1.6}).clock, std::pow(1 / 1.05, 1 / 1.6));
-  EXPECT_DOUBLE_EQ(power_of(h100, loads, {1, 99}).clock, power_of(h100, loads, {1, most_beta}).clock);
+  EXPECT_DOUBLE_EQ(power_of(h100, loads, {1, 99}).clock,
+                   power_of(h100, loads, {1, most_beta}).clock);
 }
 
 TEST(Power, NonsenseDrawsNothing) {
-  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               inf = std::numeric_limits<double>::infinity();
   const GpuModel& a30 = model("A30-24GB");
   const InstanceLoad loads[] = {{nan, 1}, {1, nan}, {1, 1, nan}, {-1, 1}, {0.25, -inf}};
   EXPECT_EQ(power_of(a30, loads, {nan, nan}).total, gpu_power(a30).idle);
@@ -120,8 +125,9 @@ TEST(Power, NonsenseDrawsNothing) {
   EXPECT_EQ(power_of(a30, endless, {inf, inf}).total, gpu_power(a30).cap);
 }
 
-// Serial and shared runs of the same jobs: the energy beside idle is that of the jobs, so what sharing saves
-// is idle time. The law that fits most of what *Managing Multi Instance GPUs* reports.
+// Serial and shared runs of the same jobs: the energy beside idle is that of the jobs, so what
+// sharing saves is idle time. The law that fits most of what *Managing Multi Instance GPUs*
+// reports.
 TEST(Power, SharingSavesTheIdlePartOfTheEnergy) {
   const GpuModel& a100 = model("A100-40GB");
   for (const double busy : {0.1, 0.3, 0.6, 1.0}) {

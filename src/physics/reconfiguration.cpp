@@ -19,7 +19,8 @@ Duration along(const Line& line, const Geometry& geometry, PlacementSet instance
   if (instances.empty()) return Duration::zero();
   const double share =
       static_cast<double>(geometry.memory(instances).value) / geometry.model().memory_slices.value;
-  const bool whole = instances.size() == 1 && geometry.memory(instances) == geometry.model().memory_slices;
+  const bool whole =
+      instances.size() == 1 && geometry.memory(instances) == geometry.model().memory_slices;
   const double ms = whole ? line.whole_gpu_ms
                           : line.base_ms + line.per_instance_ms * instances.size() +
                                 line.per_slice_ms * share * slices_of_the_data;

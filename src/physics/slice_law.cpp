@@ -7,8 +7,8 @@ namespace cleave {
 
 double gpu_bound_time(const GpuModel& model, const Profile& profile) {
   if (model.key.starts_with("A100-")) {
-    // MISO and ParvaGPU, fitted apart, agree on these within 4 %. One measured job was 6 % faster on the 1g
-    // with twice the memory; the rule below would say 22 %.
+    // MISO and ParvaGPU, fitted apart, agree on these within 4 %. One measured job was 6 % faster
+    // on the 1g with twice the memory; the rule below would say 22 %.
     switch (profile.compute.value) {
       case 1:
         return profile.double_memory ? 6.3 : 6.7;

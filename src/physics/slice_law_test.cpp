@@ -21,7 +21,8 @@ TEST(SliceLaw, LargerIsNeverSlower) {
         if (one.compute.value <= other.compute.value && one.memory.value <= other.memory.value &&
             one.sms.has_value() == other.sms.has_value() &&
             (!one.sms || one.sms->value <= other.sms->value)) {
-          EXPECT_GE(gpu_bound_time(model, one), gpu_bound_time(model, other)) << one.name << other.name;
+          EXPECT_GE(gpu_bound_time(model, one), gpu_bound_time(model, other))
+              << one.name << other.name;
         }
   }
 }

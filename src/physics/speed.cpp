@@ -12,13 +12,14 @@ struct Shares {
   bool inferred;
 };
 
-Shares shares(const GpuModel& reference, std::optional<Sms> sms, ComputeSlices compute, const GpuModel& model,
-              MemorySlices memory) {
+Shares shares(const GpuModel& reference, std::optional<Sms> sms, ComputeSlices compute,
+              const GpuModel& model, MemorySlices memory) {
   const Profile& whole = reference.largest();
   const bool known = sms && whole.sms;
   const double compute_share = known ? static_cast<double>(sms->value) / whole.sms->value
                                      : static_cast<double>(compute.value) / whole.compute.value;
-  // Bandwidth of different models is not compared: a share of memory slices is a share of the own GPU's.
+  // Bandwidth of different models is not compared: a share of memory slices is a share of the own
+  // GPU's.
   const double memory_share = static_cast<double>(memory.value) / model.memory_slices.value;
   return {compute_share, memory_share, !known};
 }
@@ -34,7 +35,8 @@ std::optional<Speed> along(const SpeedModel& job, const Shares& available) {
 }
 
 /// Under the profile's name, or MODEL:name.
-std::optional<double> in_table(const SpeedTable& table, const GpuModel& model, std::string_view profile) {
+std::optional<double> in_table(const SpeedTable& table, const GpuModel& model,
+                               std::string_view profile) {
   auto found = table.find(std::string(model.key) + ":" + std::string(profile));
   if (found == table.end()) found = table.find(profile);
   if (found == table.end()) return std::nullopt;
@@ -43,7 +45,8 @@ std::optional<double> in_table(const SpeedTable& table, const GpuModel& model, s
 
 }  // namespace
 
-std::optional<Speed> speed_on(const SpeedModel& job, const GpuModel& model, const Profile& profile) {
+std::optional<Speed> speed_on(const SpeedModel& job, const GpuModel& model,
+                              const Profile& profile) {
   if (job.flat) return Speed{1, false};
   if (job.table) {
     const auto speed = in_table(*job.table, model, profile.name);

@@ -19,9 +19,9 @@ struct Column {
   Attribute attribute;
 };
 
-// Facets computed with Normaliz 3 from every state of a family and everything that fits into it; the Hilbert
-// basis of each cone is its generators: 62 of 62, 1,253 of 1,253, 363 of 363. A row is a list of weights, a
-// column a profile.
+// Facets computed with Normaliz 3 from every state of a family and everything that fits into it;
+// the Hilbert basis of each cone is its generators: 62 of 62, 1,253 of 1,253, 363 of 363. A row is
+// a list of weights, a column a profile.
 // clang-format off
 
 // 4 compute and 4 memory slices: A30
@@ -110,7 +110,8 @@ constexpr Family families[] = {
     {{4}, {12}, twelve_slices_columns, twelve_slices_weights},
 };
 
-/// The family's column of each profile; empty when one has none or starts elsewhere than its family does.
+/// The family's column of each profile; empty when one has none or starts elsewhere than its family
+/// does.
 std::vector<std::size_t> columns_of(const Family& family, const Geometry& geometry) {
   std::vector<std::size_t> columns;
   for (const Profile* profile : geometry.profile_list()) {
@@ -145,13 +146,14 @@ std::optional<AdmissionTable> AdmissionTable::make(std::shared_ptr<const StateGr
     for (const std::size_t column : columns)
       table.weight_.push_back(family->weights[k * family->columns.size() + column]);
 
-  // What fits into a state is what fits after one more instance, and that instance; larger states come first.
+  // What fits into a state is what fits after one more instance, and that instance; larger states
+  // come first.
   const StateGraph& states = *table.graph_;
   std::vector<std::size_t> profile_of;
   const auto profiles = states.geometry().profile_list();
   for (const PlacementId id : states.geometry().all())
-    profile_of.push_back(static_cast<std::size_t>(std::ranges::find(profiles, states.geometry()[id].profile) -
-                                                  profiles.begin()));
+    profile_of.push_back(static_cast<std::size_t>(
+        std::ranges::find(profiles, states.geometry()[id].profile) - profiles.begin()));
   table.most_.assign(static_cast<std::size_t>(states.size()) * table.weights_, 0);
   for (int i = states.size(); i-- > 0;) {
     const auto state = static_cast<StateId>(i);
@@ -159,7 +161,8 @@ std::optional<AdmissionTable> AdmissionTable::make(std::shared_ptr<const StateGr
       const std::uint8_t* after = table.most(states.add(state, id));
       for (std::size_t k = 0; k < table.weights_; ++k) {
         std::uint8_t& most = table.most_[state * table.weights_ + k];
-        most = std::max(most, static_cast<std::uint8_t>(after[k] + table.weight(k, profile_of[id])));
+        most =
+            std::max(most, static_cast<std::uint8_t>(after[k] + table.weight(k, profile_of[id])));
       }
     }
   }
@@ -174,8 +177,8 @@ std::int64_t AdmissionSums::missing(const Demand& demand) const {
     std::int64_t wanted = -sums_[k];
     for (std::size_t profile = 0; profile < demand.size(); ++profile)
       wanted += table_->weight(k, profile) * demand[profile];
-    // Weight that is wanted above nothing is of a profile that an empty GPU holds, so `empty` is not zero
-    // there.
+    // Weight that is wanted above nothing is of a profile that an empty GPU holds, so `empty` is
+    // not zero there.
     if (wanted > 0) most = std::max(most, (wanted + empty[k] - 1) / empty[k]);
   }
   return most;
@@ -198,9 +201,9 @@ struct Shared {
 
 constexpr std::size_t longest_search = 5'000'000;
 
-/// Shares the profiles out in every way until one needs no more GPUs, and keeps the least number. The models
-/// that get no GPUs must hold what they are given; more for one model never needs fewer GPUs, so a share is
-/// given up as soon as its model is full.
+/// Shares the profiles out in every way until one needs no more GPUs, and keeps the least number.
+/// The models that get no GPUs must hold what they are given; more for one model never needs fewer
+/// GPUs, so a share is given up as soon as its model is full.
 class Search {
  public:
   Search(std::vector<Model>& models, const std::vector<Shared>& shared, std::size_t added)
@@ -285,7 +288,8 @@ bool cut_alike(const Geometry& a, const Geometry& b) {
 }
 
 /// GPUs of different models that are cut alike are one kind here, under the first of them.
-std::size_t same_as_before(const std::vector<std::shared_ptr<const StateGraph>>& graphs, std::size_t model) {
+std::size_t same_as_before(const std::vector<std::shared_ptr<const StateGraph>>& graphs,
+                           std::size_t model) {
   for (std::size_t other = 0; other < model; ++other)
     if (cut_alike(graphs[other]->geometry(), graphs[model]->geometry())) return other;
   return model;
@@ -293,7 +297,8 @@ std::size_t same_as_before(const std::vector<std::shared_ptr<const StateGraph>>&
 
 }  // namespace
 
-Result<AdmissionAnswer> admit(const Fleet& fleet, const std::vector<BatchRequest>& batch, std::size_t added) {
+Result<AdmissionAnswer> admit(const Fleet& fleet, const std::vector<BatchRequest>& batch,
+                              std::size_t added) {
   const auto& graphs = fleet.graphs();
   const bool narrowed = std::ranges::any_of(
       batch, [](const BatchRequest& r) { return r.profile.find(':') != std::string::npos; });
@@ -305,9 +310,9 @@ Result<AdmissionAnswer> admit(const Fleet& fleet, const std::vector<BatchRequest
   for (const auto& graph : graphs) {
     auto table = AdmissionTable::make(graph);
     if (!table)
-      return fail(
-          ErrorKind::infeasible, "",
-          fmt::format("no exact answer is known for a GPU cut like the {}", graph->geometry().model().key));
+      return fail(ErrorKind::infeasible, "",
+                  fmt::format("no exact answer is known for a GPU cut like the {}",
+                              graph->geometry().model().key));
     Demand none(table->profiles(), 0);
     models.push_back({std::move(*table), std::nullopt, std::move(none)});
   }
@@ -332,7 +337,8 @@ Result<AdmissionAnswer> admit(const Fleet& fleet, const std::vector<BatchRequest
       return fail(ErrorKind::bad_input, "",
                   fmt::format("no GPU of this fleet has a profile '{}'", shown(request.profile)));
     // The model that is added to comes last and takes what the others have no room for.
-    std::ranges::stable_partition(wanted.places, [&](const auto& place) { return place.first != added; });
+    std::ranges::stable_partition(wanted.places,
+                                  [&](const auto& place) { return place.first != added; });
     counts[wanted.places] += wanted.count;
   }
   std::vector<Shared> shared;

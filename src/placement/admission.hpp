@@ -1,21 +1,23 @@
 #pragma once
-// Does a whole batch of requests fit on a fleet as it stands, without moving anything; and if not, how many
-// more empty GPUs would it take, exactly? Requests go by profile; idle instances of ours give way.
+// Does a whole batch of requests fit on a fleet as it stands, without moving anything; and if not,
+// how many more empty GPUs would it take, exactly? Requests go by profile; idle instances of ours
+// give way.
 //
-// The answer is a closed formula. Give each profile a weight y >= 0 and let h_y(state) be the most weight
-// that still fits on a GPU in a state. Whatever the weights, a batch of demand d needs at least
+// The answer is a closed formula. Give each profile a weight y >= 0 and let h_y(state) be the most
+// weight that still fits on a GPU in a state. Whatever the weights, a batch of demand d needs at
+// least
 //
 //     n_y = ceil( ( y.d - sum over GPUs of h_y(state) ) / h_y(empty) )
 //
-// more GPUs. For each family of GPUs there is a short list of weights of which the largest n_y is not only a
-// bound but the answer. The lists are the facets of the cone that the pairs (state, what fits into it)
-// generate; that no batch escapes them is the integer decomposition property of that cone: its Hilbert basis
-// holds nothing but those pairs. Both were computed with Normaliz for every state of every family, all
-// profiles, and are held by exhaustive search in admission_test.cpp. A subset of a family's profiles is
-// served by the same list: demand for the others is zero.
+// more GPUs. For each family of GPUs there is a short list of weights of which the largest n_y is
+// not only a bound but the answer. The lists are the facets of the cone that the pairs (state, what
+// fits into it) generate; that no batch escapes them is the integer decomposition property of that
+// cone: its Hilbert basis holds nothing but those pairs. Both were computed with Normaliz for every
+// state of every family, all profiles, and are held by exhaustive search in admission_test.cpp. A
+// subset of a family's profiles is served by the same list: demand for the others is zero.
 //
-// With the sums kept while GPUs change, an answer costs a few dozen multiplications whatever the size of the
-// fleet.
+// With the sums kept while GPUs change, an answer costs a few dozen multiplications whatever the
+// size of the fleet.
 
 #include <cstdint>
 #include <memory>
@@ -85,14 +87,17 @@ struct BatchRequest {
 
 struct AdmissionAnswer {
   bool fits = false;
-  std::optional<std::int64_t> missing_gpus;  // of the model that is added; nullopt: no number of those helps
+  std::optional<std::int64_t>
+      missing_gpus;      // of the model that is added; nullopt: no number of those helps
   std::string exact_by;  // "closed form", or "search" where a profile may go to several models
 };
 
-/// `added` is the model of the GPUs that may be added, an index into fleet.graphs(). On mixed fleets a
-/// profile that several models have is shared out among them, by search over how many go where. Fails when
-/// the profile is unknown, when no weights are known for a model, or when the search would be too long.
-[[nodiscard]] Result<AdmissionAnswer> admit(const Fleet& fleet, const std::vector<BatchRequest>& batch,
+/// `added` is the model of the GPUs that may be added, an index into fleet.graphs(). On mixed
+/// fleets a profile that several models have is shared out among them, by search over how many go
+/// where. Fails when the profile is unknown, when no weights are known for a model, or when the
+/// search would be too long.
+[[nodiscard]] Result<AdmissionAnswer> admit(const Fleet& fleet,
+                                            const std::vector<BatchRequest>& batch,
                                             std::size_t added);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// Admission against exhaustive search: on random small fleets of every family of GPUs, and on every batch
-// that fits on up to three empty GPUs.
+// Admission against exhaustive search: on random small fleets of every family of GPUs, and on every
+// batch that fits on up to three empty GPUs.
 
 #include "placement/admission.hpp"
 
@@ -62,8 +62,8 @@ bool fits(const std::vector<const std::set<Demand>*>& gpus, std::size_t next, co
   return known[{next, left}] = found;
 }
 
-std::int64_t by_trying(const std::vector<const std::set<Demand>*>& gpus, const std::set<Demand>& empty,
-                       const Demand& demand) {
+std::int64_t by_trying(const std::vector<const std::set<Demand>*>& gpus,
+                       const std::set<Demand>& empty, const Demand& demand) {
   std::vector<const std::set<Demand>*> all = gpus;
   for (std::int64_t missing = 0;; ++missing, all.push_back(&empty)) {
     std::map<std::pair<std::size_t, Demand>, bool> known;
@@ -93,13 +93,14 @@ TEST_P(EveryGeometry, AgreesWithTryingEverything) {
     std::vector<const std::set<Demand>*> gpus;
     for (std::size_t i = random.below(4); i > 0; --i) {
       // Half of the GPUs little used, so that much is possible on them.
-      const auto state = static_cast<StateId>(random.below(
-          static_cast<std::uint64_t>(random.below(2) == 0 ? std::min(graph->size(), 30) : graph->size())));
+      const auto state = static_cast<StateId>(random.below(static_cast<std::uint64_t>(
+          random.below(2) == 0 ? std::min(graph->size(), 30) : graph->size())));
       sums.add(state);
       gpus.push_back(&fitting(state));
     }
     Demand demand(table.profiles(), 0);
-    for (std::size_t wanted = random.below(7); wanted > 0; --wanted) ++demand[random.below(demand.size())];
+    for (std::size_t wanted = random.below(7); wanted > 0; --wanted)
+      ++demand[random.below(demand.size())];
     const std::int64_t expected = by_trying(gpus, fitting(0), demand);
     missing_some += expected > 0 ? 1 : 0;
     ASSERT_EQ(sums.missing(demand), expected)
@@ -108,8 +109,8 @@ TEST_P(EveryGeometry, AgreesWithTryingEverything) {
   EXPECT_GT(missing_some, 40);
 }
 
-/// What fits on n empty GPUs is what the formula admits there, no more and no less: the step that the
-/// exactness for any number rests on, tried for n = 1 and 2.
+/// What fits on n empty GPUs is what the formula admits there, no more and no less: the step that
+/// the exactness for any number rests on, tried for n = 1 and 2.
 TEST_P(EveryGeometry, SumsOfWhatFitsAreAllThatIsAdmitted) {
   const auto graph = graph_of(GetParam().model, GetParam().profiles);
   const AdmissionTable table = *AdmissionTable::make(graph);
@@ -134,17 +135,17 @@ TEST_P(EveryGeometry, SumsOfWhatFitsAreAllThatIsAdmitted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Admission, EveryGeometry,
-                         testing::Values(Kind{"A30-24GB", "plain"}, Kind{"A30-24GB", "all"},
-                                         Kind{"A100-40GB", "four"}, Kind{"A100-40GB", "five"},
-                                         Kind{"A100-40GB", "plain"}, Kind{"A100-80GB", "all"},
-                                         Kind{"H20-96GB", "all"}, Kind{"RTX-PRO-6000-BW-96GB", "plain"},
-                                         Kind{"RTX-PRO-6000-BW-96GB", "all"}),
-                         [](const auto& kind) {
-                           std::string name = std::string(kind.param.model) + "_" + kind.param.profiles;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Admission, EveryGeometry,
+    testing::Values(Kind{"A30-24GB", "plain"}, Kind{"A30-24GB", "all"}, Kind{"A100-40GB", "four"},
+                    Kind{"A100-40GB", "five"}, Kind{"A100-40GB", "plain"}, Kind{"A100-80GB", "all"},
+                    Kind{"H20-96GB", "all"}, Kind{"RTX-PRO-6000-BW-96GB", "plain"},
+                    Kind{"RTX-PRO-6000-BW-96GB", "all"}),
+    [](const auto& kind) {
+      std::string name = std::string(kind.param.model) + "_" + kind.param.profiles;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
 
 TEST(Admission, EveryModelHasAClosedForm) {
   for (const GpuModel& model : gpu_models())
@@ -163,11 +164,13 @@ TEST(Admission, CountsMissingGpus) {
   EXPECT_EQ(*admit(two, {{"1g.5gb", 15}}, 0)->missing_gpus, 1);
   EXPECT_EQ(*admit(two, {{"4g.20gb", 3}, {"3g.20gb", 3}}, 0)->missing_gpus, 1);
   EXPECT_EQ(*admit(two, {{"7g.40gb", 1'000'000}}, 0)->missing_gpus, 999'998);
-  EXPECT_EQ(admit(two, {{"9g.90gb", 1}}, 0).error().message, "no GPU of this fleet has a profile '9g.90gb'");
+  EXPECT_EQ(admit(two, {{"9g.90gb", 1}}, 0).error().message,
+            "no GPU of this fleet has a profile '9g.90gb'");
 }
 
 TEST(Admission, SharesProfilesOutAmongModels) {
-  const Fleet mixed = fleet_of("1xA100-40GB,1xA100-80GB");  // 1g.10gb: four on the first, seven on the second
+  const Fleet mixed =
+      fleet_of("1xA100-40GB,1xA100-80GB");  // 1g.10gb: four on the first, seven on the second
   const auto answer = admit(mixed, {{"1g.10gb", 11}}, 0);
   EXPECT_TRUE(answer->fits);
   EXPECT_EQ(answer->exact_by, "search");
@@ -184,7 +187,8 @@ TEST(Admission, SharesProfilesOutAmongModels) {
     EXPECT_EQ(*admit(mixed, {{"1g.10gb", 28'000'011}}, added)->missing_gpus,
               added == 0 ? 7'000'000 : 4'000'000);
   // Cut alike and named alike: one kind, and no search.
-  EXPECT_EQ(admit(fleet_of("1xA100-80GB,1xH100-80GB-SXM5"), {{"3g.40gb", 4}}, 0)->exact_by, "closed form");
+  EXPECT_EQ(admit(fleet_of("1xA100-80GB,1xH100-80GB-SXM5"), {{"3g.40gb", 4}}, 0)->exact_by,
+            "closed form");
 }
 
 // Two models that share the name 1g.10gb, against every way to share a batch out.
@@ -200,7 +204,8 @@ TEST(Admission, SharingOutAgreesWithTryingEverything) {
     for (const Demand& fits : what_fits(graph, 0)) {
       Demand wide(std::size(names), 0);
       for (std::size_t p = 0; p < profiles.size(); ++p)
-        wide[static_cast<std::size_t>(std::ranges::find(names, profiles[p]->name) - names)] = fits[p];
+        wide[static_cast<std::size_t>(std::ranges::find(names, profiles[p]->name) - names)] =
+            fits[p];
       all.insert(wide);
     }
     return all;

@@ -1,6 +1,7 @@
 #pragma once
-// `first-fit`: the lowest-numbered GPU that can take the request, at the lowest start. What most tools do
-// today, and the baseline of *Optimal Workload Placement* and of *An Online Fragmentation-Aware Scheduler*.
+// `first-fit`: the lowest-numbered GPU that can take the request, at the lowest start. What most
+// tools do today, and the baseline of *Optimal Workload Placement* and of *An Online
+// Fragmentation-Aware Scheduler*.
 
 #include "placement/policy.hpp"
 

@@ -12,10 +12,10 @@ bool Fleet::SameState::operator()(const GpuState& a, const GpuState& b) const {
 
 std::size_t Fleet::HashState::operator()(const GpuState& state) const {
   // Three odd constants keep the sets apart; the shift brings the well-mixed high bits down.
-  const std::uint64_t mixed =
-      state.held.bits() * std::uint64_t{0x9e3779b97f4a7c15} ^
-      state.idle.bits() * std::uint64_t{0xc2b2ae3d27d4eb4f} ^
-      (state.walls.bits() + 2U * state.kind + (state.absent ? 1U : 0U)) * std::uint64_t{0x165667b19e3779f9};
+  const std::uint64_t mixed = state.held.bits() * std::uint64_t{0x9e3779b97f4a7c15} ^
+                              state.idle.bits() * std::uint64_t{0xc2b2ae3d27d4eb4f} ^
+                              (state.walls.bits() + 2U * state.kind + (state.absent ? 1U : 0U)) *
+                                  std::uint64_t{0x165667b19e3779f9};
   return static_cast<std::size_t>(mixed ^ mixed >> 32);
 }
 

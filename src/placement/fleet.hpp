@@ -1,12 +1,13 @@
 #pragma once
-// The state of a fleet while work comes and goes: for each GPU which instances are held by work, which are
-// idle (ours, and free to be reused or destroyed), and which are walls (somebody else's). Knows the rules and
-// nothing of policies.
+// The state of a fleet while work comes and goes: for each GPU which instances are held by work,
+// which are idle (ours, and free to be reused or destroyed), and which are walls (somebody else's).
+// Knows the rules and nothing of policies.
 //
-// Few states of a GPU ever occur, and many GPUs share each. So a fleet keeps every state that has occurred
-// once, under a number, with what it becomes when work takes or leaves a placement; a GPU is four bytes, its
-// number. What depends on the state alone - where a policy would place a request, how good that is - can be
-// kept by number too, which is what makes a decision independent of the size of the fleet.
+// Few states of a GPU ever occur, and many GPUs share each. So a fleet keeps every state that has
+// occurred once, under a number, with what it becomes when work takes or leaves a placement; a GPU
+// is four bytes, its number. What depends on the state alone - where a policy would place a
+// request, how good that is - can be kept by number too, which is what makes a decision independent
+// of the size of the fleet.
 
 #include <cassert>
 #include <memory>
@@ -22,8 +23,8 @@
 namespace cleave {
 
 struct GpuState {
-  std::uint16_t kind = 0;                          // index into Fleet::graphs
-  StateId occupied = 0;                            // state of held and walls together: what work sees
+  std::uint16_t kind = 0;  // index into Fleet::graphs
+  StateId occupied = 0;    // state of held and walls together: what work sees
   std::uint8_t held_compute = 0, held_memory = 0;  // slices
   PlacementSet held, idle, walls;
   bool absent = false;  // withdrawn: takes no work until it comes back; what it holds may end
@@ -34,12 +35,13 @@ using StateNumber = std::uint32_t;
 
 class Fleet {
  public:
-  /// Idle instances of the file stay idle, those with a workload are held; walls are those not owned, and
-  /// those without a known workload that are not movable.
+  /// Idle instances of the file stay idle, those with a workload are held; walls are those not
+  /// owned, and those without a known workload that are not movable.
   explicit Fleet(const FleetFile& file);
 
   [[nodiscard]] std::size_t size() const { return gpus_.size(); }
-  /// The state as it is now: a reference into `states`, not to be kept across a change of the fleet.
+  /// The state as it is now: a reference into `states`, not to be kept across a change of the
+  /// fleet.
   [[nodiscard]] const GpuState& operator[](GpuId gpu) const { return states_[gpus_[index(gpu)]]; }
 
   /// The state of a GPU as a number, and the states behind the numbers; both only grow.
@@ -48,21 +50,27 @@ class Fleet {
 
   /// The states of all GPUs, in their order.
   [[nodiscard]] auto gpus() const {
-    return gpus_ |
-           std::views::transform([this](StateNumber number) -> const GpuState& { return states_[number]; });
+    return gpus_ | std::views::transform(
+                       [this](StateNumber number) -> const GpuState& { return states_[number]; });
   }
 
   /// One graph for each GPU model that occurs, in the order of FleetFile::geometries.
-  [[nodiscard]] const std::vector<std::shared_ptr<const StateGraph>>& graphs() const { return graphs_; }
+  [[nodiscard]] const std::vector<std::shared_ptr<const StateGraph>>& graphs() const {
+    return graphs_;
+  }
   [[nodiscard]] const StateGraph& graph(const GpuState& gpu) const { return *graphs_[gpu.kind]; }
-  [[nodiscard]] const Geometry& geometry(const GpuState& gpu) const { return graph(gpu).geometry(); }
+  [[nodiscard]] const Geometry& geometry(const GpuState& gpu) const {
+    return graph(gpu).geometry();
+  }
 
-  /// Idle instances that must go before `placement` can be created on `gpu`: those that conflict with it, and
-  /// where a limit on more than two instances still stands in the way, further ones from the highest number.
-  /// Empty when the placement is an idle instance already. The placement must be free of held ones and walls.
+  /// Idle instances that must go before `placement` can be created on `gpu`: those that conflict
+  /// with it, and where a limit on more than two instances still stands in the way, further ones
+  /// from the highest number. Empty when the placement is an idle instance already. The placement
+  /// must be free of held ones and walls.
   [[nodiscard]] PlacementSet destroys(const GpuState& gpu, PlacementId placement) const;
 
-  /// Work takes `placement`: an idle instance there is reused, otherwise `destroys` go and it is created.
+  /// Work takes `placement`: an idle instance there is reused, otherwise `destroys` go and it is
+  /// created.
   void hold(GpuId gpu, PlacementId placement) {
     StateNumber& number = gpus_[index(gpu)];
     assert(!states_[number].held.contains(placement));
@@ -95,8 +103,8 @@ class Fleet {
  private:
   static constexpr StateNumber unknown = 0xffffffff;
 
-  // A placement is held or not in a state, so one table serves both ways: what holding it or releasing it
-  // leads to.
+  // A placement is held or not in a state, so one table serves both ways: what holding it or
+  // releasing it leads to.
   [[nodiscard]] std::size_t cell(StateNumber state, PlacementId placement) const {
     return static_cast<std::size_t>(state) * width_ + placement;
   }

@@ -1,6 +1,7 @@
 #pragma once
-// A set of GPUs that gives its lowest one: a bit for each GPU, above it a bit for each word of 64 that is not
-// empty, and so on up to one word. Putting in, taking out and the lowest touch a word a layer.
+// A set of GPUs that gives its lowest one: a bit for each GPU, above it a bit for each word of 64
+// that is not empty, and so on up to one word. Putting in, taking out and the lowest touch a word a
+// layer.
 
 #include <algorithm>
 #include <array>
@@ -59,8 +60,9 @@ class GpuSet {
 
  private:
   std::vector<std::uint64_t> words_;
-  std::array<std::uint32_t, 6> begin_{};  // where each layer begins in words_, from the GPUs upwards
-  std::size_t layers_ = 0;                // six cover every GpuId
+  std::array<std::uint32_t, 6>
+      begin_{};             // where each layer begins in words_, from the GPUs upwards
+  std::size_t layers_ = 0;  // six cover every GpuId
 };
 
 }  // namespace cleave

@@ -11,9 +11,13 @@
 
 namespace cleave {
 
-PlacementIndex::PlacementIndex(const Fleet& fleet, const RequestTable& requests, ChosenPolicy policy,
-                               Method method)
-    : fleet_(&fleet), requests_(&requests), policy_(policy), wanted_method_(method), method_(method) {
+PlacementIndex::PlacementIndex(const Fleet& fleet, const RequestTable& requests,
+                               ChosenPolicy policy, Method method)
+    : fleet_(&fleet),
+      requests_(&requests),
+      policy_(policy),
+      wanted_method_(method),
+      method_(method) {
   rebuild();
 }
 
@@ -23,14 +27,15 @@ std::size_t PlacementIndex::bytes() const {
   return sum;
 }
 
-/// Requests that may go to the same placements are one kind; there are few kinds however many requests there
-/// are.
+/// Requests that may go to the same placements are one kind; there are few kinds however many
+/// requests there are.
 void PlacementIndex::learn_kinds() {
   for (std::size_t i = kind_of_request_.size(); i < requests_->size(); ++i) {
     const auto& candidates = (*requests_)[static_cast<RequestId>(i)].candidates;
     std::vector<std::uint32_t> bits;
     for (const PlacementSet set : candidates) bits.push_back(set.bits());
-    const auto [entry, fresh] = known_kinds_.try_emplace(std::move(bits), static_cast<KindId>(kinds_.size()));
+    const auto [entry, fresh] =
+        known_kinds_.try_emplace(std::move(bits), static_cast<KindId>(kinds_.size()));
     if (fresh) kinds_.push_back(candidates);
     kind_of_request_.push_back(entry->second);
   }
@@ -95,7 +100,8 @@ PlacementIndex::ClassId PlacementIndex::learn(StateNumber number) {
   return class_of_state_[number] = entry->second;
 }
 
-/// Sorts the classes for each kind. Needed when a class has been learned, which ends as the fleet settles.
+/// Sorts the classes for each kind. Needed when a class has been learned, which ends as the fleet
+/// settles.
 void PlacementIndex::order_classes() {
   orders_stale_ = false;
   orders_.assign(kinds_.size(), {});
@@ -111,12 +117,14 @@ void PlacementIndex::order_for(KindId kind) {
   const auto rank = [&](ClassId row) -> const AcrossRank& { return (*ranks_of_class_[row])[kind]; };
   for (std::size_t row = 0; row < class_count_; ++row)
     if (rank(static_cast<ClassId>(row))) order.classes.push_back(static_cast<ClassId>(row));
-  std::ranges::stable_sort(order.classes, [&](ClassId a, ClassId b) { return *rank(a) < *rank(b); });
+  std::ranges::stable_sort(order.classes,
+                           [&](ClassId a, ClassId b) { return *rank(a) < *rank(b); });
   order.level_end.resize(order.classes.size());
   order.occupied.assign(order.classes.size() / 64 + 1, 0);
   std::size_t level = 0;
   for (std::size_t begin = 0, end = 0; begin < order.classes.size(); begin = end, ++level) {
-    while (end < order.classes.size() && rank(order.classes[end]) == rank(order.classes[begin])) ++end;
+    while (end < order.classes.size() && rank(order.classes[end]) == rank(order.classes[begin]))
+      ++end;
     for (std::size_t place = begin; place < end; ++place) {
       const std::size_t cell = order.classes[place] * kinds_.size() + kind;
       order.level_end[place] = static_cast<std::uint16_t>(end);
@@ -138,11 +146,15 @@ void PlacementIndex::insert_class(ClassId row) {
 
 void PlacementIndex::insert_for(KindId kind, ClassId row) {
   Order& order = orders_[kind];
-  const auto rank = [&](ClassId other) -> const AcrossRank& { return (*ranks_of_class_[other])[kind]; };
-  const auto level = [&](ClassId other) -> std::uint16_t& { return level_[other * kinds_.size() + kind]; };
+  const auto rank = [&](ClassId other) -> const AcrossRank& {
+    return (*ranks_of_class_[other])[kind];
+  };
+  const auto level = [&](ClassId other) -> std::uint16_t& {
+    return level_[other * kinds_.size() + kind];
+  };
   // Behind those that are as good, so that a level stays together.
-  const auto at =
-      std::ranges::upper_bound(order.classes, *rank(row), {}, [&](ClassId other) { return *rank(other); });
+  const auto at = std::ranges::upper_bound(order.classes, *rank(row), {},
+                                           [&](ClassId other) { return *rank(other); });
   const auto begin = static_cast<std::size_t>(at - order.classes.begin());
   const bool joins = begin > 0 && rank(order.classes[begin - 1]) == rank(row);
   const std::uint16_t own =
@@ -166,7 +178,8 @@ void PlacementIndex::insert_for(KindId kind, ClassId row) {
   level(row) = own;
   if (joins) order.level_end[begin] = order.level_end[begin - 1];
   if (!order.classes.empty())
-    most_levels_ = std::max<std::size_t>(most_levels_, std::size_t{level(order.classes.back())} + 1);
+    most_levels_ =
+        std::max<std::size_t>(most_levels_, std::size_t{level(order.classes.back())} + 1);
   if (joins || method_ != Method::vector_scan || bytes_.empty()) return;
   // A new level moves those behind it: their bytes change.
   for (std::size_t gpu = 0; gpu < gpus_; ++gpu) {
@@ -175,10 +188,12 @@ void PlacementIndex::insert_for(KindId kind, ClassId row) {
   }
 }
 
-/// Levels of a byte leave 255 for "does not fit"; a policy with more levels than that goes by blocks.
+/// Levels of a byte leave 255 for "does not fit"; a policy with more levels than that goes by
+/// blocks.
 void PlacementIndex::choose_method() {
   method_ = wanted_method_;
-  if (method_ == Method::automatic) method_ = gpus_ <= scan_up_to ? Method::vector_scan : Method::blocks;
+  if (method_ == Method::automatic)
+    method_ = gpus_ <= scan_up_to ? Method::vector_scan : Method::blocks;
   if (method_ == Method::vector_scan && most_levels_ >= no_level) method_ = Method::blocks;
   bytes_.clear();
   if (method_ == Method::vector_scan) {
@@ -201,7 +216,8 @@ void PlacementIndex::list_gpus() {
 void PlacementIndex::write_levels(std::uint32_t gpu, ClassId row) {
   const std::uint16_t* levels = level_.data() + row * kinds_.size();
   for (std::size_t kind = 0; kind < bytes_.size(); ++kind)
-    bytes_[kind][gpu] = static_cast<std::uint8_t>(levels[kind] == no_place ? no_level : levels[kind]);
+    bytes_[kind][gpu] =
+        static_cast<std::uint8_t>(levels[kind] == no_place ? no_level : levels[kind]);
 }
 
 void PlacementIndex::catch_up() {
@@ -222,8 +238,8 @@ void PlacementIndex::follow(GpuId id) {
     leave(before, gpu);
     return;
   }
-  // The scans need no lists. A class that has just been learned has no levels yet: all are written before the
-  // next decision.
+  // The scans need no lists. A class that has just been learned has no levels yet: all are written
+  // before the next decision.
   listed_ = false;
   if (method_ == Method::vector_scan && !orders_stale_) write_levels(gpu, after);
 }
@@ -272,16 +288,18 @@ void PlacementIndex::leave(ClassId row, std::uint32_t gpu) {
 
 namespace {
 
-/// A bit for each of 32 GPUs of a block whose class is `row`. Every x86-64 has the vector instructions;
-/// elsewhere the compiler makes what it can of the loop.
+/// A bit for each of 32 GPUs of a block whose class is `row`. Every x86-64 has the vector
+/// instructions; elsewhere the compiler makes what it can of the loop.
 std::uint32_t matches_in(const std::uint16_t* rows, std::uint16_t row) {
 #if defined(__SSE2__)
   const __m128i wanted = _mm_set1_epi16(static_cast<short>(row));
   const auto equal = [&](int part) {
     return _mm_cmpeq_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(rows) + part), wanted);
   };
-  const auto low = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(equal(0), equal(1))));
-  const auto high = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(equal(2), equal(3))));
+  const auto low =
+      static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(equal(0), equal(1))));
+  const auto high =
+      static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(equal(2), equal(3))));
   return low | high << 16;
 #else
   std::uint32_t matches = 0;
@@ -300,8 +318,8 @@ std::uint32_t PlacementIndex::first_in_block(ClassId row, std::size_t number) co
                             static_cast<std::uint32_t>(std::countr_zero(matches));
 }
 
-/// The lowest GPU of a class in a block after that of `gpu`: up the summaries to the first word with a later
-/// bit, and down again.
+/// The lowest GPU of a class in a block after that of `gpu`: up the summaries to the first word
+/// with a later bit, and down again.
 std::uint32_t PlacementIndex::next_after(ClassId row, std::uint32_t gpu) const {
   const std::uint64_t* bits = words(row);
   std::size_t at = gpu / block;
@@ -310,7 +328,8 @@ std::uint32_t PlacementIndex::next_after(ClassId row, std::uint32_t gpu) const {
         at % 64 == 63 ? 0 : bits[layer_[layer] + at / 64] & ~std::uint64_t{0} << (at % 64 + 1);
     if (later != 0) {
       at = at / 64 * 64 + static_cast<std::size_t>(std::countr_zero(later));
-      while (layer-- > 0) at = at * 64 + static_cast<std::size_t>(std::countr_zero(bits[layer_[layer] + at]));
+      while (layer-- > 0)
+        at = at * 64 + static_cast<std::size_t>(std::countr_zero(bits[layer_[layer] + at]));
       return first_in_block(row, at);
     }
     at /= 64;
@@ -322,7 +341,8 @@ std::uint32_t PlacementIndex::find_by_blocks(KindId kind) const {
   const Order& order = orders_[kind];
   for (std::size_t w = 0; w < order.occupied.size(); ++w) {
     if (order.occupied[w] == 0) continue;
-    const std::size_t begin = w * 64 + static_cast<std::size_t>(std::countr_zero(order.occupied[w]));
+    const std::size_t begin =
+        w * 64 + static_cast<std::size_t>(std::countr_zero(order.occupied[w]));
     const std::size_t end = order.level_end[begin];
     std::uint32_t lowest = first_[order.classes[begin]];
     for (std::uint64_t rest = order.occupied[w] & (order.occupied[w] - 1);;) {

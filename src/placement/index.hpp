@@ -1,17 +1,17 @@
 #pragma once
-// Decisions that do not slow down as the fleet grows: the same GPU, start and reuse as decide_by_scan, for
-// every policy of the table, found without looking at every GPU.
+// Decisions that do not slow down as the fleet grows: the same GPU, start and reuse as
+// decide_by_scan, for every policy of the table, found without looking at every GPU.
 //
-// Where a policy would place a request on a GPU, and how good that is, are functions of the GPU's state. GPUs
-// for which every kind of request ranks the same form a row class; there are some hundreds. For each kind the
-// classes stand in order of rank. A decision takes the first level of that order that has a GPU, and on it
-// the lowest GPU. After a GPU changes, it moves from one class to another. Each class keeps its lowest GPU,
-// and which blocks of 32 GPUs hold any of it, one bit a block with summaries above; within a block the
-// classes of its GPUs are compared. So a decision and a change cost the same on 100,000 GPUs as on 100, and a
-// GPU takes about four bytes.
+// Where a policy would place a request on a GPU, and how good that is, are functions of the GPU's
+// state. GPUs for which every kind of request ranks the same form a row class; there are some
+// hundreds. For each kind the classes stand in order of rank. A decision takes the first level of
+// that order that has a GPU, and on it the lowest GPU. After a GPU changes, it moves from one class
+// to another. Each class keeps its lowest GPU, and which blocks of 32 GPUs hold any of it, one bit
+// a block with summaries above; within a block the classes of its GPUs are compared. So a decision
+// and a change cost the same on 100,000 GPUs as on 100, and a GPU takes about four bytes.
 //
-// While the fleet is small (`scan_up_to`) it is quicker to keep the level of each GPU for each kind in a byte
-// and to look at all of them with vector instructions.
+// While the fleet is small (`scan_up_to`) it is quicker to keep the level of each GPU for each kind
+// in a byte and to look at all of them with vector instructions.
 //
 // States, kinds and classes are learned when they first occur. Not thread-safe.
 
@@ -27,8 +27,8 @@ namespace cleave {
 
 class PlacementIndex {
  public:
-  /// How decisions are found; `automatic` is the vector scan on small fleets and the blocks on large ones.
-  /// The others are for benchmarks and tests.
+  /// How decisions are found; `automatic` is the vector scan on small fleets and the blocks on
+  /// large ones. The others are for benchmarks and tests.
   enum class Method { automatic, blocks, vector_scan, scalar_scan };
   static constexpr std::size_t scan_up_to = 128;
 
@@ -39,17 +39,17 @@ class PlacementIndex {
   /// As decide_by_scan(fleet, requests[request], policy).
   [[nodiscard]] std::optional<Decision> decide(RequestId request);
 
-  /// Must be called after each change of a GPU of the fleet, before the next decision; also for an appended
-  /// one. What changes between two decisions is looked at once, as it is at the second: a GPU that work
-  /// leaves and other work takes at once has often not changed at all.
+  /// Must be called after each change of a GPU of the fleet, before the next decision; also for an
+  /// appended one. What changes between two decisions is looked at once, as it is at the second: a
+  /// GPU that work leaves and other work takes at once has often not changed at all.
   void changed(GpuId gpu) {
     pending_.push_back(gpu);
     if (pending_.size() == most_pending) catch_up();
   }
 
   [[nodiscard]] std::size_t classes() const { return class_count_; }
-  /// How decisions are found now: never `automatic`, and `blocks` where a vector scan has too many levels to
-  /// tell.
+  /// How decisions are found now: never `automatic`, and `blocks` where a vector scan has too many
+  /// levels to tell.
   [[nodiscard]] Method method() const { return method_; }
   /// Bytes that grow with the number of GPUs.
   [[nodiscard]] std::size_t bytes() const;
@@ -62,7 +62,8 @@ class PlacementIndex {
   static constexpr std::uint16_t no_place = 0xffff;
   static constexpr std::uint8_t no_level = 0xff;
   static constexpr std::size_t block = 32;
-  static constexpr std::size_t most_pending = 64;  // so that many changes without a decision need no memory
+  static constexpr std::size_t most_pending =
+      64;  // so that many changes without a decision need no memory
 
   /// What a kind of request comes to on a GPU in one state; worked out once a state.
   struct Choice {
@@ -81,8 +82,9 @@ class PlacementIndex {
   void learn_kinds();
   void rebuild();
   ClassId class_of(StateNumber state) {
-    return state < class_of_state_.size() && class_of_state_[state] != no_class ? class_of_state_[state]
-                                                                                : learn(state);
+    return state < class_of_state_.size() && class_of_state_[state] != no_class
+               ? class_of_state_[state]
+               : learn(state);
   }
   ClassId learn(StateNumber state);
   void order_classes();
@@ -100,7 +102,9 @@ class PlacementIndex {
   [[nodiscard]] std::uint32_t next_after(ClassId row, std::uint32_t gpu) const;
   [[nodiscard]] std::uint32_t first_in_block(ClassId row, std::size_t number) const;
   [[nodiscard]] std::uint64_t* words(ClassId row) { return &present_[row * words_per_class_]; }
-  [[nodiscard]] const std::uint64_t* words(ClassId row) const { return &present_[row * words_per_class_]; }
+  [[nodiscard]] const std::uint64_t* words(ClassId row) const {
+    return &present_[row * words_per_class_];
+  }
 
   [[nodiscard]] std::uint32_t find_by_blocks(KindId kind) const;
   [[nodiscard]] std::uint32_t find_by_vector_scan(KindId kind) const;
@@ -125,11 +129,12 @@ class PlacementIndex {
   std::vector<const std::vector<AcrossRank>*> ranks_of_class_;
   std::size_t class_count_ = 0;
   bool orders_stale_ = false;
-  bool too_many_classes_ = false;     // more than a ClassId can number: decisions go by the plain scan
-  std::vector<Order> orders_;         // by kind
+  bool too_many_classes_ = false;  // more than a ClassId can number: decisions go by the plain scan
+  std::vector<Order> orders_;      // by kind
   std::vector<std::uint16_t> place_;  // by class and kind: place in the order; 0xffff: does not fit
-  std::vector<std::uint16_t> level_;  // by class and kind: number of the level; 0xffff: does not fit
-  std::size_t most_levels_ = 0;       // of any kind
+  std::vector<std::uint16_t>
+      level_;                    // by class and kind: number of the level; 0xffff: does not fit
+  std::size_t most_levels_ = 0;  // of any kind
 
   // GPUs.
   std::vector<GpuId> pending_;  // changed since the last decision
@@ -137,9 +142,9 @@ class PlacementIndex {
   std::size_t gpus_ = 0;
   std::array<std::size_t, 4> layer_{};  // where each layer of a class's summaries begins
   std::size_t layers_ = 0, words_per_class_ = 0;
-  std::vector<std::uint64_t> present_;            // by class: a bit a block, then summaries of 64
-  std::vector<std::uint32_t> first_;              // by class: its lowest GPU
-  bool listed_ = false;                           // present_ and first_ are up to date; scans do without
+  std::vector<std::uint64_t> present_;  // by class: a bit a block, then summaries of 64
+  std::vector<std::uint32_t> first_;    // by class: its lowest GPU
+  bool listed_ = false;                 // present_ and first_ are up to date; scans do without
   std::vector<std::vector<std::uint8_t>> bytes_;  // vector scan: by kind, the level of each GPU
 };
 

@@ -1,6 +1,6 @@
-// The index decides exactly as the plain scan: same GPU, start, reuse and destroys, one decision after the
-// other, for every policy and every way of finding, on mixed fleets with idle instances, walls and GPUs that
-// come and go.
+// The index decides exactly as the plain scan: same GPU, start, reuse and destroys, one decision
+// after the other, for every policy and every way of finding, on mixed fleets with idle instances,
+// walls and GPUs that come and go.
 
 #include "placement/index.hpp"
 
@@ -71,7 +71,8 @@ class Race {
         depart();
       } else {
         if (step == steps / 3)
-          wanted_.push_back(requests_.intern({BySize{MiB{9000}, {}}, {}}));  // a new kind on the way
+          wanted_.push_back(
+              requests_.intern({BySize{MiB{9000}, {}}, {}}));  // a new kind on the way
         if (step == steps / 2) wanted_.push_back(requests_.intern({BySize{MiB{18000}, {3}}, {}}));
         arrive(wanted_[random_.below(wanted_.size())], step);
       }
@@ -128,15 +129,18 @@ class Race {
 TEST(Index, DecidesAsTheScanForEveryPolicyAndMethod) {
   using Method = PlacementIndex::Method;
   for (const Setting& setting : settings)
-    for (const Method method : {Method::automatic, Method::blocks, Method::vector_scan, Method::scalar_scan})
+    for (const Method method :
+         {Method::automatic, Method::blocks, Method::vector_scan, Method::scalar_scan})
       for (const std::size_t size : {1, 7, 33, 100}) {
-        SCOPED_TRACE(fmt::format("{} method {} size {}", setting.policy, static_cast<int>(method), size));
+        SCOPED_TRACE(
+            fmt::format("{} method {} size {}", setting.policy, static_cast<int>(method), size));
         Race(size, size + 1, setting, method).run(600);
         if (HasFatalFailure()) return;
       }
 }
 
-// Large enough for several blocks, words and layers of summaries; a load at which most classes occur.
+// Large enough for several blocks, words and layers of summaries; a load at which most classes
+// occur.
 TEST(Index, DecidesAsTheScanOnLargeFleets) {
   for (const Setting& setting : settings)
     for (const std::size_t size : {129, 2500}) {

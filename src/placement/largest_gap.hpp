@@ -1,6 +1,7 @@
 #pragma once
-// `largest-gap`: the placement that leaves the longest run of free memory slices on its GPU, among equals on
-// the fullest GPU; as HAMi scores MIG placements since 2026 (issue 2831 there). Idle instances count as free.
+// `largest-gap`: the placement that leaves the longest run of free memory slices on its GPU, among
+// equals on the fullest GPU; as HAMi scores MIG placements since 2026 (issue 2831 there). Idle
+// instances count as free.
 
 #include "placement/policy.hpp"
 

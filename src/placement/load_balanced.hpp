@@ -1,6 +1,7 @@
 #pragma once
-// `load-balanced`: the GPU with the fewest compute and memory slices held by work, over its total, at the
-// lowest start (*Optimal Workload Placement*, the baseline of section V; reading O12). Walls are no load.
+// `load-balanced`: the GPU with the fewest compute and memory slices held by work, over its total,
+// at the lowest start (*Optimal Workload Placement*, the baseline of section V; reading O12). Walls
+// are no load.
 
 #include "placement/policy.hpp"
 

@@ -34,13 +34,15 @@ class Finder {
     const StateGraph& graph = fleet_.graph(state);
     for (const PlacementId from : state.held) {
       const Placement& what = graph.geometry()[from];
-      if ((best_ && what.profile->memory.value > std::get<0>(cost_)) || !movable_(gpu, from)) continue;
+      if ((best_ && what.profile->memory.value > std::get<0>(cost_)) || !movable_(gpu, from))
+        continue;
       const StateId without = graph.remove(state.occupied, from);
       const PlacementSet room = request_.candidates[state.kind] & graph.free(without);
       if (room.empty()) continue;
       for (const PlacementId to :
            graph.free(state.occupied) & graph.geometry().of_profile(what.profile_index)) {
-        const PlacementSet then = request_.candidates[state.kind] & graph.free(graph.add(without, to));
+        const PlacementSet then =
+            request_.candidates[state.kind] & graph.free(graph.add(without, to));
         if (!then.empty())
           offer({what.profile->memory.value, index(gpu), 0, index(gpu), to},
                 {gpu, then.first(), from, gpu, to});
@@ -57,7 +59,8 @@ class Finder {
     cost_ = cost;
   }
 
-  /// The lowest GPU but one with a free placement of the profile; the two lowest are looked up once.
+  /// The lowest GPU but one with a free placement of the profile; the two lowest are looked up
+  /// once.
   std::optional<Target> elsewhere(std::uint16_t kind, int profile_index, GpuId but) {
     const auto [entry, fresh] = targets_.try_emplace({kind, profile_index});
     std::vector<Target>& targets = entry->second;
@@ -65,7 +68,8 @@ class Finder {
       const GpuState& state = fleet_[static_cast<GpuId>(i)];
       if (state.kind != kind || state.absent) continue;
       const StateGraph& graph = fleet_.graph(state);
-      const PlacementSet free = graph.free(state.occupied) & graph.geometry().of_profile(profile_index);
+      const PlacementSet free =
+          graph.free(state.occupied) & graph.geometry().of_profile(profile_index);
       if (!free.empty()) targets.push_back({static_cast<GpuId>(i), free.first()});
     }
     for (const Target& target : targets)

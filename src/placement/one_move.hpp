@@ -1,7 +1,7 @@
 #pragma once
-// When a request fits by size and not by position: the cheapest single move that makes room for it. The
-// instance that moves goes to a place that is free while it still runs (replica first), on the same GPU or
-// another of its model.
+// When a request fits by size and not by position: the cheapest single move that makes room for it.
+// The instance that moves goes to a place that is free while it still runs (replica first), on the
+// same GPU or another of its model.
 
 #include <functional>
 #include <optional>
@@ -19,8 +19,8 @@ struct OneMove {
   PlacementId to;
 };
 
-/// Least memory to move, then lowest GPU, then the same GPU before another, then lowest target; nullopt where
-/// no single move helps. `movable` is asked of held instances only.
+/// Least memory to move, then lowest GPU, then the same GPU before another, then lowest target;
+/// nullopt where no single move helps. `movable` is asked of held instances only.
 std::optional<OneMove> one_move(const Fleet& fleet, const ResolvedRequest& request,
                                 const std::function<bool(GpuId, PlacementId)>& movable);
 

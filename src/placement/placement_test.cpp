@@ -21,7 +21,8 @@ FleetFile file_of(std::string_view gpus, std::string_view profiles = "plain") {
                       *ProfileChoice::parse(profiles));
 }
 
-/// A GPU of the file format: `gpu("A100-40GB", "4g.20gb@0=a 1g.5gb@6 1g.5gb@5!")`; = held, ! not ours.
+/// A GPU of the file format: `gpu("A100-40GB", "4g.20gb@0=a 1g.5gb@6 1g.5gb@5!")`; = held, ! not
+/// ours.
 std::string gpu(std::string_view model, std::string_view instances, int number = 0) {
   std::string list;
   for (std::size_t begin = 0; begin < instances.size();) {
@@ -30,7 +31,8 @@ std::string gpu(std::string_view model, std::string_view instances, int number =
     begin = end + 1;
     const std::size_t at = one.find('@'), held = one.find('='), walls = one.find('!');
     const std::string start = one.substr(at + 1, std::min(held, walls) - at - 1);
-    list += (list.empty() ? "" : ", ") + ("{\"profile\": \"" + one.substr(0, at) + "\", \"start\": " + start);
+    list += (list.empty() ? "" : ", ") +
+            ("{\"profile\": \"" + one.substr(0, at) + "\", \"start\": " + start);
     if (held != std::string::npos)
       list += ", \"workload\": \"" + one.substr(held + 1) + std::to_string(number) + "\"";
     if (walls != std::string::npos) list += ", \"owned\": false";
@@ -41,8 +43,8 @@ std::string gpu(std::string_view model, std::string_view instances, int number =
 }
 
 /// What a policy decides, as "GPU: profile@start", with "reuse" or what it destroys.
-std::string decided(const FleetFile& file, const Request& request, std::string_view policy = "fragmentation",
-                    const OptionTexts& options = {}) {
+std::string decided(const FleetFile& file, const Request& request,
+                    std::string_view policy = "fragmentation", const OptionTexts& options = {}) {
   const Fleet fleet(file);
   const auto decision =
       decide_by_scan(fleet, resolve(request, file.geometries), *choose_policy(policy, options));
@@ -72,17 +74,22 @@ TEST(Fragmentation, StartsOfAnEmptyGpu) {
 TEST(Fragmentation, LazyGpusComeBeforeBusyOnes) {
   const FleetFile fleet = file_of(gpu("A100-40GB", "4g.20gb@0=a") + "," + gpu("A100-40GB", "", 1));
   EXPECT_EQ(decided(fleet, profile("3g.20gb")), "g1: 3g.20gb@4");
-  EXPECT_EQ(decided(fleet, profile("3g.20gb"), "fragmentation", {{"threshold", "0.6"}}), "g0: 3g.20gb@4");
+  EXPECT_EQ(decided(fleet, profile("3g.20gb"), "fragmentation", {{"threshold", "0.6"}}),
+            "g0: 3g.20gb@4");
   // 4/7 held of compute, 1/2 of memory: which it is depends on the metric.
-  EXPECT_EQ(decided(fleet, profile("3g.20gb"), "fragmentation", {{"threshold", "0.55"}}), "g1: 3g.20gb@4");
-  EXPECT_EQ(decided(fleet, profile("3g.20gb"), "fragmentation", {{"threshold", "0.55"}, {"load", "memory"}}),
+  EXPECT_EQ(decided(fleet, profile("3g.20gb"), "fragmentation", {{"threshold", "0.55"}}),
+            "g1: 3g.20gb@4");
+  EXPECT_EQ(decided(fleet, profile("3g.20gb"), "fragmentation",
+                    {{"threshold", "0.55"}, {"load", "memory"}}),
             "g0: 3g.20gb@4");
 }
 
 TEST(Fragmentation, ALoadOfExactlyTheThresholdIsBusy) {
   const FleetFile fleet = file_of(gpu("A30-24GB", "2g.12gb@0=a") + "," + gpu("A30-24GB", "", 1));
-  EXPECT_EQ(decided(fleet, profile("2g.12gb"), "fragmentation", {{"threshold", "0.5"}}), "g1: 2g.12gb@0");
-  EXPECT_EQ(decided(fleet, profile("2g.12gb"), "fragmentation", {{"threshold", "0.51"}}), "g0: 2g.12gb@2");
+  EXPECT_EQ(decided(fleet, profile("2g.12gb"), "fragmentation", {{"threshold", "0.5"}}),
+            "g1: 2g.12gb@0");
+  EXPECT_EQ(decided(fleet, profile("2g.12gb"), "fragmentation", {{"threshold", "0.51"}}),
+            "g0: 2g.12gb@2");
 }
 
 TEST(Fragmentation, ReusesAmongEqualCostsAndDestroysOnlyWhatStandsInTheWay) {
@@ -95,14 +102,15 @@ TEST(Fragmentation, ReusesAmongEqualCostsAndDestroysOnlyWhatStandsInTheWay) {
 
 TEST(Fragmentation, AnIdleMediaInstanceGoesForAnotherOneElsewhere) {
   // Only one +me instance may exist: the idle one stands in the way although it does not overlap.
-  EXPECT_EQ(
-      decided(file_of(gpu("A100-40GB", "1g.5gb+me@0 1g.5gb@6=a 2g.10gb@4=b"), "all"), profile("1g.5gb+me"))
-          .substr(0, 2),
-      "g0");
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "1g.5gb+me@0 1g.5gb@6=a 2g.10gb@4=b"), "all"),
+                    profile("1g.5gb+me"))
+                .substr(0, 2),
+            "g0");
   const Fleet state(file_of(gpu("A100-40GB", "1g.5gb+me@0"), "all"));
   const GpuState& only = state.gpus().front();
   const Geometry& geometry = state.geometry(only);
-  EXPECT_EQ(layout_text(geometry, state.destroys(only, *geometry.find("1g.5gb+me", 5))), "1g.5gb+me@0");
+  EXPECT_EQ(layout_text(geometry, state.destroys(only, *geometry.find("1g.5gb+me", 5))),
+            "1g.5gb+me@0");
   EXPECT_TRUE(state.destroys(only, *geometry.find("1g.5gb", 5)).empty());
 }
 
@@ -110,21 +118,23 @@ TEST(Fragmentation, WallsBlockAndCountAsOccupiedButNotAsLoad) {
   EXPECT_EQ(decided(file_of(gpu("A100-40GB", "7g.40gb@0!")), profile("1g.5gb")), "nowhere");
   const FleetFile fleet = file_of(gpu("A100-40GB", "4g.20gb@0!"));
   const Fleet kept(fleet);
-  EXPECT_EQ(load_of({kept.graph(kept.gpus()[0]), kept.gpus()[0]}, LoadMetric::compute), Ratio(0, 1));
+  EXPECT_EQ(load_of({kept.graph(kept.gpus()[0]), kept.gpus()[0]}, LoadMetric::compute),
+            Ratio(0, 1));
   EXPECT_EQ(decided(fleet, profile("2g.10gb")), "g0: 2g.10gb@4");
 }
 
 TEST(FirstFit, TakesTheLowest) {
-  const FleetFile fleet = file_of(gpu("A100-40GB", "7g.40gb@0=a") + "," + gpu("A100-40GB", "1g.5gb@0=a", 1));
+  const FleetFile fleet =
+      file_of(gpu("A100-40GB", "7g.40gb@0=a") + "," + gpu("A100-40GB", "1g.5gb@0=a", 1));
   EXPECT_EQ(decided(fleet, profile("1g.5gb"), "first-fit"), "g1: 1g.5gb@1");
   EXPECT_EQ(decided(fleet, profile("2g.10gb"), "first-fit"), "g1: 2g.10gb@2");
 }
 
 TEST(Requests, BySizeLetAllProfilesOfTheSizeCompete) {
   // 20 GB: 3g and 4g; most compute slices among equals, so beside a 3g at 4 it becomes a 4g at 0.
-  EXPECT_EQ(
-      decided(file_of(gpu("A100-40GB", "3g.20gb@4=a")), size(20000), "fragmentation", {{"threshold", "1"}}),
-      "g0: 4g.20gb@0");
+  EXPECT_EQ(decided(file_of(gpu("A100-40GB", "3g.20gb@4=a")), size(20000), "fragmentation",
+                    {{"threshold", "1"}}),
+            "g0: 4g.20gb@0");
   EXPECT_EQ(decided(file_of(gpu("A100-40GB", "")), size(20000), "first-fit"), "g0: 4g.20gb@0");
   EXPECT_EQ(decided(file_of(gpu("A100-40GB", "")), size(4864), "first-fit"), "g0: 1g.5gb@0");
   EXPECT_EQ(decided(file_of(gpu("A100-40GB", "")), size(4865), "first-fit"), "g0: 2g.10gb@0")
@@ -144,12 +154,14 @@ TEST(Requests, OnMixedFleetsMeanEachModelsOwnProfile) {
 
 TEST(Requests, SayWhyTheyCanNeverBePlaced) {
   const FleetFile h20 = file_of(gpu("H20-96GB", ""));
-  EXPECT_EQ(resolve(size(5000), h20.geometries).impossible,
-            "no instance of H20-96GB holds 5000 MiB (nobody knows the instance memory of H20-96GB)");
-  EXPECT_EQ(resolve(profile("9g.90gb"), h20.geometries).impossible, "no H20-96GB here has a profile 9g.90gb");
   EXPECT_EQ(
-      resolve({ByProfile{"1g.12gb"}, std::vector<std::string>{"3g.48gb"}}, h20.geometries).candidates.front(),
-      PlacementSet());
+      resolve(size(5000), h20.geometries).impossible,
+      "no instance of H20-96GB holds 5000 MiB (nobody knows the instance memory of H20-96GB)");
+  EXPECT_EQ(resolve(profile("9g.90gb"), h20.geometries).impossible,
+            "no H20-96GB here has a profile 9g.90gb");
+  EXPECT_EQ(resolve({ByProfile{"1g.12gb"}, std::vector<std::string>{"3g.48gb"}}, h20.geometries)
+                .candidates.front(),
+            PlacementSet());
 }
 
 TEST(WhyNot, TellsSizeFromPosition) {
@@ -163,8 +175,9 @@ TEST(WhyNot, TellsSizeFromPosition) {
             "1g.5gb fits nowhere by size: no GPU has enough free slices (looked at 1)");
   const FleetFile media = file_of(gpu("A100-40GB", "1g.5gb+me@0=a"), "all");
   const Request another = profile("1g.5gb+me");
-  EXPECT_EQ(why_not(Fleet(media), resolve(another, media.geometries)).message(another),
-            "1g.5gb+me fits by size and by position on 1 of 1 GPUs, but what runs there excludes it");
+  EXPECT_EQ(
+      why_not(Fleet(media), resolve(another, media.geometries)).message(another),
+      "1g.5gb+me fits by size and by position on 1 of 1 GPUs, but what runs there excludes it");
 }
 
 std::string moved(std::string_view gpus, const Request& request) {
@@ -178,7 +191,8 @@ std::string moved(std::string_view gpus, const Request& request) {
   const auto move = one_move(fleet, resolve(request, file.geometries), movable);
   if (!move) return "none";
   const auto at = [&](GpuId gpu, PlacementId id) {
-    return std::to_string(index(gpu)) + " " + layout_text(fleet.geometry(fleet[gpu]), PlacementSet::of(id));
+    return std::to_string(index(gpu)) + " " +
+           layout_text(fleet.geometry(fleet[gpu]), PlacementSet::of(id));
   };
   return at(move->gpu, move->from) + " to " + at(move->to_gpu, move->to) + ", then " +
          at(move->gpu, move->placed);
@@ -188,20 +202,22 @@ TEST(OneMove, MakesRoomByTheSmallestInstance) {
   EXPECT_EQ(moved(gpu("A100-40GB", "1g.5gb@1=a 1g.5gb@3=b 1g.5gb@5=c"), profile("2g.10gb")),
             "0 1g.5gb@3 to 0 1g.5gb@0, then 0 2g.10gb@2");
   // Within the GPU nothing helps: slice 6 and 7 are no place for a 2g. The other GPU takes it.
-  EXPECT_EQ(
-      moved(gpu("A100-40GB", "4g.20gb@0=a 1g.5gb@4=b 1g.5gb@6=c") + "," + gpu("A100-40GB", "7g.40gb@0=d", 1),
-            profile("2g.10gb")),
-      "none");
+  EXPECT_EQ(moved(gpu("A100-40GB", "4g.20gb@0=a 1g.5gb@4=b 1g.5gb@6=c") + "," +
+                      gpu("A100-40GB", "7g.40gb@0=d", 1),
+                  profile("2g.10gb")),
+            "none");
   EXPECT_EQ(moved(gpu("A100-40GB", "4g.20gb@0=a 1g.5gb@4=b 1g.5gb@6=c") + "," +
                       gpu("A100-40GB", "4g.20gb@0=d 1g.5gb@4=e 1g.5gb@5=f", 1),
                   profile("2g.10gb")),
             "0 1g.5gb@4 to 1 1g.5gb@6, then 0 2g.10gb@4");
-  EXPECT_EQ(moved(gpu("A100-40GB", "1g.5gb@1=fixed 2g.10gb@2=a 1g.5gb@5=b 1g.5gb@6=c"), profile("2g.10gb")),
+  EXPECT_EQ(moved(gpu("A100-40GB", "1g.5gb@1=fixed 2g.10gb@2=a 1g.5gb@5=b 1g.5gb@6=c"),
+                  profile("2g.10gb")),
             "0 1g.5gb@5 to 0 1g.5gb@0, then 0 2g.10gb@4");
 }
 
 TEST(OneMove, PrefersTheSameGpuToAnother) {
-  EXPECT_EQ(moved(gpu("A100-40GB", "2g.10gb@0=x 1g.10gb@4=y") + "," + gpu("A100-40GB", "4g.20gb@0=fixed", 1),
+  EXPECT_EQ(moved(gpu("A100-40GB", "2g.10gb@0=x 1g.10gb@4=y") + "," +
+                      gpu("A100-40GB", "4g.20gb@0=fixed", 1),
                   profile("4g.20gb")),
             "0 2g.10gb@0 to 1 2g.10gb@4, then 0 4g.20gb@0");
   EXPECT_EQ(moved(gpu("A100-40GB", "2g.10gb@0=x 1g.10gb@4=y") + "," +
@@ -210,7 +226,8 @@ TEST(OneMove, PrefersTheSameGpuToAnother) {
             "0 1g.10gb@4 to 0 1g.10gb@2, then 0 3g.20gb@4");
 }
 
-// Whatever it says can be done: the target is free while the instance runs, and then the request fits.
+// Whatever it says can be done: the target is free while the instance runs, and then the request
+// fits.
 TEST(OneMove, IsAlwaysPossible) {
   const GpuModel& model = **find_gpu_model("A100-40GB");
   const auto graph = StateGraph::of(model, ProfileChoice::plain().on(model));
@@ -234,8 +251,8 @@ TEST(OneMove, IsAlwaysPossible) {
       ++helped;
       const PlacementSet held = graph->state(static_cast<StateId>(i));
       ASSERT_TRUE(geometry.legal(held | PlacementSet::of(move->to)));
-      ASSERT_TRUE(geometry.legal((held - PlacementSet::of(move->from)) | PlacementSet::of(move->to) |
-                                 PlacementSet::of(move->placed)));
+      ASSERT_TRUE(geometry.legal((held - PlacementSet::of(move->from)) |
+                                 PlacementSet::of(move->to) | PlacementSet::of(move->placed)));
     }
   }
   EXPECT_GT(helped, 50);
@@ -251,8 +268,8 @@ TEST(Policies, RefuseOptionsThatAreNotTheirs) {
   EXPECT_FALSE(choose_policy("fragmentation", {{"threshold", "x"}}));
 }
 
-// The arrival steps of *An Online Fragmentation-Aware Scheduler*, IV-C, written out as the paper has them and
-// with nothing precomputed: what the policy must decide.
+// The arrival steps of *An Online Fragmentation-Aware Scheduler*, IV-C, written out as the paper
+// has them and with nothing precomputed: what the policy must decide.
 std::string by_the_paper(const FleetFile& file, const Fleet& fleet, const std::string& wanted,
                          Ratio threshold, bool rise) {
   for (const bool want_busy : {false, true}) {
@@ -296,7 +313,8 @@ std::string by_its_definition(std::string_view policy, const FleetFile& file, co
     const PlacementSet occupied = state.held | state.walls;
     const double all = geometry.model().compute.value + geometry.model().memory_slices.value;
     const double full = (geometry.compute(occupied).value + geometry.memory(occupied).value) / all;
-    const double load = (geometry.compute(state.held).value + geometry.memory(state.held).value) / all;
+    const double load =
+        (geometry.compute(state.held).value + geometry.memory(state.held).value) / all;
     for (const PlacementId id : geometry.free(occupied)) {
       const Placement& place = geometry[id];
       if (place.profile->name != wanted) continue;
@@ -332,7 +350,8 @@ std::string by_its_definition(std::string_view policy, const FleetFile& file, co
 }
 
 TEST(Laws, EveryOtherPolicyIsWhatItsDefinitionSays) {
-  for (const char* name : {"first-fit", "load-balanced", "preference", "largest-gap", "reachability"}) {
+  for (const char* name :
+       {"first-fit", "load-balanced", "preference", "largest-gap", "reachability"}) {
     Random random(4);
     const FleetFile file =
         file_of(gpu("A100-40GB", "") + "," + gpu("A30-24GB", "1g.6gb@1!", 1) + "," +
@@ -341,7 +360,8 @@ TEST(Laws, EveryOtherPolicyIsWhatItsDefinitionSays) {
     const ChosenPolicy policy = *choose_policy(name, {});
     std::vector<std::string> names;
     for (const Geometry& geometry : file.geometries)
-      for (const std::string& profile_name : geometry.profile_names()) names.push_back(profile_name);
+      for (const std::string& profile_name : geometry.profile_names())
+        names.push_back(profile_name);
     std::vector<std::pair<GpuId, PlacementId>> running;
     for (int step = 0; step < 400; ++step) {
       if (!running.empty() && random.uniform() < 0.45) {
@@ -351,11 +371,13 @@ TEST(Laws, EveryOtherPolicyIsWhatItsDefinitionSays) {
         continue;
       }
       const std::string wanted = names[random.below(names.size())];
-      const auto decision = decide_by_scan(fleet, resolve(profile(wanted), file.geometries), policy);
+      const auto decision =
+          decide_by_scan(fleet, resolve(profile(wanted), file.geometries), policy);
       std::string got = "nowhere";
       if (decision)
         got = file.gpus[index(decision->gpu)].name + ": " +
-              layout_text(fleet.geometry(fleet[decision->gpu]), PlacementSet::of(decision->placement));
+              layout_text(fleet.geometry(fleet[decision->gpu]),
+                          PlacementSet::of(decision->placement));
       ASSERT_EQ(got, by_its_definition(name, file, fleet, wanted)) << name << " step " << step;
       if (!decision) continue;
       fleet.hold(decision->gpu, decision->placement);
@@ -364,19 +386,21 @@ TEST(Laws, EveryOtherPolicyIsWhatItsDefinitionSays) {
   }
 }
 
-// Random arrivals and departures on a mixed fleet with walls. After each: the rules hold, the decision is the
-// paper's, and nothing but idle instances of ours was destroyed.
+// Random arrivals and departures on a mixed fleet with walls. After each: the rules hold, the
+// decision is the paper's, and nothing but idle instances of ours was destroyed.
 TEST(Laws, RandomArrivalsAndDepartures) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed);
-    const FleetFile file = file_of(gpu("A100-40GB", "") + "," + gpu("A30-24GB", "1g.6gb@1!", 1) + "," +
-                                       gpu("A100-40GB", "2g.10gb@2! 1g.5gb@6", 2) + "," +
-                                       gpu("RTX-PRO-6000-BW-96GB", "", 3) + "," + gpu("A100-40GB", "", 4),
-                                   seed % 2 == 0 ? "all" : "plain");
+    const FleetFile file =
+        file_of(gpu("A100-40GB", "") + "," + gpu("A30-24GB", "1g.6gb@1!", 1) + "," +
+                    gpu("A100-40GB", "2g.10gb@2! 1g.5gb@6", 2) + "," +
+                    gpu("RTX-PRO-6000-BW-96GB", "", 3) + "," + gpu("A100-40GB", "", 4),
+                seed % 2 == 0 ? "all" : "plain");
     Fleet fleet(file);
     const bool rise = seed % 3 == 0;
-    const ChosenPolicy policy = *choose_policy("fragmentation", {{"threshold", seed % 4 == 0 ? "0.7" : "0.4"},
-                                                                 {"across", rise ? "rise" : "result"}});
+    const ChosenPolicy policy = *choose_policy(
+        "fragmentation",
+        {{"threshold", seed % 4 == 0 ? "0.7" : "0.4"}, {"across", rise ? "rise" : "result"}});
     std::vector<std::string> names;
     for (const Geometry& geometry : file.geometries)
       for (const std::string& name : geometry.profile_names()) names.push_back(name);

@@ -42,12 +42,13 @@ Comparison as_reachability_says(const PolicyOptions& options) {
 }
 
 constexpr Policy table[] = {
-    {"fragmentation", "lazy GPUs before busy ones, then the least fragmentation after the placement",
+    {"fragmentation",
+     "lazy GPUs before busy ones, then the least fragmentation after the placement",
      "An Online Fragmentation-Aware Scheduler, IV-C", fragmentation_options, every_placement,
      fragmentation_gpu_score, fragmentation_score},
     {"reachability", "the placement after which most maximal states can still be reached",
-     "Managing Multi Instance GPUs, 4.2", reachability_options, as_reachability_says, reachability_gpu_score,
-     reachability_score},
+     "Managing Multi Instance GPUs, 4.2", reachability_options, as_reachability_says,
+     reachability_gpu_score, reachability_score},
     {"preference",
      "the fullest GPU that can take it, at the first start of the vendor's order",
      "Optimal Workload Placement, table 1 and IV",
@@ -107,7 +108,8 @@ Result<ChosenPolicy> choose_policy(std::string_view name, const OptionTexts& giv
     if (!ratio) return fail_at("threshold", ratio.error());
     if (*ratio < Ratio(0, 1) || *ratio > Ratio(1, 1))
       return fail(ErrorKind::bad_usage, "threshold",
-                  fmt::format("{} is not a share of a GPU", threshold->second), "give a number from 0 to 1");
+                  fmt::format("{} is not a share of a GPU", threshold->second),
+                  "give a number from 0 to 1");
     chosen.options.threshold = *ratio;
   }
   if (const auto load = texts->find("load"); load != texts->end())
@@ -160,7 +162,8 @@ Rank rank(const GpuView& gpu, PlacementId placement, const ChosenPolicy& chosen)
   return {{first, score[0], score[1]}, {where.start, fresh, fewer}};
 }
 
-std::optional<BestOnGpu> best_on(const GpuView& gpu, PlacementSet candidates, const ChosenPolicy& chosen) {
+std::optional<BestOnGpu> best_on(const GpuView& gpu, PlacementSet candidates,
+                                 const ChosenPolicy& chosen) {
   std::optional<BestOnGpu> best;
   if (gpu.state.absent) return best;
   if (chosen.options.existing_only) candidates = candidates & gpu.state.idle;

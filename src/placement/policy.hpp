@@ -1,18 +1,19 @@
 #pragma once
-// Which GPU and which start for one request. A policy is a small pure function in a file of its own and a row
-// in the table; help, documentation, commands and tests walk the table.
+// Which GPU and which start for one request. A policy is a small pure function in a file of its own
+// and a row in the table; help, documentation, commands and tests walk the table.
 //
-// Every policy ranks candidates, smaller is better, by two scores: one of the GPU as it is, one of the
-// placement on it. What no score settles is settled by rules that all share: an instance that exists already
-// before a new one (`fresh`), more compute slices (requests by size only), the lower GPU, the lower start.
-// Where the GPU's number stands among these is the policy's kind of comparison:
+// Every policy ranks candidates, smaller is better, by two scores: one of the GPU as it is, one of
+// the placement on it. What no score settles is settled by rules that all share: an instance that
+// exists already before a new one (`fresh`), more compute slices (requests by size only), the lower
+// GPU, the lower start. Where the GPU's number stands among these is the policy's kind of
+// comparison:
 //
 //   gpus_first        gpu score | GPU | placement score, fresh, -compute, start
 //   every_placement   gpu score, placement score, fresh, -compute | GPU | start
 //   every_gap         gpu score, placement score | GPU | start, fresh, -compute
 //
-// What stands left of the GPU's number and what stands right of it are functions of the GPU's state alone.
-// That is what the index (index.hpp) rests on.
+// What stands left of the GPU's number and what stands right of it are functions of the GPU's state
+// alone. That is what the index (index.hpp) rests on.
 
 #include <array>
 #include <optional>
@@ -26,11 +27,12 @@
 
 namespace cleave {
 
-/// What the load of a GPU is measured in: slices held by work over the total (reading F5). Walls are no load.
+/// What the load of a GPU is measured in: slices held by work over the total (reading F5). Walls
+/// are no load.
 enum class LoadMetric { compute, memory, joint };
 
-/// What is compared across GPUs. fragmentation: the candidate's cost after the placement, or how much it
-/// rises (reading F7); reachability: nothing but the number of the GPU, or every placement.
+/// What is compared across GPUs. fragmentation: the candidate's cost after the placement, or how
+/// much it rises (reading F7); reachability: nothing but the number of the GPU, or every placement.
 enum class Across { result, rise, first, best };
 
 /// The options of all policies; each reads the ones in its row.
@@ -73,8 +75,8 @@ struct ChosenPolicy {
 /// By name, with options as text; names and values are checked against the row.
 [[nodiscard]] Result<ChosenPolicy> choose_policy(std::string_view name, const OptionTexts& options);
 
-/// `slices`, compute and memory together, over all the GPU has: a whole number of 720,720ths (lcm of 1 to
-/// 16), so that equal shares of different models are equal.
+/// `slices`, compute and memory together, over all the GPU has: a whole number of 720,720ths (lcm
+/// of 1 to 16), so that equal shares of different models are equal.
 std::int32_t share_of_slices(const GpuView& gpu, int slices);
 
 /// Slices held over slices there are.
@@ -89,8 +91,8 @@ struct Decision {
   PlacementSet destroys;  // idle instances that go first
 };
 
-/// A candidate's rank, smaller is better, in two parts: what is compared before the GPU's number and after
-/// it.
+/// A candidate's rank, smaller is better, in two parts: what is compared before the GPU's number
+/// and after it.
 struct Rank {
   std::array<std::int32_t, 5> across{}, within{};
   friend auto operator<=>(const Rank&, const Rank&) = default;
@@ -102,9 +104,11 @@ struct BestOnGpu {
   PlacementId placement;
   Rank rank;
 };
-std::optional<BestOnGpu> best_on(const GpuView& gpu, PlacementSet candidates, const ChosenPolicy& chosen);
+std::optional<BestOnGpu> best_on(const GpuView& gpu, PlacementSet candidates,
+                                 const ChosenPolicy& chosen);
 
-/// The best placement by looking at every one on every GPU: the definition of what a policy decides.
+/// The best placement by looking at every one on every GPU: the definition of what a policy
+/// decides.
 std::optional<Decision> decide_by_scan(const Fleet& fleet, const ResolvedRequest& request,
                                        const ChosenPolicy& chosen);
 

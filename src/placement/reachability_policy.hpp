@@ -1,7 +1,7 @@
 #pragma once
-// `reachability`: on the lowest-numbered GPU that can take the request, or with `across=best` on any, an idle
-// instance of the profile where there is one, else the placement after which most maximal states can still be
-// reached (*Managing Multi Instance GPUs*, 4.2, algorithm 3).
+// `reachability`: on the lowest-numbered GPU that can take the request, or with `across=best` on
+// any, an idle instance of the profile where there is one, else the placement after which most
+// maximal states can still be reached (*Managing Multi Instance GPUs*, 4.2, algorithm 3).
 
 #include "placement/policy.hpp"
 

@@ -10,15 +10,20 @@ namespace {
 class Best {
  public:
   Best(const Fleet& fleet, GpuId target, const HeldJobs& jobs)
-      : fleet_(fleet), target_(target), gpu_(fleet[target]), graph_(fleet.graph(gpu_)), jobs_(jobs) {}
+      : fleet_(fleet),
+        target_(target),
+        gpu_(fleet[target]),
+        graph_(fleet.graph(gpu_)),
+        jobs_(jobs) {}
 
   void offer(GpuId source, PlacementId from, PlacementId to, StateId after) {
     const bool reuse = gpu_.idle.contains(to);
-    const Rank rank{graph_.cost(after).units, reuse ? 0 : 1, graph_.geometry()[to].start, index(source),
-                    jobs_.number(source, from)};
+    const Rank rank{graph_.cost(after).units, reuse ? 0 : 1, graph_.geometry()[to].start,
+                    index(source), jobs_.number(source, from)};
     if (move_ && !(rank < rank_)) return;
     rank_ = rank;
-    move_ = JobMove{source, from, target_, to, reuse, {}, graph_.cost(gpu_.occupied), graph_.cost(after)};
+    move_ = JobMove{
+        source, from, target_, to, reuse, {}, graph_.cost(gpu_.occupied), graph_.cost(after)};
   }
 
   [[nodiscard]] std::optional<JobMove> move() const {
@@ -43,7 +48,8 @@ PlacementSet movable(const GpuState& gpu, GpuId id, const HeldJobs& jobs) {
   return jobs.fixed ? gpu.held - jobs.fixed(id) : gpu.held;
 }
 
-/// Where on the target a job of this placement's profile could go while everything stays where it is.
+/// Where on the target a job of this placement's profile could go while everything stays where it
+/// is.
 PlacementSet places_for(const StateGraph& graph, PlacementId from, const GpuState& target,
                         const RebalanceOptions& options) {
   return graph.geometry().of_profile(graph.geometry()[from].profile_index) &
@@ -98,7 +104,8 @@ std::optional<JobMove> next_inter(const Fleet& fleet, GpuId target, const Rebala
 
 }  // namespace
 
-PlacementSet open_places(const StateGraph& graph, const GpuState& gpu, const RebalanceOptions& options) {
+PlacementSet open_places(const StateGraph& graph, const GpuState& gpu,
+                         const RebalanceOptions& options) {
   const PlacementSet free = graph.free(gpu.occupied);
   return options.existing_only ? free & gpu.idle : free;
 }
@@ -120,15 +127,17 @@ int slices_of(const Profile& profile, LoadMetric metric) {
 
 RebalanceKind rebalance_kind(const Fleet& fleet, GpuId target, const RebalanceOptions& options) {
   const GpuState& gpu = fleet[target];
-  return busy({fleet.graph(gpu), gpu}, {options.threshold, options.load, {}}) ? RebalanceKind::intra
-                                                                              : RebalanceKind::inter;
+  return busy({fleet.graph(gpu), gpu}, {options.threshold, options.load, {}})
+             ? RebalanceKind::intra
+             : RebalanceKind::inter;
 }
 
 std::optional<JobMove> next_move(const Fleet& fleet, GpuId target, RebalanceKind kind,
                                  const RebalanceOptions& options, const HeldJobs& jobs) {
   const bool intra = kind == RebalanceKind::intra;
   if (fleet[target].absent || !(intra ? options.intra : options.inter)) return std::nullopt;
-  return intra ? next_intra(fleet, target, options, jobs) : next_inter(fleet, target, options, jobs);
+  return intra ? next_intra(fleet, target, options, jobs)
+               : next_inter(fleet, target, options, jobs);
 }
 
 void carry_out(Fleet& fleet, const JobMove& move) {
@@ -136,8 +145,8 @@ void carry_out(Fleet& fleet, const JobMove& move) {
   fleet.release(move.from, move.from_placement);
 }
 
-Rebalance rebalance(Fleet& fleet, GpuId target, const RebalanceOptions& options, const HeldJobs& jobs,
-                    const std::function<void(const JobMove&)>& moved) {
+Rebalance rebalance(Fleet& fleet, GpuId target, const RebalanceOptions& options,
+                    const HeldJobs& jobs, const std::function<void(const JobMove&)>& moved) {
   Rebalance result{rebalance_kind(fleet, target, options), {}};
   while (const auto move = next_move(fleet, target, result.kind, options, jobs)) {
     carry_out(fleet, *move);

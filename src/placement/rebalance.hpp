@@ -1,21 +1,26 @@
 #pragma once
-// Migration on departure (*An Online Fragmentation-Aware Scheduler*, IV-D): which jobs move when work has
-// just left a GPU, the target. The departed job is already released, its instance stands idle.
+// Migration on departure (*An Online Fragmentation-Aware Scheduler*, IV-D): which jobs move when
+// work has just left a GPU, the target. The departed job is already released, its instance stands
+// idle.
 //
 //   intra   The target is still busy. Its own jobs move to other places on it while that lowers its
 //           fragmentation cost; each move is the one with the least cost after it.
-//   inter   The target is lazy. It pulls jobs from busy GPUs of its own model; each move is the one with the
-//           least cost of the target after it. The kind is not decided again when the target turns busy
-//           (reading F13); it ends when no job is eligible.
+//   inter   The target is lazy. It pulls jobs from busy GPUs of its own model; each move is the one
+//   with the
+//           least cost of the target after it. The kind is not decided again when the target turns
+//           busy (reading F13); it ends when no job is eligible.
 //
-// A move makes the new place before it gives up the old one (F14), so both must be free side by side. The old
-// instance stays behind idle; idle instances go only where the new one overlaps them (F15). Ties: an idle
-// instance that exists already, the lowest start, the lowest source GPU, the lowest job.
+// A move makes the new place before it gives up the old one (F14), so both must be free side by
+// side. The old instance stays behind idle; idle instances go only where the new one overlaps them
+// (F15). Ties: an idle instance that exists already, the lowest start, the lowest source GPU, the
+// lowest job.
 //
-// A job keeps its profile, and goes to GPUs of its own model only: another model's instances are of other
-// sizes, and what the job asked for is not known here. GPUs that are absent neither give nor take.
+// A job keeps its profile, and goes to GPUs of its own model only: another model's instances are of
+// other sizes, and what the job asked for is not known here. GPUs that are absent neither give nor
+// take.
 //
-// This is the definition, by looking at every job. Rebalancer (rebalancer.hpp) has the same answers quickly.
+// This is the definition, by looking at every job. Rebalancer (rebalancer.hpp) has the same answers
+// quickly.
 
 #include <cstdint>
 #include <functional>
@@ -38,20 +43,24 @@ struct RebalanceOptions {
   LoadMetric load = LoadMetric::compute;
   Eligibility eligibility = Eligibility::both_after;
   bool intra = true, inter = true;
-  bool guard = false;  // no pulled job may raise the target's fragmentation cost; the paper allows it (F12)
+  bool guard =
+      false;  // no pulled job may raise the target's fragmentation cost; the paper allows it (F12)
   bool existing_only = false;  // only to idle instances, none is made
 };
 
 /// Where a job may go on a GPU in this state, whatever its profile.
-PlacementSet open_places(const StateGraph& graph, const GpuState& gpu, const RebalanceOptions& options);
+PlacementSet open_places(const StateGraph& graph, const GpuState& gpu,
+                         const RebalanceOptions& options);
 
-/// What a decision asks about the jobs that the fleet holds without knowing them. The functions are asked of
-/// placements as the fleet has them then: after each move the answers must be those after it.
+/// What a decision asks about the jobs that the fleet holds without knowing them. The functions are
+/// asked of placements as the fleet has them then: after each move the answers must be those after
+/// it.
 struct HeldJobs {
-  /// The placements of a GPU whose jobs may not move, now or to this target. Empty function: all may move.
+  /// The placements of a GPU whose jobs may not move, now or to this target. Empty function: all
+  /// may move.
   std::function<PlacementSet(GpuId)> fixed;
-  /// A number for the job that holds a placement; of several that are equally good the lowest moves. Never
-  /// empty.
+  /// A number for the job that holds a placement; of several that are equally good the lowest
+  /// moves. Never empty.
   std::function<std::uint64_t(GpuId, PlacementId)> number;
 };
 
@@ -77,8 +86,9 @@ int slices_of(const Profile& profile, LoadMetric metric);
 /// Intra where the GPU is busy now that the work has left it.
 RebalanceKind rebalance_kind(const Fleet& fleet, GpuId target, const RebalanceOptions& options);
 
-/// The next move of this kind with the fleet as it is; nullopt when there is none. For both kinds it ends
-/// after finitely many: cost falls with each intra move, and room on the target with each inter move.
+/// The next move of this kind with the fleet as it is; nullopt when there is none. For both kinds
+/// it ends after finitely many: cost falls with each intra move, and room on the target with each
+/// inter move.
 std::optional<JobMove> next_move(const Fleet& fleet, GpuId target, RebalanceKind kind,
                                  const RebalanceOptions& options, const HeldJobs& jobs);
 
@@ -90,9 +100,9 @@ struct Rebalance {
   std::vector<JobMove> moves;
 };
 
-/// Every move until there is none, each carried out on the fleet and then told to `moved` (which may be
-/// empty), so that `jobs` can follow.
-Rebalance rebalance(Fleet& fleet, GpuId target, const RebalanceOptions& options, const HeldJobs& jobs,
-                    const std::function<void(const JobMove&)>& moved);
+/// Every move until there is none, each carried out on the fleet and then told to `moved` (which
+/// may be empty), so that `jobs` can follow.
+Rebalance rebalance(Fleet& fleet, GpuId target, const RebalanceOptions& options,
+                    const HeldJobs& jobs, const std::function<void(const JobMove&)>& moved);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// Migration on departure: what the paper's steps say on GPUs made for them, and Rebalancer against the
-// definition on random fleets while work comes and goes.
+// Migration on departure: what the paper's steps say on GPUs made for them, and Rebalancer against
+// the definition on random fleets while work comes and goes.
 
 #include "placement/rebalance.hpp"
 
@@ -52,10 +52,12 @@ struct Scene {
 
 std::string a100(const std::string& instances) {
   static int number = 0;
-  return fmt::format(R"({{"name": "g{}", "model": "A100-40GB", "instances": [{}]}})", number++, instances);
+  return fmt::format(R"({{"name": "g{}", "model": "A100-40GB", "instances": [{}]}})", number++,
+                     instances);
 }
 std::string job(const char* profile, int start, int number) {
-  return fmt::format(R"({{"profile": "{}", "start": {}, "workload": "{}"}})", profile, start, number);
+  return fmt::format(R"({{"profile": "{}", "start": {}, "workload": "{}"}})", profile, start,
+                     number);
 }
 std::string idle(const char* profile, int start) {
   return fmt::format(R"({{"profile": "{}", "start": {}}})", profile, start);
@@ -70,24 +72,27 @@ TEST(Rebalance, ABusyGpuPutsItsOwnJobsInOrder) {
   const JobMove& move = result.moves[0];
   EXPECT_EQ(scene.start({}, move.to_placement), 4);
   EXPECT_LT(move.cost_after, move.cost_before);
-  EXPECT_TRUE(scene.fleet[GpuId{}].idle.contains(move.from_placement)) << "what it left stays behind";
+  EXPECT_TRUE(scene.fleet[GpuId{}].idle.contains(move.from_placement))
+      << "what it left stays behind";
   EXPECT_TRUE(scene.fleet[GpuId{}].held.contains(move.to_placement));
   EXPECT_TRUE(scene.run(0).moves.empty()) << "no candidate lowers the cost any further";
 }
 
 TEST(Rebalance, TheNewPlaceIsMadeBeforeTheOldIsGivenUp) {
   // A 4g has one start and a 3g at 0 could only go to 4, which a wall covers.
-  Scene scene(a100(job("3g.20gb", 0, 1) + R"(, {"profile": "1g.5gb", "start": 6, "owned": false})"));
+  Scene scene(
+      a100(job("3g.20gb", 0, 1) + R"(, {"profile": "1g.5gb", "start": 6, "owned": false})"));
   EXPECT_TRUE(scene.run(0).moves.empty());
 }
 
 TEST(Rebalance, ALazyGpuPullsFromBusyOnesUntilTheLoadsMeet) {
-  const std::string full = job("4g.20gb", 0, 1) + "," + job("2g.10gb", 4, 2) + "," + job("1g.5gb", 6, 3);
+  const std::string full =
+      job("4g.20gb", 0, 1) + "," + job("2g.10gb", 4, 2) + "," + job("1g.5gb", 6, 3);
   Scene scene(a100(full) + "," + a100(idle("1g.5gb", 5)));
   const Rebalance result = scene.run(1);
   EXPECT_EQ(result.kind, RebalanceKind::inter);
-  // 4g leaves 3 against 4: not below. 2g and 1g may go; both leave a cost of 0, 2g at 4 starts lower than
-  // 1g at 6. The source is then at 5 and the 1g may follow: 3 < 4.
+  // 4g leaves 3 against 4: not below. 2g and 1g may go; both leave a cost of 0, 2g at 4 starts
+  // lower than 1g at 6. The source is then at 5 and the 1g may follow: 3 < 4.
   ASSERT_EQ(result.moves.size(), 2U);
   EXPECT_EQ(scene.numbers[1].size(), 2U);
   EXPECT_TRUE(scene.numbers[0].contains(result.moves[0].from_placement) == false);
@@ -124,7 +129,8 @@ TEST(Rebalance, WhatMayNotMoveStaysAndOtherModelsGiveNothing) {
 
 TEST(Rebalance, TheLowestJobMovesWhereSeveralAreAsGood) {
   for (const auto& [first, second] : {std::pair(1, 2), std::pair(2, 1)}) {
-    Scene scene(a100(job("3g.20gb", 4, 9) + "," + job("1g.5gb", 0, first) + "," + job("1g.5gb", 1, second)) +
+    Scene scene(a100(job("3g.20gb", 4, 9) + "," + job("1g.5gb", 0, first) + "," +
+                     job("1g.5gb", 1, second)) +
                 "," + a100(""));
     const Rebalance result = scene.run(1);
     ASSERT_FALSE(result.moves.empty());
@@ -150,9 +156,9 @@ std::string random_gpu(Random& random, std::size_t i) {
 std::string random_gpus(Random& random, std::size_t size, const char* model) {
   std::string gpus;
   for (std::size_t i = 0; i < size; ++i)
-    gpus += *model == '\0'
-                ? random_gpu(random, i)
-                : fmt::format("{}{{\"name\": \"g{}\", \"model\": \"{}\"}}", i == 0 ? "" : ",", i, model);
+    gpus += *model == '\0' ? random_gpu(random, i)
+                           : fmt::format("{}{{\"name\": \"g{}\", \"model\": \"{}\"}}",
+                                         i == 0 ? "" : ",", i, model);
   return gpus;
 }
 
@@ -203,8 +209,8 @@ class Race {
 
   static constexpr PlacementId no_placement = 0xff;
 
-  /// As the scheduler would, or anywhere: states that the policy avoids occur as well. Nothing when the fleet
-  /// is full for this request, `no_placement` when only the GPU that was drawn is.
+  /// As the scheduler would, or anywhere: states that the policy avoids occur as well. Nothing when
+  /// the fleet is full for this request, `no_placement` when only the GPU that was drawn is.
   std::optional<std::pair<GpuId, PlacementId>> place() {
     const ResolvedRequest& request = requests_[wanted_[random_.below(wanted_.size())]];
     if (random_.uniform() < 0.5) {
@@ -277,7 +283,8 @@ class Race {
         if (scene_.fleet.size() >= 100) return;
         scene_.numbers.emplace_back();
         scene_.fixed.emplace_back();
-        return rebalancer_.changed(scene_.fleet.append(random_.below(scene_.fleet.graphs().size())));
+        return rebalancer_.changed(
+            scene_.fleet.append(random_.below(scene_.fleet.graphs().size())));
     }
     rebalancer_.changed(gpu);
   }
@@ -317,9 +324,9 @@ TEST(Rebalancer, MovesWhatTheDefinitionMoves) {
             options.guard = seed % 5 == 0;
             options.intra = seed % 17 != 0;
             options.inter = seed % 19 != 0;
-            SCOPED_TRACE(fmt::format("{} {} load {} eligibility {} threshold {}/5 size {}", model.model,
-                                     model.profiles, static_cast<int>(load), static_cast<int>(eligibility),
-                                     fifths, size));
+            SCOPED_TRACE(fmt::format("{} {} load {} eligibility {} threshold {}/5 size {}",
+                                     model.model, model.profiles, static_cast<int>(load),
+                                     static_cast<int>(eligibility), fifths, size));
             Race race({size, model.model, model.profiles, options, seed % 2 == 0}, seed);
             ++seed;
             race.run(1000);
@@ -328,7 +335,8 @@ TEST(Rebalancer, MovesWhatTheDefinitionMoves) {
             moves[0] += race.moves[0];
             moves[1] += race.moves[1];
           }
-  fmt::print("{} departures, {} moves on one GPU, {} between GPUs\n", departures, moves[0], moves[1]);
+  fmt::print("{} departures, {} moves on one GPU, {} between GPUs\n", departures, moves[0],
+             moves[1]);
   EXPECT_GT(departures, 50000U);
   EXPECT_GT(moves[0], 5000U);
   EXPECT_GT(moves[1], 5000U);

@@ -18,7 +18,8 @@ std::uint64_t above(int load) {
 
 std::size_t most_profiles(const Fleet& fleet) {
   std::size_t most = 0;
-  for (const auto& graph : fleet.graphs()) most = std::max(most, graph->geometry().model().profiles.size());
+  for (const auto& graph : fleet.graphs())
+    most = std::max(most, graph->geometry().model().profiles.size());
   return most;
 }
 
@@ -68,7 +69,8 @@ Rebalancer::ClassId Rebalancer::class_now(GpuId id) {
 Rebalancer::ClassId Rebalancer::source_class(const GpuState& gpu, PlacementSet movable) {
   const Geometry& geometry = fleet_->geometry(gpu);
   std::uint32_t profiles = 0;
-  for (const PlacementId held : movable) profiles |= std::uint32_t{1} << geometry[held].profile_index;
+  for (const PlacementId held : movable)
+    profiles |= std::uint32_t{1} << geometry[held].profile_index;
   if (profiles == 0) return no_class;
   const int load = held_slices(gpu, options_.load);
   const auto [entry, fresh] =
@@ -102,7 +104,8 @@ void Rebalancer::leave(ClassId source, std::uint32_t gpu) {
 void Rebalancer::set_filled(const SourceClass& source, bool filled) {
   const std::uint64_t bit = std::uint64_t{1} << source.load;
   for (std::uint32_t left = source.profiles; left != 0; left &= left - 1) {
-    Supply& supply = supply_[source.kind * width_ + static_cast<std::size_t>(std::countr_zero(left))];
+    Supply& supply =
+        supply_[source.kind * width_ + static_cast<std::size_t>(std::countr_zero(left))];
     std::uint16_t& count = supply.filled[static_cast<std::size_t>(source.load)];
     count = static_cast<std::uint16_t>(filled ? count + 1 : count - 1);
     supply.loads = count != 0 ? supply.loads | bit : supply.loads & ~bit;
@@ -125,11 +128,13 @@ const Rebalancer::Known& Rebalancer::learn(StateNumber number) {
   return known_[number] = state;
 }
 
-/// All moves within the GPU that share the least (cost after, a new instance, start) and lower the cost.
+/// All moves within the GPU that share the least (cost after, a new instance, start) and lower the
+/// cost.
 void Rebalancer::learn_steps(const GpuState& gpu, Known& state) {
   const StateGraph& graph = fleet_->graph(gpu);
   const Geometry& geometry = graph.geometry();
-  Merit best{graph.cost(gpu.occupied).units, false, -1};  // below every move that does not lower the cost
+  Merit best{graph.cost(gpu.occupied).units, false,
+             -1};  // below every move that does not lower the cost
   for (const PlacementId from : gpu.held)
     for (const PlacementId to :
          geometry.of_profile(geometry[from].profile_index) & open_places(graph, gpu, options_)) {
@@ -143,7 +148,8 @@ void Rebalancer::learn_steps(const GpuState& gpu, Known& state) {
   state.steps = static_cast<std::uint8_t>(steps_.size() - state.first_step);
 }
 
-/// The best place for each profile, and which loads of sources allow it (as `eligible` in rebalance.cpp).
+/// The best place for each profile, and which loads of sources allow it (as `eligible` in
+/// rebalance.cpp).
 void Rebalancer::learn_places(const GpuState& gpu, Known& state) {
   const StateGraph& graph = fleet_->graph(gpu);
   const Geometry& geometry = graph.geometry();
@@ -162,9 +168,9 @@ void Rebalancer::learn_places(const GpuState& gpu, Known& state) {
     const int target_after = held_slices(gpu, options_.load) + job;
     const std::uint64_t loads =
         above(options_.eligibility == Eligibility::both_after ? target_after + job : target_after);
-    found.push_back(
-        {best->first,
-         {gpu.kind * width_ + static_cast<std::size_t>(number), loads, number, best->second, false}});
+    found.push_back({best->first,
+                     {gpu.kind * width_ + static_cast<std::size_t>(number), loads, number,
+                      best->second, false}});
   }
   std::ranges::sort(found, {}, [](const auto& entry) { return entry.first; });
   for (std::size_t i = 0; i < found.size(); ++i) {

@@ -2,17 +2,19 @@
 // Migration on departure that does not slow down as the fleet grows: the same moves as next_move
 // (rebalance.hpp), ties included, found without looking at every GPU.
 //
-// Intra: the best moves are a function of the GPU's state, and are worked out once for each state that
-// occurs. Where several differ only in the job that moves, all are kept and the lowest job decides.
+// Intra: the best moves are a function of the GPU's state, and are worked out once for each state
+// that occurs. Where several differ only in the job that moves, all are kept and the lowest job
+// decides.
 //
-// Inter: for each state of a target and each profile there is one best place, whoever comes from wherever,
-// and one least load from which a source may give. So each state keeps its places in order of preference.
-// Busy GPUs stand in source classes - model, load, and the profiles of the jobs that may move - each of which
-// knows its lowest GPU, and a bit for each profile and load says whether any class has a GPU. That nothing is
-// eligible takes one look at such a word for each profile.
+// Inter: for each state of a target and each profile there is one best place, whoever comes from
+// wherever, and one least load from which a source may give. So each state keeps its places in
+// order of preference. Busy GPUs stand in source classes - model, load, and the profiles of the
+// jobs that may move - each of which knows its lowest GPU, and a bit for each profile and load says
+// whether any class has a GPU. That nothing is eligible takes one look at such a word for each
+// profile.
 //
-// A GPU takes four bytes, and one bit in each source class that has occurred. States and classes are learned
-// when they first occur. Not thread-safe.
+// A GPU takes four bytes, and one bit in each source class that has occurred. States and classes
+// are learned when they first occur. Not thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -27,12 +29,12 @@ namespace cleave {
 
 class Rebalancer {
  public:
-  /// `fleet` must outlive the rebalancer. `jobs.fixed` is asked when a GPU changes and when a decision looks
-  /// at it; whether a job may move must not depend on the target.
+  /// `fleet` must outlive the rebalancer. `jobs.fixed` is asked when a GPU changes and when a
+  /// decision looks at it; whether a job may move must not depend on the target.
   Rebalancer(const Fleet& fleet, const RebalanceOptions& options, HeldJobs jobs);
 
-  /// Must be called after each change of a GPU of the fleet, or of which of its jobs may move, before the
-  /// next decision; also for an appended one.
+  /// Must be called after each change of a GPU of the fleet, or of which of its jobs may move,
+  /// before the next decision; also for an appended one.
   void changed(GpuId gpu);
 
   /// As rebalance_kind.
@@ -71,8 +73,8 @@ class Rebalancer {
     PlacementId to;
     bool as_good_as_previous;  // same cost, reuse and start
   };
-  /// What is known of a state: whether it is busy, its class as a source, the best moves within it, and the
-  /// places on it as a target, best first.
+  /// What is known of a state: whether it is busy, its class as a source, the best moves within it,
+  /// and the places on it as a target, best first.
   struct Known {
     ClassId source = no_class;
     std::uint32_t first_step = 0, first_place = 0;
@@ -94,8 +96,9 @@ class Rebalancer {
   /// The source classes that can give one profile of one model.
   struct Supply {
     std::vector<ClassId> classes;
-    std::vector<std::uint16_t> filled = std::vector<std::uint16_t>(most_load);  // by load: classes with a GPU
-    std::uint64_t loads = 0;                                                    // those with any, a bit each
+    std::vector<std::uint16_t> filled =
+        std::vector<std::uint16_t>(most_load);  // by load: classes with a GPU
+    std::uint64_t loads = 0;                    // those with any, a bit each
   };
 
   const Known& known(StateNumber number) {

@@ -13,11 +13,13 @@ namespace {
 std::vector<const Profile*> usable_profiles(const Geometry& geometry, const Request& request) {
   std::vector<const Profile*> profiles = geometry.profile_list();
   if (request.at_least)
-    std::erase_if(profiles, [&](const Profile* p) { return !p->usable || *p->usable < *request.at_least; });
+    std::erase_if(profiles,
+                  [&](const Profile* p) { return !p->usable || *p->usable < *request.at_least; });
   if (!request.fits) return profiles;
   std::erase_if(profiles, [&](const Profile* profile) {
-    return std::ranges::none_of(
-        *request.fits, [&](const auto& name) { return means_profile(name, geometry.model(), *profile); });
+    return std::ranges::none_of(*request.fits, [&](const auto& name) {
+      return means_profile(name, geometry.model(), *profile);
+    });
   });
   return profiles;
 }
@@ -27,7 +29,8 @@ bool is_plain(const Profile* profile) {
 }
 
 /// The plain profiles with the fewest memory slices that hold a size; all that tie compete.
-std::vector<const Profile*> profiles_of_size(const std::vector<const Profile*>& usable, const BySize& size) {
+std::vector<const Profile*> profiles_of_size(const std::vector<const Profile*>& usable,
+                                             const BySize& size) {
   const auto holds = [&](const Profile* p) {
     return is_plain(p) && p->usable && *p->usable >= size.memory && p->compute >= size.compute;
   };
@@ -40,11 +43,14 @@ std::vector<const Profile*> profiles_of_size(const std::vector<const Profile*>& 
   return chosen;
 }
 
-/// The profile of that name; where it has turned out too small, the next larger ones with as much compute.
+/// The profile of that name; where it has turned out too small, the next larger ones with as much
+/// compute.
 std::vector<const Profile*> profiles_of_name(const Geometry& geometry,
                                              const std::vector<const Profile*>& usable,
                                              const ByProfile& wanted, std::optional<MiB> at_least) {
-  const auto named = [&](const Profile* p) { return means_profile(wanted.profile, geometry.model(), *p); };
+  const auto named = [&](const Profile* p) {
+    return means_profile(wanted.profile, geometry.model(), *p);
+  };
   std::vector<const Profile*> chosen;
   for (const Profile* profile : usable)
     if (named(profile)) chosen.push_back(profile);
@@ -70,7 +76,8 @@ std::vector<const Profile*> satisfying(const Geometry& geometry, const Request& 
   const std::vector<const Profile*> usable = usable_profiles(geometry, request);
   if (const auto* wanted = std::get_if<ByProfile>(&request.wanted))
     return profiles_of_name(geometry, usable, *wanted, request.at_least);
-  if (const auto* size = std::get_if<BySize>(&request.wanted)) return profiles_of_size(usable, *size);
+  if (const auto* size = std::get_if<BySize>(&request.wanted))
+    return profiles_of_size(usable, *size);
   if (const auto* share = std::get_if<ByShare>(&request.wanted)) {
     const Profile* meant = profile_of_share(geometry.model(), usable, *share);
     return meant == nullptr ? std::vector<const Profile*>{} : std::vector{meant};
@@ -101,7 +108,8 @@ std::string reason(const Request& request, const std::vector<Geometry>& geometri
   const std::string where = any_of(models);
   // What the request wants may be there, and only its job does not run on it.
   if (request.fits && resolve({request.wanted, {}}, geometries).impossible.empty())
-    return fmt::format("on {}, the job's table of speeds has no profile for {}", where, text(request));
+    return fmt::format("on {}, the job's table of speeds has no profile for {}", where,
+                       text(request));
   if (const auto* wanted = std::get_if<ByProfile>(&request.wanted))
     return fmt::format("no {} here has a profile {}", where, shown(wanted->profile));
   if (std::holds_alternative<BySize>(request.wanted)) {

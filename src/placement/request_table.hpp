@@ -1,6 +1,6 @@
 #pragma once
-// Requests, resolved once per fleet: for each GPU model the placements that would satisfy the request. Jobs
-// that ask for the same share one number, so that a decision never looks at text.
+// Requests, resolved once per fleet: for each GPU model the placements that would satisfy the
+// request. Jobs that ask for the same share one number, so that a decision never looks at text.
 
 #include <map>
 #include <string>
@@ -14,9 +14,10 @@ namespace cleave {
 
 struct ResolvedRequest {
   Request request;
-  std::vector<PlacementSet> candidates;  // for each geometry, in the fleet's order; empty: not on this model
-  std::vector<PlacementSet> holds;       // those and all larger ones without attribute
-  std::string impossible;                // why no GPU of the fleet can ever take it; empty where one can
+  std::vector<PlacementSet>
+      candidates;  // for each geometry, in the fleet's order; empty: not on this model
+  std::vector<PlacementSet> holds;  // those and all larger ones without attribute
+  std::string impossible;           // why no GPU of the fleet can ever take it; empty where one can
 };
 
 class RequestTable {
@@ -25,7 +26,9 @@ class RequestTable {
 
   /// The number of this request, the same for equal ones.
   RequestId intern(const Request& request);
-  [[nodiscard]] const ResolvedRequest& operator[](RequestId id) const { return resolved_[index(id)]; }
+  [[nodiscard]] const ResolvedRequest& operator[](RequestId id) const {
+    return resolved_[index(id)];
+  }
   [[nodiscard]] std::size_t size() const { return resolved_.size(); }
 
  private:

@@ -13,7 +13,8 @@ struct WhyNot {
   std::size_t gpus = 0;    // GPUs whose model can take the request at all
   std::size_t fit_by_size =
       0;  // of these, with enough compute and memory free (idle instances count as free)
-  std::size_t fit_by_position = 0;  // of these, with an allowed start free: a rule of coexistence forbids it
+  std::size_t fit_by_position =
+      0;  // of these, with an allowed start free: a rule of coexistence forbids it
 
   /// A sentence: "2g.10gb fits by size on 3 of 4 GPUs, but by position on none".
   [[nodiscard]] std::string message(const Request& request) const;

@@ -10,8 +10,8 @@ namespace cleave {
 
 namespace {
 
-/// The only profile that satisfies each request, by its place in the geometry's list; empty where one has
-/// several.
+/// The only profile that satisfies each request, by its place in the geometry's list; empty where
+/// one has several.
 std::optional<std::vector<std::size_t>> profiles_of_requests(const PlanProblem& problem) {
   const Geometry& geometry = problem.graphs.front()->geometry();
   const auto profiles = geometry.profile_list();
@@ -22,7 +22,8 @@ std::optional<std::vector<std::size_t>> profiles_of_requests(const PlanProblem& 
     const Profile* profile = geometry[candidates.first()].profile;
     for (const PlacementId id : candidates)
       if (geometry[id].profile != profile) return std::nullopt;
-    list.push_back(static_cast<std::size_t>(std::ranges::find(profiles, profile) - profiles.begin()));
+    list.push_back(
+        static_cast<std::size_t>(std::ranges::find(profiles, profile) - profiles.begin()));
   }
   return list;
 }
@@ -84,8 +85,9 @@ std::optional<ClosedForm> closed_form(const PlanProblem& problem) {
 
   ClosedForm answer{in_use + more, ""};
   if (more == 0) {
-    answer.proof = in_use == 0 ? "closed form: there is nothing to place"
-                               : "closed form: what is to be placed fits on the GPUs that must stay in use";
+    answer.proof = in_use == 0
+                       ? "closed form: there is nothing to place"
+                       : "closed form: what is to be placed fits on the GPUs that must stay in use";
     return answer;
   }
   // Of the weights that show it, those with the smallest numbers: the easiest to check by hand.

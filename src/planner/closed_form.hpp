@@ -1,5 +1,6 @@
 #pragma once
-// The least number of GPUs without search: the closed formula of placement/admission.hpp, where it applies.
+// The least number of GPUs without search: the closed formula of placement/admission.hpp, where it
+// applies.
 
 #include <cstdint>
 #include <optional>
@@ -14,8 +15,9 @@ struct ClosedForm {
   std::string proof;      // the weights behind it, in words
 };
 
-/// Empty where the formula says nothing: GPUs cut in different ways, constraints on where work may be,
-/// requests that several profiles satisfy, limits on moves, or more work than the fleet has room for.
+/// Empty where the formula says nothing: GPUs cut in different ways, constraints on where work may
+/// be, requests that several profiles satisfy, limits on moves, or more work than the fleet has
+/// room for.
 std::optional<ClosedForm> closed_form(const PlanProblem& problem);
 
 }  // namespace cleave

@@ -1,5 +1,6 @@
-// Compaction (*Optimal Workload Placement*, 4.2): GPUs are emptied onto others in use, the least full first.
-// A GPU that was emptied is never filled again, so no workload waits for another to leave.
+// Compaction (*Optimal Workload Placement*, 4.2): GPUs are emptied onto others in use, the least
+// full first. A GPU that was emptied is never filled again, so no workload waits for another to
+// leave.
 
 #include <algorithm>
 #include <set>
@@ -52,7 +53,8 @@ class Compaction {
   std::vector<bool> fixed_;                               // GPUs that hold what stays
   std::vector<std::int32_t> fullness_;                    // of each GPU as it is in `by_fullness_`
   std::set<std::pair<std::int32_t, GpuId>> by_fullness_;  // GPUs that hold work
-  std::vector<std::optional<std::size_t>> fitting_;       // GPUs that fit each request, since the last move
+  std::vector<std::optional<std::size_t>>
+      fitting_;  // GPUs that fit each request, since the last move
   Moves moves_;
   std::vector<GpuId> vacated_;
 };
@@ -98,8 +100,8 @@ bool Compaction::empty_one() {
 
 std::vector<WorkloadIndex> Compaction::work_on(GpuId gpu) const {
   std::vector<WorkloadIndex> work = work_on_[index(gpu)];
-  std::ranges::sort(work, {},
-                    [&](WorkloadIndex i) { return problem_->placement(*seating().goal()[i]).start; });
+  std::ranges::sort(
+      work, {}, [&](WorkloadIndex i) { return problem_->placement(*seating().goal()[i]).start; });
   method_->sort(*problem_, work);
   return work;
 }
@@ -121,7 +123,8 @@ bool Compaction::affordable(Moves more) const {
          (!limits.moved_mib || moves_.mib + more.mib <= *limits.moved_mib);
 }
 
-/// Whether each workload, looked at alone, fits on another GPU. Only spares attempts that must fail.
+/// Whether each workload, looked at alone, fits on another GPU. Only spares attempts that must
+/// fail.
 bool Compaction::may_fit_elsewhere(const std::vector<WorkloadIndex>& work, GpuId gpu) {
   return std::ranges::all_of(work, [&](WorkloadIndex i) {
     const RequestId request = problem_->workloads[i].request;

@@ -19,7 +19,8 @@ std::string names_of(const PlanProblem& problem, const std::vector<WorkloadIndex
   std::string text;
   for (std::size_t i = 0; i < workloads.size() && i < most_named; ++i)
     text += fmt::format("{}'{}'", i == 0 ? "" : ", ", shown(problem.workloads[workloads[i]].name));
-  if (workloads.size() > most_named) text += fmt::format(" and {} more", workloads.size() - most_named);
+  if (workloads.size() > most_named)
+    text += fmt::format(" and {} more", workloads.size() - most_named);
   return text;
 }
 
@@ -36,7 +37,8 @@ Room room_for(const PlanProblem& problem, const Seating& fixed, WorkloadIndex wo
   const std::uint32_t group = rule == none ? none : problem.rules[rule].group;
   for (std::size_t i = 0; i < problem.gpus.size(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
-    if (problem.wanted(workload, problem.gpus[i].kind).empty() || !problem.allows(workload, gpu)) continue;
+    if (problem.wanted(workload, problem.gpus[i].kind).empty() || !problem.allows(workload, gpu))
+      continue;
     ++room.allowed;
     if (fixed.places(workload, gpu).empty()) continue;
     ++room.open;
@@ -62,10 +64,12 @@ std::string no_room(const PlanProblem& problem, WorkloadIndex workload, const Ro
     const PlanRule& rule = problem.rules[problem.workloads[workload].rule];
     if (rule.pin_gpu == none && rule.pin_node == none)
       return "the GPUs that it is not forbidden have no instance of its size";
-    return fmt::format("it is pinned to {}, which has no instance of its size or is forbidden to it",
-                       where_it_may_be(problem, workload));
+    return fmt::format(
+        "it is pinned to {}, which has no instance of its size or is forbidden to it",
+        where_it_may_be(problem, workload));
   }
-  return fmt::format("what must stay on {} leaves no room for it", where_it_may_be(problem, workload));
+  return fmt::format("what must stay on {} leaves no room for it",
+                     where_it_may_be(problem, workload));
 }
 
 std::vector<WorkloadIndex> members_of(const PlanProblem& problem, std::uint32_t group) {
@@ -105,18 +109,20 @@ std::string kept_off(const PlanProblem& problem, const std::vector<WorkloadIndex
   const WorkloadIndex first = movers.front();
   const PlanWorkload& who = problem.workloads[first];
   const std::string here(problem.gpus[index(who.now->gpu)].name);
-  const std::string others = movers.size() == 1 ? "" : fmt::format(", as have {} more", movers.size() - 1);
+  const std::string others =
+      movers.size() == 1 ? "" : fmt::format(", as have {} more", movers.size() - 1);
   if (problem.allows(first, who.now->gpu))
-    return fmt::format("'{}' has to leave {}, where another of group '{}' is{}", shown(who.name), here,
-                       shown(problem.groups[problem.rules[who.rule].group].name), others);
-  return fmt::format("'{}' has to leave {} for {}{}", shown(who.name), here, where_it_may_be(problem, first),
-                     others);
+    return fmt::format("'{}' has to leave {}, where another of group '{}' is{}", shown(who.name),
+                       here, shown(problem.groups[problem.rules[who.rule].group].name), others);
+  return fmt::format("'{}' has to leave {} for {}{}", shown(who.name), here,
+                     where_it_may_be(problem, first), others);
 }
 
 std::string limits_text(const PlanLimits& limits) {
   std::string text;
   if (limits.migrations) text = counted(static_cast<std::size_t>(*limits.migrations), "migration");
-  if (limits.moved_mib) text += fmt::format("{}{} MiB moved", text.empty() ? "" : " or ", *limits.moved_mib);
+  if (limits.moved_mib)
+    text += fmt::format("{}{} MiB moved", text.empty() ? "" : " or ", *limits.moved_mib);
   return text;
 }
 
@@ -142,14 +148,16 @@ std::string why_impossible(const PlanProblem& problem) {
       domains.merge(room_for(problem, fixed, i).domains);
     }
     if (running.size() > domains.size())
-      return fmt::format("group '{}' has {} running members to keep apart ({}), and {} where they may be",
-                         shown(problem.groups[g].name), running.size(), names_of(problem, running),
-                         counted(domains.size(), problem.groups[g].over_nodes ? "node" : "GPU"));
+      return fmt::format(
+          "group '{}' has {} running members to keep apart ({}), and {} where they may be",
+          shown(problem.groups[g].name), running.size(), names_of(problem, running),
+          counted(domains.size(), problem.groups[g].over_nodes ? "node" : "GPU"));
   }
   const std::vector<WorkloadIndex> movers = must_move(problem);
   std::int64_t mib = 0;
   for (const WorkloadIndex i : movers) mib += problem.workloads[i].moved_mib;
-  if (problem.limits.migrations && static_cast<std::int64_t>(movers.size()) > *problem.limits.migrations)
+  if (problem.limits.migrations &&
+      static_cast<std::int64_t>(movers.size()) > *problem.limits.migrations)
     return fmt::format("{} may not stay where it is, more than the {} that may move",
                        names_of(problem, movers), *problem.limits.migrations);
   if (problem.limits.moved_mib && mib > *problem.limits.moved_mib)
@@ -159,15 +167,17 @@ std::string why_impossible(const PlanProblem& problem) {
     return fmt::format("{}, and making room for it takes more than {}", kept_off(problem, movers),
                        limits_text(problem.limits));
   if (!movers.empty())
-    return fmt::format("{}, and other work that may only be there, or must stay there, leaves no room",
-                       kept_off(problem, movers));
+    return fmt::format(
+        "{}, and other work that may only be there, or must stay there, leaves no room",
+        kept_off(problem, movers));
   return "the constraints of what runs contradict each other";
 }
 
 namespace {
 
 /// Domains with room for a member of the group, whichever.
-std::set<std::uint32_t> domains_for(const PlanProblem& problem, const Seating& fixed, std::uint32_t group) {
+std::set<std::uint32_t> domains_for(const PlanProblem& problem, const Seating& fixed,
+                                    std::uint32_t group) {
   std::set<std::uint32_t> domains;
   for (const WorkloadIndex i : members_of(problem, group))
     if (!problem.workloads[i].stays) domains.merge(room_for(problem, fixed, i).domains);
@@ -176,14 +186,15 @@ std::set<std::uint32_t> domains_for(const PlanProblem& problem, const Seating& f
 
 std::string why_pending(const PlanProblem& problem, const Seating& fixed, WorkloadIndex workload) {
   const PlanWorkload& who = problem.workloads[workload];
-  if (who.now) return "it runs and is stopped, since its room serves the objectives better otherwise";
+  if (who.now)
+    return "it runs and is stopped, since its room serves the objectives better otherwise";
   const Room room = room_for(problem, fixed, workload);
   if (room.open == 0) return no_room(problem, workload, room);
   const std::uint32_t group = who.rule == none ? none : problem.rules[who.rule].group;
   if (group != none) {
     const std::size_t domains = domains_for(problem, fixed, group).size();
-    const auto members = std::ranges::count_if(members_of(problem, group),
-                                               [&](WorkloadIndex i) { return !problem.workloads[i].stays; });
+    const auto members = std::ranges::count_if(
+        members_of(problem, group), [&](WorkloadIndex i) { return !problem.workloads[i].stays; });
     if (static_cast<std::size_t>(members) > domains)
       return fmt::format("group '{}' has {} members to keep apart, and {} with room for them",
                          shown(problem.groups[group].name), members,

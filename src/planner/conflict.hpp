@@ -1,5 +1,6 @@
 #pragma once
-// Why there is no plan, or why a workload is left waiting, in words that name what stands in the way.
+// Why there is no plan, or why a workload is left waiting, in words that name what stands in the
+// way.
 
 #include <string>
 #include <vector>

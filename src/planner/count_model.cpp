@@ -11,7 +11,8 @@ namespace {
 
 class Builder {
  public:
-  Builder(const PlanProblem& problem, const PatternMaker& maker, Grouping grouping, const ModelPlan& plan)
+  Builder(const PlanProblem& problem, const PatternMaker& maker, Grouping grouping,
+          const ModelPlan& plan)
       : problem_(problem), maker_(maker), plan_(plan) {
     model_.grouping = std::move(grouping);
   }
@@ -59,8 +60,10 @@ class Builder {
 
   void add_limits() {
     if (!plan_.fineness.items) return;
-    if (problem_.limits.migrations) moves_ = model_.mip.add_row(-Mip::unbounded, *problem_.limits.migrations);
-    if (problem_.limits.moved_mib) mib_ = model_.mip.add_row(-Mip::unbounded, *problem_.limits.moved_mib);
+    if (problem_.limits.migrations)
+      moves_ = model_.mip.add_row(-Mip::unbounded, *problem_.limits.migrations);
+    if (problem_.limits.moved_mib)
+      mib_ = model_.mip.add_row(-Mip::unbounded, *problem_.limits.moved_mib);
   }
 
   /// The types of items that a pattern takes from their places; plain ones all go through the pool.
@@ -111,9 +114,11 @@ class Builder {
     return text;
   }
 
-  void join_family(std::uint32_t number, const GpuClass& gpus, const std::vector<Pattern>& patterns) {
+  void join_family(std::uint32_t number, const GpuClass& gpus,
+                   const std::vector<Pattern>& patterns) {
     std::vector<std::pair<std::vector<std::int64_t>, std::size_t>> sorted;
-    for (std::size_t i = 0; i < patterns.size(); ++i) sorted.emplace_back(signature(gpus, patterns[i]), i);
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+      sorted.emplace_back(signature(gpus, patterns[i]), i);
     std::ranges::sort(sorted);
     std::vector<std::int64_t> key = {gpus.kind, gpus.acceptance, gpus.node};
     // Replicas are kept apart class by class.
@@ -156,17 +161,18 @@ class Builder {
     const int row = model_.mip.add_row(count, count);
     for (std::size_t p = 0; p < maker_.profiles(gpus.kind); ++p) {
       std::vector<TypeIndex> takers = maker_.takers(gpus, p);
-      const bool grouped =
-          std::ranges::any_of(takers, [&](TypeIndex t) { return model_.grouping.types[t].group != none; });
+      const bool grouped = std::ranges::any_of(
+          takers, [&](TypeIndex t) { return model_.grouping.types[t].group != none; });
       family.taker_of.push_back(takers.size() == 1 && !grouped ? takers.front() : none);
-      family.slot_of.push_back(
-          takers.empty() || family.taker_of.back() != none ? none : slot(takers, grouped ? number : none));
+      family.slot_of.push_back(takers.empty() || family.taker_of.back() != none
+                                   ? none
+                                   : slot(takers, grouped ? number : none));
     }
     for (std::size_t k = 0; k < family.choices.size(); ++k) {
       const Pattern& pattern = first_[number][k];
       Family::Choice& choice = family.choices[k];
-      choice.column =
-          model_.mip.add_column(count, in_order(0, pattern.cost), entries(family, gpus, pattern, row));
+      choice.column = model_.mip.add_column(count, in_order(0, pattern.cost),
+                                            entries(family, gpus, pattern, row));
     }
   }
 
@@ -180,7 +186,8 @@ class Builder {
     return found->second;
   }
 
-  std::vector<MipEntry> entries(const Family& family, const GpuClass& gpus, const Pattern& pattern, int row) {
+  std::vector<MipEntry> entries(const Family& family, const GpuClass& gpus, const Pattern& pattern,
+                                int row) {
     std::map<int, std::int64_t> sums;
     sums[row] = 1;
     for (std::size_t p = 0; p < family.slot_of.size(); ++p) {
@@ -214,8 +221,8 @@ class Builder {
     return problem_.groups[group].over_nodes ? gpus.node : family;
   }
 
-  /// A GPU can take one of a group when it has an instance for it and keeps none of it; a node holds one in
-  /// all.
+  /// A GPU can take one of a group when it has an instance for it and keeps none of it; a node
+  /// holds one in all.
   void group_entries(const Family& family, const GpuClass& gpus, const Pattern& pattern,
                      std::vector<MipEntry>& list) {
     const auto number = static_cast<std::uint32_t>(&family - model_.families.data());
@@ -237,7 +244,8 @@ class Builder {
       group_row(group, number, 0);
     }
     for (const auto& [group, count] : kept)
-      if (problem_.groups[group].over_nodes) list.push_back({group_row(group, gpus.node, 1), count});
+      if (problem_.groups[group].over_nodes)
+        list.push_back({group_row(group, gpus.node, 1), count});
   }
 
   void add_flows() {
@@ -249,12 +257,14 @@ class Builder {
         std::vector<MipEntry> list = {{supply_[t], 1}, {slot_rows_[s], 1}};
         const std::uint32_t group = model_.grouping.types[t].group;
         if (group != none) {
-          const GpuClass& gpus = model_.grouping.classes[model_.families[kind.owner].members.front()];
+          const GpuClass& gpus =
+              model_.grouping.classes[model_.families[kind.owner].members.front()];
           const std::uint32_t where = group_place(gpus, group, kind.owner);
           list.push_back({group_row(group, where, problem_.groups[group].over_nodes ? 1 : 0), 1});
         }
-        const std::int64_t most = static_cast<std::int64_t>(model_.grouping.types[t].waiting.size()) +
-                                  model_.grouping.types[t].running;
+        const std::int64_t most =
+            static_cast<std::int64_t>(model_.grouping.types[t].waiting.size()) +
+            model_.grouping.types[t].running;
         model_.flow.back().push_back(model_.mip.add_column(most, nothing, list));
       }
     }

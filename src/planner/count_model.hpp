@@ -1,6 +1,6 @@
 #pragma once
-// The planning problem as a mixed-integer programme over counts: how many GPUs of each class end in each of
-// its patterns, and how many workloads of each type take instances of each kind.
+// The planning problem as a mixed-integer programme over counts: how many GPUs of each class end in
+// each of its patterns, and how many workloads of each type take instances of each kind.
 
 #include <utility>
 #include <vector>
@@ -11,13 +11,15 @@
 
 namespace cleave {
 
-/// Instances of one profile that the same types may take, on GPUs of one class where a group is among them.
+/// Instances of one profile that the same types may take, on GPUs of one class where a group is
+/// among them.
 struct SlotKind {
   std::vector<TypeIndex> takers;
   std::uint32_t owner = none;  // index into CountModel::families
 };
 
-/// Classes whose patterns are the same but for where in the layout things stand: one row, one set of columns.
+/// Classes whose patterns are the same but for where in the layout things stand: one row, one set
+/// of columns.
 struct Family {
   std::vector<std::uint32_t> members;  // indices into Grouping::classes
   struct Choice {
@@ -28,7 +30,7 @@ struct Family {
   };
   std::vector<Choice> choices;
   std::vector<std::uint32_t>
-      slot_of;                      // of each profile: index into CountModel::slots, or none: no or one taker
+      slot_of;  // of each profile: index into CountModel::slots, or none: no or one taker
   std::vector<TypeIndex> taker_of;  // of each profile: its only taker, or none
 };
 

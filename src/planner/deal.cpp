@@ -48,18 +48,22 @@ class Dealer {
   }
 
  private:
-  [[nodiscard]] std::int64_t count(int column) const { return solution_[static_cast<std::size_t>(column)]; }
+  [[nodiscard]] std::int64_t count(int column) const {
+    return solution_[static_cast<std::size_t>(column)];
+  }
 
   void deal_family(std::uint32_t number) {
     const Family& family = model_.families[number];
     std::vector<std::pair<GpuId, std::size_t>> gpus;  // with the member's place in the family
     for (std::size_t m = 0; m < family.members.size(); ++m)
-      for (const GpuId gpu : model_.grouping.classes[family.members[m]].gpus) gpus.emplace_back(gpu, m);
+      for (const GpuId gpu : model_.grouping.classes[family.members[m]].gpus)
+        gpus.emplace_back(gpu, m);
     std::ranges::sort(gpus);
     // GPUs in use come first, so that those that fall or stay empty are the last of their kind.
     std::vector<const Family::Choice*> order;
     for (const Family::Choice& choice : family.choices) order.push_back(&choice);
-    std::ranges::stable_sort(order, std::greater{}, [](const Family::Choice* c) { return c->cost.used; });
+    std::ranges::stable_sort(order, std::greater{},
+                             [](const Family::Choice* c) { return c->cost.used; });
     std::size_t next = 0;
     for (const Family::Choice* choice : order)
       for (std::int64_t i = 0; i < count(choice->column); ++i) {
@@ -70,8 +74,8 @@ class Dealer {
     assert(next == gpus.size());
   }
 
-  /// Of each type, how many could be seated in instances of patterns. Who is pending in the solution is not
-  /// left out: where an instance is left over, it may as well be used.
+  /// Of each type, how many could be seated in instances of patterns. Who is pending in the
+  /// solution is not left out: where an instance is left over, it may as well be used.
   void count_demand() {
     const Grouping& grouping = model_.grouping;
     demand_.assign(grouping.types.size(), 0);
@@ -89,7 +93,8 @@ class Dealer {
     TypeIndex type;
   };
 
-  /// Instances that several types may take are given to types, replicas of a group on different GPUs.
+  /// Instances that several types may take are given to types, replicas of a group on different
+  /// GPUs.
   bool deal_slots() {
     // Instances that only one type may take come first: running work may be in them already.
     std::vector<std::int64_t> given(demand_.size(), 0);
@@ -102,13 +107,14 @@ class Dealer {
     for (std::uint32_t s = 0; s < model_.slots.size(); ++s)
       for (std::size_t k = 0; k < model_.slots[s].takers.size(); ++k) {
         const TypeIndex t = model_.slots[s].takers[k];
-        for (std::int64_t i = 0; i < count(model_.flow[s][k]) && given[t] < demand_[t]; ++i, ++given[t])
+        for (std::int64_t i = 0; i < count(model_.flow[s][k]) && given[t] < demand_[t];
+             ++i, ++given[t])
           tokens.push_back({s, t});
       }
     std::map<std::uint32_t, int> members;
     for (const Token& token : tokens) ++members[group_of(token.type)];
-    // The largest group first, onto the GPUs with most instances left: with one kind of instance this finds a
-    // way whenever there is one.
+    // The largest group first, onto the GPUs with most instances left: with one kind of instance
+    // this finds a way whenever there is one.
     std::ranges::stable_sort(tokens, [&](const Token& a, const Token& b) {
       const auto key = [&](const Token& t) {
         const std::uint32_t group = group_of(t.type);
@@ -120,7 +126,9 @@ class Dealer {
     return std::ranges::all_of(tokens, [&](const Token& token) { return deal_token(token); });
   }
 
-  [[nodiscard]] std::uint32_t group_of(TypeIndex type) const { return model_.grouping.types[type].group; }
+  [[nodiscard]] std::uint32_t group_of(TypeIndex type) const {
+    return model_.grouping.types[type].group;
+  }
 
   /// For each kind of slot the GPUs that have some, and who of which group is on them already.
   void find_holders() {
@@ -131,7 +139,8 @@ class Dealer {
       const Family& family = model_.families[dealt.family];
       std::map<std::uint32_t, int> free;
       for (std::size_t p = 0; p < family.slot_of.size(); ++p)
-        if (family.slot_of[p] != none && dealt.slots.of(p) > 0) free[family.slot_of[p]] += dealt.slots.of(p);
+        if (family.slot_of[p] != none && dealt.slots.of(p) > 0)
+          free[family.slot_of[p]] += dealt.slots.of(p);
       for (const auto& [slot, instances] : free) holders_[slot].insert({-instances, d});
       const auto& items = model_.grouping.classes[dealt.of_class].items;
       for (std::size_t i = 0; i < items.size(); ++i)
@@ -162,8 +171,8 @@ class Dealer {
     return false;
   }
 
-  /// Instances that nobody will take are left out, so that the rest of the layout can be the best for what is
-  /// there.
+  /// Instances that nobody will take are left out, so that the rest of the layout can be the best
+  /// for what is there.
   void drop_surplus() {
     std::vector<std::int64_t> left = demand_;
     for (const Dealt& dealt : dealt_)
@@ -192,7 +201,8 @@ class Dealer {
       if (family.taker_of[p] == none) continue;
       int held = 0;
       for (std::size_t i = 0; i < gpus.items.size(); ++i)
-        if ((plain >> i & 1U) != 0 && maker_.profile_of(gpus.kind, gpus.items[i].placement) == p) ++held;
+        if ((plain >> i & 1U) != 0 && maker_.profile_of(gpus.kind, gpus.items[i].placement) == p)
+          ++held;
       const int keep = also_held ? 0 : held;
       while (surplus[family.taker_of[p]] > 0 && dealt.slots.of(p) > keep) {
         dealt.slots.remove(p);
@@ -202,7 +212,8 @@ class Dealer {
   }
 
   StateId layout_of(const Dealt& dealt) {
-    const std::tuple key{dealt.of_class, dealt.slots.bits(), dealt.kept, limits_ ? dealt.choice : nullptr};
+    const std::tuple key{dealt.of_class, dealt.slots.bits(), dealt.kept,
+                         limits_ ? dealt.choice : nullptr};
     const auto [found, fresh] = layouts_.try_emplace(key, no_state);
     if (fresh) {
       PatternCost within = dealt.choice->cost;
@@ -210,8 +221,9 @@ class Dealer {
       within.used += common.used;
       within.waste += common.waste;
       within.chosen_again += common.chosen_again;
-      found->second = maker_.layout(model_.grouping.classes[dealt.of_class],
-                                    model_.patterns[dealt.of_class].plain, dealt.slots, dealt.kept, within);
+      found->second =
+          maker_.layout(model_.grouping.classes[dealt.of_class],
+                        model_.patterns[dealt.of_class].plain, dealt.slots, dealt.kept, within);
     }
     return found->second;
   }
@@ -249,15 +261,17 @@ class Dealer {
     }
   }
 
-  /// Those that lose their place find another on their own GPU where that can be made beside the old one,
-  /// else anywhere; then the new ones in their order.
+  /// Those that lose their place find another on their own GPU where that can be made beside the
+  /// old one, else anywhere; then the new ones in their order.
   void seat_type(TypeIndex type) {
     std::vector<OpenSeat>& seats = seats_[type];
-    std::ranges::sort(seats, {}, [](const OpenSeat& s) { return std::pair(s.seat.gpu, s.seat.placement); });
+    std::ranges::sort(seats, {},
+                      [](const OpenSeat& s) { return std::pair(s.seat.gpu, s.seat.placement); });
     std::vector<WorkloadIndex> others;
     for (const WorkloadIndex i : leaving(type)) {
       const Seat now = *problem_.workloads[i].now;
-      auto at = std::ranges::lower_bound(seats, now.gpu, {}, [](const OpenSeat& s) { return s.seat.gpu; });
+      auto at = std::ranges::lower_bound(seats, now.gpu, {},
+                                         [](const OpenSeat& s) { return s.seat.gpu; });
       for (; at != seats.end() && at->seat.gpu == now.gpu; ++at)
         if (!at->taken && !problem_.placement(now).conflicts.contains(at->seat.placement)) break;
       if (at != seats.end() && at->seat.gpu == now.gpu) {
@@ -282,7 +296,8 @@ class Dealer {
     if (leaving_.empty()) {
       leaving_.resize(seats_.size());
       for (WorkloadIndex i = 0; i < goal_.size(); ++i)
-        if (problem_.workloads[i].now && !goal_[i]) leaving_[model_.grouping.type_of[i]].push_back(i);
+        if (problem_.workloads[i].now && !goal_[i])
+          leaving_[model_.grouping.type_of[i]].push_back(i);
     }
     return leaving_[type];
   }
@@ -294,10 +309,12 @@ class Dealer {
   bool limits_;
   std::vector<Dealt> dealt_;
   std::vector<std::int64_t> demand_;
-  std::vector<std::set<std::pair<int, std::size_t>>> holders_;  // less instances free, index into dealt_
+  std::vector<std::set<std::pair<int, std::size_t>>>
+      holders_;  // less instances free, index into dealt_
   std::vector<ProfileCounts> used_;
   std::set<std::pair<std::uint32_t, std::size_t>> present_;  // group, index into dealt_
-  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint8_t, const Family::Choice*>, StateId> layouts_;
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint8_t, const Family::Choice*>, StateId>
+      layouts_;
   std::vector<std::vector<OpenSeat>> seats_;
   std::vector<std::vector<WorkloadIndex>> leaving_;
   Goal goal_;
@@ -305,8 +322,9 @@ class Dealer {
 
 }  // namespace
 
-std::optional<Goal> deal(const PlanProblem& problem, const PatternMaker& maker, const CountModel& model,
-                         const std::vector<std::int64_t>& solution, bool limits) {
+std::optional<Goal> deal(const PlanProblem& problem, const PatternMaker& maker,
+                         const CountModel& model, const std::vector<std::int64_t>& solution,
+                         bool limits) {
   return Dealer(problem, maker, model, solution, limits).run();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// From counts to a goal: the solution of the programme dealt out to the GPUs and workloads there are.
+// From counts to a goal: the solution of the programme dealt out to the GPUs and workloads there
+// are.
 
 #include <cstdint>
 #include <optional>
@@ -9,9 +10,10 @@
 
 namespace cleave {
 
-/// Empty where replicas of a group that the counts allow cannot be kept apart on the GPUs they were counted
-/// for.
-std::optional<Goal> deal(const PlanProblem& problem, const PatternMaker& maker, const CountModel& model,
-                         const std::vector<std::int64_t>& solution, bool limits);
+/// Empty where replicas of a group that the counts allow cannot be kept apart on the GPUs they were
+/// counted for.
+std::optional<Goal> deal(const PlanProblem& problem, const PatternMaker& maker,
+                         const CountModel& model, const std::vector<std::int64_t>& solution,
+                         bool limits);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// First-fit, a baseline of *Optimal Workload Placement*, 5.1: GPUs in their order, work by name as text, the
-// lowest free start.
+// First-fit, a baseline of *Optimal Workload Placement*, 5.1: GPUs in their order, work by name as
+// text, the lowest free start.
 
 #include <algorithm>
 

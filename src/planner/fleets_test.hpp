@@ -25,8 +25,10 @@ inline Made make(FleetFile file, ProblemKind kind) {
   return {std::move(kept), std::move(*problem)};
 }
 
-/// "w1 4g.40gb@0, w2 1g.10gb@6!": workloads on one GPU; ! must stay, a name of - is somebody else's.
-inline GpuEntry gpu(const Geometry& geometry, std::size_t number, std::size_t kind, std::string_view text) {
+/// "w1 4g.40gb@0, w2 1g.10gb@6!": workloads on one GPU; ! must stay, a name of - is somebody
+/// else's.
+inline GpuEntry gpu(const Geometry& geometry, std::size_t number, std::size_t kind,
+                    std::string_view text) {
   GpuEntry entry{fmt::format("n{}/{}", number / 8, number % 8), kind, {}};
   while (!text.empty()) {
     const std::size_t comma = std::min(text.find(", "), text.size());
@@ -36,8 +38,8 @@ inline GpuEntry gpu(const Geometry& geometry, std::size_t number, std::size_t ki
     instance.movable = !one.ends_with('!');
     if (!instance.movable) one.remove_suffix(1);
     const std::size_t space = one.find(' '), at = one.find('@');
-    instance.placement =
-        *geometry.find(one.substr(space + 1, at - space - 1), std::stoi(std::string(one.substr(at + 1))));
+    instance.placement = *geometry.find(one.substr(space + 1, at - space - 1),
+                                        std::stoi(std::string(one.substr(at + 1))));
     if (one.starts_with('-'))
       instance.owned = false;
     else
@@ -57,8 +59,9 @@ inline FleetFile fleet(std::string_view model, const std::vector<std::string_vie
     file.gpus.push_back(gpu(file.geometries[0], file.gpus.size(), 0, text));
   for (const std::string_view text : waiting) {
     const std::size_t space = text.find(' ');
-    file.waiting.push_back(
-        {std::string(text.substr(0, space)), {ByProfile{std::string(text.substr(space + 1))}, {}}, {}});
+    file.waiting.push_back({std::string(text.substr(0, space)),
+                            {ByProfile{std::string(text.substr(space + 1))}, {}},
+                            {}});
   }
   return file;
 }
@@ -110,12 +113,13 @@ inline PlacementId any(Random& random, PlacementSet from) {
   return from.first();
 }
 
-inline GpuEntry filled(Random& random, const Draw& draw, const Geometry& geometry, std::size_t number,
-                       std::size_t kind, int& named) {
+inline GpuEntry filled(Random& random, const Draw& draw, const Geometry& geometry,
+                       std::size_t number, std::size_t kind, int& named) {
   GpuEntry entry{fmt::format("n{}/{}", number / 8, number % 8), kind, {}};
   if (random.below(10) < 4) return entry;
   PlacementSet taken;
-  for (std::uint64_t left = 1 + random.below(5); left > 0 && !geometry.free(taken).empty(); --left) {
+  for (std::uint64_t left = 1 + random.below(5); left > 0 && !geometry.free(taken).empty();
+       --left) {
     InstanceEntry instance;
     instance.placement = any(random, geometry.free(taken));
     taken.insert(instance.placement);

@@ -28,7 +28,8 @@ Result<GivenProblem> problem_of(const FleetFile& now, std::vector<WaitingEntry> 
 using Workloads = std::unordered_map<std::string_view, WorkloadIndex>;
 Workloads by_name(const PlanProblem& problem) {
   Workloads names;
-  for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i) names.emplace(problem.workloads[i].name, i);
+  for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i)
+    names.emplace(problem.workloads[i].name, i);
   return names;
 }
 using Gpus = std::unordered_map<std::string_view, GpuId>;
@@ -66,10 +67,10 @@ class GoalReader {
       }
     }
     if (!error_ && goal_.gpus.size() != now_.gpus.size())
-      error_ = Error{
-          ErrorKind::bad_input, place_,
-          fmt::format("it has {}, the fleet has {}", counted(goal_.gpus.size(), "GPU"), now_.gpus.size()),
-          "say of every GPU what is to be on it"};
+      error_ = Error{ErrorKind::bad_input, place_,
+                     fmt::format("it has {}, the fleet has {}", counted(goal_.gpus.size(), "GPU"),
+                                 now_.gpus.size()),
+                     "say of every GPU what is to be on it"};
     if (error_) return std::unexpected(*error_);
     from->problem.place = place_;  // what is wrong from here on is wrong with the goal
     return GivenGoal{std::move(*from), std::move(target_)};
@@ -78,8 +79,8 @@ class GoalReader {
  private:
   void refuse(std::size_t gpu, std::string message, std::string remedy = {}) {
     if (!error_)
-      error_ = Error{ErrorKind::bad_input, fmt::format("{}: gpus[{}]", place_, gpu), std::move(message),
-                     std::move(remedy)};
+      error_ = Error{ErrorKind::bad_input, fmt::format("{}: gpus[{}]", place_, gpu),
+                     std::move(message), std::move(remedy)};
   }
 
   /// What runs nowhere yet, as work that waits for its profile.
@@ -105,11 +106,12 @@ class GoalReader {
     const Geometry& theirs = goal_.geometries[wanted.geometry];
     const Geometry& ours = problem.geometry(gpu);
     if (&theirs.model() != &ours.model())
-      return refuse(
-          entry, fmt::format("{} is a {} and not a {}", wanted.name, ours.model().key, theirs.model().key));
+      return refuse(entry, fmt::format("{} is a {} and not a {}", wanted.name, ours.model().key,
+                                       theirs.model().key));
     PlacementSet walls;
     for (const InstanceEntry& instance : wanted.instances) {
-      const auto id = ours.find(*theirs[instance.placement].profile, theirs[instance.placement].start);
+      const auto id =
+          ours.find(*theirs[instance.placement].profile, theirs[instance.placement].start);
       if (!id) return refuse(entry, "it has a profile that is not in play", "widen --profiles");
       if (wall(instance)) {
         walls.insert(*id);
@@ -123,8 +125,10 @@ class GoalReader {
     }
     if (walls != problem.gpus[index(gpu)].walls)
       refuse(entry,
-             fmt::format("on {} stands what is not ours to move, and the goal has it otherwise", wanted.name),
-             "instances that are not owned, or not movable without a workload, must be the same in both");
+             fmt::format("on {} stands what is not ours to move, and the goal has it otherwise",
+                         wanted.name),
+             "instances that are not owned, or not movable without a workload, must be the same in "
+             "both");
   }
 
   const FleetFile& now_;
@@ -143,7 +147,8 @@ std::optional<Op> op_named(std::string_view text) {
 }
 
 /// One step as it stands in a plan; after an error, which the reader keeps, anything.
-Step read_step(JsonReader& in, const PlanProblem& problem, const Gpus& gpus, const Workloads& workloads) {
+Step read_step(JsonReader& in, const PlanProblem& problem, const Gpus& gpus,
+               const Workloads& workloads) {
   Step step;
   const std::string op = in.text("op"), gpu = in.text("gpu"), profile = in.text("profile");
   const std::int64_t start = in.integer("start", 0, 99);
@@ -179,7 +184,8 @@ Target after(const PlanProblem& problem, const std::vector<Wave>& waves) {
       if (step.op == Op::create) here.insert(step.seat.placement);
       if (step.op == Op::destroy) here.erase(step.seat.placement);
       if (step.op == Op::start) end.goal[step.workload] = step.seat;
-      if (step.op == Op::stop && end.goal[step.workload] == step.seat) end.goal[step.workload].reset();
+      if (step.op == Op::stop && end.goal[step.workload] == step.seat)
+        end.goal[step.workload].reset();
     }
   for (const auto& seat : end.goal)
     if (seat) exists[index(seat->gpu)].erase(seat->placement);
@@ -189,13 +195,13 @@ Target after(const PlanProblem& problem, const std::vector<Wave>& waves) {
 
 }  // namespace
 
-Result<GivenGoal> given_goal(const FleetFile& now, const FleetFile& goal, const std::string& now_place,
-                             const std::string& goal_place) {
+Result<GivenGoal> given_goal(const FleetFile& now, const FleetFile& goal,
+                             const std::string& now_place, const std::string& goal_place) {
   return GoalReader(now, goal, goal_place).read(now_place);
 }
 
-Result<GivenMoves> given_moves(const FleetFile& now, std::string_view plan, const std::string& now_place,
-                               const std::string& plan_place) {
+Result<GivenMoves> given_moves(const FleetFile& now, std::string_view plan,
+                               const std::string& now_place, const std::string& plan_place) {
   const auto document = parse_json(plan, plan_place);
   if (!document) return std::unexpected(document.error());
   std::optional<Error> error;

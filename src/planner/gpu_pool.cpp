@@ -15,7 +15,8 @@ std::int32_t fullness(const StateGraph& graph, StateId state) {
 PlacementId first_place(const Geometry& geometry, PlacementSet places, StartOrder order) {
   const auto key = [&](PlacementId id) {
     const Placement& place = geometry[id];
-    const int rank = order == StartOrder::preferred ? place.profile->starts.rank(place.start) : place.start;
+    const int rank =
+        order == StartOrder::preferred ? place.profile->starts.rank(place.start) : place.start;
     return std::tuple(rank, -place.profile->compute.value, place.start);
   };
   PlacementId best = places.first();
@@ -164,7 +165,8 @@ std::optional<Seat> GpuPool::choose(WorkloadIndex workload) const {
     best = best_of_all(workload);
   if (!best) return std::nullopt;
   const GpuId gpu = line_[best->place];
-  return Seat{gpu, first_place(problem.geometry(gpu), seating_.places(workload, gpu), manner_.starts)};
+  return Seat{gpu,
+              first_place(problem.geometry(gpu), seating_.places(workload, gpu), manner_.starts)};
 }
 
 bool GpuPool::place(WorkloadIndex workload) {

@@ -1,7 +1,8 @@
 #pragma once
-// The GPUs among which a method looks for a seat, with the seats taken so far. Which GPU comes next is asked
-// once for every workload; GPUs in the same state rank alike, so a choice looks at the states that occur and
-// then at the first GPU in the best of them, instead of sorting the fleet anew.
+// The GPUs among which a method looks for a seat, with the seats taken so far. Which GPU comes next
+// is asked once for every workload; GPUs in the same state rank alike, so a choice looks at the
+// states that occur and then at the first GPU in the best of them, instead of sorting the fleet
+// anew.
 
 #include <cstdint>
 #include <optional>
@@ -12,13 +13,13 @@
 
 namespace cleave {
 
-/// Which GPU of those that fit. Fullness is compute and memory slices taken over those there are, as it is
-/// before the workload comes; ties go to the first in line.
+/// Which GPU of those that fit. Fullness is compute and memory slices taken over those there are,
+/// as it is before the workload comes; ties go to the first in line.
 enum class GpuOrder { fullest, emptiest, first };
 
 /// Which free place on it. preferred: earliest in its profile's order of starts (*Optimal Workload
-/// Placement*, table 1), then most compute slices, then lowest start. lowest: lowest start, then most
-/// compute.
+/// Placement*, table 1), then most compute slices, then lowest start. lowest: lowest start, then
+/// most compute.
 enum class StartOrder { preferred, lowest };
 
 struct Manner {
@@ -26,7 +27,8 @@ struct Manner {
   StartOrder starts;
 };
 
-/// Compute and memory slices of a state over all there are, in 720,720ths: comparable between models.
+/// Compute and memory slices of a state over all there are, in 720,720ths: comparable between
+/// models.
 std::int32_t fullness(const StateGraph& graph, StateId state);
 
 /// The place that comes first in this order; `places` must not be empty.
@@ -34,7 +36,8 @@ PlacementId first_place(const Geometry& geometry, PlacementSet places, StartOrde
 
 class GpuPool {
  public:
-  /// No GPU is in it yet. `line` names all GPUs, the first in line first; empty: as they are numbered.
+  /// No GPU is in it yet. `line` names all GPUs, the first in line first; empty: as they are
+  /// numbered.
   GpuPool(Seating seating, Manner manner, const std::vector<GpuId>& line = {});
 
   [[nodiscard]] const Seating& seating() const { return seating_; }
@@ -81,7 +84,8 @@ class GpuPool {
   };
 
   [[nodiscard]] Rank rank(const Class& of, std::uint32_t place) const;
-  [[nodiscard]] std::optional<Rank> best_among(WorkloadIndex workload, const std::vector<GpuId>& gpus) const;
+  [[nodiscard]] std::optional<Rank> best_among(WorkloadIndex workload,
+                                               const std::vector<GpuId>& gpus) const;
   [[nodiscard]] std::optional<Rank> best_of_all(WorkloadIndex workload) const;
   [[nodiscard]] std::uint32_t class_of(GpuId gpu, std::uint8_t tier);
   void enter(GpuId gpu);
@@ -90,12 +94,13 @@ class GpuPool {
   Seating seating_;
   Manner manner_;
   std::vector<GpuId> line_;
-  std::vector<std::uint32_t> place_;                 // of each GPU in line
-  std::vector<std::uint8_t> tier_;                   // of each GPU
-  std::vector<std::uint32_t> class_of_;              // of each GPU that is in it
-  std::vector<Class> classes_;                       // every class that ever had a member
-  std::vector<std::vector<std::uint32_t>> numbers_;  // of the class, by tier and model, then by state
-  std::vector<std::vector<GpuId>> on_node_;          // GPUs of each node
+  std::vector<std::uint32_t> place_;     // of each GPU in line
+  std::vector<std::uint8_t> tier_;       // of each GPU
+  std::vector<std::uint32_t> class_of_;  // of each GPU that is in it
+  std::vector<Class> classes_;           // every class that ever had a member
+  std::vector<std::vector<std::uint32_t>>
+      numbers_;                              // of the class, by tier and model, then by state
+  std::vector<std::vector<GpuId>> on_node_;  // GPUs of each node
 };
 
 }  // namespace cleave

@@ -1,7 +1,8 @@
 #pragma once
-// Methods that place by rule and prove nothing: the rules of *Optimal Workload Placement* 4.2, and the two
-// baselines of its section 5.1. One file a method, one row in the table. They respect every constraint of the
-// problem; what they cannot place is pending, running work too where a reconfiguration finds no room for it.
+// Methods that place by rule and prove nothing: the rules of *Optimal Workload Placement* 4.2, and
+// the two baselines of its section 5.1. One file a method, one row in the table. They respect every
+// constraint of the problem; what they cannot place is pending, running work too where a
+// reconfiguration finds no room for it.
 
 #include <optional>
 #include <span>

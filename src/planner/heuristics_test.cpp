@@ -1,5 +1,5 @@
-// The methods that place by rule: the paper's figures, the slow definition of every method that they must
-// agree with decision by decision, and the laws that hold for any outcome.
+// The methods that place by rule: the paper's figures, the slow definition of every method that
+// they must agree with decision by decision, and the laws that hold for any outcome.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,8 @@ std::string text(const PlanProblem& problem, const Goal& goal) {
   return all;
 }
 
-// The definitions, from the paper and readings O4 to O12, with nothing remembered from step to step.
+// The definitions, from the paper and readings O4 to O12, with nothing remembered from step to
+// step.
 
 void sort_by_name(const PlanProblem& problem, std::vector<WorkloadIndex>& work) {
   std::ranges::stable_sort(work, [&](WorkloadIndex a, WorkloadIndex b) {
@@ -61,7 +62,8 @@ struct Slow {
 
   /// `gpus` in line. `first_in_line`: whatever the method, the first that fits.
   [[nodiscard]] std::optional<Seat> choose(const Seating& seating, WorkloadIndex work,
-                                           std::vector<GpuId> gpus, bool first_in_line = false) const {
+                                           std::vector<GpuId> gpus,
+                                           bool first_in_line = false) const {
     const auto share = [&](GpuId gpu) {
       const GpuModel& model = problem.geometry(gpu).model();
       const StateId state = seating.occupied(gpu);
@@ -116,13 +118,15 @@ struct Slow {
   }
 
   /// The seating with this GPU emptied onto the others, if that can be.
-  [[nodiscard]] std::optional<Seating> emptied(Seating seating, GpuId gpu, std::vector<GpuId> others) const {
+  [[nodiscard]] std::optional<Seating> emptied(Seating seating, GpuId gpu,
+                                               std::vector<GpuId> others) const {
     std::erase(others, gpu);
     std::vector<WorkloadIndex> work;
     for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i)
       if (seating.goal()[i] && seating.goal()[i]->gpu == gpu) work.push_back(i);
     if (work.empty() || !problem.gpus[index(gpu)].walls.empty()) return std::nullopt;
-    std::ranges::sort(work, {}, [&](WorkloadIndex i) { return problem.placement(*seating.goal()[i]).start; });
+    std::ranges::sort(work, {},
+                      [&](WorkloadIndex i) { return problem.placement(*seating.goal()[i]).start; });
     sort(work);
     for (const WorkloadIndex i : work) {
       if (problem.workloads[i].stays) return std::nullopt;
@@ -213,15 +217,18 @@ struct Slow {
     return outcome;
   }
 
-  /// The first of the work that can be there with the GPU's last memory slice, but not with all of them.
-  void seat_at_spare_slice(Seating& seating, const std::vector<WorkloadIndex>& work, GpuId gpu) const {
+  /// The first of the work that can be there with the GPU's last memory slice, but not with all of
+  /// them.
+  void seat_at_spare_slice(Seating& seating, const std::vector<WorkloadIndex>& work,
+                           GpuId gpu) const {
     const Geometry& geometry = problem.geometry(gpu);
     const int memory = geometry.model().memory_slices.value;
     if (memory != geometry.model().compute.value + 1) return;
     for (const WorkloadIndex i : work) {
       if (seating.goal()[i]) continue;
       for (const PlacementId id : seating.places(i, gpu)) {
-        if (geometry[id].start == 0 || geometry[id].start + geometry[id].profile->memory.value != memory)
+        if (geometry[id].start == 0 ||
+            geometry[id].start + geometry[id].profile->memory.value != memory)
           continue;
         seating.seat(i, {gpu, id});
         return;
@@ -230,7 +237,8 @@ struct Slow {
   }
 
   /// One round of the rules' reconfiguration; what finds no seat goes to `pending`.
-  [[nodiscard]] Seating round(const std::vector<GpuId>& gpus, std::vector<WorkloadIndex>& pending) const {
+  [[nodiscard]] Seating round(const std::vector<GpuId>& gpus,
+                              std::vector<WorkloadIndex>& pending) const {
     Seating seating = Seating::of_what_stays(problem);
     std::vector<WorkloadIndex> work;
     for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i)
@@ -261,7 +269,8 @@ struct Slow {
     gpus = std::min(line.size(), std::max(gpus, static_cast<std::size_t>(least_gpus(problem))));
     for (;; ++gpus) {
       outcome.pending.clear();
-      const std::vector<GpuId> chosen(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(gpus));
+      const std::vector<GpuId> chosen(line.begin(),
+                                      line.begin() + static_cast<std::ptrdiff_t>(gpus));
       outcome.goal = round(chosen, outcome.pending).goal();
       if (outcome.pending.empty() || gpus == line.size()) break;
     }
@@ -297,7 +306,8 @@ void for_many(ProblemKind kind, const Check& check) {
       const FleetFile file = fleet(random, draw);
       auto problem = PlanProblem::make(file, kind, "");
       ASSERT_TRUE(problem) << problem.error().text();
-      if (kind == ProblemKind::compact && random.below(4) == 0) problem->limits.migrations = random.below(8);
+      if (kind == ProblemKind::compact && random.below(4) == 0)
+        problem->limits.migrations = random.below(8);
       for (const Heuristic& method : heuristics()) {
         SCOPED_TRACE(fmt::format("seed {} {}", seed, method.name));
         check(*problem, method);
@@ -308,7 +318,8 @@ void for_many(ProblemKind kind, const Check& check) {
   EXPECT_EQ(made, std::size(draws) * rounds);
 }
 
-void expect_same(const PlanProblem& problem, const HeuristicOutcome& quick, const HeuristicOutcome& slow) {
+void expect_same(const PlanProblem& problem, const HeuristicOutcome& quick,
+                 const HeuristicOutcome& slow) {
   EXPECT_EQ(text(problem, quick.goal), text(problem, slow.goal));
   EXPECT_EQ(quick.pending, slow.pending);
   EXPECT_EQ(quick.vacated, slow.vacated);
@@ -335,7 +346,8 @@ TEST(Definition, Reconfigure) {
 }
 
 void expect_sound(const PlanProblem& problem, const HeuristicOutcome& outcome) {
-  // What a rule finds no place for is pending; that this may be running work is looked at by its caller.
+  // What a rule finds no place for is pending; that this may be running work is looked at by its
+  // caller.
   PlanProblem lenient = problem;
   lenient.may_evict = true;
   if (evicted(problem, outcome.goal)) lenient.limits = {};
@@ -373,7 +385,8 @@ TEST(Laws, CompactionNeverNeedsMoreGpusAndWhatItEmptiesStaysEmpty) {
     const PlanMetrics then = metrics(problem, outcome.goal);
     // Work that may not be where it is may have to go to a free GPU first.
     std::vector<WorkloadIndex> ignored;
-    const Seating settled = settle(problem, {{GpuOrder::first, StartOrder::lowest}, sort_by_size}, ignored);
+    const Seating settled =
+        settle(problem, {{GpuOrder::first, StartOrder::lowest}, sort_by_size}, ignored);
     const bool all_at_home = settled.goal() == goal_of_now(problem);
     const std::int64_t before = metrics(problem, goal_of_now(problem)).gpus;
     const auto change = static_cast<std::int64_t>(outcome.vacated.size()) - (outcome.added ? 1 : 0);
@@ -397,7 +410,8 @@ TEST(Laws, ReconfigurationNeedsAtLeastTheMinimum) {
   for_many(ProblemKind::reconfigure, [](const PlanProblem& problem, const Heuristic& method) {
     const HeuristicOutcome outcome = method.reconfigure(problem);
     expect_sound(problem, outcome);
-    EXPECT_TRUE(!outcome.pending.empty() || metrics(problem, outcome.goal).gpus >= *outcome.minimum);
+    EXPECT_TRUE(!outcome.pending.empty() ||
+                metrics(problem, outcome.goal).gpus >= *outcome.minimum);
   });
 }
 
@@ -413,8 +427,9 @@ TEST(Laws, BeyondTheLimitsNothingIsLaidOutAnew) {
 }
 
 TEST(Rules, Figure3) {
-  const Made made = make(fleet("A100-80GB", {"e1 3g.40gb@4", "e2 4g.40gb@0"}, {"w1 3g.40gb", "w2 4g.40gb"}),
-                         ProblemKind::deploy);
+  const Made made =
+      make(fleet("A100-80GB", {"e1 3g.40gb@4", "e2 4g.40gb@0"}, {"w1 3g.40gb", "w2 4g.40gb"}),
+           ProblemKind::deploy);
   EXPECT_EQ(text(made.problem, method_named("rules").deploy(made.problem).goal),
             "w2 4g.40gb@0, e1 3g.40gb@4 | e2 4g.40gb@0, w1 3g.40gb@4");
   const HeuristicOutcome naive = method_named("first-fit").deploy(made.problem);
@@ -423,9 +438,10 @@ TEST(Rules, Figure3) {
 }
 
 TEST(Rules, Figure4EmptiesTheThirdGpu) {
-  const Made made = make(fleet("A100-80GB", {"w1 4g.40gb@0", "w2 3g.40gb@0, w3 2g.20gb@4",
-                                             "w4 1g.10gb@0, w5 1g.10gb@1, w6 1g.20gb@2, w7 1g.10gb@4"}),
-                         ProblemKind::compact);
+  const Made made =
+      make(fleet("A100-80GB", {"w1 4g.40gb@0", "w2 3g.40gb@0, w3 2g.20gb@4",
+                               "w4 1g.10gb@0, w5 1g.10gb@1, w6 1g.20gb@2, w7 1g.10gb@4"}),
+           ProblemKind::compact);
   const HeuristicOutcome outcome = method_named("rules").compact(made.problem);
   const PlanMetrics m = metrics(made.problem, outcome.goal);
   EXPECT_EQ(m.gpus, 2);
@@ -440,28 +456,31 @@ TEST(Rules, Figure5LaysOutAnewOnTwoGpusWithoutWaste) {
            ProblemKind::reconfigure);
   const HeuristicOutcome outcome = method_named("rules").reconfigure(made.problem);
   EXPECT_EQ(text(made.problem, outcome.goal),
-            " |  |  | w1 4g.40gb@0, w2 3g.40gb@4 | w4 1g.10gb@0, w5 1g.10gb@1, w7 1g.10gb@2, w3 2g.20gb@4, "
+            " |  |  | w1 4g.40gb@0, w2 3g.40gb@4 | w4 1g.10gb@0, w5 1g.10gb@1, w7 1g.10gb@2, w3 "
+            "2g.20gb@4, "
             "w6 1g.20gb@6");
   EXPECT_EQ(outcome.minimum, 2);
   EXPECT_EQ(outcome.gpus_tried, 2);
 }
 
 TEST(Rules, Figure6Placement2) {
-  const Made made =
-      make(fleet("A100-80GB", {"", ""},
-                 {"w1 4g.40gb", "w2 2g.20gb", "w3 2g.20gb", "w4 1g.10gb", "w5 1g.20gb", "w6 1g.20gb"}),
-           ProblemKind::deploy);
+  const Made made = make(
+      fleet("A100-80GB", {"", ""},
+            {"w1 4g.40gb", "w2 2g.20gb", "w3 2g.20gb", "w4 1g.10gb", "w5 1g.20gb", "w6 1g.20gb"}),
+      ProblemKind::deploy);
   const PlanMetrics m = metrics(made.problem, method_named("rules").deploy(made.problem).goal);
   EXPECT_EQ(m.gpus, 2);
   EXPECT_EQ(m.compute_wastage + m.memory_wastage, 0);
   EXPECT_EQ(m.availability, 3);
 }
 
-/// Figure 8 in the spirit of its text: no GPU can be emptied onto the others, two can with one more.
+/// Figure 8 in the spirit of its text: no GPU can be emptied onto the others, two can with one
+/// more.
 TEST(Rules, Figure8AFreeGpuSavesOne) {
-  const Made made = make(fleet("A100-80GB", {"w1 3g.40gb@0, a 1g.10gb@4", "w2 3g.40gb@0, b 1g.10gb@4",
-                                             "c 4g.40gb@0, d 1g.10gb@4", ""}),
-                         ProblemKind::compact);
+  const Made made =
+      make(fleet("A100-80GB", {"w1 3g.40gb@0, a 1g.10gb@4", "w2 3g.40gb@0, b 1g.10gb@4",
+                               "c 4g.40gb@0, d 1g.10gb@4", ""}),
+           ProblemKind::compact);
   const HeuristicOutcome outcome = method_named("rules").compact(made.problem);
   EXPECT_EQ(outcome.added, GpuId{3});
   EXPECT_EQ(outcome.vacated, (std::vector<GpuId>{GpuId{0}, GpuId{1}}));
@@ -475,12 +494,13 @@ TEST(Rules, OfSeveralPossibleProfilesTheEarlierStartThenMoreComputeIsTaken) {
   file.waiting.push_back({"a", {BySize{MiB{20000}, {0}}, {}}, {}});
   file.waiting.push_back({"b", {BySize{MiB{20000}, {0}}, {}}, {}});
   const Made made = make(std::move(file), ProblemKind::deploy);
-  EXPECT_EQ(text(made.problem, method_named("rules").deploy(made.problem).goal), "a 4g.20gb@0, b 3g.20gb@4");
+  EXPECT_EQ(text(made.problem, method_named("rules").deploy(made.problem).goal),
+            "a 4g.20gb@0, b 3g.20gb@4");
 }
 
 TEST(Rules, WhatStaysKeepsItsGpuFromBeingEmptied) {
-  const Made made =
-      make(fleet("A100-80GB", {"a 1g.10gb@0!", "b 2g.20gb@0", "- 1g.10gb@3"}), ProblemKind::compact);
+  const Made made = make(fleet("A100-80GB", {"a 1g.10gb@0!", "b 2g.20gb@0", "- 1g.10gb@3"}),
+                         ProblemKind::compact);
   const HeuristicOutcome outcome = method_named("rules").compact(made.problem);
   EXPECT_EQ(text(made.problem, outcome.goal), "a 1g.10gb@0, b 2g.20gb@4 |  | ");
 }
@@ -490,7 +510,8 @@ TEST(Rules, MoreComputeOrMemoryDoesNotComeAfterLess) {
   for (const GpuModel& model : gpu_models())
     for (std::size_t i = 1; i < model.profiles.size(); ++i) {
       const Profile &larger = model.profiles[i - 1], &smaller = model.profiles[i];
-      EXPECT_GE(larger.compute.value + larger.memory.value, smaller.compute.value + smaller.memory.value)
+      EXPECT_GE(larger.compute.value + larger.memory.value,
+                smaller.compute.value + smaller.memory.value)
           << model.key << " " << smaller.name;
     }
 }

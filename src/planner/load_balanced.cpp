@@ -1,5 +1,6 @@
-// Load balancing, a baseline of *Optimal Workload Placement*, 5.1: the emptiest GPU that fits, as things
-// stand after every assignment (reading O12), work in the order in which it comes, the lowest free start.
+// Load balancing, a baseline of *Optimal Workload Placement*, 5.1: the emptiest GPU that fits, as
+// things stand after every assignment (reading O12), work in the order in which it comes, the
+// lowest free start.
 
 #include "planner/method.hpp"
 

@@ -8,7 +8,8 @@ namespace cleave {
 
 namespace {
 
-/// Slices as shares of what there is, in whole numbers: every count of slices up to sixteen divides this.
+/// Slices as shares of what there is, in whole numbers: every count of slices up to sixteen divides
+/// this.
 constexpr std::int64_t whole = 720720;
 
 struct Size {
@@ -23,7 +24,8 @@ Size size_of(const ResolvedRequest& request, const PlanProblem& problem) {
   Size size;
   for (std::size_t kind = 0; kind < problem.graphs.size(); ++kind) {
     const Geometry& geometry = problem.graphs[kind]->geometry();
-    const std::int64_t slices = geometry.model().compute.value + geometry.model().memory_slices.value;
+    const std::int64_t slices =
+        geometry.model().compute.value + geometry.model().memory_slices.value;
     std::optional<Size> least;
     for (const PlacementId id : request.candidates[kind]) {
       const Profile& profile = *geometry[id].profile;
@@ -45,7 +47,8 @@ std::pair<std::int64_t, std::int64_t> least_shares(const ResolvedRequest& reques
     for (const PlacementId id : request.candidates[kind]) {
       const Profile& profile = *geometry[id].profile;
       compute = std::min(compute, whole / geometry.model().compute.value * profile.compute.value);
-      memory = std::min(memory, whole / geometry.model().memory_slices.value * profile.memory.value);
+      memory =
+          std::min(memory, whole / geometry.model().memory_slices.value * profile.memory.value);
     }
   }
   return {compute, memory};
@@ -90,17 +93,20 @@ bool within_limits(const PlanProblem& problem, const Goal& goal) {
 
 void sort_by_size(const PlanProblem& problem, std::vector<WorkloadIndex>& work) {
   std::vector<Size> sizes;
-  for (const ResolvedRequest& request : problem.requests) sizes.push_back(size_of(request, problem));
+  for (const ResolvedRequest& request : problem.requests)
+    sizes.push_back(size_of(request, problem));
   std::ranges::stable_sort(work, [&](WorkloadIndex a, WorkloadIndex b) {
     const Size first = sizes[index(problem.workloads[a].request)];
     const Size second = sizes[index(problem.workloads[b].request)];
-    return first.share != second.share ? first.share > second.share : first.profile < second.profile;
+    return first.share != second.share ? first.share > second.share
+                                       : first.profile < second.profile;
   });
 }
 
 std::int64_t least_gpus(const PlanProblem& problem) {
   std::vector<std::pair<std::int64_t, std::int64_t>> shares;
-  for (const ResolvedRequest& request : problem.requests) shares.push_back(least_shares(request, problem));
+  for (const ResolvedRequest& request : problem.requests)
+    shares.push_back(least_shares(request, problem));
   std::int64_t compute = 0, memory = 0;
   for (const PlanWorkload& workload : problem.workloads) {
     if (!workload.now) continue;
@@ -145,7 +151,8 @@ HeuristicOutcome unless_beyond_limits(const PlanProblem& problem, const Method& 
   return instead;
 }
 
-Seating settle(const PlanProblem& problem, const Method& method, std::vector<WorkloadIndex>& pending) {
+Seating settle(const PlanProblem& problem, const Method& method,
+               std::vector<WorkloadIndex>& pending) {
   Seating seating = Seating::of_what_stays(problem);
   std::vector<WorkloadIndex> misplaced;
   for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i) {

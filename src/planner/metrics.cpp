@@ -24,9 +24,10 @@ Waste waste(const Geometry& geometry, PlacementId placement) {
   const Placement& where = geometry[placement];
   const int end = where.start + where.profile->memory.value;
   Waste waste;
-  // Whoever has the last compute slice and not the spare memory slice behind it keeps everybody from that
-  // one.
-  if (model.memory_slices.value > model.compute.value && end == model.compute.value) waste.memory = 1;
+  // Whoever has the last compute slice and not the spare memory slice behind it keeps everybody
+  // from that one.
+  if (model.memory_slices.value > model.compute.value && end == model.compute.value)
+    waste.memory = 1;
   waste.compute = gpu_slices(geometry, placement) - where.profile->compute.value;
   return waste;
 }
@@ -43,8 +44,8 @@ std::vector<PlacementSet> layouts_of(const PlanProblem& problem, const Goal& goa
   return layouts;
 }
 
-/// GPU slices of work that waits: of a profile the most that it takes at any start (the paper's table 1), of
-/// several profiles the least.
+/// GPU slices of work that waits: of a profile the most that it takes at any start (the paper's
+/// table 1), of several profiles the least.
 int waiting_gpu_slices(const ResolvedRequest& request, const PlanProblem& problem) {
   int least = 0;
   for (std::size_t kind = 0; kind < problem.graphs.size(); ++kind) {
@@ -60,7 +61,8 @@ int waiting_gpu_slices(const ResolvedRequest& request, const PlanProblem& proble
 }
 
 /// The figures that the layouts alone settle.
-void measure_layouts(const PlanProblem& problem, const std::vector<PlacementSet>& layouts, PlanMetrics& m) {
+void measure_layouts(const PlanProblem& problem, const std::vector<PlacementSet>& layouts,
+                     PlanMetrics& m) {
   std::int64_t memory = 0, compute = 0, all_memory = 0, all_compute = 0;
   for (std::size_t gpu = 0; gpu < layouts.size(); ++gpu) {
     const Geometry& geometry = problem.geometry(static_cast<GpuId>(gpu));

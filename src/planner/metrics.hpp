@@ -1,6 +1,7 @@
 #pragma once
-// How good a layout is: the nine metrics of *Optimal Workload Placement*, table 3, in slices, and what the
-// planner minimises. Readings G2, O13 to O16. A wall counts as what it is, an instance that takes its slices.
+// How good a layout is: the nine metrics of *Optimal Workload Placement*, table 3, in slices, and
+// what the planner minimises. Readings G2, O13 to O16. A wall counts as what it is, an instance
+// that takes its slices.
 
 #include <cstdint>
 
@@ -9,13 +10,13 @@
 
 namespace cleave {
 
-/// Whether memory and compute slices are of one width, so that an instance blocks the compute slices over its
-/// memory: so on an A30 and on those with seven and eight. Elsewhere compute is a budget and tied to no
-/// place.
+/// Whether memory and compute slices are of one width, so that an instance blocks the compute
+/// slices over its memory: so on an A30 and on those with seven and eight. Elsewhere compute is a
+/// budget and tied to no place.
 bool compute_follows_memory(const GpuModel& model);
 
-/// GPU slices: the compute slices that an instance at this placement takes from everybody else, those it
-/// covers where compute follows memory, else those it has.
+/// GPU slices: the compute slices that an instance at this placement takes from everybody else,
+/// those it covers where compute follows memory, else those it has.
 int gpu_slices(const Geometry& geometry, PlacementId placement);
 
 /// Slices that an instance at this placement makes useless for everybody, beside those it takes.
@@ -29,11 +30,13 @@ Waste waste(const Geometry& geometry, PlacementId placement);
 struct PlanMetrics {
   std::int64_t gpus = 0;  // with at least one workload, or with a wall
   std::int64_t memory_wastage = 0, compute_wastage = 0;
-  std::int64_t availability = 0;    // GPU slices left on the whole fleet, less those that pending work needs
-  std::int64_t migration_size = 0;  // memory slices of running work that changes its GPU
-  std::int64_t moved_inside_gpu = 0;       // workloads that stay on their GPU at another placement
-  std::int64_t pending_size = 0;           // memory slices of work without a seat
-  std::int64_t sequential_migrations = 0;  // workloads moved to slices of another GPU that are in use now
+  std::int64_t availability =
+      0;  // GPU slices left on the whole fleet, less those that pending work needs
+  std::int64_t migration_size = 0;    // memory slices of running work that changes its GPU
+  std::int64_t moved_inside_gpu = 0;  // workloads that stay on their GPU at another placement
+  std::int64_t pending_size = 0;      // memory slices of work without a seat
+  std::int64_t sequential_migrations =
+      0;  // workloads moved to slices of another GPU that are in use now
   Ratio memory_utilization{0, 1}, compute_utilization{0, 1};  // of the GPUs in use
 };
 PlanMetrics metrics(const PlanProblem& problem, const Goal& goal);

@@ -1,5 +1,5 @@
-// Metrics: the figures of *Optimal Workload Placement* that can be rebuilt from its text, GPUs on which
-// compute is tied to no place, and the laws that hold for any layout.
+// Metrics: the figures of *Optimal Workload Placement* that can be rebuilt from its text, GPUs on
+// which compute is tied to no place, and the laws that hold for any layout.
 
 #include "planner/metrics.hpp"
 
@@ -16,8 +16,9 @@ namespace {
 using namespace testing_fleets;
 
 /// Figure 4, before compaction.
-const std::vector<std::string_view> figure_4 = {"w1 4g.40gb@0", "w2 3g.40gb@0, w3 2g.20gb@4",
-                                                "w4 1g.10gb@0, w5 1g.10gb@1, w6 1g.20gb@2, w7 1g.10gb@4"};
+const std::vector<std::string_view> figure_4 = {
+    "w1 4g.40gb@0", "w2 3g.40gb@0, w3 2g.20gb@4",
+    "w4 1g.10gb@0, w5 1g.10gb@1, w6 1g.20gb@2, w7 1g.10gb@4"};
 
 Seat seat(const PlanProblem& problem, std::size_t gpu, std::string_view profile, int start) {
   const auto id = static_cast<GpuId>(gpu);
@@ -79,16 +80,17 @@ TEST(Metrics, Figure6Placement1WastesAndPlacement2DoesNot) {
   EXPECT_EQ(one.compute_wastage, 1);
   EXPECT_EQ(one.memory_wastage, 1);
   EXPECT_EQ(one.availability, 2);
-  const PlanMetrics two =
-      measured({"w1 4g.40gb@0, w2 2g.20gb@4, w5 1g.20gb@6", "w3 2g.20gb@0, w4 1g.10gb@2, w6 1g.20gb@6"});
+  const PlanMetrics two = measured(
+      {"w1 4g.40gb@0, w2 2g.20gb@4, w5 1g.20gb@6", "w3 2g.20gb@0, w4 1g.10gb@2, w6 1g.20gb@6"});
   EXPECT_EQ(two.compute_wastage, 0);
   EXPECT_EQ(two.memory_wastage, 0);
   EXPECT_EQ(two.availability, 3);
 }
 
 TEST(Metrics, PendingWorkTakesTheSlicesOfTheTable) {
-  const Made made = make(fleet("A100-80GB", {""}, {"a 3g.40gb", "b 1g.20gb", "c 1g.10gb", "d 7g.80gb"}),
-                         ProblemKind::deploy);
+  const Made made =
+      make(fleet("A100-80GB", {""}, {"a 3g.40gb", "b 1g.20gb", "c 1g.10gb", "d 7g.80gb"}),
+           ProblemKind::deploy);
   const PlanMetrics m = metrics(made.problem, goal_of_now(made.problem));
   EXPECT_EQ(m.pending_size, 4 + 2 + 1 + 8);
   EXPECT_EQ(m.availability, 7 - (4 + 2 + 1 + 7));
@@ -96,7 +98,8 @@ TEST(Metrics, PendingWorkTakesTheSlicesOfTheTable) {
 }
 
 TEST(Metrics, WhoMovesWhereSomebodyIsNowNeedsASequence) {
-  const Made made = make(fleet("A100-80GB", {"a 2g.20gb@0", "b 2g.20gb@0, c 1g.10gb@6"}), ProblemKind::joint);
+  const Made made =
+      make(fleet("A100-80GB", {"a 2g.20gb@0", "b 2g.20gb@0, c 1g.10gb@6"}), ProblemKind::joint);
   const PlanProblem& problem = made.problem;
   Goal goal = goal_of_now(problem);
   goal[named(problem, "a")] = seat(problem, 1, "2g.20gb", 0);
@@ -118,14 +121,16 @@ TEST(Metrics, AWallCountsAsAnInstance) {
 }
 
 TEST(Metrics, WhereComputeIsABudgetNothingIsWastedByPlace) {
-  const Made made = make(fleet("RTX-PRO-6000-BW-96GB", {"a 1g.24gb@9, b 2g.48gb@0"}), ProblemKind::compact);
+  const Made made =
+      make(fleet("RTX-PRO-6000-BW-96GB", {"a 1g.24gb@9, b 2g.48gb@0"}), ProblemKind::compact);
   const PlanMetrics m = metrics(made.problem, goal_of_now(made.problem));
   EXPECT_EQ(m.compute_wastage + m.memory_wastage, 0);
   EXPECT_EQ(m.availability, 1);
   EXPECT_EQ(m.memory_utilization, Ratio(9, 12));
 }
 
-/// What an instance takes and wastes, for every placement of every model, from the slices it covers.
+/// What an instance takes and wastes, for every placement of every model, from the slices it
+/// covers.
 TEST(Waste, OfEveryPlacementIsThatOfItsSlices) {
   for (const GpuModel& model : gpu_models()) {
     const Geometry geometry(model, ProfileChoice().on(model));
@@ -140,7 +145,8 @@ TEST(Waste, OfEveryPlacementIsThatOfItsSlices) {
       EXPECT_EQ(gpu_slices(geometry, id), by_place ? blocked : profile.compute.value) << model.key;
       const Waste found = waste(geometry, id);
       EXPECT_EQ(found.compute, by_place ? blocked - profile.compute.value : 0) << model.key;
-      const bool locks_out = by_place && memory > compute && covers(compute - 1) && !covers(memory - 1);
+      const bool locks_out =
+          by_place && memory > compute && covers(compute - 1) && !covers(memory - 1);
       EXPECT_EQ(found.memory, locks_out ? 1 : 0) << model.key << " " << profile.name;
       EXPECT_GE(found.compute, 0);
     }
@@ -148,7 +154,8 @@ TEST(Waste, OfEveryPlacementIsThatOfItsSlices) {
 }
 
 TEST(Partitions, Figure7) {
-  const FleetFile file = fleet("A100-80GB", {"a 1g.10gb@0, b 1g.10gb@5, c 1g.10gb@6", "d 1g.20gb@6"});
+  const FleetFile file =
+      fleet("A100-80GB", {"a 1g.10gb@0, b 1g.10gb@5, c 1g.10gb@6", "d 1g.20gb@6"});
   const Geometry& geometry = file.geometries[0];
   const auto parts = [&](std::size_t gpu) {
     PlacementSet taken;
@@ -162,8 +169,8 @@ TEST(Partitions, Figure7) {
   EXPECT_EQ(parts(1), "4g.40gb@0 2g.20gb@4 ");  // the paper's g2, before it merges
 }
 
-/// The paper's waste of a whole GPU, which knows no positions, is the least that any layout of the same
-/// instances has (readings O1 and G2).
+/// The paper's waste of a whole GPU, which knows no positions, is the least that any layout of the
+/// same instances has (readings O1 and G2).
 TEST(Partitions, TheModelsWasteIsTheLeastOfAllLayouts) {
   const GpuModel& model = **find_gpu_model("A100-80GB");
   const auto graph = StateGraph::of(model, ProfileChoice::plain().on(model));

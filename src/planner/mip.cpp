@@ -48,8 +48,8 @@ double as_limit(std::int64_t value) {
   return static_cast<double>(value);
 }
 
-/// The programme as the solvers have it: the rows of the model, then one row for each objective, by which it
-/// is held at its value while the next is minimised.
+/// The programme as the solvers have it: the rows of the model, then one row for each objective, by
+/// which it is held at its value while the next is minimised.
 class Solver {
  public:
   Solver(const Mip& mip, Deadline deadline) : mip_(mip), deadline_(deadline) { load(); }
@@ -85,7 +85,8 @@ class Solver {
   };
   Search search(double seconds, bool any);
 
-  [[nodiscard]] std::int64_t value_of(const std::vector<std::int64_t>& solution, std::size_t objective) const;
+  [[nodiscard]] std::int64_t value_of(const std::vector<std::int64_t>& solution,
+                                      std::size_t objective) const;
   bool by_relaxations(MipOutcome& outcome);
   bool next_by_search(MipOutcome& outcome);
   void bound_the_rest();
@@ -125,9 +126,10 @@ void Solver::load() {
   const std::vector<double> lower(upper.size(), 0), objective(upper.size(), 0);
   solver_.messageHandler()->setLogLevel(0);
   solver_.getModelPtr()->setLogLevel(0);
-  solver_.loadProblem(CoinPackedMatrix(true, rows, mip_.columns(), static_cast<CoinBigIndex>(elements.size()),
-                                       elements.data(), indices.data(), starts.data(), nullptr),
-                      lower.data(), upper.data(), objective.data(), row_lower.data(), row_upper.data());
+  solver_.loadProblem(
+      CoinPackedMatrix(true, rows, mip_.columns(), static_cast<CoinBigIndex>(elements.size()),
+                       elements.data(), indices.data(), starts.data(), nullptr),
+      lower.data(), upper.data(), objective.data(), row_lower.data(), row_upper.data());
 }
 
 void Solver::minimise_row(std::size_t objective) {
@@ -140,7 +142,8 @@ Solver::Lp Solver::solve_lp() {
   if (left <= 0) return Lp::stopped;
   ClpSimplex& simplex = *solver_.getModelPtr();
   simplex.setMaximumWallSeconds(left);
-  // The rows that hold objectives leave the basis dual feasible for nothing; primal goes on from where it is.
+  // The rows that hold objectives leave the basis dual feasible for nothing; primal goes on from
+  // where it is.
   simplex.primal(1);
   simplex.setMaximumWallSeconds(-1);
   if (simplex.status() == 0) return Lp::solved;
@@ -151,8 +154,8 @@ void Solver::open_columns() {
   for (int c = 0; c < mip_.columns(); ++c) solver_.setColUpper(c, as_limit(mip_.column(c).most));
 }
 
-/// A column whose reduced cost is above what the objective may still rise is 0 in every solution that is
-/// left.
+/// A column whose reduced cost is above what the objective may still rise is 0 in every solution
+/// that is left.
 void Solver::close_columns(double gap) {
   const double* reduced = solver_.getModelPtr()->getReducedCost();
   for (int c = 0; c < mip_.columns(); ++c)
@@ -163,7 +166,8 @@ bool Solver::keeps_rows(const std::vector<std::int64_t>& solution) const {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(mip_.rows()), 0);
   for (int c = 0; c < mip_.columns(); ++c)
     for (const MipEntry& entry : mip_.column(c).entries)
-      sums[static_cast<std::size_t>(entry.row)] += entry.value * solution[static_cast<std::size_t>(c)];
+      sums[static_cast<std::size_t>(entry.row)] +=
+          entry.value * solution[static_cast<std::size_t>(c)];
   for (int r = 0; r < mip_.rows(); ++r) {
     const std::int64_t sum = sums[static_cast<std::size_t>(r)];
     if (sum < mip_.least(r) || sum > mip_.most(r)) return false;
@@ -183,7 +187,8 @@ std::optional<std::vector<std::int64_t>> Solver::whole_solution(const double* va
   return solution;
 }
 
-std::int64_t Solver::value_of(const std::vector<std::int64_t>& solution, std::size_t objective) const {
+std::int64_t Solver::value_of(const std::vector<std::int64_t>& solution,
+                              std::size_t objective) const {
   std::int64_t sum = 0;
   for (int c = 0; c < mip_.columns(); ++c)
     sum += mip_.column(c).costs[objective] * solution[static_cast<std::size_t>(c)];
@@ -196,7 +201,8 @@ Solver::Search Solver::search(double seconds, bool any) {
   if (seconds <= 0) return found;
   OsiClpSolverInterface relaxed(solver_);
   std::vector<int> closed, open;
-  for (int c = 0; c < mip_.columns(); ++c) (relaxed.getColUpper()[c] > 0 ? open : closed).push_back(c);
+  for (int c = 0; c < mip_.columns(); ++c)
+    (relaxed.getColUpper()[c] > 0 ? open : closed).push_back(c);
   relaxed.deleteCols(static_cast<int>(closed.size()), closed.data());
   for (std::size_t c = 0; c < open.size(); ++c) relaxed.setInteger(static_cast<int>(c));
   CbcModel model(relaxed);
@@ -204,8 +210,9 @@ Solver::Search Solver::search(double seconds, bool any) {
   data.useSignalHandler_ = false;  // an interrupt is for the program, not for the search
   CbcMain0(model, data);
   model.setLogLevel(0);
-  // Without its preprocessing: that of CBC 2.10.8 now and then loses the best solution of programmes as small
-  // as two rows (mip_test.cpp has one), and closed columns leave it little to do.
+  // Without its preprocessing: that of CBC 2.10.8 now and then loses the best solution of
+  // programmes as small as two rows (mip_test.cpp has one), and closed columns leave it little to
+  // do.
   std::vector<std::string> words = {"cleave",    "-log",    "0",    "-preprocess",          "off",
                                     "-timeMode", "elapsed", "-sec", std::to_string(seconds)};
   if (any) words.insert(words.end(), {"-maxSolutions", "1"});
@@ -228,12 +235,13 @@ Solver::Search Solver::search(double seconds, bool any) {
 void Solver::record(const std::vector<std::int64_t>& solution, MipOutcome& outcome) const {
   outcome.solution = solution;
   outcome.values.clear();
-  for (std::size_t o = 0; o < mip_.objectives(); ++o) outcome.values.push_back(value_of(solution, o));
+  for (std::size_t o = 0; o < mip_.objectives(); ++o)
+    outcome.values.push_back(value_of(solution, o));
 }
 
-/// One linear programme for each objective that is not known, the ones before held at their rounded bounds;
-/// then one whole solution that has all of these values proves them all. False: there is none, or not in
-/// time.
+/// One linear programme for each objective that is not known, the ones before held at their rounded
+/// bounds; then one whole solution that has all of these values proves them all. False: there is
+/// none, or not in time.
 bool Solver::by_relaxations(MipOutcome& outcome) {
   open_columns();
   std::vector<std::int64_t> bounds = known_;
@@ -243,7 +251,8 @@ bool Solver::by_relaxations(MipOutcome& outcome) {
     minimise_row(o);
     const Lp end = solve_lp();
     if (end != Lp::solved) {
-      if (end == Lp::infeasible && o == known_.size() && all_given()) outcome.end = MipEnd::infeasible;
+      if (end == Lp::infeasible && o == known_.size() && all_given())
+        outcome.end = MipEnd::infeasible;
       return false;
     }
     const double value = solver_.getModelPtr()->objectiveValue();
@@ -277,8 +286,8 @@ bool Solver::next_by_search(MipOutcome& outcome) {
   return true;
 }
 
-/// Out of time: what the relaxation says of the first objective that is not known. Bounds of those after it
-/// would hold only if it were settled; they stay at what no sum of counts can be below.
+/// Out of time: what the relaxation says of the first objective that is not known. Bounds of those
+/// after it would hold only if it were settled; they stay at what no sum of counts can be below.
 void Solver::bound_the_rest() {
   open_columns();
   const std::size_t next = known_.size();
@@ -286,7 +295,8 @@ void Solver::bound_the_rest() {
   deadline_ += grace;
   minimise_row(next);
   if (solve_lp() == Lp::solved) {
-    known_.push_back(static_cast<std::int64_t>(std::ceil(solver_.getModelPtr()->objectiveValue() - whole)));
+    known_.push_back(
+        static_cast<std::int64_t>(std::ceil(solver_.getModelPtr()->objectiveValue() - whole)));
     proofs_.push_back(MipProof::relaxation);
   }
   known_.resize(mip_.objectives(), 0);

@@ -1,7 +1,7 @@
 #pragma once
-// A mixed-integer programme with several objectives in order of importance, solved with COIN-OR's CLP and
-// CBC. All data are whole numbers, and so are the values of every objective on whole solutions: a bound from
-// a linear programme may be rounded up.
+// A mixed-integer programme with several objectives in order of importance, solved with COIN-OR's
+// CLP and CBC. All data are whole numbers, and so are the values of every objective on whole
+// solutions: a bound from a linear programme may be rounded up.
 
 #include <chrono>
 #include <cstdint>
@@ -25,11 +25,13 @@ class Mip {
 
   explicit Mip(std::size_t objectives) : objectives_(objectives) {}
 
-  /// A row with these limits on the sum of its entries; -unbounded and unbounded for none. Returns its
-  /// number.
+  /// A row with these limits on the sum of its entries; -unbounded and unbounded for none. Returns
+  /// its number.
   int add_row(std::int64_t least, std::int64_t most);
-  /// A column of whole numbers from 0 to `most`, with its share in every objective. Returns its number.
-  int add_column(std::int64_t most, std::span<const std::int64_t> costs, std::span<const MipEntry> entries);
+  /// A column of whole numbers from 0 to `most`, with its share in every objective. Returns its
+  /// number.
+  int add_column(std::int64_t most, std::span<const std::int64_t> costs,
+                 std::span<const MipEntry> entries);
 
   [[nodiscard]] int rows() const { return static_cast<int>(least_.size()); }
   [[nodiscard]] int columns() const { return static_cast<int>(most_.size()); }
@@ -42,7 +44,9 @@ class Mip {
   };
   [[nodiscard]] Column column(int number) const;
   [[nodiscard]] std::int64_t least(int row) const { return least_[static_cast<std::size_t>(row)]; }
-  [[nodiscard]] std::int64_t most(int row) const { return row_most_[static_cast<std::size_t>(row)]; }
+  [[nodiscard]] std::int64_t most(int row) const {
+    return row_most_[static_cast<std::size_t>(row)];
+  }
 
  private:
   std::size_t objectives_;
@@ -72,8 +76,8 @@ struct MipOutcome {
   std::vector<MipProof> proofs;              // of each bound
 };
 
-/// Minimises the first objective, then the second among the solutions that are best by the first, and so on.
-/// `known`: for the first objectives, values that are least if any solution has them.
+/// Minimises the first objective, then the second among the solutions that are best by the first,
+/// and so on. `known`: for the first objectives, values that are least if any solution has them.
 MipOutcome minimise(const Mip& mip, std::span<const std::int64_t> known, Deadline deadline);
 
 }  // namespace cleave

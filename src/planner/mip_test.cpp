@@ -42,10 +42,11 @@ TEST(Mip, BoundIsRoundedUp) {
   EXPECT_EQ(outcome.proofs[0], MipProof::relaxation);
 }
 
-/// Lines of the Fano plane, each point to be on a chosen line: the relaxation says 7/3, and even rounded up
-/// that is out of reach.
+/// Lines of the Fano plane, each point to be on a chosen line: the relaxation says 7/3, and even
+/// rounded up that is out of reach.
 Mip fano(std::size_t objectives) {
-  constexpr int lines[7][3] = {{0, 1, 2}, {0, 3, 4}, {0, 5, 6}, {1, 3, 5}, {1, 4, 6}, {2, 3, 6}, {2, 4, 5}};
+  constexpr int lines[7][3] = {{0, 1, 2}, {0, 3, 4}, {0, 5, 6}, {1, 3, 5},
+                               {1, 4, 6}, {2, 3, 6}, {2, 4, 5}};
   Mip mip(objectives);
   for (int i = 0; i < 14; ++i) mip.add_row(1, Mip::unbounded);
   for (int copy = 0; copy < 2; ++copy)
@@ -72,7 +73,8 @@ TEST(Mip, SearchWhereTheRelaxationIsOutOfReach) {
 TEST(Mip, WhatPreprocessingWouldLose) {
   // One of two columns, one of four, and a row that the best pair keeps by a hair: 1 + 6.
   Mip mip(1);
-  const int covered = mip.add_row(0, Mip::unbounded), one = mip.add_row(1, 1), other = mip.add_row(1, 1);
+  const int covered = mip.add_row(0, Mip::unbounded), one = mip.add_row(1, 1),
+            other = mip.add_row(1, 1);
   mip.add_column(0, Costs{0}, Entries{{covered, 1}});
   mip.add_column(1, Costs{1}, Entries{{covered, -1}, {one, 1}});
   mip.add_column(1, Costs{7}, Entries{{covered, 3}, {one, 1}});
@@ -134,8 +136,8 @@ TEST(Mip, AsEverySolutionTriedOut) {
     const std::uint64_t rows = 1 + random.below(4);
     for (std::uint64_t r = 0; r < rows; ++r) {
       const auto least = static_cast<std::int64_t>(random.below(6));
-      mip.add_row(least,
-                  random.below(3) == 0 ? least + static_cast<std::int64_t>(random.below(2)) : Mip::unbounded);
+      mip.add_row(least, random.below(3) == 0 ? least + static_cast<std::int64_t>(random.below(2))
+                                              : Mip::unbounded);
     }
     const std::uint64_t columns = 1 + random.below(6);
     for (std::uint64_t c = 0; c < columns; ++c) {

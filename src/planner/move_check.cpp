@@ -34,7 +34,8 @@ class Replay {
     PlacementSet& exists = exists_[index(step.seat.gpu)];
     auto& held = held_[index(step.seat.gpu)];
     const PlacementId id = step.seat.placement;
-    const bool idle = exists.contains(id) && held[id] == none && !walls_[index(step.seat.gpu)].contains(id);
+    const bool idle =
+        exists.contains(id) && held[id] == none && !walls_[index(step.seat.gpu)].contains(id);
     switch (step.op) {
       case Op::destroy:
         if (!idle) return "only an idle instance of ours may be destroyed";
@@ -43,8 +44,10 @@ class Replay {
       case Op::create: {
         PlacementSet after = exists;
         after.insert(id);
-        if (exists.contains(id) || !geometry.legal(after)) return "there is no room for a new instance";
-        if (geometry.blocked(in_use_before).contains(id)) return "its slices were in use when the wave began";
+        if (exists.contains(id) || !geometry.legal(after))
+          return "there is no room for a new instance";
+        if (geometry.blocked(in_use_before).contains(id))
+          return "its slices were in use when the wave began";
         exists = after;
         return "";
       }
@@ -57,7 +60,8 @@ class Replay {
         if (held[id] == none || held[id] != step.workload) return "it does not run there";
         const PlanWorkload& who = problem_.workloads[step.workload];
         if (who.stays) return "it must stay where it is";
-        if (step.op == Op::drain && seats_[step.workload].size() < 2) return "there is no replica of it";
+        if (step.op == Op::drain && seats_[step.workload].size() < 2)
+          return "there is no replica of it";
         held[id] = none;
         std::erase(seats_[step.workload], step.seat);
         return "";
@@ -93,7 +97,8 @@ class Replay {
 
   const PlanProblem& problem_;
   std::vector<PlacementSet> walls_, exists_;
-  std::vector<std::array<WorkloadIndex, PlacementSet::most>> held_;  // of each placement: who runs there
+  std::vector<std::array<WorkloadIndex, PlacementSet::most>>
+      held_;  // of each placement: who runs there
   std::vector<std::vector<Seat>> seats_;
 };
 
@@ -101,16 +106,19 @@ class Replay {
 
 namespace {
 
-/// More of a group in motion in one wave than it allows; `down`: those that were stopped and do not run again
-/// yet. Work that is new or ends is not in motion.
+/// More of a group in motion in one wave than it allows; `down`: those that were stopped and do not
+/// run again yet. Work that is new or ends is not in motion.
 std::string too_many_moving(const PlanProblem& problem, const Moves& moves, const Wave& wave,
                             std::set<WorkloadIndex>& down) {
   const auto limited = [](const PlanGroup& group) { return group.max_moving.has_value(); };
   if (std::ranges::none_of(problem.groups, limited)) return "";
-  const auto counts = [&](WorkloadIndex i) { return problem.workloads[i].now && moves.reached.goal[i]; };
+  const auto counts = [&](WorkloadIndex i) {
+    return problem.workloads[i].now && moves.reached.goal[i];
+  };
   std::set<WorkloadIndex> moving = down;
   for (const Step& step : wave)
-    if (step.workload != none && step.op != Op::create && counts(step.workload)) moving.insert(step.workload);
+    if (step.workload != none && step.op != Op::create && counts(step.workload))
+      moving.insert(step.workload);
   std::map<std::uint32_t, int> of_group;
   for (const WorkloadIndex i : moving)
     if (const std::uint32_t rule = problem.workloads[i].rule;
@@ -135,7 +143,8 @@ std::string fault(const PlanProblem& problem, const Moves& moves) {
   for (std::size_t wave = 0; wave < moves.waves.size(); ++wave) {
     const std::vector<PlacementSet> before = replay.in_use();
     if (moves.waves[wave].empty()) return fmt::format("wave {}: nothing happens in it", wave + 1);
-    if (const std::string wrong = too_many_moving(problem, moves, moves.waves[wave], down); !wrong.empty())
+    if (const std::string wrong = too_many_moving(problem, moves, moves.waves[wave], down);
+        !wrong.empty())
       return fmt::format("wave {}: {}", wave + 1, wrong);
     for (const Step& step : moves.waves[wave]) {
       const std::string wrong = replay.take_step(step, before[index(step.seat.gpu)]);

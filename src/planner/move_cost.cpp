@@ -43,7 +43,8 @@ std::vector<WaveCost> cost_of(const PlanProblem& problem, const std::vector<Wave
     bool made = false;
     for (const Step& step : wave) {
       made |= step.op != Op::destroy;
-      if (step.op == Op::destroy) (made ? after : before)[step.seat.gpu].insert(step.seat.placement);
+      if (step.op == Op::destroy)
+        (made ? after : before)[step.seat.gpu].insert(step.seat.placement);
       if (step.op == Op::create) created[step.seat.gpu].insert(step.seat.placement);
       if (step.op == Op::start) to[step.workload] = step.seat.gpu;
       if (step.op != Op::drain) continue;

@@ -10,14 +10,16 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t largest_problem = 16, largest_fleet = 16;
-constexpr std::size_t most_tried = 60'000;  // on one GPU; with more, each try takes longer and tells less
+constexpr std::size_t most_tried =
+    60'000;  // on one GPU; with more, each try takes longer and tells less
 
 /// Who is where: two ways that lead to the same have the same future.
 using Key = std::vector<std::uint32_t>;
 
 class Search {
  public:
-  explicit Search(const MoveState& start) : gpus_(start.gpus()), most_(most_tried / (gpus_ * gpus_)) {
+  explicit Search(const MoveState& start)
+      : gpus_(start.gpus()), most_(most_tried / (gpus_ * gpus_)) {
     layer_.emplace(key_of(start), start).first->second.step_aside_as_often_as_it_takes();
   }
 
@@ -35,8 +37,9 @@ class Search {
   static Key key_of(const MoveState& state) {
     Key key;
     for (const MoveItem& item : state.items())
-      key.push_back(item.at ? static_cast<std::uint32_t>(index(item.at->gpu)) << 8 | item.at->placement
-                            : 0xffffffff);
+      key.push_back(item.at
+                        ? static_cast<std::uint32_t>(index(item.at->gpu)) << 8 | item.at->placement
+                        : 0xffffffff);
     return key;
   }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Looks for the fewest waves by trying everything, wave by wave: for problems small enough. What it has
-// looked through without finding a way is a proof that there is none so short.
+// Looks for the fewest waves by trying everything, wave by wave: for problems small enough. What it
+// has looked through without finding a way is a proof that there is none so short.
 
 #include "planner/move_state.hpp"
 
@@ -12,7 +12,8 @@ struct MoveSearch {
   Moves moves;
 };
 
-/// Ways of at most `longest` waves. Gives up, with what is known until then, when there is too much to try.
+/// Ways of at most `longest` waves. Gives up, with what is known until then, when there is too much
+/// to try.
 MoveSearch search_moves(const PlanProblem& problem, const Target& target, int longest);
 
 }  // namespace cleave

@@ -130,7 +130,8 @@ void MoveState::begin_wave() {
 
 bool MoveState::group_may_move(std::size_t item) const {
   const std::uint32_t of = group(item);
-  if (of == none || !items_[item].at || !problem_->groups[of].max_moving) return true;  // new, or in motion
+  if (of == none || !items_[item].at || !problem_->groups[of].max_moving)
+    return true;  // new, or in motion
   return group_moving_[of] < *problem_->groups[of].max_moving;
 }
 
@@ -160,7 +161,8 @@ bool MoveState::step_aside(std::size_t item) {
       if (items_[item].to->gpu == gpu && !avoid_targets)
         free = free - graph(gpu).geometry().blocked(PlacementSet::of(items_[item].to->placement));
       if (free.empty()) continue;
-      // Of the free places the one that leaves most room: the smallest, at the end that reaches furthest.
+      // Of the free places the one that leaves most room: the smallest, at the end that reaches
+      // furthest.
       const auto room = [&](PlacementId id) {
         return graph(gpu).reachability(graph(gpu).add(taken_[index(gpu)], id));
       };
@@ -211,14 +213,16 @@ void MoveState::make_room(Seat seat, Wave& wave) {
   for (const PlacementId id : gone) wave.push_back({Op::destroy, {seat.gpu, id}, none});
   idle_[gpu] = idle_[gpu] - gone;
   // What is to be there in the end and gave way for a while is made again.
-  for (const PlacementId id : gone & target_->idle[gpu]) add_item({none, std::nullopt, Seat{seat.gpu, id}});
+  for (const PlacementId id : gone & target_->idle[gpu])
+    add_item({none, std::nullopt, Seat{seat.gpu, id}});
   wave.push_back({Op::create, seat, none});
 }
 
 bool MoveState::wanted_later(Seat seat) const {
   if (target_->idle[index(seat.gpu)].contains(seat.placement)) return true;
-  return std::ranges::any_of(coming_[index(seat.gpu)],
-                             [&](std::size_t item) { return open(item) && items_[item].to == seat; });
+  return std::ranges::any_of(coming_[index(seat.gpu)], [&](std::size_t item) {
+    return open(item) && items_[item].to == seat;
+  });
 }
 
 /// An instance that stays without work; where one is to be idle in the end it is there already.
@@ -263,7 +267,8 @@ bool MoveState::end_wave() {
       // What is made for later stands idle; until the wave is over it is as good as held.
       held_[index(change.to->gpu)].insert(change.to->placement);
     }
-    if (change.from) drain.push_back({change.stopped ? Op::stop : Op::drain, *change.from, workload});
+    if (change.from)
+      drain.push_back({change.stopped ? Op::stop : Op::drain, *change.from, workload});
   }
   for (const Change& change : changes_) {
     const bool instance_only = items_[change.item].workload == none;
@@ -318,7 +323,8 @@ Target MoveState::reached() const {
 std::string MoveState::why_stuck(std::size_t item) const {
   const MoveItem& stuck = items_[item];
   const auto place = [&](Seat seat) {
-    return fmt::format("{} at {}", problem_->gpus[index(seat.gpu)].name, problem_->placement(seat).start);
+    return fmt::format("{} at {}", problem_->gpus[index(seat.gpu)].name,
+                       problem_->placement(seat).start);
   };
   std::string holders;
   bool itself = false;
@@ -331,14 +337,16 @@ std::string MoveState::why_stuck(std::size_t item) const {
                            shown(problem_->workloads[items_[other].workload].name));
   }
   if (itself && holders.empty())
-    return fmt::format("its place on {} overlaps the one it has, and there is no room for it meanwhile",
-                       place(*stuck.to));
-  if (const std::uint32_t of = group(item); holders.empty() && of != none && problem_->groups[of].max_moving)
-    return fmt::format("group '{}' may have only {} in motion at once", shown(problem_->groups[of].name),
-                       *problem_->groups[of].max_moving);
+    return fmt::format(
+        "its place on {} overlaps the one it has, and there is no room for it meanwhile",
+        place(*stuck.to));
+  if (const std::uint32_t of = group(item);
+      holders.empty() && of != none && problem_->groups[of].max_moving)
+    return fmt::format("group '{}' may have only {} in motion at once",
+                       shown(problem_->groups[of].name), *problem_->groups[of].max_moving);
   if (holders.empty()) return "it is in the way of others, and there is no room for it meanwhile";
-  return fmt::format("its place on {} is held by {}, and there is no room to step aside", place(*stuck.to),
-                     holders);
+  return fmt::format("its place on {} is held by {}, and there is no room to step aside",
+                     place(*stuck.to), holders);
 }
 
 }  // namespace cleave

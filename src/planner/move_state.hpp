@@ -1,6 +1,6 @@
 #pragma once
-// A fleet on its way from one layout to another: who is where after the waves so far, what instances exist,
-// and what a wave may do. The rules of moves.hpp are kept here, and only here.
+// A fleet on its way from one layout to another: who is where after the waves so far, what
+// instances exist, and what a wave may do. The rules of moves.hpp are kept here, and only here.
 
 #include <memory>
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace cleave {
 
-/// Something that is to be elsewhere in the end than it is now: a workload, or an idle instance to be made.
+/// Something that is to be elsewhere in the end than it is now: a workload, or an idle instance to
+/// be made.
 struct MoveItem {
   WorkloadIndex workload = none;  // none: an idle instance
   std::optional<Seat> at;         // where it is; empty: nowhere yet, or stopped
@@ -41,8 +42,8 @@ class MoveState {
   void forbid_stepping_aside(std::size_t item) { temporaries_of_[item] = 1 << 20; }
   /// Memory slices that nobody has now nor is to have in the end.
   [[nodiscard]] std::int64_t free_now_and_then() const;
-  /// Placements at which the item could stand beside everybody, at the beginning of the wave and those who
-  /// came in it; `avoid_targets`: and that nobody is to have who is not there yet.
+  /// Placements at which the item could stand beside everybody, at the beginning of the wave and
+  /// those who came in it; `avoid_targets`: and that nobody is to have who is not there yet.
   [[nodiscard]] PlacementSet places(std::size_t item, GpuId gpu, bool avoid_targets) const;
 
   // One wave.

@@ -34,7 +34,8 @@ namespace {
 
 constexpr int no_horizon = 1 << 30;
 
-/// Who waits for whom, among those that still have to move; and who must step aside for that to end in time.
+/// Who waits for whom, among those that still have to move; and who must step aside for that to end
+/// in time.
 class Dependencies {
  public:
   Dependencies(const MoveState& state, int horizon) : state_(state), horizon_(horizon) {
@@ -47,7 +48,9 @@ class Dependencies {
 
   /// Whether the item should go to a temporary place if it cannot go to its last.
   [[nodiscard]] bool aside(std::size_t item) const { return aside_[item]; }
-  [[nodiscard]] const std::vector<std::size_t>& blockers(std::size_t item) const { return blockers_[item]; }
+  [[nodiscard]] const std::vector<std::size_t>& blockers(std::size_t item) const {
+    return blockers_[item];
+  }
   [[nodiscard]] bool any() const {
     return std::ranges::any_of(blockers_, [](const auto& list) { return !list.empty(); });
   }
@@ -109,7 +112,8 @@ class Dependencies {
       }
       const std::size_t done = item;
       frames.pop_back();
-      if (!frames.empty()) low_[frames.back().item] = std::min(low_[frames.back().item], low_[done]);
+      if (!frames.empty())
+        low_[frames.back().item] = std::min(low_[frames.back().item], low_[done]);
       if (low_[done] == order_[done]) found |= close_part(done);
     }
     return found;
@@ -124,7 +128,8 @@ class Dependencies {
       stack_.pop_back();
       if (part.back() == root) break;
     }
-    if (part.size() == 1 && std::ranges::find(blockers_[root], root) == blockers_[root].end()) return false;
+    if (part.size() == 1 && std::ranges::find(blockers_[root], root) == blockers_[root].end())
+      return false;
     std::ranges::sort(part);
     const auto rank = [&](std::size_t item) {
       const bool itself = std::ranges::find(blockers_[item], item) != blockers_[item].end();
@@ -161,7 +166,8 @@ class Dependencies {
       for (const std::size_t other : blockers_[item])
         level = std::max(level, 1 + (leaves_now(other) ? 1 : level_[other]));
       level_[item] = level;
-      if (level >= horizon_ && waiting_[item] > 0 && state_.may_step_aside(item)) aside_[item] = true;
+      if (level >= horizon_ && waiting_[item] > 0 && state_.may_step_aside(item))
+        aside_[item] = true;
       frames.pop_back();
     }
     return level_[root];
@@ -178,7 +184,8 @@ class Dependencies {
   int counter_ = 0;
 };
 
-/// One way through: wave after wave, everybody who can goes to their last place, and who must steps aside.
+/// One way through: wave after wave, everybody who can goes to their last place, and who must steps
+/// aside.
 class Journey {
  public:
   Journey(MoveState state, int horizon, bool disruptive)
@@ -208,20 +215,23 @@ class Journey {
     for (std::size_t i = 0; i < state_.items().size(); ++i)
       if (state_.open(i)) state_.go(i);
     for (std::size_t i = 0; i < state_.items().size(); ++i)
-      if (state_.open(i) && !state_.moved(i) && dependencies.aside(i) && left > 1 && state_.may_step_aside(i))
+      if (state_.open(i) && !state_.moved(i) && dependencies.aside(i) && left > 1 &&
+          state_.may_step_aside(i))
         state_.step_aside(i);
     return state_.end_wave();
   }
 
-  /// Nothing moves any more: somebody in the way is stopped, the one that is quickest to bring back.
+  /// Nothing moves any more: somebody in the way is stopped, the one that is quickest to bring
+  /// back.
   bool stop_one() {
     const Dependencies dependencies(state_, no_horizon);
     std::optional<std::size_t> least;
     state_.begin_wave();
     for (std::size_t i = 0; i < state_.items().size(); ++i) {
       if (!state_.open(i) || !state_.items()[i].at || !state_.group_may_move(i)) continue;
-      const bool better = !least || std::pair(!dependencies.aside(i), state_.moved_mib(i)) <
-                                        std::pair(!dependencies.aside(*least), state_.moved_mib(*least));
+      const bool better =
+          !least || std::pair(!dependencies.aside(i), state_.moved_mib(i)) <
+                        std::pair(!dependencies.aside(*least), state_.moved_mib(*least));
       if (better) least = i;
     }
     if (!least) return false;
@@ -237,12 +247,13 @@ class Journey {
   std::vector<Disruption> stopped_;
 };
 
-/// Who has to be gone, a wave earlier, before the item can have its place. An idle instance that is wanted
-/// may be left behind just there, in the same wave.
+/// Who has to be gone, a wave earlier, before the item can have its place. An idle instance that is
+/// wanted may be left behind just there, in the same wave.
 std::vector<std::size_t> must_be_gone(const MoveState& start, std::size_t item) {
   std::vector<std::size_t> list = start.blockers(item);
   if (start.items()[item].workload == none)
-    std::erase_if(list, [&](std::size_t other) { return start.items()[other].at == start.items()[item].to; });
+    std::erase_if(
+        list, [&](std::size_t other) { return start.items()[other].at == start.items()[item].to; });
   return list;
 }
 
@@ -264,11 +275,12 @@ int least_waves(const PlanProblem& problem, const MoveState& start) {
   for (const auto& [group, count] : moving)
     if (const auto most = problem.groups[group].max_moving; most && *most > 0)
       least = std::max(least, (count + *most - 1) / *most);
-  // In two waves, whoever is in somebody's way and cannot go to its last place at once must step aside, to
-  // slices that are free now and in the end.
+  // In two waves, whoever is in somebody's way and cannot go to its last place at once must step
+  // aside, to slices that are free now and in the end.
   std::int64_t aside = 0;
   for (std::size_t i = 0; i < in_the_way.size(); ++i)
-    if (in_the_way[i] && start.items()[i].to && !start.blockers(i).empty()) aside += start.least_size(i);
+    if (in_the_way[i] && start.items()[i].to && !start.blockers(i).empty())
+      aside += start.least_size(i);
   if (aside > start.free_now_and_then()) least = std::max(least, 3);
   return least;
 }
@@ -282,8 +294,8 @@ Moves result_of(const Journey& journey) {
   return moves;
 }
 
-/// As far as it goes undisturbed. What cannot arrive has no reason to step aside; told so, it may let others
-/// arrive after all, or leave yet others where they need not be.
+/// As far as it goes undisturbed. What cannot arrive has no reason to step aside; told so, it may
+/// let others arrive after all, or leave yet others where they need not be.
 Journey as_far_as_it_goes(const MoveState& start, Journey stuck) {
   constexpr int rounds = 4;
   MoveState calm = start;
@@ -309,7 +321,8 @@ Moves disturbing(const MoveState& start, const Journey& stuck, bool allowed, int
     if (through.arrived()) last = std::move(through);
   }
   Moves moves = result_of(last);
-  // With interruptions a place in use still is free only in the next wave; nothing else is said of them.
+  // With interruptions a place in use still is free only in the next wave; nothing else is said of
+  // them.
   if (!last.stopped().empty()) bound = std::min(bound, 2);
   moves.waves_bound = std::min<std::int64_t>(bound, static_cast<std::int64_t>(moves.waves.size()));
   for (std::size_t i = 0; i < start.items().size(); ++i)
@@ -345,7 +358,8 @@ Moves plan_moves(const PlanProblem& problem, const Target& target, const MoveOpt
   constexpr int longest = 12;
   MoveSearch search = search_moves(problem, target, best.arrived() ? best.waves() - 1 : longest);
   bound = std::max(bound, search.bound);
-  if (!search.found && !best.arrived()) return disturbing(start, best, options.allow_disruptive, bound);
+  if (!search.found && !best.arrived())
+    return disturbing(start, best, options.allow_disruptive, bound);
   Moves moves = search.found ? std::move(search.moves) : result_of(best);
   moves.waves_bound = bound;
   return moves;

@@ -1,15 +1,17 @@
 #pragma once
-// From the layout that is to the layout that should be, in an order that disturbs nobody: which instances are
-// created, which workloads started and drained, and what is destroyed, in waves. What *Optimal Workload
-// Placement on Multi-Instance GPUs* leaves as future work (section 7).
+// From the layout that is to the layout that should be, in an order that disturbs nobody: which
+// instances are created, which workloads started and drained, and what is destroyed, in waves. What
+// *Optimal Workload Placement on Multi-Instance GPUs* leaves as future work (section 7).
 //
-// A workload moves by replica first, then drain (2.1): its new instance is made and its replica started while
-// the old one still serves, and only then is the old one drained. So a new instance needs slices that nobody
-// uses when the wave begins, those that leave in the same wave included. Waves follow one another; inside a
-// wave everything may happen at once, but for the steps of one move, which stand in their order.
+// A workload moves by replica first, then drain (2.1): its new instance is made and its replica
+// started while the old one still serves, and only then is the old one drained. So a new instance
+// needs slices that nobody uses when the wave begins, those that leave in the same wave included.
+// Waves follow one another; inside a wave everything may happen at once, but for the steps of one
+// move, which stand in their order.
 //
-// A place that is in use now is free one wave after its workload left. Where workloads wait for each other in
-// a circle, or in a chain longer than the waves there are to be, one of them goes to a temporary place first.
+// A place that is in use now is free one wave after its workload left. Where workloads wait for
+// each other in a circle, or in a chain longer than the waves there are to be, one of them goes to
+// a temporary place first.
 
 #include <cstdint>
 #include <string>
@@ -29,9 +31,9 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-/// In an order in which each step is legal: what makes room is destroyed, then instances are created,
-/// workloads started, old ones drained or stopped, and the instances they leave destroyed unless somebody
-/// will use them.
+/// In an order in which each step is legal: what makes room is destroyed, then instances are
+/// created, workloads started, old ones drained or stopped, and the instances they leave destroyed
+/// unless somebody will use them.
 using Wave = std::vector<Step>;
 
 /// Where everything is to be, and which idle instances are to be there in the end.
@@ -60,11 +62,12 @@ struct Moves {
   Target reached;                      // where the waves end
 };
 
-/// The target must be without flaw for the problem. Workloads that run and have no seat in it are stopped.
+/// The target must be without flaw for the problem. Workloads that run and have no seat in it are
+/// stopped.
 Moves plan_moves(const PlanProblem& problem, const Target& target, const MoveOptions& options);
 
-/// Why the waves cannot be carried out one step after the other on the fleet of the problem; empty: they can,
-/// and end in `reached`.
+/// Why the waves cannot be carried out one step after the other on the fleet of the problem; empty:
+/// they can, and end in `reached`.
 [[nodiscard]] std::string fault(const PlanProblem& problem, const Moves& moves);
 
 }  // namespace cleave

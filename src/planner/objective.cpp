@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view in_general[] = {"pending_memory_slices", "gpus", "wasted_slices",
                                            "migration_memory_slices", "repartitioned_gpus"};
-constexpr std::string_view anew[] = {"pending_memory_slices", "gpus", "wasted_slices", "previously_used_gpus",
-                                     "migration_memory_slices"};
+constexpr std::string_view anew[] = {"pending_memory_slices", "gpus", "wasted_slices",
+                                     "previously_used_gpus", "migration_memory_slices"};
 
 /// One GPU, now and in the goal.
 struct BeforeAfter {

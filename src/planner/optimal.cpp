@@ -14,11 +14,11 @@ namespace cleave {
 
 namespace {
 
-/// The objectives that do not depend on what runs where now, and so can be settled with all of it in one
-/// pool.
+/// The objectives that do not depend on what runs where now, and so can be settled with all of it
+/// in one pool.
 std::size_t settled_by_pool(const PlanProblem& problem) {
-  const bool movable =
-      std::ranges::any_of(problem.workloads, [](const PlanWorkload& w) { return w.now && !w.stays; });
+  const bool movable = std::ranges::any_of(problem.workloads,
+                                           [](const PlanWorkload& w) { return w.now && !w.stays; });
   if (!movable || problem.limits.migrations || problem.limits.moved_mib) return 0;
   return problem.kind == ProblemKind::reconfigure ? 4 : 3;
 }
@@ -42,16 +42,17 @@ class Stages {
       : problem_(problem), weights_(weights), deadline_(deadline) {
     order_.limits = problem.limits.migrations || problem.limits.moved_mib;
     if (weights)
-      order_.weights =
-          problem.kind == ProblemKind::reconfigure
-              ? std::array{weights->waste, weights->repartition, weights->migration, std::int64_t{0}}
-              : std::array{weights->waste, std::int64_t{0}, weights->migration, weights->repartition};
+      order_.weights = problem.kind == ProblemKind::reconfigure
+                           ? std::array{weights->waste, weights->repartition, weights->migration,
+                                        std::int64_t{0}}
+                           : std::array{weights->waste, std::int64_t{0}, weights->migration,
+                                        weights->repartition};
   }
 
   Optimum run() {
     if (!weights_) formula_ = closed_form(problem_);
-    // Counted together, GPUs that take replicas of a group bound the optimum and mostly reach it; where they
-    // do not, each is looked at by itself.
+    // Counted together, GPUs that take replicas of a group bound the optimum and mostly reach it;
+    // where they do not, each is looked at by itself.
     const bool exact =
         std::ranges::none_of(problem_.groups, [](const PlanGroup& g) { return !g.over_nodes; });
     if (!run_with({true, false}, exact) && !exact && !late()) run_with({true, true}, true);
@@ -64,8 +65,8 @@ class Stages {
  private:
   [[nodiscard]] bool late() const { return std::chrono::steady_clock::now() >= deadline_; }
 
-  /// True when there is no more to find. `exact`: a goal has the values of the programme; else they are
-  /// bounds.
+  /// True when there is no more to find. `exact`: a goal has the values of the programme; else they
+  /// are bounds.
   bool run_with(Fineness fineness, bool exact) {
     known_.clear();
     if (formula_) known_ = {0, formula_->gpus};
@@ -102,8 +103,9 @@ class Stages {
     return known;
   }
 
-  /// Bounds of a programme become bounds of the problem. Each holds for goals that have the bounds before it:
-  /// from the first objective on that one programme bounds higher, the others' have nothing more to say.
+  /// Bounds of a programme become bounds of the problem. Each holds for goals that have the bounds
+  /// before it: from the first objective on that one programme bounds higher, the others' have
+  /// nothing more to say.
   void note(const MipOutcome& outcome, const CountModel& model) {
     bool better = false;
     for (std::size_t o = 0; o < outcome.bounds.size(); ++o) {
@@ -127,8 +129,8 @@ class Stages {
     }
   }
 
-  /// Everything. False when that brought no goal, or one that is not known to be the best and might be
-  /// bettered by looking at GPUs one by one.
+  /// Everything. False when that brought no goal, or one that is not known to be the best and might
+  /// be bettered by looking at GPUs one by one.
   bool solve(Fineness fineness, bool exact) {
     const ModelPlan plan{fineness, order_, 5, weights_};
     Grouping grouping = group_gpus(problem_, fineness);
@@ -178,14 +180,17 @@ Goal compacted_and_deployed(const PlanProblem& problem, const Heuristic& heurist
 
 }  // namespace
 
-std::optional<Goal> best_known(const PlanProblem& problem, const std::optional<PlanWeights>& weights) {
+std::optional<Goal> best_known(const PlanProblem& problem,
+                               const std::optional<PlanWeights>& weights) {
   std::vector<Goal> goals = {goal_of_now(problem)};
   for (const Heuristic& heuristic : heuristics()) {
     if (problem.kind == ProblemKind::deploy || problem.kind == ProblemKind::joint)
       goals.push_back(heuristic.deploy(problem).goal);
     if (problem.kind == ProblemKind::compact) goals.push_back(heuristic.compact(problem).goal);
-    if (problem.kind == ProblemKind::joint) goals.push_back(compacted_and_deployed(problem, heuristic));
-    if (problem.kind == ProblemKind::reconfigure) goals.push_back(heuristic.reconfigure(problem).goal);
+    if (problem.kind == ProblemKind::joint)
+      goals.push_back(compacted_and_deployed(problem, heuristic));
+    if (problem.kind == ProblemKind::reconfigure)
+      goals.push_back(heuristic.reconfigure(problem).goal);
   }
   std::optional<Goal> best;
   std::vector<std::int64_t> least;

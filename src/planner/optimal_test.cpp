@@ -28,17 +28,20 @@ Plan planned(const PlanProblem& problem, const PlanOptions& options = {}) {
 using Values = std::vector<std::int64_t>;
 
 TEST(Optimal, FigureThree) {
-  // First-fit puts the 3g where only the 4g could go; the optimum has room for both and wastes nothing.
-  const Made made = make(fleet("A100-80GB", {"e1 3g.40gb@4", "e2 4g.40gb@0"}, {"w1 3g.40gb", "w2 4g.40gb"}),
-                         ProblemKind::deploy);
+  // First-fit puts the 3g where only the 4g could go; the optimum has room for both and wastes
+  // nothing.
+  const Made made =
+      make(fleet("A100-80GB", {"e1 3g.40gb@4", "e2 4g.40gb@0"}, {"w1 3g.40gb", "w2 4g.40gb"}),
+           ProblemKind::deploy);
   const Plan plan = planned(made.problem);
   EXPECT_EQ(plan.status, PlanStatus::optimal);
   EXPECT_EQ(plan.values, (Values{0, 2, 0, 0, 0}));
 }
 
 TEST(Optimal, FigureFourAndFive) {
-  const std::vector<std::string_view> gpus = {"w1 4g.40gb@0", "w2 3g.40gb@0, w3 2g.20gb@4",
-                                              "w4 1g.10gb@0, w5 1g.10gb@1, w6 1g.20gb@2, w7 1g.10gb@4"};
+  const std::vector<std::string_view> gpus = {
+      "w1 4g.40gb@0", "w2 3g.40gb@0, w3 2g.20gb@4",
+      "w4 1g.10gb@0, w5 1g.10gb@1, w6 1g.20gb@2, w7 1g.10gb@4"};
   // Compaction to two GPUs as in the figure, and without the waste that its rules leave.
   const Plan compact = planned(make(fleet("A100-80GB", gpus), ProblemKind::compact).problem);
   EXPECT_EQ(compact.then.gpus, 2);
@@ -52,11 +55,11 @@ TEST(Optimal, FigureFourAndFive) {
 }
 
 TEST(Optimal, FigureSix) {
-  const Plan plan = planned(
-      make(fleet("A100-80GB", {"", ""},
-                 {"w1 4g.40gb", "w2 2g.20gb", "w3 2g.20gb", "w4 1g.10gb", "w5 1g.20gb", "w6 1g.20gb"}),
-           ProblemKind::deploy)
-          .problem);
+  const Plan plan = planned(make(fleet("A100-80GB", {"", ""},
+                                       {"w1 4g.40gb", "w2 2g.20gb", "w3 2g.20gb", "w4 1g.10gb",
+                                        "w5 1g.20gb", "w6 1g.20gb"}),
+                                 ProblemKind::deploy)
+                                .problem);
   EXPECT_EQ(plan.values, (Values{0, 2, 0, 0, 0}));
   EXPECT_EQ(plan.then.availability, 3);
 }
@@ -69,7 +72,8 @@ TEST(Optimal, FigureSeven) {
                                 .problem);
   EXPECT_EQ(plan.values[0], 4);
   ASSERT_EQ(plan.pending.size(), 1U);
-  EXPECT_NE(plan.pending[0].reason.find("what must stay"), std::string::npos) << plan.pending[0].reason;
+  EXPECT_NE(plan.pending[0].reason.find("what must stay"), std::string::npos)
+      << plan.pending[0].reason;
 }
 
 /// What every plan by search must be, whatever the fleet.
@@ -82,7 +86,8 @@ void expect_sound(const PlanProblem& problem, const Plan& plan) {
 class EveryModel : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(EveryModel, GoalsAreLegalAndNoRuleIsBetter) {
-  for (const ProblemKind kind : {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure})
+  for (const ProblemKind kind :
+       {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure})
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
       Random random(seed);
       const Draw draw{.models = {GetParam()},
@@ -128,7 +133,8 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::ValuesIn(all_models()), mo
 std::vector<BatchRequest> batch_of(const FleetFile& file) {
   std::map<std::string, std::int64_t> counts;
   for (const WaitingEntry& entry : file.waiting)
-    if (const auto* wanted = std::get_if<ByProfile>(&entry.request.wanted)) ++counts[wanted->profile];
+    if (const auto* wanted = std::get_if<ByProfile>(&entry.request.wanted))
+      ++counts[wanted->profile];
   std::vector<BatchRequest> batch;
   for (const auto& [profile, count] : counts) batch.push_back({profile, count});
   return batch;
@@ -141,14 +147,16 @@ TEST(Optimal, AgreesWithAdmission) {
     const bool mixed = seed % 3 == 2;
     const Draw draw{
         .models = mixed ? std::vector<std::string_view>{"A100-40GB", "A30-24GB"}
-                        : std::vector<std::string_view>{seed % 3 == 0 ? "A100-80GB" : "RTX-PRO-6000-BW-96GB"},
+                        : std::vector<std::string_view>{seed % 3 == 0 ? "A100-80GB"
+                                                                      : "RTX-PRO-6000-BW-96GB"},
         .profiles = "all",
         .gpus = 3 + random.below(5),
         .waiting = random.below(14),
         .walls = true};
     FleetFile file = fleet(random, draw);
-    std::erase_if(file.waiting,
-                  [](const WaitingEntry& e) { return !std::holds_alternative<ByProfile>(e.request.wanted); });
+    std::erase_if(file.waiting, [](const WaitingEntry& e) {
+      return !std::holds_alternative<ByProfile>(e.request.wanted);
+    });
     const auto answer = admit(Fleet(file), batch_of(file), 0);
     if (!answer) continue;
     const std::size_t kind = 0;
@@ -165,8 +173,8 @@ TEST(Optimal, AgreesWithAdmission) {
 }
 
 TEST(Optimal, ReplicasAreKeptApart) {
-  // Five groups of three to eight replicas on eight GPUs that hold seven each: what a group has too many of
-  // waits, and nothing else.
+  // Five groups of three to eight replicas on eight GPUs that hold seven each: what a group has too
+  // many of waits, and nothing else.
   FleetFile file = fleet("A100-80GB", {"", "", "", "", "", "", "", ""});
   for (int group = 0; group < 6; ++group)
     for (int i = 0; i < 3 + group * 2; ++i) {
@@ -184,12 +192,13 @@ TEST(Optimal, ReplicasAreKeptApart) {
 
 /// Fleets of one model in which replicas of group g are on `replicas`, GPU and workload.
 void group(FleetFile& file, std::initializer_list<std::pair<std::size_t, std::size_t>> replicas) {
-  for (const auto& [gpu, instance] : replicas) file.gpus[gpu].instances[instance].constraints.group = "g";
+  for (const auto& [gpu, instance] : replicas)
+    file.gpus[gpu].instances[instance].constraints.group = "g";
 }
 
 TEST(Optimal, GroupsThatOnlyLookingAtEachGpuSettles) {
-  // A fixed replica's profile is one that others of its group do not want: counted together the GPUs seem to
-  // have room for one more than they do.
+  // A fixed replica's profile is one that others of its group do not want: counted together the
+  // GPUs seem to have room for one more than they do.
   FleetFile file = fleet("A30-24GB", {"m1 1g.6gb@0, w1 2g.12gb@2", "m2 1g.6gb@0, w2 2g.12gb@2",
                                       "m3 2g.12gb@0!, - 2g.12gb@2", "w3 2g.12gb@0"});
   group(file, {{0, 0}, {1, 0}, {2, 0}});
@@ -200,9 +209,9 @@ TEST(Optimal, GroupsThatOnlyLookingAtEachGpuSettles) {
 }
 
 TEST(Optimal, BoundsOfTwoProgrammesAreNotMixed) {
-  FleetFile file =
-      fleet("A100-40GB", {"", "", "", "m3 1g.10gb@0!, - 1g.10gb@2, - 3g.20gb@4"},
-            {"a0 4g.20gb", "a1 1g.10gb", "a2 1g.10gb", "a3 4g.20gb", "a4 1g.5gb", "a5 1g.10gb", "a6 1g.5gb"});
+  FleetFile file = fleet("A100-40GB", {"", "", "", "m3 1g.10gb@0!, - 1g.10gb@2, - 3g.20gb@4"},
+                         {"a0 4g.20gb", "a1 1g.10gb", "a2 1g.10gb", "a3 4g.20gb", "a4 1g.5gb",
+                          "a5 1g.10gb", "a6 1g.5gb"});
   group(file, {{3, 0}});
   file.waiting[4].constraints.group = file.waiting[6].constraints.group = "g";
   const Made made = make(std::move(file), ProblemKind::deploy);
@@ -233,7 +242,8 @@ TEST(Optimal, WeightsTurnThePlan) {
 }
 
 TEST(Optimal, LimitsAreKept) {
-  const std::vector<std::string_view> gpus = {"a 4g.40gb@0", "b 1g.10gb@0, c 1g.10gb@2", "d 1g.10gb@0"};
+  const std::vector<std::string_view> gpus = {"a 4g.40gb@0", "b 1g.10gb@0, c 1g.10gb@2",
+                                              "d 1g.10gb@0"};
   Made made = make(fleet("A100-80GB", gpus), ProblemKind::compact);
   EXPECT_EQ(planned(made.problem).then.gpus, 1);
   made.problem.limits.migrations = 1;
@@ -248,8 +258,9 @@ TEST(Optimal, LimitsAreKept) {
 
 TEST(Optimal, OutOfTimeThereIsStillAPlanWithItsGap) {
   Random random(3);
-  const Made made = make(fleet(random, {.models = {"A100-80GB", "A30-24GB"}, .gpus = 40, .waiting = 120}),
-                         ProblemKind::joint);
+  const Made made =
+      make(fleet(random, {.models = {"A100-80GB", "A30-24GB"}, .gpus = 40, .waiting = 120}),
+           ProblemKind::joint);
   PlanOptions options;
   options.time_limit = std::chrono::milliseconds(0);
   const Plan plan = planned(made.problem, options);
@@ -301,8 +312,9 @@ TEST(Conflict, IsNamed) {
 
   FleetFile apart = fleet("A100-80GB", {"a 1g.10gb@0, b 1g.10gb@1, c 1g.10gb@2", ""});
   for (InstanceEntry& instance : apart.gpus[0].instances) instance.constraints.group = "web";
-  EXPECT_NE(why_not(apart, ProblemKind::joint).find("group 'web' has 3 running members to keep apart"),
-            std::string::npos)
+  EXPECT_NE(
+      why_not(apart, ProblemKind::joint).find("group 'web' has 3 running members to keep apart"),
+      std::string::npos)
       << why_not(apart, ProblemKind::joint);
 
   apart.gpus[0].instances.pop_back();
@@ -319,9 +331,9 @@ TEST(Conflict, IsNamed) {
 
   FleetFile nowhere = fleet("A100-80GB", {""}, {"w 1g.10gb"});
   nowhere.waiting[0].constraints.pin = "n9/9";
-  EXPECT_NE(
-      why_not(nowhere, ProblemKind::deploy).find("waiting[0].pin: the fleet has no GPU and no node 'n9/9'"),
-      std::string::npos)
+  EXPECT_NE(why_not(nowhere, ProblemKind::deploy)
+                .find("waiting[0].pin: the fleet has no GPU and no node 'n9/9'"),
+            std::string::npos)
       << why_not(nowhere, ProblemKind::deploy);
 }
 

@@ -22,8 +22,8 @@ class Grouper {
   }
 
  private:
-  using ClassKey = std::tuple<std::uint16_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
-                              std::uint32_t, bool, bool, std::vector<Item>>;
+  using ClassKey = std::tuple<std::uint16_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                              std::uint32_t, std::uint32_t, bool, bool, std::vector<Item>>;
 
   void find_types() {
     std::map<std::pair<RequestId, std::uint32_t>, TypeIndex> known;
@@ -118,8 +118,8 @@ class Grouper {
         of.fixed.insert(who.now->placement);
         of.fixed_work = true;
       } else if (fineness_.items) {
-        of.items.push_back(
-            {who.now->placement, result_.type_of[i], problem_.limits.moved_mib ? who.moved_mib : 0});
+        of.items.push_back({who.now->placement, result_.type_of[i],
+                            problem_.limits.moved_mib ? who.moved_mib : 0});
       }
     }
     if (!fineness_.items) of.idle = {};
@@ -179,7 +179,8 @@ PatternMaker::PatternMaker(const PlanProblem& problem, const Grouping& grouping,
         counts.add(model.profile_of[id]);
         wasted += model.waste[id];
       }
-      const auto [found, fresh] = contents.try_emplace(counts, static_cast<std::uint16_t>(contents.size()));
+      const auto [found, fresh] =
+          contents.try_emplace(counts, static_cast<std::uint16_t>(contents.size()));
       if (fresh) model.counts.push_back(counts);
       model.content.push_back(found->second);
       model.wasted.push_back(static_cast<std::int16_t>(wasted));
@@ -193,8 +194,8 @@ std::vector<TypeIndex> PatternMaker::takers(const GpuClass& gpus, std::size_t pr
   const Acceptance& accepts = grouping_.acceptances[gpus.acceptance];
   std::vector<TypeIndex> types;
   for (TypeIndex t = 0; t < grouping_.types.size(); ++t)
-    if (accepts.takes(t) &&
-        std::ranges::binary_search(requests, static_cast<std::uint32_t>(grouping_.types[t].request)))
+    if (accepts.takes(t) && std::ranges::binary_search(
+                                requests, static_cast<std::uint32_t>(grouping_.types[t].request)))
       types.push_back(t);
   return types;
 }
@@ -213,7 +214,9 @@ struct PatternMaker::View {
 };
 
 PatternMaker::View PatternMaker::look(const GpuClass& gpus) const {
-  View view{&gpus, &models_[gpus.kind], problem_.graphs[gpus.kind].get(), {}, gpus.idle, 0, 0, {}, {}, {}};
+  View view{
+      &gpus, &models_[gpus.kind], problem_.graphs[gpus.kind].get(), {}, gpus.idle, 0, 0, {}, {},
+      {}};
   const Geometry& geometry = view.graph->geometry();
   std::vector<std::vector<TypeIndex>> by_profile;
   for (std::size_t p = 0; p < view.model->profiles; ++p) by_profile.push_back(takers(gpus, p));
@@ -252,15 +255,16 @@ PatternCost PatternMaker::cost(const View& view, StateId state, std::uint8_t kep
     cost.moved_mib += gpus.items[i].moved_mib;
   }
   fresh = fresh - view.existing;
-  if (!fresh.empty() && view.graph->geometry().blocked(fresh).meets(view.existing)) cost.repartitioned = 1;
+  if (!fresh.empty() && view.graph->geometry().blocked(fresh).meets(view.existing))
+    cost.repartitioned = 1;
   return cost;
 }
 
 bool PatternMaker::better(const PatternCost& a, const PatternCost& b) const {
   if (order_.weights != std::array<std::int64_t, 4>{}) {
     const auto sum = [&](const PatternCost& c) {
-      return order_.weights[0] * c.waste + order_.weights[1] * c.chosen_again + order_.weights[2] * c.moved +
-             order_.weights[3] * c.repartitioned;
+      return order_.weights[0] * c.waste + order_.weights[1] * c.chosen_again +
+             order_.weights[2] * c.moved + order_.weights[3] * c.repartitioned;
     };
     if (sum(a) != sum(b)) return sum(a) < sum(b);
   }
@@ -269,15 +273,15 @@ bool PatternMaker::better(const PatternCost& a, const PatternCost& b) const {
 }
 
 bool PatternMaker::never_worse(const PatternCost& a, const PatternCost& b) const {
-  return a.used <= b.used && a.waste <= b.waste && a.chosen_again <= b.chosen_again && a.moved <= b.moved &&
-         a.repartitioned <= b.repartitioned &&
+  return a.used <= b.used && a.waste <= b.waste && a.chosen_again <= b.chosen_again &&
+         a.moved <= b.moved && a.repartitioned <= b.repartitioned &&
          (!order_.limits || (a.moves <= b.moves && a.moved_mib <= b.moved_mib));
 }
 
 namespace {
 
-/// Whether two of the kept items are of one group, which must not share a GPU; over nodes the node's row sees
-/// to it.
+/// Whether two of the kept items are of one group, which must not share a GPU; over nodes the
+/// node's row sees to it.
 bool same_group_twice(const PlanProblem& problem, const Grouping& grouping, const GpuClass& gpus,
                       std::uint8_t kept) {
   std::array<std::uint32_t, 8> seen{};
@@ -351,7 +355,8 @@ void PatternMaker::prune(std::vector<Pattern>& patterns) const {
   for (std::size_t a = 0; a < patterns.size(); ++a)
     for (std::size_t b = 0; b < patterns.size() && !dropped[a]; ++b) {
       if (a == b || dropped[b] || patterns[a].kept != patterns[b].kept) continue;
-      if (patterns[b].slots.covers(patterns[a].slots) && never_worse(patterns[b].cost, patterns[a].cost))
+      if (patterns[b].slots.covers(patterns[a].slots) &&
+          never_worse(patterns[b].cost, patterns[a].cost))
         dropped[a] = true;
     }
   std::size_t at = 0;
@@ -365,8 +370,8 @@ ClassPatterns PatternMaker::make(const GpuClass& gpus) const {
   return result;
 }
 
-StateId PatternMaker::layout(const GpuClass& gpus, std::uint8_t plain, ProfileCounts slots, std::uint8_t kept,
-                             const PatternCost& within) const {
+StateId PatternMaker::layout(const GpuClass& gpus, std::uint8_t plain, ProfileCounts slots,
+                             std::uint8_t kept, const PatternCost& within) const {
   View view = look(gpus);
   view.plain = plain;
   const Model& model = *view.model;

@@ -1,9 +1,9 @@
 #pragma once
-// What one GPU can become, as columns of a mixed-integer programme. Not one variable for each workload on
-// each GPU, as in the paper's model, but one for each way a GPU can end, counted over all GPUs that are
-// alike: the number of variables does not grow with the fleet. A pattern comes from a real layout of the
-// GPU's state graph, so starts, media extensions and fixed instances are settled inside it, and its waste is
-// exact.
+// What one GPU can become, as columns of a mixed-integer programme. Not one variable for each
+// workload on each GPU, as in the paper's model, but one for each way a GPU can end, counted over
+// all GPUs that are alike: the number of variables does not grow with the fleet. A pattern comes
+// from a real layout of the GPU's state graph, so starts, media extensions and fixed instances are
+// settled inside it, and its waste is exact.
 
 #include <array>
 #include <cstdint>
@@ -48,13 +48,15 @@ struct GpuClass {
 /// Which types a GPU takes: bit t of the words.
 struct Acceptance {
   std::vector<std::uint64_t> bits;
-  [[nodiscard]] bool takes(TypeIndex type) const { return (bits[type / 64] >> type % 64 & 1U) != 0; }
+  [[nodiscard]] bool takes(TypeIndex type) const {
+    return (bits[type / 64] >> type % 64 & 1U) != 0;
+  }
   friend auto operator<=>(const Acceptance&, const Acceptance&) = default;
 };
 
 /// How finely GPUs are told apart.
 struct Fineness {
-  bool items = true;        // by what runs on them and may move; off: all of it counts as to be placed
+  bool items = true;  // by what runs on them and may move; off: all of it counts as to be placed
   bool individual = false;  // every GPU that takes work of a group is a class of its own
 };
 
@@ -70,7 +72,9 @@ Grouping group_gpus(const PlanProblem& problem, Fineness fineness);
 /// How many instances of each profile of the geometry, four bits for each.
 class ProfileCounts {
  public:
-  [[nodiscard]] int of(std::size_t profile) const { return static_cast<int>(bits_ >> 4 * profile & 15U); }
+  [[nodiscard]] int of(std::size_t profile) const {
+    return static_cast<int>(bits_ >> 4 * profile & 15U);
+  }
   void add(std::size_t profile) { bits_ += std::uint64_t{1} << 4 * profile; }
   void remove(std::size_t profile) { bits_ -= std::uint64_t{1} << 4 * profile; }
   [[nodiscard]] std::uint64_t bits() const { return bits_; }
@@ -94,23 +98,25 @@ struct PatternCost {
 
 /// One way a GPU of a class can end.
 struct Pattern {
-  ProfileCounts slots;    // instances for work of the pool; those of plain items that stay are among them
+  ProfileCounts
+      slots;  // instances for work of the pool; those of plain items that stay are among them
   std::uint8_t kept = 0;  // bit i: item i stays, for items that are not plain
   PatternCost cost;
 };
 
 /// Of one class: its patterns, and what they are made of.
 struct ClassPatterns {
-  /// Bit i: item i competes with nobody for an instance of its profile on this GPU. It is counted as one of
-  /// the pool that finds its place again, and no pattern has to say whether it stays.
+  /// Bit i: item i competes with nobody for an instance of its profile on this GPU. It is counted
+  /// as one of the pool that finds its place again, and no pattern has to say whether it stays.
   std::uint8_t plain = 0;
   std::vector<Pattern> patterns;  // none is worse than another in everything
 };
 
 /// Which of a pattern's costs matter, and how they are weighed against each other.
 struct PatternOrder {
-  bool limits = false;                    // the number of moves and the moved memory matter by themselves
-  std::array<std::int64_t, 4> weights{};  // of waste, chosen again, moved, repartitioned: all 0: in order
+  bool limits = false;  // the number of moves and the moved memory matter by themselves
+  std::array<std::int64_t, 4>
+      weights{};  // of waste, chosen again, moved, repartitioned: all 0: in order
 };
 
 /// Makes patterns; keeps what depends on the GPU model alone.
@@ -120,9 +126,9 @@ class PatternMaker {
 
   [[nodiscard]] ClassPatterns make(const GpuClass& gpus) const;
 
-  /// The best layout of a GPU of this class that has exactly this content beside what is fixed: `slots` and
-  /// the kept items. Ties: most room for the future, then the lowest state. Where limits are in force,
-  /// `within` is what it may cost at most. no_state: there is none.
+  /// The best layout of a GPU of this class that has exactly this content beside what is fixed:
+  /// `slots` and the kept items. Ties: most room for the future, then the lowest state. Where
+  /// limits are in force, `within` is what it may cost at most. no_state: there is none.
   [[nodiscard]] StateId layout(const GpuClass& gpus, std::uint8_t plain, ProfileCounts slots,
                                std::uint8_t kept, const PatternCost& within) const;
 
@@ -138,11 +144,12 @@ class PatternMaker {
   struct Model {
     std::vector<std::size_t> profile_of;  // of each placement
     std::size_t profiles = 0;
-    std::vector<int> waste;                            // of each placement
-    std::vector<std::vector<std::uint32_t>> requests;  // for each profile, the requests it satisfies
-    std::vector<ProfileCounts> counts;                 // the different contents that states have
-    std::vector<std::uint16_t> content;                // of each state, an index into counts
-    std::vector<std::int16_t> wasted;                  // of each state
+    std::vector<int> waste;  // of each placement
+    std::vector<std::vector<std::uint32_t>>
+        requests;                        // for each profile, the requests it satisfies
+    std::vector<ProfileCounts> counts;   // the different contents that states have
+    std::vector<std::uint16_t> content;  // of each state, an index into counts
+    std::vector<std::int16_t> wasted;    // of each state
   };
   struct View;
   [[nodiscard]] View look(const GpuClass& gpus) const;

@@ -1,6 +1,6 @@
-// Few GPUs on one page, a row for each, and an arrow for each part of a move. Arrows run in lanes of their
-// own: from under the old box along a lane of its row to the middle, up or down there, and along a lane of
-// the new row to under the new box. So no arrow crosses a box.
+// Few GPUs on one page, a row for each, and an arrow for each part of a move. Arrows run in lanes
+// of their own: from under the old box along a lane of its row to the middle, up or down there, and
+// along a lane of the new row to under the new box. So no arrow crosses a box.
 
 #include <algorithm>
 #include <map>
@@ -34,7 +34,8 @@ struct Row {
 
 class ArrowPage {
  public:
-  explicit ArrowPage(PlanSheet& sheet) : sheet_(sheet), pen_(sheet.pen()), trips_(sheet.picture().trips) {}
+  explicit ArrowPage(PlanSheet& sheet)
+      : sheet_(sheet), pen_(sheet.pen()), trips_(sheet.picture().trips) {}
 
   double draw(double top) {
     collect();
@@ -72,7 +73,8 @@ class ArrowPage {
     const auto count = [&](bool Leg::*which) {
       return static_cast<double>(std::ranges::count(legs_, true, which));
     };
-    const double second = count(&Leg::from_station), first = static_cast<double>(legs_.size()) - second;
+    const double second = count(&Leg::from_station),
+                 first = static_cast<double>(legs_.size()) - second;
     pitch_ = std::min(11.0, 190 / std::max(1.0, first + second));
     const double stations = second > 0 ? station_width + 40 : 0;
     const double gutter = 56 + pitch_ * (first + second) + stations;
@@ -86,7 +88,8 @@ class ArrowPage {
       Row& row = rows_[i];
       row.left = {page_margin, y + head, bar_width, bar_height};
       row.right = {page_margin + bar_width + gutter, y + head, bar_width, bar_height};
-      const auto stacked = static_cast<double>(row.stations.size()) * (station_height + station_gap);
+      const auto stacked =
+          static_cast<double>(row.stations.size()) * (station_height + station_gap);
       lanes_of(i, std::max(row.left.bottom(), row.left.y + stacked));
       y = row.end + row_gap;
     }
@@ -94,12 +97,13 @@ class ArrowPage {
 
   [[nodiscard]] double middle_of(const SvgBox& bar, Seat seat) const {
     const Placement& where = sheet_.problem().placement(seat);
-    const double slice = bar.width / sheet_.problem().geometry(seat.gpu).model().memory_slices.value;
+    const double slice =
+        bar.width / sheet_.problem().geometry(seat.gpu).model().memory_slices.value;
     return bar.x + slice * (where.start + where.profile->memory.value / 2.0);
   }
 
-  /// Lanes under a row. The rightmost box leaves by the uppermost lane and the leftmost is reached by the
-  /// uppermost: then arrows of one row do not cross under its bars.
+  /// Lanes under a row. The rightmost box leaves by the uppermost lane and the leftmost is reached
+  /// by the uppermost: then arrows of one row do not cross under its bars.
   void lanes_of(std::size_t number, double from) {
     Row& row = rows_[number];
     std::vector<Leg*> leaving, arriving;
@@ -114,8 +118,10 @@ class ArrowPage {
         arriving.push_back(&leg);
       }
     }
-    std::ranges::stable_sort(leaving, [](const Leg* a, const Leg* b) { return a->from.x > b->from.x; });
-    std::ranges::stable_sort(arriving, [](const Leg* a, const Leg* b) { return a->to.x < b->to.x; });
+    std::ranges::stable_sort(leaving,
+                             [](const Leg* a, const Leg* b) { return a->from.x > b->from.x; });
+    std::ranges::stable_sort(arriving,
+                             [](const Leg* a, const Leg* b) { return a->to.x < b->to.x; });
     // Half a lane apart, so that what leaves and what arrives never share a line.
     for (std::size_t i = 0; i < leaving.size(); ++i)
       leaving[i]->from_lane = from + 10 + lane_gap * static_cast<double>(i);
@@ -128,7 +134,8 @@ class ArrowPage {
   [[nodiscard]] SvgBox station(std::size_t row, std::uint32_t trip, std::size_t hop) const {
     const auto& list = rows_[row].stations;
     const auto at = std::ranges::find(list, std::pair(trip, hop)) - list.begin();
-    return {station_x_, rows_[row].left.y + static_cast<double>(at) * (station_height + station_gap),
+    return {station_x_,
+            rows_[row].left.y + static_cast<double>(at) * (station_height + station_gap),
             station_width, station_height};
   }
 
@@ -148,7 +155,8 @@ class ArrowPage {
       }
       (leg.from_station ? second : first).push_back(&leg);
     }
-    // Those that go down first, the lowest of them leftmost; then those that go up, the highest leftmost.
+    // Those that go down first, the lowest of them leftmost; then those that go up, the highest
+    // leftmost.
     const auto rank = [](const Leg* leg) {
       const bool down = leg->to_lane > leg->from_lane;
       return std::pair(down ? 0 : 1, down ? -leg->from_lane : leg->from_lane);
@@ -174,11 +182,13 @@ class ArrowPage {
     for (const SvgBox& bar : {row.left, row.right}) {
       const double after_name = bar.x + text_width(name, bold_width * 12.5) + 4;
       pen_.text("b", {bar.x, bar.y - 11}, 12.5, name);
-      pen_.text("q", {after_name, bar.y - 11}, 10.5, fitted(model.key, bar.right() - after_name - 80, 10.5));
+      pen_.text("q", {after_name, bar.y - 11}, 10.5,
+                fitted(model.key, bar.right() - after_name - 80, 10.5));
     }
     if (row.gpu->used_before && !row.gpu->used_after)
-      sheet_.draw_badge({row.right.right() - PlanSheet::badge_width(9.5, "falls empty"), row.right.y - 21},
-                        9.5, "falls empty");
+      sheet_.draw_badge(
+          {row.right.right() - PlanSheet::badge_width(9.5, "falls empty"), row.right.y - 21}, 9.5,
+          "falls empty");
     draw_side(row, row.gpu->before, "before", row.left);
     draw_side(row, row.gpu->after, "after", row.right);
   }
@@ -219,9 +229,11 @@ class ArrowPage {
       const Seat seat = trips_[trip].hops[hop].seat;
       const std::string_view name = sheet_.problem().workloads[trips_[trip].workload].name;
       const Placement& where = sheet_.problem().placement(seat);
-      pen_.open(fmt::format("id=\"stop-{}-{}\"", trip + 1, hop + 1), told(sheet_.problem(), trips_[trip]));
+      pen_.open(fmt::format("id=\"stop-{}-{}\"", trip + 1, hop + 1),
+                told(sheet_.problem(), trips_[trip]));
       pen_.rect(fmt::format("{} c", PlanSheet::colour(trips_[trip])), box, "rx=\"3\"");
-      pen_.text("b m", {box.middle(), box.y + 9.5}, 8.5, fitted(name, box.width - 6, bold_width * 8.5));
+      pen_.text("b m", {box.middle(), box.y + 9.5}, 8.5,
+                fitted(name, box.width - 6, bold_width * 8.5));
       pen_.text("m", {box.middle(), box.y + 18.5}, 8,
                 fmt::format("{} at {}", where.profile->name, where.start));
       pen_.close();
@@ -238,14 +250,17 @@ class ArrowPage {
     if (!leg.to_station) way.push_back({leg.to.x, leg.to_lane});
     const SvgPoint before = way.back();
     // The line ends in the arrow's head, not at its tip.
-    const double dx = leg.to_station ? (leg.to.x > before.x ? 1 : -1) : 0, dy = leg.to_station ? 0 : -1;
+    const double dx = leg.to_station ? (leg.to.x > before.x ? 1 : -1) : 0,
+                 dy = leg.to_station ? 0 : -1;
     way.push_back({leg.to.x - dx * 6, leg.to.y - dy * 6});
-    pen_.open(fmt::format("id=\"arrow-{}-{}\"", leg.trip + 1, leg.hop + 1), told(sheet_.problem(), trip));
+    pen_.open(fmt::format("id=\"arrow-{}-{}\"", leg.trip + 1, leg.hop + 1),
+              told(sheet_.problem(), trip));
     pen_.route("u", way);
     pen_.route(fmt::format("{} a{}", PlanSheet::colour(trip), detour ? " t" : ""), way);
-    pen_.polygon(PlanSheet::colour(trip), {leg.to,
-                                           {leg.to.x - dx * 9 - dy * 5, leg.to.y - dy * 9 - dx * 5},
-                                           {leg.to.x - dx * 9 + dy * 5, leg.to.y - dy * 9 + dx * 5}});
+    pen_.polygon(PlanSheet::colour(trip),
+                 {leg.to,
+                  {leg.to.x - dx * 9 - dy * 5, leg.to.y - dy * 9 - dx * 5},
+                  {leg.to.x - dx * 9 + dy * 5, leg.to.y - dy * 9 + dx * 5}});
     if (!leg.from_station) pen_.circle(PlanSheet::colour(trip), leg.from, 3);
     const double x = leg.to_station ? leg.to.x - dx * 19 : wave_x_;
     sheet_.draw_wave({x, leg.to_lane}, 7.5, trip.hops[leg.hop].wave);

@@ -98,7 +98,8 @@ void draw_way(PlanSheet& sheet, Mark mark, const SvgBox& box) {
     return;
   }
   const double end = box.right() - 18;
-  draw_instance(pen, "c0 v", {box.x, box.y + 1, 18, box.height - 2}, mark == Mark::number ? "7" : "");
+  draw_instance(pen, "c0 v", {box.x, box.y + 1, 18, box.height - 2},
+                mark == Mark::number ? "7" : "");
   draw_instance(pen, "c0 v", {end, box.y + 1, 18, box.height - 2}, mark == Mark::number ? "7" : "");
   if (mark == Mark::number) return;
   pen.line("c0 a", {box.x + 18, y}, {end - 5, y});
@@ -108,8 +109,10 @@ void draw_way(PlanSheet& sheet, Mark mark, const SvgBox& box) {
 void draw_slices(PlanSheet& sheet, Mark mark, const SvgBox& box) {
   SvgPen& pen = sheet.pen();
   pen.rect("f", box);
-  for (int i = 1; i < 4; ++i) pen.line("f", {box.x + i * 14, box.y}, {box.x + i * 14, box.bottom()});
-  if (mark == Mark::wasted_memory) sheet.draw_cross({box.right() - 13, box.y + 1, 12, box.height - 2});
+  for (int i = 1; i < 4; ++i)
+    pen.line("f", {box.x + i * 14, box.y}, {box.x + i * 14, box.bottom()});
+  if (mark == Mark::wasted_memory)
+    sheet.draw_cross({box.right() - 13, box.y + 1, 12, box.height - 2});
   if (mark == Mark::wasted_compute) {
     pen.rect("s", {box.x + 1, box.y + 1, box.width - 2, box.height - 2}, "rx=\"3\"");
     sheet.draw_cross({box.right() - 13, box.bottom() - 9, 10, 6});
@@ -165,7 +168,8 @@ double draw_legend(PlanSheet& sheet, double top) {
   for (const Meaning& meaning : meanings) {
     if (!marks.contains(meaning.mark)) continue;
     const SvgBox box{page_margin + static_cast<double>(drawn / rows) * column,
-                     top + static_cast<double>(drawn % rows) * row + 6, sample_width, sample_height};
+                     top + static_cast<double>(drawn % rows) * row + 6, sample_width,
+                     sample_height};
     draw_sample(sheet, meaning.mark, box);
     sheet.pen().text("", {box.right() + 10, box.y + 14}, size, meaning.words);
     ++drawn;

@@ -9,11 +9,13 @@ namespace {
 
 constexpr std::size_t columns = 3;
 constexpr double column_gap = 28, between = 18, bar_height = 41, head = 14, row_gap = 11;
-constexpr double column_width = (page_width - 2 * page_margin - column_gap * (columns - 1)) / columns;
+constexpr double column_width =
+    (page_width - 2 * page_margin - column_gap * (columns - 1)) / columns;
 constexpr double bar_width = (column_width - between) / 2;
 
 /// Line by line from above: number or name, wave, name or what happens.
-void draw_words(PlanSheet& sheet, const PictureBox& box, std::string_view profile, const SvgBox& outline) {
+void draw_words(PlanSheet& sheet, const PictureBox& box, std::string_view profile,
+                const SvgBox& outline) {
   SvgPen& pen = sheet.pen();
   const double middle = outline.middle(), width = outline.width - 2;
   if (box.trip == none) {
@@ -37,9 +39,11 @@ void draw_words(PlanSheet& sheet, const PictureBox& box, std::string_view profil
   }
   const bool is_new = box.kind == BoxKind::starts;
   if (is_new)
-    sheet.draw_badge({middle - PlanSheet::badge_width(6.5, "new") / 2, outline.y + 20.8}, 6.5, "new");
+    sheet.draw_badge({middle - PlanSheet::badge_width(6.5, "new") / 2, outline.y + 20.8}, 6.5,
+                     "new");
   if (!is_new || box.waste.compute == 0)
-    pen.text("m", {middle, outline.y + (is_new ? 36.2 : 27.5)}, 6.8, fitted(sheet.box_name(box), width, 6.8));
+    pen.text("m", {middle, outline.y + (is_new ? 36.2 : 27.5)}, 6.8,
+             fitted(sheet.box_name(box), width, 6.8));
 }
 
 void draw_side(PlanSheet& sheet, const PictureGpu& gpu, const std::vector<PictureBox>& boxes,
@@ -49,7 +53,8 @@ void draw_side(PlanSheet& sheet, const PictureGpu& gpu, const std::vector<Pictur
   if (boxes.empty()) sheet.draw_empty(bar, 9.5);
   for (const PictureBox& box : boxes) {
     sheet.open_box(side, gpu.gpu, box);
-    draw_words(sheet, box, geometry[box.placement].profile->name, sheet.draw_box(bar, geometry, box));
+    draw_words(sheet, box, geometry[box.placement].profile->name,
+               sheet.draw_box(bar, geometry, box));
     sheet.pen().close();
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The two pages on which a plan is drawn. Each draws the GPUs that change from `top` on and returns where the
-// next thing may begin.
+// The two pages on which a plan is drawn. Each draws the GPUs that change from `top` on and returns
+// where the next thing may begin.
 
 #include "planner/plan_sheet.hpp"
 

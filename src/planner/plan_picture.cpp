@@ -45,7 +45,9 @@ class Painter {
       }
       if (!trip.hops.empty() || (trip.from && !end_[i])) picture_.trips.push_back(std::move(trip));
     }
-    const auto rank = [](const Trip& trip) { return trip.first_wave() - 1; };  // those of no wave last
+    const auto rank = [](const Trip& trip) {
+      return trip.first_wave() - 1;
+    };  // those of no wave last
     std::ranges::stable_sort(picture_.trips, {}, rank);
     std::size_t colour = 0;
     for (Trip& trip : picture_.trips)
@@ -85,7 +87,8 @@ class Painter {
 
   static bool changes(const PictureGpu& gpu) {
     const auto same = [](const PictureBox& a, const PictureBox& b) {
-      return a.placement == b.placement && a.workload == b.workload && a.trip == none && b.trip == none;
+      return a.placement == b.placement && a.workload == b.workload && a.trip == none &&
+             b.trip == none;
     };
     return !gpu.visitors.empty() || !std::ranges::equal(gpu.before, gpu.after, same);
   }
@@ -113,14 +116,16 @@ class Painter {
     for (const Held& one : held)
       list.push_back({one.placement, kind(one.workload), one.workload, trip_of_[one.workload],
                       waste(geometry, one.placement)});
-    std::ranges::stable_sort(list, {}, [&](const PictureBox& box) { return geometry[box.placement].start; });
+    std::ranges::stable_sort(list, {},
+                             [&](const PictureBox& box) { return geometry[box.placement].start; });
     return list;
   }
 
   [[nodiscard]] BoxKind kind(WorkloadIndex workload) const {
     if (trip_of_[workload] == none) {
       // In deploy everything that runs stays, and a lock on all of it says nothing.
-      const bool locked = problem_.workloads[workload].stays && problem_.kind != ProblemKind::deploy;
+      const bool locked =
+          problem_.workloads[workload].stays && problem_.kind != ProblemKind::deploy;
       return locked ? BoxKind::locked : BoxKind::stays;
     }
     const Trip& trip = picture_.trips[trip_of_[workload]];
@@ -158,18 +163,20 @@ std::string headline(const PlanProblem& problem, const Plan& plan, const Moves& 
     started += trip.is_new() ? 1 : 0;
     stopped += trip.is_stopped() ? 1 : 0;
   }
-  std::string text =
-      fmt::format("{}: {} in use now, {} after; ", name(problem.kind),
-                  counted(static_cast<std::size_t>(picture.used_before), "GPU"), picture.used_after);
+  std::string text = fmt::format("{}: {} in use now, {} after; ", name(problem.kind),
+                                 counted(static_cast<std::size_t>(picture.used_before), "GPU"),
+                                 picture.used_after);
   if (picture.trips.empty()) text += "no workload moves";
   std::vector<std::string> parts;
   if (started > 0)
     parts.push_back(
         fmt::format("{} {}", counted(started, "new workload"), started == 1 ? "starts" : "start"));
   if (moved > 0)
-    parts.push_back(fmt::format("{} {}", counted(moved, "workload"), moved == 1 ? "moves" : "move"));
+    parts.push_back(
+        fmt::format("{} {}", counted(moved, "workload"), moved == 1 ? "moves" : "move"));
   if (stopped > 0)
-    parts.push_back(fmt::format("{} {}", counted(stopped, "workload"), stopped == 1 ? "stops" : "stop"));
+    parts.push_back(
+        fmt::format("{} {}", counted(stopped, "workload"), stopped == 1 ? "stops" : "stop"));
   text += fmt::format("{}", fmt::join(parts, ", "));
   if (!moves.waves.empty()) text += fmt::format(" in {}", counted(moves.waves.size(), "wave"));
   if (!plan.pending.empty()) text += fmt::format("; {} without a place", plan.pending.size());
@@ -184,7 +191,8 @@ std::string told(const PlanProblem& problem, const Trip& trip) {
   const Seat seat = trip.hops.empty() ? *trip.from : trip.hops.back().seat;
   std::string text = fmt::format("{}: {}", who.name, problem.placement(seat).profile->name);
   if (trip.is_stopped())
-    return fmt::format("{} on {}, stopped{}", text, seat_text(problem, seat), in_wave(trip.stop_wave));
+    return fmt::format("{} on {}, stopped{}", text, seat_text(problem, seat),
+                       in_wave(trip.stop_wave));
   if (trip.is_new()) text += ", new,";
   if (trip.from) text += fmt::format(", from {}", seat_text(problem, *trip.from));
   for (std::size_t i = 0; i < trip.hops.size(); ++i)

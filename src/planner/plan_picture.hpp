@@ -1,6 +1,6 @@
 #pragma once
-// What a picture of a plan shows, before anything has a size: which GPUs change, the boxes on each before and
-// after, and the trips between them. Every page that draws a plan reads this.
+// What a picture of a plan shows, before anything has a size: which GPUs change, the boxes on each
+// before and after, and the trips between them. Every page that draws a plan reads this.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace cleave {
 
-/// One wave's part of a trip: the workload is at `seat` after it. Waves count from 1; 0: no wave has it.
+/// One wave's part of a trip: the workload is at `seat` after it. Waves count from 1; 0: no wave
+/// has it.
 struct Hop {
   std::size_t wave = 0;
   Seat seat;
@@ -20,8 +21,9 @@ struct Hop {
 /// What becomes of one workload that does not just stay.
 struct Trip {
   WorkloadIndex workload = none;
-  std::optional<Seat> from;   // empty: new work
-  std::vector<Hop> hops;      // the last is where it ends; those before are temporary; empty: it is stopped
+  std::optional<Seat> from;  // empty: new work
+  std::vector<Hop>
+      hops;  // the last is where it ends; those before are temporary; empty: it is stopped
   std::size_t stop_wave = 0;  // of one that is stopped
   std::size_t colour = 0;     // of one that moves: which, counted from 0
 
@@ -29,7 +31,9 @@ struct Trip {
   [[nodiscard]] bool is_stopped() const { return hops.empty(); }
   [[nodiscard]] bool moves() const { return from && !hops.empty(); }
   /// In which it first does anything.
-  [[nodiscard]] std::size_t first_wave() const { return hops.empty() ? stop_wave : hops.front().wave; }
+  [[nodiscard]] std::size_t first_wave() const {
+    return hops.empty() ? stop_wave : hops.front().wave;
+  }
 };
 
 enum class BoxKind { stays, moves, starts, stops, idle, locked };
@@ -50,7 +54,8 @@ struct PictureGpu {
 };
 
 struct PlanPicture {
-  std::vector<Trip> trips;       // by first wave, then as the workloads are; a trip's number is its place + 1
+  std::vector<Trip>
+      trips;  // by first wave, then as the workloads are; a trip's number is its place + 1
   std::vector<PictureGpu> gpus;  // those that change, in the fleet's order
   std::size_t unchanged = 0;
   std::int64_t used_before = 0, used_after = 0;  // GPUs that hold work or a wall

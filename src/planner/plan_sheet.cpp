@@ -15,8 +15,8 @@ constexpr std::size_t most_named = 8;  // names in a note
 constexpr std::string_view palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                         "#8a6d00", "#56b4e9", "#6a3d9a", "#e69f00"};
 
-// Classes are short because there is one on every shape. What moves is told from what stays by colour, and
-// in grey by its heavy border.
+// Classes are short because there is one on every shape. What moves is told from what stays by
+// colour, and in grey by its heavy border.
 constexpr std::string_view style = R"(text{font-family:Helvetica,Arial,sans-serif;fill:#1c1c1c}
 .b{font-weight:bold}.m{text-anchor:middle}.e{text-anchor:end}.q{fill:#5c5c5c}.i{fill:#fff;font-weight:bold}
 .f{fill:#fafafa;stroke:#cfcfcf;stroke-width:.7}.o{fill:none;stroke:#8c8c8c}
@@ -63,7 +63,8 @@ std::string PlanSheet::document(double height) const {
   for (std::size_t i = 0; i < std::size(palette); ++i)
     looks += fmt::format(".c{0}{{fill:{1};stroke:{1}}}\n", i, palette[i]);
   looks += style;
-  return pen_.document(page_width, height, headline(problem_, plan_, moves_, picture_), looks, definitions);
+  return pen_.document(page_width, height, headline(problem_, plan_, moves_, picture_), looks,
+                       definitions);
 }
 
 std::string PlanSheet::colour(const Trip& trip) {
@@ -91,23 +92,28 @@ std::vector<std::string> PlanSheet::notes() const {
   for (const PictureGpu& gpu : picture_.gpus)
     if (gpu.used_before && !gpu.used_after)
       emptied.emplace_back(fitted(problem_.gpus[index(gpu.gpu)].name, 200, 12.5));
-  const auto name_of = [&](WorkloadIndex i) { return fitted(problem_.workloads[i].name, 200, 12.5); };
+  const auto name_of = [&](WorkloadIndex i) {
+    return fitted(problem_.workloads[i].name, 200, 12.5);
+  };
   for (const Pending& each : plan_.pending) pending.push_back(name_of(each.workload));
   for (const Disruption& each : moves_.disruptive) {
     const bool done = moves_.reached.goal.size() != plan_.goal.size() ||
                       moves_.reached.goal[each.workload] == plan_.goal[each.workload];
-    (done ? disturbed : undone).push_back(fmt::format("{} ({})", name_of(each.workload), each.reason));
+    (done ? disturbed : undone)
+        .push_back(fmt::format("{} ({})", name_of(each.workload), each.reason));
   }
   if (!emptied.empty()) list.push_back(fmt::format("Falls empty: {}.", named(emptied)));
   const std::size_t waves = moves_.waves.size();
   if (waves > 1 && moves_.waves_bound == static_cast<std::int64_t>(waves))
     list.push_back("Waves follow one another; no order needs fewer of them.");
   else if (waves > 1)
-    list.push_back(
-        fmt::format("Waves follow one another; every order needs at least {}.", moves_.waves_bound));
+    list.push_back(fmt::format("Waves follow one another; every order needs at least {}.",
+                               moves_.waves_bound));
   if (!undone.empty())
-    list.push_back(fmt::format("Left undone, since it would disturb what runs: {}.", named(undone)));
-  if (!disturbed.empty()) list.push_back(fmt::format("Work that is disturbed: {}.", named(disturbed)));
+    list.push_back(
+        fmt::format("Left undone, since it would disturb what runs: {}.", named(undone)));
+  if (!disturbed.empty())
+    list.push_back(fmt::format("Work that is disturbed: {}.", named(disturbed)));
   if (!pending.empty()) list.push_back(fmt::format("Without a place: {}.", named(pending)));
   return list;
 }
@@ -154,7 +160,8 @@ SvgBox PlanSheet::draw_box(const SvgBox& bar, const Geometry& geometry, const Pi
     pen_.line("z", {outline.x, outline.bottom()}, {outline.right(), outline.y});
   }
   const double last = (model.memory_slices.value - 1) * slice;
-  if (box.waste.memory > 0) draw_cross({bar.x + last + inset, outline.y, slice - 2 * inset, outline.height});
+  if (box.waste.memory > 0)
+    draw_cross({bar.x + last + inset, outline.y, slice - 2 * inset, outline.height});
   // Of the compute slices that it covers, the last ones are those it does not have.
   const int end = std::min(where.start + where.profile->memory.value, model.compute.value);
   for (int i = 0; i < box.waste.compute; ++i)
@@ -165,7 +172,8 @@ SvgBox PlanSheet::draw_box(const SvgBox& bar, const Geometry& geometry, const Pi
 void PlanSheet::draw_empty(const SvgBox& bar, double size) {
   const double width = text_width("empty", bold_width * size) + 12;
   pen_.rect("y", bar, "rx=\"3\"");
-  pen_.rect("f", {bar.middle() - width / 2, bar.y + bar.height / 2 - size * 0.75, width, size * 1.5});
+  pen_.rect("f",
+            {bar.middle() - width / 2, bar.y + bar.height / 2 - size * 0.75, width, size * 1.5});
   pen_.text("b m", {bar.middle(), bar.y + bar.height / 2 + size * 0.36}, size, "empty");
 }
 
@@ -207,7 +215,8 @@ std::string_view PlanSheet::box_name(const PictureBox& box) const {
 
 void PlanSheet::open_box(std::string_view id, GpuId gpu, const PictureBox& box) {
   if (box.trip != none) {
-    pen_.open(fmt::format("id=\"{}-{}\"", id, box.trip + 1), told(problem_, picture_.trips[box.trip]));
+    pen_.open(fmt::format("id=\"{}-{}\"", id, box.trip + 1),
+              told(problem_, picture_.trips[box.trip]));
     return;
   }
   const Placement& where = problem_.placement({gpu, box.placement});
@@ -238,7 +247,8 @@ double PlanSheet::draw_list(double top) {
   for (std::uint32_t i = 0; i < picture_.trips.size(); ++i) {
     const Trip& trip = picture_.trips[i];
     if (trip.is_stopped()) lines.push_back({trip.stop_wave, i, 0});
-    for (std::size_t hop = 0; hop < trip.hops.size(); ++hop) lines.push_back({trip.hops[hop].wave, i, hop});
+    for (std::size_t hop = 0; hop < trip.hops.size(); ++hop)
+      lines.push_back({trip.hops[hop].wave, i, hop});
   }
   // As the trips are ordered: what no wave has comes last.
   std::ranges::stable_sort(lines, {}, [](const Line& line) { return line.wave - 1; });
@@ -276,9 +286,9 @@ void PlanSheet::draw_line(const Line& line, SvgPoint at, double width) {
   };
   const std::optional<Seat> from = line.hop > 0 ? trip.hops[line.hop - 1].seat : trip.from;
   const std::string before = from ? place(*from) : std::string("new");
-  pen_.text(
-      "", {at.x + where_at, at.y}, size,
-      trip.is_stopped() ? fmt::format("{} stops", before) : fmt::format("{} \u2192 {}", before, place(seat)));
+  pen_.text("", {at.x + where_at, at.y}, size,
+            trip.is_stopped() ? fmt::format("{} stops", before)
+                              : fmt::format("{} \u2192 {}", before, place(seat)));
   pen_.close();
 }
 

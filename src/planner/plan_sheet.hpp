@@ -1,6 +1,7 @@
 #pragma once
-// What the pages that draw a plan have in common: the title and notes above, the marks of which bars and
-// boxes are made, the list of moves at the end. The pages differ in how they join before and after.
+// What the pages that draw a plan have in common: the title and notes above, the marks of which
+// bars and boxes are made, the list of moves at the end. The pages differ in how they join before
+// and after.
 
 #include <string>
 #include <string_view>
@@ -18,8 +19,8 @@ class PlanSheet {
   /// How a page joins the box before and the box after: by lines, or by the same number in both.
   enum class Joined { by_arrows, by_numbers };
 
-  PlanSheet(const PlanProblem& problem, const Plan& plan, const Moves& moves, const PlanPicture& picture,
-            Joined joined)
+  PlanSheet(const PlanProblem& problem, const Plan& plan, const Moves& moves,
+            const PlanPicture& picture, Joined joined)
       : problem_(problem), plan_(plan), moves_(moves), picture_(picture), joined_(joined) {}
 
   [[nodiscard]] const PlanProblem& problem() const { return problem_; }
@@ -35,7 +36,8 @@ class PlanSheet {
 
   /// A GPU with nothing in it, a cell for each memory slice.
   void draw_bar(const SvgBox& bar, const Geometry& geometry);
-  /// The box of an instance without its words: fill, border, lock, what it wastes. Returns its outline.
+  /// The box of an instance without its words: fill, border, lock, what it wastes. Returns its
+  /// outline.
   SvgBox draw_box(const SvgBox& bar, const Geometry& geometry, const PictureBox& box);
   /// A bar that holds nothing says so.
   void draw_empty(const SvgBox& bar, double size);

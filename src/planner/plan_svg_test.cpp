@@ -18,8 +18,8 @@ namespace {
 
 using namespace testing_fleets;
 
-/// Reads XML as far as SVG needs it: declaration, elements with quoted attributes, text with the five
-/// entities. What is wrong is in `error`.
+/// Reads XML as far as SVG needs it: declaration, elements with quoted attributes, text with the
+/// five entities. What is wrong is in `error`.
 class Xml {
  public:
   explicit Xml(std::string_view document) : rest_(document) {
@@ -45,7 +45,8 @@ class Xml {
     const std::string inside(rest_.substr(1, end - 1));
     rest_.remove_prefix(end + 1);
     if (inside.starts_with('/')) {
-      if (open_.empty() || inside.substr(1) != open_.back()) return void(error = "wrong end: " + inside);
+      if (open_.empty() || inside.substr(1) != open_.back())
+        return void(error = "wrong end: " + inside);
       open_.pop_back();
       return;
     }
@@ -80,9 +81,10 @@ class Xml {
         {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}};
     std::string to;
     for (std::string_view left = from; !left.empty();) {
-      if (static_cast<unsigned char>(left[0]) < 0x20 && left[0] != '\n') error = "a control character";
-      const auto* entity =
-          std::ranges::find_if(entities, [&](const auto& each) { return left.starts_with(each.first); });
+      if (static_cast<unsigned char>(left[0]) < 0x20 && left[0] != '\n')
+        error = "a control character";
+      const auto* entity = std::ranges::find_if(
+          entities, [&](const auto& each) { return left.starts_with(each.first); });
       if (entity != std::end(entities)) {
         to += entity->second;
         left.remove_prefix(entity->first.size());
@@ -129,7 +131,8 @@ struct MadeUp {
   }
 
   /// In this wave the workload starts there, and leaves the place it had.
-  void start(std::size_t number, WorkloadIndex who, std::size_t gpu, std::string_view profile, int at) {
+  void start(std::size_t number, WorkloadIndex who, std::size_t gpu, std::string_view profile,
+             int at) {
     const auto id = static_cast<GpuId>(gpu);
     const Seat seat{id, *made.problem.geometry(id).find(profile, at)};
     wave(number).push_back({Op::create, seat, who});
@@ -178,9 +181,10 @@ TEST(PlanSvg, FewMovesAreArrowsWithTheirWaves) {
   const Xml page(compaction().svg());
   EXPECT_EQ(page.error, "");
   EXPECT_TRUE(
-      holds(page.text, "compact: 4 GPUs in use now, 3 after; 3 workloads move in 2 waves; proven optimal"));
-  for (const char* id : {"before-1", "after-1", "arrow-1-1", "before-2", "after-2", "arrow-2-1", "arrow-2-2",
-                         "stop-2-1", "before-3", "after-3", "arrow-3-1"})
+      holds(page.text,
+            "compact: 4 GPUs in use now, 3 after; 3 workloads move in 2 waves; proven optimal"));
+  for (const char* id : {"before-1", "after-1", "arrow-1-1", "before-2", "after-2", "arrow-2-1",
+                         "arrow-2-2", "stop-2-1", "before-3", "after-3", "arrow-3-1"})
     EXPECT_TRUE(page.ids.contains(id)) << id;
   for (const char* words :
        {"Falls empty: n0/1.", "no order needs fewer", "1 more GPU does not change.",
@@ -207,7 +211,8 @@ TEST(PlanSvg, TheLegendExplainsWhatOccursAndNothingElse) {
 }
 
 TEST(PlanSvg, NewAndStoppedWorkAndIdleInstancesAreMarked) {
-  FleetFile file = fleet("A100-80GB", {"old 4g.40gb@0, idle 1g.10gb@6, kept 1g.10gb@4"}, {"fresh 3g.40gb"});
+  FleetFile file =
+      fleet("A100-80GB", {"old 4g.40gb@0, idle 1g.10gb@6, kept 1g.10gb@4"}, {"fresh 3g.40gb"});
   for (InstanceEntry& instance : file.gpus[0].instances)
     if (instance.workload == "idle") instance.workload.reset();
   MadeUp example(std::move(file), ProblemKind::joint);
@@ -217,9 +222,9 @@ TEST(PlanSvg, NewAndStoppedWorkAndIdleInstancesAreMarked) {
   EXPECT_EQ(page.error, "");
   for (const char* words :
        {"joint: 1 GPU in use now, 1 after; 1 new workload starts, 1 workload stops in 2 waves",
-        "old: 4g.40gb on n0/0 at 0, stopped in wave 1", "fresh: 3g.40gb, new, to n0/0 at 0 in wave 2",
-        "\nnew\n", "\nstops\n", "\nidle\n", "an instance without work", "new work that",
-        "work that is stopped"})
+        "old: 4g.40gb on n0/0 at 0, stopped in wave 1",
+        "fresh: 3g.40gb, new, to n0/0 at 0 in wave 2", "\nnew\n", "\nstops\n", "\nidle\n",
+        "an instance without work", "new work that", "work that is stopped"})
     EXPECT_TRUE(holds(page.text, words)) << words;
 }
 
@@ -232,7 +237,8 @@ TEST(PlanSvg, WhatCannotBeReachedIsSaidAndNotDrawn) {
   EXPECT_EQ(page.error, "");
   EXPECT_TRUE(holds(page.text, "no workload moves; its goal is proven optimal"));
   EXPECT_TRUE(
-      holds(page.text, "Left undone, since it would disturb what runs: search (its place is never free)."));
+      holds(page.text,
+            "Left undone, since it would disturb what runs: search (its place is never free)."));
   EXPECT_TRUE(holds(page.text, "5 GPUs do not change."));
 }
 
@@ -270,7 +276,8 @@ TEST(PlanSvg, NothingToDoIsSaid) {
   const MadeUp example(fleet("A100-80GB", {"a 1g.10gb@0", "", ""}), ProblemKind::compact);
   const Xml page(example.svg());
   EXPECT_EQ(page.error, "");
-  EXPECT_TRUE(holds(page.text, "compact: 1 GPU in use now, 1 after; no workload moves; proven optimal"));
+  EXPECT_TRUE(
+      holds(page.text, "compact: 1 GPU in use now, 1 after; no workload moves; proven optimal"));
   EXPECT_TRUE(holds(page.text, "3 GPUs do not change."));
   const MadeUp nobody(fleet("A100-80GB", {}), ProblemKind::joint);
   EXPECT_EQ(Xml(nobody.svg()).error, "");
@@ -298,7 +305,8 @@ TEST(PlanSvg, NeedsNothingBesideItself) {
   for (std::string svg : {compaction().svg(), large().svg()}) {
     const std::string_view xmlns = "xmlns=\"http://www.w3.org/2000/svg\"";
     svg.erase(svg.find(xmlns), xmlns.size());
-    for (const char* word : {"http", "href", "<script", "<image", "@import", "@font-face", "<foreignObject"})
+    for (const char* word :
+         {"http", "href", "<script", "<image", "@import", "@font-face", "<foreignObject"})
       EXPECT_FALSE(holds(svg, word)) << word;
     for (std::size_t at = svg.find("url("); at != std::string::npos; at = svg.find("url(", at + 1))
       EXPECT_EQ(svg.substr(at, 11), "url(#hatch)");
@@ -323,9 +331,14 @@ TEST(PlanSvg, AnyPlanIsWellFormed) {
   std::size_t drawn = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed);
-    Draw draw{
-        {"A100-80GB", "A30-24GB", "RTX-PRO-6000-BW-96GB"}, "all", 1 + random.below(30), 12, true, false};
-    MadeUp example(fleet(random, draw), seed % 2 == 0 ? ProblemKind::joint : ProblemKind::reconfigure);
+    Draw draw{{"A100-80GB", "A30-24GB", "RTX-PRO-6000-BW-96GB"},
+              "all",
+              1 + random.below(30),
+              12,
+              true,
+              false};
+    MadeUp example(fleet(random, draw),
+                   seed % 2 == 0 ? ProblemKind::joint : ProblemKind::reconfigure);
     PlanOptions options;
     options.method = seed % 2 == 0 ? "rules" : "first-fit";
     if (const auto plan = make_plan(example.made.problem, options)) example.plan = *plan;
@@ -361,7 +374,8 @@ TEST(SvgText, IsShortenedInItsMiddleAndOnlyBetweenCharacters) {
   const std::string wide = fitted("\u7b97\u529b\u7b97\u529b\u7b97\u529b", 45, 10);
   EXPECT_TRUE(valid_utf8(wide)) << wide;
   EXPECT_LE(text_width(wide, 10), 45);
-  EXPECT_EQ(xml_escaped("a<b & \"c\" 'd' > e\n"), "a&lt;b &amp; &quot;c&quot; &#39;d&#39; &gt; e\\x0a");
+  EXPECT_EQ(xml_escaped("a<b & \"c\" 'd' > e\n"),
+            "a&lt;b &amp; &quot;c&quot; &#39;d&#39; &gt; e\\x0a");
 }
 
 }  // namespace

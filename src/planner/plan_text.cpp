@@ -16,8 +16,8 @@ namespace {
 
 /// As a JSON string. Nearly all names need no escape.
 std::string json_string(std::string_view text) {
-  const bool simple =
-      std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  const bool simple = std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
   if (simple) return fmt::format("\"{}\"", text);
   return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -35,7 +35,8 @@ Json objective_json(const Plan& plan) {
 Json values_json(const PlanProblem& problem, const Plan& plan) {
   Json values = Json::object();
   const auto names = objective_names(problem.kind);
-  for (std::size_t o = 0; o < plan.values.size(); ++o) values[std::string(names[o])] = plan.values[o];
+  for (std::size_t o = 0; o < plan.values.size(); ++o)
+    values[std::string(names[o])] = plan.values[o];
   return values;
 }
 
@@ -135,17 +136,19 @@ std::string plan_text(const PlanProblem& problem, const Plan& plan) {
     const PlanWorkload& who = problem.workloads[i];
     const Seat seat = *plan.goal[i];
     const Placement& where = problem.placement(seat);
-    write("{}\n    {{\"workload\": {}, \"gpu\": {}, \"profile\": \"{}\", \"start\": {}, \"action\": \"{}\"}}",
-          first ? "" : ",", json_string(who.name), gpus[index(seat.gpu)], where.profile->name, where.start,
-          name(action_of(who, seat)));
+    write(
+        "{}\n    {{\"workload\": {}, \"gpu\": {}, \"profile\": \"{}\", \"start\": {}, \"action\": "
+        "\"{}\"}}",
+        first ? "" : ",", json_string(who.name), gpus[index(seat.gpu)], where.profile->name,
+        where.start, name(action_of(who, seat)));
     first = false;
   }
   write("{}],\n  \"pending\": [", first ? "" : "\n  ");
   for (std::size_t i = 0; i < plan.pending.size(); ++i) {
     const Pending& pending = plan.pending[i];
     write("{}\n    {{\"workload\": {}, \"memory_slices\": {}, \"reason\": {}}}", i == 0 ? "" : ",",
-          json_string(problem.workloads[pending.workload].name), problem.size(pending.workload).value,
-          json_string(pending.reason));
+          json_string(problem.workloads[pending.workload].name),
+          problem.size(pending.workload).value, json_string(pending.reason));
   }
   write("{}],\n  \"waves\": [", plan.pending.empty() ? "" : "\n  ");
   for (std::size_t w = 0; w < plan.moves.waves.size(); ++w) {

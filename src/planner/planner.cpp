@@ -21,10 +21,12 @@ constexpr StatusRow statuses[] = {{PlanStatus::optimal, "optimal"},
                                   {PlanStatus::feasible, "feasible"},
                                   {PlanStatus::infeasible, "infeasible"}};
 
-/// Every plan leaves through here: checked, measured, and optimal only where each value equals its bound.
+/// Every plan leaves through here: checked, measured, and optimal only where each value equals its
+/// bound.
 Result<Plan> finish(const PlanProblem& problem, Plan plan, const std::vector<Objective>& bounds) {
   if (std::string wrong = flaw(problem, plan.goal); !wrong.empty())
-    return fail(ErrorKind::internal, "", fmt::format("the {} plan is wrong: {}", plan.method, wrong),
+    return fail(ErrorKind::internal, "",
+                fmt::format("the {} plan is wrong: {}", plan.method, wrong),
                 "please report this with the fleet file");
   plan.values = objective_values(problem, plan.goal);
   plan.objective = bounds;
@@ -51,8 +53,8 @@ Result<Plan> finish(const PlanProblem& problem, Plan plan, const std::vector<Obj
   return plan;
 }
 
-/// The goal with the moves that lead to it; where only undisturbing ones are asked for and there are none,
-/// the best goal near it that has some.
+/// The goal with the moves that lead to it; where only undisturbing ones are asked for and there
+/// are none, the best goal near it that has some.
 Result<Plan> with_moves(const PlanProblem& problem, const PlanOptions& options, Plan plan,
                         const std::vector<Objective>& bounds) {
   plan.moves = plan_moves(problem, target_of(problem, plan.goal), {options.allow_disruptive});
@@ -61,9 +63,10 @@ Result<Plan> with_moves(const PlanProblem& problem, const PlanOptions& options, 
     if (!calm)
       return fail(
           ErrorKind::infeasible, problem.place,
-          fmt::format("no goal was found that needs no interruption: '{}' cannot get to its place; {}",
-                      shown(problem.workloads[plan.moves.disruptive.front().workload].name),
-                      plan.moves.disruptive.front().reason),
+          fmt::format(
+              "no goal was found that needs no interruption: '{}' cannot get to its place; {}",
+              shown(problem.workloads[plan.moves.disruptive.front().workload].name),
+              plan.moves.disruptive.front().reason),
           "allow the interruption with --allow-disruptive");
     plan.goal = std::move(calm->goal);
     plan.moves = std::move(calm->moves);
@@ -104,7 +107,8 @@ Result<Plan> optimal_plan(const PlanProblem& problem, const PlanOptions& options
   return with_moves(problem, options, std::move(plan), bounds_of(problem, options, optimum));
 }
 
-/// What rules find is theirs; how far it is from the optimum is worth knowing, and takes little to find out.
+/// What rules find is theirs; how far it is from the optimum is worth knowing, and takes little to
+/// find out.
 Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& options,
                             const Heuristic& heuristic) {
   Plan plan;
@@ -120,9 +124,10 @@ Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& optio
       plan.goal = heuristic.reconfigure(problem).goal;
       break;
     case ProblemKind::joint:
-      return fail(ErrorKind::bad_usage, "--method",
-                  fmt::format("{} places new work or moves old work, not both at once", heuristic.name),
-                  "use --method optimal, or plan deploy and compact one after the other");
+      return fail(
+          ErrorKind::bad_usage, "--method",
+          fmt::format("{} places new work or moves old work, not both at once", heuristic.name),
+          "use --method optimal, or plan deploy and compact one after the other");
   }
   if (const auto lost = evicted(problem, plan.goal); lost && !problem.may_evict)
     return fail(ErrorKind::infeasible, problem.place,
@@ -133,7 +138,8 @@ Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& optio
     return fail(ErrorKind::infeasible, problem.place,
                 fmt::format("{} finds no plan: {}", heuristic.name, wrong),
                 "use --method optimal, or loosen the limits");
-  const Optimum optimum = find_optimum(problem, {}, std::chrono::steady_clock::now() + options.time_limit);
+  const Optimum optimum =
+      find_optimum(problem, {}, std::chrono::steady_clock::now() + options.time_limit);
   if (optimum.infeasible)
     return fail(ErrorKind::infeasible, problem.place,
                 fmt::format("there is no plan: {}", why_impossible(problem)),

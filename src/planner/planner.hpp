@@ -13,8 +13,8 @@
 
 namespace cleave {
 
-/// Instead of one objective after the other, all at once with a price for each (the p_w, q_g and gammas of
-/// *Optimal Workload Placement*, 4.1).
+/// Instead of one objective after the other, all at once with a price for each (the p_w, q_g and
+/// gammas of *Optimal Workload Placement*, 4.1).
 struct PlanWeights {
   std::int64_t pending = 0, gpus = 0, waste = 0, migration = 0, repartition = 0;  // thousandths
 };
@@ -26,8 +26,8 @@ struct PlanOptions {
   std::optional<PlanWeights> weights;
   /// Work may be stopped before its new place is there, where the goal cannot be reached otherwise.
   bool allow_disruptive = false;
-  /// Only goals that can be reached without that; the plan is optimal only where the best goal is one of
-  /// them.
+  /// Only goals that can be reached without that; the plan is optimal only where the best goal is
+  /// one of them.
   bool non_disruptive_only = false;
 };
 
@@ -46,7 +46,8 @@ struct Plan {
   std::string method;
   PlanStatus status = PlanStatus::infeasible;
   std::optional<PlanWeights> weights;
-  std::vector<Objective> objective;  // one after the other; with weights only their sum, in thousandths
+  std::vector<Objective>
+      objective;  // one after the other; with weights only their sum, in thousandths
   std::vector<std::int64_t> values;  // of objective_names(), whatever the mode
   Goal goal;
   std::vector<Pending> pending;
@@ -65,7 +66,8 @@ std::vector<std::string> plan_methods();
 /// Maximal layouts that can still be reached, over all GPUs: what breaks the last ties.
 std::int64_t future_room(const PlanProblem& problem, const Goal& goal);
 
-/// Fails with `infeasible` where no plan keeps the constraints and limits, naming what is in conflict.
+/// Fails with `infeasible` where no plan keeps the constraints and limits, naming what is in
+/// conflict.
 [[nodiscard]] Result<Plan> make_plan(const PlanProblem& problem, const PlanOptions& options);
 
 }  // namespace cleave

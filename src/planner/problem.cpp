@@ -79,7 +79,8 @@ class ProblemBuilder {
       problem.graphs.push_back(StateGraph::of(geometry.model(), geometry.profiles()));
     add_gpus();
     for (std::size_t gpu = 0; gpu < file_.gpus.size() && !error_; ++gpu) add_instances(gpu);
-    const bool wants_new = problem.kind == ProblemKind::deploy || problem.kind == ProblemKind::joint;
+    const bool wants_new =
+        problem.kind == ProblemKind::deploy || problem.kind == ProblemKind::joint;
     for (std::size_t i = 0; wants_new && i < file_.waiting.size() && !error_; ++i) add_waiting(i);
     if (error_) return std::unexpected(*error_);
     for (std::size_t id = 0; id < table_.size(); ++id) {
@@ -105,7 +106,8 @@ class ProblemBuilder {
       const auto [node, fresh] =
           nodes.try_emplace(node_of(entry.name), static_cast<std::uint32_t>(nodes.size()));
       if (fresh) problem.nodes.push_back(node->first);
-      problem.gpus.push_back({entry.name, static_cast<std::uint16_t>(entry.geometry), node->second, {}, {}});
+      problem.gpus.push_back(
+          {entry.name, static_cast<std::uint16_t>(entry.geometry), node->second, {}, {}});
     }
     problem.running_.resize(file_.gpus.size());
   }
@@ -117,7 +119,8 @@ class ProblemBuilder {
     // By start: the order in which people read a GPU, and in which methods take its work.
     std::vector<std::size_t> order(entry.instances.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::sort(order, {}, [&](std::size_t i) { return geometry[entry.instances[i].placement].start; });
+    std::ranges::sort(order, {},
+                      [&](std::size_t i) { return geometry[entry.instances[i].placement].start; });
     for (const std::size_t i : order) {
       const InstanceEntry& instance = entry.instances[i];
       if (!instance.owned || (!instance.workload && !instance.movable)) {
@@ -154,7 +157,8 @@ class ProblemBuilder {
     if (!problem.allows(index, workload.now->gpu))
       refuse(where,
              fmt::format("'{}' must not move, but its pin or forbidden GPUs keep it off {}",
-                         shown(workload.name), shown(problem.gpus[cleave::index(workload.now->gpu)].name)),
+                         shown(workload.name),
+                         shown(problem.gpus[cleave::index(workload.now->gpu)].name)),
              "let it move, or change the constraint");
   }
 
@@ -164,9 +168,11 @@ class ProblemBuilder {
     PlanWorkload workload;
     workload.name = entry.workload;
     const auto* by_profile = std::get_if<ByProfile>(&entry.request.wanted);
-    workload.request = by_profile != nullptr && !entry.request.fits ? request_of(by_profile->profile)
-                                                                    : table_.intern(entry.request);
-    if (!table_[workload.request].impossible.empty()) refuse(where, table_[workload.request].impossible);
+    workload.request = by_profile != nullptr && !entry.request.fits
+                           ? request_of(by_profile->profile)
+                           : table_.intern(entry.request);
+    if (!table_[workload.request].impossible.empty())
+      refuse(where, table_[workload.request].impossible);
     workload.rule = rule_of(entry.constraints, where);
     problem.workloads.push_back(workload);
   }
@@ -190,7 +196,8 @@ class ProblemBuilder {
       rule.pin_node = node;
     }
     for (std::size_t i = 0; i < constraints.forbid.size(); ++i) {
-      const auto [gpu, node] = find_place(constraints.forbid[i], fmt::format("{}.forbid[{}]", where, i));
+      const auto [gpu, node] =
+          find_place(constraints.forbid[i], fmt::format("{}.forbid[{}]", where, i));
       if (gpu != none) rule.forbidden_gpus.push_back(gpu);
       if (node != none) rule.forbidden_nodes.push_back(node);
     }
@@ -204,7 +211,8 @@ class ProblemBuilder {
     return found->second;
   }
 
-  /// A group is spread over nodes as soon as one of its members says so, and moves as slowly as one says.
+  /// A group is spread over nodes as soon as one of its members says so, and moves as slowly as one
+  /// says.
   std::uint32_t group_of(const Constraints& constraints) {
     const auto [found, fresh] =
         groups_.try_emplace(*constraints.group, static_cast<std::uint32_t>(groups_.size()));
@@ -226,14 +234,17 @@ class ProblemBuilder {
   }
 
   /// A GPU, else a node.
-  std::pair<std::uint32_t, std::uint32_t> find_place(const std::string& name, const std::string& where) {
+  std::pair<std::uint32_t, std::uint32_t> find_place(const std::string& name,
+                                                     const std::string& where) {
     if (const auto gpu = gpu_names_.find(name); gpu != gpu_names_.end()) return {gpu->second, none};
-    if (const auto node = node_names_.find(name); node != node_names_.end()) return {none, node->second};
+    if (const auto node = node_names_.find(name); node != node_names_.end())
+      return {none, node->second};
     std::vector<std::string> known;
     for (const PlanGpu& gpu : problem.gpus) known.emplace_back(gpu.name);
     for (const std::string_view node : problem.nodes)
       if (!gpu_names_.contains(node)) known.emplace_back(node);
-    refuse(where, fmt::format("the fleet has no GPU and no node '{}'", shown(name)), suggestion(name, known));
+    refuse(where, fmt::format("the fleet has no GPU and no node '{}'", shown(name)),
+           suggestion(name, known));
     return {none, none};
   }
 
@@ -257,7 +268,8 @@ class ProblemBuilder {
   std::map<std::string, std::uint32_t> groups_;
 };
 
-Result<PlanProblem> PlanProblem::make(const FleetFile& file, ProblemKind kind, const std::string& place) {
+Result<PlanProblem> PlanProblem::make(const FleetFile& file, ProblemKind kind,
+                                      const std::string& place) {
   return ProblemBuilder(file, kind, place).build();
 }
 
@@ -269,7 +281,8 @@ bool PlanProblem::allows(WorkloadIndex workload, GpuId gpu) const {
   const std::uint32_t node = gpus[here].node;
   if (rule.pin_gpu != none && rule.pin_gpu != here) return false;
   if (rule.pin_node != none && rule.pin_node != node) return false;
-  return !sorted_contains(rule.forbidden_gpus, here) && !sorted_contains(rule.forbidden_nodes, node);
+  return !sorted_contains(rule.forbidden_gpus, here) &&
+         !sorted_contains(rule.forbidden_nodes, node);
 }
 
 void PlanProblem::also_wants(WorkloadIndex workload, std::size_t gpu_kind, PlacementId placement) {
@@ -279,7 +292,8 @@ void PlanProblem::also_wants(WorkloadIndex workload, std::size_t gpu_kind, Place
   ResolvedRequest wider = requests[index(who.request)];
   wider.candidates[gpu_kind] =
       wider.candidates[gpu_kind] | geometry.of_profile(geometry[placement].profile_index);
-  const MemorySlices size = std::min(sizes_[index(who.request)], geometry[placement].profile->memory);
+  const MemorySlices size =
+      std::min(sizes_[index(who.request)], geometry[placement].profile->memory);
   who.request = static_cast<RequestId>(requests.size());
   requests.push_back(std::move(wider));
   sizes_.push_back(size);
@@ -307,9 +321,12 @@ std::string flaw_of_seat(const PlanProblem& problem, WorkloadIndex workload, Sea
   const PlanWorkload& who = problem.workloads[workload];
   const std::string_view gpu = problem.gpus[index(seat.gpu)].name;
   if (who.stays)
-    return who.now == seat ? "" : fmt::format("{} must stay where it is", workload_text(problem, workload));
+    return who.now == seat
+               ? ""
+               : fmt::format("{} must stay where it is", workload_text(problem, workload));
   if (!problem.wanted(workload, problem.gpus[index(seat.gpu)].kind).contains(seat.placement))
-    return fmt::format("{} did not ask for its placement on {}", workload_text(problem, workload), gpu);
+    return fmt::format("{} did not ask for its placement on {}", workload_text(problem, workload),
+                       gpu);
   if (!problem.allows(workload, seat.gpu))
     return fmt::format("{} is kept off {}", workload_text(problem, workload), gpu);
   return "";
@@ -336,7 +353,8 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
       moved_mib += who.moved_mib;
     }
     if (!goal[workload]) {
-      if (who.stays) return fmt::format("{} must stay and has no seat", workload_text(problem, workload));
+      if (who.stays)
+        return fmt::format("{} must stay and has no seat", workload_text(problem, workload));
       if (who.now && !problem.may_evict)
         return fmt::format("{} runs and has no seat", workload_text(problem, workload));
       continue;
@@ -345,7 +363,8 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
     if (std::string wrong = flaw_of_seat(problem, workload, seat); !wrong.empty()) return wrong;
     PlacementSet& here = taken[index(seat.gpu)];
     if (here.contains(seat.placement))
-      return fmt::format("two workloads share an instance of {}", problem.gpus[index(seat.gpu)].name);
+      return fmt::format("two workloads share an instance of {}",
+                         problem.gpus[index(seat.gpu)].name);
     here.insert(seat.placement);
     // What stays together against its own rule is not the plan's doing; a newcomer beside it is.
     if (who.rule != none && problem.rules[who.rule].group != none) {
@@ -361,7 +380,8 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
   for (std::size_t gpu = 0; gpu < taken.size(); ++gpu)
     if (!problem.graph(static_cast<GpuId>(gpu)).geometry().legal(taken[gpu]))
       return fmt::format("the layout of {} is not legal", problem.gpus[gpu].name);
-  if (problem.limits.migrations && moves > *problem.limits.migrations) return "it moves more than allowed";
+  if (problem.limits.migrations && moves > *problem.limits.migrations)
+    return "it moves more than allowed";
   if (problem.limits.moved_mib && moved_mib > *problem.limits.moved_mib)
     return "it moves more memory than allowed";
   return "";

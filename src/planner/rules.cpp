@@ -1,5 +1,6 @@
-// The rules of *Optimal Workload Placement*, 4.2: large work first, on the fullest GPU that fits, at the
-// vendor's preferred start; laying out anew begins with work that can use a GPU's spare memory slice.
+// The rules of *Optimal Workload Placement*, 4.2: large work first, on the fullest GPU that fits,
+// at the vendor's preferred start; laying out anew begins with work that can use a GPU's spare
+// memory slice.
 
 #include <algorithm>
 #include <tuple>
@@ -15,12 +16,13 @@ namespace {
 constexpr Method method{{GpuOrder::fullest, StartOrder::preferred}, sort_by_size};
 constexpr Manner first_fit{GpuOrder::first, StartOrder::preferred};
 
-/// Placements of less than a whole GPU that use its spare memory slice: on an A100 the 3g at 4 and the
-/// double-memory 1g at 6 (profiles 9 and 15).
+/// Placements of less than a whole GPU that use its spare memory slice: on an A100 the 3g at 4 and
+/// the double-memory 1g at 6 (profiles 9 and 15).
 PlacementSet uses_of_spare_slice(const Geometry& geometry) {
   const GpuModel& model = geometry.model();
   PlacementSet uses;
-  if (!compute_follows_memory(model) || model.memory_slices.value == model.compute.value) return uses;
+  if (!compute_follows_memory(model) || model.memory_slices.value == model.compute.value)
+    return uses;
   for (const PlacementId id : geometry.all()) {
     const Placement& where = geometry[id];
     if (where.start > 0 && where.start + where.profile->memory.value == model.memory_slices.value)
@@ -71,7 +73,8 @@ Reconfiguration::Reconfiguration(const PlanProblem& problem)
   split_work();
 }
 
-/// GPUs that hold what stays are in use whatever happens and come first; then the emptiest, so free ones.
+/// GPUs that hold what stays are in use whatever happens and come first; then the emptiest, so free
+/// ones.
 void Reconfiguration::line_up() {
   const Seating now = Seating::of_now(problem_);
   std::vector<std::tuple<bool, std::int32_t, GpuId>> keys;
@@ -97,9 +100,9 @@ void Reconfiguration::split_work() {
   std::ranges::copy_if(work_, std::back_inserter(spare_work_), can_use_spare);
 }
 
-/// With how many GPUs to begin. Rounds that must fail are passed over: those with fewer GPUs than equal
-/// requests need when a GPU takes as many of them as an empty one can. (Work of which a GPU takes one only,
-/// such as +me instances, would else cost a round for each.)
+/// With how many GPUs to begin. Rounds that must fail are passed over: those with fewer GPUs than
+/// equal requests need when a GPU takes as many of them as an empty one can. (Work of which a GPU
+/// takes one only, such as +me instances, would else cost a round for each.)
 std::size_t Reconfiguration::first_round(std::int64_t minimum) const {
   std::size_t gpus = std::max(fixed_, static_cast<std::size_t>(minimum));
   std::vector<std::size_t> count(problem_.requests.size());
@@ -108,19 +111,20 @@ std::size_t Reconfiguration::first_round(std::int64_t minimum) const {
     if (count[request] == 0) continue;
     std::size_t most = 1;
     for (std::size_t kind = 0; kind < problem_.graphs.size(); ++kind)
-      most =
-          std::max(most, most_at_once(*problem_.graphs[kind], problem_.requests[request].candidates[kind]));
+      most = std::max(
+          most, most_at_once(*problem_.graphs[kind], problem_.requests[request].candidates[kind]));
     gpus = std::max(gpus, (count[request] + most - 1) / most);
   }
   return std::min(gpus, line_.size());
 }
 
-/// The first so many GPUs in line, one workload with use for the spare slice on each of them as long as there
-/// are any.
+/// The first so many GPUs in line, one workload with use for the spare slice on each of them as
+/// long as there are any.
 Reconfiguration::Round Reconfiguration::start_round(std::size_t gpus) const {
   Round round{GpuPool(stays_, first_fit, line_), {}, {}, stays_};
   std::vector<WorkloadIndex> waiting = spare_work_;
-  // For each model, the first that may be of use to it: those before it are seated, or are not for it.
+  // For each model, the first that may be of use to it: those before it are seated, or are not for
+  // it.
   std::vector<std::size_t> first(spare_.size());
   for (std::size_t i = 0; i < gpus; ++i) {
     const GpuId gpu = line_[i];
@@ -134,7 +138,8 @@ Reconfiguration::Round Reconfiguration::start_round(std::size_t gpus) const {
       if (!of_use(waiting[j])) continue;
       const PlacementSet places = round.pool.seating().places(waiting[j], gpu) & spare_[kind];
       if (places.empty()) continue;
-      round.pool.seat(waiting[j], {gpu, first_place(problem_.geometry(gpu), places, StartOrder::preferred)});
+      round.pool.seat(waiting[j],
+                      {gpu, first_place(problem_.geometry(gpu), places, StartOrder::preferred)});
       waiting[j] = none;
       break;
     }

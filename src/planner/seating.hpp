@@ -1,6 +1,6 @@
 #pragma once
-// A fleet while a plan for it is put together: who sits where so far, and where else somebody may sit. What
-// the heuristics and the last step of the exact method build their goals with.
+// A fleet while a plan for it is put together: who sits where so far, and where else somebody may
+// sit. What the heuristics and the last step of the exact method build their goals with.
 
 #include <map>
 #include <vector>

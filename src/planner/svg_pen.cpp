@@ -36,7 +36,8 @@ std::vector<std::string_view> characters(std::string_view text) {
 /// In widths of the font's size, near those of the common sans serifs.
 double character_width(std::string_view character) {
   const auto byte = static_cast<unsigned char>(character.front());
-  if (byte >= 0xe1 && character != "\u2192" && character != "\u2026") return 1.05;  // most of these are wide
+  if (byte >= 0xe1 && character != "\u2192" && character != "\u2026")
+    return 1.05;  // most of these are wide
   if (byte >= 0x80) return 0.75;
   if (std::string_view("ijl.,:;|!'").contains(character.front())) return 0.33;
   if (std::string_view("tfr()[]/ -I").contains(character.front())) return 0.42;
@@ -119,13 +120,14 @@ std::string fitted(std::string_view text, double width, double size) {
 }
 
 void SvgPen::rect(std::string_view look, const SvgBox& box, std::string_view more) {
-  out_ += fmt::format("<rect{} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", attributes(look, more),
-                      number(box.x), number(box.y), number(box.width), number(box.height));
+  out_ += fmt::format("<rect{} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                      attributes(look, more), number(box.x), number(box.y), number(box.width),
+                      number(box.height));
 }
 
 void SvgPen::circle(std::string_view look, SvgPoint centre, double radius, std::string_view more) {
-  out_ += fmt::format("<circle{} cx=\"{}\" cy=\"{}\" r=\"{}\"/>\n", attributes(look, more), number(centre.x),
-                      number(centre.y), number(radius));
+  out_ += fmt::format("<circle{} cx=\"{}\" cy=\"{}\" r=\"{}\"/>\n", attributes(look, more),
+                      number(centre.x), number(centre.y), number(radius));
 }
 
 void SvgPen::line(std::string_view look, SvgPoint from, SvgPoint to, std::string_view more) {
@@ -133,7 +135,8 @@ void SvgPen::line(std::string_view look, SvgPoint from, SvgPoint to, std::string
                       number(from.y), number(to.x), number(to.y));
 }
 
-void SvgPen::route(std::string_view look, const std::vector<SvgPoint>& points, std::string_view more) {
+void SvgPen::route(std::string_view look, const std::vector<SvgPoint>& points,
+                   std::string_view more) {
   constexpr double radius = 6;
   std::string path = fmt::format("M{} {}", number(points.front().x), number(points.front().y));
   for (std::size_t i = 1; i + 1 < points.size(); ++i) {
@@ -143,14 +146,15 @@ void SvgPen::route(std::string_view look, const std::vector<SvgPoint>& points, s
       return along(corner, other, std::min(radius, whole / 2));
     };
     const SvgPoint in = cut(points[i - 1]), out = cut(points[i + 1]);
-    path += fmt::format("L{} {}Q{} {} {} {}", number(in.x), number(in.y), number(corner.x), number(corner.y),
-                        number(out.x), number(out.y));
+    path += fmt::format("L{} {}Q{} {} {} {}", number(in.x), number(in.y), number(corner.x),
+                        number(corner.y), number(out.x), number(out.y));
   }
   path += fmt::format("L{} {}", number(points.back().x), number(points.back().y));
   out_ += fmt::format("<path{} d=\"{}\"/>\n", attributes(look, more), path);
 }
 
-void SvgPen::polygon(std::string_view look, const std::vector<SvgPoint>& points, std::string_view more) {
+void SvgPen::polygon(std::string_view look, const std::vector<SvgPoint>& points,
+                     std::string_view more) {
   std::string path;
   for (const SvgPoint point : points)
     path += fmt::format("{}{} {}", path.empty() ? "M" : "L", number(point.x), number(point.y));
@@ -158,8 +162,9 @@ void SvgPen::polygon(std::string_view look, const std::vector<SvgPoint>& points,
 }
 
 void SvgPen::text(std::string_view look, SvgPoint at, double size, std::string_view words) {
-  out_ += fmt::format("<text{} x=\"{}\" y=\"{}\" font-size=\"{}\">{}</text>\n", attributes(look, {}),
-                      number(at.x), number(at.y), number(size), xml_escaped(words));
+  out_ +=
+      fmt::format("<text{} x=\"{}\" y=\"{}\" font-size=\"{}\">{}</text>\n", attributes(look, {}),
+                  number(at.x), number(at.y), number(size), xml_escaped(words));
 }
 
 void SvgPen::open(std::string_view more, std::string_view tip) {
@@ -172,11 +177,12 @@ void SvgPen::close() {
   out_ += "</g>\n";
 }
 
-std::string SvgPen::document(double width, double height, std::string_view title, std::string_view style,
-                             std::string_view definitions) const {
+std::string SvgPen::document(double width, double height, std::string_view title,
+                             std::string_view style, std::string_view definitions) const {
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
+      "{1}\" "
       "role=\"img\">\n<title>{2}</title>\n<style>\n{3}</style>\n<defs>\n{4}</defs>\n"
       "<rect x=\"0\" y=\"0\" width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{5}</svg>\n",
       number(width), number(height), xml_escaped(title), style, definitions, out_);

@@ -1,6 +1,7 @@
 #pragma once
-// Writes SVG: shapes and text one after the other, then the document around them. Knows XML and the width of
-// letters, and nothing of what it draws. Coordinates have one decimal, so the same calls give the same bytes.
+// Writes SVG: shapes and text one after the other, then the document around them. Knows XML and the
+// width of letters, and nothing of what it draws. Coordinates have one decimal, so the same calls
+// give the same bytes.
 
 #include <string>
 #include <string_view>
@@ -9,18 +10,19 @@
 
 namespace cleave {
 
-/// As text or an attribute's value in XML: escaped, control characters as \xNN, what is not UTF-8 as '?'.
+/// As text or an attribute's value in XML: escaped, control characters as \xNN, what is not UTF-8
+/// as '?'.
 std::string xml_escaped(std::string_view text);
 
 /// Bold letters are as wide as plain ones of this times their size.
 inline constexpr double bold_width = 1.14;
 
-/// About how wide the text is, in a plain sans serif of this size; on the wide side, since the reader's font
-/// is not known.
+/// About how wide the text is, in a plain sans serif of this size; on the wide side, since the
+/// reader's font is not known.
 double text_width(std::string_view text, double size);
 
-/// The text with its middle left out, as little as makes it fit; both ends tell names apart. Empty where not
-/// even a letter fits. Escapes nothing.
+/// The text with its middle left out, as little as makes it fit; both ends tell names apart. Empty
+/// where not even a letter fits. Escapes nothing.
 std::string fitted(std::string_view text, double width, double size);
 
 struct SvgPoint {
@@ -34,16 +36,19 @@ struct SvgBox {
   [[nodiscard]] double middle() const { return x + width / 2; }
 };
 
-/// `look` is a class of the document's style sheet; `more` are further attributes, written as they are.
+/// `look` is a class of the document's style sheet; `more` are further attributes, written as they
+/// are.
 class SvgPen {
  public:
   void rect(std::string_view look, const SvgBox& box, std::string_view more = {});
   void circle(std::string_view look, SvgPoint centre, double radius, std::string_view more = {});
   void line(std::string_view look, SvgPoint from, SvgPoint to, std::string_view more = {});
   /// Through the points, with rounded corners.
-  void route(std::string_view look, const std::vector<SvgPoint>& points, std::string_view more = {});
+  void route(std::string_view look, const std::vector<SvgPoint>& points,
+             std::string_view more = {});
   /// A closed shape.
-  void polygon(std::string_view look, const std::vector<SvgPoint>& points, std::string_view more = {});
+  void polygon(std::string_view look, const std::vector<SvgPoint>& points,
+               std::string_view more = {});
   /// `at` is where the base line begins, or its middle or end as the look says.
   void text(std::string_view look, SvgPoint at, double size, std::string_view words);
   /// A group with a tip that browsers show under the pointer; `more` as above.

@@ -17,7 +17,8 @@ class Choice {
   Choice(const PlanProblem& problem, const std::optional<PlanWeights>& weights)
       : problem_(problem), weights_(weights) {}
 
-  /// Keeps the goal where it is allowed, can be reached undisturbed and is better than what there is.
+  /// Keeps the goal where it is allowed, can be reached undisturbed and is better than what there
+  /// is.
   void offer(const Goal& goal) {
     if (!flaw(problem_, goal).empty()) return;
     std::vector<std::int64_t> values = objective_values(problem_, goal);
@@ -48,8 +49,9 @@ bool may_stay(const PlanProblem& problem, WorkloadIndex workload) {
 
 }  // namespace
 
-std::optional<Undisturbed> undisturbing(const PlanProblem& problem, const std::optional<PlanWeights>& weights,
-                                        const Goal& best, const Moves& moves) {
+std::optional<Undisturbed> undisturbing(const PlanProblem& problem,
+                                        const std::optional<PlanWeights>& weights, const Goal& best,
+                                        const Moves& moves) {
   Choice choice(problem, weights);
   choice.offer(goal_of_now(problem));
   choice.offer(moves.reached.goal);
@@ -64,7 +66,8 @@ std::optional<Undisturbed> undisturbing(const PlanProblem& problem, const std::o
       who.stays = changed = true;
     }
     if (!changed) break;
-    const Optimum next = find_optimum(calmer, weights, std::chrono::steady_clock::now() + each_round);
+    const Optimum next =
+        find_optimum(calmer, weights, std::chrono::steady_clock::now() + each_round);
     if (!next.goal) break;
     goal = *next.goal;
     choice.offer(goal);

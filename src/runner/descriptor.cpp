@@ -42,13 +42,16 @@ Result<Descriptor> open_folder(const std::string& path) {
 }
 
 Result<Descriptor> open_folder_in(int folder, const std::string& name) {
-  Descriptor opened(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  Descriptor opened(
+      ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!opened) return system_error_at(name, "cannot be opened as a folder");
   return opened;
 }
 
-Result<std::string> read_file_in(int folder, const std::string& name, uid_t owner, std::int64_t most_bytes) {
-  const Descriptor file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+Result<std::string> read_file_in(int folder, const std::string& name, uid_t owner,
+                                 std::int64_t most_bytes) {
+  const Descriptor file(
+      ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) return system_error_at(name, "cannot be opened");
   struct stat facts {};
   if (::fstat(file.number(), &facts) != 0) return system_error_at(name, "cannot be looked at");

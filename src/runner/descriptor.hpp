@@ -1,7 +1,7 @@
 #pragma once
-// A descriptor of the system's, closed when it goes; and small files read and written whole in a directory
-// that belongs to somebody else: no link is followed, nothing but a plain file is opened, none waits for a
-// reader.
+// A descriptor of the system's, closed when it goes; and small files read and written whole in a
+// directory that belongs to somebody else: no link is followed, nothing but a plain file is opened,
+// none waits for a reader.
 
 #include <sys/types.h>
 
@@ -42,7 +42,8 @@ std::unexpected<Error> system_error_at(const std::string& place, std::string_vie
 [[nodiscard]] Result<std::string> read_file_in(int folder, const std::string& name, uid_t owner,
                                                std::int64_t most_bytes);
 /// Mode 0600; fails where anything of the name is there.
-[[nodiscard]] Result<void> write_new_file_in(int folder, const std::string& name, std::string_view text);
+[[nodiscard]] Result<void> write_new_file_in(int folder, const std::string& name,
+                                             std::string_view text);
 /// All of it, however often the system takes less.
 [[nodiscard]] bool write_all(int descriptor, std::string_view text);
 

@@ -12,7 +12,8 @@ namespace cleave {
 namespace {
 
 bool is_end(const RunnerEvent& event) {
-  return std::holds_alternative<JobEnded>(event.what) || std::holds_alternative<SupervisorLost>(event.what);
+  return std::holds_alternative<JobEnded>(event.what) ||
+         std::holds_alternative<SupervisorLost>(event.what);
 }
 
 Duration drawn(Random& random, double mean_seconds) {
@@ -93,7 +94,8 @@ void FakeJobs::advance_to(Instant now) {
 std::optional<Instant> FakeJobs::next() const {
   std::optional<Instant> first;
   for (const auto& [key, attempt] : attempts_)
-    if (!attempt.is_over() && (!first || attempt.to_come[0].first < *first)) first = attempt.to_come[0].first;
+    if (!attempt.is_over() && (!first || attempt.to_come[0].first < *first))
+      first = attempt.to_come[0].first;
   return first;
 }
 
@@ -144,10 +146,12 @@ Result<std::vector<FoundJob>> FakeRunner::found() {
 Result<void> FakeRunner::start(const Launch& launch) {
   const std::string name = directory_name(launch.key);
   if (const auto fine = check_launch(launch, name); !fine) return fine;
-  if (jobs_->attempts_.contains(launch.key)) return fail(ErrorKind::infeasible, name, "it is there already");
+  if (jobs_->attempts_.contains(launch.key))
+    return fail(ErrorKind::infeasible, name, "it is there already");
   FakeJobs::Attempt attempt;
   attempt.course = jobs_->course_of(launch.key);
-  if (!attempt.course.starts) return fail(ErrorKind::infeasible, name, "the supervisor does not start");
+  if (!attempt.course.starts)
+    return fail(ErrorKind::infeasible, name, "the supervisor does not start");
   attempt.launch = launch;
   attempt.started = jobs_->now_;
   jobs_->schedule(launch.key, attempt);
@@ -172,7 +176,8 @@ Result<void> FakeRunner::signal(const JobKey& key, int number) {
   ended->outcome.ended_at = ends;
   end->first = ends;
   auto last = std::move(*end);
-  std::erase_if(attempt.to_come, [&](const auto& each) { return each.first >= ends || is_end(each.second); });
+  std::erase_if(attempt.to_come,
+                [&](const auto& each) { return each.first >= ends || is_end(each.second); });
   attempt.to_come.push_back(std::move(last));
   return {};
 }
@@ -187,7 +192,8 @@ Result<void> FakeRunner::stop(const JobKey& key) {
 std::vector<RunnerEvent> FakeRunner::poll() {
   std::vector<RunnerEvent> events;
   for (auto& [key, attempt] : jobs_->attempts_)
-    while (attempt.told < attempt.happened.size()) events.push_back(attempt.happened[attempt.told++]);
+    while (attempt.told < attempt.happened.size())
+      events.push_back(attempt.happened[attempt.told++]);
   return events;
 }
 
@@ -198,7 +204,8 @@ std::int64_t FakeRunner::kept_bytes(const JobKey& key) {
 Result<void> FakeRunner::forget(const JobKey& key) {
   const auto found = jobs_->attempts_.find(key);
   if (found == jobs_->attempts_.end()) return {};
-  if (!found->second.is_over()) return fail(ErrorKind::infeasible, directory_name(key), "it is not over yet");
+  if (!found->second.is_over())
+    return fail(ErrorKind::infeasible, directory_name(key), "it is not over yet");
   jobs_->attempts_.erase(found);
   return {};
 }

@@ -1,7 +1,7 @@
 #pragma once
-// A runner without processes, for tests that drive the control loop with a clock of their own: jobs begin,
-// report, end and are lost at moments that a seed decides. The table of jobs is an object apart, so that it
-// survives the runner as real jobs survive the daemon.
+// A runner without processes, for tests that drive the control loop with a clock of their own: jobs
+// begin, report, end and are lost at moments that a seed decides. The table of jobs is an object
+// apart, so that it survives the runner as real jobs survive the daemon.
 
 #include <map>
 #include <optional>
@@ -14,10 +14,10 @@ namespace cleave {
 struct FakeCourse {
   bool starts = true;  // false: start() fails
   Duration begins = std::chrono::milliseconds(2);
-  Duration runs = std::chrono::seconds(10);        // after it began
-  ProcessOutcome outcome;                          // end, code and words of memory; its times are filled in
-  std::vector<NumberedReport> reports;             // spread evenly over its run
-  std::optional<Duration> lost;                    // its supervisor is killed then, after the start
+  Duration runs = std::chrono::seconds(10);  // after it began
+  ProcessOutcome outcome;               // end, code and words of memory; its times are filled in
+  std::vector<NumberedReport> reports;  // spread evenly over its run
+  std::optional<Duration> lost;         // its supervisor is killed then, after the start
   Duration stops = std::chrono::milliseconds(50);  // from stop() or a deadly signal to its end
 };
 
@@ -33,8 +33,9 @@ class FakeJobs {
   /// When something will happen next, if anything will.
   [[nodiscard]] std::optional<Instant> next() const;
   [[nodiscard]] std::vector<JobKey> running() const;
-  /// The machine starts anew: whatever runs is gone, supervisors too. Of attempts that were started in the
-  /// last `young` nothing may be left at all, since nobody had written their folders to the disk.
+  /// The machine starts anew: whatever runs is gone, supervisors too. Of attempts that were started
+  /// in the last `young` nothing may be left at all, since nobody had written their folders to the
+  /// disk.
   void lose_all(Duration young = {});
   /// How often a program of this job has begun, whatever is left of it.
   [[nodiscard]] std::int64_t begun(std::int64_t job) const {
@@ -42,7 +43,9 @@ class FakeJobs {
     return found == begun_.end() ? 0 : found->second;
   }
   /// Of an attempt that was started and not forgotten.
-  [[nodiscard]] const Launch& launch_of(const JobKey& key) const { return attempts_.at(key).launch; }
+  [[nodiscard]] const Launch& launch_of(const JobKey& key) const {
+    return attempts_.at(key).launch;
+  }
 
  private:
   friend class FakeRunner;

@@ -17,10 +17,12 @@ Launch launch_of(std::int64_t job) {
 }
 
 bool tells_the_end(const RunnerEvent& event) {
-  return std::holds_alternative<JobEnded>(event.what) || std::holds_alternative<SupervisorLost>(event.what);
+  return std::holds_alternative<JobEnded>(event.what) ||
+         std::holds_alternative<SupervisorLost>(event.what);
 }
 
-/// Every attempt that starts has one end, whatever the seed and however often the runner is exchanged.
+/// Every attempt that starts has one end, whatever the seed and however often the runner is
+/// exchanged.
 TEST(FakeRunner, KeepsThePromiseOfTheDoor) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     FakeJobs jobs(seed);
@@ -36,9 +38,11 @@ TEST(FakeRunner, KeepsThePromiseOfTheDoor) {
         runner = std::make_unique<FakeRunner>(jobs);
         const auto found = runner->found();
         ASSERT_EQ(found->size(), ends.size());
-        for (const FoundJob& each : *found) ends[each.key] = each.state == FoundJob::State::alive ? 0 : 1;
+        for (const FoundJob& each : *found)
+          ends[each.key] = each.state == FoundJob::State::alive ? 0 : 1;
       }
-      for (const RunnerEvent& event : runner->poll()) ends[event.key] += tells_the_end(event) ? 1 : 0;
+      for (const RunnerEvent& event : runner->poll())
+        ends[event.key] += tells_the_end(event) ? 1 : 0;
     }
     for (const auto& [key, count] : ends) {
       EXPECT_EQ(count, 1) << "seed " << seed << ", job " << key.job;

@@ -32,7 +32,8 @@ void open_up(int folder) {
   if (::geteuid() != 0) (void)::fchmod(folder, 0700);
 }
 
-/// True where the entry is gone; false where it is a folder with something in it, or cannot be removed.
+/// True where the entry is gone; false where it is a folder with something in it, or cannot be
+/// removed.
 bool remove_entry(int folder, const char* name) {
   if (::unlinkat(folder, name, 0) == 0 || errno == ENOENT) return true;
   if (errno != EISDIR && errno != EPERM) return false;
@@ -60,7 +61,8 @@ Result<void> FolderRemoval::remove(const std::string& name) {
     if (errno == ENOENT) return {};
     return system_error_at(name, "its folder cannot be looked at");
   }
-  // The number of the file makes the name its own, also beside an earlier folder of the same attempt.
+  // The number of the file makes the name its own, also beside an earlier folder of the same
+  // attempt.
   const std::string aside =
       fmt::format(".gone-{}-{:x}", name.starts_with('.') ? name.substr(1) : name, facts.st_ino);
   if (::renameat(parent_, name.c_str(), parent_, aside.c_str()) != 0)
@@ -71,7 +73,8 @@ Result<void> FolderRemoval::remove(const std::string& name) {
 }
 
 void FolderRemoval::go_on_with(const std::string& aside) {
-  if (std::ranges::find(waiting_, aside, &Waiting::name) == waiting_.end()) waiting_.push_back({aside});
+  if (std::ranges::find(waiting_, aside, &Waiting::name) == waiting_.end())
+    waiting_.push_back({aside});
 }
 
 std::optional<FolderRemoval::Clock::time_point> FolderRemoval::next() const {
@@ -92,7 +95,8 @@ void FolderRemoval::step() {
 /// The next one whose time has come, as the first; false where there is none.
 bool FolderRemoval::begin() {
   const auto now = Clock::now();
-  const auto due = std::ranges::find_if(waiting_, [&](const Waiting& each) { return each.at <= now; });
+  const auto due =
+      std::ranges::find_if(waiting_, [&](const Waiting& each) { return each.at <= now; });
   if (due == waiting_.end()) return false;
   std::iter_swap(due, waiting_.begin());
   removed_ = 0;
@@ -135,14 +139,17 @@ void FolderRemoval::take_from_inner(const std::string& name) {
     return;
   }
   struct stat facts {};
-  if (::fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(facts.st_mode)) return;
+  if (::fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(facts.st_mode))
+    return;
   // To move a folder is to write in it.
   if (::geteuid() != 0) (void)::fchmodat(folder, name.c_str(), 0700, 0);
   const std::string up = fmt::format("deep-{:x}", facts.st_ino);
-  if (::renameat2(folder, name.c_str(), ::dirfd(top_.get()), up.c_str(), RENAME_NOREPLACE) == 0) ++removed_;
+  if (::renameat2(folder, name.c_str(), ::dirfd(top_.get()), up.c_str(), RENAME_NOREPLACE) == 0)
+    ++removed_;
 }
 
-/// Gone, or another pass for what was moved up, or another time: somebody may still be writing there.
+/// Gone, or another pass for what was moved up, or another time: somebody may still be writing
+/// there.
 void FolderRemoval::end_of_top() {
   top_.reset();
   Waiting& one = waiting_.front();

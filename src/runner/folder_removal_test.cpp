@@ -104,7 +104,8 @@ TEST(FolderRemoval, OneThatGrowsHoldsUpNoOther) {
   fs::create_directory(stand.jobs / "2.1");
   ASSERT_TRUE(stand.removal.remove("2.1"));
   for (int i = 0; i < 500 && stand.removal.next(); ++i) {
-    (void)!::close(::openat(held.number(), fmt::format("more{}", i).c_str(), O_CREAT | O_WRONLY, 0600));
+    (void)!::close(
+        ::openat(held.number(), fmt::format("more{}", i).c_str(), O_CREAT | O_WRONLY, 0600));
     stand.removal.step();
     ::usleep(1000);
   }

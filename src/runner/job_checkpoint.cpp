@@ -54,7 +54,8 @@ Result<void> can_keep_checkpoint(const std::string& path) {
   ::unlink(beside.c_str());
   if (error != 0)
     return fail(ErrorKind::bad_input, path,
-                fmt::format("no checkpoint can be written there: {}", std::generic_category().message(error)),
+                fmt::format("no checkpoint can be written there: {}",
+                            std::generic_category().message(error)),
                 "name a file in a folder that is there and can be written");
   if (std::error_code unknown; std::filesystem::is_directory(path, unknown))
     return fail(ErrorKind::bad_input, path, "it is a folder", "name a file");
@@ -77,10 +78,10 @@ Result<std::int64_t> read_checkpoint(const std::string& path, std::int64_t itera
   const std::int64_t done = in.integer("done", 0, INT64_MAX);
   in.done();
   if (!error && (all != iterations || done > all))
-    in.refuse(
-        "",
-        fmt::format("the checkpoint of another job: {} of {} iterations, not of {}", done, all, iterations),
-        "name another file, or remove it to begin anew");
+    in.refuse("",
+              fmt::format("the checkpoint of another job: {} of {} iterations, not of {}", done,
+                          all, iterations),
+              "name another file, or remove it to begin anew");
   if (error) return std::unexpected(*error);
   return done;
 }

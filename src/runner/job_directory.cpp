@@ -73,7 +73,8 @@ bool job_lock_is_held(int folder) {
 }
 
 Result<Descriptor> make_outcome_file(int folder) {
-  Descriptor file(::openat(folder, outcome_file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  Descriptor file(
+      ::openat(folder, outcome_file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return system_error_at(outcome_file, "cannot be made");
   return file;
 }
@@ -103,7 +104,8 @@ Result<std::optional<ProcessOutcome>> read_outcome(int folder) {
 
 Result<JobMark> job_mark(int folder, const JobKey& key) {
   struct stat facts {};
-  if (::fstat(folder, &facts) != 0) return system_error_at(directory_name(key), "cannot be looked at");
+  if (::fstat(folder, &facts) != 0)
+    return system_error_at(directory_name(key), "cannot be looked at");
   JobMark mark;
   mark.text = fmt::format("{}-{:x}-{:x}", directory_name(key), facts.st_dev, facts.st_ino);
   struct stat of_user {};

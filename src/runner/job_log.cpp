@@ -27,8 +27,8 @@ JobLog::JobLog(int folder, std::string name, std::int64_t limit)
 
 bool JobLog::open_fresh() {
   const std::string path = fmt::format("{}.log", name_);
-  file_ =
-      Descriptor(::openat(folder_, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  file_ = Descriptor(
+      ::openat(folder_, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file_) refusal_ = errno;
   size_ = from_job_ = 0;
   marked_ = false;
@@ -73,12 +73,13 @@ bool JobLog::write(std::string_view bytes, bool of_the_job) {
 }
 
 void JobLog::say_what_was_refused() {
-  const std::string line = fmt::format("\n[cleave: {} bytes could not be written here: {}]\n", refused_,
-                                       std::generic_category().message(refusal_));
+  const std::string line = fmt::format("\n[cleave: {} bytes could not be written here: {}]\n",
+                                       refused_, std::generic_category().message(refusal_));
   if (write(line, false)) refused_ = 0;
 }
 
-/// What is in the file before goes; the file becomes that one, and says now what is missing in front of it.
+/// What is in the file before goes; the file becomes that one, and says now what is missing in
+/// front of it.
 void JobLog::begin_next() {
   dropped_ += std::exchange(old_from_job_, from_job_);
   if (file_ && marked_) {

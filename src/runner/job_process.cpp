@@ -58,7 +58,8 @@ std::vector<std::string> whole_environment(const Launch& launch, const std::stri
       // Empty would mean all GPUs to some versions of the container toolkit; void means none.
       fmt::format("NVIDIA_VISIBLE_DEVICES={}",
                   launch.visible_devices.empty() ? "void" : launch.visible_devices),
-      fmt::format("CLEAVE_JOB={}", launch.key.job), fmt::format("CLEAVE_ATTEMPT={}", launch.key.attempt),
+      fmt::format("CLEAVE_JOB={}", launch.key.job),
+      fmt::format("CLEAVE_ATTEMPT={}", launch.key.attempt),
       fmt::format("{}={}", report_variable, report), fmt::format("{}={}", mark_variable, mark)};
   const auto is_own = [&](const std::string& variable) {
     const std::size_t name = variable.find('=') + 1;
@@ -97,8 +98,8 @@ struct JobEnds {
 };
 
 /// In the child, to its end.
-[[noreturn]] void become_job(Launch launch, int folder, const std::string& path, const std::string& mark,
-                             const JobEnds& ends, pid_t supervisor) {
+[[noreturn]] void become_job(Launch launch, int folder, const std::string& path,
+                             const std::string& mark, const JobEnds& ends, pid_t supervisor) {
   ::setsid();
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(127);  // it was gone before it could be said
@@ -126,8 +127,8 @@ ExecFailure parse_exec_failure(std::string_view text) {
           std::string(text.substr(std::min(space + 1, text.size())))};
 }
 
-Result<JobProcess> start_job_process(const Launch& launch, int folder, int lock, const std::string& path,
-                                     const std::string& mark) {
+Result<JobProcess> start_job_process(const Launch& launch, int folder, int lock,
+                                     const std::string& path, const std::string& mark) {
   auto out = make_pipe(), err = make_pipe(), exec = make_pipe();
   for (const auto* each : {&out, &err, &exec})
     if (!*each) return std::unexpected(each->error());

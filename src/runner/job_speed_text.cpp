@@ -37,15 +37,16 @@ struct SetName {
   std::string_view name;
   MeasuredSet set;
 };
-constexpr SetName set_names[] = {
-    {"miso", MeasuredSet::miso}, {"parvagpu", MeasuredSet::parvagpu}, {"rodinia", MeasuredSet::rodinia}};
+constexpr SetName set_names[] = {{"miso", MeasuredSet::miso},
+                                 {"parvagpu", MeasuredSet::parvagpu},
+                                 {"rodinia", MeasuredSet::rodinia}};
 
 /// The names of what is in the set, for a remedy.
 std::vector<std::string> applications(MeasuredSet set) {
   std::vector<std::string> names;
   for (const MeasuredSpeed& row : measured_speeds(set)) {
-    const std::string name =
-        row.batch == 0 ? std::string(row.application) : fmt::format("{}:{}", row.application, row.batch);
+    const std::string name = row.batch == 0 ? std::string(row.application)
+                                            : fmt::format("{}:{}", row.application, row.batch);
     names.push_back(name);
   }
   return names;
@@ -101,7 +102,8 @@ Result<SpeedModel> parse_phases(std::string_view text) {
   for (const NamedNumber& row : *numbers) {
     const auto found = std::ranges::find(known, row.name);
     if (found == known.end())
-      return fail(ErrorKind::bad_input, "--phases", fmt::format("there is no phase '{}'", shown(row.name)),
+      return fail(ErrorKind::bad_input, "--phases",
+                  fmt::format("there is no phase '{}'", shown(row.name)),
                   suggestion(row.name, known));
     const auto time = duration_from_seconds(row.number);
     if (!time) return fail_at("--phases", time.error());
@@ -118,15 +120,18 @@ Result<SpeedModel> speeds_like(std::string_view text) {
   const auto parts = split(text, ':');
   const auto set = std::ranges::find(set_names, parts.front(), &SetName::name);
   if (set == std::end(set_names) || parts.size() < 2 || parts.size() > 3)
-    return fail(ErrorKind::bad_input, "--like", fmt::format("'{}' names no measured job", shown(text)),
-                "SET:APPLICATION[:BATCH] with the sets miso, parvagpu and rodinia, such as miso:resnet:64");
+    return fail(
+        ErrorKind::bad_input, "--like", fmt::format("'{}' names no measured job", shown(text)),
+        "SET:APPLICATION[:BATCH] with the sets miso, parvagpu and rodinia, such as miso:resnet:64");
   const auto batch = parts.size() == 3 ? parse_integer(parts[2]) : 0;
   const bool in_range = batch && *batch >= 0 && *batch <= INT32_MAX;
-  const MeasuredSpeed* row = in_range ? find_measured(set->set, parts[1], static_cast<int>(*batch)) : nullptr;
+  const MeasuredSpeed* row =
+      in_range ? find_measured(set->set, parts[1], static_cast<int>(*batch)) : nullptr;
   if (row == nullptr)
-    return fail(ErrorKind::bad_input, "--like",
-                fmt::format("{} did not measure '{}'", set->name, shown(text)),
-                suggestion(std::string(text.substr(parts.front().size() + 1)), applications(set->set)));
+    return fail(
+        ErrorKind::bad_input, "--like",
+        fmt::format("{} did not measure '{}'", set->name, shown(text)),
+        suggestion(std::string(text.substr(parts.front().size() + 1)), applications(set->set)));
   SpeedModel speed;
   speed.table = row->speeds;
   if (const auto reference = find_gpu_model(row->reference)) speed.reference = *reference;

@@ -8,7 +8,8 @@
 
 namespace cleave {
 
-/// "1g.5gb=0.36,7g.40gb=1,none=1.1": speeds beside the whole GPU under MIG; what is absent does not fit.
+/// "1g.5gb=0.36,7g.40gb=1,none=1.1": speeds beside the whole GPU under MIG; what is absent does not
+/// fit.
 [[nodiscard]] Result<SpeedModel> parse_speeds(std::string_view text);
 
 /// "cpu=1,transfer=0.5,compute=8,bandwidth=2": seconds on the whole GPU, those that are there.

@@ -31,7 +31,8 @@ TEST(JobSpeed, NonsenseIsRefusedWithARemedy) {
   for (const char* text :
        {"", "1g.5gb", "1g.5gb=", "=1", "1g.5gb=x", "1g.5gb=-1", "1g.5gb=0", "a=1,a=2", "a=1,,b=2"})
     EXPECT_FALSE(parse_speeds(text)) << text;
-  for (const char* text : {"", "gpu=1", "cpu=0", "cpu=-1", "cpu=1e300", "cpu=3e9,compute=3e9", "cpu=1,cpu=2"})
+  for (const char* text :
+       {"", "gpu=1", "cpu=0", "cpu=-1", "cpu=1e300", "cpu=3e9,compute=3e9", "cpu=1,cpu=2"})
     EXPECT_FALSE(parse_phases(text)) << text;
   for (const char* text : {"", "miso", "miso:", "miso:resnet", "miso:resnet:65", "miso:resnet:64:1",
                            "mizo:resnet:64", "miso:resnet:99999999999999999999", "rodinia:"})
@@ -57,14 +58,16 @@ TEST_F(JobCheckpoint, GoesThereAndBack) {
   EXPECT_EQ(*read_checkpoint(path(), 100), 42);
   ASSERT_TRUE(write_checkpoint(path(), 100, 43));
   EXPECT_EQ(*read_checkpoint(path(), 100), 43);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "nothing is left beside";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1)
+      << "nothing is left beside";
 }
 
 TEST_F(JobCheckpoint, OfAnotherJobIsRefused) {
   ASSERT_TRUE(write_checkpoint(path(), 100, 42));
   EXPECT_FALSE(read_checkpoint(path(), 99));
-  for (const char* text : {"", "{}", "torn {", R"({"iterations":100,"done":101})",
-                           R"({"iterations":100,"done":-1})", R"({"iterations":100,"done":1,"more":2})"}) {
+  for (const char* text :
+       {"", "{}", "torn {", R"({"iterations":100,"done":101})", R"({"iterations":100,"done":-1})",
+        R"({"iterations":100,"done":1,"more":2})"}) {
     put(text);
     EXPECT_FALSE(read_checkpoint(path(), 100)) << text;
   }

@@ -39,7 +39,8 @@ bool has_groups(std::vector<std::uint32_t> wanted) {
 
 }  // namespace
 
-Result<void> become_user(std::uint32_t uid, std::uint32_t gid, const std::vector<std::uint32_t>& groups) {
+Result<void> become_user(std::uint32_t uid, std::uint32_t gid,
+                         const std::vector<std::uint32_t>& groups) {
   const std::string place = fmt::format("user {}", uid);
   const bool root = ::geteuid() == 0;
   if (root) {

@@ -11,7 +11,8 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t longest_text = 128 * 1024 - 1;  // of one argument, MAX_ARG_STRLEN of Linux
-constexpr std::size_t most_bytes_in_all = 1 << 20;  // of arguments and environment; Linux takes at least this
+constexpr std::size_t most_bytes_in_all =
+    1 << 20;  // of arguments and environment; Linux takes at least this
 constexpr std::size_t most_texts = 16384, most_groups = 65536;
 constexpr std::size_t longest_directory = 4095;
 constexpr std::int64_t least_log = 4096, most_log = std::int64_t{1} << 40;
@@ -19,7 +20,8 @@ constexpr Duration longest_grace = std::chrono::hours(24);
 constexpr std::int64_t most_number = std::int64_t{1} << 53;
 constexpr std::int64_t most_id = 0xfffffffe;  // the one above it means "unchanged" to the system
 
-std::unexpected<Error> wrong_launch(const std::string& place, const char* key, std::string message) {
+std::unexpected<Error> wrong_launch(const std::string& place, const char* key,
+                                    std::string message) {
   return fail(ErrorKind::bad_input, fmt::format("{}: {}", place, key), std::move(message));
 }
 
@@ -27,9 +29,11 @@ Result<void> check_text(std::string_view text, const std::string& place, const c
   if (text.size() > longest_text)
     return wrong_launch(place, key, fmt::format("a text of {} bytes is too long", text.size()));
   if (text.find('\0') != std::string_view::npos)
-    return wrong_launch(place, key,
-                        fmt::format("'{}' has a zero byte, which no process can be given", shown(text)));
-  if (!valid_utf8(text)) return wrong_launch(place, key, fmt::format("'{}' is not UTF-8", shown(text)));
+    return wrong_launch(
+        place, key,
+        fmt::format("'{}' has a zero byte, which no process can be given", shown(text)));
+  if (!valid_utf8(text))
+    return wrong_launch(place, key, fmt::format("'{}' is not UTF-8", shown(text)));
   return {};
 }
 
@@ -45,7 +49,8 @@ Result<void> check_texts(const Launch& launch, const std::string& place) {
     return wrong_launch(place, "argv", "arguments and environment together are too long");
   for (const std::string& variable : launch.environment)
     if (variable.find('=') == std::string::npos || variable.starts_with('='))
-      return wrong_launch(place, "environment", fmt::format("'{}' is not NAME=value", shown(variable)));
+      return wrong_launch(place, "environment",
+                          fmt::format("'{}' is not NAME=value", shown(variable)));
   if (launch.argv.empty() || launch.argv[0].empty())
     return wrong_launch(place, "argv", "there is no command");
   return {};
@@ -60,7 +65,8 @@ Result<void> check_grace(Duration grace, const std::string& place, const char* k
 
 Result<void> check_key(const JobKey& key, const std::string& place) {
   if (key.job < 1 || key.job > most_number || key.attempt < 1 || key.attempt > most_number)
-    return wrong_launch(place, "job", fmt::format("no attempt is called {}.{}", key.job, key.attempt));
+    return wrong_launch(place, "job",
+                        fmt::format("no attempt is called {}.{}", key.job, key.attempt));
   return {};
 }
 
@@ -72,14 +78,19 @@ Result<void> check_launch(const Launch& launch, const std::string& place) {
       std::ranges::any_of(launch.groups, [](std::uint32_t group) { return group > most_id; }))
     return wrong_launch(place, "uid", "no user or group has this number");
   if (const auto fine = check_texts(launch, place); !fine) return fine;
-  if (const auto fine = check_text(launch.visible_devices, place, "visible_devices"); !fine) return fine;
-  if (const auto fine = check_text(launch.working_directory, place, "working_directory"); !fine) return fine;
-  if (!launch.working_directory.starts_with('/') || launch.working_directory.size() > longest_directory)
+  if (const auto fine = check_text(launch.visible_devices, place, "visible_devices"); !fine)
+    return fine;
+  if (const auto fine = check_text(launch.working_directory, place, "working_directory"); !fine)
+    return fine;
+  if (!launch.working_directory.starts_with('/') ||
+      launch.working_directory.size() > longest_directory)
     return wrong_launch(place, "working_directory", "expected an absolute path");
   if (const auto fine = check_grace(launch.stop_grace, place, "stop_grace_s"); !fine) return fine;
-  if (const auto fine = check_grace(launch.leftover_grace, place, "leftover_grace_s"); !fine) return fine;
+  if (const auto fine = check_grace(launch.leftover_grace, place, "leftover_grace_s"); !fine)
+    return fine;
   if (launch.log_limit < least_log || launch.log_limit > most_log)
-    return wrong_launch(place, "log_limit", fmt::format("expected {} to {} bytes", least_log, most_log));
+    return wrong_launch(place, "log_limit",
+                        fmt::format("expected {} to {} bytes", least_log, most_log));
   return {};
 }
 

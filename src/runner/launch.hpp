@@ -1,7 +1,7 @@
 #pragma once
-// All that the process of a job needs to begin, one JSON file: the daemon writes it, the supervisor reads it.
-// The file is of mode 0600 and belongs to the daemon's user, since environments hold secrets; the supervisor
-// believes no other.
+// All that the process of a job needs to begin, one JSON file: the daemon writes it, the supervisor
+// reads it. The file is of mode 0600 and belongs to the daemon's user, since environments hold
+// secrets; the supervisor believes no other.
 
 #include <cstdint>
 #include <string>
@@ -22,19 +22,20 @@ struct JobKey {
 struct Launch {
   JobKey key;
   std::uint32_t uid = 0, gid = 0;
-  std::vector<std::uint32_t> groups;               // supplementary
-  std::vector<std::string> argv;                   // the first is looked up in the environment's PATH
-  std::vector<std::string> environment;            // "NAME=value", the whole of it; what the supervisor sets
-                                                   // itself (job_process.hpp) is replaced
-  std::string working_directory;                   // absolute
-  std::string visible_devices;                     // what CUDA_VISIBLE_DEVICES is set to, a MIG UUID
+  std::vector<std::uint32_t> groups;     // supplementary
+  std::vector<std::string> argv;         // the first is looked up in the environment's PATH
+  std::vector<std::string> environment;  // "NAME=value", the whole of it; what the supervisor sets
+                                         // itself (job_process.hpp) is replaced
+  std::string working_directory;         // absolute
+  std::string visible_devices;           // what CUDA_VISIBLE_DEVICES is set to, a MIG UUID
   Duration stop_grace = std::chrono::seconds(30);  // from TERM to KILL when the job is stopped
-  Duration leftover_grace = std::chrono::seconds(5);  // the same for what it left behind when it ended
-  std::int64_t log_limit = 64 << 20;                  // bytes kept of each of its two outputs
+  Duration leftover_grace =
+      std::chrono::seconds(5);        // the same for what it left behind when it ended
+  std::int64_t log_limit = 64 << 20;  // bytes kept of each of its two outputs
 };
 
-/// Whether a process could be started from it: texts are UTF-8 without a zero byte, lengths are what the
-/// system takes, times whole milliseconds up to a day. `place` is said in the error.
+/// Whether a process could be started from it: texts are UTF-8 without a zero byte, lengths are
+/// what the system takes, times whole milliseconds up to a day. `place` is said in the error.
 [[nodiscard]] Result<void> check_launch(const Launch& launch, const std::string& place);
 
 /// Of a launch that passes the check.

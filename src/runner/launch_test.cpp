@@ -67,16 +67,18 @@ TEST(Launch, ThatNoProcessCouldBeStartedFromIsRefused) {
   }
   const std::string text = launch_text(some_launch());
   EXPECT_FALSE(parse_launch(text.substr(0, text.size() - 1), "here"));
-  EXPECT_FALSE(parse_launch(std::string(text).insert(1, "\"oops\":1,"), "here")) << "a key that nobody knows";
+  EXPECT_FALSE(parse_launch(std::string(text).insert(1, "\"oops\":1,"), "here"))
+      << "a key that nobody knows";
 }
 
 TEST(Launch, BrokenTextsOfAllKindsNeverCrash) {
   ProcessOutcome outcome;
   outcome.out_of_memory = OutOfMemorySeen{"jax", MiB{5}};
   outcome.reports = {{1, {2, 3, MiB{4}, MiB{5}}}};
-  const std::string texts[] = {
-      launch_text(some_launch()), outcome_text(outcome), message_text(JobReports{outcome.reports}),
-      message_text(SupervisorState{"running", 3, 0, 0, 0, ""}), ask_text({SupervisorAsk::What::signal, 10})};
+  const std::string texts[] = {launch_text(some_launch()), outcome_text(outcome),
+                               message_text(JobReports{outcome.reports}),
+                               message_text(SupervisorState{"running", 3, 0, 0, 0, ""}),
+                               ask_text({SupervisorAsk::What::signal, 10})};
   Random random(5);
   for (int i = 0; i < 20'000; ++i) {
     std::string text = texts[random.below(std::size(texts))];
@@ -101,14 +103,15 @@ TEST(Launch, BrokenTextsOfAllKindsNeverCrash) {
 }
 
 TEST(SupervisorMessages, AreReadAsTheyWereWritten) {
-  const SupervisorMessage all[] = {SupervisorReady{},
-                                   SupervisorFailed{"why"},
-                                   JobBegan{7},
-                                   JobReports{{{3, {2, 9, MiB{4}, MiB{5}}}, {4, {3, {}, MiB{4}, MiB{6}}}}},
-                                   OutOfMemorySeen{"cuda", {}},
-                                   OutOfMemorySeen{"jax", MiB{5}},
-                                   SupervisorState{"ending", 5, 1, 2, 3, "full"},
-                                   SupervisorAnswer{"no"}};
+  const SupervisorMessage all[] = {
+      SupervisorReady{},
+      SupervisorFailed{"why"},
+      JobBegan{7},
+      JobReports{{{3, {2, 9, MiB{4}, MiB{5}}}, {4, {3, {}, MiB{4}, MiB{6}}}}},
+      OutOfMemorySeen{"cuda", {}},
+      OutOfMemorySeen{"jax", MiB{5}},
+      SupervisorState{"ending", 5, 1, 2, 3, "full"},
+      SupervisorAnswer{"no"}};
   for (const SupervisorMessage& each : all) {
     const auto again = parse_message(message_text(each));
     ASSERT_TRUE(again) << message_text(each) << again.error().text();

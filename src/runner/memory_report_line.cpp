@@ -35,7 +35,8 @@ std::string report_line(const MemoryReport& report) {
 
 Result<MemoryReport> parse_report_line(std::string_view line, const std::string& place) {
   if (line.size() > longest_report_line)
-    return fail(ErrorKind::bad_input, place, fmt::format("a report of {} bytes is too long", line.size()),
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("a report of {} bytes is too long", line.size()),
                 fmt::format("a line has at most {}", longest_report_line));
   const auto document = parse_json(line, place);
   if (!document) return std::unexpected(document.error());

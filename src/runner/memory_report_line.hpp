@@ -1,11 +1,11 @@
 #pragma once
-// How a job reports its memory to whoever started it: a line of JSON for each iteration, each line a datagram
-// to the unix socket that the environment variable CLEAVE_REPORT names.
+// How a job reports its memory to whoever started it: a line of JSON for each iteration, each line
+// a datagram to the unix socket that the environment variable CLEAVE_REPORT names.
 //
 //   {"iteration":3,"iterations":100,"requested_bytes":4294967296,"allocated_bytes":4508876800}
 //
-// `iterations` is absent where the job does not know. A job never waits for its reader: what does not fit the
-// socket, or finds nobody there, is lost.
+// `iterations` is absent where the job does not know. A job never waits for its reader: what does
+// not fit the socket, or finds nobody there, is lost.
 
 #include <cstdint>
 #include <string>
@@ -23,8 +23,10 @@ inline constexpr std::size_t longest_report_line = 512;
 
 /// Without a line end.
 [[nodiscard]] std::string report_line(const MemoryReport& report);
-/// Every key by name and nothing else; bytes are rounded up to whole MiB. `place` is said in the error.
-[[nodiscard]] Result<MemoryReport> parse_report_line(std::string_view line, const std::string& place);
+/// Every key by name and nothing else; bytes are rounded up to whole MiB. `place` is said in the
+/// error.
+[[nodiscard]] Result<MemoryReport> parse_report_line(std::string_view line,
+                                                     const std::string& place);
 
 /// The job's end of the socket.
 class ReportSender {

@@ -24,8 +24,9 @@ bool same(const MemoryReport& a, const MemoryReport& b) {
 }
 
 TEST(ReportLine, IsAsDocumented) {
-  EXPECT_EQ(report_line({3, 100, MiB{4096}, MiB{4300}}),
-            R"({"iteration":3,"iterations":100,"requested_bytes":4294967296,"allocated_bytes":4508876800})");
+  EXPECT_EQ(
+      report_line({3, 100, MiB{4096}, MiB{4300}}),
+      R"({"iteration":3,"iterations":100,"requested_bytes":4294967296,"allocated_bytes":4508876800})");
   EXPECT_EQ(report_line({1, {}, MiB{0}, MiB{1}}),
             R"({"iteration":1,"requested_bytes":0,"allocated_bytes":1048576})");
 }
@@ -48,8 +49,8 @@ TEST(ReportLine, GoesThereAndBack) {
 }
 
 TEST(ReportLine, BytesAreRoundedUp) {
-  const auto report =
-      parse_report_line(R"({"iteration":1,"requested_bytes":1,"allocated_bytes":1048577})", "report");
+  const auto report = parse_report_line(
+      R"({"iteration":1,"requested_bytes":1,"allocated_bytes":1048577})", "report");
   ASSERT_TRUE(report);
   EXPECT_EQ(report->requested, MiB{1});
   EXPECT_EQ(report->allocated, MiB{2});

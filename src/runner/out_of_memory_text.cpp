@@ -25,16 +25,20 @@ std::string cuda_message(const MemoryShortage&) {
 std::string pytorch_message(const MemoryShortage& s) {
   return fmt::format(
       "Traceback (most recent call last):\n"
-      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}. GPU 0 has a total capacity of {} of "
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}. GPU 0 has a total "
+      "capacity of {} of "
       "which {} is free. Including non-PyTorch memory, this process has {} memory in use.\n",
-      torch_size(s.requested), torch_size(s.capacity), torch_size(s.capacity - s.held), torch_size(s.held));
+      torch_size(s.requested), torch_size(s.capacity), torch_size(s.capacity - s.held),
+      torch_size(s.held));
 }
 
 std::string tensorflow_message(const MemoryShortage& s) {
   return fmt::format(
       "Traceback (most recent call last):\n"
-      "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with "
-      "shape[{},262144] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator "
+      "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor "
+      "with "
+      "shape[{},262144] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by "
+      "allocator "
       "GPU_0_bfc\n",
       s.requested.value);  // floats of four bytes: a row is a MiB
 }
@@ -42,7 +46,8 @@ std::string tensorflow_message(const MemoryShortage& s) {
 std::string jax_message(const MemoryShortage& s) {
   return fmt::format(
       "Traceback (most recent call last):\n"
-      "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate {} "
+      "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+      "allocate {} "
       "bytes.\n",
       s.requested.value * bytes_per_mib);
 }
@@ -54,13 +59,14 @@ constexpr DyingWords frameworks[] = {
     {"jax", 1, jax_message},
 };
 
-/// A line counts when it holds both texts; `after` is what a number of bytes, or a size with a unit, follows.
+/// A line counts when it holds both texts; `after` is what a number of bytes, or a size with a
+/// unit, follows.
 struct Mark {
   std::string_view framework, first, second, after;
 };
 
-// The first that fits. TensorFlow's and JAX's allocator tell of every attempt that failed and try again with
-// less: such lines come first and count as nothing.
+// The first that fits. TensorFlow's and JAX's allocator tell of every attempt that failed and try
+// again with less: such lines come first and count as nothing.
 constexpr std::string_view goes_on = "";
 constexpr Mark marks[] = {
     {goes_on, "failed to allocate", "from device: CUDA_ERROR_OUT_OF_MEMORY", ""},
@@ -85,13 +91,18 @@ constexpr Mark marks[] = {
     {"cuda", "CUDNN_STATUS_ALLOC_FAILED", "", ""},
 };
 
-/// Sizes are told as bytes or in a unit of 1024: "4294967296 bytes", "2.00 GiB", "1.50GiB", "2.00G".
+/// Sizes are told as bytes or in a unit of 1024: "4294967296 bytes", "2.00 GiB", "1.50GiB",
+/// "2.00G".
 struct SizeUnit {
   std::string_view name;
   double mib;
 };
 constexpr SizeUnit size_units[] = {
-    {"bytes", 1.0 / bytes_per_mib}, {"KiB", 1.0 / 1024}, {"MiB", 1}, {"GiB", 1024}, {"TiB", 1048576},
+    {"bytes", 1.0 / bytes_per_mib},
+    {"KiB", 1.0 / 1024},
+    {"MiB", 1},
+    {"GiB", 1024},
+    {"TiB", 1048576},
 };
 
 std::optional<MiB> size_after(std::string_view line, std::string_view words) {
@@ -126,7 +137,8 @@ const DyingWords* find_dying_words(std::string_view framework) {
 
 std::optional<OutOfMemoryMark> recognise_out_of_memory(std::string_view line) {
   for (const Mark& mark : marks) {
-    if (line.find(mark.first) == std::string_view::npos || line.find(mark.second) == std::string_view::npos)
+    if (line.find(mark.first) == std::string_view::npos ||
+        line.find(mark.second) == std::string_view::npos)
       continue;
     if (mark.framework == goes_on) return std::nullopt;
     return OutOfMemoryMark{mark.framework, size_after(line, mark.after)};

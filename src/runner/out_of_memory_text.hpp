@@ -1,7 +1,7 @@
 #pragma once
-// By which words and exit codes programs die that ran out of a GPU's memory: a table by framework, from what
-// their messages are publicly known to look like. It serves both ways: simulated jobs die like one of these,
-// and whoever runs real jobs recognises them by their last lines.
+// By which words and exit codes programs die that ran out of a GPU's memory: a table by framework,
+// from what their messages are publicly known to look like. It serves both ways: simulated jobs die
+// like one of these, and whoever runs real jobs recognises them by their last lines.
 
 #include <cstdint>
 #include <optional>
@@ -35,10 +35,10 @@ struct OutOfMemoryMark {
   /// What the line says it wanted; empty where it does not say.
   std::optional<MiB> requested;
 };
-/// Whether the line of a program's output says that a GPU's memory did not suffice, and by whose words. Lines
-/// about the host's memory, and those after which the program goes on by its own account, do not count. That
-/// a program printed such a line and then failed is strong evidence; the line alone is not, since programs
-/// may catch it.
+/// Whether the line of a program's output says that a GPU's memory did not suffice, and by whose
+/// words. Lines about the host's memory, and those after which the program goes on by its own
+/// account, do not count. That a program printed such a line and then failed is strong evidence;
+/// the line alone is not, since programs may catch it.
 [[nodiscard]] std::optional<OutOfMemoryMark> recognise_out_of_memory(std::string_view line);
 
 }  // namespace cleave

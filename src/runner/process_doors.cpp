@@ -21,7 +21,8 @@ constexpr SignalName signal_names[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"H
 constexpr auto most_late = std::chrono::milliseconds(50);
 
 timespec left_until(std::chrono::steady_clock::time_point end) {
-  const auto left = std::max(end - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration(0));
+  const auto left =
+      std::max(end - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration(0));
   const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);
   return {whole.count(), static_cast<long>(std::chrono::nanoseconds(left - whole).count())};
 }
@@ -58,7 +59,8 @@ int checkpoint_signal(std::string_view name) {
   return found == std::end(signal_names) ? 0 : found->number;
 }
 
-ProcessDoors::ProcessDoors(SimProcess& process, JobSignals& signals, ReportSender& reports, Wishes wishes)
+ProcessDoors::ProcessDoors(SimProcess& process, JobSignals& signals, ReportSender& reports,
+                           Wishes wishes)
     : process_(&process),
       signals_(&signals),
       reports_(&reports),
@@ -81,7 +83,8 @@ Worked ProcessDoors::work(Duration time) {
 void ProcessDoors::report(const MemoryReport& report) {
   reports_->send(report);
   if (wishes_.quiet) return;
-  fmt::print("iteration {}/{}: {} MiB\n", report.iteration, wishes_.iterations, report.allocated.value);
+  fmt::print("iteration {}/{}: {} MiB\n", report.iteration, wishes_.iterations,
+             report.allocated.value);
   std::fflush(stdout);
 }
 
@@ -89,7 +92,8 @@ Result<void> ProcessDoors::keep(std::int64_t done) {
   if (wishes_.checkpoint.empty()) return {};
   const auto kept = write_checkpoint(wishes_.checkpoint, wishes_.iterations, done);
   if (kept && !wishes_.quiet) {
-    fmt::print("checkpoint: {} of {} iterations in {}\n", done, wishes_.iterations, wishes_.checkpoint);
+    fmt::print("checkpoint: {} of {} iterations in {}\n", done, wishes_.iterations,
+               wishes_.checkpoint);
     std::fflush(stdout);
   }
   return kept;

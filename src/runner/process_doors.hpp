@@ -1,6 +1,6 @@
 #pragma once
-// The doors of a simulated job that is a process: its place on a simulated GPU, real time, signals, standard
-// output, its reports and its checkpoint.
+// The doors of a simulated job that is a process: its place on a simulated GPU, real time, signals,
+// standard output, its reports and its checkpoint.
 
 #include <chrono>
 #include <csignal>
@@ -13,8 +13,9 @@
 
 namespace cleave {
 
-/// SIGTERM and SIGINT tell a job to stop, the signal of checkpoints to keep its progress. From here on they
-/// are held back for wait(), also for programs that this one becomes by exec, unless released.
+/// SIGTERM and SIGINT tell a job to stop, the signal of checkpoints to keep its progress. From here
+/// on they are held back for wait(), also for programs that this one becomes by exec, unless
+/// released.
 class JobSignals {
  public:
   /// 0: no signal of checkpoints.
@@ -56,7 +57,8 @@ class ProcessDoors : public JobDoors {
   JobSignals* signals_;
   ReportSender* reports_;
   Wishes wishes_;
-  std::chrono::steady_clock::time_point until_;  // where the last time ended, so that no wake-up adds up
+  std::chrono::steady_clock::time_point
+      until_;  // where the last time ended, so that no wake-up adds up
 };
 
 }  // namespace cleave

@@ -30,21 +30,25 @@ constexpr std::chrono::nanoseconds first_wait = std::chrono::milliseconds(2),
 
 Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(Places places) {
   if (!places.jobs.starts_with('/'))
-    return fail(ErrorKind::bad_usage, places.jobs, "expected an absolute path of the folder of jobs");
+    return fail(ErrorKind::bad_usage, places.jobs,
+                "expected an absolute path of the folder of jobs");
   if (::mkdir(places.jobs.c_str(), 0711) != 0 && errno != EEXIST)
     return system_error_at(places.jobs, "cannot be made");
   auto jobs = open_folder(places.jobs);
   if (!jobs) return std::unexpected(jobs.error());
   struct stat facts {};
-  if (::fstat(jobs->number(), &facts) != 0 || facts.st_uid != ::geteuid() || (facts.st_mode & 022) != 0)
-    return fail(ErrorKind::infeasible, places.jobs, "others could change it",
-                "name a folder that belongs to the daemon's user and that nobody else may write to");
+  if (::fstat(jobs->number(), &facts) != 0 || facts.st_uid != ::geteuid() ||
+      (facts.st_mode & 022) != 0)
+    return fail(
+        ErrorKind::infeasible, places.jobs, "others could change it",
+        "name a folder that belongs to the daemon's user and that nobody else may write to");
   Descriptor events(::epoll_create1(EPOLL_CLOEXEC));
   Descriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   epoll_event wanted{};
   wanted.events = EPOLLIN;
   wanted.data.fd = timer.number();
-  if (!events || !timer || ::epoll_ctl(events.number(), EPOLL_CTL_ADD, timer.number(), &wanted) != 0)
+  if (!events || !timer ||
+      ::epoll_ctl(events.number(), EPOLL_CTL_ADD, timer.number(), &wanted) != 0)
     return system_error_at("runner", "events cannot be heard");
   return std::unique_ptr<ProcessRunner>(
       new ProcessRunner(std::move(places), std::move(*jobs), std::move(events), std::move(timer)));
@@ -69,16 +73,16 @@ Result<void> ProcessRunner::start(const Launch& launch) {
     forget_stale(fmt::format(".new-{}", name));
     return std::unexpected(made.error());
   }
-  auto started = start_supervisor(places_.program, fmt::format("{}/{}", places_.jobs, name), made->lock,
-                                  {places_.descriptors, places_.patience});
+  auto started = start_supervisor(places_.program, fmt::format("{}/{}", places_.jobs, name),
+                                  made->lock, {places_.descriptors, places_.patience});
   made->lock.close();  // the supervisor has it
   if (started) {
     children_.push_back(started->pid);
     watch(launch.key, std::move(made->folder), std::move(started->connection));
     return {};
   }
-  // It may have become ready and been killed before we heard of it: then it is lost, which poll() tells, and
-  // not one that was never started, which would be started again.
+  // It may have become ready and been killed before we heard of it: then it is lost, which poll()
+  // tells, and not one that was never started, which would be started again.
   if (may_have_begun(made->folder.number())) {
     watch(launch.key, std::move(made->folder), {});
     return {};
@@ -111,7 +115,8 @@ void ProcessRunner::connect(const JobKey& key, Attempt& attempt) {
     attempt.connection = std::move(*connection);
     for (const SupervisorAsk& each : std::exchange(attempt.waiting, {})) {
       const std::string waited = ask_text(each);
-      (void)::send(attempt.connection.number(), waited.data(), waited.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      (void)::send(attempt.connection.number(), waited.data(), waited.size(),
+                   MSG_DONTWAIT | MSG_NOSIGNAL);
     }
   }
   by_connection_[attempt.connection.number()] = key;
@@ -125,12 +130,14 @@ void ProcessRunner::connect(const JobKey& key, Attempt& attempt) {
 void ProcessRunner::disconnect(const JobKey&, Attempt& attempt) {
   if (attempt.connection) by_connection_.erase(attempt.connection.number());
   attempt.connection.close();
-  attempt.wait = std::clamp(attempt.wait * 2, Clock::duration(first_wait), Clock::duration(longest_wait));
+  attempt.wait =
+      std::clamp(attempt.wait * 2, Clock::duration(first_wait), Clock::duration(longest_wait));
   attempt.again_at = Clock::now() + attempt.wait;
   set_timer();
 }
 
-/// To the earliest moment at which one that could not be reached is tried again, or more is removed.
+/// To the earliest moment at which one that could not be reached is tried again, or more is
+/// removed.
 void ProcessRunner::set_timer() {
   auto next = Clock::time_point::max();
   for (const auto& [key, attempt] : attempts_)
@@ -138,7 +145,8 @@ void ProcessRunner::set_timer() {
   if (const auto removed = removal_.next()) next = std::min(next, *removed);
   itimerspec when{};
   if (next != Clock::time_point::max()) {
-    const auto left = std::max<std::chrono::nanoseconds>(next - Clock::now(), std::chrono::nanoseconds(1));
+    const auto left =
+        std::max<std::chrono::nanoseconds>(next - Clock::now(), std::chrono::nanoseconds(1));
     when.it_value.tv_sec = left.count() / 1'000'000'000;
     when.it_value.tv_nsec = left.count() % 1'000'000'000;
   }
@@ -147,12 +155,13 @@ void ProcessRunner::set_timer() {
 
 Result<void> ProcessRunner::ask(const JobKey& key, const SupervisorAsk& ask) {
   const auto found = attempts_.find(key);
-  if (found == attempts_.end()) return fail(ErrorKind::infeasible, directory_name(key), "it does not run");
+  if (found == attempts_.end())
+    return fail(ErrorKind::infeasible, directory_name(key), "it does not run");
   Attempt& attempt = found->second;
   if (!attempt.connection) connect(key, attempt);
   const std::string text = ask_text(ask);
-  if (attempt.connection &&
-      ::send(attempt.connection.number(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+  if (attempt.connection && ::send(attempt.connection.number(), text.data(), text.size(),
+                                   MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
     return {};
   // It may be over by now, which poll() will tell; or it cannot be reached at this moment.
   if (attempt.waiting.size() == most_waiting)
@@ -196,7 +205,8 @@ std::vector<RunnerEvent> ProcessRunner::poll() {
 void ProcessRunner::hear(const JobKey& key, Attempt& attempt, std::vector<RunnerEvent>& events) {
   char text[longest_packet];
   for (int i = 0; i < most_messages_at_once; ++i) {
-    const ssize_t got = ::recv(attempt.connection.number(), text, sizeof text, MSG_DONTWAIT | MSG_TRUNC);
+    const ssize_t got =
+        ::recv(attempt.connection.number(), text, sizeof text, MSG_DONTWAIT | MSG_TRUNC);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     const auto message = got > 0 && static_cast<std::size_t>(got) <= sizeof text
                              ? parse_message({text, static_cast<std::size_t>(got)})

@@ -1,7 +1,8 @@
 #pragma once
-// The runner over real processes: one supervisor, cleave-supervise, for each attempt, which outlives this
-// program. Who is alive is asked of the locks in the folders of the attempts, what happened is heard over a
-// connection to each supervisor or read from the record that it left. Not for several threads.
+// The runner over real processes: one supervisor, cleave-supervise, for each attempt, which
+// outlives this program. Who is alive is asked of the locks in the folders of the attempts, what
+// happened is heard over a connection to each supervisor or read from the record that it left. Not
+// for several threads.
 
 #include <chrono>
 #include <cstdint>
@@ -19,11 +20,12 @@ namespace cleave {
 class ProcessRunner final : public Runner {
  public:
   struct Places {
-    std::string
-        jobs;  // folder of all attempts, absolute; made if it is not there. Its owner is who runs this
-    std::string program;            // cleave-supervise; as root nobody else may be able to change it
+    std::string jobs;     // folder of all attempts, absolute; made if it is not there. Its owner is
+                          // who runs this
+    std::string program;  // cleave-supervise; as root nobody else may be able to change it
     std::uint64_t descriptors = 0;  // the soft limit for supervisors and jobs; 0: as this program's
-    std::chrono::steady_clock::duration patience = std::chrono::seconds(10);  // with a supervisor that begins
+    std::chrono::steady_clock::duration patience =
+        std::chrono::seconds(10);  // with a supervisor that begins
   };
   [[nodiscard]] static Result<std::unique_ptr<ProcessRunner>> open(Places places);
   ~ProcessRunner() override;

@@ -1,4 +1,5 @@
-// What a runner finds when it begins: every folder of an attempt, and what earlier runners left half done.
+// What a runner finds when it begins: every folder of an attempt, and what earlier runners left
+// half done.
 
 #include <dirent.h>
 

@@ -21,7 +21,8 @@ namespace cleave {
 namespace {
 
 std::string read_proc(pid_t pid, const char* file) {
-  const Descriptor opened(::open(fmt::format("/proc/{}/{}", pid, file).c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor opened(
+      ::open(fmt::format("/proc/{}/{}", pid, file).c_str(), O_RDONLY | O_CLOEXEC));
   if (!opened) return {};
   std::string text;
   char piece[4096];
@@ -47,7 +48,8 @@ std::optional<ProcessFacts> parse_stat(pid_t pid, std::string_view text) {
                       .zombie = fields[state] == "Z" || fields[state] == "X"};
 }
 
-/// The real user, not the owner of the folder in /proc, which is root's where a process keeps others out.
+/// The real user, not the owner of the folder in /proc, which is root's where a process keeps
+/// others out.
 std::optional<uid_t> user_of(pid_t pid) {
   const std::string status = read_proc(pid, "status");
   const std::size_t at = status.find("\nUid:\t");
@@ -64,10 +66,12 @@ bool has_variable(std::string_view environment, std::string_view variable) {
   return false;
 }
 
-/// Whether the process belongs to the session of the job's first process: a later process may have got that
-/// number, and is then the leader of a session of its own.
-bool in_session(const ProcessFacts& process, const JobMark& mark, const std::map<pid_t, ProcessFacts>& all) {
-  if (mark.session == 0 || process.session != mark.session || process.started < mark.session_started)
+/// Whether the process belongs to the session of the job's first process: a later process may have
+/// got that number, and is then the leader of a session of its own.
+bool in_session(const ProcessFacts& process, const JobMark& mark,
+                const std::map<pid_t, ProcessFacts>& all) {
+  if (mark.session == 0 || process.session != mark.session ||
+      process.started < mark.session_started)
     return false;
   const auto leader = all.find(mark.session);
   return leader == all.end() || leader->second.started == mark.session_started;
@@ -80,8 +84,9 @@ bool is_of(const ProcessFacts& process, std::span<const JobMark> marks,
     return false;
   const std::string environment = read_proc(process.pid, "environ");
   return std::ranges::any_of(marks, [&](const JobMark& mark) {
-    return mark.uid == *uid && (in_session(process, mark, all) ||
-                                has_variable(environment, fmt::format("{}={}", mark_variable, mark.text)));
+    return mark.uid == *uid &&
+           (in_session(process, mark, all) ||
+            has_variable(environment, fmt::format("{}={}", mark_variable, mark.text)));
   });
 }
 
@@ -146,7 +151,8 @@ std::vector<ProcessFacts> find_leftovers(std::span<const JobMark> marks) {
   return leftovers;
 }
 
-Result<std::int64_t> end_leftovers(std::span<const JobMark> marks, std::chrono::milliseconds patience) {
+Result<std::int64_t> end_leftovers(std::span<const JobMark> marks,
+                                   std::chrono::milliseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   std::set<std::pair<pid_t, std::uint64_t>> ended;
   // Twice nothing in a row: a process may begin another behind the one that reads.
@@ -159,9 +165,9 @@ Result<std::int64_t> end_leftovers(std::span<const JobMark> marks, std::chrono::
     }
     if (found.empty()) continue;
     if (std::chrono::steady_clock::now() > until)
-      return fail(
-          ErrorKind::infeasible, fmt::format("process {}", found[0].pid),
-          fmt::format("{} of a job whose supervisor is gone do not end", counted(found.size(), "process")));
+      return fail(ErrorKind::infeasible, fmt::format("process {}", found[0].pid),
+                  fmt::format("{} of a job whose supervisor is gone do not end",
+                              counted(found.size(), "process")));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return static_cast<std::int64_t>(ended.size());

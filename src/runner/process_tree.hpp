@@ -1,8 +1,9 @@
 #pragma once
-// The processes of a job, found in /proc without control groups. While its supervisor lives they are all its
-// descendants, since it adopts what loses its parent. When it was killed, they are known by the mark in their
-// environment, by the session of the job's first process, and as descendants of one of these. What has thrown
-// away its environment, left its session and lost its parents is not found after that.
+// The processes of a job, found in /proc without control groups. While its supervisor lives they
+// are all its descendants, since it adopts what loses its parent. When it was killed, they are
+// known by the mark in their environment, by the session of the job's first process, and as
+// descendants of one of these. What has thrown away its environment, left its session and lost its
+// parents is not found after that.
 
 #include <sys/types.h>
 
@@ -39,13 +40,14 @@ struct JobMark {
 [[nodiscard]] std::optional<ProcessFacts> facts_of(pid_t pid);
 
 /// All below `root`, without it and without what has ended.
-[[nodiscard]] std::vector<pid_t> descendants_of(pid_t root, std::span<const ProcessFacts> processes);
+[[nodiscard]] std::vector<pid_t> descendants_of(pid_t root,
+                                                std::span<const ProcessFacts> processes);
 
 /// Alive and of one of these; what this process may not look at is not found.
 [[nodiscard]] std::vector<ProcessFacts> find_leftovers(std::span<const JobMark> marks);
 
-/// KILL for all that is found, again and again until nothing is; how many they were. Fails where some are
-/// still there when the patience is over.
+/// KILL for all that is found, again and again until nothing is; how many they were. Fails where
+/// some are still there when the patience is over.
 [[nodiscard]] Result<std::int64_t> end_leftovers(
     std::span<const JobMark> marks, std::chrono::milliseconds patience = std::chrono::seconds(5));
 

@@ -1,8 +1,8 @@
 #pragma once
-// The socket that CLEAVE_REPORT names, as the supervisor holds it: always there while the job runs, whether
-// or not anybody follows, and never in the job's way. A datagram counts when it comes from the job's user
-// and, where that process is still there, from one of the job's processes. What comes too fast is left out,
-// except that the last one is always taken, a moment later.
+// The socket that CLEAVE_REPORT names, as the supervisor holds it: always there while the job runs,
+// whether or not anybody follows, and never in the job's way. A datagram counts when it comes from
+// the job's user and, where that process is still there, from one of the job's processes. What
+// comes too fast is left out, except that the last one is always taken, a moment later.
 
 #include <sys/types.h>
 

@@ -28,7 +28,8 @@ std::span<const NumberedReport> ReportSeries::after(std::int64_t sequence) const
 }
 
 bool ReportRate::take(Clock::time_point now) {
-  left_ = std::min(at_once, left_ + std::chrono::duration<double>(now - filled_).count() * per_second);
+  left_ =
+      std::min(at_once, left_ + std::chrono::duration<double>(now - filled_).count() * per_second);
   filled_ = now;
   if (left_ < 1) return false;
   left_ -= 1;

@@ -1,7 +1,7 @@
 #pragma once
-// The memory reports of one attempt as its supervisor keeps them: bounded, whoever reads and however fast
-// they come. When the series is full, every second one goes, the last one stays: it still spans the whole
-// run.
+// The memory reports of one attempt as its supervisor keeps them: bounded, whoever reads and
+// however fast they come. When the series is full, every second one goes, the last one stays: it
+// still spans the whole run.
 
 #include <chrono>
 #include <optional>

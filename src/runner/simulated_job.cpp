@@ -31,16 +31,17 @@ MiB memory_during(const SimulatedJobPlan& plan, std::int64_t iteration) {
                   static_cast<double>(growth.per_iteration.value) * static_cast<double>(iteration);
   if (growth.noise.value != 0)
     memory += static_cast<double>(growth.noise.value) *
-              std::clamp(normal_of(plan.seed, 0, static_cast<std::uint64_t>(iteration)), -most_spreads,
-                         most_spreads);
+              std::clamp(normal_of(plan.seed, 0, static_cast<std::uint64_t>(iteration)),
+                         -most_spreads, most_spreads);
   return MiB{std::max<std::int64_t>(0, std::llround(std::min(memory, 1e15)))};
 }
 
-Result<SimulatedJobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed, std::int64_t done,
-                                              JobDoors& doors) {
+Result<SimulatedJobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed,
+                                              std::int64_t done, JobDoors& doors) {
   assert(speed > 0 && plan.memory.iterations >= 1);
   const std::int64_t iterations = plan.memory.iterations;
-  const auto each = duration_from_seconds(in_seconds(plan.work) / speed / static_cast<double>(iterations));
+  const auto each =
+      duration_from_seconds(in_seconds(plan.work) / speed / static_cast<double>(iterations));
   if (!each) return std::unexpected(each.error());
   SimulatedJobOutcome outcome;
   outcome.done = done;

@@ -59,7 +59,8 @@ class PaperDoors : public JobDoors {
   }
 };
 
-SimulatedJobPlan plan(std::int64_t iterations, Duration work, MiB base = MiB{100}, MiB each = MiB{10}) {
+SimulatedJobPlan plan(std::int64_t iterations, Duration work, MiB base = MiB{100},
+                      MiB each = MiB{10}) {
   return {{base, each, {}, iterations}, work, 1, 1};
 }
 
@@ -165,7 +166,8 @@ TEST(SimulatedJob, WishesChangeNeitherTimeNorOrder) {
     const SimulatedJobPlan some = plan(iterations, seconds(iterations));
     std::vector<std::int64_t> times;
     for (std::uint64_t i = random.below(10); i > 0; --i)
-      times.push_back(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(iterations) * 1000)));
+      times.push_back(
+          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(iterations) * 1000)));
     std::ranges::sort(times);
     for (const std::int64_t time : times)
       doors.wishes.push_back({milliseconds(time), SimulatedJobWish::checkpoint});

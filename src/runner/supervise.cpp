@@ -19,8 +19,8 @@ namespace cleave {
 
 namespace {
 
-/// Above all others, so that when the process is killed, descriptors being closed in their order, the lock is
-/// free before the daemon sees the end of the connection.
+/// Above all others, so that when the process is killed, descriptors being closed in their order,
+/// the lock is free before the daemon sees the end of the connection.
 constexpr int high_descriptor = 100;
 /// So that this one can be had, and the one that job_process.cpp passes on.
 constexpr rlim_t fewest_descriptors = 256;
@@ -44,7 +44,8 @@ bool is_only_for(const struct stat& facts, uid_t owner, mode_t forbidden) {
   return facts.st_uid == owner && (facts.st_mode & forbidden) == 0;
 }
 
-/// The folder of all jobs and that of this one: the daemon's, and nobody else can have changed them.
+/// The folder of all jobs and that of this one: the daemon's, and nobody else can have changed
+/// them.
 Result<void> open_folders(SupervisorPlaces& places, const std::string& directory) {
   const std::size_t slash = directory.rfind('/');
   if (slash == std::string::npos || slash == 0)
@@ -58,8 +59,10 @@ Result<void> open_folders(SupervisorPlaces& places, const std::string& directory
   if (::fstat(parent->number(), &of_parent) != 0 || ::fstat(folder->number(), &of_folder) != 0)
     return system_error_at(directory, "cannot be looked at");
   const uid_t me = ::geteuid();
-  if (!is_only_for(of_parent, me, S_IWGRP | S_IWOTH) || !is_only_for(of_folder, me, S_IWGRP | S_IWOTH))
-    return fail(ErrorKind::infeasible, directory, "others than the daemon's user could have changed it");
+  if (!is_only_for(of_parent, me, S_IWGRP | S_IWOTH) ||
+      !is_only_for(of_folder, me, S_IWGRP | S_IWOTH))
+    return fail(ErrorKind::infeasible, directory,
+                "others than the daemon's user could have changed it");
   places.parent = std::move(*parent);
   places.folder = std::move(*folder);
   places.path = directory;
@@ -71,7 +74,8 @@ Result<void> open_user_folder(SupervisorPlaces& places, uid_t user) {
   auto folder = open_folder_in(places.folder.number(), user_folder);
   if (!folder) return std::unexpected(folder.error());
   struct stat facts {};
-  if (::fstat(folder->number(), &facts) != 0) return system_error_at(user_folder, "cannot be looked at");
+  if (::fstat(folder->number(), &facts) != 0)
+    return system_error_at(user_folder, "cannot be looked at");
   if (!is_only_for(facts, user, S_IRWXG | S_IRWXO))
     return fail(ErrorKind::infeasible, user_folder, "it is not the job's user's alone");
   places.user = std::move(*folder);
@@ -82,7 +86,8 @@ Result<void> open_user_folder(SupervisorPlaces& places, uid_t user) {
 Result<void> make_daemons_files(SupervisorPlaces& places) {
   auto outcome = make_outcome_file(places.folder.number());
   if (!outcome) return std::unexpected(outcome.error());
-  if (::fchdir(places.folder.number()) != 0) return system_error_at(places.path, "cannot be entered");
+  if (::fchdir(places.folder.number()) != 0)
+    return system_error_at(places.path, "cannot be entered");
   auto control = listen_for_peers();
   if (!control) return std::unexpected(control.error());
   places.outcome = std::move(*outcome);
@@ -114,7 +119,8 @@ Result<Launch> read_launch(const SupervisorPlaces& places, const std::string& di
 }
 
 Result<Supervisor> prepare(SupervisorPlaces& places, const std::string& directory) {
-  if (const auto opened = open_folders(places, directory); !opened) return std::unexpected(opened.error());
+  if (const auto opened = open_folders(places, directory); !opened)
+    return std::unexpected(opened.error());
   if (const auto locked = check_lock(places); !locked) return std::unexpected(locked.error());
   auto launch = read_launch(places, directory);
   if (!launch) return std::unexpected(launch.error());
@@ -127,9 +133,10 @@ Result<Supervisor> prepare(SupervisorPlaces& places, const std::string& director
   if (const auto made = make_daemons_files(places); !made) return std::unexpected(made.error());
   if (const auto became = become_user(launch->uid, launch->gid, launch->groups); !became)
     return std::unexpected(became.error());
-  // Some systems let a process be looked into again when it becomes somebody else; and it holds descriptors
-  // that the user may not have.
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error_at(directory, "cannot be closed");
+  // Some systems let a process be looked into again when it becomes somebody else; and it holds
+  // descriptors that the user may not have.
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+    return system_error_at(directory, "cannot be closed");
   if (::fchdir(places.user.number()) != 0) return system_error_at(directory, "cannot be entered");
   return Supervisor::open(std::move(*launch), places);
 }
@@ -144,9 +151,10 @@ void say(int connection, const SupervisorMessage& message) {
 int supervise(const std::string& directory, std::uint64_t descriptors) {
   ::umask(077);
   limit_descriptors(descriptors);
-  // Not to be looked into by the user's other programs while it still was root; orphans of the job are its
-  // own.
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return 1;
+  // Not to be looked into by the user's other programs while it still was root; orphans of the job
+  // are its own.
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+    return 1;
   SupervisorPlaces places;
   auto connection = take_over(connection_descriptor, high_descriptor);
   if (!connection) return 1;

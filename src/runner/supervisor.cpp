@@ -16,8 +16,8 @@ namespace {
 
 constexpr auto far_away = std::chrono::hours(1);
 
-/// All signals are held back: those of terminals, of groups and of whoever ends the daemon's services are not
-/// for the supervisor. Only what its children do is heard.
+/// All signals are held back: those of terminals, of groups and of whoever ends the daemon's
+/// services are not for the supervisor. Only what its children do is heard.
 Result<Descriptor> hear_children_only() {
   sigset_t all, children;
   ::sigfillset(&all);
@@ -41,7 +41,8 @@ Result<Supervisor> Supervisor::open(Launch launch, SupervisorPlaces& places) {
   return Supervisor(std::move(launch), std::move(places), std::move(*signals), std::move(*reports));
 }
 
-Supervisor::Supervisor(Launch launch, SupervisorPlaces places, Descriptor signals, ReportReceiver reports)
+Supervisor::Supervisor(Launch launch, SupervisorPlaces places, Descriptor signals,
+                       ReportReceiver reports)
     : launch_(std::move(launch)),
       places_(std::move(places)),
       signals_(std::move(signals)),
@@ -69,7 +70,8 @@ void Supervisor::keep_deadlines() {
   const auto now = Clock::now();
   if (!kill_at_ || now < *kill_at_) return;
   end_tree(SIGKILL);
-  constexpr Clock::duration shortest = std::chrono::milliseconds(5), longest = std::chrono::seconds(1);
+  constexpr Clock::duration shortest = std::chrono::milliseconds(5),
+                            longest = std::chrono::seconds(1);
   kill_again_after_ = std::clamp(kill_again_after_ * 2, shortest, longest);
   kill_at_ = now + kill_again_after_;
 }
@@ -91,7 +93,8 @@ void Supervisor::turn(Clock::time_point until) {
   }
   const auto left = std::max(until - Clock::now(), Clock::duration::zero());
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-  const timespec wait{seconds.count(), static_cast<long>(std::chrono::nanoseconds(left - seconds).count())};
+  const timespec wait{seconds.count(),
+                      static_cast<long>(std::chrono::nanoseconds(left - seconds).count())};
   if (::ppoll(polled.data(), polled.size(), &wait, nullptr) > 0)
     for (const pollfd& each : polled)
       if (each.revents != 0) answer(each.fd);

@@ -1,7 +1,7 @@
 #pragma once
-// What the program cleave-supervise does after it became the user: it starts one attempt of a job, keeps its
-// outputs, hears its reports, passes signals on, ends what it leaves behind and writes how it ended. One
-// thread, one poll; it never waits for anybody who might not answer.
+// What the program cleave-supervise does after it became the user: it starts one attempt of a job,
+// keeps its outputs, hears its reports, passes signals on, ends what it leaves behind and writes
+// how it ended. One thread, one poll; it never waits for anybody who might not answer.
 
 #include <chrono>
 #include <deque>
@@ -31,13 +31,14 @@ struct SupervisorPlaces {
   std::string mark;
 };
 
-/// Binds `control` in the current directory, which is the attempt's folder, as the daemon's user still.
+/// Binds `control` in the current directory, which is the attempt's folder, as the daemon's user
+/// still.
 [[nodiscard]] Result<Descriptor> listen_for_peers();
 
 class Supervisor {
  public:
-  /// Opens the socket for reports in the current directory, which is the user's folder. On failure `first` is
-  /// as it was.
+  /// Opens the socket for reports in the current directory, which is the user's folder. On failure
+  /// `first` is as it was.
   [[nodiscard]] static Result<Supervisor> open(Launch launch, SupervisorPlaces& places);
 
   /// To the end: the outcome is on the disk, or the folder is gone.

@@ -128,7 +128,8 @@ void Supervisor::stop() {
 
 void Supervisor::end_tree(int signal) {
   const auto below = descendants_of(::getpid(), all_processes());
-  if (main_gone_) outcome_.leftovers = std::max(outcome_.leftovers, static_cast<std::int64_t>(below.size()));
+  if (main_gone_)
+    outcome_.leftovers = std::max(outcome_.leftovers, static_cast<std::int64_t>(below.size()));
   for (const pid_t each : below) {
     (void)::kill(each, signal);
     if (signal != SIGKILL) (void)::kill(each, SIGCONT);
@@ -189,7 +190,8 @@ void Supervisor::drain_all() {
 void Supervisor::finish() {
   drain_all();
   if (outcome_.ended_at == Instant{}) outcome_.ended_at = wall_clock();
-  const auto last = series_.after(series_.last() - static_cast<std::int64_t>(most_reports_in_outcome));
+  const auto last =
+      series_.after(series_.last() - static_cast<std::int64_t>(most_reports_in_outcome));
   const auto kept = last.last(std::min(last.size(), most_reports_in_outcome));
   outcome_.reports.assign(kept.begin(), kept.end());
   for (Peer& peer : peers_)

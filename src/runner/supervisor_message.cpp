@@ -76,12 +76,16 @@ struct MessageKind {
 };
 const MessageKind message_kinds[] = {
     {"ready", [](JsonReader&) { return SupervisorMessage(SupervisorReady{}); }},
-    {"failed", [](JsonReader& in) { return SupervisorMessage(SupervisorFailed{in.text("reason")}); }},
-    {"began", [](JsonReader& in) { return SupervisorMessage(JobBegan{in.integer("pid", 1, most)}); }},
-    {"reports", [](JsonReader& in) { return SupervisorMessage(JobReports{read_reports(in, "reports")}); }},
+    {"failed",
+     [](JsonReader& in) { return SupervisorMessage(SupervisorFailed{in.text("reason")}); }},
+    {"began",
+     [](JsonReader& in) { return SupervisorMessage(JobBegan{in.integer("pid", 1, most)}); }},
+    {"reports",
+     [](JsonReader& in) { return SupervisorMessage(JobReports{read_reports(in, "reports")}); }},
     {"out_of_memory", read_out_of_memory_seen},
     {"state", read_state},
-    {"answer", [](JsonReader& in) { return SupervisorMessage(SupervisorAnswer{in.text("refused")}); }},
+    {"answer",
+     [](JsonReader& in) { return SupervisorMessage(SupervisorAnswer{in.text("refused")}); }},
 };
 
 }  // namespace

@@ -1,12 +1,14 @@
 #pragma once
-// What supervisor and daemon say to each other over a socket of packets, one JSON object each way of theirs:
+// What supervisor and daemon say to each other over a socket of packets, one JSON object each way
+// of theirs:
 //
 //   daemon:      {"ask":"follow"}  {"ask":"state"}  {"ask":"signal","signal":10}  {"ask":"stop"}
-//   supervisor:  {"ready":{}}  {"failed":{"reason":".."}}  {"began":{"pid":5}}  {"reports":{"reports":[..]}}
+//   supervisor:  {"ready":{}}  {"failed":{"reason":".."}}  {"began":{"pid":5}}
+//   {"reports":{"reports":[..]}}
 //                {"out_of_memory":{..}}  {"state":{..}}  {"answer":{"refused":".."}}
 //
-// Who follows is told what there was so far and then what comes. The end of the connection is the end of the
-// supervisor, or it let go of a reader that did not read.
+// Who follows is told what there was so far and then what comes. The end of the connection is the
+// end of the supervisor, or it let go of a reader that did not read.
 
 #include <cstdint>
 #include <string>
@@ -37,7 +39,8 @@ struct JobReports {
   std::vector<NumberedReport> reports;
 };
 struct SupervisorState {
-  std::string phase;  // "starting", "running", "stopping", "ending" (what it left is being ended), "ended"
+  std::string
+      phase;  // "starting", "running", "stopping", "ending" (what it left is being ended), "ended"
   std::int64_t pid = 0;
   std::int64_t out_dropped = 0, err_dropped = 0;
   std::int64_t reports_refused = 0;  // from others, broken, or too many

@@ -36,7 +36,8 @@ Result<Descriptor> listen_for_peers() {
 }
 
 void Supervisor::accept_peer() {
-  Descriptor socket(::accept4(places_.control.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  Descriptor socket(
+      ::accept4(places_.control.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   ucred who{};
   socklen_t length = sizeof who;
   if (!socket || ::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return;
@@ -75,7 +76,9 @@ std::string Supervisor::obey(const SupervisorAsk& ask) {
     return {};
   }
   if (::kill(-job_.pid, ask.signal) == 0) return {};
-  return system_error_at(fmt::format("process group {}", job_.pid), "cannot be signalled").error().text();
+  return system_error_at(fmt::format("process group {}", job_.pid), "cannot be signalled")
+      .error()
+      .text();
 }
 
 void Supervisor::follow(Peer& peer) {

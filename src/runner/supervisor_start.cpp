@@ -38,9 +38,10 @@ Result<Ends> make_connection() {
   return Ends{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-/// Input and outputs nowhere, the two descriptors, no signal held back, a session of its own, no environment.
-Result<pid_t> spawn_supervisor(const std::string& program, const std::string& directory, int connection,
-                               int lock, std::uint64_t descriptors) {
+/// Input and outputs nowhere, the two descriptors, no signal held back, a session of its own, no
+/// environment.
+Result<pid_t> spawn_supervisor(const std::string& program, const std::string& directory,
+                               int connection, int lock, std::uint64_t descriptors) {
   const Descriptor theirs(::fcntl(connection, F_DUPFD_CLOEXEC, out_of_the_way));
   const Descriptor held(::fcntl(lock, F_DUPFD_CLOEXEC, out_of_the_way));
   if (!theirs || !held) return system_error_at("supervisor", "no descriptor is free");
@@ -59,8 +60,10 @@ Result<pid_t> spawn_supervisor(const std::string& program, const std::string& di
   ::posix_spawnattr_init(&how);
   ::posix_spawnattr_setsigmask(&how, &none);
   ::posix_spawnattr_setsigdefault(&how, &all);
-  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string name = "cleave-supervise", argument = directory, limit = fmt::format("{}", descriptors);
+  ::posix_spawnattr_setflags(&how,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::string name = "cleave-supervise", argument = directory,
+              limit = fmt::format("{}", descriptors);
   std::array<char*, 4> arguments = {name.data(), argument.data(), limit.data(), nullptr};
   std::array<char*, 1> environment = {nullptr};
   pid_t pid = 0;
@@ -76,9 +79,9 @@ Result<pid_t> spawn_supervisor(const std::string& program, const std::string& di
 /// Empty when it is ready, else why it is not.
 std::string wait_until_ready(int connection, std::chrono::steady_clock::time_point until) {
   while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now())
-            .count();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          until - std::chrono::steady_clock::now())
+                          .count();
     char text[longest_packet];
     const ssize_t got = ::recv(connection, text, sizeof text, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
@@ -99,7 +102,8 @@ std::string wait_until_ready(int connection, std::chrono::steady_clock::time_poi
 }
 
 Result<void> make_user_folder(int folder, const Launch& launch) {
-  if (::mkdirat(folder, user_folder, 0700) != 0) return system_error_at(user_folder, "cannot be made");
+  if (::mkdirat(folder, user_folder, 0700) != 0)
+    return system_error_at(user_folder, "cannot be made");
   if (::geteuid() != 0) return {};
   if (::fchownat(folder, user_folder, launch.uid, launch.gid, AT_SYMLINK_NOFOLLOW) != 0 ||
       ::fchown(folder, 0, launch.gid) != 0 || ::fchmod(folder, 0710) != 0)
@@ -111,7 +115,8 @@ Result<void> make_user_folder(int folder, const Launch& launch) {
 
 Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch) {
   const std::string name = directory_name(launch.key), fresh = fmt::format(".new-{}", name);
-  if (::mkdirat(jobs, fresh.c_str(), 0700) != 0) return system_error_at(name, "its folder cannot be made");
+  if (::mkdirat(jobs, fresh.c_str(), 0700) != 0)
+    return system_error_at(name, "its folder cannot be made");
   auto folder = open_folder_in(jobs, fresh);
   if (!folder) return std::unexpected(folder.error());
   if (const auto shared = make_user_folder(folder->number(), launch); !shared)
@@ -119,7 +124,8 @@ Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch) {
   auto lock = take_job_lock(folder->number());
   if (!lock) return std::unexpected(lock.error());
   if (!*lock) return fail(ErrorKind::infeasible, name, "somebody else is making this attempt");
-  if (const auto written = write_new_file_in(folder->number(), launch_file, launch_text(launch)); !written)
+  if (const auto written = write_new_file_in(folder->number(), launch_file, launch_text(launch));
+      !written)
     return std::unexpected(written.error());
   if (::renameat2(jobs, fresh.c_str(), jobs, name.c_str(), RENAME_NOREPLACE) != 0)
     return system_error_at(name, "its folder cannot be made");
@@ -130,8 +136,8 @@ Result<StartedSupervisor> start_supervisor(const std::string& program, const std
                                            const Descriptor& lock, const SupervisorStart& how) {
   auto connection = make_connection();
   if (!connection) return std::unexpected(connection.error());
-  const auto pid =
-      spawn_supervisor(program, directory, connection->theirs.number(), lock.number(), how.descriptors);
+  const auto pid = spawn_supervisor(program, directory, connection->theirs.number(), lock.number(),
+                                    how.descriptors);
   if (!pid) return std::unexpected(pid.error());
   connection->theirs.close();
   const std::string trouble =
@@ -139,7 +145,8 @@ Result<StartedSupervisor> start_supervisor(const std::string& program, const std
   if (trouble.empty()) return StartedSupervisor{*pid, std::move(connection->ours)};
   ::kill(*pid, SIGKILL);
   ::waitpid(*pid, nullptr, 0);
-  return fail(ErrorKind::infeasible, directory, fmt::format("the supervisor does not start: {}", trouble));
+  return fail(ErrorKind::infeasible, directory,
+              fmt::format("the supervisor does not start: {}", trouble));
 }
 
 Result<Descriptor> connect_to_supervisor(int folder) {
@@ -149,12 +156,14 @@ Result<Descriptor> connect_to_supervisor(int folder) {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket || ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+  if (!socket ||
+      ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return system_error_at(control_socket, "the supervisor cannot be reached");
   // As it was when it began to listen, which is before it became the job's user.
   ucred who{};
   socklen_t length = sizeof who;
-  if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 || who.uid != ::geteuid())
+  if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
+      who.uid != ::geteuid())
     return fail(ErrorKind::infeasible, control_socket, "somebody else listens there");
   return socket;
 }

@@ -43,7 +43,8 @@ void Account::rejected(std::size_t job, std::string_view reason) {
 bool Account::late(std::size_t job) const {
   const JobDetails* details = workload_->details_of(workload_->jobs[job]);
   if (details == nullptr || !details->deadline) return false;
-  return outcomes_[job].end != JobOutcome::End::finished || outcomes_[job].turnaround > *details->deadline;
+  return outcomes_[job].end != JobOutcome::End::finished ||
+         outcomes_[job].turnaround > *details->deadline;
 }
 
 void Account::write(RunSummary& summary, std::optional<double> usable_mib) {

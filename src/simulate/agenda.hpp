@@ -1,9 +1,10 @@
 #pragma once
-// What is due in a simulation, by time and, at one instant, by the order that simulator.hpp promises.
+// What is due in a simulation, by time and, at one instant, by the order that simulator.hpp
+// promises.
 //
-// The next few items stand in order, so that what they need can be fetched from memory before their time
-// comes. The others form a heap of four children a node. A key is 16 bytes and the children of a node lie in
-// one cache line; the path from top to bottom is half as long as with two.
+// The next few items stand in order, so that what they need can be fetched from memory before their
+// time comes. The others form a heap of four children a node. A key is 16 bytes and the children of
+// a node lie in one cache line; the path from top to bottom is half as long as with two.
 
 #include <algorithm>
 #include <array>
@@ -41,7 +42,8 @@ class Agenda {
   [[nodiscard]] AgendaItem later(std::size_t n) const { return item(next_[begin_ + n]); }
 
   void push(const AgendaItem& item) {
-    const Key key{item.at, static_cast<std::uint64_t>(item.due) << 60 | std::uint64_t{item.which} << 28 |
+    const Key key{item.at, static_cast<std::uint64_t>(item.due) << 60 |
+                               std::uint64_t{item.which} << 28 |
                                (item.generation & generation_mask)};
     if (ahead() >= foreseen && !(key < next_[end_ - 1])) return heap_.push(key);
     insert(key);
@@ -66,8 +68,8 @@ class Agenda {
   };
   static constexpr Key after_all{Instant::max(), UINT64_MAX};
 
-  /// Node 0 is the top; the children of node n are family n, and node n > 0 is child (n - 1) % 4 of family
-  /// (n - 1) / 4. What is missing in the last family is `after_all`.
+  /// Node 0 is the top; the children of node n are family n, and node n > 0 is child (n - 1) % 4 of
+  /// family (n - 1) / 4. What is missing in the last family is `after_all`.
   class Heap {
    public:
     [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -75,7 +77,8 @@ class Agenda {
     void push(const Key& key) {
       std::size_t node = size_++;
       if (node > 0 && (node - 1) / 4 == families_.size()) families_.push_back(no_children);
-      for (; node > 0 && key < at((node - 1) / 4); node = (node - 1) / 4) at(node) = at((node - 1) / 4);
+      for (; node > 0 && key < at((node - 1) / 4); node = (node - 1) / 4)
+        at(node) = at((node - 1) / 4);
       at(node) = key;
     }
 
@@ -112,8 +115,8 @@ class Agenda {
     [[nodiscard]] Key& at(std::size_t node) {
       return node == 0 ? top_ : families_[(node - 1) / 4].key[(node - 1) % 4];
     }
-    /// Chosen by arithmetic: a branch would be guessed wrong every other time, and all that is waiting behind
-    /// it with it.
+    /// Chosen by arithmetic: a branch would be guessed wrong every other time, and all that is
+    /// waiting behind it with it.
     static std::size_t least_of(const Family& family) {
       const auto less = [&](std::size_t a, std::size_t b) {
         return static_cast<std::size_t>(family.key[a] < family.key[b]);
@@ -129,15 +132,16 @@ class Agenda {
 
   static AgendaItem item(const Key& key) {
     return {key.at, static_cast<std::uint32_t>(key.rest >> 28 & 0xffffffff),
-            static_cast<std::uint32_t>(key.rest) & generation_mask, static_cast<Due>(key.rest >> 60)};
+            static_cast<std::uint32_t>(key.rest) & generation_mask,
+            static_cast<Due>(key.rest >> 60)};
   }
 
   /// Behind all that stand in order.
   void append(const Key& key) {
     if (end_ == next_.size()) {
-      end_ = static_cast<std::size_t>(
-          std::copy(next_.begin() + static_cast<std::ptrdiff_t>(begin_), next_.end(), next_.begin()) -
-          next_.begin());
+      end_ = static_cast<std::size_t>(std::copy(next_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                                                next_.end(), next_.begin()) -
+                                      next_.begin());
       begin_ = 0;
     }
     next_[end_++] = key;

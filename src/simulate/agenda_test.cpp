@@ -20,8 +20,8 @@ Order order(const AgendaItem& item) {
 AgendaItem drawn(Random& random, Instant now) {
   const std::uint64_t reach = random.below(2) == 0 ? 4 : 2000;
   return {now + Duration{static_cast<std::int64_t>(random.below(reach))},
-          static_cast<std::uint32_t>(random.below(50)), static_cast<std::uint32_t>(random.below(1000)),
-          static_cast<Due>(random.below(5))};
+          static_cast<std::uint32_t>(random.below(50)),
+          static_cast<std::uint32_t>(random.below(1000)), static_cast<Due>(random.below(5))};
 }
 
 TEST(Agenda, ItemsComeInTheirOrderAndAreForeseenInIt) {

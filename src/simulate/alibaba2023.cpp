@@ -24,7 +24,8 @@ struct Columns {
   std::size_t name, num_gpu, gpu_milli, creation, deletion, scheduled;
 };
 
-Result<Pod> read_pod(const std::vector<std::string>& row, const Columns& columns, const std::string& place) {
+Result<Pod> read_pod(const std::vector<std::string>& row, const Columns& columns,
+                     const std::string& place) {
   Cells cells(place);
   Pod pod;
   pod.name = row[columns.name];
@@ -37,10 +38,11 @@ Result<Pod> read_pod(const std::vector<std::string>& row, const Columns& columns
   pod.scheduled = cells.seconds_if(row[columns.scheduled], "scheduled_time");
   pod.deleted = cells.seconds_if(row[columns.deletion], "deletion_time");
   if (pod.scheduled && pod.deleted && *pod.deleted < *pod.scheduled)
-    cells.refuse(fmt::format("the pod ends at {} before it starts at {}", *pod.deleted, *pod.scheduled));
-  if (pod.scheduled && *pod.scheduled < pod.created)
     cells.refuse(
-        fmt::format("the pod is scheduled at {} before it is created at {}", *pod.scheduled, pod.created));
+        fmt::format("the pod ends at {} before it starts at {}", *pod.deleted, *pod.scheduled));
+  if (pod.scheduled && *pod.scheduled < pod.created)
+    cells.refuse(fmt::format("the pod is scheduled at {} before it is created at {}",
+                             *pod.scheduled, pod.created));
   if (pod.gpus == 1 && pod.thousandths == 0)
     cells.refuse("the pod asks for a GPU but for none of its compute");
   if (cells.error) return std::unexpected(*cells.error);
@@ -61,14 +63,15 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   Columns columns{};
-  const auto found = find_columns(*csv,
-                                  {{"name", &columns.name},
-                                   {"num_gpu", &columns.num_gpu},
-                                   {"gpu_milli", &columns.gpu_milli},
-                                   {"creation_time", &columns.creation},
-                                   {"deletion_time", &columns.deletion},
-                                   {"scheduled_time", &columns.scheduled}},
-                                  "a pod list with times is needed, such as openb_pod_list_default.csv");
+  const auto found =
+      find_columns(*csv,
+                   {{"name", &columns.name},
+                    {"num_gpu", &columns.num_gpu},
+                    {"gpu_milli", &columns.gpu_milli},
+                    {"creation_time", &columns.creation},
+                    {"deletion_time", &columns.deletion},
+                    {"scheduled_time", &columns.scheduled}},
+                   "a pod list with times is needed, such as openb_pod_list_default.csv");
   if (!found) return std::unexpected(found.error());
 
   Workload workload;
@@ -92,7 +95,8 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
       pods.push_back(std::move(*pod));
     }
   }
-  if (pods.empty()) return fail(ErrorKind::bad_input, place, "the trace has no pod that asks for a GPU");
+  if (pods.empty())
+    return fail(ErrorKind::bad_input, place, "the trace has no pod that asks for a GPU");
   order(pods, &Pod::created, options);
 
   workload.read = pods.size();
@@ -113,7 +117,8 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
     job.arrival = *arrival;
     job.duration = *duration;
     job.speed = speed;
-    job.request = workload.intern(Request{ByShare{static_cast<int>(pod.thousandths), options.rule}, {}});
+    job.request =
+        workload.intern(Request{ByShare{static_cast<int>(pod.thousandths), options.rule}, {}});
     workload.jobs.push_back(std::move(job));
   }
   note_options(workload, "alibaba2023", options, {{"rule", std::string(name(options.rule))}});

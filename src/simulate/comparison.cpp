@@ -78,8 +78,8 @@ std::vector<std::size_t> distinct(std::span<const SeedRuns> seeds) {
 }
 
 FigureComparison compare_figure(std::span<const SeedRuns> seeds,
-                                const std::vector<std::size_t>& distinct_seeds, std::size_t scheduler,
-                                const Figure& figure) {
+                                const std::vector<std::size_t>& distinct_seeds,
+                                std::size_t scheduler, const Figure& figure) {
   FigureComparison result;
   result.figure = figure.name;
   std::vector<double> values, ratios;
@@ -107,7 +107,9 @@ CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler) 
   const std::size_t schedulers = by_scheduler.size();
   common.schedulers.resize(schedulers);
   const std::size_t jobs = schedulers == 0 ? 0 : by_scheduler.front().size();
-  const auto finished = [](const JobOutcome& outcome) { return outcome.end == JobOutcome::End::finished; };
+  const auto finished = [](const JobOutcome& outcome) {
+    return outcome.end == JobOutcome::End::finished;
+  };
   std::vector<bool> by_all(jobs);
   for (std::size_t job = 0; job < jobs; ++job) {
     std::size_t count = 0;
@@ -152,7 +154,8 @@ double sign_test(std::size_t lower, std::size_t higher) {
   double sum = 0;
   for (std::size_t k = 0; k <= fewer; ++k) {
     const auto n = static_cast<double>(all), i = static_cast<double>(k);
-    sum += std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1) - n * std::log(2.0));
+    sum += std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1) -
+                    n * std::log(2.0));
   }
   return std::min(1.0, 2 * sum);
 }
@@ -174,7 +177,8 @@ RunComparison compare(std::span<const SeedRuns> seeds) {
   for (std::size_t s = 0; s < seeds.front().runs.size(); ++s) {
     SchedulerComparison& scheduler = comparison.schedulers.emplace_back();
     scheduler.scheduler = seeds.front().runs[s].scheduler;
-    for (const Figure& figure : figures) scheduler.figures.push_back(compare_figure(seeds, kept, s, figure));
+    for (const Figure& figure : figures)
+      scheduler.figures.push_back(compare_figure(seeds, kept, s, figure));
   }
   return comparison;
 }
@@ -183,7 +187,10 @@ namespace {
 
 Json to_json(const std::optional<Spread>& spread) {
   if (!spread) return nullptr;
-  return {{"median", spread->median}, {"low", spread->low}, {"high", spread->high}, {"seeds", spread->count}};
+  return {{"median", spread->median},
+          {"low", spread->low},
+          {"high", spread->high},
+          {"seeds", spread->count}};
 }
 
 }  // namespace
@@ -206,19 +213,21 @@ Json to_json(const RunComparison& comparison) {
         json["lower"] = figure.lower;
         json["higher"] = figure.higher;
         json["equal"] = figure.equal;
-        json["exceeds_spread"] = figure.exceeds_spread ? Json(*figure.exceeds_spread) : Json(nullptr);
+        json["exceeds_spread"] =
+            figure.exceeds_spread ? Json(*figure.exceeds_spread) : Json(nullptr);
       }
       all[std::string(figure.figure)] = json;
     }
     schedulers.push_back({{"scheduler", scheduler.scheduler}, {"figures", all}});
   }
-  return {{"seeds", seeds},
-          {"distinct_seeds", comparison.distinct_seeds},
-          {"spread", "low and high: quartiles from 8 seeds on, with fewer the lowest and the highest"},
-          {"rule",
-           "exceeds_spread: two-sided sign test over the seeds, ties left out, at most 5 %; null with "
-           "fewer than 6 seeds that differ"},
-          {"schedulers", schedulers}};
+  return {
+      {"seeds", seeds},
+      {"distinct_seeds", comparison.distinct_seeds},
+      {"spread", "low and high: quartiles from 8 seeds on, with fewer the lowest and the highest"},
+      {"rule",
+       "exceeds_spread: two-sided sign test over the seeds, ties left out, at most 5 %; null with "
+       "fewer than 6 seeds that differ"},
+      {"schedulers", schedulers}};
 }
 
 }  // namespace cleave

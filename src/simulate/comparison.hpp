@@ -1,15 +1,17 @@
 #pragma once
-// Several schedulers on the same workloads, one for each seed: what is typical, how much it spreads, and
-// which differences are more than chance.
+// Several schedulers on the same workloads, one for each seed: what is typical, how much it
+// spreads, and which differences are more than chance.
 //
-// Times of jobs are taken over the jobs that every scheduler finished with that seed: a scheduler that gives
-// up on long jobs would look quick otherwise. How many each finished, failed, rejected or left waiting stands
-// beside. A makespan compares only for seeds where all finished the same jobs.
+// Times of jobs are taken over the jobs that every scheduler finished with that seed: a scheduler
+// that gives up on long jobs would look quick otherwise. How many each finished, failed, rejected
+// or left waiting stands beside. A makespan compares only for seeds where all finished the same
+// jobs.
 //
-// Schedulers are compared with the first one, pair by pair with the same seed. A difference exceeds the
-// spread when the exact two-sided sign test, ties left out, gives at most 5 %: with 6 to 8 seeds all must be
-// on one side, with 9 to 11 all but one. With fewer than 6 nothing can pass, and nothing is said. Seeds that
-// changed nothing anywhere count once: a run that is repeated is no further evidence.
+// Schedulers are compared with the first one, pair by pair with the same seed. A difference exceeds
+// the spread when the exact two-sided sign test, ties left out, gives at most 5 %: with 6 to 8
+// seeds all must be on one side, with 9 to 11 all but one. With fewer than 6 nothing can pass, and
+// nothing is said. Seeds that changed nothing anywhere count once: a run that is repeated is no
+// further evidence.
 
 #include <cstdint>
 #include <optional>
@@ -43,7 +45,8 @@ struct SeedRuns {
   CommonTimes common;
 };
 
-/// Median with what lies around it: quartiles from `seeds_for_quartiles` values on, else lowest and highest.
+/// Median with what lies around it: quartiles from `seeds_for_quartiles` values on, else lowest and
+/// highest.
 struct Spread {
   std::size_t count = 0;
   double median = 0, low = 0, high = 0;

@@ -1,4 +1,5 @@
-// Comparing runs: figures worked out by hand, and the rule by which a difference is more than chance.
+// Comparing runs: figures worked out by hand, and the rule by which a difference is more than
+// chance.
 
 #include "simulate/comparison.hpp"
 
@@ -23,8 +24,9 @@ JobOutcome finished(int wait, int turnaround) {
 
 TEST(Comparison, TimesAreOfTheJobsThatAllFinish) {
   // The second scheduler gives up on the long job, the first on a short one.
-  const std::vector<JobOutcome> runs[] = {{finished(1, 10), finished(2, 1000), {End::rejected, {}, {}, {}}},
-                                          {finished(3, 30), {End::failed, {}, {}, {}}, finished(0, 1)}};
+  const std::vector<JobOutcome> runs[] = {
+      {finished(1, 10), finished(2, 1000), {End::rejected, {}, {}, {}}},
+      {finished(3, 30), {End::failed, {}, {}, {}}, finished(0, 1)}};
   const CommonTimes common = common_times(runs);
   EXPECT_EQ(common.jobs, 1U);
   EXPECT_FALSE(common.same_jobs);
@@ -75,14 +77,15 @@ std::vector<SeedRuns> runs_of(const std::vector<std::pair<int, int>>& turnaround
     seed.runs[1].scheduler = "second";
     seed.runs[0].makespan = std::chrono::seconds(first);
     seed.runs[1].makespan = std::chrono::seconds(second);
-    seed.common =
-        common_times(std::vector<std::vector<JobOutcome>>{{finished(0, first)}, {finished(0, second)}});
+    seed.common = common_times(
+        std::vector<std::vector<JobOutcome>>{{finished(0, first)}, {finished(0, second)}});
   }
   return seeds;
 }
 
 const FigureComparison& turnaround(const RunComparison& comparison) {
-  return *std::ranges::find(comparison.schedulers[1].figures, "turnaround_mean_s", &FigureComparison::figure);
+  return *std::ranges::find(comparison.schedulers[1].figures, "turnaround_mean_s",
+                            &FigureComparison::figure);
 }
 
 TEST(Comparison, ASideThatAllSeedsAreOnExceedsTheSpread) {

@@ -1,6 +1,6 @@
 #pragma once
-// A run as JSON lines, one for each thing that happened, in the order in which it was decided. The keys are
-// in docs/formats.md. Lines go to the stream as they come; nothing is kept.
+// A run as JSON lines, one for each thing that happened, in the order in which it was decided. The
+// keys are in docs/formats.md. Lines go to the stream as they come; nothing is kept.
 
 #include <ostream>
 #include <vector>

@@ -74,12 +74,14 @@ Result<Outage> parse_outage(std::string_view text, const FleetFile& fleet) {
     const auto duration = duration_from_seconds(*number);
     return duration ? std::optional(*duration) : std::nullopt;
   };
-  const auto from = seconds(text.substr(at + 1, dash - at - 1)), until = seconds(text.substr(dash + 1));
+  const auto from = seconds(text.substr(at + 1, dash - at - 1)),
+             until = seconds(text.substr(dash + 1));
   if (!from || !until || *until <= *from)
     return fail(ErrorKind::bad_usage, place,
                 "the times of an outage are not seconds, the first before the second",
                 "write GPU@FROM-UNTIL, such as n0/0@600-900");
-  return Outage{static_cast<GpuId>(gpu - fleet.gpus.begin()), Instant{} + *from, Instant{} + *until};
+  return Outage{static_cast<GpuId>(gpu - fleet.gpus.begin()), Instant{} + *from,
+                Instant{} + *until};
 }
 
 Result<void> check_outages(const FaultPlan& plan, const FleetFile& fleet) {

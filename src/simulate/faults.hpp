@@ -1,7 +1,7 @@
 #pragma once
-// What goes wrong in a simulation on purpose: GPUs that are lost and return, jobs whose process fails. Either
-// said one by one, or drawn from a seed: each GPU is lost after an exponential time and returns after
-// another.
+// What goes wrong in a simulation on purpose: GPUs that are lost and return, jobs whose process
+// fails. Either said one by one, or drawn from a seed: each GPU is lost after an exponential time
+// and returns after another.
 
 #include <cstdint>
 #include <optional>
@@ -25,9 +25,11 @@ struct FaultPlan {
   std::vector<Outage> outages;
   std::optional<Duration> between_losses;   // mean, of one GPU
   Duration repair = std::chrono::hours{1};  // mean
-  double job_failure = 0;                   // share of jobs whose process fails, somewhere in its work
+  double job_failure = 0;  // share of jobs whose process fails, somewhere in its work
 
-  [[nodiscard]] bool empty() const { return outages.empty() && !between_losses && job_failure == 0; }
+  [[nodiscard]] bool empty() const {
+    return outages.empty() && !between_losses && job_failure == 0;
+  }
 };
 
 /// "mtbf=SECONDS;repair=SECONDS;job-failure=SHARE", each optional.

@@ -1,8 +1,8 @@
 #pragma once
-// Workloads made up from a seed: a research laboratory's day for demonstrations, and what the papers tried
-// their schedulers on, in the shape in which they describe it. What a paper leaves open is an option with a
-// default; docs/workloads.md says which is which. A family of generators is one file, a generator one row of
-// the table that help, documentation, commands and tests walk.
+// Workloads made up from a seed: a research laboratory's day for demonstrations, and what the
+// papers tried their schedulers on, in the shape in which they describe it. What a paper leaves
+// open is an option with a default; docs/workloads.md says which is which. A family of generators
+// is one file, a generator one row of the table that help, documentation, commands and tests walk.
 
 #include <cstdint>
 #include <span>

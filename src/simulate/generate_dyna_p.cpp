@@ -1,6 +1,6 @@
-// What Dyna-P was tried on (4): inference jobs of five small language models in batches, on A30s, and 5,000
-// of them on 160 A100s with the run times of Alibaba's trace. Latencies, deadlines and arrivals are open
-// (docs/workloads.md).
+// What Dyna-P was tried on (4): inference jobs of five small language models in batches, on A30s,
+// and 5,000 of them on 160 A100s with the run times of Alibaba's trace. Latencies, deadlines and
+// arrivals are open (docs/workloads.md).
 
 #include <algorithm>
 #include <array>
@@ -16,22 +16,23 @@ namespace cleave {
 
 namespace {
 
-/// Table 2's models. Latencies and memory are invented, in the order of the models' sizes, so that the two
-/// statements of 2.1 and 2.2 hold: batches stop paying beyond some size on every slice, and Phi-1 does not
-/// run on the smallest one with its largest batch.
+/// Table 2's models. Latencies and memory are invented, in the order of the models' sizes, so that
+/// the two statements of 2.1 and 2.2 hold: batches stop paying beyond some size on every slice, and
+/// Phi-1 does not run on the smallest one with its largest batch.
 struct Application {
   std::string_view name;
   BatchLaw a30;  // ms on the whole A30
   std::int64_t memory_mib, memory_per_sample_mib;
 };
-constexpr std::array<Application, 5> applications = {{{"distilgpt", {250, 10, 6, 0.5}, 700, 8},
-                                                      {"codegen", {450, 25, 14, 0.5}, 1300, 16},
-                                                      {"flan-t5-large", {600, 40, 22, 0.5}, 1900, 24},
-                                                      {"codellama", {750, 55, 32, 0.5}, 2400, 36},
-                                                      {"phi-1", {900, 70, 42, 0.5}, 2900, 56}}};
+constexpr std::array<Application, 5> applications = {
+    {{"distilgpt", {250, 10, 6, 0.5}, 700, 8},
+     {"codegen", {450, 25, 14, 0.5}, 1300, 16},
+     {"flan-t5-large", {600, 40, 22, 0.5}, 1900, 24},
+     {"codellama", {750, 55, 32, 0.5}, 2400, 36},
+     {"phi-1", {900, 70, 42, 0.5}, 2900, 56}}};
 
-/// The GPU-bound part on an A100 over that on an A30: the inverse of their memory bandwidths, 933 and 1555
-/// GB/s. What no slice shortens is the same.
+/// The GPU-bound part on an A100 over that on an A30: the inverse of their memory bandwidths, 933
+/// and 1555 GB/s. What no slice shortens is the same.
 double against_a30(const GpuModel& gpu) {
   return gpu.key.starts_with("A100") ? 933.1 / 1555 : 1;
 }
@@ -58,14 +59,16 @@ constexpr OptionRow jobs_row(std::string_view jobs) {
   return {"jobs", "COUNT", jobs, "how many jobs"};
 }
 constexpr OptionRow smallest_row(std::string_view batch) {
-  return {"smallest-batch", "COUNT", batch, "least batch; batches are powers of two, equally likely"};
+  return {"smallest-batch", "COUNT", batch,
+          "least batch; batches are powers of two, equally likely"};
 }
 constexpr OptionRow largest_row(std::string_view batch) {
   return {"largest-batch", "COUNT", batch, "largest batch, at most 64"};
 }
 constexpr OptionRow scale_row = {"scale", "NUMBER", "1", "all latencies times this"};
-constexpr OptionRow least_slack_row = {"least-slack", "NUMBER", "3",
-                                       "a deadline is at least so many times the run time on the whole GPU"};
+constexpr OptionRow least_slack_row = {
+    "least-slack", "NUMBER", "3",
+    "a deadline is at least so many times the run time on the whole GPU"};
 constexpr OptionRow most_slack_row = {"most-slack", "NUMBER", "10",
                                       "and at most so many times, drawn evenly"};
 
@@ -100,7 +103,8 @@ void add_job(WorkloadMaker& maker, const GpuModel& gpu, const Setting& setting, 
   };
   const double latency = in_seconds(whole_ms(time(gpu.largest())));
   const double seconds = latency * batches_of(latency);
-  const double slack = setting.least_slack + (setting.most_slack - setting.least_slack) * random.uniform();
+  const double slack =
+      setting.least_slack + (setting.most_slack - setting.least_slack) * random.uniform();
   JobDetails details;
   details.application = application.name;
   details.batch = batch;
@@ -111,22 +115,24 @@ void add_job(WorkloadMaker& maker, const GpuModel& gpu, const Setting& setting, 
   job.id = fmt::format("{}-b{}-{:04}", application.name, batch, number);
   job.arrival = Instant{} + std::chrono::milliseconds{std::llround(drawn.arrival_s * 1000)};
   job.duration = whole_ms(seconds);
-  maker.add(std::move(job), Unknown{}, speeds_from_times(gpu, memory_of(application, batch), time), details);
+  maker.add(std::move(job), Unknown{}, speeds_from_times(gpu, memory_of(application, batch), time),
+            details);
 }
 
 // ---- On A30s ----
 
 constexpr std::array<OptionRow, 9> a30_options(std::string_view jobs, std::string_view smallest,
                                                std::string_view largest, std::string_view gap) {
-  return {{jobs_row(jobs),
-           smallest_row(smallest),
-           largest_row(largest),
-           {"gap", "NUMBER", gap, "mean seconds between arrivals, a Poisson process; 0: all at once"},
-           {"least-runs", "COUNT", "20", "batches that a job runs, at least"},
-           {"most-runs", "COUNT", "100", "and at most, drawn evenly over the logarithm"},
-           scale_row,
-           least_slack_row,
-           most_slack_row}};
+  return {
+      {jobs_row(jobs),
+       smallest_row(smallest),
+       largest_row(largest),
+       {"gap", "NUMBER", gap, "mean seconds between arrivals, a Poisson process; 0: all at once"},
+       {"least-runs", "COUNT", "20", "batches that a job runs, at least"},
+       {"most-runs", "COUNT", "100", "and at most, drawn evenly over the logarithm"},
+       scale_row,
+       least_slack_row,
+       most_slack_row}};
 }
 constexpr auto fifty_options = a30_options("50", "1", "64", "10");
 constexpr auto small_options = a30_options("10", "1", "8", "5");
@@ -150,7 +156,8 @@ Result<Workload> on_a30(std::uint64_t seed, const OptionTexts& options) {
   for (std::int64_t i = 0; i < setting.jobs; ++i) {
     const Application& application = applications[random.below(applications.size())];
     add_job(maker, gpu, setting, {&application, now}, i, random, [&](double) {
-      return std::round(draw_log_uniform(random, static_cast<double>(least), static_cast<double>(most)));
+      return std::round(
+          draw_log_uniform(random, static_cast<double>(least), static_cast<double>(most)));
     });
     now += random.exponential(gap);
   }
@@ -159,11 +166,11 @@ Result<Workload> on_a30(std::uint64_t seed, const OptionTexts& options) {
 
 // ---- On A100s ----
 
-// Fitted to Alibaba's cluster-trace-gpu-v2023, openb_pod_list_default: the 6,099 pods of one GPU that ended
-// before the trace did. Mean and standard deviation of the logarithm of their seconds from start to end; the
-// distribution functions differ by 0.042 at most, the trace's tail is heavier. Its shares of a GPU, in the
-// bins up to 1/7, 2/7, 3/7, 4/7 and above, give how often each model occurs, the smallest for the smallest
-// share: for pods that share a GPU, and for all.
+// Fitted to Alibaba's cluster-trace-gpu-v2023, openb_pod_list_default: the 6,099 pods of one GPU
+// that ended before the trace did. Mean and standard deviation of the logarithm of their seconds
+// from start to end; the distribution functions differ by 0.042 at most, the trace's tail is
+// heavier. Its shares of a GPU, in the bins up to 1/7, 2/7, 3/7, 4/7 and above, give how often each
+// model occurs, the smallest for the smallest share: for pods that share a GPU, and for all.
 constexpr std::array<double, 5> shared_weights = {0.010, 0.089, 0.135, 0.262, 0.504};
 constexpr std::array<double, 5> all_weights = {0.004, 0.037, 0.057, 0.110, 0.792};
 constexpr std::array<double, 5> even_weights = {1, 1, 1, 1, 1};
@@ -193,7 +200,9 @@ Result<Workload> on_cluster(std::uint64_t seed, const OptionTexts& options) {
   const double longest = in.number("longest-s", 1e-3, 1e8);
   if (in.error()) return std::unexpected(*in.error());
   const std::string& shares = in.text("shares");
-  const auto& weights = shares == "shared" ? shared_weights : shares == "all" ? all_weights : even_weights;
+  const auto& weights = shares == "shared" ? shared_weights
+                        : shares == "all"  ? all_weights
+                                           : even_weights;
   const GpuModel& gpu = **find_gpu_model("A100-40GB");
   Random random(seed);
   WorkloadMaker maker;
@@ -210,15 +219,16 @@ Result<Workload> on_cluster(std::uint64_t seed, const OptionTexts& options) {
 }
 
 constexpr GeneratorRow table[] = {
-    {"dyna-p-50", "50 inference jobs of small language models, batches 1 to 64", "Dyna-P, 4, table 2",
-     "2xA30-24GB", fifty_options, on_a30},
-    {"dyna-p-small", "10 inference jobs, batches 1 to 8", "Dyna-P, 4.2", "1xA30-24GB", small_options, on_a30},
-    {"dyna-p-large", "10 inference jobs, batches 32 and 64", "Dyna-P, 4.2", "1xA30-24GB", large_options,
-     on_a30},
+    {"dyna-p-50", "50 inference jobs of small language models, batches 1 to 64",
+     "Dyna-P, 4, table 2", "2xA30-24GB", fifty_options, on_a30},
+    {"dyna-p-small", "10 inference jobs, batches 1 to 8", "Dyna-P, 4.2", "1xA30-24GB",
+     small_options, on_a30},
+    {"dyna-p-large", "10 inference jobs, batches 32 and 64", "Dyna-P, 4.2", "1xA30-24GB",
+     large_options, on_a30},
     {"dyna-p-concurrent", "inference jobs all at once; raise `jobs`", "Dyna-P, 4.3", "1xA30-24GB",
      concurrent_options, on_a30},
-    {"dyna-p-5000", "5,000 inference jobs with the run times of Alibaba's trace; raise `rate`", "Dyna-P, 4.3",
-     "160xA100-40GB", cluster_options, on_cluster},
+    {"dyna-p-5000", "5,000 inference jobs with the run times of Alibaba's trace; raise `rate`",
+     "Dyna-P, 4.3", "160xA100-40GB", cluster_options, on_cluster},
 };
 
 }  // namespace

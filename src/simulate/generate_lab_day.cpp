@@ -11,8 +11,9 @@ namespace cleave {
 
 namespace {
 
-/// A kind of job a laboratory runs. Speeds and durations are invented for this project; their shape - small
-/// work gains little from more slices, training gains much - is what published measurements show.
+/// A kind of job a laboratory runs. Speeds and durations are invented for this project; their shape
+/// - small work gains little from more slices, training gains much - is what published measurements
+/// show.
 struct Family {
   std::string_view name;
   double share;  // of all jobs

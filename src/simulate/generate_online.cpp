@@ -1,6 +1,6 @@
-// The four workloads of the online paper (V-A2, table II): tasks of language-model queries that arrive at
-// four A100-40GB by a Poisson process. The number of tasks, the queries of a task, the tokens and the speeds
-// are open (docs/workloads.md).
+// The four workloads of the online paper (V-A2, table II): tasks of language-model queries that
+// arrive at four A100-40GB by a Poisson process. The number of tasks, the queries of a task, the
+// tokens and the speeds are open (docs/workloads.md).
 
 #include <algorithm>
 #include <array>
@@ -40,20 +40,21 @@ struct Setting {
 };
 
 constexpr std::array<OptionRow, 14> options_for(std::string_view gap, std::string_view length) {
-  return {{{"jobs", "COUNT", "200", "how many tasks"},
-           {"gap", "NUMBER", gap, "mean time between arrivals"},
-           {"unit", "s|ms|min", "s", "unit of `gap`, which the paper does not say"},
-           {"length", "all|long", length, "queries from all, or from the upper half by length"},
-           {"queries", "COUNT", "4", "queries of a task"},
-           {"request-median", "NUMBER", "300", "median of a request's tokens, log-normal"},
-           {"request-sigma", "NUMBER", "1.1", "standard deviation of their logarithm"},
-           {"response-median", "NUMBER", "115", "median of a response's tokens, log-normal"},
-           {"response-sigma", "NUMBER", "1", "standard deviation of their logarithm"},
-           {"longest", "COUNT", "4096", "queries with more tokens are outliers and drawn again"},
-           {"bandwidth", "NUMBER", "1290", "GiB/s at which the whole GPU reads its memory"},
-           {"link", "NUMBER", "22", "GiB/s at which weights that do not fit come from the host"},
-           {"overhead-ms", "NUMBER", "20", "time of a pass through the model that no slice changes"},
-           {"reserve", "MIB", "1024", "memory of an instance that weights cannot have"}}};
+  return {
+      {{"jobs", "COUNT", "200", "how many tasks"},
+       {"gap", "NUMBER", gap, "mean time between arrivals"},
+       {"unit", "s|ms|min", "s", "unit of `gap`, which the paper does not say"},
+       {"length", "all|long", length, "queries from all, or from the upper half by length"},
+       {"queries", "COUNT", "4", "queries of a task"},
+       {"request-median", "NUMBER", "300", "median of a request's tokens, log-normal"},
+       {"request-sigma", "NUMBER", "1.1", "standard deviation of their logarithm"},
+       {"response-median", "NUMBER", "115", "median of a response's tokens, log-normal"},
+       {"response-sigma", "NUMBER", "1", "standard deviation of their logarithm"},
+       {"longest", "COUNT", "4096", "queries with more tokens are outliers and drawn again"},
+       {"bandwidth", "NUMBER", "1290", "GiB/s at which the whole GPU reads its memory"},
+       {"link", "NUMBER", "22", "GiB/s at which weights that do not fit come from the host"},
+       {"overhead-ms", "NUMBER", "20", "time of a pass through the model that no slice changes"},
+       {"reserve", "MIB", "1024", "memory of an instance that weights cannot have"}}};
 }
 constexpr auto normal_25_options = options_for("25", "all");
 constexpr auto long_25_options = options_for("25", "long");
@@ -105,16 +106,18 @@ std::vector<Query> query_pool(const Setting& setting, Random& random) {
 }
 
 double offloaded_mib(const Model& model, const Profile& profile, const Setting& setting) {
-  const double room = std::max(0.0, static_cast<double>(profile.usable->value) - setting.reserve_mib);
+  const double room =
+      std::max(0.0, static_cast<double>(profile.usable->value) - setting.reserve_mib);
   return std::max(0.0, model.weights_mib - room);
 }
 
-/// One pass through the model, which makes one token: resident weights are read from the instance's share of
-/// the memory, the others come over the link.
+/// One pass through the model, which makes one token: resident weights are read from the instance's
+/// share of the memory, the others come over the link.
 double pass_s(const Model& model, const Profile& profile, const Setting& setting) {
   const double offloaded = offloaded_mib(model, profile, setting);
   const double share = profile.memory.value / 8.0;
-  return setting.overhead_s + (model.weights_mib - offloaded) / 1024 / (setting.bandwidth_gib * share) +
+  return setting.overhead_s +
+         (model.weights_mib - offloaded) / 1024 / (setting.bandwidth_gib * share) +
          offloaded / 1024 / setting.link_gib;
 }
 
@@ -135,7 +138,8 @@ Result<Workload> tasks(std::uint64_t seed, const OptionTexts& options) {
     double passes = 0;
     for (std::int64_t q = 0; q < chosen->queries; ++q) {
       const Query& query = pool[random.below(pool.size())];
-      passes += static_cast<double>(query.response) + request_token * static_cast<double>(query.request);
+      passes +=
+          static_cast<double>(query.response) + request_token * static_cast<double>(query.request);
     }
     const auto pass = [&](const Profile& on) { return pass_s(model, on, *chosen); };
     JobDetails details;
@@ -148,8 +152,8 @@ Result<Workload> tasks(std::uint64_t seed, const OptionTexts& options) {
     job.arrival = Instant{} + std::chrono::milliseconds{std::llround(now * 1000)};
     job.duration = whole_ms(passes * pass(gpu.largest()));
     // Offloading lets a model run on any profile.
-    maker.add(std::move(job), ByProfile{std::string(profile.name)}, speeds_from_times(gpu, MiB{0}, pass),
-              details);
+    maker.add(std::move(job), ByProfile{std::string(profile.name)},
+              speeds_from_times(gpu, MiB{0}, pass), details);
     now += random.exponential(chosen->gap_s);
   }
   return maker.done();

@@ -26,7 +26,8 @@ double OptionReader::number(std::string_view name, double least, double most) {
 std::int64_t OptionReader::count(std::string_view name, std::int64_t least, std::int64_t most) {
   const auto value = parse_integer(text(name));
   if (value && *value >= least && *value <= most) return *value;
-  refuse(name, fmt::format("'{}' is not a whole number from {} to {}", shown(text(name)), least, most));
+  refuse(name,
+         fmt::format("'{}' is not a whole number from {} to {}", shown(text(name)), least, most));
   return least;
 }
 
@@ -59,7 +60,8 @@ double rounded_speed(double speed) {
 std::vector<const Profile*> profiles_with(const GpuModel& model, MiB needed) {
   std::vector<const Profile*> fitting;
   for (const Profile& profile : model.profiles)
-    if (profile.attribute == Attribute::none && profile.usable && profile.usable->value >= needed.value)
+    if (profile.attribute == Attribute::none && profile.usable &&
+        profile.usable->value >= needed.value)
       fitting.push_back(&profile);
   return fitting;
 }

@@ -54,7 +54,8 @@ double rounded_speed(double speed);
 
 /// Profiles of a model without attribute whose memory is at least `needed`.
 std::vector<const Profile*> profiles_with(const GpuModel& model, MiB needed);
-/// Speeds from the time that a job takes on each profile that has the memory, relative to the largest.
+/// Speeds from the time that a job takes on each profile that has the memory, relative to the
+/// largest.
 SpeedTable speeds_from_times(const GpuModel& model, MiB needed,
                              const std::function<double(const Profile&)>& time);
 

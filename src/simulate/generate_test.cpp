@@ -34,7 +34,8 @@ TEST(Generators, HaveNamesOfTheirOwnAndAnswerToThem) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
     EXPECT_FALSE(row.source.empty()) << row.name;
     for (const OptionRow& option : row.options) {
-      EXPECT_FALSE(option.otherwise.empty()) << row.name << " " << option.name << " states no default";
+      EXPECT_FALSE(option.otherwise.empty())
+          << row.name << " " << option.name << " states no default";
       EXPECT_FALSE(option.help.empty()) << row.name << " " << option.name;
     }
   }
@@ -110,7 +111,8 @@ TEST(Generators, AreDocumentedWithTheirDefaults) {
   for (const GeneratorRow& row : generators()) {
     EXPECT_NE(page->find(fmt::format("`{}`", row.name)), std::string::npos) << row.name;
     for (const OptionRow& option : row.options)
-      EXPECT_NE(page->find(fmt::format("`{}={}`", option.name, option.otherwise)), std::string::npos)
+      EXPECT_NE(page->find(fmt::format("`{}={}`", option.name, option.otherwise)),
+                std::string::npos)
           << row.name << " " << option.name << "=" << option.otherwise;
   }
 }
@@ -121,27 +123,31 @@ TEST(Generators, WrongOptionsAreRefused) {
     return workload ? std::string("accepted") : workload.error().text();
   };
   EXPECT_EQ(message("hm5"), "there is no generator 'hm5'; did you mean 'hm1'?");
-  EXPECT_NE(message("hm1:job=3").find("did you mean 'jobs'?"), std::string::npos) << message("hm1:job=3");
-  EXPECT_NE(message("hm1:jobs=0").find("jobs: '0' is not a whole number from 1 to"), std::string::npos)
+  EXPECT_NE(message("hm1:job=3").find("did you mean 'jobs'?"), std::string::npos)
+      << message("hm1:job=3");
+  EXPECT_NE(message("hm1:jobs=0").find("jobs: '0' is not a whole number from 1 to"),
+            std::string::npos)
       << message("hm1:jobs=0");
   EXPECT_NE(message("normal-25:unit=h").find("'h' is not a value of it"), std::string::npos);
   EXPECT_NE(message("lab-day:jobs=3").find("no option"), std::string::npos);
   for (const std::string_view spec :
-       {"hm1:jobs=1e9", "hm1:seconds=nan", "hm1:jobs", "hm1:", "ml1:small=0;large=0", "hm1:memory=50000",
-        "normal-25:longest=2", "normal-25:gap=1e6;jobs=1000000", "dyna-p-50:smallest-batch=3;largest-batch=3",
-        "dyna-p-50:least-slack=5;most-slack=4", "dyna-p-5000:rate=0.001",
-        "dyna-p-50:least-runs=9;most-runs=8"})
+       {"hm1:jobs=1e9", "hm1:seconds=nan", "hm1:jobs", "hm1:", "ml1:small=0;large=0",
+        "hm1:memory=50000", "normal-25:longest=2", "normal-25:gap=1e6;jobs=1000000",
+        "dyna-p-50:smallest-batch=3;largest-batch=3", "dyna-p-50:least-slack=5;most-slack=4",
+        "dyna-p-5000:rate=0.001", "dyna-p-50:least-runs=9;most-runs=8"})
     EXPECT_NE(message(spec), "accepted") << spec;
 }
 
 /// Another value of an option than its default.
 std::string another(const OptionRow& option) {
   const std::map<std::string_view, std::string_view> named = {
-      {"kernel-share", "0.5"}, {"smallest-batch", "2"}, {"largest-batch", "4"}, {"longest-s", "600"},
-      {"longest", "1000"},     {"unit", "min"},         {"shares", "even"}};
+      {"kernel-share", "0.5"}, {"smallest-batch", "2"}, {"largest-batch", "4"},
+      {"longest-s", "600"},    {"longest", "1000"},     {"unit", "min"},
+      {"shares", "even"}};
   if (option.otherwise == "32") return "64";  // batches from 32 to 64
   if (option.otherwise == "64") return "32";
-  if (const auto known = named.find(option.name); known != named.end()) return std::string(known->second);
+  if (const auto known = named.find(option.name); known != named.end())
+    return std::string(known->second);
   if (option.name == "length") return option.otherwise == "all" ? "long" : "all";
   if (option.values == "COUNT" || option.values == "MIB")
     return std::to_string(*parse_integer(option.otherwise) * 2 + 1);
@@ -157,8 +163,8 @@ TEST(Generators, EveryOptionCounts) {
       for (const OptionRow& size : row.options)
         if (size.otherwise == "0" && option.name == fmt::format("{}-s", size.name))
           base += fmt::format(":{}=1", size.name);
-      const std::string spec =
-          fmt::format("{}{}{}={}", base, base == row.name ? ":" : ";", option.name, another(option));
+      const std::string spec = fmt::format("{}{}{}={}", base, base == row.name ? ":" : ";",
+                                           option.name, another(option));
       EXPECT_TRUE(workload_text(made(spec)) != workload_text(made(base))) << spec;
     }
 }
@@ -196,8 +202,10 @@ TEST(Migm, MixesAreAsInTables1And2) {
       ++found[size_gb(workload, job)];
       EXPECT_EQ(job.arrival, Instant{});
       // A job's speeds are exactly on the profiles that hold it.
-      EXPECT_EQ(workload.speeds[job.speed].table->contains("1g.5gb"), size_gb(workload, job) == 5) << job.id;
-      EXPECT_EQ(workload.speeds[job.speed].table->contains("4g.20gb"), size_gb(workload, job) <= 20);
+      EXPECT_EQ(workload.speeds[job.speed].table->contains("1g.5gb"), size_gb(workload, job) == 5)
+          << job.id;
+      EXPECT_EQ(workload.speeds[job.speed].table->contains("4g.20gb"),
+                size_gb(workload, job) <= 20);
     }
     EXPECT_EQ(found, mixes.at(std::string(row.name))) << row.name;
   }
@@ -223,21 +231,25 @@ TEST(Migm, MemoryGrowsAsReported) {
                                 {"flan-t5", 4864, 27, 0}}) {
     const Workload workload = made(paper.name);
     const MemoryGrowth growth = *workload.details_of(workload.jobs.front())->growth;
-    const auto at = [&](std::int64_t i) { return growth.base.value + i * growth.per_iteration.value; };
+    const auto at = [&](std::int64_t i) {
+      return growth.base.value + i * growth.per_iteration.value;
+    };
     EXPECT_LE(at(paper.iteration - 1), paper.slice_mib) << paper.name;
     EXPECT_GT(at(paper.iteration), paper.slice_mib) << paper.name;
     if (paper.peak_gb > 0) {
-      EXPECT_NEAR(static_cast<double>(at(growth.iterations)) / 1024, paper.peak_gb, 0.05) << paper.name;
+      EXPECT_NEAR(static_cast<double>(at(growth.iterations)) / 1024, paper.peak_gb, 0.05)
+          << paper.name;
     }
     EXPECT_LT(at(growth.iterations) + growth.noise.value, 40320) << "the whole GPU holds it";
   }
 }
 
 TEST(Online, TasksAskForTheProfilesOfTheirModel) {
-  const std::map<std::string, std::set<std::string>> profiles = {{"opt-6.7b", {"1g.5gb", "2g.10gb"}},
-                                                                 {"bloom-1b7", {"1g.5gb", "2g.10gb"}},
-                                                                 {"opt-13b", {"3g.20gb", "4g.20gb"}},
-                                                                 {"bloom-7b1", {"3g.20gb", "4g.20gb"}}};
+  const std::map<std::string, std::set<std::string>> profiles = {
+      {"opt-6.7b", {"1g.5gb", "2g.10gb"}},
+      {"bloom-1b7", {"1g.5gb", "2g.10gb"}},
+      {"opt-13b", {"3g.20gb", "4g.20gb"}},
+      {"bloom-7b1", {"3g.20gb", "4g.20gb"}}};
   std::map<std::string, std::set<std::string>> found;
   const Workload workload = made("normal-25");
   EXPECT_EQ(workload.jobs.size(), 200U);
@@ -287,14 +299,15 @@ TEST(DynaP, JobsAreAsInSection4) {
   }
 }
 
-// 2.1 and 2.2: the largest model does not run on the smallest slice with its largest batch, the smallest does
-// with any; beyond some batch, throughput hardly grows any more.
+// 2.1 and 2.2: the largest model does not run on the smallest slice with its largest batch, the
+// smallest does with any; beyond some batch, throughput hardly grows any more.
 TEST(DynaP, SlicesAndBatchesAreAsDescribed) {
   const Workload workload = made("dyna-p-50:jobs=2000");
   std::map<std::pair<std::string, std::int64_t>, std::pair<Duration, SpeedTable>> rows;
   for (const Job& job : workload.jobs) {
     const JobDetails& details = *workload.details_of(job);
-    rows[{*details.application, *details.batch}] = {*details.latency, *workload.speeds[job.speed].table};
+    rows[{*details.application, *details.batch}] = {*details.latency,
+                                                    *workload.speeds[job.speed].table};
   }
   ASSERT_EQ(rows.size(), 35U) << "five models, seven batches";
   EXPECT_FALSE((rows[{"phi-1", 64}].second.contains("1g.6gb")));
@@ -317,11 +330,13 @@ TEST(DynaP, ArrivalsFollowTheRate) {
   for (const Job& job : made("dyna-p-concurrent:jobs=9").jobs) EXPECT_EQ(job.arrival, Instant{});
 }
 
-// The log-normal of the run times and how often each model occurs, against the trace they stand for.
+// The log-normal of the run times and how often each model occurs, against the trace they stand
+// for.
 TEST(DynaP, RunTimesAndSharesAreThoseOfTheTrace) {
   const std::string file =
       CLEAVE_SOURCE_DIR "/../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "the public trace (alibaba-gpu-v2023) is not here";
+  if (!std::filesystem::exists(file))
+    GTEST_SKIP() << "the public trace (alibaba-gpu-v2023) is not here";
   const std::string text = *read_text(file);
   auto csv = CsvReader::open(text, "pods.csv");
   const auto column = [&](std::string_view name) { return *csv->column(name); };
@@ -357,7 +372,8 @@ TEST(DynaP, RunTimesAndSharesAreThoseOfTheTrace) {
       {"distilgpt", 0}, {"codegen", 1}, {"flan-t5-large", 2}, {"codellama", 3}, {"phi-1", 4}};
   std::array<double, 5> drawn{};
   const Workload workload = made("dyna-p-5000:jobs=50000");
-  for (const Job& job : workload.jobs) drawn[order.at(*workload.details_of(job)->application)] += 1.0 / 50000;
+  for (const Job& job : workload.jobs)
+    drawn[order.at(*workload.details_of(job)->application)] += 1.0 / 50000;
   for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(drawn[i], bins[i] / shared, 0.01) << i;
 }
 

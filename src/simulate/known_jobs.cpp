@@ -52,7 +52,8 @@ std::vector<BatchRow> KnownJobs::batch_rows() const {
   std::set<std::tuple<std::string, std::int64_t>> seen;
   for (const Job& each : workload_->jobs) {
     const JobDetails* details = workload_->details_of(each);
-    if (details == nullptr || !details->application || !details->batch || !details->latency) continue;
+    if (details == nullptr || !details->application || !details->batch || !details->latency)
+      continue;
     if (!seen.emplace(*details->application, *details->batch).second) continue;
     for (std::size_t kind = 0; kind < fleet_->graphs().size(); ++kind) {
       const Geometry& geometry = fleet_->graphs()[kind]->geometry();
@@ -62,8 +63,8 @@ std::vector<BatchRow> KnownJobs::batch_rows() const {
         if (!(speed > 0)) continue;
         const double latency = in_seconds(*details->latency) / speed;
         if (!(latency > 0)) continue;
-        rows.push_back({*details->application, *details->batch, kind, static_cast<int>(column), latency,
-                        static_cast<double>(*details->batch) / latency});
+        rows.push_back({*details->application, *details->batch, kind, static_cast<int>(column),
+                        latency, static_cast<double>(*details->batch) / latency});
       }
     }
   }
@@ -74,8 +75,8 @@ std::vector<JobFacts::Expected> KnownJobs::expected() const {
   std::vector<Expected> all;
   all.reserve(workload_->jobs.size());
   for (std::size_t i = 0; i < workload_->jobs.size(); ++i)
-    all.push_back(
-        {static_cast<JobId>(i), (*request_ids_)[workload_->jobs[i].request], workload_->jobs[i].arrival});
+    all.push_back({static_cast<JobId>(i), (*request_ids_)[workload_->jobs[i].request],
+                   workload_->jobs[i].arrival});
   return all;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the simulator lets schedulers know of the jobs: the truth, from the workload. A scheduler that is to
-// know less, or wrongly, says so in its options.
+// What the simulator lets schedulers know of the jobs: the truth, from the workload. A scheduler
+// that is to know less, or wrongly, says so in its options.
 
 #include <vector>
 
@@ -21,8 +21,10 @@ class KnownJobs final : public JobFacts {
   /// Jobs that do not say may be moved and restarted: nothing is at stake here.
   [[nodiscard]] bool movable(JobId job) const override;
   [[nodiscard]] bool restartable(JobId job) const override;
-  [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind, int profile) const override;
-  [[nodiscard]] std::optional<Duration> time_on_whole_gpu(JobId job, std::size_t kind) const override;
+  [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
+                                                int profile) const override;
+  [[nodiscard]] std::optional<Duration> time_on_whole_gpu(JobId job,
+                                                          std::size_t kind) const override;
   [[nodiscard]] const std::string* application(JobId job) const override;
   [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override;
   /// From the jobs of the workload that name application, batch and latency.

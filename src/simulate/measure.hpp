@@ -1,6 +1,6 @@
 #pragma once
-// Measures a run while it goes: what each GPU holds is summed over time, touched only when it changes, so
-// that a run costs the same an event whatever the size of the fleet.
+// Measures a run while it goes: what each GPU holds is summed over time, touched only when it
+// changes, so that a run costs the same an event whatever the size of the fleet.
 
 #include <vector>
 

@@ -32,17 +32,18 @@ MiB MemoryTruth::during(std::size_t job, std::int64_t iteration) const {
   const double trend = static_cast<double>(g.base.value) +
                        static_cast<double>(g.per_iteration.value) * static_cast<double>(iteration);
   if (g.noise.value == 0) return MiB{std::llround(trend)};
-  const double spreads =
-      std::clamp(normal_of(seed_, job, static_cast<std::uint64_t>(iteration)), -most_spreads, most_spreads);
-  return MiB{std::max<std::int64_t>(0, std::llround(trend + static_cast<double>(g.noise.value) * spreads))};
+  const double spreads = std::clamp(normal_of(seed_, job, static_cast<std::uint64_t>(iteration)),
+                                    -most_spreads, most_spreads);
+  return MiB{std::max<std::int64_t>(
+      0, std::llround(trend + static_cast<double>(g.noise.value) * spreads))};
 }
 
 std::optional<std::int64_t> MemoryTruth::first_beyond(std::size_t job, MiB capacity,
                                                       std::int64_t from) const {
   const MemoryGrowth& g = growth(job);
   // Before this no noise can reach the capacity; where memory does not grow, it is now or never.
-  const double room =
-      static_cast<double>(capacity.value - g.base.value) - most_spreads * static_cast<double>(g.noise.value);
+  const double room = static_cast<double>(capacity.value - g.base.value) -
+                      most_spreads * static_cast<double>(g.noise.value);
   std::int64_t i = from;
   if (g.per_iteration.value > 0) {
     const double least = std::floor(room / static_cast<double>(g.per_iteration.value));
@@ -57,7 +58,8 @@ std::optional<std::int64_t> MemoryTruth::first_beyond(std::size_t job, MiB capac
   return std::nullopt;
 }
 
-std::optional<double> MemoryTruth::mean_held(const Job& job, double from_share, double to_share) const {
+std::optional<double> MemoryTruth::mean_held(const Job& job, double from_share,
+                                             double to_share) const {
   if (grows(job)) {
     const MemoryGrowth& g = *workload_->details_of(job)->growth;
     return static_cast<double>(g.base.value) + static_cast<double>(g.per_iteration.value) *

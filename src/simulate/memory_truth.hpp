@@ -1,8 +1,8 @@
 #pragma once
-// How much memory a job of the workload really holds while it runs: what grows by iteration, with noise, or
-// what it asked for. The iterations share its work evenly. Noise is normal with the stated spread, cut at
-// four times that, and is a function of seed, job and iteration alone, so that a restarted job grows as
-// before.
+// How much memory a job of the workload really holds while it runs: what grows by iteration, with
+// noise, or what it asked for. The iterations share its work evenly. Noise is normal with the
+// stated spread, cut at four times that, and is a function of seed, job and iteration alone, so
+// that a restarted job grows as before.
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,8 @@ class MemoryTruth {
   [[nodiscard]] std::optional<std::int64_t> first_beyond(std::size_t job, MiB capacity,
                                                          std::int64_t from) const;
   /// Mean MiB held over this part of its work; nullopt when nothing is known.
-  [[nodiscard]] std::optional<double> mean_held(const Job& job, double from_share, double to_share) const;
+  [[nodiscard]] std::optional<double> mean_held(const Job& job, double from_share,
+                                                double to_share) const;
 
  private:
   [[nodiscard]] const MemoryGrowth& growth(std::size_t job) const;

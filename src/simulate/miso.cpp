@@ -58,7 +58,8 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
     if (!record) return std::unexpected(record.error());
     if (!numbers.insert(record->number).second)
       return fail(ErrorKind::bad_input, csv->place(),
-                  fmt::format("there are two jobs numbered {}", record->number), "remove one of the two");
+                  fmt::format("there are two jobs numbered {}", record->number),
+                  "remove one of the two");
     records.push_back(std::move(*record));
   }
 }
@@ -82,7 +83,8 @@ JobDetails details_of(const Record& record, Duration duration) {
 
 }  // namespace
 
-Result<Workload> read_miso(std::string_view text, const std::string& place, const TraceOptions& options) {
+Result<Workload> read_miso(std::string_view text, const std::string& place,
+                           const TraceOptions& options) {
   auto records = read_records(text, place);
   if (!records) return std::unexpected(records.error());
   if (records->empty()) return fail(ErrorKind::bad_input, place, "the trace has no jobs");

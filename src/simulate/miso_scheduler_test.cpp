@@ -1,5 +1,5 @@
-// The scheduler `miso` in the simulator: a schedule worked out by hand, and laws under random work and
-// faults.
+// The scheduler `miso` in the simulator: a schedule worked out by hand, and laws under random work
+// and faults.
 
 #include <gtest/gtest.h>
 
@@ -44,22 +44,26 @@ double seconds(Instant at) {
   return in_seconds(at - Instant{});
 }
 
-// Three jobs of 1000 s on an A100 whose changes take no time. Speeds: 1 on 7g, 0.8 on 4g, 0.6 on 3g, 0.5 on
-// 2g and 0.2 on 1g. A checkpoint takes 20 s, half to write and half to restore; measuring takes 30 s.
+// Three jobs of 1000 s on an A100 whose changes take no time. Speeds: 1 on 7g, 0.8 on 4g, 0.6 on
+// 3g, 0.5 on 2g and 0.2 on 1g. A checkpoint takes 20 s, half to write and half to restore;
+// measuring takes 30 s.
 //   0   a alone on 7g, measured until 30; stays there
-//   100 b comes: a, at 0.1 of its work, is written until 110. Both share 7g from 110, each with half its
+//   100 b comes: a, at 0.1 of its work, is written until 110. Both share 7g from 110, each with
+//   half its
 //       speed: b makes progress from 110, a from 120. Measured until 100 + 20 + 30 = 150
-//   150 a at 0.1 + 30 * 0.5 / 1000 = 0.115, b at 40 * 0.5 / 1000 = 0.02; written until 160, restored until
+//   150 a at 0.1 + 30 * 0.5 / 1000 = 0.115, b at 40 * 0.5 / 1000 = 0.02; written until 160,
+//   restored until
 //       170. Partition 4g + 3g: 1.4. a on 4g, b on 3g
 //   300 c comes, of the application of b: known. a at 0.115 + 130 * 0.8 / 1000 = 0.219, b at
 //       0.02 + 130 * 0.6 / 1000 = 0.098. The partition of three: 3g + 2g + 2g = 1.6 is better than
-//       4g + 2g + 1g = 1.5, and b may keep its 3g: a and c on 2g. Written until 310, where c begins and a and
-//       b are restored until 320
+//       4g + 2g + 1g = 1.5, and b may keep its 3g: a and c on 2g. Written until 310, where c begins
+//       and a and b are restored until 320
 TEST(MisoScheduler, ThreeJobsByHand) {
   const std::string speed =
       R"("speed": {"7g.40gb": 1, "4g.20gb": 0.8, "3g.20gb": 0.6, "2g.10gb": 0.5, "1g.5gb": 0.2})";
   std::string jobs;
-  for (const auto& [id, at, application] : {std::tuple("a", 0, "x"), {"b", 100, "y"}, {"c", 300, "y"}})
+  for (const auto& [id, at, application] :
+       {std::tuple("a", 0, "x"), {"b", 100, "y"}, {"c", 300, "y"}})
     jobs += fmt::format(
         R"({{"id": "{}", "arrival_s": {}, "profile": "1g.5gb", "duration_s": 1000, "application": "{}", {}}})"
         "\n",
@@ -68,9 +72,10 @@ TEST(MisoScheduler, ThreeJobsByHand) {
   const auto workload = parse_workload(jobs, "jobs");
   ASSERT_TRUE(workload) << workload.error().text();
   Starts seen;
-  const auto summary = simulate(
-      fleet, *workload, *parse_scheduler("miso"),
-      {.reconfiguration = Duration::zero(), .checkpoint = std::chrono::seconds(20), .observer = &seen});
+  const auto summary = simulate(fleet, *workload, *parse_scheduler("miso"),
+                                {.reconfiguration = Duration::zero(),
+                                 .checkpoint = std::chrono::seconds(20),
+                                 .observer = &seen});
   ASSERT_TRUE(summary) << summary.error().text();
   std::vector<double> begins;
   for (const auto& [job, begin] : seen.started) begins.push_back(seconds(begin));
@@ -84,8 +89,8 @@ TEST(MisoScheduler, ThreeJobsByHand) {
   ASSERT_EQ(seen.finished.size(), 3U);
   EXPECT_EQ(seen.finished[0].first, JobId{1});
   EXPECT_NEAR(seconds(seen.finished[0].second), b, 1e-6);
-  // a and c, then on 4g and 3g: 1.4 is better than 1 by more than the gain asked for. Both are written for
-  // 10 s and restored for 10 s.
+  // a and c, then on 4g and 3g: 1.4 is better than 1 by more than the gain asked for. Both are
+  // written for 10 s and restored for 10 s.
   const double a = 0.219 + (b - 320) * 0.5 / 1000, c = (b - 310) * 0.5 / 1000;
   const double a_ends = b + 20 + (1 - a) * 1000 / 0.8;
   EXPECT_EQ(seen.finished[1].first, JobId{0});
@@ -108,8 +113,9 @@ Workload random_workload(Random& random, int jobs, bool all_fit) {
     JobDetails details;
     switch (random.below(4)) {
       case 0:
-        request.wanted = BySize{MiB{static_cast<std::int64_t>(random.below(all_fit ? 20000 : 42000))},
-                                {static_cast<int>(random.below(4))}};
+        request.wanted =
+            BySize{MiB{static_cast<std::int64_t>(random.below(all_fit ? 20000 : 42000))},
+                   {static_cast<int>(random.below(4))}};
         break;
       case 1:
         if (!all_fit) request.wanted = ByProfile{profiles[random.below(std::size(profiles))]};
@@ -120,11 +126,13 @@ Workload random_workload(Random& random, int jobs, bool all_fit) {
                                  {"3g.20gb", 0.6},
                                  {"4g.20gb", 0.7},
                                  {"7g.40gb", 1}};
-        request.fits = std::vector<std::string>{"1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"};
+        request.fits =
+            std::vector<std::string>{"1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"};
         break;
       default:
-        details.growth = MemoryGrowth{MiB{1000 + static_cast<std::int64_t>(random.below(3000))},
-                                      MiB{static_cast<std::int64_t>(random.below(300))}, MiB{20}, 100};
+        details.growth =
+            MemoryGrowth{MiB{1000 + static_cast<std::int64_t>(random.below(3000))},
+                         MiB{static_cast<std::int64_t>(random.below(300))}, MiB{20}, 100};
         break;
     }
     if (random.below(3) == 0) {
@@ -173,7 +181,8 @@ TEST(MisoScheduler, FaultsBreakNoLawAndLoseNoJob) {
         if (seed % 2 == 0) options.forecaster = "last-value:margin=0.3";
         const auto s = simulate(*fleet, workload, *parse_scheduler(spec), options);
         ASSERT_TRUE(s) << s.error().text() << " seed " << seed << " " << spec;
-        ASSERT_EQ(s->jobs, s->finished + s->failed + s->rejected + s->waiting) << seed << " " << spec;
+        ASSERT_EQ(s->jobs, s->finished + s->failed + s->rejected + s->waiting)
+            << seed << " " << spec;
         ASSERT_EQ(s->waiting, 0U) << "seed " << seed << " " << spec;
         events += s->events;
         losses += s->gpu_losses;
@@ -196,7 +205,8 @@ TEST(MisoScheduler, StartsInTheOrderOfSubmission) {
       const Workload workload = random_workload(random, 300, true);
       for (const char* spec : specs) {
         Starts seen;
-        const auto s = simulate(fleet, workload, *parse_scheduler(spec), {.seed = seed, .observer = &seen});
+        const auto s =
+            simulate(fleet, workload, *parse_scheduler(spec), {.seed = seed, .observer = &seen});
         ASSERT_TRUE(s) << s.error().text();
         ASSERT_TRUE(seen.in_order()) << model << " seed " << seed << " " << spec;
         ASSERT_EQ(s->waiting, 0U);
@@ -228,7 +238,8 @@ std::string text_of(const std::string& path) {
 
 TEST(MisoScheduler, RunsTheLabsDayAndItsOwnExperimentToTheEnd) {
   const FleetFile lab = *parse_fleet_in_short("4xA100-40GB", {});
-  const auto day = parse_workload(text_of(CLEAVE_SOURCE_DIR "/data/workloads/lab-day.jsonl"), "lab-day");
+  const auto day =
+      parse_workload(text_of(CLEAVE_SOURCE_DIR "/data/workloads/lab-day.jsonl"), "lab-day");
   ASSERT_TRUE(day) << day.error().text();
   for (const char* spec : specs) {
     const auto s = simulate(lab, *day, *parse_scheduler(spec));
@@ -243,7 +254,8 @@ TEST(MisoScheduler, RunsTheLabsDayAndItsOwnExperimentToTheEnd) {
   const auto jobs = read_miso(text_of(path), "jobs_100.csv", {});
   ASSERT_TRUE(jobs) << jobs.error().text();
   for (const char* spec : specs) {
-    const auto s = simulate(*parse_fleet_in_short("8xA100-40GB", {}), *jobs, *parse_scheduler(spec));
+    const auto s =
+        simulate(*parse_fleet_in_short("8xA100-40GB", {}), *jobs, *parse_scheduler(spec));
     ASSERT_TRUE(s) << s.error().text();
     EXPECT_EQ(s->finished, s->jobs) << spec;
   }

@@ -34,7 +34,8 @@ TEST(Miso, TakesSpeedsFromTheMeasurements) {
   const Job& transformer = workload->jobs[0];
   EXPECT_EQ(transformer.id, "miso-000");
   EXPECT_EQ(transformer.duration, std::chrono::seconds(120));
-  EXPECT_EQ(speed_on(workload->speeds[transformer.speed], a100, *a100.find("1g.5gb"))->relative, 0.163);
+  EXPECT_EQ(speed_on(workload->speeds[transformer.speed], a100, *a100.find("1g.5gb"))->relative,
+            0.163);
   EXPECT_EQ(speed_on_whole_gpu(workload->speeds[transformer.speed], a100)->relative, 1)
       << "MIG off was not measured";
   const JobDetails* details = workload->details_of(transformer);
@@ -44,7 +45,8 @@ TEST(Miso, TakesSpeedsFromTheMeasurements) {
   EXPECT_EQ(details->latency, std::chrono::milliseconds(40));
   const Request& bert = workload->requests[workload->jobs[1].request];
   EXPECT_TRUE(std::holds_alternative<Unknown>(bert.wanted));
-  EXPECT_EQ(*bert.fits, (std::vector<std::string>{"3g.20gb", "4g.20gb", "7g.40gb"})) << "where it ran";
+  EXPECT_EQ(*bert.fits, (std::vector<std::string>{"3g.20gb", "4g.20gb", "7g.40gb"}))
+      << "where it ran";
 }
 
 TEST(Miso, DrawsArrivalsFromTheSeed) {
@@ -83,18 +85,21 @@ TEST(Miso, NamesTheLineThatIsWrong) {
   EXPECT_EQ(read("0,gnn,0,60,10\n").error().message,
             "batch_size is '0', expected a whole number from 1 to 1000000");
   EXPECT_EQ(read("0,,64,60,10\n").error().message, "the job has no model");
-  EXPECT_EQ(read("x,gnn,64,60,10\n").error().text(),
-            "jobs.csv:2: job is 'x', expected a whole number from 0 to 1000000000; correct the line or "
-            "remove it");
-  EXPECT_EQ(read("0,gnn,64,long,10\n").error().message, "runtime_on_full_gpu_s is 'long', expected seconds");
+  EXPECT_EQ(
+      read("x,gnn,64,60,10\n").error().text(),
+      "jobs.csv:2: job is 'x', expected a whole number from 0 to 1000000000; correct the line or "
+      "remove it");
+  EXPECT_EQ(read("0,gnn,64,long,10\n").error().message,
+            "runtime_on_full_gpu_s is 'long', expected seconds");
   EXPECT_EQ(read("0,gnn,64,0,10\n").error().message, "runtime_on_full_gpu_s is 0");
   EXPECT_EQ(read("0,gnn,64,60,0\n").error().message,
             "iterations is '0', expected a whole number from 1 to 1000000000000");
   EXPECT_EQ(read("0,gnn,64\n").error().message, "the line has 3 cells, the header 5");
   EXPECT_EQ(read("").error().message, "the trace has no jobs");
-  EXPECT_EQ(read_miso("job,model\n", "jobs.csv", {}).error().text(),
-            "jobs.csv:1: the column 'batch_size' is missing; the jobs of MISO's experiment are needed, "
-            "jobs_100.csv");
+  EXPECT_EQ(
+      read_miso("job,model\n", "jobs.csv", {}).error().text(),
+      "jobs.csv:1: the column 'batch_size' is missing; the jobs of MISO's experiment are needed, "
+      "jobs_100.csv");
   TraceOptions rare;
   rare.gap = Ratio(999'999'999, 1);
   std::string rows;
@@ -104,7 +109,8 @@ TEST(Miso, NamesTheLineThatIsWrong) {
 
 TEST(PublicTrace, MisoIsReadWhole) {
   const std::string file = CLEAVE_SOURCE_DIR "/../shared/data/mig-miso-a100-40gb/jobs_100.csv";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "the public trace (mig-miso-a100-40gb) is not here";
+  if (!std::filesystem::exists(file))
+    GTEST_SKIP() << "the public trace (mig-miso-a100-40gb) is not here";
   const auto workload = read_trace("miso:" + file, {});
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->jobs.size(), 100U) << "every pair was measured";

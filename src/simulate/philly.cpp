@@ -65,14 +65,16 @@ std::optional<std::string> left_out_because(const Record& record) {
 
 }  // namespace
 
-Result<Workload> read_philly(std::string_view text, const std::string& place, const TraceOptions& options) {
+Result<Workload> read_philly(std::string_view text, const std::string& place,
+                             const TraceOptions& options) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   Columns columns{};
-  const auto found = find_columns(
-      *csv,
-      {{"timestamp", &columns.timestamp}, {"duration", &columns.duration}, {"num_gpus", &columns.num_gpus}},
-      "philly.csv of Pollux's simulator is needed");
+  const auto found = find_columns(*csv,
+                                  {{"timestamp", &columns.timestamp},
+                                   {"duration", &columns.duration},
+                                   {"num_gpus", &columns.num_gpus}},
+                                  "philly.csv of Pollux's simulator is needed");
   if (!found) return std::unexpected(found.error());
 
   Workload workload;
@@ -90,7 +92,8 @@ Result<Workload> read_philly(std::string_view text, const std::string& place, co
       records.push_back(*record);
     }
   }
-  if (records.empty()) return fail(ErrorKind::bad_input, place, "the trace has no job that uses a GPU");
+  if (records.empty())
+    return fail(ErrorKind::bad_input, place, "the trace has no job that uses a GPU");
   order(records, &Record::submitted, options);
 
   workload.read = records.size();

@@ -40,7 +40,8 @@ TEST(Philly, SortsCountsAndLeavesOut) {
   EXPECT_EQ(workload->jobs[0].arrival, Instant{});
   EXPECT_EQ(workload->jobs[0].duration, std::chrono::milliseconds(100500));
   EXPECT_EQ(workload->jobs[1].id, "philly-000004") << "numbered among all records";
-  EXPECT_EQ(workload->jobs[1].arrival, Instant{} + std::chrono::hours(24) + std::chrono::seconds(20))
+  EXPECT_EQ(workload->jobs[1].arrival,
+            Instant{} + std::chrono::hours(24) + std::chrono::seconds(20))
       << "across the end of a month";
   EXPECT_EQ(share_of(*workload, workload->jobs[1]), 1000);
   EXPECT_TRUE(workload->speeds[workload->jobs[1].speed].flat);
@@ -52,7 +53,8 @@ TEST(Philly, DrawsSharesFromTheSeed) {
   std::string rows;
   for (int i = 0; i < 3000; ++i) {
     char row[64];
-    std::snprintf(row, sizeof row, "2017-10-01 %02d:%02d:%02d,5,1,5,a\n", i / 3600, i / 60 % 60, i % 60);
+    std::snprintf(row, sizeof row, "2017-10-01 %02d:%02d:%02d,5,1,5,a\n", i / 3600, i / 60 % 60,
+                  i % 60);
     rows += row;
   }
   TraceOptions options;
@@ -86,22 +88,27 @@ TEST(Philly, DrawsSharesFromTheSeed) {
 }
 
 TEST(Philly, NamesTheLineThatIsWrong) {
-  EXPECT_EQ(read("2017-13-01 00:00:00,5,1,5,a\n").error().text(),
-            "philly.csv:2: timestamp is '2017-13-01 00:00:00', expected a time like 2024-01-31 12:00:00; "
-            "correct the line or remove it");
-  for (const char* time : {"2017-02-29 00:00:00", "2017-02-28 24:00:00", "2017-02-28 23:60:00", "2017-02-28",
-                           "2017-02-28 23:00:60", "2017-02-28x23:00:00", "-017-02-28 23:00:00"})
+  EXPECT_EQ(
+      read("2017-13-01 00:00:00,5,1,5,a\n").error().text(),
+      "philly.csv:2: timestamp is '2017-13-01 00:00:00', expected a time like 2024-01-31 12:00:00; "
+      "correct the line or remove it");
+  for (const char* time :
+       {"2017-02-29 00:00:00", "2017-02-28 24:00:00", "2017-02-28 23:60:00", "2017-02-28",
+        "2017-02-28 23:00:60", "2017-02-28x23:00:00", "-017-02-28 23:00:00"})
     EXPECT_FALSE(read(std::string(time) + ",5,1,5,a\n")) << time;
   EXPECT_TRUE(read("2016-02-29 23:59:59,5,1,5,a\n"));
-  EXPECT_EQ(read("2017-10-01 00:00:00,-5,1,5,a\n").error().message, "duration is '-5', expected seconds");
+  EXPECT_EQ(read("2017-10-01 00:00:00,-5,1,5,a\n").error().message,
+            "duration is '-5', expected seconds");
   EXPECT_EQ(read("2017-10-01 00:00:00,5,x,5,a\n").error().message,
             "num_gpus is 'x', expected a whole number from 0 to 100000");
   EXPECT_EQ(read("2017-10-01 00:00:00,5\n").error().text(),
             "philly.csv:2: the line has 2 cells, the header 5; the line may be torn");
-  EXPECT_EQ(read_philly("timestamp,num_gpus\n", "philly.csv", {}).error().text(),
-            "philly.csv:1: the column 'duration' is missing; philly.csv of Pollux's simulator is needed");
+  EXPECT_EQ(
+      read_philly("timestamp,num_gpus\n", "philly.csv", {}).error().text(),
+      "philly.csv:1: the column 'duration' is missing; philly.csv of Pollux's simulator is needed");
   EXPECT_EQ(read("").error().message, "the trace has no job that uses a GPU");
-  EXPECT_FALSE(read("0001-10-01 00:00:00,5,1,5,a\n9999-10-01 00:00:00,5,1,5,a\n")) << "eight thousand years";
+  EXPECT_FALSE(read("0001-10-01 00:00:00,5,1,5,a\n9999-10-01 00:00:00,5,1,5,a\n"))
+      << "eight thousand years";
 }
 
 // The file as it is published; counts by another program (awk).

@@ -22,7 +22,8 @@ struct Closer {
 };
 
 std::unexpected<Error> cannot_read(const std::string& path, int error) {
-  if (path.empty()) return fail(ErrorKind::bad_input, "", "the name of a file is empty", "name a file");
+  if (path.empty())
+    return fail(ErrorKind::bad_input, "", "the name of a file is empty", "name a file");
   return fail(ErrorKind::bad_input, shown(path, 200), std::strerror(error),
               error == ENOENT   ? "check the name"
               : error == EISDIR ? "name a file in it"
@@ -34,7 +35,8 @@ std::unexpected<Error> cannot_read(const std::string& path, int error) {
 Result<std::string> read_text(const std::string& path) {
   const bool standard_input = path == "-";
   const std::string place = standard_input ? "standard input" : shown(path, 200);
-  const int descriptor = standard_input ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor =
+      standard_input ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return cannot_read(path, errno);
   struct stat status {};
   if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {

@@ -7,7 +7,8 @@
 
 namespace cleave {
 
-/// The whole of a regular file, inflated when it is gzip; "-" is standard input. At most 4 GiB of text.
+/// The whole of a regular file, inflated when it is gzip; "-" is standard input. At most 4 GiB of
+/// text.
 [[nodiscard]] Result<std::string> read_text(const std::string& path);
 
 }  // namespace cleave

@@ -23,7 +23,8 @@ struct RunEvent {
     ran_out,          // of memory; the job waits again
     stopped,          // by the scheduler; the job waits again, from its beginning
     restarted_early,  // on a forecast; the job waits again
-    checkpointed,     // the job waits again, and goes on where it was; its instance is in use until `until`
+    checkpointed,     // the job waits again, and goes on where it was; its instance is in use until
+                      // `until`
     migrated,         // the job runs on at `gpu`, `placement` from `until`
     gpu_lost,
     gpu_returned,

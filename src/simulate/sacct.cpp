@@ -80,10 +80,12 @@ bool no_time(std::string_view cell) {
 double read_time(Cells& cells, std::string_view cell, std::string_view name) {
   constexpr std::int64_t year_5000 = 95'617'584'000;
   const auto since_1970 = parse_integer(cell);
-  if (since_1970 && *since_1970 >= 0 && *since_1970 <= year_5000) return static_cast<double>(*since_1970);
+  if (since_1970 && *since_1970 >= 0 && *since_1970 <= year_5000)
+    return static_cast<double>(*since_1970);
   if (const auto time = clock_seconds(cell)) return *time;
-  cells.refuse(fmt::format("{} is '{}', expected a time like 2024-01-31T12:00:00 or seconds since 1970", name,
-                           shown(cell)));
+  cells.refuse(
+      fmt::format("{} is '{}', expected a time like 2024-01-31T12:00:00 or seconds since 1970",
+                  name, shown(cell)));
   return 0;
 }
 
@@ -109,7 +111,8 @@ std::optional<double> elapsed_seconds(std::string_view text) {
   return seconds + within;
 }
 
-/// "64G", "49600M", "1.50T": Slurm's suffixes mean powers of 1024; without one the number counts MiB.
+/// "64G", "49600M", "1.50T": Slurm's suffixes mean powers of 1024; without one the number counts
+/// MiB.
 std::optional<MiB> memory(std::string_view text) {
   constexpr std::pair<char, double> units[] = {
       {'K', 1.0 / 1024}, {'M', 1}, {'G', 1024}, {'T', 1024.0 * 1024}, {'P', 1024.0 * 1024 * 1024}};
@@ -180,7 +183,8 @@ std::string read_state(Cells& cells, std::string_view cell) {
 
 double read_duration(Cells& cells, const std::vector<std::string_view>& row, const Columns& columns,
                      double started) {
-  if (columns.elapsed_seconds) return cells.seconds(row[*columns.elapsed_seconds], "ElapsedRaw", "seconds");
+  if (columns.elapsed_seconds)
+    return cells.seconds(row[*columns.elapsed_seconds], "ElapsedRaw", "seconds");
   if (columns.elapsed) {
     const auto seconds = elapsed_seconds(row[*columns.elapsed]);
     if (!seconds || *seconds > in_seconds(longest_duration))
@@ -200,11 +204,13 @@ Result<Record> read_record(const std::vector<std::string_view>& row, const Colum
   Cells cells(place);
   Record record;
   record.id = row[columns.id];
-  if (!fit_for_a_name(record.id)) cells.refuse("the job has no JobID, or one with control characters");
+  if (!fit_for_a_name(record.id))
+    cells.refuse("the job has no JobID, or one with control characters");
   record.state = read_state(cells, row[columns.state]);
   record.submitted = read_time(cells, row[columns.submit], "Submit");
   record.started = !no_time(row[columns.start]) && !waits(record.state);
-  record.ended = record.started && !runs(record.state) && !(columns.end && no_time(row[*columns.end]));
+  record.ended =
+      record.started && !runs(record.state) && !(columns.end && no_time(row[*columns.end]));
   const double started = record.started ? read_time(cells, row[columns.start], "Start") : 0;
   if (record.ended) record.seconds = read_duration(cells, row, columns, started);
   const bool allocated = !trimmed(row[columns.allocated]).empty();
@@ -217,8 +223,8 @@ Result<Record> read_record(const std::vector<std::string_view>& row, const Colum
   return record;
 }
 
-/// The longest name of a profile of any GPU with which `type` ends, if it is not the tail of a longer word
-/// such as that of a compute instance ("1c.3g.20gb").
+/// The longest name of a profile of any GPU with which `type` ends, if it is not the tail of a
+/// longer word such as that of a compute instance ("1c.3g.20gb").
 std::optional<std::string> profile_at_end(std::string_view type) {
   const std::string word = lowercase(type);
   std::string_view best;
@@ -279,7 +285,8 @@ class DetailsTable {
   std::uint32_t of(const Resources& resources) {
     if (!resources.cpus && !resources.memory) return Job::none;
     const auto number = static_cast<std::uint32_t>(workload_.details.size());
-    const auto [entry, fresh] = numbers_.try_emplace(std::pair(resources.cpus, resources.memory), number);
+    const auto [entry, fresh] =
+        numbers_.try_emplace(std::pair(resources.cpus, resources.memory), number);
     if (fresh) {
       JobDetails details;
       details.cpus = resources.cpus;
@@ -301,7 +308,8 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
   std::string_view line;
   const auto header = lines.next(line);
   if (!header) return std::unexpected(header.error());
-  if (!*header) return fail(ErrorKind::bad_input, place, "the file is empty", std::string(wanted_columns));
+  if (!*header)
+    return fail(ErrorKind::bad_input, place, "the file is empty", std::string(wanted_columns));
   const auto columns = find_columns(line, lines.place());
   if (!columns) return std::unexpected(columns.error());
   std::vector<Record> records;
@@ -311,9 +319,10 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
     if (!*more) return records;
     const auto row = split(line, '|');
     if (row.size() != columns->all)
-      return fail(ErrorKind::bad_input, lines.place(),
-                  fmt::format("the line has {} cells, the header {}", row.size(), columns->all),
-                  "the line may be torn, or a cell such as JobName has a '|' in it: leave that column out");
+      return fail(
+          ErrorKind::bad_input, lines.place(),
+          fmt::format("the line has {} cells, the header {}", row.size(), columns->all),
+          "the line may be torn, or a cell such as JobName has a '|' in it: leave that column out");
     if (row[columns->id].find('.') != std::string_view::npos) {
       ++notes["steps"];
       continue;
@@ -330,14 +339,16 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
 
 }  // namespace
 
-Result<Workload> read_sacct(std::string_view text, const std::string& place, const TraceOptions& options) {
+Result<Workload> read_sacct(std::string_view text, const std::string& place,
+                            const TraceOptions& options) {
   Workload workload;
   workload.notes = {{"steps", 0}, {"no_gpu", 0}};
   auto records = read_records(text, place, workload.notes);
   if (!records) return std::unexpected(records.error());
   if (records->empty())
-    return fail(ErrorKind::bad_input, place, "the trace has no job with a GPU",
-                "AllocTRES shows GPUs as gres/gpu where AccountingStorageTRES in slurm.conf tracks them");
+    return fail(
+        ErrorKind::bad_input, place, "the trace has no job with a GPU",
+        "AllocTRES shows GPUs as gres/gpu where AccountingStorageTRES in slurm.conf tracks them");
   order(*records, &Record::submitted, options);
 
   workload.read = records->size();
@@ -351,7 +362,8 @@ Result<Workload> read_sacct(std::string_view text, const std::string& place, con
       count(workload.left_out, *reason);
       continue;
     }
-    if (record.state != "COMPLETED") ++workload.notes[fmt::format("state_{}", lowercase(record.state))];
+    if (record.state != "COMPLETED")
+      ++workload.notes[fmt::format("state_{}", lowercase(record.state))];
     const auto arrival = arrival_at(record.submitted - records->front().submitted, options, place);
     const auto duration = duration_from_seconds(record.seconds);
     if (!arrival || !duration) return fail_at(place, arrival ? duration.error() : arrival.error());

@@ -1,5 +1,5 @@
-// What sacct prints: GPUs, MIG instances, states and times as Slurm writes them, and what a torn listing is
-// told.
+// What sacct prints: GPUs, MIG instances, states and times as Slurm writes them, and what a torn
+// listing is told.
 
 #include "simulate/sacct.hpp"
 
@@ -60,10 +60,11 @@ TEST(Sacct, CountsJobsNotStepsAndSaysWhatIsLeftOut) {
                                                                      {"unknown type of MIG", 1},
                                                                      {"no run time", 1},
                                                                      {"the same job again", 1}}));
-  EXPECT_EQ(
-      workload->notes,
-      (std::map<std::string, std::size_t>{
-          {"steps", 2}, {"no_gpu", 1}, {"state_cancelled", 1}, {"state_failed", 1}, {"state_node_fail", 1}}));
+  EXPECT_EQ(workload->notes, (std::map<std::string, std::size_t>{{"steps", 2},
+                                                                 {"no_gpu", 1},
+                                                                 {"state_cancelled", 1},
+                                                                 {"state_failed", 1},
+                                                                 {"state_node_fail", 1}}));
 }
 
 TEST(Sacct, KnowsMigInstancesByTheEndOfTheirType) {
@@ -87,7 +88,8 @@ TEST(Sacct, KnowsMigInstancesByTheEndOfTheirType) {
     const auto workload = with(resources);
     ASSERT_TRUE(workload) << workload.error().text();
     if (std::string_view(wanted).empty()) {
-      EXPECT_EQ(left_out(*workload), (std::map<std::string, std::size_t>{{"unknown type of MIG", 1}}));
+      EXPECT_EQ(left_out(*workload),
+                (std::map<std::string, std::size_t>{{"unknown type of MIG", 1}}));
     } else {
       ASSERT_EQ(workload->requests.size(), 1U);
       EXPECT_EQ(text(workload->requests[0]), wanted);
@@ -139,9 +141,12 @@ TEST(Sacct, NamesTheLineThatIsWrong) {
             "log.txt: the file is empty; ask for them: sacct -a -X -P -o "
             "JobID,Submit,Start,End,ElapsedRaw,State,AllocTRES");
   const std::pair<const char*, const char*> headers[] = {
-      {"Submit|Start|End|State|AllocTRES", "JobID"}, {"JobID|Start|End|State|AllocTRES", "Submit"},
-      {"JobID|Submit|End|State|AllocTRES", "Start"}, {"JobID|Submit|Start|End|AllocTRES", "State"},
-      {"JobID|Submit|Start|End|State", "AllocTRES"}, {"JobID|Submit|Start|State|AllocTRES", "ElapsedRaw"}};
+      {"Submit|Start|End|State|AllocTRES", "JobID"},
+      {"JobID|Start|End|State|AllocTRES", "Submit"},
+      {"JobID|Submit|End|State|AllocTRES", "Start"},
+      {"JobID|Submit|Start|End|AllocTRES", "State"},
+      {"JobID|Submit|Start|End|State", "AllocTRES"},
+      {"JobID|Submit|Start|State|AllocTRES", "ElapsedRaw"}};
   for (const auto& [columns, missing] : headers) {
     const auto error = read(columns).error();
     EXPECT_EQ(error.place, "log.txt:1");
@@ -149,10 +154,12 @@ TEST(Sacct, NamesTheLineThatIsWrong) {
     EXPECT_FALSE(error.remedy.empty());
   }
   EXPECT_EQ(read(header + "1|2|3\n").error().text(),
-            "log.txt:2: the line has 3 cells, the header 6; the line may be torn, or a cell such as JobName "
+            "log.txt:2: the line has 3 cells, the header 6; the line may be torn, or a cell such "
+            "as JobName "
             "has a '|' in it: leave that column out");
   EXPECT_EQ(read(header + "1|then|1010|60|COMPLETED|gres/gpu=1\n").error().text(),
-            "log.txt:2: Submit is 'then', expected a time like 2024-01-31T12:00:00 or seconds since 1970; "
+            "log.txt:2: Submit is 'then', expected a time like 2024-01-31T12:00:00 or seconds "
+            "since 1970; "
             "correct the line or remove it");
   EXPECT_EQ(read(header + "1|Unknown|1010|60|COMPLETED|gres/gpu=1\n").error().message,
             "Submit is 'Unknown', expected a time like 2024-01-31T12:00:00 or seconds since 1970");
@@ -165,7 +172,8 @@ TEST(Sacct, NamesTheLineThatIsWrong) {
   EXPECT_EQ(read(header + "|1000|1010|60|COMPLETED|gres/gpu=1\n").error().message,
             "the job has no JobID, or one with control characters");
   EXPECT_EQ(with("gres/gpu").error().message, "AllocTRES has 'gres/gpu', expected NAME=NUMBER");
-  EXPECT_EQ(with("gres/gpu=x").error().message, "gres/gpu is 'x', expected a whole number from 0 to 1000000");
+  EXPECT_EQ(with("gres/gpu=x").error().message,
+            "gres/gpu is 'x', expected a whole number from 0 to 1000000");
   EXPECT_EQ(with("gres/gpu:a100=-1").error().message,
             "gres/gpu:a100 is '-1', expected a whole number from 0 to 1000000");
   EXPECT_EQ(with("gres/gpu=1,cpu=many").error().message,
@@ -175,9 +183,10 @@ TEST(Sacct, NamesTheLineThatIsWrong) {
             "log.txt: the trace has no job with a GPU; AllocTRES shows GPUs as gres/gpu where "
             "AccountingStorageTRES in slurm.conf tracks them");
   const std::string clocks = "JobID|Submit|Start|End|State|AllocTRES\n";
-  EXPECT_EQ(read(clocks + "1|1000|1010|900|COMPLETED|gres/gpu=1\n").error().text(),
-            "log.txt:2: the job ends before it starts; clocks may have been put back; ask sacct for "
-            "ElapsedRaw as well");
+  EXPECT_EQ(
+      read(clocks + "1|1000|1010|900|COMPLETED|gres/gpu=1\n").error().text(),
+      "log.txt:2: the job ends before it starts; clocks may have been put back; ask sacct for "
+      "ElapsedRaw as well");
   const std::string elapsed = "JobID|Submit|Start|Elapsed|State|AllocTRES\n";
   for (const char* wrong : {"5", "1:2:3:4", "x-00:00:01", "-1:00", "999999-00:00:01", ""})
     EXPECT_EQ(read(elapsed + "1|1000|1010|" + wrong + "|COMPLETED|gres/gpu=1\n").error().message,

@@ -8,8 +8,8 @@
 namespace cleave {
 namespace {
 
-/// Runs each scheduler with each seed, seed after seed, on so many threads that share only what is read. The
-/// outcomes of single jobs are kept no longer than it takes to finish their seed.
+/// Runs each scheduler with each seed, seed after seed, on so many threads that share only what is
+/// read. The outcomes of single jobs are kept no longer than it takes to finish their seed.
 class SideBySide {
  public:
   SideBySide(const ComparisonPlan& plan, const ProgressOfRun& progress)
@@ -34,7 +34,8 @@ class SideBySide {
     };
     {
       std::vector<std::jthread> threads;
-      for (std::size_t i = 1; i < std::min(most_threads, errors_.size()); ++i) threads.emplace_back(work);
+      for (std::size_t i = 1; i < std::min(most_threads, errors_.size()); ++i)
+        threads.emplace_back(work);
       work();
     }
     for (const auto& error : errors_)

@@ -32,8 +32,8 @@ struct ComparedRuns {
 /// Who is told how far run number so and so is; called from every thread.
 using ProgressOfRun = std::function<Progress(std::size_t run)>;
 
-/// Runs the plan on at most so many threads. The answer is the same for any number of them, but for the
-/// seconds. Fails with the error of the first run, in the order of the plan, that failed.
+/// Runs the plan on at most so many threads. The answer is the same for any number of them, but for
+/// the seconds. Fails with the error of the first run, in the order of the plan, that failed.
 Result<ComparedRuns> run_side_by_side(const ComparisonPlan& plan, std::size_t most_threads,
                                       const ProgressOfRun& progress);
 

@@ -21,8 +21,10 @@ namespace cleave {
 
 namespace {
 
-constexpr const char* report_it = "this is a bug in Cleave; please report it with the command that led here";
-constexpr std::int64_t most_reports = 1000;  // of one job; jobs of more iterations report every so many
+constexpr const char* report_it =
+    "this is a bug in Cleave; please report it with the command that led here";
+constexpr std::int64_t most_reports =
+    1000;  // of one job; jobs of more iterations report every so many
 constexpr Instant no_time = Instant::max();  // beyond every time that a run may have
 constexpr double never = 2;                  // a share of a job's work that it does not reach
 
@@ -31,7 +33,8 @@ enum class Mode : std::uint8_t { none, instance, shared, whole };
 /// What a process that is left to run comes to.
 enum class Fate : std::uint8_t { finishes, fails, runs_out };
 
-/// A job as it runs, or waits again after it ran. They are touched in no order: one is one cache line.
+/// A job as it runs, or waits again after it ran. They are touched in no order: one is one cache
+/// line.
 struct alignas(64) Run {
   GpuId gpu{};
   std::uint32_t generation = 0;
@@ -43,7 +46,7 @@ struct alignas(64) Run {
   double done = 0;                 // share of its work
   double dies_at = never;          // share at which it runs out of memory
   Instant begin{}, counts_from{};  // its process runs; it makes progress, counted since
-  Instant here_from{};             // it runs where it is, before where it came from; resumed: restorable
+  Instant here_from{};  // it runs where it is, before where it came from; resumed: restorable
 };
 static_assert(sizeof(Run) == 64);
 
@@ -67,7 +70,8 @@ class Simulation {
         account_(workload, memory_),
         slot_of_(workload.jobs.size(), no_slot),
         on_gpu_(fleet_.size()) {
-    for (const Request& request : workload.requests) request_ids_.push_back(requests_.intern(request));
+    for (const Request& request : workload.requests)
+      request_ids_.push_back(requests_.intern(request));
   }
 
   Result<RunSummary> run() {
@@ -91,7 +95,8 @@ class Simulation {
       }
       if (next == no_time) break;
       now_ = next;
-      if (const auto possible = within_limits(); !possible) return std::unexpected(possible.error());
+      if (const auto possible = within_limits(); !possible)
+        return std::unexpected(possible.error());
       unsettled = true;
       if (const auto done = step(); !done) return std::unexpected(done.error());
     }
@@ -100,15 +105,17 @@ class Simulation {
   }
 
  private:
-  /// A run that leaves the range of the clock, or in which jobs are evicted again and again, ends here.
+  /// A run that leaves the range of the clock, or in which jobs are evicted again and again, ends
+  /// here.
   Result<void> within_limits() const {
     if (now_ > Instant{} + 2 * longest_duration)
       return fail(ErrorKind::infeasible, "the run", "it goes on for more than 200 years",
                   "check durations, speeds and the times of faults, all in seconds");
     if (summary_.evictions > 100'000 + 100 * workload_.jobs.size())
-      return fail(ErrorKind::infeasible, "the run",
-                  fmt::format("GPUs have been lost under running jobs {} times", summary_.evictions),
-                  "let GPUs live longer than jobs run: raise mtbf");
+      return fail(
+          ErrorKind::infeasible, "the run",
+          fmt::format("GPUs have been lost under running jobs {} times", summary_.evictions),
+          "let GPUs live longer than jobs run: raise mtbf");
     return {};
   }
 
@@ -152,7 +159,8 @@ class Simulation {
     const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report;
     if (!of_job) return false;
     const std::uint32_t slot = slot_of_[item.which];
-    return slot == no_slot || ((runs_[slot].generation ^ item.generation) & Agenda::generation_mask) != 0;
+    return slot == no_slot ||
+           ((runs_[slot].generation ^ item.generation) & Agenda::generation_mask) != 0;
   }
 
   Result<void> step() {
@@ -169,13 +177,14 @@ class Simulation {
     }
     expect_commands();
     if (options_.progress && ++steps_ % 16384 == 0)
-      options_.progress(std::min(summary_.events, 2 * workload_.jobs.size()), 2 * workload_.jobs.size());
+      options_.progress(std::min(summary_.events, 2 * workload_.jobs.size()),
+                        2 * workload_.jobs.size());
     return carry_out_all();
   }
 
-  /// Has the memory fetch what the next ends of jobs need, while other events are being worked on. What is
-  /// found through something else is fetched when that has come: first what lies by job, then the run, then
-  /// the GPU.
+  /// Has the memory fetch what the next ends of jobs need, while other events are being worked on.
+  /// What is found through something else is fetched when that has come: first what lies by job,
+  /// then the run, then the GPU.
   void expect_later() const {
     constexpr std::size_t farthest = Agenda::foreseen - 1, halfway = farthest / 2, next = 0;
     if (agenda_.ahead() <= farthest) return;
@@ -285,7 +294,8 @@ class Simulation {
     Run& run = open_run(id);
     if (run.resumed) begins = std::max(begins, run.here_from);
     if (run.mode != Mode::none)
-      return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already", report_it);
+      return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already",
+                  report_it);
     run.gpu = gpu;
     run.placement = placement;
     run.mode = mode;
@@ -317,7 +327,8 @@ class Simulation {
     return run.mode == Mode::whole ? std::nullopt : std::optional(run.placement);
   }
 
-  /// Puts the end of the job's process on the agenda, as things stand; what was there before is stale.
+  /// Puts the end of the job's process on the agenda, as things stand; what was there before is
+  /// stale.
   Result<void> program(JobId id) {
     Run& run = run_of(id);
     run.generation = ++generations_;
@@ -326,16 +337,18 @@ class Simulation {
     run.fate = run.dies_at < never && run.dies_at <= std::min(fails, 1.0) ? Fate::runs_out
                : fails <= 1                                               ? Fate::fails
                                                                           : Fate::finishes;
-    const double work = static_cast<double>(job(id).duration.count()) * std::max(0.0, target - run.done);
+    const double work =
+        static_cast<double>(job(id).duration.count()) * std::max(0.0, target - run.done);
     // In floating point first: a long job on a slow instance may leave the range of the clock.
     const double takes = work > 0 ? work / run.speed : 0;
     if (static_cast<double>(run.counts_from.time_since_epoch().count()) + takes >
         static_cast<double>(2 * longest_duration.count()))
-      return fail(ErrorKind::infeasible, fmt::format("job '{}'", shown(job(id).id)),
-                  "it would end more than 200 years after the start",
-                  "check durations, speeds and the times of starts, changes and faults, all in seconds");
-    agenda_.push({run.counts_from + Duration{std::llround(takes)}, static_cast<std::uint32_t>(index(id)),
-                  run.generation, Due::process_ends});
+      return fail(
+          ErrorKind::infeasible, fmt::format("job '{}'", shown(job(id).id)),
+          "it would end more than 200 years after the start",
+          "check durations, speeds and the times of starts, changes and faults, all in seconds");
+    agenda_.push({run.counts_from + Duration{std::llround(takes)},
+                  static_cast<std::uint32_t>(index(id)), run.generation, Due::process_ends});
     if (forecaster_ != nullptr && memory_.grows(job(id))) program_report(id);
     return {};
   }
@@ -345,16 +358,18 @@ class Simulation {
     const std::int64_t all = memory_.iterations(job(id));
     const std::int64_t stride = (all + most_reports - 1) / most_reports;
     const auto work = static_cast<double>(job(id).duration.count());
-    // An iteration reports when it is done, to the nanosecond: one that is done but for that has reported.
+    // An iteration reports when it is done, to the nanosecond: one that is done but for that has
+    // reported.
     const double rounding = work > 0 ? run.speed / work : 0;
-    const auto now_done = static_cast<std::int64_t>((run.done + rounding) * static_cast<double>(all) + 1e-6);
+    const auto now_done =
+        static_cast<std::int64_t>((run.done + rounding) * static_cast<double>(all) + 1e-6);
     const std::int64_t iteration = (now_done / stride + 1) * stride;
     const double share = static_cast<double>(iteration) / static_cast<double>(all);
     if (share >= std::min(run.dies_at, 1.0) || !(run.speed > 0)) return;
     // Never at once: iterations of less than a nanosecond would report without end.
     const auto takes = std::max(1LL, std::llround(work * (share - run.done) / run.speed));
-    agenda_.push({run.counts_from + Duration{takes}, static_cast<std::uint32_t>(index(id)), run.generation,
-                  Due::memory_report});
+    agenda_.push({run.counts_from + Duration{takes}, static_cast<std::uint32_t>(index(id)),
+                  run.generation, Due::memory_report});
   }
 
   /// Books the progress made until now.
@@ -363,8 +378,8 @@ class Simulation {
     if (now_ <= run.counts_from) return;
     const auto all = static_cast<double>(job(id).duration.count());
     if (all > 0)
-      run.done =
-          std::min(1.0, run.done + static_cast<double>((now_ - run.counts_from).count()) * run.speed / all);
+      run.done = std::min(
+          1.0, run.done + static_cast<double>((now_ - run.counts_from).count()) * run.speed / all);
     run.counts_from = now_;
   }
 
@@ -376,7 +391,8 @@ class Simulation {
       measure_.add_speed(gpu, -run.speed);
       run.speed = speed_of(id, run).relative;
       measure_.add_speed(gpu, run.speed);
-      static_cast<void>(program(id));  // an end that was in range and comes no more than n times later
+      static_cast<void>(
+          program(id));  // an end that was in range and comes no more than n times later
     }
   }
 
@@ -470,15 +486,17 @@ class Simulation {
   }
 
   void plan_next_loss(std::uint32_t gpu) {
-    agenda_.push({now_ + exponential(gpu, *options_.faults.between_losses, 0), gpu, 0, Due::gpu_lost});
+    agenda_.push(
+        {now_ + exponential(gpu, *options_.faults.between_losses, 0), gpu, 0, Due::gpu_lost});
   }
 
-  /// Nothing runs and nothing is to come: only a GPU that returns, or the scheduler's own time, can change
-  /// that.
+  /// Nothing runs and nothing is to come: only a GPU that returns, or the scheduler's own time, can
+  /// change that.
   bool idle() const { return !arrivals_left() && running_ == 0 && wakes_ == 0; }
 
-  /// While nothing runs, losses that are drawn wait: among many GPUs one would always be absent, and a run
-  /// whose jobs wait for what never comes would not end. What is left to wait does not depend on the past.
+  /// While nothing runs, losses that are drawn wait: among many GPUs one would always be absent,
+  /// and a run whose jobs wait for what never comes would not end. What is left to wait does not
+  /// depend on the past.
   void postpone_loss(std::uint32_t gpu) {
     if (!options_.faults.between_losses) return lose(static_cast<GpuId>(gpu));
     ++losses_[gpu];
@@ -541,7 +559,9 @@ class Simulation {
 
   Result<void> carry_out(const CreateInstance& what) {
     auto done = world_.create(what.gpu, what.placement, now_);
-    if (done) observe({now_, RunEvent::Kind::created, {}, what.gpu, what.placement, world_[what.gpu].ready});
+    if (done)
+      observe(
+          {now_, RunEvent::Kind::created, {}, what.gpu, what.placement, world_[what.gpu].ready});
     return done;
   }
 
@@ -568,8 +588,8 @@ class Simulation {
 
   Result<void> must_run(JobId id) {
     if (has_run(id) && run_of(id).mode != Mode::none) return {};
-    return fail(ErrorKind::internal, job(id).id, "the scheduler stops or moves a job that does not run",
-                report_it);
+    return fail(ErrorKind::internal, job(id).id,
+                "the scheduler stops or moves a job that does not run", report_it);
   }
 
   Result<void> carry_out(const StopJob& what) {
@@ -606,8 +626,8 @@ class Simulation {
     if (auto runs = must_run(what.job); !runs) return runs;
     Run& run = run_of(what.job);
     if (run.mode != Mode::instance)
-      return fail(ErrorKind::internal, job(what.job).id, "the scheduler moves a job that shares or has a GPU",
-                  report_it);
+      return fail(ErrorKind::internal, job(what.job).id,
+                  "the scheduler moves a job that shares or has a GPU", report_it);
     measure_.before_change(run.gpu, now_);
     measure_.before_change(what.gpu, now_);
     const auto ready = world_.start(what.gpu, what.placement, now_);
@@ -632,8 +652,8 @@ class Simulation {
     run.speed = speed_of(what.job, run).relative;
     measure_.add_speed(run.gpu, run.speed);
     if (!(run.speed > 0))
-      return fail(ErrorKind::internal, job(what.job).id, "the scheduler moves a job where it cannot run",
-                  report_it);
+      return fail(ErrorKind::internal, job(what.job).id,
+                  "the scheduler moves a job where it cannot run", report_it);
     run.dies_at = dies_at(what.job, run);
     return program(what.job);
   }
@@ -714,19 +734,20 @@ class Simulation {
   std::vector<std::uint32_t> slot_of_;  // by job
   std::vector<Run> runs_;               // by slot
   std::vector<std::uint32_t> free_slots_;
-  std::uint32_t generations_ = 0;                             // given out, to all runs
-  std::vector<double> done_before_;                           // by job; empty: nothing for any
-  std::vector<ShortList<JobId, 3>> on_gpu_;                   // who runs there
-  std::map<std::uint32_t, std::vector<Instant>> returns_at_;  // of outages that were said one by one
-  std::vector<std::uint64_t> losses_;                         // by GPU, of those that are drawn
+  std::uint32_t generations_ = 0;            // given out, to all runs
+  std::vector<double> done_before_;          // by job; empty: nothing for any
+  std::vector<ShortList<JobId, 3>> on_gpu_;  // who runs there
+  std::map<std::uint32_t, std::vector<Instant>>
+      returns_at_;                     // of outages that were said one by one
+  std::vector<std::uint64_t> losses_;  // by GPU, of those that are drawn
   std::size_t arrived_ = 0, running_ = 0, absent_ = 0, wakes_ = 0, steps_ = 0;
   RunSummary summary_;
 };
 
 }  // namespace
 
-Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload, const SchedulerSpec& spec,
-                            const SimulationOptions& options) {
+Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload,
+                            const SchedulerSpec& spec, const SimulationOptions& options) {
   return Simulation(fleet, workload, spec, options).run();
 }
 

@@ -1,22 +1,23 @@
 #pragma once
-// Runs a workload on a simulated fleet under a scheduler, on a virtual clock, and measures. The engine is the
-// one that a daemon would run; only what tells it of the world, and what carries out its commands, is
-// invented.
+// Runs a workload on a simulated fleet under a scheduler, on a virtual clock, and measures. The
+// engine is the one that a daemon would run; only what tells it of the world, and what carries out
+// its commands, is invented.
 //
-// At one instant things happen in this order: GPUs return, processes end (by job number), jobs report memory,
-// GPUs are lost, times asked for come, jobs arrive; then the scheduler decides over what has gathered. A job
-// holds its instance from the moment it is decided, starts when the instance is made, and runs its duration
-// divided by its speed there. Everything random comes from the seed: same input, same bytes.
+// At one instant things happen in this order: GPUs return, processes end (by job number), jobs
+// report memory, GPUs are lost, times asked for come, jobs arrive; then the scheduler decides over
+// what has gathered. A job holds its instance from the moment it is decided, starts when the
+// instance is made, and runs its duration divided by its speed there. Everything random comes from
+// the seed: same input, same bytes.
 //
-// A job that is moved runs on where it is until its replica does at the new place (MigrateJob). Its old
-// instance counts as idle at once, but whatever is to be done there waits for that moment, and so it does
-// when the job ends before. A second move takes over from the first. Until then, too, what is lost with a GPU
-// is what has been moved there.
+// A job that is moved runs on where it is until its replica does at the new place (MigrateJob). Its
+// old instance counts as idle at once, but whatever is to be done there waits for that moment, and
+// so it does when the job ends before. A second move takes over from the first. Until then, too,
+// what is lost with a GPU is what has been moved there.
 //
-// Memory: a job whose memory grows dies in the first iteration that needs more than its instance has, and so
-// does, at once, one that is started where its table of speeds or its request says that it does not fit. Jobs
-// that share an instance (StartShared) each get an equal part of its speed, and their memory is assumed to
-// fit.
+// Memory: a job whose memory grows dies in the first iteration that needs more than its instance
+// has, and so does, at once, one that is started where its table of speeds or its request says that
+// it does not fit. Jobs that share an instance (StartShared) each get an equal part of its speed,
+// and their memory is assumed to fit.
 
 #include <cstdint>
 #include <functional>
@@ -37,9 +38,10 @@ using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
 struct SimulationOptions {
   std::uint64_t seed = 1;
-  bool use_index = true;                           // false: the scheduler looks at every GPU; same summary
-  std::optional<Duration> reconfiguration = {};    // of each change of a GPU; empty: as physics/ has it
-  Duration process_start{};                        // from the start of a process until it makes progress
+  bool use_index = true;  // false: the scheduler looks at every GPU; same summary
+  std::optional<Duration> reconfiguration =
+      {};                    // of each change of a GPU; empty: as physics/ has it
+  Duration process_start{};  // from the start of a process until it makes progress
   Duration checkpoint = std::chrono::seconds{30};  // to write one and to restore it, half each
   std::string forecaster = "none";
   FaultPlan faults = {};
@@ -50,6 +52,7 @@ struct SimulationOptions {
 
 /// Fails with kind `internal` when the scheduler breaks a law of the hardware.
 [[nodiscard]] Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload,
-                                          const SchedulerSpec& spec, const SimulationOptions& options = {});
+                                          const SchedulerSpec& spec,
+                                          const SimulationOptions& options = {});
 
 }  // namespace cleave

@@ -1,4 +1,5 @@
-// The simulator: schedules worked out by hand, the laws under random work, and hardware that refuses.
+// The simulator: schedules worked out by hand, the laws under random work, and hardware that
+// refuses.
 
 #include "simulate/simulator.hpp"
 
@@ -37,11 +38,12 @@ double create_s(std::string_view profile) {
   return in_seconds(create_time(
       geometry,
       PlacementSet::of(
-          geometry.of_profile(static_cast<int>(model.find(profile) - model.profiles.data())).first())));
+          geometry.of_profile(static_cast<int>(model.find(profile) - model.profiles.data()))
+              .first())));
 }
 
-// Two 1g jobs at half speed: side by side on one GPU, where the whole GPU takes them one after the other. The
-// second instance is made after the first: a GPU's driver does one thing at a time.
+// Two 1g jobs at half speed: side by side on one GPU, where the whole GPU takes them one after the
+// other. The second instance is made after the first: a GPU's driver does one thing at a time.
 TEST(Simulator, TwoSmallJobsByHand) {
   const std::string jobs =
       R"({"id": "a", "profile": "1g.5gb", "duration_s": 60, "speed": {"1g.5gb": 0.5, "7g.40gb": 1}}
@@ -62,14 +64,17 @@ TEST(Simulator, TwoSmallJobsByHand) {
   EXPECT_EQ(full.creates, 0U);
 }
 
-// One job holds 4 of 7 compute and 4 of 8 memory slices for the whole run; 4g at 0 fragments nothing.
+// One job holds 4 of 7 compute and 4 of 8 memory slices for the whole run; 4g at 0 fragments
+// nothing.
 TEST(Simulator, UtilisationsByHand) {
-  const RunSummary s = run(
-      "2xA100-40GB", R"({"id": "a", "memory_mib": 18000, "compute_slices": 4, "duration_s": 100})", "online");
+  const RunSummary s =
+      run("2xA100-40GB",
+          R"({"id": "a", "memory_mib": 18000, "compute_slices": 4, "duration_s": 100})", "online");
   EXPECT_NEAR(s.compute_utilization, 4.0 / 14, 1e-12);
   EXPECT_NEAR(s.memory_allocated_utilization, 4.0 / 16, 1e-12);
   EXPECT_EQ(s.fragmentation_mean, 0);
-  // Speed is 56 of 98 SMs; resident memory counts while the job runs, not while its instance is made.
+  // Speed is 56 of 98 SMs; resident memory counts while the job runs, not while its instance is
+  // made.
   EXPECT_NEAR(in_seconds(s.execution.mean), 100 / (56.0 / 98), 1e-6);
   EXPECT_NEAR(*s.memory_used_utilization,
               18000.0 / (2 * 40320) * in_seconds(s.execution.mean) / in_seconds(s.makespan), 1e-12);
@@ -119,7 +124,8 @@ TEST(Simulator, AWholeGpuIsClearedOfIdleInstancesFirst) {
   const FleetFile fleet = *parse_fleet(
       R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 3}]}]})",
       "f", {});
-  const auto workload = *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "1g.5gb"})", "jobs");
+  const auto workload =
+      *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "1g.5gb"})", "jobs");
   const RunSummary full = run(fleet, workload, "full-gpu");
   EXPECT_EQ(full.destroys, 1U);
   EXPECT_GT(full.wait.max, Duration::zero()) << "destroying takes its time";
@@ -132,7 +138,8 @@ TEST(Simulator, SaysThatTheSpeedTableIsTheReason) {
                            "online");
   EXPECT_EQ(s.finished, 1U) << "models in a table of speeds go by any of their names";
   ASSERT_EQ(s.rejections.size(), 2U);
-  EXPECT_EQ(s.rejections[1].reason, "on A100-40GB, the job's table of speeds has no profile for 1g.10gb");
+  EXPECT_EQ(s.rejections[1].reason,
+            "on A100-40GB, the job's table of speeds has no profile for 1g.10gb");
 }
 
 TEST(Simulator, AnAbsurdlyLongRunIsRefused) {
@@ -146,7 +153,9 @@ TEST(Simulator, AnAbsurdlyLongRunIsRefused) {
 TEST(World, RefusesWhatHardwareRefuses) {
   const FleetFile file = fleet_of("1xA100-40GB", "plain");
   const Geometry& geometry = file.geometries.front();
-  const auto at = [&](std::string_view profile, int start) { return *geometry.find(profile, start); };
+  const auto at = [&](std::string_view profile, int start) {
+    return *geometry.find(profile, start);
+  };
   World world{Fleet(file)};
   const GpuId gpu{};
   ASSERT_TRUE(world.create(gpu, at("4g.20gb", 0), Instant{}));
@@ -204,7 +213,8 @@ TEST(World, NobodyUsesAnInstanceBeforeItIsMade) {
   EXPECT_EQ(*world.start(gpu, at(2), after(6)), after(14));
 }
 
-// A checkpoint that is still being written keeps the place, though a job was started behind it and has left.
+// A checkpoint that is still being written keeps the place, though a job was started behind it and
+// has left.
 TEST(World, APlaceIsInUseUntilTheLastProcessHasLeft) {
   const FleetFile file = fleet_of("1xA100-40GB", "plain");
   World world(Fleet(file), std::chrono::seconds(1));
@@ -222,11 +232,14 @@ TEST(World, APlaceIsInUseUntilTheLastProcessHasLeft) {
   EXPECT_EQ(*world.start(gpu, pair, after(6)), after(21));
 }
 
-// What is still in use, or still being made, is not used before its time, whatever was commanded since.
+// What is still in use, or still being made, is not used before its time, whatever was commanded
+// since.
 TEST(World, WaitsForWhatIsLeavingAndForWhatIsBeingMade) {
   const FleetFile file = fleet_of("1xA100-40GB", "plain");
   const Geometry& geometry = file.geometries.front();
-  const auto at = [&](std::string_view profile, int start) { return *geometry.find(profile, start); };
+  const auto at = [&](std::string_view profile, int start) {
+    return *geometry.find(profile, start);
+  };
   const auto second = [](int s) { return Instant{} + std::chrono::seconds(s); };
   World world(Fleet(file), std::chrono::seconds(10));
   const GpuId gpu{};
@@ -234,18 +247,20 @@ TEST(World, WaitsForWhatIsLeavingAndForWhatIsBeingMade) {
   EXPECT_EQ(*world.start(gpu, at("1g.5gb", 0), second(0)), second(10));
   world.end(gpu, at("1g.5gb", 0));
   ASSERT_TRUE(world.create(gpu, at("1g.5gb", 1), second(2)));
-  EXPECT_EQ(*world.start(gpu, at("1g.5gb", 0), second(3)), second(10)) << "stopped before it was there";
+  EXPECT_EQ(*world.start(gpu, at("1g.5gb", 0), second(3)), second(10))
+      << "stopped before it was there";
   EXPECT_EQ(*world.start(gpu, at("1g.5gb", 1), second(3)), second(12));
   world.end(gpu, at("1g.5gb", 0), second(40));
   world.end(gpu, at("1g.5gb", 1), second(20));
   EXPECT_EQ(*world.start(gpu, at("1g.5gb", 1), second(15)), second(20)) << "each waits for its own";
   ASSERT_TRUE(world.destroy(gpu, at("1g.5gb", 0), second(15)));
   ASSERT_TRUE(world.create(gpu, at("1g.5gb", 0), second(15)));
-  EXPECT_EQ(*world.start(gpu, at("1g.5gb", 0), second(15)), second(50)) << "destroyed when it is left";
+  EXPECT_EQ(*world.start(gpu, at("1g.5gb", 0), second(15)), second(50))
+      << "destroyed when it is left";
 }
 
-// Readings F10 and F14. At 15 s b moves from 2g at 0 to 4, where a's 3g goes first; it runs on meanwhile. The
-// 4g for c is made where b was, when b's replica runs.
+// Readings F10 and F14. At 15 s b moves from 2g at 0 to 4, where a's 3g goes first; it runs on
+// meanwhile. The 4g for c is made where b was, when b's replica runs.
 TEST(Simulator, AMoveByHand) {
   const auto workload = *parse_workload(
       R"({"id": "a", "profile": "3g.20gb", "duration_s": 10, "speed": {"3g.20gb": 1}}
@@ -256,15 +271,16 @@ TEST(Simulator, AMoveByHand) {
   options.reconfiguration = std::chrono::seconds(5);
   std::vector<JobOutcome> outcomes;
   options.outcomes = &outcomes;
-  const auto s =
-      simulate(fleet_of("1xA100-40GB", "plain"), workload, *parse_scheduler("online:threshold=0.1"), options);
+  const auto s = simulate(fleet_of("1xA100-40GB", "plain"), workload,
+                          *parse_scheduler("online:threshold=0.1"), options);
   ASSERT_TRUE(s) << s.error().text();
   EXPECT_EQ(s->migrations, 1U);
   EXPECT_EQ(outcomes[1].turnaround, std::chrono::seconds(105)) << "nothing is lost";
   EXPECT_EQ(outcomes[2].wait, std::chrono::seconds(24)) << "from 1 s to 15 + 5 + 5";
 }
 
-/// Random work of every kind of request, some of it impossible, on a mixed fleet with walls and running work.
+/// Random work of every kind of request, some of it impossible, on a mixed fleet with walls and
+/// running work.
 Workload random_workload(Random& random, int jobs) {
   const char* profiles[] = {"1g.5gb",  "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb",
                             "4g.20gb", "7g.40gb",   "1g.6gb",  "2g.12gb", "9g"};
@@ -274,8 +290,8 @@ Workload random_workload(Random& random, int jobs) {
     Request request;
     switch (random.below(4)) {
       case 0:
-        request.wanted =
-            BySize{MiB{static_cast<std::int64_t>(random.below(42000))}, {static_cast<int>(random.below(8))}};
+        request.wanted = BySize{MiB{static_cast<std::int64_t>(random.below(42000))},
+                                {static_cast<int>(random.below(8))}};
         break;
       case 1:
         request.wanted = ByShare{1 + static_cast<int>(random.below(1000)),
@@ -317,8 +333,10 @@ TEST(Laws, RandomWorkloadsBreakNoneAndLoseNoJob) {
          {"online", "online:policy=first-fit", "online:threshold=0.8;load=joint;across=rise",
           "online:threshold=auto;eligibility=lowers-imbalance", "full-gpu"}) {
       const RunSummary s = run(fleet, workload, spec);
-      ASSERT_EQ(s.jobs, s.finished + s.failed + s.rejected + s.waiting) << "seed " << seed << " " << spec;
-      ASSERT_EQ(s.waiting, 0U) << "nothing stands in the way for good: seed " << seed << " " << spec;
+      ASSERT_EQ(s.jobs, s.finished + s.failed + s.rejected + s.waiting)
+          << "seed " << seed << " " << spec;
+      ASSERT_EQ(s.waiting, 0U) << "nothing stands in the way for good: seed " << seed << " "
+                               << spec;
       ASSERT_EQ(s.events, s.jobs + s.finished);
       ASSERT_LE(s.compute_utilization, 1);
       ASSERT_LE(s.memory_allocated_utilization, 1);
@@ -333,9 +351,9 @@ TEST(Laws, TheIndexChangesNothing) {
   Random random(5);
   const Workload workload = random_workload(random, 1500);
   for (const char* spec :
-       {"online", "online:threshold=auto", "online:migration=off", "online:policy=reachability;across=best",
-        "online:policy=preference", "online:policy=largest-gap", "online:policy=first-fit",
-        "online:policy=load-balanced"}) {
+       {"online", "online:threshold=auto", "online:migration=off",
+        "online:policy=reachability;across=best", "online:policy=preference",
+        "online:policy=largest-gap", "online:policy=first-fit", "online:policy=load-balanced"}) {
     const SchedulerSpec parsed = *parse_scheduler(spec);
     EXPECT_EQ(to_json(*simulate(fleet, workload, parsed)).dump(),
               to_json(*simulate(fleet, workload, parsed, {.use_index = false})).dump())
@@ -350,8 +368,8 @@ TEST(Laws, SameInputSameBytes) {
   EXPECT_EQ(to_json(run(fleet, random_workload(again, 500), "online")).dump(), first);
 }
 
-// Jobs that are as fast on the smallest profile as on the whole GPU: no schedule ends before n / (GPUs x most
-// instances) of them have run one after the other.
+// Jobs that are as fast on the smallest profile as on the whole GPU: no schedule ends before n /
+// (GPUs x most instances) of them have run one after the other.
 TEST(Laws, NoSchedulerBeatsTheGpu) {
   std::string jobs;
   for (int i = 0; i < 50; ++i)
@@ -385,8 +403,10 @@ TEST(Simulator, AForecastRestartsAGrowingJobLongBeforeItDies) {
     const Workload workload = *generate_workload("qwen2:noise=2", 1);
     SimulationOptions without, with;
     with.forecaster = forecaster;
-    const auto late = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), without);
-    const auto early = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), with);
+    const auto late =
+        simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), without);
+    const auto early =
+        simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), with);
     ASSERT_TRUE(late && early);
     EXPECT_EQ(late->oom_restarts, 1U);
     EXPECT_EQ(early->oom_restarts, 0U) << forecaster;
@@ -395,7 +415,8 @@ TEST(Simulator, AForecastRestartsAGrowingJobLongBeforeItDies) {
   }
 }
 
-// What a job reports comes once for an iteration, and never without end, however short the iterations are.
+// What a job reports comes once for an iteration, and never without end, however short the
+// iterations are.
 TEST(Simulator, ShortIterationsEnd) {
   for (const char* duration_s : {"0", "0.000000001", "0.000001", "0.001003", "0.1", "12.3"}) {
     const auto workload = *parse_workload(
@@ -411,8 +432,8 @@ TEST(Simulator, ShortIterationsEnd) {
   }
 }
 
-// At 0 the smallest partition would do; at 100, when there is room, only 2g ends by the deadline (Algorithm
-// 2, lines 3 to 7: partitions are predicted for every job of the queue on each pass).
+// At 0 the smallest partition would do; at 100, when there is room, only 2g ends by the deadline
+// (Algorithm 2, lines 3 to 7: partitions are predicted for every job of the queue on each pass).
 TEST(Simulator, DynaPPlansAJobAgainThatHasWaitedTooLong) {
   const auto workload = *parse_workload(
       R"({"id": "first", "duration_s": 100, "profile": "4g.24gb"}
@@ -420,31 +441,35 @@ TEST(Simulator, DynaPPlansAJobAgainThatHasWaitedTooLong) {
       "jobs");
   SimulationOptions options;
   options.reconfiguration = Duration::zero();
-  const auto s =
-      simulate(fleet_of("1xA30-24GB", "plain"), workload, *parse_scheduler("oracle:order=arrival"), options);
+  const auto s = simulate(fleet_of("1xA30-24GB", "plain"), workload,
+                          *parse_scheduler("oracle:order=arrival"), options);
   ASSERT_TRUE(s) << s.error().text();
   EXPECT_EQ(s->finished, 2U);
   EXPECT_EQ(s->deadline_misses, 0U);
 }
 
 TEST(Simulator, ARunThatCannotEndSaysSo) {
-  const auto workload = *parse_workload(R"({"id": "a", "duration_s": 100, "profile": "7g.40gb"})", "jobs");
+  const auto workload =
+      *parse_workload(R"({"id": "a", "duration_s": 100, "profile": "7g.40gb"})", "jobs");
   SimulationOptions options;
   options.faults = *parse_faults("mtbf=1;repair=1");
-  const auto endless = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
+  const auto endless =
+      simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().kind, ErrorKind::infeasible);
   options.faults = *parse_faults("mtbf=50;repair=3e9");
-  const auto centuries = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
+  const auto centuries =
+      simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
   ASSERT_FALSE(centuries);
   EXPECT_EQ(centuries.error().kind, ErrorKind::infeasible);
 }
 
-// The jobs of *Dyna-P*, Figure 7, on one A30, G on the full GPU, which it has in the paper's timeline from
-// 155 on. The paper prints a makespan of 285 and C and D on time; at 120 its timeline leaves room unused that
-// the algorithm fills, so that all end sooner (reading D15).
+// The jobs of *Dyna-P*, Figure 7, on one A30, G on the full GPU, which it has in the paper's
+// timeline from 155 on. The paper prints a makespan of 285 and C and D on time; at 120 its timeline
+// leaves room unused that the algorithm fills, so that all end sooner (reading D15).
 TEST(Simulator, TheJobsOfFigure7OfDynaP) {
-  const auto job = [](std::string_view id, int arrival, std::string_view profile, int seconds, int deadline) {
+  const auto job = [](std::string_view id, int arrival, std::string_view profile, int seconds,
+                      int deadline) {
     return fmt::format(
         R"({{"id": "{}", "arrival_s": {}, "duration_s": {}, "deadline_s": {}, "profile": "{}", "speed": {{"{}": {}}}}})"
         "\n",

@@ -11,8 +11,8 @@ double Speeds::work_out(const Job& job, std::size_t kind, std::size_t column) co
   const GpuModel& model = *models_[kind];
   SpeedModel timed = workload_->speeds[job.speed];
   if (timed.reference == nullptr) timed.reference = models_.front();
-  const auto speed =
-      column == whole_gpu ? speed_on_whole_gpu(timed, model) : speed_on(timed, model, model.profiles[column]);
+  const auto speed = column == whole_gpu ? speed_on_whole_gpu(timed, model)
+                                         : speed_on(timed, model, model.profiles[column]);
   if (!speed) return 0;
   return speed->inferred ? -speed->relative : speed->relative;
 }

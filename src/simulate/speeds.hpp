@@ -1,6 +1,6 @@
 #pragma once
-// Relative speeds by (speed model, GPU model, profile), worked out when first needed. The last column of a
-// GPU model is the whole GPU with MIG off.
+// Relative speeds by (speed model, GPU model, profile), worked out when first needed. The last
+// column of a GPU model is the whole GPU with MIG off.
 
 #include <cmath>
 #include <limits>

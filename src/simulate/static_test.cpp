@@ -1,5 +1,5 @@
-// The scheduler `static` in the simulator: Dyna-P's example by hand, laws under faults, and that the schedule
-// by which the best layout is chosen is the one that then happens.
+// The scheduler `static` in the simulator: Dyna-P's example by hand, laws under faults, and that
+// the schedule by which the best layout is chosen is the one that then happens.
 
 #include <gtest/gtest.h>
 
@@ -30,8 +30,9 @@ class FirstStarts final : public RunObserver {
   std::vector<bool> seen_;
 };
 
-// The jobs of Dyna-P's Figure 7 on the static partition 2g, 1g, 1g: C (2g) waits behind B until 120, and D
-// and E behind C although a 1g is free from 30 on; F gets D's place at 170, G then C's, H at last G's.
+// The jobs of Dyna-P's Figure 7 on the static partition 2g, 1g, 1g: C (2g) waits behind B until
+// 120, and D and E behind C although a 1g is free from 30 on; F gets D's place at 170, G then C's,
+// H at last G's.
 TEST(Static, FigureSevenByHand) {
   std::string text;
   const auto add = [&](const char* id, int arrival, int duration, const char* profile) {
@@ -58,7 +59,8 @@ TEST(Static, FigureSevenByHand) {
   ASSERT_TRUE(summary) << summary.error().text();
   const std::vector<std::int64_t> ends = {30, 120, 170, 170, 190, 240, 280, 360};
   for (std::size_t i = 0; i < ends.size(); ++i)
-    EXPECT_EQ(workload.jobs[i].arrival + outcomes[i].turnaround, Instant{} + std::chrono::seconds(ends[i]))
+    EXPECT_EQ(workload.jobs[i].arrival + outcomes[i].turnaround,
+              Instant{} + std::chrono::seconds(ends[i]))
         << workload.jobs[i].id;
   EXPECT_EQ(summary->makespan, std::chrono::seconds(360)) << "the figure's Dyna-P needs 285";
 }
@@ -156,7 +158,8 @@ void expect_same_schedule(std::uint64_t seed, std::string_view layout,
   ASSERT_TRUE(summary) << summary.error().text();
   EXPECT_EQ(summary->rejected + summary->failed, score.unserved) << seed;
   const double mean = score.turnaround_s / static_cast<double>(summary->finished);
-  EXPECT_NEAR(in_seconds(summary->turnaround.mean), mean, 1e-7 * mean) << layout << " seed " << seed;
+  EXPECT_NEAR(in_seconds(summary->turnaround.mean), mean, 1e-7 * mean)
+      << layout << " seed " << seed;
   EXPECT_NEAR(in_seconds(summary->makespan), score.makespan_s, 1e-7 * score.makespan_s);
 }
 

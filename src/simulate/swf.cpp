@@ -46,8 +46,10 @@ Result<Record> read_record(std::string_view line, const std::string& place) {
   record.submitted = check.seconds(cells[1], "submit time (field 2)");
   const bool ran = parse_number(cells[3]).value_or(0) > 0;
   if (ran) record.seconds = check.seconds(cells[3], "run time (field 4)", "seconds");
-  const std::int64_t allocated = check.whole(cells[4], "allocated processors (field 5)", -1, most_processors);
-  const std::int64_t requested = check.whole(cells[7], "requested processors (field 8)", -1, most_processors);
+  const std::int64_t allocated =
+      check.whole(cells[4], "allocated processors (field 5)", -1, most_processors);
+  const std::int64_t requested =
+      check.whole(cells[7], "requested processors (field 8)", -1, most_processors);
   record.processors = allocated > 0 ? allocated : requested;
   record.status = check.whole(cells[10], "status (field 11)", -1, 5);
   if (check.error) return std::unexpected(*check.error);
@@ -84,14 +86,16 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
     if (!record) return std::unexpected(record.error());
     if (!part_of_a_job(*record) && !numbers.insert(record->number).second)
       return fail(ErrorKind::bad_input, lines.place(),
-                  fmt::format("there are two jobs numbered {}", record->number), "remove one of the two");
+                  fmt::format("there are two jobs numbered {}", record->number),
+                  "remove one of the two");
     records.push_back(*record);
   }
 }
 
 }  // namespace
 
-Result<Workload> read_swf(std::string_view text, const std::string& place, const TraceOptions& options) {
+Result<Workload> read_swf(std::string_view text, const std::string& place,
+                          const TraceOptions& options) {
   auto records = read_records(text, place);
   if (!records) return std::unexpected(records.error());
   if (records->empty()) return fail(ErrorKind::bad_input, place, "the trace has no jobs");
@@ -115,8 +119,8 @@ Result<Workload> read_swf(std::string_view text, const std::string& place, const
     job.arrival = *arrival;
     job.duration = *duration;
     job.speed = speed;
-    job.request = workload.intern(
-        Request{ByShare{thousandths(record.processors, options.processors_per_gpu), options.rule}, {}});
+    job.request = workload.intern(Request{
+        ByShare{thousandths(record.processors, options.processors_per_gpu), options.rule}, {}});
     workload.jobs.push_back(std::move(job));
   }
   note_options(workload, "swf", options,

@@ -1,4 +1,5 @@
-// Standard Workload Format: processors become shares; what is left out and why, and what a torn file is told.
+// Standard Workload Format: processors become shares; what is left out and why, and what a torn
+// file is told.
 
 #include "simulate/swf.hpp"
 
@@ -12,7 +13,8 @@ namespace cleave {
 namespace {
 
 /// A job's line: what the reader takes from it, the rest unknown.
-std::string line(int number, int submit, const std::string& run, int allocated, int requested, int status) {
+std::string line(int number, int submit, const std::string& run, int allocated, int requested,
+                 int status) {
   return "  " + std::to_string(number) + " " + std::to_string(submit) + "\t-1 " + run + " " +
          std::to_string(allocated) + " -1 -1 " + std::to_string(requested) + " -1 -1 " +
          std::to_string(status) + " 1 1 1 1 1 -1 -1\n";
@@ -40,7 +42,8 @@ TEST(Swf, SortsCountsAndLeavesOut) {
   ASSERT_EQ(workload->jobs.size(), 3U);
   EXPECT_EQ(workload->jobs[0].id, "swf-2");
   EXPECT_EQ(workload->jobs[2].id, "swf-1");
-  EXPECT_EQ(workload->jobs[2].arrival, Instant{} + std::chrono::seconds(400)) << "from the first one on";
+  EXPECT_EQ(workload->jobs[2].arrival, Instant{} + std::chrono::seconds(400))
+      << "from the first one on";
   EXPECT_EQ(workload->jobs[2].duration, std::chrono::milliseconds(60500));
   std::map<std::string, std::size_t> left;
   for (const ReasonCount& entry : workload->left_out) left[entry.reason] = entry.count;
@@ -80,10 +83,12 @@ TEST(Swf, NamesTheLineThatIsWrong) {
             "job number (field 1) is '-1', expected a whole number from 0 to 9223372036854775807");
   EXPECT_EQ(read(line(1, 0, "1e300", 1, 1, 1)).error().message,
             "run time (field 4) is '1e300', expected seconds");
-  EXPECT_EQ(read(line(1, 0, "5", -2, 1, 1)).error().message,
-            "allocated processors (field 5) is '-2', expected a whole number from -1 to 1000000000");
-  EXPECT_EQ(read(line(1, 0, "5", 1, -2, 1)).error().message,
-            "requested processors (field 8) is '-2', expected a whole number from -1 to 1000000000");
+  EXPECT_EQ(
+      read(line(1, 0, "5", -2, 1, 1)).error().message,
+      "allocated processors (field 5) is '-2', expected a whole number from -1 to 1000000000");
+  EXPECT_EQ(
+      read(line(1, 0, "5", 1, -2, 1)).error().message,
+      "requested processors (field 8) is '-2', expected a whole number from -1 to 1000000000");
   EXPECT_EQ(read(line(1, 0, "5", 1, 1, 6)).error().message,
             "status (field 11) is '6', expected a whole number from -1 to 5");
   EXPECT_EQ(read(line(1, 0, "5", 1, 1, 1) + line(1, 0, "5", 1, 1, 1)).error().text(),

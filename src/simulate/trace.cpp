@@ -16,7 +16,8 @@ namespace cleave {
 namespace {
 
 constexpr TraceFormat table[] = {
-    {"alibaba2023", "Alibaba cluster-trace-gpu-v2023, openb_pod_list_*.csv", read_alibaba2023, "rule"},
+    {"alibaba2023", "Alibaba cluster-trace-gpu-v2023, openb_pod_list_*.csv", read_alibaba2023,
+     "rule"},
     {"philly", "Microsoft Philly as in Pollux's philly.csv", read_philly, "rule shares"},
     {"miso", "the 100 jobs of MISO's experiment, jobs_100.csv", read_miso, "gap"},
     {"sacct", "Slurm, what sacct -P prints with AllocTRES", read_sacct, "rule"},
@@ -40,7 +41,8 @@ Result<const TraceFormat*> trace_format(std::string_view spec) {
   if (colon != std::string_view::npos && format != std::end(table)) return format;
   std::vector<std::string> known;
   for (const TraceFormat& other : table) known.push_back(fmt::format("{}:FILE", other.name));
-  return fail(ErrorKind::bad_usage, "--trace", fmt::format("'{}' does not name a trace format", shown(spec)),
+  return fail(ErrorKind::bad_usage, "--trace",
+              fmt::format("'{}' does not name a trace format", shown(spec)),
               fmt::format("write {}", any_of(known)));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Public traces, and logs that sites have, read as they are published and turned into workloads. Which
-// records are left out, and under which rule a recorded demand became a request, stays with the workload and
-// is printed with every result.
+// Public traces, and logs that sites have, read as they are published and turned into workloads.
+// Which records are left out, and under which rule a recorded demand became a request, stays with
+// the workload and is printed with every result.
 
 #include <cstdint>
 #include <optional>
@@ -33,8 +33,10 @@ struct TraceFormat {
   std::string_view name;
   std::string_view summary;
   /// From the text of the trace; `place` is the file's name.
-  Result<Workload> (*read)(std::string_view text, const std::string& place, const TraceOptions& options);
-  /// The options it has beside compress and limit, by their names on the command line, separated by spaces.
+  Result<Workload> (*read)(std::string_view text, const std::string& place,
+                           const TraceOptions& options);
+  /// The options it has beside compress and limit, by their names on the command line, separated by
+  /// spaces.
   std::string_view options;
 
   [[nodiscard]] bool has_option(std::string_view option) const;

@@ -10,8 +10,8 @@ namespace cleave {
 
 namespace {
 
-// Viewers take process and thread 0 for the idle task of a machine, and some keep threads by number alone:
-// numbers start at 1, and no thread has that of another process.
+// Viewers take process and thread 0 for the idle task of a machine, and some keep threads by number
+// alone: numbers start at 1, and no thread has that of another process.
 constexpr std::size_t jobs_pid = 1;
 constexpr std::size_t thread_factor = 32;
 static_assert(thread_factor > Starts::most);
@@ -131,7 +131,8 @@ void TraceEvents::destroyed(const RunEvent& event) {
   if (found == instances.end()) return;
   // A process that leaves later still has it until then.
   const bool in_use = found->second.phases.front().what == What::running;
-  close(seat, found->second, in_use ? std::max(event.at, found->second.settled) : event.at, event.at);
+  close(seat, found->second, in_use ? std::max(event.at, found->second.settled) : event.at,
+        event.at);
   instances.erase(found);
 }
 
@@ -141,7 +142,8 @@ void TraceEvents::started(const RunEvent& event) {
   Instance& instance = gpu.instances[seat.placement];
   if (instance.jobs.empty())
     change(gpu.held, compute(seat), event.at, pid_of(seat.gpu), "compute slices held");
-  if (instance.phases.empty()) instance.phases.push_back({event.at, What::starting, {*event.job}, {}});
+  if (instance.phases.empty())
+    instance.phases.push_back({event.at, What::starting, {*event.job}, {}});
   instance.jobs.push_back(*event.job);
   instance.settled = std::max(instance.settled, *event.until);
   seats_[*event.job] = seat;
@@ -184,7 +186,8 @@ void TraceEvents::migrated(const RunEvent& event) {
 
 void TraceEvents::lost(const RunEvent& event) {
   Gpu& gpu = gpus_[index(*event.gpu)];
-  for (const Ahead& ahead : gpu.ahead) write_span({*event.gpu, ahead.placement}, ahead.phase, event.at);
+  for (const Ahead& ahead : gpu.ahead)
+    write_span({*event.gpu, ahead.placement}, ahead.phase, event.at);
   for (auto& [placement, instance] : gpu.instances) {
     close({*event.gpu, placement}, instance, event.at, event.at);
     for (const JobId job : instance.jobs) seats_.erase(job);
@@ -248,7 +251,8 @@ void TraceEvents::finish() {
   for (std::size_t i = 0; i < gpus_.size() && begun_; ++i) {
     const auto gpu = static_cast<GpuId>(i);
     flush(gpu, end);
-    for (auto& [placement, instance] : gpus_[i].instances) close({gpu, placement}, instance, end, end);
+    for (auto& [placement, instance] : gpus_[i].instances)
+      close({gpu, placement}, instance, end, end);
     write_counter(gpus_[i].held, pid_of(gpu), "compute slices held");
   }
   write_counter(waiting_, jobs_pid, "waiting jobs");
@@ -260,11 +264,14 @@ void TraceEvents::finish() {
 
 void TraceEvents::restate(Seat seat, Instance& instance, Instant at) {
   // What lies ahead was said before this was known.
-  while (instance.phases.size() > 1 && instance.phases.back().begin > at) instance.phases.pop_back();
-  append(
-      seat, instance,
-      {std::max(at, instance.settled), instance.jobs.empty() ? What::idle : What::running, instance.jobs, {}},
-      at);
+  while (instance.phases.size() > 1 && instance.phases.back().begin > at)
+    instance.phases.pop_back();
+  append(seat, instance,
+         {std::max(at, instance.settled),
+          instance.jobs.empty() ? What::idle : What::running,
+          instance.jobs,
+          {}},
+         at);
 }
 
 /// Writes the phases that are over; of those that are left all but the first lie ahead.
@@ -326,8 +333,9 @@ void TraceEvents::write_names(std::size_t gpu) {
   const std::size_t pid = pid_of(id);
   const std::string title = fmt::format("{} {}", fleet_->gpus[gpu].name, geometry(id).model().key);
   const auto meta = [&](std::string_view name, std::size_t tid, const std::string& args) {
-    line(fmt::format(R"({{"ph": "M", "name": "{}", "pid": {}, "tid": {}, "ts": 0, "args": {{{}}}}})", name,
-                     pid, tid, args));
+    line(
+        fmt::format(R"({{"ph": "M", "name": "{}", "pid": {}, "tid": {}, "ts": 0, "args": {{{}}}}})",
+                    name, pid, tid, args));
   };
   meta("process_name", tid_of(pid, 0), fmt::format(R"("name": {})", as_json(title)));
   meta("process_sort_index", tid_of(pid, 0), fmt::format(R"("sort_index": {})", pid));
@@ -342,8 +350,9 @@ void TraceEvents::write_span(Seat seat, const Phase& phase, Instant end) {
   const SliceMask mask = slices(seat);
   // The driver makes an instance after those that were in its place are gone.
   Instant from = phase.begin;
-  for_each_slice(mask,
-                 [&](int slice) { from = std::max(from, gpu.free_from[static_cast<std::size_t>(slice)]); });
+  for_each_slice(mask, [&](int slice) {
+    from = std::max(from, gpu.free_from[static_cast<std::size_t>(slice)]);
+  });
   if (microseconds(end) <= microseconds(from)) return;
   const std::size_t pid = pid_of(seat.gpu);
   const std::string name = as_json(phase_name(seat, phase));
@@ -357,8 +366,8 @@ void TraceEvents::write_span(Seat seat, const Phase& phase, Instant end) {
     gpu.free_from[static_cast<std::size_t>(slice)] = end;
     line(fmt::format(
         R"({{"ph": "X", "name": {}, "cat": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"instance": "{}"{}}}}})",
-        name, category(static_cast<std::size_t>(phase.what)), pid, tid_of(pid, slice), microseconds(from),
-        microseconds(end) - microseconds(from), profile_name(seat), jobs));
+        name, category(static_cast<std::size_t>(phase.what)), pid, tid_of(pid, slice),
+        microseconds(from), microseconds(end) - microseconds(from), profile_name(seat), jobs));
   });
 }
 
@@ -402,8 +411,9 @@ void TraceEvents::change(Counter& counter, int by, Instant now, std::size_t pid,
 }
 
 void TraceEvents::write_counter(const Counter& counter, std::size_t pid, const char* name) {
-  line(fmt::format(R"({{"ph": "C", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "args": {{"value": {}}}}})",
-                   name, pid, tid_of(pid, 0), microseconds(counter.since), counter.value));
+  line(fmt::format(
+      R"({{"ph": "C", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "args": {{"value": {}}}}})",
+      name, pid, tid_of(pid, 0), microseconds(counter.since), counter.value));
 }
 
 // Names and sizes.
@@ -439,8 +449,9 @@ std::string TraceEvents::job_text(const std::vector<JobId>& jobs) const {
 }
 
 std::string TraceEvents::phase_name(Seat seat, const Phase& phase) const {
-  const std::string profile =
-      seat.placement == whole ? "whole GPU" : std::string(geometry(seat.gpu)[seat.placement].profile->name);
+  const std::string profile = seat.placement == whole
+                                  ? "whole GPU"
+                                  : std::string(geometry(seat.gpu)[seat.placement].profile->name);
   switch (phase.what) {
     case What::creating:
       return fmt::format("creating {}", profile);

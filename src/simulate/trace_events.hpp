@@ -1,16 +1,16 @@
 #pragma once
-// A run as a file for timeline viewers such as Perfetto, in the Chrome trace-event format (JSON object form,
-// "Trace Event Format", Google, 2016): every memory slice of every GPU over time.
+// A run as a file for timeline viewers such as Perfetto, in the Chrome trace-event format (JSON
+// object form, "Trace Event Format", Google, 2016): every memory slice of every GPU over time.
 //
-// Each GPU is a process and each of its memory slices a thread. An instance is drawn on every slice that it
-// covers, phase after phase: "creating PROFILE", "idle PROFILE", the job's id, and nothing where no instance
-// is. Phases of one slice never overlap, and none is inside another. A job on a whole GPU (MIG off) is drawn
-// on all slices; so is the time for which a GPU is lost. What takes no time is an instant event, a migration
-// a flow from the old place to the new one, and counters show the compute slices held on each GPU and how
-// many jobs wait and run.
+// Each GPU is a process and each of its memory slices a thread. An instance is drawn on every slice
+// that it covers, phase after phase: "creating PROFILE", "idle PROFILE", the job's id, and nothing
+// where no instance is. Phases of one slice never overlap, and none is inside another. A job on a
+// whole GPU (MIG off) is drawn on all slices; so is the time for which a GPU is lost. What takes no
+// time is an instant event, a migration a flow from the old place to the new one, and counters show
+// the compute slices held on each GPU and how many jobs wait and run.
 //
-// Times are whole microseconds. Phases are written as soon as they are over, so that memory does not grow
-// with the run; the order in the file is not that of time, which the format allows.
+// Times are whole microseconds. Phases are written as soon as they are over, so that memory does
+// not grow with the run; the order in the file is not that of time, which the format allows.
 
 #include <array>
 #include <map>
@@ -48,7 +48,8 @@ class TraceEvents final : public RunObserver {
     PlacementId placement;
   };
   struct Instance {
-    std::vector<Phase> phases;  // not yet written, by their beginnings; those after the first lie ahead
+    std::vector<Phase>
+        phases;  // not yet written, by their beginnings; those after the first lie ahead
     std::vector<JobId> jobs;
     Instant settled{};  // until then the present phase goes on, whatever is decided meanwhile
   };

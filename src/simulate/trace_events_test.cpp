@@ -41,7 +41,8 @@ Written written(const FleetFile& fleet, const Workload& workload, std::string_vi
   EXPECT_TRUE(document) << document.error().text();
   result.trace = *document;
   std::istringstream lines(log_text.str());
-  for (std::string line; std::getline(lines, line);) result.events.push_back(*parse_json(line, "line"));
+  for (std::string line; std::getline(lines, line);)
+    result.events.push_back(*parse_json(line, "line"));
   return result;
 }
 
@@ -107,9 +108,9 @@ TEST(TraceEvents, AJobByHand) {
                                   event["name"].get<std::string>(), event["ts"].get<long>(),
                                   event["dur"].get<long>()));
   // On both slices of the instance: made for two seconds, then in use.
-  EXPECT_EQ(spans, (std::vector<std::string>{"4 creating 2g.10gb 1000000+2000000",
-                                             "5 creating 2g.10gb 1000000+2000000",
-                                             "4 a \"b\" 3000000+120000000", "5 a \"b\" 3000000+120000000"}));
+  EXPECT_EQ(spans, (std::vector<std::string>{
+                       "4 creating 2g.10gb 1000000+2000000", "5 creating 2g.10gb 1000000+2000000",
+                       "4 a \"b\" 3000000+120000000", "5 a \"b\" 3000000+120000000"}));
   ASSERT_EQ(run.events.size(), 4U);
   EXPECT_EQ(
       run.events[1],
@@ -143,11 +144,12 @@ TEST(TraceEvents, ValidUnderFaultsAndEveryScheduler) {
     }
 }
 
-// Told by hand: a migration whose old place is used until the replica runs, and a loss that cuts it off.
+// Told by hand: a migration whose old place is used until the replica runs, and a loss that cuts it
+// off.
 TEST(TraceEvents, MigrationsCheckpointsAndSharing) {
   const FleetFile fleet = fleet_of("2xA30-24GB");
-  const Workload workload =
-      *parse_workload("{\"id\": \"a\", \"duration_s\": 9}\n{\"id\": \"b\", \"duration_s\": 9}", "jobs");
+  const Workload workload = *parse_workload(
+      "{\"id\": \"a\", \"duration_s\": 9}\n{\"id\": \"b\", \"duration_s\": 9}", "jobs");
   const auto place = *fleet.geometries[0].find("2g.12gb", 0);
   const auto other = *fleet.geometries[0].find("2g.12gb", 2);
   const auto at = [](int s) { return Instant{} + std::chrono::seconds{s}; };
@@ -156,14 +158,19 @@ TEST(TraceEvents, MigrationsCheckpointsAndSharing) {
   using Kind = RunEvent::Kind;
   std::ostringstream text;
   TraceEvents trace(fleet, workload, {}, text);
-  const RunEvent events[] = {
-      {at(0), Kind::submitted, a, {}, {}, {}},           {at(0), Kind::submitted, b, {}, {}, {}},
-      {at(0), Kind::created, {}, here, place, at(1)},    {at(0), Kind::started, a, here, place, at(1)},
-      {at(2), Kind::started, b, here, place, at(2)},     {at(4), Kind::checkpointed, b, here, place, at(7)},
-      {at(10), Kind::created, {}, there, other, at(12)}, {at(10), Kind::migrated, a, there, other, at(15)},
-      {at(11), Kind::destroyed, {}, here, place, {}},    {at(11), Kind::created, {}, here, place, at(16)},
-      {at(13), Kind::gpu_lost, {}, here, {}, {}},        {at(14), Kind::gpu_returned, {}, here, {}, {}},
-      {at(20), Kind::finished, a, there, other, {}}};
+  const RunEvent events[] = {{at(0), Kind::submitted, a, {}, {}, {}},
+                             {at(0), Kind::submitted, b, {}, {}, {}},
+                             {at(0), Kind::created, {}, here, place, at(1)},
+                             {at(0), Kind::started, a, here, place, at(1)},
+                             {at(2), Kind::started, b, here, place, at(2)},
+                             {at(4), Kind::checkpointed, b, here, place, at(7)},
+                             {at(10), Kind::created, {}, there, other, at(12)},
+                             {at(10), Kind::migrated, a, there, other, at(15)},
+                             {at(11), Kind::destroyed, {}, here, place, {}},
+                             {at(11), Kind::created, {}, here, place, at(16)},
+                             {at(13), Kind::gpu_lost, {}, here, {}, {}},
+                             {at(14), Kind::gpu_returned, {}, here, {}, {}},
+                             {at(20), Kind::finished, a, there, other, {}}};
   for (const RunEvent& event : events) trace.on(event);
   trace.finish();
   const Json document = *parse_json(text.str(), "trace");
@@ -172,7 +179,8 @@ TEST(TraceEvents, MigrationsCheckpointsAndSharing) {
   for (const Json& event : document["traceEvents"])
     if (event["ph"] == "X" && event["tid"].get<int>() % 2 == 0)
       rows[fmt::format("{}.{}", event["pid"].get<int>() - 2, event["tid"].get<int>() % 32)] +=
-          fmt::format("{} {}-{}; ", event["name"].get<std::string>(), event["ts"].get<long>() / 1000000,
+          fmt::format("{} {}-{}; ", event["name"].get<std::string>(),
+                      event["ts"].get<long>() / 1000000,
                       (event["ts"].get<long>() + event["dur"].get<long>()) / 1000000);
   EXPECT_EQ(rows["0.0"], "creating 2g.12gb 0-1; a 1-2; 2 jobs 2-7; a 7-13; GPU lost 13-14; ");
   EXPECT_EQ(rows["1.2"], "creating 2g.12gb 10-15; a 15-20; ");

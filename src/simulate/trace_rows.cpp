@@ -11,7 +11,8 @@ std::int64_t Cells::whole(std::string_view cell, std::string_view name, std::int
                           std::int64_t most) {
   const auto value = parse_integer(trimmed(cell));
   if (value && *value >= least && *value <= most) return *value;
-  refuse(fmt::format("{} is '{}', expected a whole number from {} to {}", name, shown(cell), least, most));
+  refuse(fmt::format("{} is '{}', expected a whole number from {} to {}", name, shown(cell), least,
+                     most));
   return least;
 }
 
@@ -86,7 +87,8 @@ Result<bool> Lines::next(std::string_view& line) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
     if (!valid_utf8(line))
-      return fail(ErrorKind::bad_input, place(), "the line is not UTF-8 text", "convert the file to UTF-8");
+      return fail(ErrorKind::bad_input, place(), "the line is not UTF-8 text",
+                  "convert the file to UTF-8");
     return true;
   }
   return false;

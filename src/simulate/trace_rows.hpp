@@ -1,6 +1,6 @@
 #pragma once
-// What the readers of traces share: cells with checked numbers and times, lines of files that are not CSV,
-// counts of what is left out, and the order and pace of arrivals.
+// What the readers of traces share: cells with checked numbers and times, lines of files that are
+// not CSV, counts of what is left out, and the order and pace of arrivals.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +25,8 @@ class Cells {
   explicit Cells(std::string place) : place_(std::move(place)) {}
 
   /// A whole number from `least` to `most`.
-  std::int64_t whole(std::string_view cell, std::string_view name, std::int64_t least, std::int64_t most);
+  std::int64_t whole(std::string_view cell, std::string_view name, std::int64_t least,
+                     std::int64_t most);
   /// Seconds from the start of the trace, or how long something took; at most longest_duration.
   double seconds(std::string_view cell, std::string_view name,
                  std::string_view what = "seconds from the start of the trace");
@@ -41,8 +42,8 @@ class Cells {
   std::string place_;
 };
 
-/// "2024-01-31T12:00:00", or with a space for the T: seconds since 1970 of a clock without a zone. Years have
-/// four digits. Summer time is not undone: an hour may be missing or come twice.
+/// "2024-01-31T12:00:00", or with a space for the T: seconds since 1970 of a clock without a zone.
+/// Years have four digits. Summer time is not undone: an hour may be missing or come twice.
 std::optional<double> clock_seconds(std::string_view text);
 
 /// Looks up columns of a CSV file; `remedy` says which file is meant.
@@ -70,7 +71,8 @@ class Lines {
 /// One more for `reason`.
 void count(std::vector<ReasonCount>& counts, const std::string& reason);
 
-/// Puts records in order of arrival, equal ones as they stand in the file, and keeps the first so many.
+/// Puts records in order of arrival, equal ones as they stand in the file, and keeps the first so
+/// many.
 template <class Record, class Arrival>
 void order(std::vector<Record>& records, Arrival arrival, const TraceOptions& options) {
   std::ranges::stable_sort(records, {}, arrival);

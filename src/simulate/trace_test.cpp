@@ -18,7 +18,8 @@ namespace cleave {
 namespace {
 
 constexpr std::string_view header =
-    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_"
+    "time,"
     "scheduled_time\n";
 
 Result<Workload> read(const std::string& rows, const TraceOptions& options = {}) {
@@ -58,7 +59,8 @@ TEST(Alibaba2023, CompressesArrivalsOnlyAndLimits) {
   options.compress = Ratio(20, 1);
   options.limit = 2;
   const auto workload = read(
-      "a,1,1,1,1000,,,R,1000,3000,1000\nb,1,1,1,1000,,,R,2000,2500,2000\nc,1,1,1,1000,,,R,9000,9500,9000\n",
+      "a,1,1,1,1000,,,R,1000,3000,1000\nb,1,1,1,1000,,,R,2000,2500,2000\nc,1,1,1,1000,,,R,9000,"
+      "9500,9000\n",
       options);
   ASSERT_TRUE(workload);
   ASSERT_EQ(workload->jobs.size(), 2U);
@@ -94,7 +96,8 @@ TEST(ReadTrace, NamesFormatsAndFiles) {
   EXPECT_EQ(read_trace("pods.csv", {}).error().text(),
             "--trace: 'pods.csv' does not name a trace format; write alibaba2023:FILE, "
             "philly:FILE, miso:FILE, sacct:FILE or swf:FILE");
-  EXPECT_EQ(read_trace("philly:", {}).error().text(), "--trace: no file is named; write philly:FILE");
+  EXPECT_EQ(read_trace("philly:", {}).error().text(),
+            "--trace: no file is named; write philly:FILE");
   EXPECT_TRUE((*trace_format("swf:x"))->has_option("processors-per-gpu"));
   EXPECT_FALSE((*trace_format("swf:x"))->has_option("gap"));
   EXPECT_TRUE((*trace_format("miso:x"))->has_option("compress"));
@@ -134,8 +137,10 @@ TEST_F(Folder, ReadsGzipAndRefusesATornOne) {
 
 TEST_F(Folder, EveryFormatIsReadFromGzip) {
   const std::pair<std::string, std::string> traces[] = {
-      {"philly", "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,a\n"},
-      {"miso", "job,model,batch_size,runtime_on_full_gpu_s,iterations\n0,transformer,32,120,2980\n"},
+      {"philly",
+       "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,a\n"},
+      {"miso",
+       "job,model,batch_size,runtime_on_full_gpu_s,iterations\n0,transformer,32,120,2980\n"},
       {"sacct", "JobID|Submit|Start|ElapsedRaw|State|AllocTRES\n1|5|6|7|COMPLETED|gres/gpu=1\n"},
       {"swf", "; a\n1 0 0 5 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1\n"}};
   for (const auto& [format, text] : traces) {
@@ -155,7 +160,8 @@ TEST_F(Folder, EveryFormatIsReadFromGzip) {
 TEST(PublicTrace, HasItsPublishedCounts) {
   const std::string file =
       CLEAVE_SOURCE_DIR "/../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "the public trace (alibaba-gpu-v2023) is not here";
+  if (!std::filesystem::exists(file))
+    GTEST_SKIP() << "the public trace (alibaba-gpu-v2023) is not here";
   const auto workload = read_trace("alibaba2023:" + file, {});
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 7064U);

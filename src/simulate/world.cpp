@@ -9,23 +9,28 @@ namespace cleave {
 
 namespace {
 
-constexpr const char* report_it = "this is a bug in Cleave; please report it with the command that led here";
+constexpr const char* report_it =
+    "this is a bug in Cleave; please report it with the command that led here";
 
-std::unexpected<Error> refuse(const char* what, GpuId gpu, const Geometry& geometry, PlacementId placement) {
+std::unexpected<Error> refuse(const char* what, GpuId gpu, const Geometry& geometry,
+                              PlacementId placement) {
   const Placement& where = geometry[placement];
   return fail(ErrorKind::internal, fmt::format("GPU {}", index(gpu)),
-              fmt::format("the scheduler {} {} at {}", what, where.profile->name, where.start), report_it);
+              fmt::format("the scheduler {} {} at {}", what, where.profile->name, where.start),
+              report_it);
 }
 
 }  // namespace
 
-World::World(const Fleet& start, std::optional<Duration> each) : graphs_(start.graphs()), each_(each) {
+World::World(const Fleet& start, std::optional<Duration> each)
+    : graphs_(start.graphs()), each_(each) {
   for (const auto& graph : graphs_) {
     const Geometry& geometry = graph->geometry();
     width_ = std::max(width_, static_cast<std::size_t>(geometry.model().memory_slices.value));
     auto& takes = takes_.emplace_back();
     for (const PlacementId id : geometry.all())
-      takes[id] = {create_time(geometry, PlacementSet::of(id)), destroy_time(geometry, PlacementSet::of(id))};
+      takes[id] = {create_time(geometry, PlacementSet::of(id)),
+                   destroy_time(geometry, PlacementSet::of(id))};
   }
   usable_from_.resize(start.size() * width_);
   gpus_.reserve(start.size());
@@ -50,7 +55,8 @@ Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
   SimulatedGpu& gpu = at(id);
   const StateGraph& states = graph(gpu);
   if (gpu.whole || !gpu.idle.contains(placement))
-    return refuse("destroys an instance that is not idle and ours:", id, states.geometry(), placement);
+    return refuse("destroys an instance that is not idle and ours:", id, states.geometry(),
+                  placement);
   gpu.cleared = std::max(gpu.cleared, when_free(id, placement, now));
   gpu.pending.erase(placement);
   gpu.fresh.erase(placement);
@@ -149,8 +155,8 @@ Result<Instant> World::start_whole(GpuId id, Instant now) {
   gpu.held_compute = static_cast<std::uint8_t>(geometry.model().compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(geometry.model().memory_slices.value);
   if (!gpu.destroyed.empty())
-    gpu.ready =
-        std::max({gpu.ready, gpu.cleared, now}) + (each_ ? *each_ : destroy_time(geometry, gpu.destroyed));
+    gpu.ready = std::max({gpu.ready, gpu.cleared, now}) +
+                (each_ ? *each_ : destroy_time(geometry, gpu.destroyed));
   gpu.destroyed = {};
   return std::max(gpu.ready, now);
 }

@@ -1,7 +1,8 @@
 #pragma once
-// The simulated fleet: it carries out the engine's commands and refuses, as hardware would, whatever is not
-// legal. It keeps its own account of what exists and trusts no scheduler's. Its refusals are errors of kind
-// `internal`: a scheduler that causes one has a bug, and the run ends there.
+// The simulated fleet: it carries out the engine's commands and refuses, as hardware would,
+// whatever is not legal. It keeps its own account of what exists and trusts no scheduler's. Its
+// refusals are errors of kind `internal`: a scheduler that causes one has a bug, and the run ends
+// there.
 
 #include <array>
 #include <optional>
@@ -14,8 +15,8 @@
 
 namespace cleave {
 
-/// One GPU: which instances exist, which of them run a job, and from when its driver is free to change it
-/// again. GPUs are touched in no order: one is one cache line.
+/// One GPU: which instances exist, which of them run a job, and from when its driver is free to
+/// change it again. GPUs are touched in no order: one is one cache line.
 struct alignas(64) SimulatedGpu {
   std::uint16_t kind = 0;
   StateId existing = 0;                            // all instances, walls too
@@ -40,17 +41,20 @@ static_assert(sizeof(SimulatedGpu) == 64);
 
 class World {
  public:
-  /// Creating and destroying takes the time of physics/reconfiguration.hpp, one batch of a GPU after the
-  /// other; or, where `each` is given, that time from now for each batch.
+  /// Creating and destroying takes the time of physics/reconfiguration.hpp, one batch of a GPU
+  /// after the other; or, where `each` is given, that time from now for each batch.
   explicit World(const Fleet& start, std::optional<Duration> each = std::nullopt);
 
   [[nodiscard]] const std::vector<SimulatedGpu>& gpus() const { return gpus_; }
   [[nodiscard]] const SimulatedGpu& operator[](GpuId gpu) const { return gpus_[index(gpu)]; }
-  [[nodiscard]] const StateGraph& graph(const SimulatedGpu& gpu) const { return *graphs_[gpu.kind]; }
+  [[nodiscard]] const StateGraph& graph(const SimulatedGpu& gpu) const {
+    return *graphs_[gpu.kind];
+  }
 
   [[nodiscard]] Result<void> destroy(GpuId gpu, PlacementId placement, Instant now);
   [[nodiscard]] Result<void> create(GpuId gpu, PlacementId placement, Instant now);
-  /// When the job begins to run: now on an instance that was there, after the create on one just made.
+  /// When the job begins to run: now on an instance that was there, after the create on one just
+  /// made.
   [[nodiscard]] Result<Instant> start(GpuId gpu, PlacementId placement, Instant now);
   /// As start, and on the instance that others share already.
   [[nodiscard]] Result<Instant> start_shared(GpuId gpu, PlacementId placement, Instant now);
@@ -81,8 +85,8 @@ class World {
     const int start = graph((*this)[gpu]).geometry()[placement].start;
     return index(gpu) * width_ + static_cast<std::size_t>(start);
   }
-  /// From when the instance can be used: a process that is being checkpointed or replaced may still use it,
-  /// or its create is not yet done.
+  /// From when the instance can be used: a process that is being checkpointed or replaced may still
+  /// use it, or its create is not yet done.
   [[nodiscard]] Instant when_free(GpuId gpu, PlacementId placement, Instant now) const;
   void hold(SimulatedGpu& gpu, PlacementId placement);
   [[nodiscard]] bool is_shared(GpuId gpu, PlacementId placement) const {
@@ -102,7 +106,7 @@ class World {
   };
 
   std::vector<std::array<Takes, PlacementSet::most>> takes_;  // by GPU model and placement
-  std::size_t width_ = 0;                                     // memory slices of the model that has most
+  std::size_t width_ = 0;  // memory slices of the model that has most
   std::vector<SimulatedGpu> gpus_;
   std::vector<Instant> usable_from_;  // by GPU and start; of those that are pending
   std::vector<Shared> shared_;        // by GPU; empty until one is shared

@@ -26,7 +26,8 @@ AdmissionBench bench_one(const AdmissionTable& table, std::size_t size) {
   for (Demand& demand : demands)
     for (std::int64_t& wanted : demand) wanted = static_cast<std::int64_t>(random.below(size + 2));
   std::vector<std::pair<std::size_t, StateId>> changes(times);
-  for (auto& change : changes) change = {random.below(size), static_cast<StateId>(random.below(states))};
+  for (auto& change : changes)
+    change = {random.below(size), static_cast<StateId>(random.below(states))};
 
   AdmissionBench bench{size, 0, 0, 0, true};
   auto begin = Clock::now();
@@ -57,7 +58,8 @@ AdmissionBench bench_one(const AdmissionTable& table, std::size_t size) {
 
 }  // namespace
 
-std::vector<AdmissionBench> bench_admission(const GpuModel& model, const std::vector<std::size_t>& sizes) {
+std::vector<AdmissionBench> bench_admission(const GpuModel& model,
+                                            const std::vector<std::size_t>& sizes) {
   const auto table = AdmissionTable::make(StateGraph::of(model, ProfileChoice().on(model)));
   std::vector<AdmissionBench> all;
   if (table)

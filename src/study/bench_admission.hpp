@@ -1,6 +1,6 @@
 #pragma once
-// `cleave bench admission`: what an exact answer about a whole batch costs when the sums are kept while the
-// fleet changes, and what keeping them costs.
+// `cleave bench admission`: what an exact answer about a whole batch costs when the sums are kept
+// while the fleet changes, and what keeping them costs.
 
 #include <cstddef>
 #include <string>
@@ -18,6 +18,7 @@ struct AdmissionBench {
   bool identical = true;  // kept sums answer as sums made anew
 };
 
-std::vector<AdmissionBench> bench_admission(const GpuModel& model, const std::vector<std::size_t>& sizes);
+std::vector<AdmissionBench> bench_admission(const GpuModel& model,
+                                            const std::vector<std::size_t>& sizes);
 
 }  // namespace cleave

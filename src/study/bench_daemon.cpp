@@ -130,7 +130,8 @@ class Bench {
     if (!ask) return std::unexpected(ask.error());
     stand.ask = std::move(*ask);
     if (paused)
-      if (const auto done = stand.ask->ask("POST", "/v1/pause"); !done) return std::unexpected(done.error());
+      if (const auto done = stand.ask->ask("POST", "/v1/pause"); !done)
+        return std::unexpected(done.error());
     return stand;
   }
 
@@ -213,7 +214,8 @@ class Bench {
 
   /// When its process was begun, as its supervisor wrote it down, in ns since 1970.
   static Result<std::int64_t> began_ns(const Stand& stand, std::int64_t job) {
-    const fs::path file = stand.daemon->state() / "jobs" / fmt::format("{}.1", job) / "outcome.json";
+    const fs::path file =
+        stand.daemon->state() / "jobs" / fmt::format("{}.1", job) / "outcome.json";
     std::ifstream in(file);
     std::string text;  // the record is the first line
     std::getline(in, text);
@@ -269,7 +271,8 @@ class Bench {
       const auto answer = made->ask->ask("POST", "/v1/jobs", body);
       if (!answer) return std::unexpected(answer.error());
       const std::int64_t job = job_of(*answer);
-      if (const auto decided = decided_ns(*made, job); !decided) return std::unexpected(decided.error());
+      if (const auto decided = decided_ns(*made, job); !decided)
+        return std::unexpected(decided.error());
       const auto began = began_ns(*made, job);
       if (!began) return std::unexpected(began.error());
       times.push_back(static_cast<double>(*began - nanoseconds(sent).count()) / 1e6);
@@ -279,13 +282,15 @@ class Bench {
   }
 
   Result<void> followed() {
-    const std::size_t stuck = options_.subscribers / 4, count = std::max<std::size_t>(options_.jobs / 2, 1);
+    const std::size_t stuck = options_.subscribers / 4,
+                      count = std::max<std::size_t>(options_.jobs / 2, 1);
     tell_(fmt::format("{} submissions with {} who follow events, of whom {} never read", count,
                       options_.subscribers, stuck));
     for (const bool with : {false, true}) {
       auto made = stand("4xA100-40GB", true);
       if (!made) return std::unexpected(made.error());
-      auto followers = KeptConnections::open(made->daemon->socket(), with ? options_.subscribers : 0);
+      auto followers =
+          KeptConnections::open(made->daemon->socket(), with ? options_.subscribers : 0);
       if (!followers) return std::unexpected(followers.error());
       if (const auto asked = (*followers)->ask_on_all("/v1/events"); !asked) return asked;
       std::this_thread::sleep_for(std::chrono::milliseconds(200));

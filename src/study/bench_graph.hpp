@@ -1,5 +1,6 @@
 #pragma once
-// `cleave bench graph`: how long it takes to build the partition state graph of each model, with every table.
+// `cleave bench graph`: how long it takes to build the partition state graph of each model, with
+// every table.
 
 #include <string>
 #include <vector>

@@ -27,7 +27,8 @@ class BenchNode {
     SimNodeSpec spec;
     spec.gpus = {&model, &model};
     spec.instant = true;
-    if (const auto made = create_sim_node(folder->path(), spec); !made) return std::unexpected(made.error());
+    if (const auto made = create_sim_node(folder->path(), spec); !made)
+      return std::unexpected(made.error());
     return std::unique_ptr<BenchNode>(new BenchNode(std::move(*folder)));
   }
   ~BenchNode() {
@@ -113,7 +114,8 @@ Result<void> fill(Bench& bench) {
     const auto computes = bench.door->compute_profiles(full_gpu, made->id);
     if (!computes) return not_so(computes.error());
     bench.compute_profile = static_cast<std::uint32_t>(computes->front().id);
-    const auto compute = bench.door->create_compute_instance(full_gpu, made->id, computes->front().id, {});
+    const auto compute =
+        bench.door->create_compute_instance(full_gpu, made->id, computes->front().id, {});
     if (!compute) return not_so(compute.error());
     bench.instance = *made;
     bench.compute = compute->id;
@@ -206,13 +208,14 @@ std::vector<Operation> reading(Bench& b) {
 }
 
 Operation processes(Bench& b) {
-  return {fmt::format("processes of a GPU, {} there", b.processes.size()), 1,
-          [&] {
-            std::array<nvml::ProcessInfo, 64> list;
-            std::uint32_t count = list.size();
-            return ok(b.nvml().nvmlDeviceGetComputeRunningProcesses_v3(b.full, &count, list.data()));
-          },
-          [&] { return b.door->processes(full_gpu).has_value(); }};
+  return {
+      fmt::format("processes of a GPU, {} there", b.processes.size()), 1,
+      [&] {
+        std::array<nvml::ProcessInfo, 64> list;
+        std::uint32_t count = list.size();
+        return ok(b.nvml().nvmlDeviceGetComputeRunningProcesses_v3(b.full, &count, list.data()));
+      },
+      [&] { return b.door->processes(full_gpu).has_value(); }};
 }
 
 bool make_raw(Bench& b, bool with_compute) {
@@ -220,8 +223,8 @@ bool make_raw(Bench& b, bool with_compute) {
   const nvml::GpuInstancePlacement at{b.place.start, b.place.size};
   nvml::GpuInstance instance = nullptr;
   nvml::ComputeInstance compute = nullptr;
-  return ok(nvml.nvmlDeviceCreateGpuInstanceWithPlacement(b.empty, static_cast<std::uint32_t>(b.smallest.id),
-                                                          &at, &instance)) &&
+  return ok(nvml.nvmlDeviceCreateGpuInstanceWithPlacement(
+             b.empty, static_cast<std::uint32_t>(b.smallest.id), &at, &instance)) &&
          (!with_compute ||
           (ok(nvml.nvmlGpuInstanceCreateComputeInstance(instance, b.compute_profile, &compute)) &&
            ok(nvml.nvmlComputeInstanceDestroy(compute)))) &&
@@ -234,7 +237,8 @@ bool make_by_door(Bench& b, bool with_compute) {
   if (with_compute) {
     const auto compute =
         b.door->create_compute_instance(empty_gpu, made->id, ProfileId{b.compute_profile}, {});
-    if (!compute || !b.door->destroy_compute_instance(empty_gpu, made->id, compute->id)) return false;
+    if (!compute || !b.door->destroy_compute_instance(empty_gpu, made->id, compute->id))
+      return false;
   }
   return b.door->destroy_gpu_instance(empty_gpu, made->id).has_value();
 }

@@ -1,7 +1,7 @@
 #pragma once
-// `cleave bench nvml`: what a call costs through the simulated library, whose node is instant, and what
-// Cleave's door adds to it. What is timed is the product's own path: the library as programs load it, and
-// the door as every command uses it.
+// `cleave bench nvml`: what a call costs through the simulated library, whose node is instant, and
+// what Cleave's door adds to it. What is timed is the product's own path: the library as programs
+// load it, and the door as every command uses it.
 
 #include <filesystem>
 #include <string>
@@ -26,9 +26,9 @@ struct NvmlBench {
   double door_ns = 0;     // of the operation through the door
 };
 
-/// Medians over many rounds. On a node of its own, which is gone afterwards: one GPU full of the model's
-/// smallest profile for what reads, and an empty one for what creates and destroys. Sets CLEAVE_SIM_NODE for
-/// the time; fails where the library is not the simulated one.
+/// Medians over many rounds. On a node of its own, which is gone afterwards: one GPU full of the
+/// model's smallest profile for what reads, and an empty one for what creates and destroys. Sets
+/// CLEAVE_SIM_NODE for the time; fails where the library is not the simulated one.
 [[nodiscard]] Result<std::vector<NvmlBench>> bench_nvml(const NvmlBenchOptions& options);
 
 }  // namespace cleave

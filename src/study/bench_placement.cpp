@@ -69,8 +69,8 @@ FleetFile make_fleet(const PlacementBenchOptions& options, std::size_t size) {
   return file;
 }
 
-/// The definition for the policy `fragmentation`: every GPU, every start, the cost worked out anew each time.
-/// Other policies are defined by decide_by_scan itself.
+/// The definition for the policy `fragmentation`: every GPU, every start, the cost worked out anew
+/// each time. Other policies are defined by decide_by_scan itself.
 std::optional<Decision> decide_by_definition(const Fleet& fleet, const ResolvedRequest& request,
                                              const ChosenPolicy& policy) {
   if (policy.policy->name != "fragmentation") return decide_by_scan(fleet, request, policy);
@@ -84,7 +84,8 @@ std::optional<Decision> decide_by_definition(const Fleet& fleet, const ResolvedR
     const int lazy = busy({fleet.graph(state), state}, policy.options) ? 1 : 0;
     for (const PlacementId id : request.candidates[state.kind] & geometry.free(occupied)) {
       int cost = fragmentation_cost(geometry, occupied | PlacementSet::of(id)).units;
-      if (policy.options.across == Across::rise) cost -= fragmentation_cost(geometry, occupied).units;
+      if (policy.options.across == Across::rise)
+        cost -= fragmentation_cost(geometry, occupied).units;
       const std::array<int, 4> key = {lazy, cost, state.idle.contains(id) ? 0 : 1,
                                       -geometry[id].profile->compute.value};
       if (best && key >= *best) continue;
@@ -94,14 +95,16 @@ std::optional<Decision> decide_by_definition(const Fleet& fleet, const ResolvedR
     }
   }
   if (!best) return std::nullopt;
-  return Decision{gpu, placement, fleet[gpu].idle.contains(placement), fleet.destroys(fleet[gpu], placement)};
+  return Decision{gpu, placement, fleet[gpu].idle.contains(placement),
+                  fleet.destroys(fleet[gpu], placement)};
 }
 
 /// What a decision came to, small enough to keep by the million.
 std::uint64_t mark(const std::optional<Decision>& decision) {
   if (!decision) return ~std::uint64_t{0};
   const std::uint64_t where = std::uint64_t{static_cast<std::uint32_t>(decision->gpu)} << 6 |
-                              (std::uint64_t{decision->placement} << 1) | std::uint64_t{decision->reuse};
+                              (std::uint64_t{decision->placement} << 1) |
+                              std::uint64_t{decision->reuse};
   return where ^ std::uint64_t{decision->destroys.bits()} << 32;
 }
 
@@ -116,7 +119,8 @@ struct Measured {
   }
 };
 
-/// Plays the sequence on `scene` until `seconds` are over. `decide` and `changed` are the way of finding.
+/// Plays the sequence on `scene` until `seconds` are over. `decide` and `changed` are the way of
+/// finding.
 template <class Decide, class Changed>
 Measured play(Scene& scene, Draws draws, double seconds, bool keep_idle, const Decide& decide,
               const Changed& changed) {
@@ -124,7 +128,8 @@ Measured play(Scene& scene, Draws draws, double seconds, bool keep_idle, const D
   Measured measured;
   measured.marks.reserve(keep);
   const auto begin = Clock::now();
-  // The clock is read after ever more decisions: quick ones are not slowed by it, slow ones end in time.
+  // The clock is read after ever more decisions: quick ones are not slowed by it, slow ones end in
+  // time.
   for (std::uint64_t until = 4;;
        until = measured.arrivals + std::min<std::uint64_t>(measured.arrivals, 4096)) {
     while (measured.arrivals < until) {
@@ -169,7 +174,8 @@ Measured play_indexed(Scene& scene, const Draws& draws, double seconds, bool kee
 /// Whether two ways agree on every decision that both made and kept.
 bool agree(const Measured& a, const Measured& b) {
   const std::size_t both = std::min(a.marks.size(), b.marks.size());
-  return std::equal(a.marks.begin(), a.marks.begin() + static_cast<std::ptrdiff_t>(both), b.marks.begin());
+  return std::equal(a.marks.begin(), a.marks.begin() + static_cast<std::ptrdiff_t>(both),
+                    b.marks.begin());
 }
 
 PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size, bool keep_idle) {
@@ -191,13 +197,14 @@ PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size,
     slices += steady.fleet.geometry(gpu).model().memory_slices.value;
   steady.target = static_cast<std::int64_t>(slices * options.load);
   {
-    // Churned until jobs have been replaced a few times over and new states have become rare: a fleet that
-    // has run for a while, not one whose states are being met for the first time.
+    // Churned until jobs have been replaced a few times over and new states have become rare: a
+    // fleet that has run for a while, not one whose states are being met for the first time.
     PlacementIndex index(steady.fleet, requests, options.policy);
     const double a_while = std::max(0.05, static_cast<double>(size) * 4e-6);
     std::size_t known = 0;
     for (int round = 0; round < 40; ++round) {
-      play_indexed(steady, draw(requests, 3 + static_cast<std::uint64_t>(round)), a_while, keep_idle, index);
+      play_indexed(steady, draw(requests, 3 + static_cast<std::uint64_t>(round)), a_while,
+                   keep_idle, index);
       const std::size_t learned = steady.fleet.states().size() - known;
       known += learned;
       if (round > 0 && learned * 200 < known) break;
@@ -235,7 +242,9 @@ PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size,
   Scene scene = steady;
   const Measured plain = play(
       scene, draws, options.seconds, keep_idle,
-      [&](RequestId request) { return decide_by_definition(scene.fleet, requests[request], options.policy); },
+      [&](RequestId request) {
+        return decide_by_definition(scene.fleet, requests[request], options.policy);
+      },
       [](GpuId) {});
   bench.plain = plain.pace();
   bench.compared = std::min(plain.marks.size(), indexed.marks.size());

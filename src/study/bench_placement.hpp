@@ -1,11 +1,12 @@
 #pragma once
-// `cleave bench placement`: what a placement decision costs, found in four ways on the same generated
-// sequence of arrivals and departures. The fleet and the policies are those that the engine uses.
+// `cleave bench placement`: what a placement decision costs, found in four ways on the same
+// generated sequence of arrivals and departures. The fleet and the policies are those that the
+// engine uses.
 //
-// A fleet is filled to a load and churned until it is steady. Then a request of each kind is as likely as any
-// other; after each arrival as much work leaves, drawn evenly, as keeps the load. A decision is an arrival,
-// placed or not, with its commit and the departures that balance it; `ns` is the mean over arrivals and
-// departures.
+// A fleet is filled to a load and churned until it is steady. Then a request of each kind is as
+// likely as any other; after each arrival as much work leaves, drawn evenly, as keeps the load. A
+// decision is an arrival, placed or not, with its commit and the departures that balance it; `ns`
+// is the mean over arrivals and departures.
 
 #include <cstdint>
 #include <optional>

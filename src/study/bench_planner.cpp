@@ -14,8 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr ProblemKind kinds[] = {ProblemKind::deploy, ProblemKind::reconfigure, ProblemKind::compact,
-                                 ProblemKind::joint};
+constexpr ProblemKind kinds[] = {ProblemKind::deploy, ProblemKind::reconfigure,
+                                 ProblemKind::compact, ProblemKind::joint};
 
 FleetFile fleet_for(const PlannerBenchOptions& options, ProblemKind kind, std::size_t gpus,
                     std::uint64_t seed) {
@@ -43,8 +43,9 @@ Result<Timed> timed_plan(const FleetFile& fleet, ProblemKind kind) {
   return Timed{std::move(*plan), in_seconds(Clock::now() - begin), text.size()};
 }
 
-/// What the paper's rules make of the case, for CBC to start from. Rules know no joint problem; there new
-/// work is placed and what runs stays. Where they find no place for what runs, it starts from what is now.
+/// What the paper's rules make of the case, for CBC to start from. Rules know no joint problem;
+/// there new work is placed and what runs stays. Where they find no place for what runs, it starts
+/// from what is now.
 Result<Goal> start_of(const FleetFile& fleet, ProblemKind kind) {
   const auto problem =
       PlanProblem::make(fleet, kind == ProblemKind::joint ? ProblemKind::deploy : kind, "case");
@@ -75,11 +76,18 @@ Result<AssignmentBench> bench_assignment(const PlannerBenchOptions& options, Pro
   wpm.counted = false;
   auto binary = solve_wpm(*problem, wpm);
   if (!binary) return std::unexpected(binary.error());
-  return AssignmentBench{
-      kind, gpus, seed, *counted, *binary, timed->seconds, timed->plan.status, timed->plan.objective};
+  return AssignmentBench{kind,
+                         gpus,
+                         seed,
+                         *counted,
+                         *binary,
+                         timed->seconds,
+                         timed->plan.status,
+                         timed->plan.objective};
 }
 
-Result<PlannerBench> bench_one(const PlannerBenchOptions& options, ProblemKind kind, std::size_t gpus) {
+Result<PlannerBench> bench_one(const PlannerBenchOptions& options, ProblemKind kind,
+                               std::size_t gpus) {
   PlannerBench bench;
   bench.problem = kind;
   bench.gpus = gpus;
@@ -104,7 +112,8 @@ Result<PlannerBench> bench_one(const PlannerBenchOptions& options, ProblemKind k
 
 const WpmResult& AssignmentBench::quicker() const {
   const auto rank = [](const WpmResult& result) {
-    return std::pair(result.seconds_to_gap.value_or(std::numeric_limits<double>::infinity()), result.seconds);
+    return std::pair(result.seconds_to_gap.value_or(std::numeric_limits<double>::infinity()),
+                     result.seconds);
   };
   return rank(binary) < rank(counted) ? binary : counted;
 }
@@ -115,7 +124,8 @@ std::array<std::int64_t, 3> AssignmentBench::of_planner() const {
 
 std::string_view AssignmentBench::planner_is(const WpmResult& result) const {
   if (result.status == WpmStatus::unsolved) return "";
-  const std::array<std::int64_t, 3> model = {result.values.pending, result.values.gpus, result.values.waste};
+  const std::array<std::int64_t, 3> model = {result.values.pending, result.values.gpus,
+                                             result.values.waste};
   return of_planner() < model ? "better" : of_planner() > model ? "worse" : "same";
 }
 
@@ -130,8 +140,8 @@ Result<PlannerBenches> bench_planner(const PlannerBenchOptions& options) {
   if (options.assignment_limit <= Duration::zero()) return benches;
   for (const std::size_t gpus : options.gpus)
     for (const ProblemKind kind : kinds)
-      for (std::uint64_t seed = 1; seed <= options.assignment_cases && gpus <= options.assignment_gpus;
-           ++seed) {
+      for (std::uint64_t seed = 1;
+           seed <= options.assignment_cases && gpus <= options.assignment_gpus; ++seed) {
         const auto bench = bench_assignment(options, kind, gpus, seed);
         if (!bench) return std::unexpected(bench.error());
         benches.assignment.push_back(*bench);

@@ -1,7 +1,8 @@
 #pragma once
-// `cleave bench planner`: seconds from a fleet that has been read to the text of the optimal plan in memory,
-// on the paper's test cases (study/paper_cases.hpp), and what CBC needs for the paper's own assignment model
-// of the same cases (study/wpm.hpp), as far as fleets are small enough for that.
+// `cleave bench planner`: seconds from a fleet that has been read to the text of the optimal plan
+// in memory, on the paper's test cases (study/paper_cases.hpp), and what CBC needs for the paper's
+// own assignment model of the same cases (study/wpm.hpp), as far as fleets are small enough for
+// that.
 
 #include <array>
 #include <optional>
@@ -45,8 +46,8 @@ struct AssignmentBench {
   [[nodiscard]] const WpmResult& quicker() const;
   /// Pending memory slices, GPUs in use, wasted slices: what means the same in both.
   [[nodiscard]] std::array<std::int64_t, 3> of_planner() const;
-  /// "same", "better" or "worse": the planner's of these beside the model's, the first that differs; empty
-  /// where CBC has no solution.
+  /// "same", "better" or "worse": the planner's of these beside the model's, the first that
+  /// differs; empty where CBC has no solution.
   [[nodiscard]] std::string_view planner_is(const WpmResult& result) const;
 };
 

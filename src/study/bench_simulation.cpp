@@ -21,7 +21,8 @@ Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t j
   for (const Profile* profile : profiles) slices += profile->memory.value;
   slices /= static_cast<double>(profiles.size());
   // Little's law: jobs that run at once = arrivals a second x mean duration.
-  const double at_once = load * static_cast<double>(gpus) * geometry.model().memory_slices.value / slices;
+  const double at_once =
+      load * static_cast<double>(gpus) * geometry.model().memory_slices.value / slices;
   const double mean_gap_s = mean_duration_s / at_once;
   Workload workload;
   SpeedModel flat;
@@ -33,8 +34,8 @@ Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t j
     job.id = fmt::format("{}", i);
     job.arrival = Instant{} + *duration_from_seconds(now);
     job.duration = *duration_from_seconds(random.exponential(mean_duration_s));
-    job.request =
-        workload.intern(Request{ByProfile{std::string(profiles[random.below(profiles.size())]->name)}, {}});
+    job.request = workload.intern(
+        Request{ByProfile{std::string(profiles[random.below(profiles.size())]->name)}, {}});
     job.speed = workload.intern(flat);
     workload.jobs.push_back(std::move(job));
     now += random.exponential(mean_gap_s);
@@ -49,8 +50,8 @@ Result<std::vector<SimulationBench>> bench_simulation(const SimulationBenchOptio
   std::vector<SimulationBench> all;
   for (std::size_t i = 0; i < options.gpus.size(); ++i) {
     const std::size_t gpus = options.gpus[i], jobs = options.jobs[i];
-    const auto fleet =
-        parse_fleet_in_short(fmt::format("{}x{}", gpus, options.model->key), ProfileChoice::plain());
+    const auto fleet = parse_fleet_in_short(fmt::format("{}x{}", gpus, options.model->key),
+                                            ProfileChoice::plain());
     if (!fleet) return std::unexpected(fleet.error());
     const Workload workload = make_workload(fleet->geometries.front(), gpus, jobs, options.load);
     SimulationBench bench{gpus, jobs, options.scheduler.text, 0, 0, {}};

@@ -1,8 +1,8 @@
 #pragma once
-// `cleave bench simulation`: how many events a second a simulation runs through, on the path that `cleave
-// simulate` takes. Arrivals and run times are exponential, profiles drawn evenly; the arrival rate holds a
-// share of the fleet's memory slices. An event is an arrival or an end of a job and nothing else; reading
-// files is not part of it.
+// `cleave bench simulation`: how many events a second a simulation runs through, on the path that
+// `cleave simulate` takes. Arrivals and run times are exponential, profiles drawn evenly; the
+// arrival rate holds a share of the fleet's memory slices. An event is an arrival or an end of a
+// job and nothing else; reading files is not part of it.
 
 #include <cstdint>
 #include <optional>

@@ -13,11 +13,14 @@ namespace cleave {
 namespace {
 
 /// Compute slices, and GPU-bound work on so many relative to the whole GPU.
-constexpr struct { double slices, work; } profiles[] = {{1, 6.7}, {2, 3.46}, {3, 2.1}, {4, 1.78}, {7, 1}};
+constexpr struct {
+  double slices, work;
+} profiles[] = {{1, 6.7}, {2, 3.46}, {3, 2.1}, {4, 1.78}, {7, 1}};
 constexpr int models = 11, batches = 9, most_processes = 5;
 constexpr double overlap = 6;  // the p of the law below
 
-/// ((a + ...)^p + (work)^p)^(1/p): a part that no slice shortens, and one that each process adds to.
+/// ((a + ...)^p + (work)^p)^(1/p): a part that no slice shortens, and one that each process adds
+/// to.
 double law(double floor, double work) {
   return std::pow(std::pow(floor, overlap) + std::pow(work, overlap), 1 / overlap);
 }
@@ -66,8 +69,8 @@ Result<TrainingBench> bench_training(int repeats, const std::optional<MeasuredJo
     for (std::size_t row = 0; row < jobs.size(); ++row)
       if (const auto forecast = model->forecast(jobs.rows[row])) sum += forecast->seconds;
     seconds.push_back(in_seconds(trained - begin));
-    bench.prediction_ns =
-        in_seconds(std::chrono::steady_clock::now() - trained) * 1e9 / static_cast<double>(jobs.size());
+    bench.prediction_ns = in_seconds(std::chrono::steady_clock::now() - trained) * 1e9 /
+                          static_cast<double>(jobs.size());
   }
   if (!(sum >= 0)) return fail(ErrorKind::internal, "", "times below zero were predicted");
   std::ranges::sort(seconds);

@@ -1,6 +1,6 @@
 #pragma once
-// `cleave bench forecast`, training: how long it takes to learn completion times from 2,475 measured jobs,
-// the held-out trainings for interval and figures included.
+// `cleave bench forecast`, training: how long it takes to learn completion times from 2,475
+// measured jobs, the held-out trainings for interval and figures included.
 
 #include <optional>
 
@@ -15,13 +15,13 @@ struct TrainingBench {
   double prediction_ns = 0;                      // one forecast, its range and reach checked
 };
 
-/// Eleven invented models on five profiles, nine batches and one to five processes, 2,475 rows: the shape of
-/// ParvaGPU's profiles, times by the law of docs/workloads.md's speeds with 3 % of noise. Same seed, same
-/// rows.
+/// Eleven invented models on five profiles, nine batches and one to five processes, 2,475 rows: the
+/// shape of ParvaGPU's profiles, times by the law of docs/workloads.md's speeds with 3 % of noise.
+/// Same seed, same rows.
 MeasuredJobs invented_jobs(std::uint64_t seed);
 
 /// Trains so many times on `jobs`, invented ones where there are none.
-[[nodiscard]] Result<TrainingBench> bench_training(int repeats,
-                                                   const std::optional<MeasuredJobs>& jobs = std::nullopt);
+[[nodiscard]] Result<TrainingBench> bench_training(
+    int repeats, const std::optional<MeasuredJobs>& jobs = std::nullopt);
 
 }  // namespace cleave

@@ -39,8 +39,9 @@ constexpr std::pair<std::string_view, std::string_view> lacking_rows[] = {
 };
 
 std::string lacking(std::string_view model) {
-  const auto found = std::ranges::find_if(
-      lacking_rows, [&](const auto& row) { return model.find(row.first) != std::string_view::npos; });
+  const auto found = std::ranges::find_if(lacking_rows, [&](const auto& row) {
+    return model.find(row.first) != std::string_view::npos;
+  });
   return std::string(found->second);
 }
 
@@ -90,8 +91,8 @@ std::size_t CarmaReport::landed() const {
   }));
 }
 
-Result<CarmaReport> carma_memory(std::string_view text, const std::string& place, CarmaReading reading,
-                                 std::uint64_t moved_copies) {
+Result<CarmaReport> carma_memory(std::string_view text, const std::string& place,
+                                 CarmaReading reading, std::uint64_t moved_copies) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   const auto model = csv->column("model"), batch = csv->column("batch_size"),
@@ -111,18 +112,22 @@ Result<CarmaReport> carma_memory(std::string_view text, const std::string& place
     task.model = cells[*model];
     task.batch = parse_integer(cells[*batch]).value_or(0);
     const auto measured = parse_number(cells[*memory]);
-    if (!measured || !(*measured > 0 && *measured < 1e9) || task.batch < 0 || task.batch > 1'000'000)
-      return fail(ErrorKind::bad_input, csv->place(), "batch size or memory of the task is not possible");
+    if (!measured || !(*measured > 0 && *measured < 1e9) || task.batch < 0 ||
+        task.batch > 1'000'000)
+      return fail(ErrorKind::bad_input, csv->place(),
+                  "batch size or memory of the task is not possible");
     task.measured_mib = *measured;
     const auto row = std::ranges::find(task_rows, task.model, &TaskRow::model);
     if (row == std::end(task_rows) || task.batch == 0) {
       task.lacking = lacking(task.model);
     } else {
       task.network = reading == CarmaReading::names ? row->by_name : row->by_script;
-      if (const auto told = foretell(task, moved_copies); !told) return std::unexpected(told.error());
+      if (const auto told = foretell(task, moved_copies); !told)
+        return std::unexpected(told.error());
       task.chosen = smallest_that_holds(task.forecast, **gpu);
     }
-    task.right = smallest_that_holds({static_cast<std::int64_t>(std::ceil(task.measured_mib))}, **gpu);
+    task.right =
+        smallest_that_holds({static_cast<std::int64_t>(std::ceil(task.measured_mib))}, **gpu);
     report.tasks.push_back(std::move(task));
   }
 }

@@ -1,11 +1,12 @@
 #pragma once
-// `cleave reproduce carma`: forecasts of memory beside what was measured, for the training tasks of CARMA
-// (github.com/itu-rad/CARMA): networks for images in 32 bits, on an A100 whose memory nvidia-smi showed. The
-// instance that the forecast calls for is held against the smallest whose memory holds the measured peak.
+// `cleave reproduce carma`: forecasts of memory beside what was measured, for the training tasks of
+// CARMA (github.com/itu-rad/CARMA): networks for images in 32 bits, on an A100 whose memory
+// nvidia-smi showed. The instance that the forecast calls for is held against the smallest whose
+// memory holds the measured peak.
 //
-// What the tasks train can be read in two ways: as their names say, and as their published scripts do
-// (Xception's images are cut to 224 pixels, resnet50_cifar100 makes an EfficientNet, mobilenet_cifar100 a
-// small MobileNetV3). All scripts use Adam or AdamW.
+// What the tasks train can be read in two ways: as their names say, and as their published scripts
+// do (Xception's images are cut to 224 pixels, resnet50_cifar100 makes an EfficientNet,
+// mobilenet_cifar100 a small MobileNetV3). All scripts use Adam or AdamW.
 
 #include <optional>
 #include <string>
@@ -29,7 +30,9 @@ struct CarmaTask {
   const Profile* chosen = nullptr;  // smallest that holds the forecast; null: none does
 
   /// Of the measured memory.
-  [[nodiscard]] double error() const { return static_cast<double>(forecast.value) / measured_mib - 1; }
+  [[nodiscard]] double error() const {
+    return static_cast<double>(forecast.value) / measured_mib - 1;
+  }
 };
 
 struct CarmaReport {
@@ -39,7 +42,8 @@ struct CarmaReport {
   /// By how many sizes of memory the chosen profile is above the right one.
   [[nodiscard]] int sizes_above(const CarmaTask& task) const;
   [[nodiscard]] std::size_t forecasts() const;
-  /// Forecasts that land on the right size or the next larger one; one that no instance holds does not.
+  /// Forecasts that land on the right size or the next larger one; one that no instance holds does
+  /// not.
   [[nodiscard]] std::size_t landed() const;
 };
 

@@ -12,7 +12,8 @@ namespace cleave {
 namespace {
 
 constexpr std::string_view few =
-    "model,batch_size,epochs,max_memory_mib\nresnet50,32,1,3934.0\nBERT_base_on_wiki,,,19828.0\nvgg,64,1,"
+    "model,batch_size,epochs,max_memory_mib\nresnet50,32,1,3934.0\nBERT_base_on_wiki,,,19828."
+    "0\nvgg,64,1,"
     "11760\n";
 
 TEST(CarmaMemory, TasksAreReadAndSized) {
@@ -30,8 +31,10 @@ TEST(CarmaMemory, TasksAreReadAndSized) {
 TEST(CarmaMemory, BrokenTablesAreRefused) {
   EXPECT_EQ(carma_memory("model,batch_size\nvgg,1\n", "t.csv", CarmaReading::names).error().message,
             "the column 'max_memory_mib' is missing");
-  EXPECT_FALSE(carma_memory("model,batch_size,max_memory_mib\nvgg,1,\n", "t.csv", CarmaReading::names));
-  EXPECT_FALSE(carma_memory("model,batch_size,max_memory_mib\nvgg,-1,5\n", "t.csv", CarmaReading::names));
+  EXPECT_FALSE(
+      carma_memory("model,batch_size,max_memory_mib\nvgg,1,\n", "t.csv", CarmaReading::names));
+  EXPECT_FALSE(
+      carma_memory("model,batch_size,max_memory_mib\nvgg,-1,5\n", "t.csv", CarmaReading::names));
 }
 
 TEST(CarmaMemory, AtLeastFourOfFiveLandOnTheRightInstanceOrTheNext) {
@@ -52,8 +55,8 @@ TEST(CarmaMemory, AtLeastFourOfFiveLandOnTheRightInstanceOrTheNext) {
       if (task.lacking.empty())
         std::cout << task.model << " " << task.network << " batch " << task.batch << ": measured "
                   << task.measured_mib << ", forecast " << task.forecast.value << ", "
-                  << std::round(1000 * task.error()) / 10 << " %, sizes above " << report->sizes_above(task)
-                  << "\n";
+                  << std::round(1000 * task.error()) / 10 << " %, sizes above "
+                  << report->sizes_above(task) << "\n";
       else
         std::cout << task.model << ": lacking " << task.lacking << "\n";
     std::cout << report->landed() << " of " << report->forecasts() << " land\n";

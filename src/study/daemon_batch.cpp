@@ -21,7 +21,8 @@ constexpr const char* gpus = "2xA100-40GB";
 /// Jobs that nobody moves once they run, in the simulator as on the daemon.
 constexpr const char* scheduler = "online:migration=off";
 
-/// Kinds of jobs as the workload `lab-day` has them: small work gains little from more slices, training much.
+/// Kinds of jobs as the workload `lab-day` has them: small work gains little from more slices,
+/// training much.
 struct Kind {
   const char* name;
   const char* profile;
@@ -45,7 +46,8 @@ struct BatchJob {
 
 std::vector<BatchJob> batch_of(double stretch) {
   // Which kind comes when; the two that want a whole GPU come late.
-  const std::vector<std::size_t> order = {0, 1, 3, 2, 0, 0, 1, 2, 3, 1, 0, 2, 0, 1, 4, 0, 3, 1, 0, 2, 4, 0};
+  const std::vector<std::size_t> order = {0, 1, 3, 2, 0, 0, 1, 2, 3, 1, 0,
+                                          2, 0, 1, 4, 0, 3, 1, 0, 2, 4, 0};
   const std::vector<Kind> all = kinds();
   std::vector<BatchJob> jobs;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -56,7 +58,8 @@ std::vector<BatchJob> batch_of(double stretch) {
   return jobs;
 }
 
-Result<double> simulated_makespan(const DaemonBatchOptions& options, const std::vector<BatchJob>& jobs) {
+Result<double> simulated_makespan(const DaemonBatchOptions& options,
+                                  const std::vector<BatchJob>& jobs) {
   const fs::path file = options.folder / fmt::format("cleave-bench-batch.{}.jsonl", ::getpid());
   {
     std::ofstream out(file);
@@ -82,13 +85,14 @@ std::string submission_of(const BatchJob& job, const fs::path& program) {
   std::string speeds;
   for (const auto& [profile, speed] : job.speed.items())
     speeds += fmt::format("{}{}={}", speeds.empty() ? "" : ",", profile, speed.get<double>());
-  return Json{{"command",
-               {program.string(), "--memory", "2GiB", "--seconds", fmt::format("{:.3f}", job.seconds),
-                "--iterations", "10", "--speeds", speeds, "--quiet"}},
-              {"environment", {"PATH=/usr/bin:/bin"}},
-              {"directory", "/"},
-              {"name", job.id},
-              {"profile", job.profile}}
+  return Json{
+      {"command",
+       {program.string(), "--memory", "2GiB", "--seconds", fmt::format("{:.3f}", job.seconds),
+        "--iterations", "10", "--speeds", speeds, "--quiet"}},
+      {"environment", {"PATH=/usr/bin:/bin"}},
+      {"directory", "/"},
+      {"name", job.id},
+      {"profile", job.profile}}
       .dump();
 }
 
@@ -119,7 +123,8 @@ Result<DaemonBatchResult> run_daemon_batch(const DaemonBatchOptions& options) {
   if (!ask) return std::unexpected(ask.error());
   const auto chosen = (*ask)->ask("PUT", "/v1/scheduler", Json{{"scheduler", scheduler}}.dump());
   if (!chosen) return std::unexpected(chosen.error());
-  if (const auto paused = (*ask)->ask("POST", "/v1/pause"); !paused) return std::unexpected(paused.error());
+  if (const auto paused = (*ask)->ask("POST", "/v1/pause"); !paused)
+    return std::unexpected(paused.error());
   for (const BatchJob& job : jobs)
     if (const auto taken =
             (*ask)->ask("POST", "/v1/jobs", submission_of(job, options.programs / "cleave-job"));

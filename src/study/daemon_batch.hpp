@@ -1,7 +1,7 @@
 #pragma once
-// One batch run twice: by a daemon on simulated GPUs whose instances take their time to be made, with real
-// processes, and by `cleave simulate` with the same scheduler. What is longer in the first is what the daemon
-// adds: its decisions, its writes, its processes.
+// One batch run twice: by a daemon on simulated GPUs whose instances take their time to be made,
+// with real processes, and by `cleave simulate` with the same scheduler. What is longer in the
+// first is what the daemon adds: its decisions, its writes, its processes.
 
 #include <filesystem>
 
@@ -17,7 +17,8 @@ struct DaemonBatchOptions {
 
 struct DaemonBatchResult {
   std::size_t jobs = 0;
-  double makespan_s = 0;  // from the answer that jobs may start until the last one's end, by its record
+  double makespan_s =
+      0;  // from the answer that jobs may start until the last one's end, by its record
   double simulated_s = 0;
 };
 

@@ -23,8 +23,8 @@ namespace {
 
 constexpr auto patience = std::chrono::seconds(10);
 
-/// The child's input is empty; `out` and `err` become its outputs where they are not negative. It ends with
-/// this program, however that ends.
+/// The child's input is empty; `out` and `err` become its outputs where they are not negative. It
+/// ends with this program, however that ends.
 Result<pid_t> spawn(const std::vector<std::string>& command, int out, int err) {
   std::vector<char*> arguments;
   for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
@@ -135,7 +135,8 @@ Result<std::string> run_to_end(const std::vector<std::string>& command, bool kee
   }
   if (!pid) return std::unexpected(pid.error());
   if (const int status = wait_for(*pid); status != 0)
-    return fail(ErrorKind::infeasible, command.front(), fmt::format("it ended with status {}", status));
+    return fail(ErrorKind::infeasible, command.front(),
+                fmt::format("it ended with status {}", status));
   return said;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// A `cleaved` of its own on simulated GPUs, for measuring: started as a process, with its state and socket in
-// a folder of its own, and gone with all of that when the object goes. Jobs must be over by then: they
-// outlive their daemon.
+// A `cleaved` of its own on simulated GPUs, for measuring: started as a process, with its state and
+// socket in a folder of its own, and gone with all of that when the object goes. Jobs must be over
+// by then: they outlive their daemon.
 
 #include <sys/types.h>
 
@@ -30,7 +30,8 @@ struct ResidentMemory {
 class DaemonProcess {
  public:
   /// Returns when it answers, within 10 seconds.
-  [[nodiscard]] static Result<std::unique_ptr<DaemonProcess>> start(const DaemonProcessOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<DaemonProcess>> start(
+      const DaemonProcessOptions& options);
   ~DaemonProcess();
   DaemonProcess(const DaemonProcess&) = delete;
   DaemonProcess& operator=(const DaemonProcess&) = delete;
@@ -46,8 +47,8 @@ class DaemonProcess {
   pid_t pid_;
 };
 
-/// Runs a program to its end, its input empty and its error output as ours. What it printed, if `keep`;
-/// fails where it does not end with 0.
+/// Runs a program to its end, its input empty and its error output as ours. What it printed, if
+/// `keep`; fails where it does not end with 0.
 [[nodiscard]] Result<std::string> run_to_end(const std::vector<std::string>& command, bool keep);
 
 }  // namespace cleave

@@ -17,7 +17,9 @@ class Draws {
 
   double between(double least, double most) { return least + (most - least) * random_.uniform(); }
   /// Every factor as likely as another.
-  double log_between(double least, double most) { return least * std::pow(most / least, random_.uniform()); }
+  double log_between(double least, double most) {
+    return least * std::pow(most / least, random_.uniform());
+  }
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(random_.below(count)); }
   double normal() {
     const double u = 1 - random_.uniform();
@@ -33,7 +35,8 @@ class Draws {
   Random random_;
 };
 
-/// Reports from what is held physically: requests are what reuse leaves of them, ever less (MIGM, 3.2.3).
+/// Reports from what is held physically: requests are what reuse leaves of them, ever less
+/// (MIGM, 3.2.3).
 GrowthSeries reported(const std::vector<double>& held, Draws& draws) {
   const double reuse_at_start = draws.between(1, 1.3), reuse_grows = draws.between(0, 0.5);
   GrowthSeries series;
@@ -43,8 +46,8 @@ GrowthSeries reported(const std::vector<double>& held, Draws& draws) {
     const double inverse =
         (reuse_at_start + reuse_grows * static_cast<double>(i) / static_cast<double>(all)) *
         (1 + 0.005 * draws.normal());
-    series.reports.push_back(
-        {i + 1, all, MiB{std::llround(physical * inverse)}, MiB{std::max(1LL, std::llround(physical))}});
+    series.reports.push_back({i + 1, all, MiB{std::llround(physical * inverse)},
+                              MiB{std::max(1LL, std::llround(physical))}});
   }
   return series;
 }
@@ -74,7 +77,8 @@ GrowthSeries saturating(const ServingFacts&, std::uint64_t seed) {
   const double spread = draws.log_between(0.0005, 0.01), time = draws.log_between(0.03, 0.4);
   const double end = -std::expm1(-1 / time);
   return along(
-      draws, [&](double t) { return -std::expm1(-t / time) / end; }, [&] { return spread * draws.normal(); });
+      draws, [&](double t) { return -std::expm1(-t / time) / end; },
+      [&] { return spread * draws.normal(); });
 }
 
 GrowthSeries stepped(const ServingFacts&, std::uint64_t seed) {
@@ -85,7 +89,8 @@ GrowthSeries stepped(const ServingFacts&, std::uint64_t seed) {
   for (std::size_t i = 0; i < steps; ++i)
     at.push_back((static_cast<double>(i) + draws.between(0.1, 0.9)) / static_cast<double>(steps));
   const auto curve = [&](double t) {
-    return static_cast<double>(std::ranges::upper_bound(at, t) - at.begin()) / static_cast<double>(steps);
+    return static_cast<double>(std::ranges::upper_bound(at, t) - at.begin()) /
+           static_cast<double>(steps);
   };
   return along(draws, curve, [&] { return spread * draws.normal(); });
 }
@@ -123,7 +128,8 @@ Serving draw_serving(const ServingFacts& facts, Draws& draws) {
   return {model, lengths, draws.below(lengths.input.size())};
 }
 
-/// Conversations side by side that go on: each iteration adds a request and its answer to every context.
+/// Conversations side by side that go on: each iteration adds a request and its answer to every
+/// context.
 GrowthSeries conversations(const ServingFacts& facts, std::uint64_t seed) {
   Draws draws(seed);
   Serving serving = draw_serving(facts, draws);
@@ -167,8 +173,8 @@ GrowthSeries batch(const ServingFacts& facts, std::uint64_t seed) {
   return reported(held, draws);
 }
 
-/// A server with so many places, all taken: a request that is answered gives its place to the next. An
-/// iteration is sixteen tokens.
+/// A server with so many places, all taken: a request that is answered gives its place to the next.
+/// An iteration is sixteen tokens.
 GrowthSeries server(const ServingFacts& facts, std::uint64_t seed) {
   Draws draws(seed);
   Serving serving = draw_serving(facts, draws);
@@ -179,7 +185,8 @@ GrowthSeries server(const ServingFacts& facts, std::uint64_t seed) {
   };
   std::vector<Live> live;
   std::vector<double> held;
-  // Requests are waiting from the start; the first come in anywhere between their beginning and their end.
+  // Requests are waiting from the start; the first come in anywhere between their beginning and
+  // their end.
   for (std::size_t i = 0; i < places; ++i) {
     const std::size_t request = serving.take();
     const double answer = serving.lengths.output[request];

@@ -1,7 +1,7 @@
 #pragma once
-// Memory of running jobs, iteration by iteration, in the shapes in which it grows: key-value caches of known
-// models under the request lengths of real traces, and lines, saturating curves, steps and heavy-tailed noise
-// made up. What is drawn is a function of the seed alone.
+// Memory of running jobs, iteration by iteration, in the shapes in which it grows: key-value caches
+// of known models under the request lengths of real traces, and lines, saturating curves, steps and
+// heavy-tailed noise made up. What is drawn is a function of the seed alone.
 
 #include <cstdint>
 #include <string>

@@ -20,7 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int answer_patience_ms = 60'000;
 
-std::string question(const std::string& method, const std::string& target, const std::string& body) {
+std::string question(const std::string& method, const std::string& target,
+                     const std::string& body) {
   std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: cleave\r\n", method, target);
   if (!body.empty() || method == "POST")
     text += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body.size());
@@ -114,7 +115,8 @@ Result<std::unique_ptr<KeptConnections>> KeptConnections::open(const std::filesy
   for (std::size_t i = 0; i < count; ++i) {
     One one;
     one.socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (one.socket < 0 || ::connect(one.socket, reinterpret_cast<sockaddr*>(&name), sizeof name) != 0)
+    if (one.socket < 0 ||
+        ::connect(one.socket, reinterpret_cast<sockaddr*>(&name), sizeof name) != 0)
       return fail(ErrorKind::infeasible, socket.string(), "no daemon answers there");
     ::fcntl(one.socket, F_SETFL, O_NONBLOCK);
     connections->all_.push_back(std::move(one));
@@ -125,7 +127,8 @@ Result<std::unique_ptr<KeptConnections>> KeptConnections::open(const std::filesy
 Result<KeptAnswer> KeptConnections::ask(const std::string& method, const std::string& target,
                                         const std::string& body) {
   One& one = all_.front();
-  if (const auto sent = one.send(question(method, target, body)); !sent) return std::unexpected(sent.error());
+  if (const auto sent = one.send(question(method, target, body)); !sent)
+    return std::unexpected(sent.error());
   for (;;) {
     pollfd wanted{one.socket, POLLIN, 0};
     if (::poll(&wanted, 1, answer_patience_ms) <= 0) return broken("no answer came");
@@ -139,7 +142,8 @@ Result<KeptAnswer> KeptConnections::ask(const std::string& method, const std::st
 }
 
 Result<std::vector<std::chrono::nanoseconds>> KeptConnections::post_all(
-    const std::string& target, std::size_t count, const std::function<std::string(std::size_t)>& body) {
+    const std::string& target, std::size_t count,
+    const std::function<std::string(std::size_t)>& body) {
   std::vector<std::chrono::nanoseconds> times;
   times.reserve(count);
   std::size_t next = 0;
@@ -154,7 +158,8 @@ Result<std::vector<std::chrono::nanoseconds>> KeptConnections::post_all(
   while (times.size() < count) {
     for (std::size_t i = 0; i < all_.size(); ++i)
       wanted[i] = {all_[i].waits ? all_[i].socket : -1, POLLIN, 0};
-    if (::poll(wanted.data(), wanted.size(), answer_patience_ms) <= 0) return broken("no answer came");
+    if (::poll(wanted.data(), wanted.size(), answer_patience_ms) <= 0)
+      return broken("no answer came");
     for (std::size_t i = 0; i < all_.size(); ++i) {
       if (wanted[i].revents == 0) continue;
       if (!all_[i].read()) return broken("it closed a connection");

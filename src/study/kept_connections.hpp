@@ -1,7 +1,7 @@
 #pragma once
-// Kept-alive HTTP connections to a daemon under measurement, all of them served by one thread, so that the
-// client takes little of the machine that it measures on. It reads no more of HTTP than the daemon writes:
-// answers with a Content-Length, and streams.
+// Kept-alive HTTP connections to a daemon under measurement, all of them served by one thread, so
+// that the client takes little of the machine that it measures on. It reads no more of HTTP than
+// the daemon writes: answers with a Content-Length, and streams.
 
 #include <chrono>
 #include <filesystem>
@@ -23,8 +23,8 @@ struct KeptAnswer {
 
 class KeptConnections {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<KeptConnections>> open(const std::filesystem::path& socket,
-                                                                     std::size_t count);
+  [[nodiscard]] static Result<std::unique_ptr<KeptConnections>> open(
+      const std::filesystem::path& socket, std::size_t count);
   ~KeptConnections();
   KeptConnections(const KeptConnections&) = delete;
   KeptConnections& operator=(const KeptConnections&) = delete;
@@ -32,10 +32,12 @@ class KeptConnections {
   /// On the first connection. Fails also where the status is 400 or more.
   [[nodiscard]] Result<KeptAnswer> ask(const std::string& method, const std::string& target,
                                        const std::string& body = {});
-  /// Posts `count` bodies, as many at a time as there are connections, each when the answer before it on its
-  /// connection has come; fails with the first refusal. The time from question to answer of each.
+  /// Posts `count` bodies, as many at a time as there are connections, each when the answer before
+  /// it on its connection has come; fails with the first refusal. The time from question to answer
+  /// of each.
   [[nodiscard]] Result<std::vector<std::chrono::nanoseconds>> post_all(
-      const std::string& target, std::size_t count, const std::function<std::string(std::size_t)>& body);
+      const std::string& target, std::size_t count,
+      const std::function<std::string(std::size_t)>& body);
   /// Asks on every connection and does not wait for answers: for streams.
   [[nodiscard]] Result<void> ask_on_all(const std::string& target);
   /// Reads away what has come on the connections from `first` on; bytes.

@@ -16,10 +16,11 @@ void count(const GrowthSeries& series, const Watched& watched, double share, Ala
   const double capacity = static_cast<double>(series.peak().value) / share;
   const auto beyond = [&](MiB size) { return static_cast<double>(size.value) > capacity; };
   const auto end = static_cast<std::ptrdiff_t>(series.reports.size());
-  const auto lost =
-      std::ranges::find_if(series.reports, beyond, &MemoryReport::allocated) - series.reports.begin();
+  const auto lost = std::ranges::find_if(series.reports, beyond, &MemoryReport::allocated) -
+                    series.reports.begin();
   const auto alarm =
-      std::ranges::find_if(watched.said, [&](const auto& said) { return said && beyond(said->at_least); }) -
+      std::ranges::find_if(watched.said,
+                           [&](const auto& said) { return said && beyond(said->at_least); }) -
       watched.said.begin();
   ++counts.jobs;
   if (lost < too_soon) {
@@ -44,7 +45,8 @@ std::vector<MemoryReport> reports_of(const Workload& workload, std::uint64_t see
 
 }  // namespace
 
-Result<std::vector<AlarmCurve>> alarm_curves(const AlarmOptions& options, const ServingFacts& facts) {
+Result<std::vector<AlarmCurve>> alarm_curves(const AlarmOptions& options,
+                                             const ServingFacts& facts) {
   std::vector<AlarmCurve> curves;
   for (const std::string& spec : options.forecasters) {
     const auto forecaster = make_forecaster(spec);
@@ -67,7 +69,8 @@ Result<std::vector<AlarmCurve>> alarm_curves(const AlarmOptions& options, const 
 AlarmCurve pooled(const std::vector<AlarmCurve>& curves, std::string_view forecaster) {
   AlarmCurve all{std::string(forecaster), "all that grow", {}};
   for (const AlarmCurve& curve : curves) {
-    if (curve.forecaster != forecaster || curve.shape == "server" || curve.shape == "level") continue;
+    if (curve.forecaster != forecaster || curve.shape == "server" || curve.shape == "level")
+      continue;
     for (std::size_t i = 0; i < peak_shares.size(); ++i) {
       all.at[i].jobs += curve.at[i].jobs;
       all.at[i].at_once += curve.at[i].at_once;
@@ -97,7 +100,8 @@ Result<std::vector<PaperAlarm>> paper_alarms(int noise_mib, std::uint64_t seeds)
     PaperAlarm alarm = each.printed;
     alarm.worst = 0;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-      const auto workload = generate_workload(fmt::format("{}:noise={}", each.workload, noise_mib), seed);
+      const auto workload =
+          generate_workload(fmt::format("{}:noise={}", each.workload, noise_mib), seed);
       if (!workload) return std::unexpected(workload.error());
       const auto series = reports_of(*workload, seed);
       const Watched watched = watch(forecaster->get(), series, each.capacity);

@@ -34,7 +34,8 @@ class Generator {
     fleet_.gpus.reserve(wanted_.gpus);
     const std::vector<bool> allocated = choose_allocated();
     for (std::size_t gpu = 0; gpu < wanted_.gpus; ++gpu) {
-      fleet_.gpus.push_back({fmt::format("n{}/{}", gpu / gpus_per_node, gpu % gpus_per_node), 0, {}});
+      fleet_.gpus.push_back(
+          {fmt::format("n{}/{}", gpu / gpus_per_node, gpu % gpus_per_node), 0, {}});
       if (allocated[gpu]) fill(fleet_.gpus.back());
     }
     if (wanted_.new_work) add_new_work();
@@ -61,7 +62,8 @@ class Generator {
     for (std::vector<PlacementSet> fitting = within(state, target); !fitting.empty();
          fitting = within(state, target))
       state = graph_->add(state, one_of(fitting[random_.below(fitting.size())]));
-    if (state == 0) state = graph_->add(state, one_of(drawn_.back()));  // the smallest profile is beyond it
+    if (state == 0)
+      state = graph_->add(state, one_of(drawn_.back()));  // the smallest profile is beyond it
     for (const PlacementId id : by_start(graph_->geometry(), graph_->state(state))) {
       InstanceEntry instance;
       instance.placement = id;
@@ -70,8 +72,8 @@ class Generator {
     }
   }
 
-  /// The free starts of each profile that still fits, and does not pass the target of slices; where it may be
-  /// passed, of each that fits until then.
+  /// The free starts of each profile that still fits, and does not pass the target of slices; where
+  /// it may be passed, of each that fits until then.
   std::vector<PlacementSet> within(StateId state, double target) const {
     const int held = graph_->compute(state).value + graph_->memory(state).value;
     std::vector<PlacementSet> fitting;
@@ -79,7 +81,8 @@ class Generator {
       const Profile& profile = *graph_->geometry()[starts.first()].profile;
       const int with = held + profile.compute.value + profile.memory.value;
       const bool passes = wanted_.pass_target ? held >= target : with > target;
-      if (!passes && starts.meets(graph_->free(state))) fitting.push_back(starts & graph_->free(state));
+      if (!passes && starts.meets(graph_->free(state)))
+        fitting.push_back(starts & graph_->free(state));
     }
     return fitting;
   }
@@ -98,10 +101,12 @@ class Generator {
       return 10 * static_cast<std::size_t>(table_one_slices(model_, *profile));
     };
     std::vector<const Profile*> fitting;
-    for (const PlacementSet starts : drawn_) fitting.push_back(graph_->geometry()[starts.first()].profile);
+    for (const PlacementSet starts : drawn_)
+      fitting.push_back(graph_->geometry()[starts.first()].profile);
     for (std::size_t size = 0; size < goal;) {
       if (!wanted_.pass_sixty)
-        std::erase_if(fitting, [&](const Profile* profile) { return size + tenths(profile) > goal; });
+        std::erase_if(fitting,
+                      [&](const Profile* profile) { return size + tenths(profile) > goal; });
       if (fitting.empty()) return;
       const Profile& profile = *fitting[random_.below(fitting.size())];
       size += tenths(&profile);
@@ -127,8 +132,9 @@ FleetFile paper_fleet(const PaperCase& wanted) {
 }
 
 int table_one_slices(const GpuModel& model, const Profile& profile) {
-  const int by_memory = (profile.memory.value * model.compute.value + model.memory_slices.value - 1) /
-                        model.memory_slices.value;
+  const int by_memory =
+      (profile.memory.value * model.compute.value + model.memory_slices.value - 1) /
+      model.memory_slices.value;
   return std::max(profile.compute.value, by_memory);
 }
 

@@ -54,7 +54,8 @@ TEST(PaperCases, EveryStateIsLegalAndPlain) {
 TEST(PaperCases, UtilizationIsSpreadAndNewWorkIsSixtyPercent) {
   const FleetFile fleet = paper_fleet({.gpus = 10000, .seed = 7, .new_work = true});
   const Geometry& geometry = fleet.geometries[0];
-  // The target is uniform and not passed: somewhat less than half full on the mean, and every tenth occurs.
+  // The target is uniform and not passed: somewhat less than half full on the mean, and every tenth
+  // occurs.
   double sum = 0;
   std::map<int, int> tenths;
   for (const GpuEntry& gpu : fleet.gpus) {

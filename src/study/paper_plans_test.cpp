@@ -1,5 +1,6 @@
-// On the test cases of *Optimal Workload Placement*, case by case: nothing that places by rule is better than
-// the optimum, and no bound is above what was found. CLEAVE_PLAN_ROUNDS is a factor in per cent.
+// On the test cases of *Optimal Workload Placement*, case by case: nothing that places by rule is
+// better than the optimum, and no bound is above what was found. CLEAVE_PLAN_ROUNDS is a factor in
+// per cent.
 
 #include <gtest/gtest.h>
 
@@ -16,8 +17,9 @@ namespace {
 std::uint64_t rounds(std::uint64_t usual) {
   if (sanitized) usual = std::max<std::uint64_t>(1, usual / 5);
   const char* given = std::getenv("CLEAVE_PLAN_ROUNDS");
-  return given == nullptr ? usual
-                          : std::max<std::uint64_t>(1, usual * std::strtoull(given, nullptr, 10) / 100);
+  return given == nullptr
+             ? usual
+             : std::max<std::uint64_t>(1, usual * std::strtoull(given, nullptr, 10) / 100);
 }
 
 void expect_optimum_first(const PlanProblem& problem) {
@@ -32,14 +34,16 @@ void expect_optimum_first(const PlanProblem& problem) {
     ASSERT_TRUE(plan) << method << ": " << plan.error().text();
     EXPECT_LE(best->values, plan->values) << method;
     EXPECT_EQ(plan->status == PlanStatus::optimal, plan->values == best->values) << method;
-    for (const Objective& objective : plan->objective) EXPECT_LE(objective.bound, objective.value) << method;
+    for (const Objective& objective : plan->objective)
+      EXPECT_LE(objective.bound, objective.value) << method;
   }
 }
 
 class PaperPlans : public testing::TestWithParam<ProblemKind> {};
 
 TEST_P(PaperPlans, NoRuleIsBetterThanTheOptimum) {
-  for (const auto& [gpus, cases] : {std::pair{std::size_t{8}, rounds(25)}, {std::size_t{80}, rounds(10)}})
+  for (const auto& [gpus, cases] :
+       {std::pair{std::size_t{8}, rounds(25)}, {std::size_t{80}, rounds(10)}})
     for (std::uint64_t seed = 1; seed <= cases; ++seed) {
       PaperCase wanted;
       wanted.gpus = gpus;
@@ -55,8 +59,8 @@ TEST_P(PaperPlans, NoRuleIsBetterThanTheOptimum) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, PaperPlans,
-                         testing::Values(ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure,
-                                         ProblemKind::joint),
+                         testing::Values(ProblemKind::deploy, ProblemKind::compact,
+                                         ProblemKind::reconfigure, ProblemKind::joint),
                          [](const auto& kind) { return std::string(name(kind.param)); });
 
 }  // namespace

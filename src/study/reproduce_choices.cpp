@@ -1,4 +1,5 @@
-// What *Optimal Workload Placement*, 5.1, leaves open of how its cases are drawn, and how much hangs on it.
+// What *Optimal Workload Placement*, 5.1, leaves open of how its cases are drawn, and how much
+// hangs on it.
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +13,8 @@ namespace {
 
 constexpr bool yes = true, no = false;
 
-/// The first way tried; each of its choices changed alone, two of them, all three, which is the way kept; and
-/// that with +me.
+/// The first way tried; each of its choices changed alone, two of them, all three, which is the way
+/// kept; and that with +me.
 constexpr struct {
   bool scattered, pass_target, pass_sixty, media;
 } ways[] = {{yes, yes, yes, no}, {no, yes, yes, no}, {yes, no, yes, no},
@@ -39,9 +40,9 @@ double apart(const ReproductionOptions& options, const OpenChoice& choice) {
   for (std::size_t size = 0; size < options.gpus.size(); ++size)
     for (std::size_t m = 0; m < compared_methods.size(); ++m)
       if (const auto paper = pending_in_paper(options.gpus[size], m))
-        sum +=
-            std::abs(100 * static_cast<double>(choice.pending[size][m]) / static_cast<double>(options.cases) -
-                     static_cast<double>(*paper));
+        sum += std::abs(100 * static_cast<double>(choice.pending[size][m]) /
+                            static_cast<double>(options.cases) -
+                        static_cast<double>(*paper));
   return sum;
 }
 
@@ -77,7 +78,8 @@ Result<std::vector<OpenChoice>> try_choices(const ReproductionOptions& options) 
 }
 
 std::vector<std::string> choices_header(const Reproduction& reproduction) {
-  std::vector<std::string> header = {"way", "allocated GPUs", "a GPU's target", "60 % of new work", "+me"};
+  std::vector<std::string> header = {"way", "allocated GPUs", "a GPU's target", "60 % of new work",
+                                     "+me"};
   for (const std::size_t gpus : reproduction.options.gpus)
     for (const std::string_view method : compared_methods)
       header.push_back(fmt::format("{}, {}", method, gpus));
@@ -100,8 +102,9 @@ std::vector<std::vector<std::string>> choices_rows(const Reproduction& reproduct
     std::vector<std::string> row = {first           ? "tried first"
                                     : choice.kept() ? "kept"
                                                     : "",
-                                    drawn.scattered ? "drawn" : "lowest numbers", held(drawn.pass_target),
-                                    held(drawn.pass_sixty), drawn.media ? "drawn too" : "left out"};
+                                    drawn.scattered ? "drawn" : "lowest numbers",
+                                    held(drawn.pass_target), held(drawn.pass_sixty),
+                                    drawn.media ? "drawn too" : "left out"};
     for (const PendingCases& pending : choice.pending)
       for (const std::size_t count : pending) row.push_back(fmt::format("{}", count));
     row.push_back(fmt::format("{:.0f}", choice.from_paper));
@@ -114,16 +117,16 @@ std::string choices_remark(const Reproduction& reproduction) {
   const auto& choices = reproduction.choices;
   const auto nearest = std::ranges::min_element(choices, {}, &OpenChoice::from_paper);
   const bool kept = nearest->kept();
-  std::string remark =
-      fmt::format("The way kept is {}the one nearest to what the paper reports{}.", kept ? "" : "not ",
-                  kept ? ", and it was chosen for that, after others had been tried" : " on these cases");
+  std::string remark = fmt::format(
+      "The way kept is {}the one nearest to what the paper reports{}.", kept ? "" : "not ",
+      kept ? ", and it was chosen for that, after others had been tried" : " on these cases");
   for (std::size_t i = 0; i < reproduction.options.gpus.size(); ++i) {
-    const auto [least, most] =
-        std::ranges::minmax(choices, {}, [&](const OpenChoice& choice) { return choice.pending[i].back(); });
-    remark +=
-        fmt::format("\nFrom way to way the optimum leaves work pending in {} to {} of {} cases at {} GPUs.",
-                    least.pending[i].back(), most.pending[i].back(), reproduction.options.cases,
-                    reproduction.options.gpus[i]);
+    const auto [least, most] = std::ranges::minmax(
+        choices, {}, [&](const OpenChoice& choice) { return choice.pending[i].back(); });
+    remark += fmt::format(
+        "\nFrom way to way the optimum leaves work pending in {} to {} of {} cases at {} GPUs.",
+        least.pending[i].back(), most.pending[i].back(), reproduction.options.cases,
+        reproduction.options.gpus[i]);
   }
   return remark;
 }

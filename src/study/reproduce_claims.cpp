@@ -1,4 +1,5 @@
-// What *Optimal Workload Placement* claims of its methods, sentence by sentence, with our figures beside it.
+// What *Optimal Workload Placement* claims of its methods, sentence by sentence, with our figures
+// beside it.
 
 #include <cmath>
 
@@ -10,15 +11,18 @@ namespace cleave {
 namespace {
 
 constexpr std::string_view o11 =
-    "O11: how the baselines compact and reconfigure is not described; here they keep to free GPUs first, "
+    "O11: how the baselines compact and reconfigure is not described; here they keep to free GPUs "
+    "first, "
     "which uses fewer of them";
 constexpr std::string_view o12 =
     "O12: here load-balanced sorts anew after each placement and sees all GPUs, free ones too";
 constexpr std::string_view o19 =
-    "O19, O21: how full the paper's cases are is not said closely enough; ours are tighter, see the open "
+    "O19, O21: how full the paper's cases are is not said closely enough; ours are tighter, see "
+    "the open "
     "choices";
 constexpr std::string_view best =
-    "the paper's solver stopped after 30 s at 80 GPUs, and ours weighs waste before migration strictly";
+    "the paper's solver stopped after 30 s at 80 GPUs, and ours weighs waste before migration "
+    "strictly";
 
 class Claims {
  public:
@@ -35,7 +39,8 @@ class Claims {
  private:
   using Kind = ProblemKind;
 
-  [[nodiscard]] const MethodFigures& figures(Kind kind, std::size_t gpus, std::string_view method) const {
+  [[nodiscard]] const MethodFigures& figures(Kind kind, std::size_t gpus,
+                                             std::string_view method) const {
     return reproduction_.of(kind, gpus).of(method);
   }
   [[nodiscard]] double mean(Kind kind, std::size_t gpus, std::string_view method,
@@ -43,14 +48,14 @@ class Claims {
     return figures(kind, gpus, method).mean[table3_index(key)];
   }
   /// By how many per cent `method` has less of it than `other`.
-  [[nodiscard]] double less(Kind kind, std::size_t gpus, std::string_view method, std::string_view other,
-                            std::string_view key) const {
+  [[nodiscard]] double less(Kind kind, std::size_t gpus, std::string_view method,
+                            std::string_view other, std::string_view key) const {
     const double base = mean(kind, gpus, other, key);
     return base == 0 ? 0 : 100 * (1 - mean(kind, gpus, method, key) / base);
   }
   /// The method's mean as per cent of the other's.
-  [[nodiscard]] double share(Kind kind, std::size_t gpus, std::string_view method, std::string_view other,
-                             std::string_view key) const {
+  [[nodiscard]] double share(Kind kind, std::size_t gpus, std::string_view method,
+                             std::string_view other, std::string_view key) const {
     return 100 - less(kind, gpus, method, other, key);
   }
   [[nodiscard]] double waste(Kind kind, std::size_t gpus, std::string_view method) const {
@@ -62,28 +67,30 @@ class Claims {
     return base == 0 ? 0 : 100 * (1 - waste(kind, gpus, method) / base);
   }
 
-  void add(std::string section, std::string claim, std::string paper, std::string ours, std::string verdict,
-           std::string_view why = {}) {
+  void add(std::string section, std::string claim, std::string paper, std::string ours,
+           std::string verdict, std::string_view why = {}) {
     const bool reason = verdict != "agrees";
     claims_.push_back({std::move(section), std::move(claim), std::move(paper), std::move(ours),
                        std::move(verdict), reason ? std::string(why) : ""});
   }
 
   /// A figure in per cent agrees within two of them.
-  void per_cent(std::string section, std::string claim, std::string paper, double theirs, double ours,
-                std::string_view why = {}) {
+  void per_cent(std::string section, std::string claim, std::string paper, double theirs,
+                double ours, std::string_view why = {}) {
     constexpr double near = 2;
     const char* verdict = std::abs(ours - theirs) <= near ? "agrees"
                           : ours <= 0                     ? "not so"
                           : ours > theirs                 ? "more"
                                                           : "less";
-    add(std::move(section), std::move(claim), std::move(paper), fmt::format("{:.1f} %", ours), verdict, why);
+    add(std::move(section), std::move(claim), std::move(paper), fmt::format("{:.1f} %", ours),
+        verdict, why);
   }
 
   /// So many of the cases; agrees within two.
   void count(std::string section, std::string claim, std::size_t theirs, std::size_t ours,
              std::string_view why = {}) {
-    const double share = 100.0 * static_cast<double>(ours) / static_cast<double>(reproduction_.options.cases);
+    const double share =
+        100.0 * static_cast<double>(ours) / static_cast<double>(reproduction_.options.cases);
     const auto paper = static_cast<double>(theirs);
     add(std::move(section), std::move(claim), fmt::format("{} of 100", theirs),
         fmt::format("{} of {}", ours, reproduction_.options.cases),
@@ -95,13 +102,15 @@ class Claims {
 
   void holds(std::string section, std::string claim, bool it_does, std::string ours,
              std::string_view why = {}) {
-    add(std::move(section), std::move(claim), "yes", std::move(ours), it_does ? "agrees" : "not so", why);
+    add(std::move(section), std::move(claim), "yes", std::move(ours), it_does ? "agrees" : "not so",
+        why);
   }
 
   void of_summary() {
     constexpr Kind re = Kind::reconfigure;
     const double times = mean(re, 80, "load-balanced", "gpus") / mean(re, 80, "optimal", "gpus");
-    add("abstract", "GPUs in use, baselines over ours, at most", "2.85 x", fmt::format("{:.2f} x", times),
+    add("abstract", "GPUs in use, baselines over ours, at most", "2.85 x",
+        fmt::format("{:.2f} x", times),
         std::abs(times - 2.85) <= 0.06 ? "agrees"
         : times > 2.85                 ? "more"
                                        : "less",
@@ -152,12 +161,12 @@ class Claims {
                less(kind, 80, method, "load-balanced", "gpus"), o12);
     }
     for (const std::size_t gpus : {8, 80})
-      count(at, fmt::format("cases that load-balanced leaves with pending work, {} GPUs", gpus), 100,
-            figures(kind, gpus, "load-balanced").pending_cases, o19);
+      count(at, fmt::format("cases that load-balanced leaves with pending work, {} GPUs", gpus),
+            100, figures(kind, gpus, "load-balanced").pending_cases, o19);
     for (const std::size_t gpus : {8, 80}) {
       const std::size_t theirs = gpus == 8 ? 1 : 0;
-      count(at, fmt::format("cases that the optimum leaves with pending work, {} GPUs", gpus), theirs,
-            figures(kind, gpus, "optimal").pending_cases, o19);
+      count(at, fmt::format("cases that the optimum leaves with pending work, {} GPUs", gpus),
+            theirs, figures(kind, gpus, "optimal").pending_cases, o19);
       count(at, fmt::format("cases that the rules leave with pending work, {} GPUs", gpus), theirs,
             figures(kind, gpus, "rules").pending_cases, o19);
     }
@@ -165,19 +174,23 @@ class Claims {
           figures(kind, 8, "first-fit").pending_cases, o19);
     for (const char* method : {"optimal", "rules"})
       for (const std::size_t gpus : {8, 80}) {
-        const double utilization = std::min(share(kind, gpus, method, "joint", "memory_utilization"),
-                                            share(kind, gpus, method, "joint", "compute_utilization"));
+        const double utilization =
+            std::min(share(kind, gpus, method, "joint", "memory_utilization"),
+                     share(kind, gpus, method, "joint", "compute_utilization"));
         per_cent(at,
-                 fmt::format("{}: memory and compute utilization as share of joint's, {} GPUs", method, gpus),
+                 fmt::format("{}: memory and compute utilization as share of joint's, {} GPUs",
+                             method, gpus),
                  "99 %", 99, utilization, o19);
         const double availability = share(kind, gpus, method, "joint", "availability");
-        add(at, fmt::format("{}: availability as share of joint's, {} GPUs", method, gpus), "90 % or more",
-            fmt::format("{:.1f} %", availability), availability >= 90 ? "agrees" : "less", o19);
+        add(at, fmt::format("{}: availability as share of joint's, {} GPUs", method, gpus),
+            "90 % or more", fmt::format("{:.1f} %", availability),
+            availability >= 90 ? "agrees" : "less", o19);
       }
     memory_wastage_below_rules(at, kind);
     for (const std::size_t gpus : {8, 80}) {
       const double migrated = mean(kind, gpus, "joint", "migration_size");
-      holds(at, fmt::format("joint has more migrations and sequential steps, {} GPUs", gpus), migrated > 0,
+      holds(at, fmt::format("joint has more migrations and sequential steps, {} GPUs", gpus),
+            migrated > 0,
             fmt::format("{:.2f} slices, {} cases with sequential steps", migrated,
                         figures(kind, gpus, "joint").sequential_cases));
     }
@@ -227,9 +240,11 @@ class Claims {
     for (const std::size_t gpus : {8, 80}) {
       const double optimal = mean(kind, gpus, "optimal", "sequential_migrations");
       const double rules = mean(kind, gpus, "rules", "sequential_migrations");
-      holds(at, fmt::format("optimal needs more sequential migrations than the rules, {} GPUs", gpus),
+      holds(at,
+            fmt::format("optimal needs more sequential migrations than the rules, {} GPUs", gpus),
             optimal > rules, fmt::format("{:.2f} and {:.2f}", optimal, rules),
-            "the optimum here prefers free GPUs to used ones, and breaks its last ties by future room");
+            "the optimum here prefers free GPUs to used ones, and breaks its last ties by future "
+            "room");
     }
   }
 
@@ -253,14 +268,18 @@ class Claims {
       const auto no_more = [&](std::string_view key) {
         return mean(kind, gpus, "optimal", key) <= mean(kind, gpus, "rules", key);
       };
-      holds(at,
-            fmt::format("optimal: memory wastage and migration size no more than the rules', {} GPUs", gpus),
-            no_more("memory_wastage") && no_more("migration_size"),
-            fmt::format(
-                "{:.2f} and {:.2f} wasted, {:.2f} and {:.2f} migrated",
-                mean(kind, gpus, "optimal", "memory_wastage"), mean(kind, gpus, "rules", "memory_wastage"),
-                mean(kind, gpus, "optimal", "migration_size"), mean(kind, gpus, "rules", "migration_size")),
-            "GPUs and waste come first here, and free GPUs before used ones; migration size only then");
+      holds(
+          at,
+          fmt::format("optimal: memory wastage and migration size no more than the rules', {} GPUs",
+                      gpus),
+          no_more("memory_wastage") && no_more("migration_size"),
+          fmt::format("{:.2f} and {:.2f} wasted, {:.2f} and {:.2f} migrated",
+                      mean(kind, gpus, "optimal", "memory_wastage"),
+                      mean(kind, gpus, "rules", "memory_wastage"),
+                      mean(kind, gpus, "optimal", "migration_size"),
+                      mean(kind, gpus, "rules", "migration_size")),
+          "GPUs and waste come first here, and free GPUs before used ones; migration size only "
+          "then");
     }
     sequential(at, kind);
   }

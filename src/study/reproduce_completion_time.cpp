@@ -80,7 +80,8 @@ struct Tally {
     return result;
   }
   void add(const Tally& other) {
-    for (const auto list : {&Tally::trees, &Tally::linear, &Tally::nearest, &Tally::answered, &Tally::widths})
+    for (const auto list :
+         {&Tally::trees, &Tally::linear, &Tally::nearest, &Tally::answered, &Tally::widths})
       (this->*list).insert((this->*list).end(), (other.*list).begin(), (other.*list).end());
     covered += other.covered;
     intervals.insert(intervals.end(), other.intervals.begin(), other.intervals.end());
@@ -88,16 +89,19 @@ struct Tally {
 };
 
 /// Trains on the rows that are not of `part` and asks for those that are.
-Result<Tally> hold_out(const MeasuredJobs& jobs, const std::vector<std::size_t>& part_of, std::size_t part,
-                       const CompletionTimeOptions& options) {
-  const MeasuredJobs seen = jobs.part(rows_where(jobs, [&](std::size_t i) { return part_of[i] != part; }));
+Result<Tally> hold_out(const MeasuredJobs& jobs, const std::vector<std::size_t>& part_of,
+                       std::size_t part, const CompletionTimeOptions& options) {
+  const MeasuredJobs seen =
+      jobs.part(rows_where(jobs, [&](std::size_t i) { return part_of[i] != part; }));
   const auto model = CompletionTime::train(seen, "time_s", options);
   if (!model) return std::unexpected(model.error());
-  const auto linear = LinearInSlices::make(seen, options.slices, options.whole, options.whole_slices);
+  const auto linear =
+      LinearInSlices::make(seen, options.slices, options.whole, options.whole_slices);
   if (!linear) return std::unexpected(linear.error());
   const NearestMeasuredJob nearest(seen);
   Tally tally;
-  for (const std::size_t i : rows_where(jobs, [&](std::size_t row) { return part_of[row] == part; })) {
+  for (const std::size_t i :
+       rows_where(jobs, [&](std::size_t row) { return part_of[row] == part; })) {
     const auto row = jobs.rows[i];
     const double measured = jobs.seconds[i];
     const auto off = [&](double predicted) { return std::abs(predicted / measured - 1); };
@@ -116,7 +120,8 @@ Result<Tally> hold_out(const MeasuredJobs& jobs, const std::vector<std::size_t>&
 }
 
 /// Every part in turn.
-Result<std::vector<Tally>> hold_out_each(const MeasuredJobs& jobs, const std::vector<std::size_t>& part_of,
+Result<std::vector<Tally>> hold_out_each(const MeasuredJobs& jobs,
+                                         const std::vector<std::size_t>& part_of,
                                          const CompletionTimeOptions& options) {
   std::vector<Tally> tallies;
   for (std::size_t part = 0; part <= std::ranges::max(part_of); ++part) {
@@ -165,22 +170,25 @@ struct Models {
   }
 };
 
-/// Random parts, then models; the models one by one go into `models`, the random parts' intervals by slices
-/// into `slices`.
-Result<std::vector<HeldOutResult>> both_ways(const MeasuredJobs& jobs, const CompletionTimeOptions& options,
+/// Random parts, then models; the models one by one go into `models`, the random parts' intervals
+/// by slices into `slices`.
+Result<std::vector<HeldOutResult>> both_ways(const MeasuredJobs& jobs,
+                                             const CompletionTimeOptions& options,
                                              std::vector<HeldOutResult>* models,
                                              std::vector<SlicesResult>* slices) {
   MeasuredJobs single = jobs;
   single.groups.clear();
   const std::uint64_t seed = options.boosting.seed;
-  const auto random = hold_out_each(single, HeldOutTimes::deal(single, random_parts, seed + 1), options);
+  const auto random =
+      hold_out_each(single, HeldOutTimes::deal(single, random_parts, seed + 1), options);
   if (!random) return std::unexpected(random.error());
   const Models of(jobs);
   const auto by_model = hold_out_each(jobs, of.of, options);
   if (!by_model) return std::unexpected(by_model.error());
   if (slices != nullptr) *slices = by_slices(*random);
   if (models != nullptr)
-    for (std::size_t m = 0; m < of.names.size(); ++m) models->push_back((*by_model)[m].result(of.names[m]));
+    for (std::size_t m = 0; m < of.names.size(); ++m)
+      models->push_back((*by_model)[m].result(of.names[m]));
   return std::vector{summed(*random, "random 80/20"), summed(*by_model, "leave one model out")};
 }
 
@@ -192,7 +200,8 @@ Result<TimeErrors> errors_of(const MeasuredJobs& jobs, const CompletionTimeOptio
   return time_errors(std::move(errors));
 }
 
-Result<std::vector<FormResult>> compare_forms(const MeasuredJobs& jobs, const CompletionTimeOptions& given) {
+Result<std::vector<FormResult>> compare_forms(const MeasuredJobs& jobs,
+                                              const CompletionTimeOptions& given) {
   MeasuredJobs single = jobs;
   single.groups.clear();
   std::vector<FormResult> results;
@@ -243,12 +252,14 @@ Result<ParvaJobs> read_parva_jobs(std::string_view text, const std::string& plac
       ++(row.seconds <= 0 ? read.did_not_fit : read.no_whole);
       continue;
     }
-    read.jobs.rows.add(std::vector{static_cast<double>(row.batch), static_cast<double>(row.processes),
+    read.jobs.rows.add(std::vector{static_cast<double>(row.batch),
+                                   static_cast<double>(row.processes),
                                    static_cast<double>(row.slices), on_whole->second});
     read.jobs.seconds.push_back(row.seconds);
     read.jobs.groups.push_back(row.model);
   }
-  if (read.jobs.size() == 0) return fail(ErrorKind::bad_input, place, "no row has a time on the whole GPU");
+  if (read.jobs.size() == 0)
+    return fail(ErrorKind::bad_input, place, "no row has a time on the whole GPU");
   return read;
 }
 
@@ -266,8 +277,9 @@ Result<CompletionTimeStudy> reproduce_completion_time(const ParvaJobs& measured,
                                                       const CompletionTimeOptions& options) {
   const MeasuredJobs& jobs = measured.jobs;
   const std::size_t slices = *jobs.feature("slices");
-  const MeasuredJobs parts = jobs.part(rows_where(
-      jobs, [&](std::size_t i) { return jobs.rows[i][slices] < static_cast<double>(whole_slices); }));
+  const MeasuredJobs parts = jobs.part(rows_where(jobs, [&](std::size_t i) {
+    return jobs.rows[i][slices] < static_cast<double>(whole_slices);
+  }));
   CompletionTimeStudy study;
   study.rows = jobs.size();
   study.did_not_fit = measured.did_not_fit;

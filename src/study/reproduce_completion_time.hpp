@@ -1,14 +1,14 @@
 #pragma once
 // `cleave reproduce completion-time`: what completion times learnt from measured jobs are worth
-// (Dyna-P, 3.1.2, which gives no error of its own), on inference measured by ParvaGPU (Lee et al., SC 2024):
-// eleven models on five profiles of an A100 80 GB, batches 1 to 256, one to five MPS processes. No time of
-// our own enters: same file, same bytes.
+// (Dyna-P, 3.1.2, which gives no error of its own), on inference measured by ParvaGPU (Lee et al.,
+// SC 2024): eleven models on five profiles of an A100 80 GB, batches 1 to 256, one to five MPS
+// processes. No time of our own enters: same file, same bytes.
 //
-// What is predicted is the time of a batch, batch / throughput of a process (the file's own latency is
-// rounded to 1 ms). What is known: batch, MPS processes, slices, and the time on the whole GPU, which is that
-// of the same model, batch and processes on 7g. Rows with a throughput of 0 did not fit and are left out, and
-// so is a row without its 7g row. Rows of 7g itself are trivial, the time that is asked for being a feature:
-// results are given with and without them.
+// What is predicted is the time of a batch, batch / throughput of a process (the file's own latency
+// is rounded to 1 ms). What is known: batch, MPS processes, slices, and the time on the whole GPU,
+// which is that of the same model, batch and processes on 7g. Rows with a throughput of 0 did not
+// fit and are left out, and so is a row without its 7g row. Rows of 7g itself are trivial, the time
+// that is asked for being a feature: results are given with and without them.
 
 #include <string>
 #include <string_view>
@@ -23,7 +23,8 @@ struct ParvaJobs {
   std::size_t did_not_fit = 0;  // rows of throughput 0
   std::size_t no_whole = 0;     // rows whose time on the whole GPU was not measured
 };
-/// Reads inference_profiles.csv: model, mig_gpcs, batch_size, mps_processes, throughput_rps_per_process.
+/// Reads inference_profiles.csv: model, mig_gpcs, batch_size, mps_processes,
+/// throughput_rps_per_process.
 [[nodiscard]] Result<ParvaJobs> read_parva_jobs(std::string_view text, const std::string& place);
 
 /// The options of the evaluation: whole and slices named, form ratio.
@@ -62,7 +63,7 @@ struct CompletionTimeStudy {
 };
 
 /// `options` as parva_options() gives them, trees as one likes.
-[[nodiscard]] Result<CompletionTimeStudy> reproduce_completion_time(const ParvaJobs& measured,
-                                                                    const CompletionTimeOptions& options);
+[[nodiscard]] Result<CompletionTimeStudy> reproduce_completion_time(
+    const ParvaJobs& measured, const CompletionTimeOptions& options);
 
 }  // namespace cleave

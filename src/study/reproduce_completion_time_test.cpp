@@ -24,16 +24,18 @@ TEST(CompletionTimeStudy, ReadsWhatFitAndWasMeasuredOnTheWholeGpu) {
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(read->did_not_fit, 1U);
   EXPECT_EQ(read->no_whole, 1U) << "b has no row of 7g";
-  EXPECT_EQ(read->jobs.rows.cells, (std::vector<double>{8, 2, 1, 0.1, 8, 2, 7, 0.1, 8, 1, 7, 0.05}));
+  EXPECT_EQ(read->jobs.rows.cells,
+            (std::vector<double>{8, 2, 1, 0.1, 8, 2, 7, 0.1, 8, 1, 7, 0.05}));
   EXPECT_EQ(read->jobs.seconds, (std::vector{0.5, 0.1, 0.05}));
   EXPECT_EQ(read->jobs.groups, (std::vector<std::string>{"a", "a", "a"}));
 }
 
 TEST(CompletionTimeStudy, RefusesOtherFiles) {
-  for (const char* text : {"", "model,mig_gpcs\na,1\n", "model,mig_gpcs,batch_size,mps_processes\na,1,2,3\n"})
+  for (const char* text :
+       {"", "model,mig_gpcs\na,1\n", "model,mig_gpcs,batch_size,mps_processes\na,1,2,3\n"})
     EXPECT_FALSE(read_parva_jobs(text, "p.csv")) << text;
-  for (const char* row : {"a,8,1,1,5,0.1\n", "a,1,0,1,5,0.1\n", "a,1,1,1,-5,0.1\n", "a,1,1,1,x,0.1\n",
-                          ",1,1,1,5,0.1\n", "a,1,1\n", "a,1,1,1,5,0.1\n"})
+  for (const char* row : {"a,8,1,1,5,0.1\n", "a,1,0,1,5,0.1\n", "a,1,1,1,-5,0.1\n",
+                          "a,1,1,1,x,0.1\n", ",1,1,1,5,0.1\n", "a,1,1\n", "a,1,1,1,5,0.1\n"})
     EXPECT_FALSE(read_parva_jobs(std::string(header) + row, "p.csv")) << row;
 }
 
@@ -79,7 +81,8 @@ TEST(CompletionTimeStudy, OfInventedJobsIsWhole) {
 }
 
 TEST(CompletionTimeStudy, OnMeasuredInferenceTheTreesAreTwiceAsGoodAsLinear) {
-  const std::string file = CLEAVE_SOURCE_DIR "/../shared/data/mig-parvagpu-a100-80gb/inference_profiles.csv";
+  const std::string file =
+      CLEAVE_SOURCE_DIR "/../shared/data/mig-parvagpu-a100-80gb/inference_profiles.csv";
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no measurements at " << file;
   std::ifstream stream(file);
   std::stringstream text;

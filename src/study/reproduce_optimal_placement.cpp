@@ -9,7 +9,8 @@ namespace cleave {
 
 namespace {
 
-constexpr ProblemKind use_cases[] = {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure};
+constexpr ProblemKind use_cases[] = {ProblemKind::deploy, ProblemKind::compact,
+                                     ProblemKind::reconfigure};
 constexpr std::string_view joint = "joint";
 
 template <auto Member>
@@ -22,7 +23,8 @@ Result<void> run_one(const FleetFile& fleet, ProblemKind problem, const std::str
                      MethodFigures& into) {
   auto made = PlanProblem::make(fleet, problem, "case");
   if (!made) return std::unexpected(made.error());
-  // A method that finds no place for what runs leaves it pending (2e), and that is counted, not refused.
+  // A method that finds no place for what runs leaves it pending (2e), and that is counted, not
+  // refused.
   made->may_evict = method != "optimal";
   PlanOptions options;
   options.method = method;
@@ -86,7 +88,8 @@ const std::array<Table3Metric, table3_metrics>& table3() {
       {"availability", "availability", whole<&PlanMetrics::availability>},
       {"migration_size", "migration size", whole<&PlanMetrics::migration_size>},
       {"pending_size", "pending size", whole<&PlanMetrics::pending_size>},
-      {"sequential_migrations", "sequential migrations", whole<&PlanMetrics::sequential_migrations>},
+      {"sequential_migrations", "sequential migrations",
+       whole<&PlanMetrics::sequential_migrations>},
       {"memory_utilization", "memory utilization",
        [](const PlanMetrics& metrics) { return metrics.memory_utilization.value(); }},
       {"compute_utilization", "compute utilization",
@@ -108,8 +111,9 @@ const MethodFigures& UseCaseFigures::of(std::string_view method) const {
 }
 
 const UseCaseFigures& Reproduction::of(ProblemKind problem, std::size_t gpus) const {
-  const auto found = std::ranges::find_if(
-      figures, [&](const UseCaseFigures& one) { return one.problem == problem && one.gpus == gpus; });
+  const auto found = std::ranges::find_if(figures, [&](const UseCaseFigures& one) {
+    return one.problem == problem && one.gpus == gpus;
+  });
   assert(found != figures.end());
   return *found;
 }

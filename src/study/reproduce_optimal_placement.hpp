@@ -1,9 +1,9 @@
 #pragma once
-// `cleave reproduce optimal-placement`: the evaluation of *Optimal Workload Placement on Multi-Instance
-// GPUs*, section 5, again: its seeded test cases (study/paper_cases.hpp) at 8 and at 80 GPUs, its three use
-// cases, its methods, its nine metrics (table 3) averaged over the cases and normalised against the highest
-// value of each, as figures 9 to 11 show them; and what the paper claims, beside what comes out here. No time
-// enters any of it: same seeds, same bytes.
+// `cleave reproduce optimal-placement`: the evaluation of *Optimal Workload Placement on
+// Multi-Instance GPUs*, section 5, again: its seeded test cases (study/paper_cases.hpp) at 8 and at
+// 80 GPUs, its three use cases, its methods, its nine metrics (table 3) averaged over the cases and
+// normalised against the highest value of each, as figures 9 to 11 show them; and what the paper
+// claims, beside what comes out here. No time enters any of it: same seeds, same bytes.
 
 #include <array>
 #include <cstdint>
@@ -58,7 +58,7 @@ std::optional<std::size_t> pending_in_paper(std::size_t gpus, std::size_t method
 struct OpenChoice {
   PaperCase drawn;                    // but for size and seed
   std::vector<PendingCases> pending;  // by size
-  double from_paper = 0;              // summed differences from what the paper says, in cases of 100
+  double from_paper = 0;  // summed differences from what the paper says, in cases of 100
 
   [[nodiscard]] bool kept() const {
     return !drawn.scattered && !drawn.pass_target && !drawn.pass_sixty && !drawn.media;

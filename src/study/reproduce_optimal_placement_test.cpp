@@ -22,7 +22,8 @@ TEST(Reproduction, NormalisesAgainstTheHighest) {
     EXPECT_EQ(figures.methods.size(), figures.problem == ProblemKind::deploy ? 5U : 4U);
     for (std::size_t i = 0; i < table3_metrics; ++i) {
       double highest = 0;
-      for (const MethodFigures& method : figures.methods) highest = std::max(highest, method.normalised[i]);
+      for (const MethodFigures& method : figures.methods)
+        highest = std::max(highest, method.normalised[i]);
       EXPECT_TRUE(highest == 1 || highest == 0) << table3()[i].key;
     }
     for (const MethodFigures& method : figures.methods) {
@@ -56,9 +57,10 @@ TEST(Reproduction, TheWayKeptIsOneOfTheOpenChoices) {
     if (!choice.kept()) continue;
     for (std::size_t i = 0; i < 2; ++i)
       for (std::size_t m = 0; m < compared_methods.size(); ++m)
-        EXPECT_EQ(choice.pending[i][m], reproduction.of(ProblemKind::deploy, reproduction.options.gpus[i])
-                                            .of(compared_methods[m])
-                                            .pending_cases);
+        EXPECT_EQ(choice.pending[i][m],
+                  reproduction.of(ProblemKind::deploy, reproduction.options.gpus[i])
+                      .of(compared_methods[m])
+                      .pending_cases);
   }
   EXPECT_EQ(choices_rows(reproduction).size(), 10U);
   for (const auto& row : choices_rows(reproduction))
@@ -71,8 +73,10 @@ TEST(Reproduction, ThePageIsTheSameEachTimeAndNamesEveryClaim) {
   EXPECT_EQ(text, page(small()));
   const auto all = claims(reproduction);
   EXPECT_GT(all.size(), 40U);
-  for (const PaperClaim& claim : all) EXPECT_NE(text.find(claim.claim), std::string::npos) << claim.claim;
-  for (const ProblemKind problem : {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure}) {
+  for (const PaperClaim& claim : all)
+    EXPECT_NE(text.find(claim.claim), std::string::npos) << claim.claim;
+  for (const ProblemKind problem :
+       {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure}) {
     EXPECT_NE(text.find(figure_file(problem)), std::string::npos);
     const std::string svg = figure_svg(reproduction, problem);
     EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));

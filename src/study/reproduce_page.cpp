@@ -52,7 +52,8 @@ to G3 below, as far as they decide something:
 )";
 
 std::string number(double value, std::string_view key) {
-  return key.ends_with("utilization") ? fmt::format("{:.1f} %", 100 * value) : fmt::format("{:.2f}", value);
+  return key.ends_with("utilization") ? fmt::format("{:.1f} %", 100 * value)
+                                      : fmt::format("{:.2f}", value);
 }
 
 std::string methods_row(const UseCaseFigures& figures, std::string_view first) {
@@ -70,20 +71,23 @@ std::string figures_table(const UseCaseFigures& figures, std::size_t cases) {
   for (std::size_t i = 0; i < table3_metrics; ++i) {
     table += fmt::format("| {} |", table3()[i].title);
     for (const MethodFigures& method : figures.methods)
-      table += fmt::format(" {} ({:.2f}) |", number(method.mean[i], table3()[i].key), method.normalised[i]);
+      table += fmt::format(" {} ({:.2f}) |", number(method.mean[i], table3()[i].key),
+                           method.normalised[i]);
     table += "\n";
   }
   const auto counts = [&](std::string_view title, std::size_t MethodFigures::*member) {
     table += fmt::format("| {}, of {} |", title, cases);
-    for (const MethodFigures& method : figures.methods) table += fmt::format(" {} |", method.*member);
+    for (const MethodFigures& method : figures.methods)
+      table += fmt::format(" {} |", method.*member);
     table += "\n";
   };
   counts("cases with pending work", &MethodFigures::pending_cases);
   counts("cases with sequential migrations", &MethodFigures::sequential_cases);
   table += fmt::format("| cases proven optimal, of {} |", cases);
   for (const MethodFigures& method : figures.methods)
-    table +=
-        method.method == "optimal" || method.method == "joint" ? fmt::format(" {} |", method.proven) : " |";
+    table += method.method == "optimal" || method.method == "joint"
+                 ? fmt::format(" {} |", method.proven)
+                 : " |";
   table += "\n";
   return table;
 }
@@ -108,8 +112,8 @@ std::string markdown_row(const std::vector<std::string>& cells) {
 }
 
 std::string choices_section(const Reproduction& reproduction) {
-  std::string section =
-      fmt::format(fmt::runtime(choices_text), reproduction.options.cases, choices_remark(reproduction));
+  std::string section = fmt::format(fmt::runtime(choices_text), reproduction.options.cases,
+                                    choices_remark(reproduction));
   const std::vector<std::string> header = choices_header(reproduction);
   section += markdown_row(header) + "|---|---|---|---|---|";
   for (std::size_t i = 5; i < header.size(); ++i) section += "---:|";
@@ -121,12 +125,13 @@ std::string choices_section(const Reproduction& reproduction) {
 std::string claims_table(const Reproduction& reproduction) {
   std::string table =
       "## What the paper says\n\n"
-      "*agrees*: within two percentage points, or the sentence holds. *more*, *less*: the same direction, "
+      "*agrees*: within two percentage points, or the sentence holds. *more*, *less*: the same "
+      "direction, "
       "another size.\n\n"
       "| section | claim | paper | here | | why |\n|---|---|---:|---:|---|---|\n";
   for (const PaperClaim& claim : claims(reproduction))
-    table += fmt::format("| {} | {} | {} | {} | {} | {} |\n", claim.section, claim.claim, claim.paper,
-                         claim.ours, claim.verdict, claim.why);
+    table += fmt::format("| {} | {} | {} | {} | {} | {} |\n", claim.section, claim.claim,
+                         claim.paper, claim.ours, claim.verdict, claim.why);
   return table + R"(
 That its solver comes within 0.2 % of the optimum in 1 to 2 s at 80 GPUs (5.1) is a matter of time and measured by
 `cleave bench planner`. Its indexing, constraints and assumption 1 are held by tests: every multiset of profiles that fits
@@ -136,7 +141,8 @@ an empty GPU by size fits it by position.
 
 bool has_both_sizes(const Reproduction& reproduction) {
   const auto& sizes = reproduction.options.gpus;
-  return std::ranges::find(sizes, 8U) != sizes.end() && std::ranges::find(sizes, 80U) != sizes.end();
+  return std::ranges::find(sizes, 8U) != sizes.end() &&
+         std::ranges::find(sizes, 80U) != sizes.end();
 }
 
 // A figure: a panel for each size, nine groups of bars in each.
@@ -144,13 +150,15 @@ constexpr int width = 1080, panel = 250, top = 62, left = 62, right = 10, plot =
 constexpr std::string_view colours[] = {"#4477aa", "#ccbb44", "#ee6677", "#228833", "#aa3377"};
 
 std::string svg_text(double x, double y, std::string_view anchor, int size, std::string_view text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">{}</text>\n", x, y,
-                     anchor, size, text);
+  return fmt::format(
+      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">{}</text>\n", x, y,
+      anchor, size, text);
 }
 
 std::string svg_rect(double x, double y, double w, double h, std::string_view colour) {
-  return fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x,
-                     y, w, h, colour);
+  return fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, y, w,
+      h, colour);
 }
 
 /// Below its bars: the metric, and what the full height is.
@@ -170,8 +178,10 @@ std::string svg_title(const UseCaseFigures& figures, std::size_t metric, double 
   return svg + svg_text(x, base + 46, "middle", 11, full);
 }
 
-/// The bars of one metric; a method without any gets a 0, so that no gap looks like a method left out.
-std::string svg_bars(const UseCaseFigures& figures, std::size_t metric, double x, double bar, double base) {
+/// The bars of one metric; a method without any gets a 0, so that no gap looks like a method left
+/// out.
+std::string svg_bars(const UseCaseFigures& figures, std::size_t metric, double x, double bar,
+                     double base) {
   std::string svg;
   for (std::size_t m = 0; m < figures.methods.size(); ++m) {
     const double at = x + bar * static_cast<double>(m);
@@ -190,13 +200,14 @@ std::string svg_panel(const UseCaseFigures& figures, double y) {
   std::string svg = svg_text(left, y + 18, "start", 14, fmt::format("{} GPUs", figures.gpus));
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double at = base - share * plot;
-    svg += fmt::format("<line x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", left, at,
-                       width - right, at, share == 0 ? "#666666" : "#dddddd");
+    svg += fmt::format("<line x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n",
+                       left, at, width - right, at, share == 0 ? "#666666" : "#dddddd");
     svg += svg_text(left - 6, at + 4, "end", 11, fmt::format("{:.2f}", share));
   }
   const double middle = base - plot / 2.0;
   svg += fmt::format(
-      "<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\" font-size=\"11\">share of "
+      "<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\" "
+      "font-size=\"11\">share of "
       "the "
       "highest mean</text>\n",
       middle);
@@ -219,12 +230,15 @@ std::string figure_file(ProblemKind problem) {
 std::string figure_svg(const Reproduction& reproduction, ProblemKind problem) {
   const int height = top + 4 + panel * static_cast<int>(reproduction.options.gpus.size());
   std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"sans-serif\" fill=\"#222222\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
+      "{1}\" "
+      "font-family=\"sans-serif\" fill=\"#222222\">\n<rect width=\"{0}\" height=\"{1}\" "
+      "fill=\"#ffffff\"/>\n",
       width, height);
-  svg += svg_text(left, 22, "start", 16,
-                  fmt::format("{}: means of {} cases over the highest of all methods (the paper's figure {})",
-                              text_of(problem).title, reproduction.options.cases, text_of(problem).figure));
+  svg += svg_text(
+      left, 22, "start", 16,
+      fmt::format("{}: means of {} cases over the highest of all methods (the paper's figure {})",
+                  text_of(problem).title, reproduction.options.cases, text_of(problem).figure));
   const auto& first = reproduction.of(problem, reproduction.options.gpus.front());
   double x = left;
   for (std::size_t m = 0; m < first.methods.size(); ++m, x += 140) {
@@ -244,11 +258,11 @@ std::string page(const Reproduction& reproduction) {
   const std::size_t cases = reproduction.options.cases;
   std::string page = fmt::format(fmt::runtime(introduction), cases, cases);
   for (const UseCaseText& text : texts) {
-    page += fmt::format("\n## {} ({}, figure {})\n\n![{}]({})\n", text.title, text.section, text.figure,
-                        text.title, figure_file(text.problem));
+    page += fmt::format("\n## {} ({}, figure {})\n\n![{}]({})\n", text.title, text.section,
+                        text.figure, text.title, figure_file(text.problem));
     for (const std::size_t gpus : reproduction.options.gpus)
-      page +=
-          fmt::format("\n### {} GPUs\n\n{}", gpus, figures_table(reproduction.of(text.problem, gpus), cases));
+      page += fmt::format("\n### {} GPUs\n\n{}", gpus,
+                          figures_table(reproduction.of(text.problem, gpus), cases));
   }
   page += fmt::format("\n{}", choices_section(reproduction));
   if (has_both_sizes(reproduction)) page += fmt::format("\n{}", claims_table(reproduction));

@@ -30,7 +30,8 @@ Result<ServingFacts::Lengths> read_lengths(const std::string& name, const std::s
     if (!*more) break;
     const auto prompt = parse_number(cells[*in]), answer = parse_number(cells[*out]);
     if (!prompt || !answer)
-      return fail(ErrorKind::bad_input, csv->place(), "lengths must be numbers", "take the published file");
+      return fail(ErrorKind::bad_input, csv->place(), "lengths must be numbers",
+                  "take the published file");
     if (*answer < 1) continue;  // nothing was answered
     lengths.input.push_back(*prompt);
     lengths.output.push_back(*answer);
@@ -77,11 +78,14 @@ Result<ServingFacts> read_serving_facts(const std::string& folder) {
   constexpr Trace traces[] = {
       {"azure conversation", "azure-llm-2023/AzureLLMInferenceTrace_conv.csv.gz", "ContextTokens",
        "GeneratedTokens"},
-      {"azure code", "azure-llm-2023/AzureLLMInferenceTrace_code.csv.gz", "ContextTokens", "GeneratedTokens"},
-      {"mooncake conversation", "mooncake-fast25/conversation_trace.csv.gz", "input_length", "output_length"},
+      {"azure code", "azure-llm-2023/AzureLLMInferenceTrace_code.csv.gz", "ContextTokens",
+       "GeneratedTokens"},
+      {"mooncake conversation", "mooncake-fast25/conversation_trace.csv.gz", "input_length",
+       "output_length"},
   };
   for (const Trace& trace : traces) {
-    auto lengths = read_lengths(trace.name, (data / trace.file).string(), trace.input, trace.output);
+    auto lengths =
+        read_lengths(trace.name, (data / trace.file).string(), trace.input, trace.output);
     if (!lengths) return std::unexpected(lengths.error());
     facts.traces.push_back(std::move(*lengths));
   }

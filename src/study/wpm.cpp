@@ -30,7 +30,8 @@ WpmValues values_of(const WpmModel& model, const std::vector<double>& x) {
   for (const WpmItem& item : model.items)
     if (item.pending != wpm_absent) values.pending += at(item.pending) * item.profile->memory.value;
   std::vector<char> used(model.bins.gpus.size(), 0);
-  for (std::size_t gpu = 0; gpu < used.size(); ++gpu) used[gpu] = model.bins.gpus[gpu].in_use ? 1 : 0;
+  for (std::size_t gpu = 0; gpu < used.size(); ++gpu)
+    used[gpu] = model.bins.gpus[gpu].in_use ? 1 : 0;
   for (std::size_t bin = 0; bin < model.bins.bins.size(); ++bin) {
     const WpmBin& it = model.bins.bins[bin];
     const auto [compute, memory] = model.held(x, bin);
@@ -88,8 +89,8 @@ Result<WpmResult> solve_wpm(const PlanProblem& problem, const WpmOptions& option
   WpmResult result;
   if (start) result.start_objective = model.program.cost_of(*start) + model.constant;
   const double built = in_seconds(std::chrono::steady_clock::now() - begin);
-  const WpmSearchOutcome outcome =
-      search(model.program, start ? &*start : nullptr, options.time_limit, {options.gap, model.constant});
+  const WpmSearchOutcome outcome = search(model.program, start ? &*start : nullptr,
+                                          options.time_limit, {options.gap, model.constant});
   result.seconds = built + outcome.seconds;
   if (outcome.seconds_to_gap) result.seconds_to_gap = built + *outcome.seconds_to_gap;
   result.columns = model.program.columns();

@@ -35,7 +35,8 @@ class Bins {
     target.in_use = !stays.empty();
     for (const PlacementId id : stays)
       target.media_taken |= geometry_[id].profile->attribute == Attribute::media;
-    if (stays.empty()) target.whole = push(gpu, moves.empty() ? WpmBinKind::free : WpmBinKind::imaginary);
+    if (stays.empty())
+      target.whole = push(gpu, moves.empty() ? WpmBinKind::free : WpmBinKind::imaginary);
     if (problem_.kind == ProblemKind::reconfigure) {
       if (!stays.empty()) add_free_partitions(gpu, stays);
       return;
@@ -57,8 +58,8 @@ class Bins {
     all_.bins.push_back({WpmBinKind::partition, gpu, compute, memory, slices});
   }
 
-  /// The place of an instance that may move: everything its place could be used for, with the last memory
-  /// slice where only this place could have it.
+  /// The place of an instance that may move: everything its place could be used for, with the last
+  /// memory slice where only this place could have it.
   void push_place(std::size_t gpu, const Placement& placement) {
     const Waste lost = waste(geometry_, *geometry_.find(*placement.profile, placement.start));
     push_partition(gpu, placement.profile->compute.value + lost.compute,
@@ -69,7 +70,8 @@ class Bins {
     const StateId state = graph_.find(occupied);
     auto [known, fresh] = cut_.try_emplace(state);
     if (fresh) known->second = cut(state);
-    for (const WpmBin& bin : known->second) push_partition(gpu, bin.compute, bin.memory, bin.slices);
+    for (const WpmBin& bin : known->second)
+      push_partition(gpu, bin.compute, bin.memory, bin.slices);
     if (known->second.size() > 1) ++all_.unmerged;
   }
 
@@ -79,8 +81,8 @@ class Bins {
     WpmBin merged{WpmBinKind::partition, 0, 0, 0, 0};
     for (const PlacementId id : largest_free_partitions(geometry_, graph_.state(state))) {
       const Placement& place = geometry_[id];
-      parts.push_back({WpmBinKind::partition, 0, place.profile->compute.value, place.profile->memory.value,
-                       place.slices});
+      parts.push_back({WpmBinKind::partition, 0, place.profile->compute.value,
+                       place.profile->memory.value, place.slices});
       merged.compute += place.profile->compute.value;
       merged.memory += place.profile->memory.value;
       merged.slices |= place.slices;
@@ -89,7 +91,8 @@ class Bins {
     return parts;
   }
 
-  /// Whether the box holds the same multisets as the free starts, and U + V is the least waste they leave.
+  /// Whether the box holds the same multisets as the free starts, and U + V is the least waste they
+  /// leave.
   bool exact(const WpmBin& box, StateId state) const {
     const std::map<Multiset, int> real = least_waste(state);
     std::size_t inside = 0;
@@ -104,7 +107,8 @@ class Bins {
     return inside == multisets_in(box);
   }
 
-  /// What can be added to a state, as multisets of profiles without attribute, each with the least waste.
+  /// What can be added to a state, as multisets of profiles without attribute, each with the least
+  /// waste.
   std::map<Multiset, int> least_waste(StateId state) const {
     const PlacementSet here = graph_.state(state);
     std::map<Multiset, int> found;

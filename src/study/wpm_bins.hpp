@@ -1,6 +1,6 @@
 #pragma once
-// What WPM may put work into, for one problem: free GPUs, imaginary twins of used ones, and free partitions
-// of used ones by algorithm 1, merged where that loses and adds nothing.
+// What WPM may put work into, for one problem: free GPUs, imaginary twins of used ones, and free
+// partitions of used ones by algorithm 1, merged where that loses and adds nothing.
 
 #include <map>
 #include <vector>

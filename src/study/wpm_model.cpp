@@ -53,12 +53,14 @@ class Builder {
         continue;
       }
       const auto [known, fresh] = anywhere.try_emplace(&profile, model_.items.size());
-      if (fresh) model_.items.push_back({&profile, 0, 0, std::nullopt, false, wpm_absent, wpm_absent});
+      if (fresh)
+        model_.items.push_back({&profile, 0, 0, std::nullopt, false, wpm_absent, wpm_absent});
       model_.item_of[i] = static_cast<std::uint32_t>(known->second);
       ++model_.items[known->second].count;
       if (!home) ++model_.items[known->second].fresh;
       if (!home) continue;
-      const auto [place, first] = model_.home_items.try_emplace({*home, &profile}, model_.items.size());
+      const auto [place, first] =
+          model_.home_items.try_emplace({*home, &profile}, model_.items.size());
       if (first) model_.items.push_back({&profile, 0, 0, home, true, wpm_absent, wpm_absent});
       ++model_.items[place->second].count;
     }
@@ -110,7 +112,8 @@ class Builder {
     model_.weights.pending = model_.weights.gpus * (1 + std::min(choosable, most_saved(choosable)));
   }
 
-  /// How many GPUs more than the least by memory could be in use: what one pending slice could ever save.
+  /// How many GPUs more than the least by memory could be in use: what one pending slice could ever
+  /// save.
   [[nodiscard]] double most_saved(double choosable) const {
     double demand = 0, partitions = 0;
     for (WorkloadIndex i = 0; i < problem_.workloads.size(); ++i)
@@ -131,8 +134,8 @@ class Builder {
       int whole = wpm_absent, parts = wpm_absent;
       if (gpu.whole) {
         const bool twin = model_.bins.bins[*gpu.whole].kind == WpmBinKind::imaginary;
-        whole = model_.program.add_column(0, 1, true,
-                                          model_.weights.gpus + (twin ? model_.weights.repartition : 0));
+        whole = model_.program.add_column(
+            0, 1, true, model_.weights.gpus + (twin ? model_.weights.repartition : 0));
         model_.columns[*gpu.whole].used = whole;
       }
       if (!gpu.partitions.empty()) {
@@ -170,17 +173,19 @@ class Builder {
       for (std::size_t bin = 0; bin < model_.bins.bins.size(); ++bin)
         if (!is_redundant(item, bin)) assign(item, bin);
       if (it.fresh > 0)
-        model_.items[item].pending = model_.program.add_column(
-            0, static_cast<double>(it.fresh), true, model_.weights.pending * it.profile->memory.value);
+        model_.items[item].pending =
+            model_.program.add_column(0, static_cast<double>(it.fresh), true,
+                                      model_.weights.pending * it.profile->memory.value);
     }
     for (std::size_t item = 0; item < model_.items.size(); ++item) {
       const WpmItem& it = model_.items[item];
       const auto count = static_cast<double>(it.count);
-      model_.items[item].row = model_.program.add_row(it.only_home ? -WpmProgram::infinite : count, count);
+      model_.items[item].row =
+          model_.program.add_row(it.only_home ? -WpmProgram::infinite : count, count);
       if (it.pending != wpm_absent) model_.program.put(it.pending, 1);
       for (const WpmAssignment& x : model_.assignments)
-        if (x.item == item ||
-            (!it.only_home && model_.items[x.item].only_home && model_.items[x.item].profile == it.profile))
+        if (x.item == item || (!it.only_home && model_.items[x.item].only_home &&
+                               model_.items[x.item].profile == it.profile))
           model_.program.put(x.column, 1);
     }
   }
@@ -191,7 +196,8 @@ class Builder {
     return all;
   }
 
-  /// Free GPUs are alike: numbered by the first workload they hold, the k-th never holds an earlier one.
+  /// Free GPUs are alike: numbered by the first workload they hold, the k-th never holds an earlier
+  /// one.
   [[nodiscard]] bool is_redundant(std::size_t item, std::size_t bin) const {
     if (model_.counted || model_.bins.bins[bin].kind != WpmBinKind::free) return false;
     const auto rank = std::ranges::lower_bound(model_.free, bin) - model_.free.begin();
@@ -201,12 +207,14 @@ class Builder {
   void assign(std::size_t item, std::size_t bin) {
     const WpmItem& it = model_.items[item];
     const WpmBin& into = model_.bins.bins[bin];
-    const std::int64_t most = std::min<std::int64_t>(
-        {it.count, into.compute / it.profile->compute.value, into.memory / it.profile->memory.value});
+    const std::int64_t most =
+        std::min<std::int64_t>({it.count, into.compute / it.profile->compute.value,
+                                into.memory / it.profile->memory.value});
     if (most == 0) return;
     const bool stays = it.home && *it.home == into.gpu;
-    const int column = model_.program.add_column(
-        0, static_cast<double>(most), true, stays ? -model_.weights.migration * it.profile->memory.value : 0);
+    const int column =
+        model_.program.add_column(0, static_cast<double>(most), true,
+                                  stays ? -model_.weights.migration * it.profile->memory.value : 0);
     model_.by_bin[bin].push_back(model_.assignments.size());
     model_.assignments.push_back({item, bin, column});
   }
@@ -242,7 +250,8 @@ class Builder {
     model_.program.add_row(capacity, capacity);
     for (const std::size_t x : model_.by_bin[bin]) {
       const Profile& it = *model_.items[model_.assignments[x].item].profile;
-      model_.program.put(model_.assignments[x].column, compute ? it.compute.value : it.memory.value);
+      model_.program.put(model_.assignments[x].column,
+                         compute ? it.compute.value : it.memory.value);
     }
     model_.program.put(slack, 1);
     if (model_.columns[bin].used == wpm_absent) return;
@@ -252,7 +261,9 @@ class Builder {
   }
 
   void add_media_rows() {
-    const auto is_media = [](const WpmItem& item) { return item.profile->attribute == Attribute::media; };
+    const auto is_media = [](const WpmItem& item) {
+      return item.profile->attribute == Attribute::media;
+    };
     if (std::ranges::none_of(model_.items, is_media)) return;
     for (std::size_t gpu = 0; gpu < model_.bins.gpus.size(); ++gpu) {
       model_.program.add_row(-WpmProgram::infinite, model_.bins.gpus[gpu].media_taken ? 0 : 1);
@@ -275,7 +286,8 @@ class Builder {
     }
   }
 
-  /// Equation 3: the GPUs chosen hold, by size, what is not pending and not in partitions of GPUs in use.
+  /// Equation 3: the GPUs chosen hold, by size, what is not pending and not in partitions of GPUs
+  /// in use.
   void add_least_rows() {
     const GpuModel& model = geometry_.model();
     double compute = 0, memory = 0;
@@ -299,7 +311,8 @@ class Builder {
     if (least <= 0) return;
     model_.program.add_row(least, WpmProgram::infinite);
     for (const WpmItem& item : model_.items)
-      if (item.pending != wpm_absent) model_.program.put(item.pending, (item.profile->*slices).value);
+      if (item.pending != wpm_absent)
+        model_.program.put(item.pending, (item.profile->*slices).value);
     std::set<int> used;
     for (const WpmBinColumns& bin : model_.columns)
       if (bin.used != wpm_absent && used.insert(bin.used).second) model_.program.put(bin.used, 1);
@@ -319,7 +332,8 @@ const Profile& WpmModel::profile_of(WorkloadIndex workload) const {
 std::array<int, 2> WpmModel::held(const std::vector<double>& x, std::size_t bin) const {
   std::array<int, 2> sum{0, 0};
   for (const std::size_t a : by_bin[bin]) {
-    const int count = static_cast<int>(std::lround(x[static_cast<std::size_t>(assignments[a].column)]));
+    const int count =
+        static_cast<int>(std::lround(x[static_cast<std::size_t>(assignments[a].column)]));
     const Profile& profile = *items[assignments[a].item].profile;
     sum[0] += count * profile.compute.value;
     sum[1] += count * profile.memory.value;

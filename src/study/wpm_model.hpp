@@ -1,6 +1,6 @@
 #pragma once
-// WPM as a mixed-integer program: its columns and rows, and what they stand for. How the paper was read says
-// study/wpm.hpp.
+// WPM as a mixed-integer program: its columns and rows, and what they stand for. How the paper was
+// read says study/wpm.hpp.
 
 #include <array>
 #include <map>
@@ -15,8 +15,8 @@ namespace cleave {
 
 constexpr int wpm_absent = -1;
 
-/// Work that is told apart from other work: a workload, or equal ones that come from anywhere, or equal ones
-/// of one GPU that stay there.
+/// Work that is told apart from other work: a workload, or equal ones that come from anywhere, or
+/// equal ones of one GPU that stay there.
 struct WpmItem {
   const Profile* profile;
   std::int64_t count = 1;
@@ -55,7 +55,8 @@ struct WpmModel {
   std::vector<std::size_t> free{};  // bins that are free GPUs
   WpmWeights weights{};
   WpmProgram program{};
-  double constant = 0;  // what the program does not count: GPUs in use anyway, and all movable work as moved
+  double constant =
+      0;  // what the program does not count: GPUs in use anyway, and all movable work as moved
   std::vector<WpmBinColumns> columns{};
   std::vector<WpmAssignment> assignments{};
   std::vector<std::vector<std::size_t>> by_bin{};

@@ -67,8 +67,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// When it began and may end, and when solution and bound came near each other; shared by CBC's copies of the
-/// watch.
+/// When it began and may end, and when solution and bound came near each other; shared by CBC's
+/// copies of the watch.
 struct Trace {
   Clock::time_point begin;
   Duration limit;
@@ -79,7 +79,8 @@ struct Trace {
   void note(double solution, double possible) {
     if (solution < best) best = solution;
     if (possible > bound && possible < WpmProgram::infinite) bound = possible;
-    if (!reached && best < WpmProgram::infinite && best - bound <= gap.share * std::abs(best + gap.constant))
+    if (!reached && best < WpmProgram::infinite &&
+        best - bound <= gap.share * std::abs(best + gap.constant))
       reached = in_seconds(Clock::now() - begin);
   }
 };
@@ -106,8 +107,9 @@ class Watch : public CbcEventHandler {
   Trace* trace_;
 };
 
-/// Preprocessing that a time limit ends leaves CBC without the models that it then walks back through, and
-/// the program ends with it: CBC hears of the limit only after that, and so may take longer by that much.
+/// Preprocessing that a time limit ends leaves CBC without the models that it then walks back
+/// through, and the program ends with it: CBC hears of the limit only after that, and so may take
+/// longer by that much.
 int set_limit(CbcModel* model, int where) {
   constexpr int before_search = 3;
   const auto* watch = dynamic_cast<const Watch*>(model->getEventHandler());
@@ -120,14 +122,16 @@ int set_limit(CbcModel* model, int where) {
 
 class WpmSearch {
  public:
-  WpmSearch(const WpmProgram& program, const std::vector<double>* start) : program_(program), start_(start) {
+  WpmSearch(const WpmProgram& program, const std::vector<double>* start)
+      : program_(program), start_(start) {
     solver_.messageHandler()->setLogLevel(0);
     solver_.setHintParam(OsiDoReducePrint, true, OsiHintTry);
-    // Left to itself the first relaxation of a large model goes through a crash procedure that reads beyond
-    // the names of the columns.
+    // Left to itself the first relaxation of a large model goes through a crash procedure that
+    // reads beyond the names of the columns.
     solver_.setHintParam(OsiDoDualInInitial, true, OsiHintDo);
     const CoinPackedMatrix matrix(true, program.entry_row_.data(), program.entry_column_.data(),
-                                  program.entry_.data(), static_cast<CoinBigIndex>(program.entry_.size()));
+                                  program.entry_.data(),
+                                  static_cast<CoinBigIndex>(program.entry_.size()));
     solver_.loadProblem(matrix, program.lower_.data(), program.upper_.data(), program.cost_.data(),
                         program.row_lower_.data(), program.row_upper_.data());
     for (int i = 0; i < program.columns(); ++i)
@@ -135,7 +139,8 @@ class WpmSearch {
   }
 
   WpmSearchOutcome run(Duration limit, WpmGap gap) {
-    Trace trace{Clock::now(), limit, gap, WpmProgram::infinite, -WpmProgram::infinite, std::nullopt};
+    Trace trace{Clock::now(),          limit,       gap, WpmProgram::infinite,
+                -WpmProgram::infinite, std::nullopt};
     CbcModel model(solver_);
     CbcSolverUsefulData data;
     data.noPrinting_ = true;
@@ -173,11 +178,14 @@ class WpmSearch {
     outcome.optimal = model.isProvenOptimal();
     if (model.bestSolution() != nullptr)
       outcome.x.emplace(model.bestSolution(), model.bestSolution() + program_.columns());
-    // What it started from may be the best there is; CBC then sometimes has no solution of its own to show.
-    if (start_ != nullptr && (!outcome.x || program_.cost_of(*start_) < program_.cost_of(*outcome.x) - 0.25))
+    // What it started from may be the best there is; CBC then sometimes has no solution of its own
+    // to show.
+    if (start_ != nullptr &&
+        (!outcome.x || program_.cost_of(*start_) < program_.cost_of(*outcome.x) - 0.25))
       outcome.x = *start_;
-    outcome.bound = outcome.x && outcome.optimal ? program_.cost_of(*outcome.x)
-                                                 : std::max(trace.bound, model.getBestPossibleObjValue());
+    outcome.bound = outcome.x && outcome.optimal
+                        ? program_.cost_of(*outcome.x)
+                        : std::max(trace.bound, model.getBestPossibleObjValue());
     if (outcome.x) trace.note(program_.cost_of(*outcome.x), outcome.bound);
     outcome.seconds = in_seconds(Clock::now() - trace.begin);
     outcome.seconds_to_gap = trace.reached;

@@ -1,7 +1,7 @@
 #pragma once
-// A mixed-integer program given to CBC as a user would give it: with its preprocessing, cuts and heuristics,
-// a limit on wall time, perhaps a solution to start from; and a watch on when its best solution and its bound
-// came near each other.
+// A mixed-integer program given to CBC as a user would give it: with its preprocessing, cuts and
+// heuristics, a limit on wall time, perhaps a solution to start from; and a watch on when its best
+// solution and its bound came near each other.
 
 #include <optional>
 #include <vector>
@@ -46,8 +46,8 @@ struct WpmSearchOutcome {
   std::optional<double> seconds_to_gap;
 };
 
-/// When solution and bound are near enough: when they differ by this share of the solution's whole cost,
-/// which is what the program counts and a constant.
+/// When solution and bound are near enough: when they differ by this share of the solution's whole
+/// cost, which is what the program counts and a constant.
 struct WpmGap {
   double share;
   double constant;

@@ -31,12 +31,15 @@ class Start {
   static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
   /// Into the partitions that hold their slices; where that does not go, into the GPU's twin.
-  void seat(std::size_t gpu, const std::vector<WorkloadIndex>& work, const Goal& goal, BinOf& bin_of) const {
+  void seat(std::size_t gpu, const std::vector<WorkloadIndex>& work, const Goal& goal,
+            BinOf& bin_of) const {
     const WpmGpu& it = model_.bins.gpus[gpu];
     std::vector<std::size_t> found;
     for (const WorkloadIndex i : work) {
       const SliceMask slices = problem_.placement(*goal[i]).slices;
-      const auto holds = [&](std::size_t bin) { return (model_.bins.bins[bin].slices & slices) == slices; };
+      const auto holds = [&](std::size_t bin) {
+        return (model_.bins.bins[bin].slices & slices) == slices;
+      };
       const auto bin = std::ranges::find_if(it.partitions, holds);
       if (bin != it.partitions.end()) found.push_back(*bin);
     }
@@ -94,7 +97,8 @@ class Start {
     for (std::size_t bin = 0; bin < model_.columns.size(); ++bin) {
       const auto [compute, memory] = model_.held(x, bin);
       const WpmBinColumns& own = model_.columns[bin];
-      const int u = model_.bins.bins[bin].compute - compute, v = model_.bins.bins[bin].memory - memory;
+      const int u = model_.bins.bins[bin].compute - compute,
+                v = model_.bins.bins[bin].memory - memory;
       at(own.u) = u;
       at(own.v) = v;
       at(own.excess_compute) = std::max(u - v, 0);

@@ -12,7 +12,8 @@
 namespace cleave {
 namespace {
 
-/// What a GPU can be filled with beside what stays on it: new instances by profile, and the waste then.
+/// What a GPU can be filled with beside what stays on it: new instances by profile, and the waste
+/// then.
 struct Filling {
   std::vector<int> added;
   int waste;
@@ -42,7 +43,8 @@ std::vector<Filling> fillings(const StateGraph& graph, PlacementSet stays) {
   return all;
 }
 
-/// Every way to fill every GPU, from real placements: pending memory slices, GPUs, waste, in that order.
+/// Every way to fill every GPU, from real placements: pending memory slices, GPUs, waste, in that
+/// order.
 std::array<std::int64_t, 3> brute_force(const PlanProblem& problem) {
   const StateGraph& graph = *problem.graphs[0];
   const Geometry& geometry = graph.geometry();
@@ -54,7 +56,8 @@ std::array<std::int64_t, 3> brute_force(const PlanProblem& problem) {
       stays[index(workload.now->gpu)].insert(workload.now->placement);
       continue;
     }
-    const auto profile = static_cast<std::size_t>(geometry[problem.wanted(i, 0).first()].profile_index);
+    const auto profile =
+        static_cast<std::size_t>(geometry[problem.wanted(i, 0).first()].profile_index);
     ++wanted[profile];
     fresh[profile] += workload.now ? 0 : 1;
   }
@@ -66,7 +69,8 @@ std::array<std::int64_t, 3> brute_force(const PlanProblem& problem) {
       for (const auto& [before, cost] : left) {
         std::vector<int> after = before;
         bool enough = true;
-        for (std::size_t p = 0; p < after.size(); ++p) enough &= (after[p] -= filling.added[p]) >= 0;
+        for (std::size_t p = 0; p < after.size(); ++p)
+          enough &= (after[p] -= filling.added[p]) >= 0;
         if (!enough) continue;
         const std::pair with{cost.first + (filling.used ? 1 : 0), cost.second + filling.waste};
         const auto [at, first] = next.try_emplace(after, with);
@@ -138,7 +142,8 @@ TEST(Wpm, NewWorkGoesWhereEverySearchWouldPutIt) {
 }
 
 TEST(Wpm, WorkThatMayMoveIsLaidOutAsWellAsCanBe) {
-  for (const ProblemKind kind : {ProblemKind::compact, ProblemKind::reconfigure, ProblemKind::joint})
+  for (const ProblemKind kind :
+       {ProblemKind::compact, ProblemKind::reconfigure, ProblemKind::joint})
     for (std::uint64_t seed = 1; seed <= 9; ++seed) {
       PaperCase wanted;
       wanted.gpus = 1 + seed % 3;

@@ -1,6 +1,7 @@
 #pragma once
-// A file of reference cases: {"module": M, "cases": [{"id", "op", "input", "expected", ...}]}. Only its frame
-// is read here; what stands in an `input` concerns the operation, and is a matter of that one case.
+// A file of reference cases: {"module": M, "cases": [{"id", "op", "input", "expected", ...}]}. Only
+// its frame is read here; what stands in an `input` concerns the operation, and is a matter of that
+// one case.
 
 #include <string>
 #include <string_view>

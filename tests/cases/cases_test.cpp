@@ -1,6 +1,6 @@
-// The conformance runner as a program: what it says of right and wrong answers, of operations that it does
-// not know and of files that it cannot read; and, where the reference cases lie beside the repository, their
-// answers.
+// The conformance runner as a program: what it says of right and wrong answers, of operations that
+// it does not know and of files that it cannot read; and, where the reference cases lie beside the
+// repository, their answers.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@ using testing_program::Outcome;
 using testing_program::Scratch;
 using testing_program::shell;
 
-const std::filesystem::path reference = std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases";
+const std::filesystem::path reference =
+    std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases";
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -36,10 +37,11 @@ std::string last_line(const Outcome& outcome) {
 Outcome run_case(const std::string& module, const std::string& op, const std::string& input,
                  const std::string& expected) {
   const Scratch scratch;
-  return shell(
-      "cleave-cases " +
-      scratch.write("cases.json", R"({"module": ")" + module + R"(", "cases": [{"id": "x", "op": ")" + op +
-                                      R"(", "input": )" + input + R"(, "expected": )" + expected + "}]}"));
+  return shell("cleave-cases " +
+               scratch.write("cases.json", R"({"module": ")" + module +
+                                               R"(", "cases": [{"id": "x", "op": ")" + op +
+                                               R"(", "input": )" + input + R"(, "expected": )" +
+                                               expected + "}]}"));
 }
 
 void expect_right(const std::string& module, const std::string& op, const std::string& input,
@@ -61,7 +63,8 @@ class Reference : public testing::TestWithParam<const char*> {};
 
 TEST_P(Reference, CasesPass) {
   const auto file = reference / (std::string(GetParam()) + ".json");
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "the reference cases are not beside the repository";
+  if (!std::filesystem::exists(file))
+    GTEST_SKIP() << "the reference cases are not beside the repository";
   const Outcome outcome = shell("cleave-cases '" + file.string() + "'");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_NE(last_line(outcome).find(" passed, 0 failed, "), std::string::npos) << outcome.out;
@@ -70,8 +73,8 @@ TEST_P(Reference, CasesPass) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Reference,
-                         testing::Values("geometry", "reachability", "fragmentation", "online", "placement",
-                                         "dynap", "reward", "wasted"),
+                         testing::Values("geometry", "reachability", "fragmentation", "online",
+                                         "placement", "dynap", "reward", "wasted"),
                          [](const auto& file) { return std::string(file.param); });
 
 TEST(Cases, RightAnswersPass) {
@@ -80,7 +83,8 @@ TEST(Cases, RightAnswersPass) {
   expect_right("geometry", "counts", R"({"device": "A100-40GB"})",
                R"({"states": 723, "maximal": 78, "state_multisets": 78})");
   expect_right("geometry", "counts", R"({"device": "A30"})", R"({"states": 26, "maximal": 5})");
-  expect_right("geometry", "counts", R"({"device": "A100-80GB"})", R"({"states": 2319, "maximal": 239})");
+  expect_right("geometry", "counts", R"({"device": "A100-80GB"})",
+               R"({"states": 2319, "maximal": 239})");
   expect_right("geometry", "assumption1", R"({"device": "A100-80GB"})",
                R"({"multisets_within_budgets": 128, "without_layout": 0})");
   expect_right("geometry", "states", R"({"device": "A30", "maximal": true})", R"({"states": [
@@ -99,9 +103,10 @@ TEST(Cases, ReuseThenComputeThenStartBreakTies) {
                    "idle": [{"profile": "1g.6gb", "start": 2}]})",
                R"({"choice": {"profile": "1g.6gb", "start": 2, "fcr": 2, "reuse": true}})");
   // Beside a 3g at 4 both halves leave one full state; the one with more compute is a 4g at 0.
-  expect_right("reachability", "choose_size",
-               R"({"device": "A100-40GB", "memory_gb": 20, "state": [{"profile": "3g.20gb", "start": 4}]})",
-               R"({"candidates": [{"profile": "3g.20gb", "start": 0, "fcr": 1, "reuse": false},
+  expect_right(
+      "reachability", "choose_size",
+      R"({"device": "A100-40GB", "memory_gb": 20, "state": [{"profile": "3g.20gb", "start": 4}]})",
+      R"({"candidates": [{"profile": "3g.20gb", "start": 0, "fcr": 1, "reuse": false},
                                   {"profile": "4g.20gb", "start": 0, "fcr": 1, "reuse": false}],
                    "choice": {"profile": "4g.20gb", "start": 0}})");
 }
@@ -149,8 +154,9 @@ TEST(Cases, ABatchNeedsALayoutWhereADeviceIsGiven) {
                  {"id": "c", "jct_full": 0.5, "jct": 2, "slices": 1}])" +
            device + "}";
   };
-  expect_right("dynap", "bnb", input(""),
-               R"({"best": ["a"], "throughput": {"value": 0.375, "exact": "3/8"}, "equal_best": [["a"]]})");
+  expect_right(
+      "dynap", "bnb", input(""),
+      R"({"best": ["a"], "throughput": {"value": 0.375, "exact": "3/8"}, "equal_best": [["a"]]})");
   const std::string device = R"(, "device": "A30", "profile_of": {"1": "1g.6gb", "2": "2g.12gb"},
       "state": [{"profile": "1g.6gb", "start": 0}, {"profile": "1g.6gb", "start": 2}])";
   expect_right("dynap", "bnb", input(device),
@@ -175,9 +181,10 @@ TEST(Cases, WhatIsWrongInACaseOfDynaPIsNamed) {
   says("stp", R"({"total_slices": 4, "jobs": [{"jct_full": 0, "jct": 1, "slices": 1}]})",
        "jobs[0].jct_full: expected a number above zero");
   says("rlp", R"({"now": 0, "alpha": 0, "beta": 0, "active": []})", "the key 'waiting' is missing");
-  says("bpp",
-       R"({"lambda": 0, "partitions": [], "profiles": [], "jobs": [{"id": "a", "model": "m", "batch": 1}]})",
-       "jobs[0]: the key 'memory' is missing");
+  says(
+      "bpp",
+      R"({"lambda": 0, "partitions": [], "profiles": [], "jobs": [{"id": "a", "model": "m", "batch": 1}]})",
+      "jobs[0]: the key 'memory' is missing");
   says("bnb", R"({"total_slices": 4, "free_slices": 4, "w": 1, "device": "A30", "state": [],
                   "profile_of": {"1": "1g.5gb"}, "queue": [{"id": "a", "jct_full": 1, "jct": 1, "slices": 1}]})",
        "profile_of.1: the device has no profile '1g.5gb'; did you mean '1g.6gb'?");
@@ -186,11 +193,13 @@ TEST(Cases, WhatIsWrongInACaseOfDynaPIsNamed) {
 TEST(Cases, AWrongExpectationFailsAndIsNamed) {
   expect_line("reachability", "fcr", R"({"device": "A30", "state": []})", R"({"placements": 6})",
               "x: placements: expected 6, got 5");
-  expect_line("geometry", "free", R"({"device": "A30", "state": [{"profile": "2g.12gb", "start": 0}]})",
+  expect_line("geometry", "free",
+              R"({"device": "A30", "state": [{"profile": "2g.12gb", "start": 0}]})",
               R"({"free": [{"profile": "2g.12gb", "start": 2}, {"profile": "1g.6gb", "start": 3},
                            {"profile": "1g.6gb", "start": 3}]})",
               "x: free[1].start: expected 3, got 2");
-  expect_line("geometry", "free", R"({"device": "A30", "state": [{"profile": "4g.24gb", "start": 0}]})",
+  expect_line("geometry", "free",
+              R"({"device": "A30", "state": [{"profile": "4g.24gb", "start": 0}]})",
               R"({"free": [7]})", "x: free: expected 1 elements [7], got 0 elements []");
   expect_line("geometry", "legal", R"({"device": "A30", "state": []})",
               R"({"legal": true, "reason": "none"})", "x: reason: expected \"none\", got null");
@@ -201,11 +210,13 @@ TEST(Cases, AWrongExpectationFailsAndIsNamed) {
 }
 
 TEST(Cases, NumbersAgreeByExactFormOrNearly) {
-  const std::string state = R"({"device": "A100-40GB", "state": [{"profile": "2g.10gb", "start": 0}]})";
+  const std::string state =
+      R"({"device": "A100-40GB", "state": [{"profile": "2g.10gb", "start": 0}]})";
   const auto cost = [](const std::string& number) { return R"({"cost": )" + number + "}"; };
   expect_right("fragmentation", "cost", state, cost("0.1666666666"));
   expect_right("fragmentation", "cost", state, cost(R"({"value": 0.1666666666, "exact": "1/6"})"));
-  expect_line("fragmentation", "cost", state, cost(R"({"value": 0.16666666666666666, "exact": "2/12"})"),
+  expect_line("fragmentation", "cost", state,
+              cost(R"({"value": 0.16666666666666666, "exact": "2/12"})"),
               R"(x: cost: expected {"value":0.16666666666666666,"exact":"2/12"}, )"
               R"(got {"value":0.16666666666666666,"exact":"1/6"})");
   EXPECT_EQ(run_case("fragmentation", "cost", state, cost("0.16666666")).exit_code, 1);
@@ -215,12 +226,12 @@ TEST(Cases, WhatIsNotKnownIsSkippedAndNamedOnce) {
   const Scratch scratch;
   const std::string one = R"({"id": "x", "op": "divine", "input": {}, "expected": {}})";
   const Outcome outcome =
-      shell("cleave-cases " +
-            scratch.write("cases.json", R"({"module": "geometry", "cases": [)" + one + "," + one + "]}"));
+      shell("cleave-cases " + scratch.write("cases.json", R"({"module": "geometry", "cases": [)" +
+                                                              one + "," + one + "]}"));
   EXPECT_EQ(outcome.out, "skipped: geometry divine: 2 cases\n0 passed, 0 failed, 2 skipped\n");
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_EQ(run_case("fragmentation", "cost", R"({"device": "A30", "state": [], "formula": "difference"})",
-                     R"({"cost": 0})")
+  EXPECT_EQ(run_case("fragmentation", "cost",
+                     R"({"device": "A30", "state": [], "formula": "difference"})", R"({"cost": 0})")
                 .out,
             "skipped: fragmentation cost: 1 case\n0 passed, 0 failed, 1 skipped\n");
   expect_right("fragmentation", "cost", R"({"device": "A30", "state": [], "formula": "ratio"})",
@@ -246,12 +257,12 @@ TEST(Cases, AMalformedInputFailsItsCase) {
        "input: state[0].profile: the device has no profile '7g.24gb'; did you mean '4g.24gb'?");
   says(R"({"device": "A30", "state": [{"profile": "1g.6gb", "start": 1e99}]})",
        "input: state[0].start: expected a whole number from -1000000 to 1000000, found 1e+99");
-  expect_line(
-      "online", "arrive", R"({"cluster": {"device": "A30", "threshold": 1e-12, "gpus": []},
+  expect_line("online", "arrive", R"({"cluster": {"device": "A30", "threshold": 1e-12, "gpus": []},
                                       "job": {"id": "a", "profile": "1g.6gb"}})",
-      "{}",
-      "x: input: cluster.threshold: '1e-12' is not a plain decimal number; write it like 0.4, with at "
-      "most nine digits on either side of the point");
+              "{}",
+              "x: input: cluster.threshold: '1e-12' is not a plain decimal number; write it like "
+              "0.4, with at "
+              "most nine digits on either side of the point");
 }
 
 TEST(Cases, WhatCannotBeReadStopsTheRunner) {
@@ -267,7 +278,8 @@ TEST(Cases, WhatCannotBeReadStopsTheRunner) {
   };
   refuses(good + " " + scratch.write("torn.json", R"({"module": "geometry", "cases": [{"id")"),
           "torn.json: line 1, column ");
-  refuses(scratch.write("frame.json", R"({"module": "geometry", "cases": [{"id": "x", "op": "free"}]})"),
+  refuses(scratch.write("frame.json",
+                        R"({"module": "geometry", "cases": [{"id": "x", "op": "free"}]})"),
           "frame.json: cases[0]: the key 'expected' is missing");
   refuses(scratch.write("list.json", "[]"), "list.json: expected an object");
   refuses(scratch.write("empty.json", ""), "empty.json: ");

@@ -8,7 +8,8 @@ namespace cleave::cases {
 
 namespace {
 
-/// A number as the shortest decimal that means it, so that 0.4 is two fifths and not the double next to it.
+/// A number as the shortest decimal that means it, so that 0.4 is two fifths and not the double
+/// next to it.
 std::optional<std::string> decimal(JsonReader& in, std::string_view key) {
   const auto number = in.number_if(key);
   if (!number) return std::nullopt;
@@ -52,7 +53,8 @@ std::optional<ReadGpu> read_content(JsonReader& in, const Geometry& geometry) {
   return gpu;
 }
 
-Json jobs_of(const Geometry& geometry, const GpuState& gpu, const std::map<PlacementId, std::string>& jobs) {
+Json jobs_of(const Geometry& geometry, const GpuState& gpu,
+             const std::map<PlacementId, std::string>& jobs) {
   Json list = Json::array();
   for (const PlacementId id : by_start(geometry, gpu.held)) {
     list.push_back({{"id", jobs.at(id)}});
@@ -71,7 +73,8 @@ Fleet fleet_of(const Geometry& geometry, const std::vector<GpuContent>& gpus) {
     for (const PlacementId id : gpu.held | gpu.idle) {
       InstanceEntry instance;
       instance.placement = id;
-      if (gpu.held.contains(id)) instance.workload = "";  // the fleet asks only whether there is one
+      if (gpu.held.contains(id))
+        instance.workload = "";  // the fleet asks only whether there is one
       entry.instances.push_back(std::move(instance));
     }
     file.gpus.push_back(std::move(entry));

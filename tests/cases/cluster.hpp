@@ -1,6 +1,6 @@
 #pragma once
-// A cluster of the cases, GPUs of one device with jobs and idle instances, as a Fleet. The fleet knows
-// placements only; here each keeps the job's id beside it.
+// A cluster of the cases, GPUs of one device with jobs and idle instances, as a Fleet. The fleet
+// knows placements only; here each keeps the job's id beside it.
 
 #include <map>
 #include <memory>
@@ -27,11 +27,11 @@ struct Cluster {
   std::shared_ptr<const StateGraph> graph;
   Fleet fleet;
   std::vector<std::map<PlacementId, std::string>> jobs;  // for each GPU, ids by where they are
-  ChosenPolicy policy;                                   // with the cluster's threshold and measure of load
+  ChosenPolicy policy;  // with the cluster's threshold and measure of load
 };
 
-/// Reads an object {"device", "threshold", "load", "gpus"}; the last two of the policy's options may be
-/// absent. Nothing after an error, which is left in the reader.
+/// Reads an object {"device", "threshold", "load", "gpus"}; the last two of the policy's options
+/// may be absent. Nothing after an error, which is left in the reader.
 std::optional<Cluster> read_cluster(JsonReader& in);
 
 /// All GPUs as they are: [{jobs, idle, load, busy, cost}].

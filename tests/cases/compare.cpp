@@ -32,7 +32,8 @@ std::optional<Number> number_in(const Json& node) {
 
 bool agree(const Number& a, const Number& b) {
   if (a.exact && b.exact) return a.exact == b.exact;
-  return std::abs(a.value - b.value) <= tolerance * std::max({1.0, std::abs(a.value), std::abs(b.value)});
+  return std::abs(a.value - b.value) <=
+         tolerance * std::max({1.0, std::abs(a.value), std::abs(b.value)});
 }
 
 std::string on_a_line(const Json& node) {
@@ -43,7 +44,8 @@ class Comparison {
  public:
   void compare(const Json& expected, const Json& got, const std::string& path) {
     if (expected.is_number() && got.is_array()) {
-      // Where the format leaves open whether a key lists things or counts them, a list answers for its count.
+      // Where the format leaves open whether a key lists things or counts them, a list answers for
+      // its count.
       if (expected != got.size()) differ(path, on_a_line(expected), on_a_line(got));
     } else if (const auto number = number_in(expected)) {
       const auto other = number_in(got);
@@ -72,7 +74,8 @@ class Comparison {
   }
 
   void compare_elements(const Json& expected, const Json& got, const std::string& path) {
-    // Where one is missing all that follow are out of step, so the lists are shown and not their elements.
+    // Where one is missing all that follow are out of step, so the lists are shown and not their
+    // elements.
     if (expected.size() != got.size())
       return differ(path, fmt::format("{} elements {}", expected.size(), on_a_line(expected)),
                     fmt::format("{} elements {}", got.size(), on_a_line(got)));

@@ -1,8 +1,8 @@
 #pragma once
-// An answer against what a case expects of it. Every key that is expected is compared, others of the answer
-// are not looked at. Numbers agree within 1e-9, relative or absolute; a rational {"value", "exact"} agrees
-// with another by its exact form, with a plain number by its value. All else must be equal, the order of
-// lists included.
+// An answer against what a case expects of it. Every key that is expected is compared, others of
+// the answer are not looked at. Numbers agree within 1e-9, relative or absolute; a rational
+// {"value", "exact"} agrees with another by its exact form, with a plain number by its value. All
+// else must be equal, the order of lists included.
 
 #include <string>
 #include <vector>

@@ -16,7 +16,8 @@ struct Device {
   std::string_view name, model, profiles;
 };
 
-// "A100-40GB" leaves out the +me profile and "A100-80GB" does not: each is the table of another paper.
+// "A100-40GB" leaves out the +me profile and "A100-80GB" does not: each is the table of another
+// paper.
 constexpr Device devices[] = {
     {"A30", "A30-24GB", "plain"},
     {"A100-40GB", "A100-40GB", "plain"},

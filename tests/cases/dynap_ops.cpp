@@ -109,7 +109,8 @@ KindOf kinds_by_slices(const std::vector<PartitionRun<Fraction>>& runs) {
   return kinds;
 }
 
-/// `profile_of`: the kind of a job is the profile that its number of slices stands for. Empty after an error.
+/// `profile_of`: the kind of a job is the profile that its number of slices stands for. Empty after
+/// an error.
 KindOf kinds_by_profile(JsonReader& in, const std::vector<PartitionRun<Fraction>>& runs,
                         const Geometry& geometry) {
   KindOf kinds;
@@ -120,7 +121,8 @@ KindOf kinds_by_profile(JsonReader& in, const std::vector<PartitionRun<Fraction>
   for (const auto& run : runs) {
     const std::string key = fmt::format("{}", run.slices), wanted = profiles->text(key);
     const auto all = geometry.profile_list();
-    const auto found = std::ranges::find(all, wanted, [](const Profile* profile) { return profile->name; });
+    const auto found =
+        std::ranges::find(all, wanted, [](const Profile* profile) { return profile->name; });
     if (found == all.end()) {
       profiles->refuse(key, fmt::format("the device has no profile '{}'", shown(wanted)),
                        suggestion(wanted, geometry.profile_names()));
@@ -161,8 +163,8 @@ void fill(JsonReader& in, Queue& queue, const KindOf& kinds) {
   }
 }
 
-/// The shapes that have a layout and are within the free slices, both as the case counts them. A kind without
-/// jobs may stand in a shape; no batch comes of it.
+/// The shapes that have a layout and are within the free slices, both as the case counts them. A
+/// kind without jobs may stand in a shape; no batch comes of it.
 std::vector<BatchShape> layouts(const OneGpu& gpu, const Queue& queue, int free_slices) {
   LayoutShapes all(gpu.graph);
   std::vector<BatchShape> shapes;
@@ -185,7 +187,8 @@ Json ids_of(const Queue& queue, const Batch& batch) {
   return ids;
 }
 
-Json search(JsonReader& in, const Queue& queue, std::span<const BatchShape> shapes, int total, int w) {
+Json search(JsonReader& in, const Queue& queue, std::span<const BatchShape> shapes, int total,
+            int w) {
   BatchQueue jobs(static_cast<int>(queue.slices_of_kind.size()), w);
   for (const QueuedJob& job : queue.jobs) jobs.insert(job);
   const Batch best = cleave::best_batch(jobs, shapes, total, w);
@@ -199,7 +202,9 @@ Json search(JsonReader& in, const Queue& queue, std::span<const BatchShape> shap
   Json list = Json::array();
   for (const Batch& batch : *equal) list.push_back(ids_of(queue, batch));
   const auto of_best = system_throughput(std::span<const PartitionRun<Fraction>>(runs), total);
-  return {{"best", ids_of(queue, best)}, {"throughput", exact(in, of_best.throughput)}, {"equal_best", list}};
+  return {{"best", ids_of(queue, best)},
+          {"throughput", exact(in, of_best.throughput)},
+          {"equal_best", list}};
 }
 
 }  // namespace
@@ -248,7 +253,8 @@ Json reconfigure_last(JsonReader& in) {
     in.refuse("", "the key 'waiting' is missing");
     return {};
   }
-  const WaitingJob waiting{need_time(*waiting_in, "jct"), deadline_of(*waiting_in), penalty_of(*waiting_in)};
+  const WaitingJob waiting{need_time(*waiting_in, "jct"), deadline_of(*waiting_in),
+                           penalty_of(*waiting_in)};
   const ReconfigureDecision decision = weigh_reconfiguration(now, active, waiting, options);
   return {{"cr", seconds(decision.reconfigure_cost)},
           {"cw", seconds(decision.waiting_cost)},

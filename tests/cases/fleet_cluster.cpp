@@ -40,7 +40,8 @@ std::optional<FleetCluster> read_fleet_cluster(JsonReader& in, std::string_view 
   for (const auto& list : object->object_lists("gpus")) {
     auto entries = read_entries(list, cluster.graph->geometry());
     if (!entries) return std::nullopt;
-    cluster.file.gpus.push_back({fmt::format("n0/{}", cluster.file.gpus.size()), 0, std::move(*entries)});
+    cluster.file.gpus.push_back(
+        {fmt::format("n0/{}", cluster.file.gpus.size()), 0, std::move(*entries)});
   }
   return cluster;
 }
@@ -61,7 +62,8 @@ void add_waiting(FleetCluster& cluster, const std::vector<WrittenWork>& work) {
     cluster.file.waiting.push_back({one.id, {ByProfile{std::string(one.profile->name)}, {}}, {}});
 }
 
-std::optional<PlanProblem> problem_of(const FleetCluster& cluster, ProblemKind kind, JsonReader& in) {
+std::optional<PlanProblem> problem_of(const FleetCluster& cluster, ProblemKind kind,
+                                      JsonReader& in) {
   auto problem = PlanProblem::make(cluster.file, kind, "");
   // The paper's model, and the cases with it, let running work end up pending.
   if (problem) problem->may_evict = true;

@@ -1,6 +1,6 @@
 #pragma once
-// A cluster of the planning cases, GPUs of one device with work on them, as a fleet file and as a planning
-// problem.
+// A cluster of the planning cases, GPUs of one device with work on them, as a fleet file and as a
+// planning problem.
 
 #include <memory>
 #include <optional>
@@ -27,7 +27,8 @@ struct WrittenWork {
   const Profile* profile;
 };
 
-/// Reads an object {"device", "gpus": [[{"id", "profile", "start"}]]} under `key`; nothing after an error.
+/// Reads an object {"device", "gpus": [[{"id", "profile", "start"}]]} under `key`; nothing after an
+/// error.
 std::optional<FleetCluster> read_fleet_cluster(JsonReader& in, std::string_view key);
 
 /// The instances of a list [{"id", "profile", "start"}], which can all exist beside each other.
@@ -42,7 +43,8 @@ std::optional<std::vector<WrittenWork>> read_work(JsonReader& in, std::string_vi
 void add_waiting(FleetCluster& cluster, const std::vector<WrittenWork>& work);
 
 /// Nothing after an error, which is left in the reader. The cluster must outlive the problem.
-std::optional<PlanProblem> problem_of(const FleetCluster& cluster, ProblemKind kind, JsonReader& in);
+std::optional<PlanProblem> problem_of(const FleetCluster& cluster, ProblemKind kind,
+                                      JsonReader& in);
 
 /// {"device", "gpus"} with everything where the goal has it, by start.
 Json cluster_of(const FleetCluster& cluster, const PlanProblem& problem, const Goal& goal);

@@ -1,4 +1,5 @@
-// Operations of module `fragmentation`: the cost of one GPU, and the start that leaves the least of it.
+// Operations of module `fragmentation`: the cost of one GPU, and the start that leaves the least of
+// it.
 
 #include "answer.hpp"
 #include "base/format.hpp"
@@ -38,7 +39,8 @@ Json cost(JsonReader& in) {
   if (!gpu || !formula_is_ratio(in)) return {};
   Json profiles = Json::array();
   for (const FitCount& count : fit_counts(gpu->geometry(), gpu->state))
-    profiles.push_back({{"profile", count.profile->name}, {"ideal", count.ideal}, {"valid", count.valid}});
+    profiles.push_back(
+        {{"profile", count.profile->name}, {"ideal", count.ideal}, {"valid", count.valid}});
   return {{"cost", rational(gpu->graph->cost(gpu->id()).ratio())}, {"profiles", profiles}};
 }
 
@@ -47,15 +49,17 @@ Json choose(JsonReader& in) {
   if (!gpu || !formula_is_ratio(in)) return {};
   const Profile* profile = read_profile(in, gpu->geometry());
   if (profile == nullptr) return {};
-  const ResolvedRequest request = resolve({ByProfile{std::string(profile->name)}, {}}, {gpu->geometry()});
+  const ResolvedRequest request =
+      resolve({ByProfile{std::string(profile->name)}, {}}, {gpu->geometry()});
   Json list = Json::array();
   for (const PlacementId id :
        by_start(gpu->geometry(), request.candidates.front() & gpu->graph->free(gpu->id())))
     list.push_back(candidate(*gpu, id));
   // The policy on a fleet of this one GPU: with a single GPU its class decides nothing.
-  const auto decision = decide_by_scan(fleet_of(gpu->geometry(), {{gpu->state, gpu->idle}}), request,
-                                       *choose_policy("fragmentation", {}));
-  return {{"candidates", list}, {"choice", decision ? candidate(*gpu, decision->placement) : Json()}};
+  const auto decision = decide_by_scan(fleet_of(gpu->geometry(), {{gpu->state, gpu->idle}}),
+                                       request, *choose_policy("fragmentation", {}));
+  return {{"candidates", list},
+          {"choice", decision ? candidate(*gpu, decision->placement) : Json()}};
 }
 
 }  // namespace cleave::cases::fragmentation

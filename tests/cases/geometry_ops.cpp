@@ -29,8 +29,9 @@ std::set<Multiset> multisets(const StateGraph& graph, bool maximal) {
   return found;
 }
 
-/// Walks every multiset of profiles, the empty one too, whose slices add up to no more than the GPU has. A
-/// second media-extension instance is no matter of slices and never possible, so it is not tried.
+/// Walks every multiset of profiles, the empty one too, whose slices add up to no more than the GPU
+/// has. A second media-extension instance is no matter of slices and never possible, so it is not
+/// tried.
 class WithinBudgets {
  public:
   explicit WithinBudgets(const Geometry& geometry) : geometry_(&geometry) {}
@@ -77,7 +78,8 @@ Json table(JsonReader& in) {
   if (!graph) return {};
   const GpuModel& model = graph->geometry().model();
   Json profiles = Json::array();
-  for (const Profile* profile : graph->geometry().profile_list()) profiles.push_back(profile_row(*profile));
+  for (const Profile* profile : graph->geometry().profile_list())
+    profiles.push_back(profile_row(*profile));
   return {{"device", in.text("device")},
           {"compute_slices", model.compute.value},
           {"memory_slices", model.memory_slices.value},
@@ -106,7 +108,8 @@ Json free_places(JsonReader& in) {
   if (!gpu) return {};
   Json list = Json::array();
   // Placements are numbered in the order of the table, then by start.
-  for (const PlacementId id : gpu->geometry().free(gpu->state)) list.push_back(instance(gpu->geometry(), id));
+  for (const PlacementId id : gpu->geometry().free(gpu->state))
+    list.push_back(instance(gpu->geometry(), id));
   return {{"free", list}};
 }
 
@@ -126,7 +129,8 @@ Json states(JsonReader& in) {
   const bool only_maximal = in.flag("maximal", false);
   std::vector<StateId> ids;
   for (int i = 0; i < graph->size(); ++i)
-    if (const auto id = static_cast<StateId>(i); !only_maximal || graph->maximal(id)) ids.push_back(id);
+    if (const auto id = static_cast<StateId>(i); !only_maximal || graph->maximal(id))
+      ids.push_back(id);
   Json list = Json::array();
   for (const StateId id : listed(*graph, std::move(ids)))
     list.push_back(instances(graph->geometry(), graph->state(id)));

@@ -72,7 +72,8 @@ std::optional<std::vector<WrittenInstance>> read_instances(JsonReader& in, std::
 std::optional<std::vector<PlacementId>> placements(std::vector<WrittenInstance>& written,
                                                    const Geometry& geometry) {
   std::vector<Geometry::Written> list;
-  for (const WrittenInstance& instance : written) list.push_back({instance.profile, instance.start});
+  for (const WrittenInstance& instance : written)
+    list.push_back({instance.profile, instance.start});
   const Verdict verdict = geometry.judge(list);
   if (verdict.illegal) {
     const WrittenInstance& culprit = written[verdict.culprit];
@@ -101,7 +102,8 @@ std::optional<OneGpu> read_gpu(JsonReader& in) {
   const auto ids = placements(*written, graph->geometry());
   if (!ids) return std::nullopt;
   OneGpu gpu{graph, {}, {}};
-  for (std::size_t i = 0; i < ids->size(); ++i) (i < occupied ? gpu.state : gpu.idle).insert((*ids)[i]);
+  for (std::size_t i = 0; i < ids->size(); ++i)
+    (i < occupied ? gpu.state : gpu.idle).insert((*ids)[i]);
   return gpu;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What many inputs have in common: a device, a profile of it, and instances on one GPU. Each function returns
-// nothing after it has left the reason in the reader. Keys that no operation asks for are passed over, since
-// cases may carry more than an operation needs.
+// What many inputs have in common: a device, a profile of it, and instances on one GPU. Each
+// function returns nothing after it has left the reason in the reader. Keys that no operation asks
+// for are passed over, since cases may carry more than an operation needs.
 
 #include <memory>
 #include <optional>
@@ -30,8 +30,8 @@ struct WrittenInstance {
   int start;  // any number
 };
 
-/// Refuses an input with a null anywhere. Cases leave out what is absent, and a reader would take null for
-/// that.
+/// Refuses an input with a null anywhere. Cases leave out what is absent, and a reader would take
+/// null for that.
 void refuse_null(const Json& input, JsonReader& in);
 
 /// `device`; null after an error.

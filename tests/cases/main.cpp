@@ -1,5 +1,6 @@
-// `cleave-cases FILE...`: computes reference cases with the library and compares the answers. A line for each
-// difference, one for each operation that is not known here, and at the end how many cases passed.
+// `cleave-cases FILE...`: computes reference cases with the library and compares the answers. A
+// line for each difference, one for each operation that is not known here, and at the end how many
+// cases passed.
 
 #include <cstdio>
 #include <exception>
@@ -24,7 +25,8 @@ namespace {
 
 struct Tally {
   int passed = 0, failed = 0, skipped = 0;
-  std::map<std::pair<std::string, std::string>, int> unknown;  // skipped cases by module and operation
+  std::map<std::pair<std::string, std::string>, int>
+      unknown;  // skipped cases by module and operation
 };
 
 /// What is wrong, a line each; empty when the answer is as expected.
@@ -36,8 +38,8 @@ std::vector<std::string> complaints(const Operation& operation, const Case& one)
   if (error) return {error->text()};
   std::vector<std::string> lines;
   for (const Difference& difference : differences(one.expected, answer))
-    lines.push_back(
-        fmt::format("{}: expected {}, got {}", difference.path, difference.expected, difference.got));
+    lines.push_back(fmt::format("{}: expected {}, got {}", difference.path, difference.expected,
+                                difference.got));
   return lines;
 }
 
@@ -67,12 +69,14 @@ int run_program(int argc, char** argv) {
       "Exit status: 0 when none failed, 1 when one did, 2 when a file could not be read.",
       "cleave-cases");
   std::vector<std::string> paths;
-  program.add_option("FILE", paths, "Case files, {\"module\": M, \"cases\": [...]}; - is standard input")
+  program
+      .add_option("FILE", paths,
+                  "Case files, {\"module\": M, \"cases\": [...]}; - is standard input")
       ->required();
   if (const auto end = program.parse(argc, argv))
-    return end->code == 0
-               ? 0
-               : report({ErrorKind::bad_usage, "command line", end->why, "see `cleave-cases --help`"});
+    return end->code == 0 ? 0
+                          : report({ErrorKind::bad_usage, "command line", end->why,
+                                    "see `cleave-cases --help`"});
   // Every file is read before any case is run, so that a count is always that of all files.
   std::vector<CaseFile> files;
   for (const std::string& path : paths) {

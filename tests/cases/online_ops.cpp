@@ -17,8 +17,8 @@ namespace cleave::cases::online {
 
 namespace {
 
-/// Where a job is. Two of one id would leave open which departs and which goes first: nothing, with the
-/// reason in the reader, as for an unknown id.
+/// Where a job is. Two of one id would leave open which departs and which goes first: nothing, with
+/// the reason in the reader, as for an unknown id.
 std::optional<std::pair<GpuId, PlacementId>> find_job(const Cluster& cluster, const std::string& id,
                                                       JsonReader& in) {
   std::optional<std::pair<GpuId, PlacementId>> found;
@@ -76,7 +76,8 @@ Json arrive(JsonReader& in) {
   const ResolvedRequest request = resolve({ByProfile{std::string(profile->name)}, {}}, {geometry});
   const auto decision = decide_by_scan(cluster->fleet, request, cluster->policy);
   if (!decision) return {{"decision", "queued"}, {"gpus", gpus_of(*cluster)}};
-  const bool was_busy = busy({*cluster->graph, cluster->fleet[decision->gpu]}, cluster->policy.options);
+  const bool was_busy =
+      busy({*cluster->graph, cluster->fleet[decision->gpu]}, cluster->policy.options);
   cluster->fleet.hold(decision->gpu, decision->placement);
   cluster->jobs[index(decision->gpu)][decision->placement] = job;
   const GpuState& after = cluster->fleet[decision->gpu];

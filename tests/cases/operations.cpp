@@ -48,8 +48,9 @@ constexpr Operation table[] = {
 }  // namespace
 
 const Operation* find_operation(std::string_view module, std::string_view op) {
-  const auto* const row = std::ranges::find_if(
-      table, [&](const Operation& operation) { return operation.module == module && operation.op == op; });
+  const auto* const row = std::ranges::find_if(table, [&](const Operation& operation) {
+    return operation.module == module && operation.op == op;
+  });
   return row == std::end(table) ? nullptr : row;
 }
 

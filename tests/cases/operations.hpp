@@ -1,7 +1,8 @@
 #pragma once
-// What the runner can compute: one function for each operation of the cases, in a file for each module, and
-// a row for each in one table. A function reads its `input`, calls the library and puts the answer into the
-// words of the cases. What is wrong with the input it leaves in the reader; its answer does not count then.
+// What the runner can compute: one function for each operation of the cases, in a file for each
+// module, and a row for each in one table. A function reads its `input`, calls the library and puts
+// the answer into the words of the cases. What is wrong with the input it leaves in the reader; its
+// answer does not count then.
 
 #include <string_view>
 
@@ -12,7 +13,8 @@ namespace cleave::cases {
 struct Operation {
   std::string_view module, op;
   Json (*answer)(JsonReader& in);
-  /// Whether the input asks for a variant of the operation that the runner does not have; null: it has all.
+  /// Whether the input asks for a variant of the operation that the runner does not have; null: it
+  /// has all.
   bool (*beyond)(const Json& input) = nullptr;
 };
 

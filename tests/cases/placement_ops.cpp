@@ -1,5 +1,5 @@
-// Operations of module `placement`: how a fleet is filled, emptied and laid out anew by the methods that
-// place by rule, and what the layouts are worth.
+// Operations of module `placement`: how a fleet is filled, emptied and laid out anew by the methods
+// that place by rule, and what the layouts are worth.
 
 #include <algorithm>
 #include <map>
@@ -49,7 +49,8 @@ Json pending_of(const PlanProblem& problem, const std::vector<WorkloadIndex>& pe
   Json list = Json::array();
   for (const WorkloadIndex i : pending) {
     const PlanWorkload& workload = problem.workloads[i];
-    const auto& wanted = std::get<ByProfile>(problem.requests[index(workload.request)].request.wanted);
+    const auto& wanted =
+        std::get<ByProfile>(problem.requests[index(workload.request)].request.wanted);
     list.push_back({{"id", workload.name}, {"profile", wanted.profile}});
   }
   return list;
@@ -146,11 +147,13 @@ Json measure(JsonReader& in) {
   for (const PlanWorkload& workload : problem->workloads) {
     const auto found = goal.find(std::string(workload.name));
     if (found == goal.end())
-      in.refuse("", fmt::format("'{}' is neither in 'final' nor in 'pending'", shown(workload.name)));
+      in.refuse("",
+                fmt::format("'{}' is neither in 'final' nor in 'pending'", shown(workload.name)));
     else
       seats.push_back(found->second);
   }
-  if (seats.size() != problem->workloads.size() || after->file.gpus.size() != initial->file.gpus.size()) {
+  if (seats.size() != problem->workloads.size() ||
+      after->file.gpus.size() != initial->file.gpus.size()) {
     in.refuse("", "'final' and 'initial' are not of the same GPUs and work");
     return {};
   }
@@ -168,7 +171,9 @@ std::int64_t least_gpus_of_all(const PlanProblem& problem) {
     compute += profile.compute.value;
     memory += profile.memory.value;
   }
-  const auto whole = [](std::int64_t slices, std::int64_t of_gpu) { return (slices + of_gpu - 1) / of_gpu; };
+  const auto whole = [](std::int64_t slices, std::int64_t of_gpu) {
+    return (slices + of_gpu - 1) / of_gpu;
+  };
   return std::max(whole(compute, geometry.model().compute.value),
                   whole(memory, geometry.model().memory_slices.value));
 }
@@ -193,7 +198,8 @@ Json optimum(JsonReader& in) {
   return {{"pending_size", plan->values[0]},
           {"gpus", plan->values[1]},
           {"waste", plan->values[2]},
-          {"lower_bound_gpus", kind == ProblemKind::joint ? Json(least_gpus_of_all(*problem)) : Json()}};
+          {"lower_bound_gpus",
+           kind == ProblemKind::joint ? Json(least_gpus_of_all(*problem)) : Json()}};
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// Operations of module `predictor`: lines by least squares, the peak they foretell, and a job's run beside
-// the forecast.
+// Operations of module `predictor`: lines by least squares, the peak they foretell, and a job's run
+// beside the forecast.
 
 #include <algorithm>
 
@@ -69,7 +69,8 @@ struct Restart {
 Json profile_for(const std::vector<std::pair<std::string, double>>& profiles, double peak) {
   const std::pair<std::string, double>* best = nullptr;
   for (const auto& profile : profiles)
-    if (profile.second >= peak && (best == nullptr || profile.second < best->second)) best = &profile;
+    if (profile.second >= peak && (best == nullptr || profile.second < best->second))
+      best = &profile;
   return best != nullptr ? Json(best->first) : Json();
 }
 
@@ -89,8 +90,9 @@ Json fit(JsonReader& in) {
   const auto k = static_cast<int>(in.integer_if("k", 0, 2).value_or(2));
   LineFit line;
   for (const double value : values) line.add(static_cast<double>(line.count() + 1), value);
-  return {{"intercept", line.intercept()}, {"slope", line.slope()},      {"sigma", line.spread(k)},
-          {"sigma_k0", line.spread(0)},    {"sigma_k1", line.spread(1)}, {"sigma_k2", line.spread(2)}};
+  return {{"intercept", line.intercept()}, {"slope", line.slope()},
+          {"sigma", line.spread(k)},       {"sigma_k0", line.spread(0)},
+          {"sigma_k1", line.spread(1)},    {"sigma_k2", line.spread(2)}};
 }
 
 Json predict(JsonReader& in) {
@@ -109,9 +111,10 @@ Json predict(JsonReader& in) {
               {"inverse", forecast.inverse().at(last)},
               {"peak", nullptr}}}};
   }
-  return {
-      {"default",
-       {{"requested", prediction->requested}, {"inverse", prediction->inverse}, {"peak", prediction->peak}}}};
+  return {{"default",
+           {{"requested", prediction->requested},
+            {"inverse", prediction->inverse},
+            {"peak", prediction->peak}}}};
 }
 
 Json run(JsonReader& in) {

@@ -1,5 +1,5 @@
-// Operations of module `reachability`: how many full states a state can still become, and the placement that
-// leaves the most. Idle instances only break ties.
+// Operations of module `reachability`: how many full states a state can still become, and the
+// placement that leaves the most. Idle instances only break ties.
 
 #include <algorithm>
 #include <tuple>
@@ -20,16 +20,17 @@ Json candidate(const OneGpu& gpu, PlacementId id) {
   return shown;
 }
 
-/// The candidates that can be placed, and the one that keeps the most full states within reach; ties: reuse,
-/// most compute slices, lowest start.
+/// The candidates that can be placed, and the one that keeps the most full states within reach;
+/// ties: reuse, most compute slices, lowest start.
 Json best_of(const OneGpu& gpu, PlacementSet candidates) {
-  const std::vector<PlacementId> ids = by_start(gpu.geometry(), candidates & gpu.graph->free(gpu.id()));
+  const std::vector<PlacementId> ids =
+      by_start(gpu.geometry(), candidates & gpu.graph->free(gpu.id()));
   Json list = Json::array();
   for (const PlacementId id : ids) list.push_back(candidate(gpu, id));
   const auto rank = [&](PlacementId id) {
     const Placement& where = gpu.geometry()[id];
-    return std::tuple(-gpu.graph->reachability(gpu.graph->add(gpu.id(), id)), !gpu.idle.contains(id),
-                      -where.profile->compute.value, where.start);
+    return std::tuple(-gpu.graph->reachability(gpu.graph->add(gpu.id(), id)),
+                      !gpu.idle.contains(id), -where.profile->compute.value, where.start);
   };
   const auto best = std::ranges::min_element(ids, {}, rank);
   return {{"candidates", list}, {"choice", best == ids.end() ? Json() : candidate(gpu, *best)}};
@@ -54,8 +55,8 @@ Json all(JsonReader& in) {
   for (int i = 0; i < graph->size(); ++i) ids.push_back(static_cast<StateId>(i));
   Json list = Json::array();
   for (const StateId id : listed(*graph, std::move(ids)))
-    list.push_back(
-        {{"state", instances(graph->geometry(), graph->state(id))}, {"placements", graph->reachability(id)}});
+    list.push_back({{"state", instances(graph->geometry(), graph->state(id))},
+                    {"placements", graph->reachability(id)}});
   return {{"device", in.text("device")}, {"fcr", list}};
 }
 

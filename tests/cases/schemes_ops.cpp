@@ -1,5 +1,5 @@
-// Operations of module `schemes`: schemes A and B of MIGM and the sequential baseline, run by the product's
-// own engine in its own simulator.
+// Operations of module `schemes`: schemes A and B of MIGM and the sequential baseline, run by the
+// product's own engine in its own simulator.
 
 #include <algorithm>
 #include <tuple>
@@ -21,8 +21,8 @@ Json time(Duration duration) {
   return rational(Ratio(duration.count(), second));
 }
 
-/// The demand is in the GB of profile names: as a request, what programs can use of the least such profile.
-/// Beyond the largest it stays beyond it.
+/// The demand is in the GB of profile names: as a request, what programs can use of the least such
+/// profile. Beyond the largest it stays beyond it.
 MiB demand(const Geometry& geometry, double gb) {
   std::optional<MiB> least;
   for (const Profile* profile : geometry.profile_list())
@@ -91,8 +91,8 @@ void read_times(JsonReader& in, Job& job, SpeedModel& speed, const Geometry& geo
     job.duration = times[largest];
     speed.table.emplace();
     for (const auto& [profile, takes] : times)
-      speed.table->emplace(profile,
-                           static_cast<double>(job.duration.count()) / static_cast<double>(takes.count()));
+      speed.table->emplace(
+          profile, static_cast<double>(job.duration.count()) / static_cast<double>(takes.count()));
     speed.table->emplace(mig_off, 1.0);
   } else {
     job.duration = in.seconds_if("time").value_or(Duration::zero());
@@ -107,8 +107,8 @@ std::optional<Workload> read_workload(JsonReader& in, const Geometry& geometry) 
     SpeedModel speed;
     job.id = each.text("id");
     read_times(each, job, speed, geometry);
-    job.request =
-        workload.intern(Request{BySize{demand(geometry, each.number_if("memory").value_or(0)), {}}, {}});
+    job.request = workload.intern(
+        Request{BySize{demand(geometry, each.number_if("memory").value_or(0)), {}}, {}});
     job.speed = workload.intern(speed);
     workload.jobs.push_back(std::move(job));
   }

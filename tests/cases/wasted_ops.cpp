@@ -1,4 +1,5 @@
-// Operations of module `wasted`: Table II of *Taming GPU Underutilization*, and the same sums for any mix.
+// Operations of module `wasted`: Table II of *Taming GPU Underutilization*, and the same sums for
+// any mix.
 
 #include "forecast/choice_file.hpp"
 #include "operations.hpp"

@@ -1,5 +1,6 @@
-// `cleave recommend`, `choose`, `waste` and `profiles` from outside: the reference cases' inputs where they
-// are at hand, the tables behind the answers, repositories that grow, and what bad input is told.
+// `cleave recommend`, `choose`, `waste` and `profiles` from outside: the reference cases' inputs
+// where they are at hand, the tables behind the answers, repositories that grow, and what bad input
+// is told.
 
 #include <gtest/gtest.h>
 
@@ -61,9 +62,10 @@ TEST(Choosing, AnswersTheReferenceCases) {
                                       {"wasted", "waste", "waste --input "},
                                       {"wasted", "table", "waste --input "}};
   for (const auto& [module, op, command] : operations) {
-    const std::filesystem::path file = std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases" /
-                                       (std::string(module) + ".json");
-    if (!std::filesystem::exists(file)) GTEST_SKIP() << "the reference cases are not beside the repository";
+    const std::filesystem::path file = std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" /
+                                       "cases" / (std::string(module) + ".json");
+    if (!std::filesystem::exists(file))
+      GTEST_SKIP() << "the reference cases are not beside the repository";
     std::ifstream stream(file);
     std::stringstream text;
     text << stream.rdbuf();
@@ -82,7 +84,8 @@ TEST(Choosing, AnswersTheReferenceCases) {
 
 TEST(Choosing, TheBestInstanceFollowsAlpha) {
   const auto best = [](const std::string& more) {
-    return answer("recommend --measurements examples/profiles/llama3.json" + more)["best"].get<std::string>();
+    return answer("recommend --measurements examples/profiles/llama3.json" + more)["best"]
+        .get<std::string>();
   };
   EXPECT_EQ(best(" --alpha 2"), "7g.96gb");
   EXPECT_EQ(best(" --alpha 0"), "1g.12gb") << "with host memory no memory lies idle";
@@ -102,7 +105,8 @@ TEST(Choosing, ABatchOfJobs) {
   std::int64_t count = 0;
   for (const Json& one : both["batch"]) count += one["count"].get<std::int64_t>();
   EXPECT_EQ(count, 3);
-  const Json one = answer("choose --jobs examples/profiles/inference-jobs.json --job mail --lambda 1");
+  const Json one =
+      answer("choose --jobs examples/profiles/inference-jobs.json --job mail --lambda 1");
   ASSERT_EQ(one["jobs"].size(), 1U);
   EXPECT_EQ(one["jobs"][0]["id"], "mail");
   EXPECT_EQ(one["jobs"][0]["choice"], "2g.12gb");
@@ -124,7 +128,8 @@ TEST(Choosing, WasteOfModelsAndLayouts) {
 
 TEST(Choosing, ARepositoryGrowsAndFeedsTheChoices) {
   const Scratch scratch;
-  const std::string repository = scratch.path("profiles.jsonl"), at = " --repository " + repository + " ";
+  const std::string repository = scratch.path("profiles.jsonl"),
+                    at = " --repository " + repository + " ";
   const Json first = answer("profiles add" + at + "examples/profiles/repository.jsonl");
   EXPECT_EQ(first["new"], 5);
   const std::string more = scratch.write(
@@ -138,14 +143,17 @@ TEST(Choosing, ARepositoryGrowsAndFeedsTheChoices) {
   EXPECT_EQ(answer("profiles add" + at + "--merge replace " + more)["profiles"], 5);
   EXPECT_EQ(answer("profiles list" + at)["profiles"][0]["time_s"], 100);
   // What is exported for a command, the command reads.
-  const Outcome csv = cleave("profiles export" + at + "--as training --to " + scratch.path("t.csv"));
+  const Outcome csv =
+      cleave("profiles export" + at + "--as training --to " + scratch.path("t.csv"));
   EXPECT_EQ(csv.exit_code, 0) << csv.err;
   const std::string here = "--repository examples/profiles/repository.jsonl ";
   const std::string file = scratch.path("r.json");
-  EXPECT_EQ(cleave("profiles export " + here + "--as recommend --batch 16 --to " + file).exit_code, 0);
+  EXPECT_EQ(cleave("profiles export " + here + "--as recommend --batch 16 --to " + file).exit_code,
+            0);
   EXPECT_EQ(answer("recommend --measurements " + file)["best"],
             answer("recommend " + here + "--application bert --batch 16")["best"]);
-  EXPECT_EQ(cleave("profiles export " + here + "--as choose --gpu A30-24GB --to " + file).exit_code, 0);
+  EXPECT_EQ(cleave("profiles export " + here + "--as choose --gpu A30-24GB --to " + file).exit_code,
+            0);
   EXPECT_EQ(answer("choose --jobs " + file)["jobs"].size(), 0U);
   const Json chosen = answer("choose --jobs examples/profiles/jobs.json --gpu A30-24GB " + here);
   EXPECT_EQ(chosen["jobs"].size(), 2U);
@@ -169,7 +177,8 @@ TEST(Choosing, NotANumberIsNoNumber) {
     refuses(fmt::format("{} --lambda {}", jobs, no_number), "expected a number from");
     refuses(fmt::format("{} --margin {}", jobs, no_number), "expected a number from");
     refuses(fmt::format("bench placement --gpus 1 --load {}", no_number), "expected a number from");
-    refuses(fmt::format("bench placement --gpus 1 --seconds {}", no_number), "expected a number from");
+    refuses(fmt::format("bench placement --gpus 1 --seconds {}", no_number),
+            "expected a number from");
   }
 }
 
@@ -177,26 +186,31 @@ TEST(Choosing, WhatCannotHaveBeenMeasuredIsNotCrowned) {
   const Scratch scratch;
   const auto with = [&](const std::string& config) {
     return "recommend --measurements " +
-           scratch.write("m.json", R"({"gpu_sms": 132, "perf_full": 80, "configs": [{"name": "a", )" +
-                                       config + R"(, "perf": 31}]})");
+           scratch.write("m.json",
+                         R"({"gpu_sms": 132, "perf_full": 80, "configs": [{"name": "a", )" +
+                             config + R"(, "perf": 31}]})");
   };
   refuses(with(R"("sms": 16, "occupancy": 0.9, "capacity": 11, "peak": 9)"),
-          "configs[0].occupancy: 0.9 of the GPU's 132 SMs are 118.8 busy ones, and the instance has 16");
+          "configs[0].occupancy: 0.9 of the GPU's 132 SMs are 118.8 busy ones, and the instance "
+          "has 16");
   refuses(with(R"("sms": 140, "occupancy": 0.1, "capacity": 11, "peak": 9)"),
           "configs[0].sms: 140 SMs, and the GPU has 132");
   refuses(with(R"("sms": 16, "occupancy": 0.1, "capacity": 11, "peak": 16)"),
           "configs[0].peak: 16 is more than the capacity 11");
   EXPECT_EQ(
-      cleave(with(R"("sms": 16, "occupancy": 0.1, "capacity": 11, "peak": 16, "offload": true)")).exit_code,
+      cleave(with(R"("sms": 16, "occupancy": 0.1, "capacity": 11, "peak": 16, "offload": true)"))
+          .exit_code,
       0);
-  EXPECT_EQ(cleave(with(R"("sms": 16, "occupancy": 0.1212, "capacity": 11, "peak": 11.05)")).exit_code, 0)
+  EXPECT_EQ(
+      cleave(with(R"("sms": 16, "occupancy": 0.1212, "capacity": 11, "peak": 11.05)")).exit_code, 0)
       << "rounded";
   // A repository leaves the profile out and says why; with no other there is no answer.
   const std::string repository = scratch.write(
       "r.jsonl",
       R"({"application": "a", "gpu_model": "A30-24GB", "profile": "4g.24gb", "time_s": 5, "peak_memory_mib": 30000, "counters": {"sm_occupancy": 0.5}})");
   refuses("recommend --repository " + repository + " --application a", "no profile has all", 1);
-  refuses("recommend --repository " + repository + " --application a", "lacks a peak that can be", 1);
+  refuses("recommend --repository " + repository + " --application a", "lacks a peak that can be",
+          1);
 }
 
 TEST(Profiles, WhoeverAddsAtTheSameTimeLosesNothing) {
@@ -206,7 +220,8 @@ TEST(Profiles, WhoeverAddsAtTheSameTimeLosesNothing) {
   for (int i = 1; i <= 12; ++i)
     all += fmt::format(
         "echo "
-        "'{{\"application\":\"app{0}\",\"gpu_model\":\"A30-24GB\",\"profile\":\"1g.6gb\",\"time_s\":{0}}}' | "
+        "'{{\"application\":\"app{0}\",\"gpu_model\":\"A30-24GB\",\"profile\":\"1g.6gb\",\"time_"
+        "s\":{0}}}' | "
         "cleave profiles add --repository {1} - >/dev/null & ",
         i, repository);
   EXPECT_EQ(shell(all + "wait").err, "");
@@ -217,7 +232,8 @@ TEST(Profiles, ARepositoryIsNotWrittenOverAndKeepsItsMode) {
   const Scratch scratch;
   const std::string line =
       R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb", "time_s": 5, "counters": {"sm_occupancy": 0.5}})";
-  const std::string repository = scratch.write("r.jsonl", line + "\n"), more = scratch.write("m.jsonl", line);
+  const std::string repository = scratch.write("r.jsonl", line + "\n"),
+                    more = scratch.write("m.jsonl", line);
   refuses("profiles export --as training --repository " + repository + " --to " + repository,
           "read by the same command");
   refuses("profiles add --repository " + repository + " " + repository, "the repository itself");
@@ -226,8 +242,9 @@ TEST(Profiles, ARepositoryIsNotWrittenOverAndKeepsItsMode) {
   EXPECT_EQ(cleave("profiles add --repository " + repository + " " + more).exit_code, 0);
   EXPECT_EQ(shell("stat -c %a " + repository).out, "600\n");
   refuses("profiles add --repository " + repository + " " +
-              scratch.write("d.jsonl", R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb",)"
-                                       R"( "time_s": 5, "date": "2025-13-45"})"),
+              scratch.write("d.jsonl",
+                            R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb",)"
+                            R"( "time_s": 5, "date": "2025-13-45"})"),
           "'2025-13-45' is not a date");
 }
 
@@ -243,7 +260,8 @@ TEST(Choosing, NoAnswerIsNoSuccess) {
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_NE(none.out.find("does not fit"), std::string::npos) << "the table says why";
   // It was measured, so that nothing says that it was not.
-  EXPECT_NE(none.out.find("None of them is known to hold m with this batch."), std::string::npos) << none.out;
+  EXPECT_NE(none.out.find("None of them is known to hold m with this batch."), std::string::npos)
+      << none.out;
   EXPECT_NE(none.err.find("no job has a partition"), std::string::npos) << none.err;
 }
 
@@ -251,32 +269,39 @@ TEST(Choosing, NoInputIsSwallowed) {
   const Scratch scratch;
   const auto jobs = [&](const std::string& list, const std::string& rows) {
     return "choose --jobs " +
-           scratch.write("j.json",
-                         R"({"partitions": [{"name": "1g.6gb", "slices": 1, "memory": 6}], "jobs": [)" +
-                             list + R"(], "profiles": [)" + rows + "]}");
+           scratch.write(
+               "j.json",
+               R"({"partitions": [{"name": "1g.6gb", "slices": 1, "memory": 6}], "jobs": [)" +
+                   list + R"(], "profiles": [)" + rows + "]}");
   };
-  const std::string job = R"({"id": "a", "model": "m", "batch": 1, "memory": 5})",
-                    row =
-                        R"({"model": "m", "batch": 1, "partition": "1g.6gb", "latency": 1, "throughput": 1})";
+  const std::string
+      job = R"({"id": "a", "model": "m", "batch": 1, "memory": 5})",
+      row = R"({"model": "m", "batch": 1, "partition": "1g.6gb", "latency": 1, "throughput": 1})";
   refuses(jobs(job + "," + job, row), "jobs[1].id: a job 'a' is there already");
   refuses(jobs(job, row + "," + row), "profiles[1]: m with batch 1 on 1g.6gb is there already");
-  refuses(jobs(job, R"({"model": "m", "batch": 1, "partition": "1g.6bg", "latency": 1, "throughput": 1})"),
-          "did you mean '1g.6gb'?");
-  refuses(jobs(R"({"id": "a", "model": "m", "batch": 1, "memory": {"1g.6gb": 5, "2g.6gb": 5}})", row),
-          "unknown key '2g.6gb'");
+  refuses(
+      jobs(job,
+           R"({"model": "m", "batch": 1, "partition": "1g.6bg", "latency": 1, "throughput": 1})"),
+      "did you mean '1g.6gb'?");
+  refuses(
+      jobs(R"({"id": "a", "model": "m", "batch": 1, "memory": {"1g.6gb": 5, "2g.6gb": 5}})", row),
+      "unknown key '2g.6gb'");
   refuses(jobs(job, row) + " --gpu A100-40GB", "the A100-40GB has no profile '1g.6gb'");
   EXPECT_EQ(cleave(jobs(job, row) + " --gpu A30-24GB").exit_code, 0);
-  refuses("recommend --measurements examples/profiles/llama3.json --application x", "leave them out");
+  refuses("recommend --measurements examples/profiles/llama3.json --application x",
+          "leave them out");
   refuses(
       "waste --input " +
-          scratch.write("w.json",
-                        R"({"gpu_sms": 132, "gpu_memory": 94, "instances": [{"sms": 140, "memory": 9}]})"),
+          scratch.write(
+              "w.json",
+              R"({"gpu_sms": 132, "gpu_memory": 94, "instances": [{"sms": 140, "memory": 9}]})"),
       "instances[0].sms: 140 is more than the 132 of the GPU");
 }
 
 TEST(Choosing, BadInputIsToldWhatIsWrong) {
   const Scratch scratch;
-  const std::string empty = scratch.write("empty.json", "{}"), list = scratch.write("list.json", "[]");
+  const std::string empty = scratch.write("empty.json", "{}"),
+                    list = scratch.write("list.json", "[]");
   refuses("recommend", "give either --measurements or --repository");
   refuses("recommend --measurements " + empty, "the key 'gpu_sms' is missing");
   refuses("recommend --measurements " + list, "expected an object");
@@ -285,17 +310,21 @@ TEST(Choosing, BadInputIsToldWhatIsWrong) {
   refuses("recommend --repository examples/profiles/repository.jsonl", "say --application NAME");
   refuses("recommend --repository examples/profiles/repository.jsonl --application bert",
           "batch sizes; choose one");
-  refuses("recommend --repository examples/profiles/repository.jsonl --application gpt", "no profile", 1);
+  refuses("recommend --repository examples/profiles/repository.jsonl --application gpt",
+          "no profile", 1);
   refuses("choose --jobs " + empty, "the key 'partitions' is missing");
   refuses("choose --jobs examples/profiles/inference-jobs.json --job chta", "did you mean 'chat'?");
   refuses(
-      "choose --jobs examples/profiles/inference-jobs.json --repository examples/profiles/repository.jsonl",
+      "choose --jobs examples/profiles/inference-jobs.json --repository "
+      "examples/profiles/repository.jsonl",
       "say --gpu MODEL");
   refuses("waste", "give one of MODEL, --input and --paper");
   refuses("waste A100-40GB 2g.10gb@3", "2g.10gb@3 cannot be there");
   refuses("waste A101", "unknown GPU model 'A101'");
-  refuses("waste --input " + scratch.write("w.json", R"({"gpu_sms": 1})"), "the key 'gpu_memory' is missing");
-  refuses("profiles export --repository examples/profiles/repository.jsonl --as choose", "say --gpu MODEL");
+  refuses("waste --input " + scratch.write("w.json", R"({"gpu_sms": 1})"),
+          "the key 'gpu_memory' is missing");
+  refuses("profiles export --repository examples/profiles/repository.jsonl --as choose",
+          "say --gpu MODEL");
   refuses("profiles list --repository " + scratch.path("absent.jsonl"), "absent.jsonl");
 }
 

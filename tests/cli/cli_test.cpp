@@ -43,7 +43,8 @@ TEST(Gpu, CountsStatesForAnySetOfProfiles) {
   EXPECT_EQ(json("gpu 'NVIDIA RTX PRO 6000 Blackwell Server Edition'")["states"], 717);
   EXPECT_EQ(five["profiles"][2]["name"], "3g.20gb");
   EXPECT_EQ(five["profiles"][2]["starts"], Json::parse("[4, 0]"));
-  EXPECT_TRUE(json("gpu B300-269GB")["profiles"][0]["memory_mib"].is_null()) << "unknown stays unknown";
+  EXPECT_TRUE(json("gpu B300-269GB")["profiles"][0]["memory_mib"].is_null())
+      << "unknown stays unknown";
   EXPECT_EQ(json("gpu H200-141GB")["placements"], "inferred");
   EXPECT_GE(json("gpu")["models"].size(), 15U);
 }
@@ -88,9 +89,10 @@ TEST(Place, SaysWhenItFitsBySizeButNotByPosition) {
 TEST(Place, NamesTheMoveThatMakesRoom) {
   const Outcome outcome = cleave("place --fleet examples/fleets/fragmented.json --profile 2g.10gb");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_NE(outcome.err.find(
-                "move 'notebook-2' (1g.5gb) from n0/0 at 3 to n0/0 at 0, then 2g.10gb fits on n0/0 at 2"),
-            std::string::npos)
+  EXPECT_NE(
+      outcome.err.find(
+          "move 'notebook-2' (1g.5gb) from n0/0 at 3 to n0/0 at 0, then 2g.10gb fits on n0/0 at 2"),
+      std::string::npos)
       << outcome.err;
 }
 
@@ -99,11 +101,14 @@ TEST(Admit, AnswersAsTheContractSays) {
   const std::string batch = scratch.write(
       "batch.json", R"({"requests": [{"profile": "1g.5gb", "count": 8}, {"profile": "7g.40gb"}]})");
   const Json answer = json("admit --fleet 2xA100-40GB --batch " + batch);
-  EXPECT_EQ(answer, Json::parse(R"({"fits": false, "missing_gpus": 1, "exact_by": "closed form"})"));
+  EXPECT_EQ(answer,
+            Json::parse(R"({"fits": false, "missing_gpus": 1, "exact_by": "closed form"})"));
   EXPECT_EQ(json("admit --fleet 3xA100-40GB --batch " + batch)["fits"], true);
-  EXPECT_EQ(json("admit --fleet 3xA100-40GB,1xA30-24GB --add A30-24GB --batch " + batch)["fits"], true);
+  EXPECT_EQ(json("admit --fleet 3xA100-40GB,1xA30-24GB --add A30-24GB --batch " + batch)["fits"],
+            true);
   EXPECT_TRUE(
-      json("admit --fleet 2xA100-40GB,1xA30-24GB --add A30-24GB --batch " + batch)["missing_gpus"].is_null());
+      json("admit --fleet 2xA100-40GB,1xA30-24GB --add A30-24GB --batch " + batch)["missing_gpus"]
+          .is_null());
 }
 
 TEST(Bench, PlacementDecidesTheSameInEveryWay) {
@@ -124,7 +129,8 @@ TEST(Bench, PlannerHasTheAssignmentModelBesideIt) {
   for (const Json& run : bench["runs"]) EXPECT_EQ(run["status"], "optimal") << run;
   ASSERT_EQ(bench["assignment"].size(), 8U);
   for (const Json& run : bench["assignment"])
-    for (const char* key : {"problem", "gpus", "seconds_to_gap", "seconds", "status", "binary", "counted"})
+    for (const char* key :
+         {"problem", "gpus", "seconds_to_gap", "seconds", "status", "binary", "counted"})
       EXPECT_TRUE(run.contains(key)) << key;
   for (const Json& run : bench["assignment"])
     for (const char* way : {"counted", "binary"}) {
@@ -139,7 +145,8 @@ TEST(Bench, PlannerHasTheAssignmentModelBesideIt) {
 
 TEST(Reproduce, WritesThePageAndItsFigures) {
   const Scratch scratch;
-  const Json answer = json("reproduce optimal-placement --cases 1 --write " + scratch.path("pages"));
+  const Json answer =
+      json("reproduce optimal-placement --cases 1 --write " + scratch.path("pages"));
   EXPECT_EQ(answer["results"].size(), 6U);
   EXPECT_FALSE(answer["claims"].empty());
   EXPECT_EQ(answer["open_choices"].size(), 9U);
@@ -160,7 +167,8 @@ TEST(Tables, AreListedWhole) {
 
 TEST(Simulate, TheSummaryHasEveryKeyOfTheContract) {
   const Json s = json(
-      "simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --scheduler online --seed 3");
+      "simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --scheduler online "
+      "--seed 3");
   for (const char* key : {"scheduler",
                           "seed",
                           "read",
@@ -200,13 +208,15 @@ TEST(Simulate, TheSummaryHasEveryKeyOfTheContract) {
 
 TEST(Simulate, SameSeedSameBytes) {
   const std::string arguments =
-      "simulate --fleet 2xA100-40GB --workload data/workloads/lab-day.jsonl --scheduler online --json";
+      "simulate --fleet 2xA100-40GB --workload data/workloads/lab-day.jsonl --scheduler online "
+      "--json";
   EXPECT_EQ(cleave(arguments).out, cleave(arguments).out);
 }
 
 TEST(Threads, CompareAnswersTheSameAsOneRunAfterTheOther) {
   const std::string what = " --fleet 2xA100-40GB --workload data/workloads/lab-day.jsonl ";
-  const Json together = json("compare" + what + "--schedulers full-gpu,online:policy=first-fit,online");
+  const Json together =
+      json("compare" + what + "--schedulers full-gpu,online:policy=first-fit,online");
   ASSERT_EQ(together["runs"].size(), 3U);
   EXPECT_EQ(together["runs"][2], json("simulate" + what + "--scheduler online"));
   EXPECT_EQ(together["runs"][0], json("simulate" + what + "--scheduler full-gpu"));
@@ -214,7 +224,8 @@ TEST(Threads, CompareAnswersTheSameAsOneRunAfterTheOther) {
 
 TEST(Compare, SeedsDrawAnewAndThreadsChangeNothing) {
   const std::string what =
-      "compare --fleet 4xA100-40GB --generate lab-day --seed 3 --seeds 6 --schedulers full-gpu,online "
+      "compare --fleet 4xA100-40GB --generate lab-day --seed 3 --seeds 6 --schedulers "
+      "full-gpu,online "
       "--faults 'mtbf=20000;repair=900;job-failure=0.05' --json";
   const Outcome one = cleave(what + " --threads 1");
   ASSERT_EQ(one.exit_code, 0) << one.err;
@@ -223,9 +234,10 @@ TEST(Compare, SeedsDrawAnewAndThreadsChangeNothing) {
   const Json answer = *parse_json(one.out, "stdout");
   ASSERT_EQ(answer["runs"].size(), 12U);
   EXPECT_EQ(answer["runs"][2]["seed"], 4);
-  EXPECT_EQ(answer["runs"][3],
-            json("simulate --fleet 4xA100-40GB --generate lab-day --seed 4 --scheduler online --faults "
-                 "'mtbf=20000;repair=900;job-failure=0.05'"));
+  EXPECT_EQ(
+      answer["runs"][3],
+      json("simulate --fleet 4xA100-40GB --generate lab-day --seed 4 --scheduler online --faults "
+           "'mtbf=20000;repair=900;job-failure=0.05'"));
   const Json& comparison = answer["comparison"];
   EXPECT_EQ(comparison["distinct_seeds"], 6);
   const Json& wait = comparison["schedulers"][1]["figures"]["wait_mean_s"];
@@ -243,9 +255,10 @@ TEST(Simulate, SaysHowTheRunWent) {
   const Json usual = json(what)["run"];
   EXPECT_TRUE(usual["reconfiguration_s"].is_null());
   EXPECT_EQ(usual["checkpoint_s"], 30.0);
-  const Json said = json(what +
-                         "--outage n0/1@700-900 --outage n0/1@50-60.5 --reconfiguration 0 --checkpoint 8 "
-                         "--process-start 1.5 --forecast last-value:margin=0.2");
+  const Json said =
+      json(what +
+           "--outage n0/1@700-900 --outage n0/1@50-60.5 --reconfiguration 0 --checkpoint 8 "
+           "--process-start 1.5 --forecast last-value:margin=0.2");
   EXPECT_EQ(said["run"],
             Json::parse(R"({"reconfiguration_s": 0.0, "checkpoint_s": 8.0, "process_start_s": 1.5,
     "forecast": "last-value:margin=0.2", "faults": {"mtbf_s": null, "repair_s": null, "job_failure": 0.0,
@@ -261,7 +274,8 @@ TEST(Simulate, WritesEventsWholeOrNotAtAll) {
   const Scratch scratch;
   const std::string events = scratch.path("events.jsonl"), trace = scratch.path("trace.json");
   const std::string what = "simulate --fleet 2xA100-40GB --scheduler online ";
-  const Json summary = json(what + "--generate lab-day --events " + events + " --trace-events " + trace);
+  const Json summary =
+      json(what + "--generate lab-day --events " + events + " --trace-events " + trace);
   const Outcome lines = shell("grep -c '\"event\": \"created\"' " + events);
   EXPECT_EQ(lines.out, summary["creates"].dump() + "\n");
   const auto document = parse_json(shell("cat " + trace).out, "trace");
@@ -273,11 +287,13 @@ TEST(Simulate, WritesEventsWholeOrNotAtAll) {
 {"id": "b", "duration_s": 3000000000, "profile": "1g.5gb", "speed": {"1g.5gb": 0.001}})");
   const std::string before = shell("md5sum " + events + " " + trace).out;
   EXPECT_EQ(
-      cleave(what + "--workload " + endless + " --events " + events + " --trace-events " + trace).exit_code,
+      cleave(what + "--workload " + endless + " --events " + events + " --trace-events " + trace)
+          .exit_code,
       1);
   EXPECT_EQ(shell("md5sum " + events + " " + trace).out, before);
   EXPECT_EQ(shell("ls " + scratch.path(".") + " | grep -c part").out, "0\n");
-  EXPECT_EQ(cleave(what + "--generate lab-day --events " + events + " --trace-events " + events).exit_code,
+  EXPECT_EQ(cleave(what + "--generate lab-day --events " + events + " --trace-events " + events)
+                .exit_code,
             2);
   EXPECT_EQ(cleave(what + "--generate lab-day --events " + scratch.path("no/where")).exit_code, 1);
 }
@@ -286,17 +302,20 @@ TEST(Simulate, RefusesRunsThatCannotBe) {
   const std::string what = "simulate --fleet 2xA100-40GB --generate lab-day --scheduler online ";
   for (const char* wrong :
        {"--faults mtbf=0", "--faults nothing=1", "--faults job-failure=2", "--outage n0/7@1-2",
-        "--outage n0/0@5-1", "--outage n0/0@1-5 --outage n0/0@4-9", "--outage n0/0@1-2 --faults mtbf=9",
-        "--forecast las", "--forecast last-value:margin=x", "--reconfiguration -1", "--checkpoint soon",
-        "--process-start 1e30", "--workload x.jsonl"})
+        "--outage n0/0@5-1", "--outage n0/0@1-5 --outage n0/0@4-9",
+        "--outage n0/0@1-2 --faults mtbf=9", "--forecast las", "--forecast last-value:margin=x",
+        "--reconfiguration -1", "--checkpoint soon", "--process-start 1e30", "--workload x.jsonl"})
     EXPECT_EQ(cleave(what + wrong).exit_code, 2) << wrong;
-  EXPECT_EQ(cleave("simulate --fleet 2xA100-40GB --generate lab-da --scheduler online").exit_code, 2);
-  EXPECT_EQ(cleave("simulate --fleet 2xA100-40GB --generate lab-day:x=1 --scheduler online").exit_code, 2);
+  EXPECT_EQ(cleave("simulate --fleet 2xA100-40GB --generate lab-da --scheduler online").exit_code,
+            2);
+  EXPECT_EQ(
+      cleave("simulate --fleet 2xA100-40GB --generate lab-day:x=1 --scheduler online").exit_code,
+      2);
   for (const char* wrong : {"--seeds 0", "--seeds 1000000000", "--threads 0"})
-    EXPECT_EQ(
-        cleave("compare --fleet 2xA100-40GB --generate lab-day --schedulers online " + std::string(wrong))
-            .exit_code,
-        2)
+    EXPECT_EQ(cleave("compare --fleet 2xA100-40GB --generate lab-day --schedulers online " +
+                     std::string(wrong))
+                  .exit_code,
+              2)
         << wrong;
 }
 
@@ -318,8 +337,8 @@ TEST(PublicTrace, EveryPodIsAccountedFor) {
 }
 
 TEST(Trace, LogsOfSitesRunToTheEnd) {
-  const Json slurm =
-      json("simulate --fleet 1xA100-40GB --trace sacct:examples/traces/sacct.txt --scheduler online");
+  const Json slurm = json(
+      "simulate --fleet 1xA100-40GB --trace sacct:examples/traces/sacct.txt --scheduler online");
   EXPECT_EQ(slurm["read"], 9);
   EXPECT_EQ(slurm["finished"], 6);
   EXPECT_EQ(slurm["state_timeout"], 1);
@@ -327,7 +346,8 @@ TEST(Trace, LogsOfSitesRunToTheEnd) {
   const std::string swf =
       "simulate --fleet 1xA100-40GB --trace swf:examples/traces/log.swf --scheduler online";
   EXPECT_EQ(json(swf + " --processors-per-gpu 7")["finished"], 5);
-  EXPECT_EQ(json(swf + " --processors-per-gpu 28")["finished"], 6) << "the largest is a whole GPU now";
+  EXPECT_EQ(json(swf + " --processors-per-gpu 28")["finished"], 6)
+      << "the largest is a whole GPU now";
 }
 
 TEST(PublicTrace, DrawnArrivalsFollowTheSeed) {
@@ -344,14 +364,15 @@ TEST(PublicTrace, DrawnArrivalsFollowTheSeed) {
 
 TEST(Generate, MakesAWorkloadThatRuns) {
   const Outcome outcome = shell(
-      "cleave workload generate lab-day --seed 9 | cleave simulate --fleet 4xA100-40GB --workload - "
+      "cleave workload generate lab-day --seed 9 | cleave simulate --fleet 4xA100-40GB --workload "
+      "- "
       "--scheduler online --json");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("\"finished\": 200"), std::string::npos);
 }
 
-/// Every kind of bad input: exit 2, one line on standard error that begins with the program's name and holds
-/// `said`, nothing on standard output, and with --json the same as a document.
+/// Every kind of bad input: exit 2, one line on standard error that begins with the program's name
+/// and holds `said`, nothing on standard output, and with --json the same as a document.
 void expect_refused(const std::string& arguments, const std::string& said) {
   SCOPED_TRACE(arguments);
   const Outcome outcome = cleave(arguments);
@@ -361,13 +382,15 @@ void expect_refused(const std::string& arguments, const std::string& said) {
   EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
   EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
   const Json error = json(arguments, 2)["error"];
-  for (const char* key : {"kind", "place", "message", "remedy"}) EXPECT_TRUE(error.contains(key)) << key;
+  for (const char* key : {"kind", "place", "message", "remedy"})
+    EXPECT_TRUE(error.contains(key)) << key;
 }
 
 TEST(CommandLine, AWordThatIsNoCommandIsNamed) {
   expect_refused("plann deploy", "there is no command 'plann'; did you mean 'plan'?");
   expect_refused("qqqq", "there is no command 'qqqq'; see `cleave --help`");
-  expect_refused("plan deploi --fleet x", "cleave plan has no command 'deploi'; did you mean 'deploy'?");
+  expect_refused("plan deploi --fleet x",
+                 "cleave plan has no command 'deploi'; did you mean 'deploy'?");
   expect_refused("bench qqqq", "cleave bench has no command 'qqqq'; see `cleave bench --help`");
   expect_refused("plan", "A subcommand is required; see `cleave plan --help`");
   expect_refused("place nonsense --profile 1g.5gb", "see `cleave place --help`");
@@ -387,10 +410,12 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
       "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\na,1,1000,1,2,1\nb,1,10");
   const std::string jobs = scratch.write("jobs.jsonl", "{\"id\": \"a\", \"duration_s\": 3}\n");
 
-  expect_refused("place --fleet nowhere.json --profile 1g.5gb", "nowhere.json: No such file or directory");
+  expect_refused("place --fleet nowhere.json --profile 1g.5gb",
+                 "nowhere.json: No such file or directory");
   expect_refused("place --fleet " + broken + " --profile 1g.5gb",
                  "broken.json: line 1, column 24: this is not valid JSON");
-  expect_refused("place --fleet " + empty + " --profile 1g.5gb", "the JSON text ends in the middle");
+  expect_refused("place --fleet " + empty + " --profile 1g.5gb",
+                 "the JSON text ends in the middle");
   expect_refused("place --fleet " + overlap + " --profile 1g.5gb",
                  "overlap.json: gpus[0].instances[1]: 2g.10gb at 2 overlaps");
   expect_refused("place --fleet . --profile 1g.5gb", ".: Is a directory");
@@ -400,7 +425,8 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
   expect_refused("place --fleet 4xA100-40GB", "say what to place");
   expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --memory 3", "one of the two");
   expect_refused("place --fleet 4xA100-40GB --memory 9GB", "'9GB' is not a size");
-  expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --policy best", "there is no policy 'best'");
+  expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --policy best",
+                 "there is no policy 'best'");
   expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --policy first-fit --threshold 0.3",
                  "policy first-fit has no option 'threshold'");
   expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --threshold nan",
@@ -410,9 +436,11 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
                  "say which may be added: A100-40GB or A30-24GB");
   expect_refused("admit --fleet 4xA30-24GB --batch examples/batches/class.json",
                  "no GPU of this fleet has a profile '1g.5gb'");
-  expect_refused("bench simulation --gpus 10,20 --jobs 5", "give as many numbers of jobs as fleets");
+  expect_refused("bench simulation --gpus 10,20 --jobs 5",
+                 "give as many numbers of jobs as fleets");
   expect_refused("gpu MI300X", "unknown GPU model 'MI300X'");
-  expect_refused("gpu A100-40GB --profiles 8g.80gb", "--profiles: no GPU here has a profile '8g.80gb'");
+  expect_refused("gpu A100-40GB --profiles 8g.80gb",
+                 "--profiles: no GPU here has a profile '8g.80gb'");
   expect_refused("layout A100-40GB 4g.20gb", "'4g.20gb' is not an instance");
   expect_refused("layout A100-40GB 4g.24gb@0",
                  "the A100-40GB has no profile '4g.24gb'; did you mean '4g.20gb'?");
@@ -424,14 +452,16 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
                  "does not name a trace format; write alibaba2023:FILE");
   expect_refused("simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler onlin",
                  "did you mean 'online'?");
-  expect_refused("simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online:threshold=2",
-                 "2 is not a share of a GPU");
-  expect_refused("simulate --fleet 1xA30-24GB --scheduler online", "say what to run");
-  expect_refused("simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online --compress 3",
-                 "this belongs to traces");
   expect_refused(
-      "simulate --fleet 1xA30-24GB --trace alibaba2023:" + torn + " --scheduler online --compress 0",
-      "0 is not above 0");
+      "simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online:threshold=2",
+      "2 is not a share of a GPU");
+  expect_refused("simulate --fleet 1xA30-24GB --scheduler online", "say what to run");
+  expect_refused(
+      "simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online --compress 3",
+      "this belongs to traces");
+  expect_refused("simulate --fleet 1xA30-24GB --trace alibaba2023:" + torn +
+                     " --scheduler online --compress 0",
+                 "0 is not above 0");
   expect_refused("simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online --seed x",
                  "see `cleave simulate --help`");
   expect_refused("compare --fleet 1xA30-24GB --workload " + jobs + " --schedulers online,,full-gpu",
@@ -444,16 +474,19 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
 }
 
 TEST(Program, RefusesOptionsThatATraceDoesNotHave) {
-  expect_refused("simulate --fleet 1xA30-24GB --trace alibaba2023:pods.csv --scheduler online --gap 9",
-                 "--gap: the trace format alibaba2023 has no such option; leave it out");
+  expect_refused(
+      "simulate --fleet 1xA30-24GB --trace alibaba2023:pods.csv --scheduler online --gap 9",
+      "--gap: the trace format alibaba2023 has no such option; leave it out");
   expect_refused("simulate --fleet 1xA30-24GB --trace miso:pods.csv --scheduler online --gap 0",
                  "--gap: 0 is not above 0");
   expect_refused("simulate --fleet 1xA30-24GB --trace miso:pods.csv --scheduler online --gap soon",
                  "--gap: 'soon' is not a plain decimal number");
-  expect_refused("simulate --fleet 1xA30-24GB --trace philly:pods.csv --scheduler online --shares half",
-                 "see `cleave simulate --help`");
-  expect_refused("simulate --fleet 1xA30-24GB --workload jobs.csv --scheduler online --shares whole",
-                 "this belongs to traces");
+  expect_refused(
+      "simulate --fleet 1xA30-24GB --trace philly:pods.csv --scheduler online --shares half",
+      "see `cleave simulate --help`");
+  expect_refused(
+      "simulate --fleet 1xA30-24GB --workload jobs.csv --scheduler online --shares whole",
+      "this belongs to traces");
 }
 
 TEST(Output, IsNotLostInSilence) {
@@ -464,9 +497,10 @@ TEST(Output, IsNotLostInSilence) {
 }
 
 TEST(Help, HasAnExampleEachThatWorks) {
-  for (const char* command : {"gpu", "layout", "place", "simulate", "compare", "policies", "schedulers",
-                              "admit", "workload generate", "workload list", "bench graph", "bench placement",
-                              "bench admission", "bench simulation"}) {
+  for (const char* command :
+       {"gpu", "layout", "place", "simulate", "compare", "policies", "schedulers", "admit",
+        "workload generate", "workload list", "bench graph", "bench placement", "bench admission",
+        "bench simulation"}) {
     const Outcome help = cleave(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
     const std::size_t at = help.out.find("Example:\n  ");

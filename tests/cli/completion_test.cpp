@@ -1,5 +1,5 @@
-// What is generated from the commands themselves: completion that a shell understands, and man pages that
-// roff does, with every option of the help.
+// What is generated from the commands themselves: completion that a shell understands, and man
+// pages that roff does, with every option of the help.
 
 #include <gtest/gtest.h>
 
@@ -23,11 +23,11 @@ bool there_is(const std::string& program) {
 
 /// What bash would offer for the last of these words.
 std::set<std::string> completed(const std::string& words, int last) {
-  const Outcome offered =
-      shell(fmt::format("bash --norc -c 'source <(cleave completion bash); COMP_WORDS=({}); COMP_CWORD={}; "
-                        "_cleave; printf \"%s\\n\" "
-                        "\"${{COMPREPLY[@]}}\"'",
-                        words, last));
+  const Outcome offered = shell(fmt::format(
+      "bash --norc -c 'source <(cleave completion bash); COMP_WORDS=({}); COMP_CWORD={}; "
+      "_cleave; printf \"%s\\n\" "
+      "\"${{COMPREPLY[@]}}\"'",
+      words, last));
   EXPECT_EQ(offered.err, "");
   std::set<std::string> set;
   std::istringstream lines(offered.out);
@@ -64,8 +64,8 @@ TEST(Completion, OfOtherShellsIsUnderstoodByThem) {
   for (const char* name : {"zsh", "fish"}) {
     if (!there_is(name)) continue;
     any = true;
-    const Outcome read =
-        shell(fmt::format("cleave completion {0} > /dev/null && cleave completion {0} | {0} -n", name));
+    const Outcome read = shell(
+        fmt::format("cleave completion {0} > /dev/null && cleave completion {0} | {0} -n", name));
     EXPECT_EQ(read.exit_code, 0) << read.err;
   }
   if (!any) GTEST_SKIP() << "there is neither zsh nor fish";

@@ -1,5 +1,5 @@
-// The commands that speak with the daemon, from outside and against a stub of it: what they send, what they
-// print, how they end, and that nothing of a job's steers the terminal it is shown on.
+// The commands that speak with the daemon, from outside and against a stub of it: what they send,
+// what they print, how they end, and that nothing of a job's steers the terminal it is shown on.
 
 #include <sys/stat.h>
 
@@ -27,7 +27,8 @@ using testing_program::Terminal;
 void says(const Outcome& outcome, int exit_code, std::initializer_list<const char*> parts) {
   EXPECT_EQ(outcome.exit_code, exit_code) << outcome.out << outcome.err;
   for (const char* part : parts)
-    EXPECT_NE(outcome.err.find(part), std::string::npos) << "no '" << part << "' in: " << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos)
+        << "no '" << part << "' in: " << outcome.err;
 }
 
 ApiJob job_of(std::int64_t id, const std::string& state, std::optional<int> exit_code = {}) {
@@ -47,17 +48,19 @@ ApiJob ended_after(std::int64_t attempts, int exit_code) {
 
 TEST(Submit, SendsTheCommandWordByWordWithFolderAndEnvironment) {
   StubWorld world;
-  const Outcome sent =
-      shell("cd /usr/bin && KEPT='a b' CUDA_VISIBLE_DEVICES=9 CLEAVE_JOB=3 " +
-            world.command(
-                "submit --name 'train it' --env MORE=x=y --env EMPTY= --priority -2 --deadline 1.5 --retry 2 "
-                "--restartable --checkpoint-signal SIGUSR1 --checkpoint-grace 20 --out-of-memory-code 77 "
-                "--memory 9GiB --compute-slices 2 -- sh -c '[1,2]' '' --json -- '%%' '{}' \"a'b\""));
+  const Outcome sent = shell(
+      "cd /usr/bin && KEPT='a b' CUDA_VISIBLE_DEVICES=9 CLEAVE_JOB=3 " +
+      world.command(
+          "submit --name 'train it' --env MORE=x=y --env EMPTY= --priority -2 --deadline 1.5 "
+          "--retry 2 "
+          "--restartable --checkpoint-signal SIGUSR1 --checkpoint-grace 20 --out-of-memory-code 77 "
+          "--memory 9GiB --compute-slices 2 -- sh -c '[1,2]' '' --json -- '%%' '{}' \"a'b\""));
   EXPECT_EQ(sent.exit_code, 0) << sent.err;
   EXPECT_EQ(sent.out, "job 12\n");
   ASSERT_EQ(world.submissions().size(), 1U);
   const Json job = world.submissions()[0];
-  EXPECT_EQ(job["command"], Json::parse(R"(["sh", "-c", "[1,2]", "", "--json", "--", "%%", "{}", "a'b"])"));
+  EXPECT_EQ(job["command"],
+            Json::parse(R"(["sh", "-c", "[1,2]", "", "--json", "--", "%%", "{}", "a'b"])"));
   EXPECT_EQ(job["directory"], "/usr/bin");
   EXPECT_EQ(job["name"], "train it");
   EXPECT_EQ(job["memory_mib"], 9216);
@@ -74,7 +77,8 @@ TEST(Submit, SendsTheCommandWordByWordWithFolderAndEnvironment) {
     return std::ranges::find(job["environment"], Json(variable)) != job["environment"].end();
   };
   EXPECT_TRUE(has("KEPT=a b") && has("MORE=x=y") && has("EMPTY="));
-  EXPECT_EQ(job.dump().find("CUDA_VISIBLE_DEVICES"), std::string::npos) << "it is the daemon's to say";
+  EXPECT_EQ(job.dump().find("CUDA_VISIBLE_DEVICES"), std::string::npos)
+      << "it is the daemon's to say";
   EXPECT_EQ(job.dump().find("CLEAVE_JOB"), std::string::npos);
 }
 
@@ -92,7 +96,8 @@ TEST(Submit, TakesACleanEnvironmentAndLeavesOutWhatJsonCannotCarry) {
   const Outcome odd = shell("ODD=$(printf '\\377') " + world.command("submit -- true"));
   says(odd, 0, {"ODD is not UTF-8"});
   says(shell(world.command("submit -- printf \"$(printf '\\377')\"")), 2, {"COMMAND", "UTF-8"});
-  says(world.run("submit --env NOT_SET_ANYWHERE -- true"), 2, {"'NOT_SET_ANYWHERE' is not set here"});
+  says(world.run("submit --env NOT_SET_ANYWHERE -- true"), 2,
+       {"'NOT_SET_ANYWHERE' is not set here"});
   says(world.run("submit --env =x -- true"), 2, {"has no name"});
   says(world.run("submit --env CLEAVE_REPORT=x -- true"), 2, {"by the daemon"});
 }
@@ -136,7 +141,8 @@ TEST(Submit, RefusesWhatItDoesNotUnderstandBeforeAnythingIsSent) {
        false,
        {},
        {}});
-  says(world.run("submit --profile 9g.90gb -- true"), 1, {"profile: no GPU has 9g.90gb; see cleave gpu"});
+  says(world.run("submit --profile 9g.90gb -- true"), 1,
+       {"profile: no GPU has 9g.90gb; see cleave gpu"});
   says(world.run("submit --wait --profile 9g.90gb -- true"), 125, {"no GPU has"});
   const Outcome json = world.run("submit --json --profile 9g.90gb -- true");
   EXPECT_EQ(document(json)["error"]["kind"], "infeasible");
@@ -206,13 +212,14 @@ TEST(Waiting, OutlastsADaemonThatIsRestarted) {
 
 TEST(NoDaemon, IsSaidWithWhatHelps) {
   const Outcome nobody = shell("CLEAVE_SOCKET=/nowhere/s cleave ps");
-  says(nobody, 1, {"no daemon answers at /nowhere/s", "cleaved --simulate 4xA100-40GB", "--socket"});
+  says(nobody, 1,
+       {"no daemon answers at /nowhere/s", "cleaved --simulate 4xA100-40GB", "--socket"});
   EXPECT_EQ(document(shell("cleave ps --socket /nowhere/s --json"))["error"]["kind"], "infeasible");
   says(shell("cleave wait 1 --socket /nowhere/s --patience 0"), 125, {"no daemon answers"});
   says(shell("cleave submit --wait --socket /nowhere/s -- true"), 125, {"no daemon answers"});
   says(shell("cleave ps --socket ''"), 2, {"--socket"});
-  for (const char* command : {"show 1", "logs 1", "cancel 1", "top --once", "events", "drain 0", "undrain 0",
-                              "pause", "resume", "scheduler"})
+  for (const char* command : {"show 1", "logs 1", "cancel 1", "top --once", "events", "drain 0",
+                              "undrain 0", "pause", "resume", "scheduler"})
     says(shell(fmt::format("cleave {} --socket /nowhere/s", command)), 1, {"no daemon answers"});
 }
 
@@ -245,7 +252,8 @@ TEST(Ps, ShowsJobsWithNothingThatSteersTheTerminal) {
   EXPECT_EQ(all["jobs"][1]["name"], restless().name) << "JSON carries it as it is";
   EXPECT_EQ(all["jobs"][0]["a_later_key"], "kept");
   Terminal narrow(world.command("ps"), 40);
-  for (const std::string_view line : split(narrow.rest(), '\n')) EXPECT_LE(columns_of(trimmed(line)), 40U);
+  for (const std::string_view line : split(narrow.rest(), '\n'))
+    EXPECT_LE(columns_of(trimmed(line)), 40U);
 }
 
 TEST(Ps, TellsTroublesBesideTheJobs) {
@@ -278,7 +286,8 @@ TEST(Ps, AsksForAllPagesAndForWhatIsWanted) {
   StubWorld world;
   for (int id = 1; id <= 10; ++id) world.put(job_of(id, id % 2 == 0 ? "queued" : "finished", 0));
   EXPECT_EQ(document(world.run("ps --json"))["jobs"].size(), 5U);
-  EXPECT_EQ(document(world.run("ps -a --json"))["jobs"].size(), 10U) << "the stub has three on a page";
+  EXPECT_EQ(document(world.run("ps -a --json"))["jobs"].size(), 10U)
+      << "the stub has three on a page";
   EXPECT_EQ(document(world.run("ps -a --limit 4 --json"))["jobs"].size(), 4U);
   EXPECT_EQ(document(world.run("ps --state finished --json"))["jobs"].size(), 5U);
   EXPECT_EQ(world.run("ps --user 'a b'").exit_code, 0);
@@ -301,7 +310,8 @@ TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
   says(world.run("show 0"), 2, {"counted from 1"});
   EXPECT_EQ(world.run("cancel one").out, "job 1 was cancelled\n");
   says(world.run("cancel one 2"), 2, {"no live job is called 'one'"});
-  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/2/cancel")) << "the others are ended all the same";
+  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/2/cancel"))
+      << "the others are ended all the same";
 }
 
 TEST(Show, TellsEveryInstanceAndWhyItWasLeft) {
@@ -310,9 +320,10 @@ TEST(Show, TellsEveryInstanceAndWhyItWasLeft) {
   job.name = "train";
   job.attempts = 2;
   job.command = {"python3", "it's.py", "\x1b[31m", ""};
-  job.history = {{1, ApiPlace{"GPU-x", 1, "MIG-a", "1g.5gb", 3}, job.submitted_at, job.submitted_at,
-                  job.submitted_at, "early-restart", "would have run out at iteration 40", 143, MiB{4000}},
-                 {2, ApiPlace{"GPU-x", 1, "MIG-b", "2g.10gb", 0}, job.submitted_at, {}, {}, "", "", {}, {}}};
+  job.history = {
+      {1, ApiPlace{"GPU-x", 1, "MIG-a", "1g.5gb", 3}, job.submitted_at, job.submitted_at,
+       job.submitted_at, "early-restart", "would have run out at iteration 40", 143, MiB{4000}},
+      {2, ApiPlace{"GPU-x", 1, "MIG-b", "2g.10gb", 0}, job.submitted_at, {}, {}, "", "", {}, {}}};
   world.put(job);
   const Outcome told = world.run("show 7");
   for (const char* part :
@@ -398,7 +409,8 @@ TEST(Follow, StreamsBothOutputsAndEndsAsTheJobDoes) {
   const Outcome followed = world.run("submit --follow -- true");
   EXPECT_EQ(followed.exit_code, 5);
   EXPECT_EQ(followed.out, "first\nsecond\n");
-  says(followed, 5, {"job 12\n", "went wrong\n", "attempt 2 of job 12", "job 12 failed with exit code 5"});
+  says(followed, 5,
+       {"job 12\n", "went wrong\n", "attempt 2 of job 12", "job 12 failed with exit code 5"});
 }
 
 TEST(Follow, WithoutATerminalAnInterruptLeavesTheJobAndSaysHowToEndIt) {
@@ -408,8 +420,9 @@ TEST(Follow, WithoutATerminalAnInterruptLeavesTheJobAndSaysHowToEndIt) {
   world.put(job);
   world.put_log(12, "stdout", 1, {"working\n", 0, false});
   // timeout sends the signal; setsid takes the terminal away.
-  const Outcome left = shell("CLEAVE_SOCKET='" + world.daemon().path() +
-                             "' setsid -w timeout --preserve-status -s INT 1 cleave submit --follow -- true");
+  const Outcome left =
+      shell("CLEAVE_SOCKET='" + world.daemon().path() +
+            "' setsid -w timeout --preserve-status -s INT 1 cleave submit --follow -- true");
   EXPECT_EQ(left.out, "working\n");
   says(left, 130, {"job 12 goes on", "`cleave cancel 12` ends it"});
   EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/12/cancel"));
@@ -454,16 +467,17 @@ TEST(Events, AreListedAndFollowedOverABrokenStream) {
        {},
        {}});
   const Outcome past = shell("TZ=UTC " + world.command("events"));
-  EXPECT_EQ(past.out, "     3  2026-05-04 10:11:12  job-started           job 1 \\x1b[2J runs\n") << past.err;
+  EXPECT_EQ(past.out, "     3  2026-05-04 10:11:12  job-started           job 1 \\x1b[2J runs\n")
+      << past.err;
   EXPECT_EQ(document(world.run("events --json"))["id"], 3);
   EXPECT_EQ(world.run("events --after 3 --json").out, "");
   std::atomic<int> streams{0};
   StubReply stream;
   stream.stream = [&](const std::function<bool(std::string_view)>& send) {
     // What was seen already comes again after the break, and is not shown again.
-    send(++streams == 1
-             ? "id: 4\ndata: {\"id\": 4, \"kind\": \"a\"}\n\n"
-             : "id: 4\ndata: {\"id\": 4, \"kind\": \"a\"}\n\nid: 5\ndata: {\"id\": 5, \"kind\": \"b\"}\n\n");
+    send(++streams == 1 ? "id: 4\ndata: {\"id\": 4, \"kind\": \"a\"}\n\n"
+                        : "id: 4\ndata: {\"id\": 4, \"kind\": \"a\"}\n\nid: 5\ndata: {\"id\": 5, "
+                          "\"kind\": \"b\"}\n\n");
   };
   world.answers("GET /v1/events", stream);
   const Outcome followed = shell("timeout 1 env " + world.command("events -f --json"));
@@ -484,13 +498,18 @@ TEST(Operating, SendsWhatWasAskedFor) {
   EXPECT_EQ(world.run("undrain GPU/x").out, "GPU 1 takes jobs\n");
   says(world.run("drain 2"), 2, {"no such thing"});
   world.answers("POST /v1/pause", {200, R"({"paused": true})", {}, false, {}, {}});
-  world.answers(
-      "POST /v1/resume",
-      {403, R"({"error": {"kind": "infeasible", "message": "operators only"}})", {}, false, {}, {}});
+  world.answers("POST /v1/resume",
+                {403,
+                 R"({"error": {"kind": "infeasible", "message": "operators only"}})",
+                 {},
+                 false,
+                 {},
+                 {}});
   EXPECT_NE(world.run("pause").out.find("no jobs are started"), std::string::npos);
   says(world.run("resume"), 1, {"operators only"});
   world.answers("GET /v1/scheduler", {200, R"({"scheduler": "online"})", {}, false, {}, {}});
-  world.answers("PUT /v1/scheduler", {200, R"({"scheduler": "static:layout=a"})", {}, false, {}, {}});
+  world.answers("PUT /v1/scheduler",
+                {200, R"({"scheduler": "static:layout=a"})", {}, false, {}, {}});
   EXPECT_EQ(world.run("scheduler").out, "online\n");
   EXPECT_EQ(world.run("scheduler static:layout=a").out, "static:layout=a\n");
   EXPECT_EQ(world.last_body(), R"({"scheduler":"static:layout=a"})");
@@ -517,8 +536,8 @@ TEST(Top, ShowsTheLayoutAndTheJobs) {
   world.answers("GET /v1/gpus", {200, Json{{"gpus", {to_json(gpu)}}}.dump(), {}, false, {}, {}});
   world.put(restless());
   const Outcome once = world.run("top --once");
-  for (const char* part : {"cleaved 0.1.0, simulated, scheduler online", "4 waiting", "PAUSED", "[AAAAbb#.]",
-                           "the disk is full", "\\x1b]0;owned"})
+  for (const char* part : {"cleaved 0.1.0, simulated, scheduler online", "4 waiting", "PAUSED",
+                           "[AAAAbb#.]", "the disk is full", "\\x1b]0;owned"})
     EXPECT_NE(once.out.find(part), std::string::npos) << part << " in\n" << once.out << once.err;
   EXPECT_EQ(once.out.find('\x1b'), std::string::npos);
   const Json line = document(world.run("top --once --json"));

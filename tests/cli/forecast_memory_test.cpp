@@ -49,11 +49,13 @@ TEST(ForecastMemory, AnswersAsADocument) {
 
 TEST(ForecastMemory, SaysWhenItKnowsTooLittle) {
   const Outcome outcome = shell(
-      "printf 'iteration,requested_mib,allocated_mib\\n1,10,9\\n2,12,10\\n' | cleave forecast memory "
+      "printf 'iteration,requested_mib,allocated_mib\\n1,10,9\\n2,12,10\\n' | cleave forecast "
+      "memory "
       "--series - "
       "--iterations 50 --capacity 20");
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_NE(outcome.out.find("No forecast: 2 samples are too few"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("No forecast: 2 samples are too few"), std::string::npos)
+      << outcome.out;
 }
 
 TEST(ForecastMemory, RefusesWhatItCannotRead) {
@@ -78,11 +80,14 @@ TEST(ForecastMemory, TheHorizonIsTheForecasters) {
 
 TEST(ForecastMemory, WhatIsOutOfOrderOrTwiceIsSaid) {
   const Outcome order = shell(
-      "printf 'iteration,requested_mib,allocated_mib\n2,10,9\n1,12,10\n' | cleave forecast memory --series "
+      "printf 'iteration,requested_mib,allocated_mib\n2,10,9\n1,12,10\n' | cleave forecast memory "
+      "--series "
       "-");
   EXPECT_EQ(order.exit_code, 2);
-  EXPECT_NE(order.err.find(":3: iteration 1 comes after iteration 2"), std::string::npos) << order.err;
-  expect_refused("reproduce memory-alarms --jobs 1 --forecaster none --forecaster none", "named twice");
+  EXPECT_NE(order.err.find(":3: iteration 1 comes after iteration 2"), std::string::npos)
+      << order.err;
+  expect_refused("reproduce memory-alarms --jobs 1 --forecaster none --forecaster none",
+                 "named twice");
   expect_refused(std::string(example) + " --capacity ''", "--capacity");
 }
 
@@ -93,13 +98,15 @@ TEST(ForecastMemory, AContextCountsForWhatIsHeldToo) {
 }
 
 TEST(ForecastMemory, AlarmsOverSeveralSeeds) {
-  const Outcome outcome = cleave("reproduce memory-alarms --jobs 3 --seeds 2 --forecaster last-value");
+  const Outcome outcome =
+      cleave("reproduce memory-alarms --jobs 3 --seeds 2 --forecaster last-value");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_NE(outcome.out.find("All that grow, least and most over seeds 2 to 3"), std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find("100.0-100.0"), std::string::npos) << "at 0.95 a tenth more is beyond";
   EXPECT_EQ(
-      document(cleave("reproduce memory-alarms --jobs 1 --seeds 3 --json --forecaster last-value"))["curves"]
+      document(cleave(
+          "reproduce memory-alarms --jobs 1 --seeds 3 --json --forecaster last-value"))["curves"]
           .size(),
       5U * 3);
 }
@@ -109,8 +116,10 @@ TEST(ForecastMemory, AlarmsAreCountedForEveryForecaster) {
   const Json answer = document(outcome);
   EXPECT_EQ(answer["curves"].size(), 5U * 5);  // shapes that need no data
   for (const auto& curve : answer["curves"])
-    for (const auto& at : curve["at"]) EXPECT_LE(at["restarted"].get<int>() + at["at_once"].get<int>(), 4);
-  for (const auto& alarm : answer["paper"]) EXPECT_LE(alarm["worst"].get<int>(), alarm["printed"].get<int>());
+    for (const auto& at : curve["at"])
+      EXPECT_LE(at["restarted"].get<int>() + at["at_once"].get<int>(), 4);
+  for (const auto& alarm : answer["paper"])
+    EXPECT_LE(alarm["worst"].get<int>(), alarm["printed"].get<int>());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// `cleave forecast model` from outside: what it answers for each kind of file, and what bad input is told.
+// `cleave forecast model` from outside: what it answers for each kind of file, and what bad input
+// is told.
 
 #include <gtest/gtest.h>
 
@@ -71,8 +72,8 @@ TEST(ForecastModel, WeightsInFilesCountAsStored) {
   EXPECT_EQ(beside["parameters"], alone["parameters"]);
   const Json gguf = answer(scratch.write("m.gguf", made_up::small_gguf()));
   EXPECT_EQ(gguf["stored"]["types"].size(), 2U);
-  const Json index = answer(scratch.write("model.safetensors.index.json",
-                                          R"({"metadata": {"total_size": 4096}, "weight_map": {}})"));
+  const Json index = answer(scratch.write(
+      "model.safetensors.index.json", R"({"metadata": {"total_size": 4096}, "weight_map": {}})"));
   EXPECT_EQ(bytes_of(index, "weights"), 4096U);
 }
 
@@ -91,21 +92,26 @@ TEST(ForecastModel, BadInputIsToldWhereAndWhat) {
     EXPECT_EQ(outcome.exit_code, 2) << arguments << outcome.out;
     return outcome.err;
   };
-  EXPECT_NE(refused("no-such-file.json").find("no-such-file.json: No such file"), std::string::npos);
+  EXPECT_NE(refused("no-such-file.json").find("no-such-file.json: No such file"),
+            std::string::npos);
   EXPECT_NE(refused("examples").find("not a plain file"), std::string::npos);
-  EXPECT_NE(
-      refused(std::string(llama) + " --precision fp12").find("--precision: no precision is called 'fp12'"),
-      std::string::npos);
+  EXPECT_NE(refused(std::string(llama) + " --precision fp12")
+                .find("--precision: no precision is called 'fp12'"),
+            std::string::npos);
   EXPECT_NE(refused(std::string(llama) + " --offload").find("--fits"), std::string::npos);
   EXPECT_NE(refused(std::string(llama) + " --batch 0").find("at least 1"), std::string::npos);
   EXPECT_NE(refused(std::string(llama) + " --batch 2000000000 --context 1000000").find("exbibyte"),
             std::string::npos);
-  EXPECT_NE(refused(std::string(llama) + " --workspace 4096").find("--workspace"), std::string::npos);
-  EXPECT_NE(refused("vision:resnet51").find("resnet50"), std::string::npos);
-  EXPECT_NE(refused(scratch.write("torn.gguf", made_up::small_gguf().substr(0, 60))).find("torn.gguf: byte"),
+  EXPECT_NE(refused(std::string(llama) + " --workspace 4096").find("--workspace"),
             std::string::npos);
-  EXPECT_NE(refused(scratch.write("torn.safetensors", "\x40")).find("too short"), std::string::npos);
-  EXPECT_NE(refused(scratch.write("shapes.json", R"({"models": []})") + "#a").find("'a'"), std::string::npos);
+  EXPECT_NE(refused("vision:resnet51").find("resnet50"), std::string::npos);
+  EXPECT_NE(refused(scratch.write("torn.gguf", made_up::small_gguf().substr(0, 60)))
+                .find("torn.gguf: byte"),
+            std::string::npos);
+  EXPECT_NE(refused(scratch.write("torn.safetensors", "\x40")).find("too short"),
+            std::string::npos);
+  EXPECT_NE(refused(scratch.write("shapes.json", R"({"models": []})") + "#a").find("'a'"),
+            std::string::npos);
 }
 
 TEST(ForecastModel, OneFileOfSeveralIsNotTheModel) {
@@ -113,17 +119,19 @@ TEST(ForecastModel, OneFileOfSeveralIsNotTheModel) {
   scratch.write("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 16,
       "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24, "vocab_size": 40})");
   for (const char* name : {"model-00001-of-00002.safetensors", "m-00002-of-00002.gguf"}) {
-    const Outcome part = cleave("forecast model " + scratch.write(name, std::string(name).ends_with("gguf")
-                                                                            ? made_up::small_gguf()
-                                                                            : made_up::small_llama()));
+    const Outcome part =
+        cleave("forecast model " + scratch.write(name, std::string(name).ends_with("gguf")
+                                                           ? made_up::small_gguf()
+                                                           : made_up::small_llama()));
     EXPECT_EQ(part.exit_code, 2);
-    EXPECT_NE(part.err.find("of 2, and holds a part of the weights only"), std::string::npos) << part.err;
+    EXPECT_NE(part.err.find("of 2, and holds a part of the weights only"), std::string::npos)
+        << part.err;
     EXPECT_NE(part.err.find("model.safetensors.index.json"), std::string::npos) << part.err;
   }
-  EXPECT_EQ(
-      cleave("forecast model " + scratch.write("model-00001-of-00001.safetensors", made_up::small_llama()))
-          .exit_code,
-      0);
+  EXPECT_EQ(cleave("forecast model " +
+                   scratch.write("model-00001-of-00001.safetensors", made_up::small_llama()))
+                .exit_code,
+            0);
 }
 
 TEST(ForecastModel, OptionsOfTrainingNeedIt) {
@@ -150,18 +158,20 @@ TEST(ForecastModel, AFileWithoutAShapeIsNamedOnce) {
 
 TEST(ForecastModel, JobsMayNameAModelInPlaceOfASize) {
   const Scratch scratch;
-  scratch.write("config.json", R"({"model_type": "gpt2", "n_layer": 48, "n_embd": 1600, "n_head": 25,
+  scratch.write("config.json",
+                R"({"model_type": "gpt2", "n_layer": 48, "n_embd": 1600, "n_head": 25,
       "vocab_size": 50257, "n_positions": 1024})");
   const std::string jobs = scratch.write("jobs.jsonl",
                                          R"({"id": "a", "duration_s": 10, "shape": "config.json"}
 {"id": "b", "duration_s": 10, "shape": "config.json", "train": true}
 {"id": "c", "duration_s": 10, "shape": "vision:resnet50", "batch": 64, "train": true}
 )");
-  const Outcome run = cleave("simulate --fleet 1xA100-40GB --scheduler scheme-b --json --workload " + jobs);
+  const Outcome run =
+      cleave("simulate --fleet 1xA100-40GB --scheduler scheme-b --json --workload " + jobs);
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  const Outcome torn =
-      cleave("simulate --fleet 1xA100-40GB --scheduler scheme-b --workload " +
-             scratch.write("torn.jsonl", R"({"id": "a", "duration_s": 1, "shape": "nothing.json"})"));
+  const Outcome torn = cleave(
+      "simulate --fleet 1xA100-40GB --scheduler scheme-b --workload " +
+      scratch.write("torn.jsonl", R"({"id": "a", "duration_s": 1, "shape": "nothing.json"})"));
   EXPECT_EQ(torn.exit_code, 2);
   EXPECT_NE(torn.err.find("torn.jsonl:1: shape: "), std::string::npos) << torn.err;
 }

@@ -1,4 +1,5 @@
-// `cleave forecast time` from outside: what is learnt, asked and refused, and what bad input is told.
+// `cleave forecast time` from outside: what is learnt, asked and refused, and what bad input is
+// told.
 
 #include <gtest/gtest.h>
 
@@ -57,13 +58,14 @@ TEST(ForecastTime, LearnsSavesAndAnswers) {
 TEST(ForecastTime, ARepositoryFeedsIt) {
   const Scratch scratch;
   std::string lines;
-  // Applications on three profiles; every second one lacks a counter, the first line of all does, and one
-  // counter is of one application alone.
+  // Applications on three profiles; every second one lacks a counter, the first line of all does,
+  // and one counter is of one application alone.
   constexpr const char* profiles[] = {"1g.6gb", "2g.12gb", "4g.24gb"};
   for (int app = 0; app < 12; ++app)
     for (int profile = 0; profile < 3; ++profile) {
-      const std::string counter = app % 2 == 0 ? (app == 2 ? R"("other": 1)" : "")
-                                               : fmt::format(R"("sm_activity": {})", 0.3 + 0.05 * app);
+      const std::string counter = app % 2 == 0
+                                      ? (app == 2 ? R"("other": 1)" : "")
+                                      : fmt::format(R"("sm_activity": {})", 0.3 + 0.05 * app);
       lines += fmt::format(
           R"({{"application": "a{}", "gpu_model": "A30-24GB", "profile": "{}", "time_s": {}, "counters": {{{}}}}})"
           "\n",
@@ -71,7 +73,9 @@ TEST(ForecastTime, ARepositoryFeedsIt) {
     }
   const std::string repository = scratch.write("r.jsonl", lines), csv = scratch.path("t.csv"),
                     model = scratch.path("m.json");
-  ASSERT_EQ(cleave("profiles export --repository " + repository + " --as training --to " + csv).exit_code, 0);
+  ASSERT_EQ(
+      cleave("profiles export --repository " + repository + " --as training --to " + csv).exit_code,
+      0);
   const Json training = answer("--train " + csv + " --save " + model);
   EXPECT_EQ(training["rows"], 36);
   bool seen = false;
@@ -82,7 +86,8 @@ TEST(ForecastTime, ARepositoryFeedsIt) {
   }
   EXPECT_TRUE(seen) << "a feature, although the first row has none";
   const Outcome text = cleave("forecast time --train " + csv);
-  EXPECT_NE(text.out.find("not measured: other (33), sm_activity (18)"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("not measured: other (33), sm_activity (18)"), std::string::npos)
+      << text.out;
   EXPECT_EQ(answer("--model " + model + " --predict " + csv)["refused"], 0);
 }
 
@@ -90,8 +95,9 @@ TEST(ForecastTime, NothingAskedIsNoAnswer) {
   const Scratch scratch;
   const std::string model = scratch.path("m.json");
   ASSERT_EQ(cleave("forecast time " + measured + " --save " + model).exit_code, 0);
-  const Outcome none = cleave("forecast time --model " + model + " --predict " +
-                              scratch.write("h.csv", "batch,slices,dram,tensor,memory_mib,whole_s\n"));
+  const Outcome none =
+      cleave("forecast time --model " + model + " --predict " +
+             scratch.write("h.csv", "batch,slices,dram,tensor,memory_mib,whole_s\n"));
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_NE(none.err.find("no job in it"), std::string::npos) << none.err;
 }
@@ -99,13 +105,15 @@ TEST(ForecastTime, NothingAskedIsNoAnswer) {
 TEST(ForecastTime, TheSameTrainingGivesTheSameFile) {
   const Scratch scratch;
   const auto train = [&](const std::string& name, const std::string& more) {
-    EXPECT_EQ(cleave("forecast time " + measured + more + " --save " + scratch.path(name)).exit_code, 0);
+    EXPECT_EQ(
+        cleave("forecast time " + measured + more + " --save " + scratch.path(name)).exit_code, 0);
   };
   train("a", "");
   train("b", "");
   train("c", " --seed 2");
   const auto same = [&](const std::string& one, const std::string& other) {
-    return testing_program::shell("cmp -s " + scratch.path(one) + " " + scratch.path(other)).exit_code;
+    return testing_program::shell("cmp -s " + scratch.path(one) + " " + scratch.path(other))
+        .exit_code;
   };
   EXPECT_EQ(same("a", "b"), 0);
   EXPECT_EQ(same("a", "c"), 1);
@@ -128,7 +136,8 @@ TEST(ForecastTime, SaysWhatIsWrong) {
   refused("--train " + scratch.write("torn.csv", "batch,time_s\n1,2\n1"), "torn.csv:3");
   refused("--train " + scratch.write("few.csv", "batch,time_s\n1,2\n2,3\n"), "too few");
   refused("--train examples/forecast/measured.csv --model m", "excludes");
-  refused("--model examples/forecast/asked.csv --predict examples/forecast/asked.csv", "not valid JSON");
+  refused("--model examples/forecast/asked.csv --predict examples/forecast/asked.csv",
+          "not valid JSON");
   const std::string copy = scratch.path("copy.csv");
   testing_program::shell("cp examples/forecast/measured.csv " + copy);
   refused("--train " + copy + " --save " + copy, "read by the same command");

@@ -1,5 +1,6 @@
 #pragma once
-// An instance that somebody else makes, who has never heard of Cleave: straight through NVML, in no ledger.
+// An instance that somebody else makes, who has never heard of Cleave: straight through NVML, in no
+// ledger.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +12,8 @@
 namespace cleave::testing_program {
 
 /// Its MIG UUID.
-inline std::string make_foreign_instance(Door& door, const std::string& profile, std::uint32_t start,
-                                         std::uint32_t gpu) {
+inline std::string make_foreign_instance(Door& door, const std::string& profile,
+                                         std::uint32_t start, std::uint32_t gpu) {
   const auto found = find_driver_profile(door, GpuIndex{gpu}, profile);
   EXPECT_TRUE(found);
   const auto places = door.placements(GpuIndex{gpu}, found->id);

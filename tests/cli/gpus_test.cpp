@@ -1,5 +1,5 @@
-// The commands on live GPUs from outside, on simulated nodes: what they answer, what they refuse, and that
-// nothing is touched that is not Cleave's.
+// The commands on live GPUs from outside, on simulated nodes: what they answer, what they refuse,
+// and that nothing is touched that is not Cleave's.
 
 #include <unistd.h>
 
@@ -25,7 +25,8 @@ using testing_program::SimNode;
 void says(const Outcome& outcome, int exit_code, std::initializer_list<const char*> parts) {
   EXPECT_EQ(outcome.exit_code, exit_code) << outcome.out << outcome.err;
   for (const char* part : parts)
-    EXPECT_NE(outcome.err.find(part), std::string::npos) << "no '" << part << "' in: " << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos)
+        << "no '" << part << "' in: " << outcome.err;
 }
 
 std::string uuid_of(const Outcome& created) {
@@ -43,8 +44,8 @@ std::vector<Json> standing(const SimNode& node) {
 
 /// How many instances are of this owner's.
 std::ptrdiff_t owned_as(const SimNode& node, std::string_view owner) {
-  return std::ranges::count_if(standing(node),
-                               [&](const Json& each) { return each["owner"].get<std::string>() == owner; });
+  return std::ranges::count_if(
+      standing(node), [&](const Json& each) { return each["owner"].get<std::string>() == owner; });
 }
 
 std::string layout_of(const SimNode& node, int gpu = 0) {
@@ -60,10 +61,12 @@ TEST(SimNodes, AreMadeShownBrokenAndDestroyed) {
   const Scratch scratch;
   const std::string directory = scratch.path("a node");
   const std::string at = fmt::format("'{}'", directory);
-  const Outcome made =
-      shell(fmt::format("cleave sim-node create {}", at) + " --gpus 1xA30-24GB,2xH100-80GB-SXM5 --instant");
+  const Outcome made = shell(fmt::format("cleave sim-node create {}", at) +
+                             " --gpus 1xA30-24GB,2xH100-80GB-SXM5 --instant");
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  EXPECT_EQ(made.out.find(fmt::format("export CLEAVE_SIM_NODE='{}'\nexport LD_LIBRARY_PATH=", directory)), 0U)
+  EXPECT_EQ(
+      made.out.find(fmt::format("export CLEAVE_SIM_NODE='{}'\nexport LD_LIBRARY_PATH=", directory)),
+      0U)
       << made.out;
   EXPECT_EQ(shell(fmt::format("cleave sim-node show {}", at)).exit_code, 0);
   const Json view = document(shell(fmt::format("cleave sim-node show {}", at) + " --json"));
@@ -73,17 +76,22 @@ TEST(SimNodes, AreMadeShownBrokenAndDestroyed) {
   EXPECT_NE(shell(fmt::format("cleave sim-node create {}", at) + " --gpus 1xA30-24GB").exit_code, 0)
       << "there is one already";
   EXPECT_EQ(shell(fmt::format("cleave sim-node fault {}", at) + " --gpu 1 lost").exit_code, 0);
-  EXPECT_EQ(document(shell(fmt::format("cleave sim-node show {}", at) + " --json"))["gpus"][1]["lost"], true);
-  says(shell(fmt::format("cleave sim-node fault {}", at) + " --gpu 1 los"), 2, {"did you mean 'lost'?"});
+  EXPECT_EQ(
+      document(shell(fmt::format("cleave sim-node show {}", at) + " --json"))["gpus"][1]["lost"],
+      true);
+  says(shell(fmt::format("cleave sim-node fault {}", at) + " --gpu 1 los"), 2,
+       {"did you mean 'lost'?"});
   says(shell(fmt::format("cleave sim-node fault {}", at) + " --gpu 3 lost"), 2,
        {"there is no GPU 3", "3 GPUs"});
-  EXPECT_EQ(shell(fmt::format("CLEAVE_SIM_NODE={}", at) + " cleave create --gpu 0 1g.6gb").exit_code, 0);
+  EXPECT_EQ(
+      shell(fmt::format("CLEAVE_SIM_NODE={}", at) + " cleave create --gpu 0 1g.6gb").exit_code, 0);
   EXPECT_TRUE(std::filesystem::exists(directory + "/cleave/ledger.jsonl"));
   EXPECT_EQ(shell(fmt::format("cleave sim-node destroy {}", at)).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(directory)) << "with what was remembered of it";
   EXPECT_NE(shell(fmt::format("cleave sim-node destroy {}", at)).exit_code, 0);
   EXPECT_NE(shell(fmt::format("cleave sim-node show {}", at)).exit_code, 0);
-  says(shell(fmt::format("cleave sim-node create {}", at) + " --gpus 4xA100-40G"), 2, {"A100-40GB"});
+  says(shell(fmt::format("cleave sim-node create {}", at) + " --gpus 4xA100-40G"), 2,
+       {"A100-40GB"});
   says(shell(fmt::format("cleave sim-node create {}", at) + " --gpus 65xA100-40GB"), 2, {"64"});
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
@@ -94,7 +102,8 @@ TEST(SimNodes, AreNotEndedByWhoMayNotRemoveThem) {
     GTEST_SKIP() << "needs root, setpriv and a program that others may run";
   const SimNode node;
   std::filesystem::permissions(node.scratch.path("."), std::filesystem::perms{0755});
-  EXPECT_NE(shell(fmt::format("{}cleave sim-node destroy {}", nobody, node.directory)).exit_code, 0);
+  EXPECT_NE(shell(fmt::format("{}cleave sim-node destroy {}", nobody, node.directory)).exit_code,
+            0);
   EXPECT_EQ(node.run("gpus").exit_code, 0) << "it is still there";
 }
 
@@ -116,7 +125,8 @@ TEST(Gpus, ShowsEachWithWhatStandsOnIt) {
   EXPECT_EQ(gpus["gpus"][0]["model"], "A100-40GB");
   EXPECT_EQ(gpus["gpus"][0]["picture"], "[aaaa..#.]");
   EXPECT_EQ(gpus["gpus"][0]["mig"], Json::parse(R"({"enabled": true, "pending": true})"));
-  EXPECT_EQ(gpus["gpus"][0]["instances"], Json::parse(R"([{"profile": "3g.20gb", "start": 0, "owner": "ours"},
+  EXPECT_EQ(gpus["gpus"][0]["instances"],
+            Json::parse(R"([{"profile": "3g.20gb", "start": 0, "owner": "ours"},
                             {"profile": "1g.5gb", "start": 6, "owner": "foreign"}])"));
   EXPECT_GT(gpus["gpus"][0]["power_w"].get<double>(), 0);
   EXPECT_EQ(gpus["gpus"][1]["picture"], "[....]");
@@ -138,7 +148,9 @@ TEST(Gpus, ShowsEachWithWhatStandsOnIt) {
 
 TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   const SimNode node;
-  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 1 lost").exit_code, 0);
+  ASSERT_EQ(
+      shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 1 lost").exit_code,
+      0);
   const Json all = node.json("gpus"), gpus = all["gpus"];
   ASSERT_EQ(gpus.size(), 2U);
   EXPECT_TRUE(gpus[1].contains("error")) << gpus[1];
@@ -151,7 +163,8 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   EXPECT_NE(listed["errors"][0]["place"].get<std::string>().find("GPU 1"), std::string::npos);
   says(node.run("create --gpu GPU-00000000-0000-0000-0000-000000000000 1g.5gb"), 1,
        {"GPU 1 could not be asked"});
-  says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1, {"GPU 1 could not be asked"});
+  says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1,
+       {"GPU 1 could not be asked"});
 
   const Scratch scratch;
   const std::string none =
@@ -159,7 +172,8 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   says(shell(fmt::format("cleave gpus{}", none)), 1, {"libnothing.so"});
   says(shell(fmt::format("cleave create --gpu 0 1g.5gb{}", none)), 1, {"libnothing.so"});
   EXPECT_EQ(shell(fmt::format("cleave doctor{}", none)).exit_code, 1);
-  const std::string no_node = fmt::format("CLEAVE_SIM_NODE={} cleave gpus", scratch.path("nowhere"));
+  const std::string no_node =
+      fmt::format("CLEAVE_SIM_NODE={} cleave gpus", scratch.path("nowhere"));
   says(shell(no_node), 2, {"nowhere"});
   EXPECT_FALSE(std::filesystem::exists(scratch.path("state"))) << "looking makes nothing";
 }
@@ -170,17 +184,19 @@ TEST(Gpus, ShowWhatEverybodyMaySeeToWhoeverIsNotRoot) {
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb@0").exit_code, 0);
   const std::string uuid = node.json("instances")["instances"][0]["compute_instances"][0]["uuid"];
   // The programs must be within reach of that user, and so must the node.
-  const std::string open = fmt::format("chmod -R a+rwX {} && chmod a+rx {}", node.directory,
-                                       std::filesystem::path(node.directory).parent_path().string());
+  const std::string open =
+      fmt::format("chmod -R a+rwX {} && chmod a+rx {}", node.directory,
+                  std::filesystem::path(node.directory).parent_path().string());
   ASSERT_EQ(shell(open).exit_code, 0);
   const auto as_nobody = [&](const std::string& arguments) {
-    return shell(
-        fmt::format("setpriv --reuid=65534 --regid=65534 --clear-groups env {}", node.command(arguments)));
+    return shell(fmt::format("setpriv --reuid=65534 --regid=65534 --clear-groups env {}",
+                             node.command(arguments)));
   };
   if (as_nobody("--version").exit_code != 0) GTEST_SKIP() << "nobody cannot run the program here";
   const Outcome gpus = as_nobody("gpus");
   EXPECT_EQ(gpus.exit_code, 0) << gpus.err;
-  for (const std::string& part : {std::string("places, are visible"), std::string("privileged"), uuid})
+  for (const std::string& part :
+       {std::string("places, are visible"), std::string("privileged"), uuid})
     EXPECT_NE(gpus.out.find(part), std::string::npos) << part << " is not in\n" << gpus.out;
   EXPECT_EQ(gpus.out.find("[aaaa"), std::string::npos) << gpus.out;
   EXPECT_EQ(gpus.out.find("[...."), std::string::npos) << "it is not empty: " << gpus.out;
@@ -191,7 +207,8 @@ TEST(Gpus, ShowWhatEverybodyMaySeeToWhoeverIsNotRoot) {
   EXPECT_EQ(instances.exit_code, 0) << instances.err;
   EXPECT_NE(instances.out.find(uuid), std::string::npos) << instances.out;
   EXPECT_NE(instances.err.find("are visible"), std::string::npos) << instances.err;
-  EXPECT_EQ(document(as_nobody("instances --gpu 0 --json"))["instances"][0]["memory_mib"].is_null(), false);
+  EXPECT_EQ(document(as_nobody("instances --gpu 0 --json"))["instances"][0]["memory_mib"].is_null(),
+            false);
   says(as_nobody("instances --gpu 1"), 1, {"privileged"});
   says(as_nobody("create --gpu 0 1g.5gb"), 1, {"privileged"});
 }
@@ -226,7 +243,8 @@ TEST(Create, RefusesWithTheReason) {
   EXPECT_EQ(document(json)["error"]["kind"], "infeasible");
   EXPECT_EQ(layout_of(node), "4g.20gb@0") << "bad input changes nothing";
   ASSERT_EQ(node.run("create --gpu 1 1g.5gb+me@0").exit_code, 0);
-  says(node.run("create --gpu 1 1g.5gb+me"), 1, {"GPU 1", "more than one media-extension instance"});
+  says(node.run("create --gpu 1 1g.5gb+me"), 1,
+       {"GPU 1", "more than one media-extension instance"});
   says(node.run("create --gpu 1 1g.5gb+me@3"), 1, {"more than one media-extension instance"});
   const SimNode off("1xA100-40GB", "--instant --mig off");
   says(off.run("create --gpu 0 1g.5gb"), 1, {"MIG is off", "cleave mig enable --gpu 0"});
@@ -234,7 +252,8 @@ TEST(Create, RefusesWithTheReason) {
 
 TEST(Create, LeavesNothingBehindWhenTheSecondStepFails) {
   const SimNode node;
-  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 0 fail-compute --times 1")
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) +
+                  " --gpu 0 fail-compute --times 1")
                 .exit_code,
             0);
   EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 1);
@@ -246,14 +265,18 @@ TEST(Create, LeavesNothingBehindWhenTheSecondStepFails) {
 TEST(Create, WhatCannotBeTakenBackIsOursToDestroy) {
   const SimNode node;
   for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
-    ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code, 0);
+    ASSERT_EQ(
+        shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code,
+        0);
   says(node.run("create --gpu 0 3g.20gb"), 1, {"left behind"});
   ASSERT_EQ(standing(node).size(), 1U);
   const Json left = standing(node)[0];
   EXPECT_EQ(left["owner"], "ours");
   EXPECT_EQ(left["compute_instances"], Json::array());
-  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code, 0);
-  EXPECT_EQ(node.run(fmt::format("destroy --gpu 0 --instance {}", left["gpu_instance"].get<int>())).exit_code,
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code,
+            0);
+  EXPECT_EQ(node.run(fmt::format("destroy --gpu 0 --instance {}", left["gpu_instance"].get<int>()))
+                .exit_code,
             0);
   EXPECT_EQ(layout_of(node), "");
   EXPECT_EQ(node.json("doctor")["findings"].dump().find("not ended"), std::string::npos);
@@ -262,9 +285,12 @@ TEST(Create, WhatCannotBeTakenBackIsOursToDestroy) {
 TEST(GpuLayout, MakesAnewWhatHasNoComputeInstance) {
   const SimNode node;
   for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
-    ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code, 0);
+    ASSERT_EQ(
+        shell(fmt::format("cleave sim-node fault {} --gpu 0 {}", node.directory, kind)).exit_code,
+        0);
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb@4").exit_code, 1);
-  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code, 0);
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {} --gpu 0 none", node.directory)).exit_code,
+            0);
   ASSERT_EQ(standing(node)[0]["compute_instances"], Json::array());
   const Json done = node.json("gpu-layout --gpu 0 2g.10gb@0,3g.20gb@4");
   EXPECT_EQ(done["done"].size(), 3U) << done;
@@ -307,7 +333,8 @@ TEST(Destroy, WaitsForWhatIsInUseNoLongerThanUntilCtrlC) {
 TEST(Doctor, SaysWhatCannotBeWrittenAndWritesNothingOver) {
   const SimNode node;
   EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
-  const std::string ledger = node.directory + "/cleave/ledger.jsonl", before = shell("cat " + ledger).out;
+  const std::string ledger = node.directory + "/cleave/ledger.jsonl",
+                    before = shell("cat " + ledger).out;
   EXPECT_NE(before, "");
   says(node.run("doctor --record " + ledger), 2, {"among files that Cleave keeps"});
   says(node.run(fmt::format("doctor --record {}/state", node.directory)), 2,
@@ -323,7 +350,8 @@ TEST(Doctor, SaysWhatCannotBeWrittenAndWritesNothingOver) {
                  checks.command("doctor --json --state " + state));
   };
   const Outcome said = as_nobody("/usr/no-such-folder");
-  if (said.exit_code == 127 || said.exit_code == 126) GTEST_SKIP() << "the other user cannot run it";
+  if (said.exit_code == 127 || said.exit_code == 126)
+    GTEST_SKIP() << "the other user cannot run it";
   EXPECT_EQ(said.exit_code, 1);
   EXPECT_EQ(document(said)["usable"], false) << said.out;
   EXPECT_NE(said.out.find("lets only root"), std::string::npos) << said.out;
@@ -335,7 +363,8 @@ TEST(Destroy, TakesOnlyWhatIsOurs) {
   const SimNode node;
   const std::string ours = uuid_of(node.run("create --gpu 0 3g.20gb"));
   const std::string foreign = node.foreign("1g.5gb", 0);
-  says(node.run(fmt::format("destroy {}", foreign)), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
+  says(node.run(fmt::format("destroy {}", foreign)), 1,
+       {"Cleave did not make this 1g.5gb", "--adopt"});
   says(node.run("destroy --gpu 0 --instance 99"), 1, {"no such instance"});
   says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1, {"no GPU has an instance"});
   says(node.run("destroy"), 2, {"which instance"});
@@ -405,18 +434,21 @@ TEST(GpuLayout, LeavesForeignInstancesAloneUnlessTold) {
 TEST(GpuLayout, SaysWhatWasDoneWhenAStepFails) {
   const SimNode node;
   ASSERT_EQ(node.run("create --gpu 0 7g.40gb").exit_code, 0);
-  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 0 fail-create --times 1")
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) +
+                  " --gpu 0 fail-create --times 1")
                 .exit_code,
             0);
   const Outcome failed = node.run("gpu-layout --gpu 0 3g.20gb@0,3g.20gb@4");
   says(failed, 1, {"stopped after 1 of 3 steps; left to do: create 3g.20gb@"});
   EXPECT_NE(failed.out.find("destroyed 7g.40gb@0"), std::string::npos) << failed.out;
   EXPECT_EQ(layout_of(node), "");
-  EXPECT_EQ(node.run("gpu-layout --gpu 0 3g.20gb@0,3g.20gb@4").exit_code, 0) << "and goes on from there";
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 3g.20gb@0,3g.20gb@4").exit_code, 0)
+      << "and goes on from there";
 
   // The same for programs, with the UUIDs of what was made.
   ASSERT_EQ(node.run("create --gpu 1 3g.20gb@4").exit_code, 0);
-  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 1 fail-destroy --times 1")
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) +
+                  " --gpu 1 fail-destroy --times 1")
                 .exit_code,
             0);
   const Json half = node.json("gpu-layout --gpu 1 2g.10gb@0,2g.10gb@4", 1);
@@ -438,7 +470,8 @@ TEST(GpuLayout, NamesHalfMadeOnesAndHowToClearThemUp) {
   const std::string clear_up =
       fmt::format("cleave destroy --gpu 0 --instance {} --adopt", static_cast<std::uint32_t>(id));
   says(node.run("gpu-layout --gpu 0 7g.40gb"), 1, {"is half-made: 3g.20gb@4", clear_up.c_str()});
-  says(node.run("gpu-layout --gpu 0 3g.20gb@4"), 1, {"without a compute instance", clear_up.c_str()});
+  says(node.run("gpu-layout --gpu 0 3g.20gb@4"), 1,
+       {"without a compute instance", clear_up.c_str()});
   EXPECT_EQ(node.run("gpu-layout --gpu 0 3g.20gb@4 --adopt").exit_code, 0);
   EXPECT_EQ(standing(node)[0]["compute_instances"].size(), 1U);
 }
@@ -446,15 +479,18 @@ TEST(GpuLayout, NamesHalfMadeOnesAndHowToClearThemUp) {
 TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
   const SimNode node("1xA100-40GB", "");
   const std::string goal = "gpu-layout --gpu 0 1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb";
-  const Outcome interrupted = shell(
-      fmt::format("CLEAVE_SIM_NODE={} timeout --preserve-status -s INT 0.4 cleave {}", node.directory, goal));
-  if (interrupted.exit_code != 0) says(interrupted, 1, {"interrupted", "left to do: create 1g.5gb@"});
+  const Outcome interrupted = shell(fmt::format(
+      "CLEAVE_SIM_NODE={} timeout --preserve-status -s INT 0.4 cleave {}", node.directory, goal));
+  if (interrupted.exit_code != 0)
+    says(interrupted, 1, {"interrupted", "left to do: create 1g.5gb@"});
   for (const Json& each : standing(node)) EXPECT_EQ(each["owner"], "ours");
   for (const char* after : {"0.1", "0.23", "0.31", "0.4", "0.55"}) {
-    (void)shell(fmt::format("CLEAVE_SIM_NODE={} timeout -s KILL {} cleave {}", node.directory, after, goal));
+    (void)shell(fmt::format("CLEAVE_SIM_NODE={} timeout -s KILL {} cleave {}", node.directory,
+                            after, goal));
     EXPECT_EQ(owned_as(node, "foreign"), 0) << after;
-    (void)shell(fmt::format("CLEAVE_SIM_NODE={} timeout -s KILL {} cleave gpu-layout --gpu 0 '' --adopt",
-                            node.directory, after));
+    (void)shell(
+        fmt::format("CLEAVE_SIM_NODE={} timeout -s KILL {} cleave gpu-layout --gpu 0 '' --adopt",
+                    node.directory, after));
     EXPECT_EQ(owned_as(node, "foreign"), 0) << after;
   }
   const Outcome whole = node.run(goal + " --adopt");
@@ -465,10 +501,10 @@ TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
 
 TEST(GpuLayout, GoesOnWhereInterruptsAreIgnored) {
   const SimNode node("1xA100-40GB", "");
-  const Outcome whole =
-      shell(fmt::format("trap '' HUP; CLEAVE_SIM_NODE={} cleave gpu-layout --gpu 0 ", node.directory) +
-            "1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb & p=$!; "
-            "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; kill -HUP $p 2>/dev/null; done; wait $p");
+  const Outcome whole = shell(
+      fmt::format("trap '' HUP; CLEAVE_SIM_NODE={} cleave gpu-layout --gpu 0 ", node.directory) +
+      "1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb & p=$!; "
+      "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; kill -HUP $p 2>/dev/null; done; wait $p");
   EXPECT_EQ(whole.exit_code, 0) << whole.err;
   EXPECT_EQ(standing(node).size(), 7U);
 }
@@ -478,10 +514,13 @@ TEST(Mig, TakingBackAPendingChangeDestroysNothing) {
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
   // As `nvidia-smi -mig 0` leaves a GPU that is in use.
   ASSERT_TRUE(node.client()->set_mig_mode(GpuIndex{0}, false));
-  ASSERT_EQ(node.json("gpus")["gpus"][0]["mig"], Json::parse(R"({"enabled": true, "pending": false})"));
+  ASSERT_EQ(node.json("gpus")["gpus"][0]["mig"],
+            Json::parse(R"({"enabled": true, "pending": false})"));
   const std::string foreign = node.foreign("1g.5gb", 0);
-  EXPECT_EQ(node.run("mig enable --gpu 0 --yes").exit_code, 0) << "and what others made is no hindrance";
-  EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"], Json::parse(R"({"enabled": true, "pending": true})"));
+  EXPECT_EQ(node.run("mig enable --gpu 0 --yes").exit_code, 0)
+      << "and what others made is no hindrance";
+  EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"],
+            Json::parse(R"({"enabled": true, "pending": true})"));
   EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
 }
 
@@ -495,20 +534,23 @@ TEST(Mig, IsChangedOnlyWhenAgreedAndSaysWhatIsPending) {
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
   says(node.run("mig disable --gpu 0 --yes"), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
   EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
-  says(node.run("mig disable --gpu 0 --adopt"), 2, {"destroys 1g.5gb@0 (MIG-", "destroys 3g.20gb@4 (MIG-"});
+  says(node.run("mig disable --gpu 0 --adopt"), 2,
+       {"destroys 1g.5gb@0 (MIG-", "destroys 3g.20gb@4 (MIG-"});
   EXPECT_EQ(node.json("mig disable --gpu 0 --yes --adopt")["destroyed"].size(), 2U);
   EXPECT_EQ(node.json("mig enable --gpu 0 --yes")["destroyed"], Json::array());
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
   const Outcome off = node.run("mig disable --gpu 0 --yes");
   EXPECT_EQ(off.out.find("destroys 3g.20gb@4 (MIG-"), 0U) << off.out;
   EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"]["enabled"], false);
-  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 0 mig-pending").exit_code,
+  ASSERT_EQ(shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 0 mig-pending")
+                .exit_code,
             0);
   const Outcome pending = node.run("mig enable --gpu 0 --yes");
   EXPECT_EQ(pending.exit_code, 0) << pending.err;
   EXPECT_NE(pending.out.find("pending"), std::string::npos) << pending.out;
   EXPECT_NE(pending.out.find("resets nothing"), std::string::npos) << pending.out;
-  EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"], Json::parse(R"({"enabled": false, "pending": true})"));
+  EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"],
+            Json::parse(R"({"enabled": false, "pending": true})"));
   says(node.run("create --gpu 0 1g.5gb"), 1, {"MIG is off", "reset"});
 }
 
@@ -536,8 +578,8 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
   EXPECT_NE(half.out.find("the last line is not complete"), std::string::npos) << half.out;
   EXPECT_NE(half.out.find("that Cleave may have made"), std::string::npos) << half.out;
   EXPECT_NE(half.out.find("cleave destroy --gpu 0 --instance"), std::string::npos) << half.out;
-  says(node.run("destroy " +
-                node.json("instances")["instances"][0]["compute_instances"][0]["uuid"].get<std::string>()),
+  says(node.run("destroy " + node.json("instances")["instances"][0]["compute_instances"][0]["uuid"]
+                                 .get<std::string>()),
        1, {"half-made", "--adopt"});
 
   std::ofstream(ledger, std::ios::app) << "\nnonsense\n";
@@ -552,7 +594,8 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
   EXPECT_EQ(unknown["ledger_error"]["kind"], "bad input");
 
   const std::string recording = node.scratch.path("recording.jsonl");
-  EXPECT_EQ(node.run(fmt::format("doctor --record {}", recording)).exit_code, 1) << "still not usable";
+  EXPECT_EQ(node.run(fmt::format("doctor --record {}", recording)).exit_code, 1)
+      << "still not usable";
   EXPECT_GT(std::filesystem::file_size(recording), 1000U);
 }
 
@@ -566,7 +609,8 @@ TEST(Locks, AGpuThatADaemonManagesIsNotChanged) {
   says(node.run("create --gpu 0 1g.5gb"), 1, {who.c_str()});
   says(node.run("gpu-layout --gpu 0 1g.5gb"), 1, {who.c_str()});
   says(node.run("mig disable --gpu 0 --yes"), 1, {who.c_str()});
-  EXPECT_EQ(node.run("gpu-layout --gpu 0 1g.5gb --dry-run").exit_code, 0) << "reading takes no lock";
+  EXPECT_EQ(node.run("gpu-layout --gpu 0 1g.5gb --dry-run").exit_code, 0)
+      << "reading takes no lock";
   EXPECT_EQ(node.run("create --gpu 1 1g.5gb").exit_code, 0);
   EXPECT_NE(node.run("doctor").out.find("cleaved (pid "), std::string::npos);
 }

@@ -1,5 +1,5 @@
-// `cleave import` from outside: what it prints is a fleet that the other commands read, and in which nothing
-// moves before a person has said what may.
+// `cleave import` from outside: what it prints is a fleet that the other commands read, and in
+// which nothing moves before a person has said what may.
 
 #include <gtest/gtest.h>
 
@@ -81,7 +81,8 @@ TEST(Import, ACompletedFileIsPlanned) {
 
 TEST(Import, SeveralFilesAndStandardInputAreOneNode) {
   const Scratch scratch;
-  const std::string split = "awk '/mig -lci/{n=1} {print > (\"" + scratch.path("part") + "\" n \".txt\")}' ";
+  const std::string split =
+      "awk '/mig -lci/{n=1} {print > (\"" + scratch.path("part") + "\" n \".txt\")}' ";
   ASSERT_EQ(shell(split + "examples/smi/a100-node.txt").exit_code, 0);
   const std::string smi = "cleave import smi --node n0 --model 'NVIDIA A100-SXM4-40GB' ";
   const Outcome parts = shell(smi + scratch.path("part1.txt") + " - < " + scratch.path("part.txt"));
@@ -122,7 +123,8 @@ TEST(Import, BadInputIsToldWhereAndWhat) {
           "a100-node.txt: line 13: 1g.5gb+me is not among the chosen profiles; widen --profiles");
   refused("--node n0 --model A100-40GB --profiles 9g.1gb " + file, "9g.1gb");
   refused("--node n0 --model A30-24GB " + file,
-          "a100-node.txt: line 7: expected a profile of the A30-24GB, found '1g.5gb'; is the model right? "
+          "a100-node.txt: line 7: expected a profile of the A30-24GB, found '1g.5gb'; is the model "
+          "right? "
           "A100-40GB has it");
   refused("--node n0 --model A100-40GB " + file + file, "a100-node.txt: it is named twice");
   const std::string copy = scratch.path("copy.txt");
@@ -134,7 +136,8 @@ TEST(Import, BadInputIsToldWhereAndWhat) {
           "line 1: expected the table 'GPU instances:', found JSON");
   const std::string torn = scratch.path("torn.txt");
   ASSERT_EQ(shell("head -n 9 " + file + "> " + torn).exit_code, 0);
-  refused("--node n0 --model A100-40GB " + torn, "torn.txt: line 9: expected the table's closing border");
+  refused("--node n0 --model A100-40GB " + torn,
+          "torn.txt: line 9: expected the table's closing border");
 }
 
 }  // namespace

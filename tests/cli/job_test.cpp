@@ -1,4 +1,5 @@
-// cleave-job from outside: a process on a simulated instance, its reports, its signals and its deaths.
+// cleave-job from outside: a process on a simulated instance, its reports, its signals and its
+// deaths.
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -26,7 +27,8 @@ using testing_program::shell;
 
 /// For scripts: until_seen FILE TEXT waits, at most 20 seconds.
 constexpr const char* helpers =
-    "until_seen() { n=0; until grep -q \"$2\" \"$1\" 2>/dev/null; do n=$((n+1)); [ $n -lt 1000 ] || return "
+    "until_seen() { n=0; until grep -q \"$2\" \"$1\" 2>/dev/null; do n=$((n+1)); [ $n -lt 1000 ] "
+    "|| return "
     "1; "
     "sleep 0.02; done; }\n";
 
@@ -54,8 +56,8 @@ class Job : public testing::Test {
   [[nodiscard]] std::string node() const { return scratch_.path("node"); }
   /// A script on the instance.
   [[nodiscard]] Outcome on_it(const std::string& script) const {
-    return shell(fmt::format("export CLEAVE_SIM_NODE='{}' CUDA_VISIBLE_DEVICES={}\ncd '{}'\n{}{}", node(),
-                             uuid_, scratch_.path(""), helpers, script));
+    return shell(fmt::format("export CLEAVE_SIM_NODE='{}' CUDA_VISIBLE_DEVICES={}\ncd '{}'\n{}{}",
+                             node(), uuid_, scratch_.path(""), helpers, script));
   }
 
   Scratch scratch_;
@@ -63,9 +65,11 @@ class Job : public testing::Test {
 };
 
 TEST_F(Job, PrintsALineForEachIterationAndEndsWell) {
-  const auto outcome = on_it("cleave-job --base 100 --per-iteration 10 --iterations 3 --seconds 0.01");
+  const auto outcome =
+      on_it("cleave-job --base 100 --per-iteration 10 --iterations 3 --seconds 0.01");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out, "iteration 1/3: 110 MiB\niteration 2/3: 120 MiB\niteration 3/3: 130 MiB\n");
+  EXPECT_EQ(outcome.out,
+            "iteration 1/3: 110 MiB\niteration 2/3: 120 MiB\niteration 3/3: 130 MiB\n");
   EXPECT_EQ(on_it("cleave-job --iterations 3 --seconds 0.01 --quiet").out, "");
 }
 
@@ -76,7 +80,8 @@ TEST_F(Job, NeedsANodeAndADevice) {
   EXPECT_EQ(on_it("CLEAVE_SIM_NODE=none cleave-job --seconds 0.01").exit_code, 2);
   EXPECT_EQ(on_it("CUDA_VISIBLE_DEVICES= cleave-job --seconds 0.01").exit_code, 2);
   EXPECT_EQ(on_it("CUDA_VISIBLE_DEVICES=7 cleave-job --seconds 0.01").exit_code, 2);
-  EXPECT_EQ(on_it("CUDA_VISIBLE_DEVICES=0 cleave-job --seconds 0.01").exit_code, 0) << "its first instance";
+  EXPECT_EQ(on_it("CUDA_VISIBLE_DEVICES=0 cleave-job --seconds 0.01").exit_code, 0)
+      << "its first instance";
   EXPECT_EQ(on_it("unset CUDA_VISIBLE_DEVICES; cleave-job --seconds 0.01").exit_code, 0);
 }
 
@@ -119,14 +124,16 @@ TEST_F(Job, TakesAsLongAsItsInstanceIsSlow) {
 
 TEST_F(Job, DiesOfMemoryLikeAnyOther) {
   for (const DyingWords& words : dying_words()) {
-    const auto outcome = on_it(
-        fmt::format("cleave-job --base 4000 --per-iteration 300 --iterations 9 --seconds 0.01 --dies-as {}",
-                    words.framework));
+    const auto outcome = on_it(fmt::format(
+        "cleave-job --base 4000 --per-iteration 300 --iterations 9 --seconds 0.01 --dies-as {}",
+        words.framework));
     EXPECT_EQ(outcome.exit_code, words.exit_code);
-    EXPECT_EQ(outcome.out, "iteration 1/9: 4300 MiB\niteration 2/9: 4600 MiB\n") << "4,864 MiB are usable";
+    EXPECT_EQ(outcome.out, "iteration 1/9: 4300 MiB\niteration 2/9: 4600 MiB\n")
+        << "4,864 MiB are usable";
     bool recognised = false;
     for (const std::string_view line : split(outcome.err, '\n'))
-      if (const auto mark = recognise_out_of_memory(line)) recognised = mark->framework == words.framework;
+      if (const auto mark = recognise_out_of_memory(line))
+        recognised = mark->framework == words.framework;
     EXPECT_TRUE(recognised) << outcome.err;
   }
   const auto absent = on_it("cleave-job --seconds 0.01 --speeds 7g.40gb=1");
@@ -141,8 +148,8 @@ TEST_F(Job, ReportsItsMemory) {
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
   ASSERT_EQ(::bind(reader, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  const auto outcome =
-      on_it("CLEAVE_REPORT='" + path + "' cleave-job --memory 200MiB --iterations 2 --seconds 0.01");
+  const auto outcome = on_it("CLEAVE_REPORT='" + path +
+                             "' cleave-job --memory 200MiB --iterations 2 --seconds 0.01");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   for (int iteration = 1; iteration <= 2; ++iteration) {
     char line[longest_report_line];
@@ -155,15 +162,16 @@ TEST_F(Job, ReportsItsMemory) {
     EXPECT_EQ(report->allocated, MiB{200});
   }
   ::close(reader);
-  EXPECT_EQ(on_it("CLEAVE_REPORT='" + path + "' cleave-job --seconds 0.01").exit_code, 0) << "nobody reads";
+  EXPECT_EQ(on_it("CLEAVE_REPORT='" + path + "' cleave-job --seconds 0.01").exit_code, 0)
+      << "nobody reads";
 }
 
 TEST_F(Job, StopsOnASignal) {
   for (const auto& [name, code] : {std::pair("TERM", 143), std::pair("INT", 130)}) {
-    const auto outcome = on_it(
-        fmt::format("rm -f log; cleave-job --iterations 1000 --seconds 100 --speeds 1g.5gb=1 >log & job=$!\n"
-                    "until_seen log 'iteration 1/'; kill -{} $job; wait $job",
-                    name));
+    const auto outcome = on_it(fmt::format(
+        "rm -f log; cleave-job --iterations 1000 --seconds 100 --speeds 1g.5gb=1 >log & job=$!\n"
+        "until_seen log 'iteration 1/'; kill -{} $job; wait $job",
+        name));
     EXPECT_EQ(outcome.exit_code, code) << outcome.err;
   }
   // Killed without a chance to say good-bye.
@@ -175,11 +183,13 @@ TEST_F(Job, StopsOnASignal) {
 }
 
 TEST_F(Job, GoesOnFromItsCheckpoint) {
-  const std::string job = "cleave-job --iterations 40 --seconds 2 --speeds 1g.5gb=1 --checkpoint kept";
-  const auto stopped = on_it(job +
-                             " >log & job=$!\n"
-                             "until_seen log 'iteration 5/' && kill -USR1 $job && until_seen log checkpoint\n"
-                             "kill $job; wait $job; code=$?; cat kept; exit $code");
+  const std::string job =
+      "cleave-job --iterations 40 --seconds 2 --speeds 1g.5gb=1 --checkpoint kept";
+  const auto stopped =
+      on_it(job +
+            " >log & job=$!\n"
+            "until_seen log 'iteration 5/' && kill -USR1 $job && until_seen log checkpoint\n"
+            "kill $job; wait $job; code=$?; cat kept; exit $code");
   EXPECT_EQ(stopped.exit_code, 143) << stopped.err;
   EXPECT_TRUE(stopped.out.starts_with(R"({"iterations":40,"done":)")) << stopped.out;
   const auto other = on_it("cleave-job --iterations 41 --seconds 0.01 --checkpoint kept");
@@ -188,12 +198,14 @@ TEST_F(Job, GoesOnFromItsCheckpoint) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_TRUE(resumed.out.starts_with("going on after ")) << resumed.out;
   EXPECT_EQ(resumed.out.find("iteration 5/"), std::string::npos) << resumed.out;
-  EXPECT_FALSE(std::filesystem::exists(scratch_.path("kept"))) << "a finished job begins anew next time";
+  EXPECT_FALSE(std::filesystem::exists(scratch_.path("kept")))
+      << "a finished job begins anew next time";
 }
 
 TEST_F(Job, AnotherProgramMayRunInItsPlace) {
   const auto outcome = on_it(
-      "cleave-job --memory 2GiB --busy 0.5 -- sh -c 'cleave sim-node show \"$CLEAVE_SIM_NODE\" --json; "
+      "cleave-job --memory 2GiB --busy 0.5 -- sh -c 'cleave sim-node show \"$CLEAVE_SIM_NODE\" "
+      "--json; "
       "echo pid $$; exit 7'");
   EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
   const std::size_t at = outcome.out.find("\npid ");
@@ -209,7 +221,8 @@ TEST_F(Job, AnotherProgramMayRunInItsPlace) {
 TEST_F(Job, ALostGpuEndsIt) {
   const auto outcome = on_it(
       "cleave-job --iterations 1000 --seconds 100 --speeds 1g.5gb=1 >log & job=$!\n"
-      "until_seen log 'iteration 1/'; cleave sim-node fault \"$CLEAVE_SIM_NODE\" --gpu 0 lost; wait $job; "
+      "until_seen log 'iteration 1/'; cleave sim-node fault \"$CLEAVE_SIM_NODE\" --gpu 0 lost; "
+      "wait $job; "
       "code=$?\n"
       "cleave sim-node fault \"$CLEAVE_SIM_NODE\" --gpu 0 none; exit $code");
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
@@ -230,8 +243,11 @@ TEST(BenchNvml, MeasuresEveryKindOfCall) {
   // 2 us are claimed, for a machine that has nothing else to do.
   EXPECT_LT((*said)["slowest_call_ns"], 20'000) << outcome.out;
 #endif
-  EXPECT_EQ(testing_program::cleave("bench nvml --seconds 0.002 --model RTX-PRO-6000-BW-96GB").exit_code, 0);
-  EXPECT_NE(testing_program::cleave("bench nvml --nvml /nonexistent/libnvidia-ml.so.1").exit_code, 0);
+  EXPECT_EQ(
+      testing_program::cleave("bench nvml --seconds 0.002 --model RTX-PRO-6000-BW-96GB").exit_code,
+      0);
+  EXPECT_NE(testing_program::cleave("bench nvml --nvml /nonexistent/libnvidia-ml.so.1").exit_code,
+            0);
 }
 
 TEST_F(Job, TheExampleRuns) {

@@ -1,5 +1,5 @@
-// Layout changes on the simulated library itself: the plan is applied step by step under lock and ledger, and
-// what stands then is what was wanted.
+// Layout changes on the simulated library itself: the plan is applied step by step under lock and
+// ledger, and what stands then is what was wanted.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 namespace cleave {
 namespace {
 
-/// An instant A100 with MIG on, and this program as the one that changes it. In memory where there is a place
-/// for that: every step is brought to the disk twice.
+/// An instant A100 with MIG on, and this program as the one that changes it. In memory where there
+/// is a place for that: every step is brought to the disk twice.
 class LayoutChanges : public testing::Test {
  protected:
   void SetUp() override {
@@ -85,7 +85,8 @@ class LayoutChanges : public testing::Test {
     }
     return maximal;
   }
-  [[nodiscard]] PlacementSet random_state(Random& random, PlacementSet state, std::uint64_t most) const {
+  [[nodiscard]] PlacementSet random_state(Random& random, PlacementSet state,
+                                          std::uint64_t most) const {
     for (std::uint64_t left = random.below(most + 1); left > 0; --left) {
       const PlacementSet free = five->free(state);
       if (free.empty()) break;
@@ -129,9 +130,10 @@ TEST_F(LayoutChanges, RandomPairsBesideForeignInstancesAreReachedOnTheLibrary) {
     for (const PlacementId id : walls) {
       const Placement& placement = (*five)[id];
       const auto profile = find_driver_profile(*door, GpuIndex{0}, placement.profile->name);
-      const auto made = create_instance(*door, GpuIndex{0}, *profile,
-                                        Span{static_cast<std::uint32_t>(placement.start),
-                                             static_cast<std::uint32_t>(placement.profile->memory.value)});
+      const auto made =
+          create_instance(*door, GpuIndex{0}, *profile,
+                          Span{static_cast<std::uint32_t>(placement.start),
+                               static_cast<std::uint32_t>(placement.profile->memory.value)});
       ASSERT_TRUE(made) << made.error().text();
       theirs.push_back(made->id);
     }

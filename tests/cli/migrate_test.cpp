@@ -40,8 +40,8 @@ TEST(Migrate, ToALayoutThatSomebodyWrote) {
 
 TEST(Migrate, WhatDisturbsIsNamedAndDoneOnlyWhenAllowed) {
   const Scratch scratch;
-  const std::string files = "migrate --fleet " + scratch.write("now.json", swapped_now) + " --goal " +
-                            scratch.write("goal.json", swapped_goal);
+  const std::string files = "migrate --fleet " + scratch.write("now.json", swapped_now) +
+                            " --goal " + scratch.write("goal.json", swapped_goal);
   const Json calm = json(files);
   EXPECT_EQ(calm["disruptive"].size(), 2U);
   EXPECT_TRUE(calm["waves"].empty());
@@ -54,15 +54,18 @@ TEST(Migrate, WhatDisturbsIsNamedAndDoneOnlyWhenAllowed) {
 TEST(Migrate, GoalsThatAreNotOfTheFleetAreRefused) {
   const Scratch scratch;
   const auto refused = [&](const std::string& goal, const std::string& part) {
-    const Outcome outcome = cleave("plan migrate --fleet " + scratch.write("now.json", swapped_now) +
-                                   " --goal " + scratch.write("goal.json", goal));
+    const Outcome outcome =
+        cleave("plan migrate --fleet " + scratch.write("now.json", swapped_now) + " --goal " +
+               scratch.write("goal.json", goal));
     EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
     EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
   };
-  refused(R"({"gpus": [{"name": "n0/1", "model": "A30-24GB"}]})", "gpus[0]: the fleet has no GPU 'n0/1'");
+  refused(R"({"gpus": [{"name": "n0/1", "model": "A30-24GB"}]})",
+          "gpus[0]: the fleet has no GPU 'n0/1'");
   refused(R"({"gpus": [{"name": "n0/0", "model": "A100-40GB"}]})",
           "gpus[0]: n0/0 is a A30-24GB and not a A100-40GB");
-  refused(one_gpu(R"({"profile": "2g.12gb", "start": 0, "owned": false})"), "must be the same in both");
+  refused(one_gpu(R"({"profile": "2g.12gb", "start": 0, "owned": false})"),
+          "must be the same in both");
 }
 
 TEST(Migrate, UndisturbedGoalsAreFoundWhereTheBestIsOutOfReach) {
@@ -73,8 +76,8 @@ TEST(Migrate, UndisturbedGoalsAreFoundWhereTheBestIsOutOfReach) {
 
 TEST(Replay, TakesAPlanForItsOwnStateOnly) {
   const Scratch scratch;
-  const std::string plan =
-      scratch.write("plan.json", cleave("plan joint --fleet examples/fleets/scattered.json --json").out);
+  const std::string plan = scratch.write(
+      "plan.json", cleave("plan joint --fleet examples/fleets/scattered.json --json").out);
   EXPECT_EQ(json("replay --fleet examples/fleets/scattered.json --plan " + plan)["legal"], true);
   const Outcome other = cleave("plan replay --fleet examples/fleets/gathered.json --plan " + plan);
   EXPECT_EQ(other.exit_code, 1);
@@ -89,7 +92,8 @@ TEST(Replay, RefusesStepsThatAreNotLegal) {
                               scratch.write("plan.json", plan.dump()));
   EXPECT_EQ(torn.exit_code, 1);
   EXPECT_NE(torn.err.find("it cannot be carried out: wave 1"), std::string::npos) << torn.err;
-  plan["waves"][0][0] = Json{{"op", "start"}, {"gpu", "n0/0"}, {"profile", "3g.40gb"}, {"start", 4}};
+  plan["waves"][0][0] =
+      Json{{"op", "start"}, {"gpu", "n0/0"}, {"profile", "3g.40gb"}, {"start", 4}};
   const Outcome nameless = cleave("plan replay --fleet examples/fleets/scattered.json --plan " +
                                   scratch.write("plan.json", plan.dump()));
   EXPECT_EQ(nameless.exit_code, 2);

@@ -38,18 +38,20 @@ TEST(Plan, EveryProblemIsProvenAndHasTheKeysOfTheFormat) {
     EXPECT_EQ(plan["objective"][0]["name"], "pending_memory_slices");
     EXPECT_EQ(plan["objective"][3]["name"],
               kind == "reconfigure" ? "previously_used_gpus" : "migration_memory_slices");
-    for (const Json& objective : plan["objective"]) EXPECT_EQ(objective["value"], objective["bound"]);
+    for (const Json& objective : plan["objective"])
+      EXPECT_EQ(objective["value"], objective["bound"]);
     const bool has_new = kind == "deploy" || kind == "joint";
     EXPECT_EQ(plan["placements"].size(), has_new ? 9U : 7U);
     for (const char* key :
-         {"gpus", "memory_wastage", "compute_wastage", "availability", "migration_size", "pending_size",
-          "sequential_migrations", "memory_utilization", "compute_utilization"})
+         {"gpus", "memory_wastage", "compute_wastage", "availability", "migration_size",
+          "pending_size", "sequential_migrations", "memory_utilization", "compute_utilization"})
       EXPECT_TRUE(plan["metrics"].contains(key) && plan["metrics_now"].contains(key)) << key;
   }
 }
 
 TEST(Plan, FewestGpusLeastWasteFewestMoves) {
-  EXPECT_EQ(values(json(std::string("compact") + scattered)), (std::vector<std::int64_t>{0, 2, 0, 8, 1}));
+  EXPECT_EQ(values(json(std::string("compact") + scattered)),
+            (std::vector<std::int64_t>{0, 2, 0, 8, 1}));
   EXPECT_EQ(values(json(std::string("compact --method rules") + scattered)),
             (std::vector<std::int64_t>{0, 2, 2, 5, 0}));
 }
@@ -62,7 +64,8 @@ TEST(Plan, SameInputSameBytes) {
 TEST(Plan, LimitsAndWeightsAreKept) {
   const Json limited = json(std::string("compact --max-migrations 1") + scattered);
   int moves = 0;
-  for (const Json& placement : limited["placements"]) moves += placement["action"] != "stay" ? 1 : 0;
+  for (const Json& placement : limited["placements"])
+    moves += placement["action"] != "stay" ? 1 : 0;
   EXPECT_LE(moves, 1);
   EXPECT_EQ(json(std::string("compact --max-moved 0") + scattered)["metrics"]["gpus"], 3);
   const Json weighted = json(std::string("compact --weights gpus=1,migration=0.125") + scattered);
@@ -79,7 +82,8 @@ TEST(Plan, APictureIsWrittenWholeOrNotAtAll) {
   EXPECT_NE(outcome.out.find("Proven optimal"), std::string::npos);
   EXPECT_EQ(shell("ls " + scratch.path("")).out, "plan.svg\n");
   const Scratch other;
-  const std::string fleet = other.write("fleet.json", shell("cat examples/fleets/scattered.json").out);
+  const std::string fleet =
+      other.write("fleet.json", shell("cat examples/fleets/scattered.json").out);
   EXPECT_EQ(cleave("plan compact --fleet " + fleet + " --svg " + fleet).exit_code, 2);
   EXPECT_TRUE(shell("cat " + fleet).out.starts_with("{"));
   const std::string svg = shell("cat " + scratch.path("plan.svg")).out;
@@ -117,9 +121,11 @@ TEST(Plan, PendingWorkSaysWhy) {
   std::map<std::string, std::string> reasons;
   for (const Json& pending : plan["pending"]) reasons[pending["workload"]] = pending["reason"];
   EXPECT_EQ(reasons.size(), 3U);
-  EXPECT_NE(reasons["a"].find("what must stay on n0/0 leaves no room"), std::string::npos) << reasons["a"];
+  EXPECT_NE(reasons["a"].find("what must stay on n0/0 leaves no room"), std::string::npos)
+      << reasons["a"];
   EXPECT_NE(reasons["c"].find("group 'g' has 2 members"), std::string::npos) << reasons["c"];
-  EXPECT_NE(reasons["d"].find("pinned to n0/1, which has no instance"), std::string::npos) << reasons["d"];
+  EXPECT_NE(reasons["d"].find("pinned to n0/1, which has no instance"), std::string::npos)
+      << reasons["d"];
 }
 
 TEST(Plan, ConflictsAreNamedAndNothingIsPlanned) {
@@ -127,14 +133,16 @@ TEST(Plan, ConflictsAreNamedAndNothingIsPlanned) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find("'web' runs and must find a place"), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(json("compact --fleet examples/fleets/conflict.json", 1)["error"]["kind"], "infeasible");
+  EXPECT_EQ(json("compact --fleet examples/fleets/conflict.json", 1)["error"]["kind"],
+            "infeasible");
 }
 
 TEST(Plan, BadInputIsToldWhereAndWhat) {
   const Scratch scratch;
   const auto fleet = [&](const std::string& waiting) {
     return scratch.write(
-        "fleet.json", R"({"gpus": [{"name": "n0/0", "model": "A100-40GB"}], "waiting": [)" + waiting + "]}");
+        "fleet.json",
+        R"({"gpus": [{"name": "n0/0", "model": "A100-40GB"}], "waiting": [)" + waiting + "]}");
   };
   const auto refused = [](const std::string& arguments, const std::string& part) {
     const Outcome outcome = cleave("plan " + arguments);
@@ -144,7 +152,8 @@ TEST(Plan, BadInputIsToldWhereAndWhat) {
   refused("deploy --fleet " + fleet(R"({"workload": "w", "profile": "2g.10bg"})"), "waiting[0]");
   refused("deploy --fleet " + fleet(R"({"workload": "w", "profile": "2g.10gb", "pin": "n0/9"})"),
           "waiting[0].pin: the fleet has no GPU and no node 'n0/9'; did you mean 'n0/0'?");
-  refused("deploy --fleet " + fleet(R"({"workload": "w", "profile": "2g.10gb", "forbid": ["n0", "x"]})"),
+  refused("deploy --fleet " +
+              fleet(R"({"workload": "w", "profile": "2g.10gb", "forbid": ["n0", "x"]})"),
           "forbid[1]");
   refused("deploy --weights gpus=1,gpus=2 --fleet 2xA30-24GB", "'gpus' stands there twice");
   refused("deploy --weights gpus=0.0001 --fleet 2xA30-24GB", "'0.0001' is not a weight");

@@ -1,5 +1,5 @@
-// `cleave rebalance` from outside: the moves on departure, what keeps work where it is, and what bad input is
-// told.
+// `cleave rebalance` from outside: the moves on departure, what keeps work where it is, and what
+// bad input is told.
 
 #include <gtest/gtest.h>
 
@@ -21,16 +21,18 @@ Json answer(const std::string& arguments) {
   return document ? *document : Json::object();
 }
 
-/// The answer on a busy GPU n0/0 with 3g `a` and, with these further keys, 2g `b`; n0/1 was left with `idle`.
+/// The answer on a busy GPU n0/0 with 3g `a` and, with these further keys, 2g `b`; n0/1 was left
+/// with `idle`.
 Json pulled(const std::string& keys, const std::string& more = "", const std::string& idle = "") {
   const Scratch scratch;
-  return answer("--gpu n0/1 --fleet " +
-                scratch.write("fleet.json", R"({"gpus": [{"name": "n0/0", "model": "A100-40GB", "instances": [
+  return answer(
+      "--gpu n0/1 --fleet " +
+      scratch.write("fleet.json", R"({"gpus": [{"name": "n0/0", "model": "A100-40GB", "instances": [
                     {"profile": "3g.20gb", "start": 4, "workload": "a"},
                     {"profile": "2g.10gb", "start": 0, "workload": "b")" +
-                                                keys + R"(}]},
+                                      keys + R"(}]},
                   {"name": "n0/1", "model": "A100-40GB", "instances": [)" +
-                                                idle + "]}" + more + "]}"));
+                                      idle + "]}" + more + "]}"));
 }
 
 TEST(Rebalance, ALazyGpuTakesWork) {
@@ -52,14 +54,16 @@ TEST(Rebalance, ALazyGpuTakesWork) {
   const Json reused = pulled("", "", R"({"profile": "2g.10gb", "start": 4})");
   EXPECT_EQ(reused["migrations"][0]["reuse"], true);
   const Json in_the_way = pulled("", "", R"({"profile": "1g.5gb", "start": 5})");
-  EXPECT_EQ(in_the_way["migrations"][0]["destroys"], Json::parse(R"([{"profile": "1g.5gb", "start": 5}])"));
+  EXPECT_EQ(in_the_way["migrations"][0]["destroys"],
+            Json::parse(R"([{"profile": "1g.5gb", "start": 5}])"));
 }
 
 TEST(Rebalance, WorkThatMayNotMoveStays) {
   EXPECT_TRUE(pulled(R"(, "movable": false)")["migrations"].empty());
   EXPECT_TRUE(pulled(R"(, "owned": false)")["migrations"].empty());
   EXPECT_TRUE(pulled(R"(, "pin": "n0/0")")["migrations"].empty());
-  EXPECT_EQ(pulled(R"(, "pin": "n0")")["migrations"].size(), 1U) << "the other GPU is of the same node";
+  EXPECT_EQ(pulled(R"(, "pin": "n0")")["migrations"].size(), 1U)
+      << "the other GPU is of the same node";
   EXPECT_TRUE(pulled(R"(, "forbid": ["n0/1"])")["migrations"].empty());
 }
 
@@ -84,8 +88,10 @@ TEST(Rebalance, ABusyGpuPutsItsOwnWorkInOrder) {
   EXPECT_EQ(moves["migrations"][0]["to"], "n0/2");
   EXPECT_EQ(moves["migrations"][0]["start"], 4);
   EXPECT_EQ(moves["migrations"][0]["fragmentation_before"]["exact"], "1/3");
-  EXPECT_EQ(answer("--gpu n0/2 --threshold 0.5 --fleet examples/fleets/departed.json")["kind"], "inter");
-  EXPECT_EQ(answer("--gpu n0/2 --load memory --fleet examples/fleets/departed.json")["kind"], "inter")
+  EXPECT_EQ(answer("--gpu n0/2 --threshold 0.5 --fleet examples/fleets/departed.json")["kind"],
+            "inter");
+  EXPECT_EQ(answer("--gpu n0/2 --load memory --fleet examples/fleets/departed.json")["kind"],
+            "inter")
       << "3 of 8 memory slices";
 }
 
@@ -119,7 +125,8 @@ TEST(Rebalance, TellsPeopleTheSame) {
   for (const char* part : {"n0/1 is lazy", "move 'speech' (2g.10gb) from n0/0 at 4 to n0/1 at 4",
                            "destroys idle 3g.20gb@4 first", "move 'spam'"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
-  EXPECT_NE(cleave("rebalance --gpu n0/1 --fleet 2xA30-24GB").out.find("nothing moves"), std::string::npos);
+  EXPECT_NE(cleave("rebalance --gpu n0/1 --fleet 2xA30-24GB").out.find("nothing moves"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// A simulated node for one test: made through the program, used by the program, by this process as another
-// client of NVML, and gone at the end.
+// A simulated node for one test: made through the program, used by the program, by this process as
+// another client of NVML, and gone at the end.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,8 @@ inline Json document(const Outcome& outcome) {
 
 class SimNode {
  public:
-  explicit SimNode(const std::string& gpus = "2xA100-40GB", const std::string& options = "--instant")
+  explicit SimNode(const std::string& gpus = "2xA100-40GB",
+                   const std::string& options = "--instant")
       : directory(scratch.path("node")) {
     const Outcome made =
         shell(fmt::format("cleave sim-node create {} --gpus {} {}", directory, gpus, options));
@@ -32,7 +33,9 @@ class SimNode {
   }
 
   /// `cleave` with the node as its GPUs.
-  [[nodiscard]] Outcome run(const std::string& arguments) const { return shell(command(arguments)); }
+  [[nodiscard]] Outcome run(const std::string& arguments) const {
+    return shell(command(arguments));
+  }
   [[nodiscard]] std::string command(const std::string& arguments) const {
     return fmt::format("{}={} cleave {}", sim_node_variable, directory, arguments);
   }

@@ -19,13 +19,17 @@ struct StubLog {
 
 class StubWorld {
  public:
-  StubWorld() : daemon_(scratch_.path("s"), [this](const StubRequest& request) { return answer(request); }) {}
+  StubWorld()
+      : daemon_(scratch_.path("s"),
+                [this](const StubRequest& request) { return answer(request); }) {}
 
   /// `cleave` with this daemon.
   [[nodiscard]] std::string command(const std::string& arguments) const {
     return "CLEAVE_SOCKET='" + daemon_.path() + "' cleave " + arguments;
   }
-  [[nodiscard]] Outcome run(const std::string& arguments) const { return shell(command(arguments)); }
+  [[nodiscard]] Outcome run(const std::string& arguments) const {
+    return shell(command(arguments));
+  }
 
   void put(ApiJob job) {
     const std::lock_guard lock(mutex_);
@@ -57,7 +61,8 @@ class StubWorld {
   }
   static StubReply refusal(int status, const char* kind, const std::string& message) {
     return json(
-        Json{{"error", {{"kind", kind}, {"place", ""}, {"message", message}, {"remedy", "ask again"}}}},
+        Json{{"error",
+              {{"kind", kind}, {"place", ""}, {"message", message}, {"remedy", "ask again"}}}},
         status);
   }
 
@@ -104,7 +109,8 @@ class StubWorld {
   }
 
   StubReply about_job(const StubRequest& request, const std::string& rest) {
-    const std::string what = rest.find('/') == std::string::npos ? "" : rest.substr(rest.find('/') + 1);
+    const std::string what =
+        rest.find('/') == std::string::npos ? "" : rest.substr(rest.find('/') + 1);
     const auto found = jobs_.find(std::atoll(rest.c_str()));
     if (found == jobs_.end())
       return refusal(404, "bad input", "there is no job " + rest.substr(0, rest.find('/')));
@@ -124,13 +130,14 @@ class StubWorld {
     offset = std::clamp(offset, std::min(static_cast<std::int64_t>(log.gone), size), size);
     const std::string bytes = log.bytes.substr(static_cast<std::size_t>(offset), 10);
     const auto next = offset + static_cast<std::int64_t>(bytes.size());
-    return {200,
-            bytes,
-            fmt::format("Cleave-Offset: {}\r\nCleave-Next-Offset: {}\r\nCleave-Attempt: {}\r\n{}", offset,
-                        next, attempt, log.over && next == size ? "Cleave-Over: true\r\n" : ""),
-            false,
-            {},
-            {}};
+    return {
+        200,
+        bytes,
+        fmt::format("Cleave-Offset: {}\r\nCleave-Next-Offset: {}\r\nCleave-Attempt: {}\r\n{}",
+                    offset, next, attempt, log.over && next == size ? "Cleave-Over: true\r\n" : ""),
+        false,
+        {},
+        {}};
   }
 
   Scratch scratch_;

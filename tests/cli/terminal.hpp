@@ -16,12 +16,14 @@ namespace cleave::testing_program {
 class Terminal {
  public:
   /// `command` goes to the shell, with the built programs first on the path.
-  explicit Terminal(const std::string& command, unsigned short columns = 80, unsigned short rows = 24) {
+  explicit Terminal(const std::string& command, unsigned short columns = 80,
+                    unsigned short rows = 24) {
     struct winsize size = {rows, columns, 0, 0};
     pid_ = ::forkpty(&screen_, nullptr, nullptr, &size);
     if (pid_ != 0) return;
-    const std::string whole =
-        "cd '" CLEAVE_SOURCE_DIR "' && PATH='" CLEAVE_BINARY_DIR "/bin':\"$PATH\" exec env " + command;
+    const std::string whole = "cd '" CLEAVE_SOURCE_DIR "' && PATH='" CLEAVE_BINARY_DIR
+                              "/bin':\"$PATH\" exec env " +
+                              command;
     ::execl("/bin/sh", "sh", "-c", whole.c_str(), nullptr);
     ::_exit(127);
   }

@@ -1,5 +1,6 @@
-// Other people's programs, unmodified, on simulated GPUs: what they show and do there is what they show and
-// do on a real machine. tools/clients.sh fetches them; where it could not, these tests say why and skip.
+// Other people's programs, unmodified, on simulated GPUs: what they show and do there is what they
+// show and do on a real machine. tools/clients.sh fetches them; where it could not, these tests say
+// why and skip.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -56,11 +57,12 @@ class Clients : public testing::Test {
     EXPECT_TRUE(destroy_sim_node(node()));
   }
   [[nodiscard]] std::string node() const { return scratch_.path("node"); }
-  /// In front of a command: its environment on the node. Debian's own Python first, for which the packages
-  /// are made.
+  /// In front of a command: its environment on the node. Debian's own Python first, for which the
+  /// packages are made.
   [[nodiscard]] std::string on_the_node() const {
     return fmt::format(
-        "PATH=/usr/bin:\"$PATH\" LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}/unpacked/{}' "
+        "PATH=/usr/bin:\"$PATH\" LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 "
+        "PYTHONPATH='{}/unpacked/{}' "
         "LD_LIBRARY_PATH='{}' CLEAVE_SIM_NODE='{}' ",
         fetched, packages, library, node());
   }
@@ -69,10 +71,12 @@ class Clients : public testing::Test {
 };
 
 TEST_F(Clients, PynvmlDoesAllThatInstancesCanAndMeetsEveryRefusal) {
-  if (const auto why = cannot_run(fmt::format("{}/pynvml.py", packages)); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = cannot_run(fmt::format("{}/pynvml.py", packages)); !why.empty())
+    GTEST_SKIP() << why;
   const std::string gpus = "1xA30-24GB,1xA100-40GB,1xH100-80GB-SXM5,1xRTX-PRO-6000-BW-96GB";
   ASSERT_NO_FATAL_FAILURE(make(gpus));
-  const auto outcome = shell(on_the_node() + "timeout 300 python3 tests/clients/every_placement.py");
+  const auto outcome =
+      shell(on_the_node() + "timeout 300 python3 tests/clients/every_placement.py");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   const auto said = parse_json(outcome.out, "every_placement.py");
   ASSERT_TRUE(said) << outcome.out;
@@ -89,17 +93,18 @@ TEST_F(Clients, PynvmlDoesAllThatInstancesCanAndMeetsEveryRefusal) {
 
 /// The UUID of the only compute instance of a GPU that gets one.
 std::string instance_on(const std::string& node, const std::string& environment) {
-  const auto made =
-      shell(environment +
-            "python3 -c 'from pynvml import *\n"
-            "nvmlInit()\n"
-            "gpu = nvmlDeviceGetHandleByIndex(0)\n"
-            "profile = nvmlDeviceGetGpuInstanceProfileInfo(gpu, NVML_GPU_INSTANCE_PROFILE_3_SLICE)\n"
-            "instance = nvmlDeviceCreateGpuInstance(gpu, profile.id)\n"
-            "nvmlGpuInstanceCreateComputeInstance(instance, 2)\n'");
+  const auto made = shell(
+      environment +
+      "python3 -c 'from pynvml import *\n"
+      "nvmlInit()\n"
+      "gpu = nvmlDeviceGetHandleByIndex(0)\n"
+      "profile = nvmlDeviceGetGpuInstanceProfileInfo(gpu, NVML_GPU_INSTANCE_PROFILE_3_SLICE)\n"
+      "instance = nvmlDeviceCreateGpuInstance(gpu, profile.id)\n"
+      "nvmlGpuInstanceCreateComputeInstance(instance, 2)\n'");
   EXPECT_EQ(made.exit_code, 0) << made.err;
   const auto view = look_at_sim_node(node);
-  if (!view || view->gpus[0].instances.empty() || view->gpus[0].instances[0].compute_instances.empty())
+  if (!view || view->gpus[0].instances.empty() ||
+      view->gpus[0].instances[0].compute_instances.empty())
     return {};
   return view->gpus[0].instances[0].compute_instances[0].uuid;
 }
@@ -110,7 +115,8 @@ TEST_F(Clients, GpustatPrintsTheGpusAndWhoUsesThem) {
   ASSERT_NO_FATAL_FAILURE(make("2xA100-40GB,1xH100-80GB-SXM5"));
   const auto outcome = shell(on_the_node() + "timeout 60 python3 -m gpustat --no-color -p");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-  EXPECT_TRUE(std::regex_search(outcome.out, std::regex("\\[0\\] NVIDIA A100-SXM4-40GB .*/ 40960 MB")))
+  EXPECT_TRUE(
+      std::regex_search(outcome.out, std::regex("\\[0\\] NVIDIA A100-SXM4-40GB .*/ 40960 MB")))
       << outcome.out;
   EXPECT_NE(outcome.out.find("[1] NVIDIA A100-SXM4-40GB"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("[2] NVIDIA H100 80GB HBM3"), std::string::npos) << outcome.out;
@@ -128,15 +134,16 @@ TEST_F(Clients, NvtopShowsTheGpusAndAJobsMemory) {
   ASSERT_NO_FATAL_FAILURE(make("2xA100-40GB"));
   const std::string uuid = instance_on(node(), on_the_node());
   ASSERT_FALSE(uuid.empty());
-  scratch_.write("show.sh",
-                 on_the_node() +
-                     fmt::format("CUDA_VISIBLE_DEVICES={} cleave-job --memory 5000MiB --iterations 1 "
-                                 "--seconds 600 --quiet &\n"
-                                 "job=$!\n"
-                                 "trap 'kill $job; wait $job' EXIT\n",
-                                 uuid) +
-                     on_the_node() +
-                     fmt::format("timeout --foreground 60 '{}/unpacked/usr/bin/nvtop'\n", fetched));
+  scratch_.write(
+      "show.sh",
+      on_the_node() +
+          fmt::format("CUDA_VISIBLE_DEVICES={} cleave-job --memory 5000MiB --iterations 1 "
+                      "--seconds 600 --quiet &\n"
+                      "job=$!\n"
+                      "trap 'kill $job; wait $job' EXIT\n",
+                      uuid) +
+          on_the_node() +
+          fmt::format("timeout --foreground 60 '{}/unpacked/usr/bin/nvtop'\n", fetched));
   // A server of its own: nobody else's is touched, and it ends with its only session.
   const std::string tmux = fmt::format("tmux -S '{}' ", scratch_.path("tmux"));
   const auto started =

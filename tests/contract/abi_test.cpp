@@ -1,6 +1,7 @@
-// Cleave's declarations of NVML against the vendor's header, where a machine has one: sizes, offsets,
-// numbers, and the shape of every function. The header is looked for in CLEAVE_NVML_HEADER (a file) and among
-// the system's; it is compiled and never copied. What an older header does not declare is left out, and told.
+// Cleave's declarations of NVML against the vendor's header, where a machine has one: sizes,
+// offsets, numbers, and the shape of every function. The header is looked for in CLEAVE_NVML_HEADER
+// (a file) and among the system's; it is compiled and never copied. What an older header does not
+// declare is left out, and told.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -40,7 +41,8 @@ const std::vector<std::pair<std::string, std::string>> engine_counts = {
     {"memory_size_mb", "memorySizeMB"},
     {"id", "id"}};
 
-std::vector<std::pair<std::string, std::string>> with(std::vector<std::pair<std::string, std::string>> more) {
+std::vector<std::pair<std::string, std::string>> with(
+    std::vector<std::pair<std::string, std::string>> more) {
   more.insert(more.end(), engine_counts.begin(), engine_counts.end());
   return more;
 }
@@ -56,8 +58,12 @@ std::vector<StructRow> structures() {
       {"version", "version"},
       {"name", "name"}};
   return {
-      {"GpuInstancePlacement", "nvmlGpuInstancePlacement_t", {{"start", "start"}, {"size", "size"}}},
-      {"ComputeInstancePlacement", "nvmlComputeInstancePlacement_t", {{"start", "start"}, {"size", "size"}}},
+      {"GpuInstancePlacement",
+       "nvmlGpuInstancePlacement_t",
+       {{"start", "start"}, {"size", "size"}}},
+      {"ComputeInstancePlacement",
+       "nvmlComputeInstancePlacement_t",
+       {{"start", "start"}, {"size", "size"}}},
       {"GpuInstanceProfileInfo", "nvmlGpuInstanceProfileInfo_t", with({})},
       {"GpuInstanceProfileInfo2", "nvmlGpuInstanceProfileInfo_v2_t",
        with({{"version", "version"}, {"name", "name"}})},
@@ -65,7 +71,10 @@ std::vector<StructRow> structures() {
        with({{"version", "version"}, {"name", "name"}, {"capabilities", "capabilities"}})},
       {"GpuInstanceInfo",
        "nvmlGpuInstanceInfo_t",
-       {{"device", "device"}, {"id", "id"}, {"profile_id", "profileId"}, {"placement", "placement"}}},
+       {{"device", "device"},
+        {"id", "id"},
+        {"profile_id", "profileId"},
+        {"placement", "placement"}}},
       {"ComputeInstanceProfileInfo",
        "nvmlComputeInstanceProfileInfo_t",
        {{"id", "id"}, {"slice_count", "sliceCount"}, {"shared_ofa_count", "sharedOfaCount"}}},
@@ -173,14 +182,14 @@ const std::vector<std::string> errors = {"uninitialized",
 
 const std::vector<std::string>& functions() {
 #define CLEAVE_ABI_NAME(name, parameters) #name,
-  static const std::vector<std::string> names = {CLEAVE_NVML_NEEDED(CLEAVE_ABI_NAME) CLEAVE_NVML_OPTIONAL(
-      CLEAVE_ABI_NAME) CLEAVE_NVML_OTHERS(CLEAVE_ABI_NAME)};
+  static const std::vector<std::string> names = {CLEAVE_NVML_NEEDED(
+      CLEAVE_ABI_NAME) CLEAVE_NVML_OPTIONAL(CLEAVE_ABI_NAME) CLEAVE_NVML_OTHERS(CLEAVE_ABI_NAME)};
 #undef CLEAVE_ABI_NAME
   return names;
 }
 
-// Two functions are of one shape when their parameters have the same sizes, and point to things of the same
-// size where that is known.
+// Two functions are of one shape when their parameters have the same sizes, and point to things of
+// the same size where that is known.
 constexpr const char* preamble = R"(
 #include <tuple>
 #include <type_traits>
@@ -213,7 +222,8 @@ std::string upper(std::string text) {
 std::set<std::string> words_of(const std::string& text) {
   std::set<std::string> words;
   static const std::regex word("[A-Za-z_][A-Za-z_0-9]*");
-  for (std::sregex_iterator at(text.begin(), text.end(), word), end; at != end; ++at) words.insert(at->str());
+  for (std::sregex_iterator at(text.begin(), text.end(), word), end; at != end; ++at)
+    words.insert(at->str());
   return words;
 }
 
@@ -240,14 +250,17 @@ Checks checks_of(const std::string& header, const std::string& text) {
       hold(theirs, fmt::format("offsetof({}, {}) == offsetof(::{}, {})", ours, mine, theirs, its));
   }
   const auto equal = [&](const std::string& ours, const std::string& theirs) {
-    hold(theirs, fmt::format("static_cast<unsigned long long>({}) == static_cast<unsigned long long>({})",
-                             ours, theirs));
+    hold(theirs,
+         fmt::format("static_cast<unsigned long long>({}) == static_cast<unsigned long long>({})",
+                     ours, theirs));
   };
   for (const auto& [ours, theirs] : numbers) equal(ours, theirs);
   for (const std::string& name : errors)
     equal(fmt::format("Return::{}", name), fmt::format("NVML_ERROR_{}", upper(name)));
   for (const std::string& name : functions())
-    hold(name, fmt::format("Same<ours::{0}, std::remove_pointer_t<decltype(&::{0})>>::value, \"{0}\"", name));
+    hold(name,
+         fmt::format("Same<ours::{0}, std::remove_pointer_t<decltype(&::{0})>>::value, \"{0}\"",
+                     name));
   out << "}  // namespace cleave::nvml\n";
   checks.program = out.str();
   return checks;
@@ -264,8 +277,10 @@ std::string find_header() {
 TEST(NvmlAbi, IsTheVendorsWhereItsHeaderIsAtHand) {
   const std::string header = find_header();
   if (header.empty()) GTEST_SKIP() << "no nvml.h on this machine; CLEAVE_NVML_HEADER may name one";
-  if (header.find_first_of("'\"\\") != std::string::npos) GTEST_SKIP() << "its path has quotes in it";
-  if (std::system("g++ --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no g++ to compile it with";
+  if (header.find_first_of("'\"\\") != std::string::npos)
+    GTEST_SKIP() << "its path has quotes in it";
+  if (std::system("g++ --version >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "no g++ to compile it with";
   std::ifstream file(header);
   ASSERT_TRUE(file) << header;
   std::stringstream text;
@@ -274,14 +289,16 @@ TEST(NvmlAbi, IsTheVendorsWhereItsHeaderIsAtHand) {
   const fs::path source = fs::temp_directory_path() / fmt::format("cleave-abi-{}.cpp", getpid());
   std::ofstream(source) << checks.program;
   const std::string command = fmt::format(
-      "g++ -std=c++23 -fsyntax-only -Wno-invalid-offsetof -Wno-deprecated-declarations -I '{}/src' '{}'",
+      "g++ -std=c++23 -fsyntax-only -Wno-invalid-offsetof -Wno-deprecated-declarations -I '{}/src' "
+      "'{}'",
       CLEAVE_SOURCE_DIR, source.string());
   EXPECT_EQ(std::system(command.c_str()), 0) << "what differs stands above";
   fs::remove(source);
   EXPECT_GT(checks.made, 150U);
   std::set<std::string> left_out(checks.left_out.begin(), checks.left_out.end());
-  std::cout << fmt::format("{} checks against {}; not in it: {}\n", checks.made, header,
-                           left_out.empty() ? "nothing" : fmt::format("{}", fmt::join(left_out, ", ")));
+  std::cout << fmt::format(
+      "{} checks against {}; not in it: {}\n", checks.made, header,
+      left_out.empty() ? "nothing" : fmt::format("{}", fmt::join(left_out, ", ")));
 }
 
 }  // namespace

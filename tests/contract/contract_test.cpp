@@ -1,5 +1,5 @@
-// What door.hpp promises and the facts say of NVML, as checks of any door. Those that only look run on a real
-// GPU too; nothing here ever changes MIG mode or layout there.
+// What door.hpp promises and the facts say of NVML, as checks of any door. Those that only look run
+// on a real GPU too; nothing here ever changes MIG mode or layout there.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -56,7 +56,8 @@ std::vector<DriverProfile> profiles_of(Stand& stand) {
 
 /// The table's profile of the same number in NVML's header.
 const Profile& in_table(const GpuModel& model, const DriverProfile& profile) {
-  return *std::ranges::find(model.profiles, static_cast<int>(profile.number), &Profile::nvml_profile);
+  return *std::ranges::find(model.profiles, static_cast<int>(profile.number),
+                            &Profile::nvml_profile);
 }
 
 std::vector<LiveGpuInstance> instances_of(Stand& stand) {
@@ -115,7 +116,8 @@ TEST_P(ReadingContract, ProfilesHaveANumberAndAnotherId) {
     bool differ = false;
     for (const DriverProfile& each : profiles) {
       const Profile& known = in_table(*stand.model, each);
-      differ = differ || static_cast<std::uint32_t>(each.id) != static_cast<std::uint32_t>(each.number);
+      differ =
+          differ || static_cast<std::uint32_t>(each.id) != static_cast<std::uint32_t>(each.number);
       EXPECT_EQ(known.id.value_or(static_cast<int>(each.id)), static_cast<int>(each.id));
       EXPECT_EQ(each.name.value_or(""), known.name);
       EXPECT_EQ(static_cast<int>(each.most), known.max_instances);
@@ -140,8 +142,8 @@ TEST_P(ReadingContract, PlacementsAreOfOneSizeAndWithinTheGpu) {
       if (stand.model == nullptr) continue;
       const Profile& known = in_table(*stand.model, each);
       const std::vector<int> expected = known.starts.ascending();
-      EXPECT_TRUE(
-          std::ranges::equal(starts, expected, {}, [](std::uint32_t s) { return static_cast<int>(s); }));
+      EXPECT_TRUE(std::ranges::equal(starts, expected, {},
+                                     [](std::uint32_t s) { return static_cast<int>(s); }));
       EXPECT_EQ(static_cast<int>(spans->front().size), known.memory.value);
     }
     EXPECT_NE(code_of(stand.door.placements(stand.gpu, ProfileId{12345})), Return::success);
@@ -152,7 +154,8 @@ TEST_P(ReadingContract, GeometryComesFromTheDriver) {
   check([](Stand& stand) {
     const auto read = driver_geometry(stand.door, stand.gpu);
     if (stand.model == nullptr) {
-      if (read) std::cout << fmt::format("{}: {} placements\n", read->model().key, read->geometry().size());
+      if (read)
+        std::cout << fmt::format("{}: {} placements\n", read->model().key, read->geometry().size());
       return;
     }
     ASSERT_TRUE(read) << read.error().text();
@@ -172,7 +175,8 @@ TEST_P(ReadingContract, GeometryComesFromTheDriver) {
       EXPECT_EQ(mine.profile->double_memory, known.double_memory);
       EXPECT_EQ(mine.profile->starts.preferred(), known.starts.preferred());
       EXPECT_EQ(mine.profile->preference_inferred, known.preference_inferred);
-      EXPECT_EQ(known.sms.value_or(mine.profile->sms.value_or(Sms{})), mine.profile->sms.value_or(Sms{}));
+      EXPECT_EQ(known.sms.value_or(mine.profile->sms.value_or(Sms{})),
+                mine.profile->sms.value_or(Sms{}));
       EXPECT_EQ(known.usable.value_or(mine.profile->usable.value_or(MiB{})),
                 mine.profile->usable.value_or(MiB{}));
     }
@@ -198,7 +202,8 @@ TEST_P(ChangingContract, EveryPlacementCanBeMadeAndIsSeenWithoutComputeInstance)
         const auto computes = stand.door.compute_instances(stand.gpu, made->id);
         ASSERT_TRUE(computes);
         EXPECT_TRUE(computes->empty());
-        EXPECT_EQ(live_instances(stand.door, stand.gpu)->front().profile, profile.name.value_or(""));
+        EXPECT_EQ(live_instances(stand.door, stand.gpu)->front().profile,
+                  profile.name.value_or(""));
         ASSERT_TRUE(stand.door.destroy_gpu_instance(stand.gpu, made->id));
         EXPECT_TRUE(instances_of(stand).empty());
       }
@@ -247,11 +252,12 @@ TEST_P(ChangingContract, RefusalsHaveTheirCodes) {
     EXPECT_EQ(create(span), Return::insufficient_resources);
     EXPECT_EQ(code_of(door.destroy_gpu_instance(stand.gpu, made->id)), Return::in_use);
     const ComputeInstanceId compute = made->computes.front().id;
-    const auto second =
-        door.create_compute_instance(stand.gpu, made->id, made->computes.front().profile, std::nullopt);
+    const auto second = door.create_compute_instance(stand.gpu, made->id,
+                                                     made->computes.front().profile, std::nullopt);
     EXPECT_EQ(code_of(second), Return::insufficient_resources);
     ASSERT_TRUE(door.destroy_compute_instance(stand.gpu, made->id, compute));
-    EXPECT_EQ(code_of(door.destroy_compute_instance(stand.gpu, made->id, compute)), Return::not_found);
+    EXPECT_EQ(code_of(door.destroy_compute_instance(stand.gpu, made->id, compute)),
+              Return::not_found);
     EXPECT_EQ(code_of(door.memory(stand.gpu, made->id, compute)), Return::not_found);
     ASSERT_TRUE(door.destroy_gpu_instance(stand.gpu, made->id));
     EXPECT_EQ(code_of(door.destroy_gpu_instance(stand.gpu, made->id)), Return::not_found);
@@ -350,7 +356,8 @@ TEST_P(ChangingContract, AProcessIsSeenAndKeepsItsInstance) {
     constexpr std::uint64_t held = 100;
     std::optional<SimProcess> process;
     if (stand.node) {
-      auto started = SimProcess::start(*stand.node, compute.uuid, static_cast<std::uint32_t>(getpid()));
+      auto started =
+          SimProcess::start(*stand.node, compute.uuid, static_cast<std::uint32_t>(getpid()));
       ASSERT_TRUE(started) << started.error().text();
       process.emplace(std::move(*started));
       ASSERT_TRUE(process->hold(MiB{held}).value_or(false));
@@ -363,7 +370,8 @@ TEST_P(ChangingContract, AProcessIsSeenAndKeepsItsInstance) {
     EXPECT_EQ(seen->front().compute_instance, compute.id);
     EXPECT_GE(seen->front().memory_bytes.value_or(0), held << 20);
     EXPECT_GE(stand.door.memory(stand.gpu, made->id, compute.id)->used_bytes, held << 20);
-    EXPECT_EQ(code_of(stand.door.destroy_compute_instance(stand.gpu, made->id, compute.id)), Return::in_use);
+    EXPECT_EQ(code_of(stand.door.destroy_compute_instance(stand.gpu, made->id, compute.id)),
+              Return::in_use);
     const auto refused = destroy_instance(stand.door, stand.gpu, made->id, no_patience());
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text().find(fmt::format("process {}", getpid())), std::string::npos)
@@ -424,18 +432,21 @@ TEST_P(ChangingContract, ALostGpuIsAnEventAndARefusal) {
   });
 }
 
-/// The most instances of a profile that can be added to a state, by trying all sets of its placements.
+/// The most instances of a profile that can be added to a state, by trying all sets of its
+/// placements.
 std::uint32_t most_addable(const Geometry& geometry, PlacementSet state, int profile) {
   const PlacementSet candidates = geometry.of_profile(profile);
   int most = 0;
   for (std::uint32_t bits = candidates.bits();; bits = (bits - 1) & candidates.bits()) {
     const PlacementSet chosen(bits);
-    if (!chosen.meets(state) && geometry.legal(state | chosen)) most = std::max(most, chosen.size());
+    if (!chosen.meets(state) && geometry.legal(state | chosen))
+      most = std::max(most, chosen.size());
     if (bits == 0) return static_cast<std::uint32_t>(most);
   }
 }
 
-/// Many random steps beside the table's geometry: the driver does what is legal there, and nothing else.
+/// Many random steps beside the table's geometry: the driver does what is legal there, and nothing
+/// else.
 TEST_P(ChangingContract, RandomStepsFollowTheGeometry) {
   check([](Stand& stand) {
     const Geometry geometry(*stand.model, ProfileChoice().on(*stand.model));
@@ -456,7 +467,8 @@ TEST_P(ChangingContract, RandomStepsFollowTheGeometry) {
         made.erase(at);
         continue;
       }
-      const auto id = static_cast<PlacementId>(random.below(static_cast<std::uint64_t>(geometry.size())));
+      const auto id =
+          static_cast<PlacementId>(random.below(static_cast<std::uint64_t>(geometry.size())));
       const Placement& placement = geometry[id];
       const DriverProfile profile = driver_profile(*placement.profile);
       EXPECT_EQ(stand.door.remaining(stand.gpu, profile.id),
@@ -467,7 +479,8 @@ TEST_P(ChangingContract, RandomStepsFollowTheGeometry) {
       const auto answer = stand.door.create_gpu_instance(stand.gpu, profile.id, span);
       const bool legal = geometry.free(state).contains(id);
       ASSERT_EQ(code_of(answer), legal ? Return::success : Return::insufficient_resources)
-          << layout_text(geometry, state) << " and " << placement.profile->name << "@" << placement.start;
+          << layout_text(geometry, state) << " and " << placement.profile->name << "@"
+          << placement.start;
       if (!legal) continue;
       state.insert(id);
       made.emplace_back(id, answer->id);
@@ -488,9 +501,11 @@ TEST_P(ChangingContract, MigModeChangesWhenNothingIsThere) {
     EXPECT_EQ(*off, Return::success);
     EXPECT_FALSE(stand.door.mig_mode(stand.gpu)->current);
     EXPECT_TRUE(instances_of(stand).empty());
-    EXPECT_EQ(code_of(stand.door.create_gpu_instance(stand.gpu, ProfileId{0}, {})), Return::not_supported);
+    EXPECT_EQ(code_of(stand.door.create_gpu_instance(stand.gpu, ProfileId{0}, {})),
+              Return::not_supported);
     const auto read = driver_geometry(stand.door, stand.gpu);
-    ASSERT_TRUE(read) << "with MIG off the driver's list or the table serves: " << read.error().text();
+    ASSERT_TRUE(read) << "with MIG off the driver's list or the table serves: "
+                      << read.error().text();
     EXPECT_EQ(read->table(), stand.model);
     ASSERT_TRUE(stand.door.set_mig_mode(stand.gpu, true));
     EXPECT_TRUE(stand.door.mig_mode(stand.gpu)->current);

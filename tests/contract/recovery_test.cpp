@@ -1,6 +1,6 @@
-// The recipes over the simulated library when things go wrong: calls that fail or lose their answer, another
-// program that holds an instance, a driver that lacks a function. What is left must always be lawful, known,
-// and possible to clean up.
+// The recipes over the simulated library when things go wrong: calls that fail or lose their
+// answer, another program that holds an instance, a driver that lacks a function. What is left must
+// always be lawful, known, and possible to clean up.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -165,8 +165,8 @@ TEST_F(Recovery, FaultsOfTheDriverItself) {
   expect_cleanable();
 }
 
-/// A child of this process that has looked at the instances of the GPU, and goes on living until it is let
-/// go.
+/// A child of this process that has looked at the instances of the GPU, and goes on living until it
+/// is let go.
 class Onlooker {
  public:
   explicit Onlooker(NvmlDoor& door) {
@@ -207,7 +207,8 @@ class Onlooker {
 
 TEST_F(Recovery, AnotherProgramThatOnlyLooksIsWaitedFor) {
   begin("A100-40GB");
-  const auto made = create_instance(*door, gpu0, *find_driver_profile(*door, gpu0, "2g.10gb"), {}, patience);
+  const auto made =
+      create_instance(*door, gpu0, *find_driver_profile(*door, gpu0, "2g.10gb"), {}, patience);
   ASSERT_TRUE(made);
   Onlooker onlooker(*door);
   ASSERT_TRUE(onlooker.looked());
@@ -222,7 +223,8 @@ TEST_F(Recovery, AnotherProgramThatOnlyLooksIsWaitedFor) {
   EXPECT_EQ(waits, 2);
 }
 
-/// Creates and destroys for ever, four instances at a time; ends at the first refusal, or with its parent.
+/// Creates and destroys for ever, four instances at a time; ends at the first refusal, or with its
+/// parent.
 [[noreturn]] void change_for_ever(NvmlDoor& door, pid_t parent) {
   const ProfileId smallest = find_driver_profile(door, gpu0, "1g.5gb")->id;
   std::deque<GpuInstanceId> mine;
@@ -239,8 +241,8 @@ TEST_F(Recovery, AnotherProgramThatOnlyLooksIsWaitedFor) {
   _exit(1);
 }
 
-/// Another program changes the GPU all the time: who looks meanwhile sees instances come and go, and never an
-/// error. Killed in the middle, it leaves a GPU that goes on.
+/// Another program changes the GPU all the time: who looks meanwhile sees instances come and go,
+/// and never an error. Killed in the middle, it leaves a GPU that goes on.
 TEST_F(Recovery, LookingWhileOthersChangeAndAreKilled) {
   begin("A100-40GB");
   const pid_t parent = getpid();
@@ -316,9 +318,11 @@ TEST_F(Recovery, MissingFunctionsDegradeFeatureByFeature) {
        {"nvmlDeviceGetGpuInstanceProfileInfoV", "nvmlDeviceGetGpuInstanceProfileInfo",
         "nvmlDeviceGetMinorNumber", "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetMemoryInfo_v2",
         "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3",
-        "nvmlDeviceGetGpuInstancePossiblePlacements_v2", "nvmlGpuInstanceGetComputeInstanceProfileInfo",
-        "nvmlSystemGetNVMLVersion", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetSupportedEventTypes"})
-    EXPECT_TRUE(lost.at(name).empty()) << name << ": " << fmt::format("{}", fmt::join(lost.at(name), ", "));
+        "nvmlDeviceGetGpuInstancePossiblePlacements_v2",
+        "nvmlGpuInstanceGetComputeInstanceProfileInfo", "nvmlSystemGetNVMLVersion",
+        "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetSupportedEventTypes"})
+    EXPECT_TRUE(lost.at(name).empty())
+        << name << ": " << fmt::format("{}", fmt::join(lost.at(name), ", "));
   EXPECT_EQ(lost.at("nvmlDeviceGetPowerUsage"), std::set<std::string>{"power"});
   EXPECT_EQ(lost.at("nvmlEventSetCreate"), std::set<std::string>{"events"});
   EXPECT_TRUE(lost.at("nvmlDeviceCreateGpuInstance").contains("create"));

@@ -15,7 +15,8 @@
 
 namespace cleave::contract {
 
-/// A simulated node in a folder of its own, and the environment that names it, for as long as this lives.
+/// A simulated node in a folder of its own, and the environment that names it, for as long as this
+/// lives.
 class SimNode {
  public:
   explicit SimNode(const SimNodeSpec& spec);
@@ -51,13 +52,14 @@ struct Stand {
   GpuIndex gpu{};
   const GpuModel* model = nullptr;
   bool may_change = true;
-  /// The node behind it; empty where there is none, as in a replay: what was done to it then is done.
+  /// The node behind it; empty where there is none, as in a replay: what was done to it then is
+  /// done.
   std::optional<std::filesystem::path> node;
 };
 using Check = std::function<void(Stand&)>;
 
-/// Runs the check on a fresh stand; a recording is made first and then checked in its turn. The answer is why
-/// it cannot be run here.
+/// Runs the check on a fresh stand; a recording is made first and then checked in its turn. The
+/// answer is why it cannot be run here.
 std::optional<std::string> run_on(const StandCase& stand, const Check& check);
 
 }  // namespace cleave::contract

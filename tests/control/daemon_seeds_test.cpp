@@ -1,5 +1,5 @@
-// The daemon's loop under everything that can go wrong, by seeds (seeded_daemon.hpp has the laws). A seed
-// that fails prints the command that repeats it, with the story of what happened.
+// The daemon's loop under everything that can go wrong, by seeds (seeded_daemon.hpp has the laws).
+// A seed that fails prints the command that repeats it, with the story of what happened.
 //
 //   CLEAVE_DAEMON_SEEDS   how many seeds; the long form is 10000
 //   CLEAVE_DAEMON_SEED    the first; with CLEAVE_DAEMON_STORY=1 its story is printed
@@ -31,7 +31,8 @@ TEST(DaemonSeeds, NothingIsLost) {
     for (const std::string& each : daemon.run()) ADD_FAILURE() << each;
     if (HasFailure())
       ADD_FAILURE() << fmt::format(
-          "repeat it: CLEAVE_DAEMON_STORY=1 CLEAVE_DAEMON_SEED={} build/release/bin/daemon_loop_test "
+          "repeat it: CLEAVE_DAEMON_STORY=1 CLEAVE_DAEMON_SEED={} "
+          "build/release/bin/daemon_loop_test "
           "--gtest_filter=DaemonSeeds.NothingIsLost",
           seed);
     const SeededDaemon::Counts& one = daemon.counts();
@@ -53,19 +54,21 @@ TEST(DaemonSeeds, NothingIsLost) {
     all.schedulers += one.schedulers;
   }
   fmt::print(
-      "{} seeds: {} rounds, {} jobs submitted ({} finished, {} failed, {} cancelled), {} attempts, {} "
+      "{} seeds: {} rounds, {} jobs submitted ({} finished, {} failed, {} cancelled), {} attempts, "
+      "{} "
       "deaths, {} power "
-      "losses, {} early restarts, {} attempts lost, {} moved, {} jobs retried, {} writes refused, {} GPUs "
+      "losses, {} early restarts, {} attempts lost, {} moved, {} jobs retried, {} writes refused, "
+      "{} GPUs "
       "lost, {} "
       "instances of others, {} changes of scheduler\n",
-      count, all.steps, all.submitted, all.finished, all.failed, all.cancelled, all.attempts, all.deaths,
-      all.power_losses, all.early, all.lost, all.moved, all.retried, all.refused_writes, all.gpu_losses,
-      all.foreign, all.schedulers);
+      count, all.steps, all.submitted, all.finished, all.failed, all.cancelled, all.attempts,
+      all.deaths, all.power_losses, all.early, all.lost, all.moved, all.retried, all.refused_writes,
+      all.gpu_losses, all.foreign, all.schedulers);
   if (count < 100) return;
   // Laws hold easily where nothing happens.
   for (const std::size_t each :
-       {all.finished, all.failed, all.cancelled, all.deaths, all.power_losses, all.early, all.lost, all.moved,
-        all.retried, all.refused_writes, all.gpu_losses, all.foreign, all.schedulers})
+       {all.finished, all.failed, all.cancelled, all.deaths, all.power_losses, all.early, all.lost,
+        all.moved, all.retried, all.refused_writes, all.gpu_losses, all.foreign, all.schedulers})
     EXPECT_GT(each, 0U);
 }
 

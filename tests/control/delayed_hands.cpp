@@ -18,7 +18,8 @@ bool changes(std::string_view call) {
 std::filesystem::path quick_folder() {
   const std::filesystem::path memory = "/dev/shm";
   std::error_code ignored;
-  return std::filesystem::is_directory(memory, ignored) ? memory : std::filesystem::temp_directory_path();
+  return std::filesystem::is_directory(memory, ignored) ? memory
+                                                        : std::filesystem::temp_directory_path();
 }
 
 Patience no_patience() {
@@ -112,7 +113,8 @@ std::optional<std::string> Machine::make_foreign(std::size_t gpu, std::string_vi
   const auto found = find_driver_profile(door(gpu), GpuIndex{door(gpu).index}, profile);
   std::optional<std::string> device;
   if (found) {
-    const auto made = create_instance(door(gpu), GpuIndex{door(gpu).index}, *found, {}, no_patience());
+    const auto made =
+        create_instance(door(gpu), GpuIndex{door(gpu).index}, *found, {}, no_patience());
     if (made) device = made->computes.front().uuid;
   }
   at = stops;
@@ -124,7 +126,8 @@ void Machine::destroy_foreign(const std::string& device) {
   if (!where || !where->compute) return;
   const auto stops = std::exchange(at, nullptr);
   MemoryDoor& own = door(where->gpu);
-  static_cast<void>(own.destroy_compute_instance(GpuIndex{own.index}, *where->instance, *where->compute));
+  static_cast<void>(
+      own.destroy_compute_instance(GpuIndex{own.index}, *where->instance, *where->compute));
   static_cast<void>(own.destroy_gpu_instance(GpuIndex{own.index}, *where->instance));
   at = stops;
 }
@@ -147,7 +150,8 @@ DelayedHands::DelayedHands(Machine& machine, HandsDelays delays, Duration now)
 
 void DelayedHands::begin(Lane& lane) {
   const auto up_to = [&](Duration most) {
-    return Duration(static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(most.count()) + 1)));
+    return Duration(
+        static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(most.count()) + 1)));
   };
   lane.done_at = now_ + up_to(delays_.until_done);
   lane.told_at = lane.done_at + up_to(delays_.until_told);

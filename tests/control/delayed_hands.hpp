@@ -1,10 +1,11 @@
 #pragma once
-// GpuHands for simulations of the daemon's loop: no thread, a clock that the test sets, and delays, refusals
-// and silence by a seed. Each act is done by a real GpuWorker over a GPU in memory, at its moment, and told
-// later.
+// GpuHands for simulations of the daemon's loop: no thread, a clock that the test sets, and delays,
+// refusals and silence by a seed. Each act is done by a real GpuWorker over a GPU in memory, at its
+// moment, and told later.
 //
-// The machine outlives the hands, as hardware outlives a program: instances, processes, the ledger. A program
-// dies where `Machine::at` throws; its hands are then good for nothing but to be destroyed.
+// The machine outlives the hands, as hardware outlives a program: instances, processes, the ledger.
+// A program dies where `Machine::at` throws; its hands are then good for nothing but to be
+// destroyed.
 
 #include <deque>
 #include <filesystem>
@@ -36,8 +37,8 @@ class Machine {
   /// In memory; with ledger and locks.
   [[nodiscard]] const std::filesystem::path& state_directory() const { return state_.path(); }
 
-  /// Called at each point where a stop could matter, "gpu 0: before create_gpu_instance": before and after
-  /// each change of a GPU and each act. May throw.
+  /// Called at each point where a stop could matter, "gpu 0: before create_gpu_instance": before
+  /// and after each change of a GPU and each act. May throw.
   std::function<void(std::string_view point)> at;
 
   /// A GPU is gone with all that is on it; the processes that ran there.
@@ -49,7 +50,8 @@ class Machine {
   void hang(std::size_t gpu, bool hangs) { gpus_[gpu]->hangs = hangs; }
   [[nodiscard]] bool hangs(std::size_t gpu) const { return gpus_[gpu]->hangs; }
 
-  /// A process takes an instance by its MIG UUID, or a GPU with MIG off by its own. False: there is none.
+  /// A process takes an instance by its MIG UUID, or a GPU with MIG off by its own. False: there is
+  /// none.
   bool start_process(const std::string& device, std::uint32_t pid);
   void end_process(std::uint32_t pid);
   /// The pids there; none where there is no such device.
@@ -84,7 +86,8 @@ struct HandsDelays {
   std::uint64_t seed = 1;
   Duration until_done = std::chrono::milliseconds(300);  // at most, from when its turn came
   Duration until_told = std::chrono::milliseconds(50);   // at most, from then
-  double never = 0;   // chance that an act, done or not, is never told of, and no other of its GPU begun
+  double never =
+      0;  // chance that an act, done or not, is never told of, and no other of its GPU begun
   DoorFaults faults;  // of each GPU's driver, by seeds of their own
   bool may_switch_mig = true;
 };

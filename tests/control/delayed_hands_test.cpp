@@ -1,4 +1,5 @@
-// The hands of simulations, and through them what a worker leaves when its program dies at any point.
+// The hands of simulations, and through them what a worker leaves when its program dies at any
+// point.
 
 #include "delayed_hands.hpp"
 
@@ -44,8 +45,8 @@ std::string text_of(const GpuNews& news) {
   if (!news.sight) return text + " unseen";
   if (news.sight->lost) return text + " lost";
   for (const SeenInstance& each : news.sight->instances)
-    text +=
-        fmt::format(" {}@{} {}", each.device, each.placement ? int{*each.placement} : -1, name(each.owner));
+    text += fmt::format(" {}@{} {}", each.device, each.placement ? int{*each.placement} : -1,
+                        name(each.owner));
   return text;
 }
 
@@ -62,7 +63,8 @@ TEST(DelayedHands, TellsLaterInOrder) {
   ASSERT_TRUE(hands.next());
   EXPECT_GE(*hands.next(), milliseconds(1000));
   std::vector<std::uint64_t> even, odd;
-  for (const GpuNews& news : all_news(hands)) (news.number % 2 == 0 ? even : odd).push_back(news.number);
+  for (const GpuNews& news : all_news(hands))
+    (news.number % 2 == 0 ? even : odd).push_back(news.number);
   EXPECT_EQ(even, (std::vector<std::uint64_t>{2, 4, 6}));
   EXPECT_EQ(odd, (std::vector<std::uint64_t>{1, 3, 5}));
   EXPECT_EQ(hands.open_acts(), 0U);
@@ -138,7 +140,8 @@ std::string restless(std::uint64_t seed) {
     GpuDeed deed = LookAtGpu{};
     const std::uint64_t what = random.below(3);
     if (what == 1)
-      deed = CreateOnGpu{static_cast<PlacementId>(random.below(static_cast<std::uint64_t>(geometry.size())))};
+      deed = CreateOnGpu{
+          static_cast<PlacementId>(random.below(static_cast<std::uint64_t>(geometry.size())))};
     if (what == 2 && !devices.empty()) deed = DestroyOnGpu{devices[random.below(devices.size())]};
     hands.ask({number, gpu, std::move(deed)});
     hands.advance_to(milliseconds(100 * number));
@@ -162,8 +165,8 @@ TEST(DelayedHands, TheSameSeedTellsTheSame) {
 
 struct Dies {};
 
-/// The program dies at each point of a life in turn. The next one finds all that is ours, can take it away,
-/// leaves the rest, and no intent stays open.
+/// The program dies at each point of a life in turn. The next one finds all that is ours, can take
+/// it away, leaves the rest, and no intent stays open.
 TEST(DelayedHands, AProgramThatDiesAnywhereLeavesWhatTheNextCanGoOnFrom) {
   std::set<std::string> points;
   bool lived = false;
@@ -204,8 +207,8 @@ TEST(DelayedHands, AProgramThatDiesAnywhereLeavesWhatTheNextCanGoOnFrom) {
     EXPECT_EQ(last.sight->instances[0].owner, Ownership::foreign);
     EXPECT_TRUE(Ledger::open(machine.state_directory(), "test").value().state().open().empty());
   }
-  for (const char* what : {"create_gpu_instance", "create_compute_instance", "destroy_compute_instance",
-                           "destroy_gpu_instance", "act"})
+  for (const char* what : {"create_gpu_instance", "create_compute_instance",
+                           "destroy_compute_instance", "destroy_gpu_instance", "act"})
     for (const char* when : {"before", "after"})
       EXPECT_TRUE(points.contains(fmt::format("gpu 0: {} {}", when, what))) << when << ' ' << what;
 }

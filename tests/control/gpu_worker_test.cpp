@@ -1,5 +1,5 @@
-// A worker on the simulated library: what it does, what it leaves alone, and what it makes of what others and
-// a program that was stopped have left.
+// A worker on the simulated library: what it does, what it leaves alone, and what it makes of what
+// others and a program that was stopped have left.
 
 #include "control/gpu_worker.hpp"
 
@@ -40,7 +40,8 @@ struct WorkerOnGpu : testing::Test {
   /// As after the program was started again.
   void anew(Door* through = nullptr) {
     worker.reset();
-    worker = std::make_unique<GpuWorker>(through == nullptr ? *door : *through, managed[0], settings());
+    worker =
+        std::make_unique<GpuWorker>(through == nullptr ? *door : *through, managed[0], settings());
   }
   GpuNews ask(GpuDeed deed) { return worker->carry_out({++number, GpuId{0}, std::move(deed)}); }
   GpuNews create(std::string_view profile, int start) {
@@ -69,7 +70,8 @@ struct WorkerOnGpu : testing::Test {
 };
 
 std::string text(const GpuNews& news) {
-  return fmt::format("{}; {}", news.done ? "done" : news.done.error().text(), fmt::join(news.remarks, "; "));
+  return fmt::format("{}; {}", news.done ? "done" : news.done.error().text(),
+                     fmt::join(news.remarks, "; "));
 }
 
 TEST_F(WorkerOnGpu, MakesAndTakesAway) {
@@ -104,7 +106,8 @@ TEST_F(WorkerOnGpu, MakesAndTakesAway) {
 TEST_F(WorkerOnGpu, ShowsProcessesAndDoesNotDestroyUnderThem) {
   begin();
   const GpuNews made = create("1g.5gb", 0);
-  auto process = SimProcess::start(stand->node(), made.made, static_cast<std::uint32_t>(::getpid()));
+  auto process =
+      SimProcess::start(stand->node(), made.made, static_cast<std::uint32_t>(::getpid()));
   ASSERT_TRUE(process) << process.error().text();
   ASSERT_TRUE(process->hold(MiB{512}));
   const GpuNews look = ask(LookAtGpu{});
@@ -204,9 +207,11 @@ TEST_F(WorkerOnGpu, WaitsForWhoHoldsTheLock) {
   }
   EXPECT_EQ(seen(ask(LookAtGpu{})), "1g.5gb@0 ours");
   // And now this one holds it, as a daemon: nobody waits for that.
-  const auto refused = GpuLock::take(stand->state(), managed[0].uuid, "GPU 0", "cleave", milliseconds(10000));
+  const auto refused =
+      GpuLock::take(stand->state(), managed[0].uuid, "GPU 0", "cleave", milliseconds(10000));
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().text().find("managed by cleaved"), std::string::npos) << refused.error().text();
+  EXPECT_NE(refused.error().text().find("managed by cleaved"), std::string::npos)
+      << refused.error().text();
 }
 
 TEST_F(WorkerOnGpu, IsLostAndComesBack) {
@@ -227,7 +232,8 @@ TEST_F(WorkerOnGpu, IsLostAndComesBack) {
   EXPECT_TRUE(GpuLock::holder(stand->state(), managed[0].uuid));
 }
 
-/// Known by its UUID: under another index it is found, and where it was nothing is done to whoever is there.
+/// Known by its UUID: under another index it is found, and where it was nothing is done to whoever
+/// is there.
 TEST_F(WorkerOnGpu, FollowsItsUuid) {
   begin("3xA100-40GB");
   ManagedGpu moved = managed[2];
@@ -250,7 +256,8 @@ TEST_F(WorkerOnGpu, HalfMadeIsAdoptedWhereNobodyUsesIt) {
   worker.reset();
   stand->forget_last_line();
   {
-    auto process = SimProcess::start(stand->node(), made.made, static_cast<std::uint32_t>(::getpid()));
+    auto process =
+        SimProcess::start(stand->node(), made.made, static_cast<std::uint32_t>(::getpid()));
     ASSERT_TRUE(process);
     anew();
     const GpuNews used = ask(LookAtGpu{});
@@ -270,7 +277,8 @@ TEST_F(WorkerOnGpu, HalfMadeIsAdoptedWhereNobodyUsesIt) {
 
 struct Stopped {};
 
-/// Stopped before each call to the driver in turn: the next program finds an order that it can go on from.
+/// Stopped before each call to the driver in turn: the next program finds an order that it can go
+/// on from.
 TEST_F(WorkerOnGpu, StoppedAtEachStepOfACreationAndADestruction) {
   bool through = false;
   for (std::uint64_t step = 0; !through; ++step) {
@@ -301,7 +309,8 @@ TEST_F(WorkerOnGpu, StoppedAtEachStepOfACreationAndADestruction) {
     anew();
     const GpuNews look = ask(LookAtGpu{});
     ASSERT_TRUE(look.done) << text(look);
-    ASSERT_TRUE(seen(look) == "1g.5gb@0 foreign" || seen(look) == "1g.5gb@0 foreign, 3g.20gb@4 ours")
+    ASSERT_TRUE(seen(look) == "1g.5gb@0 foreign" ||
+                seen(look) == "1g.5gb@0 foreign, 3g.20gb@4 ours")
         << seen(look) << text(look);
     for (const SeenInstance& each : look.sight->instances)
       if (each.owner == Ownership::ours) {
@@ -368,7 +377,8 @@ TEST_F(WorkerOnGpu, SwitchesMigOnlyWhereNothingIs) {
   EXPECT_FALSE(off.sight->lost);
   EXPECT_FALSE(create("1g.5gb", 0).done);
   EXPECT_NE(text(create("1g.5gb", 0)).find("MIG is off"), std::string::npos);
-  auto process = SimProcess::start(stand->node(), managed[0].uuid, static_cast<std::uint32_t>(::getpid()));
+  auto process =
+      SimProcess::start(stand->node(), managed[0].uuid, static_cast<std::uint32_t>(::getpid()));
   ASSERT_TRUE(process) << process.error().text();
   const GpuNews busy = ask(SwitchMig{true});
   EXPECT_FALSE(busy.done);
@@ -404,7 +414,8 @@ TEST_F(WorkerOnGpu, ChangesNoModeUnlessAllowed) {
   EXPECT_TRUE(refused.sight->mig);
 }
 
-/// What was managed while MIG was off is known by the tables; the same placements hold when it is on.
+/// What was managed while MIG was off is known by the tables; the same placements hold when it is
+/// on.
 TEST_F(WorkerOnGpu, BeginsWithMigOff) {
   for (const char* model : {"1xA100-40GB", "1xH100-80GB-SXM5", "1xA30-24GB"}) {
     SCOPED_TRACE(model);
@@ -437,7 +448,8 @@ TEST_F(WorkerOnGpu, FindsWhatIsWanted) {
   EXPECT_EQ(uuids(find_managed_gpus(*door, {"2", managed[1].uuid, "1"})), (Indices{1, 2}));
   const auto unknown = find_managed_gpus(*door, {"7"});
   ASSERT_FALSE(unknown);
-  EXPECT_NE(unknown.error().text().find(managed[2].uuid), std::string::npos) << unknown.error().text();
+  EXPECT_NE(unknown.error().text().find(managed[2].uuid), std::string::npos)
+      << unknown.error().text();
   EXPECT_FALSE(find_managed_gpus(*door, {}));
   stand->fault(1, "lost");
   std::vector<std::string> remarks;

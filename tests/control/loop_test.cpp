@@ -1,4 +1,5 @@
-// What the loop does in single cases, on a clock of its own; that nothing is lost is for daemon_seeds_test.
+// What the loop does in single cases, on a clock of its own; that nothing is lost is for
+// daemon_seeds_test.
 
 #include <gtest/gtest.h>
 
@@ -179,11 +180,13 @@ TEST_F(Loop, OneThatRunsOutOfMemoryGetsTheNextSizeIfItMayBeRestarted) {
   jobs.plan({grows, 1}, starves);
   run(30s);
   EXPECT_EQ(record(fails).state, JobState::failed);
-  EXPECT_NE(record(fails).reason.find("ran out of memory"), std::string::npos) << record(fails).reason;
+  EXPECT_NE(record(fails).reason.find("ran out of memory"), std::string::npos)
+      << record(fails).reason;
   EXPECT_EQ(record(grows).state, JobState::finished);
   ASSERT_EQ(attempts(grows).size(), 2U);
   EXPECT_EQ(attempts(grows)[0].end, AttemptEnd::out_of_memory);
-  EXPECT_EQ(attempts(grows)[1].profile, "2g.10gb") << "of those with as much memory the most compute";
+  EXPECT_EQ(attempts(grows)[1].profile, "2g.10gb")
+      << "of those with as much memory the most compute";
 }
 
 TEST_F(Loop, EarlyRestartsAreAsManyADayAsTheSettingsSay) {

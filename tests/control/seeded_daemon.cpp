@@ -175,7 +175,8 @@ void SeededDaemon::match_processes() {
 }
 
 void SeededDaemon::check_start(const Launch& launch) {
-  tell(fmt::format("attempt {}.{} starts on {}", launch.key.job, launch.key.attempt, launch.visible_devices));
+  tell(fmt::format("attempt {}.{} starts on {}", launch.key.job, launch.key.attempt,
+                   launch.visible_devices));
   const NewJob& wanted = wanted_.at(launch.key.job);
   std::size_t others = 0;
   for (const JobKey& key : jobs_.running()) {
@@ -188,8 +189,8 @@ void SeededDaemon::check_start(const Launch& launch) {
     violation(fmt::format("job {} runs {} times at once", launch.key.job, others + 1));
   if (!accepted_.contains(launch.key.job)) {
     // Its answer is on its way: it was written before it was started.
-    const bool coming =
-        std::ranges::any_of(asked_, [&](const auto& each) { return each.second == launch.key.job; });
+    const bool coming = std::ranges::any_of(
+        asked_, [&](const auto& each) { return each.second == launch.key.job; });
     if (!coming && !unanswered_.contains(launch.key.job))
       violation(fmt::format("job {} is started, which nobody submitted", launch.key.job));
   }
@@ -313,7 +314,8 @@ void SeededDaemon::act_on_gpus() {
     machine_->hang(gpu, false);
   } else if (what < 0.75) {
     constexpr std::string_view small[] = {"1g.5gb", "1g.6gb", "1g.10gb", "2g.10gb"};
-    // One that is made just where the daemon was about to make its own, and died, cannot be told from that.
+    // One that is made just where the daemon was about to make its own, and died, cannot be told
+    // from that.
     const auto ledger = Ledger::open(machine_->state_directory(), "test");
     if (!ledger || !ledger->state().open().empty()) return;
     if (const auto made = machine_->make_foreign(gpu, small[random_.below(std::size(small))])) {
@@ -360,8 +362,8 @@ void SeededDaemon::round() {
     advance();
     hands_->advance_to(now_);
     if (acts_left_ > 0 && now_ >= next_act_) {
-      next_act_ =
-          now_ + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(random_.exponential(2)));
+      next_act_ = now_ + std::chrono::duration_cast<Duration>(
+                             std::chrono::duration<double>(random_.exponential(2)));
       act();
       if (control_ == nullptr) return;
     }
@@ -378,7 +380,8 @@ void SeededDaemon::round() {
   }
   if (control_ != nullptr) check_ends();
   for (const std::string& device : foreign_)
-    if (!machine_->exists(device)) violation(fmt::format("the instance {} of others is gone", device));
+    if (!machine_->exists(device))
+      violation(fmt::format("the instance {} of others is gone", device));
 }
 
 /// What the store says is to end is told so, by this daemon or the one before it.
@@ -394,13 +397,14 @@ void SeededDaemon::check_ends() {
     if (attempt == attempts->end() || !attempt->end || attempt->ended) continue;
     const auto [since, fresh] = to_end_since_.try_emplace(key, now_);
     if (!fresh && now_ - since->second > patience)
-      violation(fmt::format("attempt {} of job {} is to end ({}) and was not told in {} s", key.attempt,
-                            key.job, name(*attempt->end), patience / 1s));
+      violation(fmt::format("attempt {} of job {} is to end ({}) and was not told in {} s",
+                            key.attempt, key.job, name(*attempt->end), patience / 1s));
   }
 }
 
 bool SeededDaemon::is_over() {
-  if (!asked_.empty() || !control_->jobs().empty() || !jobs_.running().empty() || hands_->open_acts() > 0)
+  if (!asked_.empty() || !control_->jobs().empty() || !jobs_.running().empty() ||
+      hands_->open_acts() > 0)
     return false;
   if (control_->wake_at() <= now_) return false;                 // it has not written all yet
   if (control_->scheduler().starts_with("static")) return true;  // which keeps its layout
@@ -421,7 +425,8 @@ std::vector<std::string> SeededDaemon::run() {
     round();
     // Jobs wait for what others have; they do not fail for it.
     if (now_ > others_stay_until)
-      for (const std::string& device : std::exchange(foreign_, {})) machine_->destroy_foreign(device);
+      for (const std::string& device : std::exchange(foreign_, {}))
+        machine_->destroy_foreign(device);
     // And jobs wait for a scheduler that would serve them, until their users give up.
     if (control_ != nullptr && now_ > others_stay_until + 1h)
       for (const JobRecord* job : control_->jobs())
@@ -433,8 +438,10 @@ std::vector<std::string> SeededDaemon::run() {
                               control_->why_waits(job->number)));
       for (const std::string& trouble : control_->troubles()) violation(trouble);
       for (const GpuStanding& gpu : control_->gpus())
-        for (const SeenInstance& seen : gpu.sight ? gpu.sight->instances : std::vector<SeenInstance>{})
-          violation(fmt::format("GPU {} has {}, {}", gpu.gpu->index, seen.device, name(seen.owner)));
+        for (const SeenInstance& seen :
+             gpu.sight ? gpu.sight->instances : std::vector<SeenInstance>{})
+          violation(
+              fmt::format("GPU {} has {}, {}", gpu.gpu->index, seen.device, name(seen.owner)));
     }
   }
   if (violations_.empty()) check_end();

@@ -1,12 +1,14 @@
 #pragma once
-// A daemon's whole life by a seed: the loop of src/control over a machine, jobs and a disk that are not
-// there, on a clock that jumps from event to event. Users submit and cancel, GPUs are lost and hang, drivers
-// refuse, supervisors are killed, the disk is full, the power goes; and the daemon dies wherever an effect is
-// - before and after each write, each start of a job, each change of a GPU - and begins again. Then the
-// faults end, and everything must come to its end.
+// A daemon's whole life by a seed: the loop of src/control over a machine, jobs and a disk that are
+// not there, on a clock that jumps from event to event. Users submit and cancel, GPUs are lost and
+// hang, drivers refuse, supervisors are killed, the disk is full, the power goes; and the daemon
+// dies wherever an effect is
+// - before and after each write, each start of a job, each change of a GPU - and begins again. Then
+// the faults end, and everything must come to its end.
 //
 // Laws, held all the time and at the end:
-//   - a submission that was answered ends as exactly one of finished, failed, cancelled (that a final job
+//   - a submission that was answered ends as exactly one of finished, failed, cancelled (that a
+//   final job
 //     stays as it is, the disk itself holds);
 //   - a job that may not be restarted runs at most once, and one more time for each retry;
 //   - a job has one process at a time, two only while it moves; an instance has one job at a time;
@@ -41,9 +43,9 @@ class SeededDaemon {
   std::vector<std::string> run();
 
   struct Counts {
-    std::size_t steps = 0, submitted = 0, finished = 0, failed = 0, cancelled = 0, deaths = 0, attempts = 0,
-                early = 0, lost = 0, power_losses = 0, refused_writes = 0, gpu_losses = 0, foreign = 0,
-                moved = 0, retried = 0, schedulers = 0;
+    std::size_t steps = 0, submitted = 0, finished = 0, failed = 0, cancelled = 0, deaths = 0,
+                attempts = 0, early = 0, lost = 0, power_losses = 0, refused_writes = 0,
+                gpu_losses = 0, foreign = 0, moved = 0, retried = 0, schedulers = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Everything that happened, for who repeats a seed.

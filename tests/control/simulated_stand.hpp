@@ -22,7 +22,8 @@ inline std::string simulated_library() {
   return fmt::format("{}/lib/cleave-nvmlsim/{}", CLEAVE_BINARY_DIR, nvml::library_name);
 }
 
-/// Named to the library by the environment while this lives; doors are opened after it and closed before.
+/// Named to the library by the environment while this lives; doors are opened after it and closed
+/// before.
 class SimulatedStand {
  public:
   explicit SimulatedStand(std::string_view gpus, bool instant = true, bool mig = true) {

@@ -1,4 +1,5 @@
-// The hands with their threads: GPUs side by side, a driver that hangs, one that goes and comes back.
+// The hands with their threads: GPUs side by side, a driver that hangs, one that goes and comes
+// back.
 
 #include "daemon/threaded_hands.hpp"
 
@@ -36,7 +37,8 @@ std::unique_ptr<ThreadedHands> open(const SimulatedStand& stand) {
 }
 
 /// So many news, or what came within the time; in order.
-std::vector<GpuNews> wait_for(ThreadedHands& hands, std::size_t count, milliseconds at_most = seconds(60)) {
+std::vector<GpuNews> wait_for(ThreadedHands& hands, std::size_t count,
+                              milliseconds at_most = seconds(60)) {
   std::vector<GpuNews> all;
   const auto end = Clock::now() + at_most;
   while (all.size() < count) {
@@ -58,7 +60,8 @@ TEST(ThreadedHands, TellsWhatCameOfEachActInOrder) {
   for (std::uint32_t gpu = 0; gpu < 4; ++gpu) {
     hands->ask({++number, GpuId{gpu}, LookAtGpu{}});
     for (const int start : {0, 2, 4})
-      hands->ask({++number, GpuId{gpu}, CreateOnGpu{placement(hands->gpus()[gpu], "2g.10gb", start)}});
+      hands->ask(
+          {++number, GpuId{gpu}, CreateOnGpu{placement(hands->gpus()[gpu], "2g.10gb", start)}});
   }
   const auto all = wait_for(*hands, 16);
   ASSERT_EQ(all.size(), 16U);
@@ -86,7 +89,8 @@ TEST(ThreadedHands, GpusAreChangedSideBySide) {
     const auto begun = Clock::now();
     for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
       stand.fault(static_cast<int>(gpu), "slow-create", 1);
-      hands->ask({gpu, GpuId{gpu}, CreateOnGpu{placement(hands->gpus()[gpu], "1g.5gb", gpus == 1 ? 0 : 1)}});
+      hands->ask({gpu, GpuId{gpu},
+                  CreateOnGpu{placement(hands->gpus()[gpu], "1g.5gb", gpus == 1 ? 0 : 1)}});
     }
     const auto news = wait_for(*hands, gpus);
     EXPECT_EQ(news.size(), gpus);
@@ -157,7 +161,8 @@ TEST(ThreadedHands, ADriverThatHangsHoldsUpNobodyElse) {
   (*hands)->ask({1, GpuId{0}, LookAtGpu{}});
   gate->wait_until_held();
   (*hands)->ask({2, GpuId{0}, CreateOnGpu{placement((*hands)->gpus()[0], "3g.20gb", 0)}});
-  for (std::uint64_t number = 3; number < 20; ++number) (*hands)->ask({number, GpuId{1}, LookAtGpu{}});
+  for (std::uint64_t number = 3; number < 20; ++number)
+    (*hands)->ask({number, GpuId{1}, LookAtGpu{}});
   const auto news = wait_for(**hands, 17);
   EXPECT_EQ(news.size(), 17U);
   for (const GpuNews& each : news) EXPECT_EQ(each.gpu, GpuId{1});
@@ -226,7 +231,8 @@ TEST(ThreadedHands, SaysWhichGpusAreNotThere) {
   const SimulatedStand stand("2xA100-40GB");
   const auto none = ThreadedHands::open(simulated_library(), {"5"}, settings(stand));
   ASSERT_FALSE(none);
-  EXPECT_NE(none.error().text().find("there is no GPU '5'"), std::string::npos) << none.error().text();
+  EXPECT_NE(none.error().text().find("there is no GPU '5'"), std::string::npos)
+      << none.error().text();
   EXPECT_FALSE(ThreadedHands::open("/no/such/library.so", {"all"}, settings(stand)));
 }
 

@@ -30,7 +30,9 @@ class DaemonStand {
       end(SIGTERM);
     }
   }
-  [[nodiscard]] std::string path(const char* name) const { return (folder_.path() / name).string(); }
+  [[nodiscard]] std::string path(const char* name) const {
+    return (folder_.path() / name).string();
+  }
   [[nodiscard]] std::string log() const {
     std::ostringstream text;
     text << std::ifstream(path("log")).rdbuf();
@@ -54,7 +56,8 @@ class DaemonStand {
   bool begin() {
     if (::access(path("c.toml").c_str(), F_OK) != 0) write("c.toml", "");
     pid_ = start(arguments());
-    return until([&] { return RawClient(path("run/s")).connected(); }) && ask("GET", "/healthz") != nullptr;
+    return until([&] { return RawClient(path("run/s")).connected(); }) &&
+           ask("GET", "/healthz") != nullptr;
   }
   pid_t start(const std::vector<std::string>& words) const {
     const pid_t pid = ::fork();
@@ -92,10 +95,11 @@ class DaemonStand {
     return answer.is_discarded() ? Json(reply->body) : answer;
   }
   std::int64_t submit(const std::string& script) const {
-    const Json job = ask(
-        "POST", "/v1/jobs",
-        Json{{"command", {"sh", "-c", script}}, {"environment", {"PATH=/usr/bin:/bin"}}, {"directory", "/"}}
-            .dump());
+    const Json job = ask("POST", "/v1/jobs",
+                         Json{{"command", {"sh", "-c", script}},
+                              {"environment", {"PATH=/usr/bin:/bin"}},
+                              {"directory", "/"}}
+                             .dump());
     return job.contains("id") ? job["id"].get<std::int64_t>() : 0;
   }
   template <class Test>
@@ -128,7 +132,8 @@ TEST(Cleaved, RunsAJobAndEndsWhenTold) {
   address.sun_family = AF_UNIX;
   const std::string path = stand.path("notify");
   std::memcpy(address.sun_path, path.data(), path.size());
-  ASSERT_EQ(::bind(notify.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::bind(notify.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+            0);
   ASSERT_TRUE(stand.begin()) << stand.log();
   const auto job = stand.submit("echo out; echo err >&2; echo $CUDA_VISIBLE_DEVICES; exit 3");
   ASSERT_EQ(job, 1) << stand.log();
@@ -159,15 +164,18 @@ TEST(Cleaved, IsThereOnceAndItsJobsOutliveIt) {
   elsewhere[7] = stand.path("run/other");
   EXPECT_EQ(DaemonStand::ended(stand.start(elsewhere)), 1) << "the state is taken";
   const std::string go = stand.path("go");
-  const auto job = stand.submit(fmt::format("while [ ! -e '{}' ]; do sleep 0.05; done; echo done", go));
+  const auto job =
+      stand.submit(fmt::format("while [ ! -e '{}' ]; do sleep 0.05; done; echo done", go));
   ASSERT_TRUE(DaemonStand::until([&] { return stand.state_of(job) == "running"; })) << stand.log();
   EXPECT_EQ(stand.end(SIGKILL), 128 + SIGKILL);
   EXPECT_EQ(::access(stand.path("run/s").c_str(), F_OK), 0) << "a stale socket";
-  EXPECT_EQ(DaemonStand::ended(stand.start(stand.arguments("2xA100-40GB"))), 1) << "other GPUs are there";
+  EXPECT_EQ(DaemonStand::ended(stand.start(stand.arguments("2xA100-40GB"))), 1)
+      << "other GPUs are there";
   ASSERT_TRUE(stand.begin()) << stand.log();
   EXPECT_EQ(stand.state_of(job), "running") << "adopted";
   std::ofstream(go).close();
-  EXPECT_EQ(stand.ask("GET", fmt::format("/v1/jobs/{}/wait?timeout_s=60", job))["state"], "finished");
+  EXPECT_EQ(stand.ask("GET", fmt::format("/v1/jobs/{}/wait?timeout_s=60", job))["state"],
+            "finished");
   EXPECT_EQ(stand.ask("GET", fmt::format("/v1/jobs/{}", job))["attempts"], 1);
 }
 
@@ -187,8 +195,10 @@ TEST(Cleaved, ReadsItsConfigurationAgain) {
   EXPECT_EQ(stand.submit("true"), 2);
   stand.write("c.toml", "most_wating = 1\n");
   stand.signal(SIGHUP);
-  ASSERT_TRUE(DaemonStand::until([&] { return stand.log().find("stays as it was") != std::string::npos; }));
-  EXPECT_NE(stand.log().find("c.toml:1: unknown key 'most_wating'"), std::string::npos) << stand.log();
+  ASSERT_TRUE(
+      DaemonStand::until([&] { return stand.log().find("stays as it was") != std::string::npos; }));
+  EXPECT_NE(stand.log().find("c.toml:1: unknown key 'most_wating'"), std::string::npos)
+      << stand.log();
   EXPECT_EQ(stand.submit("true"), 3);
 }
 
@@ -207,7 +217,8 @@ TEST(Cleaved, SaysWhatIsWrongBeforeItBegins) {
   EXPECT_EQ(shell("cleaved --no-such-option").exit_code, 2);
   const std::string places = " --state " + stand.path("s") + " --socket " + stand.path("r/s");
   EXPECT_EQ(shell("cleaved --simulate 3xNothing" + places).exit_code, 2);
-  const auto unnamed = shell("env -u CLEAVE_SIM_NODE cleaved --config " + stand.path("good.toml") + places);
+  const auto unnamed =
+      shell("env -u CLEAVE_SIM_NODE cleaved --config " + stand.path("good.toml") + places);
   EXPECT_EQ(unnamed.exit_code, 2);
   EXPECT_NE(unnamed.err.find("no GPU is named in managed_gpus"), std::string::npos) << unnamed.err;
 }

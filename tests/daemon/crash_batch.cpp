@@ -12,7 +12,10 @@
 namespace cleave::whole {
 
 CrashBatch::CrashBatch(DaemonStand& stand, std::uint64_t seed, bool supervisors_die)
-    : stand_(stand), random_(seed), supervisors_die_(supervisors_die), folder_(stand.path("jobs-wrote")) {
+    : stand_(stand),
+      random_(seed),
+      supervisors_die_(supervisors_die),
+      folder_(stand.path("jobs-wrote")) {
   ::mkdir(folder_.c_str(), 0755);
 }
 
@@ -21,7 +24,8 @@ std::string CrashBatch::script(const Wanted& wanted, const std::string& name) {
   const double seconds = 0.1 + random_.uniform() * random_.uniform() * 1.5;
   std::string body;
   if (wanted.kind == "good") {
-    body = fmt::format("cleave-job --memory 1GiB --iterations 4 --phases cpu={:.2f} --quiet", seconds);
+    body =
+        fmt::format("cleave-job --memory 1GiB --iterations 4 --phases cpu={:.2f} --quiet", seconds);
   } else if (wanted.kind == "fails") {
     body = fmt::format("cleave-job --memory 1GiB --phases cpu={:.2f} --quiet; false", seconds / 4);
   } else if (wanted.kind == "starves") {
@@ -84,7 +88,8 @@ void CrashBatch::cancel(std::int64_t most) {
   for (auto& [name, wanted] : wanted_) {
     if (most == 0) return;
     if (wanted.kind != "long" || wanted.cancelled || !wanted.accepted) continue;
-    wanted.cancelled = stand_.ask("POST", fmt::format("/v1/jobs/{}/cancel", wanted.number), "{}").has_value();
+    wanted.cancelled =
+        stand_.ask("POST", fmt::format("/v1/jobs/{}/cancel", wanted.number), "{}").has_value();
     --most;
   }
 }
@@ -124,7 +129,9 @@ bool CrashBatch::wait_until_over(std::chrono::milliseconds most) {
           const std::string name = job["name"].get<std::string>();
           if (!name.starts_with("long-") || wanted_[name].cancelled) continue;
           wanted_[name].cancelled =
-              stand_.ask("POST", fmt::format("/v1/jobs/{}/cancel", job["id"].get<std::int64_t>()), "{}")
+              stand_
+                  .ask("POST", fmt::format("/v1/jobs/{}/cancel", job["id"].get<std::int64_t>()),
+                       "{}")
                   .has_value();
         }
         return false;
@@ -187,8 +194,9 @@ void CrashBatch::check() {
     check_ends(wanted, name, std::string(cleave::name(job.state)), job.reason);
     if (::testing::Test::HasFailure()) {
       for (const AttemptRecord& each : *attempts)
-        std::fprintf(stderr, "  %s: attempt %ld %s: %s\n", name.c_str(), static_cast<long>(each.key.attempt),
-                     each.end ? std::string(cleave::name(*each.end)).c_str() : "-", each.why.c_str());
+        std::fprintf(
+            stderr, "  %s: attempt %ld %s: %s\n", name.c_str(), static_cast<long>(each.key.attempt),
+            each.end ? std::string(cleave::name(*each.end)).c_str() : "-", each.why.c_str());
     }
   }
 }
@@ -197,16 +205,18 @@ void CrashBatch::check_ends(const Wanted& wanted, const std::string& name, const
                             const std::string& reason) {
   const Written lines = written(name);
   const std::string said = fmt::format("{} is {}: {}", name, state, reason);
-  (state == "finished" ? counts_.finished : state == "failed" ? counts_.failed : counts_.cancelled) += 1;
+  (state == "finished" ? counts_.finished
+   : state == "failed" ? counts_.failed
+                       : counts_.cancelled) += 1;
   if (!wanted.restartable) {
     EXPECT_LE(lines.begun, 1 + wanted.retries) << said;
   }
   if (state == "finished") {
     EXPECT_EQ(lines.ended_well, 1) << said;
   }
-  const bool hit = supervisors_die_ &&
-                   (reason.find("supervisor") != std::string::npos ||
-                    reason.find("signal 9") != std::string::npos || reason.find("KILL") != std::string::npos);
+  const bool hit = supervisors_die_ && (reason.find("supervisor") != std::string::npos ||
+                                        reason.find("signal 9") != std::string::npos ||
+                                        reason.find("KILL") != std::string::npos);
   if (hit) {
     EXPECT_EQ(state, "failed") << said;
     EXPECT_FALSE(wanted.restartable && reason.find("supervisor") != std::string::npos) << said;
@@ -228,7 +238,8 @@ void CrashBatch::check_ends(const Wanted& wanted, const std::string& name, const
 
 void CrashBatch::check_nothing_is_left(const std::vector<std::string>& foreign) {
   const bool gone = stand_.wait_until([&] { return stand_.instances() == foreign; });
-  EXPECT_TRUE(gone) << "instances that stay: " << fmt::format("{}", fmt::join(stand_.instances(), " "))
+  EXPECT_TRUE(gone) << "instances that stay: "
+                    << fmt::format("{}", fmt::join(stand_.instances(), " "))
                     << "; of others: " << fmt::format("{}", fmt::join(foreign, " "));
   const bool ended = stand_.wait_until([&] { return stand_.processes_of_jobs().empty(); });
   EXPECT_TRUE(ended) << "processes that stay: "

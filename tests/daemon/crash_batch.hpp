@@ -1,6 +1,6 @@
 #pragma once
-// Jobs of all kinds for a daemon that dies, and what must have become of each in the end. Every job writes a
-// line into a file of its own when it begins and one when it ends.
+// Jobs of all kinds for a daemon that dies, and what must have become of each in the end. Every job
+// writes a line into a file of its own when it begins and one when it ends.
 
 #include <map>
 #include <set>

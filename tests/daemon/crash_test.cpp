@@ -1,5 +1,5 @@
-// The daemon is killed again and again while it works, at any moment and at each of its effects; nothing that
-// it had accepted is lost, nothing runs twice that may not, nothing is left.
+// The daemon is killed again and again while it works, at any moment and at each of its effects;
+// nothing that it had accepted is lost, nothing runs twice that may not, nothing is left.
 //
 // CLEAVE_LONG=1 takes the long form: 500 moments, and more often at each effect.
 
@@ -19,7 +19,8 @@ using std::chrono::microseconds;
 using std::chrono::seconds;
 
 const char* quick_to_tidy =
-    "keep_idle_s = 0.3\nlook_every_s = 0.5\nserver.requests_per_s = 100000.0\nserver.burst = 100000.0\n";
+    "keep_idle_s = 0.3\nlook_every_s = 0.5\nserver.requests_per_s = 100000.0\nserver.burst = "
+    "100000.0\n";
 
 bool long_form() {
   const char* wish = std::getenv("CLEAVE_LONG");
@@ -34,7 +35,8 @@ StandWish crash_wish() {
 }
 
 void pause_at_random(Random& random, double mean_ms) {
-  std::this_thread::sleep_for(microseconds(static_cast<std::int64_t>(random.exponential(mean_ms * 1000))));
+  std::this_thread::sleep_for(
+      microseconds(static_cast<std::int64_t>(random.exponential(mean_ms * 1000))));
 }
 
 /// Kills that process after a while, from another thread; whoever waits for it sees that.
@@ -56,7 +58,8 @@ class KillLater {
 void report(const CrashBatch& batch, const char* what) {
   const auto& counts = batch.counts();
   fmt::print(
-      "{}: {} jobs accepted, {} without answer; {} finished, {} failed, {} cancelled; {} attempts lost\n",
+      "{}: {} jobs accepted, {} without answer; {} finished, {} failed, {} cancelled; {} attempts "
+      "lost\n",
       what, counts.accepted, counts.unanswered, counts.finished, counts.failed, counts.cancelled,
       counts.lost);
 }
@@ -82,11 +85,12 @@ TEST(DaemonCrash, AtAnyMomentLosesNothing) {
   for (int i = 0; i < times; ++i) {
     // Now and then it dies while it begins.
     const double mean_ms = random.below(4) == 0 ? 15 : 220;
-    const KillLater killer(stand.pid(),
-                           microseconds(static_cast<std::int64_t>(random.exponential(mean_ms * 1000))));
+    const KillLater killer(
+        stand.pid(), microseconds(static_cast<std::int64_t>(random.exponential(mean_ms * 1000))));
     if (random.below(3) == 0) batch.break_a_gpu();
     const bool ready = stand.wait_until_ready();
-    for (std::uint64_t left = ready ? random.below(6) : 0; left > 0 && stand.runs(); --left) batch.submit();
+    for (std::uint64_t left = ready ? random.below(6) : 0; left > 0 && stand.runs(); --left)
+      batch.submit();
     if (ready && stand.runs() && random.below(2) == 0) batch.cancel(1);
     EXPECT_EQ(stand.wait_for_end(), 128 + SIGKILL) << stand.log();
     stand.start();
@@ -128,8 +132,9 @@ TEST(DaemonCrash, AtEachEffectLosesNothing) {
     if (each == "forget") continue;  // below
     for (const std::string when : {"before", "after"}) {
       bool reached = false;
-      const std::vector<int> counts =
-          long_form() ? std::vector{1, 2, 3, 5, 8, 13} : std::vector{when == "before" || sanitized ? 1 : 2};
+      const std::vector<int> counts = long_form()
+                                          ? std::vector{1, 2, 3, 5, 8, 13}
+                                          : std::vector{when == "before" || sanitized ? 1 : 2};
       for (const int count : counts) {
         if (long_form()) make_way(stand, batch);
         stand.kill();
@@ -154,8 +159,8 @@ TEST(DaemonCrash, WhileItForgetsLosesNoRoom) {
   for (int i = 0; i < 4; ++i) jobs.push_back(stand.submit("-- true"));
   stand.all_over(jobs);
   EXPECT_EQ(stand.stop(), 0);
-  for (const std::string at :
-       {"before-forget:1", "after-forget:1", "before-forget:3", "after-forget:4", "before-write:2"}) {
+  for (const std::string at : {"before-forget:1", "after-forget:1", "before-forget:3",
+                               "after-forget:4", "before-write:2"}) {
     stand.start({fmt::format("{}={}", stop_variable, at)});
     (void)stand.wait_for_end(seconds(1));
     stand.kill();

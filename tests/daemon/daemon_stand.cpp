@@ -174,7 +174,8 @@ std::int64_t DaemonStand::submit(const std::string& arguments) const {
   return (*document)["id"].get<std::int64_t>();
 }
 
-Result<Json> DaemonStand::ask(std::string_view method, const std::string& target, const std::string& body) {
+Result<Json> DaemonStand::ask(std::string_view method, const std::string& target,
+                              const std::string& body) {
   if (!client_) {
     SocketPlace place;
     place.path = socket();
@@ -227,7 +228,8 @@ std::string DaemonStand::events() {
     const Json page = get(fmt::format("/v1/events?format=json&after={}", after));
     if (!page.contains("events") || page["events"].empty()) return all;
     for (const Json& each : page["events"]) {
-      all += fmt::format("{} {}\n", each["kind"].get<std::string>(), each["text"].get<std::string>());
+      all +=
+          fmt::format("{} {}\n", each["kind"].get<std::string>(), each["text"].get<std::string>());
       after = each["id"].get<std::int64_t>();
     }
   }
@@ -241,7 +243,8 @@ std::unique_ptr<NvmlDoor> DaemonStand::client() const {
   return door ? std::move(*door) : nullptr;
 }
 
-std::string DaemonStand::foreign(const std::string& profile, std::uint32_t start, std::uint32_t gpu) const {
+std::string DaemonStand::foreign(const std::string& profile, std::uint32_t start,
+                                 std::uint32_t gpu) const {
   return testing_program::make_foreign_instance(*client(), profile, start, gpu);
 }
 
@@ -261,7 +264,8 @@ void DaemonStand::destroy_all_instances(std::uint32_t number) const {
   }
 }
 
-void DaemonStand::fault(int gpu, const std::string& kind, std::optional<std::uint32_t> times) const {
+void DaemonStand::fault(int gpu, const std::string& kind,
+                        std::optional<std::uint32_t> times) const {
   const auto set = set_sim_fault(node(), gpu, kind, times);
   EXPECT_TRUE(set) << (set ? "" : set.error().text());
 }
@@ -273,7 +277,8 @@ std::vector<std::string> DaemonStand::instances() const {
   if (!view) return all;
   for (const SimGpuView& gpu : view->gpus)
     for (const SimGpuInstanceView& instance : gpu.instances) {
-      for (const SimComputeInstanceView& compute : instance.compute_instances) all.push_back(compute.uuid);
+      for (const SimComputeInstanceView& compute : instance.compute_instances)
+        all.push_back(compute.uuid);
       if (instance.compute_instances.empty()) all.emplace_back("without compute instance");
     }
   std::ranges::sort(all);

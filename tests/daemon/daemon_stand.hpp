@@ -1,7 +1,7 @@
 #pragma once
-// The program `cleaved` on simulated GPUs of its own, for tests of the whole: started, asked through the
-// programs and over its socket, ended and killed by its process number. Nothing that it started outlives the
-// stand.
+// The program `cleaved` on simulated GPUs of its own, for tests of the whole: started, asked
+// through the programs and over its socket, ended and killed by its process number. Nothing that it
+// started outlives the stand.
 
 #include <gtest/gtest.h>
 #include <sys/types.h>
@@ -49,14 +49,16 @@ class DaemonStand {
 
   /// `environment` besides its own, "NAME=value".
   void start(const std::vector<std::string>& environment = {});
-  /// Until it answers and has seen its GPUs; false where it ended before, or takes more than 20 seconds.
+  /// Until it answers and has seen its GPUs; false where it ended before, or takes more than 20
+  /// seconds.
   bool wait_until_ready();
   /// SIGTERM; its exit code.
   int stop();
   void kill();
   /// Whether it runs; one that has ended is taken note of.
   bool runs();
-  /// Until it ends by itself: 128 + the signal that ended it, or its exit code; -1 where it does not.
+  /// Until it ends by itself: 128 + the signal that ended it, or its exit code; -1 where it does
+  /// not.
   int wait_for_end(std::chrono::milliseconds patience = std::chrono::seconds(10));
   [[nodiscard]] pid_t pid() const { return pid_; }
   void reload(const std::string& config);
@@ -69,14 +71,16 @@ class DaemonStand {
   std::int64_t submit(const std::string& arguments) const;
   /// Over the socket. Fails the test where the daemon refuses.
   Json get(const std::string& target);
-  Result<Json> ask(std::string_view method, const std::string& target, const std::string& body = {});
+  Result<Json> ask(std::string_view method, const std::string& target,
+                   const std::string& body = {});
   Json job(std::int64_t number) { return get(fmt_job(number)); }
   std::string state_of(std::int64_t number) { return job(number)["state"].get<std::string>(); }
   std::string reason_of(std::int64_t number) { return job(number)["reason"].get<std::string>(); }
   /// Over, within 60 seconds; fails the test otherwise.
   Json over(std::int64_t number);
   void all_over(const std::vector<std::int64_t>& numbers);
-  bool wait_until(const std::function<bool()>& is, std::chrono::milliseconds most = std::chrono::seconds(20));
+  bool wait_until(const std::function<bool()>& is,
+                  std::chrono::milliseconds most = std::chrono::seconds(20));
   bool wait_for_state(std::int64_t number, const std::string& state);
   /// Texts of all events, a line each: "kind text".
   std::string events();
@@ -116,7 +120,8 @@ class DaemonStand {
 [[nodiscard]] std::string text_of(const std::string& file);
 /// The last directory of memory that can be written to, else the system's for temporary files.
 [[nodiscard]] std::filesystem::path quick_folder();
-/// A child as this user, for at most 30 seconds: what `body` returns; 99 where it cannot become that user.
+/// A child as this user, for at most 30 seconds: what `body` returns; 99 where it cannot become
+/// that user.
 [[nodiscard]] int as_user(uid_t uid, const std::function<int()>& body);
 
 }  // namespace cleave::whole

@@ -24,7 +24,8 @@ bool has(const std::string& text, const std::string& part) {
 
 /// Computes for so long wherever it is.
 std::string job_of(double seconds_long, const std::string& memory = "1GiB") {
-  return fmt::format("cleave-job --memory {} --phases cpu={} --iterations 2 --quiet", memory, seconds_long);
+  return fmt::format("cleave-job --memory {} --phases cpu={} --iterations 2 --quiet", memory,
+                     seconds_long);
 }
 
 /// The ends of a job's attempts, in order: "early-restart,ended-itself".
@@ -37,7 +38,8 @@ std::string ends_of(const Json& job) {
 TEST(DaemonEndToEnd, AMixedBatchFinishes) {
   DaemonStand stand;
   const std::int64_t sized = stand.submit("--memory 9GiB -- " + job_of(0.3, "8GiB"));
-  const std::int64_t by_profile = stand.submit("--profile 2g.10gb --name by-profile -- " + job_of(0.3));
+  const std::int64_t by_profile =
+      stand.submit("--profile 2g.10gb --name by-profile -- " + job_of(0.3));
   const std::int64_t unsized = stand.submit("-- " + job_of(0.3));
   const std::int64_t grows = stand.submit(
       "--name grows --restartable -- cleave-job --base 2GiB --per-iteration 200MiB --iterations 40 "
@@ -78,10 +80,12 @@ TEST(DaemonEndToEnd, AMixedBatchFinishes) {
   EXPECT_EQ(stand.over(absent)["state"], "failed");
   // In words.
   const std::string shown = stand.run(fmt::format("show {}", grows)).out;
-  for (const char* each : {"early-restart", "its memory would have run out", "may be restarted", "1g.5gb"})
+  for (const char* each :
+       {"early-restart", "its memory would have run out", "may be restarted", "1g.5gb"})
     EXPECT_TRUE(has(shown, each)) << each << "\n" << shown;
   const Outcome all = stand.run("ps --all");
-  EXPECT_TRUE(has(all.out, "by-profile") && has(all.out, "finished") && has(all.out, "failed")) << all.out;
+  EXPECT_TRUE(has(all.out, "by-profile") && has(all.out, "finished") && has(all.out, "failed"))
+      << all.out;
   EXPECT_EQ(stand.run("wait " + std::to_string(sized)).exit_code, 0);
   EXPECT_EQ(stand.run("wait " + std::to_string(fails)).exit_code, 7);
 }
@@ -95,15 +99,15 @@ TEST(DaemonEndToEnd, CodesOutputsAndNames) {
   EXPECT_EQ(followed.exit_code, 3);
   EXPECT_TRUE(has(followed.out, "out\n")) << followed.out;
   EXPECT_TRUE(has(followed.err, "err\n")) << followed.err;
-  const std::int64_t job =
-      stand.submit("--cwd /usr --env COLOUR=blue -- sh -c 'pwd; echo $COLOUR; echo $CUDA_VISIBLE_DEVICES'");
+  const std::int64_t job = stand.submit(
+      "--cwd /usr --env COLOUR=blue -- sh -c 'pwd; echo $COLOUR; echo $CUDA_VISIBLE_DEVICES'");
   const Json over = stand.over(job);
   const Outcome logs = stand.run(fmt::format("logs -f {}", job));
-  EXPECT_EQ(logs.out,
-            fmt::format("/usr\nblue\n{}\n", over["history"][0]["instance"]["device"].get<std::string>()));
+  EXPECT_EQ(logs.out, fmt::format("/usr\nblue\n{}\n",
+                                  over["history"][0]["instance"]["device"].get<std::string>()));
   // Output is followed while it comes, also over a restart of the daemon.
-  const std::int64_t slow =
-      stand.submit("--name slow -- sh -c 'for i in 1 2 3 4 5 6; do echo line $i; sleep 0.15; done'");
+  const std::int64_t slow = stand.submit(
+      "--name slow -- sh -c 'for i in 1 2 3 4 5 6; do echo line $i; sleep 0.15; done'");
   Outcome heard;
   std::thread follower([&] { heard = stand.run("logs -f slow"); });
   stand.wait_for_state(slow, "running");
@@ -120,7 +124,8 @@ TEST(DaemonEndToEnd, CancelPriorityPauseAndDrain) {
   wish.gpus = "1xA100-40GB";
   DaemonStand stand(wish);
   const std::int64_t deaf = stand.submit(
-      "--stop-grace 0.3 --profile 7g.40gb -- sh -c 'trap \"\" TERM; while true; do sleep 0.05; done'");
+      "--stop-grace 0.3 --profile 7g.40gb -- sh -c 'trap \"\" TERM; while true; do sleep 0.05; "
+      "done'");
   ASSERT_TRUE(stand.wait_for_state(deaf, "running"));
   const std::int64_t low = stand.submit("--profile 7g.40gb -- " + job_of(0.1));
   const std::int64_t dropped = stand.submit("--profile 7g.40gb -- " + job_of(0.1));
@@ -173,7 +178,8 @@ TEST(DaemonEndToEnd, EverySchedulerRunsJobsAndTakesOverFromAnyOther) {
     EXPECT_EQ(chosen.exit_code, 0) << chosen.err;
     std::vector<std::int64_t> jobs;
     for (const char* size : {"--memory 4000", "--profile 2g.10gb", ""})
-      jobs.push_back(stand.submit(fmt::format("--restartable --expected 0.2 {} -- {}", size, job_of(0.2))));
+      jobs.push_back(
+          stand.submit(fmt::format("--restartable --expected 0.2 {} -- {}", size, job_of(0.2))));
     // Every other one takes over while these run.
     if (all.size() % 2 == 0) stand.all_over(jobs);
     all.insert(all.end(), jobs.begin(), jobs.end());
@@ -218,7 +224,8 @@ TEST(DaemonEndToEnd, AfterARebootWhatMayRunRunsAgain) {
   ASSERT_TRUE(stand.wait_for_state(once, "running"));
   ASSERT_TRUE(stand.wait_for_state(again, "running"));
   const std::int64_t waits = stand.submit("--profile 7g.40gb -- " + job_of(0.1));
-  // The power goes: no process, no instance. The node is the same, its instances have no GPU any more.
+  // The power goes: no process, no instance. The node is the same, its instances have no GPU any
+  // more.
   stand.kill();
   stand.end_processes_of_jobs();
   stand.destroy_all_instances();
@@ -269,7 +276,8 @@ TEST(DaemonEndToEnd, ADiskThatIsFullIsSaidAndPasses) {
       while (out.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
       }
     }
-    // Answers are refused, or what was set aside lasts; in no case is something accepted that is lost.
+    // Answers are refused, or what was set aside lasts; in no case is something accepted that is
+    // lost.
     std::vector<std::int64_t> accepted;
     bool refused = false;
     for (int i = 0; i < 400 && !refused; ++i) {
@@ -309,10 +317,10 @@ TEST(DaemonEndToEnd, AGpuThatIsLostAndReturns) {
   const std::int64_t again = stand.submit("--profile 7g.40gb --restartable -- " + job_of(1));
   ASSERT_TRUE(stand.wait_for_state(again, "running"));
   const int its_gpu = stand.job(once)["instance"]["gpu_index"].get<int>();
-  EXPECT_EQ(
-      testing_program::shell(fmt::format("cleave sim-node fault {} --gpu {} lost", stand.node(), its_gpu))
-          .exit_code,
-      0);
+  EXPECT_EQ(testing_program::shell(
+                fmt::format("cleave sim-node fault {} --gpu {} lost", stand.node(), its_gpu))
+                .exit_code,
+            0);
   const Json lost = stand.over(once);
   EXPECT_EQ(lost["state"], "failed");
   EXPECT_TRUE(has(lost["reason"], "lost")) << lost["reason"];
@@ -375,8 +383,10 @@ TEST(DaemonEndToEnd, InstancesOfOthersStay) {
   stand.all_over(jobs);
   EXPECT_EQ(stand.state_of(whole), "queued");
   EXPECT_TRUE(has(stand.reason_of(whole), "not ours")) << stand.reason_of(whole);
-  EXPECT_TRUE(stand.wait_until([&] { return stand.instances() == foreign; })) << "idle ones of ours go";
-  // Who made it takes it away. While a daemon looks at it that is refused: it is in use by another client.
+  EXPECT_TRUE(stand.wait_until([&] { return stand.instances() == foreign; }))
+      << "idle ones of ours go";
+  // Who made it takes it away. While a daemon looks at it that is refused: it is in use by another
+  // client.
   EXPECT_EQ(stand.stop(), 0);
   stand.destroy_all_instances();
   stand.start();
@@ -393,10 +403,12 @@ TEST(DaemonEndToEnd, ReloadLimitsAndASecondDaemon) {
   const Outcome refused = stand.run("submit -- true");
   EXPECT_EQ(refused.exit_code, 1) << refused.err;
   stand.reload("most_waiting = wrong\n");
-  EXPECT_TRUE(stand.wait_until([&] { return has(stand.log(), "the configuration stays as it was"); }));
+  EXPECT_TRUE(
+      stand.wait_until([&] { return has(stand.log(), "the configuration stays as it was"); }));
   EXPECT_NE(stand.run("submit -- true").exit_code, 0);
   stand.reload("most_waiting = 5\nkeep_idle_s = 0\n");
-  EXPECT_TRUE(stand.wait_until([&] { return has(stand.log(), "most_waiting: 3 -> 5"); })) << stand.log();
+  EXPECT_TRUE(stand.wait_until([&] { return has(stand.log(), "most_waiting: 3 -> 5"); }))
+      << stand.log();
   EXPECT_EQ(stand.run("submit -- true").exit_code, 0);
   const std::string large(5'000'000, 'x');
   const auto too_large = stand.ask("POST", "/v1/jobs", large);
@@ -407,8 +419,8 @@ TEST(DaemonEndToEnd, ReloadLimitsAndASecondDaemon) {
   })) << "keep_idle_s came with the reload";
   // Another one over the same state.
   const Outcome second = testing_program::shell(
-      fmt::format("cleaved --simulate 2xA100-40GB --instant --state '{}' --socket '{}'", stand.state(),
-                  stand.path("other")));
+      fmt::format("cleaved --simulate 2xA100-40GB --instant --state '{}' --socket '{}'",
+                  stand.state(), stand.path("other")));
   EXPECT_EQ(second.exit_code, 1) << second.err;
   const Outcome same_socket = testing_program::shell(
       fmt::format("cleaved --simulate 2xA100-40GB --instant --state '{}' --socket '{}'",
@@ -417,8 +429,8 @@ TEST(DaemonEndToEnd, ReloadLimitsAndASecondDaemon) {
   EXPECT_EQ(stand.run("ps").exit_code, 0) << "the first one is as it was";
 }
 
-/// The same batch through the daemon, with processes, and through the simulator: on the same GPUs with the
-/// same times of reconfiguration.
+/// The same batch through the daemon, with processes, and through the simulator: on the same GPUs
+/// with the same times of reconfiguration.
 TEST(DaemonEndToEnd, TheDaemonsMakespanIsTheSimulatorsButForLittle) {
   StandWish wish;
   wish.instant = false;
@@ -435,11 +447,13 @@ TEST(DaemonEndToEnd, TheDaemonsMakespanIsTheSimulatorsButForLittle) {
         Json{{"id", fmt::format("job-{}", i)},
              {"arrival_s", 0.0},
              {"profile", profile},
-             {"phases", {{"cpu_s", time}, {"transfer_s", 0.0}, {"compute_s", 0.0}, {"bandwidth_s", 0.0}}}}
+             {"phases",
+              {{"cpu_s", time}, {"transfer_s", 0.0}, {"compute_s", 0.0}, {"bandwidth_s", 0.0}}}}
             .dump() +
         "\n";
     bodies.push_back(Json{
-        {"command", {"cleave-job", "--memory", "1GiB", "--phases", fmt::format("cpu={}", time), "--quiet"}},
+        {"command",
+         {"cleave-job", "--memory", "1GiB", "--phases", fmt::format("cpu={}", time), "--quiet"}},
         {"environment", {"PATH=" CLEAVE_BINARY_DIR "/bin:/usr/bin:/bin"}},
         {"directory", "/"},
         {"profile", profile},
@@ -449,7 +463,8 @@ TEST(DaemonEndToEnd, TheDaemonsMakespanIsTheSimulatorsButForLittle) {
   const testing_program::Scratch scratch;
   const std::string file = scratch.write("batch.jsonl", workload);
   const Outcome simulated = testing_program::shell(fmt::format(
-      "cleave simulate --fleet 2xA100-40GB --workload '{}' --scheduler online:migration=off --json", file));
+      "cleave simulate --fleet 2xA100-40GB --workload '{}' --scheduler online:migration=off --json",
+      file));
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
   const auto summary = parse_json(simulated.out, "simulate");
   ASSERT_TRUE(summary);
@@ -464,10 +479,11 @@ TEST(DaemonEndToEnd, TheDaemonsMakespanIsTheSimulatorsButForLittle) {
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(stand.ask("POST", "/v1/resume", "{}"));
   for (const std::int64_t job : jobs) EXPECT_EQ(stand.over(job)["state"], "finished");
-  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double took =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const double expected = (*summary)["makespan_s"].get<double>();
-  fmt::print("{} jobs on 2 GPUs: {:.2f} s through the daemon, {:.2f} s simulated: {:+.1f} %\n", count, took,
-             expected, 100 * (took / expected - 1));
+  fmt::print("{} jobs on 2 GPUs: {:.2f} s through the daemon, {:.2f} s simulated: {:+.1f} %\n",
+             count, took, expected, 100 * (took / expected - 1));
   EXPECT_LT(took, expected * (sanitized ? 2 : 1.2)) << "on a machine of its own it is below 1.1";
 }
 

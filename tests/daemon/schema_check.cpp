@@ -43,7 +43,9 @@ bool has_type(const Json& value, const std::string& type) {
 
 void check_bounds(const Json& schema, const Json& value, const std::string& at,
                   std::vector<std::string>& findings) {
-  const auto refuse = [&](const char* what) { findings.push_back(fmt::format("{}: {}", at, what)); };
+  const auto refuse = [&](const char* what) {
+    findings.push_back(fmt::format("{}: {}", at, what));
+  };
   if (value.is_number()) {
     const double number = value.get<double>();
     const double least = schema.value("minimum", number), most = schema.value("maximum", number);
@@ -155,7 +157,8 @@ std::vector<std::string> SchemaCheck::check_answer(const std::string& method, st
   if (!content.contains(type)) return {fmt::format("{}: {} is not told of", place, type)};
   if (type != "application/json") return {};
   const Json document = Json::parse(body, nullptr, false);
-  if (document.is_discarded()) return {fmt::format("{}: is no JSON: {}", place, body.substr(0, 100))};
+  if (document.is_discarded())
+    return {fmt::format("{}: is no JSON: {}", place, body.substr(0, 100))};
   auto findings = check(content[type]["schema"], document);
   for (std::string& each : findings) each = fmt::format("{}: {}", place, each);
   return findings;

@@ -1,6 +1,6 @@
 #pragma once
-// The daemon's API without sockets, processes and GPUs: the real service over the real loop, with a store in
-// memory, jobs that are not there, and a clock that the test moves. Anybody may ask.
+// The daemon's API without sockets, processes and GPUs: the real service over the real loop, with a
+// store in memory, jobs that are not there, and a clock that the test moves. Anybody may ask.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -155,9 +155,11 @@ class ServiceStand {
   }
   void check(const std::string& method, const std::string& target, const Asked& asked) {
     const HttpResponse& response = *asked.response;
-    const auto findings = check_.check_answer(method, target.substr(0, target.find('?')), response.status,
-                                              response.content_type, response.body);
-    EXPECT_TRUE(findings.empty()) << fmt::format("{}", fmt::join(findings, "\n")) << "\n" << response.body;
+    const auto findings =
+        check_.check_answer(method, target.substr(0, target.find('?')), response.status,
+                            response.content_type, response.body);
+    EXPECT_TRUE(findings.empty()) << fmt::format("{}", fmt::join(findings, "\n")) << "\n"
+                                  << response.body;
   }
 
   void run(Duration time) {
@@ -177,12 +179,17 @@ class ServiceStand {
       service_->tick();
     }
   }
-  [[nodiscard]] Moment moment() const { return {now_, Instant{} + std::chrono::hours(500'000) + now_}; }
-  [[nodiscard]] std::string audit() const { return text_of_file((state_.path() / "audit.jsonl").string()); }
+  [[nodiscard]] Moment moment() const {
+    return {now_, Instant{} + std::chrono::hours(500'000) + now_};
+  }
+  [[nodiscard]] std::string audit() const {
+    return text_of_file((state_.path() / "audit.jsonl").string());
+  }
 
   /// What a supervisor would have written.
   void write_output(const std::string& attempt, std::uint32_t owner, const std::string& text) {
-    const std::string folder = (state_.path() / "jobs" / attempt).string(), users = folder + "/user";
+    const std::string folder = (state_.path() / "jobs" / attempt).string(),
+                      users = folder + "/user";
     ::mkdir(folder.c_str(), 0755);
     ::mkdir(users.c_str(), 0700);
     const std::string file = users + "/stdout.log";

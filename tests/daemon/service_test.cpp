@@ -88,8 +88,11 @@ TEST(Service, ServesEveryRoute) {
   EXPECT_EQ(running["instance"]["profile"], "1g.5gb");
   EXPECT_EQ(running["history"].size(), 1U);
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs").json()["jobs"].size(), 1U);
-  EXPECT_EQ(stand.ask(0, "GET", "/v1/jobs?user=all&all=1&limit=10&before=9").json()["jobs"].size(), 1U);
-  EXPECT_EQ(stand.ask(0, "GET", fmt::format("/v1/jobs?user={}&state=running", ada())).json()["jobs"].size(),
+  EXPECT_EQ(stand.ask(0, "GET", "/v1/jobs?user=all&all=1&limit=10&before=9").json()["jobs"].size(),
+            1U);
+  EXPECT_EQ(stand.ask(0, "GET", fmt::format("/v1/jobs?user={}&state=running", ada()))
+                .json()["jobs"]
+                .size(),
             1U);
   EXPECT_EQ(stand.ask(0, "GET", "/v1/jobs").json()["jobs"].size(), 0U) << "own by default";
   const Json gpus = stand.ask(ada(), "GET", "/v1/gpus").json()["gpus"];
@@ -109,11 +112,13 @@ TEST(Service, ServesEveryRoute) {
   EXPECT_EQ(stand.ask(0, "PUT", "/v1/scheduler", R"({"scheduler":"full-gpu"})").json()["scheduler"],
             "full-gpu")
       << stand.ask(0, "GET", "/v1/scheduler").response->body;
-  EXPECT_EQ(stand.ask(0, "PUT", "/v1/scheduler", R"({"scheduler":"online"})").response->status, 200);
+  EXPECT_EQ(stand.ask(0, "PUT", "/v1/scheduler", R"({"scheduler":"online"})").response->status,
+            200);
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/scheduler").json()["scheduler"], "online");
   stand.ask(ada(), "GET", "/v1/openapi.json");
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=20").json()["state"], "finished");
-  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").json()["state"], "finished") << "no failure";
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").json()["state"], "finished")
+      << "no failure";
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs").json()["jobs"].size(), 0U);
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?all=true").json()["jobs"].size(), 1U);
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?state=finished").json()["jobs"].size(), 1U);
@@ -168,7 +173,8 @@ TEST(Service, SaysWhatIsWrong) {
       {bob, "PUT", "/v1/scheduler", R"({"scheduler":"online"})", 403},
   };
   for (const Case& each : cases)
-    EXPECT_EQ(stand.ask(each.uid, each.method, each.target, each.body).response->status, each.status)
+    EXPECT_EQ(stand.ask(each.uid, each.method, each.target, each.body).response->status,
+              each.status)
         << each.method << " " << each.target << " " << each.body;
   EXPECT_EQ(stand.begin(ada(), "GET", "/v1/events", "", "x").response->status, 400);
 }
@@ -186,7 +192,8 @@ TEST(Service, OthersJobsExistNowhere) {
     std::string expected = none.response->body;
     std::ranges::replace(expected, '9', '1');
     EXPECT_EQ(others.response->body, expected);
-    EXPECT_EQ(stand.ask(0, method, fmt::format("/v1/jobs/1{}", path)).response->status, 200) << "operators";
+    EXPECT_EQ(stand.ask(0, method, fmt::format("/v1/jobs/1{}", path)).response->status, 200)
+        << "operators";
   }
   const Json events = stand.ask(bob, "GET", "/v1/events?format=json&after=0").json()["events"];
   for (const Json& event : events) EXPECT_TRUE(event["job"].is_null()) << event;
@@ -208,7 +215,8 @@ TEST(Service, OneUserAtATimeUntilInstancesAreFenced) {
   stand.service().set_settings({"", true, "laws"});
   EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).response->status, 201);
   stand.service().set_settings({"", false, "laws"});
-  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 409) << "both are there";
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 409)
+      << "both are there";
   stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=1000");
   stand.ask(ada(), "GET", "/v1/jobs/2/wait?timeout_s=1000");
   stand.ask(bob, "GET", "/v1/jobs/3/wait?timeout_s=1000");
@@ -223,7 +231,8 @@ TEST(Service, ADaemonOfAUserIsHisAlone) {
   for (const char* path : {"/healthz", "/v1/jobs", "/v1/jobs/1", "/nowhere"})
     EXPECT_EQ(stand.ask(bob, "GET", path).response->status, 403);
   EXPECT_EQ(stand.ask(0, "GET", "/v1/jobs/1").response->status, 200) << "root sees all";
-  EXPECT_EQ(stand.ask(0, "POST", "/v1/jobs", plain_job).response->status, 403) << "but runs nothing here";
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/jobs", plain_job).response->status, 403)
+      << "but runs nothing here";
 }
 
 TEST(Service, AnswersASubmissionWhenItIsOnTheDisk) {
@@ -234,7 +243,8 @@ TEST(Service, AnswersASubmissionWhenItIsOnTheDisk) {
   EXPECT_TRUE(*asked.there);
   stand.disk().fail_writes(1000);
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 503);
-  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/2/cancel").response->status, 404) << "it is not there";
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/2/cancel").response->status, 404)
+      << "it is not there";
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").response->status, 200)
       << "what runs may be what fills the disk";
   EXPECT_EQ(stand.ask(0, "POST", "/v1/pause").response->status, 503);
@@ -284,7 +294,8 @@ TEST(Service, ListsInPiecesAndUsersOneAfterTheOther) {
   ServiceStand stand;
   put_old_jobs(stand, 3000);
   std::vector<Asked> many;
-  for (int i = 0; i < 20; ++i) many.push_back(stand.begin(ada(), "GET", "/v1/jobs?all=1&limit=10000"));
+  for (int i = 0; i < 20; ++i)
+    many.push_back(stand.begin(ada(), "GET", "/v1/jobs?all=1&limit=10000"));
   const Asked other = stand.begin(bob, "GET", "/v1/jobs?all=1&limit=50");
   EXPECT_EQ(stand.posted(), 1U) << "one piece a turn, whoever asks";
   EXPECT_FALSE(*many[0].there);
@@ -310,7 +321,8 @@ TEST(Service, ListsInPiecesAndUsersOneAfterTheOther) {
   }
   EXPECT_EQ(stand.posted(), 0U);
   for (const char* page : {"limit=101", "limit=100&before=2000", "limit=199", "limit=1&before=2"}) {
-    const Json some = stand.ask(0, "GET", fmt::format("/v1/jobs?all=1&user=all&{}", page)).json()["jobs"];
+    const Json some =
+        stand.ask(0, "GET", fmt::format("/v1/jobs?all=1&user=all&{}", page)).json()["jobs"];
     EXPECT_EQ(some.size(), *parse_integer(split(std::string_view(page).substr(6), '&')[0])) << page;
   }
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?state=failed").json()["jobs"][0]["id"], 3);
@@ -336,7 +348,8 @@ TEST(Service, EventsAsJsonAreLookedThroughInPieces) {
                             .gpu = {},
                             .text = {}});
   ASSERT_TRUE(stand.store().write(batch, Durability::synced));
-  const Asked asked = stand.begin(bob, "GET", fmt::format("/v1/events?format=json&after={}", before));
+  const Asked asked =
+      stand.begin(bob, "GET", fmt::format("/v1/events?format=json&after={}", before));
   stand.run(milliseconds(3));
   EXPECT_FALSE(*asked.there) << "not all of them in one turn";
   stand.run(milliseconds(20));
@@ -364,7 +377,8 @@ TEST(Service, UsersHaveTheirShareOfTheLineAndOfPriorities) {
     EXPECT_EQ(refused.json()["error"]["message"], "only operators give more than 0");
     EXPECT_EQ(stand.ask(0, "POST", "/v1/jobs", with(1'000'000)).response->status, 201);
   }
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", with(-i)).response->status, 201);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", with(-i)).response->status, 201);
   // What is not written yet counts too.
   const Asked third = stand.begin(ada(), "POST", "/v1/jobs", plain_job),
               fourth = stand.begin(ada(), "POST", "/v1/jobs", plain_job);
@@ -373,7 +387,8 @@ TEST(Service, UsersHaveTheirShareOfTheLineAndOfPriorities) {
   stand.check("POST", "/v1/jobs", fourth);
   stand.run(milliseconds(5));
   EXPECT_EQ(third.response->status, 201);
-  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).response->status, 201) << "others have theirs";
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).response->status, 201)
+      << "others have theirs";
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(stand.ask(0, "POST", "/v1/jobs", plain_job).response->status, 201) << "operators";
   stand.ask(ada(), "POST", fmt::format("/v1/jobs/{}/cancel", third.json()["id"].get<JobNumber>()));
@@ -449,7 +464,8 @@ TEST(Service, FollowsOutput) {
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?offset=-2").response->body, "re");
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?offset=1000").header("Cleave-Offset"), "10");
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?stream=stderr").response->body, "");
-  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?offset=-9223372036854775808").header("Cleave-Offset"),
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?offset=-9223372036854775808")
+                .header("Cleave-Offset"),
             "0");
 }
 
@@ -460,8 +476,9 @@ std::vector<std::int64_t> ids_in(const std::string& text) {
   return ids;
 }
 
-std::shared_ptr<HeardStream> follow(ServiceStand& stand, std::uint32_t uid, const std::string& target,
-                                    const std::string& last_id = {}, bool stuck = false) {
+std::shared_ptr<HeardStream> follow(ServiceStand& stand, std::uint32_t uid,
+                                    const std::string& target, const std::string& last_id = {},
+                                    bool stuck = false) {
   const Asked asked = stand.begin(uid, "GET", target, "", last_id);
   EXPECT_EQ(asked.response->content_type, "text/event-stream");
   auto stream = std::make_shared<HeardStream>();
@@ -473,14 +490,16 @@ std::shared_ptr<HeardStream> follow(ServiceStand& stand, std::uint32_t uid, cons
 TEST(Service, EventsAreHeardOnceInOrderAndResumed) {
   ServiceStand stand;
   const auto now = follow(stand, ada(), "/v1/events"), root = follow(stand, 0, "/v1/events"),
-             other = follow(stand, bob, "/v1/events"), stuck = follow(stand, ada(), "/v1/events", "", true);
+             other = follow(stand, bob, "/v1/events"),
+             stuck = follow(stand, ada(), "/v1/events", "", true);
   for (int i = 0; i < 150; ++i) stand.begin(ada(), "POST", "/v1/jobs", plain_job);
   stand.run(milliseconds(500));
   for (int i = 1; i <= 100; ++i) stand.begin(ada(), "POST", fmt::format("/v1/jobs/{}/cancel", i));
   stand.run(milliseconds(500));
   const auto mine = ids_in(now->text);
   ASSERT_GT(mine.size(), 250U);
-  for (std::size_t i = 0; i < mine.size(); ++i) ASSERT_EQ(mine[i], static_cast<std::int64_t>(i) + mine[0]);
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    ASSERT_EQ(mine[i], static_cast<std::int64_t>(i) + mine[0]);
   EXPECT_EQ(root->text, now->text);
   EXPECT_EQ(stuck->text, now->text);
   EXPECT_EQ(stuck->sent.front(), now->sent.front()) << "made once for all";
@@ -541,7 +560,8 @@ TEST(Service, EventsOfABurstComeInPiecesAndOnce) {
     stand.run(milliseconds(2));
   }
   const std::int64_t before = last_there();
-  const auto second = follow(stand, ada(), "/v1/events");  // while some are still to go out to the first
+  const auto second =
+      follow(stand, ada(), "/v1/events");  // while some are still to go out to the first
   for (int i = 0; i < 50; ++i) {
     stand.begin(ada(), "POST", "/v1/jobs", plain_job);
     stand.run(milliseconds(2));
@@ -643,7 +663,8 @@ TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
   for (const auto& [key, value] : wrong) {
     Json body = good;
     body[key] = value;
-    EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", body.dump()).response->status, 400) << key << value;
+    EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", body.dump()).response->status, 400)
+        << key << value;
   }
   Json both = good;
   both["profile"] = "1g.5gb";
@@ -681,7 +702,8 @@ TEST(Service, DamagedSubmissionsAndPathsAreRefusedAndNothingElse) {
     if (!parse_http_target(target)) continue;
     const char* methods[] = {"GET", "POST", "PUT", "DELETE"};
     const std::string method = methods[random.below(4)];
-    const Asked asked = stand.begin(random.below(2) == 0 ? ada() : 0, method, target, damage(whole));
+    const Asked asked =
+        stand.begin(random.below(2) == 0 ? ada() : 0, method, target, damage(whole));
     for (int round = 0; round < 3 && !*asked.there; ++round) stand.run(milliseconds(1));
     if (!*asked.there) continue;  // a stream or a wait
     if (!asked.response->stream) stand.check(method, target, asked);

@@ -29,9 +29,9 @@ int cleave_as(uid_t uid, const DaemonStand& stand, const std::string& arguments,
               const std::string& said = "said") {
   const std::string file = stand.path(said);
   std::filesystem::remove(file);
-  const std::string line =
-      fmt::format("HOME=/ CLEAVE_SOCKET='{}' PATH='" CLEAVE_BINARY_DIR "/bin':/usr/bin:/bin cleave {}",
-                  stand.socket(), arguments);
+  const std::string line = fmt::format("HOME=/ CLEAVE_SOCKET='{}' PATH='" CLEAVE_BINARY_DIR
+                                       "/bin':/usr/bin:/bin cleave {}",
+                                       stand.socket(), arguments);
   const int out = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   const int code = as_user(uid, [&] {
     ::dup2(out, 1);
@@ -46,7 +46,8 @@ int cleave_as(uid_t uid, const DaemonStand& stand, const std::string& arguments,
 
 /// Whether that user may run the programs where they were built.
 bool reaches_programs(uid_t uid) {
-  return as_user(uid, [] { return ::access(CLEAVE_BINARY_DIR "/bin/cleave", X_OK) == 0 ? 0 : 1; }) == 0;
+  return as_user(uid,
+                 [] { return ::access(CLEAVE_BINARY_DIR "/bin/cleave", X_OK) == 0 ? 0 : 1; }) == 0;
 }
 
 class OtherUser : public ::testing::Test {
@@ -78,19 +79,22 @@ TEST_F(OtherUser, FindsAJobNowhere) {
   EXPECT_EQ(stand.state_of(job), "running");
   // On the disk.
   const std::string folder = fmt::format("{}/jobs/{}.1", stand.state(), job);
-  for (const std::string each :
-       {"", "/user", "/user/stdout.log", "/launch.json", "/user/report", "/control", "/outcome.json"}) {
+  for (const std::string each : {"", "/user", "/user/stdout.log", "/launch.json", "/user/report",
+                                 "/control", "/outcome.json"}) {
     const std::string path = folder + each;
-    EXPECT_EQ(
-        as_user(nobody,
-                [&] { return ::open(path.c_str(), O_RDONLY) < 0 && ::chdir(path.c_str()) != 0 ? 0 : 1; }),
-        0)
+    EXPECT_EQ(as_user(nobody,
+                      [&] {
+                        return ::open(path.c_str(), O_RDONLY) < 0 && ::chdir(path.c_str()) != 0 ? 0
+                                                                                                : 1;
+                      }),
+              0)
         << path;
   }
   for (const std::string each : {"store.db", "audit.log"})
     if (std::filesystem::exists(stand.state() + "/" + each)) {
       const std::string path = stand.state() + "/" + each;
-      EXPECT_EQ(as_user(nobody, [&] { return ::access(path.c_str(), R_OK) != 0 ? 0 : 1; }), 0) << each;
+      EXPECT_EQ(as_user(nobody, [&] { return ::access(path.c_str(), R_OK) != 0 ? 0 : 1; }), 0)
+          << each;
     }
   // Nobody reports for it, also where he learns the name of the socket.
   const std::string report = folder + "/user/report";
@@ -100,8 +104,10 @@ TEST_F(OtherUser, FindsAJobNowhere) {
                       address.sun_family = AF_UNIX;
                       report.copy(address.sun_path, sizeof address.sun_path - 1);
                       const int from = ::socket(AF_UNIX, SOCK_DGRAM, 0);
-                      return ::connect(from, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ? 0
-                                                                                                         : 1;
+                      return ::connect(from, reinterpret_cast<sockaddr*>(&address),
+                                       sizeof address) != 0
+                                 ? 0
+                                 : 1;
                     }),
             0);
   const Json supervisors = Json(stand.supervisors());
@@ -113,19 +119,23 @@ TEST_F(OtherUser, FindsAJobNowhere) {
 TEST_F(OtherUser, HasJobsOfHisOwnOneUserAtATimeUnlessAllowed) {
   StandWish wish;
   DaemonStand stand(wish);
-  EXPECT_EQ(cleave_as(nobody, stand, "submit -- sh -c 'id -u; sleep 20'"), 0) << text_of(stand.path("said"));
+  EXPECT_EQ(cleave_as(nobody, stand, "submit -- sh -c 'id -u; sleep 20'"), 0)
+      << text_of(stand.path("said"));
   ASSERT_TRUE(stand.wait_for_state(1, "running"));
   EXPECT_EQ(stand.job(1)["uid"], nobody);
   EXPECT_TRUE(stand.wait_until([&] { return stand.run("logs 1").out == "65534\n"; }))
       << stand.run("logs 1").out;
   EXPECT_NE(cleave_as(daemon_user, stand, "submit -- true"), 0);
-  EXPECT_TRUE(has(text_of(stand.path("said")), "allow_unfenced_users")) << text_of(stand.path("said"));
+  EXPECT_TRUE(has(text_of(stand.path("said")), "allow_unfenced_users"))
+      << text_of(stand.path("said"));
   EXPECT_NE(stand.run("submit -- true").exit_code, 0) << "nor root";
   EXPECT_EQ(cleave_as(nobody, stand, "cancel 1"), 0) << text_of(stand.path("said"));
   (void)stand.over(1);
-  EXPECT_EQ(cleave_as(daemon_user, stand, "submit --wait -- true"), 0) << text_of(stand.path("said"));
+  EXPECT_EQ(cleave_as(daemon_user, stand, "submit --wait -- true"), 0)
+      << text_of(stand.path("said"));
   stand.reload("allow_unfenced_users = true\n");
-  EXPECT_TRUE(stand.wait_until([&] { return has(stand.log(), "allow_unfenced_users: false -> true"); }));
+  EXPECT_TRUE(
+      stand.wait_until([&] { return has(stand.log(), "allow_unfenced_users: false -> true"); }));
   const std::int64_t roots = stand.submit("-- sleep 20");
   EXPECT_EQ(cleave_as(nobody, stand, "submit --wait -- true"), 0) << text_of(stand.path("said"));
   EXPECT_EQ(stand.run(fmt::format("cancel {}", roots)).exit_code, 0);
@@ -153,8 +163,8 @@ TEST(PathsOfUsers, DoNothingToTheDaemon) {
   ASSERT_EQ(::mkfifo((root + "/fifo").c_str(), 0666), 0);
   std::filesystem::create_symlink("/etc/shadow", root + "/link");
   std::filesystem::create_directory_symlink(root + "/circle", root + "/circle");
-  for (const std::string& each :
-       {root + "/fifo", root + "/link", root + "/circle", std::string("/dev/zero"), root + "/absent"}) {
+  for (const std::string& each : {root + "/fifo", root + "/link", root + "/circle",
+                                  std::string("/dev/zero"), root + "/absent"}) {
     const std::int64_t job = stand.submit("-- true") + 1;
     const Json body{{"command", {"true"}}, {"environment", Json::array()}, {"directory", each}};
     const auto answer = stand.ask("POST", "/v1/jobs", body.dump());
@@ -164,14 +174,16 @@ TEST(PathsOfUsers, DoNothingToTheDaemon) {
     EXPECT_EQ(over["state"], "failed") << each << over.dump();
     EXPECT_TRUE(has(over["reason"], "could not be started")) << over["reason"];
   }
-  // The job replaces what lies in its own folder: logs become a link, a FIFO, a device's name, a folder.
+  // The job replaces what lies in its own folder: logs become a link, a FIFO, a device's name, a
+  // folder.
   for (const std::string with :
        {"ln -sf /etc/shadow $d/stdout.log", "rm -f $d/stdout.log; mkfifo $d/stdout.log",
         "rm -f $d/stdout.log; mkdir $d/stdout.log", "rm -f $d/report; mkfifo $d/report",
-        "mkfifo $d/outcome.json $d/lock; ln -s $d/.. $d/control; true", "ln -sf /dev/zero $d/stderr.log"}) {
-    const std::int64_t job = stand.submit(
-        fmt::format("--stop-grace 0.5 -- sh -c 'd={}/jobs/$CLEAVE_JOB.1/user; {}; echo done; sleep 0.1'",
-                    stand.state(), with));
+        "mkfifo $d/outcome.json $d/lock; ln -s $d/.. $d/control; true",
+        "ln -sf /dev/zero $d/stderr.log"}) {
+    const std::int64_t job = stand.submit(fmt::format(
+        "--stop-grace 0.5 -- sh -c 'd={}/jobs/$CLEAVE_JOB.1/user; {}; echo done; sleep 0.1'",
+        stand.state(), with));
     const Json over = stand.over(job);
     EXPECT_TRUE(over["state"] == "finished" || over["state"] == "failed") << with << over.dump();
     for (const std::string stream : {"", "--stderr"}) {
@@ -203,16 +215,18 @@ TEST(NamesOfUsers, DoNothingToTerminalsAndShells) {
                                           std::string(200, 'n')};
   std::vector<std::int64_t> taken;
   for (const std::string& name : names) {
-    const Json body{{"command", {"sh", "-c", "printf '\\033[31mred\\007\\n'; true", name}},
-                    {"environment", {"PATH=/usr/bin:/bin", "X=" + name, "LD_PRELOAD=/nonexistent\x1b[0m"}},
-                    {"directory", "/"},
-                    {"name", name}};
+    const Json body{
+        {"command", {"sh", "-c", "printf '\\033[31mred\\007\\n'; true", name}},
+        {"environment", {"PATH=/usr/bin:/bin", "X=" + name, "LD_PRELOAD=/nonexistent\x1b[0m"}},
+        {"directory", "/"},
+        {"name", name}};
     const auto answer = stand.ask("POST", "/v1/jobs", body.dump());
     if (answer) taken.push_back((*answer)["id"].get<std::int64_t>());
   }
   EXPECT_GE(taken.size(), 3U) << "names of a shell's characters are names";
-  const Json plain{
-      {"command", {"sh", "-c", "true", names[0]}}, {"environment", {"X=" + names[0]}}, {"directory", "/"}};
+  const Json plain{{"command", {"sh", "-c", "true", names[0]}},
+                   {"environment", {"X=" + names[0]}},
+                   {"directory", "/"}};
   const auto answer = stand.ask("POST", "/v1/jobs", plain.dump());
   if (answer) taken.push_back((*answer)["id"].get<std::int64_t>());
   const auto fine = [](const std::string& text) {

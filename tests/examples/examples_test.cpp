@@ -26,7 +26,8 @@ TEST(Documents, ADifferenceIsSeenAndMended) {
       scratch.write("a.md", "```console\n$ echo one\ntwo\n```\n```\n$ echo not run\n```\n");
   EXPECT_EQ(shell("cleave-examples " + file).exit_code, 1);
   EXPECT_EQ(shell("cleave-examples --update " + file).exit_code, 0);
-  EXPECT_EQ(shell("cat " + file).out, "```console\n$ echo one\none\n```\n```\n$ echo not run\n```\n");
+  EXPECT_EQ(shell("cat " + file).out,
+            "```console\n$ echo one\none\n```\n```\n$ echo not run\n```\n");
   EXPECT_EQ(shell("cleave-examples " + file).exit_code, 0);
 }
 
@@ -35,8 +36,10 @@ TEST(Examples, Run) {
                   "examples/workloads/three-jobs.csv --scheduler online")
                 .exit_code,
             0);
-  for (const auto& entry : std::filesystem::directory_iterator(CLEAVE_SOURCE_DIR "/examples/fleets"))
-    EXPECT_EQ(shell("cleave place --policy first-fit --memory 1000 --fleet '" + entry.path().string() + "'")
+  for (const auto& entry :
+       std::filesystem::directory_iterator(CLEAVE_SOURCE_DIR "/examples/fleets"))
+    EXPECT_EQ(shell("cleave place --policy first-fit --memory 1000 --fleet '" +
+                    entry.path().string() + "'")
                   .exit_code,
               0)
         << entry.path();
@@ -46,9 +49,10 @@ TEST(Examples, AResearchersTrainingIsRestartedEarlyAndFinishes) {
   if (shell("python3 --version").exit_code != 0) GTEST_SKIP() << "there is no python3";
   const auto outcome = shell("examples/researcher.sh");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* each : {"ended        finished", "asked for    nothing", "1g.5gb", "early-restart",
-                           "trained 30 steps", "ended-itself: exited with 0"})
-    EXPECT_TRUE(outcome.out.find(each) != std::string::npos) << each << " is not in\n" << outcome.out;
+  for (const char* each : {"ended        finished", "asked for    nothing", "1g.5gb",
+                           "early-restart", "trained 30 steps", "ended-itself: exited with 0"})
+    EXPECT_TRUE(outcome.out.find(each) != std::string::npos) << each << " is not in\n"
+                                                             << outcome.out;
 }
 
 const std::string demo = "CLEAVE_PROGRAMS='" CLEAVE_BINARY_DIR "/bin' examples/demo/run.sh";
@@ -56,8 +60,10 @@ const std::string demo = "CLEAVE_PROGRAMS='" CLEAVE_BINARY_DIR "/bin' examples/d
 TEST(Demo, RunsItsBatchAndComparesIt) {
   const auto outcome = shell(demo);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* each : {"job-restarted-early", "early-restart", "static:layout=best", "The daemon itself"})
-    EXPECT_TRUE(outcome.out.find(each) != std::string::npos) << each << " is not in\n" << outcome.out;
+  for (const char* each :
+       {"job-restarted-early", "early-restart", "static:layout=best", "The daemon itself"})
+    EXPECT_TRUE(outcome.out.find(each) != std::string::npos) << each << " is not in\n"
+                                                             << outcome.out;
   for (const char* each : {"failed", "cancelled", " inf", " nan", "(0.0 s)"})
     EXPECT_TRUE(outcome.out.find(each) == std::string::npos) << each << " is in\n" << outcome.out;
 }

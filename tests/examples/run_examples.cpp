@@ -1,8 +1,8 @@
-// `cleave-examples [--update] FILE.md...`: runs what the documents show. In every fenced block marked
-// `console`, a line that begins with "$ " is a command and what follows, up to the next one, is what it
-// prints (both streams). Without --update a difference is an error; with it the block is rewritten, so that
-// documents never show what the program does not say. Commands run in the repository's root with the built
-// programs first on the path.
+// `cleave-examples [--update] FILE.md...`: runs what the documents show. In every fenced block
+// marked `console`, a line that begins with "$ " is a command and what follows, up to the next one,
+// is what it prints (both streams). Without --update a difference is an error; with it the block is
+// rewritten, so that documents never show what the program does not say. Commands run in the
+// repository's root with the built programs first on the path.
 
 #include <cstdio>
 #include <fstream>
@@ -45,8 +45,8 @@ Answer rerun(const std::string& name, const std::string& document) {
     answer.text += outcome.out;
     if (outcome.out != shown) {
       ++answer.differences;
-      std::fprintf(stderr, "%s:%zu: %s\n--- shown\n%s--- printed\n%s", name.c_str(), i + 1, lines[i].c_str(),
-                   shown.c_str(), outcome.out.c_str());
+      std::fprintf(stderr, "%s:%zu: %s\n--- shown\n%s--- printed\n%s", name.c_str(), i + 1,
+                   lines[i].c_str(), shown.c_str(), outcome.out.c_str());
     }
     i = next - 1;
   }

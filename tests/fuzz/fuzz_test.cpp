@@ -1,10 +1,10 @@
-// Whatever reads bytes from outside is given bytes that nobody meant: files torn, spliced, with bits flipped
-// and tokens swapped for awkward ones. Every answer must be a value or an error with a message; what is
-// accepted must then run. Under the address and undefined-behaviour sanitizers this is where crashes would
-// show.
+// Whatever reads bytes from outside is given bytes that nobody meant: files torn, spliced, with
+// bits flipped and tokens swapped for awkward ones. Every answer must be a value or an error with a
+// message; what is accepted must then run. Under the address and undefined-behaviour sanitizers
+// this is where crashes would show.
 //
-// Seeded, so that a failure repeats: the seed is printed. CLEAVE_FUZZ_ROUNDS makes it longer (default 2000 a
-// reader).
+// Seeded, so that a failure repeats: the seed is printed. CLEAVE_FUZZ_ROUNDS makes it longer
+// (default 2000 a reader).
 
 #include <gtest/gtest.h>
 
@@ -135,7 +135,8 @@ void fuzz(std::initializer_list<std::string_view> seeds,
   std::size_t accepted = 0;
   for (int round = 0; round < rounds(); ++round) {
     Random random(static_cast<std::uint64_t>(round));
-    const std::string text = mutated(std::string(seeds.begin()[random.below(seeds.size())]), random);
+    const std::string text =
+        mutated(std::string(seeds.begin()[random.below(seeds.size())]), random);
     SCOPED_TRACE("round " + std::to_string(round) + ": " + shown(text, 400));
     const auto error = read(text);
     accepted += error ? 0 : 1;
@@ -161,7 +162,8 @@ constexpr std::string_view fleet_seed =
 constexpr std::string_view jobs_seed =
     "{\"id\": \"a\", \"arrival_s\": 1.5, \"profile\": \"1g.5gb\", \"duration_s\": 30, \"speed\": "
     "{\"1g.5gb\": 0.36, \"7g.40gb\": 1, \"none\": 1.1}}\n"
-    "{\"id\": \"b\", \"memory_mib\": \"9GiB\", \"compute_slices\": 2, \"duration_s\": 60, \"deadline_s\": "
+    "{\"id\": \"b\", \"memory_mib\": \"9GiB\", \"compute_slices\": 2, \"duration_s\": 60, "
+    "\"deadline_s\": "
     "100, \"priority\": -3}\n"
     "{\"id\": \"c\", \"phases\": {\"cpu_s\": 1, \"compute_s\": 9}, \"memory\": {\"base_mib\": 10, "
     "\"iterations\": 5}}\n";
@@ -169,9 +171,11 @@ constexpr std::string_view csv_seed =
     "id,arrival_s,profile,memory_mib,duration_s,speed\na,0,1g.5gb,,5,\"{\"\"1g.5gb\"\": "
     "0.5}\"\nb,2,,9000,7.5,\n";
 constexpr std::string_view trace_seed =
-    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_"
+    "time,"
     "scheduled_time\n"
-    "p0,12000,16384,1,1000,,LS,Running,0,12537496,0\np1,6000,12288,1,460,V100M16|V100M32,BE,Failed,427061,"
+    "p0,12000,16384,1,1000,,LS,Running,0,12537496,0\np1,6000,12288,1,460,V100M16|V100M32,BE,Failed,"
+    "427061,"
     "12902960,427061\n"
     "p2,1,1,2,1000,,LS,Pending,5,9,\np3,1,1,0,0,,LS,Running,3,8,4\n";
 
@@ -185,7 +189,8 @@ constexpr std::string_view miso_seed =
 
 constexpr std::string_view sacct_seed =
     "JobID|Submit|Start|End|Elapsed|State|AllocTRES\n"
-    "1|2024-01-31T08:00:00|2024-01-31T08:00:04|2024-01-31T12:30:10|04:30:06|COMPLETED|billing=16,cpu=8,"
+    "1|2024-01-31T08:00:00|2024-01-31T08:00:04|2024-01-31T12:30:10|04:30:06|COMPLETED|billing=16,"
+    "cpu=8,"
     "gres/gpu:a100=1,gres/gpu=1,mem=31.50G,node=1\n"
     "1.batch|2024-01-31T08:00:04|2024-01-31T08:00:04|2024-01-31T12:30:10|04:30:06|COMPLETED|cpu=8\n"
     "2_1|1706690000|1706690001|1706690100|1-00:30:00|CANCELLED by 7|gres/gpu:a100_1g.5gb=1\n"
@@ -239,7 +244,8 @@ void run(const FleetFile& fleet, const Workload& workload) {
       ASSERT_EQ(summary.error().kind, ErrorKind::infeasible) << summary.error().text();
       continue;
     }
-    ASSERT_EQ(summary->jobs, summary->finished + summary->failed + summary->rejected + summary->waiting);
+    ASSERT_EQ(summary->jobs,
+              summary->finished + summary->failed + summary->rejected + summary->waiting);
   }
 }
 
@@ -333,22 +339,24 @@ TEST(Fuzz, Traces) {
 TEST(Fuzz, ListingsOfNvidiaSmi) {
   const GpuModel& model = **find_gpu_model("A100-40GB");
   const Geometry geometry(model, ProfileChoice().on(model));
-  fuzz({smi_seed, "No MIG-enabled devices found.\n"}, [&](const std::string& text) -> std::optional<Error> {
-    const auto listing = parse_smi(text, "smi.txt");
-    const auto gpus = listing ? smi_gpus(*listing, geometry, {}) : std::unexpected(listing.error());
-    if (!gpus) {
-      EXPECT_TRUE(gpus.error().place.starts_with("smi.txt: line ")) << gpus.error().text();
-      return gpus.error();
-    }
-    // Never an instance that the text does not have, nor two on one slice.
-    for (const SmiGpu& gpu : *gpus) {
-      PlacementSet state;
-      for (const SmiGpuInstance& instance : gpu.instances) state.insert(instance.placement);
-      EXPECT_EQ(state.size(), static_cast<int>(gpu.instances.size()));
-      EXPECT_TRUE(geometry.legal(state));
-    }
-    return std::nullopt;
-  });
+  fuzz({smi_seed, "No MIG-enabled devices found.\n"},
+       [&](const std::string& text) -> std::optional<Error> {
+         const auto listing = parse_smi(text, "smi.txt");
+         const auto gpus =
+             listing ? smi_gpus(*listing, geometry, {}) : std::unexpected(listing.error());
+         if (!gpus) {
+           EXPECT_TRUE(gpus.error().place.starts_with("smi.txt: line ")) << gpus.error().text();
+           return gpus.error();
+         }
+         // Never an instance that the text does not have, nor two on one slice.
+         for (const SmiGpu& gpu : *gpus) {
+           PlacementSet state;
+           for (const SmiGpuInstance& instance : gpu.instances) state.insert(instance.placement);
+           EXPECT_EQ(state.size(), static_cast<int>(gpu.instances.size()));
+           EXPECT_TRUE(geometry.legal(state));
+         }
+         return std::nullopt;
+       });
 }
 
 constexpr std::string_view profiles_seed =
@@ -370,7 +378,8 @@ TEST(Fuzz, ProfileRepositories) {
               repository.records().size());
     const auto measured = reward_question(repository, {});
     EXPECT_TRUE(!measured || parse_reward_question(to_json(measured->question).dump(), "q"));
-    EXPECT_TRUE(parse_batch_question(to_json(batch_tables(repository, gpu_models().front())).dump(), "q"));
+    EXPECT_TRUE(
+        parse_batch_question(to_json(batch_tables(repository, gpu_models().front())).dump(), "q"));
     return std::nullopt;
   });
 }
@@ -400,7 +409,8 @@ TEST(Fuzz, QuestionsOfChoice) {
         return std::nullopt;
       });
   fuzz(
-      {R"({"gpu_sms": 132, "gpu_memory": 94.5, "instances": [{"sms": 16, "memory": 11, "count": 7}]})", "{}"},
+      {R"({"gpu_sms": 132, "gpu_memory": 94.5, "instances": [{"sms": 16, "memory": 11, "count": 7}]})",
+       "{}"},
       [](const std::string& text) -> std::optional<Error> {
         const auto question = parse_waste_question(text, "q");
         if (!question) return question.error();
@@ -474,12 +484,14 @@ TEST(Fuzz, HeadersOfWeights) {
 }
 
 TEST(Fuzz, MemorySeries) {
-  fuzz({"iteration,requested_mib,allocated_mib\n1,100,90\n2,,\n3,120.5,101\n4,130,108\n5,141,117\n6,150,126\n"
+  fuzz({"iteration,requested_mib,allocated_mib\n1,100,90\n2,,\n3,120.5,101\n4,130,108\n5,141,"
+        "117\n6,150,126\n"
         "7,161,133\n8,170,141\n9,181,150\n"},
        [](const std::string& text) {
          const auto series = read_memory_series(text, "s.csv", {});
          if (!series) return error_of(series);
-         for (const char* spec : {"trend:shift=on;plateau=on;noise=any;interval=prediction", "laws"}) {
+         for (const char* spec :
+              {"trend:shift=on;plateau=on;noise=any;interval=prediction", "laws"}) {
            const auto forecaster = make_forecaster(spec);
            for (const auto& said : watch(forecaster->get(), series->reports, MiB{120}).said)
              EXPECT_TRUE(!said || said->to_ask_for >= said->at_least);
@@ -508,7 +520,8 @@ TEST(Fuzz, OutputOfJobs) {
          EXPECT_TRUE(!mark->requested || mark->requested->value >= 0) << text;
          return {};
        });
-  fuzz({"1g.5gb=0.36,7g.40gb=1"}, [](const std::string& text) { return error_of(parse_speeds(text)); });
+  fuzz({"1g.5gb=0.36,7g.40gb=1"},
+       [](const std::string& text) { return error_of(parse_speeds(text)); });
   fuzz({"cpu=1,transfer=0.5,compute=8,bandwidth=2"},
        [](const std::string& text) { return error_of(parse_phases(text)); });
   fuzz({"miso:resnet:64", "rodinia:gaussian"},
@@ -523,11 +536,12 @@ TEST(Fuzz, Json) {
 TEST(Fuzz, LayoutsAndSpecs) {
   const GpuModel& model = **find_gpu_model("A100-40GB");
   const Geometry geometry(model, ProfileChoice().on(model));
-  fuzz({"4g.20gb@0,2g.10gb@4,1g.5gb+me@6", "", " 1g.5gb@0 , 1g.5gb@1"}, [&](const std::string& text) {
-    const auto layout = parse_layout(text, geometry);
-    EXPECT_TRUE(!layout || geometry.judge(*layout).illegal || layout->size() <= 8);
-    return error_of(layout);
-  });
+  fuzz({"4g.20gb@0,2g.10gb@4,1g.5gb+me@6", "", " 1g.5gb@0 , 1g.5gb@1"},
+       [&](const std::string& text) {
+         const auto layout = parse_layout(text, geometry);
+         EXPECT_TRUE(!layout || geometry.judge(*layout).illegal || layout->size() <= 8);
+         return error_of(layout);
+       });
   fuzz({"online:threshold=0.5;load=joint,full-gpu", "online:policy=first-fit"},
        [](const std::string& text) { return error_of(parse_schedulers(text)); });
   fuzz({"five", "1g.5gb,A100-40GB:2g.10gb"}, [&](const std::string& text) -> std::optional<Error> {
@@ -547,16 +561,18 @@ TEST(Fuzz, LayoutsAndSpecs) {
 }
 
 constexpr std::string_view measured_seed =
-    "app,batch,slices,whole_s,time_s\na,1,1,0.5,2.5\na,8,7,1.5,1.5\n\"b, c\",4,2,1e1,\nb,16,3,2,4.25\n";
-constexpr std::string_view asked_seed = "slices,app,batch,whole_s\n1,x,1,0.5\n,y,8,1.5\n7,z,1e3,-2\n";
+    "app,batch,slices,whole_s,time_s\na,1,1,0.5,2.5\na,8,7,1.5,1.5\n\"b, "
+    "c\",4,2,1e1,\nb,16,3,2,4.25\n";
+constexpr std::string_view asked_seed =
+    "slices,app,batch,whole_s\n1,x,1,0.5\n,y,8,1.5\n7,z,1e3,-2\n";
 
 /// Two kinds of jobs on three profiles, small enough that its model fits a page.
 MeasuredJobs few_measured_jobs() {
   std::string text = "batch,slices,whole_s,time_s\n";
   for (const int batch : {1, 2, 4, 8, 16, 32})
     for (const int slices : {1, 2, 4, 7})
-      text += std::to_string(batch) + "," + std::to_string(slices) + "," + std::to_string(batch + 3) + "," +
-              std::to_string(3.0 + batch * 7.0 / slices) + "\n";
+      text += std::to_string(batch) + "," + std::to_string(slices) + "," +
+              std::to_string(batch + 3) + "," + std::to_string(3.0 + batch * 7.0 / slices) + "\n";
   return *read_measured_jobs(text, "jobs", {});
 }
 
@@ -574,11 +590,13 @@ void ask(const CompletionTime& model) {
 TEST(Fuzz, CompletionTimes) {
   MeasuredJobsOptions options;
   options.group = "app";
-  fuzz({measured_seed},
-       [&](const std::string& text) { return error_of(read_measured_jobs(text, "measured.csv", options)); });
+  fuzz({measured_seed}, [&](const std::string& text) {
+    return error_of(read_measured_jobs(text, "measured.csv", options));
+  });
   const std::vector<std::string> features = {"batch", "slices", "whole_s"};
-  fuzz({asked_seed},
-       [&](const std::string& text) { return error_of(read_asked_jobs(text, "asked.csv", features)); });
+  fuzz({asked_seed}, [&](const std::string& text) {
+    return error_of(read_asked_jobs(text, "asked.csv", features));
+  });
 
   CompletionTimeOptions training;
   training.form = TimeForm::ratio;
@@ -594,8 +612,10 @@ TEST(Fuzz, CompletionTimes) {
 }
 
 TEST(Fuzz, Numbers) {
-  fuzz({"9GiB", "512 MiB", "1.5"}, [](const std::string& text) { return error_of(parse_size(text)); });
-  fuzz({"0.4", "-12.25", "1"}, [](const std::string& text) { return error_of(Ratio::parse(text)); });
+  fuzz({"9GiB", "512 MiB", "1.5"},
+       [](const std::string& text) { return error_of(parse_size(text)); });
+  fuzz({"0.4", "-12.25", "1"},
+       [](const std::string& text) { return error_of(Ratio::parse(text)); });
 }
 
 }  // namespace

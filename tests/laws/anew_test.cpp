@@ -1,7 +1,7 @@
-// Engines that begin while work runs: at random moments the engine is thrown away and another is made from
-// what is there, of the same scheduler or of any other of the table, while GPUs are lost, drained and paused,
-// creates are refused, instances vanish and jobs are cancelled (moving_world.hpp has the laws). In the end
-// every job has ended.
+// Engines that begin while work runs: at random moments the engine is thrown away and another is
+// made from what is there, of the same scheduler or of any other of the table, while GPUs are lost,
+// drained and paused, creates are refused, instances vanish and jobs are cancelled
+// (moving_world.hpp has the laws). In the end every job has ended.
 //
 // CLEAVE_ANEW_EVENTS is the number of events for each scheduler, CLEAVE_LAW_SEED the first seed.
 
@@ -163,7 +163,8 @@ TEST_P(Anew, NothingIsLost) {
   const std::uint64_t events = setting_of("CLEAVE_ANEW_EVENTS", 10'000);
 #endif
   MovingWorld::Counts all;
-  for (std::uint64_t seed = setting_of("CLEAVE_LAW_SEED", 1); all.events < events && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = setting_of("CLEAVE_LAW_SEED", 1); all.events < events && !HasFailure();
+       ++seed) {
     SCOPED_TRACE(fmt::format("CLEAVE_LAW_SEED={}", seed));
     Restless run(*GetParam(), seed);
     run.run();
@@ -185,8 +186,9 @@ TEST_P(Anew, NothingIsLost) {
   }
   if (events < 10'000) return;
   // Laws hold easily where nothing happens.
-  for (const std::size_t count : {all.adopted, all.refused, all.stopped, all.vanished, all.cancelled,
-                                  all.evicted, all.ended, all.adopted_whole, all.shared})
+  for (const std::size_t count :
+       {all.adopted, all.refused, all.stopped, all.vanished, all.cancelled, all.evicted, all.ended,
+        all.adopted_whole, all.shared})
     EXPECT_GT(count, 0U);
   RecordProperty("adopted", std::to_string(all.adopted));
 }

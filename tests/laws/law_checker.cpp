@@ -43,7 +43,8 @@ void LawChecker::violation(const std::string& what) {
 }
 
 void LawChecker::violation(const RunEvent& event, const std::string& what) {
-  std::string text = fmt::format("{} ns: {}", event.at.time_since_epoch().count(), name(event.kind));
+  std::string text =
+      fmt::format("{} ns: {}", event.at.time_since_epoch().count(), name(event.kind));
   if (event.job) text += fmt::format(" job {}", index(*event.job));
   if (event.gpu) text += fmt::format(" GPU {}", index(*event.gpu));
   if (event.gpu && event.placement && index(*event.gpu) < gpus_.size()) {
@@ -64,11 +65,13 @@ LawChecker::Instance* LawChecker::find(GpuId gpu, PlacementId placement) {
 }
 
 std::optional<MiB> LawChecker::usable(GpuId gpu, std::optional<PlacementId> placement) const {
-  return placement ? geometry(gpu)[*placement].profile->usable : geometry(gpu).model().largest().usable;
+  return placement ? geometry(gpu)[*placement].profile->usable
+                   : geometry(gpu).model().largest().usable;
 }
 
 /// Where speeds are listed or the same everywhere; nullopt where they are worked out otherwise.
-std::optional<double> LawChecker::speed(JobId job, GpuId gpu, std::optional<PlacementId> placement) const {
+std::optional<double> LawChecker::speed(JobId job, GpuId gpu,
+                                        std::optional<PlacementId> placement) const {
   const SpeedModel& model = workload_.speeds[workload_.jobs[index(job)].speed];
   if (model.flat) return 1;
   if (!model.table || !placement) return std::nullopt;
@@ -84,7 +87,8 @@ void LawChecker::on(const RunEvent& event) {
   ++counts_[static_cast<std::size_t>(event.kind)];
   if (event.job && index(*event.job) >= jobs_.size()) return violation(event, "no such job");
   if (event.gpu && index(*event.gpu) >= gpus_.size()) return violation(event, "no such GPU");
-  if (evictions_due_ > 0 && event.kind != Kind::evicted) violation(event, "jobs are still on a lost GPU");
+  if (evictions_due_ > 0 && event.kind != Kind::evicted)
+    violation(event, "jobs are still on a lost GPU");
   if (event.gpu && event.kind != Kind::evicted && event.kind != Kind::gpu_returned &&
       gpus_[index(*event.gpu)].absent)
     return violation(event, "the GPU is absent");
@@ -126,7 +130,8 @@ void LawChecker::on(const RunEvent& event) {
 void LawChecker::submitted(const RunEvent& event) {
   const std::size_t job = index(*event.job);
   if (job != submitted_) violation(event, "jobs are not submitted in their order, once each");
-  if (event.at != workload_.jobs[job].arrival) violation(event, "it is not submitted when it arrives");
+  if (event.at != workload_.jobs[job].arrival)
+    violation(event, "it is not submitted when it arrives");
   submitted_ = job + 1;
   jobs_[job].state = JobState::waiting;
   waits_[job] = true;
@@ -144,7 +149,8 @@ void LawChecker::rejected(const RunEvent& event) {
 void LawChecker::destroyed(const RunEvent& event) {
   const Instance* instance = find(*event.gpu, *event.placement);
   if (instance == nullptr) return violation(event, "there is no such instance");
-  if (instance->owner != Owner::ours) return violation(event, "the instance is not ours to destroy");
+  if (instance->owner != Owner::ours)
+    return violation(event, "the instance is not ours to destroy");
   if (!instance->jobs.empty()) return violation(event, "the instance is in use");
   Gpu& gpu = gpus_[index(*event.gpu)];
   for (std::size_t i = 0; i < most_slices; ++i)
@@ -158,19 +164,22 @@ void LawChecker::check_rules(const RunEvent& event, const Gpu& gpu) {
   const GpuModel& model = geometry(*event.gpu).model();
   const Placement& placement = geometry(*event.gpu)[*event.placement];
   const Profile& profile = *placement.profile;
-  if (!profile.starts.contains(placement.start)) violation(event, "the profile may not start there");
+  if (!profile.starts.contains(placement.start))
+    violation(event, "the profile may not start there");
   if (gpu.whole) violation(event, "a job has the whole GPU");
   int compute = profile.compute.value, of_profile = 1;
   bool media = profile.attribute == Attribute::media;
   for (const Instance& other : gpu.instances) {
     const Profile& beside = *geometry(*event.gpu)[other.placement].profile;
     if ((other.slices & slices_of(placement)) != 0) violation(event, "its memory slices are taken");
-    if (media && beside.attribute == Attribute::media) violation(event, "a second instance with media");
+    if (media && beside.attribute == Attribute::media)
+      violation(event, "a second instance with media");
     compute += beside.compute.value;
     of_profile += &beside == &profile ? 1 : 0;
   }
   if (compute > model.compute.value) violation(event, "more compute slices than there are");
-  if (of_profile > profile.max_instances) violation(event, "more instances of the profile than there may be");
+  if (of_profile > profile.max_instances)
+    violation(event, "more instances of the profile than there may be");
 }
 
 void LawChecker::created(const RunEvent& event) {
@@ -179,7 +188,8 @@ void LawChecker::created(const RunEvent& event) {
   Instance instance;
   instance.placement = *event.placement;
   instance.slices = slices_of(geometry(*event.gpu)[*event.placement]);
-  if (!event.until || *event.until < event.at) return violation(event, "it is usable before it is made");
+  if (!event.until || *event.until < event.at)
+    return violation(event, "it is usable before it is made");
   instance.usable_from = *event.until;
   for (std::size_t i = 0; i < most_slices; ++i)
     if ((instance.slices >> i & 1U) != 0 && gpu.slices_used_until[i] > *event.until)
@@ -207,7 +217,8 @@ void LawChecker::started(const RunEvent& event) {
   JobAccount& account = jobs_[index(*event.job)];
   if (account.state == JobState::running) return violation(event, "it runs already");
   if (account.state != JobState::waiting) return violation(event, "it does not wait");
-  if (!event.until || *event.until < event.at) return violation(event, "it begins before it is started");
+  if (!event.until || *event.until < event.at)
+    return violation(event, "it begins before it is started");
   waits_[index(*event.job)] = false;
   if (!account.begun) check_order(event);
   account.begun = true;
@@ -219,7 +230,8 @@ void LawChecker::started(const RunEvent& event) {
   account.placement = event.placement;
   account.begin = *event.until;
   account.counts_from = account.begin + options_.process_start;
-  if (account.resumed && account.begin < account.saved) violation(event, "its checkpoint is not yet written");
+  if (account.resumed && account.begin < account.saved)
+    violation(event, "its checkpoint is not yet written");
   if (account.resumed) account.counts_from += options_.checkpoint / 2;
   account.resumed = false;
   account.ran_out_last = false;
@@ -235,9 +247,11 @@ void LawChecker::started_on_instance(const RunEvent& event, Gpu& gpu) {
   if (!instance->jobs.empty()) {
     if (!options_.sharing) return violation(event, "the instance has a job");
     for (const Instance& other : gpu.instances)
-      if (&other != instance && other.jobs.size() > 1) violation(event, "a second instance is shared");
+      if (&other != instance && other.jobs.size() > 1)
+        violation(event, "a second instance is shared");
   }
-  if (*event.until < instance->usable_from) violation(event, "it begins before the instance is made");
+  if (*event.until < instance->usable_from)
+    violation(event, "it begins before the instance is made");
   if (*event.until < instance->used_until) violation(event, "a process still uses the instance");
   instance->jobs.push_back(*event.job);
 }
@@ -268,7 +282,8 @@ void LawChecker::progress(JobAccount& account) {
   const auto index_of = static_cast<std::size_t>(&account - jobs_.data());
   const auto work = static_cast<double>(workload_.jobs[index_of].duration.count());
   if (work > 0)
-    account.done += static_cast<double>((*last_ - account.counts_from).count()) * account.speed / work;
+    account.done +=
+        static_cast<double>((*last_ - account.counts_from).count()) * account.speed / work;
   account.counts_from = *last_;
 }
 
@@ -323,7 +338,8 @@ void LawChecker::check_work_done(const RunEvent& event) {
   if (details != nullptr && details->growth) {
     const MemoryGrowth& growth = *details->growth;
     const std::int64_t last = growth.base.value + growth.per_iteration.value * growth.iterations;
-    if (growth.noise.value == 0 && last > has->value) violation(event, "its memory does not fit there");
+    if (growth.noise.value == 0 && last > has->value)
+      violation(event, "its memory does not fit there");
   } else if (size != nullptr && size->memory > *has) {
     violation(event, "its memory does not fit there");
   }
@@ -373,7 +389,8 @@ void LawChecker::stopped(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
   const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
-  if (details != nullptr && !details->restartable.value_or(true)) violation(event, "it may not be restarted");
+  if (details != nullptr && !details->restartable.value_or(true))
+    violation(event, "it may not be restarted");
   leave(*event.job, event.at);
   const auto had = usable(*event.gpu, event.placement);
   if (event.kind == Kind::restarted_early && had)
@@ -398,12 +415,14 @@ void LawChecker::migrated(const RunEvent& event) {
   if (account.state != JobState::running || !account.placement)
     return violation(event, "it does not run on an instance");
   const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
-  if (details != nullptr && !details->movable.value_or(true)) violation(event, "it may not be moved");
+  if (details != nullptr && !details->movable.value_or(true))
+    violation(event, "it may not be moved");
   Instance* to = find(*event.gpu, *event.placement);
   if (to == nullptr) return violation(event, "there is no such instance");
   if (to->owner != Owner::ours) return violation(event, "the instance is not ours");
   if (!to->jobs.empty()) return violation(event, "the instance has a job");
-  if (!event.until || *event.until < event.at) return violation(event, "it moves before it is told to");
+  if (!event.until || *event.until < event.at)
+    return violation(event, "it moves before it is told to");
   if (*event.until < to->usable_from) violation(event, "it begins before the instance is made");
   if (*event.until < to->used_until) violation(event, "a process still uses the instance");
   check_memory(event);
@@ -450,7 +469,8 @@ void LawChecker::gpu_returned(const RunEvent& event) {
 
 template <class A, class B>
 void LawChecker::same(const A& summary, const B& own, const char* what) {
-  if (summary != own) violation(fmt::format("{}: the summary says {}, the events {}", what, summary, own));
+  if (summary != own)
+    violation(fmt::format("{}: the summary says {}, the events {}", what, summary, own));
 }
 
 void LawChecker::check_jobs(const RunSummary& summary, const std::vector<JobOutcome>& outcomes) {
@@ -458,7 +478,8 @@ void LawChecker::check_jobs(const RunSummary& summary, const std::vector<JobOutc
   for (const JobAccount& account : jobs_) ++states[static_cast<std::size_t>(account.state)];
   const auto in = [&](JobState state) { return states[static_cast<std::size_t>(state)]; };
   same(summary.jobs, jobs_.size(), "jobs");
-  if (in(JobState::absent) > 0) violation(fmt::format("{} jobs were never submitted", in(JobState::absent)));
+  if (in(JobState::absent) > 0)
+    violation(fmt::format("{} jobs were never submitted", in(JobState::absent)));
   if (in(JobState::running) > 0)
     violation(fmt::format("{} jobs still run at the end", in(JobState::running)));
   same(summary.finished, in(JobState::finished), "finished");
@@ -466,8 +487,9 @@ void LawChecker::check_jobs(const RunSummary& summary, const std::vector<JobOutc
   same(summary.rejected, in(JobState::rejected), "rejected");
   same(summary.waiting, in(JobState::waiting), "waiting");
   if (options_.must_end && in(JobState::waiting) > 0)
-    violation(fmt::format("{} jobs wait for ever, the first is {}", in(JobState::waiting),
-                          std::ranges::find(jobs_, JobState::waiting, &JobAccount::state) - jobs_.begin()));
+    violation(fmt::format(
+        "{} jobs wait for ever, the first is {}", in(JobState::waiting),
+        std::ranges::find(jobs_, JobState::waiting, &JobAccount::state) - jobs_.begin()));
   if (outcomes.size() != jobs_.size()) return violation("not every job has an outcome");
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     using End = JobOutcome::End;
@@ -488,11 +510,15 @@ void LawChecker::check_times(const RunSummary& summary, const std::vector<JobOut
     const bool done = account.state == JobState::finished;
     const Duration turnaround = account.end - job.arrival;
     const JobDetails* details = workload_.details_of(job);
-    if (details != nullptr && details->deadline && (!done || turnaround > *details->deadline)) ++late;
+    if (details != nullptr && details->deadline && (!done || turnaround > *details->deadline))
+      ++late;
     if (!done) continue;
-    if (outcomes[i].execution != account.execution) violation(fmt::format("job {}: another execution", i));
-    if (outcomes[i].turnaround != turnaround) violation(fmt::format("job {}: another turnaround", i));
-    if (outcomes[i].wait != turnaround - account.execution) violation(fmt::format("job {}: another wait", i));
+    if (outcomes[i].execution != account.execution)
+      violation(fmt::format("job {}: another execution", i));
+    if (outcomes[i].turnaround != turnaround)
+      violation(fmt::format("job {}: another turnaround", i));
+    if (outcomes[i].wait != turnaround - account.execution)
+      violation(fmt::format("job {}: another wait", i));
     longest_wait = std::max(longest_wait, turnaround - account.execution);
     longest_turnaround = std::max(longest_turnaround, turnaround);
     longest_execution = std::max(longest_execution, account.execution);
@@ -522,7 +548,8 @@ void LawChecker::finish(const RunSummary& summary, const std::vector<JobOutcome>
   same(summary.gpu_losses, count(Kind::gpu_lost), "gpu_losses");
   same(summary.evictions, count(Kind::evicted), "evictions");
   same(summary.events,
-       count(Kind::submitted) + count(Kind::finished) + failed_running_ + count(Kind::ran_out), "events");
+       count(Kind::submitted) + count(Kind::finished) + failed_running_ + count(Kind::ran_out),
+       "events");
 }
 
 }  // namespace cleave::laws

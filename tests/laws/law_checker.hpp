@@ -1,14 +1,15 @@
 #pragma once
-// Checks a run from outside. It is told what the run's observer is told and keeps an account of its own from
-// that, the fleet file and the workload alone: memory slices as bits, jobs as they wait and run, work as it
-// is done. It shares nothing with the simulator's world nor with any scheduler.
+// Checks a run from outside. It is told what the run's observer is told and keeps an account of its
+// own from that, the fleet file and the workload alone: memory slices as bits, jobs as they wait
+// and run, work as it is done. It shares nothing with the simulator's world nor with any scheduler.
 //
-// What holds, event by event: times do not fall; a job is submitted once, at its arrival, and runs at most
-// once at a time; an instance starts where its profile may, uses slices and compute that nobody else has, and
-// exists before it is used; one job uses an instance; nothing happens on a GPU that is absent, nor to walls
-// and the fleet's own work; a job that has run out of memory starts again on more memory only; who was
-// submitted first starts first, where that is promised. And at the end: every job ended once or waits, each
-// did all of its work, and the run's summary says the same.
+// What holds, event by event: times do not fall; a job is submitted once, at its arrival, and runs
+// at most once at a time; an instance starts where its profile may, uses slices and compute that
+// nobody else has, and exists before it is used; one job uses an instance; nothing happens on a GPU
+// that is absent, nor to walls and the fleet's own work; a job that has run out of memory starts
+// again on more memory only; who was submitted first starts first, where that is promised. And at
+// the end: every job ended once or waits, each did all of its work, and the run's summary says the
+// same.
 
 #include <array>
 #include <optional>
@@ -22,8 +23,9 @@
 namespace cleave::laws {
 
 struct LawOptions {
-  // No job begins for the first time while one that was submitted earlier waits, be it for the first time or
-  // because it ran out of memory or lost its GPU. What the scheduler stops itself it may order as it likes.
+  // No job begins for the first time while one that was submitted earlier waits, be it for the
+  // first time or because it ran out of memory or lost its GPU. What the scheduler stops itself it
+  // may order as it likes.
   bool fcfs = false;
   bool sharing = false;  // jobs that are being measured may share one instance of a GPU
   bool must_end = true;  // every job that is not rejected ends; only where the fleet allows it
@@ -51,14 +53,16 @@ class LawChecker final : public RunObserver {
     PlacementId placement = 0;
     Owner owner = Owner::ours;
     std::uint32_t slices = 0;
-    Instant usable_from{}, used_until{};  // used on: by a process that leaves, though its job has gone
+    Instant usable_from{},
+        used_until{};  // used on: by a process that leaves, though its job has gone
     std::vector<JobId> jobs;
   };
   struct Gpu {
     bool absent = false;
     std::vector<Instance> instances;
     std::optional<JobId> whole;
-    std::array<Instant, most_slices> slices_used_until{};  // by processes on instances that were destroyed
+    std::array<Instant, most_slices>
+        slices_used_until{};  // by processes on instances that were destroyed
     std::vector<JobId> to_evict;
   };
   struct JobAccount {
@@ -104,7 +108,8 @@ class LawChecker final : public RunObserver {
   void wait_again(JobId id, bool work_is_kept, bool by_scheduler);
   [[nodiscard]] Instance* find(GpuId gpu, PlacementId placement);
   [[nodiscard]] const Geometry& geometry(GpuId gpu) const;
-  [[nodiscard]] std::optional<double> speed(JobId job, GpuId gpu, std::optional<PlacementId> placement) const;
+  [[nodiscard]] std::optional<double> speed(JobId job, GpuId gpu,
+                                            std::optional<PlacementId> placement) const;
   [[nodiscard]] std::optional<MiB> usable(GpuId gpu, std::optional<PlacementId> placement) const;
   void violation(const RunEvent& event, const std::string& what);
   void violation(const std::string& what);

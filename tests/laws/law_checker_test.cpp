@@ -1,4 +1,5 @@
-// The checker can fail: one run by hand that it accepts, and for each law the same run with one thing wrong.
+// The checker can fail: one run by hand that it accepts, and for each law the same run with one
+// thing wrong.
 
 #include "law_checker.hpp"
 
@@ -31,7 +32,8 @@ constexpr std::string_view jobs_text = R"({"id": "0", "duration_s": 10, "memory_
 struct Told {
   FleetFile fleet = *parse_fleet(fleet_text, "fleet", {});
   Workload workload = *parse_workload(jobs_text, "jobs");
-  LawOptions options{.fcfs = true, .sharing = false, .must_end = true, .process_start = {}, .checkpoint = 4s};
+  LawOptions options{
+      .fcfs = true, .sharing = false, .must_end = true, .process_start = {}, .checkpoint = 4s};
   std::vector<RunEvent> events;
   RunSummary summary;
   std::vector<JobOutcome> outcomes;
@@ -42,8 +44,8 @@ struct Told {
     return *fleet.geometries[0].find(profile, start);
   }
   static RunEvent event(Duration at, Kind kind, std::optional<std::uint32_t> job = {},
-                        std::optional<std::uint32_t> gpu = {}, std::optional<PlacementId> where = {},
-                        std::optional<Duration> until = {}) {
+                        std::optional<std::uint32_t> gpu = {},
+                        std::optional<PlacementId> where = {}, std::optional<Duration> until = {}) {
     RunEvent event{Instant{} + at, kind, {}, {}, where, {}};
     if (job) event.job = static_cast<JobId>(*job);
     if (gpu) event.gpu = static_cast<GpuId>(*gpu);
@@ -61,7 +63,9 @@ struct Told {
     event.at = events[where].at;
     events.insert(events.begin() + static_cast<std::ptrdiff_t>(where), event);
   }
-  void erase(std::size_t where) { events.erase(events.begin() + static_cast<std::ptrdiff_t>(where)); }
+  void erase(std::size_t where) {
+    events.erase(events.begin() + static_cast<std::ptrdiff_t>(where));
+  }
 
   [[nodiscard]] std::vector<std::string> violations() const {
     LawChecker checker(fleet, workload, options);
@@ -73,8 +77,8 @@ struct Told {
 
 Told::Told() {
   workload.speeds = {SpeedModel{.table = {}, .phases = {}, .reference = nullptr, .flat = true}};
-  const PlacementId small = place("1g.5gb", 0), next = place("1g.5gb", 1), pair = place("2g.10gb", 4),
-                    half = place("3g.20gb", 4);
+  const PlacementId small = place("1g.5gb", 0), next = place("1g.5gb", 1),
+                    pair = place("2g.10gb", 4), half = place("3g.20gb", 4);
   events = {event(0s, Kind::submitted, 0),
             event(0s, Kind::created, {}, 0, small, 1s),
             event(0s, Kind::started, 0, 0, small, 1s),
@@ -124,7 +128,8 @@ void expect_refused(const std::vector<Wrong>& all) {
     wrong.make(run);
     const auto found = run.violations();
     EXPECT_TRUE(std::ranges::any_of(
-        found, [&](const std::string& each) { return each.find(wrong.words) != std::string::npos; }))
+        found,
+        [&](const std::string& each) { return each.find(wrong.words) != std::string::npos; }))
         << "'" << wrong.words << "' is not among: " << fmt::format("{}", fmt::join(found, "; "));
   }
 }
@@ -135,10 +140,14 @@ TEST(LawChecker, AcceptsTheRunByHand) {
 
 TEST(LawChecker, RefusesWhatInstancesCannotBe) {
   expect_refused({
-      {"its memory slices are taken", [](Told& r) { r.events[9].placement = r.place("1g.5gb", 0); }},
-      {"its memory slices are taken", [](Told& r) { r.events[9].placement = r.place("7g.40gb", 0); }},
+      {"its memory slices are taken",
+       [](Told& r) { r.events[9].placement = r.place("1g.5gb", 0); }},
+      {"its memory slices are taken",
+       [](Told& r) { r.events[9].placement = r.place("7g.40gb", 0); }},
       {"more compute slices than there are",
-       [](Told& r) { r.insert_before(8, Told::event({}, Kind::created, {}, 0, r.place("4g.20gb", 0), 5s)); }},
+       [](Told& r) {
+         r.insert_before(8, Told::event({}, Kind::created, {}, 0, r.place("4g.20gb", 0), 5s));
+       }},
       {"a second instance with media",
        [](Told& r) {
          r.insert_before(8, Told::event({}, Kind::created, {}, 0, r.place("1g.5gb+me", 1), 5s));
@@ -151,12 +160,14 @@ TEST(LawChecker, RefusesWhatInstancesCannotBe) {
          std::rotate(r.events.begin() + 11, r.events.begin() + 12, r.events.begin() + 13);
        }},
       {"there is no such instance", [](Told& r) { r.erase(1); }},
-      {"there is no such instance", [](Told& r) { r.at(Kind::destroyed).placement = r.place("1g.5gb", 6); }},
+      {"there is no such instance",
+       [](Told& r) { r.at(Kind::destroyed).placement = r.place("1g.5gb", 6); }},
       {"the instance is not ours to destroy",
        [](Told& r) { r.at(Kind::destroyed).placement = r.place("1g.5gb", 0); }},
       {"the instance is not ours to destroy",
        [](Told& r) { r.at(Kind::destroyed).placement = r.place("1g.5gb", 1); }},
-      {"the instance is not ours", [](Told& r) { r.at(Kind::started, 1).placement = r.place("1g.5gb", 0); }},
+      {"the instance is not ours",
+       [](Told& r) { r.at(Kind::started, 1).placement = r.place("1g.5gb", 0); }},
       {"a process still uses its slices", [](Told& r) { r.events[11].kind = Kind::checkpointed; }},
   });
 }
@@ -179,8 +190,10 @@ TEST(LawChecker, RefusesWhatJobsCannotDo) {
        [](Told& r) { r.at(Kind::started, 3).until = Instant{} + 14s; }},
       {"it begins before the instance is made",
        [](Told& r) { r.at(Kind::migrated).until = Instant{} + 10s; }},
-      {"it begins before it is started", [](Told& r) { r.at(Kind::started, 1).until = Instant{} - 1ns; }},
-      {"it does not run there", [](Told& r) { r.at(Kind::finished, 2).gpu = static_cast<GpuId>(0); }},
+      {"it begins before it is started",
+       [](Told& r) { r.at(Kind::started, 1).until = Instant{} - 1ns; }},
+      {"it does not run there",
+       [](Told& r) { r.at(Kind::finished, 2).gpu = static_cast<GpuId>(0); }},
       {"it does not run", [](Told& r) { r.insert_before(17, r.events[16]); }},
       {"it ends before it begins", [](Told& r) { r.at(Kind::finished, 3).at = Instant{} + 14s; }},
       {"of its work", [](Told& r) { r.at(Kind::finished, 3).at -= 1s; }},
@@ -192,11 +205,16 @@ TEST(LawChecker, RefusesWhatJobsCannotDo) {
          r.workload.jobs[0].request = r.workload.intern({BySize{MiB{9000}, {}}, {}, {}});
        }},
       {"it may not be restarted", [](Told& r) { r.at(Kind::finished, 1).kind = Kind::stopped; }},
-      {"it may not be restarted", [](Told& r) { r.at(Kind::finished, 1).kind = Kind::restarted_early; }},
-      {"it may not be moved", [](Told& r) { r.at(Kind::migrated).job = static_cast<JobId>(1), r.erase(11); }},
-      {"it has not run out of memory", [](Told& r) { r.events[2] = Told::event(0s, Kind::failed, 0); }},
+      {"it may not be restarted",
+       [](Told& r) { r.at(Kind::finished, 1).kind = Kind::restarted_early; }},
+      {"it may not be moved",
+       [](Told& r) { r.at(Kind::migrated).job = static_cast<JobId>(1), r.erase(11); }},
+      {"it has not run out of memory",
+       [](Told& r) { r.events[2] = Told::event(0s, Kind::failed, 0); }},
       {"it overtakes job 0",
-       [](Told& r) { std::rotate(r.events.begin() + 1, r.events.begin() + 3, r.events.begin() + 5); }},
+       [](Told& r) {
+         std::rotate(r.events.begin() + 1, r.events.begin() + 3, r.events.begin() + 5);
+       }},
       {"it overtakes job 3",
        [](Told& r) {
          // Evicted before another begins for the first time.
@@ -237,7 +255,8 @@ TEST(LawChecker, RefusesASummaryThatSaysOtherwise) {
   expect_refused({
       {"1 jobs wait for ever, the first is 3", [](Told& r) { r.events.resize(21); }},
       {"1 jobs still run at the end", [](Told& r) { r.events.resize(22); }},
-      {"1 jobs were never submitted", [](Told& r) { r.workload.jobs.push_back(r.workload.jobs[3]); }},
+      {"1 jobs were never submitted",
+       [](Told& r) { r.workload.jobs.push_back(r.workload.jobs[3]); }},
       {"finished: the summary says 3, the events 4", [](Told& r) { --r.summary.finished; }},
       {"failed: the summary says 1, the events 0", [](Told& r) { ++r.summary.failed; }},
       {"rejected", [](Told& r) { ++r.summary.rejected; }},
@@ -258,11 +277,13 @@ TEST(LawChecker, RefusesASummaryThatSaysOtherwise) {
       {"longest turnaround", [](Told& r) { r.summary.turnaround.max += 1ns; }},
       {"longest execution", [](Told& r) { r.summary.execution.max += 1ns; }},
       {"deadline_misses", [](Told& r) { ++r.summary.deadline_misses; }},
-      {"deadline_misses", [](Told& r) { r.workload.details[r.workload.jobs[2].details].deadline = 11s; }},
+      {"deadline_misses",
+       [](Told& r) { r.workload.details[r.workload.jobs[2].details].deadline = 11s; }},
       {"job 3: another execution", [](Told& r) { r.outcomes[3].execution = 10s; }},
       {"job 3: another turnaround", [](Told& r) { r.outcomes[3].turnaround -= 1ns; }},
       {"job 3: another wait", [](Told& r) { r.outcomes[3].wait = 10s; }},
-      {"job 1: its outcome is another", [](Told& r) { r.outcomes[1].end = JobOutcome::End::failed; }},
+      {"job 1: its outcome is another",
+       [](Told& r) { r.outcomes[1].end = JobOutcome::End::failed; }},
       {"not every job has an outcome", [](Told& r) { r.outcomes.pop_back(); }},
   });
 }

@@ -1,10 +1,11 @@
-// The laws of scheduling, for every scheduler of the table, under random fleets, jobs, options and faults.
+// The laws of scheduling, for every scheduler of the table, under random fleets, jobs, options and
+// faults.
 //
-// CLEAVE_LAW_EVENTS is the number of events (arrivals and ends of jobs) for each scheduler; unset, a million,
-// of the schedulers that search a tenth, and a fiftieth of that in builds that are not optimised.
-// CLEAVE_LAW_SEED is the first seed, as failures name it; with CLEAVE_LAW_EVENTS=1 only that one is run.
-// CLEAVE_LAW_JOBS is how many jobs there are at most in a scenario, and CLEAVE_LAW_SHOW prints the events of
-// a run that fails.
+// CLEAVE_LAW_EVENTS is the number of events (arrivals and ends of jobs) for each scheduler; unset,
+// a million, of the schedulers that search a tenth, and a fiftieth of that in builds that are not
+// optimised. CLEAVE_LAW_SEED is the first seed, as failures name it; with CLEAVE_LAW_EVENTS=1 only
+// that one is run. CLEAVE_LAW_JOBS is how many jobs there are at most in a scenario, and
+// CLEAVE_LAW_SHOW prints the events of a run that fails.
 
 #include <gtest/gtest.h>
 
@@ -39,8 +40,9 @@ class Transcript final : public RunObserver {
  public:
   void on(const RunEvent& event) override {
     const auto number = [](const auto& id) { return id ? static_cast<std::int64_t>(*id) : -1; };
-    fmt::format_to(std::back_inserter(text_), "{} {} {} {} {} {}\n", event.at.time_since_epoch().count(),
-                   name(event.kind), number(event.job), number(event.gpu), number(event.placement),
+    fmt::format_to(std::back_inserter(text_), "{} {} {} {} {} {}\n",
+                   event.at.time_since_epoch().count(), name(event.kind), number(event.job),
+                   number(event.gpu), number(event.placement),
                    event.until ? event.until->time_since_epoch().count() : -1);
   }
   [[nodiscard]] std::string text() const { return {text_.data(), text_.size()}; }
@@ -63,7 +65,8 @@ std::string transcript(const Scenario& scenario, const SchedulerSpec& spec, bool
 std::string difference(const std::string& a, const std::string& b) {
   const auto [in_a, in_b] = std::ranges::mismatch(a, b);
   const auto from = a.rfind('\n', static_cast<std::size_t>(in_a - a.begin())) + 1;
-  return fmt::format("'{}' against '{}'", a.substr(from, 120), b.substr(std::min(from, b.size()), 120));
+  return fmt::format("'{}' against '{}'", a.substr(from, 120),
+                     b.substr(std::min(from, b.size()), 120));
 }
 
 class Laws : public testing::TestWithParam<const SchedulerRow*> {
@@ -78,8 +81,9 @@ class Laws : public testing::TestWithParam<const SchedulerRow*> {
     const auto summary = simulate(scenario.fleet, scenario.workload, spec, options);
     if (summary) {
       checker.finish(*summary, outcomes);
-      for (const double share : {summary->compute_utilization, summary->memory_allocated_utilization,
-                                 summary->memory_used_utilization.value_or(0), summary->fragmentation_mean}) {
+      for (const double share :
+           {summary->compute_utilization, summary->memory_allocated_utilization,
+            summary->memory_used_utilization.value_or(0), summary->fragmentation_mean}) {
         EXPECT_GE(share, 0);
         EXPECT_LE(share, 1 + 1e-9);
       }

@@ -81,7 +81,8 @@ bool MovingWorld::begin_anew(const SchedulerSpec& spec) {
   return true;
 }
 
-/// In any order, but those that wait come last and in theirs. What fails meanwhile is heard of at the end.
+/// In any order, but those that wait come last and in theirs. What fails meanwhile is heard of at
+/// the end.
 void MovingWorld::tell_what_there_is() {
   std::vector<Event> events;
   if (paused_) events.emplace_back(Paused{});
@@ -103,7 +104,8 @@ void MovingWorld::tell_what_there_is() {
       waiting.emplace_back(Submitted{id, job.request});
     }
   }
-  for (std::size_t i = events.size(); i > 1; --i) std::swap(events[i - 1], events[random_.below(i)]);
+  for (std::size_t i = events.size(); i > 1; --i)
+    std::swap(events[i - 1], events[random_.below(i)]);
   events.insert(events.end(), waiting.begin(), waiting.end());
   beginning_ = true;
   for (const Event& event : events) {
@@ -227,7 +229,8 @@ void MovingWorld::begins(JobId id, GpuId gpu, std::optional<PlacementId> placeme
   job.placement = placement;
   ++running_;
   const auto has = usable(job);
-  if (job.more_than && (!has || *has <= *job.more_than)) violation("starts on as little memory as before");
+  if (job.more_than && (!has || *has <= *job.more_than))
+    violation("starts on as little memory as before");
 }
 
 void MovingWorld::start(JobId id, GpuId gpu, PlacementId placement, bool shared) {
@@ -260,7 +263,8 @@ void MovingWorld::carry_out(const StartShared& what) {
 
 void MovingWorld::carry_out(const StartOnWholeGpu& what) {
   takes_work(what.gpu, "starts");
-  if (account(what.job).state != State::waiting) return violation("starts a job that does not wait");
+  if (account(what.job).state != State::waiting)
+    return violation("starts a job that does not wait");
   if (card(what.gpu).whole || !card(what.gpu).instances.empty())
     return violation("uses a GPU whole that has instances or a job");
   if (random_.uniform() < refusal_) {
@@ -310,7 +314,8 @@ void MovingWorld::carry_out(const MigrateJob& what) {
     return;
   }
   if (instance == nullptr) return violation("moves a job to what is not there");
-  if (!instance->jobs.empty() || instance->owner != Owner::ours) violation("moves a job to what is held");
+  if (!instance->jobs.empty() || instance->owner != Owner::ours)
+    violation("moves a job to what is held");
   leave(what.job);
   Account& job = account(what.job);
   job.state = State::running;
@@ -365,7 +370,8 @@ void MovingWorld::cancel_one() {
   if (jobs_.empty()) return;
   const auto all = waiting();
   const bool any = all.empty() || random_.uniform() < 0.2;
-  const JobId job = any ? static_cast<JobId>(random_.below(jobs_.size())) : all[random_.below(all.size())];
+  const JobId job =
+      any ? static_cast<JobId>(random_.below(jobs_.size())) : all[random_.below(all.size())];
   if (account(job).state == State::waiting) {
     account(job).state = State::ended;
     ++counts_.cancelled;
@@ -398,8 +404,8 @@ void MovingWorld::report_one(std::int64_t iteration) {
   const auto id = any_running();
   if (!id || !account(*id).placement) return;
   const auto has = usable(account(*id));
-  const MiB held{100 +
-                 static_cast<std::int64_t>(random_.below(has ? static_cast<std::size_t>(has->value) : 1))};
+  const MiB held{100 + static_cast<std::int64_t>(
+                           random_.below(has ? static_cast<std::size_t>(has->value) : 1))};
   tell(MemoryReported{*id, {iteration, 1000, held, held}, has});
 }
 

@@ -1,14 +1,15 @@
 #pragma once
-// A node as a daemon would have one, without clock or device: what exists and runs, how the commands of an
-// engine change it, and from it alone a new engine whenever that is asked for. It keeps an account of its own
-// and says what is against the laws; it knows nothing of the simulator nor of any scheduler.
+// A node as a daemon would have one, without clock or device: what exists and runs, how the
+// commands of an engine change it, and from it alone a new engine whenever that is asked for. It
+// keeps an account of its own and says what is against the laws; it knows nothing of the simulator
+// nor of any scheduler.
 //
-// The laws, command by command: instances stand where their profiles may and share no slice; nobody destroys
-// what is held, a wall or the fleet's own work; nothing is begun, made or destroyed on a GPU that is lost,
-// drained or paused; a job runs once at a time, on an instance that exists and that only those share who were
-// told to; it does not start again on as little memory as it ran out of; and where the scheduler promises
-// turns, no job begins for the first time while one that was submitted before it waits, be it for the first
-// time or again through no doing of the scheduler's.
+// The laws, command by command: instances stand where their profiles may and share no slice; nobody
+// destroys what is held, a wall or the fleet's own work; nothing is begun, made or destroyed on a
+// GPU that is lost, drained or paused; a job runs once at a time, on an instance that exists and
+// that only those share who were told to; it does not start again on as little memory as it ran out
+// of; and where the scheduler promises turns, no job begins for the first time while one that was
+// submitted before it waits, be it for the first time or again through no doing of the scheduler's.
 
 #include <map>
 #include <memory>
@@ -25,11 +26,11 @@ namespace cleave::laws {
 class MovingWorld {
  public:
   /// Everything must outlive the world. `facts` may be null.
-  MovingWorld(const FleetFile& file, RequestTable& requests, const JobFacts* facts, Forecaster* forecaster,
-              std::uint64_t seed);
+  MovingWorld(const FleetFile& file, RequestTable& requests, const JobFacts* facts,
+              Forecaster* forecaster, std::uint64_t seed);
 
-  /// Throws the engine away and makes another from what is there: false, with nothing changed, where the
-  /// options cannot stand together.
+  /// Throws the engine away and makes another from what is there: false, with nothing changed,
+  /// where the options cannot stand together.
   bool begin_anew(const SchedulerSpec& spec);
 
   // What happens. Those that ask for something that is not there do nothing.
@@ -60,7 +61,8 @@ class MovingWorld {
 
   struct Counts {
     std::size_t events = 0, adopted = 0, adopted_whole = 0, shared = 0, refused = 0, unmoved = 0,
-                vanished = 0, cancelled = 0, rejected = 0, failed = 0, evicted = 0, stopped = 0, ended = 0;
+                vanished = 0, cancelled = 0, rejected = 0, failed = 0, evicted = 0, stopped = 0,
+                ended = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -82,7 +84,8 @@ class MovingWorld {
     RequestId request{};
     GpuId gpu{};
     std::optional<PlacementId> placement;
-    bool begun = false, its_turn = true;  // false: the scheduler stopped it, and orders it as it likes
+    bool begun = false,
+         its_turn = true;  // false: the scheduler stopped it, and orders it as it likes
     std::optional<MiB> more_than;
   };
 

@@ -76,7 +76,8 @@ class Maker {
       auto at = free.begin();
       for (auto skip = below(static_cast<std::size_t>(free.size())); skip > 0; --skip) ++at;
       state.insert(*at);
-      Json entry = {{"profile", std::string(geometry[*at].profile->name)}, {"start", geometry[*at].start}};
+      Json entry = {{"profile", std::string(geometry[*at].profile->name)},
+                    {"start", geometry[*at].start}};
       const double what = random_.uniform();
       if (what < 0.15) entry["workload"] = fmt::format("w{}", names_++);
       if (what > 0.85) entry[chance(0.5) ? "owned" : "movable"] = false;
@@ -192,8 +193,8 @@ class Maker {
       const std::size_t application = below(4);
       details.application = fmt::format("app{}", application);
       details.batch = std::int64_t{1} << below(5);
-      details.latency =
-          std::chrono::milliseconds(5 + static_cast<std::int64_t>(application) * 7 + *details.batch);
+      details.latency = std::chrono::milliseconds(5 + static_cast<std::int64_t>(application) * 7 +
+                                                  *details.batch);
     }
     if (chance(0.3)) details.restartable = chance(0.5);
     if (chance(0.3)) details.movable = chance(0.5);
@@ -203,13 +204,16 @@ class Maker {
   }
 
   MemoryGrowth growth() {
-    const std::int64_t largest = profiles().front()->usable ? profiles().front()->usable->value : 40000;
+    const std::int64_t largest =
+        profiles().front()->usable ? profiles().front()->usable->value : 40000;
     MemoryGrowth growth;
     growth.iterations = static_cast<std::int64_t>(1 + below(chance(0.9) ? 30 : 2000));
-    const double peak = static_cast<double>(largest) * random_.uniform() * (chance(0.9) ? 0.95 : 1.3);
+    const double peak =
+        static_cast<double>(largest) * random_.uniform() * (chance(0.9) ? 0.95 : 1.3);
     const double base = peak * random_.uniform();
     growth.base = MiB{std::llround(base)};
-    growth.per_iteration = MiB{std::llround((peak - base) / static_cast<double>(growth.iterations))};
+    growth.per_iteration =
+        MiB{std::llround((peak - base) / static_cast<double>(growth.iterations))};
     if (chance(0.5)) growth.noise = MiB{static_cast<std::int64_t>(below(400))};
     return growth;
   }
@@ -224,7 +228,8 @@ class Maker {
       faults.between_losses = seconds(mean_s_ * (40 + 400 * random_.uniform()));
       faults.repair = seconds(mean_s_ * 10 * random_.uniform());
     } else if (kind < 0.7) {
-      const double span = in_seconds(scenario_.workload.jobs.back().arrival.time_since_epoch()) + 5 * mean_s_;
+      const double span =
+          in_seconds(scenario_.workload.jobs.back().arrival.time_since_epoch()) + 5 * mean_s_;
       for (std::uint32_t gpu = 0; gpu < scenario_.fleet.gpus.size(); ++gpu) {
         Instant from{};
         for (std::size_t i = below(3); i > 0; --i) {
@@ -259,7 +264,8 @@ struct FurtherValue {
   std::string_view scheduler, option, values;
 };
 constexpr FurtherValue further[] = {
-    {"online", "policy", "fragmentation|reachability|preference|largest-gap|first-fit|load-balanced"},
+    {"online", "policy",
+     "fragmentation|reachability|preference|largest-gap|first-fit|load-balanced"},
     {"online", "threshold", "0|0.4|auto"},
     {"static", "layout", "stacon|best|file"},
     {"miso", "measure", "0|1|30|200"},
@@ -279,8 +285,9 @@ constexpr FurtherValue further[] = {
 };
 
 std::string_view values_of(const SchedulerRow& row, const OptionRow& option) {
-  const auto more = std::ranges::find_if(
-      further, [&](const FurtherValue& f) { return f.scheduler == row.name && f.option == option.name; });
+  const auto more = std::ranges::find_if(further, [&](const FurtherValue& f) {
+    return f.scheduler == row.name && f.option == option.name;
+  });
   if (more != std::end(further)) return more->values;
   return option.values.find('|') != std::string_view::npos ? option.values : std::string_view();
 }

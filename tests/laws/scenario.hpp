@@ -1,6 +1,7 @@
 #pragma once
-// Simulations from a seed: a fleet with idle instances, walls and work of its own, jobs of every kind that a
-// workload can hold, and what goes wrong. The same seed gives the same scenario on every machine.
+// Simulations from a seed: a fleet with idle instances, walls and work of its own, jobs of every
+// kind that a workload can hold, and what goes wrong. The same seed gives the same scenario on
+// every machine.
 
 #include <cstdint>
 #include <string>

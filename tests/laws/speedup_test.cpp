@@ -1,7 +1,7 @@
-// Jobs that are as fast on the smallest profile as on the whole GPU: one GPU runs at most as many at a time
-// as it has instances of its smallest profile, so whatever the scheduler does, n equal jobs take at least
-// ceil(n / (k x GPUs)) times the time of one, and one GPU gains at most n / ceil(n / k) over running them one
-// after the other.
+// Jobs that are as fast on the smallest profile as on the whole GPU: one GPU runs at most as many
+// at a time as it has instances of its smallest profile, so whatever the scheduler does, n equal
+// jobs take at least ceil(n / (k x GPUs)) times the time of one, and one GPU gains at most n /
+// ceil(n / k) over running them one after the other.
 
 #include <gtest/gtest.h>
 
@@ -29,8 +29,9 @@ Workload equal_jobs(const GpuModel& model, std::size_t count) {
   Workload workload;
   const auto speed =
       workload.intern(SpeedModel{.table = {}, .phases = {}, .reference = nullptr, .flat = true});
-  const auto smallest = std::ranges::find_if(
-      model.profiles, [&](const Profile& profile) { return profile.max_instances == most_instances(model); });
+  const auto smallest = std::ranges::find_if(model.profiles, [&](const Profile& profile) {
+    return profile.max_instances == most_instances(model);
+  });
   const auto of_smallest = workload.intern({ByProfile{std::string(smallest->name)}, {}, {}});
   workload.details.emplace_back().application = "one";
   workload.details.back().batch = 1;
@@ -55,9 +56,12 @@ TEST(Speedup, NoSchedulerBeatsWhatFitsSideBySide) {
         const std::size_t gpus = seed % 3 == 0 ? 1 + random.below(4) : 1, n = 1 + random.below(60);
         const GpuModel& model = **find_gpu_model(name);
         const std::string text = random_spec(row, seed);
-        const auto fleet = parse_fleet_in_short(fmt::format("{}x{}", gpus, name), ProfileChoice::plain());
-        const auto s = simulate(*fleet, equal_jobs(model, n), *parse_scheduler(text), {.seed = seed});
-        if (!s && s.error().kind == ErrorKind::bad_usage) continue;  // options that cannot stand together
+        const auto fleet =
+            parse_fleet_in_short(fmt::format("{}x{}", gpus, name), ProfileChoice::plain());
+        const auto s =
+            simulate(*fleet, equal_jobs(model, n), *parse_scheduler(text), {.seed = seed});
+        if (!s && s.error().kind == ErrorKind::bad_usage)
+          continue;  // options that cannot stand together
         ASSERT_TRUE(s) << s.error().text();
         SCOPED_TRACE(fmt::format("{}: {} jobs on {} {}", text, n, gpus, name));
         if (s->rejected == n) continue;  // a layout that was fixed without an instance

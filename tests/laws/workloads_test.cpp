@@ -1,5 +1,6 @@
-// Every scheduler of the table runs every generated workload, and the public traces where they are at hand,
-// to the end: nothing waits for ever, nothing is lost. CLEAVE_LONG=1 runs the traces whole.
+// Every scheduler of the table runs every generated workload, and the public traces where they are
+// at hand, to the end: nothing waits for ever, nothing is lost. CLEAVE_LONG=1 runs the traces
+// whole.
 
 #include <gtest/gtest.h>
 

@@ -24,7 +24,8 @@ const Json* find(const Json& object, std::string_view key) {
 
 std::optional<std::string> text_in(const Json& object, std::string_view key) {
   const Json* value = find(object, key);
-  return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;
+  return value != nullptr && value->is_string() ? std::optional(value->get<std::string>())
+                                                : std::nullopt;
 }
 
 std::optional<std::int64_t> integer_in(const Json& object, std::string_view key) {
@@ -47,7 +48,8 @@ class Checker {
       if (const auto work = work_named(who, "pending")) ++seen[*work];
     }
     for (std::size_t i = 0; i < seen.size(); ++i)
-      if (seen[i] != 1) say(fmt::format("'{}' stands {} times in the plan", scene_.works[i].name, seen[i]));
+      if (seen[i] != 1)
+        say(fmt::format("'{}' stands {} times in the plan", scene_.works[i].name, seen[i]));
     return seats_;
   }
 
@@ -65,7 +67,8 @@ class Checker {
         continue;
       }
       if (*value != values[i]) say(fmt::format("{} is {}, not {}", names[i], values[i], *value));
-      if (*bound > *value) say(fmt::format("{}: the bound {} is above {}", names[i], *bound, *value));
+      if (*bound > *value)
+        say(fmt::format("{}: the bound {} is above {}", names[i], *bound, *value));
       proven = proven && *bound == *value;
     }
     check_status(proven);
@@ -103,8 +106,10 @@ class Checker {
     return none;
   }
 
-  std::optional<std::size_t> work_named(const std::optional<std::string>& who, std::string_view where) {
-    const auto at = std::ranges::find_if(scene_.works, [&](const Work& work) { return work.name == who; });
+  std::optional<std::size_t> work_named(const std::optional<std::string>& who,
+                                        std::string_view where) {
+    const auto at =
+        std::ranges::find_if(scene_.works, [&](const Work& work) { return work.name == who; });
     if (at != scene_.works.end()) return static_cast<std::size_t>(at - scene_.works.begin());
     say(fmt::format("{}: '{}' is no workload of the problem", where, who.value_or("?")));
     return std::nullopt;
@@ -123,7 +128,8 @@ class Checker {
       return say(fmt::format("'{}' on '{}', which is no GPU", who, gpu_name.value_or("?")));
     const Profile* profile = gpu->model->find(profile_name.value_or(""));
     if (profile == nullptr || !start || *start < 0 || *start >= Starts::most)
-      return say(fmt::format("'{}' has a profile or a start that {} does not have", who, gpu->name));
+      return say(
+          fmt::format("'{}' has a profile or a start that {} does not have", who, gpu->name));
     const Position seat{static_cast<std::size_t>(gpu - scene_.gpus.begin()),
                         {profile, static_cast<int>(*start)}};
     seats_[*work] = seat;
@@ -146,7 +152,8 @@ class Checker {
   void check_ratio(const Json& given, std::string_view key, Ratio expected) {
     const Json* value = find(given, key);
     if (value != nullptr && value->is_object()) {
-      if (text_in(*value, "exact") != expected.exact()) return say_metric(key, given, expected.exact());
+      if (text_in(*value, "exact") != expected.exact())
+        return say_metric(key, given, expected.exact());
       value = find(*value, "value");
     }
     if (value == nullptr || !value->is_number() ||
@@ -156,7 +163,8 @@ class Checker {
 
   void say_metric(std::string_view key, const Json& given, const std::string& right) {
     const Json* value = find(given, key);
-    say(fmt::format("metrics.{} is {}, not {}", key, right, value == nullptr ? "absent" : value->dump()));
+    say(fmt::format("metrics.{} is {}, not {}", key, right,
+                    value == nullptr ? "absent" : value->dump()));
   }
 
   const Scene& scene_;

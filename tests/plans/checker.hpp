@@ -10,17 +10,18 @@
 
 namespace cleave::plans {
 
-/// Everything that is wrong with the plan, in words; empty: nothing is. A plan with weights is none for this:
-/// its objectives are others.
+/// Everything that is wrong with the plan, in words; empty: nothing is. A plan with weights is none
+/// for this: its objectives are others.
 std::vector<std::string> check_plan(const Question& question, std::string_view plan);
 /// The same, with the fleet read already.
 std::vector<std::string> check_plan(const Scene& scene, std::string_view plan);
 
-/// The seats that a plan gives; faults of the text are added to `found`, and what they concern is pending.
+/// The seats that a plan gives; faults of the text are added to `found`, and what they concern is
+/// pending.
 Seats read_seats(const Scene& scene, std::string_view plan, std::vector<std::string>& found);
 
-/// A plan as it has to be written for these seats, with bounds as tight as the values. For tests of the
-/// checker, and to show what the exhaustive search found.
+/// A plan as it has to be written for these seats, with bounds as tight as the values. For tests of
+/// the checker, and to show what the exhaustive search found.
 std::string plan_for(const Scene& scene, const Seats& seats);
 
 }  // namespace cleave::plans

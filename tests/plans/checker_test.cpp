@@ -1,5 +1,5 @@
-// The checker of plans, on plans that are right and on ones that are wrong in one way each: it must find that
-// fault, and with a right plan nothing.
+// The checker of plans, on plans that are right and on ones that are wrong in one way each: it must
+// find that fault, and with a right plan nothing.
 
 #include "checker.hpp"
 
@@ -13,8 +13,8 @@
 namespace cleave::plans {
 namespace {
 
-/// Two nodes of A100s. a may move, b must stay; a wall, an idle instance and one that must stay are there
-/// too.
+/// Two nodes of A100s. a may move, b must stay; a wall, an idle instance and one that must stay are
+/// there too.
 constexpr std::string_view two_nodes = R"({"gpus": [
   {"name": "n0/0", "model": "A100-40GB", "instances": [
     {"profile": "3g.20gb", "start": 0, "workload": "a", "memory_mib": 15000},
@@ -47,7 +47,8 @@ std::string text_of(const std::vector<std::string>& found) {
 }
 
 /// The plan after `change` has a fault that says `words`.
-void expect_fault(const Question& asked, const std::function<void(Json&)>& change, std::string_view words) {
+void expect_fault(const Question& asked, const std::function<void(Json&)>& change,
+                  std::string_view words) {
   const auto scene = read_scene(asked);
   ASSERT_TRUE(scene) << scene.error().text();
   Json plan = *parse_json(plan_for(*scene, right_seats(*scene)), "");
@@ -75,8 +76,8 @@ TEST(PlanChecker, FindsNothingWrongWithARightPlan) {
 
 TEST(PlanChecker, CountsTheRightPlanByHand) {
   const Scene scene = *read_scene(question(two_nodes, Task::joint));
-  // All four GPUs; a moves with four memory slices; where it was nothing is made. Nothing is wasted: neither
-  // the wall at 0, nor the one at 2, nor a's new place at 4.
+  // All four GPUs; a moves with four memory slices; where it was nothing is made. Nothing is
+  // wasted: neither the wall at 0, nor the one at 2, nor a's new place at 4.
   EXPECT_EQ(value(scene, right_seats(scene)), (Objectives{0, 4, 0, 4, 0}));
   const Metrics figures = metrics(scene, right_seats(scene));
   EXPECT_EQ(figures.availability, 7 * 3 + 4 - 1 - (2 + 1 + 3) - (2 + 2) - 1);
@@ -84,19 +85,27 @@ TEST(PlanChecker, CountsTheRightPlanByHand) {
   EXPECT_EQ(figures.sequential_migrations, 0);
   EXPECT_EQ(figures.memory_utilization, Ratio(1 + 2 + 1 + 4 + 2 + 2 + 1, 28));
   EXPECT_EQ(figures.compute_utilization, Ratio(1 + 2 + 1 + 3 + 2 + 2 + 1, 25));
-  // As it is now: a at 0 blocks one compute slice more than it has. Pending: 2 + 2 (on either model) + 1.
+  // As it is now: a at 0 blocks one compute slice more than it has. Pending: 2 + 2 (on either
+  // model) + 1.
   EXPECT_EQ(value(scene, seats_of_now(scene)), (Objectives{5, 2, 1, 0, 0}));
 }
 
 TEST(PlanChecker, FindsWorkThatIsLostOrTwice) {
   expect_fault([](Json& plan) { plan["placements"].erase(2); }, "'c' stands 0 times");
-  expect_fault([](Json& plan) { plan["placements"].push_back(plan["placements"][2]); }, "'c' stands 2 times");
+  expect_fault([](Json& plan) { plan["placements"].push_back(plan["placements"][2]); },
+               "'c' stands 2 times");
   expect_fault([](Json& plan) { plan["pending"].push_back("c"); }, "'c' stands 2 times");
-  expect_fault([](Json& plan) { plan["pending"].push_back({{"workload", "c"}}); }, "'c' stands 2 times");
-  expect_fault([](Json& plan) { plan["pending"].push_back("theirs"); }, "no workload of the problem");
+  expect_fault(
+      [](Json& plan) {
+        plan["pending"].push_back({{"workload", "c"}});
+      },
+      "'c' stands 2 times");
+  expect_fault([](Json& plan) { plan["pending"].push_back("theirs"); },
+               "no workload of the problem");
   // Waiting work is none of the problem when what runs is compacted.
   expect_fault(
-      question(two_nodes, Task::joint), [](Json& plan) { plan.erase("pending"); }, "no list 'pending'");
+      question(two_nodes, Task::joint), [](Json& plan) { plan.erase("pending"); },
+      "no list 'pending'");
   const Question compact = question(two_nodes, Task::compact);
   const Scene scene = *read_scene(compact);
   EXPECT_EQ(scene.works.size(), 2U);
@@ -104,15 +113,19 @@ TEST(PlanChecker, FindsWorkThatIsLostOrTwice) {
 }
 
 TEST(PlanChecker, FindsPlacementsThatCannotBe) {
-  expect_fault([](Json& plan) { put(plan, 2, "n1/0", "2g.10gb", 3); }, "2g.10gb may not start at 3");
+  expect_fault([](Json& plan) { put(plan, 2, "n1/0", "2g.10gb", 3); },
+               "2g.10gb may not start at 3");
   expect_fault([](Json& plan) { put(plan, 2, "n1/0", "3g.20gb", 4); }, "did not ask for 3g.20gb");
   expect_fault([](Json& plan) { put(plan, 2, "n1/1", "2g.10gb", 0); }, "does not have");
   expect_fault([](Json& plan) { put(plan, 2, "n9", "2g.10gb", 0); }, "no GPU");
   expect_fault([](Json& plan) { put(plan, 2, "n1/0", "2g.10gb", 0); }, "share memory slices");
-  expect_fault([](Json& plan) { put(plan, 2, "n0/1", "2g.10gb", 0); }, "share memory slices");  // theirs
-  expect_fault([](Json& plan) { put(plan, 2, "n0/1", "2g.10gb", 2); }, "share memory slices");  // must stay
+  expect_fault([](Json& plan) { put(plan, 2, "n0/1", "2g.10gb", 0); },
+               "share memory slices");  // theirs
+  expect_fault([](Json& plan) { put(plan, 2, "n0/1", "2g.10gb", 2); },
+               "share memory slices");  // must stay
   expect_fault([](Json& plan) { put(plan, 3, "n1/0", "1g.10gb", 0); }, "did not ask for 1g.10gb");
-  expect_fault([](Json& plan) { put(plan, 4, "n1/0", "1g.5gb+me", 0); }, "did not ask for 1g.5gb+me");
+  expect_fault([](Json& plan) { put(plan, 4, "n1/0", "1g.5gb+me", 0); },
+               "did not ask for 1g.5gb+me");
 }
 
 TEST(PlanChecker, FindsLawsOfTheGpuBroken) {
@@ -123,8 +136,10 @@ TEST(PlanChecker, FindsLawsOfTheGpuBroken) {
     return unlawful(gpu, instances);
   };
   EXPECT_EQ(law("A100-40GB", {{"4g.20gb", 0}, {"3g.20gb", 4}}), "");
-  EXPECT_EQ(law("A100-40GB", {{"1g.5gb+me", 0}, {"1g.5gb+me", 4}}), "two media-extension instances");
-  EXPECT_EQ(law("A30-24GB", {{"1g.6gb+me", 0}, {"2g.12gb+me", 2}}), "two media-extension instances");
+  EXPECT_EQ(law("A100-40GB", {{"1g.5gb+me", 0}, {"1g.5gb+me", 4}}),
+            "two media-extension instances");
+  EXPECT_EQ(law("A30-24GB", {{"1g.6gb+me", 0}, {"2g.12gb+me", 2}}),
+            "two media-extension instances");
   const char* rtx = "RTX-PRO-6000-BW-96GB";
   EXPECT_EQ(law(rtx, {{"1g.24gb+me.all", 0}, {"2g.48gb-me", 6}}), "");
   EXPECT_NE(law(rtx, {{"1g.24gb+me.all", 0}, {"2g.48gb", 6}}), "");
@@ -160,7 +175,8 @@ TEST(PlanChecker, FindsWorkThatMayNotBeWhereItIs) {
 TEST(PlanChecker, FindsGroupsTogetherOnANode) {
   std::string fleet(two_nodes);
   const std::string_view alone = R"("compute_slices": 2, "group": "g")";
-  fleet.replace(fleet.find(alone), alone.size(), R"("compute_slices": 2, "group": "g", "spread": "node")");
+  fleet.replace(fleet.find(alone), alone.size(),
+                R"("compute_slices": 2, "group": "g", "spread": "node")");
   expect_fault(
       question(fleet, Task::joint), [](Json&) {}, "'d' and 'e' of group 'g' are together");
 }
@@ -200,7 +216,8 @@ TEST(PlanChecker, FindsLimitsExceeded) {
 TEST(PlanChecker, FindsWrongWords) {
   expect_fault([](Json& plan) { plan["placements"][0]["action"] = "place"; },
                "the action of 'a' is not migrate");
-  expect_fault([](Json& plan) { plan["placements"][1]["action"] = "move-within"; }, "of 'b' is not stay");
+  expect_fault([](Json& plan) { plan["placements"][1]["action"] = "move-within"; },
+               "of 'b' is not stay");
   expect_fault([](Json& plan) { plan["placements"][2].erase("action"); }, "of 'c' is not place");
   expect_fault([](Json& plan) { put(plan, 0, "n0/0", "3g.20gb", 4); }, "of 'a' is not move-within");
   expect_fault([](Json& plan) { plan["status"] = "feasible"; }, "not called optimal");
@@ -211,19 +228,23 @@ TEST(PlanChecker, FindsWrongWords) {
 TEST(PlanChecker, FindsWrongFigures) {
   for (std::size_t i = 0; i < objectives; ++i) {
     const std::string named(objective_names(Task::joint)[i]);
-    expect_fault([&](Json& plan) { plan["objective"][i]["value"] = 17; }, fmt::format("{} is ", named));
+    expect_fault([&](Json& plan) { plan["objective"][i]["value"] = 17; },
+                 fmt::format("{} is ", named));
     expect_fault([&](Json& plan) { plan["objective"][i]["bound"] = 99; },
                  fmt::format("{}: the bound", named));
-    expect_fault([&](Json& plan) { plan["objective"][i]["name"] = "x"; }, fmt::format("no {} at", named));
+    expect_fault([&](Json& plan) { plan["objective"][i]["name"] = "x"; },
+                 fmt::format("no {} at", named));
     expect_fault([&](Json& plan) { plan["objective"][i]["bound"] = -1; }, "called optimal");
-    expect_fault([&](Json& plan) { plan["objective"][i].erase("bound"); }, "without value or bound");
+    expect_fault([&](Json& plan) { plan["objective"][i].erase("bound"); },
+                 "without value or bound");
   }
   expect_fault([](Json& plan) { plan["objective"].erase(4); }, "4 objectives");
   for (const char* key :
-       {"gpus", "memory_wastage", "compute_wastage", "availability", "migration_size", "pending_size",
-        "sequential_migrations", "memory_utilization", "compute_utilization"}) {
+       {"gpus", "memory_wastage", "compute_wastage", "availability", "migration_size",
+        "pending_size", "sequential_migrations", "memory_utilization", "compute_utilization"}) {
     expect_fault([&](Json& plan) { plan["metrics"][key] = 77; }, fmt::format("metrics.{} is", key));
-    expect_fault([&](Json& plan) { plan["metrics"].erase(key); }, fmt::format("metrics.{} is", key));
+    expect_fault([&](Json& plan) { plan["metrics"].erase(key); },
+                 fmt::format("metrics.{} is", key));
   }
   expect_fault([](Json& plan) { plan.erase("metrics"); }, "no metrics");
   const Question asked = question(two_nodes, Task::joint);
@@ -238,7 +259,8 @@ TEST(PlanChecker, KnowsWasteAndRepartitionedGpus) {
                                   Task::compact);
   const Scene scene = *read_scene(asked);
   Seats seats = seats_of_now(scene);
-  EXPECT_EQ(value(scene, seats), (Objectives{0, 2, 2, 0, 0}));  // a spoils memory, b compute; budgets nothing
+  EXPECT_EQ(value(scene, seats),
+            (Objectives{0, 2, 2, 0, 0}));  // a spoils memory, b compute; budgets nothing
   EXPECT_EQ(metrics(scene, seats).memory_wastage, 1);
   EXPECT_EQ(metrics(scene, seats).compute_wastage, 1);
   EXPECT_EQ(metrics(scene, seats).availability, 7 - 3 + 4 - 1);

@@ -14,7 +14,8 @@ struct Kind {
   bool may_pend = false;
 };
 
-/// A choice on one GPU, or two choices on different GPUs together; to tell afterwards who sits where.
+/// A choice on one GPU, or two choices on different GPUs together; to tell afterwards who sits
+/// where.
 struct Choice {
   std::size_t gpu = 0;
   std::vector<std::pair<std::size_t, Instance>> seats;  // kinds
@@ -28,7 +29,8 @@ struct Way {
   std::shared_ptr<const Choice> choice;
 };
 
-/// For each number of works of each kind, written as one number in mixed radix: the ways not to be beaten.
+/// For each number of works of each kind, written as one number in mixed radix: the ways not to be
+/// beaten.
 using Table = std::vector<std::vector<Way>>;
 
 bool meet(const Instance& a, const Instance& b) {
@@ -92,8 +94,8 @@ class Search {
   }
 
   [[nodiscard]] bool less(const Objectives& a, const Objectives& b) const {
-    return std::lexicographical_compare(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(count_), b.begin(),
-                                        b.begin() + static_cast<std::ptrdiff_t>(count_));
+    return std::lexicographical_compare(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(count_),
+                                        b.begin(), b.begin() + static_cast<std::ptrdiff_t>(count_));
   }
   /// Whether the first is at least as good in every respect.
   [[nodiscard]] bool beats(const Way& a, const Way& b) const {
@@ -159,7 +161,8 @@ class Search {
                               const Instance& instance) const {
     const Work& work = sample(kind);
     if (count_of(state, kind) == kinds_[kind].members.size() || !work.allowed[gpu]) return false;
-    if (std::ranges::find(work.wanted[gpu], instance.profile) == work.wanted[gpu].end()) return false;
+    if (std::ranges::find(work.wanted[gpu], instance.profile) == work.wanted[gpu].end())
+      return false;
     const auto together = [&](const Holder& holder) {
       const auto& group = scene_.works[holder.first].group;
       return group && group == work.group;
@@ -212,7 +215,8 @@ class Search {
     add(ways, std::move(way));
   }
 
-  /// Groups over GPUs are kept apart when a GPU is filled; those over nodes here, when the node is whole.
+  /// Groups over GPUs are kept apart when a GPU is filled; those over nodes here, when the node is
+  /// whole.
   void drop_groups_together(Table& table, std::size_t node) const {
     for (std::size_t group = 0; group < scene_.groups.size(); ++group) {
       if (!scene_.groups[group].over_nodes) continue;
@@ -317,7 +321,8 @@ std::vector<std::vector<std::optional<Position>>> all_places(const Scene& scene)
   return places;
 }
 
-/// Every combination that has no fault, with its value; false where there are more than `most` to look at.
+/// Every combination that has no fault, with its value; false where there are more than `most` to
+/// look at.
 template <class See>
 bool for_each_combination(const Scene& scene, std::size_t most, const See& see) {
   const auto places = all_places(scene);
@@ -348,8 +353,8 @@ std::optional<Best> best_of_all_combinations(const Scene& scene, std::size_t mos
   return best;
 }
 
-std::optional<std::int64_t> least_sum(const Scene& scene, const Objectives& weights, std::size_t most,
-                                      bool& too_many) {
+std::optional<std::int64_t> least_sum(const Scene& scene, const Objectives& weights,
+                                      std::size_t most, bool& too_many) {
   std::optional<std::int64_t> least;
   too_many = !for_each_combination(scene, most, [&](const Seats&, const Objectives& found) {
     std::int64_t sum = 0;

@@ -1,6 +1,6 @@
-// The exhaustive search, on which the planner's optimum leans: against every combination of seats on tiny
-// fleets, against the reference answers where they lie beside the repository; and its plans against the
-// checker.
+// The exhaustive search, on which the planner's optimum leans: against every combination of seats
+// on tiny fleets, against the reference answers where they lie beside the repository; and its plans
+// against the checker.
 
 #include "exhaustive.hpp"
 
@@ -71,12 +71,13 @@ TEST_P(Exhaustive, MakesPlansInWhichNothingIsWrong) {
       better += best->value < value(scene, now) ? 1 : 0;
     }
   }
-  std::printf("%d infeasible; better than now: %d; objectives not 0: %d %d %d %d %d\n", infeasible, better,
-              not_zero[0], not_zero[1], not_zero[2], not_zero[3], not_zero[4]);
+  std::printf("%d infeasible; better than now: %d; objectives not 0: %d %d %d %d %d\n", infeasible,
+              better, not_zero[0], not_zero[1], not_zero[2], not_zero[3], not_zero[4]);
   EXPECT_LT(infeasible, rounds(300) / 2);
   // The problems are such that each objective is at stake.
   EXPECT_GT(better, rounds(300) / 5);
-  for (std::size_t i = GetParam() == Task::deploy || GetParam() == Task::joint ? 0 : 1; i < objectives; ++i)
+  for (std::size_t i = GetParam() == Task::deploy || GetParam() == Task::joint ? 0 : 1;
+       i < objectives; ++i)
     if (GetParam() != Task::deploy || i != 3) {
       EXPECT_GT(not_zero[i], rounds(300) / 50) << objective_names(GetParam())[i];
     }
@@ -103,18 +104,20 @@ std::string fleet_of(const Json& input) {
 }
 
 TEST(ExhaustiveReference, EqualsTheReferenceOptimum) {
-  const auto file = std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases" / "placement.json";
+  const auto file =
+      std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases" / "placement.json";
   std::ifstream in(file);
   if (!in) GTEST_SKIP() << "the reference cases are not beside the repository";
-  const Json document = *parse_json(std::string(std::istreambuf_iterator<char>(in), {}), "placement.json");
+  const Json document =
+      *parse_json(std::string(std::istreambuf_iterator<char>(in), {}), "placement.json");
   int compared = 0;
   for (const Json& each : document["cases"]) {
     if (each["op"] != "optimum") continue;
     SCOPED_TRACE(each["id"].get<std::string>());
     const bool movable = each["input"]["movable"].get<bool>();
     // Where existing work may move it may end up pending too, in these answers.
-    const Scene scene =
-        *read_scene({fleet_of(each["input"]), movable ? Task::joint : Task::deploy, {}, {}, movable});
+    const Scene scene = *read_scene(
+        {fleet_of(each["input"]), movable ? Task::joint : Task::deploy, {}, {}, movable});
     const auto best = exhaustive_best(scene, 3);
     ASSERT_TRUE(best);
     const Json& expected = each["expected"];
@@ -134,9 +137,9 @@ Seats seats_in(const Scene& scene, const Json& cluster) {
     for (const Json& each : cluster["gpus"][gpu])
       for (std::size_t i = 0; i < seats.size(); ++i)
         if (scene.works[i].name == each["id"].get<std::string>())
-          seats[i] = Position{
-              gpu,
-              {scene.gpus[gpu].model->find(each["profile"].get<std::string>()), each["start"].get<int>()}};
+          seats[i] = Position{gpu,
+                              {scene.gpus[gpu].model->find(each["profile"].get<std::string>()),
+                               each["start"].get<int>()}};
   return seats;
 }
 
@@ -149,21 +152,26 @@ void expect_metrics(const Metrics& got, const Json& expected) {
   EXPECT_EQ(got.moved_inside_gpu, expected["moved_inside_gpu"].get<std::int64_t>());
   EXPECT_EQ(got.pending_size, expected["pending_size"].get<std::int64_t>());
   EXPECT_EQ(got.sequential_migrations, expected["sequential_migrations"].get<std::int64_t>());
-  EXPECT_EQ(got.memory_utilization.exact(), expected["memory_utilization"]["exact"].get<std::string>());
-  EXPECT_EQ(got.compute_utilization.exact(), expected["compute_utilization"]["exact"].get<std::string>());
+  EXPECT_EQ(got.memory_utilization.exact(),
+            expected["memory_utilization"]["exact"].get<std::string>());
+  EXPECT_EQ(got.compute_utilization.exact(),
+            expected["compute_utilization"]["exact"].get<std::string>());
 }
 
 TEST(FiguresReference, EqualTheReferenceMetrics) {
-  const auto file = std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases" / "placement.json";
+  const auto file =
+      std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases" / "placement.json";
   std::ifstream in(file);
   if (!in) GTEST_SKIP() << "the reference cases are not beside the repository";
-  const Json document = *parse_json(std::string(std::istreambuf_iterator<char>(in), {}), "placement.json");
+  const Json document =
+      *parse_json(std::string(std::istreambuf_iterator<char>(in), {}), "placement.json");
   int compared = 0;
   for (const Json& each : document["cases"]) {
     if (each["op"] != "metrics") continue;
     SCOPED_TRACE(each["id"].get<std::string>());
     const Json& input = each["input"];
-    // Work of the final cluster that the initial one lacks is new; so is what is pending and ran nowhere.
+    // Work of the final cluster that the initial one lacks is new; so is what is pending and ran
+    // nowhere.
     Json as_input = {{"cluster", input["initial"]}, {"new", Json::array()}};
     const auto runs = [&](const Json& id) {
       return input["initial"].dump().find(id.dump()) != std::string::npos;

@@ -16,7 +16,8 @@ bool gives_way(const GpuModel& model, const Instance& existing, const Instance& 
 }
 
 bool holds_work_now(const Scene& scene, std::size_t gpu) {
-  return std::ranges::any_of(scene.works, [&](const Work& work) { return work.now && work.now->gpu == gpu; });
+  return std::ranges::any_of(scene.works,
+                             [&](const Work& work) { return work.now && work.now->gpu == gpu; });
 }
 
 }  // namespace
@@ -25,7 +26,8 @@ std::array<std::string_view, objectives> objective_names(Task task) {
   if (task == Task::reconfigure)
     return {"pending_memory_slices", "gpus", "wasted_slices", "previously_used_gpus",
             "migration_memory_slices"};
-  return {"pending_memory_slices", "gpus", "wasted_slices", "migration_memory_slices", "repartitioned_gpus"};
+  return {"pending_memory_slices", "gpus", "wasted_slices", "migration_memory_slices",
+          "repartitioned_gpus"};
 }
 
 Objectives share(const Scene& scene, std::size_t gpu, std::span<const Holder> holders) {
@@ -41,7 +43,8 @@ Objectives share(const Scene& scene, std::size_t gpu, std::span<const Holder> ho
     add_waste(instance);
     const std::optional<Position>& now = scene.works[work].now;
     if (now && *now != Position{gpu, instance}) migrated += now->instance.profile->memory.value;
-    for (const Instance& existing : here.ours) repartitioned |= gives_way(*here.model, existing, instance);
+    for (const Instance& existing : here.ours)
+      repartitioned |= gives_way(*here.model, existing, instance);
   }
   const bool used = !holders.empty() || !here.walls.empty();
   if (scene.task == Task::reconfigure) {
@@ -122,7 +125,8 @@ Metrics metrics(const Scene& scene, const Seats& seats) {
     sum.migration_size += work.now->instance.profile->memory.value;
     sum.sequential_migrations += in_use_now(scene, *seats[i]) ? 1 : 0;
   }
-  for (std::size_t gpu = 0; gpu < standing.size(); ++gpu) add_gpu(scene.gpus[gpu], standing[gpu], sum, held);
+  for (std::size_t gpu = 0; gpu < standing.size(); ++gpu)
+    add_gpu(scene.gpus[gpu], standing[gpu], sum, held);
   if (sum.gpus > 0) {
     sum.memory_utilization = Ratio(held.memory, held.memory_of);
     sum.compute_utilization = Ratio(held.compute, held.compute_of);

@@ -1,6 +1,7 @@
 #pragma once
-// What a plan is worth, worked out from where everything is to be: the objectives in their order, and the
-// nine metrics of *Optimal Workload Placement*, table 3. Independent of the planner's own figures.
+// What a plan is worth, worked out from where everything is to be: the objectives in their order,
+// and the nine metrics of *Optimal Workload Placement*, table 3. Independent of the planner's own
+// figures.
 
 #include <array>
 #include <cstdint>
@@ -32,8 +33,9 @@ Objectives share(const Scene& scene, std::size_t gpu, std::span<const Holder> ho
 Objectives value(const Scene& scene, const Seats& seats);
 
 struct Metrics {
-  std::int64_t gpus = 0, memory_wastage = 0, compute_wastage = 0, availability = 0, migration_size = 0,
-               moved_inside_gpu = 0, pending_size = 0, sequential_migrations = 0;
+  std::int64_t gpus = 0, memory_wastage = 0, compute_wastage = 0, availability = 0,
+               migration_size = 0, moved_inside_gpu = 0, pending_size = 0,
+               sequential_migrations = 0;
   Ratio memory_utilization{0, 1}, compute_utilization{0, 1};
 };
 Metrics metrics(const Scene& scene, const Seats& seats);

@@ -1,7 +1,7 @@
 #pragma once
-// The 19 maximal layouts of an A100-40GB with the profiles `five`, and the pairs of them: on every instance
-// of the first a job, on every instance of the second one too; matched by profile in the order of their
-// starts. Jobs without a partner end or are new.
+// The 19 maximal layouts of an A100-40GB with the profiles `five`, and the pairs of them: on every
+// instance of the first a job, on every instance of the second one too; matched by profile in the
+// order of their starts. Jobs without a partner end or are new.
 
 #include <algorithm>
 #include <map>
@@ -17,8 +17,8 @@ namespace cleave::plans {
 
 using FiveLayout = std::vector<Instance>;  // by start
 
-inline void add_layouts(const GpuModel& model, const std::vector<Instance>& positions, std::size_t from,
-                        FiveLayout& so_far, std::vector<FiveLayout>& found) {
+inline void add_layouts(const GpuModel& model, const std::vector<Instance>& positions,
+                        std::size_t from, FiveLayout& so_far, std::vector<FiveLayout>& found) {
   const auto fits = [&](const Instance& each) {
     so_far.push_back(each);
     const bool lawful = unlawful(model, so_far).empty();
@@ -75,7 +75,8 @@ inline FivePair five_pair(const FiveLayout& from, const FiveLayout& to, std::siz
     const bool fresh = there[each.profile] >= here[each.profile];
     const std::string work = name_of(there, each);
     seats.insert({work, {0, each}});
-    if (fresh) waiting.push_back({{"workload", work}, {"profile", std::string(each.profile->name)}});
+    if (fresh)
+      waiting.push_back({{"workload", work}, {"profile", std::string(each.profile->name)}});
   }
   Json document = {{"gpus", {{{"name", "n0/0"}, {"model", "A100-40GB"}, {"instances", instances}}}},
                    {"waiting", waiting}};

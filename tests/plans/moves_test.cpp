@@ -1,8 +1,8 @@
-// The planner's moves against what knows nothing of it: every order of moves replayed step by step, and the
-// number of waves against the fewest there are.
+// The planner's moves against what knows nothing of it: every order of moves replayed step by step,
+// and the number of waves against the fewest there are.
 //
-// Seeded, so that a failure repeats: seed, fleet and goal are printed. CLEAVE_PLAN_ROUNDS is a factor in per
-// cent, 1000 for ten times as long.
+// Seeded, so that a failure repeats: seed, fleet and goal are printed. CLEAVE_PLAN_ROUNDS is a
+// factor in per cent, 1000 for ten times as long.
 
 #include "planner/moves.hpp"
 
@@ -66,15 +66,16 @@ void expect_disruptions_said(const Case& on, const Moves& moves) {
   }
 }
 
-/// That the moves can be carried out and end where they say, and that this is the target unless something
-/// stands in the way.
+/// That the moves can be carried out and end where they say, and that this is the target unless
+/// something stands in the way.
 void expect_right(const Case& on, const Target& target, const Moves& moves, bool allowed) {
   expect_disruptions_said(on, moves);
   if (testing::Test::HasFatalFailure()) return;
   const auto waves = on.terms.waves(moves);
-  SCOPED_TRACE(fmt::format("{} disruptive, {}allowed: {}", moves.disruptive.size(), allowed ? "" : "not ",
-                           waves_text(on.scene, waves)));
-  const auto found = replay(on.scene, waves, on.terms.end(moves.reached), interruptible(on, moves, allowed));
+  SCOPED_TRACE(fmt::format("{} disruptive, {}allowed: {}", moves.disruptive.size(),
+                           allowed ? "" : "not ", waves_text(on.scene, waves)));
+  const auto found =
+      replay(on.scene, waves, on.terms.end(moves.reached), interruptible(on, moves, allowed));
   ASSERT_TRUE(found.empty()) << fmt::format("{}", fmt::join(found, "\n"));
   ASSERT_EQ(fault(on.problem(), moves), "");
   ASSERT_EQ(moves.temporary, temporary_moves(waves, on.terms.end(target).seats));
@@ -98,14 +99,16 @@ void expect_target_of(const Case& on, const Target& target, const Seats& seats) 
       if (seat && seat->gpu == gpu) together.push_back(seat->instance);
     for (const Instance& each : end.idle[gpu]) {
       together.push_back(each);
-      ASSERT_NE(std::ranges::find(idle[gpu], each), idle[gpu].end()) << "an idle instance from nowhere";
+      ASSERT_NE(std::ranges::find(idle[gpu], each), idle[gpu].end())
+          << "an idle instance from nowhere";
     }
     const GpuModel& model = *on.scene.gpus[gpu].model;
     ASSERT_EQ(unlawful(model, together), "");
     for (const Instance& each : idle[gpu]) {
       if (std::ranges::find(end.idle[gpu], each) != end.idle[gpu].end()) continue;
       together.push_back(each);
-      ASSERT_NE(unlawful(model, together), "") << "there is room for an idle instance that is left out";
+      ASSERT_NE(unlawful(model, together), "")
+          << "there is room for an idle instance that is left out";
       together.pop_back();
     }
   }
@@ -126,7 +129,8 @@ Moves spoiled(const PlanProblem& problem, Moves moves, Random& random) {
       break;
     case 2: {
       const auto ids = problem.geometry(step->seat.gpu).size();
-      step->seat.placement = static_cast<PlacementId>(random.below(static_cast<std::uint64_t>(ids)));
+      step->seat.placement =
+          static_cast<PlacementId>(random.below(static_cast<std::uint64_t>(ids)));
       break;
     }
     case 3:
@@ -151,7 +155,8 @@ void expect_same_verdict(const Case& on, const Moves& moves, bool allowed, Rando
         replay(on.scene, waves, on.terms.end(other.reached), interruptible(on, other, allowed));
     const std::string own = fault(on.problem(), other);
     ASSERT_EQ(own.empty(), found.empty())
-        << "the planner: " << own << "\nhere: " << (found.empty() ? "nothing" : found.front()) << "\n"
+        << "the planner: " << own << "\nhere: " << (found.empty() ? "nothing" : found.front())
+        << "\n"
         << waves_text(on.scene, waves);
     ++counts[found.empty() ? "spoiled and right" : "spoiled and wrong"];
   }
@@ -171,7 +176,8 @@ int left_on_the_way(const Case& on, const Target& target, const Moves& moves) {
 void expect_not_fewer(const Case& on, const Target& target, const Moves& moves,
                       std::map<std::string, int>& counts) {
   const FewestWaves best = fewest_waves(on.scene, on.terms.end(target).seats, 30'000);
-  const bool no_idle = std::ranges::all_of(target.idle, [](PlacementSet set) { return set.empty(); });
+  const bool no_idle =
+      std::ranges::all_of(target.idle, [](PlacementSet set) { return set.empty(); });
   if (best.outcome == Outcome::beyond_limit) return;
   if (best.outcome == Outcome::impossible) {
     ++counts["small: impossible"];
@@ -180,9 +186,10 @@ void expect_not_fewer(const Case& on, const Target& target, const Moves& moves,
   }
   if (no_idle) {
     // To destroy idle instances is a wave too, where there is no other.
-    const bool some =
-        std::ranges::any_of(on.problem().gpus, [](const PlanGpu& gpu) { return !gpu.idle.empty(); });
-    ASSERT_LE(moves.waves_bound, static_cast<std::int64_t>(std::max<std::size_t>(best.waves, some ? 1 : 0)))
+    const bool some = std::ranges::any_of(on.problem().gpus,
+                                          [](const PlanGpu& gpu) { return !gpu.idle.empty(); });
+    ASSERT_LE(moves.waves_bound,
+              static_cast<std::int64_t>(std::max<std::size_t>(best.waves, some ? 1 : 0)))
         << "no bound";
   }
   if (!moves.disruptive.empty()) {
@@ -246,7 +253,8 @@ TEST(Moves, OfRandomPairsCanBeCarriedOut) {
 TEST(Moves, BetweenMaximalLayoutsTakeTheFewestWaves) {
   const auto layouts = five_layouts();
   int known = 0;
-  // The search for the fewest waves is the test's own; a part of the pairs walks all of the planner.
+  // The search for the fewest waves is the test's own; a part of the pairs walks all of the
+  // planner.
   std::size_t number = 0;
   for (const std::size_t spare : {0U, 1U}) {
     std::map<std::string, int> counts;
@@ -269,7 +277,8 @@ TEST(Moves, BetweenMaximalLayoutsTakeTheFewestWaves) {
         if (best.outcome == Outcome::impossible) continue;
         EXPECT_EQ(moves.waves.size(), best.waves);
         EXPECT_LE(moves.waves_bound, static_cast<std::int64_t>(best.waves)) << "no bound";
-        counts["at the bound"] += moves.waves_bound == static_cast<std::int64_t>(best.waves) ? 1 : 0;
+        counts["at the bound"] +=
+            moves.waves_bound == static_cast<std::int64_t>(best.waves) ? 1 : 0;
         counts["temporary moves"] += static_cast<int>(moves.temporary);
         counts["temporary moves at best"] += static_cast<int>(best.temporary);
       }
@@ -292,12 +301,13 @@ std::string fleet_text(const FleetFile& fleet) {
       if (each.workload) entry["workload"] = *each.workload;
       instances.push_back(entry);
     }
-    document["gpus"].push_back(
-        {{"name", gpu.name}, {"model", std::string(geometry.model().key)}, {"instances", instances}});
+    document["gpus"].push_back({{"name", gpu.name},
+                                {"model", std::string(geometry.model().key)},
+                                {"instances", instances}});
   }
   for (const WaitingEntry& each : fleet.waiting)
-    document["waiting"].push_back(
-        {{"workload", each.workload}, {"profile", std::get<ByProfile>(each.request.wanted).profile}});
+    document["waiting"].push_back({{"workload", each.workload},
+                                   {"profile", std::get<ByProfile>(each.request.wanted).profile}});
   return document.dump();
 }
 

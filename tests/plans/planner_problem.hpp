@@ -1,5 +1,6 @@
 #pragma once
-// A question put to the planner itself: the only bridge between its types and those of the checks here.
+// A question put to the planner itself: the only bridge between its types and those of the checks
+// here.
 
 #include <algorithm>
 #include <memory>
@@ -56,7 +57,8 @@ class Terms {
   Terms(const Scene& scene, const PlannerProblem& planner) : planner_(planner) {
     std::unordered_map<std::string_view, std::size_t> works;
     for (std::size_t i = 0; i < scene.works.size(); ++i) works.emplace(scene.works[i].name, i);
-    for (const PlanWorkload& each : planner.problem.workloads) works_.push_back(works.at(each.name));
+    for (const PlanWorkload& each : planner.problem.workloads)
+      works_.push_back(works.at(each.name));
   }
 
   /// The work of a scene that a workload of the problem is.

@@ -1,8 +1,8 @@
-// The planner against what knows nothing of it: every plan of every method through the checker, and on small
-// fleets the optimum against the exhaustive search.
+// The planner against what knows nothing of it: every plan of every method through the checker, and
+// on small fleets the optimum against the exhaustive search.
 //
-// Seeded, so that a failure repeats: seed and fleet are printed. CLEAVE_PLAN_ROUNDS is a factor in per cent,
-// 1000 for ten times as long.
+// Seeded, so that a failure repeats: seed and fleet are printed. CLEAVE_PLAN_ROUNDS is a factor in
+// per cent, 1000 for ten times as long.
 
 #include "planner/planner.hpp"
 
@@ -108,8 +108,8 @@ INSTANTIATE_TEST_SUITE_P(Methods, EveryPlan, testing::ValuesIn(rows), row_name);
 
 class Optimum : public testing::TestWithParam<Task> {};
 
-/// The plan's values against the best there are, and its bounds: each holds for the plans that are as good in
-/// the objectives before it.
+/// The plan's values against the best there are, and its bounds: each holds for the plans that are
+/// as good in the objectives before it.
 void expect_optimum(const Plan& plan, const Objectives& best) {
   ASSERT_EQ(plan.objective.size(), objectives);
   const bool proven = plan.status == PlanStatus::optimal;
@@ -128,7 +128,8 @@ TEST_P(Optimum, IsTheBestOfAll) {
   const int count = rounds(250);
   int proven = 0, none = 0;
   for (int seed = 0; seed < count; ++seed) {
-    Question asked = random_question(static_cast<std::uint64_t>(seed) + 1'000'000, GetParam(), small_fleet);
+    Question asked =
+        random_question(static_cast<std::uint64_t>(seed) + 1'000'000, GetParam(), small_fleet);
     asked.may_evict = seed % 5 == 0;
     SCOPED_TRACE(fmt::format("seed {}: {}", seed, asked.fleet));
     const Scene scene = *read_scene(asked);
@@ -166,7 +167,8 @@ PlanWeights weights_of(Task task, const Objectives& w) {
 TEST_P(Optimum, IsTheLeastSumWithWeights) {
   int compared = 0;
   for (int seed = 0; seed < rounds(200); ++seed) {
-    Question asked = random_question(static_cast<std::uint64_t>(seed) + 2'000'000, GetParam(), tiny_fleet);
+    Question asked =
+        random_question(static_cast<std::uint64_t>(seed) + 2'000'000, GetParam(), tiny_fleet);
     asked.may_evict = seed % 5 == 0;
     SCOPED_TRACE(fmt::format("seed {}: {}", seed, asked.fleet));
     Random random(static_cast<std::uint64_t>(seed));

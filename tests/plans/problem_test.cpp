@@ -1,5 +1,5 @@
-// The planner's own reading of a problem, and its own last check of a goal, against the second reading here:
-// what the one finds nothing wrong with, the other must not either.
+// The planner's own reading of a problem, and its own last check of a goal, against the second
+// reading here: what the one finds nothing wrong with, the other must not either.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,8 @@ TEST_P(PlanProblemReading, AgreesOnWhatIsWrong) {
       const std::string flaw_of_planner = flaw((*problem)->problem, (*problem)->goal(scene, seats));
       const auto found = faults(scene, seats);
       ASSERT_EQ(flaw_of_planner.empty(), found.empty())
-          << "the planner: " << flaw_of_planner << "\nhere: " << (found.empty() ? "" : found.front());
+          << "the planner: " << flaw_of_planner
+          << "\nhere: " << (found.empty() ? "" : found.front());
       ++(found.empty() ? right : wrong);
     }
   }

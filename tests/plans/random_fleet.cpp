@@ -19,7 +19,8 @@ class Maker {
     choose_models();
     name_gpus();
     // Few or many of each kind of constraint, in a fleet as a whole.
-    for (double* share : {&pin_, &forbid_, &group_}) *share = chance(0.5) ? 0 : random_.uniform() * 0.4;
+    for (double* share : {&pin_, &forbid_, &group_})
+      *share = chance(0.5) ? 0 : random_.uniform() * 0.4;
     if (chance(0.5)) disorder_ = std::min(1.0, 2.0 / static_cast<double>(gpus_.size()));
     for (std::size_t i = 0; i < gpus_.size(); ++i) add_gpu(i);
     Json document = {{"gpus", std::move(entries_)}};
@@ -139,10 +140,11 @@ class Maker {
     if (shape_.sizes && has_size && chance(0.4)) {
       const auto usable = static_cast<std::size_t>(profile.usable->value);
       entry["memory_mib"] = usable - below(usable / 3);
-      if (chance(0.4)) entry["compute_slices"] = below(static_cast<std::size_t>(profile.compute.value) + 1);
+      if (chance(0.4))
+        entry["compute_slices"] = below(static_cast<std::size_t>(profile.compute.value) + 1);
     } else if (!shape_.sizes || !chance(0.05)) {
-      entry["profile"] =
-          chance(0.2) ? fmt::format("{}:{}", gpu.model->key, profile.name) : std::string(profile.name);
+      entry["profile"] = chance(0.2) ? fmt::format("{}:{}", gpu.model->key, profile.name)
+                                     : std::string(profile.name);
     }
     add_constraints(entry, std::nullopt, false);
     return entry;
@@ -191,7 +193,7 @@ class Maker {
   std::vector<Named> gpus_;
   Json entries_ = Json::array();
   double pin_ = 0, forbid_ = 0, group_ = 0;
-  double disorder_ = 0;                                  // how much of the work runs where it may not be
+  double disorder_ = 0;  // how much of the work runs where it may not be
   std::set<std::pair<std::size_t, std::size_t>> taken_;  // group and node
   std::size_t running_ = 0, names_ = 0;
 };

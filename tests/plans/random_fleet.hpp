@@ -1,6 +1,6 @@
 #pragma once
-// Planning problems from a seed: fleets of any models, as JSON text, with work, idle instances, walls,
-// waiting work and constraints. The same seed gives the same problem on every machine.
+// Planning problems from a seed: fleets of any models, as JSON text, with work, idle instances,
+// walls, waiting work and constraints. The same seed gives the same problem on every machine.
 
 #include <cstdint>
 #include <optional>
@@ -26,8 +26,9 @@ struct FleetShape {
 inline constexpr FleetShape tiny_fleet{.gpus = 3, .nodes = 2, .running = 3, .waiting = 2};
 inline constexpr FleetShape small_fleet{.gpus = 4, .nodes = 3, .running = 7, .waiting = 4};
 
-/// The fleet is one that plans can be made for: nothing that must stay is where it may not be, and each
-/// request can be satisfied by some GPU of the fleet. Whether the constraints can all be kept is left open.
+/// The fleet is one that plans can be made for: nothing that must stay is where it may not be, and
+/// each request can be satisfied by some GPU of the fleet. Whether the constraints can all be kept
+/// is left open.
 Question random_question(std::uint64_t seed, Task task, const FleetShape& shape);
 
 }  // namespace cleave::plans

@@ -1,5 +1,5 @@
-// The random planning problems: fleets that the program's reader takes, read alike by both readers, in which
-// everything occurs that planning has to respect.
+// The random planning problems: fleets that the program's reader takes, read alike by both readers,
+// in which everything occurs that planning has to respect.
 
 #include "random_fleet.hpp"
 
@@ -18,7 +18,8 @@ namespace {
 
 TEST(RandomFleet, IsTheSameForTheSameSeed) {
   for (std::uint64_t seed = 0; seed < 20; ++seed)
-    EXPECT_EQ(random_question(seed, Task::joint, {}).fleet, random_question(seed, Task::joint, {}).fleet);
+    EXPECT_EQ(random_question(seed, Task::joint, {}).fleet,
+              random_question(seed, Task::joint, {}).fleet);
 }
 
 TEST(RandomFleet, IsTakenByTheReaderOfFleets) {

@@ -92,7 +92,8 @@ class PairMaker {
     shuffle(list);
     // Small profiles have more starts, so half of the time profiles come first.
     if (chance(0.5))
-      std::ranges::stable_sort(list, {}, [](const Instance& a) { return -a.profile->memory.value; });
+      std::ranges::stable_sort(list, {},
+                               [](const Instance& a) { return -a.profile->memory.value; });
     return list;
   }
 
@@ -111,11 +112,12 @@ class PairMaker {
   void fill(Layout& layout, const GpuModel& model, double full) {
     const double idle = shape_.idle ? 0.15 : 0;
     for (const Instance& each : positions(model))
-      if (chance(full * 0.8)) add(layout, model, {each, chance(idle) ? Kind::idle : Kind::work, {}});
+      if (chance(full * 0.8))
+        add(layout, model, {each, chance(idle) ? Kind::idle : Kind::work, {}});
   }
 
-  /// Drawn anew, or the layout of now, on all or on most GPUs: then who sits where is all that changes, and
-  /// works wait for each other.
+  /// Drawn anew, or the layout of now, on all or on most GPUs: then who sits where is all that
+  /// changes, and works wait for each other.
   void draw_goal() {
     const double same = chance(0.4) ? (chance(0.5) ? 1 : 0.7) : 0;
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
@@ -140,11 +142,13 @@ class PairMaker {
   /// Who sits where in the goal: of those that run now with that profile somebody, or somebody new.
   void give_work() {
     std::map<std::string_view, std::vector<Found>> running;
-    for (const Found& each : seats(now_)) running[each.entry->instance.profile->name].push_back(each);
+    for (const Found& each : seats(now_))
+      running[each.entry->instance.profile->name].push_back(each);
     for (auto& [profile, list] : running) shuffle(list);
     auto wanted = seats(goal_);
     shuffle(wanted);
-    const double old = chance(0.5) ? 1 : random_.uniform(), stay = chance(0.5) ? 0 : random_.uniform();
+    const double old = chance(0.5) ? 1 : random_.uniform(),
+                 stay = chance(0.5) ? 0 : random_.uniform();
     for (const Found& seat : wanted) {
       auto& list = running[seat.entry->instance.profile->name];
       const auto here = std::ranges::find_if(list, [&](const Found& each) {
@@ -159,7 +163,8 @@ class PairMaker {
       seat.entry->work = next_name();
       const Profile& profile = *seat.entry->instance.profile;
       Json entry = {{"workload", seat.entry->work}, {"profile", std::string(profile.name)}};
-      if (chance(0.2)) entry["profile"] = fmt::format("{}:{}", gpus_[seat.gpu].model->key, profile.name);
+      if (chance(0.2))
+        entry["profile"] = fmt::format("{}:{}", gpus_[seat.gpu].model->key, profile.name);
       waiting_.push_back(std::move(entry));
     }
   }
@@ -189,11 +194,14 @@ class PairMaker {
     for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
       Json instances = Json::array();
       for (const Entry& each : layouts[gpu]) {
-        Json entry = {{"profile", std::string(each.instance.profile->name)}, {"start", each.instance.start}};
+        Json entry = {{"profile", std::string(each.instance.profile->name)},
+                      {"start", each.instance.start}};
         if (!each.work.empty()) entry["workload"] = each.work;
-        if (each.kind == Kind::staying || each.kind == Kind::unmovable_idle) entry["movable"] = false;
+        if (each.kind == Kind::staying || each.kind == Kind::unmovable_idle)
+          entry["movable"] = false;
         if (each.kind == Kind::foreign) entry["owned"] = false;
-        if (const auto rules = rules_.find(each.work); rules != rules_.end()) entry.update(rules->second);
+        if (const auto rules = rules_.find(each.work); rules != rules_.end())
+          entry.update(rules->second);
         instances.push_back(std::move(entry));
       }
       document["gpus"].push_back({{"name", gpus_[gpu].name},
@@ -202,7 +210,8 @@ class PairMaker {
     }
     if (!with_waiting || waiting_.empty()) return document.dump();
     for (Json& entry : waiting_)
-      if (const auto rules = rules_.find(entry["workload"].get<std::string>()); rules != rules_.end())
+      if (const auto rules = rules_.find(entry["workload"].get<std::string>());
+          rules != rules_.end())
         entry.update(rules->second);
     document["waiting"] = waiting_;
     return document.dump();

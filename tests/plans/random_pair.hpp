@@ -1,7 +1,7 @@
 #pragma once
-// A fleet as it is and as it is to be, from a seed: layouts over the same GPUs with partly the same work,
-// some that ends and some that is new; walls and work that must stay are the same in both. The same seed
-// gives the same pair on every machine.
+// A fleet as it is and as it is to be, from a seed: layouts over the same GPUs with partly the same
+// work, some that ends and some that is new; walls and work that must stay are the same in both.
+// The same seed gives the same pair on every machine.
 
 #include <cstdint>
 #include <string>

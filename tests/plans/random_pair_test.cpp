@@ -1,5 +1,5 @@
-// The random pairs: goals in which nothing is wrong, and in which everything occurs that moving has to
-// respect.
+// The random pairs: goals in which nothing is wrong, and in which everything occurs that moving has
+// to respect.
 
 #include "random_pair.hpp"
 
@@ -50,7 +50,8 @@ TEST(RandomPair, HasAGoalWithoutFault) {
                                                     : "move"];
     }
     for (const Gpu& gpu : scene->gpus) models.insert(gpu.model);
-    for (const char* word : {"\"owned\":false", "\"movable\":false", "pin", "forbid", "group", "max_moving"})
+    for (const char* word :
+         {"\"owned\":false", "\"movable\":false", "pin", "forbid", "group", "max_moving"})
       counts[word] += pair.now.fleet.find(word) != std::string::npos ? 1 : 0;
   }
   EXPECT_EQ(models.size(), gpu_models().size());

@@ -83,7 +83,8 @@ class Replayer {
     return found == list.end() ? nullptr : &*found;
   }
 
-  /// The new instances of a wave must stand beside all that is in use when it begins, and beside each other.
+  /// The new instances of a wave must stand beside all that is in use when it begins, and beside
+  /// each other.
   void begin_wave(const Wave& wave) {
     if (wave.empty()) say("nothing is done in it");
     phase_ = 0;
@@ -102,10 +103,10 @@ class Replayer {
       for (const Standing& each : gpus_[gpu])
         if (each.wall || each.work) fresh.push_back(each.instance);
       if (const std::string why = unlawful(*scene_.gpus[gpu].model, fresh); !why.empty())
-        say(
-            fmt::format("what is new on {} is in the way of what is in use when the wave begins, or of "
-                        "itself: {}",
-                        scene_.gpus[gpu].name, why));
+        say(fmt::format(
+            "what is new on {} is in the way of what is in use when the wave begins, or of "
+            "itself: {}",
+            scene_.gpus[gpu].name, why));
     }
   }
 
@@ -127,17 +128,19 @@ class Replayer {
   void carry_out(const Step& step) {
     if (step.op == Op::create) return create(step);
     Standing* standing = at(step.place);
-    if (standing == nullptr) return say(fmt::format("{}: there is no {}", name(step.op), text(step.place)));
+    if (standing == nullptr)
+      return say(fmt::format("{}: there is no {}", name(step.op), text(step.place)));
     if (standing->wall)
       return say(fmt::format("{}: {} is not ours to touch", name(step.op), text(step.place)));
     if (step.op == Op::destroy) return destroy(step, *standing);
     if (!step.work) return say(fmt::format("{} of nobody", name(step.op)));
     if (scene_.works[*step.work].stays)
-      return say(fmt::format("{} of '{}', which must stay as it is", name(step.op), who(*step.work)));
+      return say(
+          fmt::format("{} of '{}', which must stay as it is", name(step.op), who(*step.work)));
     if (step.op == Op::start) return start(step, *standing);
     if (standing->work != step.work)
-      return say(
-          fmt::format("{}: '{}' does not run on {}", name(step.op), who(*step.work), text(step.place)));
+      return say(fmt::format("{}: '{}' does not run on {}", name(step.op), who(*step.work),
+                             text(step.place)));
     leave(step, *standing);
   }
 
@@ -145,14 +148,16 @@ class Replayer {
     std::vector<Instance> together;
     for (const Standing& each : gpus_[step.place.gpu]) together.push_back(each.instance);
     together.push_back(step.place.instance);
-    if (const std::string why = unlawful(*scene_.gpus[step.place.gpu].model, together); !why.empty())
+    if (const std::string why = unlawful(*scene_.gpus[step.place.gpu].model, together);
+        !why.empty())
       return say(fmt::format("{} cannot be created: {}", text(step.place), why));
     gpus_[step.place.gpu].push_back({step.place.instance, false, {}});
   }
 
   void destroy(const Step& step, const Standing& standing) {
     if (standing.work)
-      return say(fmt::format("{} is destroyed while '{}' runs on it", text(step.place), who(*standing.work)));
+      return say(fmt::format("{} is destroyed while '{}' runs on it", text(step.place),
+                             who(*standing.work)));
     std::erase_if(gpus_[step.place.gpu],
                   [&](const Standing& each) { return each.instance == step.place.instance; });
   }
@@ -181,7 +186,8 @@ class Replayer {
     const std::size_t work = *step.work;
     const bool alone = places_[work].size() == 1;
     if (std::ranges::find(started_, step.place) != started_.end())
-      say(fmt::format("'{}' leaves {} in the wave in which it started there", who(work), text(step.place)));
+      say(fmt::format("'{}' leaves {} in the wave in which it started there", who(work),
+                      text(step.place)));
     if (step.op == Op::drain) {
       in_motion_.insert(work);
       if (alone) say(fmt::format("'{}' is drained and runs nowhere else", who(work)));
@@ -204,8 +210,8 @@ class Replayer {
       const auto moving = std::ranges::count_if(
           in_motion_, [&](std::size_t work) { return scene_.works[work].group == group; });
       if (const auto most = scene_.groups[group].max_moving; most && moving > *most)
-        say(fmt::format("{} of group '{}' are in motion, {} may be", moving, scene_.groups[group].name,
-                        *most));
+        say(fmt::format("{} of group '{}' are in motion, {} may be", moving,
+                        scene_.groups[group].name, *most));
     }
   }
 
@@ -248,11 +254,13 @@ std::optional<Position> read_place(const Scene& scene, const Json& entry) {
   const Profile* profile = gpu->model->find(entry.value("profile", std::string()));
   if (profile == nullptr || !entry.contains("start") || !entry["start"].is_number_integer())
     return std::nullopt;
-  return Position{static_cast<std::size_t>(gpu - scene.gpus.begin()), {profile, entry["start"].get<int>()}};
+  return Position{static_cast<std::size_t>(gpu - scene.gpus.begin()),
+                  {profile, entry["start"].get<int>()}};
 }
 
 /// Says what is wrong and gives nothing, where it is no step of this scene.
-std::optional<Step> read_step(const Scene& scene, const Json& entry, std::vector<std::string>& found) {
+std::optional<Step> read_step(const Scene& scene, const Json& entry,
+                              std::vector<std::string>& found) {
   const auto wrong = [&] {
     found.push_back(fmt::format("no step: {}", entry.dump()));
     return std::nullopt;
@@ -263,7 +271,8 @@ std::optional<Step> read_step(const Scene& scene, const Json& entry, std::vector
   if (op == std::end(op_names) || !place) return wrong();
   Step step{static_cast<Op>(op - std::begin(op_names)), *place, {}};
   if (entry.contains("workload") && entry["workload"].is_string()) {
-    const auto work = std::ranges::find(scene.works, entry["workload"].get<std::string>(), &Work::name);
+    const auto work =
+        std::ranges::find(scene.works, entry["workload"].get<std::string>(), &Work::name);
     if (work == scene.works.end()) return wrong();
     step.work = static_cast<std::size_t>(work - scene.works.begin());
   }
@@ -295,7 +304,8 @@ End read_end(const Scene& scene, std::string_view goal_fleet) {
   return end;
 }
 
-std::vector<Wave> read_waves(const Scene& scene, std::string_view plan, std::vector<std::string>& found) {
+std::vector<Wave> read_waves(const Scene& scene, std::string_view plan,
+                             std::vector<std::string>& found) {
   const auto document = parse_json(plan, "plan");
   if (!document || !document->is_object() || !document->contains("waves") ||
       !(*document)["waves"].is_array()) {

@@ -1,7 +1,8 @@
 #pragma once
-// Replays moves step by step on a fleet as it stands: every step legal in the state that it meets, the steps
-// of a wave such that they may happen at once, nobody disturbed, and in the end everything where it is to be.
-// Independent of what planned the moves; what may stand together on a GPU is said by `unlawful` alone.
+// Replays moves step by step on a fleet as it stands: every step legal in the state that it meets,
+// the steps of a wave such that they may happen at once, nobody disturbed, and in the end
+// everything where it is to be. Independent of what planned the moves; what may stand together on a
+// GPU is said by `unlawful` alone.
 
 #include <cstddef>
 #include <optional>
@@ -32,20 +33,23 @@ struct End {
 /// Instances of ours without work, on each GPU.
 std::vector<std::vector<Instance>> idle_now(const Scene& scene);
 
-/// The end that another fleet file over the same GPUs describes: its work by name, its idle instances. What
-/// runs or waits now and is not in it has no seat.
+/// The end that another fleet file over the same GPUs describes: its work by name, its idle
+/// instances. What runs or waits now and is not in it has no seat.
 End read_end(const Scene& scene, std::string_view goal_fleet);
 
-/// The key `waves` of a plan as text; what it names and the scene does not have is added to `found`.
-std::vector<Wave> read_waves(const Scene& scene, std::string_view plan, std::vector<std::string>& found);
+/// The key `waves` of a plan as text; what it names and the scene does not have is added to
+/// `found`.
+std::vector<Wave> read_waves(const Scene& scene, std::string_view plan,
+                             std::vector<std::string>& found);
 /// The other way.
 std::string waves_text(const Scene& scene, const std::vector<Wave>& waves);
 
-/// Everything that is wrong with the moves, in words; empty: nothing is. Only the works in `interruptible`
-/// may be without an instance for a while, beside those that are new or have no seat in the end.
+/// Everything that is wrong with the moves, in words; empty: nothing is. Only the works in
+/// `interruptible` may be without an instance for a while, beside those that are new or have no
+/// seat in the end.
 ///
-/// A work is in motion in a wave in which its replica starts or its old place is drained, and from its
-/// interruption to its new start; neither when it is new nor when it ends.
+/// A work is in motion in a wave in which its replica starts or its old place is drained, and from
+/// its interruption to its new start; neither when it is new nor when it ends.
 std::vector<std::string> replay(const Scene& scene, const std::vector<Wave>& waves, const End& end,
                                 const std::vector<std::size_t>& interruptible = {});
 

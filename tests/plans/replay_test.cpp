@@ -27,8 +27,8 @@ constexpr const char* fleet = R"({"gpus": [
   {"name": "n2/0", "model": "A30-24GB"}],
   "waiting": [{"workload": "new", "profile": "1g.5gb"}]})";
 
-/// "create 2g.10gb 0 n0/1 a start 2g.10gb 0 n0/1 a / drain ..." as plan text: steps, and waves between
-/// slashes.
+/// "create 2g.10gb 0 n0/1 a start 2g.10gb 0 n0/1 a / drain ..." as plan text: steps, and waves
+/// between slashes.
 std::string plan_of(const std::string& moves) {
   Json waves = Json::array({Json::array()});
   std::istringstream in(moves);
@@ -64,7 +64,8 @@ class Replay : public testing::Test {
     return {gpu, {scene_.gpus[gpu].model->find(profile), start}};
   }
 
-  std::string faults_of(const std::string& moves, const std::vector<std::size_t>& interruptible = {}) {
+  std::string faults_of(const std::string& moves,
+                        const std::vector<std::size_t>& interruptible = {}) {
     std::vector<std::string> found;
     const auto waves = read_waves(scene_, plan_of(moves), found);
     EXPECT_EQ(read_waves(scene_, waves_text(scene_, waves), found).size(), waves.size());
@@ -75,7 +76,8 @@ class Replay : public testing::Test {
   void expect_fault(const std::string& moves, const std::string& what,
                     const std::vector<std::size_t>& interruptible = {}) {
     const std::string found = faults_of(moves, interruptible);
-    EXPECT_NE(found.find(what), std::string::npos) << moves << "\n" << (found.empty() ? "no fault" : found);
+    EXPECT_NE(found.find(what), std::string::npos) << moves << "\n"
+                                                   << (found.empty() ? "no fault" : found);
   }
 
   Scene scene_;
@@ -91,7 +93,8 @@ TEST_F(Replay, FindsNothingWrongWhereNothingIs) {
   end_.seats[work("new")] = place(0, "1g.5gb", 2);
   end_.idle[0].clear();
   const std::string right =
-      "create 2g.10gb 2 n0/1 a start 2g.10gb 2 n0/1 a start 1g.5gb 2 n0/0 new drain 2g.10gb 0 n0/0 a "
+      "create 2g.10gb 2 n0/1 a start 2g.10gb 2 n0/1 a start 1g.5gb 2 n0/0 new drain 2g.10gb 0 n0/0 "
+      "a "
       "stop 2g.10gb 0 n0/1 ends destroy 2g.10gb 0 n0/0 - / "
       "start 2g.10gb 0 n0/1 a drain 2g.10gb 2 n0/1 a destroy 2g.10gb 2 n0/1 -";
   EXPECT_EQ(faults_of(right), "");
@@ -101,11 +104,10 @@ TEST_F(Replay, FindsNothingWrongWhereNothingIs) {
   end_.seats[work("new")] = std::nullopt;
   end_.seats[work("a")] = place(2, "2g.10gb", 4);
   end_.idle = {{}, {}, {}, {}};
-  EXPECT_EQ(
-      faults_of(
-          "destroy 1g.5gb 2 n0/0 - create 2g.10gb 4 n1/0 a start 2g.10gb 4 n1/0 a drain 2g.10gb 0 n0/0 a "
-          "stop 2g.10gb 0 n0/1 ends destroy 2g.10gb 0 n0/0 - destroy 2g.10gb 0 n0/1 -"),
-      "");
+  EXPECT_EQ(faults_of("destroy 1g.5gb 2 n0/0 - create 2g.10gb 4 n1/0 a start 2g.10gb 4 n1/0 a "
+                      "drain 2g.10gb 0 n0/0 a "
+                      "stop 2g.10gb 0 n0/1 ends destroy 2g.10gb 0 n0/0 - destroy 2g.10gb 0 n0/1 -"),
+            "");
 }
 
 TEST_F(Replay, FindsIllegalCreations) {
@@ -137,7 +139,8 @@ TEST_F(Replay, FindsIllegalStarts) {
   expect_fault("start 1g.5gb 2 n0/0 -", "start of nobody");
   expect_fault("create 2g.12gb 0 n2/0 a start 2g.12gb 0 n2/0 a", "'a' may not be on n2/0");
   expect_fault(
-      "create 2g.10gb 4 n1/0 a create 2g.10gb 2 n0/1 a start 2g.10gb 4 n1/0 a start 2g.10gb 2 n0/1 a",
+      "create 2g.10gb 4 n1/0 a create 2g.10gb 2 n0/1 a start 2g.10gb 4 n1/0 a start 2g.10gb 2 n0/1 "
+      "a",
       "'a' runs twice already");
 }
 
@@ -149,10 +152,12 @@ TEST_F(Replay, FindsWorkThatIsLeftWithoutAnInstance) {
   expect_fault("drain 1g.5gb 2 n0/0 a", "'a' does not run on");
   expect_fault("drain 3g.20gb 0 n1/0 a", "'a' does not run on");
   expect_fault("stop 1g.5gb 3 n0/0 ends", "is not ours to touch");
-  expect_fault("create 2g.10gb 4 n1/0 a start 2g.10gb 4 n1/0 a stop 2g.10gb 0 n0/0 a", "that is a drain");
+  expect_fault("create 2g.10gb 4 n1/0 a start 2g.10gb 4 n1/0 a stop 2g.10gb 0 n0/0 a",
+               "that is a drain");
   expect_fault("create 2g.10gb 4 n1/0 a start 2g.10gb 4 n1/0 a drain 2g.10gb 4 n1/0 a",
                "in the wave in which it started there");
-  expect_fault("create 2g.10gb 4 n1/0 a start 2g.10gb 4 n1/0 a", "'a' runs twice when the wave ends");
+  expect_fault("create 2g.10gb 4 n1/0 a start 2g.10gb 4 n1/0 a",
+               "'a' runs twice when the wave ends");
 }
 
 TEST_F(Replay, LetsOnlyThoseBeInterruptedThatMayBe) {
@@ -169,13 +174,16 @@ TEST_F(Replay, LetsOnlyThoseBeInterruptedThatMayBe) {
 
 TEST_F(Replay, FindsStepsOfOneWaveThatCannotHappenAtOnce) {
   const std::string onto_left =
-      "stop 2g.10gb 0 n0/1 ends destroy 2g.10gb 0 n0/1 - create 2g.10gb 0 n0/1 a start 2g.10gb 0 n0/1 a";
+      "stop 2g.10gb 0 n0/1 ends destroy 2g.10gb 0 n0/1 - create 2g.10gb 0 n0/1 a start 2g.10gb 0 "
+      "n0/1 a";
   expect_fault(onto_left, "in the way of what is in use when the wave begins");
   expect_fault(onto_left, "create is out of order");
   expect_fault("stop 2g.10gb 0 n0/1 ends start 2g.10gb 0 n0/1 a", "in the way of what is in use");
   // Another +me instance is in the way wherever it stands.
-  expect_fault("create 1g.5gb+me 2 n0/1 media start 1g.5gb+me 2 n0/1 media", "two media-extension instances");
-  expect_fault("create 1g.5gb 2 n0/1 - destroy 1g.5gb 2 n0/1 - create 2g.10gb 2 n0/1 -", "or of itself");
+  expect_fault("create 1g.5gb+me 2 n0/1 media start 1g.5gb+me 2 n0/1 media",
+               "two media-extension instances");
+  expect_fault("create 1g.5gb 2 n0/1 - destroy 1g.5gb 2 n0/1 - create 2g.10gb 2 n0/1 -",
+               "or of itself");
   expect_fault("create 2g.10gb 2 n0/1 a drain 2g.10gb 0 n0/0 a start 2g.10gb 2 n0/1 a",
                "start is out of order");
   expect_fault("start 1g.5gb 2 n0/0 new create 2g.10gb 2 n0/1 -", "create is out of order");
@@ -188,13 +196,16 @@ TEST_F(Replay, FindsTooManyOfAGroupInMotion) {
   const std::string a = "create 2g.10gb 2 n0/1 a ", b = "create 3g.20gb 4 n1/0 b ",
                     start_a = "start 2g.10gb 2 n0/1 a ", start_b = "start 3g.20gb 4 n1/0 b ",
                     leave_a = "drain 2g.10gb 0 n0/0 a ", leave_b = "drain 3g.20gb 0 n1/0 b ",
-                    destroy_a = "destroy 2g.10gb 0 n0/0 - ", destroy_b = "destroy 3g.20gb 0 n1/0 - ";
-  EXPECT_EQ(faults_of(a + start_a + leave_a + destroy_a + "/ " + b + start_b + leave_b + destroy_b + "/ " +
-                      stop_ends),
+                    destroy_a = "destroy 2g.10gb 0 n0/0 - ",
+                    destroy_b = "destroy 3g.20gb 0 n1/0 - ";
+  EXPECT_EQ(faults_of(a + start_a + leave_a + destroy_a + "/ " + b + start_b + leave_b + destroy_b +
+                      "/ " + stop_ends),
             "");
-  expect_fault(a + b + start_a + start_b + leave_a + leave_b, "2 of group 'g' are in motion, 1 may be");
+  expect_fault(a + b + start_a + start_b + leave_a + leave_b,
+               "2 of group 'g' are in motion, 1 may be");
   // Interrupted is in motion until it runs again.
-  expect_fault("stop 2g.10gb 0 n0/0 a / " + b + start_b + leave_b, "wave 2: 2 of group 'g'", {work("a")});
+  expect_fault("stop 2g.10gb 0 n0/0 a / " + b + start_b + leave_b, "wave 2: 2 of group 'g'",
+               {work("a")});
 }
 
 TEST_F(Replay, FindsAnEndThatIsNotTheOneWanted) {
@@ -205,8 +216,9 @@ TEST_F(Replay, FindsAnEndThatIsNotTheOneWanted) {
   end_.seats[work("new")] = place(1, "1g.5gb", 0);
   expect_fault(stop_ends, "in the end: 'new' is not on 1g.5gb at 0 on n0/1");
   end_.seats[work("a")] = place(1, "2g.10gb", 4);
-  expect_fault(stop_ends + "/ create 2g.10gb 2 n0/1 a start 2g.10gb 2 n0/1 a drain 2g.10gb 0 n0/0 a",
-               "in the end: 'a' is not on 2g.10gb at 4 on n0/1");
+  expect_fault(
+      stop_ends + "/ create 2g.10gb 2 n0/1 a start 2g.10gb 2 n0/1 a drain 2g.10gb 0 n0/0 a",
+      "in the end: 'a' is not on 2g.10gb at 4 on n0/1");
 }
 
 TEST_F(Replay, ReadsOnlyStepsOfTheScene) {
@@ -223,8 +235,8 @@ TEST_F(Replay, ReadsOnlyStepsOfTheScene) {
       R"({"waves": [[{"op": "kill", "gpu": "n0/0", "profile": "2g.10gb", "start": 0, "workload": "a"}]]})"));
   EXPECT_TRUE(wrong(
       R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "9g.10gb", "start": 0, "workload": "a"}]]})"));
-  EXPECT_TRUE(
-      wrong(R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "2g.10gb", "workload": "a"}]]})"));
+  EXPECT_TRUE(wrong(
+      R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "2g.10gb", "workload": "a"}]]})"));
   EXPECT_TRUE(wrong(
       R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "2g.10gb", "start": 0, "workload": "x"}]]})"));
   EXPECT_TRUE(wrong(R"({"waves": [7]})"));

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of plans share: how many random problems they look at, and how a task is called in the names
-// of tests.
+// What the tests of plans share: how many random problems they look at, and how a task is called in
+// the names of tests.
 
 #include <cstdlib>
 #include <ostream>
@@ -10,7 +10,8 @@
 
 namespace cleave::plans {
 
-/// `usual` in a release build and a tenth of it under sanitizers; CLEAVE_PLAN_ROUNDS is a factor in per cent.
+/// `usual` in a release build and a tenth of it under sanitizers; CLEAVE_PLAN_ROUNDS is a factor in
+/// per cent.
 inline int rounds(int usual) {
   if (sanitized) usual = usual / 10 + 1;
   const char* given = std::getenv("CLEAVE_PLAN_ROUNDS");

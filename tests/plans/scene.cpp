@@ -28,7 +28,8 @@ std::string numbered(std::string text, std::int64_t number) {
 }
 
 std::int64_t size_in(const Json& value) {
-  return value.is_string() ? parse_size(value.get<std::string>())->value : value.get<std::int64_t>();
+  return value.is_string() ? parse_size(value.get<std::string>())->value
+                           : value.get<std::int64_t>();
 }
 
 /// "2g.10gb" or "A100-40GB:2g.10gb".
@@ -44,18 +45,21 @@ std::vector<const Profile*> wanted_on(const GpuModel& model, const Json& request
   std::vector<const Profile*> fit;
   if (request.contains("profile")) {
     for (const Profile& profile : model.profiles)
-      if (names_profile(request["profile"].get<std::string>(), model, profile)) fit.push_back(&profile);
+      if (names_profile(request["profile"].get<std::string>(), model, profile))
+        fit.push_back(&profile);
     return fit;
   }
   const bool sized = request.contains("memory_mib");
   for (const Profile& profile : model.profiles) {
     if (profile.attribute != Attribute::none) continue;
-    if (sized && (!profile.usable || profile.usable->value < size_in(request["memory_mib"]))) continue;
+    if (sized && (!profile.usable || profile.usable->value < size_in(request["memory_mib"])))
+      continue;
     if (sized && profile.compute.value < request.value("compute_slices", 0)) continue;
     fit.push_back(&profile);
   }
   const auto smaller = [&](const Profile* a, const Profile* b) {
-    return sized ? a->memory < b->memory : std::tie(a->memory, a->compute) < std::tie(b->memory, b->compute);
+    return sized ? a->memory < b->memory
+                 : std::tie(a->memory, a->compute) < std::tie(b->memory, b->compute);
   };
   if (fit.empty()) return fit;
   const Profile* least = *std::ranges::min_element(fit, smaller);
@@ -115,7 +119,8 @@ class Reader {
           continue;
         }
         added.ours.push_back(instance);
-        if (work) running_.push_back({each, entry.contains("count") ? number : -1, scene_.gpus.size()});
+        if (work)
+          running_.push_back({each, entry.contains("count") ? number : -1, scene_.gpus.size()});
       }
     scene_.gpus.push_back(std::move(added));
   }
@@ -240,7 +245,8 @@ std::string unlawful(const GpuModel& model, const std::vector<Instance>& instanc
   int compute = 0, blocked = 0;
   for (std::size_t i = 0; i < instances.size(); ++i) {
     const Instance& one = instances[i];
-    if (one.profile < model.profiles.data() || one.profile >= model.profiles.data() + model.profiles.size())
+    if (one.profile < model.profiles.data() ||
+        one.profile >= model.profiles.data() + model.profiles.size())
       return "a profile of another model";
     if (one.start < 0 || one.start >= Starts::most || !one.profile->starts.contains(one.start))
       return fmt::format("{} may not start at {}", one.profile->name, one.start);
@@ -251,8 +257,8 @@ std::string unlawful(const GpuModel& model, const std::vector<Instance>& instanc
       const Instance& other = instances[j];
       const Attribute a = one.profile->attribute, b = other.profile->attribute;
       if (one.start < other.end() && other.start < one.end())
-        return fmt::format("{} at {} and {} at {} share memory slices", one.profile->name, one.start,
-                           other.profile->name, other.start);
+        return fmt::format("{} at {} and {} at {} share memory slices", one.profile->name,
+                           one.start, other.profile->name, other.start);
       if (a == Attribute::media && b == Attribute::media) return "two media-extension instances";
       // Who takes all media engines leaves none to anybody.
       if ((a == Attribute::all_media && b != Attribute::no_media) ||
@@ -273,7 +279,8 @@ std::string wrong_seat(const Scene& scene, const Work& work, const std::optional
   if (work.stays && seat != work.now) return fmt::format("'{}' must stay where it is", work.name);
   if (work.stays) return "";
   if (!seat) return scene.may_pend(work) ? "" : fmt::format("'{}' runs and is pending", work.name);
-  if (std::ranges::find(work.wanted[seat->gpu], seat->instance.profile) == work.wanted[seat->gpu].end())
+  if (std::ranges::find(work.wanted[seat->gpu], seat->instance.profile) ==
+      work.wanted[seat->gpu].end())
     return fmt::format("'{}' did not ask for {}", work.name, seat->instance.profile->name);
   if (!work.allowed[seat->gpu])
     return fmt::format("'{}' may not be on {}", work.name, scene.gpus[seat->gpu].name);
@@ -288,8 +295,8 @@ void add_broken_groups(const Scene& scene, const Seats& seats, std::vector<std::
       // What must stay together against its own rule is not the plan's doing.
       if (one.stays && other.stays) continue;
       if (scene.domain(*one.group, seats[i]->gpu) == scene.domain(*one.group, seats[j]->gpu))
-        found.push_back(fmt::format("'{}' and '{}' of group '{}' are together", other.name, one.name,
-                                    scene.groups[*one.group].name));
+        found.push_back(fmt::format("'{}' and '{}' of group '{}' are together", other.name,
+                                    one.name, scene.groups[*one.group].name));
     }
 }
 
@@ -314,7 +321,8 @@ std::vector<std::string> faults(const Scene& scene, const Seats& seats) {
       found.push_back(fmt::format("{}: {}", scene.gpus[gpu].name, why));
   add_broken_groups(scene, seats, found);
   if (scene.max_migrations && migrations > *scene.max_migrations)
-    found.push_back(fmt::format("{} migrations, {} are allowed", migrations, *scene.max_migrations));
+    found.push_back(
+        fmt::format("{} migrations, {} are allowed", migrations, *scene.max_migrations));
   if (scene.max_moved_mib && moved_mib > *scene.max_moved_mib)
     found.push_back(fmt::format("{} MiB moved, {} are allowed", moved_mib, *scene.max_moved_mib));
   return found;

@@ -1,7 +1,8 @@
 #pragma once
-// A planning problem read a second time: from the fleet's JSON text into plain facts, with nothing of the
-// planner's. What plans are checked against, and what the exhaustive search looks through. Slow and obvious
-// on purpose. Of the program only the tables of GPU models are used, and none of its rules of coexistence.
+// A planning problem read a second time: from the fleet's JSON text into plain facts, with nothing
+// of the planner's. What plans are checked against, and what the exhaustive search looks through.
+// Slow and obvious on purpose. Of the program only the tables of GPU models are used, and none of
+// its rules of coexistence.
 
 #include <cstdint>
 #include <optional>
@@ -51,12 +52,14 @@ struct Work {
   std::string name;
   std::optional<Position> now;  // where it runs; empty: it waits
   bool stays = false;
-  std::vector<std::vector<const Profile*>> wanted;  // for each GPU, the profiles that it may have there
-  std::vector<bool> allowed;                        // for each GPU, whether pin and forbid let it be there
+  std::vector<std::vector<const Profile*>>
+      wanted;                 // for each GPU, the profiles that it may have there
+  std::vector<bool> allowed;  // for each GPU, whether pin and forbid let it be there
   std::optional<std::size_t> group;
   std::int64_t moved_mib = 0;  // what a migration carries
   int least_memory = 0;        // memory slices of its smallest possible instance
-  int least_table_slices = 0;  // the fewest GPU slices of a possible instance, in the paper's table 1
+  int least_table_slices =
+      0;  // the fewest GPU slices of a possible instance, in the paper's table 1
 };
 
 struct Group {
@@ -74,7 +77,9 @@ struct Scene {
   std::vector<Work> works;  // those that run, as written; then for deploy and joint those that wait
   std::vector<Group> groups;
 
-  [[nodiscard]] bool may_pend(const Work& work) const { return !work.now || (may_evict && !work.stays); }
+  [[nodiscard]] bool may_pend(const Work& work) const {
+    return !work.now || (may_evict && !work.stays);
+  }
   /// GPU or node: what only one of the group may be in.
   [[nodiscard]] std::size_t domain(std::size_t group, std::size_t gpu) const {
     return groups[group].over_nodes ? gpus[gpu].node : gpu;
@@ -89,8 +94,8 @@ using Seats = std::vector<std::optional<Position>>;
 /// Everything where it is now.
 Seats seats_of_now(const Scene& scene);
 
-/// Whether the GPU's compute slices lie beside its memory slices, so that an instance blocks them by
-/// position; elsewhere they are a budget.
+/// Whether the GPU's compute slices lie beside its memory slices, so that an instance blocks them
+/// by position; elsewhere they are a budget.
 bool by_position(const GpuModel& model);
 /// Compute slices that nobody else can have while this instance stands.
 int blocked_compute(const GpuModel& model, const Instance& instance);

@@ -17,7 +17,8 @@ using State = std::basic_string<Place>;
 
 struct HashState {
   std::size_t operator()(const State& state) const {
-    return std::hash<std::string_view>()({reinterpret_cast<const char*>(state.data()), state.size()});
+    return std::hash<std::string_view>()(
+        {reinterpret_cast<const char*>(state.data()), state.size()});
   }
 };
 
@@ -27,7 +28,8 @@ using Standing = std::vector<std::uint64_t>;
 /// The places there are, and which of them can be in use together.
 class Places {
  public:
-  explicit Places(const Scene& scene) : scene_(scene), on_(scene.gpus.size()), lawful_(scene.gpus.size()) {
+  explicit Places(const Scene& scene)
+      : scene_(scene), on_(scene.gpus.size()), lawful_(scene.gpus.size()) {
     all_.push_back({});
   }
 
@@ -51,7 +53,8 @@ class Places {
   void remove(Standing& standing, Place place) { standing[all_[place].gpu] &= ~bits_[place]; }
   [[nodiscard]] Standing none() const { return Standing(on_.size(), 0); }
   [[nodiscard]] bool can_number_more() const {
-    return all_.size() < 250 && std::ranges::all_of(on_, [](const auto& list) { return list.size() < 60; });
+    return all_.size() < 250 &&
+           std::ranges::all_of(on_, [](const auto& list) { return list.size() < 60; });
   }
 
  private:
@@ -80,8 +83,8 @@ class Search {
     for (std::size_t i = 0; i < goal.size() && !too_many_places_; ++i) {
       const Work& work = scene.works[i];
       too_many_places_ = !places_.can_number_more();
-      // Those that wait on have no part in it. Those that end do so in the first wave: that is never too
-      // early, and until it is over they are in the way.
+      // Those that wait on have no part in it. Those that end do so in the first wave: that is
+      // never too early, and until it is over they are in the way.
       if (!work.now && !goal[i]) continue;
       if (!goal[i]) {
         ending_.push_back(places_.number(*work.now));
@@ -119,8 +122,8 @@ class Search {
     return {outcome, waves, best_.value_or(0), looked_at_};
   }
 
-  /// Where a work may be on its way: new ones start where they are to be, or are not there yet, since until
-  /// then they would only be in the way.
+  /// Where a work may be on its way: new ones start where they are to be, or are not there yet,
+  /// since until then they would only be in the way.
   void add_choices(std::size_t work) {
     std::vector<Place> choices;
     const Work& each = scene_.works[work];
@@ -149,7 +152,8 @@ class Search {
   bool move(std::size_t number, std::vector<std::int64_t>& moving) {
     const auto group = scene_.works[who_[number]].group;
     if (!group || !scene_.works[who_[number]].now) return true;
-    if (const auto most = scene_.groups[*group].max_moving; most && moving[*group] >= *most) return false;
+    if (const auto most = scene_.groups[*group].max_moving; most && moving[*group] >= *most)
+      return false;
     ++moving[*group];
     return true;
   }
@@ -189,7 +193,8 @@ class Search {
       ++looked_at_;
       if (move(number, moving)) {
         then[number] = place;
-        choose(state, then, number + 1, standing, moving, temporary + (place == goal_[number] ? 0 : 1));
+        choose(state, then, number + 1, standing, moving,
+               temporary + (place == goal_[number] ? 0 : 1));
         then[number] = state[number];
         unmove(number, moving);
       }
@@ -197,9 +202,9 @@ class Search {
     }
   }
 
-  /// A state that was reached before counts again only with fewer temporary moves. That nothing changes in
-  /// the first wave but that some end is a wave too. What the goal is one wave away from is the answer, and
-  /// where else this many waves lead nobody needs to know then.
+  /// A state that was reached before counts again only with fewer temporary moves. That nothing
+  /// changes in the first wave but that some end is a wave too. What the goal is one wave away from
+  /// is the answer, and where else this many waves lead nobody needs to know then.
   void arrive(const State& then, std::size_t temporary) {
     const auto [known, fresh] = known_.try_emplace(then, temporary);
     const bool ended = first_ && !ending_.empty() && then == start_;

@@ -1,5 +1,6 @@
-// The search for the fewest waves, to which the planner's waves are held: small cases whose answer can be
-// seen, a search without any thought on tiny fleets, and what it says of the pairs of maximal layouts.
+// The search for the fewest waves, to which the planner's waves are held: small cases whose answer
+// can be seen, a search without any thought on tiny fleets, and what it says of the pairs of
+// maximal layouts.
 
 #include "wave_search.hpp"
 
@@ -93,7 +94,8 @@ TEST(FewestWavesOf, EndsAndNewWork) {
 
 TEST(FewestWavesOf, Chains) {
   EXPECT_EQ(answer({{"a 2g.10gb 0"}}, {{"a 2g.10gb 2"}}), Answer(1, 0));
-  EXPECT_EQ(answer({{"a 2g.10gb 0", "b 2g.10gb 2"}}, {{"a 2g.10gb 2", "b 2g.10gb 4"}}), Answer(2, 0));
+  EXPECT_EQ(answer({{"a 2g.10gb 0", "b 2g.10gb 2"}}, {{"a 2g.10gb 2", "b 2g.10gb 4"}}),
+            Answer(2, 0));
   EXPECT_EQ(answer({{"x 1g.5gb 0", "y 1g.5gb 1", "z 1g.5gb 2", "wall 3g.20gb 4"}},
                    {{"x 1g.5gb 1", "y 1g.5gb 2", "z 1g.5gb 3", "wall 3g.20gb 4"}}),
             Answer(3, 0));
@@ -104,7 +106,8 @@ TEST(FewestWavesOf, Chains) {
 }
 
 TEST(FewestWavesOf, ASwap) {
-  const std::vector<std::string> now{"a 3g.20gb 0", "b 3g.20gb 4"}, then{"a 3g.20gb 4", "b 3g.20gb 0"};
+  const std::vector<std::string> now{"a 3g.20gb 0", "b 3g.20gb 4"},
+      then{"a 3g.20gb 4", "b 3g.20gb 0"};
   EXPECT_EQ(answer({now}, {then}), impossible);
   const std::vector<std::string> no_room{"wall 1g.5gb 0", "wall 1g.5gb 4"};
   EXPECT_EQ(answer({now, no_room}, {then, no_room}), impossible);
@@ -117,7 +120,8 @@ TEST(FewestWavesOf, ASwap) {
                    {{"a 1g.5gb 1", "b 1g.5gb 0", "wall 3g.20gb 4", "wall 1g.5gb 2"}}),
             Answer(3, 1));
   // Over two GPUs, with a place on each.
-  EXPECT_EQ(answer({{"a 3g.20gb 0"}, {"b 3g.20gb 0"}}, {{"b 3g.20gb 0"}, {"a 3g.20gb 0"}}), Answer(2, 2));
+  EXPECT_EQ(answer({{"a 3g.20gb 0"}, {"b 3g.20gb 0"}}, {{"b 3g.20gb 0"}, {"a 3g.20gb 0"}}),
+            Answer(2, 2));
 }
 
 TEST(FewestWavesOf, ACycleOfThree) {
@@ -125,9 +129,9 @@ TEST(FewestWavesOf, ACycleOfThree) {
                    {{"a 1g.5gb 1", "b 1g.5gb 2", "c 1g.5gb 0", "wall 3g.20gb 4"}}),
             Answer(4, 1));
   // All aside at once; were one left in its place, the one that goes there would have to wait.
-  EXPECT_EQ(
-      answer({{"a 1g.5gb 0", "b 1g.5gb 1", "c 1g.5gb 2"}}, {{"a 1g.5gb 1", "b 1g.5gb 2", "c 1g.5gb 0"}}),
-      Answer(2, 3));
+  EXPECT_EQ(answer({{"a 1g.5gb 0", "b 1g.5gb 1", "c 1g.5gb 2"}},
+                   {{"a 1g.5gb 1", "b 1g.5gb 2", "c 1g.5gb 0"}}),
+            Answer(2, 3));
 }
 
 TEST(FewestWavesOf, WhatStaysMayHaveToMakeRoom) {
@@ -187,7 +191,8 @@ class Thoughtless {
   static std::string key(const Seats& seats) {
     std::string text;
     for (const auto& seat : seats)
-      text += seat ? fmt::format("{} {} {};", seat->gpu, seat->instance.profile->name, seat->instance.start)
+      text += seat ? fmt::format("{} {} {};", seat->gpu, seat->instance.profile->name,
+                                 seat->instance.start)
                    : "-;";
     return text;
   }
@@ -217,7 +222,8 @@ class Thoughtless {
   bool lawful(const Seats& state, const Seats& then) const {
     std::map<std::size_t, std::int64_t> moving;
     for (std::size_t i = 0; i < state.size(); ++i)
-      if (const Work& work = scene_.works[i]; work.group && work.now && then[i] && state[i] != then[i])
+      if (const Work& work = scene_.works[i];
+          work.group && work.now && then[i] && state[i] != then[i])
         ++moving[*work.group];
     for (const auto& [group, count] : moving)
       if (const auto most = scene_.groups[group].max_moving; most && count > *most) return false;
@@ -225,7 +231,8 @@ class Thoughtless {
       std::vector<Instance> together = scene_.gpus[gpu].walls;
       for (std::size_t i = 0; i < state.size(); ++i) {
         if (state[i] && state[i]->gpu == gpu) together.push_back(state[i]->instance);
-        if (then[i] && then[i] != state[i] && then[i]->gpu == gpu) together.push_back(then[i]->instance);
+        if (then[i] && then[i] != state[i] && then[i]->gpu == gpu)
+          together.push_back(then[i]->instance);
       }
       if (!unlawful(*scene_.gpus[gpu].model, together).empty()) return false;
     }

@@ -1,4 +1,5 @@
-// The Python package that reports for jobs: its own tests, and that what it sends is what is read here.
+// The Python package that reports for jobs: its own tests, and that what it sends is what is read
+// here.
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -30,14 +31,16 @@ std::string interpreter() {
 
 /// Runs it in the repository's root with the package at hand.
 Outcome python(const std::string& arguments, const std::string& environment = {}) {
-  return shell(fmt::format(
-      "{} PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=python${{PYTHONPATH:+:$PYTHONPATH}} timeout 300 '{}' {}",
-      environment, interpreter(), arguments));
+  return shell(
+      fmt::format("{} PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=python${{PYTHONPATH:+:$PYTHONPATH}} "
+                  "timeout 300 '{}' {}",
+                  environment, interpreter(), arguments));
 }
 
 std::string cannot_run() {
   const Outcome version = python("-c 'import sys; sys.exit(sys.version_info < (3, 9))'");
-  return version.exit_code == 0 ? "" : fmt::format("{} is not there, or older than 3.9", interpreter());
+  return version.exit_code == 0 ? ""
+                                : fmt::format("{} is not there, or older than 3.9", interpreter());
 }
 
 /// The datagrams of one program.
@@ -83,10 +86,11 @@ TEST(PythonPackage, WorksWithPyTorchItself) {
 
 /// The same numbers as a line that the package had no part in.
 std::string plain_line(const Json& asked, bool with_iterations) {
-  const std::string in_all =
-      with_iterations && !asked[1].is_null() ? fmt::format(R"("iterations":{},)", asked[1].dump()) : "";
-  return fmt::format(R"({{"iteration":{},{}"requested_bytes":{},"allocated_bytes":{}}})", asked[0].dump(),
-                     in_all, asked[2].dump(), asked[3].dump());
+  const std::string in_all = with_iterations && !asked[1].is_null()
+                                 ? fmt::format(R"("iterations":{},)", asked[1].dump())
+                                 : "";
+  return fmt::format(R"({{"iteration":{},{}"requested_bytes":{},"allocated_bytes":{}}})",
+                     asked[0].dump(), in_all, asked[2].dump(), asked[3].dump());
 }
 
 TEST(PythonPackage, SaysAtEveryEdgeWhatIsReadHere) {
@@ -115,14 +119,15 @@ TEST(PythonPackage, SendsWhatIsReadHere) {
   if (const auto why = cannot_run(); !why.empty()) GTEST_SKIP() << why;
   const Scratch scratch;
   const Socket socket(scratch.path("reports"));
-  const std::string program = scratch.write("train.py",
-                                            "import cleave_report as cleave\n"
-                                            "MIB = 1 << 20\n"
-                                            "with cleave.iterations(5, every=0) as step:\n"
-                                            "    for i in range(1, 6):\n"
-                                            "        step(requested=i * MIB, allocated=(i + 300) * MIB)\n");
-  const Outcome outcome =
-      python(fmt::format("'{}'", program), fmt::format("CLEAVE_REPORT='{}'", scratch.path("reports")));
+  const std::string program =
+      scratch.write("train.py",
+                    "import cleave_report as cleave\n"
+                    "MIB = 1 << 20\n"
+                    "with cleave.iterations(5, every=0) as step:\n"
+                    "    for i in range(1, 6):\n"
+                    "        step(requested=i * MIB, allocated=(i + 300) * MIB)\n");
+  const Outcome outcome = python(fmt::format("'{}'", program),
+                                 fmt::format("CLEAVE_REPORT='{}'", scratch.path("reports")));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto lines = socket.lines();
   ASSERT_EQ(lines.size(), 5U);

@@ -36,27 +36,30 @@ std::string why_not() {
   const Outcome version = run("clang-format --version");
   if (!version.succeeded) return "clang-format is not installed; ./test.sh installs it on Debian";
   std::smatch match;
-  if (std::regex_search(version.output, match, std::regex(R"(version (\d+))")) && match[1] == formatter)
+  if (std::regex_search(version.output, match, std::regex(R"(version (\d+))")) &&
+      match[1] == formatter)
     return {};
-  return std::string("the format is that of clang-format ") + formatter + "; here is " + version.output;
+  return std::string("the format is that of clang-format ") + formatter + "; here is " +
+         version.output;
 }
 
-/// Runs the formatter over files named from the root; their names go through a file, as there are many. The
-/// file is this test's own: tests run side by side.
+/// Runs the formatter over files named from the root; their names go through a file, as there are
+/// many. The file is this test's own: tests run side by side.
 Outcome check_format(const std::vector<std::string>& paths) {
   const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   const std::string list = std::string(CLEAVE_BINARY_DIR) + "/format_test_" + test + ".txt";
   std::ofstream names(list);
   for (const std::string& path : paths) names << path << "\n";
   names.close();
-  return run("cd '" + root().string() + "' && clang-format --dry-run --Werror --style=file --files='" + list +
-             "'");
+  return run("cd '" + root().string() +
+             "' && clang-format --dry-run --Werror --style=file --files='" + list + "'");
 }
 
 TEST(Format, IsWhatTheFormatterSays) {
   if (const std::string reason = why_not(); !reason.empty()) GTEST_SKIP() << reason;
   std::vector<std::string> paths;
-  for (const SourceFile& file : cpp_under({"src", "tests", "bench", "examples"})) paths.push_back(file.path);
+  for (const SourceFile& file : cpp_under({"src", "tests", "bench", "examples"}))
+    paths.push_back(file.path);
   const Outcome outcome = check_format(paths);
   EXPECT_TRUE(outcome.succeeded) << outcome.output << "mend it with: clang-format -i FILE";
 }
@@ -67,7 +70,8 @@ TEST(Format, ACrookedFileIsFound) {
   std::ofstream(crooked) << "int  f( ){return 1 ;}\n";
   const Outcome outcome = check_format({crooked});
   EXPECT_FALSE(outcome.succeeded);
-  EXPECT_NE(outcome.output.find("code should be clang-formatted"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("code should be clang-formatted"), std::string::npos)
+      << outcome.output;
 }
 
 }  // namespace

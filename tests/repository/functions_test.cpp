@@ -1,5 +1,6 @@
-// No function is longer than a person can keep in view. Lines are counted from where its name and arguments
-// begin to its closing brace; tables, which are braces after an equals sign, do not count.
+// No function is longer than a person can keep in view. Lines are counted from where its name and
+// arguments begin to its closing brace; tables, which are braces after an equals sign, do not
+// count.
 
 #include <gtest/gtest.h>
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::size_t longest = 70;
 
-/// C++ as a row of characters and their lines, with what is inside comments, strings and directives blank:
-/// what is left are braces that are braces.
+/// C++ as a row of characters and their lines, with what is inside comments, strings and directives
+/// blank: what is left are braces that are braces.
 class Skeleton {
  public:
   explicit Skeleton(const SourceFile& file) {
@@ -37,10 +38,12 @@ class Skeleton {
       const std::string close = ")" + std::string(rest.substr(2, open - 2)) + "\"";
       return blank(at, past(rest, close, open));
     }
-    if (rest.front() == '#' && (at == 0 || text_[at - 1] == '\n')) return blank(at, rest.find('\n'));
+    if (rest.front() == '#' && (at == 0 || text_[at - 1] == '\n'))
+      return blank(at, rest.find('\n'));
     if (rest.front() == '"') return blank(at, end_of_literal(rest));
     // Between digits it parts them: 1'000.
-    if (rest.front() == '\'' && (at == 0 || std::isalnum(static_cast<unsigned char>(text_[at - 1])) == 0))
+    if (rest.front() == '\'' &&
+        (at == 0 || std::isalnum(static_cast<unsigned char>(text_[at - 1])) == 0))
       return blank(at, end_of_literal(rest));
     return at + 1;
   }
@@ -76,7 +79,8 @@ Brace kind_of(const std::string& head, bool inside_function) {
   if (last != std::string::npos && head[last] == '=') return Brace::table;
   if (inside_function) return Brace::other;
   if (std::ranges::count(head, '(') != std::ranges::count(head, ')')) return Brace::other;
-  const std::string rest = std::regex_replace(head, prefix, "", std::regex_constants::format_first_only);
+  const std::string rest =
+      std::regex_replace(head, prefix, "", std::regex_constants::format_first_only);
   if (std::regex_search(rest, scope)) return Brace::scope;
   return head.find('(') == std::string::npos ? Brace::table : Brace::function;
 }
@@ -92,7 +96,9 @@ std::vector<std::string> long_functions(const SourceFile& file) {
   std::vector<std::string> findings;
   std::string head;
   std::size_t line = 0, head_line = 0, function_line = 0, table_lines = 0;
-  const auto inside = [&](Brace kind) { return std::ranges::find(open, kind, &Open::kind) != open.end(); };
+  const auto inside = [&](Brace kind) {
+    return std::ranges::find(open, kind, &Open::kind) != open.end();
+  };
   for (const char c : skeleton.text()) {
     if (c == '{') {
       const Brace kind = kind_of(head, inside(Brace::function));
@@ -107,14 +113,15 @@ std::vector<std::string> long_functions(const SourceFile& file) {
         const std::size_t lines = line - function_line + 1;
         if (closed.kind == Brace::function && lines > longest + table_lines)
           findings.push_back(finding(file, function_line,
-                                     "a function of " + std::to_string(lines - table_lines) + " lines; " +
-                                         std::to_string(longest) + " are the most"));
+                                     "a function of " + std::to_string(lines - table_lines) +
+                                         " lines; " + std::to_string(longest) + " are the most"));
       }
       head.clear();
     } else if (c == ';') {
       head.clear();
     } else {
-      if (head.find_first_not_of(" \n") == std::string::npos && c != ' ' && c != '\n') head_line = line;
+      if (head.find_first_not_of(" \n") == std::string::npos && c != ' ' && c != '\n')
+        head_line = line;
       head += c;
     }
     if (c == '\n') ++line;
@@ -141,7 +148,8 @@ std::vector<std::string> found(const std::string& text) {
 }
 
 TEST(Functions, OneTooLongIsFoundWhereItBegins) {
-  const std::string head = "#include <a>\n\nnamespace a {\n\ntemplate <class T>\nint f(int a = 3) const {\n";
+  const std::string head =
+      "#include <a>\n\nnamespace a {\n\ntemplate <class T>\nint f(int a = 3) const {\n";
   EXPECT_TRUE(found(head + statements(67) + "}\n\n}\n").empty());
   const auto findings = found(head + statements(68) + "}\n\n}\n");
   ASSERT_EQ(findings.size(), 1U);
@@ -173,7 +181,8 @@ TEST(Functions, TablesMayBeAsLongAsTheyAre) {
   std::string rows;
   for (int i = 0; i < 90; ++i) rows += "    {1, f(2)},\n";
   EXPECT_TRUE(found("constexpr Row rows[] = {\n" + rows + "};\n").empty());
-  EXPECT_TRUE(found("void f() {\n  static const Row rows[] = {\n" + rows + "  };\n  step();\n}\n").empty());
+  EXPECT_TRUE(
+      found("void f() {\n  static const Row rows[] = {\n" + rows + "  };\n  step();\n}\n").empty());
 }
 
 }  // namespace

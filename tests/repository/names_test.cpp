@@ -1,5 +1,5 @@
-// No two types of one namespace share a name. The linker would take one's functions for the other's without a
-// word, even where no file sees both.
+// No two types of one namespace share a name. The linker would take one's functions for the other's
+// without a word, even where no file sees both.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 namespace cleave::repository {
 namespace {
 
-/// The types that a file defines in named namespaces, "cleave::cli::Run", with the line of each. It reads the
-/// shape that clang-format gives: definitions at namespace scope begin at the left edge.
+/// The types that a file defines in named namespaces, "cleave::cli::Run", with the line of each. It
+/// reads the shape that clang-format gives: definitions at namespace scope begin at the left edge.
 std::vector<std::pair<std::string, std::size_t>> types_in(const SourceFile& file) {
   static const std::regex opening("namespace ([A-Za-z_:]*) ?\\{");
   static const std::regex definition(
@@ -46,7 +46,8 @@ std::vector<std::string> shared_names(const std::vector<SourceFile>& files) {
     for (const auto& [type, line] : types_in(file)) {
       const auto [known, is_new] = first.emplace(type, file.path);
       if (!is_new)
-        findings.push_back(finding(file, line, "another " + type + " is defined in " + known->second));
+        findings.push_back(
+            finding(file, line, "another " + type + " is defined in " + known->second));
     }
   return findings;
 }

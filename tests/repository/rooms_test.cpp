@@ -1,5 +1,5 @@
-// Which room may include which, and which library each may use: the map of the house, held against the
-// includes that are there. A room is a folder under src/.
+// Which room may include which, and which library each may use: the map of the house, held against
+// the includes that are there. A room is a folder under src/.
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 namespace cleave::repository {
 namespace {
 
-/// What a room may include beside itself and the standard libraries, as words: rooms, single headers of
-/// rooms, and libraries by the start of their headers' names.
+/// What a room may include beside itself and the standard libraries, as words: rooms, single
+/// headers of rooms, and libraries by the start of their headers' names.
 struct Room {
   std::string_view name;
   std::string_view rooms;
@@ -35,7 +35,8 @@ constexpr Room house[] = {
     {"nvmlsim", "base model graph physics", ""},
     {"simulate", "base model graph physics forecast placement planner engine", "zlib.h"},
     {"runner", "base model physics nvmlsim/client.hpp", ""},
-    {"control", "base model graph physics forecast placement planner engine device runner nvmlsim/client.hpp",
+    {"control",
+     "base model graph physics forecast placement planner engine device runner nvmlsim/client.hpp",
      ""},
     {"api", "base model", "boost/beast boost/asio"},  // Beast's own faces speak of Asio
     {"page", "base model", ""},
@@ -45,11 +46,13 @@ constexpr Room house[] = {
      "manual nvmlsim/client.hpp",
      "boost/ sqlite3.h prometheus/ spdlog/ toml++/"},
     {"study",
-     "base model graph physics forecast placement planner engine device nvmlsim/client.hpp simulate runner "
+     "base model graph physics forecast placement planner engine device nvmlsim/client.hpp "
+     "simulate runner "
      "control api page",
      "coin/"},
     {"cli",
-     "base model graph physics forecast placement planner engine device nvmlsim/client.hpp simulate runner "
+     "base model graph physics forecast placement planner engine device nvmlsim/client.hpp "
+     "simulate runner "
      "control api page manual study",
      ""},
 };
@@ -57,8 +60,8 @@ constexpr Room house[] = {
 /// What any *_test.cpp, and a *_test.hpp that several of them share, may use besides.
 constexpr std::string_view test_libraries = "gtest/ rapidcheck.h rapidcheck/";
 
-/// Headers of POSIX, Linux and the processor that belong to no library of the table. Those of C++ need no
-/// list: they have neither a dot nor a folder in their names.
+/// Headers of POSIX, Linux and the processor that belong to no library of the table. Those of C++
+/// need no list: they have neither a dot nor a folder in their names.
 constexpr std::string_view system_folders = "sys/ linux/ netinet/ arpa/ net/";
 constexpr auto system_headers = std::to_array<std::string_view>(
     {"aio.h",     "dirent.h",  "dlfcn.h",    "elf.h",       "emmintrin.h", "errno.h",
@@ -93,7 +96,9 @@ struct Include {
 };
 
 std::optional<Include> include_of(std::string_view line) {
-  const auto skip = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
+  const auto skip = [&] {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  };
   skip();
   if (!line.starts_with('#')) return {};
   line.remove_prefix(1);
@@ -115,22 +120,26 @@ std::string wrong(const Room& room, bool is_test, const Include& include) {
   if (!quoted) {
     if (is_system(header) || starts_with_one_of(header, room.libraries)) return {};
     if (is_test && starts_with_one_of(header, test_libraries)) return {};
-    return name + "/ may not use <" + header + ">: its libraries are [" + std::string(room.libraries) + "]";
+    return name + "/ may not use <" + header + ">: its libraries are [" +
+           std::string(room.libraries) + "]";
   }
   if (!std::filesystem::is_regular_file(root() / "src" / header))
     return "there is no src/" + header + "; includes in quotes are named from src/";
   const std::string_view other = std::string_view(header).substr(0, header.find('/'));
   if (other == room.name || names(room.rooms, other) || names(room.rooms, header)) return {};
-  return name + "/ may not include \"" + header + "\": it may include [" + std::string(room.rooms) + "]";
+  return name + "/ may not include \"" + header + "\": it may include [" + std::string(room.rooms) +
+         "]";
 }
 
 std::vector<std::string> wrong_includes(const SourceFile& file) {
-  const std::string_view below = std::string_view(file.path).substr(std::string_view("src/").size());
+  const std::string_view below =
+      std::string_view(file.path).substr(std::string_view("src/").size());
   const std::string_view name = below.substr(0, below.find('/'));
   const auto* room = std::ranges::find(house, name, &Room::name);
   if (room == std::end(house))
-    return {
-        finding(file, 0, "no room is called " + std::string(name) + "; rooms are in the table of this test")};
+    return {finding(
+        file, 0,
+        "no room is called " + std::string(name) + "; rooms are in the table of this test")};
   std::vector<std::string> findings;
   const bool is_test = file.ends_with("_test.cpp") || file.ends_with("_test.hpp");
   for (std::size_t i = 0; i < file.lines.size(); ++i) {
@@ -161,10 +170,11 @@ TEST(Rooms, ARoomThatReachesUpIsFound) {
                                                "#include \"job.hpp\"\n"
                                                "#include <unistd.h>\n"));
   ASSERT_EQ(findings.size(), 4U) << listed(findings);
-  EXPECT_EQ(
-      findings[0],
-      "src/model/upward.cpp:3: model/ may not include \"graph/state_graph.hpp\": it may include [base]");
-  EXPECT_EQ(findings[1], "src/model/upward.cpp:4: model/ may not use <fmt/format.h>: its libraries are []");
+  EXPECT_EQ(findings[0],
+            "src/model/upward.cpp:3: model/ may not include \"graph/state_graph.hpp\": it may "
+            "include [base]");
+  EXPECT_EQ(findings[1],
+            "src/model/upward.cpp:4: model/ may not use <fmt/format.h>: its libraries are []");
   EXPECT_TRUE(findings[2].starts_with("src/model/upward.cpp:5: there is no src/base/no_such.hpp"));
   EXPECT_TRUE(findings[3].starts_with("src/model/upward.cpp:6: there is no src/job.hpp"));
 }
@@ -174,9 +184,10 @@ TEST(Rooms, OnlyTestsUseTheTestLibraries) {
   EXPECT_TRUE(wrong_includes(made_up("src/graph/state_graph_test.cpp", text)).empty());
   EXPECT_EQ(wrong_includes(made_up("src/graph/state_graph.cpp", text)).size(), 2U);
   // A test has its room's rights and no more.
-  EXPECT_EQ(
-      wrong_includes(made_up("src/graph/state_graph_test.cpp", "#include \"placement/fleet.hpp\"\n")).size(),
-      1U);
+  EXPECT_EQ(wrong_includes(
+                made_up("src/graph/state_graph_test.cpp", "#include \"placement/fleet.hpp\"\n"))
+                .size(),
+            1U);
 }
 
 TEST(Rooms, AnUnknownRoomIsFound) {

@@ -60,8 +60,9 @@ std::vector<SourceFile> files_under(const std::vector<std::string>& folders) {
 
 std::vector<SourceFile> cpp_under(const std::vector<std::string>& folders) {
   std::vector<SourceFile> files = files_under(folders);
-  std::erase_if(files,
-                [](const SourceFile& file) { return !file.ends_with(".cpp") && !file.ends_with(".hpp"); });
+  std::erase_if(files, [](const SourceFile& file) {
+    return !file.ends_with(".cpp") && !file.ends_with(".hpp");
+  });
   return files;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The repository as text, for tests that read it: its files, their lines, and the list in which a test says
-// what it found.
+// The repository as text, for tests that read it: its files, their lines, and the list in which a
+// test says what it found.
 
 #include <filesystem>
 #include <string>
@@ -23,8 +23,8 @@ SourceFile made_up(std::string path, std::string_view text);
 
 std::filesystem::path root();
 
-/// Every text file under these folders of the repository ("." is all of it), by name; what is built and what
-/// git keeps for itself left out.
+/// Every text file under these folders of the repository ("." is all of it), by name; what is built
+/// and what git keeps for itself left out.
 std::vector<SourceFile> files_under(const std::vector<std::string>& folders);
 
 /// Those of them that are C++.

@@ -1,5 +1,5 @@
-// What every file owes its reader: a header says what it is, a command is in the table, and nothing in the
-// repository names the machine it was written on.
+// What every file owes its reader: a header says what it is, a command is in the table, and nothing
+// in the repository names the machine it was written on.
 
 #include <gtest/gtest.h>
 
@@ -43,9 +43,9 @@ TEST(Headers, ThatSayNothingAreFound) {
   EXPECT_EQ(found(""), 1U);
 }
 
-// A command is a file of src/cli that begins "// `cleave name`: what it does." and defines `add_name`, which
-// command.hpp declares and the table of main.cpp or a group such as `forecast` has a row for. Its helpers
-// begin with their includes.
+// A command is a file of src/cli that begins "// `cleave name`: what it does." and defines
+// `add_name`, which command.hpp declares and the table of main.cpp or a group such as `forecast`
+// has a row for. Its helpers begin with their includes.
 
 using Names = std::set<std::string>;
 
@@ -78,20 +78,20 @@ std::vector<std::string> wrong_opening(const SourceFile& file, const Names& rows
   const std::string first = file.lines.empty() ? "" : file.lines[0];
   if (!first.starts_with("//") && !first.starts_with("#include"))
     return {finding(file, 0, "begin with a comment, or in a helper with its own header")};
-  const bool in_table =
-      std::ranges::any_of(defined_in(file), [&](const std::string& name) { return rows.contains(name); });
+  const bool in_table = std::ranges::any_of(
+      defined_in(file), [&](const std::string& name) { return rows.contains(name); });
   const bool says_command = first.starts_with("// `cleave ");
   if (says_command && !in_table)
-    return {finding(
-        file, 0,
-        "says it is a command, but neither main.cpp nor a group has a row for an add_ function of it")};
+    return {finding(file, 0,
+                    "says it is a command, but neither main.cpp nor a group has a row for an add_ "
+                    "function of it")};
   if (!says_command && in_table)
     return {finding(file, 0, "a command begins with: // `cleave name`: what it does")};
   return {};
 }
 
-std::vector<std::string> commands_astray(const std::vector<SourceFile>& sources, const Names& declared,
-                                         const Names& rows) {
+std::vector<std::string> commands_astray(const std::vector<SourceFile>& sources,
+                                         const Names& declared, const Names& rows) {
   std::vector<std::string> findings;
   Names defined;
   for (const SourceFile& file : sources) {
@@ -103,7 +103,8 @@ std::vector<std::string> commands_astray(const std::vector<SourceFile>& sources,
       findings.push_back("src/cli/main.cpp: " + name +
                          " of command.hpp has no row in the table nor in a group");
   for (const std::string& name : rows)
-    if (!defined.contains(name)) findings.push_back("src/cli/main.cpp: no file of src/cli defines " + name);
+    if (!defined.contains(name))
+      findings.push_back("src/cli/main.cpp: no file of src/cli defines " + name);
   return findings;
 }
 
@@ -133,12 +134,14 @@ TEST(Commands, ThatAreForgottenAreFound) {
   EXPECT_EQ(commands_astray({}, {}, {"add_a"}).size(), 1U);
   EXPECT_EQ(commands_astray({file("// `cleave a`: does nothing.\n")}, {}, {}).size(), 1U);
   EXPECT_EQ(commands_astray({file("namespace cleave {}\n")}, {}, {}).size(), 1U);
-  const SourceFile silent = file("#include \"a.hpp\"\nvoid add_a(CommandLine& program, Run& run) {\n");
+  const SourceFile silent =
+      file("#include \"a.hpp\"\nvoid add_a(CommandLine& program, Run& run) {\n");
   EXPECT_EQ(commands_astray({silent}, {"add_a"}, {"add_a"}).size(), 1U);
   EXPECT_EQ(rows_of(file("    {add_a}, {add_b},\n")), (Names{"add_a", "add_b"}));
-  EXPECT_EQ(members_of(file("  add_a(*group, run);\n  add_json(*command, json);\n")), (Names{"add_a"}));
-  EXPECT_EQ(declared_in(file(
-                "void add_a(CommandLine& program, Run& run);\nvoid add_json(CommandLine& a, bool& b);\n")),
+  EXPECT_EQ(members_of(file("  add_a(*group, run);\n  add_json(*command, json);\n")),
+            (Names{"add_a"}));
+  EXPECT_EQ(declared_in(file("void add_a(CommandLine& program, Run& run);\nvoid "
+                             "add_json(CommandLine& a, bool& b);\n")),
             Names{"add_a"});
 }
 
@@ -146,22 +149,25 @@ TEST(Commands, ThatAreForgottenAreFound) {
 
 /// True where `line` has a path that begins with one of a machine's own folders.
 bool names_a_machine(std::string_view line) {
-  static const std::array<std::string, 3> folders = {std::string("/wo") + "rk/", std::string("/fa") + "rm/",
-                                                     std::string("/ro") + "ot/"};
+  static const std::array<std::string, 3> folders = {
+      std::string("/wo") + "rk/", std::string("/fa") + "rm/", std::string("/ro") + "ot/"};
   const auto continues_a_name = [](char c) {
     return (std::isalnum(static_cast<unsigned char>(c)) != 0) || c == '.' || c == '_' || c == '-';
   };
   for (const std::string& folder : folders)
-    for (std::size_t at = line.find(folder); at != std::string_view::npos; at = line.find(folder, at + 1))
+    for (std::size_t at = line.find(folder); at != std::string_view::npos;
+         at = line.find(folder, at + 1))
       if (at == 0 || !continues_a_name(line[at - 1])) return true;
   return false;
 }
 
 /// True where `line` has the address of a place that packages are fetched from.
 bool names_a_registry(std::string_view line) {
-  static const std::array<std::string, 2> places = {std::string("regis") + "try", std::string("mir") + "ror"};
+  static const std::array<std::string, 2> places = {std::string("regis") + "try",
+                                                    std::string("mir") + "ror"};
   for (const std::string_view scheme : {"http:", "https:"})
-    for (std::size_t at = line.find(scheme); at != std::string_view::npos; at = line.find(scheme, at + 1)) {
+    for (std::size_t at = line.find(scheme); at != std::string_view::npos;
+         at = line.find(scheme, at + 1)) {
       std::string_view address = line.substr(at + scheme.size());
       if (!address.starts_with("//")) continue;
       address = address.substr(0, address.find_first_of(" \t\"'`<>"));
@@ -175,7 +181,8 @@ TEST(Repository, NamesNoMachineAndNoPackageRegistry) {
   std::vector<std::string> findings;
   for (const SourceFile& file : files_under({"."}))
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
-      if (names_a_machine(file.lines[i])) findings.push_back(finding(file, i, "a path of one machine"));
+      if (names_a_machine(file.lines[i]))
+        findings.push_back(finding(file, i, "a path of one machine"));
       if (names_a_registry(file.lines[i]))
         findings.push_back(finding(file, i, "the address of a package source"));
     }

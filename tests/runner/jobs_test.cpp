@@ -47,8 +47,8 @@ TEST(Supervised, AJobEndsBySignals) {
       stand.start_script("trap 'echo got; exit 3' USR1; echo ready; while :; do sleep 0.01; done");
   ASSERT_NE(stand.wait_for_end(by_itself), nullptr);
   EXPECT_EQ(in_words(*stand.outcome(by_itself)), "ended by signal 11 (Segmentation fault)");
-  ASSERT_TRUE(
-      stand.wait_until([&] { return stand.pid(by_us) > 0 && stand.text(heard, "stdout.log") == "ready\n"; }));
+  ASSERT_TRUE(stand.wait_until(
+      [&] { return stand.pid(by_us) > 0 && stand.text(heard, "stdout.log") == "ready\n"; }));
   ASSERT_TRUE(stand.runner().signal(by_us, SIGTERM));
   ASSERT_TRUE(stand.runner().signal(heard, SIGUSR1));
   ASSERT_NE(stand.wait_for_end(by_us), nullptr);
@@ -61,7 +61,8 @@ TEST(Supervised, AJobEndsBySignals) {
 
 TEST(Supervised, StopIsTermAndThenKill) {
   Stand stand;
-  const JobKey gentle = stand.start_script("trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done");
+  const JobKey gentle =
+      stand.start_script("trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done");
   const JobKey deaf = stand.start_script("trap '' TERM; echo ready; while :; do sleep 0.01; done");
   for (const JobKey& key : {gentle, deaf}) {
     ASSERT_TRUE(stand.wait_until([&] { return stand.text(key, "stdout.log") == "ready\n"; }));
@@ -80,10 +81,11 @@ TEST(Supervised, WhatAJobLeavesBehindIsEnded) {
   const std::string leave_behind[] = {
       "sleep 61 & sleep 62 & exit 0",
       "setsid sh -c 'sleep 63; sleep 64' & sleep 0.05",
-      "(setsid sh -c '(sleep 65 &) ; exit 0' &); sleep 0.1; exit 4",                     // twice forked
-      "(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 66; sleep 67' &); sleep 0.1",  // deaf to TERM
-      "(env -i setsid /bin/sleep 68 &); sleep 0.05",                                     // without a mark
-      "(setsid sh -c 'kill -STOP $$; sleep 69' &); sleep 0.05",                          // asleep
+      "(setsid sh -c '(sleep 65 &) ; exit 0' &); sleep 0.1; exit 4",  // twice forked
+      "(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 66; sleep 67' &); sleep 0.1",  // deaf to
+                                                                                         // TERM
+      "(env -i setsid /bin/sleep 68 &); sleep 0.05",             // without a mark
+      "(setsid sh -c 'kill -STOP $$; sleep 69' &); sleep 0.05",  // asleep
   };
   Stand stand;
   std::vector<JobKey> keys;
@@ -97,9 +99,9 @@ TEST(Supervised, WhatAJobLeavesBehindIsEnded) {
   }
   for (const ProcessFacts& each : all_processes())
     for (int seconds = 61; seconds < 70; ++seconds)
-      EXPECT_EQ(
-          read_text(fmt::format("/proc/{}/cmdline", each.pid)).find(fmt::format("sleep{}{}", '\0', seconds)),
-          std::string::npos);
+      EXPECT_EQ(read_text(fmt::format("/proc/{}/cmdline", each.pid))
+                    .find(fmt::format("sleep{}{}", '\0', seconds)),
+                std::string::npos);
 }
 
 TEST(Supervised, WhatCannotBeRunIsToldWithItsReason) {
@@ -112,8 +114,8 @@ TEST(Supervised, WhatCannotBeRunIsToldWithItsReason) {
     launch.working_directory = directory;
     return stand.start(launch);
   };
-  const JobKey absent = in("/nowhere"), fifo = in(stand.path("fifo")), dangling = in(stand.path("dangling")),
-               link = in(stand.path("link"));
+  const JobKey absent = in("/nowhere"), fifo = in(stand.path("fifo")),
+               dangling = in(stand.path("dangling")), link = in(stand.path("link"));
   Launch none = stand.launch("");
   none.argv = {"no-such-program"};
   const JobKey no_program = stand.start(none);
@@ -133,7 +135,8 @@ TEST(Supervised, WhatCannotBeRunIsToldWithItsReason) {
     EXPECT_EQ(stand.pid(key), 0) << "it did not begin";
   }
   ASSERT_NE(stand.wait_for_end(link), nullptr);
-  EXPECT_EQ(stand.text(link, "stdout.log"), "/usr\n") << "a link to a folder is the user's own matter";
+  EXPECT_EQ(stand.text(link, "stdout.log"), "/usr\n")
+      << "a link to a folder is the user's own matter";
 }
 
 TEST(Supervised, TheEnvironmentIsTheLaunchsAndWhatAJobMustKnow) {
@@ -150,7 +153,9 @@ TEST(Supervised, TheEnvironmentIsTheLaunchsAndWhatAJobMustKnow) {
   EXPECT_EQ(stand.text(key, "stderr.log"), odd);
   const std::string all = stand.text(key, "stdout.log");
   const auto variables = split(all, '\0');
-  const auto count = [&](const std::string& variable) { return std::ranges::count(variables, variable); };
+  const auto count = [&](const std::string& variable) {
+    return std::ranges::count(variables, variable);
+  };
   EXPECT_EQ(count(fmt::format("ODD={}", odd)), 1);
   EXPECT_EQ(count("CUDA_VISIBLE_DEVICES=MIG-1234"), 1);
   EXPECT_EQ(count("CUDA_VISIBLE_DEVICES=all"), 0);
@@ -165,7 +170,8 @@ TEST(Supervised, AJobHasCleanSignalsAndDescriptors) {
   Stand stand;
   // 32 and 33 are the C library's own, which who runs the tests may have ignored.
   const JobKey key = stand.start_script(
-      "grep -E '^Sig(Blk|Ign)' /proc/self/status | sed s/000000018/000000000/; ls /proc/self/fd; umask");
+      "grep -E '^Sig(Blk|Ign)' /proc/self/status | sed s/000000018/000000000/; ls /proc/self/fd; "
+      "umask");
   ASSERT_NE(stand.wait_for_end(key), nullptr);
   EXPECT_EQ(stand.text(key, "stdout.log"),
             "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0\n1\n2\n3\n0022\n");
@@ -186,7 +192,8 @@ TEST(Supervised, StartingTwiceOrBrokenIsRefusedAndLeavesNothing) {
 }
 
 /// A program in the place of cleave-supervise.
-ProcessRunner::Places with_program(const Stand& stand, const std::string& name, const std::string& script) {
+ProcessRunner::Places with_program(const Stand& stand, const std::string& name,
+                                   const std::string& script) {
   const std::string path = stand.path(name);
   std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
   ::chmod(path.c_str(), 0700);
@@ -221,7 +228,8 @@ TEST(Supervised, StartsThatAreGivenUpNeverRan) {
   Stand stand;
   // Late enough that nobody hears of it at once, however busy the machine is.
   const std::string late = stand.path("late");
-  std::ofstream(late) << "#!/bin/sh\nsleep 0.002\nexec " CLEAVE_BINARY_DIR "/bin/cleave-supervise \"$@\"\n";
+  std::ofstream(late) << "#!/bin/sh\nsleep 0.002\nexec " CLEAVE_BINARY_DIR
+                         "/bin/cleave-supervise \"$@\"\n";
   ASSERT_EQ(::chmod(late.c_str(), 0755), 0);
   constexpr int impatient = 50, patient = 10;
   int refused = 0, ran = 0;

@@ -38,7 +38,8 @@ TEST(KilledSupervisor, LeavesNoProcessAndEveryAttemptHasOneEnd) {
       if (supervisor > 0) ::kill(supervisor, SIGKILL);
     }
     for (const JobKey& key : keys) {
-      ASSERT_TRUE(stand.wait_until([&] { return stand.outcome(key) != nullptr || stand.lost(key); }));
+      ASSERT_TRUE(
+          stand.wait_until([&] { return stand.outcome(key) != nullptr || stand.lost(key); }));
       lost += stand.lost(key) ? 1 : 0;
       EXPECT_TRUE(stand.lost(key) || stand.outcome(key)->code == 9);
       EXPECT_EQ(stand.ends(key), 1);
@@ -103,7 +104,8 @@ TEST(KilledSupervisor, WhileItWroteTheOutcomeLeavesNone) {
 /// Processes of the same name that are nobody's leftovers stay.
 TEST(KilledSupervisor, OthersProcessesStay) {
   Stand stand;
-  const JobKey one = stand.start_script("exec sleep 30"), other = stand.start_script("exec sleep 30");
+  const JobKey one = stand.start_script("exec sleep 30"),
+               other = stand.start_script("exec sleep 30");
   ASSERT_TRUE(stand.wait_until([&] { return stand.pid(one) > 0 && stand.pid(other) > 0; }));
   ::kill(stand.supervisor(one), SIGKILL);
   ASSERT_TRUE(stand.wait_until([&] { return stand.lost(one); }));
@@ -114,7 +116,8 @@ TEST(KilledSupervisor, OthersProcessesStay) {
 
 TEST(KilledDaemon, JobsGoOnAndTheNextOneAdoptsThem) {
   Stand stand;
-  const JobKey goes_on = stand.start_script("sleep 0.3; exit 4"), ends = stand.start_script("exit 5");
+  const JobKey goes_on = stand.start_script("sleep 0.3; exit 4"),
+               ends = stand.start_script("exit 5");
   ASSERT_TRUE(stand.wait_until([&] { return stand.pid(goes_on) > 0 && stand.pid(ends) > 0; }));
   const std::int64_t pid = stand.pid(goes_on);
   ASSERT_NE(stand.wait_for_end(ends), nullptr);

@@ -16,7 +16,8 @@ namespace {
 std::vector<NumberedReport> reports_of(const Stand& stand, const JobKey& key) {
   std::vector<NumberedReport> reports;
   for (const RunnerEvent& event : stand.events())
-    if (const auto* reported = std::get_if<JobReported>(&event.what); reported != nullptr && event.key == key)
+    if (const auto* reported = std::get_if<JobReported>(&event.what);
+        reported != nullptr && event.key == key)
       reports.push_back(reported->report);
   return reports;
 }
@@ -24,7 +25,8 @@ std::vector<NumberedReport> reports_of(const Stand& stand, const JobKey& key) {
 /// A program in Python that sends lines to the socket; `lines` is an expression with i.
 std::string sends(int count, const std::string& lines) {
   return fmt::format(
-      "exec python3 -c \"\nimport os, socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+      "exec python3 -c \"\nimport os, socket\ns = socket.socket(socket.AF_UNIX, "
+      "socket.SOCK_DGRAM)\n"
       "for i in range(1, {} + 1):\n    s.sendto(({}).encode(), os.environ['CLEAVE_REPORT'])\n\"",
       count, lines);
 }
@@ -60,8 +62,8 @@ TEST(SupervisedOutput, ALogKeepsTheNewestBytesAndTheJobGoesOn) {
 TEST(SupervisedOutput, ClosedOutputsAndWordsAfterTheEndAreFine) {
   Stand stand;
   const JobKey closed = stand.start_script("exec >&- 2>&-; sleep 0.05; exit 3");
-  const JobKey late =
-      stand.start_script("(trap 'echo late; exit' TERM; while :; do sleep 0.01; done) & sleep 0.05");
+  const JobKey late = stand.start_script(
+      "(trap 'echo late; exit' TERM; while :; do sleep 0.01; done) & sleep 0.05");
   ASSERT_NE(stand.wait_for_end(closed), nullptr);
   EXPECT_EQ(stand.outcome(closed)->code, 3);
   ASSERT_NE(stand.wait_for_end(late), nullptr);

@@ -1,5 +1,5 @@
-// How quickly a job begins and how little its supervisor takes. The bounds are loose: machines differ; what
-// was measured stands in docs/jobs.md.
+// How quickly a job begins and how little its supervisor takes. The bounds are loose: machines
+// differ; what was measured stands in docs/jobs.md.
 
 #include <gtest/gtest.h>
 #include <time.h>
@@ -42,8 +42,9 @@ TEST(SupervisorSpeed, AJobBeginsSoon) {
   }
   std::ranges::sort(began);
   std::ranges::sort(returned);
-  fmt::print("start() returns after {:.2f} ms, the program runs after {:.2f} ms; at most {:.2f} ms\n",
-             returned[returned.size() / 2], began[began.size() / 2], began.back());
+  fmt::print(
+      "start() returns after {:.2f} ms, the program runs after {:.2f} ms; at most {:.2f} ms\n",
+      returned[returned.size() / 2], began[began.size() / 2], began.back());
   EXPECT_LT(began[began.size() / 2], 100);
 }
 
@@ -57,8 +58,9 @@ TEST(SupervisorSpeed, ASupervisorTakesLittle) {
   const std::string rollup = read_text(fmt::format("/proc/{}/smaps_rollup", stand.supervisor(key)));
   if (rollup.empty()) GTEST_SKIP() << "the system does not tell how memory is shared";
   const auto dirty = kib_of(rollup, "Private_Dirty"), clean = kib_of(rollup, "Private_Clean");
-  fmt::print("a supervisor: {} KiB of its own, {} KiB of files that only it has open, {} KiB resident\n",
-             dirty, clean, kib_of(rollup, "Rss"));
+  fmt::print(
+      "a supervisor: {} KiB of its own, {} KiB of files that only it has open, {} KiB resident\n",
+      dirty, clean, kib_of(rollup, "Rss"));
   EXPECT_LT(dirty, 2048);
   ASSERT_TRUE(stand.runner().stop(key));
   ASSERT_NE(stand.wait_for_end(key), nullptr);

@@ -102,7 +102,8 @@ bool Stand::wait_until(const std::function<bool()>& is) {
 
 const ProcessOutcome* Stand::outcome(const JobKey& key) const {
   for (const RunnerEvent& event : events_)
-    if (const auto* ended = std::get_if<JobEnded>(&event.what); ended != nullptr && event.key == key)
+    if (const auto* ended = std::get_if<JobEnded>(&event.what);
+        ended != nullptr && event.key == key)
       return &ended->outcome;
   return nullptr;
 }
@@ -115,7 +116,8 @@ bool Stand::lost(const JobKey& key) const {
 
 std::int64_t Stand::pid(const JobKey& key) const {
   for (const RunnerEvent& event : events_)
-    if (const auto* began = std::get_if<JobBegan>(&event.what); began != nullptr && event.key == key)
+    if (const auto* began = std::get_if<JobBegan>(&event.what);
+        began != nullptr && event.key == key)
       return began->pid;
   return 0;
 }
@@ -171,7 +173,8 @@ std::vector<pid_t> Stand::supervisors(const std::vector<JobKey>& keys) const {
     if (each.zombie || parts.size() < 2 || parts[0] != "cleave-supervise") continue;
     for (std::size_t i = 0; i < keys.size(); ++i)
       // Its child is called the same until it becomes the job's program.
-      if (parts[1] == folder(keys[i]) && (found[i] == 0 || each.parent != found[i])) found[i] = each.pid;
+      if (parts[1] == folder(keys[i]) && (found[i] == 0 || each.parent != found[i]))
+        found[i] = each.pid;
   }
   return found;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A folder of jobs with a runner over it, for tests with real processes. All that it started is ended with
-// it.
+// A folder of jobs with a runner over it, for tests with real processes. All that it started is
+// ended with it.
 
 #include <chrono>
 #include <functional>

@@ -49,9 +49,10 @@ TEST(SupervisedUser, IsTheJobsInEveryRespect) {
                                            "grep -E '^(Uid|Gid|Groups|NoNewPrivs|CapPrm|CapEff)' "
                                            "/proc/self/status; touch /etc/x"));
   ASSERT_NE(stand.wait_for_end(key), nullptr);
-  EXPECT_EQ(stand.text(key, "stdout.log"),
-            "Uid:\t65534\t65534\t65534\t65534\nGid:\t65534\t65534\t65534\t65534\nGroups:\t12345 65534 \n"
-            "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n");
+  EXPECT_EQ(
+      stand.text(key, "stdout.log"),
+      "Uid:\t65534\t65534\t65534\t65534\nGid:\t65534\t65534\t65534\t65534\nGroups:\t12345 65534 \n"
+      "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n");
   struct stat facts {};
   ASSERT_EQ(::stat(stand.folder(key).c_str(), &facts), 0);
   EXPECT_EQ(facts.st_uid, 0U) << "nobody but the daemon's user changes what lies there";
@@ -84,7 +85,8 @@ TEST(SupervisedUser, OpensPathsWithHisOwnRights) {
   launch.working_directory = secret;
   const JobKey key = stand.start(launch);
   ASSERT_NE(stand.wait_for_end(key), nullptr);
-  EXPECT_EQ(stand.outcome(key)->reason, fmt::format("{}: cannot be entered: Permission denied", secret));
+  EXPECT_EQ(stand.outcome(key)->reason,
+            fmt::format("{}: cannot be entered: Permission denied", secret));
 }
 
 TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
@@ -123,7 +125,8 @@ TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
     const auto* said = std::get_if<SupervisorAnswer>(&*message);
     return said == nullptr ? 93 : said->refused.empty() ? 0 : 50;
   };
-  for (const auto what : {SupervisorAsk::What::signal, SupervisorAsk::What::stop, SupervisorAsk::What::state})
+  for (const auto what :
+       {SupervisorAsk::What::signal, SupervisorAsk::What::stop, SupervisorAsk::What::state})
     EXPECT_EQ(as_user(nobody, [&] { return asks({what, SIGTERM}); }), 97);
   EXPECT_EQ(asks({SupervisorAsk::What::state, 0}), 1) << "root's report was refused";
   EXPECT_EQ(asks({SupervisorAsk::What::stop, 0}), 0) << "root may";
@@ -136,12 +139,12 @@ TEST(SupervisedUser, WhoseFoldersAreClosedOrDeepStillReports) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
   ASSERT_EQ(::chmod(stand.path("jobs").c_str(), 0700), 0);
-  const JobKey key = stand.start(
-      as_nobody(stand,
-                "echo $CLEAVE_REPORT; python3 -c \"\nimport os, socket\ns = socket.socket(socket.AF_UNIX, "
-                "socket.SOCK_DGRAM)\n"
-                "s.sendto(b'{\\\"iteration\\\":7,\\\"requested_bytes\\\":1,\\\"allocated_bytes\\\":1}', "
-                "os.environ['CLEAVE_REPORT'])\n\""));
+  const JobKey key = stand.start(as_nobody(
+      stand,
+      "echo $CLEAVE_REPORT; python3 -c \"\nimport os, socket\ns = socket.socket(socket.AF_UNIX, "
+      "socket.SOCK_DGRAM)\n"
+      "s.sendto(b'{\\\"iteration\\\":7,\\\"requested_bytes\\\":1,\\\"allocated_bytes\\\":1}', "
+      "os.environ['CLEAVE_REPORT'])\n\""));
   ASSERT_NE(stand.wait_for_end(key), nullptr);
   EXPECT_TRUE(stand.text(key, "stdout.log").starts_with("/proc/")) << stand.text(key, "stdout.log");
   ASSERT_EQ(stand.outcome(key)->reports.size(), 1U) << stand.text(key, "stderr.log");
@@ -155,13 +158,15 @@ TEST(SupervisedUser, HisTricksWithHisFolderHurtNobodyElse) {
   ASSERT_EQ(::mkdir(precious.c_str(), 0755), 0);
   const auto in_folder = [&](const std::string& tricks) {
     const JobKey key{static_cast<std::int64_t>(stand.started()) + 1, 1};
-    return stand.start(as_nobody(stand, fmt::format("cd {} && {}", stand.users_folder(key), tricks)));
+    return stand.start(
+        as_nobody(stand, fmt::format("cd {} && {}", stand.users_folder(key), tricks)));
   };
   const JobKey forged =
       in_folder("mkdir outcome.json.new.d; ln -s /etc/passwd outcome.json; exec sleep 0.05");
-  const JobKey linked =
-      in_folder(fmt::format("rm stdout.log; ln -s {} stdout.log; ln -s {} deep; exit 0", precious, precious));
-  const JobKey fifo = in_folder("rm -f outcome.json.new lock; mkfifo outcome.json.new lock; exec sleep 0.05");
+  const JobKey linked = in_folder(
+      fmt::format("rm stdout.log; ln -s {} stdout.log; ln -s {} deep; exit 0", precious, precious));
+  const JobKey fifo =
+      in_folder("rm -f outcome.json.new lock; mkfifo outcome.json.new lock; exec sleep 0.05");
   const JobKey closed = in_folder("chmod 500 .; exit 0");
   const JobKey in_place = in_folder("mkdir -p outcome.json/d; exit 0");
   const auto all = {forged, linked, fifo, closed, in_place};
@@ -174,8 +179,9 @@ TEST(SupervisedUser, HisTricksWithHisFolderHurtNobodyElse) {
   EXPECT_EQ(::access(precious.c_str(), F_OK), 0) << "a link was followed";
 }
 
-/// What the daemon believes, holds and connects to. Each trick is tried by path, through a folder of the
-/// job's own and through the supervisor's descriptors, as also a program outside the job could.
+/// What the daemon believes, holds and connects to. Each trick is tried by path, through a folder
+/// of the job's own and through the supervisor's descriptors, as also a program outside the job
+/// could.
 TEST(SupervisedUser, CannotReplaceWhatTheDaemonBelieves) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
@@ -186,20 +192,25 @@ TEST(SupervisedUser, CannotReplaceWhatTheDaemonBelieves) {
       "for d in {0} {0}/user/.. /proc/$$/cwd /proc/$PPID/cwd/.. /proc/$PPID/fd/*; do "
       "for f in lock control outcome.json launch.json user; do "
       "[ $f = user ] || cat $d/$f && echo read $d/$f; mv $d/$f $d/other && echo moved $d/$f; "
-      "rm -f $d/$f && ! [ $d = /proc/$$/cwd ] && ! [ -e $d/$f ] && [ -e $d/user ] && echo removed $d/$f; "
-      "ln -sf {1}/$f $d/$f && [ $d != /proc/$$/cwd ] && echo linked $d/$f; (exec 8<$d/$f) && echo opened "
+      "rm -f $d/$f && ! [ $d = /proc/$$/cwd ] && ! [ -e $d/$f ] && [ -e $d/user ] && echo removed "
       "$d/$f; "
-      "done; touch $d/new && [ $d != /proc/$$/cwd ] && echo made $d/new; done 2>/dev/null; echo over; exec "
+      "ln -sf {1}/$f $d/$f && [ $d != /proc/$$/cwd ] && echo linked $d/$f; (exec 8<$d/$f) && echo "
+      "opened "
+      "$d/$f; "
+      "done; touch $d/new && [ $d != /proc/$$/cwd ] && echo made $d/new; done 2>/dev/null; echo "
+      "over; exec "
       "sleep 0.2",
       stand.folder(key), stand.folder(victim));
   Launch launch = as_nobody(stand, script);
   launch.working_directory = "/";
   (void)stand.start(launch);
-  ASSERT_NE(stand.wait_for_end(key), nullptr) << "alive as long as its supervisor lives, and no longer";
+  ASSERT_NE(stand.wait_for_end(key), nullptr)
+      << "alive as long as its supervisor lives, and no longer";
   const std::string said = stand.text(key, "stdout.log");
   for (const char* file : {"lock", "control", "outcome.json", "launch.json"})
     for (const char* did : {"read", "moved", "removed", "linked", "opened"})
-      EXPECT_EQ(said.find(fmt::format("{} {}/{}", did, stand.folder(key), file)), std::string::npos) << said;
+      EXPECT_EQ(said.find(fmt::format("{} {}/{}", did, stand.folder(key), file)), std::string::npos)
+          << said;
   EXPECT_TRUE(said.ends_with("over\n")) << said;
   EXPECT_EQ(said.find("made"), std::string::npos) << said;
   for (const char* file : {"lock", "control", "outcome.json", "launch.json"}) {
@@ -232,7 +243,8 @@ TEST(SupervisedUser, TheDaemonSpeaksWithItsOwnSupervisorsOnly) {
   ASSERT_TRUE(folder);
   std::string refused;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (refused.find("somebody else") == std::string::npos && std::chrono::steady_clock::now() < until) {
+  while (refused.find("somebody else") == std::string::npos &&
+         std::chrono::steady_clock::now() < until) {
     const auto connection = connect_to_supervisor(folder->number());
     ASSERT_FALSE(connection);
     refused = connection.error().text();
@@ -247,8 +259,9 @@ TEST(SupervisedUser, WhatHeFillsHisFolderWithCountsAndGoesInTime) {
   Stand stand;
   const auto fills = [&](const std::string& python) {
     const JobKey key{static_cast<std::int64_t>(stand.started()) + 1, 1};
-    const Launch launch = as_nobody(
-        stand, fmt::format("cd {} && exec python3 -c \"\nimport os\n{}\"", stand.users_folder(key), python));
+    const Launch launch =
+        as_nobody(stand, fmt::format("cd {} && exec python3 -c \"\nimport os\n{}\"",
+                                     stand.users_folder(key), python));
     (void)stand.start(launch);
     return key;
   };
@@ -261,7 +274,8 @@ TEST(SupervisedUser, WhatHeFillsHisFolderWithCountsAndGoesInTime) {
   }
   EXPECT_GE(stand.runner().kept_bytes(large), 3'000'000);
   EXPECT_LE(stand.runner().kept_bytes(large), 4'000'000);
-  for (const JobKey& key : {many, deep}) EXPECT_GE(stand.runner().kept_bytes(key), std::int64_t{1} << 40);
+  for (const JobKey& key : {many, deep})
+    EXPECT_GE(stand.runner().kept_bytes(key), std::int64_t{1} << 40);
   for (const JobKey& key : {large, many, deep}) {
     ASSERT_TRUE(stand.runner().forget(key));
     EXPECT_NE(::access(stand.folder(key).c_str(), F_OK), 0) << "at once";

@@ -121,7 +121,8 @@ class RandomClient {
     seen(door_.memory(gpu_));
     const auto power = seen(door_.power_milliwatts(gpu_));
     const auto cap = seen(door_.power_limit_milliwatts(gpu_));
-    if (power && cap && *power > *cap) wrong_ = fmt::format("{} mW are above the cap of {}", *power, *cap);
+    if (power && cap && *power > *cap)
+      wrong_ = fmt::format("{} mW are above the cap of {}", *power, *cap);
     seen(door_.energy_millijoules(gpu_));
     seen(door_.mig_mode(gpu_));
     const auto profiles = seen(door_.profiles(gpu_));
@@ -149,7 +150,8 @@ class RandomClient {
   }
   void end_process() {
     if (processes_.empty()) return;
-    const auto at = processes_.begin() + static_cast<std::ptrdiff_t>(random_.below(processes_.size()));
+    const auto at =
+        processes_.begin() + static_cast<std::ptrdiff_t>(random_.below(processes_.size()));
     (void)at->end();
     processes_.erase(at);
   }
@@ -188,7 +190,8 @@ std::string empty(NvmlDoor& door, GpuIndex gpu) {
     if (!computes) return text(computes.error().code);
     for (const LiveComputeInstance& compute : *computes)
       if (const auto gone = door.destroy_compute_instance(gpu, instance.id, compute.id); !gone)
-        return fmt::format("a compute instance that nobody uses stays: {}", text(gone.error().code));
+        return fmt::format("a compute instance that nobody uses stays: {}",
+                           text(gone.error().code));
     if (const auto gone = door.destroy_gpu_instance(gpu, instance.id); !gone)
       return fmt::format("an instance that nobody uses stays: {}", text(gone.error().code));
   }
@@ -239,7 +242,8 @@ std::string tidy_up(NvmlDoor& door) {
       return fmt::format("GPU {}: process {} is dead and still there", i, processes->front().pid);
     const auto mode = door.mig_mode(gpu);
     if (!mode) return text(mode.error().code);
-    if (!mode->current && door.set_mig_mode(gpu, true) != Return::success) return "MIG does not go on again";
+    if (!mode->current && door.set_mig_mode(gpu, true) != Return::success)
+      return "MIG does not go on again";
     for (const auto step : {empty, fill})
       if (const std::string wrong = step(door, gpu); !wrong.empty())
         return fmt::format("GPU {}: {}", i, wrong);

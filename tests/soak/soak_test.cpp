@@ -1,5 +1,5 @@
-// Many clients at once, some killed in the middle of whatever they do. What they leave obeys every law, the
-// next client is not kept waiting, and nobody waits for ever.
+// Many clients at once, some killed in the middle of whatever they do. What they leave obeys every
+// law, the next client is not kept waiting, and nobody waits for ever.
 //
 // CLEAVE_SOAK_OPERATIONS makes it longer (default 100000; 5000 under sanitizers).
 
@@ -67,7 +67,8 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 class SharedPage {
  public:
   SharedPage()
-      : at_(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)),
+      : at_(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                   0)),
         shared_(at_ == MAP_FAILED ? nullptr : new (at_) Shared) {}
   ~SharedPage() { ::munmap(at_, sizeof(Shared)); }
   SharedPage(const SharedPage&) = delete;
@@ -96,7 +97,8 @@ pid_t child(const std::function<std::string()>& run) {
 /// Whether it ended well; killed when it does not end within the time.
 bool ended_well(pid_t pid, seconds at_most) {
   int status = 0;
-  for (const auto end = std::chrono::steady_clock::now() + at_most; ::waitpid(pid, &status, WNOHANG) == 0;) {
+  for (const auto end = std::chrono::steady_clock::now() + at_most;
+       ::waitpid(pid, &status, WNOHANG) == 0;) {
     if (std::chrono::steady_clock::now() > end) {
       ::kill(pid, SIGKILL);
       ::waitpid(pid, &status, 0);
@@ -204,7 +206,8 @@ TEST_F(Soak, KilledClientsLeaveAStateThatObeysEveryLaw) {
   }
   expect_sound();
   const pid_t fresh = child([&] { return tidy_up(*open_door(node_)); });
-  EXPECT_TRUE(ended_well(fresh, seconds(60))) << "the next client is kept waiting, or finds what is not so";
+  EXPECT_TRUE(ended_well(fresh, seconds(60)))
+      << "the next client is kept waiting, or finds what is not so";
   expect_sound();
 }
 
@@ -231,14 +234,15 @@ TEST_F(Soak, TheStateIsSoundWheneverSomebodyLooks) {
   expect_sound();
 }
 
-/// Creates and destroys by the command line, some commands killed in the middle. Every answer is one of those
-/// that are documented.
+/// Creates and destroys by the command line, some commands killed in the middle. Every answer is
+/// one of those that are documented.
 std::string command_line(const std::string& node, std::uint64_t seed, int commands,
                          double killed_within = 0.03) {
   Random random(seed);
   constexpr std::string_view profiles[] = {"1g.5gb", "2g.10gb", "3g.20gb", "1g.5gb@6", "4g.20gb@0"};
   for (int i = 0; i < commands; ++i) {
-    std::string command = fmt::format("create --gpu 0 {}", profiles[random.below(std::size(profiles))]);
+    std::string command =
+        fmt::format("create --gpu 0 {}", profiles[random.below(std::size(profiles))]);
     const auto view = look_at_sim_node(node);
     if (!view) return view.error().text();
     const auto& instances = view->gpus[0].instances;
@@ -247,15 +251,16 @@ std::string command_line(const std::string& node, std::uint64_t seed, int comman
       if (!computes.empty()) command = fmt::format("destroy {}", computes.front().uuid);
     }
     const bool killed = random.below(5) == 0;
-    const auto outcome =
-        testing_program::shell(fmt::format("CLEAVE_SIM_NODE='{}' timeout -s KILL {} cleave {}", node,
-                                           killed ? killed_within * random.uniform() : 60, command));
+    const auto outcome = testing_program::shell(
+        fmt::format("CLEAVE_SIM_NODE='{}' timeout -s KILL {} cleave {}", node,
+                    killed ? killed_within * random.uniform() : 60, command));
     // Whatever happened, what Cleave remembers can be read.
     if (const auto ledger = Ledger::open(std::filesystem::path(node) / "cleave", "soak"); !ledger)
       return fmt::format("after cleave {}: {}", command, ledger.error().text());
     if (outcome.exit_code == 0 || (killed && outcome.exit_code == 137)) continue;
     // Nothing here is bad input but a UUID that does not name a whole instance.
-    const bool a_part = outcome.exit_code == 2 && outcome.err.find("it is one of ") != std::string::npos;
+    const bool a_part =
+        outcome.exit_code == 2 && outcome.err.find("it is one of ") != std::string::npos;
     if (outcome.exit_code != 1 && !a_part)
       return fmt::format("cleave {}: ended with {}: {}", command, outcome.exit_code, outcome.err);
     if (outcome.err.empty() || outcome.err.find("inside Cleave") != std::string::npos)
@@ -297,8 +302,8 @@ TEST_F(Soak, TheCommandLineAndOtherClientsRaceForOneGpu) {
   const pid_t fresh = child([&] { return tidy_up(*open_door(node_)); });
   EXPECT_TRUE(ended_well(fresh, seconds(60)));
   // Nobody who died has left a lock, and the ledger can be read.
-  const auto create =
-      testing_program::shell("CLEAVE_SIM_NODE='" + node_ + "' timeout 30 cleave create --gpu 0 7g.40gb");
+  const auto create = testing_program::shell("CLEAVE_SIM_NODE='" + node_ +
+                                             "' timeout 30 cleave create --gpu 0 7g.40gb");
   EXPECT_EQ(create.exit_code, 0) << create.err;
 }
 
@@ -313,7 +318,8 @@ TEST_F(ThreadsSoak, OneProgramMayCallFromManyThreads) {
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < doors.size(); ++i)
-      threads.emplace_back([&, i] { wrong[i] = random_operations(*doors[i], node_, i + 1, count, until); });
+      threads.emplace_back(
+          [&, i] { wrong[i] = random_operations(*doors[i], node_, i + 1, count, until); });
   }
   for (const std::string& each : wrong) EXPECT_EQ(each, "");
   EXPECT_GE(count.load(), until);
