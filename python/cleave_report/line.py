@@ -3,7 +3,7 @@
 import math
 import operator
 
-# The bounds that Cleave's reader keeps, src/runner/memory_report_line.cpp.
+# The bounds that Cleave's reader keeps, src/runner/reports/memory_report_line.cpp.
 MOST_BYTES = 1 << 53
 MOST_ITERATIONS = 1_000_000_000_000
 

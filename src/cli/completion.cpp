@@ -5,10 +5,10 @@
 #include "base/format.hpp"
 #include "cli/command.hpp"
 #include "engine/scheduler.hpp"
-#include "forecast/forecaster.hpp"
+#include "forecast/memory/forecaster.hpp"
 #include "manual/command_tree.hpp"
 #include "placement/policy.hpp"
-#include "simulate/generate.hpp"
+#include "simulate/generate/generate.hpp"
 
 namespace cleave::cli {
 

@@ -2,10 +2,10 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "cli/daemon/show.hpp"
 #include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
-#include "cli/live.hpp"
-#include "cli/show.hpp"
+#include "cli/live/live.hpp"
 #include "model/layout.hpp"
 
 namespace cleave::cli {

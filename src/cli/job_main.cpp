@@ -19,9 +19,9 @@
 #include "physics/speed.hpp"
 #include "runner/job_checkpoint.hpp"
 #include "runner/job_speed_text.hpp"
-#include "runner/memory_report_line.hpp"
-#include "runner/out_of_memory_text.hpp"
 #include "runner/process_doors.hpp"
+#include "runner/reports/memory_report_line.hpp"
+#include "runner/reports/out_of_memory_text.hpp"
 #include "runner/simulated_job.hpp"
 
 namespace cleave::cli {

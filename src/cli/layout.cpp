@@ -4,7 +4,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/show.hpp"
+#include "cli/daemon/show.hpp"
 #include "graph/state_graph.hpp"
 
 namespace cleave::cli {

@@ -4,11 +4,11 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/show.hpp"
+#include "cli/daemon/show.hpp"
 #include "engine/scheduler.hpp"
-#include "forecast/forecaster.hpp"
+#include "forecast/memory/forecaster.hpp"
 #include "placement/policy.hpp"
-#include "simulate/generate.hpp"
+#include "simulate/generate/generate.hpp"
 
 namespace cleave::cli {
 

@@ -3,9 +3,9 @@
 
 #include "base/format.hpp"
 #include "cli/command.hpp"
-#include "cli/show.hpp"
+#include "cli/daemon/show.hpp"
 #include "model/workload_file.hpp"
-#include "simulate/generate.hpp"
+#include "simulate/generate/generate.hpp"
 
 namespace cleave::cli {
 

@@ -11,13 +11,13 @@
 #include "base/json.hpp"
 #include "base/options.hpp"
 #include "base/text.hpp"
-#include "cli/model_input.hpp"
-#include "forecast/forecaster.hpp"
+#include "cli/forecast/model_input.hpp"
+#include "forecast/memory/forecaster.hpp"
 #include "model/workload_file.hpp"
 #include "physics/reconfiguration.hpp"
-#include "simulate/generate.hpp"
+#include "simulate/generate/generate.hpp"
 #include "simulate/read_text.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/traces/trace.hpp"
 
 namespace cleave::cli {
 

@@ -9,7 +9,7 @@
 #include "cli/command.hpp"
 #include "model/job.hpp"
 #include "simulate/simulator.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/traces/trace.hpp"
 
 namespace cleave::cli {
 

@@ -43,7 +43,7 @@ struct ControlSettings {
       std::chrono::seconds(60);       // until a driver that does not answer is said to hang
   std::optional<Duration> keep_idle;  // idle instances are destroyed after this time; empty: kept
                                       // until their room is needed
-  std::int64_t log_limit = 64 << 20;                // bytes of each output of an attempt
+  std::int64_t log_limit = 64 << 20;  // bytes of each output of an attempt
   Duration keep_jobs = std::chrono::hours(24 * 7);  // final jobs and their outputs
   std::int64_t keep_bytes =
       std::int64_t{10} << 30;  // of outputs of final jobs; the oldest of who keeps most go first

@@ -1,5 +1,5 @@
 // What the store in memory adds: power that goes, writes that fail, a program that dies in the
-// middle. What it promises as a store is tested with the daemon's, in daemon/store_test.cpp.
+// middle. What it promises as a store is tested with the daemon's, in daemon/store/store_test.cpp.
 
 #include "control/fake_store.hpp"
 

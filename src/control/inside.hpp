@@ -24,7 +24,7 @@
 #include "control/known_facts.hpp"
 #include "control/world.hpp"
 #include "engine/engine.hpp"
-#include "forecast/forecaster.hpp"
+#include "forecast/memory/forecaster.hpp"
 
 namespace cleave {
 

@@ -15,7 +15,7 @@
 #include "model/event.hpp"
 #include "model/geometry.hpp"
 #include "model/ids.hpp"
-#include "runner/report_series.hpp"
+#include "runner/reports/report_series.hpp"
 
 namespace cleave {
 

@@ -12,7 +12,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "engine/scheduler.hpp"
-#include "forecast/forecaster.hpp"
+#include "forecast/memory/forecaster.hpp"
 
 namespace cleave {
 

@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 #include "control/control.hpp"
-#include "daemon/http_types.hpp"
+#include "daemon/http/http_types.hpp"
 
 namespace cleave {
 

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/random.hpp"
-#include "engine/scheme_a.hpp"
+#include "engine/schedulers/scheme_a.hpp"
 #include "model/layout.hpp"
 
 namespace cleave {

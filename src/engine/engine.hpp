@@ -39,7 +39,7 @@
 #include <vector>
 
 #include "engine/scheduler.hpp"
-#include "forecast/forecaster.hpp"
+#include "forecast/memory/forecaster.hpp"
 
 namespace cleave {
 

@@ -4,13 +4,13 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "engine/dyna_p.hpp"
-#include "engine/full_gpu.hpp"
-#include "engine/miso.hpp"
-#include "engine/online.hpp"
-#include "engine/scheme_a.hpp"
-#include "engine/scheme_b.hpp"
-#include "engine/static_scheduler.hpp"
+#include "engine/schedulers/dyna_p.hpp"
+#include "engine/schedulers/full_gpu.hpp"
+#include "engine/schedulers/miso.hpp"
+#include "engine/schedulers/online.hpp"
+#include "engine/schedulers/scheme_a.hpp"
+#include "engine/schedulers/scheme_b.hpp"
+#include "engine/schedulers/static_scheduler.hpp"
 
 namespace cleave {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "planner/moves.hpp"
+#include "planner/moves/moves.hpp"
 
 namespace cleave {
 

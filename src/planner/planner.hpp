@@ -8,7 +8,7 @@
 
 #include "planner/conflict.hpp"
 #include "planner/metrics.hpp"
-#include "planner/moves.hpp"
+#include "planner/moves/moves.hpp"
 #include "planner/problem.hpp"
 
 namespace cleave {

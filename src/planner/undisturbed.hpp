@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "planner/moves.hpp"
+#include "planner/moves/moves.hpp"
 #include "planner/planner.hpp"
 
 namespace cleave {

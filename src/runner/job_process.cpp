@@ -15,7 +15,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "runner/job_directory.hpp"
-#include "runner/memory_report_line.hpp"
+#include "runner/reports/memory_report_line.hpp"
 
 namespace cleave {
 

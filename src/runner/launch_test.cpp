@@ -7,7 +7,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "runner/process_outcome.hpp"
-#include "runner/supervisor_message.hpp"
+#include "runner/supervisor/supervisor_message.hpp"
 
 namespace cleave {
 namespace {

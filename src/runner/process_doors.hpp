@@ -8,7 +8,7 @@
 #include <string>
 
 #include "nvmlsim/client.hpp"
-#include "runner/memory_report_line.hpp"
+#include "runner/reports/memory_report_line.hpp"
 #include "runner/simulated_job.hpp"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "runner/report_series.hpp"
+#include "runner/reports/report_series.hpp"
 
 namespace cleave {
 

@@ -13,7 +13,7 @@
 #include <cerrno>
 
 #include "base/format.hpp"
-#include "runner/supervisor_start.hpp"
+#include "runner/supervisor/supervisor_start.hpp"
 
 namespace cleave {
 

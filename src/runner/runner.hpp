@@ -17,7 +17,7 @@
 #include "model/memory_report.hpp"
 #include "runner/launch.hpp"
 #include "runner/process_outcome.hpp"
-#include "runner/supervisor_message.hpp"
+#include "runner/supervisor/supervisor_message.hpp"
 
 namespace cleave {
 

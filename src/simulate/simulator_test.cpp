@@ -10,7 +10,7 @@
 #include "base/random.hpp"
 #include "model/workload_file.hpp"
 #include "physics/reconfiguration.hpp"
-#include "simulate/generate.hpp"
+#include "simulate/generate/generate.hpp"
 #include "simulate/world.hpp"
 
 namespace cleave {

@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "engine/layout_search.hpp"
 #include "model/workload_file.hpp"
-#include "simulate/known_jobs.hpp"
+#include "simulate/generate/known_jobs.hpp"
 #include "simulate/simulator.hpp"
 
 namespace cleave {

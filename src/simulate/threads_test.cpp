@@ -6,7 +6,7 @@
 
 #include "base/json.hpp"
 #include "model/workload_file.hpp"
-#include "simulate/generate.hpp"
+#include "simulate/generate/generate.hpp"
 #include "simulate/side_by_side.hpp"
 
 namespace cleave {

@@ -13,7 +13,7 @@
 #include "base/json.hpp"
 #include "model/workload_file.hpp"
 #include "simulate/event_log.hpp"
-#include "simulate/generate.hpp"
+#include "simulate/generate/generate.hpp"
 #include "simulate/simulator.hpp"
 
 namespace cleave {

@@ -7,9 +7,9 @@
 #include "base/format.hpp"
 #include "base/fraction.hpp"
 #include "base/text.hpp"
-#include "engine/batch_search.hpp"
-#include "engine/reconfigure_last.hpp"
-#include "forecast/choice_file.hpp"
+#include "engine/schedulers/batch_search.hpp"
+#include "engine/schedulers/reconfigure_last.hpp"
+#include "forecast/choice/choice_file.hpp"
 #include "input.hpp"
 #include "operations.hpp"
 

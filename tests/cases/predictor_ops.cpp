@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
-#include "forecast/trend_forecast.hpp"
+#include "forecast/memory/trend_forecast.hpp"
 #include "operations.hpp"
 
 namespace cleave::cases::predictor {

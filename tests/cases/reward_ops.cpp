@@ -1,6 +1,6 @@
 // Operations of module `reward`: the reward model of *Taming GPU Underutilization*.
 
-#include "forecast/choice_file.hpp"
+#include "forecast/choice/choice_file.hpp"
 #include "operations.hpp"
 
 namespace cleave::cases::reward {

@@ -1,7 +1,7 @@
 // Operations of module `wasted`: Table II of *Taming GPU Underutilization*, and the same sums for
 // any mix.
 
-#include "forecast/choice_file.hpp"
+#include "forecast/choice/choice_file.hpp"
 #include "operations.hpp"
 
 namespace cleave::cases::wasted {

@@ -10,7 +10,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "forecast/tensor_file_maker_test.hpp"
+#include "forecast/shape/tensor_file_maker_test.hpp"
 #include "program.hpp"
 
 namespace cleave {

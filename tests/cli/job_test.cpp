@@ -15,8 +15,8 @@
 #include "base/text.hpp"
 #include "nvmlsim/client.hpp"
 #include "program.hpp"
-#include "runner/memory_report_line.hpp"
-#include "runner/out_of_memory_text.hpp"
+#include "runner/reports/memory_report_line.hpp"
+#include "runner/reports/out_of_memory_text.hpp"
 
 namespace cleave {
 namespace {

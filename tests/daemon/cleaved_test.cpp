@@ -13,7 +13,7 @@
 
 #include "../cli/program.hpp"
 #include "base/json.hpp"
-#include "daemon/raw_client_test.hpp"
+#include "daemon/http/raw_client_test.hpp"
 
 namespace cleave {
 namespace {

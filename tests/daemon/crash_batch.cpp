@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/format.hpp"
-#include "daemon/sqlite_store.hpp"
+#include "daemon/store/sqlite_store.hpp"
 
 namespace cleave::whole {
 

@@ -18,7 +18,7 @@
 #include "base/json.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "control/fake_store.hpp"
-#include "daemon/service.hpp"
+#include "daemon/service/service.hpp"
 #include "model/gpu_model.hpp"
 #include "runner/fake_runner.hpp"
 #include "schema_check.hpp"

@@ -9,9 +9,9 @@
 
 #include "base/format.hpp"
 #include "base/sanitized_test.hpp"
-#include "simulate/generate.hpp"
+#include "simulate/generate/generate.hpp"
 #include "simulate/simulator.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/traces/trace.hpp"
 
 namespace cleave {
 namespace {

@@ -4,7 +4,7 @@
 // Seeded, so that a failure repeats: seed, fleet and goal are printed. CLEAVE_PLAN_ROUNDS is a
 // factor in per cent, 1000 for ten times as long.
 
-#include "planner/moves.hpp"
+#include "planner/moves/moves.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@
 #include "random_pair.hpp"
 #include "replay.hpp"
 #include "rounds.hpp"
-#include "study/paper_cases.hpp"
+#include "study/wpm/paper_cases.hpp"
 #include "wave_search.hpp"
 
 namespace cleave::plans {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "model/fleet_file.hpp"
-#include "planner/moves.hpp"
+#include "planner/moves/moves.hpp"
 #include "planner/problem.hpp"
 #include "replay.hpp"
 #include "scene.hpp"

@@ -14,7 +14,7 @@
 #include "../cli/program.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "runner/memory_report_line.hpp"
+#include "runner/reports/memory_report_line.hpp"
 
 namespace cleave {
 namespace {

@@ -79,8 +79,7 @@ TEST(Supervised, StopIsTermAndThenKill) {
 
 TEST(Supervised, WhatAJobLeavesBehindIsEnded) {
   const std::string leave_behind[] = {
-      "sleep 61 & sleep 62 & exit 0",
-      "setsid sh -c 'sleep 63; sleep 64' & sleep 0.05",
+      "sleep 61 & sleep 62 & exit 0", "setsid sh -c 'sleep 63; sleep 64' & sleep 0.05",
       "(setsid sh -c '(sleep 65 &) ; exit 0' &); sleep 0.1; exit 4",  // twice forked
       "(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 66; sleep 67' &); sleep 0.1",  // deaf to
                                                                                          // TERM

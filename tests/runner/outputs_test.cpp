@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/format.hpp"
-#include "runner/memory_report_line.hpp"
+#include "runner/reports/memory_report_line.hpp"
 #include "stand.hpp"
 
 namespace cleave::supervised {

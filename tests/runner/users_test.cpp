@@ -11,9 +11,9 @@
 #include <filesystem>
 
 #include "base/format.hpp"
-#include "runner/memory_report_line.hpp"
-#include "runner/supervisor.hpp"
-#include "runner/supervisor_start.hpp"
+#include "runner/reports/memory_report_line.hpp"
+#include "runner/supervisor/supervisor.hpp"
+#include "runner/supervisor/supervisor_start.hpp"
 #include "stand.hpp"
 
 namespace cleave::supervised {

@@ -1,0 +1,63 @@
+// `cleave cancel`: ends jobs.
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "cli/daemon/daemon.hpp"
+#include "cli/error_json.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options : DaemonOptions {
+  std::vector<std::string> jobs;
+};
+
+Result<Json> cancel_one(ApiClient& daemon, const std::string& job) {
+  const auto number = find_job(daemon, job);
+  if (!number) return std::unexpected(number.error());
+  return daemon.ask_json("POST", fmt::format("/v1/jobs/{}/cancel", *number));
+}
+
+Result<int> cancel(const Options& options) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  int code = 0;
+  Json documents = Json::array();
+  for (const std::string& each : options.jobs) {
+    const auto document = cancel_one(*daemon, each);
+    if (!document) {
+      // The others are cancelled all the same, unless nobody is there.
+      if (daemon->unreachable() || options.jobs.size() == 1)
+        return std::unexpected(document.error());
+      code = std::max(code, report_error(document.error(), false));
+      continue;
+    }
+    documents.push_back(*document);
+    const auto job = read_job(*document, "the daemon's answer");
+    if (!job) return std::unexpected(job.error());
+    if (!options.json)
+      fmt::print("{}\n", job->is_over() ? end_in_words(*job)
+                                        : fmt::format("job {} is being ended", job->id));
+  }
+  if (options.json) print(Json{{"jobs", documents}});
+  return code;
+}
+
+}  // namespace
+
+void add_cancel(CommandLine& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command = add_command(
+      program, "cancel", "Ends jobs: TERM, and KILL after the grace time that each was given",
+      "cleave cancel 12");
+  command->add_option("JOB", options->jobs, "Numbers, or names that just one live job has")
+      ->required()
+      ->check(not_empty());
+  add_daemon(*command, *options);
+  command->callback([options, &run] { run = [options] { return cancel(*options); }; });
+}
+
+}  // namespace cleave::cli

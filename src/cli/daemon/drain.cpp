@@ -1,0 +1,53 @@
+// `cleave drain` and `cleave undrain`: whether a GPU takes new jobs.
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "cli/daemon/daemon.hpp"
+#include "cli/daemon/job_text.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options : DaemonOptions {
+  std::string gpu;
+};
+
+Result<int> drain(const Options& options, const char* what) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  const auto document =
+      daemon->ask_json("POST", fmt::format("/v1/gpus/{}/{}", percent_encoded(options.gpu), what));
+  if (!document) return std::unexpected(document.error());
+  if (options.json) {
+    print(*document);
+    return 0;
+  }
+  const auto gpu = read_gpu(*document, "the daemon's answer");
+  if (!gpu) return std::unexpected(gpu.error());
+  fmt::print("GPU {} {}\n", gpu->index,
+             gpu->drained ? "takes no new jobs; those on it run to their end" : "takes jobs");
+  return 0;
+}
+
+void add(CommandLine& program, Run& run, const char* name, const char* what, const char* example) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command = add_command(program, name, what, example);
+  command->add_option("GPU", options->gpu, "Its index or its UUID")->required()->check(not_empty());
+  add_daemon(*command, *options);
+  command->callback(
+      [options, name, &run] { run = [options, name] { return drain(*options, name); }; });
+}
+
+}  // namespace
+
+void add_drain(CommandLine& program, Run& run) {
+  add(program, run, "drain", "Lets a GPU take no new jobs; those on it run to their end",
+      "cleave drain 0");
+}
+
+void add_undrain(CommandLine& program, Run& run) {
+  add(program, run, "undrain", "Lets a drained GPU take jobs again", "cleave undrain 0");
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,162 @@
+#include "cli/daemon/job_text.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/format.hpp"
+#include "base/terminal_text.hpp"
+#include "base/text.hpp"
+#include "cli/daemon/show.hpp"
+#include "model/layout.hpp"
+
+namespace cleave::cli {
+
+std::string text(const ApiPlace& place) {
+  // -1: the daemon does not manage it any more.
+  if (place.gpu_index < 0)
+    return place.profile.empty() ? "a GPU before" : visible(place.profile) + " before";
+  if (place.profile.empty()) return fmt::format("GPU {}", place.gpu_index);
+  return fmt::format("GPU {} {}@{}", place.gpu_index, visible(place.profile), place.start);
+}
+
+std::string local_time(Instant instant) {
+  const std::time_t seconds =
+      std::chrono::floor<std::chrono::seconds>(instant).time_since_epoch().count();
+  std::tm parts{};
+  char written[32] = {};
+  if (::localtime_r(&seconds, &parts) == nullptr) return "?";
+  const std::size_t size = std::strftime(written, sizeof written, "%Y-%m-%d %H:%M:%S", &parts);
+  return {written, size};
+}
+
+std::string memory_text(MiB memory) {
+  if (memory.value < 1024) return fmt::format("{} MiB", memory.value);
+  return fmt::format("{:.1f} GiB", static_cast<double>(memory.value) / 1024);
+}
+
+std::string exit_code_text(std::optional<int> exit_code, const std::string& reason) {
+  if (!exit_code || *exit_code == 0) return {};
+  const std::string number = fmt::format("{}", *exit_code);
+  for (std::size_t at = reason.find(number); at != std::string::npos;
+       at = reason.find(number, at + 1)) {
+    const auto digit = [&](std::size_t i) {
+      return i < reason.size() && reason[i] >= '0' && reason[i] <= '9';
+    };
+    if (!(at > 0 && digit(at - 1)) && !digit(at + number.size())) return {};
+  }
+  return fmt::format("exit code {}", number);
+}
+
+std::string time_text(const ApiJob& job, Instant now) {
+  const auto since = [](Instant from, Instant to) {
+    return human(std::max(to - from, Duration{}));
+  };
+  if (job.state == "queued") return job.submitted_at ? since(*job.submitted_at, now) : "";
+  if (!job.started_at) return "";
+  return since(*job.started_at, job.ended_at.value_or(now));
+}
+
+namespace {
+
+std::string why(const ApiJob& job) {
+  const std::string code =
+      job.is_over() ? exit_code_text(job.exit_code, job.reason) : std::string();
+  if (code.empty() || job.reason.empty()) return code.empty() ? visible(job.reason) : code;
+  return fmt::format("{}, {}", visible(job.reason), code);
+}
+
+/// Every line cut to the width.
+std::string fitted(const std::string& table, std::size_t width) {
+  if (width == 0) return table;
+  std::string lines;
+  for (const std::string_view line : split(trimmed(table), '\n'))
+    lines += fmt::format("{}\n", cut_to(line, width));
+  return lines;
+}
+
+}  // namespace
+
+std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t width,
+                       bool with_user) {
+  constexpr std::size_t longest_name = 24;
+  std::vector<std::string> header = {"job", "name", "state", "where", "memory", "time", "why"};
+  if (with_user) header.insert(header.begin() + 2, "user");
+  Table table(header);
+  for (const ApiJob& job : jobs) {
+    std::vector<std::string> row = {
+        fmt::format("{}", job.id),
+        cut_to(visible(job.name), longest_name),
+        visible(job.state),
+        job.instance ? text(*job.instance) : "",
+        job.memory ? memory_text(*job.memory) : cut_to(visible(job.asks_now), longest_name),
+        time_text(job, now),
+        why(job)};
+    if (with_user)
+      row.insert(row.begin() + 2, job.user.empty() ? fmt::format("{}", job.uid)
+                                                   : cut_to(visible(job.user), longest_name));
+    table.add(std::move(row));
+  }
+  return fitted(table.text(), width);
+}
+
+std::string picture(const ApiGpu& gpu) {
+  if (!gpu.mig) return "-";
+  const auto written = gpu.layout.empty() ? std::string("[]") : visible(gpu.layout);
+  const auto model = find_gpu_model(gpu.model);
+  if (!model) return written;
+  const Geometry geometry(**model, ProfileChoice().on(**model));
+  PlacementSet held, idle, foreign;
+  for (const ApiInstance& instance : gpu.instances) {
+    if (instance.where.start > 99) return written;
+    const auto placement =
+        geometry.find(instance.where.profile, static_cast<int>(instance.where.start));
+    if (!placement) return written;
+    PlacementSet& set = instance.owner != "ours"                              ? foreign
+                        : instance.jobs.empty() && instance.processes.empty() ? idle
+                                                                              : held;
+    set.insert(*placement);
+  }
+  return fmt::format("[{}]", draw(geometry, held, idle, foreign));
+}
+
+std::string gpus_table(std::span<const ApiGpu> gpus, std::size_t width) {
+  Table table({"GPU", "model", "layout", "power", "jobs", "state"});
+  for (const ApiGpu& gpu : gpus) {
+    std::vector<std::string> state;
+    if (gpu.lost) state.emplace_back("lost");
+    if (gpu.drained) state.emplace_back("drained");
+    if (!gpu.managed) state.emplace_back("not managed");
+    if (!gpu.mig) state.emplace_back("MIG off");
+    if (!gpu.trouble.empty()) state.push_back(visible(gpu.trouble));
+    std::vector<std::string> jobs;
+    for (const ApiInstance& instance : gpu.instances)
+      for (const std::int64_t job : instance.jobs) jobs.push_back(fmt::format("{}", job));
+    table.add({fmt::format("{}", gpu.index), visible(gpu.model), picture(gpu),
+               gpu.power_w ? fmt::format("{:.0f} W", *gpu.power_w) : "",
+               fmt::format("{}", fmt::join(jobs, " ")), fmt::format("{}", fmt::join(state, ", "))});
+  }
+  return fitted(table.text(), width);
+}
+
+namespace {
+
+struct winsize size_of_terminal() {
+  struct winsize size {};
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+  return size;
+}
+
+}  // namespace
+
+std::size_t terminal_width() {
+  return size_of_terminal().ws_col;
+}
+
+std::size_t terminal_height() {
+  return size_of_terminal().ws_row;
+}
+
+}  // namespace cleave::cli

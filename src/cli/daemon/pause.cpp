@@ -1,0 +1,45 @@
+// `cleave pause` and `cleave resume`: whether the daemon starts jobs.
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "cli/daemon/daemon.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+Result<int> set_paused(const DaemonOptions& options, const char* what) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  const auto document = daemon->ask_json("POST", fmt::format("/v1/{}", what));
+  if (!document) return std::unexpected(document.error());
+  std::optional<Error> error;
+  const bool paused = JsonReader(*document, "the daemon's answer", error).flag("paused", false);
+  if (error) return std::unexpected(*error);
+  if (options.json)
+    print(*document);
+  else
+    fmt::print("{}\n", paused ? "no jobs are started; those that run go on, and new ones are taken"
+                              : "jobs are started");
+  return 0;
+}
+
+void add(CommandLine& program, Run& run, const char* name, const char* what, const char* example) {
+  auto options = std::make_shared<DaemonOptions>();
+  CommandLine* command = add_command(program, name, what, example);
+  add_daemon(*command, *options);
+  command->callback(
+      [options, name, &run] { run = [options, name] { return set_paused(*options, name); }; });
+}
+
+}  // namespace
+
+void add_pause(CommandLine& program, Run& run) {
+  add(program, run, "pause", "Lets the daemon start no jobs until `cleave resume`", "cleave pause");
+}
+
+void add_resume(CommandLine& program, Run& run) {
+  add(program, run, "resume", "Lets the daemon start jobs again", "cleave resume");
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,143 @@
+// `cleave ps`: the daemon's jobs.
+
+#include <algorithm>
+#include <future>
+#include <iterator>
+#include <limits>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/terminal_text.hpp"
+#include "base/text.hpp"
+#include "cli/daemon/daemon.hpp"
+#include "cli/daemon/job_text.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options : DaemonOptions {
+  bool all = false;
+  std::string user, state;
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+};
+
+std::string query_of(const Options& options) {
+  std::vector<std::string> parts;
+  // Jobs that are over are not among those that live.
+  const bool final =
+      options.state == "finished" || options.state == "failed" || options.state == "cancelled";
+  if (options.all || final) parts.emplace_back("all=1");
+  if (!options.state.empty()) parts.push_back(fmt::format("state={}", options.state));
+  if (!options.user.empty()) parts.push_back(fmt::format("user={}", percent_encoded(options.user)));
+  return fmt::format("{}", fmt::join(parts, "&"));
+}
+
+/// The lowest number of a page that has as many jobs as it may, without reading it: the next page
+/// begins below. Nothing where the text is otherwise than the daemon writes it.
+std::optional<std::int64_t> end_of_full_page(std::string_view text, std::size_t full) {
+  constexpr std::string_view begin = R"({"id":)";
+  std::size_t jobs = 0, last = 0;
+  for (std::size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1), ++jobs)
+    last = at;
+  if (jobs != full) return std::nullopt;
+  std::string_view number = text.substr(last + begin.size());
+  number = number.substr(0, number.find_first_not_of("0123456789"));
+  return parse_integer(number);
+}
+
+/// Page by page, so that a list takes little memory here and the daemon does something else in
+/// between; while one is read here, the daemon makes the next.
+Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& query,
+                                       std::size_t limit) {
+  constexpr std::size_t page = 2000;
+  std::vector<ApiJob> jobs;
+  const auto ask = [&](std::size_t wanted, std::optional<std::int64_t> before) {
+    std::string target =
+        fmt::format("/v1/jobs?{}{}limit={}", query, query.empty() ? "" : "&", wanted);
+    if (before) target += fmt::format("&before={}", *before);
+    return daemon.ask("GET", target);
+  };
+  std::size_t wanted = std::min(page, limit);
+  std::optional<std::int64_t> before;
+  std::future<decltype(ask(wanted, before))> coming;
+  while (wanted > 0) {
+    const auto found = coming.valid() ? coming.get() : ask(wanted, before);
+    if (!found) return std::unexpected(found.error());
+    const std::size_t after = std::min(page, limit - std::min(limit, jobs.size() + wanted));
+    if (const auto end = end_of_full_page(found->body, wanted); end && after > 0)
+      coming = std::async(std::launch::async, ask, after, end);
+    auto read = read_jobs_text(found->body, "the daemon's answer");
+    if (!read) return std::unexpected(read.error());
+    for (const ApiJob& job : *read) {
+      if (before && job.id >= *before)
+        return fail(ErrorKind::internal, "the daemon's answer", "its jobs are not in order");
+      before = job.id;
+    }
+    const bool last = read->size() < wanted;
+    std::ranges::move(*read, std::back_inserter(jobs));
+    if (last) break;
+    wanted = after;
+  }
+  return jobs;
+}
+
+/// A full disk or a lost GPU is what a look at the jobs should show, whether or not one of them
+/// waits for it.
+void tell_troubles(ApiClient& daemon) {
+  const auto document = daemon.ask_json("GET", "/v1/status");
+  if (!document) return;
+  const auto status = read_status(*document, "the daemon's answer");
+  if (!status) return;
+  for (const std::string& trouble : status->troubles)
+    fmt::print(stderr, "cleave: trouble: {}\n", visible(trouble));
+}
+
+Result<int> ps(const Options& options) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  const auto limit = static_cast<std::size_t>(options.limit);
+  if (options.json) {
+    auto found = ask_jobs(*daemon, query_of(options), limit);
+    if (!found) return std::unexpected(found.error());
+    Json document = Json::object();
+    document["jobs"] = std::move(*found);
+    if (const auto jobs = read_jobs(document, "the daemon's answer"); !jobs)
+      return std::unexpected(jobs.error());
+    print(document);
+    return 0;
+  }
+  const auto jobs = read_pages(*daemon, query_of(options), limit);
+  if (!jobs) return std::unexpected(jobs.error());
+  tell_troubles(*daemon);
+  if (jobs->empty()) {
+    fmt::print(stderr, "no {}jobs{}\n", options.all ? "" : "live ",
+               options.all ? "" : "; `cleave ps --all` shows those that are over");
+    return 0;
+  }
+  const Instant now = std::chrono::system_clock::now();
+  fmt::print("{}", jobs_table(*jobs, now, terminal_width(), !options.user.empty()));
+  return 0;
+}
+
+}  // namespace
+
+void add_ps(CommandLine& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(program, "ps", "Your jobs: where each is, or why it waits", "cleave ps --all");
+  command->add_flag("-a,--all", options->all, "Those that are over too");
+  command
+      ->add_option("--user", options->user,
+                   "Jobs of this user, by name or number, or of all; others' for operators only")
+      ->check(not_empty());
+  command->add_option("--state", options->state, "Jobs in this state only")
+      ->check(Check::one_of(
+          std::vector<std::string>(std::begin(api_job_states), std::end(api_job_states))));
+  command->add_option("--limit", options->limit, "At most so many, the newest")
+      ->check(whole_number(1));
+  add_daemon(*command, *options);
+  command->callback([options, &run] { run = [options] { return ps(*options); }; });
+}
+
+}  // namespace cleave::cli

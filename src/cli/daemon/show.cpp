@@ -1,0 +1,67 @@
+#include "cli/daemon/show.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+/// Characters as a terminal shows them: continuation bytes of UTF-8 take no room.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+/// A number, with whatever stands behind it, or what stands where there is none.
+bool numeric(const std::string& cell) {
+  if (cell.empty() || cell == "-" || cell == "?") return true;
+  const char first =
+      cell.size() > 1 && (cell.front() == '-' || cell.front() == '+') ? cell[1] : cell.front();
+  return first >= '0' && first <= '9';
+}
+
+}  // namespace
+
+std::string Table::text() const {
+  const std::size_t columns = rows_.front().size();
+  std::vector<std::size_t> widths(columns, 0);
+  std::vector<bool> right(columns, true);
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      widths[c] = std::max(widths[c], width(rows_[r][c]));
+      if (r > 0 && !numeric(rows_[r][c])) right[c] = false;
+    }
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t c = 0; c < columns; ++c) {
+      const std::string padding(widths[c] - width(row[c]), ' ');
+      line += (c == 0 ? "" : "  ") + (right[c] ? padding + row[c] : row[c] + padding);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string human(Duration duration) {
+  using namespace std::chrono;
+  const double exact = in_seconds(duration);
+  if (exact < 10) return fmt::format("{:.1f} s", exact);
+  const auto whole = round<seconds>(duration).count();
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  const auto in_minutes = round<minutes>(duration).count();
+  if (in_minutes < 48 * 60) return fmt::format("{} h {:02} min", in_minutes / 60, in_minutes % 60);
+  const auto in_hours = round<hours>(duration).count();
+  return fmt::format("{} d {} h", in_hours / 24, in_hours % 24);
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.0f} %", share * 100);
+}
+
+}  // namespace cleave::cli

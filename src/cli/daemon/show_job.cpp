@@ -1,0 +1,126 @@
+// `cleave show`: all that the daemon knows of a job.
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/terminal_text.hpp"
+#include "cli/daemon/daemon.hpp"
+#include "cli/daemon/job_text.hpp"
+#include "cli/daemon/show.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options : DaemonOptions {
+  std::string job;
+};
+
+void line(const char* what, const std::string& value) {
+  if (!value.empty()) fmt::print("{:<13}{}\n", what, value);
+}
+
+/// The command as one could type it, for a shell.
+std::string as_typed(const std::vector<std::string>& command) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%^";
+  std::vector<std::string> words;
+  for (const std::string& word : command) {
+    std::string seen = visible(word);
+    if (word.empty() || word.find_first_not_of(plain) != std::string::npos) {
+      std::string inside;
+      for (const char c : seen) inside += c == '\'' ? std::string("'\\''") : std::string(1, c);
+      seen = fmt::format("'{}'", inside);
+    }
+    words.push_back(std::move(seen));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// What may be done with it, as far as it was said.
+std::string allowances(const ApiJob& job) {
+  std::vector<std::string> words;
+  if (job.restartable) words.emplace_back("may be restarted");
+  if (job.movable) words.emplace_back("may be moved");
+  if (job.priority != 0) words.push_back(fmt::format("priority {}", job.priority));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+void print_history(const ApiJob& job, Instant now) {
+  if (job.history.empty()) return;
+  Table table({"attempt", "where", "from", "for", "peak", "left it because"});
+  for (const ApiAttempt& attempt : job.history) {
+    std::string end = visible(attempt.end);
+    if (!attempt.why.empty())
+      end += fmt::format("{}{}", end.empty() ? "" : ": ", visible(attempt.why));
+    if (const std::string code = exit_code_text(attempt.exit_code, attempt.why); !code.empty())
+      end += fmt::format("{}{}", end.empty() ? "" : ", ", code);
+    if (end.empty() && !attempt.ended) end = "(runs)";
+    table.add({fmt::format("{}", attempt.attempt), attempt.instance ? text(*attempt.instance) : "",
+               attempt.started ? local_time(*attempt.started) : "",
+               attempt.started
+                   ? human(std::max(attempt.ended.value_or(now) - *attempt.started, Duration{}))
+                   : "",
+               attempt.peak ? memory_text(*attempt.peak) : "", end});
+  }
+  fmt::print("\n{}", table.text());
+}
+
+void print_job(const ApiJob& job, Instant now) {
+  const std::string name = job.name.empty() ? "" : fmt::format(" ({})", visible(job.name));
+  fmt::print("job {}{}\n", job.id, name);
+  line(job.is_over() ? "ended" : "state",
+       job.reason.empty() ? visible(job.state)
+                          : fmt::format("{}: {}", visible(job.state), visible(job.reason)));
+  if (job.exit_code) line("exit code", fmt::format("{}", *job.exit_code));
+  if (job.instance) {
+    line("where", text(*job.instance));
+    line("device", visible(job.instance->device));
+  }
+  line("asked for", visible(job.asked));
+  if (job.asks_now != job.asked && job.attempts > 1) line("asks now for", visible(job.asks_now));
+  if (job.memory) line("memory", fmt::format("{} as last reported", memory_text(*job.memory)));
+  line("user", job.user.empty() ? fmt::format("{}", job.uid) : visible(job.user));
+  line("command", as_typed(job.command));
+  line("directory", visible(job.directory));
+  line("", allowances(job));
+  if (job.submitted_at) line("submitted", local_time(*job.submitted_at));
+  if (job.started_at) line("started", local_time(*job.started_at));
+  if (job.ended_at) line("ended", local_time(*job.ended_at));
+  if (job.deadline_at) line("deadline", local_time(*job.deadline_at));
+  line("time", time_text(job, now));
+  print_history(job, now);
+}
+
+Result<int> show(const Options& options) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  const auto number = find_job(*daemon, options.job);
+  if (!number) return std::unexpected(number.error());
+  const auto document = ask_job(*daemon, *number);
+  if (!document) return std::unexpected(document.error());
+  if (options.json) {
+    print(*document);
+    return 0;
+  }
+  const auto job = read_job(*document, "the daemon's answer");
+  if (!job) return std::unexpected(job.error());
+  print_job(*job, std::chrono::system_clock::now());
+  return 0;
+}
+
+}  // namespace
+
+void add_show(CommandLine& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command = add_command(
+      program, "show",
+      "A job: why it waits, what it asked for, every instance it had and why it left it",
+      "cleave show 12");
+  add_job(*command, options->job);
+  add_daemon(*command, *options);
+  command->callback([options, &run] { run = [options] { return show(*options); }; });
+}
+
+}  // namespace cleave::cli

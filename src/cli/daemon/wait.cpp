@@ -1,0 +1,60 @@
+// `cleave wait`: until jobs are over.
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "cli/daemon/daemon.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options : DaemonOptions {
+  std::vector<std::string> jobs;
+  std::int64_t patience = 60;
+};
+
+Result<int> wait_for_all(const Options& options) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  // All names first: while one job is waited for, another may end and lose its name.
+  std::vector<std::int64_t> numbers;
+  for (const std::string& job : options.jobs) {
+    const auto number = find_job(*daemon, job);
+    if (!number) return std::unexpected(number.error());
+    numbers.push_back(*number);
+  }
+  int code = 0;
+  Json documents = Json::array();
+  for (const std::int64_t number : numbers) {
+    const auto document = wait_for_job(*daemon, number, std::chrono::seconds(options.patience));
+    if (!document) return std::unexpected(document.error());
+    const auto job = read_job(*document, "the daemon's answer");
+    if (!job) return std::unexpected(job.error());
+    if (code == 0) code = exit_code_of(*job);
+    documents.push_back(*document);
+    if (!options.json) fmt::print("{}\n", end_in_words(*job));
+  }
+  if (options.json) print(Json{{"jobs", documents}});
+  return code;
+}
+
+}  // namespace
+
+void add_wait(CommandLine& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(program, "wait",
+                  "Until jobs are over; exits with the job's code, of several with the first "
+                  "that is not 0, and with 125 where Cleave itself failed",
+                  "cleave wait 12 13");
+  command->add_option("JOB", options->jobs, "Numbers, or names that just one live job has")
+      ->required()
+      ->check(not_empty());
+  add_patience(*command, options->patience);
+  add_daemon(*command, *options);
+  command->callback([options, &run] {
+    run = [options] { return or_125(wait_for_all(*options), options->json); };
+  });
+}
+
+}  // namespace cleave::cli

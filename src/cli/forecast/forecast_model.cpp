@@ -1,0 +1,369 @@
+// `cleave forecast model`: the memory of a model from its shape.
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/daemon/show.hpp"
+#include "cli/forecast/model_input.hpp"
+#include "forecast/shape/model_memory.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::string model, precision, kv_precision, optimizer, attention = "fused", sharing = "alone";
+  std::string workspace, workspace_per = "process", fits;
+  std::int64_t batch = 1, context = 0, input = 0, prefill = 0, processes = 1;
+  bool train = false, recompute = false, offload = false, json = false;
+};
+
+constexpr std::string_view vision_prefix = "vision:";
+constexpr double mebibyte = 1U << 20;
+
+/// What was asked about, and the answer.
+struct Answer {
+  std::optional<ModelFile> model;
+  std::optional<VisionNetwork> network;
+  MemoryForecast forecast;
+  const GpuModel* gpu = nullptr;  // of --fits
+};
+
+template <class Row>
+Result<const Row*> chosen(const char* option, const std::string& name,
+                          Result<const Row*> (*find)(std::string_view)) {
+  if (name.empty()) return static_cast<const Row*>(nullptr);
+  auto row = find(name);
+  if (!row) return fail_at(option, row.error());
+  return row;
+}
+
+Result<MemoryOptions> memory_options(const Options& options, const GpuModel* gpu) {
+  MemoryOptions memory;
+  const auto weights = chosen<Precision>("--precision", options.precision, find_precision);
+  if (!weights) return std::unexpected(weights.error());
+  const auto kv = chosen<Precision>("--kv-precision", options.kv_precision, find_precision);
+  if (!kv) return std::unexpected(kv.error());
+  const auto optimizer = chosen<OptimizerRow>("--optimizer", options.optimizer, find_optimizer);
+  if (!optimizer) return std::unexpected(optimizer.error());
+  const auto sharing = chosen<SharingRow>("--sharing", options.sharing, find_sharing);
+  if (!sharing) return std::unexpected(sharing.error());
+  memory.weights = *weights;
+  memory.kv = *kv;
+  memory.optimizer = *optimizer;
+  memory.sharing = *sharing;
+  if (!options.workspace.empty()) {
+    const auto bytes = parse_workspace(options.workspace);
+    if (!bytes) return fail_at("--workspace", bytes.error());
+    memory.workspace = *bytes;
+  }
+  memory.batch = options.batch;
+  memory.context = options.context;
+  memory.input = options.input;
+  memory.prefill = options.prefill;
+  memory.processes = options.processes;
+  memory.train = options.train;
+  memory.recompute = options.recompute;
+  memory.plain_attention = options.attention == "plain";
+  memory.workspace_per_layer = options.workspace_per == "layer";
+  if (gpu != nullptr) memory.architecture = gpu->architecture;
+  return memory;
+}
+
+Result<Answer> ask(const Options& options) {
+  Answer answer;
+  if (!options.fits.empty()) {
+    const auto gpu = find_gpu_model(options.fits);
+    if (!gpu) return fail_at("--fits", gpu.error());
+    answer.gpu = *gpu;
+  }
+  if (!options.train && (!options.optimizer.empty() || options.recompute))
+    return fail(ErrorKind::bad_usage, options.recompute ? "--recompute" : "--optimizer",
+                "only training has that", "give --train too");
+  if (options.offload && answer.gpu == nullptr)
+    return fail(ErrorKind::bad_usage, "--offload", "it needs to know the GPU",
+                "give --fits GPU_MODEL too");
+  const auto memory = memory_options(options, answer.gpu);
+  if (!memory) return std::unexpected(memory.error());
+  Result<MemoryForecast> forecast;
+  if (options.model.starts_with(vision_prefix)) {
+    auto network = vision_network(std::string_view(options.model).substr(vision_prefix.size()));
+    if (!network) return fail_at(shown(options.model), network.error());
+    forecast = forecast_memory(*network, *memory);
+    answer.network = std::move(*network);
+  } else {
+    auto model = load_model(options.model);
+    if (!model) return std::unexpected(model.error());
+    forecast = forecast_memory(*model, *memory, shown(options.model, 200));
+    answer.model = std::move(*model);
+  }
+  if (!forecast) return std::unexpected(forecast.error());
+  answer.forecast = std::move(*forecast);
+  return answer;
+}
+
+Json shape_json(const ModelShape& shape) {
+  const auto or_null = [](std::int64_t number) {
+    return number > 0 ? Json(number) : Json(nullptr);
+  };
+  return {{"name", shape.name},
+          {"family", shape.family.name},
+          {"layers", shape.layers},
+          {"encoder_layers", shape.encoder_layers},
+          {"hidden", shape.hidden},
+          {"heads", shape.heads_known ? Json(shape.heads) : Json(nullptr)},
+          {"kv_heads", shape.heads_known ? Json(shape.kv_heads) : Json(nullptr)},
+          {"head_dim", shape.heads_known ? Json(shape.head_dim) : Json(nullptr)},
+          {"kv_width", shape.kv_width()},
+          {"ffn", shape.ffn},
+          {"vocab", shape.vocab},
+          {"max_positions", or_null(shape.positions)},
+          {"tied_embeddings", shape.tied},
+          {"sliding_window", or_null(shape.window)},
+          {"window_layers", shape.window_layers()},
+          {"experts", shape.experts},
+          {"active_experts", shape.active_experts}};
+}
+
+Json stored_json(const StoredWeights& stored) {
+  Json types = Json::array();
+  for (const StoredType& type : stored.types)
+    types.push_back({{"type", type.name},
+                     {"tensors", type.tensors},
+                     {"parameters", type.parameters},
+                     {"bytes", type.bytes}});
+  return {{"bytes", stored.bytes}, {"types", types}};
+}
+
+double in_mib(std::uint64_t bytes) {
+  return static_cast<double>(bytes) / mebibyte;
+}
+
+Json offload_json(const OffloadPlan& plan) {
+  return {{"fits", plan.fits},
+          {"host_mib", in_mib(plan.total())},
+          {"optimizer_mib", in_mib(plan.optimizer)},
+          {"gradients_mib", in_mib(plan.gradients)},
+          {"weights_mib", in_mib(plan.weights)},
+          {"weight_layers", plan.layers},
+          {"kv_cache_mib", in_mib(plan.kv_cache)}};
+}
+
+Json fits_json(const MemoryForecast& forecast, const GpuModel& gpu, bool offload) {
+  Json profiles = Json::array();
+  for (const ProfileFit& fit : profile_fits(forecast, gpu)) {
+    Json row{{"profile", fit.profile->name},
+             {"memory_mib", fit.profile->usable ? Json(fit.profile->usable->value) : Json(nullptr)},
+             {"fits", fit.fits ? Json(*fit.fits) : Json(nullptr)},
+             {"sequences", fit.sequences ? Json(*fit.sequences) : Json(nullptr)}};
+    if (offload) row["offload"] = fit.offload ? offload_json(*fit.offload) : Json(nullptr);
+    profiles.push_back(std::move(row));
+  }
+  const Profile* smallest = smallest_that_holds(forecast.needed(), gpu);
+  return {{"model", gpu.key},
+          {"smallest", smallest == nullptr ? Json(nullptr) : Json(smallest->name)},
+          {"profiles", profiles}};
+}
+
+void print_json(const Options& options, const Answer& answer) {
+  const MemoryForecast& forecast = answer.forecast;
+  Json parts = Json::array();
+  for (const MemoryPart& part : forecast.parts)
+    parts.push_back({{"part", name(part.part)},
+                     {"memory_mib", in_mib(part.bytes)},
+                     {"bytes", part.bytes},
+                     {"how", part.how}});
+  Json json{{"source", options.model},
+            {"parameters", forecast.parameters},
+            {"active_parameters", forecast.active_parameters},
+            {"shape", answer.model ? shape_json(*answer.model->shape) : Json(nullptr)},
+            {"stored", answer.model && answer.model->stored ? stored_json(*answer.model->stored)
+                                                            : Json(nullptr)},
+            {"train", forecast.train},
+            {"batch", forecast.batch},
+            {"context", forecast.context},
+            {"input", forecast.input},
+            {"processes", forecast.processes},
+            {"parts", parts},
+            {"memory_mib", forecast.needed().value},
+            {"kv_bytes_per_token", forecast.kv_per_token},
+            {"cross_kv_bytes_per_input_token", forecast.cross_kv_per_token},
+            {"kv_bytes_per_sequence", forecast.kv_per_sequence},
+            {"remarks", forecast.remarks}};
+  if (answer.gpu != nullptr) json["fits"] = fits_json(forecast, *answer.gpu, options.offload);
+  print(json);
+}
+
+std::string heading(const Answer& answer) {
+  const MemoryForecast& forecast = answer.forecast;
+  std::string text;
+  if (answer.network) {
+    text = fmt::format("{}: {} parameters, images of {} x {}, {} classes\n", answer.network->name,
+                       forecast.parameters, answer.network->pixels, answer.network->pixels,
+                       answer.network->classes);
+    return text +
+           fmt::format("{}, batch {}\n", forecast.train ? "training" : "inference", forecast.batch);
+  }
+  const ModelShape& shape = *answer.model->shape;
+  text = fmt::format("{}: {} parameters", shape.name, forecast.parameters);
+  if (forecast.active_parameters != forecast.parameters)
+    text += fmt::format(" ({} for each token)", forecast.active_parameters);
+  text += fmt::format(", {} layers of {}", shape.layers, shape.hidden);
+  if (shape.encoder_layers > 0) text += fmt::format(" and {} of the encoder", shape.encoder_layers);
+  if (shape.heads_known)
+    text +=
+        fmt::format(", {} heads, {} KV heads of {}", shape.heads, shape.kv_heads, shape.head_dim);
+  text += fmt::format("\n{}, batch {}, {} tokens", forecast.train ? "training" : "inference",
+                      forecast.batch, forecast.context);
+  if (forecast.input > 0) text += fmt::format(" after {} of input", forecast.input);
+  return text + "\n";
+}
+
+std::string host_memory(const OffloadPlan& plan, std::uint64_t layers) {
+  if (!plan.fits) return "not even with host memory";
+  std::vector<std::string> what;
+  const auto add = [&](std::uint64_t bytes, const std::string& thing) {
+    if (bytes > 0)
+      what.push_back(fmt::format("{} MiB of {}", (bytes + (1U << 20) - 1) >> 20, thing));
+  };
+  add(plan.optimizer, "optimizer state");
+  add(plan.gradients, "gradients");
+  add(plan.weights, fmt::format("weights ({} of {} layers)", plan.layers, layers));
+  add(plan.kv_cache, "KV cache");
+  return fmt::format("{}", fmt::join(what, ", "));
+}
+
+void print_fits(const Answer& answer, bool offload) {
+  std::vector<std::string> header = {"profile", "MiB", "holds it"};
+  const bool cache = answer.forecast.kv_per_sequence > 0;
+  if (cache) header.emplace_back("sequences");
+  if (offload) header.emplace_back("in host memory");
+  Table table(header);
+  for (const ProfileFit& fit : profile_fits(answer.forecast, *answer.gpu)) {
+    std::vector<std::string> row = {
+        std::string(fit.profile->name),
+        fit.profile->usable ? fmt::format("{}", fit.profile->usable->value) : "unknown",
+        !fit.fits   ? "unknown"
+        : *fit.fits ? "yes"
+                    : "no"};
+    if (cache) row.push_back(fit.sequences ? fmt::format("{}", *fit.sequences) : "unknown");
+    if (offload)
+      row.push_back(fit.offload ? host_memory(*fit.offload, answer.forecast.layers) : "");
+    table.add(std::move(row));
+  }
+  fmt::print("\n{}\n{}", answer.gpu->key, table.text());
+  if (cache)
+    fmt::print("sequences: of {} tokens, beside everything but the KV cache\n",
+               answer.forecast.context);
+}
+
+void print_text(const Options& options, const Answer& answer) {
+  const MemoryForecast& forecast = answer.forecast;
+  Table table({"part", "MiB", "counted as"});
+  for (const MemoryPart& part : forecast.parts)
+    if (part.bytes > 0)
+      table.add(
+          {std::string(name(part.part)), fmt::format("{:.1f}", in_mib(part.bytes)), part.how});
+  table.add({"together", fmt::format("{:.1f}", in_mib(forecast.total())), ""});
+  fmt::print("{}\n{}", heading(answer), table.text());
+  if (forecast.kv_per_sequence > 0)
+    fmt::print("\nKV cache: {} bytes a token, {:.1f} MiB a sequence\n", forecast.kv_per_token,
+               in_mib(forecast.kv_per_sequence));
+  for (const std::string& remark : forecast.remarks) fmt::print("note: {}\n", remark);
+  if (answer.gpu != nullptr) print_fits(answer, options.offload);
+}
+
+Result<int> forecast_model(const Options& options) {
+  const auto answer = ask(options);
+  if (!answer) return std::unexpected(answer.error());
+  if (options.json)
+    print_json(options, *answer);
+  else
+    print_text(options, *answer);
+  return 0;
+}
+
+template <class Row>
+std::string names(std::span<const Row> rows) {
+  std::vector<std::string_view> all;
+  for (const Row& row : rows) all.push_back(row.name);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+void add_counts(CommandLine& command, Options& options) {
+  command.add_option("--batch", options.batch, "Sequences or images at a time")
+      ->check(whole_number(1))
+      ->default_str("1");
+  command
+      .add_option(
+          "--context", options.context,
+          "Tokens of a sequence, prompt and answer; without it the model's longest, at most 4096")
+      ->check(whole_number(1));
+  command
+      .add_option("--input", options.input,
+                  "Tokens for the encoder, where there is one; without it as --context")
+      ->check(whole_number(1));
+  command
+      .add_option("--prefill", options.prefill,
+                  "Tokens of prompts that are computed at once; without it one sequence")
+      ->check(whole_number(1));
+  command.add_option("--processes", options.processes, "Processes alike on one instance")
+      ->check(whole_number(1))
+      ->default_str("1");
+}
+
+void add_choices(CommandLine& command, Options& options) {
+  command.add_option("--precision", options.precision,
+                     fmt::format("Of the weights: {}; without it as the file stores or describes "
+                                 "them, else bf16 (images: fp32)",
+                                 names(precisions())));
+  command.add_option("--kv-precision", options.kv_precision, "Of the KV cache; without it 16 bits");
+  command.add_flag("--train", options.train, "Gradients, optimizer state and all activations too");
+  command
+      .add_option("--optimizer", options.optimizer,
+                  fmt::format("With --train: {}", names(optimizers())))
+      ->default_str("adam");
+  command.add_flag("--recompute", options.recompute,
+                   "Activations are computed again layer by layer (checkpointing)");
+  command.add_option("--attention", options.attention, "fused keeps no scores, plain does")
+      ->check(Check::one_of({"fused", "plain"}))
+      ->default_str("fused");
+  command
+      .add_option("--sharing", options.sharing,
+                  fmt::format("Of the instance: {}", names(sharing_modes())))
+      ->default_str("alone");
+  command.add_option(
+      "--workspace", options.workspace,
+      "As CUBLAS_WORKSPACE_CONFIG: pairs of KiB and count, :4096:2:16:8; without it PyTorch's");
+  command
+      .add_option("--workspace-per", options.workspace_per,
+                  "process, or layer as MIGM adds them up")
+      ->check(Check::one_of({"process", "layer"}))
+      ->default_str("process");
+}
+
+}  // namespace
+
+void add_forecast_model(CommandLine& forecast, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command = add_command(
+      forecast, "model", "Memory of a model from its shape, and the instances that hold it",
+      "cleave forecast model examples/models/llama-3.1-8b/config.json --batch 4 --fits A100-80GB");
+  command
+      ->add_option(
+          "MODEL", options->model,
+          "config.json, F.safetensors, F.gguf, SHAPES.json#NAME, or vision:NAME[:PIXELS[:CLASSES]]")
+      ->required();
+  add_counts(*command, *options);
+  add_choices(*command, *options);
+  command->add_option("--fits", options->fits, "GPU model whose profiles are asked about");
+  command->add_flag("--offload", options->offload,
+                    "With --fits: what would have to live in host memory");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return forecast_model(*options); }; });
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,254 @@
+// `cleave forecast time`: learns from measured jobs how long others will take, and says it of them.
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/daemon/show.hpp"
+#include "forecast/time/completion_time.hpp"
+#include "simulate/read_text.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::string train, save, model, predict, form;
+  MeasuredJobsOptions jobs;
+  CompletionTimeOptions time;
+  bool json = false;
+};
+
+std::string percent_text(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+Json errors_json(const TimeErrors& errors) {
+  return {{"median", errors.median}, {"p90", errors.p90}};
+}
+
+Json training_json(const Options& options, const MeasuredJobs& jobs, const CompletionTime& model) {
+  Json features = Json::array();
+  for (const FeatureRange& range : model.ranges())
+    features.push_back({{"name", range.name},
+                        {"least", range.least},
+                        {"most", range.most},
+                        {"missing", jobs.missing(features.size())}});
+  const CompletionTimeFigures& figures = model.figures();
+  return {{"rows", figures.rows},
+          {"left_out", jobs.left_out},
+          {"target", model.target()},
+          {"form", name(model.form())},
+          {"features", std::move(features)},
+          {"passed_over", jobs.passed_over},
+          {"level", model.level()},
+          {"held_out",
+           {{"rows", figures.held_out},
+            {"trees", errors_json(figures.trees)},
+            {"linear", figures.linear ? errors_json(*figures.linear) : Json(nullptr)},
+            {"nearest", errors_json(figures.nearest)}}},
+          {"saved", options.save.empty() ? Json(nullptr) : Json(options.save)}};
+}
+
+void print_training(const Options& options, const MeasuredJobs& jobs, const CompletionTime& model) {
+  const CompletionTimeFigures& figures = model.figures();
+  fmt::print("{} measured jobs", figures.rows);
+  if (jobs.left_out > 0) fmt::print(", {} more without a time", jobs.left_out);
+  fmt::print("; '{}' is learnt as {}\n\n", shown(model.target()), name(model.form()));
+  Table features({"feature", "least", "most"});
+  for (const FeatureRange& range : model.ranges())
+    features.add(
+        {shown(range.name), fmt::format("{:g}", range.least), fmt::format("{:g}", range.most)});
+  fmt::print("{}", features.text());
+  if (!jobs.passed_over.empty()) {
+    std::vector<std::string> names;
+    for (const std::string& each : jobs.passed_over) names.push_back(shown(each));
+    fmt::print("columns of text, passed over: {}\n", fmt::join(names, ", "));
+  }
+  std::vector<std::string> missing;
+  for (std::size_t f = 0; f < jobs.features.size(); ++f)
+    if (const std::size_t count = jobs.missing(f); count > 0)
+      missing.push_back(fmt::format("{} ({})", shown(jobs.features[f]), count));
+  if (!missing.empty())
+    fmt::print("empty cells, which count as not measured: {}\n", fmt::join(missing, ", "));
+  Table errors({"held out", "median error", "p90"});
+  const auto add = [&](const char* what, const TimeErrors& error) {
+    errors.add({what, percent_text(error.median), percent_text(error.p90)});
+  };
+  add("boosted trees", figures.trees);
+  if (figures.linear) add("linear in slices", *figures.linear);
+  add("nearest measured job", figures.nearest);
+  fmt::print("\n{}", errors.text());
+  const std::string together =
+      options.jobs.group.empty()
+          ? ""
+          : fmt::format(", those of one '{}' together", shown(options.jobs.group));
+  fmt::print("\neach job was held out once{}; {} of {} were within reach of the others and count\n",
+             together, figures.held_out, figures.rows);
+  if (!figures.linear) fmt::print("linear in slices: name --whole and --slices to see it\n");
+  if (!options.save.empty()) fmt::print("saved as {}\n", shown(options.save, 200));
+}
+
+Result<int> train(const Options& given) {
+  Options options = given;
+  options.time.form = options.time.whole.empty() ? TimeForm::log : TimeForm::ratio;
+  if (!options.form.empty()) {
+    const auto form = parse_time_form(options.form);
+    if (!form) return fail_at("--form", form.error());
+    options.time.form = *form;
+  }
+  if (const auto free = not_read_too("--save", options.save, {options.train}); !free)
+    return std::unexpected(free.error());
+  const auto text = read_text(options.train);
+  if (!text) return std::unexpected(text.error());
+  const std::string place = shown(options.train, 200);
+  const auto jobs = read_measured_jobs(*text, place, options.jobs);
+  if (!jobs) return std::unexpected(jobs.error());
+  const auto model = CompletionTime::train(*jobs, options.jobs.target, options.time);
+  if (!model) return fail_at(place, model.error());
+  if (!options.save.empty())
+    if (const auto saved = write_whole(options.save, model->save()); !saved)
+      return std::unexpected(saved.error());
+  if (options.json)
+    print(training_json(options, *jobs, *model));
+  else
+    print_training(options, *jobs, *model);
+  return 0;
+}
+
+/// One job's forecast, or why there is none.
+struct Answer {
+  std::string place;
+  std::optional<TimeForecast> forecast;
+  std::string refused;
+};
+
+std::vector<Answer> answers(const CompletionTime& model, const std::vector<AskedJob>& jobs) {
+  std::vector<Answer> all;
+  for (const AskedJob& job : jobs) {
+    Answer& answer = all.emplace_back();
+    answer.place = job.place;
+    answer.refused = job.missing;
+    if (!job.missing.empty()) continue;
+    const auto forecast = model.forecast(job.row);
+    if (forecast)
+      answer.forecast = *forecast;
+    else
+      answer.refused = forecast.error().message;
+  }
+  return all;
+}
+
+void print_json(const CompletionTime& model, const std::vector<Answer>& all, std::size_t refused) {
+  Json jobs = Json::array();
+  for (const Answer& answer : all) {
+    if (answer.forecast)
+      jobs.push_back({{"place", answer.place},
+                      {"seconds", answer.forecast->seconds},
+                      {"lower", answer.forecast->lower},
+                      {"upper", answer.forecast->upper}});
+    else
+      jobs.push_back({{"place", answer.place}, {"refused", answer.refused}});
+  }
+  print(Json{
+      {"target", model.target()}, {"level", model.level()}, {"refused", refused}, {"jobs", jobs}});
+}
+
+Result<int> predict(const Options& options) {
+  const auto model_text = read_text(options.model);
+  if (!model_text) return std::unexpected(model_text.error());
+  const auto model = CompletionTime::load(*model_text, shown(options.model, 200));
+  if (!model) return std::unexpected(model.error());
+  const auto text = read_text(options.predict);
+  if (!text) return std::unexpected(text.error());
+  const auto jobs = read_asked_jobs(*text, shown(options.predict, 200), model->features(),
+                                    model->features_that_may_miss());
+  if (!jobs) return std::unexpected(jobs.error());
+  if (jobs->empty())
+    return fail(ErrorKind::bad_input, shown(options.predict, 200),
+                "there is no job in it, a header alone");
+  const std::vector<Answer> all = answers(*model, *jobs);
+  const auto refused = static_cast<std::size_t>(
+      std::ranges::count_if(all, [](const Answer& answer) { return !answer.forecast; }));
+  if (options.json) {
+    print_json(*model, all, refused);
+  } else {
+    Table table({"job", "seconds", "lower", "upper", ""});
+    for (const Answer& answer : all) {
+      const auto number = [&](double TimeForecast::*member) {
+        return answer.forecast ? fmt::format("{:.4g}", *answer.forecast.*member) : std::string("-");
+      };
+      table.add({answer.place, number(&TimeForecast::seconds), number(&TimeForecast::lower),
+                 number(&TimeForecast::upper),
+                 answer.forecast ? std::string() : fmt::format("refused: {}", answer.refused)});
+    }
+    fmt::print("{}", table.text());
+    fmt::print("\n{} of {} refused; {:g} % of the held-out jobs lay between lower and upper\n",
+               refused, all.size(), 100 * model->level());
+  }
+  return refused == 0 ? 0 : 1;
+}
+
+Result<int> time_command(const Options& options) {
+  if (!options.train.empty()) return train(options);
+  if (options.predict.empty() || options.model.empty())
+    return fail(ErrorKind::bad_usage, "", "nothing to do",
+                "learn with --train FILE.csv, or ask with --model FILE --predict FILE.csv");
+  return predict(options);
+}
+
+void add_training(CommandLine& command, Options& options) {
+  const auto option = [&](const char* flag, auto& value, const char* help) {
+    return command.add_option(flag, value, help)->needs("--train");
+  };
+  option("--save", options.save, "Where the model goes")->check(not_empty());
+  option("--target", options.jobs.target, "Column with the time that is to be forecast")
+      ->default_str("time_s");
+  option("--group", options.jobs.group, "Column whose rows of one value are held out together");
+  option("--features", options.jobs.features,
+         "Columns to learn from; otherwise all columns of numbers")
+      ->delimiter(',');
+  option("--whole", options.time.whole, "Feature that is the time on the whole GPU");
+  option("--slices", options.time.slices,
+         "Feature that is the compute slices, for the linear baseline");
+  option("--whole-slices", options.time.whole_slices,
+         "Slices of the whole GPU; otherwise the most in the file")
+      ->check(Check::range(1, 1000000));
+  option("--form", options.form,
+         "What is learnt: seconds, log or ratio (to --whole); otherwise ratio where --whole is "
+         "named, else log");
+  option("--level", options.time.level, "Share of held-out jobs within the interval")
+      ->default_str("0.9");
+  option("--margin", options.time.margin, "How far beyond the measured ranges is answered")
+      ->default_str("0.1");
+  option("--folds", options.time.folds, "Parts that are held out in turn")
+      ->check(Check::range(2, 1000))
+      ->default_str("5");
+  option("--seed", options.time.boosting.seed, "Of everything that is drawn")
+      ->check(whole_number(0))
+      ->default_str("1");
+}
+
+}  // namespace
+
+void add_forecast_time(CommandLine& forecast, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(forecast, "time", "How long jobs will take, learnt from measured ones",
+                  "cleave forecast time --train examples/forecast/measured.csv --whole "
+                  "whole_s --slices slices --save m.json");
+  Option* train =
+      command->add_option("--train", options->train, "CSV of measured jobs to learn from");
+  Option* model = command->add_option("--model", options->model, "A model that was saved");
+  Option* predict = command->add_option("--predict", options->predict, "CSV of jobs to forecast");
+  model->needs(predict);
+  predict->needs(model);
+  train->excludes(model)->excludes(predict);
+  add_training(*command, *options);
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return time_command(*options); }; });
+}
+
+}  // namespace cleave::cli

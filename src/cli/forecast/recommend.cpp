@@ -1,0 +1,171 @@
+// `cleave recommend`: which of the measured instances serves an application best, performance
+// against what lies idle, by the reward of the Taming paper.
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/daemon/show.hpp"
+#include "cli/forecast/profiles.hpp"
+#include "simulate/read_text.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::string measurements, repository, form = "sum";
+  ProfileFilter filter;
+  std::optional<double> alpha;
+  bool json = false;
+};
+
+/// The alphas over which the answer shows what is best; the paper varies it from 0 to the size of
+/// the wastes.
+constexpr double most_alpha = 2;
+
+struct Asked {
+  RewardQuestion question;
+  std::string about;  // where the measurements are from; empty for a file of them
+  std::vector<LeftOutProfile> left_out;
+};
+
+Result<Asked> ask_file(const Options& options) {
+  const auto text = read_text(options.measurements);
+  if (!text) return std::unexpected(text.error());
+  auto question = parse_reward_question(*text, shown(options.measurements, 200));
+  if (!question) return std::unexpected(question.error());
+  return Asked{std::move(*question), "", {}};
+}
+
+Result<Asked> ask_repository(const Options& options) {
+  const auto repository = load_repository(options.repository);
+  if (!repository) return std::unexpected(repository.error());
+  ProfileFilter filter = options.filter;
+  if (!filter.gpu_model.empty()) {
+    const auto model = find_gpu_model(filter.gpu_model);
+    if (!model) return fail_at("--gpu", model.error());
+    filter.gpu_model = (*model)->key;
+  }
+  auto measured = reward_question(*repository, filter);
+  if (!measured) return fail_at(shown(options.repository, 200), measured.error());
+  const std::string about = fmt::format("{} with batch {} on the {}, performance is {}",
+                                        shown(options.filter.application), measured->batch,
+                                        measured->model->key, measured->performance);
+  return Asked{std::move(measured->question), about, std::move(measured->left_out)};
+}
+
+Json answer_json(const RewardQuestion& question, const Recommendation& answer) {
+  // One instance without a name was asked for its reward alone.
+  if (question.instances.size() == 1 && question.instances.front().name.empty())
+    return to_json(answer.rewards.front());
+  Json json = to_json(question, answer);
+  json["alpha"] = question.basis.alpha;
+  json["form"] = name(question.basis.form);
+  json["best_by_alpha"] = Json::array();
+  for (const auto& [alpha, instance] :
+       best_by_alpha(question.instances, question.basis, most_alpha))
+    json["best_by_alpha"].push_back({{"from_alpha", alpha},
+                                     {"name", question.instances[instance].name},
+                                     {"offload", question.instances[instance].offloaded}});
+  return json;
+}
+
+std::string shown_name(const MeasuredInstance& instance) {
+  return shown(instance.name) + (instance.offloaded ? " + host memory" : "");
+}
+
+void print_text(const Asked& asked, const Recommendation& answer) {
+  const RewardQuestion& question = asked.question;
+  if (!asked.about.empty()) fmt::print("{}\n\n", asked.about);
+  Table table({"instance", "SM waste", "memory waste", "performance", "reward", ""});
+  for (std::size_t i = 0; i < question.instances.size(); ++i) {
+    const Reward& row = answer.rewards[i];
+    const bool equal = std::ranges::count(answer.equal, i) > 0;
+    table.add({shown_name(question.instances[i]), fmt::format("{:.3f}", row.sm_waste),
+               fmt::format("{:.3f}", row.memory_waste),
+               fmt::format("{:.3f}", row.relative_performance), fmt::format("{:.3f}", row.reward),
+               answer.best == i ? "best"
+               : equal          ? "equal, but larger or later"
+                                : ""});
+  }
+  fmt::print("{}", table.text());
+  fmt::print("\nalpha {} ({}): {}\n", question.basis.alpha, name(question.basis.form),
+             shown_name(question.instances[*answer.best]));
+  const auto corners = best_by_alpha(question.instances, question.basis, most_alpha);
+  for (std::size_t i = 0; i < corners.size(); ++i) {
+    const double end = i + 1 < corners.size() ? corners[i + 1].alpha : most_alpha;
+    fmt::print("  from {:.3f} to {:.3f}  {}\n", corners[i].alpha, end,
+               shown_name(question.instances[corners[i].instance]));
+  }
+}
+
+Result<int> recommend_command(const Options& options) {
+  if (options.measurements.empty() == options.repository.empty())
+    return fail(ErrorKind::bad_usage, "", "give either --measurements or --repository");
+  const bool filtered = !options.filter.application.empty() || !options.filter.gpu_model.empty() ||
+                        options.filter.batch.has_value();
+  if (options.repository.empty() && filtered)
+    return fail(ErrorKind::bad_usage, "--measurements",
+                "--application, --batch and --gpu choose from a profile repository, and a file is "
+                "one question",
+                "leave them out, or give --repository");
+  if (!options.repository.empty() && options.filter.application.empty())
+    return fail(ErrorKind::bad_usage, "--repository", "it may hold many applications",
+                "say --application NAME");
+  auto asked = options.repository.empty() ? ask_file(options) : ask_repository(options);
+  if (!asked) return std::unexpected(asked.error());
+  asked->question.basis.alpha = options.alpha.value_or(asked->question.basis.alpha);
+  asked->question.basis.form = *reward_form(options.form);
+  const Recommendation answer = recommend(asked->question.instances, asked->question.basis);
+  say_left_out(asked->left_out);
+  if (!answer.best)
+    return fail(ErrorKind::infeasible, shown(options.measurements + options.repository, 200),
+                asked->left_out.empty() ? "no instance was measured"
+                                        : "no profile has all that the reward takes",
+                "measure it on some instance: docs/choosing.md says what is needed");
+  if (options.json) {
+    print(answer_json(asked->question, answer));
+  } else {
+    print_text(*asked, answer);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_recommend(CommandLine& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(program, "recommend", "Which measured instance serves an application best",
+                  "cleave recommend --measurements examples/profiles/llama3.json --alpha 0.5");
+  command
+      ->add_option("--measurements", options->measurements,
+                   "A file of measured instances (docs/choosing.md)")
+      ->check(not_empty());
+  command
+      ->add_option("--repository", options->repository,
+                   "A profile repository, instead of --measurements")
+      ->check(not_empty());
+  command
+      ->add_option("--application", options->filter.application,
+                   "With --repository: whose profiles")
+      ->check(not_empty());
+  command->add_option("--batch", options->filter.batch, "With --repository: of which batch size")
+      ->check(whole_number(1));
+  command->add_option("--gpu", options->filter.gpu_model, "With --repository: of which GPU model")
+      ->check(not_empty());
+  command
+      ->add_option("--alpha", options->alpha,
+                   "What performance counts against waste: 0 nothing, 1 as much as either waste")
+      ->check(number_from(0, 1e6));
+  command->add_option("--form", options->form, "How they become one number")
+      ->check(Check::one_of({"sum", "mean", "convex"}))
+      ->default_str("sum");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return recommend_command(*options); }; });
+}
+
+}  // namespace cleave::cli

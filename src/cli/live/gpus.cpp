@@ -1,0 +1,146 @@
+// `cleave gpus`: the GPUs of this machine, or of a simulated node, as they stand.
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/daemon/show.hpp"
+#include "cli/error_json.hpp"
+#include "cli/live/live.hpp"
+#include "model/layout.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Row {
+  GpuIndex index{};
+  Result<LiveGpu> view;
+};
+
+std::string mig_text(const std::optional<MigMode>& mig) {
+  if (!mig) return "cannot";
+  const std::string now = mig->current ? "on" : "off";
+  return mig->current == mig->pending
+             ? now
+             : fmt::format("{}, {} pending", now, mig->pending ? "on" : "off");
+}
+
+std::string memory_text(const std::optional<MemoryUse>& memory) {
+  if (!memory) return "unknown";
+  return fmt::format("{} of {} MiB", memory->used_bytes >> 20, memory->total_bytes >> 20);
+}
+
+std::string power_text(const LiveGpu& gpu) {
+  if (!gpu.power_mw) return "unknown";
+  std::string text = fmt::format("{:.0f} W", *gpu.power_mw / 1000.0);
+  if (gpu.power_limit_mw)
+    text = fmt::format("{:.0f} of {:.0f} W", *gpu.power_mw / 1000.0, *gpu.power_limit_mw / 1000.0);
+  return text;
+}
+
+Json to_json(const Row& row) {
+  const auto index = static_cast<std::uint32_t>(row.index);
+  if (!row.view)
+    return {
+        {"gpu", index},
+        {"error", {{"message", row.view.error().message}, {"remedy", row.view.error().remedy}}}};
+  const LiveGpu& gpu = *row.view;
+  Json json{{"gpu", index}, {"name", gpu.facts.name}, {"uuid", gpu.facts.uuid}};
+  const GpuModel* table = gpu.geometry ? gpu.geometry->table() : nullptr;
+  if (!gpu.geometry)
+    if (const auto by_name = find_gpu_model(gpu.facts.name)) table = *by_name;
+  json["model"] = table != nullptr ? Json(table->key) : Json(nullptr);
+  json["mig"] =
+      gpu.mig ? Json{{"enabled", gpu.mig->current}, {"pending", gpu.mig->pending}} : Json(nullptr);
+  json["picture"] = picture(gpu);
+  Json instances = Json::array();
+  for (const InstanceView& instance : gpu.instances)
+    instances.push_back({{"profile", instance.live.profile},
+                         {"start", instance.live.placement.start},
+                         {"owner", owner_json(instance.owner)}});
+  for (const MigDevice& device : gpu.visible)
+    instances.push_back(
+        {{"profile", nullptr}, {"start", nullptr}, {"owner", nullptr}, {"uuid", device.uuid}});
+  json["instances"] = instances;
+  Json unread = Json::array();
+  for (const Error& error : gpu.unread) unread.push_back(error.message);
+  json["unread"] = unread;
+  json["memory_used_mib"] = gpu.memory ? mebibytes(gpu.memory->used_bytes) : Json(nullptr);
+  json["memory_mib"] = gpu.memory ? mebibytes(gpu.memory->total_bytes) : Json(nullptr);
+  json["power_w"] = gpu.power_mw ? Json(*gpu.power_mw / 1000.0) : Json(nullptr);
+  json["power_limit_w"] = gpu.power_limit_mw ? Json(*gpu.power_limit_mw / 1000.0) : Json(nullptr);
+  json["processes"] = cli::to_json(gpu.processes);
+  return json;
+}
+
+void print_text(const LiveNode& node, const DriverFacts& driver, const std::vector<Row>& rows) {
+  const std::string of = node.library.sim_node
+                             ? fmt::format("simulated, node {}", node.library.sim_node->string())
+                             : std::string("of this machine");
+  fmt::print("{} {}, driver {}\n", counted(rows.size(), "GPU"), of, shown(driver.driver_version));
+  if (rows.empty()) return;
+  Table table({"GPU", "name", "MIG", "layout", "memory", "power", "processes", "UUID"});
+  for (const Row& row : rows) {
+    const std::string index = fmt::format("{}", static_cast<std::uint32_t>(row.index));
+    if (!row.view) {
+      table.add({index, "unreachable", "", "", "", "", "", ""});
+      continue;
+    }
+    const LiveGpu& gpu = *row.view;
+    table.add({index, shown(gpu.facts.name), mig_text(gpu.mig), picture(gpu),
+               memory_text(gpu.memory), power_text(gpu), fmt::format("{}", gpu.processes.size()),
+               gpu.facts.uuid});
+  }
+  fmt::print("\n{}", table.text());
+  for (const Row& row : rows) {
+    if (!row.view) {
+      fmt::print("\n{}\n", row.view.error().text());
+    } else {
+      for (const Error& unread : row.view->unread) fmt::print("\n{}\n", unread.text());
+      if (!row.view->visible.empty()) fmt::print("visible MIG devices of {}:\n", row.view->place());
+      for (const MigDevice& device : row.view->visible) fmt::print("  {}\n", shown(device.uuid));
+    }
+  }
+}
+
+Result<int> gpus(const LiveOptions& options) {
+  const auto node = open_node(options);
+  if (!node) return std::unexpected(node.error());
+  const auto indices = all_gpus(*node->door);
+  if (!indices) return std::unexpected(indices.error());
+  // Without the ledger the GPUs can be shown all the same, and nobody knows whose an instance is.
+  const auto ledger = Ledger::open(node->state, program_name);
+  if (!ledger)
+    fmt::print(stderr, "cleave: it is not known whose the instances are: {}\n",
+               ledger.error().text());
+  std::vector<Row> rows;
+  for (const GpuIndex index : *indices) {
+    rows.push_back({index, view_gpu(*node->door, index)});
+    if (ledger && rows.back().view) set_owners(*rows.back().view, ledger->state());
+  }
+  const DriverFacts driver = node->door->driver();
+  if (!options.json) {
+    print_text(*node, driver, rows);
+    return 0;
+  }
+  Json list = Json::array();
+  for (const Row& row : rows) list.push_back(to_json(row));
+  print(Json{{"simulated", node->library.sim_node.has_value()},
+             {"driver", driver.driver_version},
+             {"gpus", list},
+             {"ledger_error", ledger ? Json(nullptr) : error_json(ledger.error())}});
+  return 0;
+}
+
+}  // namespace
+
+void add_gpus(CommandLine& program, Run& run) {
+  auto options = std::make_shared<LiveOptions>();
+  CommandLine* command =
+      add_command(program, "gpus",
+                  "The GPUs of this machine, or of a simulated node, as they stand", "cleave gpus");
+  add_live(*command, *options);
+  command->callback([options, &run] { run = [options] { return gpus(*options); }; });
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,291 @@
+// `cleave instances`, `cleave create` and `cleave destroy`: instances one by one.
+
+#include "device/instances.hpp"
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/daemon/show.hpp"
+#include "cli/error_json.hpp"
+#include "cli/interrupts.hpp"
+#include "cli/live/live.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options : LiveOptions {
+  std::string gpu, what;  // --gpu; PROFILE[@START] or a MIG UUID
+  std::optional<std::uint32_t> instance;
+  bool adopt = false;
+};
+
+std::string uuids_of(const LiveInstance& instance) {
+  std::vector<std::string> uuids;
+  for (const LiveComputeInstance& compute : instance.computes) uuids.push_back(compute.uuid);
+  return uuids.empty() ? "no compute instance" : fmt::format("{}", fmt::join(uuids, " "));
+}
+
+std::string memory_text(const std::optional<MemoryUse>& memory) {
+  if (!memory) return "unknown";
+  return fmt::format("{} of {} MiB", memory->used_bytes >> 20, memory->total_bytes >> 20);
+}
+
+void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
+  Table table({"GPU", "instance", "profile", "start", "owner", "memory", "processes", "MIG UUID"});
+  bool any = false;
+  for (const LiveGpu& gpu : gpus) {
+    for (const MigDevice& each : gpu.visible) {
+      any = true;
+      table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
+                 fmt::format("{}", static_cast<std::uint32_t>(each.gpu_instance)), "unknown",
+                 "unknown", "unknown", memory_text(each.memory),
+                 each.processes.empty() ? "none" : pids_text(each.processes), shown(each.uuid)});
+    }
+    for (const InstanceView& each : gpu.instances) {
+      any = true;
+      table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
+                 fmt::format("{}", static_cast<std::uint32_t>(each.live.id)), each.live.profile,
+                 fmt::format("{}", each.live.placement.start), std::string(name(each.owner)),
+                 memory_text(each.memory),
+                 each.processes.empty() ? "none" : pids_text(each.processes), uuids_of(each.live)});
+    }
+  }
+  if (any) {
+    fmt::print("{}", table.text());
+  } else {
+    fmt::print("{}\n", all_asked ? "no instances" : "no instances on the GPUs that could be asked");
+  }
+}
+
+Result<int> instances(const Options& options) {
+  const auto node = open_node(options);
+  if (!node) return std::unexpected(node.error());
+  const auto ledger = Ledger::open(node->state, program_name);
+  if (!ledger) return std::unexpected(ledger.error());
+  auto indices = all_gpus(*node->door);
+  if (!indices) return std::unexpected(indices.error());
+  if (!options.gpu.empty()) {
+    const auto one = find_gpu(*node->door, options.gpu);
+    if (!one) return std::unexpected(one.error());
+    *indices = {*one};
+  }
+  std::vector<LiveGpu> gpus;
+  std::vector<Error> unread;
+  for (const GpuIndex index : *indices) {
+    auto view = view_gpu(*node->door, index);
+    if (!view) {
+      unread.push_back(view.error());
+      continue;
+    }
+    unread.insert(unread.end(), view->unread.begin(), view->unread.end());
+    set_owners(*view, ledger->state());
+    gpus.push_back(std::move(*view));
+  }
+  if (!ledger->remark().empty()) fmt::print(stderr, "cleave: {}\n", ledger->remark());
+  const bool nothing =
+      gpus.empty() || (gpus.front().visible.empty() && gpus.front().instances.empty());
+  if (indices->size() == 1 && !unread.empty() && nothing) return std::unexpected(unread.back());
+  for (const Error& error : unread) fmt::print(stderr, "cleave: {}\n", error.text());
+  if (!options.json) {
+    print_instances(gpus, unread.empty());
+    return 0;
+  }
+  Json list = Json::array();
+  for (const LiveGpu& gpu : gpus)
+    for (const InstanceView& each : gpu.instances) list.push_back(to_json(gpu, each));
+  for (const LiveGpu& gpu : gpus)
+    for (const MigDevice& each : gpu.visible) list.push_back(to_json(gpu, each));
+  Json errors = Json::array();
+  for (const Error& error : unread) errors.push_back(error_json(error));
+  print(Json{{"instances", list}, {"errors", errors}});
+  return 0;
+}
+
+/// The placement for `3g.20gb` or `3g.20gb@4`: where the driver likes it best among the places that
+/// are free.
+Result<PlacementId> placement_for(const LiveGpu& gpu, const std::string& what) {
+  const auto geometry = geometry_of(gpu);
+  if (!geometry) return std::unexpected(geometry.error());
+  if (what.find(',') != std::string::npos)
+    return fail(ErrorKind::bad_input, "PROFILE", "more than one instance",
+                "`cleave gpu-layout` makes several");
+  const auto goal = parse_wanted_layout(what, **geometry);
+  if (!goal) return fail_at(gpu.place(), goal.error());
+  if (goal->size() != 1) return fail(ErrorKind::bad_input, "PROFILE", "no profile is named");
+  // Everything that stands is in the way, whoever made it.
+  std::vector<StandingInstance> walls = gpu.standing(false);
+  for (StandingInstance& wall : walls) wall.ours = false;
+  PlacementSet standing;
+  for (const StandingInstance& wall : walls) standing.insert(wall.placement);
+  const auto change = plan_layout_change(**geometry, walls, *goal);
+  if (change && change->creates() == 1) return (change->result - change->kept).first();
+  if (!change && change.error().kind == ErrorKind::bad_input)
+    return fail_at(gpu.place(), change.error());
+  if (const std::string rule = rule_against(**geometry, standing, *goal); !rule.empty())
+    return fail(ErrorKind::infeasible, gpu.place(),
+                fmt::format("{} may not stand beside [{}]: {}", what,
+                            layout_text(**geometry, standing), rule),
+                fmt::format("`cleave gpu {}` shows how often a profile may stand",
+                            (*geometry)->model().key));
+  return fail(
+      ErrorKind::infeasible, gpu.place(),
+      fmt::format("there is no room for {}: [{}] stands", what, layout_text(**geometry, standing)),
+      "`cleave instances` shows what is in the way; `cleave gpu-layout` changes the whole GPU");
+}
+
+Result<int> create(const Options& options) {
+  const auto node = open_node(options);
+  if (!node) return std::unexpected(node.error());
+  const auto gpu = find_gpu(*node->door, options.gpu);
+  if (!gpu) return std::unexpected(gpu.error());
+  auto changing = ChangingGpu::begin(*node->door, *gpu, node->state, program_name);
+  if (!changing) return std::unexpected(changing.error());
+  const Interrupts wait(Interrupts::Waiting::goes_on);
+  const auto id = placement_for(changing->view(), options.what);
+  if (!id) return std::unexpected(id.error());
+  const Placement& placement = changing->view().geometry->geometry()[*id];
+  const auto made = changing->create(*placement.profile, placement.start);
+  if (!made) return std::unexpected(made.error());
+  const std::string uuid = made->computes.empty() ? "" : made->computes.front().uuid;
+  if (!options.json) {
+    fmt::print("{}@{} on {}: {}\nCUDA_VISIBLE_DEVICES={}\n", placement.profile->name,
+               placement.start, place_of(*gpu), uuid, uuid);
+    return 0;
+  }
+  for (const InstanceView& each : changing->view().instances)
+    if (each.live.id == made->id) {
+      Json json = to_json(changing->view(), each);
+      json["uuid"] = uuid;
+      print(json);
+      return 0;
+    }
+  return fail(ErrorKind::infeasible, place_of(*gpu), "the new instance was gone at once",
+              "somebody else destroyed it");
+}
+
+struct Target {
+  GpuIndex gpu{};
+  GpuInstanceId instance{};
+};
+
+/// By MIG UUID, on whatever GPU.
+Result<Target> find_instance(Door& door, const std::string& uuid) {
+  const auto gpus = all_gpus(door);
+  if (!gpus) return std::unexpected(gpus.error());
+  std::vector<GpuIndex> not_asked;
+  for (const GpuIndex gpu : *gpus) {
+    const auto live = live_instances(door, gpu);
+    if (!live) {
+      not_asked.push_back(gpu);
+      continue;
+    }
+    for (const LiveInstance& instance : *live)
+      for (const LiveComputeInstance& compute : instance.computes)
+        if (compute.uuid == uuid) {
+          if (instance.computes.size() > 1)
+            return fail(
+                ErrorKind::bad_input, shown(uuid, 100),
+                fmt::format("it is one of {} compute instances of {}", instance.computes.size(),
+                            place_of(gpu, instance.id)),
+                "to destroy them all with their GPU instance, name it with --gpu and --instance");
+          return Target{gpu, instance.id};
+        }
+  }
+  if (not_asked.empty())
+    return fail(ErrorKind::infeasible, shown(uuid, 100), "no GPU has an instance with this UUID",
+                "see `cleave instances`");
+  std::vector<std::string> places;
+  for (const GpuIndex gpu : not_asked) places.push_back(place_of(gpu));
+  return fail(ErrorKind::infeasible, shown(uuid, 100),
+              fmt::format("{} could not be asked, and no other has an instance with this UUID",
+                          fmt::join(places, ", ")),
+              "`cleave gpus` says why");
+}
+
+Result<Target> target_of(Door& door, const Options& options) {
+  if (!options.what.empty()) return find_instance(door, options.what);
+  const auto gpu = find_gpu(door, options.gpu);
+  if (!gpu) return std::unexpected(gpu.error());
+  return Target{*gpu, GpuInstanceId{*options.instance}};
+}
+
+Result<int> destroy(const Options& options) {
+  const bool by_number = !options.gpu.empty() && options.instance;
+  if (options.what.empty() != by_number ||
+      (!by_number && (!options.gpu.empty() || options.instance)))
+    return fail(ErrorKind::bad_usage, "", "which instance is to go is not said",
+                "name a MIG UUID, or --gpu and --instance");
+  const auto node = open_node(options);
+  if (!node) return std::unexpected(node.error());
+  const auto target = target_of(*node->door, options);
+  if (!target) return std::unexpected(target.error());
+  auto changing = ChangingGpu::begin(*node->door, target->gpu, node->state, program_name);
+  if (!changing) return std::unexpected(changing.error());
+  const Interrupts wait(Interrupts::Waiting::goes_on);
+  if (const auto geometry = geometry_of(changing->view()); !geometry)
+    return std::unexpected(geometry.error());
+  Json json;
+  std::string what;
+  for (const InstanceView& each : changing->view().instances)
+    if (each.live.id == target->instance) {
+      // Between the look-up and the lock another may have come to stand under this number.
+      if (!options.what.empty() && called(each.live) != options.what)
+        return fail(ErrorKind::infeasible, shown(options.what, 100), "it was destroyed meanwhile");
+      json = to_json(changing->view(), each);
+      what = fmt::format("{}@{} on {}: {}", each.live.profile, each.live.placement.start,
+                         place_of(target->gpu), called(each.live));
+    }
+  if (const auto gone = changing->destroy(target->instance, options.adopt, until_interrupted());
+      !gone)
+    return std::unexpected(gone.error());
+  if (options.json) {
+    print(Json{{"destroyed", json}});
+  } else {
+    fmt::print("destroyed {}\n", what);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_instances(CommandLine& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command = add_command(
+      program, "instances", "The instances of live GPUs, whose they are, and what runs in them",
+      "cleave instances --gpu 0");
+  add_gpu_choice(*command, options->gpu);
+  add_live(*command, *options);
+  command->callback([options, &run] { run = [options] { return instances(*options); }; });
+}
+
+void add_create(CommandLine& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command = add_command(program, "create", "Makes one instance on a live GPU",
+                                     "cleave create --gpu 0 3g.20gb");
+  add_gpu_choice(*command, options->gpu)->required();
+  command
+      ->add_option("PROFILE[@START]", options->what,
+                   "The profile; without a start, where the driver likes it best")
+      ->required()
+      ->check(not_empty());
+  add_live(*command, *options);
+  command->callback([options, &run] { run = [options] { return create(*options); }; });
+}
+
+void add_destroy(CommandLine& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(program, "destroy", "Destroys one instance that Cleave made",
+                  "cleave destroy MIG-3f2b0c1d-... | cleave destroy --gpu 0 --instance 2");
+  command->add_option("MIG-UUID", options->what, "The instance by its UUID")->check(not_empty());
+  add_gpu_choice(*command, options->gpu);
+  command
+      ->add_option("--instance", options->instance,
+                   "The instance by its GPU's number of it, as `instances` shows it")
+      ->check(whole_number(0));
+  command->add_flag("--adopt", options->adopt, "Also one that Cleave did not make");
+  add_live(*command, *options);
+  command->callback([options, &run] { run = [options] { return destroy(*options); }; });
+}
+
+}  // namespace cleave::cli

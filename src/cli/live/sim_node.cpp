@@ -1,0 +1,258 @@
+// `cleave sim-node`: simulated nodes, to try everything without a GPU.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/daemon/show.hpp"
+#include "cli/live/live.hpp"
+#include "model/layout.hpp"
+#include "nvmlsim/client.hpp"
+
+namespace cleave::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+  std::string directory, gpus, numbering = "model", mig = "on", fault;
+  std::optional<std::uint64_t> seed;  // of the UUIDs
+  std::uint32_t gpu = 0;
+  std::optional<std::uint32_t> times;
+  bool instant = false, check_root = false, json = false;
+};
+
+constexpr std::pair<std::string_view, InstanceNumbering> numberings[] = {
+    {"model", InstanceNumbering::by_model},
+    {"upper-first", InstanceNumbering::upper_first},
+    {"lower-first", InstanceNumbering::lower_first},
+};
+
+/// As a shell reads it back.
+std::string quoted_for_shell(const std::string& text) {
+  const bool plain = text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
+                     std::string::npos;
+  if (plain && !text.empty()) return text;
+  std::string quoted_text = "'";
+  for (const char c : text) quoted_text += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted_text + "'";
+}
+
+/// As with real GPUs, no two nodes have a UUID in common; not even one that is made again in the
+/// same place.
+std::uint64_t new_seed() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto ticks = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return static_cast<std::uint64_t>(ticks) ^ (static_cast<std::uint64_t>(::getpid()) << 40U);
+}
+
+Result<int> create(const Options& options) {
+  auto gpus = parse_sim_gpus(options.gpus);
+  if (!gpus) return std::unexpected(gpus.error());
+  SimNodeSpec spec;
+  spec.gpus = std::move(*gpus);
+  spec.instant = options.instant;
+  for (const auto& [name, numbering] : numberings)
+    if (name == options.numbering) spec.numbering = numbering;
+  spec.mig_enabled = options.mig == "on";
+  spec.check_root = options.check_root;
+  spec.seed = options.seed.value_or(new_seed());
+  if (const auto made = create_sim_node(options.directory, spec); !made)
+    return std::unexpected(made.error());
+  std::error_code failed;
+  const fs::path node = fs::absolute(options.directory, failed).lexically_normal();
+  const fs::path library = simulated_library().parent_path();
+  if (options.json) {
+    print(Json{{"node", node.string()},
+               {"gpus", spec.gpus.size()},
+               {"environment",
+                {{sim_node_variable, node.string()}, {"LD_LIBRARY_PATH", library.string()}}}});
+    return 0;
+  }
+  fmt::print("export {}={}\nexport LD_LIBRARY_PATH={}\n", sim_node_variable,
+             quoted_for_shell(node.string()), quoted_for_shell(library.string()));
+  std::fflush(stdout);
+  fmt::print(stderr,
+             "{} made. The first line shows it to Cleave's programs, both to others; "
+             "eval \"$(cleave sim-node create ...)\" sets them at once.\n",
+             counted(spec.gpus.size(), "simulated GPU"));
+  return 0;
+}
+
+Json to_json(const std::vector<SimProcessView>& processes) {
+  Json list = Json::array();
+  for (const SimProcessView& each : processes)
+    list.push_back({{"pid", each.pid}, {"memory_mib", each.memory.value}, {"busy", each.busy}});
+  return list;
+}
+
+Json to_json(const SimGpuView& gpu) {
+  Json instances = Json::array();
+  for (const SimGpuInstanceView& each : gpu.instances) {
+    Json computes = Json::array();
+    for (const SimComputeInstanceView& compute : each.compute_instances)
+      computes.push_back({{"compute_instance", compute.id},
+                          {"uuid", compute.uuid},
+                          {"start", compute.start},
+                          {"compute_slices", compute.slices},
+                          {"processes", to_json(compute.processes)}});
+    instances.push_back({{"gpu_instance", each.id},
+                         {"profile", each.profile->name},
+                         {"start", each.start},
+                         {"compute_instances", computes}});
+  }
+  return {{"uuid", gpu.uuid},
+          {"model", gpu.model->key},
+          {"mig", {{"enabled", gpu.mig_enabled}, {"pending", gpu.mig_pending}}},
+          {"lost", gpu.lost},
+          {"faults", gpu.faults},
+          {"instances", instances},
+          {"processes", to_json(gpu.processes)},
+          {"power_w", gpu.power_w},
+          {"energy_j", gpu.energy_j}};
+}
+
+std::string drawn(const SimGpuView& gpu) {
+  const Geometry geometry(*gpu.model, ProfileChoice().on(*gpu.model));
+  PlacementSet held, idle;
+  for (const SimGpuInstanceView& each : gpu.instances) {
+    const auto id = geometry.find(*each.profile, each.start);
+    if (!id) continue;
+    bool busy = false;
+    for (const SimComputeInstanceView& compute : each.compute_instances)
+      busy = busy || !compute.processes.empty();
+    (busy ? held : idle).insert(*id);
+  }
+  return fmt::format("[{}]", draw(geometry, held, idle));
+}
+
+Result<int> show(const Options& options) {
+  const auto node = look_at_sim_node(options.directory);
+  if (!node) return std::unexpected(node.error());
+  const auto flaw = sim_node_flaw(options.directory);
+  if (!flaw) return std::unexpected(flaw.error());
+  if (options.json) {
+    Json gpus = Json::array();
+    for (const SimGpuView& gpu : node->gpus) gpus.push_back(to_json(gpu));
+    print(Json{{"instant", node->instant},
+               {"flaw", flaw->empty() ? Json(nullptr) : Json(*flaw)},
+               {"gpus", gpus}});
+    return 0;
+  }
+  Table table({"GPU", "model", "MIG", "layout", "power", "faults", "UUID"});
+  for (std::size_t i = 0; i < node->gpus.size(); ++i) {
+    const SimGpuView& gpu = node->gpus[i];
+    std::string mig = gpu.mig_enabled ? "on" : "off";
+    if (gpu.mig_enabled != gpu.mig_pending)
+      mig += gpu.mig_pending ? ", on pending" : ", off pending";
+    table.add({fmt::format("{}", i), std::string(gpu.model->key), mig,
+               gpu.mig_enabled ? drawn(gpu) : "-", fmt::format("{:.0f} W", gpu.power_w),
+               gpu.faults.empty() ? (gpu.lost ? "lost" : "none")
+                                  : fmt::format("{}", fmt::join(gpu.faults, ", ")),
+               gpu.uuid});
+  }
+  fmt::print("{}{}\n\n{}", counted(node->gpus.size(), "simulated GPU"),
+             node->instant ? ", instant" : "", table.text());
+  if (!flaw->empty()) fmt::print("\nbroken: {}\n", *flaw);
+  return 0;
+}
+
+Result<int> destroy(const Options& options) {
+  if (const auto gone = destroy_sim_node(options.directory); !gone)
+    return std::unexpected(gone.error());
+  // What Cleave remembered of this node goes with it.
+  std::error_code ignored;
+  fs::remove_all(fs::path(options.directory) / "cleave", ignored);
+  if (fs::is_empty(options.directory, ignored)) fs::remove(options.directory, ignored);
+  if (options.json) print(Json{{"destroyed", options.directory}});
+  return 0;
+}
+
+Result<int> fault(const Options& options) {
+  const auto node = look_at_sim_node(options.directory);
+  if (!node) return std::unexpected(node.error());
+  if (options.gpu >= node->gpus.size())
+    return fail(ErrorKind::bad_input, "--gpu", fmt::format("there is no GPU {}", options.gpu),
+                fmt::format("the node has {}", counted(node->gpus.size(), "GPU")));
+  std::vector<std::string> known;
+  for (const SimFaultRow& row : sim_faults()) known.emplace_back(row.name);
+  if (std::ranges::find(known, options.fault) == known.end())
+    return fail(ErrorKind::bad_input, "KIND",
+                fmt::format("there is no fault '{}'", shown(options.fault)),
+                suggestion(options.fault, known));
+  if (const auto set = set_sim_fault(options.directory, static_cast<int>(options.gpu),
+                                     options.fault, options.times);
+      !set)
+    return std::unexpected(set.error());
+  if (options.json) print(Json{{"gpu", options.gpu}, {"fault", options.fault}});
+  return 0;
+}
+
+std::shared_ptr<Options> add_action(CommandLine& group, Run& run, const std::string& name,
+                                    const std::string& what, const std::string& example,
+                                    Result<int> (*act)(const Options&), CommandLine*& command) {
+  auto options = std::make_shared<Options>();
+  command = add_command(group, name, what, example);
+  command->add_option("DIR", options->directory, "The node's directory")
+      ->required()
+      ->check(not_empty());
+  add_json(*command, options->json);
+  command->callback([options, act, &run] { run = [options, act] { return act(*options); }; });
+  return options;
+}
+
+}  // namespace
+
+void add_sim_node(CommandLine& program, Run& run) {
+  CommandLine* group =
+      program.add_subcommand("sim-node",
+                             "Simulated nodes: GPUs that obey the rules of real ones, for "
+                             "Cleave and for any program that uses NVML");
+  group->require_subcommand();
+  CommandLine* command = nullptr;
+  const auto made = add_action(
+      *group, run, "create", "Makes one and prints the environment that shows it to programs",
+      "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create, command);
+  command->add_option("--gpus", made->gpus, "Its GPUs, like 4xA100-40GB,2xH100-80GB-SXM5")
+      ->required();
+  command->add_flag("--instant", made->instant, "Creating and destroying instances takes no time");
+  command
+      ->add_option("--numbering", made->numbering,
+                   "How GPU instances are numbered: as drivers of the model do (model), "
+                   "upper-first or lower-first")
+      ->check(Check::one_of({"model", "upper-first", "lower-first"}))
+      ->default_str("model");
+  command->add_option("--mig", made->mig, "Whether MIG is on at first: on or off")
+      ->check(Check::one_of({"on", "off"}))
+      ->default_str("on");
+  command->add_flag("--check-root", made->check_root,
+                    "Refuse changes by others than root, as hardware does");
+  command
+      ->add_option("--seed", made->seed,
+                   "Of the UUIDs, which are then the same each time; otherwise new ones")
+      ->check(whole_number(0));
+  add_action(*group, run, "show", "What stands on it, seen from inside",
+             "cleave sim-node show /tmp/node", show, command);
+  add_action(*group, run, "destroy", "Removes it, with what Cleave remembers of it",
+             "cleave sim-node destroy /tmp/node", destroy, command);
+  const auto broken =
+      add_action(*group, run, "fault", "Breaks one of its GPUs on purpose, or mends it",
+                 "cleave sim-node fault /tmp/node --gpu 0 fail-create --times 1", fault, command);
+  std::string kinds;
+  for (const SimFaultRow& row : sim_faults())
+    kinds += fmt::format("\n  {}: {}", row.name, row.what);
+  command->add_option("--gpu", broken->gpu, "Which of its GPUs")
+      ->required()
+      ->check(whole_number(0));
+  command->add_option("KIND", broken->fault, "What breaks:" + kinds)->required();
+  command->add_option("--times", broken->times, "For so many calls only")->check(whole_number(1));
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,268 @@
+// `cleave plan`: the best layout for a fleet and what has to move for it, shown before anybody
+// touches a GPU.
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/plan/plan_show.hpp"
+#include "planner/given_goal.hpp"
+#include "planner/pages/plan_svg.hpp"
+#include "planner/plan_text.hpp"
+#include "planner/planner.hpp"
+#include "simulate/read_text.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::string fleet, method = "optimal", max_moved, profiles = "all", svg;
+  std::optional<std::string> weights;
+  std::int64_t max_migrations = -1;
+  double time_limit_s = 60;
+  bool may_evict = false, allow_disruptive = false, non_disruptive_only = false;
+  bool explain = false, json = false;
+};
+
+struct WeightRow {
+  std::string_view name;
+  std::int64_t PlanWeights::*weight;
+};
+constexpr WeightRow weight_rows[] = {{"pending", &PlanWeights::pending},
+                                     {"gpus", &PlanWeights::gpus},
+                                     {"waste", &PlanWeights::waste},
+                                     {"migration", &PlanWeights::migration},
+                                     {"repartition", &PlanWeights::repartition}};
+
+/// pending=10,gpus=5,waste=0.5: what is not named costs nothing.
+Result<PlanWeights> parse_weights(const std::string& text) {
+  constexpr double most = 1e6;
+  std::vector<std::string> names;
+  for (const WeightRow& row : weight_rows) names.emplace_back(row.name);
+  PlanWeights weights;
+  std::set<std::string_view> named;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos)
+      return fail(ErrorKind::bad_usage, "--weights",
+                  fmt::format("'{}' is not NAME=WEIGHT", shown(part)),
+                  "as in pending=100,gpus=10,waste=1");
+    const auto* row = std::ranges::find(weight_rows, part.substr(0, equals), &WeightRow::name);
+    if (row == std::end(weight_rows))
+      return fail(ErrorKind::bad_usage, "--weights",
+                  fmt::format("'{}' has no weight", shown(part.substr(0, equals))),
+                  suggestion(part.substr(0, equals), names));
+    const auto number = parse_number(part.substr(equals + 1));
+    const bool whole = number && std::abs(*number * 1000 - std::round(*number * 1000)) < 1e-6;
+    if (!whole || *number < 0 || *number > most)
+      return fail(ErrorKind::bad_usage, "--weights",
+                  fmt::format("'{}' is not a weight", shown(part.substr(equals + 1))),
+                  "a number from 0 to 1000000, to a thousandth");
+    if (!named.insert(row->name).second)
+      return fail(ErrorKind::bad_usage, "--weights",
+                  fmt::format("'{}' stands there twice", row->name));
+    weights.*(row->weight) = std::llround(*number * 1000);
+  }
+  return weights;
+}
+
+Result<PlanOptions> plan_options(const Options& options) {
+  PlanOptions plan;
+  plan.method = options.method;
+  plan.allow_disruptive = options.allow_disruptive;
+  plan.non_disruptive_only = options.non_disruptive_only;
+  if (plan.allow_disruptive && plan.non_disruptive_only)
+    return fail(ErrorKind::bad_usage, "--non-disruptive-only", "contradicts --allow-disruptive",
+                "choose one");
+  if (!(options.time_limit_s > 0 && options.time_limit_s <= 1e6))
+    return fail(ErrorKind::bad_usage, "--time-limit", "not a time limit",
+                "a number of seconds above 0 and up to 1000000");
+  plan.time_limit = std::chrono::milliseconds(std::llround(std::ceil(options.time_limit_s * 1000)));
+  if (options.weights) {
+    const auto weights = parse_weights(*options.weights);
+    if (!weights) return std::unexpected(weights.error());
+    plan.weights = *weights;
+  }
+  return plan;
+}
+
+/// The plan in every form that was asked for.
+Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& options) {
+  if (!options.svg.empty())
+    if (const auto written = write_whole(options.svg, plan_svg(problem, plan, plan.moves));
+        !written)
+      return std::unexpected(written.error());
+  if (options.json) {
+    fmt::print("{}", plan_text(problem, plan));
+  } else {
+    fmt::print("{}", plan_for_people(problem, plan, options.explain));
+  }
+  return 0;
+}
+
+Result<int> plan_command(const std::string& kind, const Options& options) {
+  const auto plan_as = plan_options(options);
+  if (!plan_as) return std::unexpected(plan_as.error());
+  PlanLimits limits;
+  if (options.max_migrations >= 0) limits.migrations = options.max_migrations;
+  if (!options.max_moved.empty()) {
+    const auto size = parse_size(options.max_moved);
+    if (!size) return fail_at("--max-moved", size.error());
+    limits.moved_mib = size->value;
+  }
+  if (const auto free = not_read_too("--svg", options.svg, {options.fleet}); !free)
+    return std::unexpected(free.error());
+  const auto file = load_fleet(options.fleet, options.profiles);
+  if (!file) return std::unexpected(file.error());
+  const auto problem_kind = parse_problem_kind(kind);
+  if (!problem_kind) return std::unexpected(problem_kind.error());
+  auto problem = PlanProblem::make(*file, *problem_kind, shown(options.fleet, 200));
+  if (!problem) return std::unexpected(problem.error());
+  problem->limits = limits;
+  problem->may_evict = options.may_evict;
+  const auto plan = make_plan(*problem, *plan_as);
+  if (!plan) return std::unexpected(plan.error());
+  return show(*problem, *plan, options);
+}
+
+struct GivenOptions : Options {
+  std::string goal, plan;
+};
+
+Result<int> migrate_command(const GivenOptions& options) {
+  if (const auto free = not_read_too("--svg", options.svg, {options.fleet, options.goal}); !free)
+    return std::unexpected(free.error());
+  const auto now = load_fleet(options.fleet, options.profiles);
+  if (!now) return std::unexpected(now.error());
+  const auto goal = load_fleet(options.goal, options.profiles);
+  if (!goal) return std::unexpected(goal.error());
+  const auto given = given_goal(*now, *goal, shown(options.fleet, 200), shown(options.goal, 200));
+  if (!given) return std::unexpected(given.error());
+  const auto plan = plan_to(given->from.problem, given->target, {options.allow_disruptive});
+  if (!plan) return std::unexpected(plan.error());
+  return show(given->from.problem, *plan, options);
+}
+
+Result<int> replay_command(const GivenOptions& options) {
+  const auto now = load_fleet(options.fleet, options.profiles);
+  if (!now) return std::unexpected(now.error());
+  const auto text = read_text(options.plan);
+  if (!text) return std::unexpected(text.error());
+  const std::string place = shown(options.plan, 200);
+  const auto given = given_moves(*now, *text, shown(options.fleet, 200), place);
+  if (!given) return std::unexpected(given.error());
+  if (std::string wrong = fault(given->from.problem, given->moves); !wrong.empty())
+    return fail(ErrorKind::infeasible, place, fmt::format("it cannot be carried out: {}", wrong));
+  std::size_t steps = 0;
+  for (const Wave& wave : given->moves.waves) steps += wave.size();
+  if (options.json) {
+    print(Json{{"legal", true}, {"waves", given->moves.waves.size()}, {"steps", steps}});
+  } else {
+    fmt::print("Every step is legal where it stands: {} in {}.\n", counted(steps, "step"),
+               counted(given->moves.waves.size(), "wave"));
+  }
+  return 0;
+}
+
+void add_given(CommandLine& group, Run& run) {
+  auto options = std::make_shared<GivenOptions>();
+  CommandLine* migrate = add_command(
+      group, "migrate", "The moves from a fleet as it stands to a layout that you wrote",
+      "cleave plan migrate --fleet examples/fleets/scattered.json --goal "
+      "examples/fleets/gathered.json");
+  migrate->add_option("--fleet", options->fleet, "The fleet file of now")->required();
+  migrate->add_option("--goal", options->goal, "A fleet file of the same GPUs as they are to be")
+      ->required();
+  migrate->add_flag(
+      "--allow-disruptive", options->allow_disruptive,
+      "Stop work before its new place is there, where nothing else leads to the goal");
+  migrate->add_option("--svg", options->svg, "Write a picture of the plan to this file");
+  add_profiles(*migrate, options->profiles);
+  add_json(*migrate, options->json);
+  migrate->callback([options, &run] { run = [options] { return migrate_command(*options); }; });
+
+  auto check = std::make_shared<GivenOptions>();
+  CommandLine* replay =
+      add_command(group, "replay", "Carry a plan file out, step by step, on the model of a fleet",
+                  "cleave plan replay --fleet examples/fleets/scattered.json --plan plan.json");
+  replay->add_option("--fleet", check->fleet, "The fleet file that the plan was made for")
+      ->required();
+  replay->add_option("--plan", check->plan, "What `cleave plan --json` printed")->required();
+  add_profiles(*replay, check->profiles);
+  add_json(*replay, check->json);
+  replay->callback([check, &run] { run = [check] { return replay_command(*check); }; });
+}
+
+struct KindRow {
+  const char* name;
+  const char* what;
+};
+constexpr KindRow kinds[] = {
+    {"deploy", "Place the work that waits; what runs stays where it is"},
+    {"compact", "Move what runs so that GPUs fall empty"},
+    {"reconfigure", "Lay what runs out anew, onto free GPUs first"},
+    {"joint", "Place the work that waits, moving what runs where that helps"},
+};
+
+void add_kind(CommandLine& group, const KindRow& row, Run& run) {
+  auto options = std::make_shared<Options>();
+  const std::string kind = row.name;
+  CommandLine* command =
+      add_command(group, kind, row.what,
+                  fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind));
+  command
+      ->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+      ->required();
+  command
+      ->add_option("--method", options->method,
+                   fmt::format("How: {}", fmt::join(plan_methods(), ", ")))
+      ->default_str("optimal");
+  command
+      ->add_option("--time-limit", options->time_limit_s,
+                   "Seconds after which the best plan found is shown with its gap")
+      ->default_str("60");
+  command->add_option(
+      "--weights", options->weights,
+      "Weigh objectives instead of ordering them: pending=100,gpus=10,waste=1,migration=0.1,"
+      "repartition=0.01 (in reconfigure: for each GPU chosen again); what is not named "
+      "costs nothing");
+  if (kind != "deploy") {
+    command
+        ->add_option("--max-migrations", options->max_migrations,
+                     "Move no more running workloads than this, within a GPU or between two")
+        ->check(whole_number(0));
+    command->add_option("--max-moved", options->max_moved, "Move no more memory than this: 40GiB");
+    command->add_flag(
+        "--allow-disruptive", options->allow_disruptive,
+        "Stop work before its new place is there, where nothing else leads to the goal");
+    command->add_flag("--non-disruptive-only", options->non_disruptive_only,
+                      "Choose among goals that can be reached without stopping anybody");
+    command->add_flag("--may-evict", options->may_evict,
+                      "Running work may end up pending when that leaves less pending in all");
+  }
+  command->add_option("--svg", options->svg, "Write a picture of the plan to this file");
+  command->add_flag("--explain", options->explain, "Say what proves each figure");
+  add_profiles(*command, options->profiles);
+  add_json(*command, options->json);
+  command->callback(
+      [options, kind, &run] { run = [options, kind] { return plan_command(kind, *options); }; });
+}
+
+}  // namespace
+
+void add_plan(CommandLine& program, Run& run) {
+  CommandLine* group =
+      add_command(program, "plan", "The provably best layout of a fleet, and what moves for it",
+                  "cleave plan compact --fleet examples/fleets/scattered.json --explain");
+  group->require_subcommand();
+  for (const KindRow& row : kinds) add_kind(*group, row, run);
+  add_given(*group, run);
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,158 @@
+// `cleave reproduce NAME`: the evaluation of a paper again, with its claims beside our figures.
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "cli/command.hpp"
+#include "cli/daemon/show.hpp"
+#include "study/reproduce/reproduce_optimal_placement.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::size_t cases = 100;
+  std::string folder;
+  bool json = false;
+};
+
+Json by_key(const std::array<double, table3_metrics>& values) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < table3_metrics; ++i) json[std::string(table3()[i].key)] = values[i];
+  return json;
+}
+
+Json choices_json(const Reproduction& reproduction) {
+  Json list = Json::array();
+  for (const OpenChoice& choice : reproduction.choices) {
+    Json sizes = Json::array();
+    for (std::size_t i = 0; i < choice.pending.size(); ++i) {
+      Json size = {{"gpus", reproduction.options.gpus[i]}};
+      for (std::size_t m = 0; m < compared_methods.size(); ++m)
+        size[std::string(compared_methods[m])] = choice.pending[i][m];
+      sizes.push_back(std::move(size));
+    }
+    list.push_back({{"scattered", choice.drawn.scattered},
+                    {"pass_target", choice.drawn.pass_target},
+                    {"pass_sixty", choice.drawn.pass_sixty},
+                    {"media", choice.drawn.media},
+                    {"kept", choice.kept()},
+                    {"pending_cases", std::move(sizes)},
+                    {"from_paper", choice.from_paper}});
+  }
+  return list;
+}
+
+void print_json(const Reproduction& reproduction) {
+  Json results = Json::array(), list = Json::array();
+  for (const UseCaseFigures& figures : reproduction.figures) {
+    Json methods = Json::array();
+    for (const MethodFigures& method : figures.methods)
+      methods.push_back({{"method", method.method},
+                         {"mean", by_key(method.mean)},
+                         {"normalised", by_key(method.normalised)},
+                         {"pending_cases", method.pending_cases},
+                         {"sequential_cases", method.sequential_cases},
+                         {"proven", method.proven}});
+    results.push_back(
+        {{"problem", name(figures.problem)}, {"gpus", figures.gpus}, {"methods", methods}});
+  }
+  for (const PaperClaim& claim : claims(reproduction))
+    list.push_back({{"section", claim.section},
+                    {"claim", claim.claim},
+                    {"paper", claim.paper},
+                    {"ours", claim.ours},
+                    {"verdict", claim.verdict},
+                    {"why", claim.why}});
+  print(Json{{"cases", reproduction.options.cases},
+             {"results", results},
+             {"open_choices", choices_json(reproduction)},
+             {"claims", list}});
+}
+
+void print_choices(const Reproduction& reproduction) {
+  Table table(choices_header(reproduction));
+  for (auto& row : choices_rows(reproduction)) table.add(std::move(row));
+  fmt::print("What the open choices do: deployments that leave work pending, of {}\n\n{}\n{}\n\n",
+             reproduction.options.cases, table.text(), choices_remark(reproduction));
+}
+
+void print_text(const Reproduction& reproduction) {
+  for (const UseCaseFigures& figures : reproduction.figures) {
+    std::vector<std::string> header = {"mean (of highest)"};
+    for (const MethodFigures& method : figures.methods) header.push_back(method.method);
+    Table table(header);
+    for (std::size_t i = 0; i < table3_metrics; ++i) {
+      std::vector<std::string> row = {std::string(table3()[i].title)};
+      for (const MethodFigures& method : figures.methods)
+        row.push_back(fmt::format("{:.2f} ({:.2f})", method.mean[i], method.normalised[i]));
+      table.add(std::move(row));
+    }
+    std::vector<std::string> pending = {"cases with pending work"};
+    for (const MethodFigures& method : figures.methods)
+      pending.push_back(fmt::format("{}", method.pending_cases));
+    table.add(std::move(pending));
+    fmt::print("{}, {} GPUs, {} cases\n\n{}\n", name(figures.problem), figures.gpus,
+               reproduction.options.cases, table.text());
+  }
+  print_choices(reproduction);
+  Table table({"section", "claim", "paper", "here", ""});
+  for (const PaperClaim& claim : claims(reproduction))
+    table.add({claim.section, claim.claim, claim.paper, claim.ours, claim.verdict});
+  fmt::print("{}", table.text());
+}
+
+Result<void> write_all(const Reproduction& reproduction, const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  const std::filesystem::path into(folder);
+  for (const ProblemKind problem :
+       {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure})
+    if (const auto done =
+            write_whole((into / figure_file(problem)).string(), figure_svg(reproduction, problem));
+        !done)
+      return done;
+  return write_whole((into / "optimal-placement.md").string(), page(reproduction));
+}
+
+Result<int> optimal_placement(const Options& options) {
+  ReproductionOptions wanted;
+  wanted.cases = options.cases;
+  const auto reproduction = reproduce_optimal_placement(wanted);
+  if (!reproduction) return std::unexpected(reproduction.error());
+  if (!options.folder.empty())
+    if (const auto written = write_all(*reproduction, options.folder); !written)
+      return std::unexpected(written.error());
+  if (options.json)
+    print_json(*reproduction);
+  else
+    print_text(*reproduction);
+  return 0;
+}
+
+}  // namespace
+
+void add_reproduce(CommandLine& program, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* group =
+      program.add_subcommand("reproduce", "The evaluation of a paper again, beside its claims");
+  group->require_subcommand();
+  CommandLine* command = add_command(*group, "optimal-placement",
+                                     "Optimal Workload Placement on Multi-Instance GPUs, section 5",
+                                     "cleave reproduce optimal-placement --cases 10");
+  command->add_option("--cases", options->cases, "Test cases of each size, seeds 1, 2, ...")
+      ->check(Check::range(1, 1000000))
+      ->default_str("100");
+  command->add_option("--write", options->folder, "Folder for the page and its figures");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return optimal_placement(*options); }; });
+  add_reproduce_alarms(*group, run);
+  add_reproduce_completion_time(*group, run);
+  add_reproduce_carma(*group, run);
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,128 @@
+// `cleave reproduce carma`: forecasts of memory beside the training tasks that CARMA measured.
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/daemon/show.hpp"
+#include "simulate/read_text.hpp"
+#include "study/reproduce/carma_memory.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::string tasks, reading = "scripts";
+  bool json = false;
+};
+
+constexpr std::uint64_t most_copies_shown = 5;
+
+/// How many forecasts land with other numbers of copies.
+Result<std::vector<std::size_t>> landed_by_copies(const std::string& text, const std::string& place,
+                                                  CarmaReading reading) {
+  std::vector<std::size_t> landed;
+  for (std::uint64_t copies = 0; copies <= most_copies_shown; ++copies) {
+    const auto report = carma_memory(text, place, reading, copies);
+    if (!report) return std::unexpected(report.error());
+    landed.push_back(report->landed());
+  }
+  return landed;
+}
+
+std::string verdict(const CarmaReport& report, const CarmaTask& task) {
+  if (task.chosen == nullptr) return "none holds it";
+  const int above = report.sizes_above(task);
+  if (above == 0) return "right";
+  return above == 1 ? "next larger" : above > 1 ? "larger" : "too small";
+}
+
+void print_carma(const CarmaReport& report, const std::vector<std::size_t>& landed) {
+  Table table({"task", "batch", "read as", "measured", "forecast", "error", "right", "chosen", ""});
+  Table without({"task without a forecast", "measured", "what is lacking"});
+  for (const CarmaTask& task : report.tasks) {
+    const std::string measured = fmt::format("{:.0f}", task.measured_mib);
+    if (!task.lacking.empty()) {
+      without.add({task.model, measured, task.lacking});
+      continue;
+    }
+    table.add({task.model, fmt::format("{}", task.batch), task.network, measured,
+               fmt::format("{}", task.forecast.value), fmt::format("{:+.1f} %", 100 * task.error()),
+               task.right == nullptr ? "none" : std::string(task.right->name),
+               task.chosen == nullptr ? "none" : std::string(task.chosen->name),
+               verdict(report, task)});
+  }
+  fmt::print("{}\n{} of {} forecasts land on the right {} profile or the next larger\n",
+             table.text(), report.landed(), report.forecasts(), report.gpu->key);
+  fmt::print("with 0 to {} copies of the largest layer's input and output: {}\n\n{}",
+             most_copies_shown, fmt::join(landed, ", "), without.text());
+}
+
+Json carma_json(const CarmaReport& report, const std::vector<std::size_t>& landed) {
+  Json tasks = Json::array();
+  const auto profile = [](const Profile* one) {
+    return one == nullptr ? Json(nullptr) : Json(one->name);
+  };
+  for (const CarmaTask& task : report.tasks) {
+    Json row{{"task", task.model},
+             {"batch", task.batch > 0 ? Json(task.batch) : Json(nullptr)},
+             {"measured_mib", task.measured_mib}};
+    if (task.lacking.empty()) {
+      row["network"] = task.network;
+      row["forecast_mib"] = task.forecast.value;
+      row["error"] = task.error();
+      row["right"] = profile(task.right);
+      row["chosen"] = profile(task.chosen);
+      row["verdict"] = verdict(report, task);
+    } else {
+      row["lacking"] = task.lacking;
+    }
+    tasks.push_back(std::move(row));
+  }
+  return {{"model", report.gpu->key},
+          {"tasks", tasks},
+          {"forecasts", report.forecasts()},
+          {"landed", report.landed()},
+          {"landed_by_copies", landed}};
+}
+
+Result<int> carma(const Options& options) {
+  const auto text = read_text(options.tasks);
+  if (!text) return std::unexpected(text.error());
+  const std::string place = shown(options.tasks, 200);
+  const CarmaReading reading =
+      options.reading == "names" ? CarmaReading::names : CarmaReading::scripts;
+  const auto report = carma_memory(*text, place, reading);
+  if (!report) return std::unexpected(report.error());
+  const auto landed = landed_by_copies(*text, place, reading);
+  if (!landed) return std::unexpected(landed.error());
+  if (options.json)
+    print(carma_json(*report, *landed));
+  else
+    print_carma(*report, *landed);
+  return 0;
+}
+
+}  // namespace
+
+void add_reproduce_carma(CommandLine& reproduce, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(reproduce, "carma", "Forecasts of memory beside the tasks that CARMA measured",
+                  "cleave reproduce carma --tasks training_tasks.csv");
+  command
+      ->add_option("--tasks", options->tasks,
+                   "CSV with the columns model, batch_size, max_memory_mib")
+      ->required();
+  command
+      ->add_option("--reading", options->reading,
+                   "What the tasks train: scripts, as their published scripts do, or names, as "
+                   "their names say")
+      ->check(Check::one_of({"scripts", "names"}))
+      ->default_str("scripts");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return carma(*options); }; });
+}
+
+}  // namespace cleave::cli

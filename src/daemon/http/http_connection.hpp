@@ -1,0 +1,102 @@
+#pragma once
+// One connection of the server, for http_server.cpp alone.
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "daemon/http/http_types.hpp"
+#include "daemon/http/http_users.hpp"
+
+namespace cleave {
+
+/// What all connections share.
+struct HttpHouse {
+  HttpLimits limits;
+  HttpUsers users;
+  HttpHandler handler;
+  std::function<void(class HttpConnection*)> left;  // it is closed
+  bool stopping = false;
+};
+
+class HttpConnection final : public HttpStream,
+                             public std::enable_shared_from_this<HttpConnection> {
+ public:
+  using Socket = boost::asio::local::stream_protocol::socket;
+
+  HttpConnection(Socket socket, HttpPeer peer, std::shared_ptr<HttpHouse> house);
+  ~HttpConnection() override;
+  void start();
+  /// Closes what is past its time; called a few times a second.
+  void look_at_the_clock(Duration now);
+  void stop();
+  /// To the request of this number, counted from 1; ignored where that is over.
+  void respond(std::uint64_t number, HttpResponse response);
+  [[nodiscard]] bool waits_for(std::uint64_t number) const;
+  [[nodiscard]] bool fits(std::size_t bytes) const;
+  /// At once.
+  void drop();
+
+  bool send(std::shared_ptr<const std::string> text) override;
+  [[nodiscard]] std::size_t waiting() const override { return out_bytes_; }
+  [[nodiscard]] bool closed() const override { return closed_ || closing_; }
+  void close() override;
+  void when_empty(std::function<void()> call) override { when_empty_ = std::move(call); }
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  /// What the connection is about.
+  enum class Phase : std::uint8_t {
+    idle,       // between requests
+    request,    // one has begun to come
+    handling,   // it is with the handler
+    answering,  // its answer goes out
+    stream,     // the answer has no end
+    lingering,  // all is said; what still comes is thrown away, so that the other end reads the
+                // last words
+  };
+
+  void read();
+  void on_read(const boost::system::error_code& failed, std::size_t bytes);
+  void on_end_of_input();
+  void parse();
+  void begin_request();
+  void offer_to_continue();
+  void dispatch();
+  void refuse(int status, std::string_view message, std::string_view remedy = {});
+  void write(std::string text);
+  void flush();
+  void on_written(const boost::system::error_code& failed, std::size_t bytes);
+  void on_all_written();
+  void linger();
+  [[nodiscard]] bool hold();
+  [[nodiscard]] bool other_end_is_gone();
+  [[nodiscard]] std::string head_of(const HttpResponse& response) const;
+
+  Socket socket_;
+  HttpPeer peer_;
+  std::shared_ptr<HttpHouse> house_;
+  boost::beast::flat_buffer in_;
+  std::optional<Parser> parser_;
+  std::deque<std::shared_ptr<const std::string>> out_;
+  std::size_t out_bytes_ = 0, front_sent_ = 0, in_flight_ = 0;
+  std::size_t held_ = 0;      // as the user's account has it
+  std::size_t lingered_ = 0;  // bytes thrown away
+  std::uint64_t number_ = 0;  // of the request
+  std::optional<Duration> deadline_;
+  Duration last_sent_{};
+  Phase phase_ = Phase::idle;
+  bool reading_ = false, writing_ = false, input_ended_ = false, closed_ = false, closing_ = false;
+  bool keep_ = true, head_only_ = false, continued_ = false;
+  std::function<void()> when_empty_;
+};
+
+/// The steady clock.
+Duration http_now();
+
+}  // namespace cleave

@@ -1,0 +1,130 @@
+#include "daemon/http/socket_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr int backlog = 512;
+/// A daemon that was killed while it started a job leaves its descriptors, the lock and the socket
+/// among them, to the child that it was making, until that has become the supervisor.
+constexpr std::chrono::milliseconds patience{2000}, pause_between{20};
+
+/// Whether it is so before the patience is over.
+template <class Condition>
+bool soon_true(Condition is) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (!is()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(pause_between);
+  }
+  return true;
+}
+
+Result<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path ||
+      path.find('\0') != std::string::npos)
+    return fail(ErrorKind::bad_input, shown(path, 200),
+                fmt::format("the path of a socket has 1 to {} bytes, this one {}",
+                            sizeof address.sun_path - 1, path.size()),
+                "name a shorter one with --socket");
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+bool somebody_answers(const sockaddr_un& address) {
+  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe) return false;
+  if (::connect(probe.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    return true;
+  return errno == EAGAIN;  // its queue is full: there is one
+}
+
+std::unexpected<Error> taken(const std::string& path) {
+  return fail(ErrorKind::infeasible, shown(path, 200), "another daemon answers there",
+              "end it first, or name another socket and another state directory");
+}
+
+}  // namespace
+
+Result<SocketFile> SocketFile::listen(const SocketPlace& place, bool everybody) {
+  const std::string path = place.path.string();
+  if (const auto address = address_of(path); !address) return std::unexpected(address.error());
+  if (const auto made = make_socket_folder(place, everybody ? 0755 : 0700); !made)
+    return std::unexpected(made.error());
+  const std::string lock_path = fmt::format("{}.lock", path);
+  Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!lock) return system_error_at(lock_path, "cannot be opened");
+  int refused = 0;
+  const bool answered = soon_true([&] {
+    refused = ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    return refused != EWOULDBLOCK && refused != EINTR;
+  });
+  if (!answered) return taken(path);
+  errno = refused;
+  if (refused != 0) return system_error_at(lock_path, "cannot be locked");
+  SocketFile listening(path, std::move(lock));
+  if (const auto bound = listening.bind(everybody); !bound) return std::unexpected(bound.error());
+  return listening;
+}
+
+Result<void> SocketFile::bind(bool everybody) {
+  const auto address = address_of(path_);
+  if (!address) return std::unexpected(address.error());
+  struct stat there {};
+  if (::lstat(path_.c_str(), &there) == 0) {
+    if (!S_ISSOCK(there.st_mode))
+      return fail(ErrorKind::infeasible, shown(path_, 200), "something that is no socket is there",
+                  "remove it, or name another socket with --socket");
+    if (!soon_true([&] { return !somebody_answers(*address); })) return taken(path_);
+    if (::unlink(path_.c_str()) != 0)
+      return system_error_at(path_, "a stale socket cannot be removed");
+  }
+  Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made) return system_error_at(path_, "no socket can be made");
+  // Nobody gets in before its mode is what it shall be.
+  const mode_t before = ::umask(0177);
+  const int bound =
+      ::bind(made.number(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+  const int why = errno;
+  ::umask(before);
+  errno = why;
+  if (bound != 0) return system_error_at(path_, "the socket cannot be made");
+  if (::lstat(path_.c_str(), &made_) != 0) return system_error_at(path_, "cannot be looked at");
+  socket_ = std::move(made);
+  if (::listen(socket_.number(), backlog) != 0)
+    return system_error_at(path_, "nobody can be heard there");
+  if (everybody && ::chmod(path_.c_str(), 0666) != 0)
+    return system_error_at(path_, "it cannot be opened to others");
+  return {};
+}
+
+void SocketFile::remove() {
+  if (!socket_) return;
+  socket_.close();
+  struct stat there {};
+  if (::lstat(path_.c_str(), &there) == 0 && there.st_ino == made_.st_ino &&
+      there.st_dev == made_.st_dev)
+    ::unlink(path_.c_str());
+}
+
+SocketFile::~SocketFile() {
+  remove();
+}
+
+}  // namespace cleave

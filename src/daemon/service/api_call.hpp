@@ -1,0 +1,81 @@
+#pragma once
+// One request of the API on its way to an answer: who asks, what the path and the query say, and
+// where the answer goes.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fwd.hpp"
+#include "base/result.hpp"
+#include "daemon/http/http_types.hpp"
+#include "daemon/service/audit.hpp"
+
+namespace cleave {
+
+enum class ApiAccess : std::uint8_t {
+  everyone,   // who may speak with this daemon at all
+  operators,  // root, the daemon's user, the operators' group
+};
+
+class ApiCall {
+ public:
+  /// `note` is called once with the answer of a call that changes something.
+  ApiCall(HttpRequest asked, HttpAnswer to, std::function<void(const AuditLine&)> note)
+      : request(std::move(asked)), answer_(std::move(to)), note_(std::move(note)) {}
+
+  HttpRequest request;
+  std::vector<std::string> parts;  // of the path, where its pattern has {}
+  std::string user;                // the name; may be empty
+  bool operates = false;
+  bool changes = false;  // and is written into the audit
+
+  /// `result`: for the audit.
+  void reply(int status, const Json& document, std::string result = {});
+  void reply(HttpResponse response, std::string result = {});
+  /// With the status that belongs to the error's kind, or this one.
+  void refuse(const Error& error, std::optional<int> status = {});
+  /// 404, the same whether there is none or it is somebody else's.
+  void no_such(std::string_view what, std::string_view which, std::string_view remedy = {});
+  [[nodiscard]] bool gone() const { return answer_.gone(); }
+  [[nodiscard]] bool fits(std::size_t bytes) const { return answer_.fits(bytes); }
+  [[nodiscard]] std::string by() const;  // "user ada"
+
+  // The query; each remembers what was asked for, and the first thing that is wrong.
+
+  [[nodiscard]] std::optional<std::string> text(std::string_view key);
+  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key, std::int64_t least,
+                                                    std::int64_t most);
+  /// "1" or "true", "0" or "false".
+  [[nodiscard]] bool flag(std::string_view key);
+  /// One of these words; the first where it is absent.
+  [[nodiscard]] std::string word(std::string_view key, const std::vector<std::string>& words);
+  /// Nothing is wrong with it, and nothing was sent that nobody asked for; else it has been
+  /// refused.
+  [[nodiscard]] bool query_is_fine();
+
+ private:
+  void wrong(std::string_view key, std::string message, std::string remedy = {});
+
+  HttpAnswer answer_;
+  std::function<void(const AuditLine&)> note_;
+  std::set<std::string, std::less<>> asked_;
+  std::optional<Error> error_;
+};
+
+using ApiCallPtr = std::shared_ptr<ApiCall>;
+
+/// 400, 409 or 500.
+[[nodiscard]] int http_status_of(ErrorKind kind);
+
+/// The parts of `path` that stand where `pattern` has a part in {}; nothing where it is another
+/// path.
+[[nodiscard]] std::optional<std::vector<std::string>> match_path(std::string_view pattern,
+                                                                 std::string_view path);
+
+}  // namespace cleave

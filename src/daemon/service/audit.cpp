@@ -1,0 +1,82 @@
+#include "daemon/service/audit.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "api/time_text.hpp"
+#include "base/format.hpp"
+#include "base/json.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::size_t longest_result = 500;
+
+std::string_view decision_of(int status) {
+  if (status < 400) return "allowed";
+  return status == 400 || status == 405 || status == 413 ? "not understood" : "refused";
+}
+
+}  // namespace
+
+std::string audit_text(const AuditLine& line, Instant at) {
+  const Json json{{"at", utc_text(at)},
+                  {"uid", line.peer.uid},
+                  {"pid", line.peer.pid},
+                  {"method", line.method},
+                  {"path", line.path.substr(0, longest_result)},
+                  {"decision", decision_of(line.status)},
+                  {"status", line.status},
+                  {"result", line.result.substr(0, longest_result)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+AuditFile::AuditFile(std::string directory, std::int64_t most_bytes)
+    : directory_(std::move(directory)), most_bytes_(most_bytes) {
+  open();
+}
+
+void AuditFile::open() {
+  const std::string path = fmt::format("{}/audit.jsonl", directory_);
+  file_ = Descriptor(::open(
+      path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  struct stat facts {};
+  if (!file_ || ::fstat(file_.number(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    file_.close();
+    return;
+  }
+  size_ = facts.st_size;
+}
+
+void AuditFile::rotate() {
+  file_.close();
+  (void)::rename(fmt::format("{}/audit.jsonl", directory_).c_str(),
+                 fmt::format("{}/audit.old.jsonl", directory_).c_str());
+  open();
+}
+
+void AuditFile::write(const AuditLine& line, Instant at) {
+  if (!file_) open();
+  if (file_ && size_ >= most_bytes_) rotate();
+  std::string text = audit_text(line, at) + "\n";
+  if (lost_ > 0) text = Json{{"at", utc_text(at)}, {"lost_lines", lost_}}.dump() + "\n" + text;
+  // One write, so that no line is torn by others that append; what a full disk cut is ended by the
+  // next.
+  ssize_t written = -1;
+  do {
+    written = file_ ? ::write(file_.number(), text.data(), text.size()) : -1;
+  } while (written < 0 && file_ && errno == EINTR);
+  if (written == static_cast<ssize_t>(text.size())) {
+    size_ += written;
+    lost_ = 0;
+    return;
+  }
+  ++lost_;
+  if (written > 0) (void)!::ftruncate(file_.number(), size_);
+}
+
+}  // namespace cleave

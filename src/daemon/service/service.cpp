@@ -1,0 +1,372 @@
+#include "daemon/service/service.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::size_t most_events_at_once = 1000, events_a_piece = 250;
+constexpr std::size_t most_waiting_calls = 4096;
+
+}  // namespace
+
+struct Service::Route {
+  RouteFace face;
+  void (Service::*serve)(const ApiCallPtr&);
+};
+
+std::span<const Service::Route> Service::table() {
+  using enum ApiAccess;
+  static const Route rows[] = {
+      {{"GET", "/healthz", everyone}, &Service::health},
+      {{"GET", "/v1/status", everyone}, &Service::status},
+      {{"POST", "/v1/jobs", everyone}, &Service::submit},
+      {{"GET", "/v1/jobs", everyone}, &Service::list_jobs},
+      {{"GET", "/v1/jobs/{job}", everyone}, &Service::show_job},
+      {{"GET", "/v1/jobs/{job}/wait", everyone}, &Service::wait_for_job},
+      {{"POST", "/v1/jobs/{job}/cancel", everyone}, &Service::cancel_job},
+      {{"GET", "/v1/jobs/{job}/logs", everyone}, &Service::logs},
+      {{"GET", "/v1/gpus", everyone}, &Service::list_gpus},
+      {{"GET", "/v1/instances", everyone}, &Service::list_instances},
+      {{"POST", "/v1/gpus/{gpu}/drain", operators}, &Service::drain},
+      {{"POST", "/v1/gpus/{gpu}/undrain", operators}, &Service::undrain},
+      {{"POST", "/v1/pause", operators}, &Service::pause},
+      {{"POST", "/v1/resume", operators}, &Service::resume},
+      {{"GET", "/v1/scheduler", everyone}, &Service::show_scheduler},
+      {{"PUT", "/v1/scheduler", operators}, &Service::choose_scheduler},
+      {{"GET", "/v1/events", everyone}, &Service::events},
+      {{"GET", "/v1/openapi.json", everyone}, &Service::openapi},
+  };
+  return rows;
+}
+
+std::vector<Service::RouteFace> Service::routes() {
+  std::vector<RouteFace> faces;
+  for (const Route& each : table()) faces.push_back(each.face);
+  return faces;
+}
+
+Service::Service(ServiceDoors doors, ServiceFacts facts, ServiceSettings settings)
+    : doors_(std::move(doors)),
+      facts_(std::move(facts)),
+      turns_(doors_.later),
+      feed_(doors_.control, doors_.store, turns_) {
+  set_settings(std::move(settings));
+}
+
+Service::~Service() = default;
+
+void Service::set_settings(ServiceSettings settings) {
+  settings_ = std::move(settings);
+  operators_gid_.reset();
+  if (!settings_.operators_group.empty())
+    operators_gid_ = UserBook::gid_of(settings_.operators_group);
+  only_.reset();
+}
+
+// Who asks, and for what.
+
+void Service::serve(HttpRequest request, HttpAnswer answer) {
+  const bool changes = request.method != "GET" && request.method != "HEAD";
+  const auto call = std::make_shared<ApiCall>(
+      std::move(request), std::move(answer),
+      [this](const AuditLine& line) { doors_.audit.write(line, doors_.now().wall); });
+  call->changes = changes;
+  route(call);
+}
+
+/// A daemon that is not root's serves its own user, and root.
+bool Service::knows(const ApiCallPtr& call) {
+  const std::uint32_t uid = call->request.peer.uid;
+  if (const auto& user = users_.user(uid, doors_.now().steady)) call->user = user->name;
+  call->operates = may_operate(call->request.peer);
+  if (facts_.uid == 0 || uid == facts_.uid || uid == 0) return true;
+  call->refuse(Error{ErrorKind::infeasible, "", "this daemon belongs to another user",
+                     "start one of your own, or ask for one that runs as root"},
+               403);
+  return false;
+}
+
+bool Service::may_operate(const HttpPeer& peer) {
+  if (peer.uid == 0 || peer.uid == facts_.uid) return true;
+  if (!operators_gid_) return false;
+  const auto& user = users_.user(peer.uid, doors_.now().steady);
+  return peer.gid == *operators_gid_ ||
+         (user && std::ranges::find(user->groups, *operators_gid_) != user->groups.end());
+}
+
+void Service::route(const ApiCallPtr& call) {
+  if (!knows(call)) return;
+  std::vector<std::string> methods;
+  for (const Route& each : table()) {
+    auto parts = match_path(each.face.path, call->request.path);
+    if (!parts) continue;
+    methods.emplace_back(each.face.method);
+    if (each.face.method != call->request.method) continue;
+    call->parts = std::move(*parts);
+    if (each.face.access == ApiAccess::operators && !call->operates)
+      return call->refuse(
+          Error{ErrorKind::infeasible, "", "only operators may do this",
+                "root, the daemon's user and members of its operators_group are operators"},
+          403);
+    return (this->*each.serve)(call);
+  }
+  if (methods.empty()) return call->no_such("path", call->request.path);
+  HttpResponse response =
+      http_error(405, name(ErrorKind::bad_input), "",
+                 fmt::format("{} is not possible here", shown(call->request.method)),
+                 fmt::format("use {}", any_of(methods)));
+  response.headers.emplace_back("Allow", fmt::format("{}", fmt::join(methods, ", ")));
+  call->reply(std::move(response), "not possible here");
+}
+
+// Answers that come later.
+
+void Service::when_written(const ApiCallPtr& call, std::function<void()> then) {
+  unwritten_.emplace(doors_.control.noted(),
+                     [call, then = std::move(then)](const Result<void>& done) {
+                       if (!done) return call->refuse(done.error(), 503);
+                       then();
+                     });
+  doors_.soon();
+}
+
+void Service::after_step() {
+  for (const Control::Answer& answer : doors_.control.answered()) {
+    const auto found = unwritten_.find(answer.number);
+    if (found == unwritten_.end()) continue;
+    const auto tell = std::move(found->second);
+    unwritten_.erase(found);
+    tell(answer.done);
+  }
+  feed_.publish(doors_.now().steady);
+  if (feed_.waits()) doors_.attend();
+  std::erase_if(waiting_, [](const Waiting& each) { return each.each_step && each.check(false); });
+}
+
+void Service::tick() {
+  const Duration now = doors_.now().steady;
+  feed_.publish(now);
+  std::erase_if(waiting_, [now](const Waiting& each) {
+    return each.call->gone() || each.check(now >= each.until);
+  });
+}
+
+void Service::in_pieces(const ApiCallPtr& call, std::function<bool()> piece) {
+  turns_.add(call->request.peer.uid,
+             [call, piece = std::move(piece)] { return !call->gone() && piece(); });
+}
+
+void Service::wait(Waiting waiting) {
+  if (waiting.check(waiting.until <= doors_.now().steady)) return;
+  if (waiting_.size() >= most_waiting_calls)
+    return waiting.call->refuse(
+        Error{ErrorKind::infeasible, "", "too many wait already", "try again later"}, 429);
+  waiting_.push_back(std::move(waiting));
+  doors_.attend();
+}
+
+// The daemon itself.
+
+void Service::health(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  const auto troubles = doors_.control.troubles();
+  const auto gpus = doors_.control.gpus();
+  const bool starting = std::ranges::any_of(
+      gpus, [](const GpuStanding& gpu) { return !gpu.sight && gpu.trouble.empty(); });
+  call->reply(200, Json{{"status", !troubles.empty() ? "degraded"
+                                   : starting        ? "starting"
+                                                     : "ok"},
+                        {"troubles", troubles}});
+}
+
+void Service::status(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  std::map<JobState, std::int64_t> counts;
+  for (const JobRecord* job : doors_.control.jobs()) ++counts[job->state];
+  Json jobs = Json::object();
+  for (const JobState state :
+       {JobState::queued, JobState::starting, JobState::running, JobState::stopping})
+    jobs[std::string(name(state))] = counts[state];
+  ApiEvent moment;  // for the time as the API writes it
+  moment.at = facts_.started;
+  call->reply(
+      200,
+      Json{
+          {"version", facts_.version},
+          {"pid", ::getpid()},
+          {"uid", facts_.uid},
+          {"started_at", to_json(moment)["at"]},
+          {"simulated", facts_.simulated},
+          {"scheduler", doors_.control.scheduler()},
+          {"forecaster", settings_.forecaster},
+          {"paused", doors_.control.paused()},
+          {"jobs", jobs},
+          {"gpus", doors_.control.gpus().size()},
+          {"troubles", doors_.control.troubles()},
+          {"notices", facts_.notices},
+          {"state_directory", facts_.state_directory},
+          {"you",
+           {{"uid", call->request.peer.uid}, {"user", call->user}, {"operator", call->operates}}}});
+}
+
+void Service::pause(const ApiCallPtr& call) {
+  set_paused(call, true);
+}
+void Service::resume(const ApiCallPtr& call) {
+  set_paused(call, false);
+}
+void Service::set_paused(const ApiCallPtr& call, bool paused) {
+  if (!call->query_is_fine()) return;
+  doors_.control.pause(paused, doors_.now());
+  when_written(call, [call, paused] { call->reply(200, Json{{"paused", paused}}); });
+}
+
+void Service::show_scheduler(const ApiCallPtr& call) {
+  if (call->query_is_fine()) call->reply(200, Json{{"scheduler", doors_.control.scheduler()}});
+}
+
+void Service::choose_scheduler(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  const auto document = parse_json(call->request.body, "request");
+  if (!document) return call->refuse(document.error());
+  std::optional<Error> error;
+  JsonReader in(*document, "request", error);
+  const std::string spec = in.text("scheduler");
+  in.done();
+  if (error) return call->refuse(*error);
+  if (const auto taken = doors_.control.set_scheduler(spec, doors_.now()); !taken)
+    return call->refuse(taken.error());
+  when_written(call, [call, spec] { call->reply(200, Json{{"scheduler", spec}}, spec); });
+}
+
+void Service::openapi(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  HttpResponse response;
+  response.body = openapi_text();
+  call->reply(std::move(response));
+}
+
+// GPUs.
+
+std::function<bool(JobNumber)> Service::sight_of(const ApiCallPtr& call) const {
+  return [this, operates = call->operates, uid = call->request.peer.uid](JobNumber number) {
+    const JobRecord* job = doors_.control.job(number);
+    return operates || (job != nullptr && job->owner.uid == uid);
+  };
+}
+
+Json Service::gpu_document(const ApiCallPtr& call, const GpuStanding& gpu) {
+  return to_json(gpu_view(gpu, sight_of(call)));
+}
+
+void Service::list_gpus(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  Json list = Json::array();
+  for (const GpuStanding& gpu : doors_.control.gpus()) list.push_back(gpu_document(call, gpu));
+  call->reply(200, Json{{"gpus", std::move(list)}});
+}
+
+void Service::list_instances(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  Json list = Json::array();
+  for (const GpuStanding& gpu : doors_.control.gpus()) {
+    const Json document = gpu_document(call, gpu);
+    for (const Json& instance : document["instances"]) list.push_back(instance);
+  }
+  call->reply(200, Json{{"instances", std::move(list)}});
+}
+
+void Service::drain(const ApiCallPtr& call) {
+  set_drained(call, true);
+}
+void Service::undrain(const ApiCallPtr& call) {
+  set_drained(call, false);
+}
+void Service::set_drained(const ApiCallPtr& call, bool drained) {
+  if (!call->query_is_fine()) return;
+  const auto gpus = doors_.control.gpus();
+  const std::string& which = call->parts[0];
+  const auto found = std::ranges::find_if(gpus, [&](const GpuStanding& each) {
+    return which == each.gpu->uuid || which == fmt::format("{}", each.gpu->index);
+  });
+  if (found == gpus.end())
+    return call->no_such("managed GPU", which, "`cleave top --once` shows them");
+  const auto gpu = static_cast<GpuId>(found - gpus.begin());
+  if (const auto taken = doors_.control.drain(gpu, drained, doors_.now()); !taken)
+    return call->refuse(taken.error());
+  when_written(call, [this, call, gpu] {
+    call->reply(200, gpu_document(call, doors_.control.gpus()[index(gpu)]));
+  });
+}
+
+// Events.
+
+/// Events on their way into one answer.
+struct EventListing {
+  ApiCallPtr call;
+  std::optional<std::uint32_t> uid;
+  std::int64_t after = 0;
+  std::size_t listed = 0;
+  std::string text;
+};
+
+/// Whoever sees few of them has all of them looked at all the same, so they are read as they come.
+bool Service::event_piece(EventListing& listing) {
+  const auto found = doors_.store.events(listing.after, std::nullopt, events_a_piece);
+  if (!found) {
+    listing.call->refuse(found.error(), 503);
+    return false;
+  }
+  for (const EventRecord& event : *found) {
+    listing.after = event.number;
+    if (!shows_to(event, listing.uid) || listing.listed == most_events_at_once) continue;
+    if (listing.listed++ > 0) listing.text += ',';
+    listing.text += api_text(to_json(event_view(event)));
+  }
+  if (found->size() == events_a_piece && listing.listed < most_events_at_once) return true;
+  HttpResponse response;
+  response.body = fmt::format("{{\"events\":[{}]}}\n", listing.text);
+  listing.call->reply(std::move(response));
+  return false;
+}
+
+void Service::events(const ApiCallPtr& call) {
+  auto after = call->integer("after", 0, INT64_MAX);
+  const bool as_json = call->word("format", {"stream", "json"}) == "json";
+  if (!call->query_is_fine()) return;
+  const std::string& last_id = call->request.last_event_id;
+  if (const auto id = parse_integer(last_id); id && *id >= 0)
+    after = *id;
+  else if (!last_id.empty())
+    return call->refuse(
+        Error{ErrorKind::bad_input, "Last-Event-ID", "it is not the id of an event", ""});
+  const std::optional<std::uint32_t> uid =
+      call->operates ? std::nullopt : std::optional(call->request.peer.uid);
+  const std::int64_t last = doors_.control.last_event();
+  if (!as_json) {
+    HttpResponse response;
+    response.content_type = "text/event-stream";
+    response.headers.emplace_back("Cache-Control", "no-store");
+    response.stream = [this, from = after.value_or(last), uid](std::shared_ptr<HttpStream> stream) {
+      feed_.subscribe(std::move(stream), from, uid);
+    };
+    return call->reply(std::move(response));
+  }
+  const std::int64_t recent =
+      std::max<std::int64_t>(last - static_cast<std::int64_t>(most_events_at_once), 0);
+  const auto listing = std::make_shared<EventListing>();
+  listing->call = call;
+  listing->uid = uid;
+  listing->after = after.value_or(recent);
+  in_pieces(call, [this, listing] { return event_piece(*listing); });
+}
+
+}  // namespace cleave

@@ -1,0 +1,169 @@
+#pragma once
+// The API (docs/api.md): who may ask for what, and how it is asked of the loop. Requests come from
+// the server, answers go back at once or when the store has what was asked for; it never waits
+// itself.
+//
+// Each path and method is a row of one table, which the tests hold against docs/openapi.json.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "control/control.hpp"
+#include "daemon/http/fair_turns.hpp"
+#include "daemon/service/api_call.hpp"
+#include "daemon/service/audit.hpp"
+#include "daemon/service/event_feed.hpp"
+#include "daemon/service/user_book.hpp"
+#include "daemon/service/views.hpp"
+
+namespace cleave {
+
+/// What does not change while the daemon runs.
+struct ServiceFacts {
+  std::string version;
+  std::string state_directory;
+  bool simulated = false;
+  std::uint32_t uid = 0;  // whose daemon it is; 0: everybody's
+  Instant started{};
+  std::vector<std::string> notices;  // for people, one line each
+};
+
+struct ServiceSettings {
+  std::string operators_group;
+  bool allow_unfenced_users = false;
+  std::string forecaster;
+  // Of users who are no operators:
+  std::int64_t highest_priority = 0;
+  std::size_t most_waiting_per_user = SIZE_MAX;  // jobs that are not over
+};
+
+struct ServiceDoors {
+  Control& control;
+  Store& store;
+  AuditFile& audit;
+  std::function<Moment()> now;
+  std::function<void()> soon;    // a step is wanted, within a few milliseconds
+  std::function<void()> attend;  // somebody waits: tick() is wanted
+  std::function<void(std::function<void()>)>
+      later;  // in a turn of the loop of its own, after what is ready
+};
+
+class Service {
+ public:
+  Service(ServiceDoors doors, ServiceFacts facts, ServiceSettings settings);
+  ~Service();
+
+  /// As the server's handler.
+  void serve(HttpRequest request, HttpAnswer answer);
+  /// After each step of the loop: who waits for it is answered, events go out.
+  void after_step();
+  /// Ten times a second while somebody waits(), for output and for times that are up.
+  void tick();
+  [[nodiscard]] bool waits() const { return !waiting_.empty() || feed_.waits(); }
+  /// Who follows events is told the last ones now, before the connections are closed.
+  void last_words() { feed_.publish(doors_.now().steady, true); }
+  void set_settings(ServiceSettings settings);
+
+  struct RouteFace {
+    std::string_view method, path;
+    ApiAccess access;
+  };
+  [[nodiscard]] static std::vector<RouteFace> routes();
+
+ private:
+  struct Route;
+  static std::span<const Route> table();
+  /// Somebody who is answered later, when `check` says that it is done; it is asked until `until`,
+  /// and then told so.
+  struct Waiting {
+    ApiCallPtr call;
+    Duration until{};
+    bool each_step = true;  // else ten times a second only
+    std::function<bool(bool time_is_up)> check;
+  };
+
+  // service.cpp
+  void health(const ApiCallPtr& call);
+  void status(const ApiCallPtr& call);
+  void list_gpus(const ApiCallPtr& call);
+  void list_instances(const ApiCallPtr& call);
+  void drain(const ApiCallPtr& call);
+  void undrain(const ApiCallPtr& call);
+  void set_drained(const ApiCallPtr& call, bool drained);
+  void pause(const ApiCallPtr& call);
+  void resume(const ApiCallPtr& call);
+  void set_paused(const ApiCallPtr& call, bool paused);
+  void show_scheduler(const ApiCallPtr& call);
+  void choose_scheduler(const ApiCallPtr& call);
+  void events(const ApiCallPtr& call);
+  void openapi(const ApiCallPtr& call);
+  // service_jobs.cpp
+  void submit(const ApiCallPtr& call);
+  void list_jobs(const ApiCallPtr& call);
+  void show_job(const ApiCallPtr& call);
+  void wait_for_job(const ApiCallPtr& call);
+  void cancel_job(const ApiCallPtr& call);
+  void logs(const ApiCallPtr& call);
+
+  void route(const ApiCallPtr& call);
+  [[nodiscard]] bool knows(const ApiCallPtr& call);
+  [[nodiscard]] bool may_operate(const HttpPeer& peer);
+  /// Calls back when the store has what was noted last.
+  void when_written(const ApiCallPtr& call, std::function<void()> then);
+  void wait(Waiting waiting);
+  [[nodiscard]] Json gpu_document(const ApiCallPtr& call, const GpuStanding& gpu);
+  [[nodiscard]] std::function<bool(JobNumber)> sight_of(const ApiCallPtr& call) const;
+
+  [[nodiscard]] Result<JobOwner> owner_of(const ApiCallPtr& call);
+  [[nodiscard]] Result<void> may_join(const JobOwner& owner);
+  [[nodiscard]] bool has_share_left(std::uint32_t uid);
+  [[nodiscard]] std::optional<JobRecord> find_job(const ApiCallPtr& call);
+  [[nodiscard]] GpuIndexOf index_of();
+  [[nodiscard]] std::optional<JobQuery> job_query(const ApiCallPtr& call);
+  [[nodiscard]] ApiJob list_view(const JobRecord& job, const AttemptRecord* stored,
+                                 const GpuIndexOf& indices);
+  void begin_live_listing(struct JobListing& listing);
+  [[nodiscard]] Result<void> begin_stored_listing(struct JobListing& listing);
+  [[nodiscard]] bool live_piece(struct JobListing& listing);
+  [[nodiscard]] bool stored_piece(struct JobListing& listing);
+  [[nodiscard]] bool list_piece(struct JobListing& listing);
+  [[nodiscard]] bool event_piece(struct EventListing& listing);
+  /// Done in pieces, one in each turn of the loop; `piece` says whether it goes on. Not for one who
+  /// has hung up or holds too much already.
+  void in_pieces(const ApiCallPtr& call, std::function<bool()> piece);
+  void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
+  [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputWish& wish,
+                                  bool time_is_up);
+
+  ServiceDoors doors_;
+  ServiceFacts facts_;
+  ServiceSettings settings_;
+  UserBook users_;
+  FairTurns turns_;
+  EventFeed feed_;
+  std::optional<std::uint32_t> operators_gid_;
+  std::map<std::uint64_t, std::function<void(const Result<void>&)>>
+      unwritten_;                                 // by number of the note
+  std::map<std::uint32_t, std::size_t> joining_;  // submissions that are not written yet, by user
+  struct OnlyUser {
+    JobNumber job = 0;
+    std::uint32_t uid = 0;
+  };
+  // Jobs of each user that are not over, as they were counted, and those that came since: never too
+  // few.
+  std::map<std::uint32_t, std::size_t> held_;
+  Duration counted_{};
+  std::optional<OnlyUser>
+      only_;  // whose jobs alone are there, as one of them shows that is not over
+  std::vector<Waiting> waiting_;
+};
+
+/// docs/openapi.json, as it was when this was built.
+std::string_view openapi_text();
+
+}  // namespace cleave

@@ -1,0 +1,469 @@
+// The API's jobs.
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "daemon/service/job_list_text.hpp"
+#include "daemon/service/job_output.hpp"
+#include "daemon/service/service.hpp"
+#include "daemon/service/submission.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::int64_t most_listed = 10'000, usually_listed = 1000;
+constexpr std::int64_t longest_wait_s = 3600, usual_wait_s = 30;
+constexpr std::int64_t most_output = 1 << 20;
+// About 2 ms of work each.
+constexpr std::size_t stored_jobs_a_piece = 100, live_jobs_a_piece = 200;
+constexpr JobNumber numbers_a_piece = 1000;
+/// A user who has reached his share has his jobs counted again so often at most.
+constexpr Duration count_every = std::chrono::milliseconds(100);
+
+std::vector<std::uint32_t> groups_of_this_process() {
+  const int count = ::getgroups(0, nullptr);
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(count, 0)));
+  if (count > 0 && ::getgroups(count, groups.data()) != count) groups.clear();
+  return {groups.begin(), groups.end()};
+}
+
+}  // namespace
+
+/// A listing on its way: a text at once and not a document of all, since there may be ten thousand.
+struct JobListing {
+  ApiCallPtr call;
+  JobQuery query;  // of what is still to come
+  HttpResponse response;
+  std::size_t listed = 0;
+  bool begun = false;
+  std::vector<JobNumber> numbers;  // those that live, and which of them is next
+  std::size_t next = 0;
+
+  void append(const ApiJob& job) {
+    if (listed++ > 0) response.body += ',';
+    append_job_text(response.body, job);
+  }
+};
+
+/// What of which output somebody wants.
+struct OutputWish {
+  JobNumber job = 0;
+  std::string stream;
+  std::optional<std::int64_t> attempt;
+  std::int64_t offset = 0;
+};
+
+// Submitting.
+
+/// On whose behalf: what the system says of who asks, never what he sends.
+Result<JobOwner> Service::owner_of(const ApiCallPtr& call) {
+  const HttpPeer& peer = call->request.peer;
+  if (facts_.uid != 0) {
+    if (peer.uid != facts_.uid)
+      return fail(ErrorKind::infeasible, "", "this daemon runs jobs of its own user only",
+                  "submit as that user");
+    return JobOwner{peer.uid, ::getegid(), groups_of_this_process(), call->user};
+  }
+  const auto& user = users_.user(peer.uid, doors_.now().steady);
+  if (user) return JobOwner{peer.uid, user->gid, user->groups, user->name};
+  if (peer.uid == facts_.uid) return JobOwner{peer.uid, peer.gid, groups_of_this_process(), ""};
+  return fail(ErrorKind::infeasible, "", fmt::format("the system knows no user {}", peer.uid),
+              "jobs are run for users of this machine");
+}
+
+/// Instances are not fenced between users yet.
+Result<void> Service::may_join(const JobOwner& owner) {
+  if (facts_.uid != 0 || settings_.allow_unfenced_users) return {};
+  const auto others = [&] {
+    for (const auto& [uid, count] : joining_)
+      if (uid != owner.uid) return true;
+    if (only_) {
+      const JobRecord* shows = doors_.control.job(only_->job);
+      if (shows != nullptr && !is_final(shows->state)) return only_->uid != owner.uid;
+      only_.reset();
+    }
+    for (const JobRecord* job : doors_.control.jobs()) {
+      if (is_final(job->state)) continue;
+      if (job->owner.uid != owner.uid) return true;
+      only_ = OnlyUser{job->number, job->owner.uid};
+    }
+    return false;
+  };
+  if (!others()) return {};
+  only_.reset();
+  return fail(ErrorKind::infeasible, "",
+              "another user's jobs are there, and instances are not fenced yet",
+              "wait until they have ended, or have an operator set allow_unfenced_users");
+}
+
+/// Counted anew only where too many came since the last time: users with many jobs are not looked
+/// through for each submission.
+bool Service::has_share_left(std::uint32_t uid) {
+  const Duration now = doors_.now().steady;
+  if (held_[uid] < settings_.most_waiting_per_user) return true;
+  if (counted_ != Duration{} && now - counted_ < count_every) return false;
+  counted_ = now;
+  held_ = joining_;
+  for (const JobRecord* job : doors_.control.jobs())
+    if (!is_final(job->state)) ++held_[job->owner.uid];
+  return held_[uid] < settings_.most_waiting_per_user;
+}
+
+void Service::submit(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  auto owner = owner_of(call);
+  if (!owner) return call->refuse(owner.error(), 403);
+  const auto job = read_new_job(call->request.body, std::move(*owner));
+  if (!job) return call->refuse(job.error());
+  if (!call->operates && job->wish.priority > settings_.highest_priority)
+    return call->refuse(
+        Error{ErrorKind::infeasible, "submission: priority",
+              fmt::format("only operators give more than {}", settings_.highest_priority),
+              "a lower one lets others go first; highest_priority sets what users may give"},
+        403);
+  if (const auto fine = may_join(job->owner); !fine) return call->refuse(fine.error());
+  if (!call->operates && !has_share_left(job->owner.uid))
+    return call->refuse(
+        Error{ErrorKind::infeasible, "the queue",
+              fmt::format("{} of your jobs are there already, as many as one user may have",
+                          settings_.most_waiting_per_user),
+              "wait until some have ended; most_waiting_per_user sets how many"},
+        429);
+  const auto number = doors_.control.submit(*job, doors_.now());
+  if (!number) return call->refuse(number.error());
+  const std::uint32_t uid = job->owner.uid;
+  ++joining_[uid];
+  ++held_[uid];
+  const auto leave = [this, uid] {
+    if (--joining_[uid] == 0) joining_.erase(uid);
+  };
+  unwritten_.emplace(doors_.control.noted(), [this, call, leave, id = *number,
+                                              command = job->command](const Result<void>& done) {
+    leave();
+    if (!done) return call->refuse(done.error(), 503);
+    const JobRecord* record = doors_.control.job(id);
+    if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id));
+    ApiJob view = job_view(*record, doors_.control.attempt_of(id), index_of());
+    view.command = command.argv;
+    view.directory = command.working_directory;
+    if (const AttemptRecord* attempt = doors_.control.attempt_of(id))
+      view.history.push_back(attempt_view(*attempt, index_of()));
+    call->reply(201, to_json(view, true), fmt::format("job {}", id));
+  });
+  call->request.body = {};
+  doors_.soon();
+}
+
+// Looking.
+
+GpuIndexOf Service::index_of() {
+  std::map<std::string, std::int64_t> indices;
+  for (const GpuStanding& gpu : doors_.control.gpus())
+    indices.emplace(gpu.gpu->uuid, gpu.gpu->index);
+  return [indices = std::move(indices)](const std::string& uuid) {
+    const auto found = indices.find(uuid);
+    return found == indices.end() ? std::int64_t{-1} : found->second;
+  };
+}
+
+/// The job that the path names, if it is there for who asks; else that has been said.
+std::optional<JobRecord> Service::find_job(const ApiCallPtr& call) {
+  const auto number = parse_integer(call->parts[0]);
+  std::optional<JobRecord> found;
+  if (number && *number > 0) {
+    if (const JobRecord* job = doors_.control.job(*number)) {
+      found = *job;
+    } else {
+      auto stored = doors_.store.job(*number);
+      if (!stored) {
+        call->refuse(stored.error(), 503);
+        return std::nullopt;
+      }
+      found = std::move(*stored);
+    }
+  }
+  if (found && (call->operates || found->owner.uid == call->request.peer.uid)) return found;
+  call->no_such("job", call->parts[0]);
+  return std::nullopt;
+}
+
+void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result) {
+  std::optional<JobRecord> record;
+  if (const JobRecord* job = doors_.control.job(number)) {
+    record = *job;
+  } else {
+    auto stored = doors_.store.job(number);
+    if (!stored) return call->refuse(stored.error(), 503);
+    record = std::move(*stored);
+  }
+  if (!record) return call->no_such("job", fmt::format("{}", number));
+  const auto attempts = doors_.store.attempts(number);
+  if (!attempts) return call->refuse(attempts.error(), 503);
+  const auto command = doors_.store.command(number);
+  if (!command) return call->refuse(command.error(), 503);
+  const AttemptRecord* latest = doors_.control.attempt_of(number);
+  if (latest == nullptr && !attempts->empty()) latest = &attempts->back();
+  const GpuIndexOf indices = index_of();
+  ApiJob view = job_view(*record, latest, indices);
+  if (std::string why = doors_.control.why_waits(number); !why.empty())
+    view.reason = std::move(why);
+  if (*command) {
+    view.command = (*command)->argv;
+    view.directory = (*command)->working_directory;
+  }
+  if (const auto memory = doors_.control.memory_of(number)) view.memory = memory;
+  // What it has reported since its start is not in the store yet.
+  for (const AttemptRecord& attempt : *attempts)
+    view.history.push_back(
+        attempt_view(latest != nullptr && latest->key == attempt.key ? *latest : attempt, indices));
+  call->reply(200, to_json(view, true), std::move(result));
+}
+
+void Service::show_job(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  if (const auto job = find_job(call)) reply_with_job(call, job->number);
+}
+
+ApiJob Service::list_view(const JobRecord& job, const AttemptRecord* stored,
+                          const GpuIndexOf& indices) {
+  const AttemptRecord* latest = doors_.control.attempt_of(job.number);
+  ApiJob view = job_view(job, latest != nullptr ? latest : stored, indices);
+  if (job.state == JobState::queued) view.reason = doors_.control.why_waits(job.number);
+  if (const auto memory = doors_.control.memory_of(job.number)) view.memory = memory;
+  return view;
+}
+
+/// What a listing is to have; nothing where that was refused.
+std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
+  JobQuery query;
+  query.final_too = call->flag("all");
+  const auto state = call->text("state"), user = call->text("user");
+  query.before = call->integer("before", 1, INT64_MAX).value_or(INT64_MAX);
+  query.most =
+      static_cast<std::size_t>(call->integer("limit", 1, most_listed).value_or(usually_listed));
+  if (!call->query_is_fine()) return std::nullopt;
+  if (state) {
+    query.state = parse_job_state(*state);
+    if (!query.state) {
+      call->refuse(Error{ErrorKind::bad_input, "query: state",
+                         fmt::format("there is no state '{}'", shown(*state)), ""});
+      return std::nullopt;
+    }
+    if (is_final(*query.state)) query.final_too = true;
+  }
+  query.uid = call->request.peer.uid;
+  if (user && *user == "all") {
+    query.uid.reset();
+  } else if (user && *user != call->user) {
+    const auto number = parse_integer(*user);
+    if (number && *number >= 0 && *number <= UINT32_MAX)
+      query.uid = static_cast<std::uint32_t>(*number);
+    else
+      query.uid =
+          call->operates ? UserBook::uid_of(*user) : std::nullopt;  // nobody else has it looked up
+    if (!query.uid && call->operates) {
+      call->no_such("user", *user);
+      return std::nullopt;
+    }
+  }
+  if (!call->operates && query.uid != call->request.peer.uid) {
+    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""},
+                 403);
+    return std::nullopt;
+  }
+  return query;
+}
+
+/// Whose jobs are all to be found in the numbers of a window, of which each piece looks at one.
+bool is_searched(const JobQuery& query) {
+  return query.state && query.uid;
+}
+
+/// Jobs that live are in memory: which of them, now; each as it is when its piece is made.
+void Service::begin_live_listing(JobListing& listing) {
+  const JobQuery& query = listing.query;
+  const auto jobs = doors_.control.jobs();
+  for (auto each = jobs.rbegin(); each != jobs.rend() && listing.numbers.size() < query.most;
+       ++each) {
+    const JobRecord& job = **each;
+    if (!is_final(job.state) && job.number < query.before &&
+        (!query.state || job.state == *query.state) && (!query.uid || job.owner.uid == *query.uid))
+      listing.numbers.push_back(job.number);
+  }
+}
+
+bool Service::live_piece(JobListing& listing) {
+  const GpuIndexOf indices = index_of();
+  for (std::size_t looked = 0; looked < live_jobs_a_piece && listing.next < listing.numbers.size();
+       ++looked)
+    if (const JobRecord* job = doors_.control.job(listing.numbers[listing.next++]))
+      listing.append(list_view(*job, nullptr, indices));
+  return listing.next < listing.numbers.size();
+}
+
+/// Where nothing has an index for what is wanted, the search begins with the newest job there is.
+Result<void> Service::begin_stored_listing(JobListing& listing) {
+  if (!is_searched(listing.query)) return {};
+  JobQuery newest;
+  newest.final_too = true;
+  newest.most = 1;
+  const auto found = doors_.store.jobs(newest);
+  if (!found) return std::unexpected(found.error());
+  const JobNumber last = found->empty() ? 0 : found->front().number;
+  listing.query.before = std::min(listing.query.before, last + 1);
+  return {};
+}
+
+bool Service::stored_piece(JobListing& listing) {
+  JobQuery query = listing.query;
+  query.most = std::min(query.most - listing.listed, stored_jobs_a_piece);
+  if (is_searched(query)) query.after = std::max<JobNumber>(query.before - 1 - numbers_a_piece, 0);
+  const auto jobs = doors_.store.jobs_with_attempts(query);
+  if (!jobs) {
+    listing.call->refuse(jobs.error(), 503);
+    return false;
+  }
+  const GpuIndexOf indices = index_of();
+  for (const StoredJob& job : *jobs)
+    listing.append(list_view(job.job, job.latest ? &*job.latest : nullptr, indices));
+  const bool all = jobs->size() < query.most;
+  listing.query.before = all && is_searched(query) ? query.after + 1
+                         : jobs->empty()           ? 1
+                                                   : jobs->back().job.number;
+  return listing.listed < listing.query.most && (!all || (is_searched(query) && query.after > 0));
+}
+
+bool Service::list_piece(JobListing& listing) {
+  const ApiCallPtr& call = listing.call;
+  if (!call->fits(listing.response.body.size())) {
+    call->refuse(
+        Error{ErrorKind::infeasible, "", "your connections hold too many answers that nobody reads",
+              "read what was asked for"},
+        429);
+    return false;
+  }
+  const bool stored = listing.query.final_too;
+  if (!listing.begun) {
+    listing.begun = true;
+    listing.response.body = "{\"jobs\":[";
+    if (!stored) begin_live_listing(listing);
+    if (const auto begun = stored ? begin_stored_listing(listing) : Result<void>(); !begun) {
+      call->refuse(begun.error(), 503);
+      return false;
+    }
+  }
+  if (stored ? stored_piece(listing) : live_piece(listing)) return true;
+  listing.response.body += "]}\n";
+  call->reply(std::move(listing.response));  // ignored where it has been refused
+  return false;
+}
+
+void Service::list_jobs(const ApiCallPtr& call) {
+  const auto query = job_query(call);
+  if (!query) return;
+  const auto listing = std::make_shared<JobListing>();
+  listing->call = call;
+  listing->query = *query;
+  in_pieces(call, [this, listing] { return list_piece(*listing); });
+}
+
+void Service::wait_for_job(const ApiCallPtr& call) {
+  const auto seconds = call->integer("timeout_s", 0, longest_wait_s).value_or(usual_wait_s);
+  if (!call->query_is_fine()) return;
+  const auto job = find_job(call);
+  if (!job) return;
+  wait({call, doors_.now().steady + std::chrono::seconds(seconds), true,
+        [this, call, number = job->number](bool time_is_up) {
+          const JobRecord* now = doors_.control.job(number);
+          if (!time_is_up && now != nullptr && !is_final(now->state)) return false;
+          reply_with_job(call, number);
+          return true;
+        }});
+}
+
+void Service::cancel_job(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  const auto job = find_job(call);
+  if (!job) return;
+  const std::string result = fmt::format("job {}", job->number);
+  if (is_final(job->state)) return reply_with_job(call, job->number, result);
+  if (const auto taken = doors_.control.cancel(job->number, call->by(), doors_.now()); !taken)
+    return call->refuse(taken.error());
+  when_written(
+      call, [this, call, number = job->number, result] { reply_with_job(call, number, result); });
+}
+
+// Output.
+
+void Service::logs(const ApiCallPtr& call) {
+  OutputWish wish;
+  wish.stream = call->word("stream", {"stdout", "stderr"});
+  wish.attempt = call->integer("attempt", 1, INT64_MAX);
+  wish.offset = call->integer("offset", INT64_MIN, INT64_MAX).value_or(0);
+  const auto seconds = call->integer("wait_s", 0, longest_wait_s).value_or(0);
+  if (!call->query_is_fine()) return;
+  const auto job = find_job(call);
+  if (!job) return;
+  if (wish.attempt && *wish.attempt > job->attempts)
+    return call->no_such("attempt", fmt::format("{} of job {}", *wish.attempt, job->number));
+  wish.job = job->number;
+  // Up to a mebibyte is read at once.
+  in_pieces(call, [this, call, wish, until = doors_.now().steady + std::chrono::seconds(seconds)] {
+    wait({call, until, false,
+          [this, call, wish](bool time_is_up) { return output_piece(call, wish, time_is_up); }});
+    return false;
+  });
+}
+
+/// Whether it has been answered. That the attempt is over is asked before its output is read, so
+/// that what it wrote last is read before somebody is told that no more comes.
+bool Service::output_piece(const ApiCallPtr& call, const OutputWish& wish, bool time_is_up) {
+  const JobRecord* live = doors_.control.job(wish.job);
+  std::optional<JobRecord> stored;
+  if (live == nullptr) {
+    if (auto job = doors_.store.job(wish.job)) stored = std::move(*job);
+    if (!stored) {
+      call->no_such("job", fmt::format("{}", wish.job));
+      return true;
+    }
+    live = &*stored;
+  }
+  const std::int64_t attempt = wish.attempt.value_or(live->attempts);
+  bool over = is_final(live->state);
+  if (!over && attempt > 0) {
+    const AttemptRecord* now = doors_.control.attempt_of(wish.job);
+    over = now == nullptr || now->key.attempt != attempt || now->ended.has_value();
+    // Two attempts run at a time while a replica takes over; the earlier one is looked up.
+    if (over && now != nullptr && now->key.attempt != attempt)
+      if (const auto all = doors_.store.attempts(wish.job))
+        for (const AttemptRecord& each : *all)
+          if (each.key.attempt == attempt) over = each.ended.has_value();
+  }
+  JobOutputPiece piece;
+  if (attempt > 0) {
+    auto read = read_job_output(facts_.state_directory + "/jobs", {wish.job, attempt},
+                                live->owner.uid, wish.stream, wish.offset, most_output);
+    if (!read) {
+      call->refuse(read.error());
+      return true;
+    }
+    piece = std::move(*read);
+  }
+  if (piece.bytes.empty() && !over && !time_is_up) return false;
+  HttpResponse response;
+  response.content_type = "application/octet-stream";
+  response.headers = {{"Cleave-Offset", fmt::format("{}", piece.offset)},
+                      {"Cleave-Next-Offset", fmt::format("{}", piece.next())},
+                      {"Cleave-Attempt", fmt::format("{}", attempt)}};
+  if (over && piece.next() >= piece.end) response.headers.emplace_back("Cleave-Over", "true");
+  response.body = std::move(piece.bytes);
+  call->reply(std::move(response));
+  return true;
+}
+
+}  // namespace cleave

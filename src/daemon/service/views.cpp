@@ -1,0 +1,126 @@
+#include "daemon/service/views.hpp"
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// What a damaged store may hold beyond all times is shown as the last there is.
+Instant sum_within(Instant begin, Duration time) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(begin.time_since_epoch().count(), time.count(), &sum))
+    sum = time < Duration{} ? Duration::min().count() : Duration::max().count();
+  return Instant{Duration{sum}};
+}
+
+ApiPlace place_view(const AttemptRecord& attempt, const GpuIndexOf& index_of) {
+  return {attempt.gpu, index_of(attempt.gpu), attempt.device, attempt.profile, attempt.start};
+}
+
+MiB rounded_mebibytes(std::uint64_t bytes) {
+  constexpr std::uint64_t mebibyte = 1 << 20;
+  return MiB{static_cast<std::int64_t>((bytes + mebibyte / 2) / mebibyte)};
+}
+
+ApiInstance instance_view(const GpuStanding& gpu, const SeenInstance& seen,
+                          const std::function<bool(JobNumber)>& sees) {
+  ApiInstance view;
+  view.where.gpu = gpu.gpu->uuid;
+  view.where.gpu_index = gpu.gpu->index;
+  view.where.device = seen.device;
+  if (seen.placement) {
+    const Placement& placement = gpu.gpu->geometry->geometry()[*seen.placement];
+    view.where.profile = std::string(placement.profile->name);
+    view.where.start = placement.start;
+  }
+  view.owner = std::string(name(seen.owner));
+  for (const GpuStanding::Held& held : gpu.jobs)
+    if (!seen.device.empty() && held.device == seen.device && sees(held.attempt.job))
+      view.jobs.push_back(held.attempt.job);
+  for (const LiveProcess& process : seen.processes) view.processes.push_back(process.pid);
+  if (seen.memory) {
+    view.used = rounded_mebibytes(seen.memory->used_bytes);
+    view.total = rounded_mebibytes(seen.memory->total_bytes);
+  }
+  return view;
+}
+
+}  // namespace
+
+ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuIndexOf& index_of) {
+  ApiJob view;
+  view.id = job.number;
+  view.name = job.wish.name;
+  view.user = job.owner.user;
+  view.uid = job.owner.uid;
+  view.state = std::string(name(job.state));
+  view.reason = job.reason;
+  view.exit_code = job.exit_code;
+  view.asked = job.wish.asked;
+  view.asks_now = text(job.request);
+  view.priority = job.wish.priority;
+  view.restartable = job.wish.restartable;
+  view.movable = job.wish.movable;
+  if (job.wish.deadline) view.deadline_at = sum_within(job.submitted, *job.wish.deadline);
+  view.submitted_at = job.submitted;
+  view.ended_at = job.ended;
+  view.attempts = job.attempts;
+  view.early_restarts = static_cast<std::int64_t>(job.early_restarts.size());
+  if (attempt == nullptr) return view;
+  view.started_at = attempt->began ? attempt->began : attempt->started;
+  view.memory = attempt->peak;
+  if (!is_final(job.state) && !attempt->ended) view.instance = place_view(*attempt, index_of);
+  return view;
+}
+
+ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of) {
+  ApiAttempt view;
+  view.attempt = attempt.key.attempt;
+  view.instance = place_view(attempt, index_of);
+  view.started = attempt.started;
+  view.began = attempt.began;
+  view.ended = attempt.ended;
+  if (attempt.end) view.end = std::string(name(*attempt.end));
+  view.why = attempt.why;
+  view.exit_code = attempt.exit_code;
+  view.peak = attempt.peak;
+  return view;
+}
+
+ApiGpu gpu_view(const GpuStanding& gpu, const std::function<bool(JobNumber)>& sees) {
+  ApiGpu view;
+  view.index = gpu.gpu->index;
+  view.uuid = gpu.gpu->uuid;
+  view.model = gpu.gpu->driver_name;
+  view.managed = true;
+  view.drained = gpu.drained;
+  view.lost = gpu.lost;
+  view.trouble = gpu.trouble;
+  if (!gpu.sight) return view;
+  view.mig = gpu.sight->mig;
+  if (gpu.sight->power_mw) view.power_w = static_cast<double>(*gpu.sight->power_mw) / 1000;
+  PlacementSet standing;
+  for (const SeenInstance& seen : gpu.sight->instances) {
+    if (seen.placement) standing.insert(*seen.placement);
+    view.instances.push_back(instance_view(gpu, seen, sees));
+  }
+  view.layout = layout_text(gpu.gpu->geometry->geometry(), standing);
+  return view;
+}
+
+ApiEvent event_view(const EventRecord& event) {
+  return {event.number, event.at, event.kind, event.job, event.gpu, event.text};
+}
+
+std::string api_text(const Json& document) {
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string event_stream_text(const EventRecord& event) {
+  return fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.number, event.kind,
+                     api_text(to_json(event_view(event))));
+}
+
+}  // namespace cleave

@@ -1,0 +1,348 @@
+#include "daemon/store/sqlite_store.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "control/record_text.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::int64_t application =
+    0x436c6561;  // "Clea", by which the database is known as one of ours
+constexpr std::int64_t schema_version = 1;
+constexpr std::int64_t most_checked = 64 << 20;  // bytes; about a tenth of a second
+
+// Times are nanoseconds since 1970. A job that is final stays it, whoever writes.
+constexpr const char* schema = R"(
+CREATE TABLE jobs (
+  number INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ns INTEGER NOT NULL,
+  state TEXT NOT NULL, final INTEGER NOT NULL, ended_ns INTEGER, exit_code INTEGER, reason TEXT NOT NULL,
+  attempts INTEGER NOT NULL, failures INTEGER NOT NULL, cancelled INTEGER NOT NULL,
+  request TEXT,         -- where it is not the wish's any more
+  early_restarts TEXT,  -- where there are any
+  owner TEXT NOT NULL, wish TEXT NOT NULL
+) STRICT;
+CREATE INDEX jobs_open ON jobs (number) WHERE final = 0;
+CREATE INDEX jobs_ended ON jobs (ended_ns, number) WHERE final = 1;
+CREATE INDEX jobs_of_user ON jobs (uid, number);
+CREATE INDEX jobs_in_state ON jobs (state, number);
+CREATE TRIGGER jobs_stay_final BEFORE UPDATE ON jobs WHEN OLD.final = 1 AND NEW.final = 0
+  BEGIN SELECT RAISE(ABORT, 'a job that was final is not any more'); END;
+CREATE TABLE commands (
+  job INTEGER PRIMARY KEY REFERENCES jobs (number) ON DELETE CASCADE, command TEXT NOT NULL
+) STRICT;
+CREATE TABLE attempts (
+  job INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE, attempt INTEGER NOT NULL,
+  gpu TEXT NOT NULL, device TEXT NOT NULL, profile TEXT NOT NULL, start INTEGER NOT NULL,
+  started_ns INTEGER NOT NULL, began_ns INTEGER, ended_ns INTEGER,
+  "end" TEXT, why TEXT NOT NULL, exit_code INTEGER, peak_mib INTEGER,
+  PRIMARY KEY (job, attempt)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE instances (
+  device TEXT PRIMARY KEY, gpu TEXT NOT NULL, profile TEXT NOT NULL, start INTEGER NOT NULL,
+  made_ns INTEGER NOT NULL, gone_ns INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX instances_gone ON instances (gone_ns) WHERE gone_ns IS NOT NULL;
+CREATE TABLE events (
+  number INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, kind TEXT NOT NULL, job INTEGER, uid INTEGER,
+  gpu TEXT NOT NULL, text TEXT NOT NULL
+) STRICT;
+CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE numbers (name TEXT PRIMARY KEY, highest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO numbers VALUES ('job', 0), ('event', 0);
+)";
+
+Result<void> begin_schema(SqliteConnection& connection) {
+  // Only a database without tables takes the way of vacuuming.
+  if (const auto set = connection.run(
+          "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
+      !set)
+    return set;
+  return connection.run(fmt::format(
+      "BEGIN IMMEDIATE; PRAGMA application_id = {}; PRAGMA user_version = {}; {} COMMIT",
+      application, schema_version, schema));
+}
+
+/// Begins the schema where there is none, and refuses what is not ours or newer.
+Result<void> check_schema(SqliteConnection& connection, const std::string& place) {
+  const auto tables = connection.number("SELECT count(*) FROM sqlite_schema");
+  if (!tables) return std::unexpected(tables.error());
+  if (*tables == 0) return begin_schema(connection);
+  const auto whose = connection.number("PRAGMA application_id");
+  if (!whose) return std::unexpected(whose.error());
+  if (*whose != application)
+    return fail(ErrorKind::bad_input, place, "it is a database, but none of Cleave's",
+                "move it away, or name another directory with --state");
+  const auto version = connection.number("PRAGMA user_version");
+  if (!version) return std::unexpected(version.error());
+  if (*version > schema_version)
+    return fail(
+        ErrorKind::bad_input, place,
+        fmt::format("it was written by a newer Cleave: its schema is {}, this program knows {}",
+                    *version, schema_version),
+        "run that one, or name another directory with --state");
+  if (*version < schema_version)
+    return fail(ErrorKind::bad_input, place, fmt::format("no schema has the number {}", *version),
+                "move it away, or name another directory with --state");
+  return {};
+}
+
+std::unexpected<Error> damaged(const SqliteConnection& connection, std::string_view what) {
+  Error error = connection.error(SQLITE_CORRUPT);
+  error.message = fmt::format("the database is damaged: {}", shown(what, 200));
+  return std::unexpected(std::move(error));
+}
+
+Result<void> check_for_damage(SqliteConnection& connection) {
+  const auto bytes =
+      connection.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  if (!bytes) return std::unexpected(bytes.error());
+  if (*bytes > most_checked) return {};
+  SqliteRun run = connection.use("PRAGMA quick_check(1)");
+  const std::string found = run.row() ? std::string(run.text()) : "";
+  if (const auto fine = run.state(); !fine) return fine;
+  if (found == "ok") return {};
+  return damaged(connection, found);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(
+    const std::filesystem::path& state_directory) {
+  auto file = StoreFile::take(state_directory);
+  if (!file) return std::unexpected(file.error());
+  auto connection = SqliteConnection::open(file->path());
+  if (!connection) return std::unexpected(connection.error());
+  std::unique_ptr<SqliteStore> store(new SqliteStore(std::move(*file), std::move(*connection)));
+  if (const auto prepared = store->prepare(); !prepared) return std::unexpected(prepared.error());
+  return store;
+}
+
+Result<void> SqliteStore::prepare() {
+  const std::string place = shown(file_.path().string(), 200);
+  // Exclusive: the index of the log lies in this program's memory, not in a shared file that a full
+  // disk could take from under it. Checkpoints come after 16 MiB of log, and the log stays about
+  // that long.
+  const auto set = connection_.run(
+      "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+      "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;"
+      "PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 33554432; PRAGMA temp_store = "
+      "MEMORY");
+  if (!set) return set;
+  if (const auto fine = check_schema(connection_, place); !fine) return fine;
+  if (file_.torn()) return damaged(connection_, "its end is missing");
+  if (const auto wal = connection_.run("PRAGMA journal_mode = WAL"); !wal) return wal;
+  if (const auto fine = check_for_damage(connection_); !fine) return fine;
+  SqliteRun run = connection_.use("SELECT name, highest FROM numbers");
+  while (run.row()) {
+    const bool job = run.text() == "job";
+    (job ? numbers_.job : numbers_.event) = run.integer();
+  }
+  return run.state();
+}
+
+Error SqliteStore::broken(std::string message) const {
+  return {ErrorKind::internal, shown(file_.path().string(), 200), std::move(message), ""};
+}
+
+Result<void> SqliteStore::sync_as(Durability durability) {
+  if (durability == syncing_) return {};
+  const auto set =
+      connection_.run(durability == Durability::synced ? "PRAGMA synchronous = FULL"
+                                                       : "PRAGMA synchronous = NORMAL");
+  if (set) syncing_ = durability;
+  return set;
+}
+
+Result<void> SqliteStore::write(const StoreBatch& batch, Durability durability) {
+  if (batch.empty()) return {};
+  if (const auto set = sync_as(durability); !set) return set;
+  if (const auto begun = connection_.use("BEGIN IMMEDIATE").done(); !begun) return begun;
+  const auto numbers = put(batch);
+  auto done = numbers ? connection_.use("COMMIT").done() : std::unexpected(numbers.error());
+  if (!done) {
+    // A full disk has undone it already. What the undoing says is what was said before.
+    if (connection_.inside()) static_cast<void>(connection_.use("ROLLBACK").done());
+    return done;
+  }
+  numbers_ = *numbers;
+  if (!batch.forgotten.empty()) give_back_room(64 + 2 * batch.forgotten.size());
+  return {};
+}
+
+Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
+  Numbers numbers = numbers_;
+  // One after the other, and none after one that failed: a full disk has ended the transaction by
+  // then.
+  auto done = put_jobs(batch, numbers);
+  if (done) done = put_attempts(batch);
+  if (done) done = put_instances(batch);
+  if (done) done = put_events(batch, numbers);
+  if (done) done = put_settings(batch);
+  if (done) done = forget(batch);
+  if (done && numbers != numbers_) done = put_numbers(numbers);
+  if (!done) return std::unexpected(done.error());
+  return numbers;
+}
+
+Result<void> SqliteStore::put_numbers(const Numbers& numbers) {
+  for (const auto& [name, highest] :
+       {std::pair("job", numbers.job), std::pair("event", numbers.event)}) {
+    const auto done = connection_.use("UPDATE numbers SET highest = ?2 WHERE name = ?1")
+                          .with(name, highest)
+                          .done();
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
+  static const std::string add =
+      "INSERT INTO jobs (number, state, final, ended_ns, exit_code, reason, attempts, failures, "
+      "cancelled,"
+      " request, early_restarts, uid, submitted_ns, owner, wish)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+  static const std::string change =
+      "UPDATE jobs SET state = ?2, final = ?3, ended_ns = ?4, exit_code = ?5, reason = ?6, "
+      "attempts = ?7,"
+      " failures = ?8, cancelled = ?9, request = ?10, early_restarts = ?11 WHERE number = ?1";
+  for (const JobRecord& job : batch.jobs) {
+    const bool first = job.number > numbers.job;
+    SqliteRun run = connection_.use(first ? add : change);
+    std::optional<std::string> request, restarts;
+    if (job.request != job.wish.request) request = request_text(job.request);
+    if (!job.early_restarts.empty()) restarts = instants_text(job.early_restarts);
+    run.with(job.number, name(job.state), is_final(job.state), job.ended, job.exit_code, job.reason,
+             job.attempts, job.failures, job.cancelled, request, restarts);
+    if (first) run.with(job.owner.uid, job.submitted, owner_text(job.owner), wish_text(job.wish));
+    if (const auto done = run.done(); !done) return done;
+    if (connection_.changes() != 1)
+      return std::unexpected(
+          broken(fmt::format("job {}: its number was given before", job.number)));
+    numbers.job = std::max(numbers.job, job.number);
+  }
+  for (const auto& [number, command] : batch.commands)
+    if (const auto done = connection_.use("INSERT INTO commands VALUES (?1, ?2)")
+                              .with(number, command_text(command))
+                              .done();
+        !done)
+      return done;
+  return {};
+}
+
+Result<void> SqliteStore::put_attempts(const StoreBatch& batch) {
+  static const std::string put =
+      "INSERT INTO attempts (job, attempt, gpu, device, profile, start, started_ns, began_ns, "
+      "ended_ns,"
+      " \"end\", why, exit_code, peak_mib) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
+      "?12, ?13)"
+      " ON CONFLICT (job, attempt) DO UPDATE SET gpu = ?3, device = ?4, profile = ?5, start = ?6,"
+      " started_ns = ?7, began_ns = ?8, ended_ns = ?9, \"end\" = ?10, why = ?11, exit_code = ?12,"
+      " peak_mib = ?13";
+  for (const AttemptRecord& attempt : batch.attempts) {
+    std::optional<std::string_view> end;
+    if (attempt.end) end = name(*attempt.end);
+    std::optional<std::int64_t> peak;
+    if (attempt.peak) peak = attempt.peak->value;
+    const auto done = connection_.use(put)
+                          .with(attempt.key.job, attempt.key.attempt, attempt.gpu, attempt.device,
+                                attempt.profile, attempt.start, attempt.started, attempt.began,
+                                attempt.ended, end, attempt.why, attempt.exit_code, peak)
+                          .done();
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> SqliteStore::put_events(const StoreBatch& batch, Numbers& numbers) {
+  for (const EventRecord& event : batch.events) {
+    if (event.number != numbers.event + 1)
+      return std::unexpected(
+          broken(fmt::format("event {} where {} is next", event.number, numbers.event + 1)));
+    const auto done =
+        connection_.use("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+            .with(event.number, event.at, event.kind, event.job, event.uid, event.gpu, event.text)
+            .done();
+    if (!done) return done;
+    numbers.event = event.number;
+  }
+  return {};
+}
+
+Result<void> SqliteStore::put_instances(const StoreBatch& batch) {
+  static const std::string put =
+      "INSERT INTO instances VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (device) DO UPDATE SET "
+      "gpu = ?2,"
+      " profile = ?3, start = ?4, made_ns = ?5, gone_ns = ?6";
+  for (const InstanceRecord& instance : batch.instances)
+    if (const auto done = connection_.use(put)
+                              .with(instance.device, instance.gpu, instance.profile, instance.start,
+                                    instance.made, instance.gone)
+                              .done();
+        !done)
+      return done;
+  return {};
+}
+
+Result<void> SqliteStore::put_settings(const StoreBatch& batch) {
+  for (const auto& [key, value] : batch.settings) {
+    const auto done = value.empty()
+                          ? connection_.use("DELETE FROM settings WHERE key = ?1").with(key).done()
+                          : connection_
+                                .use(
+                                    "INSERT INTO settings VALUES (?1, ?2) ON CONFLICT (key) DO "
+                                    "UPDATE SET value = ?2")
+                                .with(key, value)
+                                .done();
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> SqliteStore::forget(const StoreBatch& batch) {
+  for (const JobNumber number : batch.forgotten) {
+    // Its command and attempts go with it, by their references.
+    const auto done =
+        connection_.use("DELETE FROM jobs WHERE number = ?1 AND final = 1").with(number).done();
+    if (!done) return done;
+    if (connection_.changes() != 1)
+      return std::unexpected(broken(fmt::format("job {}: forgotten before it is final", number)));
+  }
+  return {};
+}
+
+Result<void> SqliteStore::forget_events(std::size_t keep) {
+  constexpr std::int64_t all = INT64_MAX;
+  const std::int64_t stay =
+      keep > static_cast<std::size_t>(all) ? all : static_cast<std::int64_t>(keep);
+  if (const auto set = sync_as(Durability::written); !set) return set;
+  const auto events =
+      connection_.use("DELETE FROM events WHERE number <= ?1").with(numbers_.event - stay).done();
+  if (!events) return events;
+  const std::int64_t forgotten = connection_.changes();
+  const auto instances =
+      connection_
+          .use(
+              "DELETE FROM instances WHERE gone_ns IS NOT NULL AND gone_ns <= (SELECT gone_ns FROM "
+              "instances"
+              " WHERE gone_ns IS NOT NULL ORDER BY gone_ns DESC LIMIT 1 OFFSET ?1)")
+          .with(stay)
+          .done();
+  if (forgotten > 0) give_back_room(64);
+  return instances;
+}
+
+void SqliteStore::give_back_room(std::size_t pages) {
+  // What is forgotten is forgotten; where its room cannot be given back now, it is used again.
+  if (sync_as(Durability::written))
+    static_cast<void>(connection_.run(fmt::format("PRAGMA incremental_vacuum({})", pages)));
+}
+
+Result<void> SqliteStore::limit_pages(std::int64_t most) {
+  return connection_.run(fmt::format("PRAGMA max_page_count = {}", most));
+}
+
+}  // namespace cleave

@@ -1,0 +1,82 @@
+#pragma once
+// What the daemon remembers, in STATE/cleave.db: SQLite with a write-ahead log. A batch is one
+// transaction; where it is to be `synced`, the log is brought to the disk before write() returns.
+// One process has the database, held by a lock beside it and by SQLite's own, so nothing ever waits
+// for another.
+//
+// A text (record_text.hpp) holds what nobody searches by. The commands with their environments lie
+// in a table of their own, and loading does not read them. Of a job that is there already, only
+// what may change is written. Instances that are gone are kept for people who look into the
+// database, as many as events.
+//
+// Errors: a full disk, a disk that fails and a file that cannot be written are infeasible and may
+// pass, and after them a later write works; damage and another schema are bad input; a promise of
+// the face that the caller broke is internal. Nothing is ever deleted for being damaged. A write
+// that failed in its last step, when the log did not come to the disk, may still be found after a
+// crash of the machine right then.
+//
+// A process with a limit on the size of files should ignore SIGXFSZ. Not for several threads.
+
+#include <filesystem>
+#include <memory>
+
+#include "control/store.hpp"
+#include "daemon/store/sqlite.hpp"
+#include "daemon/store/store_file.hpp"
+
+namespace cleave {
+
+class SqliteStore final : public Store {
+ public:
+  /// Opens or begins it in a directory that is there. Databases up to 64 MiB are checked for
+  /// damage; in larger ones damage is found where it is met.
+  [[nodiscard]] static Result<std::unique_ptr<SqliteStore>> open(
+      const std::filesystem::path& state_directory);
+
+  Result<StoreContents> load() override;
+  Result<void> write(const StoreBatch& batch, Durability durability) override;
+  Result<std::optional<JobRecord>> job(JobNumber number) override;
+  Result<std::optional<JobCommand>> command(JobNumber number) override;
+  Result<std::vector<AttemptRecord>> attempts(JobNumber number) override;
+  Result<std::vector<JobRecord>> jobs(const JobQuery& query) override;
+  Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) override;
+  Result<std::vector<EventRecord>> events(std::int64_t after, std::optional<std::uint32_t> uid,
+                                          std::size_t most) override;
+  Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
+  Result<void> forget_events(std::size_t keep) override;
+
+  /// For tests: the disk is full beyond so many pages of 4 KiB; one that is larger already cannot
+  /// grow.
+  [[nodiscard]] Result<void> limit_pages(std::int64_t most);
+
+ private:
+  /// The highest numbers ever given.
+  struct Numbers {
+    JobNumber job = 0;
+    std::int64_t event = 0;
+    friend bool operator==(const Numbers&, const Numbers&) = default;
+  };
+
+  SqliteStore(StoreFile file, SqliteConnection connection)
+      : file_(std::move(file)), connection_(std::move(connection)) {}
+  [[nodiscard]] Result<void> prepare();
+  [[nodiscard]] Result<void> sync_as(Durability durability);
+  [[nodiscard]] Result<Numbers> put(const StoreBatch& batch);
+  [[nodiscard]] Result<void> put_numbers(const Numbers& numbers);
+  [[nodiscard]] Result<void> put_jobs(const StoreBatch& batch, Numbers& numbers);
+  [[nodiscard]] Result<void> put_attempts(const StoreBatch& batch);
+  [[nodiscard]] Result<void> put_events(const StoreBatch& batch, Numbers& numbers);
+  [[nodiscard]] Result<void> put_instances(const StoreBatch& batch);
+  [[nodiscard]] Result<void> put_settings(const StoreBatch& batch);
+  [[nodiscard]] Result<void> forget(const StoreBatch& batch);
+  [[nodiscard]] Result<std::vector<JobRecord>> read_jobs(SqliteRun& run) const;
+  [[nodiscard]] Error broken(std::string message) const;
+  void give_back_room(std::size_t pages);
+
+  StoreFile file_;  // let go of after the connection
+  SqliteConnection connection_;
+  Durability syncing_ = Durability::synced;
+  Numbers numbers_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,432 @@
+// What only the daemon's store has: files, their modes and their damage, kills, full disks.
+
+#include "daemon/store/sqlite_store.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "base/format.hpp"
+#include "base/temporary_folder_test.hpp"
+#include "control/records_test.hpp"
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+mode_t mode_of(const fs::path& path) {
+  struct stat facts = {};
+  return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777 : 0;
+}
+
+/// Runs it in a child and gives its exit code. The child leaves at once, without the parent's
+/// clean-up.
+int in_child(const std::function<int()>& run) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      ::_exit(run());
+    } catch (...) {
+      ::_exit(254);
+    }
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+std::string large_text(std::size_t bytes) {
+  return std::string(bytes, 'x');
+}
+
+/// Two new jobs, an attempt of each and an event: what belongs together in batch number `turn`,
+/// from 1.
+StoreBatch batch_of(std::int64_t turn) {
+  StoreBatch batch;
+  for (JobNumber number = 2 * turn - 1; number <= 2 * turn; ++number) {
+    JobRecord job;
+    job.number = number;
+    job.wish.name = fmt::format("turn {}", turn);
+    job.wish.request.wanted = Unknown{};
+    job.request = job.wish.request;
+    batch.jobs.push_back(job);
+    batch.commands.emplace_back(number,
+                                JobCommand{{"true"}, {fmt::format("A={}", large_text(3000))}, "/"});
+    batch.attempts.emplace_back().key = {number, 1};
+  }
+  batch.events.push_back({.number = turn,
+                          .kind = "turn",
+                          .job = 2 * turn,
+                          .uid = 0,
+                          .gpu = {},
+                          .text = fmt::format("{}", turn)});
+  batch.settings.emplace_back("turn", fmt::format("{}", turn));
+  return batch;
+}
+
+/// How many batches of those are there; -1 where one is there in part.
+std::int64_t whole_batches(Store& store) {
+  const auto contents = store.load();
+  if (!contents) return -1;
+  const std::int64_t turns = contents->last_event;
+  const auto count = static_cast<std::size_t>(turns);
+  if (contents->jobs.size() != 2 * count || contents->attempts.size() != 2 * count) return -1;
+  if (contents->last_job != 2 * turns) return -1;
+  if (turns > 0 && contents->settings.at("turn") != fmt::format("{}", turns)) return -1;
+  for (JobNumber number = 1; number <= 2 * turns; ++number) {
+    const auto command = store.command(number);
+    if (!command || !*command || (*command)->argv != std::vector<std::string>{"true"}) return -1;
+  }
+  const auto events = store.events(0, {}, SIZE_MAX);
+  return events && events->size() == count ? turns : -1;
+}
+
+class SqliteFile : public testing::Test {
+ protected:
+  [[nodiscard]] fs::path file(const char* suffix = "") const {
+    return folder_.path() / fmt::format("cleave.db{}", suffix);
+  }
+  [[nodiscard]] std::unique_ptr<SqliteStore> open() const {
+    auto store = SqliteStore::open(folder_.path());
+    EXPECT_TRUE(store) << store.error().text();
+    return store ? std::move(*store) : nullptr;
+  }
+  [[nodiscard]] std::string refusal() const {
+    const auto store = SqliteStore::open(folder_.path());
+    if (store) return "";
+    EXPECT_FALSE(store.error().remedy.empty()) << store.error().text();
+    return store.error().text();
+  }
+  void expect_refused(const std::string& words) const {
+    const std::string told = refusal();
+    EXPECT_NE(told.find(words), std::string::npos) << told;
+    EXPECT_NE(told.find("cleave.db"), std::string::npos) << told;
+  }
+  void sql(const std::string& text) const {
+    const auto path = fs::canonical(file());
+    auto connection = SqliteConnection::open(path);
+    ASSERT_TRUE(connection) << connection.error().text();
+    const auto done = connection->run(text);
+    ASSERT_TRUE(done) << done.error().text();
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(SqliteFile, IsForItsOwnerOnlyWhateverTheUmask) {
+  for (const mode_t mask : {0000, 0022, 0777, 0277}) {
+    const mode_t before = ::umask(mask);
+    {
+      const auto store = open();
+      ASSERT_TRUE(store);
+      ASSERT_TRUE(store->write(batch_of(store->load()->last_event + 1), Durability::synced));
+      for (const char* suffix : {"", "-wal", ".lock"})
+        EXPECT_EQ(mode_of(file(suffix)), 0600U) << suffix;
+      EXPECT_FALSE(fs::exists(file("-shm")));
+    }
+    ::umask(before);
+    ASSERT_EQ(::chmod(file().c_str(), 0666), 0) << "somebody opened it to all; it is closed again";
+  }
+  EXPECT_TRUE(open());
+  EXPECT_EQ(mode_of(file()), 0600U);
+}
+
+TEST_F(SqliteFile, IsOneDaemons) {
+  const auto store = open();
+  const std::string told = refusal();
+  EXPECT_NE(told.find(fmt::format("it is used by another cleaved (pid {})", ::getpid())),
+            std::string::npos)
+      << told;
+  EXPECT_EQ(in_child([&] { return refusal().empty() ? 1 : 0; }), 0);
+  EXPECT_TRUE(store->write(batch_of(1), Durability::synced))
+      << "the one that has it did not notice";
+}
+
+TEST_F(SqliteFile, WaitsForNoOtherProgramThatHasItOpen) {
+  { const auto store = open(); }
+  auto other = SqliteConnection::open(fs::canonical(file()));
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(other->run("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE"));
+  expect_refused("another program has it open");
+}
+
+TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
+  ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("PRAGMA user_version = 2");
+  expect_refused("newer Cleave: its schema is 2, this program knows 1");
+  sql("PRAGMA user_version = 1");
+  EXPECT_EQ(whole_batches(*open()), 1) << "and nothing happened to it";
+}
+
+TEST_F(SqliteFile, OfSomebodyElseIsRefused) {
+  std::ofstream(file()).close();
+  sql("CREATE TABLE other (a)");
+  expect_refused("none of Cleave's");
+  sql("INSERT INTO other VALUES (1)");
+}
+
+TEST_F(SqliteFile, ThatIsNoneIsRefused) {
+  std::ofstream(file()) << "these are not the pages you are looking for" << large_text(5000);
+  expect_refused("not an SQLite database");
+  std::ofstream(file(), std::ios::trunc) << "SQLite format 3";
+  expect_refused("not an SQLite database");
+  EXPECT_EQ(fs::file_size(file()), 15U) << "and left alone";
+  fs::remove(file());
+  EXPECT_TRUE(open());
+}
+
+TEST_F(SqliteFile, ThatIsTornIsRefusedAndLeftAlone) {
+  {
+    const auto store = open();
+    for (std::int64_t turn = 1; turn <= 20; ++turn)
+      ASSERT_TRUE(store->write(batch_of(turn), Durability::written));
+  }
+  const auto whole = fs::file_size(file());
+  fs::copy_file(file(), file(".good"));
+  for (const std::uintmax_t size : {std::uintmax_t{50}, whole / 2, whole - 4096, whole - 1}) {
+    fs::copy_file(file(".good"), file(), fs::copy_options::overwrite_existing);
+    fs::resize_file(file(), size);
+    EXPECT_FALSE(refusal().empty()) << size;
+    EXPECT_EQ(fs::file_size(file()), size);
+  }
+}
+
+/// Whatever byte is damaged: an error or the right answer, never a crash.
+TEST_F(SqliteFile, WithDamageAnywhereDoesNotCrash) {
+  {
+    const auto store = open();
+    for (std::int64_t turn = 1; turn <= 5; ++turn)
+      ASSERT_TRUE(store->write(batch_of(turn), Durability::written));
+  }
+  fs::copy_file(file(), file(".good"));
+  const auto whole = fs::file_size(file());
+  Random random(4);
+  int refused = 0;
+  for (int round = 0; round < 150; ++round) {
+    fs::copy_file(file(".good"), file(), fs::copy_options::overwrite_existing);
+    {
+      std::fstream damaged(file(), std::ios::in | std::ios::out | std::ios::binary);
+      damaged.seekp(static_cast<std::streamoff>(random.below(whole)));
+      for (std::uint64_t left = 1 + random.below(40); left > 0; --left)
+        damaged.put(static_cast<char>(random.below(256)));
+    }
+    const auto store = SqliteStore::open(folder_.path());
+    if (!store) {
+      ++refused;
+      continue;
+    }
+    static_cast<void>((*store)->load());
+    static_cast<void>((*store)->jobs({}));
+    static_cast<void>((*store)->command(1));
+    static_cast<void>((*store)->events(0, 0, 100));
+    static_cast<void>((*store)->write(batch_of(6), Durability::written));
+  }
+  EXPECT_GT(refused, 0);  // most bytes are those of texts, which nobody can check
+}
+
+TEST_F(SqliteFile, ThatLostItsDatabaseButNotItsLogIsRefused) {
+  EXPECT_EQ(in_child([&] {
+              Store* store = open().release();  // as if killed: never closed
+              return store->write(batch_of(1), Durability::synced) ? 0 : 1;
+            }),
+            0);
+  ASSERT_GT(fs::file_size(file("-wal")), 0U);
+  fs::rename(file(), file(".away"));
+  expect_refused("is gone, but not its log");
+  std::ofstream(file()).close();
+  expect_refused("is gone, but not its log");
+  fs::rename(file(".away"), file());
+  EXPECT_EQ(whole_batches(*open()), 1);
+}
+
+TEST_F(SqliteFile, ThatIsNoPlainFileIsRefused) {
+  for (const char* suffix : {"", "-wal", "-shm", "-journal", ".lock"}) {
+    SCOPED_TRACE(suffix);
+    fs::remove(file(suffix));
+    fs::create_directory(file(suffix));
+    expect_refused("not a plain file");
+    fs::remove(file(suffix));
+    ASSERT_EQ(::mkfifo(file(suffix).c_str(), 0600), 0);
+    expect_refused("not a plain file");
+    fs::remove(file(suffix));
+    std::ofstream(folder_.path() / "target") << "untouched";
+    fs::create_symlink(folder_.path() / "target", file(suffix));
+    expect_refused("not a plain file");
+    fs::remove(file(suffix));
+    fs::create_symlink(folder_.path() / "nowhere", file(suffix));
+    expect_refused("not a plain file");
+    fs::remove(file(suffix));
+    EXPECT_FALSE(fs::exists(folder_.path() / "nowhere"));
+    EXPECT_EQ(fs::file_size(folder_.path() / "target"), 9U);
+  }
+  EXPECT_TRUE(open());
+}
+
+TEST_F(SqliteFile, LiesInADirectoryThatIsReachedByALinkAsWell) {
+  fs::create_directory(folder_.path() / "state");
+  fs::create_directory_symlink(folder_.path() / "state", folder_.path() / "link");
+  EXPECT_TRUE(SqliteStore::open(folder_.path() / "link"));
+  EXPECT_TRUE(fs::exists(folder_.path() / "state" / "cleave.db"));
+  const auto none = SqliteStore::open(folder_.path() / "none");
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().text().find("No such file"), std::string::npos) << none.error().text();
+}
+
+TEST_F(SqliteFile, OfAnotherUserOrWithoutPermissionIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  constexpr uid_t nobody = 65534;
+  { const auto store = open(); }
+  const auto as_nobody = [&](const std::string& words) {
+    return in_child([&] {
+      if (::setgid(nobody) != 0 || ::setuid(nobody) != 0) return 2;
+      return refusal().find(words) != std::string::npos ? 0 : 1;
+    });
+  };
+  EXPECT_EQ(as_nobody("Permission denied"), 0) << "the directory is closed";
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+  EXPECT_EQ(as_nobody("belongs to another user (uid 0)"), 0);
+  fs::remove(file());
+  fs::remove(file(".lock"));
+  EXPECT_EQ(as_nobody("Permission denied"), 0) << "nothing can be made there";
+  ASSERT_EQ(::chown(folder_.path().c_str(), nobody, nobody), 0);
+  EXPECT_EQ(as_nobody("no refusal says this"), 1) << "and now it can";
+  EXPECT_NE(refusal().find("belongs to another user (uid 65534)"), std::string::npos) << "nor root";
+}
+
+/// Writes batches for ever, each told by a byte on `told` when it was acknowledged.
+[[noreturn]] void write_until_killed(const fs::path& folder, int told) {
+  auto store = SqliteStore::open(folder);
+  if (!store) ::_exit(3);
+  for (std::int64_t turn = (*store)->load()->last_event + 1;; ++turn) {
+    const auto durability = turn % 2 == 0 ? Durability::synced : Durability::written;
+    if (!(*store)->write(batch_of(turn), durability)) ::_exit(4);
+    if (::write(told, "x", 1) != 1) ::_exit(5);
+  }
+}
+
+TEST_F(SqliteFile, KeepsEveryBatchThatWasAcknowledgedWhenItsWriterIsKilled) {
+  Random random(50);
+  std::int64_t there = 0;
+  for (int round = 0; round < 50 && !HasFailure(); ++round) {
+    SCOPED_TRACE(round);
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) write_until_killed(folder_.path(), ends[1]);
+    ::close(ends[1]);
+    std::this_thread::sleep_for(std::chrono::microseconds(random.below(40'000)));
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
+    char acknowledged = 0;
+    std::int64_t told = 0;
+    while (::read(ends[0], &acknowledged, 1) == 1) ++told;
+    ::close(ends[0]);
+    const auto store = open();
+    ASSERT_TRUE(store);
+    const std::int64_t now = whole_batches(*store);
+    ASSERT_GE(now, there + told) << "-1: one is there in part";
+    ASSERT_LE(now, there + told + 1) << "one may have been written and not been told any more";
+    there = now;
+  }
+  EXPECT_GT(there, 50);
+}
+
+TEST_F(SqliteFile, WritesAgainWhenAFullDiskHasRoomAgain) {
+  const auto store = open();
+  ASSERT_TRUE(store->write(batch_of(1), Durability::synced));
+  ASSERT_TRUE(store->limit_pages(40));
+  std::int64_t turn = 2;
+  while (turn < 1000 &&
+         store->write(batch_of(turn), turn % 2 == 0 ? Durability::synced : Durability::written))
+    ++turn;
+  ASSERT_LT(turn, 40);
+  for (int again = 0; again < 5; ++again) {
+    const auto full = store->write(batch_of(turn), Durability::synced);
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().kind, ErrorKind::infeasible);
+    EXPECT_NE(full.error().text().find("the disk is full"), std::string::npos)
+        << full.error().text();
+    EXPECT_EQ(whole_batches(*store), turn - 1)
+        << "it can be read, and nothing of the failed one is there";
+  }
+  ASSERT_TRUE(store->limit_pages(1'000'000));
+  const auto later = store->write(batch_of(turn), Durability::synced);
+  EXPECT_TRUE(later) << later.error().text();
+  EXPECT_EQ(whole_batches(*store), turn);
+}
+
+/// In a child: write(2) itself fails, in the middle of the log.
+int fill_up(const fs::path& folder, rlim_t most_bytes) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  auto opened = SqliteStore::open(folder);
+  if (!opened) return 10;
+  Store& store = **opened;
+  const rlimit small{most_bytes, RLIM_INFINITY}, none{RLIM_INFINITY, RLIM_INFINITY};
+  if (::setrlimit(RLIMIT_FSIZE, &small) != 0) return 11;
+  std::int64_t turn = store.load()->last_event + 1;
+  while (turn < 10'000 &&
+         store.write(batch_of(turn), turn % 2 == 0 ? Durability::synced : Durability::written))
+    ++turn;
+  if (turn == 10'000) return 12;
+  for (int again = 0; again < 3; ++again) {
+    const auto full = store.write(batch_of(turn), Durability::synced);
+    if (full || full.error().kind != ErrorKind::infeasible) return 13;
+    if (whole_batches(store) != turn - 1) return 14;
+  }
+  if (::setrlimit(RLIMIT_FSIZE, &none) != 0) return 15;
+  for (int more = 0; more < 5; ++more, ++turn)
+    if (!store.write(batch_of(turn), Durability::synced)) return 16;
+  if (whole_batches(store) != turn - 1) return 17;
+  opened->reset();
+  auto again = SqliteStore::open(folder);
+  if (!again || whole_batches(**again) != turn - 1) return 18;
+  return 0;
+}
+
+TEST_F(SqliteFile, WritesAgainWhenTheSystemTakesItsWritesAgain) {
+  for (const rlim_t most : {200'000, 950'001, 3'000'000})
+    EXPECT_EQ(in_child([&] { return fill_up(folder_.path(), most); }), 0) << most;
+}
+
+TEST_F(SqliteFile, GivesBackTheRoomOfWhatIsForgotten) {
+  auto store = open();
+  StoreBatch over;
+  for (std::int64_t turn = 1; turn <= 300; ++turn) {
+    StoreBatch batch = batch_of(turn);
+    for (JobRecord& job : batch.jobs) {
+      job.state = JobState::finished;
+      job.ended = Instant(Duration(turn));
+      over.forgotten.push_back(job.number);
+    }
+    ASSERT_TRUE(store->write(batch, Durability::written));
+  }
+  store.reset();
+  const auto full = fs::file_size(file());
+  store = open();
+  ASSERT_TRUE(store->write(over, Durability::written));
+  EXPECT_FALSE(*store->command(1));
+  EXPECT_TRUE(store->attempts(1)->empty());
+  EXPECT_TRUE(store->load()->over.empty());
+  EXPECT_EQ(store->events(0, {}, SIZE_MAX)->size(), 300U) << "its events stay";
+  ASSERT_TRUE(store->forget_events(10));
+  store.reset();
+  EXPECT_LT(fs::file_size(file()), full / 4);
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,111 @@
+#include "daemon/store/store_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::int64_t page_bytes = 4096;  // the schema is begun with pages of this size
+
+std::filesystem::path beside(const std::filesystem::path& path, const char* suffix) {
+  return fmt::format("{}{}", path.string(), suffix);
+}
+
+/// Its size; empty: there is none. Refuses what is not a plain file of this user, and closes it to
+/// others.
+Result<std::optional<std::int64_t>> plain_file(const std::filesystem::path& path) {
+  const std::string place = shown(path.string(), 200);
+  struct stat facts = {};
+  if (::lstat(path.c_str(), &facts) != 0) {
+    if (errno == ENOENT) return std::optional<std::int64_t>();
+    return system_failure(path, "cannot be looked at");
+  }
+  if (!S_ISREG(facts.st_mode))
+    return fail(ErrorKind::bad_input, place, "it is not a plain file",
+                "move it away, or name another directory with --state");
+  if (facts.st_uid != ::geteuid())
+    return fail(ErrorKind::infeasible, place,
+                fmt::format("it belongs to another user (uid {})", facts.st_uid),
+                "run it as that user, or name another directory with --state");
+  if ((facts.st_mode & 0777) != 0600 && ::chmod(path.c_str(), 0600) != 0)
+    return system_failure(path, "cannot be closed to other users");
+  return std::optional<std::int64_t>(facts.st_size);
+}
+
+Result<FileHandle> open_lock(const std::filesystem::path& path) {
+  if (const auto plain = plain_file(path); !plain) return std::unexpected(plain.error());
+  auto file = FileHandle::open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK);
+  if (!file) return file;
+  if (::fchmod(file->descriptor(), 0600) != 0)
+    return system_failure(path, "cannot be closed to other users");
+  return file;
+}
+
+Result<FileHandle> take_lock(const std::filesystem::path& path) {
+  auto file = open_lock(path);
+  if (!file) return file;
+  while (::flock(file->descriptor(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return system_failure(path, "cannot be locked");
+    const auto text = file->read_from(0, path);
+    const auto pid = text ? parse_integer(trimmed(*text)) : std::nullopt;
+    return fail(ErrorKind::infeasible, shown(path.parent_path().string(), 200),
+                pid ? fmt::format("it is used by another cleaved (pid {})", *pid)
+                    : std::string("it is used by another cleaved"),
+                "stop that one, or name another directory with --state");
+  }
+  if (::ftruncate(file->descriptor(), 0) != 0) return system_failure(path, "cannot be written");
+  if (const auto signed_ = file->write_whole(fmt::format("{}\n", ::getpid()), path); !signed_)
+    return std::unexpected(signed_.error());
+  return file;
+}
+
+Result<void> make_empty(const std::filesystem::path& path) {
+  const auto file = FileHandle::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
+  if (!file) return std::unexpected(file.error());
+  if (::fchmod(file->descriptor(), 0600) != 0)
+    return system_failure(path, "cannot be closed to other users");
+  return sync_directory(path.parent_path());
+}
+
+}  // namespace
+
+Result<StoreFile> StoreFile::take(const std::filesystem::path& state_directory) {
+  std::error_code failed;
+  const std::filesystem::path directory = std::filesystem::canonical(state_directory, failed);
+  if (failed)
+    return fail(ErrorKind::infeasible, shown(state_directory.string(), 200),
+                fmt::format("cannot be used: {}", failed.message()),
+                "name another directory with --state");
+  const std::filesystem::path path = directory / "cleave.db";
+  auto lock = take_lock(beside(path, ".lock"));
+  if (!lock) return std::unexpected(lock.error());
+  const auto database = plain_file(path);
+  if (!database) return std::unexpected(database.error());
+  bool torn = database->value_or(0) % page_bytes != 0;
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+    const auto size = plain_file(beside(path, suffix));
+    if (!size) return std::unexpected(size.error());
+    if (size->value_or(0) > 0) torn = false;
+    // SQLite would take the log of an empty database for rubbish and delete it.
+    if (suffix == std::string_view("-wal") && size->value_or(0) > 0 && database->value_or(0) == 0)
+      return fail(ErrorKind::bad_input, shown(path.string(), 200),
+                  fmt::format("it is gone, but not its log, cleave.db-wal of {} bytes", **size),
+                  "bring it back, or move the log away too to begin with nothing");
+  }
+  if (!*database)
+    if (const auto made = make_empty(path); !made) return std::unexpected(made.error());
+  return StoreFile(std::move(*lock), path, torn);
+}
+
+}  // namespace cleave

@@ -1,0 +1,409 @@
+#include "engine/schedulers/dyna_p.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "engine/arrange.hpp"
+#include "engine/schedulers/batch_search.hpp"
+#include "engine/schedulers/partition_choice.hpp"
+#include "engine/schedulers/reconfigure_last.hpp"
+#include "engine/seats.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr OptionRow rows[] = {
+    {"w", "NUMBER", "auto", "most jobs of a batch; auto: as many as the GPU has compute slices"},
+    {"layout", "inside|after", "inside",
+     "whether the search for a batch looks at layouts, or slices alone"},
+    {"order", "deadline|arrival", "deadline", "which of equally good jobs goes first"},
+    {"lambda", "NUMBER", "0.5", "partition choice: 1 weighs latency alone, 0 throughput alone"},
+    {"margin", "SECONDS", "0", "what must be left before a deadline"},
+    {"base", "own|full", "own",
+     "partition choice: relative to each partition's largest batch, or one for all"},
+    {"alpha", "SECONDS", "5", "what reconfiguring a GPU costs beside lost work"},
+    {"beta", "SECONDS", "0", "reconfigure when stopping costs at most so much more than waiting"},
+    {"penalty", "SECONDS", "0", "what a missed deadline adds to the cost of waiting"},
+    {"waiting-cost", "remaining|literal", "remaining", "how the cost of waiting is read"},
+    {"condition", "text|listing", "text",
+     "whether costs are compared as in Equation 11 or in Algorithm 2"},
+    {"deadline-test", "jct|with-alpha", "jct",
+     "whether restarted jobs must meet deadlines alpha later"},
+    {"reconfigure", "on|off", "on", "off: running jobs are never stopped"},
+    {"time-error", "SHARE", "0.1", "predicted times are off by up to this share, seeded"},
+};
+constexpr std::size_t options_of_oracle = std::size(rows) - 1;  // all but time-error
+
+struct DynaPOptions {
+  std::optional<int> w;
+  bool layout_inside = true, by_deadline = true, reconfigure = true;
+  PartitionOptions partition;
+  ReconfigureOptions cost;
+  Duration penalty{};
+};
+
+class DynaP final : public Scheduler {
+ public:
+  DynaP(const SchedulerSetup& setup, const DynaPOptions& options)
+      : seats_(setup.fleet),
+        options_(options),
+        facts_(setup.facts),
+        chooser_(setup, options.partition) {
+    for (const auto& graph : setup.fleet.graphs()) kinds_.emplace_back(graph, width(*graph));
+    for (std::size_t i = 0; i < setup.fleet.size(); ++i)
+      own_.push_back(setup.fleet[static_cast<GpuId>(i)].held);
+  }
+
+  /// What it runs on is what it is taken to have been given.
+  bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& /*commands*/) override {
+    if (!seats_.adopt(adopted)) return false;
+    const Waiting job{adopted.job, adopted.request};
+    keep_record(job, now);
+    record(job.job).waits = false;
+    const auto since = facts_ != nullptr ? facts_->running_since(job.job) : std::nullopt;
+    record(job.job).since = since.value_or(now);
+    const std::size_t kind = seats_.fleet()[adopted.gpu].kind;
+    const int profile =
+        kind_of(adopted.gpu).layouts.graph().geometry()[*adopted.placement].profile_index;
+    record(job.job).plans[kind].jct = chooser_.predicted(job.job, kind, profile);
+    return true;
+  }
+
+  void on(const SchedulerEvent& event, Instant now, std::vector<Command>& /*commands*/) override {
+    if (const auto* submitted = std::get_if<Submitted>(&event)) {
+      wait({submitted->job, submitted->request}, now);
+    } else if (const auto* finished = std::get_if<Finished>(&event)) {
+      seats_.leave(finished->job);
+    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
+      seats_.leave(requeued->job);
+      wait({requeued->job, requeued->request}, now);
+    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
+      own_[index(lost->gpu)] = {};
+      for (const Waiting job : seats_.lose(lost->gpu)) wait(job, now);
+    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
+      seats_.recover(returned->gpu);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      if (index(cancelled->job) < records_.size()) take(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      if (const auto job = seats_.gone(*gone)) wait(*job, now);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      seats_.withdraw(withdrawn->gpu);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      seats_.recover(restored->gpu);
+    }
+  }
+
+  void settle(Instant now, std::vector<Command>& commands) override {
+    plan_again(now);
+    // W may keep a batch smaller than the room there is, so GPUs are gone through until nothing is
+    // placed.
+    for (bool placed = true; placed && waiting_ > 0;) {
+      placed = false;
+      for (const GpuId gpu : fullest_first())
+        if (waiting_ > 0 && serve(gpu, now, commands)) placed = true;
+    }
+  }
+
+ private:
+  struct Kind {
+    Kind(const std::shared_ptr<const StateGraph>& graph, int widest)
+        : layouts(graph),
+          queue(static_cast<int>(graph->geometry().model().profiles.size()), widest) {}
+    LayoutShapes layouts;
+    BatchQueue queue;
+    std::map<std::pair<StateId, int>, std::vector<BatchShape>>
+        by_free_slices;  // of those that were asked for
+  };
+  struct Record {
+    RequestId request{};
+    std::vector<PartitionPlan> plans;  // by kind
+    QueueRank rank;
+    Instant since{};  // runs since
+    bool waits = false;
+  };
+
+  static int total_slices(const StateGraph& graph) {
+    return graph.geometry().model().compute.value;
+  }
+  int width(const StateGraph& graph) const {
+    return std::min(options_.w.value_or(total_slices(graph)), total_slices(graph));
+  }
+  Kind& kind_of(GpuId gpu) { return kinds_[seats_.fleet()[gpu].kind]; }
+  Record& record(JobId job) { return records_[index(job)]; }
+  const PartitionPlan& plan(JobId job, GpuId gpu) {
+    return record(job).plans[seats_.fleet()[gpu].kind];
+  }
+
+  // The queue: one for each GPU model, the same jobs in each that they can run on.
+
+  void keep_record(Waiting job, Instant now) {
+    if (records_.size() <= index(job.job)) records_.resize(index(job.job) + 1);
+    const auto deadline =
+        facts_ != nullptr && options_.by_deadline ? facts_->deadline(job.job) : std::nullopt;
+    const std::int64_t key = deadline ? deadline->time_since_epoch().count() : INT64_MAX;
+    record(job.job) = {
+        job.request, chooser_.plan(job.job, job.request, now), {key, index(job.job)}, {}, true};
+  }
+
+  void wait(Waiting job, Instant now) {
+    keep_record(job, now);
+    for_each_queue(job.job,
+                   [](BatchQueue& queue, const QueuedJob& queued) { queue.insert(queued); });
+    ++waiting_;
+    for (const PartitionPlan& plan : record(job.job).plans)
+      if (plan.until) expiries_.emplace(*plan.until, job.job);
+  }
+
+  /// Jobs that would be late by now on the partition that they were given are given another
+  /// (Algorithm 2, lines 3 to 7).
+  void plan_again(Instant now) {
+    while (!expiries_.empty() && expiries_.begin()->first < now) {
+      const JobId job = expiries_.begin()->second;
+      expiries_.erase(expiries_.begin());
+      if (!record(job).waits) continue;
+      const RequestId request = record(job).request;
+      take(job);
+      wait({job, request}, now);
+    }
+  }
+
+  void take(JobId job) {
+    if (!record(job).waits) return;
+    record(job).waits = false;
+    for_each_queue(job, [](BatchQueue& queue, const QueuedJob& queued) { queue.erase(queued); });
+    --waiting_;
+  }
+
+  template <class Do>
+  void for_each_queue(JobId job, Do&& act) {
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
+      if (const PartitionPlan& plan = record(job).plans[kind]; plan.profile >= 0)
+        act(kinds_[kind].queue, {job, plan.profile, plan.relative, record(job).rank});
+  }
+
+  // One pass over the GPUs (Algorithm 2).
+
+  /// By Equation 12, ascending, full ones left out; equal ones by number.
+  std::vector<GpuId> fullest_first() const {
+    std::vector<std::pair<Ratio, GpuId>> open;
+    for (std::size_t i = 0; i < seats_.fleet().size(); ++i) {
+      const auto gpu = static_cast<GpuId>(i);
+      const GpuState& state = seats_.fleet()[gpu];
+      const ComputeSlices all = seats_.fleet().geometry(state).model().compute;
+      if (state.absent || state.held_compute >= all.value) continue;
+      open.emplace_back(fragmentation_measure({state.held_compute}, all), gpu);
+    }
+    std::ranges::sort(open);
+    std::vector<GpuId> order;
+    order.reserve(open.size());
+    for (const auto& [measure, gpu] : open) order.push_back(gpu);
+    return order;
+  }
+
+  bool serve(GpuId gpu, Instant now, std::vector<Command>& commands) {
+    const GpuState& state = seats_.fleet()[gpu];
+    Kind& kind = kind_of(gpu);
+    const StateGraph& graph = kind.layouts.graph();
+    const int all = total_slices(graph), w = width(graph);
+    if (options_.layout_inside) {
+      const Batch batch = best_batch(kind.queue, kind.layouts.around(state.occupied), all, w);
+      if (!batch.jobs.empty()) return assign(gpu, batch, now, commands);
+    }
+    const Batch batch = best_batch(kind.queue, by_free_slices(gpu), all, w);
+    if (batch.jobs.empty()) return false;
+    if (!options_.layout_inside && assign(gpu, batch, now, commands)) return true;
+    return reconfigure(gpu, batch, now, commands);
+  }
+
+  /// What fits by slice counts, of all that the GPU could be partitioned into if its jobs were
+  /// stopped (Equation 6).
+  const std::vector<BatchShape>& by_free_slices(GpuId gpu) {
+    Kind& kind = kind_of(gpu);
+    const GpuState& state = seats_.fleet()[gpu];
+    const StateGraph& graph = kind.layouts.graph();
+    const StateId fixed = graph.find(own_[index(gpu)] | state.walls);
+    const int free =
+        total_slices(graph) - state.held_compute - graph.geometry().compute(state.walls).value;
+    const auto [entry, fresh] = kind.by_free_slices.try_emplace({fixed, free});
+    if (fresh)
+      for (const BatchShape& shape : kind.layouts.around(fixed))
+        if (shape.slices <= free) entry->second.push_back(shape);
+    return entry->second;
+  }
+
+  /// Starts the batch there if changes of idle instances alone make room for it.
+  bool assign(GpuId gpu, const Batch& batch, Instant now, std::vector<Command>& commands) {
+    const GpuState& state = seats_.fleet()[gpu];
+    std::vector<JobId> jobs;
+    for (const QueuedJob& queued : batch.jobs) jobs.push_back(queued.job);
+    const auto places = places_for(gpu, jobs, state.occupied, state.idle);
+    if (!places) return false;
+    start_all(gpu, jobs, *places, now, commands);
+    return true;
+  }
+
+  std::optional<std::vector<PlacementId>> places_for(GpuId gpu, const std::vector<JobId>& jobs,
+                                                     StateId occupied, PlacementSet idle) {
+    std::vector<int> profiles;
+    for (const JobId job : jobs) profiles.push_back(plan(job, gpu).profile);
+    return arrange(kind_of(gpu).layouts.graph(), occupied, idle, profiles);
+  }
+
+  /// All instances first: they are one change of the GPU.
+  void start_all(GpuId gpu, const std::vector<JobId>& jobs, const std::vector<PlacementId>& places,
+                 Instant now, std::vector<Command>& commands) {
+    for (const PlacementId place : places)
+      if (!seats_.fleet()[gpu].idle.contains(place)) seats_.create(gpu, place, commands);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      take(jobs[i]);
+      record(jobs[i]).since = now;
+      seats_.start({jobs[i], record(jobs[i]).request}, gpu, places[i], commands);
+    }
+  }
+
+  // Reconfiguration, the last resort.
+
+  bool reconfigure(GpuId gpu, const Batch& batch, Instant now, std::vector<Command>& commands) {
+    const std::vector<JobId> active = seats_.on(gpu);
+    if (!options_.reconfigure || active.empty() ||
+        !worth_it(gpu, active, batch.jobs.front().job, now))
+      return false;
+    const GpuState& state = seats_.fleet()[gpu];
+    const StateGraph& graph = kind_of(gpu).layouts.graph();
+    std::vector<JobId> jobs = active;
+    for (const QueuedJob& queued : batch.jobs) jobs.push_back(queued.job);
+    const auto places =
+        arrange_with_active(gpu, active.size(), jobs, graph.find(own_[index(gpu)] | state.walls));
+    if (!places) return false;
+    for (const JobId job : active) {
+      commands.push_back(StopJob{job, StopJob::Why::room});
+      seats_.leave(job);
+    }
+    for (const PlacementId idle : seats_.fleet()[gpu].idle) seats_.destroy(gpu, idle, commands);
+    start_all(gpu, jobs, *places, now, commands);
+    return true;
+  }
+
+  /// As places_for; the active jobs keep the profiles that they have.
+  std::optional<std::vector<PlacementId>> arrange_with_active(GpuId gpu, std::size_t active,
+                                                              const std::vector<JobId>& jobs,
+                                                              StateId occupied) {
+    const StateGraph& graph = kind_of(gpu).layouts.graph();
+    std::vector<int> profiles;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      profiles.push_back(i < active ? graph.geometry()[seats_[jobs[i]].placement].profile_index
+                                    : plan(jobs[i], gpu).profile);
+    return arrange(graph, occupied, {}, profiles);
+  }
+
+  bool worth_it(GpuId gpu, const std::vector<JobId>& active, JobId waiting, Instant now) {
+    if (facts_ == nullptr) return false;
+    std::vector<ActiveJob> running;
+    for (const JobId job : active) {
+      const auto jct = plan(job, gpu).jct;
+      if (!jct || !facts_->restartable(job))
+        return false;  // nobody knows what waiting costs, or it must not stop
+      running.push_back({record(job).since, *jct, facts_->deadline(job), options_.penalty});
+    }
+    const auto jct = plan(waiting, gpu).jct;
+    if (!jct) return false;
+    return weigh_reconfiguration(now, running, {*jct, facts_->deadline(waiting), options_.penalty},
+                                 options_.cost)
+        .reconfigure;
+  }
+
+  Seats seats_;
+  DynaPOptions options_;
+  const JobFacts* facts_;
+  PartitionChooser chooser_;
+  std::vector<Kind> kinds_;
+  std::vector<PlacementSet> own_;  // by GPU: work of the fleet file's own, which stays
+  std::vector<Record> records_;    // by job
+  std::size_t waiting_ = 0;
+  std::set<std::pair<Instant, JobId>>
+      expiries_;  // of plans; those of jobs that wait no more are passed over
+};
+
+Result<double> number_option(const OptionTexts& options, const char* name, double least,
+                             double most) {
+  const std::string& text = options.at(name);
+  const auto number = parse_number(text);
+  if (!number || !(*number >= least && *number <= most))
+    return fail(ErrorKind::bad_usage, name, fmt::format("'{}' is not possible", shown(text)),
+                fmt::format("give a number from {} to {}", least, most));
+  return *number;
+}
+
+Result<Duration> seconds_option(const OptionTexts& options, const char* name, double least) {
+  const auto number = number_option(options, name, least, 1e9);
+  if (!number) return std::unexpected(number.error());
+  return Duration{std::llround(*number * 1e9)};
+}
+
+Result<DynaPOptions> parse(const OptionTexts& given, const SchedulerSetup& setup, bool true_times) {
+  DynaPOptions options;
+  if (const std::string& w = given.at("w"); w != "auto") {
+    const auto number = parse_integer(w);
+    if (!number || *number < 1 || *number > 32)
+      return fail(ErrorKind::bad_usage, "w", fmt::format("'{}' is not a number of jobs", shown(w)),
+                  "give auto, or a whole number from 1 to 32");
+    options.w = static_cast<int>(*number);
+  }
+  const auto lambda = number_option(given, "lambda", 0, 1);
+  const auto error = true_times ? Result<double>(0.0) : number_option(given, "time-error", 0, 0.99);
+  const auto margin = number_option(given, "margin", 0, 1e9);
+  for (const auto* result : {&lambda, &error, &margin})
+    if (!*result) return std::unexpected(result->error());
+  const auto alpha = seconds_option(given, "alpha", 0), beta = seconds_option(given, "beta", -1e9),
+             penalty = seconds_option(given, "penalty", 0);
+  for (const auto* result : {&alpha, &beta, &penalty})
+    if (!*result) return std::unexpected(result->error());
+  options.layout_inside = given.at("layout") == "inside";
+  options.by_deadline = given.at("order") == "deadline";
+  options.reconfigure = given.at("reconfigure") == "on";
+  options.partition = {
+      {*lambda, *margin, given.at("base") == "full" ? BatchBase::full : BatchBase::own},
+      *error,
+      setup.seed};
+  options.cost = {
+      *alpha, *beta,
+      given.at("waiting-cost") == "literal" ? WaitingCost::literal : WaitingCost::remaining,
+      given.at("condition") == "listing" ? CostCondition::listing : CostCondition::text,
+      given.at("deadline-test") == "with-alpha"};
+  options.penalty = *penalty;
+  return options;
+}
+
+Result<std::unique_ptr<Scheduler>> make(const SchedulerSetup& setup, const OptionTexts& given,
+                                        bool true_times) {
+  const auto options = parse(given, setup, true_times);
+  if (!options) return std::unexpected(options.error());
+  return std::make_unique<DynaP>(setup, *options);
+}
+
+}  // namespace
+
+std::span<const OptionRow> dyna_p_options() {
+  return rows;
+}
+
+std::span<const OptionRow> oracle_options() {
+  return std::span(rows).first(options_of_oracle);
+}
+
+Result<std::unique_ptr<Scheduler>> make_dyna_p(const SchedulerSetup& setup,
+                                               const OptionTexts& options) {
+  return make(setup, options, false);
+}
+
+Result<std::unique_ptr<Scheduler>> make_oracle(const SchedulerSetup& setup,
+                                               const OptionTexts& options) {
+  return make(setup, options, true);
+}
+
+}  // namespace cleave

@@ -1,0 +1,199 @@
+#include "engine/schedulers/full_gpu.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "engine/waiting_line.hpp"
+
+namespace cleave {
+
+namespace {
+
+class FullGpu final : public Scheduler {
+ public:
+  FullGpu(const Fleet& fleet, const RequestTable& requests)
+      : requests_(&requests),
+        free_(fleet.graphs().size()),
+        usable_(fleet.graphs().size()),
+        gpus_(fleet.size()) {
+    for (std::size_t i = 0; i < fleet.size(); ++i) {
+      const GpuState& state = fleet[static_cast<GpuId>(i)];
+      gpus_[i] = {
+          state.kind, state.idle, {}, 0, false, state.absent, !(state.held | state.walls).empty()};
+      if (gpus_[i].blocked) continue;
+      usable_[state.kind] = true;
+      if (!state.absent) free_[state.kind].insert(static_cast<GpuId>(i));
+    }
+  }
+
+  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
+    if (const auto* submitted = std::get_if<Submitted>(&event)) {
+      const Waiting job{submitted->job, submitted->request};
+      if (!line_.empty() || !start(job, commands)) line_.insert(job);
+      return;
+    }
+    if (const auto* finished = std::get_if<Finished>(&event)) {
+      leave(finished->job);
+    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
+      leave(requeued->job);
+      line_.insert({requeued->job, requeued->request});
+    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
+      lose(lost->gpu);
+    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
+      gpus_[index(returned->gpu)].blocked = false;
+      usable_[gpus_[index(returned->gpu)].kind] = true;
+      set_away(returned->gpu, false);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      line_.erase(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      lose_instance(*gone);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      return set_away(withdrawn->gpu, true);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      set_away(restored->gpu, false);
+    }
+    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
+  }
+
+  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+    Gpu& gpu = gpus_[index(adopted.gpu)];
+    const Waiting job{adopted.job, adopted.request};
+    set_gpu_of(adopted.job, adopted.gpu);
+    if (adopted.placement) {
+      tenants_[adopted.job] = {job, *adopted.placement};
+      ++gpu.tenants;
+    } else {
+      gpu.job = job;
+      gpu.busy = true;
+    }
+    free_[gpu.kind].erase(adopted.gpu);
+    return true;
+  }
+
+  bool serves(RequestId request) override {
+    const auto& candidates = (*requests_)[request].candidates;
+    for (std::size_t kind = 0; kind < candidates.size(); ++kind)
+      if (usable_[kind] && !candidates[kind].empty()) return true;
+    return false;
+  }
+  std::string_view why_not(RequestId /*request*/) override {
+    return "no GPU for it is free of what is not ours and of the fleet's own work";
+  }
+
+ private:
+  struct Gpu {
+    std::uint16_t kind = 0;
+    PlacementSet idle;  // what is left of the fleet's own
+    Waiting job{};
+    std::uint32_t tenants = 0;  // adopted jobs on instances of it
+    bool busy = false;
+    bool away = false;     // lost, or withdrawn
+    bool blocked = false;  // by others, or by the fleet's own work
+  };
+  struct Tenant {
+    Waiting job{};
+    PlacementId placement = 0;
+  };
+
+  bool start(Waiting job, std::vector<Command>& commands) {
+    const ResolvedRequest& request = (*requests_)[job.request];
+    std::set<GpuId>* from = nullptr;
+    for (std::size_t kind = 0; kind < free_.size(); ++kind) {
+      if (request.candidates[kind].empty() || free_[kind].empty()) continue;
+      if (from == nullptr || *free_[kind].begin() < *from->begin()) from = &free_[kind];
+    }
+    if (from == nullptr) return false;
+    const GpuId id = *from->begin();
+    from->erase(from->begin());
+    set_gpu_of(job.job, id);
+    Gpu& gpu = gpus_[index(id)];
+    gpu.job = job;
+    gpu.busy = true;
+    for (const PlacementId idle : gpu.idle) commands.push_back(DestroyInstance{id, idle});
+    gpu.idle = {};
+    commands.push_back(StartOnWholeGpu{job.job, id});
+    return true;
+  }
+
+  void set_gpu_of(JobId job, GpuId gpu) {
+    if (gpu_of_.size() <= index(job)) gpu_of_.resize(index(job) + 1);
+    gpu_of_[index(job)] = gpu;
+  }
+
+  void free_if_empty(GpuId id) {
+    const Gpu& gpu = gpus_[index(id)];
+    if (!gpu.busy && gpu.tenants == 0 && !gpu.away && !gpu.blocked) free_[gpu.kind].insert(id);
+  }
+
+  void set_away(GpuId id, bool away) {
+    gpus_[index(id)].away = away;
+    if (away) {
+      free_[gpus_[index(id)].kind].erase(id);
+    } else {
+      free_if_empty(id);
+    }
+  }
+
+  void leave(JobId job) {
+    const GpuId id = gpu_of_[index(job)];
+    if (!tenants_.empty() && tenants_.erase(job) > 0) {
+      --gpus_[index(id)].tenants;
+    } else {
+      gpus_[index(id)].busy = false;
+    }
+    free_if_empty(id);
+  }
+
+  /// Those on this instance of the GPU, or on all, wait again.
+  void evict_tenants(GpuId id, std::optional<PlacementId> placement) {
+    for (auto tenant = tenants_.begin();
+         gpus_[index(id)].tenants > 0 && tenant != tenants_.end();) {
+      const auto& [job, at] = tenant->second;
+      if (gpu_of_[index(job.job)] != id || (placement && at != *placement)) {
+        ++tenant;
+        continue;
+      }
+      line_.insert(job);
+      --gpus_[index(id)].tenants;
+      tenant = tenants_.erase(tenant);
+    }
+  }
+
+  void lose_instance(const InstanceGone& gone) {
+    Gpu& gpu = gpus_[index(gone.gpu)];
+    if (gone.placement) {
+      gpu.idle.erase(*gone.placement);
+      evict_tenants(gone.gpu, gone.placement);
+    } else if (std::exchange(gpu.busy, false)) {
+      line_.insert(gpu.job);
+    }
+    free_if_empty(gone.gpu);
+  }
+
+  void lose(GpuId id) {
+    Gpu& gpu = gpus_[index(id)];
+    if (gpu.busy) line_.insert(gpu.job);
+    evict_tenants(id, std::nullopt);
+    gpu.busy = false;
+    gpu.idle = {};
+    set_away(id, true);
+  }
+
+  const RequestTable* requests_;
+  std::vector<std::set<GpuId>> free_;  // by kind
+  std::vector<bool> usable_;           // by kind: some GPU is free, or will be
+  std::vector<Gpu> gpus_;
+  std::vector<GpuId> gpu_of_;        // by job
+  std::map<JobId, Tenant> tenants_;  // adopted
+  WaitingLine line_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Scheduler>> make_full_gpu(const SchedulerSetup& setup, const OptionTexts&) {
+  return std::make_unique<FullGpu>(setup.fleet, setup.requests);
+}
+
+}  // namespace cleave

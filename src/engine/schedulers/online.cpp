@@ -1,0 +1,249 @@
+#include "engine/schedulers/online.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/schedulers/online_decisions.hpp"
+#include "engine/seats.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr OptionRow rows[] = {
+    {"policy", "NAME", default_policy, "which GPU and which start; `cleave policies` lists them"},
+    {"threshold", "NUMBER or auto", "",
+     "a GPU is lazy while its load is below this, for policy fragmentation and migration; auto: "
+     "the fleet's "
+     "average load; 0.4"},
+    {"load", "NAME", "", "what load is measured in, for both: compute, memory or joint; compute"},
+    {"across", "NAME", "", "policies fragmentation and reachability: what is compared across GPUs"},
+    {"dynamic", "on|off", "on", "off: no instance is made or destroyed"},
+    {"migration", "on|off|intra|inter", "on",
+     "jobs move when one has left a GPU: within it while it is busy, to it when it is lazy"},
+    {"eligibility", "both-after|lowers-imbalance", "both-after",
+     "a job is pulled where the target's load after the move is below the source's load after or "
+     "before it"},
+    {"guard", "on|off", "off",
+     "no pulled job raises the fragmentation of the GPU that it comes to"},
+};
+
+class Online final : public Scheduler {
+ public:
+  Online(const SchedulerSetup& setup, const OnlineOptions& options)
+      : seats_(setup.fleet),
+        requests_(&setup.requests),
+        facts_(setup.facts),
+        fixed_(held_on(setup.fleet)),
+        decisions_(seats_.fleet(), *requests_, options,
+                   {[this](GpuId gpu) { return fixed_[index(gpu)]; },
+                    [this](GpuId gpu, PlacementId placement) {
+                      return index(seats_.at(gpu, placement));
+                    }}) {
+    if (!options.policy.options.existing_only) return;
+    standing_.resize(setup.fleet.graphs().size());
+    for (const GpuState& gpu : setup.fleet.gpus()) {
+      layout_.push_back(gpu.held | gpu.idle);
+      standing_[gpu.kind] = standing_[gpu.kind] | gpu.idle;
+    }
+  }
+
+  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
+    if (const auto* submitted = std::get_if<Submitted>(&event)) return arrive(*submitted, commands);
+    if (const auto* finished = std::get_if<Finished>(&event)) {
+      depart(finished->job, commands);
+    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
+      depart(requeued->job, commands);
+      line_.insert({requeued->job, requeued->request});
+    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
+      lose(lost->gpu);
+    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
+      recover(returned->gpu, commands);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      line_.erase(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      lose_instance(*gone, commands);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      seats_.withdraw(withdrawn->gpu);
+      return decisions_.changed(withdrawn->gpu);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      seats_.recover(restored->gpu);
+      make_standing(restored->gpu, commands);
+      restored_ = true;
+      return decisions_.changed(restored->gpu);
+    }
+    serve(commands);
+  }
+
+  /// Several GPUs may come back at one instant, and a decision sees them all.
+  void settle(Instant /*now*/, std::vector<Command>& commands) override {
+    if (std::exchange(restored_, false)) serve(commands);
+  }
+
+  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+    if (!seats_.adopt(adopted)) return false;
+    if (facts_ == nullptr || !facts_->movable(adopted.job))
+      fixed_[index(adopted.gpu)].insert(*adopted.placement);
+    decisions_.changed(adopted.gpu);
+    return true;
+  }
+
+  void expect(JobId job) const override { seats_.expect(job); }
+
+  /// Always, where instances are made: the engine has sorted out the rest.
+  bool serves(RequestId request) override {
+    const std::vector<PlacementSet>& candidates = (*requests_)[request].candidates;
+    bool can = standing_.empty();
+    for (std::size_t kind = 0; kind < standing_.size(); ++kind)
+      can = can || candidates[kind].meets(standing_[kind]);
+    return can;
+  }
+  std::string_view why_not(RequestId /*request*/) override {
+    return "no instance that it asks for stands, and none is made";
+  }
+
+ private:
+  static std::vector<PlacementSet> held_on(const Fleet& fleet) {
+    std::vector<PlacementSet> held;
+    for (const GpuState& gpu : fleet.gpus()) held.push_back(gpu.held);
+    return held;
+  }
+
+  void arrive(const Submitted& submitted, std::vector<Command>& commands) {
+    const Waiting job{submitted.job, submitted.request};
+    if (!line_.empty() || !start(job, commands)) line_.insert(job);
+  }
+
+  bool start(Waiting job, std::vector<Command>& commands) {
+    const auto decision = decisions_.place(job.request);
+    if (!decision) return false;
+    seats_.start(job, decision->gpu, decision->placement, commands);
+    if (facts_ == nullptr || !facts_->movable(job.job))
+      fixed_[index(decision->gpu)].insert(decision->placement);
+    decisions_.changed(decision->gpu);
+    return true;
+  }
+
+  void depart(JobId job, std::vector<Command>& commands) {
+    const JobSeat left = seats_.leave(job);
+    fixed_[index(left.gpu)].erase(left.placement);
+    decisions_.changed(left.gpu);
+    if (!decisions_.moves()) return;
+    const RebalanceKind kind = decisions_.kind(left.gpu);
+    while (const auto move = decisions_.next_move(left.gpu, kind)) {
+      seats_.migrate(move->from, move->from_placement, move->to, move->to_placement, commands);
+      decisions_.changed(move->to);
+      if (move->from != move->to) decisions_.changed(move->from);
+    }
+  }
+
+  void serve(std::vector<Command>& commands) {
+    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
+  }
+
+  void lose_instance(const InstanceGone& gone, std::vector<Command>& commands) {
+    if (const auto job = seats_.gone(gone)) {
+      line_.insert(*job);
+      fixed_[index(gone.gpu)].erase(*gone.placement);
+    }
+    if (!seats_.fleet()[gone.gpu].absent) make_standing(gone.gpu, commands);
+    decisions_.changed(gone.gpu);
+  }
+
+  /// Where no instance is made but those that stood at the beginning: what is missing of them.
+  void make_standing(GpuId gpu, std::vector<Command>& commands) {
+    if (layout_.empty()) return;
+    const Geometry& geometry = seats_.fleet().geometry(seats_.fleet()[gpu]);
+    for (const PlacementId placement : layout_[index(gpu)]) {
+      const GpuState& state = seats_.fleet()[gpu];
+      if (geometry.free(state.held | state.idle | state.walls).contains(placement))
+        seats_.create(gpu, placement, commands);
+    }
+  }
+
+  void lose(GpuId gpu) {
+    for (const Waiting job : seats_.lose(gpu)) line_.insert(job);
+    fixed_[index(gpu)] = {};
+    decisions_.changed(gpu);
+  }
+
+  void recover(GpuId gpu, std::vector<Command>& commands) {
+    seats_.recover(gpu);
+    if (!layout_.empty()) {
+      auto& standing = standing_[seats_.fleet()[gpu].kind];
+      standing = standing |
+                 layout_[index(gpu)];  // the fleet's own work, if there was any, has not come back
+      for (const PlacementId placement : layout_[index(gpu)])
+        seats_.create(gpu, placement, commands);
+    }
+    decisions_.changed(gpu);
+  }
+
+  Seats seats_;
+  const RequestTable* requests_;
+  const JobFacts* facts_;
+  std::vector<PlacementSet> fixed_;  // by GPU: held by what may not move
+  OnlineDecisions decisions_;
+  WaitingLine line_;
+  bool restored_ = false;  // some GPU, since it was last looked who can start
+  // Where no instance is made: what stands on each GPU, and what stands anywhere, by GPU model.
+  std::vector<PlacementSet> layout_, standing_;
+};
+
+/// The policy with those of the options that it has; what is left empty is the policy's own
+/// default.
+Result<ChosenPolicy> policy_of(const OptionTexts& options, bool moves) {
+  const auto row =
+      std::ranges::find(policies(), std::string_view(options.at("policy")), &Policy::name);
+  OptionTexts given;
+  for (const char* name : {"threshold", "load", "across"}) {
+    const std::string& value = options.at(name);
+    const bool about_moves = moves && std::string_view(name) != "across";
+    const bool known =
+        row == policies().end() ||
+        std::ranges::find(row->options, name, &OptionRow::name) != row->options.end();
+    // What the policy lacks is for migration alone; where nothing moves it is a mistake.
+    if (value.empty() || (!known && about_moves)) continue;
+    given.emplace(name, known && value == "auto" ? "0" : value);
+  }
+  return choose_policy(options.at("policy"), given);
+}
+
+/// Threshold and load, read as the policy that the paper has reads them.
+Result<PolicyOptions> paper_options(const OptionTexts& options) {
+  OptionTexts given;
+  for (const char* name : {"threshold", "load"})
+    if (const std::string& value = options.at(name); !value.empty())
+      given.emplace(name, value == "auto" ? "0" : value);
+  const auto chosen = choose_policy(default_policy, given);
+  if (!chosen) return std::unexpected(chosen.error());
+  return chosen->options;
+}
+
+}  // namespace
+
+std::span<const OptionRow> online_options() {
+  return rows;
+}
+
+Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup,
+                                               const OptionTexts& options) {
+  const std::string& migration = options.at("migration");
+  const auto policy = policy_of(options, migration != "off");
+  if (!policy) return std::unexpected(policy.error());
+  const auto paper = paper_options(options);
+  if (!paper) return std::unexpected(paper.error());
+  OnlineOptions chosen{*policy, {}, options.at("threshold") == "auto", setup.use_index};
+  chosen.policy.options.existing_only = options.at("dynamic") == "off";
+  chosen.moves = {paper->threshold,
+                  paper->load,
+                  options.at("eligibility") == "both-after" ? Eligibility::both_after
+                                                            : Eligibility::lowers_imbalance,
+                  migration == "on" || migration == "intra",
+                  migration == "on" || migration == "inter",
+                  options.at("guard") == "on",
+                  options.at("dynamic") == "off"};
+  return std::make_unique<Online>(setup, chosen);
+}
+
+}  // namespace cleave

@@ -1,0 +1,250 @@
+#include "engine/schedulers/static_scheduler.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/format.hpp"
+#include "engine/schedulers/static_layout.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr OptionRow rows[] = {
+    {"layout", "LAYOUT", "stacon",
+     "stacon (half a GPU, two quarters), best (for the jobs to come), file (what the fleet shows), "
+     "or "
+     "[MODEL:]profile@start joined by '+'"},
+    {"fit", "request|any", "request",
+     "the smallest free instance that holds the request, or the first free one whatever the job "
+     "needs"},
+    {"goal", "turnaround|makespan", "turnaround", "layout=best: what is made least"},
+};
+
+class Static final : public Scheduler {
+ public:
+  Static(const SchedulerSetup& setup, FleetLayout layout, bool any)
+      : seats_(setup.fleet),
+        requests_(&setup.requests),
+        layout_(std::move(layout)),
+        any_(any),
+        groups_(instance_groups(setup.fleet.graphs())),
+        group_of_(setup.fleet.graphs().size()),
+        free_(groups_.size()),
+        count_(groups_.size(), 0),
+        has_(setup.fleet.size()) {
+    for (const GpuState& gpu : setup.fleet.gpus()) own_.push_back(gpu.held);
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      auto& of_kind = group_of_[groups_[group].kind];
+      of_kind.resize(PlacementSet::most, 0);
+      for (const PlacementId id : groups_[group].placements) of_kind[id] = group;
+    }
+    // Known from the beginning: what can be rejected when it comes.
+    for (std::size_t i = 0; i < layout_.size(); ++i) {
+      const auto gpu = static_cast<GpuId>(i);
+      count(gpu);
+    }
+  }
+
+  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
+    if (const auto* submitted = std::get_if<Submitted>(&event)) {
+      line_.insert({submitted->job, submitted->request});
+    } else if (const auto* finished = std::get_if<Finished>(&event)) {
+      leave(finished->job);
+    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
+      leave(requeued->job);
+      line_.insert({requeued->job, requeued->request});
+    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
+      lose(lost->gpu);
+    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
+      seats_.recover(returned->gpu);
+      if (made_) make(returned->gpu, commands);
+    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
+      line_.erase(cancelled->job);
+    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
+      if (const auto job = seats_.gone(*gone)) line_.insert(*job);
+      if (gone->placement) no_longer_free(gone->gpu, PlacementSet::of(*gone->placement));
+      restore_.insert(gone->gpu);
+    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
+      seats_.withdraw(withdrawn->gpu);
+      no_longer_free(withdrawn->gpu, has_[index(withdrawn->gpu)]);
+    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
+      seats_.recover(restored->gpu);
+      restore_.insert(restored->gpu);
+    }
+  }
+
+  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+    if (!seats_.adopt(adopted)) return false;
+    no_longer_free(adopted.gpu, PlacementSet::of(*adopted.placement));
+    return true;
+  }
+
+  bool serves(RequestId request) override {
+    return std::ranges::any_of(groups_for(request),
+                               [&](std::uint16_t group) { return count_[group] > 0; });
+  }
+
+  std::string_view why_not(RequestId request) override {
+    std::string& known = reasons_[index(request)];
+    if (known.empty())
+      known = fmt::format("no instance of the fixed layout holds {}",
+                          text((*requests_)[request].request));
+    return known;
+  }
+
+  /// Jobs start when all that happens at one instant is known: an instance that is free a moment
+  /// later in the same instant may be the smaller one.
+  void settle(Instant /*now*/, std::vector<Command>& commands) override {
+    if (!made_) make_all(commands);
+    for (const GpuId gpu : std::exchange(restore_, {}))
+      if (!seats_.fleet()[gpu].absent) make(gpu, commands);
+    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
+  }
+
+ private:
+  /// A free instance; the order is the order of choice within a group.
+  struct Place {
+    GpuId gpu;
+    int start;
+    PlacementId placement;
+    friend bool operator<(const Place& a, const Place& b) {
+      return std::tuple(index(a.gpu), a.start, a.placement) <
+             std::tuple(index(b.gpu), b.start, b.placement);
+    }
+  };
+
+  [[nodiscard]] const Geometry& geometry(GpuId gpu) const {
+    return seats_.fleet().geometry(seats_.fleet()[gpu]);
+  }
+  [[nodiscard]] std::size_t group_of(GpuId gpu, PlacementId placement) const {
+    return group_of_[seats_.fleet()[gpu].kind][placement];
+  }
+  [[nodiscard]] Place place(GpuId gpu, PlacementId placement) const {
+    return {gpu, geometry(gpu)[placement].start, placement};
+  }
+
+  // The layout.
+
+  /// The GPU's part of the layout is this, whether it is there or will be when the GPU returns.
+  void count(GpuId gpu) {
+    GpuState state = seats_.fleet()[gpu];
+    state.held = own_[index(gpu)];  // adopted jobs end
+    const PlacementSet has = beside_others(geometry(gpu), state, layout_[index(gpu)]);
+    for (const PlacementId id : has_[index(gpu)]) --count_[group_of(gpu, id)];
+    for (const PlacementId id : has) ++count_[group_of(gpu, id)];
+    has_[index(gpu)] = has;
+  }
+
+  void make(GpuId gpu, std::vector<Command>& commands) {
+    no_longer_free(gpu, has_[index(gpu)]);
+    const PlacementSet made = make_layout(seats_, gpu, layout_[index(gpu)], commands);
+    count(gpu);
+    for (const PlacementId id : made) free_[group_of(gpu, id)].insert(place(gpu, id));
+  }
+
+  void no_longer_free(GpuId gpu, PlacementSet placements) {
+    for (const PlacementId id : placements) free_[group_of(gpu, id)].erase(place(gpu, id));
+  }
+
+  void make_all(std::vector<Command>& commands) {
+    made_ = true;
+    for (std::size_t i = 0; i < layout_.size(); ++i)
+      if (const auto gpu = static_cast<GpuId>(i); !seats_.fleet()[gpu].absent) make(gpu, commands);
+  }
+
+  void lose(GpuId gpu) {
+    no_longer_free(gpu, has_[index(gpu)]);
+    own_[index(gpu)] = {};
+    for (const Waiting job : seats_.lose(gpu)) line_.insert(job);
+  }
+
+  // Jobs.
+
+  /// The groups on which a job with this request may be put, smallest first.
+  const std::vector<std::uint16_t>& groups_for(RequestId request) {
+    if (groups_for_.size() <= index(request)) groups_for_.resize(index(request) + 1);
+    auto& known = groups_for_[index(request)];
+    if (!known)
+      known = any_ ? large_enough(request) : groups_that_hold((*requests_)[request], groups_);
+    return *known;
+  }
+
+  /// Whatever the job asked for; only what it has shown to be too small is left out.
+  [[nodiscard]] std::vector<std::uint16_t> large_enough(RequestId request) const {
+    const std::optional<MiB> at_least = (*requests_)[request].request.at_least;
+    std::vector<std::uint16_t> groups;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const GpuModel& model = seats_.fleet().graphs()[groups_[i].kind]->geometry().model();
+      const auto& usable = model.profiles[static_cast<std::size_t>(groups_[i].profile)].usable;
+      if (!at_least || (usable && *usable >= *at_least))
+        groups.push_back(static_cast<std::uint16_t>(i));
+    }
+    return groups;
+  }
+
+  bool start(Waiting job, std::vector<Command>& commands) {
+    std::set<Place>* from = nullptr;
+    for (const std::uint16_t group : groups_for(job.request)) {
+      if (free_[group].empty()) continue;
+      if (from == nullptr || *free_[group].begin() < *from->begin()) from = &free_[group];
+      if (!any_) break;
+    }
+    if (from == nullptr) return false;
+    const Place chosen = *from->begin();
+    from->erase(from->begin());
+    seats_.start(job, chosen.gpu, chosen.placement, commands);
+    return true;
+  }
+
+  void leave(JobId job) {
+    const JobSeat seat = seats_.leave(job);
+    if (!made_ || seats_.fleet()[seat.gpu].absent) return;
+    if (!has_[index(seat.gpu)].contains(seat.placement)) {
+      restore_.insert(seat.gpu);  // what was adopted was in the way
+      return;
+    }
+    free_[group_of(seat.gpu, seat.placement)].insert(place(seat.gpu, seat.placement));
+  }
+
+  Seats seats_;
+  const RequestTable* requests_;
+  FleetLayout layout_;
+  bool any_;
+  bool made_ = false;
+  std::vector<InstanceGroup> groups_;
+  std::vector<std::vector<std::size_t>> group_of_;  // by kind and placement
+  std::vector<std::set<Place>> free_;               // by group
+  std::vector<std::size_t> count_;                  // by group: instances of the layout
+  std::vector<PlacementSet> has_;                   // by GPU: its part of the layout
+  std::vector<PlacementSet> own_;                   // by GPU: held by the fleet's own work
+  std::set<GpuId> restore_;                         // where some of the layout may be missing
+  std::vector<std::optional<std::vector<std::uint16_t>>> groups_for_;  // by request
+  std::unordered_map<std::size_t, std::string> reasons_;               // by request; only looked up
+  WaitingLine line_;
+};
+
+}  // namespace
+
+std::span<const OptionRow> static_options() {
+  return rows;
+}
+
+Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
+                                               const OptionTexts& options) {
+  const bool any = options.at("fit") == "any";
+  const std::string& text = options.at("layout");
+  if (any && text == "best")
+    return fail(ErrorKind::bad_usage, "fit", "layout=best is chosen for fit=request",
+                "leave fit away or name a layout");
+  const LayoutGoal goal =
+      options.at("goal") == "makespan" ? LayoutGoal::makespan : LayoutGoal::turnaround;
+  auto layout = choose_layout(text, goal, setup);
+  if (!layout) return std::unexpected(layout.error());
+  return std::make_unique<Static>(setup, std::move(*layout), any);
+}
+
+}  // namespace cleave

@@ -1,0 +1,33 @@
+#pragma once
+// The rows of the table of forecasters, for forecaster.cpp alone, and what they share.
+
+#include <unordered_map>
+
+#include "forecast/memory/forecaster.hpp"
+
+namespace cleave {
+
+extern const ForecasterRow last_value_row, running_max_row, trend_row, laws_row;
+
+/// Something for each job that reports.
+template <class State>
+class PerJob {
+ public:
+  template <class... Arguments>
+  State& of(JobId job, const Arguments&... begin_with) {
+    return states_.try_emplace(index(job), begin_with...).first->second;
+  }
+  void forget(JobId job) { states_.erase(index(job)); }
+
+ private:
+  std::unordered_map<std::size_t, State> states_;
+};
+
+/// Options as numbers; each an error that names the option.
+[[nodiscard]] Result<double> share_option(const OptionTexts& options, std::string_view name,
+                                          double least, double most);
+[[nodiscard]] Result<std::int64_t> count_option(const OptionTexts& options, std::string_view name,
+                                                std::int64_t least, std::int64_t most);
+[[nodiscard]] Result<MiB> size_option(const OptionTexts& options, std::string_view name);
+
+}  // namespace cleave

@@ -1,0 +1,106 @@
+// `laws`: a job's peak as a distribution over the laws by which memory grows (growth_laws.hpp). A
+// job is restarted once its peak is beyond its instance with the stated confidence, and asks for
+// what it will stay within.
+
+#include <algorithm>
+#include <cmath>
+
+#include "forecast/memory/forecasters.hpp"
+#include "forecast/memory/growth_laws.hpp"
+
+namespace cleave {
+
+namespace {
+
+struct LawsOptions {
+  double confidence = 0.6, room = 0.9, reach = 2.7;
+  std::int64_t horizon = 1000, warm_up = 0;
+  std::size_t least_samples = 6;
+};
+
+/// The laws are looked at anew each time the samples have grown by a twentieth; by an eighth only
+/// while what a job should ask for is within a two-hundredth of what it was at the look before.
+constexpr std::int64_t pace = 20, settled_pace = 8, agreement = 200;
+
+class Laws final : public Forecaster {
+ public:
+  explicit Laws(const LawsOptions& options) : options_(options) {}
+
+  std::optional<ExpectedPeak> report(JobId job, const MemoryReport& report) override {
+    State& state = jobs_.of(job);
+    if (report.iteration <= state.last || report.allocated.value <= 0) return state.peak;
+    state.last = report.iteration;
+    if (report.iteration <= options_.warm_up) return std::nullopt;
+    state.series.add(static_cast<double>(report.iteration),
+                     static_cast<double>(report.allocated.value));
+    if (!state.due()) return state.peak;
+    state.looked(false);
+    if (state.series.points().size() < options_.least_samples) return std::nullopt;
+    const auto last =
+        static_cast<double>(report.iterations.value_or(report.iteration + options_.horizon));
+    const auto now = static_cast<double>(report.iteration);
+    const auto size = [](const PeakDistribution& peak, double share) {
+      return MiB{std::llround(std::min(peak.quantile(share), 1e15))};
+    };
+    const GrowthLaws laws(state.series, last);
+    const MiB at_least = size(laws.peak(now * options_.reach), 1 - options_.confidence);
+    const MiB room = std::max(at_least, size(laws.peak(last), options_.room));
+    if (state.peak)
+      state.looked(std::abs(room.value - state.peak->to_ask_for.value) < room.value / agreement);
+    state.peak = {at_least, room};
+    return state.peak;
+  }
+  void forget(JobId job) override { jobs_.forget(job); }
+
+ private:
+  struct State {
+    SeriesDigest series;
+    std::int64_t last = 0, next_look = 0;
+    std::optional<ExpectedPeak> peak;
+
+    [[nodiscard]] bool due() const { return series.samples() >= next_look; }
+    void looked(bool settled) {
+      const std::int64_t seen = series.samples();
+      next_look = seen + std::max<std::int64_t>(1, seen / (settled ? settled_pace : pace));
+    }
+  };
+
+  LawsOptions options_;
+  PerJob<State> jobs_;
+};
+
+constexpr OptionRow laws_options[] = {
+    {"confidence", "SHARE", "0.6",
+     "that the peak is beyond the instance, before a job is restarted"},
+    {"reach", "NUMBER", "2.7", "how far to look: so many times the iterations so far"},
+    {"room", "SHARE", "0.9", "that the job will stay within what it then asks for"},
+    {"least-samples", "COUNT", "6", "before which nothing is said; at most 64"},
+    {"horizon", "COUNT", "1000", "iterations ahead, for a job that does not know its last"},
+    {"warm-up", "COUNT", "0", "iterations at the beginning to leave out"},
+};
+
+Result<std::unique_ptr<Forecaster>> make_laws(const OptionTexts& texts) {
+  const auto confidence = share_option(texts, "confidence", 0.5, 0.999);
+  if (!confidence) return std::unexpected(confidence.error());
+  const auto room = share_option(texts, "room", 0.5, 0.999);
+  if (!room) return std::unexpected(room.error());
+  const auto reach = share_option(texts, "reach", 1, 1e9);
+  if (!reach) return std::unexpected(reach.error());
+  const auto least = count_option(texts, "least-samples", 6, 64);
+  if (!least) return std::unexpected(least.error());
+  const auto horizon = count_option(texts, "horizon", 1, 1'000'000'000);
+  if (!horizon) return std::unexpected(horizon.error());
+  const auto warm_up = count_option(texts, "warm-up", 0, 1'000'000'000);
+  if (!warm_up) return std::unexpected(warm_up.error());
+  return std::make_unique<Laws>(LawsOptions{*confidence, *room, *reach, *horizon, *warm_up,
+                                            static_cast<std::size_t>(*least)});
+}
+
+}  // namespace
+
+const ForecasterRow laws_row = {
+    "laws",
+    "the peak as a distribution over the laws by which memory grows; restarts when it is sure",
+    "ours; see docs/forecast-memory.md", laws_options, make_laws};
+
+}  // namespace cleave

@@ -1,0 +1,83 @@
+#include "forecast/memory/memory_series.hpp"
+
+#include <cmath>
+
+#include "base/csv.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr double most_mib = 1e12;
+constexpr std::int64_t most_iterations = 1'000'000'000'000;
+
+Result<MiB> read_mib(const std::string& cell, const std::string& place, std::string_view column) {
+  const auto value = parse_number(cell);
+  if (!value || !(*value >= 0 && *value <= most_mib))
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("{} '{}' is no size in MiB", column, shown(cell)),
+                "give a number, or leave the cell empty where the sample is missing");
+  return MiB{std::llround(*value)};
+}
+
+}  // namespace
+
+Result<MemorySeries> read_memory_series(std::string_view text, const std::string& place,
+                                        std::optional<std::int64_t> iterations) {
+  auto csv = CsvReader::open(text, place);
+  if (!csv) return std::unexpected(csv.error());
+  const auto iteration = csv->column("iteration"), requested = csv->column("requested_mib"),
+             allocated = csv->column("allocated_mib");
+  for (const auto* column : {&iteration, &requested, &allocated})
+    if (!*column) return std::unexpected(column->error());
+  MemorySeries series;
+  std::vector<std::string> cells;
+  for (;;) {
+    const auto more = csv->next(cells);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) return series;
+    const auto number = parse_integer(cells[*iteration]);
+    if (!number || *number < 1 || *number > most_iterations)
+      return fail(ErrorKind::bad_input, csv->place(),
+                  fmt::format("'{}' is no iteration", shown(cells[*iteration])),
+                  "count them from 1, to 1,000,000,000,000 at most");
+    const std::int64_t before = series.reports.empty() ? 0 : series.reports.back().iteration;
+    if (*number <= before)
+      return fail(ErrorKind::bad_input, csv->place(),
+                  fmt::format("iteration {} comes after iteration {}", *number, before),
+                  "sort the rows by iteration, each once");
+    if (cells[*requested].empty() || cells[*allocated].empty()) {
+      ++series.missing;
+      continue;
+    }
+    if (iterations && *number > *iterations)
+      return fail(ErrorKind::bad_input, csv->place(),
+                  fmt::format("iteration {} comes after the last one, {}", *number, *iterations),
+                  "give the number of iterations of the whole job");
+    const auto asked = read_mib(cells[*requested], csv->place(), "requested_mib");
+    if (!asked) return std::unexpected(asked.error());
+    const auto held = read_mib(cells[*allocated], csv->place(), "allocated_mib");
+    if (!held) return std::unexpected(held.error());
+    series.reports.push_back({*number, iterations, *asked, *held});
+  }
+}
+
+Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports,
+              std::optional<MiB> capacity, MiB context) {
+  constexpr JobId job{0};
+  Watched watched;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const auto peak = forecaster != nullptr ? forecaster->report(job, reports[i]) : std::nullopt;
+    watched.said.push_back(peak);
+    if (peak && !watched.spoke) watched.spoke = i;
+    if (!capacity) continue;
+    if (peak && !watched.alarm && peak->at_least > *capacity) watched.alarm = i;
+    if (!watched.overflow && reports[i].allocated + context > *capacity) watched.overflow = i;
+  }
+  if (forecaster != nullptr) forecaster->forget(job);
+  return watched;
+}
+
+}  // namespace cleave

@@ -1,0 +1,68 @@
+// Two plain rules, to compare others with: what a job holds now, or has held at most, with a
+// margin.
+
+#include <algorithm>
+#include <cmath>
+
+#include "forecast/memory/forecasters.hpp"
+
+namespace cleave {
+
+namespace {
+
+ExpectedPeak with_margin(MiB held, double margin) {
+  const MiB peak{std::llround(static_cast<double>(held.value) * (1 + margin))};
+  return {peak, peak};
+}
+
+class LastValue final : public Forecaster {
+ public:
+  explicit LastValue(double margin) : margin_(margin) {}
+
+  std::optional<ExpectedPeak> report(JobId, const MemoryReport& report) override {
+    return with_margin(report.allocated, margin_);
+  }
+  void forget(JobId) override {}
+
+ private:
+  double margin_;
+};
+
+class RunningMax final : public Forecaster {
+ public:
+  explicit RunningMax(double margin) : margin_(margin) {}
+
+  std::optional<ExpectedPeak> report(JobId job, const MemoryReport& report) override {
+    MiB& highest = highest_.of(job);
+    highest = std::max(highest, report.allocated);
+    return with_margin(highest, margin_);
+  }
+  void forget(JobId job) override { highest_.forget(job); }
+
+ private:
+  double margin_;
+  PerJob<MiB> highest_;
+};
+
+template <class Rule>
+Result<std::unique_ptr<Forecaster>> make_rule(const OptionTexts& options) {
+  const auto margin = share_option(options, "margin", 0, 10);
+  if (!margin) return std::unexpected(margin.error());
+  return std::make_unique<Rule>(*margin);
+}
+
+constexpr OptionRow margin_options[] = {
+    {"margin", "NUMBER", "0.1", "what is added, as a share of it"},
+};
+
+}  // namespace
+
+const ForecasterRow last_value_row = {
+    "last-value", "what a job holds now and a margin is its peak; plain, to compare others with",
+    "a plain rule", margin_options, make_rule<LastValue>};
+const ForecasterRow running_max_row = {
+    "running-max",
+    "the most a job has held and a margin is its peak; plain, to compare others with",
+    "a plain rule", margin_options, make_rule<RunningMax>};
+
+}  // namespace cleave

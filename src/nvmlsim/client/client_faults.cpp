@@ -1,0 +1,86 @@
+// Breaking simulated GPUs on purpose, and mending them.
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "nvmlsim/client/client_view.hpp"
+#include "nvmlsim/faults.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::string_view mended = "none";
+
+/// A lost GPU is reset, so that a MIG mode that waited for it is there now.
+void mend(sim::Node& node, std::uint32_t gpu) {
+  const sim::Holding change(node.cell(gpu).change, node.presence());
+  for (const sim::FaultKind& kind : sim::fault_kinds_table())
+    node.cell(gpu).faults[static_cast<std::size_t>(kind.fault)].store(0);
+  sim::reap(node, gpu, true);
+  sim::GpuAccess access(node, gpu);
+  if (access.status() != nvml::Return::success) return;
+  const sim::GpuRecord& record = access.record();
+  const bool busy = sim::has_gpu_instances(record) || record.process_count > 0;
+  if (busy || record.mig_wanted == record.mig_enabled) return;
+  sim::GpuRecord& next = access.draft();
+  next.mig_enabled = next.mig_wanted;
+  access.commit();
+}
+
+void lose(sim::Node& node, std::uint32_t gpu) {
+  constexpr std::uint64_t xid_fallen_off_the_bus = 79;
+  {
+    // Nobody who already looked at the GPU changes it after this.
+    const sim::GpuAccess access(node, gpu);
+    access.cell().faults[static_cast<std::size_t>(sim::Fault::lost)].store(sim::until_mended);
+  }
+  node.report_event(gpu, nvml::event_xid, xid_fallen_off_the_bus);
+  node.report_event(gpu, nvml::event_gpu_unavailable, 0);
+}
+
+Result<const sim::FaultKind*> kind_named(const std::string& place, std::string_view name) {
+  if (const sim::FaultKind* kind = sim::find_fault(name)) return kind;
+  std::vector<std::string> known{std::string(mended)};
+  for (const sim::FaultKind& each : sim::fault_kinds_table()) known.emplace_back(each.name);
+  return fail(ErrorKind::bad_usage, place, fmt::format("there is no fault '{}'", shown(name)),
+              suggestion(name, known));
+}
+
+}  // namespace
+
+std::vector<SimFaultRow> sim_faults() {
+  std::vector<SimFaultRow> rows;
+  for (const sim::FaultKind& kind : sim::fault_kinds_table())
+    rows.push_back({kind.name, kind.what});
+  rows.push_back({mended, "mends all of them, and resets the GPU where a MIG mode waits for it"});
+  return rows;
+}
+
+Result<void> set_sim_fault(const std::filesystem::path& directory, int gpu, std::string_view kind,
+                           std::optional<std::uint32_t> times) {
+  const auto node = sim::open_living(directory);
+  if (!node) return std::unexpected(node.error());
+  if (gpu < 0 || gpu >= static_cast<int>((*node)->gpus()))
+    return fail(ErrorKind::bad_usage, directory.string(), fmt::format("there is no GPU {}", gpu),
+                fmt::format("it has GPUs 0 to {}", (*node)->gpus() - 1));
+  const auto number = static_cast<std::uint32_t>(gpu);
+  if (kind == mended) {
+    mend(**node, number);
+    return {};
+  }
+  const std::string place = sim::gpu_place(directory, number);
+  const auto row = kind_named(place, kind);
+  if (!row) return std::unexpected(row.error());
+  if (times && (*times == 0 || *times == sim::until_mended || !(*row)->of_calls))
+    return fail(ErrorKind::bad_usage, place,
+                fmt::format("'{}' cannot be set for {} calls", kind, *times),
+                (*row)->of_calls ? "name at least one" : "it lasts until it is mended");
+  if ((*row)->fault == sim::Fault::lost)
+    lose(**node, number);
+  else
+    (*node)->cell(number).faults[static_cast<std::size_t>((*row)->fault)].store(
+        times.value_or(sim::until_mended));
+  return {};
+}
+
+}  // namespace cleave

@@ -1,0 +1,58 @@
+// Events: a lost GPU is reported by an Xid 79 and as unavailable.
+
+#include "nvmlsim/event_sets.hpp"
+#include "nvmlsim/exports/exported.hpp"
+
+namespace cleave::nvml {
+
+using namespace cleave::sim;
+using enum Return;
+
+Return nvmlDeviceGetSupportedEventTypes(Device device, std::uint64_t* types) {
+  return on_gpu(
+      device, [&](const Call&, GpuAccess&, std::uint32_t) { return put(types, reported_events); });
+}
+
+Return nvmlEventSetCreate(EventSet* set) {
+  const Call call;
+  if (call.status() != success) return call.status();
+  if (set == nullptr) return invalid_argument;
+  const std::uint64_t number = make_event_set();
+  if (number == 0) return memory;
+  *set = make_handle<EventSet>(HandleKind::event_set, 0, number);
+  return success;
+}
+
+Return nvmlDeviceRegisterEvents(Device device, std::uint64_t types, EventSet set) {
+  return on_gpu(device, [&](const Call& call, GpuAccess&, std::uint32_t gpu) {
+    const HandleParts parts = parts_of(set);
+    if (parts.kind != HandleKind::event_set) return invalid_argument;
+    if ((types & ~reported_events) != 0) return not_supported;
+    return register_events(call.node(), parts.serial, gpu, types) ? success : invalid_argument;
+  });
+}
+
+Return nvmlEventSetWait_v2(EventSet set, EventData* data, std::uint32_t timeout_ms) {
+  const Call call;
+  if (call.status() != success) return call.status();
+  const HandleParts parts = parts_of(set);
+  if (parts.kind != HandleKind::event_set || data == nullptr) return invalid_argument;
+  SeenEvent event{};
+  const Return answer = wait_for_event(call.node(), parts.serial, timeout_ms, event);
+  if (answer == success)
+    *data = {gpu_handle(event.gpu), event.type, event.data, no_instance, no_instance};
+  return answer;
+}
+Return nvmlEventSetWait(EventSet set, EventData* data, std::uint32_t timeout_ms) {
+  return nvmlEventSetWait_v2(set, data, timeout_ms);
+}
+
+Return nvmlEventSetFree(EventSet set) {
+  const Call call;
+  if (call.status() == uninitialized) return uninitialized;
+  const HandleParts parts = parts_of(set);
+  return parts.kind == HandleKind::event_set && free_event_set(parts.serial) ? success
+                                                                             : invalid_argument;
+}
+
+}  // namespace cleave::nvml

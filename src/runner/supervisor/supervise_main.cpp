@@ -1,0 +1,20 @@
+// The program `cleave-supervise`: stays with one attempt of a job from its beginning to its end,
+// whatever becomes of the daemon that started it. Not for people; the daemon starts it with two
+// descriptors.
+
+#include <exception>
+
+#include "base/text.hpp"
+#include "runner/supervisor/supervise.hpp"
+
+int main(int argc, char** argv) {
+  if (argc != 2 && argc != 3) return 2;
+  try {
+    const auto descriptors = argc == 3 ? cleave::parse_integer(argv[2]) : 0;
+    if (!descriptors || *descriptors < 0) return 2;
+    return cleave::supervise(argv[1], static_cast<std::uint64_t>(*descriptors));
+  } catch (const std::exception&) {
+    return 1;  // out of memory: the job dies with it, and the daemon sees that it is gone without
+               // an outcome
+  }
+}

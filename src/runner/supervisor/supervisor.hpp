@@ -1,0 +1,113 @@
+#pragma once
+// What the program cleave-supervise does after it became the user: it starts one attempt of a job,
+// keeps its outputs, hears its reports, passes signals on, ends what it leaves behind and writes
+// how it ended. One thread, one poll; it never waits for anybody who might not answer.
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/descriptor.hpp"
+#include "runner/job_log.hpp"
+#include "runner/job_process.hpp"
+#include "runner/launch.hpp"
+#include "runner/reports/report_receiver.hpp"
+#include "runner/supervisor/supervisor_message.hpp"
+
+namespace cleave {
+
+/// What it holds from the time before it was the user.
+struct SupervisorPlaces {
+  Descriptor folder, parent;  // the attempt's, which is the daemon's user's; the one of all jobs
+  std::string path;           // of the attempt's folder
+  Descriptor user;            // the folder in it that is the job's user's
+  Descriptor outcome;         // to write, though the file is the daemon's user's
+  Descriptor control;         // listens
+  Descriptor lock;
+  Descriptor first;      // connection to the daemon that started it
+  uid_t daemon_uid = 0;  // who besides root may speak with it
+  std::string mark;
+};
+
+/// Binds `control` in the current directory, which is the attempt's folder, as the daemon's user
+/// still.
+[[nodiscard]] Result<Descriptor> listen_for_peers();
+
+class Supervisor {
+ public:
+  /// Opens the socket for reports in the current directory, which is the user's folder. On failure
+  /// `first` is as it was.
+  [[nodiscard]] static Result<Supervisor> open(Launch launch, SupervisorPlaces& places);
+
+  /// To the end: the outcome is on the disk, or the folder is gone.
+  void run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Phase : std::uint8_t { starting, running, stopping, ending, ended };
+  struct Peer {
+    Descriptor socket;
+    bool follows = false;
+    std::int64_t sent = 0;  // reports up to this one
+  };
+  /// An output of the job: read, kept, and where wanted looked through line by line.
+  struct Output {
+    Descriptor pipe;
+    JobLog log;
+    std::string line;
+  };
+
+  Supervisor(Launch launch, SupervisorPlaces places, Descriptor signals, ReportReceiver reports);
+
+  void begin();
+  void turn(Clock::time_point until);
+  void answer(int descriptor);
+  [[nodiscard]] Clock::time_point next_deadline() const;
+  void keep_deadlines();
+
+  // supervisor_job.cpp: the job
+  void hear_exec();
+  void reap();
+  void main_ended(int status);
+  void stop();
+  void end_tree(int signal);
+  bool read_output(Output& output, bool is_error);
+  void look_through(Output& output, std::string_view bytes);
+  void saw_out_of_memory(std::string_view line);
+  void finish();
+  bool store();
+  void drain_all();
+
+  // supervisor_peers.cpp: who speaks with it
+  void accept_peer();
+  void hear(Peer& peer);
+  [[nodiscard]] std::string obey(const SupervisorAsk& ask);
+  void follow(Peer& peer);
+  void send(Peer& peer, const SupervisorMessage& message);
+  void send_reports(Peer& peer);
+  void tell_all(const SupervisorMessage& message);
+  [[nodiscard]] SupervisorState state() const;
+
+  Launch launch_;
+  SupervisorPlaces places_;
+  Descriptor signals_;
+  ReportReceiver receiver_;
+  ReportSeries series_;
+  std::deque<Peer> peers_;
+  std::optional<Output> out_, err_;
+  JobProcess job_;
+  std::string exec_text_;
+  Phase phase_ = Phase::starting;
+  bool began_ = false, main_gone_ = false;
+  std::int64_t told_of_memory_ = 0;
+  std::optional<Clock::time_point> kill_at_;  // the whole tree; again after a wait that grows
+  Clock::duration kill_again_after_{};
+  std::chrono::nanoseconds began_boot_{};
+  ProcessOutcome outcome_;
+  std::string trouble_;
+  int vain_tries_ = 0;
+};
+
+}  // namespace cleave

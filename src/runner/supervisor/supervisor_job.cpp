@@ -1,0 +1,229 @@
+// The supervisor and its job: begin, outputs, end, what is left, the record of it.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/format.hpp"
+#include "runner/job_directory.hpp"
+#include "runner/reports/out_of_memory_text.hpp"
+#include "runner/supervisor/supervisor.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::size_t longest_line = 4096;  // looked through; what is longer is looked at in pieces
+constexpr std::int64_t most_told_of_memory = 16;
+constexpr std::int64_t space_of_outcome = 32 << 10;
+char read_buffer[65536];
+
+Duration since_boot() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+Instant wall_clock() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+void Supervisor::begin() {
+  const int folder = places_.user.number();
+  outcome_.began_at = wall_clock();
+  began_boot_ = since_boot();
+  auto job = start_job_process(launch_, folder, places_.lock.number(),
+                               fmt::format("{}/{}", places_.path, user_folder), places_.mark);
+  if (!job) {
+    outcome_.end = ProcessOutcome::End::not_started;
+    outcome_.code = errno;
+    outcome_.reason = job.error().text();
+    main_gone_ = true;
+    phase_ = Phase::ended;
+    return;
+  }
+  job_ = std::move(*job);
+  out_.emplace(Output{std::move(job_.out), JobLog(folder, "stdout", launch_.log_limit), {}});
+  err_.emplace(Output{std::move(job_.err), JobLog(folder, "stderr", launch_.log_limit), {}});
+  // So that a full disk does not refuse it; the job does not wait for it.
+  (void)!::fallocate(places_.outcome.number(), FALLOC_FL_KEEP_SIZE, 0, space_of_outcome);
+  // Its arguments and environment are the job's now; they may have been large.
+  launch_.argv = {};
+  launch_.environment = {};
+}
+
+/// The pipe ends when the program runs, and says before why it does not.
+void Supervisor::hear_exec() {
+  while (job_.exec) {
+    const ssize_t got = ::read(job_.exec.number(), read_buffer, sizeof read_buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got > 0) {
+      exec_text_.append(read_buffer, static_cast<std::size_t>(got));
+      continue;
+    }
+    job_.exec.close();
+    if (!exec_text_.empty()) return;
+    began_ = true;
+    if (phase_ == Phase::starting) phase_ = Phase::running;
+    tell_all(JobBegan{job_.pid});
+  }
+}
+
+void Supervisor::reap() {
+  signalfd_siginfo ignored[8];
+  while (::read(signals_.number(), ignored, sizeof ignored) > 0) continue;
+  int status = 0;
+  pid_t ended = 0;
+  while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0)
+    if (ended == job_.pid && !main_gone_) main_ended(status);
+  if (!main_gone_) return;
+  if (ended < 0) {  // there is nobody any more
+    phase_ = Phase::ended;
+  } else if (phase_ != Phase::ending) {
+    phase_ = Phase::ending;
+    end_tree(SIGTERM);
+    kill_at_ = Clock::now() + launch_.leftover_grace;
+    kill_again_after_ = {};
+  }
+}
+
+void Supervisor::main_ended(int status) {
+  main_gone_ = true;
+  outcome_.ended_at = wall_clock();
+  outcome_.lasted = since_boot() - began_boot_;
+  hear_exec();
+  if (!exec_text_.empty()) {
+    const ExecFailure failure = parse_exec_failure(exec_text_);
+    outcome_.end = ProcessOutcome::End::not_started;
+    outcome_.code = failure.code;
+    outcome_.reason = failure.reason;
+  } else if (WIFSIGNALED(status)) {
+    outcome_.end = ProcessOutcome::End::signalled;
+    outcome_.code = WTERMSIG(status);
+  } else {
+    outcome_.code = WEXITSTATUS(status);
+  }
+}
+
+/// TERM for the job's group now, KILL for all of it when the grace is over.
+void Supervisor::stop() {
+  if (main_gone_) return;
+  outcome_.stopped = true;
+  if (phase_ == Phase::stopping) return;
+  phase_ = Phase::stopping;
+  if (::kill(-job_.pid, SIGTERM) != 0) (void)::kill(job_.pid, SIGTERM);
+  (void)::kill(-job_.pid, SIGCONT);
+  kill_at_ = Clock::now() + launch_.stop_grace;
+}
+
+void Supervisor::end_tree(int signal) {
+  const auto below = descendants_of(::getpid(), all_processes());
+  if (main_gone_)
+    outcome_.leftovers = std::max(outcome_.leftovers, static_cast<std::int64_t>(below.size()));
+  for (const pid_t each : below) {
+    (void)::kill(each, signal);
+    if (signal != SIGKILL) (void)::kill(each, SIGCONT);
+  }
+}
+
+/// Once; false where there was nothing.
+bool Supervisor::read_output(Output& output, bool is_error) {
+  const ssize_t got = ::read(output.pipe.number(), read_buffer, sizeof read_buffer);
+  if (got < 0) return errno == EINTR;
+  if (got == 0) {
+    output.pipe.close();
+    return false;
+  }
+  const std::string_view bytes(read_buffer, static_cast<std::size_t>(got));
+  output.log.append(bytes);
+  if (is_error) look_through(output, bytes);
+  return true;
+}
+
+void Supervisor::look_through(Output& output, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    const std::size_t room = longest_line - output.line.size();
+    const auto piece = bytes.substr(0, std::min(end, room));
+    output.line += piece;
+    bytes.remove_prefix(piece.size());
+    const bool whole = !bytes.empty() && bytes.front() == '\n';
+    if (!whole && output.line.size() < longest_line) return;
+    if (whole) bytes.remove_prefix(1);
+    saw_out_of_memory(output.line);
+    output.line.clear();
+  }
+}
+
+void Supervisor::saw_out_of_memory(std::string_view line) {
+  const auto mark = recognise_out_of_memory(line);
+  if (!mark) return;
+  outcome_.out_of_memory = OutOfMemorySeen{std::string(mark->framework), mark->requested};
+  if (++told_of_memory_ <= most_told_of_memory) tell_all(*outcome_.out_of_memory);
+}
+
+/// What is still in pipes and socket; all that could add to it is gone.
+void Supervisor::drain_all() {
+  if (out_)
+    while (out_->pipe && read_output(*out_, false)) continue;
+  if (err_) {
+    while (err_->pipe && read_output(*err_, true)) continue;
+    saw_out_of_memory(err_->line);
+    outcome_.out_dropped = out_->log.dropped();
+    outcome_.err_dropped = err_->log.dropped();
+  }
+  constexpr int rounds = 16;  // of datagrams; the system's queues are shorter
+  for (int i = 0; i < rounds; ++i) receiver_.receive(series_);
+  receiver_.take_held_back(series_, true);
+}
+
+void Supervisor::finish() {
+  drain_all();
+  if (outcome_.ended_at == Instant{}) outcome_.ended_at = wall_clock();
+  const auto last =
+      series_.after(series_.last() - static_cast<std::int64_t>(most_reports_in_outcome));
+  const auto kept = last.last(std::min(last.size(), most_reports_in_outcome));
+  outcome_.reports.assign(kept.begin(), kept.end());
+  for (Peer& peer : peers_)
+    if (peer.follows) send_reports(peer);
+  constexpr Clock::duration longest = std::chrono::seconds(10);
+  Clock::duration wait = std::chrono::milliseconds(100);
+  kill_at_.reset();
+  while (!store()) {
+    const auto again = Clock::now() + wait;
+    while (Clock::now() < again) turn(again);
+    wait = std::min(wait * 2, longest);
+  }
+  // In this order: who sees the end of the connection finds the lock free.
+  places_.lock.close();
+}
+
+/// False where it is to be tried again.
+bool Supervisor::store() {
+  const auto stored = write_outcome(places_.outcome.number(), outcome_);
+  if (stored) {
+    (void)::fsync(places_.folder.number());
+    (void)::fsync(places_.parent.number());
+    return true;
+  }
+  // A full or failing disk is waited for, as long as it takes.
+  const bool of_the_disk =
+      errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == ENOMEM || errno == EROFS;
+  constexpr int most_tries = 3;
+  trouble_ = stored.error().text();
+  if (!of_the_disk && ++vain_tries_ == most_tries) return true;
+  struct stat facts {};
+  return ::fstat(places_.outcome.number(), &facts) != 0 || facts.st_nlink == 0;
+}
+
+}  // namespace cleave

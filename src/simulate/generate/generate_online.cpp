@@ -1,0 +1,181 @@
+// The four workloads of the online paper (V-A2, table II): tasks of language-model queries that
+// arrive at four A100-40GB by a Poisson process. The number of tasks, the queries of a task, the
+// tokens and the speeds are open (docs/workloads.md).
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/format.hpp"
+#include "model/gpu_model.hpp"
+#include "simulate/generate/generate.hpp"
+#include "simulate/generate/generate_parts.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// A language model in half precision: its weights are read once for every output token.
+struct Model {
+  std::string_view name;
+  double weights_mib;
+  std::array<std::string_view, 2> profiles;  // on which the paper runs it
+};
+constexpr std::array<Model, 4> models = {{{"opt-6.7b", 12'700, {"1g.5gb", "2g.10gb"}},
+                                          {"bloom-1b7", 3'290, {"1g.5gb", "2g.10gb"}},
+                                          {"opt-13b", 24'500, {"3g.20gb", "4g.20gb"}},
+                                          {"bloom-7b1", 13'480, {"3g.20gb", "4g.20gb"}}}};
+
+struct Query {
+  std::int64_t request, response;
+  [[nodiscard]] std::int64_t length() const { return request + response; }
+};
+
+struct Setting {
+  std::int64_t jobs, queries, longest;
+  double gap_s;
+  double request_median, request_sigma, response_median, response_sigma;
+  double bandwidth_gib, link_gib, overhead_s, reserve_mib;
+  bool only_long;
+};
+
+constexpr std::array<OptionRow, 14> options_for(std::string_view gap, std::string_view length) {
+  return {
+      {{"jobs", "COUNT", "200", "how many tasks"},
+       {"gap", "NUMBER", gap, "mean time between arrivals"},
+       {"unit", "s|ms|min", "s", "unit of `gap`, which the paper does not say"},
+       {"length", "all|long", length, "queries from all, or from the upper half by length"},
+       {"queries", "COUNT", "4", "queries of a task"},
+       {"request-median", "NUMBER", "300", "median of a request's tokens, log-normal"},
+       {"request-sigma", "NUMBER", "1.1", "standard deviation of their logarithm"},
+       {"response-median", "NUMBER", "115", "median of a response's tokens, log-normal"},
+       {"response-sigma", "NUMBER", "1", "standard deviation of their logarithm"},
+       {"longest", "COUNT", "4096", "queries with more tokens are outliers and drawn again"},
+       {"bandwidth", "NUMBER", "1290", "GiB/s at which the whole GPU reads its memory"},
+       {"link", "NUMBER", "22", "GiB/s at which weights that do not fit come from the host"},
+       {"overhead-ms", "NUMBER", "20", "time of a pass through the model that no slice changes"},
+       {"reserve", "MIB", "1024", "memory of an instance that weights cannot have"}}};
+}
+constexpr auto normal_25_options = options_for("25", "all");
+constexpr auto long_25_options = options_for("25", "long");
+constexpr auto normal_50_options = options_for("50", "all");
+constexpr auto long_50_options = options_for("50", "long");
+
+Result<Setting> setting(const OptionTexts& options) {
+  OptionReader in(options);
+  Setting all{};
+  all.jobs = in.count("jobs", 1, most_jobs);
+  const std::string& unit = in.text("unit");
+  all.gap_s = in.number("gap", 0, 1e6) * (unit == "ms" ? 0.001 : unit == "min" ? 60 : 1);
+  if (all.gap_s * static_cast<double>(all.jobs) > longest_arrivals_s)
+    in.refuse("gap", "with so many jobs the arrivals go on for years");
+  all.only_long = in.text("length") == "long";
+  all.queries = in.count("queries", 1, 10'000);
+  all.request_median = in.number("request-median", 1, 1e6);
+  all.request_sigma = in.number("request-sigma", 0, 5);
+  all.response_median = in.number("response-median", 1, 1e6);
+  all.response_sigma = in.number("response-sigma", 0, 5);
+  all.longest = in.count("longest", 2, 10'000'000);
+  // Otherwise nearly every query would be an outlier.
+  if (static_cast<double>(all.longest) < all.request_median + all.response_median + 1)
+    in.refuse("longest", "it is not above the medians of request and response together");
+  all.bandwidth_gib = in.number("bandwidth", 1, 1e6);
+  all.link_gib = in.number("link", 0.01, 1e6);
+  all.overhead_s = in.number("overhead-ms", 0, 1e6) / 1000;
+  all.reserve_mib = in.number("reserve", 0, 40'000);
+  if (in.error()) return std::unexpected(*in.error());
+  return all;
+}
+
+/// What a trace of queries would be: so many drawn that its upper half by length is stable.
+std::vector<Query> query_pool(const Setting& setting, Random& random) {
+  constexpr std::size_t size = 4000;
+  std::vector<Query> pool;
+  const auto tokens = [&](double median, double sigma) {
+    return std::llround(std::clamp(draw_log_normal(random, median, sigma), 1.0, 1e9));
+  };
+  while (pool.size() < size) {
+    const auto request = tokens(setting.request_median, setting.request_sigma);
+    const auto response = tokens(setting.response_median, setting.response_sigma);
+    if (request + response <= setting.longest) pool.push_back({request, response});
+  }
+  if (!setting.only_long) return pool;
+  std::ranges::stable_sort(pool, {}, &Query::length);
+  pool.erase(pool.begin(), pool.begin() + size / 2);
+  return pool;
+}
+
+double offloaded_mib(const Model& model, const Profile& profile, const Setting& setting) {
+  const double room =
+      std::max(0.0, static_cast<double>(profile.usable->value) - setting.reserve_mib);
+  return std::max(0.0, model.weights_mib - room);
+}
+
+/// One pass through the model, which makes one token: resident weights are read from the instance's
+/// share of the memory, the others come over the link.
+double pass_s(const Model& model, const Profile& profile, const Setting& setting) {
+  const double offloaded = offloaded_mib(model, profile, setting);
+  const double share = profile.memory.value / 8.0;
+  return setting.overhead_s +
+         (model.weights_mib - offloaded) / 1024 / (setting.bandwidth_gib * share) +
+         offloaded / 1024 / setting.link_gib;
+}
+
+/// Tokens of a request count as this many passes: they go through the model together.
+constexpr double request_token = 0.02;
+
+Result<Workload> tasks(std::uint64_t seed, const OptionTexts& options) {
+  const auto chosen = setting(options);
+  if (!chosen) return std::unexpected(chosen.error());
+  const GpuModel& gpu = **find_gpu_model("A100-40GB");
+  Random random(seed);
+  const std::vector<Query> pool = query_pool(*chosen, random);
+  WorkloadMaker maker;
+  double now = 0;
+  for (std::int64_t i = 0; i < chosen->jobs; ++i) {
+    const Model& model = models[random.below(models.size())];
+    const Profile& profile = *gpu.find(model.profiles[random.below(2)]);
+    double passes = 0;
+    for (std::int64_t q = 0; q < chosen->queries; ++q) {
+      const Query& query = pool[random.below(pool.size())];
+      passes +=
+          static_cast<double>(query.response) + request_token * static_cast<double>(query.request);
+    }
+    const auto pass = [&](const Profile& on) { return pass_s(model, on, *chosen); };
+    JobDetails details;
+    details.application = model.name;
+    details.movable = true;
+    if (const double offloaded = offloaded_mib(model, profile, *chosen); offloaded > 0)
+      details.offload = MiB{static_cast<std::int64_t>(std::ceil(offloaded))};
+    Job job;
+    job.id = fmt::format("{}-{:03}", model.name, i);
+    job.arrival = Instant{} + std::chrono::milliseconds{std::llround(now * 1000)};
+    job.duration = whole_ms(passes * pass(gpu.largest()));
+    // Offloading lets a model run on any profile.
+    maker.add(std::move(job), ByProfile{std::string(profile.name)},
+              speeds_from_times(gpu, MiB{0}, pass), details);
+    now += random.exponential(chosen->gap_s);
+  }
+  return maker.done();
+}
+
+constexpr std::string_view source = "An Online Fragmentation-Aware Scheduler, V-A2, table II";
+constexpr std::string_view fleet = "4xA100-40GB";
+constexpr GeneratorRow table[] = {
+    {"normal-25", "language-model tasks, mean gap 25, queries of all lengths", source, fleet,
+     normal_25_options, tasks},
+    {"long-25", "language-model tasks, mean gap 25, queries from the longer half", source, fleet,
+     long_25_options, tasks},
+    {"normal-50", "language-model tasks, mean gap 50, queries of all lengths", source, fleet,
+     normal_50_options, tasks},
+    {"long-50", "language-model tasks, mean gap 50, queries from the longer half", source, fleet,
+     long_50_options, tasks},
+};
+
+}  // namespace
+
+std::span<const GeneratorRow> online_generators() {
+  return table;
+}
+
+}  // namespace cleave

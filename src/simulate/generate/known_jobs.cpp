@@ -1,0 +1,83 @@
+#include "simulate/generate/known_jobs.hpp"
+
+#include <cmath>
+#include <set>
+#include <tuple>
+
+namespace cleave {
+
+std::optional<Instant> KnownJobs::deadline(JobId id) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  if (details == nullptr || !details->deadline) return std::nullopt;
+  return job(id).arrival + *details->deadline;
+}
+
+bool KnownJobs::movable(JobId id) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  return details == nullptr || details->movable.value_or(true);
+}
+
+bool KnownJobs::restartable(JobId id) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  return details == nullptr || details->restartable.value_or(true);
+}
+
+std::optional<Duration> KnownJobs::time_at(JobId id, double speed) const {
+  if (!(speed > 0)) return std::nullopt;
+  const double ns = static_cast<double>(job(id).duration.count()) / speed;
+  constexpr auto longest = static_cast<double>(longest_duration.count());
+  return Duration{std::llround(std::min(ns, 2 * longest))};
+}
+
+std::optional<Duration> KnownJobs::time_on(JobId id, std::size_t kind, int profile) const {
+  return time_at(id, speeds_->on(job(id), kind, static_cast<std::size_t>(profile)).relative);
+}
+
+std::optional<Duration> KnownJobs::time_on_whole_gpu(JobId id, std::size_t kind) const {
+  return time_at(id, speeds_->on(job(id), kind, Speeds::whole_gpu).relative);
+}
+
+const std::string* KnownJobs::application(JobId id) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  return details != nullptr && details->application ? &*details->application : nullptr;
+}
+
+std::optional<std::int64_t> KnownJobs::batch(JobId id) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  return details != nullptr ? details->batch : std::nullopt;
+}
+
+std::vector<BatchRow> KnownJobs::batch_rows() const {
+  std::vector<BatchRow> rows;
+  std::set<std::tuple<std::string, std::int64_t>> seen;
+  for (const Job& each : workload_->jobs) {
+    const JobDetails* details = workload_->details_of(each);
+    if (details == nullptr || !details->application || !details->batch || !details->latency)
+      continue;
+    if (!seen.emplace(*details->application, *details->batch).second) continue;
+    for (std::size_t kind = 0; kind < fleet_->graphs().size(); ++kind) {
+      const Geometry& geometry = fleet_->graphs()[kind]->geometry();
+      for (const Profile* profile : geometry.profile_list()) {
+        const auto column = static_cast<std::size_t>(profile - geometry.model().profiles.data());
+        const double speed = speeds_->on(each, kind, column).relative;
+        if (!(speed > 0)) continue;
+        const double latency = in_seconds(*details->latency) / speed;
+        if (!(latency > 0)) continue;
+        rows.push_back({*details->application, *details->batch, kind, static_cast<int>(column),
+                        latency, static_cast<double>(*details->batch) / latency});
+      }
+    }
+  }
+  return rows;
+}
+
+std::vector<JobFacts::Expected> KnownJobs::expected() const {
+  std::vector<Expected> all;
+  all.reserve(workload_->jobs.size());
+  for (std::size_t i = 0; i < workload_->jobs.size(); ++i)
+    all.push_back({static_cast<JobId>(i), (*request_ids_)[workload_->jobs[i].request],
+                   workload_->jobs[i].arrival});
+  return all;
+}
+
+}  // namespace cleave

@@ -1,0 +1,127 @@
+#include "simulate/generate/miso.hpp"
+
+#include <unordered_set>
+
+#include "base/format.hpp"
+#include "base/random.hpp"
+#include "physics/measured_speeds.hpp"
+#include "simulate/traces/trace_rows.hpp"
+
+namespace cleave {
+
+namespace {
+
+struct Record {
+  std::int64_t number = 0, batch = 0, iterations = 0;
+  std::string model;
+  double seconds = 0;
+};
+
+struct Columns {
+  std::size_t job, model, batch, runtime, iterations;
+};
+
+Result<Record> read_record(const std::vector<std::string>& row, const Columns& columns,
+                           const std::string& place) {
+  Cells cells(place);
+  Record record;
+  record.number = cells.whole(row[columns.job], "job", 0, 1'000'000'000);
+  record.model = row[columns.model];
+  if (record.model.empty()) cells.refuse("the job has no model");
+  record.batch = cells.whole(row[columns.batch], "batch_size", 1, 1'000'000);
+  record.seconds = cells.seconds(row[columns.runtime], "runtime_on_full_gpu_s", "seconds");
+  record.iterations = cells.whole(row[columns.iterations], "iterations", 1, 1'000'000'000'000);
+  if (!cells.error && record.seconds <= 0) cells.refuse("runtime_on_full_gpu_s is 0");
+  if (cells.error) return std::unexpected(*cells.error);
+  return record;
+}
+
+Result<std::vector<Record>> read_records(std::string_view text, const std::string& place) {
+  auto csv = CsvReader::open(text, place);
+  if (!csv) return std::unexpected(csv.error());
+  Columns columns{};
+  const auto found = find_columns(*csv,
+                                  {{"job", &columns.job},
+                                   {"model", &columns.model},
+                                   {"batch_size", &columns.batch},
+                                   {"runtime_on_full_gpu_s", &columns.runtime},
+                                   {"iterations", &columns.iterations}},
+                                  "the jobs of MISO's experiment are needed, jobs_100.csv");
+  if (!found) return std::unexpected(found.error());
+  std::vector<Record> records;
+  std::unordered_set<std::int64_t> numbers;
+  for (std::vector<std::string> row;;) {
+    const auto more = csv->next(row);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) return records;
+    auto record = read_record(row, columns, csv->place());
+    if (!record) return std::unexpected(record.error());
+    if (!numbers.insert(record->number).second)
+      return fail(ErrorKind::bad_input, csv->place(),
+                  fmt::format("there are two jobs numbered {}", record->number),
+                  "remove one of the two");
+    records.push_back(std::move(*record));
+  }
+}
+
+/// The profiles on which the job ran, and how fast.
+std::pair<Request, SpeedModel> as_measured(const MeasuredSpeed& measured) {
+  Request request{Unknown{}, std::vector<std::string>{}};
+  for (const auto& [profile, speed] : measured.speeds) request.fits->push_back(profile);
+  SpeedModel model;
+  model.table = measured.speeds;
+  return {std::move(request), std::move(model)};
+}
+
+JobDetails details_of(const Record& record, Duration duration) {
+  JobDetails details;
+  details.application = record.model;
+  details.batch = record.batch;
+  details.latency = duration / record.iterations;
+  return details;
+}
+
+}  // namespace
+
+Result<Workload> read_miso(std::string_view text, const std::string& place,
+                           const TraceOptions& options) {
+  auto records = read_records(text, place);
+  if (!records) return std::unexpected(records.error());
+  if (records->empty()) return fail(ErrorKind::bad_input, place, "the trace has no jobs");
+  if (options.limit && records->size() > *options.limit) records->resize(*options.limit);
+
+  Workload workload;
+  workload.read = records->size();
+  workload.notes["speeds_unreliable"] = 0;
+  Random random(options.seed);
+  double now = 0;
+  for (const Record& record : *records) {
+    const double arrives = now;
+    now += random.exponential(options.gap.value());  // for all, so that the others keep theirs
+    const MeasuredSpeed* measured =
+        find_measured(MeasuredSet::miso, record.model, static_cast<int>(record.batch));
+    if (measured == nullptr) {
+      count(workload.left_out, "speeds not measured");
+      continue;
+    }
+    const auto arrival = arrival_at(arrives, options, place);
+    const auto duration = duration_from_seconds(record.seconds);
+    if (!arrival || !duration) return fail_at(place, arrival ? duration.error() : arrival.error());
+    workload.notes["speeds_unreliable"] += record.model == "deepspeech2" ? 1 : 0;
+    const auto [request, speed] = as_measured(*measured);
+    Job job;
+    job.id = fmt::format("miso-{:03}", record.number);
+    job.arrival = *arrival;
+    job.duration = *duration;
+    job.request = workload.intern(request);
+    job.speed = workload.intern(speed);
+    job.details = static_cast<std::uint32_t>(workload.details.size());
+    workload.details.push_back(details_of(record, *duration));
+    workload.jobs.push_back(std::move(job));
+  }
+  note_options(workload, "miso", options,
+               {{"gap_s", options.gap.decimal()}, {"seed", fmt::format("{}", options.seed)}});
+  return workload;
+}
+
+}  // namespace cleave

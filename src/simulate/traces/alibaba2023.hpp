@@ -1,0 +1,20 @@
+#pragma once
+// `alibaba2023`: the pod list of Alibaba's cluster-trace-gpu-v2023 (openb_pod_list_*.csv, Weng et
+// al., USENIX ATC 2023). A pod that shares one GPU or takes one whole GPU is a job: it arrives at
+// creation_time and runs the time it was recorded to run, deletion_time - scheduled_time, on the
+// profile that its share of a GPU's compute (gpu_milli) maps to, and as long on every larger one.
+// The file need not be in order of time.
+//
+// Left out, each under the first reason that applies: never scheduled (Pending), several GPUs. Pods
+// without a GPU are no part of the GPU workload; they are not read as records, only counted
+// (`no_gpu`). Pods that end at the trace's last instant are kept, run to it and counted
+// (`censored`).
+
+#include "simulate/traces/trace.hpp"
+
+namespace cleave {
+
+[[nodiscard]] Result<Workload> read_alibaba2023(std::string_view text, const std::string& place,
+                                                const TraceOptions& options);
+
+}  // namespace cleave

@@ -1,0 +1,126 @@
+#include "simulate/traces/philly.hpp"
+
+#include <array>
+
+#include "base/format.hpp"
+#include "base/random.hpp"
+#include "simulate/traces/trace_rows.hpp"
+
+namespace cleave {
+
+namespace {
+
+struct Record {
+  double submitted = 0, seconds = 0;
+  std::int64_t gpus = 0;
+};
+
+struct Columns {
+  std::size_t timestamp, duration, num_gpus;
+};
+
+/// Pods of Alibaba's openb_pod_list_default.csv with num_gpu 1 and gpu_milli below 1000.
+struct SharingPods {
+  int thousandths;
+  double pods;
+};
+constexpr SharingPods sharing_pods[] = {
+    {50, 7},    {110, 24},  {140, 1},  {160, 74}, {220, 62},  {230, 140},  {270, 4},
+    {290, 1},   {320, 328}, {330, 7},  {350, 6},  {370, 47},  {440, 2},    {460, 128},
+    {470, 750}, {480, 19},  {550, 72}, {590, 75}, {650, 253}, {810, 1078},
+};
+
+class ShareDraw {
+ public:
+  explicit ShareDraw(const TraceOptions& options) : shares_(options.shares), random_(options.seed) {
+    for (std::size_t i = 0; i < weights_.size(); ++i) weights_[i] = sharing_pods[i].pods;
+  }
+  int next() {
+    if (shares_ == Shares::whole) return 1000;
+    return sharing_pods[random_.weighted(weights_)].thousandths;
+  }
+
+ private:
+  Shares shares_;
+  Random random_;
+  std::array<double, std::size(sharing_pods)> weights_{};
+};
+
+Result<Record> read_record(const std::vector<std::string>& row, const Columns& columns,
+                           const std::string& place) {
+  Cells cells(place);
+  Record record;
+  record.submitted = cells.clock(row[columns.timestamp], "timestamp");
+  record.seconds = cells.seconds(row[columns.duration], "duration", "seconds");
+  record.gpus = cells.whole(row[columns.num_gpus], "num_gpus", 0, 100000);
+  if (cells.error) return std::unexpected(*cells.error);
+  return record;
+}
+
+std::optional<std::string> left_out_because(const Record& record) {
+  if (record.gpus > 1) return "several GPUs";
+  if (record.seconds <= 0) return "no run time";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Workload> read_philly(std::string_view text, const std::string& place,
+                             const TraceOptions& options) {
+  auto csv = CsvReader::open(text, place);
+  if (!csv) return std::unexpected(csv.error());
+  Columns columns{};
+  const auto found = find_columns(*csv,
+                                  {{"timestamp", &columns.timestamp},
+                                   {"duration", &columns.duration},
+                                   {"num_gpus", &columns.num_gpus}},
+                                  "philly.csv of Pollux's simulator is needed");
+  if (!found) return std::unexpected(found.error());
+
+  Workload workload;
+  std::vector<Record> records;
+  workload.notes["no_gpu"] = 0;
+  for (std::vector<std::string> row;;) {
+    const auto more = csv->next(row);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) break;
+    const auto record = read_record(row, columns, csv->place());
+    if (!record) return std::unexpected(record.error());
+    if (record->gpus == 0) {
+      ++workload.notes["no_gpu"];
+    } else {
+      records.push_back(*record);
+    }
+  }
+  if (records.empty())
+    return fail(ErrorKind::bad_input, place, "the trace has no job that uses a GPU");
+  order(records, &Record::submitted, options);
+
+  workload.read = records.size();
+  const std::uint32_t speed = workload.intern(as_recorded());
+  ShareDraw shares(options);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
+    if (const auto reason = left_out_because(record)) {
+      count(workload.left_out, *reason);
+      continue;
+    }
+    const auto arrival = arrival_at(record.submitted - records.front().submitted, options, place);
+    const auto duration = duration_from_seconds(record.seconds);
+    if (!arrival || !duration) return fail_at(place, arrival ? duration.error() : arrival.error());
+    Job job;
+    job.id = fmt::format("philly-{:06}", i + 1);
+    job.arrival = *arrival;
+    job.duration = *duration;
+    job.speed = speed;
+    job.request = workload.intern(Request{ByShare{shares.next(), options.rule}, {}});
+    workload.jobs.push_back(std::move(job));
+  }
+  note_options(workload, "philly", options,
+               {{"rule", std::string(name(options.rule))},
+                {"shares", options.shares == Shares::whole ? "whole" : "alibaba"}});
+  if (options.shares != Shares::whole) workload.options["seed"] = fmt::format("{}", options.seed);
+  return workload;
+}
+
+}  // namespace cleave

@@ -1,0 +1,25 @@
+#pragma once
+// `philly`: jobs of Microsoft's Philly cluster (Jeon et al., USENIX ATC 2019), in the CSV file that
+// the artifact of Pollux (OSDI 2021) extracted from msr-fiddle/philly-traces: timestamp, duration,
+// num_gpus, gpu_time, cluster. A job on one GPU arrives at its timestamp, counted from the earliest
+// one in the file, and runs its duration. The file need not be in order of time; timestamps are a
+// clock's without a zone. Ids are philly-000001 and on, by arrival among all records.
+//
+// The trace records no share of a GPU: every job had a whole one, and that is what it asks for
+// (`--shares whole`), so that MIG has nothing to gain. With `--shares alibaba` each job asks for a
+// share drawn with the run's seed in the proportions of the 3,078 pods of Alibaba's
+// cluster-trace-gpu-v2023 that share a GPU (openb_pod_list_default.csv, gpu_milli below 1000): an
+// assumption, which stands with every result, and says what a cluster would gain if its jobs were
+// like those pods. The recorded time is then that on the profile the share maps to and on every
+// larger one, as in `alibaba2023`.
+//
+// Left out, each under the first reason that applies: several GPUs, no run time.
+
+#include "simulate/traces/trace.hpp"
+
+namespace cleave {
+
+[[nodiscard]] Result<Workload> read_philly(std::string_view text, const std::string& place,
+                                           const TraceOptions& options);
+
+}  // namespace cleave

@@ -1,0 +1,383 @@
+#include "simulate/traces/sacct.hpp"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <unordered_set>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "model/gpu_model.hpp"
+#include "simulate/traces/trace_rows.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// Where the listing keeps what; empty where it does not.
+struct Columns {
+  std::size_t id = 0, submit = 0, start = 0, state = 0, allocated = 0, all = 0;
+  std::optional<std::size_t> end, elapsed, elapsed_seconds, requested;
+};
+
+/// What was allocated: GPUs by type (empty: any), the rest of the machine.
+struct Resources {
+  std::int64_t gpus = 0;
+  std::vector<std::string> gpu_types;
+  std::optional<double> cpus;
+  std::optional<MiB> memory;
+};
+
+struct Record {
+  std::string id, state;
+  double submitted = 0, seconds = 0;
+  bool started = false, ended = false;
+  Resources resources;
+};
+
+constexpr std::string_view wanted_columns =
+    "ask for them: sacct -a -X -P -o JobID,Submit,Start,End,ElapsedRaw,State,AllocTRES";
+
+Result<Columns> find_columns(std::string_view header, const std::string& place) {
+  const auto names = split(header, '|');
+  const auto find = [&](std::string_view name) -> std::optional<std::size_t> {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - names.begin());
+  };
+  const auto missing = [&](std::string_view name) {
+    return fail(ErrorKind::bad_input, place, fmt::format("the column {} is missing", name),
+                std::string(wanted_columns));
+  };
+  Columns columns;
+  columns.all = names.size();
+  const auto id = find("JobID") ? find("JobID") : find("JobIDRaw");
+  if (!id) return missing("JobID");
+  columns.id = *id;
+  const std::pair<std::string_view, std::size_t*> needed[] = {{"Submit", &columns.submit},
+                                                              {"Start", &columns.start},
+                                                              {"State", &columns.state},
+                                                              {"AllocTRES", &columns.allocated}};
+  for (const auto& [name, where] : needed) {
+    const auto found = find(name);
+    if (!found) return missing(name);
+    *where = *found;
+  }
+  columns.end = find("End");
+  columns.elapsed = find("Elapsed");
+  columns.elapsed_seconds = find("ElapsedRaw");
+  columns.requested = find("ReqTRES");
+  if (!columns.end && !columns.elapsed && !columns.elapsed_seconds) return missing("ElapsedRaw");
+  return columns;
+}
+
+/// Slurm's words for a time that is not there.
+bool no_time(std::string_view cell) {
+  constexpr std::string_view words[] = {"", "Unknown", "None", "N/A", "NONE"};
+  return std::ranges::find(words, cell) != std::end(words);
+}
+
+double read_time(Cells& cells, std::string_view cell, std::string_view name) {
+  constexpr std::int64_t year_5000 = 95'617'584'000;
+  const auto since_1970 = parse_integer(cell);
+  if (since_1970 && *since_1970 >= 0 && *since_1970 <= year_5000)
+    return static_cast<double>(*since_1970);
+  if (const auto time = clock_seconds(cell)) return *time;
+  cells.refuse(
+      fmt::format("{} is '{}', expected a time like 2024-01-31T12:00:00 or seconds since 1970",
+                  name, shown(cell)));
+  return 0;
+}
+
+/// [days-]hours:minutes:seconds, also with fewer parts.
+std::optional<double> elapsed_seconds(std::string_view text) {
+  constexpr std::int64_t most = 100'000'000;
+  double seconds = 0;
+  const std::size_t dash = text.find('-');
+  if (dash != std::string_view::npos) {
+    const auto days = parse_integer(text.substr(0, dash));
+    if (!days || *days < 0 || *days > 36500) return std::nullopt;
+    seconds = 86400.0 * static_cast<double>(*days);
+    text.remove_prefix(dash + 1);
+  }
+  const auto parts = split(text, ':');
+  if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  double within = 0;
+  for (const std::string_view part : parts) {
+    const auto value = parse_integer(part);
+    if (!value || *value < 0 || *value > most) return std::nullopt;
+    within = within * 60 + static_cast<double>(*value);
+  }
+  return seconds + within;
+}
+
+/// "64G", "49600M", "1.50T": Slurm's suffixes mean powers of 1024; without one the number counts
+/// MiB.
+std::optional<MiB> memory(std::string_view text) {
+  constexpr std::pair<char, double> units[] = {
+      {'K', 1.0 / 1024}, {'M', 1}, {'G', 1024}, {'T', 1024.0 * 1024}, {'P', 1024.0 * 1024 * 1024}};
+  double factor = 1;
+  if (!text.empty())
+    for (const auto& [suffix, mebibytes] : units)
+      if (text.back() == suffix) {
+        factor = mebibytes;
+        text.remove_suffix(1);
+        break;
+      }
+  const auto number = parse_number(text);
+  if (!number || *number < 0 || *number * factor > 1e12) return std::nullopt;
+  return MiB{static_cast<std::int64_t>(std::ceil(*number * factor))};
+}
+
+/// "billing=8,cpu=8,gres/gpu:a100=1,gres/gpu=1,mem=64G,node=1"
+Resources read_resources(Cells& cells, std::string_view text, std::string_view name) {
+  Resources resources;
+  std::int64_t typed = 0;
+  for (const std::string_view entry : split(text, ',')) {
+    const std::size_t equals = entry.find('=');
+    if (trimmed(entry).empty()) continue;
+    if (equals == std::string_view::npos) {
+      cells.refuse(fmt::format("{} has '{}', expected NAME=NUMBER", name, shown(entry)));
+      continue;
+    }
+    const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
+    constexpr std::string_view gpu = "gres/gpu", typed_gpu = "gres/gpu:";
+    if (key == gpu) {
+      resources.gpus = cells.whole(value, key, 0, 1'000'000);
+    } else if (key.starts_with(typed_gpu)) {
+      const std::int64_t number = cells.whole(value, shown(key), 0, 1'000'000);
+      if (number > 0) resources.gpu_types.emplace_back(key.substr(typed_gpu.size()));
+      typed += number;
+    } else if (key == "cpu") {
+      resources.cpus = static_cast<double>(cells.whole(value, key, 0, 1'000'000));
+    } else if (key == "mem") {
+      resources.memory = memory(value);
+      if (!resources.memory)
+        cells.refuse(fmt::format("mem is '{}', expected a size such as 64G", shown(value)));
+    }
+  }
+  // The plain entry is the sum of the typed ones; sites track either or both.
+  resources.gpus = std::max(resources.gpus, typed);
+  return resources;
+}
+
+/// Words that `State` has while a job waits, and while it runs.
+bool waits(std::string_view state) {
+  return state == "PENDING" || state == "CONFIGURING";
+}
+bool runs(std::string_view state) {
+  constexpr std::string_view words[] = {"RUNNING", "SUSPENDED", "COMPLETING", "RESIZING",
+                                        "STOPPED", "SIGNALING", "STAGE_OUT"};
+  return std::ranges::find(words, state) != std::end(words);
+}
+
+/// The first word of "CANCELLED by 1000".
+std::string read_state(Cells& cells, std::string_view cell) {
+  std::string_view word = cell.substr(0, cell.find(' '));
+  if (word.ends_with('+')) word.remove_suffix(1);  // cut to the column's width
+  const auto fits = [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (word.empty() || word.size() > 32 || !std::ranges::all_of(word, fits))
+    cells.refuse(fmt::format("State is '{}', expected a word such as COMPLETED", shown(cell)));
+  return std::string(word);
+}
+
+double read_duration(Cells& cells, const std::vector<std::string_view>& row, const Columns& columns,
+                     double started) {
+  if (columns.elapsed_seconds)
+    return cells.seconds(row[*columns.elapsed_seconds], "ElapsedRaw", "seconds");
+  if (columns.elapsed) {
+    const auto seconds = elapsed_seconds(row[*columns.elapsed]);
+    if (!seconds || *seconds > in_seconds(longest_duration))
+      cells.refuse(fmt::format("Elapsed is '{}', expected [days-]hours:minutes:seconds",
+                               shown(row[*columns.elapsed])));
+    return seconds.value_or(0);
+  }
+  const double ended = read_time(cells, row[*columns.end], "End");
+  if (ended < started)
+    cells.refuse("the job ends before it starts",
+                 "clocks may have been put back; ask sacct for ElapsedRaw as well");
+  return ended - started;
+}
+
+Result<Record> read_record(const std::vector<std::string_view>& row, const Columns& columns,
+                           const std::string& place) {
+  Cells cells(place);
+  Record record;
+  record.id = row[columns.id];
+  if (!fit_for_a_name(record.id))
+    cells.refuse("the job has no JobID, or one with control characters");
+  record.state = read_state(cells, row[columns.state]);
+  record.submitted = read_time(cells, row[columns.submit], "Submit");
+  record.started = !no_time(row[columns.start]) && !waits(record.state);
+  record.ended =
+      record.started && !runs(record.state) && !(columns.end && no_time(row[*columns.end]));
+  const double started = record.started ? read_time(cells, row[columns.start], "Start") : 0;
+  if (record.ended) record.seconds = read_duration(cells, row, columns, started);
+  const bool allocated = !trimmed(row[columns.allocated]).empty();
+  if (allocated || !columns.requested) {
+    record.resources = read_resources(cells, row[columns.allocated], "AllocTRES");
+  } else {
+    record.resources = read_resources(cells, row[*columns.requested], "ReqTRES");
+  }
+  if (cells.error) return std::unexpected(*cells.error);
+  return record;
+}
+
+/// The longest name of a profile of any GPU with which `type` ends, if it is not the tail of a
+/// longer word such as that of a compute instance ("1c.3g.20gb").
+std::optional<std::string> profile_at_end(std::string_view type) {
+  const std::string word = lowercase(type);
+  std::string_view best;
+  for (const GpuModel& model : gpu_models())
+    for (const Profile& profile : model.profiles) {
+      if (!word.ends_with(profile.name) || profile.name.size() <= best.size()) continue;
+      const std::size_t at = word.size() - profile.name.size();
+      const char before = at == 0 ? '_' : word[at - 1];
+      if (before != '.' && !(before >= '0' && before <= '9')) best = profile.name;
+    }
+  if (best.empty()) return std::nullopt;
+  return std::string(best);
+}
+
+/// Whether a type that is no profile's name speaks of MIG: the word itself, or a digit and a 'g' by
+/// themselves ("a100_3g.39gb", "a100_3g", but not "a100_40g").
+bool speaks_of_mig(std::string_view type) {
+  const std::string word = lowercase(type);
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (word.find("mig") != std::string::npos) return true;
+  for (std::size_t i = 0; i + 1 < word.size(); ++i)
+    if (digit(word[i]) && word[i + 1] == 'g' && (i == 0 || !digit(word[i - 1])) &&
+        (i + 2 == word.size() || (!letter(word[i + 2]) && !digit(word[i + 2]))))
+      return true;
+  return false;
+}
+
+/// What a job on one GPU asks for; nullopt when its type speaks of MIG but names no profile.
+std::optional<Request> request_of(const Resources& resources, ShareRule rule) {
+  const Request whole{ByShare{1000, rule}, {}};
+  if (resources.gpu_types.empty()) return whole;
+  const std::string& type = resources.gpu_types.front();
+  if (auto profile = profile_at_end(type)) return Request{ByProfile{std::move(*profile)}, {}};
+  if (speaks_of_mig(type)) return std::nullopt;
+  return whole;
+}
+
+std::optional<std::string> left_out_because(const Record& record) {
+  if (!record.started) return "never started";
+  if (!record.ended) return "still running";
+  if (record.resources.gpus > 1) return "several GPUs";
+  if (!request_of(record.resources, ShareRule::round_up)) return "unknown type of MIG";
+  if (record.seconds <= 0) return "no run time";
+  return std::nullopt;
+}
+
+/// Whether it is known that the job had or asked for no GPU: what waits has nothing allocated yet.
+bool without_gpu(const Record& record) {
+  const bool anything = record.resources.cpus || record.resources.memory;
+  return record.resources.gpus == 0 && (anything || record.started);
+}
+
+/// CPUs and memory, which few combinations share, as details that stand once.
+class DetailsTable {
+ public:
+  explicit DetailsTable(Workload& workload) : workload_(workload) {}
+  std::uint32_t of(const Resources& resources) {
+    if (!resources.cpus && !resources.memory) return Job::none;
+    const auto number = static_cast<std::uint32_t>(workload_.details.size());
+    const auto [entry, fresh] =
+        numbers_.try_emplace(std::pair(resources.cpus, resources.memory), number);
+    if (fresh) {
+      JobDetails details;
+      details.cpus = resources.cpus;
+      details.host_memory = resources.memory;
+      workload_.details.push_back(std::move(details));
+    }
+    return entry->second;
+  }
+
+ private:
+  Workload& workload_;
+  std::map<std::pair<std::optional<double>, std::optional<MiB>>, std::uint32_t> numbers_;
+};
+
+/// The jobs that had a GPU, in the order of the file; what is passed over is counted in the notes.
+Result<std::vector<Record>> read_records(std::string_view text, const std::string& place,
+                                         std::map<std::string, std::size_t>& notes) {
+  Lines lines(text, place);
+  std::string_view line;
+  const auto header = lines.next(line);
+  if (!header) return std::unexpected(header.error());
+  if (!*header)
+    return fail(ErrorKind::bad_input, place, "the file is empty", std::string(wanted_columns));
+  const auto columns = find_columns(line, lines.place());
+  if (!columns) return std::unexpected(columns.error());
+  std::vector<Record> records;
+  while (true) {
+    const auto more = lines.next(line);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) return records;
+    const auto row = split(line, '|');
+    if (row.size() != columns->all)
+      return fail(
+          ErrorKind::bad_input, lines.place(),
+          fmt::format("the line has {} cells, the header {}", row.size(), columns->all),
+          "the line may be torn, or a cell such as JobName has a '|' in it: leave that column out");
+    if (row[columns->id].find('.') != std::string_view::npos) {
+      ++notes["steps"];
+      continue;
+    }
+    auto record = read_record(row, *columns, lines.place());
+    if (!record) return std::unexpected(record.error());
+    if (without_gpu(*record)) {
+      ++notes["no_gpu"];
+    } else {
+      records.push_back(std::move(*record));
+    }
+  }
+}
+
+}  // namespace
+
+Result<Workload> read_sacct(std::string_view text, const std::string& place,
+                            const TraceOptions& options) {
+  Workload workload;
+  workload.notes = {{"steps", 0}, {"no_gpu", 0}};
+  auto records = read_records(text, place, workload.notes);
+  if (!records) return std::unexpected(records.error());
+  if (records->empty())
+    return fail(
+        ErrorKind::bad_input, place, "the trace has no job with a GPU",
+        "AllocTRES shows GPUs as gres/gpu where AccountingStorageTRES in slurm.conf tracks them");
+  order(*records, &Record::submitted, options);
+
+  workload.read = records->size();
+  const std::uint32_t speed = workload.intern(as_recorded());
+  DetailsTable details(workload);
+  std::unordered_set<std::string_view> ids;
+  for (const Record& record : *records) {
+    auto reason = left_out_because(record);
+    if (!reason && !ids.insert(record.id).second) reason = "the same job again";
+    if (reason) {
+      count(workload.left_out, *reason);
+      continue;
+    }
+    if (record.state != "COMPLETED")
+      ++workload.notes[fmt::format("state_{}", lowercase(record.state))];
+    const auto arrival = arrival_at(record.submitted - records->front().submitted, options, place);
+    const auto duration = duration_from_seconds(record.seconds);
+    if (!arrival || !duration) return fail_at(place, arrival ? duration.error() : arrival.error());
+    Job job;
+    job.id = record.id;
+    job.arrival = *arrival;
+    job.duration = *duration;
+    job.speed = speed;
+    job.request = workload.intern(*request_of(record.resources, options.rule));
+    job.details = details.of(record.resources);
+    workload.jobs.push_back(std::move(job));
+  }
+  note_options(workload, "sacct", options, {{"rule", std::string(name(options.rule))}});
+  return workload;
+}
+
+}  // namespace cleave

@@ -1,0 +1,205 @@
+// What sacct prints: GPUs, MIG instances, states and times as Slurm writes them, and what a torn
+// listing is told.
+
+#include "simulate/traces/sacct.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/time.hpp"
+
+namespace cleave {
+namespace {
+
+const std::string header = "JobID|Submit|Start|ElapsedRaw|State|AllocTRES\n";
+
+Result<Workload> read(const std::string& text) {
+  return read_sacct(text, "log.txt", {});
+}
+
+/// One job that ran, with these resources.
+Result<Workload> with(const std::string& resources) {
+  return read(header + "1|100|110|60|COMPLETED|" + resources + "\n");
+}
+
+std::map<std::string, std::size_t> left_out(const Workload& workload) {
+  std::map<std::string, std::size_t> left;
+  for (const ReasonCount& entry : workload.left_out) left[entry.reason] = entry.count;
+  return left;
+}
+
+TEST(Sacct, CountsJobsNotStepsAndSaysWhatIsLeftOut) {
+  const auto workload = read(header +
+                             "7|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
+                             "7.batch|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
+                             "7.extern|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
+                             "8_3|900|1010|30|FAILED|cpu=4,gres/gpu=1,mem=8G\n"
+                             "8_4|901|1010|30|CANCELLED by 1000|cpu=4,gres/gpu=1,mem=8G\n"
+                             "8_5|902|1010|30|NODE_FAIL|gres/gpu=1\n"
+                             "8_[6-9]|902|Unknown|0|PENDING|\n"
+                             "9|903|None|0|CANCELLED by 1000|\n"
+                             "10|904|1010|30|RUNNING|gres/gpu=1\n"
+                             "11|905|1010|30|COMPLETED|gres/gpu=2\n"
+                             "12|906|1010|30|COMPLETED|gres/gpu:a100=1,gres/gpu:v100=1\n"
+                             "13|907|1010|30|COMPLETED|gres/gpu:a100_3g.39gb=1\n"
+                             "14|908|1010|0|FAILED|gres/gpu=1\n"
+                             "7|2000|2010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
+                             "15|800|1010|30|COMPLETED|billing=4,cpu=4,mem=8G,node=1\n");
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(workload->read, 12U);
+  ASSERT_EQ(workload->jobs.size(), 4U);
+  EXPECT_EQ(workload->jobs[0].id, "8_3");
+  EXPECT_EQ(workload->jobs[0].arrival, Instant{}) << "jobs without a GPU do not start the trace";
+  EXPECT_EQ(workload->jobs[3].id, "7");
+  EXPECT_EQ(workload->jobs[3].arrival, Instant{} + std::chrono::seconds(100));
+  EXPECT_EQ(workload->jobs[3].duration, std::chrono::seconds(60));
+  EXPECT_EQ(left_out(*workload), (std::map<std::string, std::size_t>{{"never started", 2},
+                                                                     {"still running", 1},
+                                                                     {"several GPUs", 2},
+                                                                     {"unknown type of MIG", 1},
+                                                                     {"no run time", 1},
+                                                                     {"the same job again", 1}}));
+  EXPECT_EQ(workload->notes, (std::map<std::string, std::size_t>{{"steps", 2},
+                                                                 {"no_gpu", 1},
+                                                                 {"state_cancelled", 1},
+                                                                 {"state_failed", 1},
+                                                                 {"state_node_fail", 1}}));
+}
+
+TEST(Sacct, KnowsMigInstancesByTheEndOfTheirType) {
+  const std::pair<const char*, const char*> types[] = {
+      {"gres/gpu=1", "1000/1000 of a GPU"},
+      {"gres/gpu:a100=1,gres/gpu=1", "1000/1000 of a GPU"},
+      {"gres/gpu:a100_40g=1", "1000/1000 of a GPU"},
+      {"gres/gpu:nvidia_a100-sxm4-80gb=1", "1000/1000 of a GPU"},
+      {"gres/gpu:1g.5gb=1", "1g.5gb"},
+      {"gres/gpu:a100_1g.5gb=1,gres/gpu=1", "1g.5gb"},
+      {"gres/gpu=1,gres/gpu:a100_1g.5gb=1,gres/gpu:a100=0", "1g.5gb"},
+      {"gres/gpu:nvidia_a100_80gb_pcie_2g.20gb=1", "2g.20gb"},
+      {"gres/gpu:NVIDIA_H100_80GB_HBM3_1g.10gb=1", "1g.10gb"},
+      {"gres/gpu:1g.5gb+me=1", "1g.5gb+me"},
+      {"gres/gpu:1c.3g.20gb=1", ""},
+      {"gres/gpu:a100_3g=1", ""},
+      {"gres/gpu:a100mig=1", ""},
+  };
+  for (const auto& [resources, wanted] : types) {
+    SCOPED_TRACE(resources);
+    const auto workload = with(resources);
+    ASSERT_TRUE(workload) << workload.error().text();
+    if (std::string_view(wanted).empty()) {
+      EXPECT_EQ(left_out(*workload),
+                (std::map<std::string, std::size_t>{{"unknown type of MIG", 1}}));
+    } else {
+      ASSERT_EQ(workload->requests.size(), 1U);
+      EXPECT_EQ(text(workload->requests[0]), wanted);
+    }
+  }
+}
+
+TEST(Sacct, TakesTheRestOfTheMachine) {
+  const auto workload = with("billing=8,cpu=8,gres/gpu=1,mem=31.50G,node=1");
+  ASSERT_TRUE(workload);
+  const JobDetails* details = workload->details_of(workload->jobs[0]);
+  ASSERT_NE(details, nullptr);
+  EXPECT_EQ(details->cpus, 8);
+  EXPECT_EQ(details->host_memory, MiB{32256});
+  EXPECT_EQ(workload->details_of(with("gres/gpu=1")->jobs[0]), nullptr);
+  EXPECT_EQ(with("gres/gpu=1,mem=512K")->details[0].host_memory, MiB{1});
+  EXPECT_EQ(with("gres/gpu=1,mem=2T")->details[0].host_memory, MiB{2 << 20});
+  EXPECT_EQ(with("gres/gpu=1,mem=300")->details[0].host_memory, MiB{300});
+}
+
+TEST(Sacct, TakesTimeFromWhatThereIs) {
+  const auto duration = [](const std::string& columns, const std::string& cells) {
+    const auto workload =
+        read("AllocTRES|State|JobIDRaw|Submit|Start|" + columns +
+             "\ngres/gpu=1|COMPLETED|5|2024-02-28T23:00:00|2024-02-28T23:00:00|" + cells + "\n");
+    EXPECT_TRUE(workload) << workload.error().text();
+    return workload && !workload->jobs.empty() ? in_seconds(workload->jobs[0].duration) : -1;
+  };
+  EXPECT_EQ(duration("End", "2024-03-01T01:00:00"), 26 * 3600) << "a leap year";
+  EXPECT_EQ(duration("Elapsed|End", "1-02:03:04|2024-03-01T01:00:00"), 93784);
+  EXPECT_EQ(duration("Elapsed|ElapsedRaw", "1-02:03:04|77"), 77);
+  EXPECT_EQ(duration("Elapsed", "02:03"), 123);
+  EXPECT_EQ(duration("ElapsedRaw|", "77|"), 77) << "sacct -p ends every line with a bar";
+  EXPECT_EQ(duration("ElapsedRaw|End", "77|Unknown"), -1) << "still running";
+}
+
+TEST(Sacct, KnowsFromWhatWasAskedForThatAJobWantedNoGpu) {
+  const auto workload = read(
+      "JobID|Submit|Start|ElapsedRaw|State|AllocTRES|ReqTRES\n"
+      "1|0|Unknown|0|PENDING||cpu=1,mem=1G\n"
+      "2|0|Unknown|0|PENDING||cpu=1,gres/gpu=1,mem=1G\n");
+  ASSERT_TRUE(workload);
+  EXPECT_EQ(workload->notes.at("no_gpu"), 1U);
+  EXPECT_EQ(workload->read, 1U);
+}
+
+TEST(Sacct, NamesTheLineThatIsWrong) {
+  EXPECT_EQ(read("").error().text(),
+            "log.txt: the file is empty; ask for them: sacct -a -X -P -o "
+            "JobID,Submit,Start,End,ElapsedRaw,State,AllocTRES");
+  const std::pair<const char*, const char*> headers[] = {
+      {"Submit|Start|End|State|AllocTRES", "JobID"},
+      {"JobID|Start|End|State|AllocTRES", "Submit"},
+      {"JobID|Submit|End|State|AllocTRES", "Start"},
+      {"JobID|Submit|Start|End|AllocTRES", "State"},
+      {"JobID|Submit|Start|End|State", "AllocTRES"},
+      {"JobID|Submit|Start|State|AllocTRES", "ElapsedRaw"}};
+  for (const auto& [columns, missing] : headers) {
+    const auto error = read(columns).error();
+    EXPECT_EQ(error.place, "log.txt:1");
+    EXPECT_EQ(error.message, std::string("the column ") + missing + " is missing");
+    EXPECT_FALSE(error.remedy.empty());
+  }
+  EXPECT_EQ(read(header + "1|2|3\n").error().text(),
+            "log.txt:2: the line has 3 cells, the header 6; the line may be torn, or a cell such "
+            "as JobName "
+            "has a '|' in it: leave that column out");
+  EXPECT_EQ(read(header + "1|then|1010|60|COMPLETED|gres/gpu=1\n").error().text(),
+            "log.txt:2: Submit is 'then', expected a time like 2024-01-31T12:00:00 or seconds "
+            "since 1970; "
+            "correct the line or remove it");
+  EXPECT_EQ(read(header + "1|Unknown|1010|60|COMPLETED|gres/gpu=1\n").error().message,
+            "Submit is 'Unknown', expected a time like 2024-01-31T12:00:00 or seconds since 1970");
+  EXPECT_EQ(read(header + "1|1000|-5|60|COMPLETED|gres/gpu=1\n").error().message,
+            "Start is '-5', expected a time like 2024-01-31T12:00:00 or seconds since 1970");
+  EXPECT_EQ(read(header + "1|1000|1010|x|COMPLETED|gres/gpu=1\n").error().message,
+            "ElapsedRaw is 'x', expected seconds");
+  EXPECT_EQ(read(header + "1|1000|1010|60|done|gres/gpu=1\n").error().message,
+            "State is 'done', expected a word such as COMPLETED");
+  EXPECT_EQ(read(header + "|1000|1010|60|COMPLETED|gres/gpu=1\n").error().message,
+            "the job has no JobID, or one with control characters");
+  EXPECT_EQ(with("gres/gpu").error().message, "AllocTRES has 'gres/gpu', expected NAME=NUMBER");
+  EXPECT_EQ(with("gres/gpu=x").error().message,
+            "gres/gpu is 'x', expected a whole number from 0 to 1000000");
+  EXPECT_EQ(with("gres/gpu:a100=-1").error().message,
+            "gres/gpu:a100 is '-1', expected a whole number from 0 to 1000000");
+  EXPECT_EQ(with("gres/gpu=1,cpu=many").error().message,
+            "cpu is 'many', expected a whole number from 0 to 1000000");
+  EXPECT_EQ(with("gres/gpu=1,mem=8Q").error().message, "mem is '8Q', expected a size such as 64G");
+  EXPECT_EQ(with("cpu=1").error().text(),
+            "log.txt: the trace has no job with a GPU; AllocTRES shows GPUs as gres/gpu where "
+            "AccountingStorageTRES in slurm.conf tracks them");
+  const std::string clocks = "JobID|Submit|Start|End|State|AllocTRES\n";
+  EXPECT_EQ(
+      read(clocks + "1|1000|1010|900|COMPLETED|gres/gpu=1\n").error().text(),
+      "log.txt:2: the job ends before it starts; clocks may have been put back; ask sacct for "
+      "ElapsedRaw as well");
+  const std::string elapsed = "JobID|Submit|Start|Elapsed|State|AllocTRES\n";
+  for (const char* wrong : {"5", "1:2:3:4", "x-00:00:01", "-1:00", "999999-00:00:01", ""})
+    EXPECT_EQ(read(elapsed + "1|1000|1010|" + wrong + "|COMPLETED|gres/gpu=1\n").error().message,
+              std::string("Elapsed is '") + wrong + "', expected [days-]hours:minutes:seconds");
+}
+
+TEST(Sacct, ReadsTheExample) {
+  const auto workload = read_trace("sacct:" CLEAVE_SOURCE_DIR "/examples/traces/sacct.txt", {});
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(workload->read, 9U);
+  EXPECT_EQ(workload->jobs.size(), 6U);
+  EXPECT_EQ(workload->notes.at("state_out_of_memory"), 1U);
+}
+
+}  // namespace
+}  // namespace cleave

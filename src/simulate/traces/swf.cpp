@@ -1,0 +1,132 @@
+#include "simulate/traces/swf.hpp"
+
+#include <unordered_set>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "simulate/traces/trace_rows.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::size_t fields = 18;
+constexpr std::int64_t most_processors = 1'000'000'000;
+
+enum Status : std::int64_t { failed = 0, first_part = 2, last_part = 4, cancelled = 5 };
+
+struct Record {
+  std::int64_t number = 0, processors = 0, status = 0;
+  double submitted = 0, seconds = 0;
+};
+
+std::vector<std::string_view> words(std::string_view line) {
+  std::vector<std::string_view> words;
+  constexpr std::string_view spaces = " \t";
+  for (std::size_t at = line.find_first_not_of(spaces); at != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(spaces, at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(spaces, end);
+  }
+  return words;
+}
+
+Result<Record> read_record(std::string_view line, const std::string& place) {
+  const auto cells = words(line);
+  if (cells.size() != fields)
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("the line has {} fields, the format {}", cells.size(), fields),
+                "the line may be torn");
+  Cells check(place);
+  for (std::size_t i = 0; i < fields; ++i)
+    if (!parse_number(cells[i]))
+      check.refuse(fmt::format("field {} is '{}', expected a number", i + 1, shown(cells[i])));
+  Record record;
+  record.number = check.whole(cells[0], "job number (field 1)", 0, INT64_MAX);
+  record.submitted = check.seconds(cells[1], "submit time (field 2)");
+  const bool ran = parse_number(cells[3]).value_or(0) > 0;
+  if (ran) record.seconds = check.seconds(cells[3], "run time (field 4)", "seconds");
+  const std::int64_t allocated =
+      check.whole(cells[4], "allocated processors (field 5)", -1, most_processors);
+  const std::int64_t requested =
+      check.whole(cells[7], "requested processors (field 8)", -1, most_processors);
+  record.processors = allocated > 0 ? allocated : requested;
+  record.status = check.whole(cells[10], "status (field 11)", -1, 5);
+  if (check.error) return std::unexpected(*check.error);
+  return record;
+}
+
+bool part_of_a_job(const Record& record) {
+  return record.status >= first_part && record.status <= last_part;
+}
+
+std::optional<std::string> left_out_because(const Record& record, const TraceOptions& options) {
+  if (part_of_a_job(record)) return "part of a job";
+  if (record.seconds <= 0) return record.status == cancelled ? "never started" : "no run time";
+  if (record.processors <= 0) return "processors unknown";
+  if (record.processors > options.processors_per_gpu) return "several GPUs";
+  return std::nullopt;
+}
+
+/// Down to a thousandth, of which there is at least one.
+int thousandths(std::int64_t processors, std::int64_t per_gpu) {
+  return static_cast<int>(std::max<std::int64_t>(1, 1000 * processors / per_gpu));
+}
+
+Result<std::vector<Record>> read_records(std::string_view text, const std::string& place) {
+  Lines lines(text, place);
+  std::vector<Record> records;
+  std::unordered_set<std::int64_t> numbers;
+  for (std::string_view line;;) {
+    const auto more = lines.next(line);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) return records;
+    if (trimmed(line).empty() || trimmed(line).front() == ';') continue;
+    const auto record = read_record(line, lines.place());
+    if (!record) return std::unexpected(record.error());
+    if (!part_of_a_job(*record) && !numbers.insert(record->number).second)
+      return fail(ErrorKind::bad_input, lines.place(),
+                  fmt::format("there are two jobs numbered {}", record->number),
+                  "remove one of the two");
+    records.push_back(*record);
+  }
+}
+
+}  // namespace
+
+Result<Workload> read_swf(std::string_view text, const std::string& place,
+                          const TraceOptions& options) {
+  auto records = read_records(text, place);
+  if (!records) return std::unexpected(records.error());
+  if (records->empty()) return fail(ErrorKind::bad_input, place, "the trace has no jobs");
+  order(*records, &Record::submitted, options);
+
+  Workload workload;
+  workload.read = records->size();
+  const std::uint32_t speed = workload.intern(as_recorded());
+  for (const Record& record : *records) {
+    if (const auto reason = left_out_because(record, options)) {
+      count(workload.left_out, *reason);
+      continue;
+    }
+    if (record.status == failed) ++workload.notes["state_failed"];
+    if (record.status == cancelled) ++workload.notes["state_cancelled"];
+    const auto arrival = arrival_at(record.submitted - records->front().submitted, options, place);
+    const auto duration = duration_from_seconds(record.seconds);
+    if (!arrival || !duration) return fail_at(place, arrival ? duration.error() : arrival.error());
+    Job job;
+    job.id = fmt::format("swf-{}", record.number);
+    job.arrival = *arrival;
+    job.duration = *duration;
+    job.speed = speed;
+    job.request = workload.intern(Request{
+        ByShare{thousandths(record.processors, options.processors_per_gpu), options.rule}, {}});
+    workload.jobs.push_back(std::move(job));
+  }
+  note_options(workload, "swf", options,
+               {{"rule", std::string(name(options.rule))},
+                {"processors_per_gpu", fmt::format("{}", options.processors_per_gpu)}});
+  return workload;
+}
+
+}  // namespace cleave

@@ -1,0 +1,61 @@
+#include "simulate/traces/trace.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "simulate/generate/miso.hpp"
+#include "simulate/read_text.hpp"
+#include "simulate/traces/alibaba2023.hpp"
+#include "simulate/traces/philly.hpp"
+#include "simulate/traces/sacct.hpp"
+#include "simulate/traces/swf.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr TraceFormat table[] = {
+    {"alibaba2023", "Alibaba cluster-trace-gpu-v2023, openb_pod_list_*.csv", read_alibaba2023,
+     "rule"},
+    {"philly", "Microsoft Philly as in Pollux's philly.csv", read_philly, "rule shares"},
+    {"miso", "the 100 jobs of MISO's experiment, jobs_100.csv", read_miso, "gap"},
+    {"sacct", "Slurm, what sacct -P prints with AllocTRES", read_sacct, "rule"},
+    {"swf", "Standard Workload Format", read_swf, "rule processors-per-gpu"},
+};
+
+}  // namespace
+
+bool TraceFormat::has_option(std::string_view option) const {
+  const auto own = split(options, ' ');
+  return option == "compress" || option == "limit" || std::ranges::find(own, option) != own.end();
+}
+
+std::span<const TraceFormat> trace_formats() {
+  return table;
+}
+
+Result<const TraceFormat*> trace_format(std::string_view spec) {
+  const std::size_t colon = spec.find(':');
+  const auto format = std::ranges::find(table, spec.substr(0, colon), &TraceFormat::name);
+  if (colon != std::string_view::npos && format != std::end(table)) return format;
+  std::vector<std::string> known;
+  for (const TraceFormat& other : table) known.push_back(fmt::format("{}:FILE", other.name));
+  return fail(ErrorKind::bad_usage, "--trace",
+              fmt::format("'{}' does not name a trace format", shown(spec)),
+              fmt::format("write {}", any_of(known)));
+}
+
+Result<Workload> read_trace(std::string_view spec, const TraceOptions& options) {
+  const auto format = trace_format(spec);
+  if (!format) return std::unexpected(format.error());
+  const std::string path(spec.substr((*format)->name.size() + 1));
+  if (path.empty())
+    return fail(ErrorKind::bad_usage, "--trace", "no file is named",
+                fmt::format("write {}:FILE", (*format)->name));
+  const auto text = read_text(path);
+  if (!text) return std::unexpected(text.error());
+  return (*format)->read(*text, shown(path, 200), options);
+}
+
+}  // namespace cleave
