@@ -1,4 +1,5 @@
 #include "daemon/config.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ std::string whole_file(const std::string& path) {
 }
 
 TEST(Config, TheSampleIsInTheDocumentation) {
-  EXPECT_EQ(whole_file(CLEAVE_SOURCE_DIR "/docs/cleaved.toml"), sample_config())
+  EXPECT_EQ(whole_file(source_dir() + "/docs/cleaved.toml"), sample_config())
       << "mend it with: cleaved --sample-config > docs/cleaved.toml";
 }
 

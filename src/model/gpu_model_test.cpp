@@ -2,6 +2,7 @@
 // where those are.
 
 #include "model/gpu_model.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ TEST(GpuModels, NameGb) {
 class AgainstTheFacts : public testing::Test {
  protected:
   void SetUp() override {
-    const std::filesystem::path path = CLEAVE_SOURCE_DIR "/../shared/facts/mig_geometry.json";
+    const std::filesystem::path path = source_dir() + "/../shared/facts/mig_geometry.json";
     if (!std::filesystem::exists(path))
       GTEST_SKIP() << "the collected facts (mig_geometry.json) are not here";
     std::stringstream text;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "base/text.hpp"
 #include "model/nvml_abi.hpp"
@@ -19,7 +20,7 @@
 namespace cleave::sim {
 
 inline std::string library_file() {
-  return std::string(CLEAVE_BINARY_DIR) + "/lib/cleave-nvmlsim/" + nvml::library_name;
+  return binary_dir() + "/lib/cleave-nvmlsim/" + nvml::library_name;
 }
 
 /// Every function of the interface, by its name.

@@ -1,6 +1,7 @@
 // The carried-over figures against the files they come from, and against what any speed must be.
 
 #include "physics/measured_speeds.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -75,7 +76,7 @@ TEST(MeasuredSpeeds, AreFoundByApplicationAndBatch) {
 /// A measured file, row by row by column name; empty when it is not here.
 using Row = std::map<std::string, std::string>;
 std::vector<Row> rows_of(const std::string& name) {
-  const std::filesystem::path path = CLEAVE_SOURCE_DIR "/../shared/data/" + name;
+  const std::filesystem::path path = source_dir() + "/../shared/data/" + name;
   if (!std::filesystem::exists(path)) return {};
   std::stringstream text;
   text << std::ifstream(path).rdbuf();

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/csv.hpp"
+#include "base/places_test.hpp"
 #include "base/text.hpp"
 #include "physics/reconfiguration.hpp"
 #include "physics/speed.hpp"
@@ -94,7 +95,7 @@ PlacementSet some_placement_of(const Geometry& geometry, std::string_view layout
 // fitted with worst error 1.1 % (create) and 1.8 % (destroy).
 TEST(Reconfiguration, AgreesWithTheMeasuredMedians) {
   const std::filesystem::path path =
-      CLEAVE_SOURCE_DIR "/../shared/data/mig-reconfig-a100-40gb/gi_create_destroy.csv";
+      source_dir() + "/../shared/data/mig-reconfig-a100-40gb/gi_create_destroy.csv";
   if (!std::filesystem::exists(path))
     GTEST_SKIP() << "the measured times (mig-reconfig-a100-40gb) are not here";
   std::stringstream text;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../cli/program.hpp"
+#include "base/places_test.hpp"
 
 namespace cleave {
 namespace {
@@ -19,7 +20,7 @@ using testing_program::Scratch;
 using testing_program::shell;
 
 const std::filesystem::path reference =
-    std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases";
+    std::filesystem::path(source_dir()) / ".." / "shared" / "cases";
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

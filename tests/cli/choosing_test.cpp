@@ -11,6 +11,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/places_test.hpp"
 #include "program.hpp"
 
 namespace cleave {
@@ -62,7 +63,7 @@ TEST(Choosing, AnswersTheReferenceCases) {
                                       {"wasted", "waste", "waste --input "},
                                       {"wasted", "table", "waste --input "}};
   for (const auto& [module, op, command] : operations) {
-    const std::filesystem::path file = std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" /
+    const std::filesystem::path file = std::filesystem::path(source_dir()) / ".." / "shared" /
                                        "cases" / (std::string(module) + ".json");
     if (!std::filesystem::exists(file))
       GTEST_SKIP() << "the reference cases are not beside the repository";

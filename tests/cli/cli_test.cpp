@@ -7,6 +7,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/places_test.hpp"
 #include "base/sanitized_test.hpp"
 #include "base/text.hpp"
 #include "engine/scheduler.hpp"
@@ -321,7 +322,7 @@ TEST(Simulate, RefusesRunsThatCannotBe) {
 
 TEST(PublicTrace, EveryPodIsAccountedFor) {
   const std::string file = "../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";
-  if (!std::filesystem::exists(std::filesystem::path(CLEAVE_SOURCE_DIR) / file))
+  if (!std::filesystem::exists(std::filesystem::path(source_dir()) / file))
     GTEST_SKIP() << "the public trace (alibaba-gpu-v2023) is not here";
   for (const char* rule : {"round-up", "nearest"}) {
     const Json s = json(std::string("simulate --fleet 160xA100-40GB --trace alibaba2023:") + file +
@@ -352,7 +353,7 @@ TEST(Trace, LogsOfSitesRunToTheEnd) {
 
 TEST(PublicTrace, DrawnArrivalsFollowTheSeed) {
   const std::string file = "../shared/data/mig-miso-a100-40gb/jobs_100.csv";
-  if (!std::filesystem::exists(std::filesystem::path(CLEAVE_SOURCE_DIR) / file))
+  if (!std::filesystem::exists(std::filesystem::path(source_dir()) / file))
     GTEST_SKIP() << "the public trace (mig-miso-a100-40gb) is not here";
   const std::string run = "simulate --fleet 2xA100-40GB --scheduler online --trace miso:" + file;
   const Json first = json(run + " --seed 1"), again = json(run), other = json(run + " --seed 2");
@@ -403,12 +404,6 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
   const std::string overlap = scratch.write(
       "overlap.json",
       R"({"gpus": [{"name": "a", "model": "A100-40GB", "instances": [{"profile": "4g.20gb", "start": 0}, {"profile": "2g.10gb", "start": 2}]}]})");
-  const std::string negative =
-      scratch.write("negative.jsonl", "{\"id\": \"a\", \"arrival_s\": -1, \"duration_s\": 3}\n");
-  const std::string torn = scratch.write(
-      "torn.csv",
-      "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\na,1,1000,1,2,1\nb,1,10");
-  const std::string jobs = scratch.write("jobs.jsonl", "{\"id\": \"a\", \"duration_s\": 3}\n");
 
   expect_refused("place --fleet nowhere.json --profile 1g.5gb",
                  "nowhere.json: No such file or directory");
@@ -438,6 +433,17 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
                  "no GPU of this fleet has a profile '1g.5gb'");
   expect_refused("bench simulation --gpus 10,20 --jobs 5",
                  "give as many numbers of jobs as fleets");
+}
+
+TEST(BadInput, OfModelsAndWorkloadsIsRefusedToo) {
+  const Scratch scratch;
+  const std::string negative =
+      scratch.write("negative.jsonl", "{\"id\": \"a\", \"arrival_s\": -1, \"duration_s\": 3}\n");
+  const std::string torn = scratch.write(
+      "torn.csv",
+      "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\na,1,1000,1,2,1\nb,1,10");
+  const std::string jobs = scratch.write("jobs.jsonl", "{\"id\": \"a\", \"duration_s\": 3}\n");
+
   expect_refused("gpu MI300X", "unknown GPU model 'MI300X'");
   expect_refused("gpu A100-40GB --profiles 8g.80gb",
                  "--profiles: no GPU here has a profile '8g.80gb'");

@@ -10,6 +10,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/places_test.hpp"
 #include "forecast/shape/tensor_file_maker_test.hpp"
 #include "program.hpp"
 
@@ -178,12 +179,12 @@ TEST(ForecastModel, JobsMayNameAModelInPlaceOfASize) {
 
 TEST(ReproduceCarma, ThePageShowsWhatComesOut) {
   const std::string tasks = "../shared/data/carma-dl-tasks/training_tasks.csv";
-  if (!std::filesystem::exists(CLEAVE_SOURCE_DIR "/" + tasks)) {
+  if (!std::filesystem::exists(source_dir() + "/" + tasks)) {
     std::cout << "skipped: the tasks of CARMA are not beside this source tree\n";
     GTEST_SKIP();
   }
   std::stringstream page;
-  page << std::ifstream(CLEAVE_SOURCE_DIR "/docs/forecast-model.md").rdbuf();
+  page << std::ifstream(source_dir() + "/docs/forecast-model.md").rdbuf();
   const Outcome outcome = cleave("reproduce carma --tasks " + tasks);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(page.str().find("```text\n" + outcome.out + "```"), std::string::npos)

@@ -12,6 +12,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/places_test.hpp"
 #include "base/text.hpp"
 #include "nvmlsim/client.hpp"
 #include "program.hpp"
@@ -251,7 +252,7 @@ TEST(BenchNvml, MeasuresEveryKindOfCall) {
 }
 
 TEST_F(Job, TheExampleRuns) {
-  const auto outcome = on_it("'" CLEAVE_SOURCE_DIR "/examples/jobs/training.sh' 0.1");
+  const auto outcome = on_it("'" + source_dir() + "/examples/jobs/training.sh' 0.1");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("iteration 20/20"), std::string::npos) << outcome.out;
 }

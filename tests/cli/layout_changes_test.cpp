@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "base/random.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "device/changing_gpu.hpp"
@@ -28,7 +29,7 @@ class LayoutChanges : public testing::Test {
     spec.instant = true;
     ASSERT_TRUE(create_sim_node(folder / "node", spec));
     ::setenv(sim_node_variable, (folder / "node").c_str(), 1);
-    auto opened = NvmlDoor::open(CLEAVE_BINARY_DIR "/lib/cleave-nvmlsim/libnvidia-ml.so.1");
+    auto opened = NvmlDoor::open(binary_dir() + "/lib/cleave-nvmlsim/libnvidia-ml.so.1");
     ASSERT_TRUE(opened) << opened.error().text();
     door = std::move(*opened);
     five.emplace(*spec.gpus.front(), ProfileChoice::parse("five")->on(*spec.gpus.front()));

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/places_test.hpp"
+
 namespace cleave::testing_program {
 
 namespace {
@@ -21,9 +23,9 @@ std::string content(const std::string& path) {
 
 Outcome shell(const std::string& command) {
   const Scratch scratch;
-  const std::string whole =
-      "cd '" CLEAVE_SOURCE_DIR "' && PATH='" CLEAVE_BINARY_DIR "/bin':\"$PATH\" && { " + command +
-      "\n} >'" + scratch.path("out") + "' 2>'" + scratch.path("err") + "' </dev/null";
+  const std::string whole = "cd '" + source_dir() + "' && PATH='" + binary_dir() +
+                            "/bin':\"$PATH\" && { " + command + "\n} >'" + scratch.path("out") +
+                            "' 2>'" + scratch.path("err") + "' </dev/null";
   const int status = ::system(whole.c_str());
   Outcome outcome;
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -9,6 +9,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/places_test.hpp"
 #include "device/nvml_door.hpp"
 #include "foreign_instance.hpp"
 #include "nvmlsim/client.hpp"
@@ -48,7 +49,7 @@ class SimNode {
   /// This process as a client that Cleave knows nothing of.
   [[nodiscard]] std::unique_ptr<NvmlDoor> client() const {
     ::setenv(sim_node_variable, directory.c_str(), 1);
-    auto door = NvmlDoor::open(CLEAVE_BINARY_DIR "/lib/cleave-nvmlsim/libnvidia-ml.so.1");
+    auto door = NvmlDoor::open(binary_dir() + "/lib/cleave-nvmlsim/libnvidia-ml.so.1");
     EXPECT_TRUE(door) << (door ? "" : door.error().text());
     return door ? std::move(*door) : nullptr;
   }

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <string>
 
+#include "base/places_test.hpp"
+
 namespace cleave::testing_program {
 
 class Terminal {
@@ -21,9 +23,8 @@ class Terminal {
     struct winsize size = {rows, columns, 0, 0};
     pid_ = ::forkpty(&screen_, nullptr, nullptr, &size);
     if (pid_ != 0) return;
-    const std::string whole = "cd '" CLEAVE_SOURCE_DIR "' && PATH='" CLEAVE_BINARY_DIR
-                              "/bin':\"$PATH\" exec env " +
-                              command;
+    const std::string whole = "cd '" + source_dir() + "' && PATH='" + binary_dir() +
+                              "/bin':\"$PATH\" exec env " + command;
     ::execl("/bin/sh", "sh", "-c", whole.c_str(), nullptr);
     ::_exit(127);
   }

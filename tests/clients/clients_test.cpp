@@ -13,6 +13,7 @@
 #include "../cli/program.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/places_test.hpp"
 #include "nvmlsim/client.hpp"
 
 namespace cleave {
@@ -21,8 +22,8 @@ namespace {
 using testing_program::Scratch;
 using testing_program::shell;
 
-constexpr const char* fetched = CLEAVE_SOURCE_DIR "/build/clients";
-constexpr const char* library = CLEAVE_BINARY_DIR "/lib/cleave-nvmlsim";
+const std::string fetched = source_dir() + "/build/clients";
+const std::string library = binary_dir() + "/lib/cleave-nvmlsim";
 constexpr const char* packages = "usr/lib/python3/dist-packages";
 
 /// Why the client cannot be run here; empty: it can. `file` is what it is in the fetched packages.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "model/nvml_abi.hpp"
 
 namespace cleave {
@@ -291,7 +292,7 @@ TEST(NvmlAbi, IsTheVendorsWhereItsHeaderIsAtHand) {
   const std::string command = fmt::format(
       "g++ -std=c++23 -fsyntax-only -Wno-invalid-offsetof -Wno-deprecated-declarations -I '{}/src' "
       "'{}'",
-      CLEAVE_SOURCE_DIR, source.string());
+      source_dir(), source.string());
   EXPECT_EQ(std::system(command.c_str()), 0) << "what differs stands above";
   fs::remove(source);
   EXPECT_GT(checks.made, 150U);

@@ -1,4 +1,5 @@
 #include "stands.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ SimNode::~SimNode() {
 }
 
 std::string simulated_library() {
-  return fmt::format("{}/lib/cleave-nvmlsim/{}", CLEAVE_BINARY_DIR, nvml::library_name);
+  return fmt::format("{}/lib/cleave-nvmlsim/{}", binary_dir(), nvml::library_name);
 }
 
 std::string name_of(const StandCase& stand) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "base/text.hpp"
 #include "control/gpu_hands.hpp"
@@ -19,7 +20,7 @@
 namespace cleave::trial {
 
 inline std::string simulated_library() {
-  return fmt::format("{}/lib/cleave-nvmlsim/{}", CLEAVE_BINARY_DIR, nvml::library_name);
+  return fmt::format("{}/lib/cleave-nvmlsim/{}", binary_dir(), nvml::library_name);
 }
 
 /// Named to the library by the environment while this lives; doors are opened after it and closed

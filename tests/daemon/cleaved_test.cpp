@@ -13,6 +13,7 @@
 
 #include "../cli/program.hpp"
 #include "base/json.hpp"
+#include "base/places_test.hpp"
 #include "daemon/http/raw_client_test.hpp"
 
 namespace cleave {
@@ -41,7 +42,7 @@ class DaemonStand {
   void write(const char* name, const std::string& text) const { std::ofstream(path(name)) << text; }
 
   std::vector<std::string> arguments(const std::string& gpus = "1xA100-40GB") const {
-    return {CLEAVE_BINARY_DIR "/bin/cleaved",
+    return {binary_dir() + "/bin/cleaved",
             "--simulate",
             gpus,
             "--instant",

@@ -1,4 +1,5 @@
 #include "crash_batch.hpp"
+#include "base/places_test.hpp"
 
 #include <sys/stat.h>
 
@@ -40,7 +41,7 @@ std::string CrashBatch::script(const Wanted& wanted, const std::string& name) {
 
 Json CrashBatch::document(const Wanted& wanted, const std::string& name) {
   Json job{{"command", {"sh", "-c", script(wanted, name)}},
-           {"environment", {"PATH=" CLEAVE_BINARY_DIR "/bin:/usr/local/bin:/usr/bin:/bin"}},
+           {"environment", {"PATH=" + binary_dir() + "/bin:/usr/local/bin:/usr/bin:/bin"}},
            {"directory", "/"},
            {"name", name},
            {"retries", wanted.retries},

@@ -1,4 +1,5 @@
 #include "daemon_stand.hpp"
+#include "base/places_test.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -67,7 +68,7 @@ DaemonStand::~DaemonStand() {
 }
 
 void DaemonStand::start(const std::vector<std::string>& environment) {
-  std::vector<std::string> words = {CLEAVE_BINARY_DIR "/bin/cleaved",
+  std::vector<std::string> words = {binary_dir() + "/bin/cleaved",
                                     "--simulate",
                                     wish_.gpus,
                                     "--state",
@@ -237,7 +238,7 @@ std::string DaemonStand::events() {
 
 std::unique_ptr<NvmlDoor> DaemonStand::client() const {
   ::setenv(sim_node_variable, node().c_str(), 1);
-  auto door = NvmlDoor::open(CLEAVE_BINARY_DIR "/lib/cleave-nvmlsim/libnvidia-ml.so.1");
+  auto door = NvmlDoor::open(binary_dir() + "/lib/cleave-nvmlsim/libnvidia-ml.so.1");
   ::unsetenv(sim_node_variable);
   EXPECT_TRUE(door) << (door ? "" : door.error().text());
   return door ? std::move(*door) : nullptr;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "base/text.hpp"
 #include "daemon_stand.hpp"
 
@@ -454,7 +455,7 @@ TEST(DaemonEndToEnd, TheDaemonsMakespanIsTheSimulatorsButForLittle) {
     bodies.push_back(Json{
         {"command",
          {"cleave-job", "--memory", "1GiB", "--phases", fmt::format("cpu={}", time), "--quiet"}},
-        {"environment", {"PATH=" CLEAVE_BINARY_DIR "/bin:/usr/bin:/bin"}},
+        {"environment", {"PATH=" + binary_dir() + "/bin:/usr/bin:/bin"}},
         {"directory", "/"},
         {"profile", profile},
         {"movable",

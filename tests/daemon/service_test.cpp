@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/places_test.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "service_stand.hpp"
@@ -23,7 +24,7 @@ FakeCourse runs_for(Duration time) {
 
 TEST(Openapi, IsTheTableOfRoutes) {
   const Json description = Json::parse(openapi_text());
-  EXPECT_EQ(openapi_text(), text_of_file(CLEAVE_SOURCE_DIR "/docs/openapi.json"));
+  EXPECT_EQ(openapi_text(), text_of_file(source_dir() + "/docs/openapi.json"));
   std::set<std::string> described, served;
   for (const auto& [path, methods] : description["paths"].items())
     for (const auto& [method, what] : methods.items())

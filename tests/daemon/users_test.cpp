@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "daemon_stand.hpp"
 
 namespace cleave::whole {
@@ -29,9 +30,9 @@ int cleave_as(uid_t uid, const DaemonStand& stand, const std::string& arguments,
               const std::string& said = "said") {
   const std::string file = stand.path(said);
   std::filesystem::remove(file);
-  const std::string line = fmt::format("HOME=/ CLEAVE_SOCKET='{}' PATH='" CLEAVE_BINARY_DIR
-                                       "/bin':/usr/bin:/bin cleave {}",
-                                       stand.socket(), arguments);
+  const std::string line =
+      fmt::format("HOME=/ CLEAVE_SOCKET='{}' PATH='{}/bin':/usr/bin:/bin cleave {}", stand.socket(),
+                  binary_dir(), arguments);
   const int out = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   const int code = as_user(uid, [&] {
     ::dup2(out, 1);
@@ -46,8 +47,8 @@ int cleave_as(uid_t uid, const DaemonStand& stand, const std::string& arguments,
 
 /// Whether that user may run the programs where they were built.
 bool reaches_programs(uid_t uid) {
-  return as_user(uid,
-                 [] { return ::access(CLEAVE_BINARY_DIR "/bin/cleave", X_OK) == 0 ? 0 : 1; }) == 0;
+  const std::string program = binary_dir() + "/bin/cleave";
+  return as_user(uid, [&] { return ::access(program.c_str(), X_OK) == 0 ? 0 : 1; }) == 0;
 }
 
 class OtherUser : public ::testing::Test {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "../cli/program.hpp"
+#include "base/places_test.hpp"
 
 namespace cleave {
 namespace {
@@ -13,7 +14,7 @@ using testing_program::shell;
 
 TEST(Documents, ShowWhatTheProgramPrints) {
   std::string files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(CLEAVE_SOURCE_DIR "/docs"))
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir() + "/docs"))
     if (entry.path().extension() == ".md") files += " '" + entry.path().string() + "'";
   const auto outcome = shell("cleave-examples README.md" + files);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err << "\nrewrite with tools/update-docs.sh";
@@ -36,8 +37,7 @@ TEST(Examples, Run) {
                   "examples/workloads/three-jobs.csv --scheduler online")
                 .exit_code,
             0);
-  for (const auto& entry :
-       std::filesystem::directory_iterator(CLEAVE_SOURCE_DIR "/examples/fleets"))
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/examples/fleets"))
     EXPECT_EQ(shell("cleave place --policy first-fit --memory 1000 --fleet '" +
                     entry.path().string() + "'")
                   .exit_code,
@@ -55,7 +55,7 @@ TEST(Examples, AResearchersTrainingIsRestartedEarlyAndFinishes) {
                                                              << outcome.out;
 }
 
-const std::string demo = "CLEAVE_PROGRAMS='" CLEAVE_BINARY_DIR "/bin' examples/demo/run.sh";
+const std::string demo = "CLEAVE_PROGRAMS='" + binary_dir() + "/bin' examples/demo/run.sh";
 
 TEST(Demo, RunsItsBatchAndComparesIt) {
   const auto outcome = shell(demo);

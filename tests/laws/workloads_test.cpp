@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "base/sanitized_test.hpp"
 #include "simulate/generate/generate.hpp"
 #include "simulate/simulator.hpp"
@@ -43,7 +44,7 @@ TEST(Workloads, GeneratedOnesRunToTheEnd) {
 }
 
 TEST(Workloads, TracesRunToTheEnd) {
-  const std::filesystem::path data = std::filesystem::path(CLEAVE_SOURCE_DIR) / "../shared/data";
+  const std::filesystem::path data = std::filesystem::path(source_dir()) / "../shared/data";
   const bool whole = std::getenv("CLEAVE_LONG") != nullptr;
   int found = 0;
   for (const auto& [format, file, gpus] :

@@ -3,6 +3,7 @@
 // against the checker.
 
 #include "exhaustive.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -105,7 +106,7 @@ std::string fleet_of(const Json& input) {
 
 TEST(ExhaustiveReference, EqualsTheReferenceOptimum) {
   const auto file =
-      std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases" / "placement.json";
+      std::filesystem::path(source_dir()) / ".." / "shared" / "cases" / "placement.json";
   std::ifstream in(file);
   if (!in) GTEST_SKIP() << "the reference cases are not beside the repository";
   const Json document =
@@ -160,7 +161,7 @@ void expect_metrics(const Metrics& got, const Json& expected) {
 
 TEST(FiguresReference, EqualTheReferenceMetrics) {
   const auto file =
-      std::filesystem::path(CLEAVE_SOURCE_DIR) / ".." / "shared" / "cases" / "placement.json";
+      std::filesystem::path(source_dir()) / ".." / "shared" / "cases" / "placement.json";
   std::ifstream in(file);
   if (!in) GTEST_SKIP() << "the reference cases are not beside the repository";
   const Json document =

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <regex>
 
+#include "base/places_test.hpp"
 #include "source_tree.hpp"
 
 namespace cleave::repository {
@@ -47,7 +48,7 @@ std::string why_not() {
 /// many. The file is this test's own: tests run side by side.
 Outcome check_format(const std::vector<std::string>& paths) {
   const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::string list = std::string(CLEAVE_BINARY_DIR) + "/format_test_" + test + ".txt";
+  const std::string list = binary_dir() + "/format_test_" + test + ".txt";
   std::ofstream names(list);
   for (const std::string& path : paths) names << path << "\n";
   names.close();
@@ -66,7 +67,7 @@ TEST(Format, IsWhatTheFormatterSays) {
 
 TEST(Format, ACrookedFileIsFound) {
   if (const std::string reason = why_not(); !reason.empty()) GTEST_SKIP() << reason;
-  const std::string crooked = std::string(CLEAVE_BINARY_DIR) + "/format_test_crooked.cpp";
+  const std::string crooked = binary_dir() + "/format_test_crooked.cpp";
   std::ofstream(crooked) << "int  f( ){return 1 ;}\n";
   const Outcome outcome = check_format({crooked});
   EXPECT_FALSE(outcome.succeeded);

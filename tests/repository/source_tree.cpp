@@ -1,4 +1,5 @@
 #include "source_tree.hpp"
+#include "base/places_test.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +36,7 @@ SourceFile made_up(std::string path, std::string_view text) {
 }
 
 fs::path root() {
-  return fs::path(CLEAVE_SOURCE_DIR);
+  return fs::path(source_dir());
 }
 
 std::vector<SourceFile> files_under(const std::vector<std::string>& folders) {

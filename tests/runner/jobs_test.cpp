@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "base/text.hpp"
 #include "stand.hpp"
 
@@ -227,8 +228,8 @@ TEST(Supervised, StartsThatAreGivenUpNeverRan) {
   Stand stand;
   // Late enough that nobody hears of it at once, however busy the machine is.
   const std::string late = stand.path("late");
-  std::ofstream(late) << "#!/bin/sh\nsleep 0.002\nexec " CLEAVE_BINARY_DIR
-                         "/bin/cleave-supervise \"$@\"\n";
+  std::ofstream(late) << "#!/bin/sh\nsleep 0.002\nexec " + binary_dir() +
+                             "/bin/cleave-supervise \"$@\"\n";
   ASSERT_EQ(::chmod(late.c_str(), 0755), 0);
   constexpr int impatient = 50, patient = 10;
   int refused = 0, ran = 0;
@@ -269,7 +270,7 @@ TEST(Supervised, JobsGetTheLimitOfDescriptorsThatTheDaemonBeganWith) {
   Stand stand;
   ProcessRunner::Places places;
   places.jobs = stand.path("limited");
-  places.program = CLEAVE_BINARY_DIR "/bin/cleave-supervise";
+  places.program = binary_dir() + "/bin/cleave-supervise";
   places.descriptors = 777;
   const auto runner = ProcessRunner::open(places);
   ASSERT_TRUE(runner);

@@ -1,4 +1,5 @@
 #include "stand.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -37,7 +38,7 @@ Stand::Stand() {
 }
 
 ProcessRunner::Places Stand::places() const {
-  return {path("jobs"), CLEAVE_BINARY_DIR "/bin/cleave-supervise"};
+  return {path("jobs"), binary_dir() + "/bin/cleave-supervise"};
 }
 
 Stand::~Stand() {

@@ -1,4 +1,5 @@
 #include "random_client.hpp"
+#include "base/places_test.hpp"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -212,7 +213,7 @@ std::string fill(NvmlDoor& door, GpuIndex gpu) {
 }  // namespace
 
 std::string library_file() {
-  return CLEAVE_BINARY_DIR "/lib/cleave-nvmlsim/libnvidia-ml.so.1";
+  return binary_dir() + "/lib/cleave-nvmlsim/libnvidia-ml.so.1";
 }
 
 std::unique_ptr<NvmlDoor> open_door(const std::filesystem::path& node) {

@@ -1,4 +1,5 @@
 #include "forecast/shape/model_shape.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -67,7 +68,7 @@ TEST(ModelShape, WithExpertsFewerParametersAreActive) {
 }
 
 TEST(ModelShape, TheModelsOfTheData) {
-  const std::string file = CLEAVE_SOURCE_DIR "/../shared/data/models/model_shapes.json";
+  const std::string file = source_dir() + "/../shared/data/models/model_shapes.json";
   if (!std::filesystem::exists(file)) {
     std::cout << "skipped: the shapes of models are not beside this source tree\n";
     GTEST_SKIP();

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/places_test.hpp"
 #include "nvmlsim/exports/unsupported.hpp"
 #include "nvmlsim/library_test.hpp"
 
@@ -82,7 +83,7 @@ TEST(Exports, WhatIsNotSupportedSaysSo) {
 
 TEST(Exports, AreListedInTheDocs) {
   const std::string page =
-      text_of(std::filesystem::path(CLEAVE_SOURCE_DIR) / "docs" / "simulated-gpus.md");
+      text_of(std::filesystem::path(source_dir()) / "docs" / "simulated-gpus.md");
   for (const char* name : unsupported_names)
     EXPECT_NE(page.find(std::string("`") + (name + 4) + "`"), std::string::npos)
         << name << " is not among the functions that docs/simulated-gpus.md names as not supported";

@@ -1,6 +1,7 @@
 // What every generated workload must be, and the counts and figures that the papers state.
 
 #include "simulate/generate/generate.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -106,7 +107,7 @@ TEST(Generators, SpeedsGrowWithTheProfile) {
 
 // docs/workloads.md says of every generator and every default that it is there.
 TEST(Generators, AreDocumentedWithTheirDefaults) {
-  const auto page = read_text(CLEAVE_SOURCE_DIR "/docs/workloads.md");
+  const auto page = read_text(source_dir() + "/docs/workloads.md");
   ASSERT_TRUE(page);
   for (const GeneratorRow& row : generators()) {
     EXPECT_NE(page->find(fmt::format("`{}`", row.name)), std::string::npos) << row.name;
@@ -334,7 +335,7 @@ TEST(DynaP, ArrivalsFollowTheRate) {
 // for.
 TEST(DynaP, RunTimesAndSharesAreThoseOfTheTrace) {
   const std::string file =
-      CLEAVE_SOURCE_DIR "/../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";
+      source_dir() + "/../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";
   if (!std::filesystem::exists(file))
     GTEST_SKIP() << "the public trace (alibaba-gpu-v2023) is not here";
   const std::string text = *read_text(file);

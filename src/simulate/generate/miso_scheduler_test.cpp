@@ -9,6 +9,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/places_test.hpp"
 #include "base/random.hpp"
 #include "model/workload_file.hpp"
 #include "simulate/generate/miso.hpp"
@@ -239,14 +240,14 @@ std::string text_of(const std::string& path) {
 TEST(MisoScheduler, RunsTheLabsDayAndItsOwnExperimentToTheEnd) {
   const FleetFile lab = *parse_fleet_in_short("4xA100-40GB", {});
   const auto day =
-      parse_workload(text_of(CLEAVE_SOURCE_DIR "/data/workloads/lab-day.jsonl"), "lab-day");
+      parse_workload(text_of(source_dir() + "/data/workloads/lab-day.jsonl"), "lab-day");
   ASSERT_TRUE(day) << day.error().text();
   for (const char* spec : specs) {
     const auto s = simulate(lab, *day, *parse_scheduler(spec));
     ASSERT_TRUE(s) << s.error().text();
     EXPECT_EQ(s->finished, s->jobs) << spec;
   }
-  const std::string path = CLEAVE_SOURCE_DIR "/../shared/data/mig-miso-a100-40gb/jobs_100.csv";
+  const std::string path = source_dir() + "/../shared/data/mig-miso-a100-40gb/jobs_100.csv";
   if (!std::filesystem::exists(path)) {
     std::cout << "MISO's jobs are not here: " << path << "\n";
     return;

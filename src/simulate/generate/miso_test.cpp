@@ -1,6 +1,7 @@
 // MISO's jobs: speeds from the measured table, drawn arrivals, and what a torn file is told.
 
 #include "simulate/generate/miso.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -108,7 +109,7 @@ TEST(Miso, NamesTheLineThatIsWrong) {
 }
 
 TEST(PublicTrace, MisoIsReadWhole) {
-  const std::string file = CLEAVE_SOURCE_DIR "/../shared/data/mig-miso-a100-40gb/jobs_100.csv";
+  const std::string file = source_dir() + "/../shared/data/mig-miso-a100-40gb/jobs_100.csv";
   if (!std::filesystem::exists(file))
     GTEST_SKIP() << "the public trace (mig-miso-a100-40gb) is not here";
   const auto workload = read_trace("miso:" + file, {});

@@ -1,6 +1,7 @@
 // Philly jobs: what is read, left out and drawn, and what a torn file is told.
 
 #include "simulate/traces/philly.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -113,7 +114,7 @@ TEST(Philly, NamesTheLineThatIsWrong) {
 
 // The file as it is published; counts by another program (awk).
 TEST(PublicTrace, PhillyHasItsPublishedCounts) {
-  const std::string file = CLEAVE_SOURCE_DIR "/../shared/data/philly/philly.csv.gz";
+  const std::string file = source_dir() + "/../shared/data/philly/philly.csv.gz";
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "the public trace (philly) is not here";
   const auto workload = read_trace("philly:" + file, {});
   ASSERT_TRUE(workload) << workload.error().text();

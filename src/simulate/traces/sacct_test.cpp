@@ -2,6 +2,7 @@
 // listing is told.
 
 #include "simulate/traces/sacct.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -194,7 +195,7 @@ TEST(Sacct, NamesTheLineThatIsWrong) {
 }
 
 TEST(Sacct, ReadsTheExample) {
-  const auto workload = read_trace("sacct:" CLEAVE_SOURCE_DIR "/examples/traces/sacct.txt", {});
+  const auto workload = read_trace("sacct:" + source_dir() + "/examples/traces/sacct.txt", {});
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 9U);
   EXPECT_EQ(workload->jobs.size(), 6U);

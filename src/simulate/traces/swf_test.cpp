@@ -2,6 +2,7 @@
 // file is told.
 
 #include "simulate/traces/swf.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -101,7 +102,7 @@ TEST(Swf, NamesTheLineThatIsWrong) {
 TEST(Swf, ReadsTheExample) {
   TraceOptions options;
   options.processors_per_gpu = 7;
-  const auto workload = read_trace("swf:" CLEAVE_SOURCE_DIR "/examples/traces/log.swf", options);
+  const auto workload = read_trace("swf:" + source_dir() + "/examples/traces/log.swf", options);
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 7U);
   EXPECT_EQ(workload->jobs.size(), 5U);

@@ -1,6 +1,7 @@
 // Public traces: what is read, what is left out and why, and what a torn file is told.
 
 #include "simulate/traces/trace.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -159,7 +160,7 @@ TEST_F(Folder, EveryFormatIsReadFromGzip) {
 // The trace as it is published: figures of its own description.
 TEST(PublicTrace, HasItsPublishedCounts) {
   const std::string file =
-      CLEAVE_SOURCE_DIR "/../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";
+      source_dir() + "/../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";
   if (!std::filesystem::exists(file))
     GTEST_SKIP() << "the public trace (alibaba-gpu-v2023) is not here";
   const auto workload = read_trace("alibaba2023:" + file, {});
@@ -172,7 +173,7 @@ TEST(PublicTrace, HasItsPublishedCounts) {
 }
 
 TEST(Generator, MakesTheBundledFile) {
-  const auto bundled = read_text(CLEAVE_SOURCE_DIR "/data/workloads/lab-day.jsonl");
+  const auto bundled = read_text(source_dir() + "/data/workloads/lab-day.jsonl");
   ASSERT_TRUE(bundled);
   EXPECT_EQ(workload_text(*generate_workload("lab-day", 1)), *bundled)
       << "rewrite it with `cleave workload generate lab-day`";

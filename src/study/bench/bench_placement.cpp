@@ -178,6 +178,22 @@ bool agree(const Measured& a, const Measured& b) {
                     b.marks.begin());
 }
 
+/// Plays until jobs have been replaced a few times over and new states have become rare: a fleet
+/// that has run for a while, not one whose states are being met for the first time.
+void churn(Scene& scene, const RequestTable& requests, const PlacementBenchOptions& options,
+           bool keep_idle) {
+  PlacementIndex index(scene.fleet, requests, options.policy);
+  const double a_while = std::max(0.05, static_cast<double>(scene.fleet.size()) * 4e-6);
+  std::size_t known = 0;
+  for (int round = 0; round < 40; ++round) {
+    play_indexed(scene, draw(requests, 3 + static_cast<std::uint64_t>(round)), a_while, keep_idle,
+                 index);
+    const std::size_t learned = scene.fleet.states().size() - known;
+    known += learned;
+    if (round > 0 && learned * 200 < known) break;
+  }
+}
+
 PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size, bool keep_idle) {
   using Method = PlacementIndex::Method;
   const FleetFile file = make_fleet(options, size);
@@ -196,20 +212,7 @@ PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size,
   for (const GpuState& gpu : steady.fleet.gpus())
     slices += steady.fleet.geometry(gpu).model().memory_slices.value;
   steady.target = static_cast<std::int64_t>(slices * options.load);
-  {
-    // Churned until jobs have been replaced a few times over and new states have become rare: a
-    // fleet that has run for a while, not one whose states are being met for the first time.
-    PlacementIndex index(steady.fleet, requests, options.policy);
-    const double a_while = std::max(0.05, static_cast<double>(size) * 4e-6);
-    std::size_t known = 0;
-    for (int round = 0; round < 40; ++round) {
-      play_indexed(steady, draw(requests, 3 + static_cast<std::uint64_t>(round)), a_while,
-                   keep_idle, index);
-      const std::size_t learned = steady.fleet.states().size() - known;
-      known += learned;
-      if (round > 0 && learned * 200 < known) break;
-    }
-  }
+  churn(steady, requests, options, keep_idle);
 
   PlacementBench bench;
   bench.gpus = size;

@@ -1,4 +1,5 @@
 #include "study/reproduce/carma_memory.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,7 +39,7 @@ TEST(CarmaMemory, BrokenTablesAreRefused) {
 }
 
 TEST(CarmaMemory, AtLeastFourOfFiveLandOnTheRightInstanceOrTheNext) {
-  const std::string file = CLEAVE_SOURCE_DIR "/../shared/data/carma-dl-tasks/training_tasks.csv";
+  const std::string file = source_dir() + "/../shared/data/carma-dl-tasks/training_tasks.csv";
   if (!std::filesystem::exists(file)) {
     std::cout << "skipped: the tasks of CARMA are not beside this source tree\n";
     GTEST_SKIP();

@@ -1,4 +1,5 @@
 #include "study/reproduce/reproduce_completion_time.hpp"
+#include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -82,7 +83,7 @@ TEST(CompletionTimeStudy, OfInventedJobsIsWhole) {
 
 TEST(CompletionTimeStudy, OnMeasuredInferenceTheTreesAreTwiceAsGoodAsLinear) {
   const std::string file =
-      CLEAVE_SOURCE_DIR "/../shared/data/mig-parvagpu-a100-80gb/inference_profiles.csv";
+      source_dir() + "/../shared/data/mig-parvagpu-a100-80gb/inference_profiles.csv";
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no measurements at " << file;
   std::ifstream stream(file);
   std::stringstream text;
