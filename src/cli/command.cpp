@@ -11,8 +11,8 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
-#include "simulate/read_text.hpp"
 
 namespace cleave::cli {
 

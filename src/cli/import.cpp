@@ -5,10 +5,10 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "model/smi_node.hpp"
-#include "simulate/read_text.hpp"
 
 namespace cleave::cli {
 

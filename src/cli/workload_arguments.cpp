@@ -10,13 +10,13 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/options.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
 #include "forecast/memory/forecaster.hpp"
 #include "model/workload_file.hpp"
 #include "physics/reconfiguration.hpp"
 #include "simulate/generate/generate.hpp"
-#include "simulate/read_text.hpp"
 #include "simulate/traces/trace.hpp"
 
 namespace cleave::cli {

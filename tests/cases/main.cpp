@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "case_file.hpp"
 #include "compare.hpp"
 #include "input.hpp"
 #include "manual/command_line.hpp"
 #include "operations.hpp"
-#include "simulate/read_text.hpp"
 
 namespace cleave::cases {
 

@@ -22,7 +22,7 @@ struct Room {
 };
 
 constexpr Room house[] = {
-    {"base", "", "fmt/ nlohmann/"},
+    {"base", "", "fmt/ nlohmann/ zlib.h"},
     {"model", "base", ""},
     {"graph", "base model", ""},
     {"physics", "base model", ""},
@@ -33,7 +33,7 @@ constexpr Room house[] = {
     // Nothing above this line touches the world.
     {"device", "base model", ""},
     {"nvmlsim", "base model graph physics", ""},
-    {"simulate", "base model graph physics forecast placement planner engine", "zlib.h"},
+    {"simulate", "base model graph physics forecast placement planner engine", "zlib.h"},  // tests
     {"runner", "base model physics nvmlsim/client.hpp", ""},
     {"control",
      "base model graph physics forecast placement planner engine device runner nvmlsim/client.hpp",

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/daemon/show.hpp"
@@ -11,7 +12,6 @@
 #include "forecast/memory/growth_laws.hpp"
 #include "forecast/memory/memory_series.hpp"
 #include "forecast/memory/trend_options.hpp"
-#include "simulate/read_text.hpp"
 
 namespace cleave::cli {
 

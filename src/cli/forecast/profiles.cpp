@@ -13,11 +13,11 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/daemon/show.hpp"
 #include "device/file_handle.hpp"
-#include "simulate/read_text.hpp"
 
 namespace cleave::cli {
 

@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/plan/plan_show.hpp"
@@ -15,7 +16,6 @@
 #include "planner/pages/plan_svg.hpp"
 #include "planner/plan_text.hpp"
 #include "planner/planner.hpp"
-#include "simulate/read_text.hpp"
 
 namespace cleave::cli {
 

@@ -2,10 +2,10 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/daemon/show.hpp"
-#include "simulate/read_text.hpp"
 #include "study/reproduce/carma_memory.hpp"
 
 namespace cleave::cli {

@@ -4,10 +4,10 @@
 #include "study/reproduce/reproduce_completion_time.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/daemon/show.hpp"
-#include "simulate/read_text.hpp"
 
 namespace cleave::cli {
 

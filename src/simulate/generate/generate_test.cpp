@@ -13,12 +13,12 @@
 
 #include "base/csv.hpp"
 #include "base/format.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "model/fleet_file.hpp"
 #include "model/workload_file.hpp"
 #include "placement/request_table.hpp"
 #include "simulate/generate/generate_parts.hpp"
-#include "simulate/read_text.hpp"
 
 namespace cleave {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "simulate/generate/miso.hpp"
-#include "simulate/read_text.hpp"
 #include "simulate/traces/alibaba2023.hpp"
 #include "simulate/traces/philly.hpp"
 #include "simulate/traces/sacct.hpp"

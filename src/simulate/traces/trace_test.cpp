@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/read_text.hpp"
 #include "model/workload_file.hpp"
 #include "simulate/generate/generate.hpp"
-#include "simulate/read_text.hpp"
 #include "simulate/traces/alibaba2023.hpp"
 
 namespace cleave {

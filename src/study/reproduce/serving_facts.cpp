@@ -4,8 +4,8 @@
 
 #include "base/csv.hpp"
 #include "base/json.hpp"
+#include "base/read_text.hpp"
 #include "base/text.hpp"
-#include "simulate/read_text.hpp"
 
 namespace cleave {
 

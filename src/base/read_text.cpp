@@ -1,4 +1,4 @@
-#include "simulate/read_text.hpp"
+#include "base/read_text.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
