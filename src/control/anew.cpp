@@ -105,7 +105,7 @@ Result<void> Control::Inside::try_scheduler(const std::string& text) const {
   if (!spec) return std::unexpected(spec.error());
   if (spec->row->interrupts)
     for (const auto& [number, job] : jobs_)
-      if (!job.record.wish.restartable && !is_final(job.record.state))
+      if (!job.record.spec.restartable && !is_final(job.record.state))
         return fail(
             ErrorKind::infeasible, text,
             fmt::format("it stops jobs and starts them again, and job {} may not be", number),
@@ -186,7 +186,7 @@ std::vector<JobNumber> Control::Inside::line() const {
   for (const auto& [number, job] : jobs_)
     if (waits(job)) all.push_back(number);
   std::ranges::stable_sort(all, std::greater<>{},
-                           [&](JobNumber number) { return jobs_.at(number).record.wish.priority; });
+                           [&](JobNumber number) { return jobs_.at(number).record.spec.priority; });
   return all;
 }
 
@@ -218,7 +218,7 @@ void Control::Inside::tell_what_there_is() {
     job.id = static_cast<JobId>(numbers_.size());
     numbers_.push_back(number);
     keep_facts(job);
-    lowest_priority_ = std::min(lowest_priority_, job.record.wish.priority);
+    lowest_priority_ = std::min(lowest_priority_, job.record.spec.priority);
     engine_->on(Submitted{*job.id, requests_->intern(job.record.request)}, engine_time(),
                 commands_);
   }
@@ -245,17 +245,17 @@ void Control::Inside::tell_reports_again() {
 
 void Control::Inside::keep_facts(LiveJob& job) {
   KnownFacts::Of facts;
-  const JobWish& wish = job.record.wish;
+  const JobSpec& spec = job.record.spec;
   // Records are of the wall clock; the engine's differs from it by what the wall clock was set
   // since.
   const Duration set = wall() - engine_time();
-  if (wish.deadline) facts.deadline = job.record.submitted + *wish.deadline - set;
+  if (spec.deadline) facts.deadline = job.record.submitted + *spec.deadline - set;
   if (job.main) facts.running_since = job.attempts.at(*job.main).record.started - set;
-  facts.movable = wish.movable;
-  facts.restartable = wish.restartable;
-  facts.expected = wish.expected;
-  facts.application = wish.application;
-  facts.batch = wish.batch;
+  facts.movable = spec.movable;
+  facts.restartable = spec.restartable;
+  facts.expected = spec.expected;
+  facts.application = spec.application;
+  facts.batch = spec.batch;
   facts_.set(*job.id, std::move(facts));
 }
 

@@ -57,7 +57,7 @@ struct ControlSettings {
 /// What somebody wants to have run; checked by whoever calls, but for what only the loop knows.
 struct NewJob {
   JobOwner owner;
-  JobWish wish;
+  JobSpec spec;
   JobCommand command;
 };
 

@@ -142,7 +142,7 @@ class PromiseCheck {
     if (const JobRecord* before = find(next.number)) {
       promise(!is_final(before->state) || is_final(next.state), "it was final and is not any more",
               next.number);
-      promise(before->wish == next.wish, "its wish changed", next.number);
+      promise(before->spec == next.spec, "its spec changed", next.number);
       promise(before->owner == next.owner, "its owner changed", next.number);
       promise(before->submitted == next.submitted, "its submission changed", next.number);
     } else {

@@ -6,7 +6,7 @@
 //
 // It also holds its caller to what the face promises, and throws std::logic_error where that is
 // broken: event numbers without a gap, attempts of known jobs only, a final job stays final and has
-// ended, no number is given twice, a command with a job's first record and only then, a wish that
+// ended, no number is given twice, a command with a job's first record and only then, a spec that
 // never changes, and nothing forgotten but what is final.
 
 #include <functional>

@@ -98,9 +98,9 @@ TEST(FakeStore, WatchesWhatOnlyItCanSee) {
   batch.commands = {{1, JobCommand{}}};
   ASSERT_TRUE(store.write(batch, Durability::synced));
   batch.commands.clear();
-  batch.jobs[0].wish.priority = 1;
+  batch.jobs[0].spec.priority = 1;
   EXPECT_THROW(static_cast<void>(store.write(batch, Durability::synced)), std::logic_error)
-      << "another wish";
+      << "another spec";
   batch.jobs[0] = job;
   batch.jobs[0].owner.uid = 1;
   EXPECT_THROW(static_cast<void>(store.write(batch, Durability::synced)), std::logic_error)

@@ -132,7 +132,7 @@ bool Control::Inside::ran_out_of_memory(const LiveJob& job, const LiveAttempt& a
   const auto code = exit_code_of(outcome);
   if (!code || *code == 0) return false;
   if (outcome.out_of_memory || attempt.beyond) return true;
-  if (job.record.wish.out_of_memory_code == code) return true;
+  if (job.record.spec.out_of_memory_code == code) return true;
   return std::ranges::find(settings_.out_of_memory_codes, *code) !=
          settings_.out_of_memory_codes.end();
 }
@@ -211,10 +211,10 @@ void Control::Inside::ended(LiveJob& job, std::int64_t number, const ProcessOutc
 }
 
 bool Control::Inside::try_again(LiveJob& job, const std::string& why) {
-  if (job.record.failures >= job.record.wish.retries) return false;
+  if (job.record.failures >= job.record.spec.retries) return false;
   ++job.record.failures;
   wait_again(job, fmt::format("{}; attempt {} of {} follows", why, job.record.failures + 1,
-                              job.record.wish.retries + 1));
+                              job.record.spec.retries + 1));
   return true;
 }
 
@@ -223,9 +223,9 @@ void Control::Inside::remember_need(const LiveJob& job, const AttemptRecord& att
   // What it reported is what it needed; where it reported nothing, what the driver showed is
   // enough.
   const auto held = attempt.peak ? attempt.peak : seen;
-  if (!job.record.wish.application || !held || held->value == 0) return;
+  if (!job.record.spec.application || !held || held->value == 0) return;
   constexpr std::size_t most = 10'000;
-  const std::string key = need_key(job.record.owner.uid, *job.record.wish.application);
+  const std::string key = need_key(job.record.owner.uid, *job.record.spec.application);
   if (needs_.size() >= most && !needs_.contains(key)) return;
   needs_[key] = *held;
   note_setting(key, fmt::format("{}", held->value));
@@ -260,7 +260,7 @@ void Control::Inside::out_of_memory(LiveJob& job, const LiveAttempt& attempt,
                                     std::optional<int> code) {
   const std::string where = place_in_words(attempt);
   job.last_code = code;
-  if (!job.record.wish.restartable)
+  if (!job.record.spec.restartable)
     return finish(
         job, JobState::failed,
         fmt::format("it ran out of memory on {}; submit it with --restartable, or ask for more",
@@ -293,7 +293,7 @@ void Control::Inside::stopped(LiveJob& job, const AttemptRecord& attempt) {
   }
   switch (*attempt.end) {
     case AttemptEnd::lost:
-      if (job.record.wish.restartable || !attempt.began) return wait_again(job, attempt.why);
+      if (job.record.spec.restartable || !attempt.began) return wait_again(job, attempt.why);
       if (try_again(job, attempt.why)) return;
       return finish(job, JobState::failed,
                     fmt::format("{}; submit it with --restartable or --retry to have it run again",
@@ -378,10 +378,10 @@ void Control::Inside::enter_line(LiveJob& job) {
   if (engine_ == nullptr || anew_ || job.id || !job.never.empty() || !waits(job)) return;
   // The engine keeps the order of submission; where somebody comes before others it takes another
   // engine.
-  const std::int64_t priority = job.record.wish.priority;
+  const std::int64_t priority = job.record.spec.priority;
   if (priority > lowest_priority_ && std::ranges::any_of(jobs_, [&](const auto& other) {
         const LiveJob& each = other.second;
-        return each.id && !each.place && each.record.wish.priority < priority;
+        return each.id && !each.place && each.record.spec.priority < priority;
       }))
     return begin_anew("a job of higher priority came");
   lowest_priority_ = std::min(lowest_priority_, priority);
@@ -429,9 +429,9 @@ void Control::Inside::stop_attempt(LiveJob& job, std::int64_t number, AttemptEnd
   }
   const JobKey key = attempt.record.key;
   const bool ours = end == AttemptEnd::early_restart || end == AttemptEnd::made_room;
-  const int signal = job.record.wish.checkpoint_signal;
+  const int signal = job.record.spec.checkpoint_signal;
   if (ours && signal != 0 && attempt.record.began) {
-    attempt.stop_at = steady() + job.record.wish.checkpoint_grace;
+    attempt.stop_at = steady() + job.record.spec.checkpoint_grace;
     timers_.emplace(*attempt.stop_at, key);
     // Where it cannot be told, it is stopped when the time comes all the same.
     later([this, key, signal] { static_cast<void>(runner_->signal(key, signal)); });

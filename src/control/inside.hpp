@@ -118,7 +118,7 @@ class Control::Inside final : public Control {
   void answer(std::span<const Wanted> wanted, const Result<void>& done);
   void enter_job(JobRecord record);
   /// Where the user said nothing: what the application needed before.
-  void size_by_earlier_runs(JobWish& wish, std::uint32_t uid) const;
+  void size_by_earlier_runs(JobSpec& spec, std::uint32_t uid) const;
   void enter_cancelled(JobNumber number, const std::string& by);
 
   // hear_gpus.cpp

@@ -50,7 +50,7 @@ struct JobCommand {
 };
 
 /// What was asked for; never changes.
-struct JobWish {
+struct JobSpec {
   std::string name;
   Request request;            // a profile, a size or nothing; a model has become a size by now
   std::string asked;          // in words: "2g.10gb", "9 GiB", "Llama-3-8B: 18.2 GiB", "nothing"
@@ -68,13 +68,13 @@ struct JobWish {
   std::optional<std::int64_t> batch;
   std::optional<Duration>
       expected;  // its run time on the whole GPU under MIG, where the user knows it
-  friend bool operator==(const JobWish&, const JobWish&) = default;
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
 struct JobRecord {
   JobNumber number = 0;
   JobOwner owner;
-  JobWish wish;
+  JobSpec spec;
   Instant submitted{};  // wall clock, as all times of records
   JobState state = JobState::queued;
   std::string reason;            // in words, why it is there; empty where there is nothing to say

@@ -117,51 +117,51 @@ Result<JobOwner> parse_owner(std::string_view text, const std::string& place) {
   });
 }
 
-std::string wish_text(const JobWish& wish) {
+std::string spec_text(const JobSpec& spec) {
   Json json = begun();
-  if (!wish.name.empty()) json["name"] = wish.name;
+  if (!spec.name.empty()) json["name"] = spec.name;
   json["request"] = Json::object();
-  add_request(json["request"], wish.request);
-  json["asked"] = wish.asked;
-  if (wish.priority != 0) json["priority"] = wish.priority;
-  add(json, "deadline_ns", wish.deadline);
-  if (wish.retries != 0) json["retries"] = wish.retries;
-  if (wish.restartable) json["restartable"] = true;
-  if (wish.movable) json["movable"] = true;
-  if (wish.checkpoint_signal != 0) json["checkpoint_signal"] = wish.checkpoint_signal;
-  json["checkpoint_grace_ns"] = wish.checkpoint_grace.count();
-  json["stop_grace_ns"] = wish.stop_grace.count();
-  if (wish.out_of_memory_code) json["out_of_memory_code"] = *wish.out_of_memory_code;
-  if (wish.application) json["application"] = *wish.application;
-  if (wish.batch) json["batch"] = *wish.batch;
-  add(json, "expected_ns", wish.expected);
+  add_request(json["request"], spec.request);
+  json["asked"] = spec.asked;
+  if (spec.priority != 0) json["priority"] = spec.priority;
+  add(json, "deadline_ns", spec.deadline);
+  if (spec.retries != 0) json["retries"] = spec.retries;
+  if (spec.restartable) json["restartable"] = true;
+  if (spec.movable) json["movable"] = true;
+  if (spec.checkpoint_signal != 0) json["checkpoint_signal"] = spec.checkpoint_signal;
+  json["checkpoint_grace_ns"] = spec.checkpoint_grace.count();
+  json["stop_grace_ns"] = spec.stop_grace.count();
+  if (spec.out_of_memory_code) json["out_of_memory_code"] = *spec.out_of_memory_code;
+  if (spec.application) json["application"] = *spec.application;
+  if (spec.batch) json["batch"] = *spec.batch;
+  add(json, "expected_ns", spec.expected);
   return dumped(json);
 }
 
-Result<JobWish> parse_wish(std::string_view text, const std::string& place) {
-  return read_text<JobWish>(text, place, [](JsonReader& in, JobWish& wish) {
-    wish.name = in.text_if("name").value_or("");
+Result<JobSpec> parse_spec(std::string_view text, const std::string& place) {
+  return read_text<JobSpec>(text, place, [](JsonReader& in, JobSpec& spec) {
+    spec.name = in.text_if("name").value_or("");
     if (auto request = in.object_if("request")) {
-      take_request(*request, wish.request);
+      take_request(*request, spec.request);
       request->done();
     } else {
       in.refuse("", "the key 'request' is missing");
     }
-    wish.asked = in.text("asked");
-    wish.priority = any_integer_if(in, "priority").value_or(0);
-    wish.deadline = time_if(in, "deadline_ns");
-    wish.retries = any_integer_if(in, "retries").value_or(0);
-    wish.restartable = in.flag("restartable", false);
-    wish.movable = in.flag("movable", false);
-    wish.checkpoint_signal =
+    spec.asked = in.text("asked");
+    spec.priority = any_integer_if(in, "priority").value_or(0);
+    spec.deadline = time_if(in, "deadline_ns");
+    spec.retries = any_integer_if(in, "retries").value_or(0);
+    spec.restartable = in.flag("restartable", false);
+    spec.movable = in.flag("movable", false);
+    spec.checkpoint_signal =
         static_cast<int>(in.integer_if("checkpoint_signal", INT_MIN, INT_MAX).value_or(0));
-    wish.checkpoint_grace = Duration(any_integer(in, "checkpoint_grace_ns"));
-    wish.stop_grace = Duration(any_integer(in, "stop_grace_ns"));
+    spec.checkpoint_grace = Duration(any_integer(in, "checkpoint_grace_ns"));
+    spec.stop_grace = Duration(any_integer(in, "stop_grace_ns"));
     if (const auto code = in.integer_if("out_of_memory_code", INT_MIN, INT_MAX))
-      wish.out_of_memory_code = static_cast<int>(*code);
-    wish.application = in.text_if("application");
-    wish.batch = any_integer_if(in, "batch");
-    wish.expected = time_if(in, "expected_ns");
+      spec.out_of_memory_code = static_cast<int>(*code);
+    spec.application = in.text_if("application");
+    spec.batch = any_integer_if(in, "batch");
+    spec.expected = time_if(in, "expected_ns");
   });
 }
 

@@ -15,7 +15,7 @@
 namespace cleave {
 
 [[nodiscard]] std::string owner_text(const JobOwner& owner);
-[[nodiscard]] std::string wish_text(const JobWish& wish);
+[[nodiscard]] std::string spec_text(const JobSpec& spec);
 [[nodiscard]] std::string request_text(const Request& request);
 [[nodiscard]] std::string command_text(const JobCommand& command);
 [[nodiscard]] std::string instants_text(const std::vector<Instant>& instants);
@@ -24,7 +24,7 @@ namespace cleave {
 // known.
 
 [[nodiscard]] Result<JobOwner> parse_owner(std::string_view text, const std::string& place);
-[[nodiscard]] Result<JobWish> parse_wish(std::string_view text, const std::string& place);
+[[nodiscard]] Result<JobSpec> parse_spec(std::string_view text, const std::string& place);
 [[nodiscard]] Result<Request> parse_request(std::string_view text, const std::string& place);
 [[nodiscard]] Result<JobCommand> parse_command(std::string_view text, const std::string& place);
 [[nodiscard]] Result<std::vector<Instant>> parse_instants(std::string_view text,

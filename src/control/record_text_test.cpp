@@ -16,10 +16,10 @@ TEST(RecordText, ComesBackAsItWent) {
     const auto owner_back = parse_owner(owner_text(owner), "job 1: owner");
     ASSERT_TRUE(owner_back) << owner_back.error().text();
     EXPECT_EQ(*owner_back, owner);
-    const JobWish wish = any.any_wish();
-    const auto wish_back = parse_wish(wish_text(wish), "job 1: wish");
-    ASSERT_TRUE(wish_back) << wish_back.error().text() << wish_text(wish);
-    EXPECT_EQ(*wish_back, wish) << wish_text(wish);
+    const JobSpec spec = any.any_spec();
+    const auto spec_back = parse_spec(spec_text(spec), "job 1: spec");
+    ASSERT_TRUE(spec_back) << spec_back.error().text() << spec_text(spec);
+    EXPECT_EQ(*spec_back, spec) << spec_text(spec);
     const Request request = any.any_request();
     const auto request_back = parse_request(request_text(request), "job 1: request");
     ASSERT_TRUE(request_back) << request_back.error().text();
@@ -38,25 +38,25 @@ TEST(RecordText, ComesBackAsItWent) {
 
 /// The whole vocabulary, so that a store of today is read tomorrow.
 TEST(RecordText, IsWrittenLikeThis) {
-  JobWish wish;
+  JobSpec spec;
   EXPECT_EQ(
-      wish_text(wish),
+      spec_text(spec),
       R"({"v":1,"request":{"profile":""},"asked":"","checkpoint_grace_ns":0,"stop_grace_ns":30000000000})");
-  wish.name = "n";
-  wish.request = {BySize{MiB{9216}, ComputeSlices{1}}, std::vector<std::string>{"2g.10gb"},
+  spec.name = "n";
+  spec.request = {BySize{MiB{9216}, ComputeSlices{1}}, std::vector<std::string>{"2g.10gb"},
                   MiB{10000}};
-  wish.asked = "9 GiB";
-  wish.priority = -1;
-  wish.deadline = Duration(5);
-  wish.retries = 2;
-  wish.restartable = wish.movable = true;
-  wish.checkpoint_signal = 10;
-  wish.out_of_memory_code = 77;
-  wish.application = "bert";
-  wish.batch = 8;
-  wish.expected = Duration(6);
+  spec.asked = "9 GiB";
+  spec.priority = -1;
+  spec.deadline = Duration(5);
+  spec.retries = 2;
+  spec.restartable = spec.movable = true;
+  spec.checkpoint_signal = 10;
+  spec.out_of_memory_code = 77;
+  spec.application = "bert";
+  spec.batch = 8;
+  spec.expected = Duration(6);
   EXPECT_EQ(
-      wish_text(wish),
+      spec_text(spec),
       R"({"v":1,"name":"n","request":{"mib":9216,"compute":1,"fits":["2g.10gb"],"at_least":10000},)"
       R"("asked":"9 GiB","priority":-1,"deadline_ns":5,"retries":2,"restartable":true,"movable":true,)"
       R"("checkpoint_signal":10,"checkpoint_grace_ns":0,"stop_grace_ns":30000000000,)"
@@ -86,7 +86,7 @@ TEST(RecordText, DamageIsSaid) {
   for (const char* text : {R"({"v":1})", R"({"v":1,"argv":["a"],"working_directory":"/"})",
                            R"({"v":1,"argv":"a","environment":[],"working_directory":"/"})"})
     EXPECT_FALSE(parse_command(text, "x")) << text;
-  EXPECT_FALSE(parse_wish(R"({"v":1,"asked":"","checkpoint_grace_ns":0,"stop_grace_ns":0})", "x"));
+  EXPECT_FALSE(parse_spec(R"({"v":1,"asked":"","checkpoint_grace_ns":0,"stop_grace_ns":0})", "x"));
   EXPECT_FALSE(parse_owner(R"({"v":1,"uid":4294967296,"gid":0})", "x"));
   EXPECT_FALSE(parse_instants(R"({"v":1,"ns":["1"]})", "x"));
   const auto newer = parse_request(R"({"v":2,"stars":5})", "job 3: request");

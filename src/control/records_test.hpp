@@ -82,24 +82,24 @@ class RandomRecords {
     return owner;
   }
 
-  JobWish any_wish() {
-    JobWish wish;
-    wish.name = any_text();
-    wish.request = any_request();
-    wish.asked = any_text();
-    wish.priority = any_number();
-    if (chance(0.5)) wish.deadline = any_time();
-    wish.retries = any_number();
-    wish.restartable = chance(0.5);
-    wish.movable = chance(0.5);
-    wish.checkpoint_signal = any_int();
-    wish.checkpoint_grace = any_time();
-    wish.stop_grace = any_time();
-    if (chance(0.5)) wish.out_of_memory_code = any_int();
-    if (chance(0.5)) wish.application = any_text();
-    if (chance(0.5)) wish.batch = any_number();
-    if (chance(0.5)) wish.expected = any_time();
-    return wish;
+  JobSpec any_spec() {
+    JobSpec spec;
+    spec.name = any_text();
+    spec.request = any_request();
+    spec.asked = any_text();
+    spec.priority = any_number();
+    if (chance(0.5)) spec.deadline = any_time();
+    spec.retries = any_number();
+    spec.restartable = chance(0.5);
+    spec.movable = chance(0.5);
+    spec.checkpoint_signal = any_int();
+    spec.checkpoint_grace = any_time();
+    spec.stop_grace = any_time();
+    if (chance(0.5)) spec.out_of_memory_code = any_int();
+    if (chance(0.5)) spec.application = any_text();
+    if (chance(0.5)) spec.batch = any_number();
+    if (chance(0.5)) spec.expected = any_time();
+    return spec;
   }
 
   JobCommand any_command() { return {any_texts(), any_texts(), any_text()}; }
@@ -109,9 +109,9 @@ class RandomRecords {
     JobRecord job;
     job.number = number;
     job.owner = any_owner();
-    job.wish = any_wish();
+    job.spec = any_spec();
     job.submitted = any_instant();
-    job.request = job.wish.request;
+    job.request = job.spec.request;
     change(job);
     return job;
   }

@@ -144,7 +144,7 @@ void Control::Inside::start(GpuId gpu, const GpuStep& step) {
   note(*job);
   job->attempts.emplace(number, std::move(attempt));
   // Where it must not run twice, the power may go right after it began.
-  if (!job->record.wish.restartable) sync_ = true;
+  if (!job->record.spec.restartable) sync_ = true;
   later([this, key = JobKey{step.job, number}] { launch(key.job, key.attempt); });
 }
 
@@ -175,7 +175,7 @@ void Control::Inside::launch(JobNumber number, std::int64_t attempt) {
                             (*command)->environment.end());
   launch.working_directory = (*command)->working_directory;
   launch.visible_devices = live.record.device;
-  launch.stop_grace = job->record.wish.stop_grace;
+  launch.stop_grace = job->record.spec.stop_grace;
   launch.log_limit = settings_.log_limit;
   if (const auto started = runner_->start(launch); !started)
     not_started(number, attempt, started.error().text());

@@ -80,25 +80,25 @@ Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
                 fmt::format("{} jobs are there already", jobs_.size() + wanted_.size()),
                 "wait until some have ended, or raise most_waiting");
   const auto spec = parse_scheduler(scheduler_);
-  if (spec && spec->row->interrupts && !job.wish.restartable)
+  if (spec && spec->row->interrupts && !job.spec.restartable)
     return fail(ErrorKind::infeasible, "restartable",
                 fmt::format("the scheduler {} stops jobs and starts them again", spec->row->name),
                 "submit with --restartable, or let an operator choose another scheduler");
-  if (const std::string& never = why_never(job.wish.request); !never.empty())
+  if (const std::string& never = why_never(job.spec.request); !never.empty())
     return fail(ErrorKind::infeasible, "the request", never,
                 "`cleave top --once` shows the GPUs, `cleave gpu MODEL` the profiles of one");
   JobRecord record;
   record.number = ++last_job_;
   record.owner = job.owner;
-  record.wish = job.wish;
-  size_by_earlier_runs(record.wish, record.owner.uid);
-  record.request = record.wish.request;
+  record.spec = job.spec;
+  size_by_earlier_runs(record.spec, record.owner.uid);
+  record.request = record.spec.request;
   record.submitted = wall();
   StoreBatch batch;
   batch.commands.emplace_back(record.number, job.command);
   batch.events.push_back(event_record(
       "job-submitted",
-      fmt::format("job {} was submitted and asks for {}", record.number, record.wish.asked),
+      fmt::format("job {} was submitted and asks for {}", record.number, record.spec.asked),
       &record, {}));
   const JobNumber number = record.number;
   batch.jobs.push_back(record);
@@ -107,13 +107,13 @@ Result<JobNumber> Control::Inside::submit(const NewJob& job, Moment now) {
   return number;
 }
 
-void Control::Inside::size_by_earlier_runs(JobWish& wish, std::uint32_t uid) const {
-  if (!wish.application || !std::holds_alternative<Unknown>(wish.request.wanted)) return;
-  const auto known = needs_.find(need_key(uid, *wish.application));
+void Control::Inside::size_by_earlier_runs(JobSpec& spec, std::uint32_t uid) const {
+  if (!spec.application || !std::holds_alternative<Unknown>(spec.request.wanted)) return;
+  const auto known = needs_.find(need_key(uid, *spec.application));
   if (known == needs_.end()) return;
-  wish.request.wanted = BySize{known->second, {}};
-  wish.asked =
-      fmt::format("{} MiB, which {} needed before", known->second.value, *wish.application);
+  spec.request.wanted = BySize{known->second, {}};
+  spec.asked =
+      fmt::format("{} MiB, which {} needed before", known->second.value, *spec.application);
 }
 
 void Control::Inside::enter_job(JobRecord record) {

@@ -44,8 +44,8 @@ class Loop : public testing::Test {
     NewJob job;
     job.owner = {1000, 1000, {}, "someone"};
     job.command = {{"work"}, {"PATH=/bin"}, "/"};
-    job.wish.request = std::move(request);
-    job.wish.asked = text(job.wish.request);
+    job.spec.request = std::move(request);
+    job.spec.asked = text(job.spec.request);
     return job;
   }
   static NewJob sized(std::string profile) { return job({ByProfile{std::move(profile)}, {}}); }
@@ -97,7 +97,7 @@ TEST_F(Loop, WhatNoGpuHasIsRefusedAtOnce) {
 
 TEST_F(Loop, AJobThatFailsIsRunAgainAsOftenAsItMay) {
   NewJob wanted = job();
-  wanted.wish.retries = 2;
+  wanted.spec.retries = 2;
   const JobNumber number = submit(wanted);
   FakeCourse fails;
   fails.runs = 1s;
@@ -114,7 +114,7 @@ TEST_F(Loop, AJobThatFailsIsRunAgainAsOftenAsItMay) {
 TEST_F(Loop, AJobThatFailsWithItsGpuIsLostAndNotAtFault) {
   run(1s);
   NewJob again = sized("1g.5gb");
-  again.wish.restartable = true;
+  again.spec.restartable = true;
   const JobNumber one = submit(again), once = submit(sized("1g.5gb"));
   FakeCourse fails;
   fails.runs = 7s;
@@ -138,7 +138,7 @@ TEST_F(Loop, AJobThatFailsWithItsGpuIsLostAndNotAtFault) {
 
 TEST_F(Loop, AJobThatIsLostIsRunAgainWhereItHasRetriesLeft) {
   NewJob wanted = sized("1g.5gb");
-  wanted.wish.retries = 1;
+  wanted.spec.retries = 1;
   const JobNumber number = submit(wanted, 30s);
   run(5s);
   for (int loss = 0; loss < 2; ++loss) {
@@ -175,7 +175,7 @@ TEST_F(Loop, OneThatRunsOutOfMemoryGetsTheNextSizeIfItMayBeRestarted) {
   NewJob wanted = sized("1g.5gb");
   const JobNumber fails = submit(wanted);
   jobs.plan({fails, 1}, starves);
-  wanted.wish.restartable = true;
+  wanted.spec.restartable = true;
   const JobNumber grows = submit(wanted);
   jobs.plan({grows, 1}, starves);
   run(30s);
@@ -194,9 +194,9 @@ TEST_F(Loop, EarlyRestartsAreAsManyADayAsTheSettingsSay) {
   settings.early_restarts_a_day = 1;
   begin();
   NewJob wanted = sized("1g.5gb");
-  wanted.wish.restartable = true;
-  wanted.wish.checkpoint_signal = 10;
-  wanted.wish.checkpoint_grace = 3s;
+  wanted.spec.restartable = true;
+  wanted.spec.checkpoint_signal = 10;
+  wanted.spec.checkpoint_grace = 3s;
   const JobNumber number = submit(wanted, 20s);
   for (std::int64_t attempt = 1; attempt < 4; ++attempt) {
     FakeCourse grows;
@@ -221,7 +221,7 @@ TEST_F(Loop, HigherPriorityComesFirst) {
   run(2s);
   const JobNumber low = submit(sized("7g.40gb"), 5s);
   NewJob wanted = sized("7g.40gb");
-  wanted.wish.priority = 5;
+  wanted.spec.priority = 5;
   const JobNumber high = submit(wanted, 5s);
   run(2s);
   EXPECT_EQ(control->why_waits(high), "no GPU has room for it now");
@@ -259,7 +259,7 @@ TEST_F(Loop, NobodyIsAnsweredAndNothingBeginsBeforeItIsWritten) {
 
 TEST_F(Loop, AnApplicationGetsWhatItNeededBefore) {
   NewJob wanted = job();
-  wanted.wish.application = "resnet";
+  wanted.spec.application = "resnet";
   const JobNumber first = submit(wanted);
   FakeCourse reports;
   reports.runs = 5s;
@@ -272,7 +272,7 @@ TEST_F(Loop, AnApplicationGetsWhatItNeededBefore) {
   other.owner.uid = 1001;
   const JobNumber anothers = submit(other);
   run(1s);
-  EXPECT_EQ(record(again).wish.asked, "4000 MiB, which resnet needed before");
+  EXPECT_EQ(record(again).spec.asked, "4000 MiB, which resnet needed before");
   EXPECT_EQ(text(record(again).request), "4000 MiB");
   EXPECT_EQ(text(record(anothers).request), "nothing") << "what others ran is theirs";
 }
@@ -330,7 +330,7 @@ TEST_F(Loop, WhatAJobReportedStaysItsOwnWhenTheEngineIsMadeAnew) {
   settings.forecaster = "running-max";
   begin();
   NewJob wanted = sized("2g.10gb");
-  wanted.wish.restartable = true;
+  wanted.spec.restartable = true;
   const auto reports = [&](JobNumber number, std::int64_t mib, Duration runs) {
     FakeCourse course;
     course.runs = runs;
@@ -342,7 +342,7 @@ TEST_F(Loop, WhatAJobReportedStaysItsOwnWhenTheEngineIsMadeAnew) {
   const JobNumber large = submit(wanted);
   reports(large, 9000, 100s);
   NewJob little = sized("1g.5gb");
-  little.wish.restartable = true;
+  little.spec.restartable = true;
   const JobNumber small = submit(little);
   reports(small, 100, 100s);
   run(50s);  // the first has ended
@@ -357,7 +357,7 @@ TEST_F(Loop, WhatWasReportedIsNotForgottenWhenTheEngineIsMadeAnew) {
   settings.early_restarts_a_day = 0;  // for now
   begin();
   NewJob wanted = sized("1g.5gb");
-  wanted.wish.restartable = true;
+  wanted.spec.restartable = true;
   const JobNumber number = submit(wanted);
   FakeCourse course;
   course.runs = 100s;

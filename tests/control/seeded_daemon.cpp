@@ -185,7 +185,7 @@ void SeededDaemon::check_start(const Launch& launch) {
     if (!sharing_ && jobs_.launch_of(key).visible_devices == launch.visible_devices)
       violation(fmt::format("job {} is started where job {} still runs", launch.key.job, key.job));
   }
-  if (others > (wanted.wish.movable ? 1U : 0U))
+  if (others > (wanted.spec.movable ? 1U : 0U))
     violation(fmt::format("job {} runs {} times at once", launch.key.job, others + 1));
   if (!accepted_.contains(launch.key.job)) {
     // Its answer is on its way: it was written before it was started.
@@ -201,27 +201,27 @@ NewJob SeededDaemon::any_job() {
   NewJob job;
   job.owner = {1000, 1000, {}, "someone"};
   job.command = {{"work"}, {"PATH=/bin"}, "/"};
-  JobWish& wish = job.wish;
+  JobSpec& spec = job.spec;
   const double what = random_.uniform();
   constexpr std::string_view profiles[] = {"1g.5gb",  "2g.10gb", "3g.20gb", "1g.6gb",
                                            "2g.12gb", "1g.10gb", "7g.40gb"};
   if (what < 0.4) {
-    wish.request = {ByProfile{std::string(profiles[random_.below(std::size(profiles))])}, {}};
+    spec.request = {ByProfile{std::string(profiles[random_.below(std::size(profiles))])}, {}};
   } else if (what < 0.7) {
-    wish.request = {BySize{MiB{static_cast<std::int64_t>(1 + random_.below(30'000))}, {}}, {}};
+    spec.request = {BySize{MiB{static_cast<std::int64_t>(1 + random_.below(30'000))}, {}}, {}};
   } else {
-    wish.request = {Unknown{}, {}};
+    spec.request = {Unknown{}, {}};
   }
-  wish.asked = text(wish.request);
-  wish.restartable = random_.uniform() < 0.5;
-  wish.movable = random_.uniform() < 0.2;
-  wish.retries = random_.uniform() < 0.2 ? 1 : 0;
-  wish.priority = random_.uniform() < 0.1 ? static_cast<std::int64_t>(random_.below(3)) : 0;
+  spec.asked = text(spec.request);
+  spec.restartable = random_.uniform() < 0.5;
+  spec.movable = random_.uniform() < 0.2;
+  spec.retries = random_.uniform() < 0.2 ? 1 : 0;
+  spec.priority = random_.uniform() < 0.1 ? static_cast<std::int64_t>(random_.below(3)) : 0;
   if (random_.uniform() < 0.2) {
-    wish.checkpoint_signal = 10;
-    wish.checkpoint_grace = 2s;
+    spec.checkpoint_signal = 10;
+    spec.checkpoint_grace = 2s;
   }
-  if (random_.uniform() < 0.3) wish.expected = std::chrono::seconds(random_.below(100));
+  if (random_.uniform() < 0.3) spec.expected = std::chrono::seconds(random_.below(100));
   return job;
 }
 
@@ -243,8 +243,8 @@ void SeededDaemon::submit() {
     jobs_.plan({*number, 1}, course);
     reporting_.insert(*number);
   }
-  tell(fmt::format("job {} is submitted: {}{}", *number, job.wish.asked,
-                   job.wish.restartable ? ", restartable" : ""));
+  tell(fmt::format("job {} is submitted: {}{}", *number, job.spec.asked,
+                   job.spec.restartable ? ", restartable" : ""));
 }
 
 void SeededDaemon::take_answers() {
@@ -483,9 +483,9 @@ void SeededDaemon::check_job(JobNumber number) {
     if (attempt.end == AttemptEnd::lost) ++counts_.lost;
     if (attempt.end == AttemptEnd::moved) ++counts_.moved;
   }
-  const JobWish& wish = wanted_.at(number).wish;
+  const JobSpec& spec = wanted_.at(number).spec;
   began = std::max(began, jobs_.begun(number));
-  if (!wish.restartable && !wish.movable && began > 1 + wish.retries)
+  if (!spec.restartable && !spec.movable && began > 1 + spec.retries)
     violation(fmt::format("job {} may not be restarted and ran {} times", number, began));
   if (job.failures > 0) ++counts_.retried;
   if (job.state == JobState::finished && !ended_well)

@@ -160,7 +160,7 @@ void CrashBatch::check() {
   const auto jobs = (*store)->jobs(query);
   ASSERT_TRUE(jobs);
   std::map<std::string, std::vector<const JobRecord*>> by_name;
-  for (const JobRecord& job : *jobs) by_name[job.wish.name].push_back(&job);
+  for (const JobRecord& job : *jobs) by_name[job.spec.name].push_back(&job);
   std::map<JobNumber, int> outcomes;
   for (std::int64_t after = 0;;) {
     const auto events = (*store)->events(after, std::nullopt, 1000);

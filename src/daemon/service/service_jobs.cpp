@@ -120,7 +120,7 @@ void Service::submit(const ApiCallPtr& call) {
   if (!owner) return call->refuse(owner.error(), 403);
   const auto job = read_new_job(call->request.body, std::move(*owner));
   if (!job) return call->refuse(job.error());
-  if (!call->operates && job->wish.priority > settings_.highest_priority)
+  if (!call->operates && job->spec.priority > settings_.highest_priority)
     return call->refuse(
         Error{ErrorKind::infeasible, "submission: priority",
               fmt::format("only operators give more than {}", settings_.highest_priority),

@@ -47,29 +47,29 @@ Result<void> check_memory(MiB memory, const char* key) {
   return {};
 }
 
-Result<void> put_request(const ApiSubmission& from, JobWish& wish) {
-  wish.request.wanted = Unknown{};
-  wish.asked = "nothing";
+Result<void> put_request(const ApiSubmission& from, JobSpec& spec) {
+  spec.request.wanted = Unknown{};
+  spec.asked = "nothing";
   if (from.profile) {
     if (from.profile->empty()) return wrong_key("profile", "it is empty");
-    wish.request.wanted = ByProfile{*from.profile};
-    wish.asked = *from.profile;
+    spec.request.wanted = ByProfile{*from.profile};
+    spec.asked = *from.profile;
   }
   if (from.memory) {
     if (const auto fine = check_memory(*from.memory, "memory_mib"); !fine) return fine;
     const ComputeSlices slices = from.compute_slices.value_or(ComputeSlices{0});
     if (slices.value > most_slices)
       return wrong_key("compute_slices", fmt::format("no GPU has more than {}", most_slices));
-    wish.request.wanted = BySize{*from.memory, slices};
-    wish.asked = size_in_words(*from.memory);
+    spec.request.wanted = BySize{*from.memory, slices};
+    spec.asked = size_in_words(*from.memory);
     if (slices.value > 0)
-      wish.asked +=
+      spec.asked +=
           fmt::format(" with {}", counted(static_cast<std::size_t>(slices.value), "compute slice"));
   }
   if (from.model) {
     if (const auto fine = check_memory(from.model->memory, "model.memory_mib"); !fine) return fine;
-    wish.request.wanted = BySize{from.model->memory, ComputeSlices{0}};
-    wish.asked = fmt::format("{}: {}", from.model->name.empty() ? "model" : from.model->name,
+    spec.request.wanted = BySize{from.model->memory, ComputeSlices{0}};
+    spec.asked = fmt::format("{}: {}", from.model->name.empty() ? "model" : from.model->name,
                              size_in_words(from.model->memory));
   }
   return {};
@@ -89,7 +89,7 @@ Result<void> check_numbers(const ApiSubmission& from) {
 }
 
 /// As the supervisor will, with the parts of a launch that are not known yet made up.
-Result<void> check_command(const JobCommand& command, const JobWish& wish, const JobOwner& owner) {
+Result<void> check_command(const JobCommand& command, const JobSpec& spec, const JobOwner& owner) {
   Launch launch;
   launch.key = {1, 1};
   launch.uid = owner.uid;
@@ -98,7 +98,7 @@ Result<void> check_command(const JobCommand& command, const JobWish& wish, const
   launch.argv = command.argv;
   launch.environment = command.environment;
   launch.working_directory = command.working_directory;
-  launch.stop_grace = wish.stop_grace;
+  launch.stop_grace = spec.stop_grace;
   return check_launch(launch, document_name);
 }
 
@@ -118,24 +118,24 @@ Result<NewJob> new_job(ApiSubmission from, JobOwner owner) {
       return std::unexpected(fine.error());
   if (const auto fine = check_numbers(from); !fine) return std::unexpected(fine.error());
   NewJob job;
-  JobWish& wish = job.wish;
-  if (const auto fine = put_request(from, wish); !fine) return std::unexpected(fine.error());
-  wish.name = from.name.value_or("");
-  wish.priority = from.priority;
-  wish.deadline = from.deadline;
-  wish.retries = from.retries;
-  wish.restartable = from.restartable;
-  wish.movable = from.movable;
-  wish.checkpoint_signal = from.checkpoint_signal.value_or(0);
-  wish.checkpoint_grace = whole_milliseconds(from.checkpoint_grace.value_or(Duration::zero()));
-  if (from.stop_grace) wish.stop_grace = whole_milliseconds(*from.stop_grace);
-  wish.out_of_memory_code = from.out_of_memory_code;
-  if (from.application && !from.application->empty()) wish.application = from.application;
-  wish.batch = from.batch;
-  wish.expected = from.expected;
+  JobSpec& spec = job.spec;
+  if (const auto fine = put_request(from, spec); !fine) return std::unexpected(fine.error());
+  spec.name = from.name.value_or("");
+  spec.priority = from.priority;
+  spec.deadline = from.deadline;
+  spec.retries = from.retries;
+  spec.restartable = from.restartable;
+  spec.movable = from.movable;
+  spec.checkpoint_signal = from.checkpoint_signal.value_or(0);
+  spec.checkpoint_grace = whole_milliseconds(from.checkpoint_grace.value_or(Duration::zero()));
+  if (from.stop_grace) spec.stop_grace = whole_milliseconds(*from.stop_grace);
+  spec.out_of_memory_code = from.out_of_memory_code;
+  if (from.application && !from.application->empty()) spec.application = from.application;
+  spec.batch = from.batch;
+  spec.expected = from.expected;
   job.command = {std::move(from.command), std::move(from.environment), std::move(from.directory)};
   job.owner = std::move(owner);
-  if (const auto fine = check_command(job.command, wish, job.owner); !fine)
+  if (const auto fine = check_command(job.command, spec, job.owner); !fine)
     return std::unexpected(fine.error());
   return job;
 }

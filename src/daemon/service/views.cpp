@@ -52,18 +52,18 @@ ApiInstance instance_view(const GpuStanding& gpu, const SeenInstance& seen,
 ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuIndexOf& index_of) {
   ApiJob view;
   view.id = job.number;
-  view.name = job.wish.name;
+  view.name = job.spec.name;
   view.user = job.owner.user;
   view.uid = job.owner.uid;
   view.state = std::string(name(job.state));
   view.reason = job.reason;
   view.exit_code = job.exit_code;
-  view.asked = job.wish.asked;
+  view.asked = job.spec.asked;
   view.asks_now = text(job.request);
-  view.priority = job.wish.priority;
-  view.restartable = job.wish.restartable;
-  view.movable = job.wish.movable;
-  if (job.wish.deadline) view.deadline_at = sum_within(job.submitted, *job.wish.deadline);
+  view.priority = job.spec.priority;
+  view.restartable = job.spec.restartable;
+  view.movable = job.spec.movable;
+  if (job.spec.deadline) view.deadline_at = sum_within(job.submitted, *job.spec.deadline);
   view.submitted_at = job.submitted;
   view.ended_at = job.ended;
   view.attempts = job.attempts;

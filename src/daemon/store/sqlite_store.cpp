@@ -213,11 +213,11 @@ Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
     const bool first = job.number > numbers.job;
     SqliteRun run = connection_.use(first ? add : change);
     std::optional<std::string> request, restarts;
-    if (job.request != job.wish.request) request = request_text(job.request);
+    if (job.request != job.spec.request) request = request_text(job.request);
     if (!job.early_restarts.empty()) restarts = instants_text(job.early_restarts);
     run.with(job.number, name(job.state), is_final(job.state), job.ended, job.exit_code, job.reason,
              job.attempts, job.failures, job.cancelled, request, restarts);
-    if (first) run.with(job.owner.uid, job.submitted, owner_text(job.owner), wish_text(job.wish));
+    if (first) run.with(job.owner.uid, job.submitted, owner_text(job.owner), spec_text(job.spec));
     if (const auto done = run.done(); !done) return done;
     if (connection_.changes() != 1)
       return std::unexpected(

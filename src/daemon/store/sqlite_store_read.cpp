@@ -51,10 +51,10 @@ Result<void> read_texts(SqliteRun& row, JobRecord& job, const std::string& place
   auto owner = parse_owner(row.text(), place);
   if (!owner) return std::unexpected(owner.error());
   job.owner = std::move(*owner);
-  auto wish = parse_wish(row.text(), place);
-  if (!wish) return std::unexpected(wish.error());
-  job.wish = std::move(*wish);
-  job.request = job.wish.request;
+  auto spec = parse_spec(row.text(), place);
+  if (!spec) return std::unexpected(spec.error());
+  job.spec = std::move(*spec);
+  job.request = job.spec.request;
   if (!request) return {};
   auto read = parse_request(*request, place);
   if (!read) return std::unexpected(read.error());

@@ -58,9 +58,9 @@ StoreBatch batch_of(std::int64_t turn) {
   for (JobNumber number = 2 * turn - 1; number <= 2 * turn; ++number) {
     JobRecord job;
     job.number = number;
-    job.wish.name = fmt::format("turn {}", turn);
-    job.wish.request.wanted = Unknown{};
-    job.request = job.wish.request;
+    job.spec.name = fmt::format("turn {}", turn);
+    job.spec.request.wanted = Unknown{};
+    job.request = job.spec.request;
     batch.jobs.push_back(job);
     batch.commands.emplace_back(number,
                                 JobCommand{{"true"}, {fmt::format("A={}", large_text(3000))}, "/"});
