@@ -12,9 +12,10 @@ run=(compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl
 
 cat <<TEXT
 
-A lab's day of 200 jobs is replayed on four simulated A100s under the schedulers of five papers: one job on each
-whole GPU, the best layout that never changes, jobs by size and in order, instances made as jobs come, batches of best
-throughput, and the partition of best total speed. What sharing does to wait, turnaround and use stands side by side.
+A laboratory's day of 200 jobs runs on four simulated A100 under the schedulers of five papers: one job on
+each whole GPU, the best layout that never changes, jobs by size and in order, instances made as jobs
+arrive, batches of best throughput, and the partition of best total speed. This is one day; add
+--generate lab-day --seeds 21 in place of --workload for medians over 21 (docs/comparing.md).
 
 \$ $cleave ${run[*]}
 TEXT
@@ -23,8 +24,8 @@ TEXT
 plan=(plan compact --fleet examples/fleets/scattered.json --explain)
 cat <<TEXT
 
-Seven workloads are scattered over three GPUs of a node. The fewest GPUs that hold them, what moves for it, and why
-there is nothing better:
+Seven workloads are scattered over three GPUs of a node. The fewest GPUs that hold them, the moves that lead
+there, and the proof that nothing is better:
 
 \$ $cleave ${plan[*]}
 TEXT

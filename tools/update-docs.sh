@@ -1,76 +1,83 @@
 #!/usr/bin/env bash
-# Rewrites every program output that the documents show, by running the commands again, and the pages that the
-# program writes.
+# Rewrites every program output that the documents show, by running the commands again, and the
+# pages, tables and pictures that are made by programs. Build the preset release first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build/release/bin/cleave plan compact --fleet examples/fleets/scattered.json --svg docs/pictures/compaction.svg > /dev/null
-build/release/bin/cleave reproduce optimal-placement --write docs/reproduction > /dev/null
-find docs -name '*.md' -print0 | xargs -0 build/release/bin/cleave-examples --update README.md
+export PATH="$PWD/build/release/bin:$PATH"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-# What the documents show of a daemon has times of day and process numbers in it, so that it is not compared in tests.
-put_text() { # FILE MARK TEXT: in the place of the text between <!-- MARK: and <!-- end -->
+# replace FILE MARK TEXT: puts TEXT between the lines <!-- MARK: ... and <!-- end --> of FILE.
+replace() {
   awk -v mark="<!-- $2:" -v text="$3" '
-    index($0, mark) == 1 { print; print "```text"; print text; print "```"; inside = 1 }
+    index($0, mark) == 1 { print; print text; inside = 1 }
     /^<!-- end -->/ { inside = 0 }
-    !inside { print }' "$1" > "$1.new"
-  mv "$1.new" "$1"
+    !inside { print }' "$1" > "$work/page"
+  cat "$work/page" > "$1"
 }
-put_text docs/daemon.md researcher "$(examples/researcher.sh | sed "s|$PWD|/home/ada/cleave|; s|^user  .*|user         ada|")"
-put_text docs/daemon.md bench-daemon "$(build/release/bin/cleave bench daemon 2> /dev/null)"
+replace_output() { # the same as a block of text
+  replace "$1" "$2" $'```text\n'"$3"$'\n```'
+}
 
-# Needs the jobs of MISO, which are not ours to bundle.
-miso=../shared/data/mig-miso-a100-40gb/jobs_100.csv
-if [ -e "$miso" ]; then
+cleave plan compact --fleet examples/fleets/scattered.json --svg docs/pictures/compaction.svg > /dev/null
+cleave reproduce optimal-placement --write docs/reproduction > /dev/null
+find docs -name '*.md' -print0 | xargs -0 cleave-examples --update README.md
+
+# The picture of the README: the same jobs on whole GPUs and on instances.
+cleave workload generate lab-day --seed 1 | sed -n 1,48p > "$work/jobs.jsonl"
+for scheduler in full-gpu online:migration=off; do
+  cleave simulate --fleet 2xA100-40GB --workload "$work/jobs.jsonl" --scheduler "$scheduler" \
+    --trace-events "$work/${scheduler%%:*}.json" > /dev/null
+done
+tools/draw-timeline.py docs/pictures/two-gpus.svg \
+  "One job at a time on each whole GPU=$work/full-gpu.json" "An instance for each job=$work/online.json"
+
+# Schedulers over 21 seeds, on two fleets.
+schedulers=full-gpu,static:layout=best,scheme-a,scheme-b,online,online:migration=off,dyna-p,miso
+for gpus in 4 3; do
+  cleave compare --fleet "${gpus}xA100-40GB" --generate lab-day --seeds 21 --schedulers "$schedulers" \
+    --json > "$work/$gpus.json"
+  cleave compare --fleet "${gpus}xA100-40GB" --generate lab-day --seeds 21 --schedulers "$schedulers" \
+    > "$work/$gpus.txt"
+done
+cat "$work/4.txt" <(echo) "$work/3.txt" > docs/reproduction/lab-day-21.txt
+columns=("4 GPUs=$work/4.json" "3 GPUs=$work/3.json")
+replace README.md seeds "$(tools/seed-table.py turnaround_mean_s "${columns[@]}")"
+replace docs/comparing.md seeds-turnaround "$(tools/seed-table.py turnaround_mean_s "${columns[@]}")"
+replace docs/comparing.md seeds-wait "$(tools/seed-table.py wait_mean_s "${columns[@]}")"
+
+# What the documents show of a daemon has times of day and process numbers in it, so that it is not
+# compared in tests.
+replace_output docs/daemon.md researcher \
+  "$(examples/researcher.sh | sed "s|$PWD|/home/ada/cleave|; s|^user  .*|user         ada|")"
+replace_output docs/daemon.md bench-daemon "$(cleave bench daemon 2> /dev/null)"
+
+# The rest needs data that are not ours to bundle.
+data=../shared/data
+if [ -e "$data/mig-miso-a100-40gb/jobs_100.csv" ]; then
   page=docs/reproduction/miso-100.txt
-  build/release/bin/cleave compare --fleet 8xA100-40GB --profiles plain --trace "miso:$miso" --seeds 8 \
+  cleave compare --fleet 8xA100-40GB --profiles plain --seeds 8 \
+    --trace "miso:$data/mig-miso-a100-40gb/jobs_100.csv" \
     --schedulers full-gpu,static,static:layout=best,scheme-a,scheme-b,online,miso,dyna-p,oracle > "$page"
-  # The table at its beginning stands in the README too.
-  table=$(sed -n '/^scheduler/,/^$/p' "$page" | sed '/^$/,$d')
-  awk -v table="$table" '
-    /^<!-- miso-100:/ { print; print "```text"; print table; print "```"; inside = 1 }
-    /^<!-- end -->/ { inside = 0 }
-    !inside { print }' README.md > README.md.new
-  mv README.md.new README.md
+  replace_output docs/comparing.md miso-100 "$(sed -n '/^scheduler/,/^$/p' "$page" | sed '/^$/,$d')"
 else
-  echo "update-docs: no $miso; the MISO comparison stays as it is" >&2
+  echo "update-docs: no jobs of MISO; that comparison stays as it is" >&2
 fi
-
-# Needs ParvaGPU's measurements, which are not ours to bundle either.
-parva=../shared/data/mig-parvagpu-a100-80gb/inference_profiles.csv
-if [ -e "$parva" ]; then
-  page=docs/forecast-time.md
-  table=$(build/release/bin/cleave reproduce completion-time --data "$parva")
-  awk -v table="$table" '
-    /^<!-- completion-time:/ { print; print "```text"; print table; print "```"; inside = 1 }
-    /^<!-- end -->/ { inside = 0 }
-    !inside { print }' "$page" > "$page.new"
-  mv "$page.new" "$page"
+if [ -e "$data/mig-parvagpu-a100-80gb/inference_profiles.csv" ]; then
+  replace_output docs/forecast-time.md completion-time \
+    "$(cleave reproduce completion-time --data "$data/mig-parvagpu-a100-80gb/inference_profiles.csv")"
 else
-  echo "update-docs: no $parva; the table of completion times stays as it is" >&2
+  echo "update-docs: no measurements of ParvaGPU; the table of completion times stays as it is" >&2
 fi
-
-# Needs CARMA's measured tasks.
-tasks=../shared/data/carma-dl-tasks/training_tasks.csv
-if [ -e "$tasks" ]; then
-  table=$(build/release/bin/cleave reproduce carma --tasks "$tasks")
-  awk -v table="$table" '
-    /^<!-- carma:/ { print; print "```text"; print table; print "```"; inside = 1 }
-    /^<!-- end -->/ { inside = 0 }
-    !inside { print }' docs/forecast-model.md > docs/forecast-model.md.new
-  mv docs/forecast-model.md.new docs/forecast-model.md
+if [ -e "$data/carma-dl-tasks/training_tasks.csv" ]; then
+  replace_output docs/forecast-model.md carma \
+    "$(cleave reproduce carma --tasks "$data/carma-dl-tasks/training_tasks.csv")"
 else
-  echo "update-docs: no $tasks; the table of forecasts stays as it is" >&2
+  echo "update-docs: no tasks of CARMA; the table of forecasts stays as it is" >&2
 fi
-
-# Needs shapes of models and lengths of requests.
-if [ -d ../shared/data/models ]; then
-  page=docs/forecast-memory.md
-  table=$(build/release/bin/cleave reproduce memory-alarms --data ../shared/data --seeds 4)
-  awk -v table="$table" '
-    /^<!-- memory-alarms:/ { print; print "```text"; print table; print "```"; inside = 1 }
-    /^<!-- end -->/ { inside = 0 }
-    !inside { print }' "$page" > "$page.new"
-  mv "$page.new" "$page"
+if [ -d "$data/models" ]; then
+  replace_output docs/forecast-memory.md memory-alarms \
+    "$(cleave reproduce memory-alarms --data "$data" --seeds 4)"
 else
-  echo "update-docs: no ../shared/data/models; the table of alarms stays as it is" >&2
+  echo "update-docs: no shapes of models; the table of alarms stays as it is" >&2
 fi
