@@ -32,7 +32,7 @@ void Control::Inside::begin_anew(const std::string& why) {
   anew_ = true;
   anew_because_ = why;
   wakes_.clear();
-  for (Card& at : cards_) at.steps.clear();
+  for (ManagedGpu& at : gpus_) at.steps.clear();
   for (auto& [number, job] : jobs_) {
     job.id.reset();
     job.never.clear();
@@ -47,35 +47,35 @@ void Control::Inside::begin_anew(const std::string& why) {
 
 /// GPUs were all seen, and what was begun on them is done, as far as their drivers answer.
 bool Control::Inside::can_make_engine() const {
-  return std::ranges::all_of(cards_, [](const Card& at) {
+  return std::ranges::all_of(gpus_, [](const ManagedGpu& at) {
     if (at.hung) return true;
-    if (!at.sight && at.trouble.empty()) return false;
+    if (!at.observation && at.trouble.empty()) return false;
     return std::ranges::all_of(at.asked, [](const auto& entry) {
-      return std::holds_alternative<LookAtGpu>(entry.second.deed);
+      return std::holds_alternative<LookAtGpu>(entry.second.operation);
     });
   });
 }
 
 bool Control::Inside::takes_work(GpuId gpu) const {
-  const Card& at = card(gpu);
-  return at.sight && !at.hung && !at.drained && at.trouble.empty() && at.rests_until <= steady() &&
-         (at.lost || right_mig(at));
+  const ManagedGpu& at = managed(gpu);
+  return at.observation && !at.hung && !at.drained && at.trouble.empty() &&
+         at.rests_until <= steady() && (at.lost || right_mig(at));
 }
 
 /// Instances of ours that are there.
 PlacementSet Control::Inside::standing(GpuId gpu) const {
   PlacementSet there;
-  for (const auto& [placement, slot] : card(gpu).slots)
-    if (slot.state == Slot::State::ready) there.insert(placement);
+  for (const auto& [placement, slot] : managed(gpu).slots)
+    if (slot.state == ManagedInstance::State::ready) there.insert(placement);
   return there;
 }
 
 FleetFile Control::Inside::fleet_now() const {
   FleetFile file;
   for (const GpuId gpu : all_gpus()) {
-    const Card& at = card(gpu);
+    const ManagedGpu& at = managed(gpu);
     GpuEntry entry;
-    entry.name = fmt::format("gpu/{}", at.gpu->index);
+    entry.name = fmt::format("gpu/{}", at.identity->index);
     entry.geometry = file.geometries.size();
     for (std::size_t i = 0; i < file.geometries.size(); ++i)
       if (same_rules(file.geometries[i], at.geometry())) entry.geometry = i;
@@ -156,17 +156,17 @@ void Control::Inside::place_running_ones() {
     for (auto& [attempt, live] : job.attempts) {
       if (live.placed) continue;
       const auto owner = std::ranges::find_if(
-          cards_, [&](const Card& at) { return at.gpu->uuid == live.record.gpu; });
-      if (owner == cards_.end()) continue;  // not managed any more: it runs to its end
-      const auto gpu = static_cast<GpuId>(owner - cards_.begin());
+          gpus_, [&](const ManagedGpu& at) { return at.identity->uuid == live.record.gpu; });
+      if (owner == gpus_.end()) continue;  // not managed any more: it runs to its end
+      const auto gpu = static_cast<GpuId>(owner - gpus_.begin());
       const auto slot = slot_of(live.record.device);
       if (slot) {
         live.place = {slot->first, slot->second};
-        live.capacity = card(slot->first).slots.at(slot->second).capacity;
-      } else if (live.record.device == live.record.gpu && owner->sight && !owner->lost) {
+        live.capacity = managed(slot->first).slots.at(slot->second).capacity;
+      } else if (live.record.device == live.record.gpu && owner->observation && !owner->lost) {
         live.place = {gpu, std::nullopt};
       } else {
-        if (owner->sight) gone.push_back(attempt);
+        if (owner->observation) gone.push_back(attempt);
         continue;
       }
       live.placed = true;
@@ -193,10 +193,10 @@ std::vector<JobNumber> Control::Inside::line() const {
 void Control::Inside::tell_what_there_is() {
   std::vector<Event> events;
   for (const GpuId gpu : all_gpus()) {
-    const PlacementSet there = card(gpu).walls | standing(gpu);
-    if (card(gpu).lost) {
+    const PlacementSet there = managed(gpu).walls | standing(gpu);
+    if (managed(gpu).lost) {
       events.emplace_back(GpuLost{gpu});
-    } else if (!takes_work(gpu) || !card(gpu).geometry().legal(there)) {
+    } else if (!takes_work(gpu) || !managed(gpu).geometry().legal(there)) {
       events.emplace_back(GpuDrained{gpu});
     }
   }

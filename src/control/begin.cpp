@@ -14,10 +14,10 @@ namespace cleave {
 Result<void> Control::Inside::begin() {
   if (const auto possible = make_forecaster(settings_.forecaster); !possible)
     return std::unexpected(possible.error());
-  for (const ManagedGpu& gpu : hands_->gpus()) {
-    Card at;
-    at.gpu = &gpu;
-    cards_.push_back(std::move(at));
+  for (const GpuIdentity& gpu : executor_->gpus()) {
+    ManagedGpu at;
+    at.identity = &gpu;
+    gpus_.push_back(std::move(at));
   }
   auto contents = store_->load();
   if (!contents) return std::unexpected(contents.error());
@@ -36,10 +36,11 @@ Result<void> Control::Inside::begin() {
 
 void Control::Inside::take_settings(const StoreContents& contents) {
   paused_ = contents.settings.contains("paused");
-  for (Card& at : cards_) at.drained = contents.settings.contains("drained " + at.gpu->uuid);
+  for (ManagedGpu& at : gpus_)
+    at.drained = contents.settings.contains("drained " + at.identity->uuid);
   for (const InstanceRecord& instance : contents.instances) {
-    const bool managed =
-        std::ranges::any_of(cards_, [&](const Card& at) { return at.gpu->uuid == instance.gpu; });
+    const bool managed = std::ranges::any_of(
+        gpus_, [&](const ManagedGpu& at) { return at.identity->uuid == instance.gpu; });
     if (managed) instances_[instance.device] = instance;
   }
   for (const auto& [key, value] : contents.settings)

@@ -35,18 +35,18 @@ void Control::Inside::carry_out() {
 }
 
 void Control::Inside::carry_out(const DestroyInstance& what) {
-  card(what.gpu).steps.push_back({GpuStep::Kind::destroy, what.placement, 0});
+  managed(what.gpu).steps.push_back({GpuStep::Kind::destroy, what.placement, 0});
 }
 
 void Control::Inside::carry_out(const CreateInstance& what) {
-  card(what.gpu).steps.push_back({GpuStep::Kind::create, what.placement, 0});
+  managed(what.gpu).steps.push_back({GpuStep::Kind::create, what.placement, 0});
 }
 
 void Control::Inside::place(JobId id, JobPlace place, GpuStep::Kind kind) {
   LiveJob* job = find(id);
   if (job == nullptr) return;
   job->place = place;
-  card(place.gpu).steps.push_back({kind, place.placement.value_or(0), job->record.number});
+  managed(place.gpu).steps.push_back({kind, place.placement.value_or(0), job->record.number});
   if (job->attempts.empty()) {
     job->record.state = JobState::starting;
     job->record.reason.clear();
@@ -67,7 +67,7 @@ void Control::Inside::carry_out(const StartOnWholeGpu& what) {
 }
 
 void Control::Inside::drop_start(JobNumber number) {
-  for (Card& at : cards_)
+  for (ManagedGpu& at : gpus_)
     std::erase_if(at.steps, [&](const GpuStep& step) { return step.job == number; });
 }
 
@@ -113,7 +113,7 @@ void Control::Inside::carry_out(const MigrateJob& what) {
   job->place = JobPlace{what.gpu, what.placement};
   const bool runs = job->main && !job->attempts.at(*job->main).record.end;
   if (job->replica) stop_attempt(*job, *job->replica, AttemptEnd::moved, "it is moved elsewhere");
-  card(what.gpu).steps.push_back(
+  managed(what.gpu).steps.push_back(
       {runs ? GpuStep::Kind::replica : GpuStep::Kind::start, what.placement, job->record.number});
 }
 

@@ -17,7 +17,7 @@ constexpr int most_rounds = 16;
 
 Control::Inside::Inside(Doors doors, ControlSettings settings, Moment now)
     : store_(&doors.store),
-      hands_(&doors.hands),
+      executor_(&doors.executor),
       runner_(&doors.runner),
       look_up_owner_(std::move(doors.look_up_owner)),
       settings_(std::move(settings)),
@@ -86,13 +86,14 @@ Duration Control::Inside::wake_at() const {
   if (!wakes_.empty()) at = std::min(at, *wakes_.begin());
   if (!timers_.empty()) at = std::min(at, timers_.begin()->first);
   for (const Doubt& each : doubts_) at = std::min(at, each.until);
-  for (const Card& each : cards_) {
+  for (const ManagedGpu& each : gpus_) {
     if (each.asked.empty() && store_trouble_.empty()) at = std::min(at, each.next_look);
     if (!each.hung) at = std::min(at, each.answer_due(settings_.gpu_patience));
     if (each.rests_until > steady()) at = std::min(at, each.rests_until);
     if (!settings_.keep_idle) continue;
     for (const auto& [placement, slot] : each.slots)
-      if (slot.state == Slot::State::ready && slot.idle_since + *settings_.keep_idle > steady())
+      if (slot.state == ManagedInstance::State::ready &&
+          slot.idle_since + *settings_.keep_idle > steady())
         at = std::min(at, slot.idle_since + *settings_.keep_idle);
   }
   return std::max(at, steady());
@@ -113,27 +114,27 @@ LiveJob* Control::Inside::find(JobId id) {
 
 std::vector<GpuId> Control::Inside::all_gpus() const {
   std::vector<GpuId> all;
-  for (std::size_t i = 0; i < cards_.size(); ++i) all.push_back(static_cast<GpuId>(i));
+  for (std::size_t i = 0; i < gpus_.size(); ++i) all.push_back(static_cast<GpuId>(i));
   return all;
 }
 
 std::optional<std::pair<GpuId, PlacementId>> Control::Inside::slot_of(
     const std::string& device) const {
   for (const GpuId gpu : all_gpus())
-    for (const auto& [placement, slot] : card(gpu).slots)
-      if (slot.device == device && slot.state != Slot::State::making)
+    for (const auto& [placement, slot] : managed(gpu).slots)
+      if (slot.device == device && slot.state != ManagedInstance::State::making)
         return std::pair(gpu, placement);
   return std::nullopt;
 }
 
 std::string Control::Inside::gpu_in_words(GpuId gpu) const {
-  return fmt::format("GPU {}", card(gpu).gpu->index);
+  return fmt::format("GPU {}", managed(gpu).identity->index);
 }
 
 std::string Control::Inside::place_in_words(const JobPlace& place) const {
   if (!place.placement) return fmt::format("the whole of {}", gpu_in_words(place.gpu));
   return fmt::format("{} of {}",
-                     layout_text(card(place.gpu).geometry(), PlacementSet::of(*place.placement)),
+                     layout_text(managed(place.gpu).geometry(), PlacementSet::of(*place.placement)),
                      gpu_in_words(place.gpu));
 }
 
@@ -207,7 +208,7 @@ const std::map<JobNumber, std::size_t>& Control::Inside::places_in_line() const 
 std::string Control::Inside::closed_gpus() const {
   std::string closed;
   for (const GpuId gpu : all_gpus()) {
-    const Card& at = card(gpu);
+    const ManagedGpu& at = managed(gpu);
     if (takes_work(gpu) && !at.lost) {
       if (!at.walls.empty())
         closed += fmt::format("; {} has instances that are not ours", gpu_in_words(gpu));
@@ -228,7 +229,7 @@ bool Control::Inside::has_room(const Request& request) const {
   const auto known = rooms_.find(request);
   if (known != rooms_.end()) return known->second;
   const bool room = std::ranges::any_of(all_gpus(), [&](GpuId gpu) {
-    const Card& at = card(gpu);
+    const ManagedGpu& at = managed(gpu);
     if (!takes_work(gpu) || at.lost || occupied(gpu, std::nullopt)) return false;
     PlacementSet taken = at.walls;
     for (const auto& [placement, slot] : at.slots)
@@ -239,11 +240,11 @@ bool Control::Inside::has_room(const Request& request) const {
   return room;
 }
 
-std::vector<GpuStanding> Control::Inside::gpus() const {
-  std::vector<GpuStanding> all;
+std::vector<GpuStatus> Control::Inside::gpus() const {
+  std::vector<GpuStatus> all;
   for (const GpuId gpu : all_gpus()) {
-    const Card& at = card(gpu);
-    GpuStanding standing{at.gpu, at.sight, at.drained, at.lost, at.trouble, {}};
+    const ManagedGpu& at = managed(gpu);
+    GpuStatus standing{at.identity, at.observation, at.drained, at.lost, at.trouble, {}};
     for (const auto& [place, keys] : occupants_) {
       if (place.gpu != gpu) continue;
       for (const JobKey& key : keys)
@@ -260,12 +261,12 @@ std::vector<std::string> Control::Inside::troubles() const {
   if (!store_trouble_.empty()) all.push_back(store_trouble_);
   if (!scheduler_trouble_.empty()) all.push_back(scheduler_trouble_);
   for (const GpuId gpu : all_gpus()) {
-    const Card& at = card(gpu);
+    const ManagedGpu& at = managed(gpu);
     if (at.lost) all.push_back(fmt::format("{} is lost", gpu_in_words(gpu)));
-    if (at.sight && !at.lost && !right_mig(at))
+    if (at.observation && !at.lost && !right_mig(at))
       all.push_back(
           fmt::format("{}: MIG mode is {}; switch it with `cleave mig`, or set may_switch_mig",
-                      gpu_in_words(gpu), at.sight->mig ? "on" : "off"));
+                      gpu_in_words(gpu), at.observation->mig ? "on" : "off"));
     if (!at.trouble.empty()) all.push_back(fmt::format("{}: {}", gpu_in_words(gpu), at.trouble));
   }
   return all;

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "control/gpu_hands.hpp"
+#include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
 #include "control/moment.hpp"
 #include "control/store.hpp"
@@ -48,7 +48,7 @@ struct ControlSettings {
   std::int64_t keep_bytes =
       std::int64_t{10} << 30;  // of outputs of final jobs; the oldest of who keeps most go first
   std::size_t keep_events = 100'000;
-  bool may_switch_mig = true;                // as the GPUs' hands were told
+  bool may_switch_mig = true;                // as the executor was told
   std::string boot;                          // another text after each start of the machine
   std::vector<int> out_of_memory_codes;      // exit statuses that mean it, for all jobs
   std::vector<std::string> job_environment;  // "NAME=value" that every job gets besides its own
@@ -62,9 +62,9 @@ struct NewJob {
 };
 
 /// How a GPU stands, for people.
-struct GpuStanding {
-  const ManagedGpu* gpu = nullptr;
-  std::optional<GpuSight> sight;  // empty until it was seen
+struct GpuStatus {
+  const GpuIdentity* gpu = nullptr;
+  std::optional<GpuObservation> observation;  // empty until it was seen
   bool drained = false, lost = false;
   std::string trouble;  // the driver does not answer, it refuses, somebody else holds the lock; may
                         // be empty
@@ -79,7 +79,7 @@ class Control {
  public:
   struct Doors {
     Store& store;
-    GpuHands& hands;
+    GpuExecutor& executor;
     Runner& runner;
     /// Asked before each start: the owner as the system knows him now. A failure is for good, and
     /// the job's. Empty: as he was when the job was submitted.
@@ -92,8 +92,9 @@ class Control {
                                                               Moment now);
   virtual ~Control() = default;
 
-  // What users want. Each is refused at once or noted, and done with the next step; `noted()` after
-  // the call is the number under which `answered()` tells when the store has it.
+  // What users want. Each is refused at once or noted, and done with the next step;
+  // `last_request()` after the call is the number under which `answered()` tells when the store has
+  // it.
 
   [[nodiscard]] virtual Result<JobNumber> submit(const NewJob& job, Moment now) = 0;
   /// Stops it where it runs. One that is final is no failure.
@@ -106,7 +107,7 @@ class Control {
   [[nodiscard]] virtual Result<std::vector<std::string>> reload(const ControlSettings& settings,
                                                                 Moment now) = 0;
 
-  [[nodiscard]] virtual std::uint64_t noted() const = 0;
+  [[nodiscard]] virtual std::uint64_t last_request() const = 0;
   struct Answer {
     std::uint64_t number = 0;
     Result<void> done;  // not done: the store did not take it, and it is as if nobody had asked
@@ -131,7 +132,7 @@ class Control {
   [[nodiscard]] virtual std::optional<MiB> memory_of(JobNumber number) const = 0;
   /// Why a queued job waits, in words. Cheap enough to ask for every job of a listing.
   [[nodiscard]] virtual std::string why_waits(JobNumber number) const = 0;
-  [[nodiscard]] virtual std::vector<GpuStanding> gpus() const = 0;
+  [[nodiscard]] virtual std::vector<GpuStatus> gpus() const = 0;
   [[nodiscard]] virtual const std::string& scheduler() const = 0;
   [[nodiscard]] virtual bool paused() const = 0;
   /// What does not go as it should at the moment, one line each: the store does not write, a driver

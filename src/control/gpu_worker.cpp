@@ -67,7 +67,7 @@ Patience short_patience() {
   return patience;
 }
 
-GpuWorker::GpuWorker(Door& door, ManagedGpu gpu, GpuWorkerSettings settings)
+GpuWorker::GpuWorker(Door& door, GpuIdentity gpu, GpuWorkerSettings settings)
     : door_(&door),
       gpu_(std::move(gpu)),
       settings_(std::move(settings)),
@@ -205,14 +205,15 @@ Result<void> GpuWorker::carry_out(const LookAtGpu&, GpuNews& news) {
   return look(news);
 }
 
-Result<void> GpuWorker::carry_out(const CreateOnGpu& deed, GpuNews& news) {
+Result<void> GpuWorker::carry_out(const CreateOnGpu& operation, GpuNews& news) {
   const Geometry& geometry = gpu_.geometry->geometry();
-  if (static_cast<int>(deed.placement) >= geometry.size())
-    return fail(ErrorKind::internal, place(), fmt::format("has no placement {}", deed.placement));
+  if (static_cast<int>(operation.placement) >= geometry.size())
+    return fail(ErrorKind::internal, place(),
+                fmt::format("has no placement {}", operation.placement));
   const auto& mode = changing_->view().mig;
   if (!mode || !mode->current)
     return fail(ErrorKind::infeasible, place(), "MIG is off, so that it can have no instances");
-  const Placement& placement = geometry[deed.placement];
+  const Placement& placement = geometry[operation.placement];
   fresh_ = false;
   const auto made = changing_->create(*placement.profile, placement.start, settings_.patience);
   if (!made) return std::unexpected(made.error());
@@ -221,16 +222,16 @@ Result<void> GpuWorker::carry_out(const CreateOnGpu& deed, GpuNews& news) {
   return {};
 }
 
-Result<void> GpuWorker::carry_out(const DestroyOnGpu& deed, GpuNews&) {
+Result<void> GpuWorker::carry_out(const DestroyOnGpu& operation, GpuNews&) {
   const auto not_there = [&] {
     return fail(ErrorKind::infeasible, place(),
-                fmt::format("there is no instance {}", shown(deed.device)));
+                fmt::format("there is no instance {}", shown(operation.device)));
   };
-  const InstanceView* found = find_device(changing_->view(), deed.device);
+  const InstanceView* found = find_device(changing_->view(), operation.device);
   if (found == nullptr && !fresh_) {
     if (const auto looked = changing_->look(); !looked) return looked;
     fresh_ = true;
-    found = find_device(changing_->view(), deed.device);
+    found = find_device(changing_->view(), operation.device);
   }
   if (found == nullptr) return not_there();
   // Numbers are used again: since the last look it may have become somebody else's.
@@ -239,7 +240,7 @@ Result<void> GpuWorker::carry_out(const DestroyOnGpu& deed, GpuNews&) {
   const auto computes = door_->compute_instances(index_, id);
   if (!computes && computes.error().code == Return::not_found) return not_there();
   if (!computes) return std::unexpected(error_of(computes.error(), place_of(index_, id)));
-  if (std::ranges::find(*computes, deed.device, &LiveComputeInstance::uuid) == computes->end())
+  if (std::ranges::find(*computes, operation.device, &LiveComputeInstance::uuid) == computes->end())
     return not_there();
   const auto gone = changing_->destroy(id, false, settings_.patience);
   if (!gone) return gone;
@@ -260,17 +261,17 @@ Result<void> GpuWorker::may_switch_off() const {
   return {};
 }
 
-Result<void> GpuWorker::carry_out(const SwitchMig& deed, GpuNews& news) {
-  const std::string_view word = deed.on ? "on" : "off";
+Result<void> GpuWorker::carry_out(const SwitchMig& operation, GpuNews& news) {
+  const std::string_view word = operation.on ? "on" : "off";
   if (const auto looked = look(news); !looked) return looked;
   const LiveGpu& view = changing_->view();
   if (!view.mig) return fail(ErrorKind::infeasible, place(), "it cannot be partitioned");
-  if (view.mig->current == deed.on && view.mig->pending == deed.on) return {};
+  if (view.mig->current == operation.on && view.mig->pending == operation.on) return {};
   if (!settings_.may_switch_mig)
     return fail(ErrorKind::infeasible, place(),
                 fmt::format("MIG would have to go {}, and changing it is not allowed", word));
   // Where it is so already, only a change that waits for a reset is called off.
-  if (view.mig->current != deed.on) {
+  if (view.mig->current != operation.on) {
     if (const auto may = may_switch_off(); !may) return may;
     if (!view.processes.empty())
       return fail(ErrorKind::infeasible, place(),
@@ -278,18 +279,18 @@ Result<void> GpuWorker::carry_out(const SwitchMig& deed, GpuNews& news) {
                               pids_text(view.processes)));
   }
   fresh_ = false;
-  const auto activation = door_->set_mig_mode(index_, deed.on);
+  const auto activation = door_->set_mig_mode(index_, operation.on);
   if (!activation) return std::unexpected(error_of(activation.error(), place()));
   const auto after = door_->mig_mode(index_);
   if (!after) return std::unexpected(error_of(after.error(), place()));
-  if (after->current == deed.on) return {};
+  if (after->current == operation.on) return {};
   const RefusalWords why = explain({*activation, "nvmlDeviceSetMigMode"});
-  if (after->pending != deed.on)
+  if (after->pending != operation.on)
     return std::unexpected(error_of({*activation, "nvmlDeviceSetMigMode"}, place()));
-  const auto back = door_->set_mig_mode(index_, !deed.on);
+  const auto back = door_->set_mig_mode(index_, !operation.on);
   const auto now =
       back ? door_->mig_mode(index_) : DriverAnswer<MigMode>(std::unexpected(back.error()));
-  const bool taken_back = now && now->pending != deed.on;
+  const bool taken_back = now && now->pending != operation.on;
   return fail(
       ErrorKind::infeasible, place(),
       fmt::format("MIG does not go {} before a reset of the GPU ({}); {}", word, why.message,
@@ -305,15 +306,15 @@ std::optional<PlacementId> GpuWorker::placement_of(const InstanceView& instance)
   return gpu_.geometry->geometry().find(*profile, static_cast<int>(instance.live.placement.start));
 }
 
-std::optional<GpuSight> GpuWorker::sight() const {
+std::optional<GpuObservation> GpuWorker::observation() const {
   if (!changing_ || !fresh_ || !complete(changing_->view())) return {};
   const LiveGpu& view = changing_->view();
-  GpuSight seen;
+  GpuObservation seen;
   seen.mig = view.mig && view.mig->current;
   seen.power_mw = view.power_mw;
   if (!seen.mig) seen.processes = view.processes;
   for (const InstanceView& each : view.instances) {
-    SeenInstance one;
+    ObservedInstance one;
     if (!each.live.computes.empty()) one.device = each.live.computes.front().uuid;
     one.placement = placement_of(each);
     one.owner = each.owner;
@@ -324,15 +325,19 @@ std::optional<GpuSight> GpuWorker::sight() const {
   return seen;
 }
 
-GpuNews GpuWorker::carry_out(const GpuAct& act) {
-  GpuNews news{
-      .number = act.number, .gpu = act.gpu, .done = {}, .sight = {}, .made = {}, .remarks = {}};
+GpuNews GpuWorker::carry_out(const NumberedOperation& operation) {
+  GpuNews news{.number = operation.number,
+               .gpu = operation.gpu,
+               .done = {},
+               .observation = {},
+               .made = {},
+               .remarks = {}};
   fresh_ = false;
   const auto lost = [&](const Error& error) {
     news.done = std::unexpected(error);
-    news.sight.emplace();
-    news.sight->lost = true;
-    news.sight->mig = false;
+    news.observation.emplace();
+    news.observation->lost = true;
+    news.observation->mig = false;
     return news;
   };
   const auto found = find_by_uuid();
@@ -343,18 +348,19 @@ GpuNews GpuWorker::carry_out(const GpuAct& act) {
   }
   news.done = begin(news);
   if (news.done)
-    news.done = std::visit([&](const auto& deed) { return carry_out(deed, news); }, act.deed);
-  news.sight = sight();
-  if (news.sight) return news;
+    news.done =
+        std::visit([&](const auto& what) { return carry_out(what, news); }, operation.operation);
+  news.observation = observation();
+  if (news.observation) return news;
   // Something went wrong, or was not told: once more, now to know how it stands.
   const auto still = find_by_uuid();
   if (!still && still.error().lost) return lost(still.error().error);
   if (!still || !changing_) return news;
   fresh_ = false;
   if (const auto looked = look(news);
-      !looked && news.done && std::holds_alternative<LookAtGpu>(act.deed))
+      !looked && news.done && std::holds_alternative<LookAtGpu>(operation.operation))
     news.done = looked;
-  news.sight = sight();
+  news.observation = observation();
   return news;
 }
 
@@ -362,7 +368,7 @@ namespace {
 
 struct Candidate {
   GpuIndex index{};
-  std::optional<ManagedGpu> gpu;
+  std::optional<GpuIdentity> gpu;
   std::string uuid;            // empty where it does not answer
   std::optional<Error> error;  // why it cannot be managed
 };
@@ -386,10 +392,10 @@ Candidate candidate(Door& door, GpuIndex index) {
   if (!mode) return unfit(error_of(mode.error(), place_of(index)));
   auto geometry = driver_geometry(door, index);
   if (!geometry) return unfit(geometry.error());
-  one.gpu = ManagedGpu{.uuid = facts->uuid,
-                       .index = static_cast<std::uint32_t>(index),
-                       .driver_name = facts->name,
-                       .geometry = std::make_shared<const DriverGeometry>(std::move(*geometry))};
+  one.gpu = GpuIdentity{.uuid = facts->uuid,
+                        .index = static_cast<std::uint32_t>(index),
+                        .driver_name = facts->name,
+                        .geometry = std::make_shared<const DriverGeometry>(std::move(*geometry))};
   return one;
 }
 
@@ -410,9 +416,9 @@ std::string those_there(const std::vector<Candidate>& all) {
 
 }  // namespace
 
-Result<std::vector<ManagedGpu>> find_managed_gpus(Door& door,
-                                                  const std::vector<std::string>& wanted,
-                                                  std::vector<std::string>* remarks) {
+Result<std::vector<GpuIdentity>> find_managed_gpus(Door& door,
+                                                   const std::vector<std::string>& wanted,
+                                                   std::vector<std::string>* remarks) {
   const auto count = door.gpu_count();
   if (!count) return std::unexpected(error_of(count.error(), "GPUs"));
   std::vector<Candidate> all;
@@ -435,7 +441,7 @@ Result<std::vector<ManagedGpu>> find_managed_gpus(Door& door,
     if (found->error) return std::unexpected(*found->error);
     chosen.insert(found->index);
   }
-  std::vector<ManagedGpu> managed;
+  std::vector<GpuIdentity> managed;
   for (Candidate& each : all)
     if (chosen.contains(each.index)) managed.push_back(std::move(*each.gpu));
   if (managed.empty())

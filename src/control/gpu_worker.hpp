@@ -1,12 +1,12 @@
 #pragma once
-// The work behind GpuHands, without threads and queues: one managed GPU, one act after the other,
-// each done when the call returns. Changes go through ChangingGpu: under the GPU's lock, which is
-// taken with the first look and held as long as the worker lives or the GPU is there, and with a
-// line in the ledger before and after each.
+// The work behind GpuExecutor, without threads and queues: one managed GPU, one operation after the
+// other, each done when the call returns. Changes go through ChangingGpu: under the GPU's lock,
+// which is taken with the first look and held as long as the worker lives or the GPU is there, and
+// with a line in the ledger before and after each.
 //
-// The GPU is known by its UUID, which is asked for before every act: after the driver was loaded
-// anew another GPU may have its index. One that is lost loses lock and view with it; the first look
-// at which it is back begins anew.
+// The GPU is known by its UUID, which is asked for before every operation: after the driver was
+// loaded anew another GPU may have its index. One that is lost loses lock and view with it; the
+// first look at which it is back begins anew.
 //
 // One thread at a time.
 
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "control/gpu_hands.hpp"
+#include "control/gpu_executor.hpp"
 #include "device/changing_gpu.hpp"
 
 namespace cleave {
@@ -37,10 +37,11 @@ struct GpuWorkerSettings {
 class GpuWorker {
  public:
   /// Does nothing yet. `door` must live on.
-  GpuWorker(Door& door, ManagedGpu gpu, GpuWorkerSettings settings);
+  GpuWorker(Door& door, GpuIdentity gpu, GpuWorkerSettings settings);
 
-  /// Fails as gpu_hands.hpp says; the news has a sight unless the driver did not tell all of it.
-  [[nodiscard]] GpuNews carry_out(const GpuAct& act);
+  /// Fails as gpu_executor.hpp says; the news has an observation unless the driver did not tell all
+  /// of it.
+  [[nodiscard]] GpuNews carry_out(const NumberedOperation& operation);
 
  private:
   struct Absence {
@@ -55,23 +56,23 @@ class GpuWorker {
   void take_away(const InstanceView& instance, GpuNews& news);
   void remark_once(const InstanceView& instance, std::string text, GpuNews& news);
 
-  [[nodiscard]] Result<void> carry_out(const LookAtGpu& deed, GpuNews& news);
-  [[nodiscard]] Result<void> carry_out(const CreateOnGpu& deed, GpuNews& news);
-  [[nodiscard]] Result<void> carry_out(const DestroyOnGpu& deed, GpuNews& news);
-  [[nodiscard]] Result<void> carry_out(const SwitchMig& deed, GpuNews& news);
+  [[nodiscard]] Result<void> carry_out(const LookAtGpu& operation, GpuNews& news);
+  [[nodiscard]] Result<void> carry_out(const CreateOnGpu& operation, GpuNews& news);
+  [[nodiscard]] Result<void> carry_out(const DestroyOnGpu& operation, GpuNews& news);
+  [[nodiscard]] Result<void> carry_out(const SwitchMig& operation, GpuNews& news);
   [[nodiscard]] Result<void> may_switch_off() const;
 
   [[nodiscard]] std::optional<PlacementId> placement_of(const InstanceView& instance) const;
   [[nodiscard]] bool is_whole(const InstanceView& instance) const;
-  [[nodiscard]] std::optional<GpuSight> sight() const;
+  [[nodiscard]] std::optional<GpuObservation> observation() const;
   [[nodiscard]] std::string place() const;
 
   Door* door_;
-  ManagedGpu gpu_;
+  GpuIdentity gpu_;
   GpuWorkerSettings settings_;
   GpuIndex index_{};                     // where it was last found
   std::optional<ChangingGpu> changing_;  // while the lock is held
-  bool fresh_ = false;                   // the view is of this act
+  bool fresh_ = false;                   // the view is of this operation
   std::set<std::string> remarked_;       // what need not be said again
 };
 
@@ -79,7 +80,7 @@ class GpuWorker {
 /// one is not there, does not answer or cannot be partitioned, and says which there are; "all"
 /// leaves such out with a line in `remarks`, and fails where none is left. Where MIG is off, the
 /// geometry may be the tables'.
-[[nodiscard]] Result<std::vector<ManagedGpu>> find_managed_gpus(
+[[nodiscard]] Result<std::vector<GpuIdentity>> find_managed_gpus(
     Door& door, const std::vector<std::string>& wanted,
     std::vector<std::string>* remarks = nullptr);
 

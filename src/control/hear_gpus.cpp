@@ -1,4 +1,4 @@
-// What the GPUs' hands answer, and how the world follows what a GPU shows.
+// What the executor answers, and how the world follows what a GPU shows.
 
 #include <algorithm>
 
@@ -19,49 +19,50 @@ std::optional<MiB> total_of(const std::optional<MemoryUse>& memory) {
 }  // namespace
 
 void Control::Inside::hear_gpus() {
-  for (const GpuNews& news : hands_->poll()) hear(news);
+  for (const GpuNews& news : executor_->poll()) hear(news);
   look_at_gpus();
 }
 
 void Control::Inside::hear(const GpuNews& news) {
-  Card& at = card(news.gpu);
+  ManagedGpu& at = managed(news.gpu);
   const auto asked = at.asked.find(news.number);
   if (asked == at.asked.end()) return;
-  const AskedAct act = std::move(asked->second);
+  const AskedOperation operation = std::move(asked->second);
   at.asked.erase(asked);
   at.heard_at = steady();
   for (const std::string& remark : news.remarks) event_of_gpu(news.gpu, "gpu-settled", remark);
   if (at.hung && at.asked.empty()) set_hung(news.gpu, false);
-  if (news.sight && news.sight->lost) {
+  if (news.observation && news.observation->lost) {
     lose_gpu(news.gpu);
   } else {
-    const auto placement = act.placement;
-    if (std::holds_alternative<CreateOnGpu>(act.deed)) {
+    const auto placement = operation.placement;
+    if (std::holds_alternative<CreateOnGpu>(operation.operation)) {
       if (news.done) {
         made(news.gpu, *placement, news);
       } else {
         not_made(news.gpu, placement, news.done.error());
       }
-    } else if (std::holds_alternative<DestroyOnGpu>(act.deed)) {
+    } else if (std::holds_alternative<DestroyOnGpu>(operation.operation)) {
       if (news.done) {
         destroyed(news.gpu, *placement);
       } else {
         not_destroyed(news.gpu, *placement, news.done.error());
       }
-    } else if (const auto* mig = std::get_if<SwitchMig>(&act.deed); mig != nullptr && !news.done) {
+    } else if (const auto* mig = std::get_if<SwitchMig>(&operation.operation);
+               mig != nullptr && !news.done) {
       if (!mig->on) not_made(news.gpu, std::nullopt, news.done.error());
       mig_refused(news.gpu, *mig, news.done.error());
-    } else if (std::holds_alternative<LookAtGpu>(act.deed)) {
+    } else if (std::holds_alternative<LookAtGpu>(operation.operation)) {
       set_trouble(news.gpu, news.done ? std::string() : news.done.error().text());
     }
-    if (news.sight) take_sight(news.gpu, *news.sight);
+    if (news.observation) take_sight(news.gpu, *news.observation);
   }
-  if (news.sight) at.shown = news.number;
+  if (news.observation) at.shown = news.number;
 }
 
 void Control::Inside::look_at_gpus() {
   for (const GpuId gpu : all_gpus()) {
-    Card& at = card(gpu);
+    ManagedGpu& at = managed(gpu);
     if (!at.hung && at.answer_due(settings_.gpu_patience) <= steady()) set_hung(gpu, true);
     // What cannot be written would not be asked either.
     if (steady() < at.next_look || !at.asked.empty() || !store_trouble_.empty()) continue;
@@ -71,7 +72,7 @@ void Control::Inside::look_at_gpus() {
 }
 
 void Control::Inside::set_hung(GpuId gpu, bool hung) {
-  Card& at = card(gpu);
+  ManagedGpu& at = managed(gpu);
   at.hung = hung;
   at.trouble = hung ? "its driver does not answer" : "";
   event_of_gpu(gpu, hung ? "gpu-hangs" : "gpu-answers",
@@ -81,7 +82,7 @@ void Control::Inside::set_hung(GpuId gpu, bool hung) {
 }
 
 void Control::Inside::set_trouble(GpuId gpu, const std::string& trouble) {
-  Card& at = card(gpu);
+  ManagedGpu& at = managed(gpu);
   if (at.trouble == trouble) return;
   at.trouble = trouble;
   event_of_gpu(
@@ -92,19 +93,19 @@ void Control::Inside::set_trouble(GpuId gpu, const std::string& trouble) {
 }
 
 void Control::Inside::made(GpuId gpu, PlacementId placement, const GpuNews& news) {
-  Card& at = card(gpu);
-  Slot& slot = at.slots[placement];
-  slot.state = Slot::State::ready;
+  ManagedGpu& at = managed(gpu);
+  ManagedInstance& slot = at.slots[placement];
+  slot.state = ManagedInstance::State::ready;
   slot.device = news.made;
   slot.idle_since = steady();
-  if (news.sight)
-    for (const SeenInstance& seen : news.sight->instances)
+  if (news.observation)
+    for (const ObservedInstance& seen : news.observation->instances)
       if (seen.device == news.made) slot.capacity = total_of(seen.memory);
   const Placement& where = at.geometry()[placement];
   if (!slot.capacity) slot.capacity = where.profile->usable;
   at.rest = {};
-  InstanceRecord instance{news.made,   at.gpu->uuid, std::string(where.profile->name),
-                          where.start, wall(),       {}};
+  InstanceRecord instance{
+      news.made, at.identity->uuid, std::string(where.profile->name), where.start, wall(), {}};
   note(instance);
   instances_[instance.device] = instance;
   event_of_gpu(gpu, "instance-created",
@@ -113,7 +114,7 @@ void Control::Inside::made(GpuId gpu, PlacementId placement, const GpuNews& news
 
 /// Without a placement, MIG could not be switched off.
 void Control::Inside::not_made(GpuId gpu, std::optional<PlacementId> placement, const Error& why) {
-  Card& at = card(gpu);
+  ManagedGpu& at = managed(gpu);
   event_of_gpu(
       gpu, "instance-refused",
       fmt::format("{} could not be made: {}", place_in_words({gpu, placement}), why.text()));
@@ -154,7 +155,7 @@ void Control::Inside::mig_refused(GpuId gpu, const SwitchMig& mig, const Error& 
 }
 
 void Control::Inside::slot_gone(GpuId gpu, PlacementId placement) {
-  Card& at = card(gpu);
+  ManagedGpu& at = managed(gpu);
   const auto slot = at.slots.find(placement);
   if (slot == at.slots.end()) return;
   if (const auto known = instances_.find(slot->second.device); known != instances_.end()) {
@@ -166,19 +167,19 @@ void Control::Inside::slot_gone(GpuId gpu, PlacementId placement) {
 }
 
 void Control::Inside::destroyed(GpuId gpu, PlacementId placement) {
-  card(gpu).rest = {};
+  managed(gpu).rest = {};
   event_of_gpu(gpu, "instance-destroyed",
                fmt::format("{} was destroyed", place_in_words({gpu, placement})));
   slot_gone(gpu, placement);
 }
 
 void Control::Inside::not_destroyed(GpuId gpu, PlacementId placement, const Error& why) {
-  Card& at = card(gpu);
+  ManagedGpu& at = managed(gpu);
   event_of_gpu(
       gpu, "instance-stays",
       fmt::format("{} could not be destroyed: {}", place_in_words({gpu, placement}), why.text()));
   if (const auto slot = at.slots.find(placement); slot != at.slots.end()) {
-    slot->second.state = Slot::State::ready;
+    slot->second.state = ManagedInstance::State::ready;
     slot->second.idle_since = steady();
   }
   rest(gpu);
@@ -186,33 +187,33 @@ void Control::Inside::not_destroyed(GpuId gpu, PlacementId placement, const Erro
 
 /// It takes no work for a while, longer each time.
 void Control::Inside::rest(GpuId gpu) {
-  Card& at = card(gpu);
+  ManagedGpu& at = managed(gpu);
   at.rest = at.rest == Duration{} ? first_rest : std::min(2 * at.rest, longest_rest);
   at.rests_until = steady() + at.rest;
   begin_anew("a GPU refused");
 }
 
-void Control::Inside::take_sight(GpuId gpu, const GpuSight& sight) {
-  Card& at = card(gpu);
-  const bool first = !at.sight.has_value(), was_lost = at.lost;
-  const bool switched = !first && at.sight->mig != sight.mig;
-  at.sight = sight;
+void Control::Inside::take_sight(GpuId gpu, const GpuObservation& observation) {
+  ManagedGpu& at = managed(gpu);
+  const bool first = !at.observation.has_value(), was_lost = at.lost;
+  const bool switched = !first && at.observation->mig != observation.mig;
+  at.observation = observation;
   if (was_lost) {
     at.lost = false;
     event_of_gpu(gpu, "gpu-returned", fmt::format("{} is back", gpu_in_words(gpu)));
   }
   if (first || was_lost || switched) begin_anew("a GPU is there or has changed");
-  take_instances(gpu, sight);
+  take_instances(gpu, observation);
   if (first || was_lost) close_instances(gpu);
 }
 
 /// Those that the store has and that the GPU does not show: they went while nobody looked.
 void Control::Inside::close_instances(GpuId gpu) {
-  const Card& at = card(gpu);
+  const ManagedGpu& at = managed(gpu);
   std::size_t gone = 0;
   std::erase_if(instances_, [&](const auto& each) {
     InstanceRecord instance = each.second;
-    if (instance.gpu != at.gpu->uuid) return false;
+    if (instance.gpu != at.identity->uuid) return false;
     const bool there = std::ranges::any_of(
         at.slots, [&](const auto& slot) { return slot.second.device == instance.device; });
     if (there) return false;
@@ -227,28 +228,28 @@ void Control::Inside::close_instances(GpuId gpu) {
                              gone == 1 ? "" : "s", gpu_in_words(gpu)));
 }
 
-/// What is there and what is not. Places that an act is changing are left out: its answer will
-/// tell.
-void Control::Inside::take_instances(GpuId gpu, const GpuSight& sight) {
-  Card& at = card(gpu);
+/// What is there and what is not. Places that an operation is changing are left out: its answer
+/// will tell.
+void Control::Inside::take_instances(GpuId gpu, const GpuObservation& observation) {
+  ManagedGpu& at = managed(gpu);
   PlacementSet walls;
   std::set<std::string> shown;
-  for (const SeenInstance& seen : sight.instances) {
+  for (const ObservedInstance& seen : observation.instances) {
     shown.insert(seen.device);
     if (!seen.placement) continue;
     if (seen.owner != Ownership::ours || seen.device.empty()) {
       const auto slot = at.slots.find(*seen.placement);
-      if (slot == at.slots.end() || slot->second.state == Slot::State::ready)
+      if (slot == at.slots.end() || slot->second.state == ManagedInstance::State::ready)
         walls.insert(*seen.placement);
       continue;
     }
     const auto [slot, fresh] = at.slots.try_emplace(*seen.placement);
-    if (fresh) {  // made before this loop began, or by an act that was thought to have failed
+    if (fresh) {  // made before this loop began, or by an operation that was thought to have failed
       slot->second.device = seen.device;
       slot->second.idle_since = steady();
       const Placement& where = at.geometry()[*seen.placement];
       instances_.try_emplace(seen.device, InstanceRecord{seen.device,
-                                                         at.gpu->uuid,
+                                                         at.identity->uuid,
                                                          std::string(where.profile->name),
                                                          where.start,
                                                          wall(),
@@ -265,7 +266,7 @@ void Control::Inside::take_instances(GpuId gpu, const GpuSight& sight) {
   }
   std::vector<PlacementId> vanished;
   for (const auto& [placement, slot] : at.slots)
-    if (slot.state == Slot::State::ready && !shown.contains(slot.device))
+    if (slot.state == ManagedInstance::State::ready && !shown.contains(slot.device))
       vanished.push_back(placement);
   for (const PlacementId placement : vanished) lose_slot(gpu, placement);
   if (walls != at.walls) {
@@ -306,11 +307,11 @@ void Control::Inside::lose_attempts(const JobPlace& place, const std::string& wh
 }
 
 void Control::Inside::lose_gpu(GpuId gpu) {
-  Card& at = card(gpu);
+  ManagedGpu& at = managed(gpu);
   if (at.lost) return;
   at.lost = true;
-  at.sight = GpuSight{};
-  at.sight->lost = true;
+  at.observation = GpuObservation{};
+  at.observation->lost = true;
   event_of_gpu(gpu, "gpu-lost",
                fmt::format("{} is lost, with all that was on it", gpu_in_words(gpu)));
   std::vector<PlacementId> slots;

@@ -117,8 +117,8 @@ AttemptRecord Control::Inside::close_attempt(LiveJob& job, std::int64_t number,
     if (there->second.empty()) {
       occupants_.erase(there);
       if (place.placement) {
-        const auto slot = card(place.gpu).slots.find(*place.placement);
-        if (slot != card(place.gpu).slots.end()) slot->second.idle_since = steady();
+        const auto slot = managed(place.gpu).slots.find(*place.placement);
+        if (slot != managed(place.gpu).slots.end()) slot->second.idle_since = steady();
       }
     }
   }
@@ -146,22 +146,22 @@ bool Control::Inside::is_doubtful(const LiveJob& job, const LiveAttempt& attempt
   if (job.record.cancelled || is_final(job.record.state) ||
       ran_out_of_memory(job, attempt, outcome))
     return false;
-  const Card& at = card(attempt.place.gpu);
+  const ManagedGpu& at = managed(attempt.place.gpu);
   return !at.lost && !at.hung;
 }
 
 void Control::Inside::doubt(const LiveAttempt& attempt, const ProcessOutcome& outcome) {
   constexpr Duration longest = std::chrono::seconds(2);
   const GpuId gpu = attempt.place.gpu;
-  doubts_.push_back({attempt.record.key, outcome, gpu, last_act_, steady() + longest});
-  card(gpu).next_look = steady();
+  doubts_.push_back({attempt.record.key, outcome, gpu, last_operation_, steady() + longest});
+  managed(gpu).next_look = steady();
 }
 
 /// Where the GPU or the instance is gone, the attempt has been called lost by now.
 void Control::Inside::settle_doubts() {
   std::vector<Doubt> settled;
   std::erase_if(doubts_, [&](Doubt& each) {
-    const Card& at = card(each.gpu);
+    const ManagedGpu& at = managed(each.gpu);
     if (!at.lost && !at.hung && at.shown <= each.acts && steady() < each.until) return false;
     settled.push_back(std::move(each));
     return true;
@@ -235,8 +235,8 @@ void Control::Inside::remember_need(const LiveJob& job, const AttemptRecord& att
 /// are chosen by what profiles have: the next one is beyond that, whatever the driver counted.
 std::optional<MiB> Control::Inside::capacity_of(const LiveAttempt& attempt) const {
   std::optional<MiB> capacity = attempt.capacity;
-  for (const Card& at : cards_) {
-    if (at.gpu->uuid != attempt.record.gpu) continue;
+  for (const ManagedGpu& at : gpus_) {
+    if (at.identity->uuid != attempt.record.gpu) continue;
     const Geometry& geometry = at.geometry();
     for (const PlacementId id : geometry.all())
       if (const Profile& profile = *geometry[id].profile; profile.name == attempt.record.profile)
@@ -249,9 +249,9 @@ std::optional<MiB> Control::Inside::capacity_of(const LiveAttempt& attempt) cons
 std::string Control::Inside::place_in_words(const LiveAttempt& attempt) const {
   if (attempt.placed) return place_in_words(attempt.place);
   const auto at = std::ranges::find_if(
-      cards_, [&](const Card& each) { return each.gpu->uuid == attempt.record.gpu; });
+      gpus_, [&](const ManagedGpu& each) { return each.identity->uuid == attempt.record.gpu; });
   const std::string gpu =
-      at == cards_.end() ? attempt.record.gpu : fmt::format("GPU {}", at->gpu->index);
+      at == gpus_.end() ? attempt.record.gpu : fmt::format("GPU {}", at->identity->index);
   if (attempt.record.profile.empty()) return fmt::format("the whole of {}", gpu);
   return fmt::format("{}@{} of {}", attempt.record.profile, attempt.record.start, gpu);
 }
@@ -465,7 +465,7 @@ void Control::Inside::take_timers() {
     later([this, key] { stop_now(key); });
   }
   for (const GpuId gpu : all_gpus()) {
-    Card& at = card(gpu);
+    ManagedGpu& at = managed(gpu);
     if (at.rests_until == Duration{} || at.rests_until > steady()) continue;
     at.rests_until = {};
     if (takes_work(gpu)) tell(GpuUndrained{gpu});

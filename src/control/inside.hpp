@@ -4,7 +4,7 @@
 //   control.cpp     the face, rounds and the clock
 //   begin.cpp       what a loop finds when it begins
 //   users.cpp       what users want
-//   hear_gpus.cpp   what the GPUs' hands answer
+//   hear_gpus.cpp   what the executor answers
 //   hear_jobs.cpp   what became of processes
 //   commands.cpp    what the engine answers, as steps
 //   steps.cpp       which steps can be taken now, and taking them
@@ -51,14 +51,14 @@ class Control::Inside final : public Control {
   void step(Moment now) override;
   [[nodiscard]] Duration wake_at() const override;
   [[nodiscard]] std::vector<Answer> answered() override { return std::exchange(answers_, {}); }
-  [[nodiscard]] std::uint64_t noted() const override { return noted_; }
+  [[nodiscard]] std::uint64_t last_request() const override { return last_request_; }
 
   [[nodiscard]] const JobRecord* job(JobNumber number) const override;
   [[nodiscard]] std::vector<const JobRecord*> jobs() const override;
   [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const override;
   [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const override;
   [[nodiscard]] std::string why_waits(JobNumber number) const override;
-  [[nodiscard]] std::vector<GpuStanding> gpus() const override;
+  [[nodiscard]] std::vector<GpuStatus> gpus() const override;
   [[nodiscard]] const std::string& scheduler() const override { return scheduler_; }
   [[nodiscard]] bool paused() const override { return paused_; }
   [[nodiscard]] std::vector<std::string> troubles() const override;
@@ -74,7 +74,8 @@ class Control::Inside final : public Control {
     std::optional<JobNumber> cancels = {};
   };
   using Effect = std::function<void()>;
-  /// A process failed, and a look at its GPU, an act after `acts`, is to tell whether that is why.
+  /// A process failed, and a look at its GPU, an operation after `acts`, is to tell whether that is
+  /// why.
   struct Doubt {
     JobKey key;
     ProcessOutcome outcome;
@@ -125,8 +126,8 @@ class Control::Inside final : public Control {
   void hear_gpus();
   void hear(const GpuNews& news);
   void look_at_gpus();
-  void take_sight(GpuId gpu, const GpuSight& sight);
-  void take_instances(GpuId gpu, const GpuSight& sight);
+  void take_sight(GpuId gpu, const GpuObservation& observation);
+  void take_instances(GpuId gpu, const GpuObservation& observation);
   void close_instances(GpuId gpu);
   void rest(GpuId gpu);
   void see_memory(const JobPlace& place, const std::optional<MemoryUse>& memory);
@@ -186,8 +187,8 @@ class Control::Inside final : public Control {
   void drop_over();
   void tidy_engine();
   /// Its MIG mode is as the scheduler needs it, or may be switched.
-  [[nodiscard]] bool right_mig(const Card& at) const {
-    return settings_.may_switch_mig || at.sight->mig != whole_gpus_;
+  [[nodiscard]] bool right_mig(const ManagedGpu& at) const {
+    return settings_.may_switch_mig || at.observation->mig != whole_gpus_;
   }
 
   // commands.cpp
@@ -221,7 +222,7 @@ class Control::Inside final : public Control {
   void take(GpuId gpu, const GpuStep& step);
   void start(GpuId gpu, const GpuStep& step);
   void launch(JobNumber number, std::int64_t attempt);
-  void ask(GpuId gpu, GpuDeed deed, std::optional<PlacementId> placement);
+  void ask(GpuId gpu, GpuOperation deed, std::optional<PlacementId> placement);
   void destroy_idle_ones();
 
   // anew.cpp
@@ -268,14 +269,14 @@ class Control::Inside final : public Control {
   LiveJob* find(JobNumber number);
   [[nodiscard]] const LiveJob* find(JobNumber number) const;
   LiveJob* find(JobId id);
-  Card& card(GpuId gpu) { return cards_[index(gpu)]; }
-  [[nodiscard]] const Card& card(GpuId gpu) const { return cards_[index(gpu)]; }
+  ManagedGpu& managed(GpuId gpu) { return gpus_[index(gpu)]; }
+  [[nodiscard]] const ManagedGpu& managed(GpuId gpu) const { return gpus_[index(gpu)]; }
   [[nodiscard]] std::optional<std::pair<GpuId, PlacementId>> slot_of(
       const std::string& device) const;
   [[nodiscard]] std::vector<GpuId> all_gpus() const;
 
   Store* store_;
-  GpuHands* hands_;
+  GpuExecutor* executor_;
   Runner* runner_;
   std::function<Result<JobOwner>(const JobOwner&)> look_up_owner_;
   ControlSettings settings_;
@@ -283,11 +284,11 @@ class Control::Inside final : public Control {
   std::string scheduler_;
   bool paused_ = false, rebooted_ = false;
 
-  std::vector<Card> cards_;
+  std::vector<ManagedGpu> gpus_;
   std::map<JobNumber, LiveJob> jobs_;
   std::map<JobPlace, std::set<JobKey>> occupants_;  // attempts that are not over
   JobNumber last_job_ = 0;
-  std::uint64_t last_act_ = 0;
+  std::uint64_t last_operation_ = 0;
   std::multimap<Duration, JobKey> timers_;  // stop_at of attempts
   std::vector<Doubt> doubts_;
 
@@ -322,7 +323,7 @@ class Control::Inside final : public Control {
   std::string store_trouble_;
   Duration store_again_{};
   std::vector<Wanted> wanted_;
-  std::uint64_t noted_ = 0;
+  std::uint64_t last_request_ = 0;
   std::vector<Answer> answers_;
   std::int64_t last_event_ = 0;  // written
   std::deque<EventRecord> recent_;

@@ -39,7 +39,7 @@ void Control::Inside::event(std::string kind, std::string text, const LiveJob* j
 }
 
 void Control::Inside::event_of_gpu(GpuId gpu, std::string kind, std::string text) {
-  event(std::move(kind), std::move(text), nullptr, card(gpu).gpu->uuid);
+  event(std::move(kind), std::move(text), nullptr, managed(gpu).identity->uuid);
 }
 
 StoreBatch Control::Inside::gathered() {

@@ -14,12 +14,12 @@ bool Control::Inside::occupied(GpuId gpu, std::optional<PlacementId> placement) 
 }
 
 bool Control::Inside::ready(GpuId gpu, std::size_t i) const {
-  const Card& at = card(gpu);
+  const ManagedGpu& at = managed(gpu);
   const GpuStep& step = at.steps[i];
   const auto earlier =
       std::ranges::subrange(at.steps.begin(), at.steps.begin() + static_cast<std::ptrdiff_t>(i));
   const auto slot = at.slots.find(step.placement);
-  const bool stands = slot != at.slots.end() && slot->second.state == Slot::State::ready;
+  const bool stands = slot != at.slots.end() && slot->second.state == ManagedInstance::State::ready;
   switch (step.kind) {
     case GpuStep::Kind::destroy:
       return stands && !occupied(gpu, step.placement) &&
@@ -29,7 +29,9 @@ bool Control::Inside::ready(GpuId gpu, std::size_t i) const {
       const auto in_the_way = [](const GpuStep& other) {
         return other.kind == GpuStep::Kind::destroy || other.kind == GpuStep::Kind::start_whole;
       };
-      const auto goes = [](const auto& entry) { return entry.second.state == Slot::State::going; };
+      const auto goes = [](const auto& entry) {
+        return entry.second.state == ManagedInstance::State::going;
+      };
       return slot == at.slots.end() && !occupied(gpu, std::nullopt) &&
              std::ranges::none_of(earlier, in_the_way) && std::ranges::none_of(at.slots, goes);
     }
@@ -61,55 +63,55 @@ bool Control::Inside::alone(JobNumber number) const {
 void Control::Inside::take_steps() {
   if (engine_ == nullptr || anew_) return;
   for (const GpuId gpu : all_gpus())
-    if (!card(gpu).steps.empty()) take_steps(gpu);
+    if (!managed(gpu).steps.empty()) take_steps(gpu);
 }
 
 void Control::Inside::take_steps(GpuId gpu) {
-  for (std::size_t i = 0; i < card(gpu).steps.size() && !anew_;) {
-    if (!ready(gpu, i) || !mig_is_right(gpu, card(gpu).steps[i])) {
+  for (std::size_t i = 0; i < managed(gpu).steps.size() && !anew_;) {
+    if (!ready(gpu, i) || !mig_is_right(gpu, managed(gpu).steps[i])) {
       ++i;
       continue;
     }
-    const GpuStep step = card(gpu).steps[i];
-    card(gpu).steps.erase(card(gpu).steps.begin() + static_cast<std::ptrdiff_t>(i));
+    const GpuStep step = managed(gpu).steps[i];
+    managed(gpu).steps.erase(managed(gpu).steps.begin() + static_cast<std::ptrdiff_t>(i));
     take(gpu, step);
   }
 }
 
 /// Switches MIG mode first where a step needs it the other way.
 bool Control::Inside::mig_is_right(GpuId gpu, const GpuStep& step) {
-  Card& at = card(gpu);
-  if (!at.sight || at.lost) return false;
+  ManagedGpu& at = managed(gpu);
+  if (!at.observation || at.lost) return false;
   const bool on = step.kind != GpuStep::Kind::start_whole;
-  if (at.sight->mig == on) return true;
+  if (at.observation->mig == on) return true;
   const bool asked = std::ranges::any_of(at.asked, [](const auto& entry) {
-    return std::holds_alternative<SwitchMig>(entry.second.deed);
+    return std::holds_alternative<SwitchMig>(entry.second.operation);
   });
   if (!asked && settings_.may_switch_mig) ask(gpu, SwitchMig{on}, std::nullopt);
   return false;
 }
 
-void Control::Inside::ask(GpuId gpu, GpuDeed deed, std::optional<PlacementId> placement) {
-  const std::uint64_t number = ++last_act_;
-  AskedAct& asked = card(gpu).asked[number];
-  asked.deed = deed;
+void Control::Inside::ask(GpuId gpu, GpuOperation deed, std::optional<PlacementId> placement) {
+  const std::uint64_t number = ++last_operation_;
+  AskedOperation& asked = managed(gpu).asked[number];
+  asked.operation = deed;
   asked.placement = placement;
-  later([this, act = GpuAct{number, gpu, std::move(deed)}] {
-    const auto waiting = card(act.gpu).asked.find(act.number);
-    if (waiting != card(act.gpu).asked.end()) waiting->second.since = steady();
-    hands_->ask(act);
+  later([this, operation = NumberedOperation{number, gpu, std::move(deed)}] {
+    const auto waiting = managed(operation.gpu).asked.find(operation.number);
+    if (waiting != managed(operation.gpu).asked.end()) waiting->second.since = steady();
+    executor_->ask(operation);
   });
 }
 
 void Control::Inside::take(GpuId gpu, const GpuStep& step) {
-  Card& at = card(gpu);
+  ManagedGpu& at = managed(gpu);
   if (step.kind == GpuStep::Kind::create) {
-    at.slots[step.placement].state = Slot::State::making;
+    at.slots[step.placement].state = ManagedInstance::State::making;
     return ask(gpu, CreateOnGpu{step.placement}, step.placement);
   }
   if (step.kind == GpuStep::Kind::destroy) {
-    Slot& slot = at.slots[step.placement];
-    slot.state = Slot::State::going;
+    ManagedInstance& slot = at.slots[step.placement];
+    slot.state = ManagedInstance::State::going;
     return ask(gpu, DestroyOnGpu{slot.device}, step.placement);
   }
   start(gpu, step);
@@ -118,17 +120,17 @@ void Control::Inside::take(GpuId gpu, const GpuStep& step) {
 void Control::Inside::start(GpuId gpu, const GpuStep& step) {
   LiveJob* job = find(step.job);
   if (job == nullptr) return;
-  const Card& at = card(gpu);
+  const ManagedGpu& at = managed(gpu);
   LiveAttempt attempt;
   AttemptRecord& record = attempt.record;
   record.key = {job->record.number, ++job->record.attempts};
-  record.gpu = at.gpu->uuid;
+  record.gpu = at.identity->uuid;
   record.started = wall();
   if (step.kind == GpuStep::Kind::start_whole) {
-    record.device = at.gpu->uuid;
+    record.device = at.identity->uuid;
     attempt.place = {gpu, std::nullopt};
   } else {
-    const Slot& slot = at.slots.at(step.placement);
+    const ManagedInstance& slot = at.slots.at(step.placement);
     const Placement& where = at.geometry()[step.placement];
     record.device = slot.device;
     record.profile = where.profile->name;
@@ -185,11 +187,11 @@ void Control::Inside::launch(JobNumber number, std::int64_t attempt) {
 void Control::Inside::destroy_idle_ones() {
   if (!settings_.keep_idle || engine_ == nullptr || anew_ || furnishes_) return;
   for (const GpuId gpu : all_gpus()) {
-    Card& at = card(gpu);
+    ManagedGpu& at = managed(gpu);
     if (!at.steps.empty() || at.hung || at.drained || paused_) continue;
     std::vector<PlacementId> idle;
     for (const auto& [placement, slot] : at.slots)
-      if (slot.state == Slot::State::ready && !occupied(gpu, placement) &&
+      if (slot.state == ManagedInstance::State::ready && !occupied(gpu, placement) &&
           steady() - slot.idle_since >= *settings_.keep_idle)
         idle.push_back(placement);
     for (const PlacementId placement : idle) {

@@ -10,7 +10,7 @@
 namespace cleave {
 
 void Control::Inside::want(StoreBatch batch, std::function<void()> enter) {
-  wanted_.push_back({++noted_, std::move(batch), std::move(enter), {}});
+  wanted_.push_back({++last_request_, std::move(batch), std::move(enter), {}});
 }
 
 /// All that was wanted since the last round goes into one synced write, with what is still to be
@@ -65,7 +65,7 @@ void Control::Inside::answer(std::span<const Wanted> wanted, const Result<void>&
 /// Why no GPU here will ever have an instance for it; empty where one can.
 const std::string& Control::Inside::why_never(const Request& request) {
   static const std::string unknown;
-  if (cards_.empty()) return unknown;
+  if (gpus_.empty()) return unknown;
   constexpr std::size_t most = 4096;
   if (nevers_.size() > most) nevers_.clear();
   const auto [known, fresh] = nevers_.try_emplace(request);
@@ -161,21 +161,21 @@ void Control::Inside::enter_cancelled(JobNumber number, const std::string& by) {
 
 Result<void> Control::Inside::drain(GpuId gpu, bool drained, Moment now) {
   see_clock(now);
-  if (index(gpu) >= cards_.size())
+  if (index(gpu) >= gpus_.size())
     return fail(ErrorKind::bad_input, "gpu", "there is no such GPU among the managed ones");
   StoreBatch batch;
-  batch.settings.emplace_back("drained " + card(gpu).gpu->uuid, drained ? "yes" : "");
+  batch.settings.emplace_back("drained " + managed(gpu).identity->uuid, drained ? "yes" : "");
   batch.events.push_back(
       event_record(drained ? "gpu-drained" : "gpu-undrained",
                    fmt::format("{} {}", gpu_in_words(gpu),
                                drained ? "is drained: what runs there runs on, nothing new begins"
                                        : "takes work again"),
-                   nullptr, card(gpu).gpu->uuid));
+                   nullptr, managed(gpu).identity->uuid));
   want(std::move(batch), [this, gpu, drained] {
-    card(gpu).drained = drained;
+    managed(gpu).drained = drained;
     if (drained) {
       tell(GpuDrained{gpu});
-    } else if (!card(gpu).hung && card(gpu).rests_until <= steady()) {
+    } else if (!managed(gpu).hung && managed(gpu).rests_until <= steady()) {
       tell(GpuUndrained{gpu});
     }
   });

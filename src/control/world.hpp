@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "control/gpu_hands.hpp"
+#include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
 #include "model/event.hpp"
 #include "model/geometry.hpp"
@@ -27,7 +27,7 @@ struct JobPlace {
 };
 
 /// An instance of ours, or the place of one that is being made.
-struct Slot {
+struct ManagedInstance {
   enum class State : std::uint8_t { making, ready, going };
   State state = State::ready;
   std::string device;  // once it is there
@@ -43,36 +43,36 @@ struct GpuStep {
   JobNumber job = 0;
 };
 
-/// What the hands were asked for and have not answered.
-struct AskedAct {
-  GpuDeed deed;
+/// What the executor was asked for and has not answered.
+struct AskedOperation {
+  GpuOperation operation;
   std::optional<PlacementId> placement;  // whose slot it is about
   Duration since = Duration::max();      // it was sent; not before the store has what led to it
 };
 
-struct Card {
-  const ManagedGpu* gpu = nullptr;
-  std::optional<GpuSight> sight;
+struct ManagedGpu {
+  const GpuIdentity* identity = nullptr;
+  std::optional<GpuObservation> observation;
   bool drained = false, lost = false;
   bool hung = false;    // the driver has not answered for too long
   std::string trouble;  // why it cannot be used, or what went wrong last
-  std::map<PlacementId, Slot> slots;
+  std::map<PlacementId, ManagedInstance> slots;
   PlacementSet walls;  // instances that are not ours
   std::deque<GpuStep> steps;
-  std::map<std::uint64_t, AskedAct> asked;
+  std::map<std::uint64_t, AskedOperation> asked;
   Duration next_look{};
   Duration rests_until{}, rest{};  // after something was refused
-  Duration heard_at{};             // when the hands last answered
-  std::uint64_t shown = 0;         // the last act whose answer came with a sight of it
+  Duration heard_at{};             // when the executor last answered
+  std::uint64_t shown = 0;         // the last operation whose answer came with an observation of it
 
-  /// When the driver has kept one act waiting for too long.
+  /// When the driver has kept one operation waiting for too long.
   [[nodiscard]] Duration answer_due(Duration patience) const {
     Duration oldest = Duration::max();
-    for (const auto& [number, act] : asked) oldest = std::min(oldest, act.since);
+    for (const auto& [number, operation] : asked) oldest = std::min(oldest, operation.since);
     return oldest == Duration::max() ? oldest : std::max(oldest, heard_at) + patience;
   }
 
-  [[nodiscard]] const Geometry& geometry() const { return gpu->geometry->geometry(); }
+  [[nodiscard]] const Geometry& geometry() const { return identity->geometry->geometry(); }
 };
 
 /// A run of a job that is not over.

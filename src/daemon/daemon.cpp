@@ -20,7 +20,7 @@
 #include "daemon/service_manager.hpp"
 #include "daemon/stop_points.hpp"
 #include "daemon/store/sqlite_store.hpp"
-#include "daemon/threaded_hands.hpp"
+#include "daemon/threaded_executor.hpp"
 #include "nvmlsim/client.hpp"
 #include "runner/process_runner.hpp"
 
@@ -80,12 +80,12 @@ class RunningDaemon {
           "name the GPUs that the daemon may partition, or try simulated ones: cleaved --simulate "
           "4xA100-40GB");
     if (const auto opened = open_doors(settings); !opened) return opened;
-    auto control = Control::begin({*store_, *hands_, *runner_, owner_look_up()}, settings.control,
-                                  moment_now());
+    auto control = Control::begin({*store_, *executor_, *runner_, owner_look_up()},
+                                  settings.control, moment_now());
     if (!control) return std::unexpected(control.error());
     control_ = std::move(*control);
     control_loop_ = std::make_unique<ControlLoop>(
-        loop_, *control_, std::vector<int>{runner_->wake_fd(), hands_->wake_fd()}, moment_now);
+        loop_, *control_, std::vector<int>{runner_->wake_fd(), executor_->wake_fd()}, moment_now);
     begin_service(settings);
     say_what_is_managed();
     return {};
@@ -115,20 +115,20 @@ class RunningDaemon {
         {(places_.state / "jobs").string(), supervise_program(), job_descriptors_});
     if (!runner) return std::unexpected(runner.error());
     runner_ = std::move(*runner);
-    ThreadedHandsSettings hands_settings;
-    hands_settings.worker.state_directory = places_.ledger;
-    hands_settings.worker.may_switch_mig = settings.may_switch_mig;
+    ThreadedExecutorSettings executor_settings;
+    executor_settings.worker.state_directory = places_.ledger;
+    executor_settings.worker.may_switch_mig = settings.may_switch_mig;
     if (*stop) {
       store_ = stopping_store(std::move(store_), *stop);
       runner_ = stopping_runner(std::move(runner_), *stop);
-      hands_settings.open_door = stopping_doors(places_.library, *stop);
+      executor_settings.open_door = stopping_doors(places_.library, *stop);
     }
     std::vector<std::string> remarks;
-    auto hands =
-        ThreadedHands::open(places_.library, settings.managed_gpus, hands_settings, &remarks);
+    auto executor =
+        ThreadedExecutor::open(places_.library, settings.managed_gpus, executor_settings, &remarks);
     for (const std::string& each : remarks) spdlog::warn("{}", shown(each, 500));
-    if (!hands) return std::unexpected(hands.error());
-    hands_ = std::move(*hands);
+    if (!executor) return std::unexpected(executor.error());
+    executor_ = std::move(*executor);
     return {};
   }
 
@@ -175,7 +175,7 @@ class RunningDaemon {
     spdlog::info("cleaved {} (pid {}) listens at {}; state in {}", arguments_.version, ::getpid(),
                  places_.socket.path.string(), places_.state.string());
     if (places_.sim_node) spdlog::info("the GPUs are simulated: {}", places_.sim_node->string());
-    for (const ManagedGpu& gpu : hands_->gpus())
+    for (const GpuIdentity& gpu : executor_->gpus())
       spdlog::info("manages GPU {}: {} {}", gpu.index, gpu.driver_name, gpu.uuid);
     spdlog::warn("{}", not_fenced);
     if (::geteuid() == 0 && !config_.settings.allow_unfenced_users)
@@ -256,7 +256,7 @@ class RunningDaemon {
   // Each uses those before it.
   std::unique_ptr<Store> store_;
   std::unique_ptr<Runner> runner_;
-  std::unique_ptr<ThreadedHands> hands_;
+  std::unique_ptr<ThreadedExecutor> executor_;
   std::unique_ptr<Control> control_;
   std::unique_ptr<ControlLoop> control_loop_;
   std::unique_ptr<Service> service_;

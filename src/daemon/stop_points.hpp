@@ -14,7 +14,7 @@
 
 #include "base/result.hpp"
 #include "control/store.hpp"
-#include "daemon/threaded_hands.hpp"
+#include "daemon/threaded_executor.hpp"
 #include "runner/runner.hpp"
 
 namespace cleave {

@@ -43,15 +43,17 @@ struct WorkerOnGpu : testing::Test {
     worker =
         std::make_unique<GpuWorker>(through == nullptr ? *door : *through, managed[0], settings());
   }
-  GpuNews ask(GpuDeed deed) { return worker->carry_out({++number, GpuId{0}, std::move(deed)}); }
+  GpuNews ask(GpuOperation operation) {
+    return worker->carry_out({++number, GpuId{0}, std::move(operation)});
+  }
   GpuNews create(std::string_view profile, int start) {
     return ask(CreateOnGpu{placement(managed[0], profile, start)});
   }
-  /// "3g.20gb@4 ours, ..." as the sight has it.
+  /// "3g.20gb@4 ours, ..." as the observation has it.
   [[nodiscard]] std::string seen(const GpuNews& news) const {
-    if (!news.sight) return "nothing";
+    if (!news.observation) return "nothing";
     std::vector<std::string> words;
-    for (const SeenInstance& each : news.sight->instances) {
+    for (const ObservedInstance& each : news.observation->instances) {
       const Placement& place = managed[0].geometry->geometry()[each.placement.value()];
       words.push_back(fmt::format("{}@{} {}{}", place.profile->name, place.start, name(each.owner),
                                   each.device.empty() ? " unfinished" : ""));
@@ -64,7 +66,7 @@ struct WorkerOnGpu : testing::Test {
 
   std::unique_ptr<SimulatedStand> stand;
   std::unique_ptr<NvmlDoor> door;
-  std::vector<ManagedGpu> managed;
+  std::vector<GpuIdentity> managed;
   std::unique_ptr<GpuWorker> worker;
   std::uint64_t number = 0;
 };
@@ -78,16 +80,16 @@ TEST_F(WorkerOnGpu, MakesAndTakesAway) {
   begin();
   const GpuNews first = ask(LookAtGpu{});
   ASSERT_TRUE(first.done) << text(first);
-  ASSERT_TRUE(first.sight);
-  EXPECT_TRUE(first.sight->mig);
-  EXPECT_FALSE(first.sight->lost);
-  EXPECT_TRUE(first.sight->power_mw);
+  ASSERT_TRUE(first.observation);
+  EXPECT_TRUE(first.observation->mig);
+  EXPECT_FALSE(first.observation->lost);
+  EXPECT_TRUE(first.observation->power_mw);
   EXPECT_EQ(seen(first), "");
   const GpuNews made = create("3g.20gb", 4);
   ASSERT_TRUE(made.done) << text(made);
   EXPECT_EQ(made.made, stand->look().instances.at(0).compute_instances.at(0).uuid);
   EXPECT_EQ(seen(made), "3g.20gb@4 ours");
-  EXPECT_EQ(made.sight->instances[0].device, made.made);
+  EXPECT_EQ(made.observation->instances[0].device, made.made);
   const GpuNews second = create("2g.10gb", 0);
   EXPECT_EQ(seen(second), "2g.10gb@0 ours, 3g.20gb@4 ours");
   const GpuNews no_room = create("4g.20gb", 0);
@@ -111,11 +113,12 @@ TEST_F(WorkerOnGpu, ShowsProcessesAndDoesNotDestroyUnderThem) {
   ASSERT_TRUE(process) << process.error().text();
   ASSERT_TRUE(process->hold(MiB{512}));
   const GpuNews look = ask(LookAtGpu{});
-  ASSERT_EQ(look.sight->instances.size(), 1U);
-  ASSERT_EQ(look.sight->instances[0].processes.size(), 1U);
-  EXPECT_EQ(look.sight->instances[0].processes[0].pid, static_cast<std::uint32_t>(::getpid()));
-  ASSERT_TRUE(look.sight->instances[0].memory);
-  EXPECT_GE(look.sight->instances[0].memory->used_bytes, 512ULL << 20);
+  ASSERT_EQ(look.observation->instances.size(), 1U);
+  ASSERT_EQ(look.observation->instances[0].processes.size(), 1U);
+  EXPECT_EQ(look.observation->instances[0].processes[0].pid,
+            static_cast<std::uint32_t>(::getpid()));
+  ASSERT_TRUE(look.observation->instances[0].memory);
+  EXPECT_GE(look.observation->instances[0].memory->used_bytes, 512ULL << 20);
   const GpuNews refused = ask(DestroyOnGpu{made.made});
   EXPECT_FALSE(refused.done);
   EXPECT_EQ(seen(refused), "1g.5gb@0 ours");
@@ -201,7 +204,7 @@ TEST_F(WorkerOnGpu, WaitsForWhoHoldsTheLock) {
     for (const GpuNews& news : {ask(LookAtGpu{}), create("2g.10gb", 2)}) {
       EXPECT_FALSE(news.done);
       EXPECT_NE(text(news).find(fmt::format("{}", other.pid())), std::string::npos) << text(news);
-      EXPECT_FALSE(news.sight);
+      EXPECT_FALSE(news.observation);
     }
     EXPECT_EQ(stand->look().instances.size(), 1U);
   }
@@ -220,9 +223,9 @@ TEST_F(WorkerOnGpu, IsLostAndComesBack) {
   stand->fault(0, "lost");
   for (const GpuNews& news : {ask(LookAtGpu{}), create("1g.5gb", 6), ask(DestroyOnGpu{"MIG-?"})}) {
     EXPECT_FALSE(news.done);
-    ASSERT_TRUE(news.sight) << text(news);
-    EXPECT_TRUE(news.sight->lost);
-    EXPECT_TRUE(news.sight->instances.empty());
+    ASSERT_TRUE(news.observation) << text(news);
+    EXPECT_TRUE(news.observation->lost);
+    EXPECT_TRUE(news.observation->instances.empty());
   }
   EXPECT_FALSE(GpuLock::holder(stand->state(), managed[0].uuid)) << "what is gone is not held";
   stand->fault(0, "none");
@@ -236,7 +239,7 @@ TEST_F(WorkerOnGpu, IsLostAndComesBack) {
 /// is there.
 TEST_F(WorkerOnGpu, FollowsItsUuid) {
   begin("3xA100-40GB");
-  ManagedGpu moved = managed[2];
+  GpuIdentity moved = managed[2];
   moved.index = 0;
   worker = std::make_unique<GpuWorker>(*door, moved, settings());
   const GpuNews made = create("3g.20gb", 4);
@@ -246,8 +249,8 @@ TEST_F(WorkerOnGpu, FollowsItsUuid) {
   moved.uuid = "GPU-of-yesterday";
   worker = std::make_unique<GpuWorker>(*door, moved, settings());
   const GpuNews gone = ask(LookAtGpu{});
-  ASSERT_TRUE(gone.sight);
-  EXPECT_TRUE(gone.sight->lost);
+  ASSERT_TRUE(gone.observation);
+  EXPECT_TRUE(gone.observation->lost);
 }
 
 TEST_F(WorkerOnGpu, HalfMadeIsAdoptedWhereNobodyUsesIt) {
@@ -269,7 +272,7 @@ TEST_F(WorkerOnGpu, HalfMadeIsAdoptedWhereNobodyUsesIt) {
   }
   const GpuNews adopted = ask(LookAtGpu{});
   EXPECT_EQ(seen(adopted), "3g.20gb@4 ours");
-  EXPECT_EQ(adopted.sight->instances[0].device, made.made);
+  EXPECT_EQ(adopted.observation->instances[0].device, made.made);
   EXPECT_EQ(adopted.remarks.size(), 1U) << text(adopted);
   EXPECT_EQ(open_intents(), 0U);
   EXPECT_TRUE(ask(DestroyOnGpu{made.made}).done);
@@ -312,7 +315,7 @@ TEST_F(WorkerOnGpu, StoppedAtEachStepOfACreationAndADestruction) {
     ASSERT_TRUE(seen(look) == "1g.5gb@0 foreign" ||
                 seen(look) == "1g.5gb@0 foreign, 3g.20gb@4 ours")
         << seen(look) << text(look);
-    for (const SeenInstance& each : look.sight->instances)
+    for (const ObservedInstance& each : look.observation->instances)
       if (each.owner == Ownership::ours) {
         ASSERT_TRUE(ask(DestroyOnGpu{each.device}).done);
       }
@@ -337,24 +340,24 @@ TEST_F(WorkerOnGpu, RefusalsNeverLookLikeAnEmptyGpu) {
     anew(&faulty);
     for (int step = 0; step < 30; ++step) {
       const GpuNews news = step % 3 == 0 ? create("1g.5gb", 0) : ask(LookAtGpu{});
-      if (!news.sight) {
+      if (!news.observation) {
         ++unseen;
         continue;
       }
-      ASSERT_FALSE(news.sight->lost) << text(news);
-      ASSERT_TRUE(news.sight->mig);
-      const auto& there = news.sight->instances;
-      ASSERT_TRUE(std::ranges::any_of(there, [&](const SeenInstance& each) {
+      ASSERT_FALSE(news.observation->lost) << text(news);
+      ASSERT_TRUE(news.observation->mig);
+      const auto& there = news.observation->instances;
+      ASSERT_TRUE(std::ranges::any_of(there, [&](const ObservedInstance& each) {
         return each.device == made.made && each.owner == Ownership::ours;
       })) << seen(news);
-      for (const SeenInstance& each : there)
+      for (const ObservedInstance& each : there)
         if (each.device != made.made && !each.device.empty()) (void)ask(DestroyOnGpu{each.device});
     }
     failed += faulty.failed();
     anew();
     const GpuNews quiet = ask(LookAtGpu{});
     ASSERT_TRUE(quiet.done) << text(quiet);
-    for (const SeenInstance& each : quiet.sight->instances) {
+    for (const ObservedInstance& each : quiet.observation->instances) {
       EXPECT_EQ(each.owner, Ownership::ours);
       EXPECT_TRUE(ask(DestroyOnGpu{each.device}).done);
     }
@@ -369,12 +372,12 @@ TEST_F(WorkerOnGpu, SwitchesMigOnlyWhereNothingIs) {
   const GpuNews made = create("1g.5gb", 0);
   const GpuNews refused = ask(SwitchMig{false});
   EXPECT_FALSE(refused.done);
-  EXPECT_TRUE(refused.sight->mig);
+  EXPECT_TRUE(refused.observation->mig);
   ASSERT_TRUE(ask(DestroyOnGpu{made.made}).done);
   const GpuNews off = ask(SwitchMig{false});
   ASSERT_TRUE(off.done) << text(off);
-  EXPECT_FALSE(off.sight->mig);
-  EXPECT_FALSE(off.sight->lost);
+  EXPECT_FALSE(off.observation->mig);
+  EXPECT_FALSE(off.observation->lost);
   EXPECT_FALSE(create("1g.5gb", 0).done);
   EXPECT_NE(text(create("1g.5gb", 0)).find("MIG is off"), std::string::npos);
   auto process =
@@ -382,11 +385,11 @@ TEST_F(WorkerOnGpu, SwitchesMigOnlyWhereNothingIs) {
   ASSERT_TRUE(process) << process.error().text();
   const GpuNews busy = ask(SwitchMig{true});
   EXPECT_FALSE(busy.done);
-  ASSERT_EQ(busy.sight->processes.size(), 1U);
+  ASSERT_EQ(busy.observation->processes.size(), 1U);
   ASSERT_TRUE(process->end());
   const GpuNews on = ask(SwitchMig{true});
   ASSERT_TRUE(on.done) << text(on);
-  EXPECT_TRUE(on.sight->mig);
+  EXPECT_TRUE(on.observation->mig);
   EXPECT_TRUE(create("1g.5gb", 0).done);
 }
 
@@ -397,7 +400,7 @@ TEST_F(WorkerOnGpu, APendingModeIsTakenBack) {
   const GpuNews pending = ask(SwitchMig{false});
   EXPECT_FALSE(pending.done);
   EXPECT_NE(text(pending).find("taken back"), std::string::npos) << text(pending);
-  EXPECT_TRUE(pending.sight->mig);
+  EXPECT_TRUE(pending.observation->mig);
   const auto mode = door->mig_mode(GpuIndex{0});
   ASSERT_TRUE(mode);
   EXPECT_TRUE(mode->current && mode->pending);
@@ -411,7 +414,7 @@ TEST_F(WorkerOnGpu, ChangesNoModeUnlessAllowed) {
   EXPECT_TRUE(ask(SwitchMig{true}).done) << "it is on";
   const GpuNews refused = ask(SwitchMig{false});
   EXPECT_FALSE(refused.done);
-  EXPECT_TRUE(refused.sight->mig);
+  EXPECT_TRUE(refused.observation->mig);
 }
 
 /// What was managed while MIG was off is known by the tables; the same placements hold when it is
@@ -422,14 +425,14 @@ TEST_F(WorkerOnGpu, BeginsWithMigOff) {
     begin(model, false);
     const GpuNews look = ask(LookAtGpu{});
     ASSERT_TRUE(look.done) << text(look);
-    EXPECT_FALSE(look.sight->mig);
+    EXPECT_FALSE(look.observation->mig);
     ASSERT_TRUE(ask(SwitchMig{true}).done);
     const Geometry& geometry = managed[0].geometry->geometry();
     for (int id = 0; id < geometry.size(); ++id) {
       const GpuNews made = ask(CreateOnGpu{static_cast<PlacementId>(id)});
       ASSERT_TRUE(made.done) << text(made);
-      ASSERT_EQ(made.sight->instances.size(), 1U);
-      EXPECT_EQ(made.sight->instances[0].placement, static_cast<PlacementId>(id));
+      ASSERT_EQ(made.observation->instances.size(), 1U);
+      EXPECT_EQ(made.observation->instances[0].placement, static_cast<PlacementId>(id));
       ASSERT_TRUE(ask(DestroyOnGpu{made.made}).done);
     }
   }
@@ -437,10 +440,10 @@ TEST_F(WorkerOnGpu, BeginsWithMigOff) {
 
 TEST_F(WorkerOnGpu, FindsWhatIsWanted) {
   begin("3xA100-40GB");
-  const auto uuids = [](const Result<std::vector<ManagedGpu>>& found) {
+  const auto uuids = [](const Result<std::vector<GpuIdentity>>& found) {
     std::vector<std::uint32_t> indices;
     if (found)
-      for (const ManagedGpu& each : *found) indices.push_back(each.index);
+      for (const GpuIdentity& each : *found) indices.push_back(each.index);
     return indices;
   };
   using Indices = std::vector<std::uint32_t>;

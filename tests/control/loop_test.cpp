@@ -6,7 +6,7 @@
 #include "base/format.hpp"
 #include "control/control.hpp"
 #include "control/fake_store.hpp"
-#include "delayed_hands.hpp"
+#include "delayed_executor.hpp"
 #include "runner/fake_runner.hpp"
 
 namespace cleave::trial {
@@ -22,10 +22,10 @@ class Loop : public testing::Test {
     control.reset();
     runner = std::make_unique<FakeRunner>(jobs);
     store = std::make_unique<FakeStore>(disk);
-    HandsDelays delays;
-    delays.seed = ++hands_made;
-    hands = std::make_unique<DelayedHands>(machine, delays, now);
-    auto begun = Control::begin({*store, *hands, *runner}, settings, moment());
+    ExecutorDelays delays;
+    delays.seed = ++executors_made;
+    executor = std::make_unique<DelayedExecutor>(machine, delays, now);
+    auto begun = Control::begin({*store, *executor, *runner}, settings, moment());
     ASSERT_TRUE(begun) << begun.error().text();
     control = std::move(*begun);
   }
@@ -55,11 +55,11 @@ class Loop : public testing::Test {
     while (now < end) {
       control->step(moment());
       Duration next = std::min(end, control->wake_at());
-      if (const auto due = hands->next()) next = std::min(next, *due);
+      if (const auto due = executor->next()) next = std::min(next, *due);
       if (const auto due = jobs.next()) next = std::min(next, due->time_since_epoch());
       now = std::max(now + 1us, next);
       jobs.advance_to(Instant{} + now);
-      hands->advance_to(now);
+      executor->advance_to(now);
     }
     control->step(moment());
   }
@@ -71,10 +71,10 @@ class Loop : public testing::Test {
   FakeJobs jobs{1};
   FakeDisk disk;
   Duration now{};
-  std::uint64_t hands_made = 0;
+  std::uint64_t executors_made = 0;
   ControlSettings settings;
   std::unique_ptr<FakeStore> store;
-  std::unique_ptr<DelayedHands> hands;
+  std::unique_ptr<DelayedExecutor> executor;
   std::unique_ptr<FakeRunner> runner;
   std::unique_ptr<Control> control;
 };

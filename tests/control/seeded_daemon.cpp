@@ -109,8 +109,8 @@ void SeededDaemon::tell(const std::string& what) const {
 void SeededDaemon::begin_daemon() {
   store_ = std::make_unique<FakeStore>(disk_);
   ++delays_.seed;
-  hands_ = std::make_unique<DelayedHands>(*machine_, delays_, now_);
-  if (mended_) hands_->mend();
+  executor_ = std::make_unique<DelayedExecutor>(*machine_, delays_, now_);
+  if (mended_) executor_->mend();
   runner_ = std::make_unique<WatchedRunner>(*this);
   ControlSettings settings;
   settings.scheduler = scheduler_;
@@ -120,7 +120,7 @@ void SeededDaemon::begin_daemon() {
   settings.gpu_patience = 30s;
   settings.boot = fmt::format("boot {}", counts_.power_losses);
   settings.early_restarts_a_day = 3;
-  auto begun = Control::begin({*store_, *hands_, *runner_}, settings, moment());
+  auto begun = Control::begin({*store_, *executor_, *runner_}, settings, moment());
   if (!begun) {
     violation("it does not begin: " + begun.error().text());
     return;
@@ -134,7 +134,7 @@ void SeededDaemon::die() {
   ++counts_.deaths;
   control_.reset();
   runner_.reset();
-  hands_.reset();
+  executor_.reset();
   store_.reset();
   asked_.clear();
   now_ += std::chrono::milliseconds(random_.below(10'000));
@@ -231,7 +231,7 @@ void SeededDaemon::submit() {
   if (!number) return;
   ++counts_.submitted;
   wanted_[*number] = job;
-  asked_[control_->noted()] = *number;
+  asked_[control_->last_request()] = *number;
   unanswered_.insert(*number);
   if (random_.uniform() < 0.3) {
     FakeCourse course = jobs_.course_of({*number, 1});
@@ -348,7 +348,7 @@ void SeededDaemon::mend() {
 /// To the next moment at which something happens.
 void SeededDaemon::advance() {
   Duration next = control_->wake_at();
-  if (const auto due = hands_->next()) next = std::min(next, *due);
+  if (const auto due = executor_->next()) next = std::min(next, *due);
   if (const auto due = jobs_.next()) next = std::min(next, due->time_since_epoch());
   if (acts_left_ > 0) next = std::min(next, next_act_);
   now_ = std::max(now_ + 1us, next);
@@ -360,7 +360,7 @@ void SeededDaemon::round() {
   ++counts_.steps;
   try {
     advance();
-    hands_->advance_to(now_);
+    executor_->advance_to(now_);
     if (acts_left_ > 0 && now_ >= next_act_) {
       next_act_ = now_ + std::chrono::duration_cast<Duration>(
                              std::chrono::duration<double>(random_.exponential(2)));
@@ -404,14 +404,15 @@ void SeededDaemon::check_ends() {
 
 bool SeededDaemon::is_over() {
   if (!asked_.empty() || !control_->jobs().empty() || !jobs_.running().empty() ||
-      hands_->open_acts() > 0)
+      executor_->open_operations() > 0)
     return false;
   if (control_->wake_at() <= now_) return false;                 // it has not written all yet
   if (control_->scheduler().starts_with("static")) return true;  // which keeps its layout
-  return std::ranges::none_of(control_->gpus(), [](const GpuStanding& gpu) {
-    return !gpu.sight || std::ranges::any_of(gpu.sight->instances, [](const SeenInstance& seen) {
-      return seen.owner != Ownership::foreign;
-    });
+  return std::ranges::none_of(control_->gpus(), [](const GpuStatus& gpu) {
+    return !gpu.observation ||
+           std::ranges::any_of(gpu.observation->instances, [](const ObservedInstance& seen) {
+             return seen.owner != Ownership::foreign;
+           });
   });
 }
 
@@ -437,9 +438,9 @@ std::vector<std::string> SeededDaemon::run() {
         violation(fmt::format("job {} is {}: {} {}", job->number, name(job->state), job->reason,
                               control_->why_waits(job->number)));
       for (const std::string& trouble : control_->troubles()) violation(trouble);
-      for (const GpuStanding& gpu : control_->gpus())
-        for (const SeenInstance& seen :
-             gpu.sight ? gpu.sight->instances : std::vector<SeenInstance>{})
+      for (const GpuStatus& gpu : control_->gpus())
+        for (const ObservedInstance& seen :
+             gpu.observation ? gpu.observation->instances : std::vector<ObservedInstance>{})
           violation(
               fmt::format("GPU {} has {}, {}", gpu.gpu->index, seen.device, name(seen.owner)));
     }

@@ -26,7 +26,7 @@
 #include "base/random.hpp"
 #include "control/control.hpp"
 #include "control/fake_store.hpp"
-#include "delayed_hands.hpp"
+#include "delayed_executor.hpp"
 #include "runner/fake_runner.hpp"
 
 namespace cleave::trial {
@@ -94,9 +94,9 @@ class SeededDaemon {
   FakeDisk disk_;
   std::unique_ptr<Machine> machine_;
   FakeJobs jobs_;
-  HandsDelays delays_;
+  ExecutorDelays delays_;
   std::unique_ptr<FakeStore> store_;
-  std::unique_ptr<DelayedHands> hands_;
+  std::unique_ptr<DelayedExecutor> executor_;
   std::unique_ptr<WatchedRunner> runner_;
   std::unique_ptr<Control> control_;
 

@@ -1,5 +1,5 @@
 #pragma once
-// A simulated node with a state folder, and what the tests of hands ask of both.
+// A simulated node with a state folder, and what the tests of executors ask of both.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/places_test.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "base/text.hpp"
-#include "control/gpu_hands.hpp"
+#include "control/gpu_executor.hpp"
 #include "device/nvml_door.hpp"
 #include "nvmlsim/client.hpp"
 
@@ -70,7 +70,7 @@ class SimulatedStand {
 };
 
 /// "3g.20gb" at its start in this GPU's geometry.
-inline PlacementId placement(const ManagedGpu& gpu, std::string_view profile, int start) {
+inline PlacementId placement(const GpuIdentity& gpu, std::string_view profile, int start) {
   return gpu.geometry->geometry().find(profile, start).value();
 }
 

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-#include "../control/delayed_hands.hpp"
+#include "../control/delayed_executor.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/temporary_folder_test.hpp"
@@ -103,14 +103,14 @@ class ServiceStand {
         store_(disk_),
         runner_(jobs_),
         audit_(state_.path().string()) {
-    HandsDelays delays;
+    ExecutorDelays delays;
     delays.until_done = std::chrono::milliseconds(1);
     delays.until_told = std::chrono::milliseconds(1);
-    hands_ = std::make_unique<DelayedHands>(machine_, delays, now_);
+    executor_ = std::make_unique<DelayedExecutor>(machine_, delays, now_);
     const auto owner = [this](const JobOwner& as_submitted) -> Result<JobOwner> {
       return look_up_owner ? look_up_owner(as_submitted) : as_submitted;
     };
-    control_ = std::move(*Control::begin({store_, *hands_, runner_, owner}, settings, moment()));
+    control_ = std::move(*Control::begin({store_, *executor_, runner_, owner}, settings, moment()));
     service_ = std::make_unique<Service>(
         ServiceDoors{*control_, store_, audit_, [this] { return moment(); }, [] {}, [] {},
                      [this](std::function<void()> call) { posted_.push_back(std::move(call)); }},
@@ -172,7 +172,7 @@ class ServiceStand {
         posted_.pop_front();
         call();
       }
-      hands_->advance_to(now_);
+      executor_->advance_to(now_);
       jobs_.advance_to(moment().wall);
       control_->step(moment());
       service_->after_step();
@@ -223,7 +223,7 @@ class ServiceStand {
   AuditFile audit_;
   Duration now_ = std::chrono::seconds(1);
   std::deque<std::function<void()>> posted_;
-  std::unique_ptr<DelayedHands> hands_;
+  std::unique_ptr<DelayedExecutor> executor_;
   std::unique_ptr<Control> control_;
   std::unique_ptr<Service> service_;
 };

@@ -130,7 +130,7 @@ void Service::route(const ApiCallPtr& call) {
 // Answers that come later.
 
 void Service::when_written(const ApiCallPtr& call, std::function<void()> then) {
-  unwritten_.emplace(doors_.control.noted(),
+  unwritten_.emplace(doors_.control.last_request(),
                      [call, then = std::move(then)](const Result<void>& done) {
                        if (!done) return call->refuse(done.error(), 503);
                        then();
@@ -180,7 +180,7 @@ void Service::health(const ApiCallPtr& call) {
   const auto troubles = doors_.control.troubles();
   const auto gpus = doors_.control.gpus();
   const bool starting = std::ranges::any_of(
-      gpus, [](const GpuStanding& gpu) { return !gpu.sight && gpu.trouble.empty(); });
+      gpus, [](const GpuStatus& gpu) { return !gpu.observation && gpu.trouble.empty(); });
   call->reply(200, Json{{"status", !troubles.empty() ? "degraded"
                                    : starting        ? "starting"
                                                      : "ok"},
@@ -263,21 +263,21 @@ std::function<bool(JobNumber)> Service::sight_of(const ApiCallPtr& call) const {
   };
 }
 
-Json Service::gpu_document(const ApiCallPtr& call, const GpuStanding& gpu) {
+Json Service::gpu_document(const ApiCallPtr& call, const GpuStatus& gpu) {
   return to_json(gpu_view(gpu, sight_of(call)));
 }
 
 void Service::list_gpus(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   Json list = Json::array();
-  for (const GpuStanding& gpu : doors_.control.gpus()) list.push_back(gpu_document(call, gpu));
+  for (const GpuStatus& gpu : doors_.control.gpus()) list.push_back(gpu_document(call, gpu));
   call->reply(200, Json{{"gpus", std::move(list)}});
 }
 
 void Service::list_instances(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   Json list = Json::array();
-  for (const GpuStanding& gpu : doors_.control.gpus()) {
+  for (const GpuStatus& gpu : doors_.control.gpus()) {
     const Json document = gpu_document(call, gpu);
     for (const Json& instance : document["instances"]) list.push_back(instance);
   }
@@ -294,7 +294,7 @@ void Service::set_drained(const ApiCallPtr& call, bool drained) {
   if (!call->query_is_fine()) return;
   const auto gpus = doors_.control.gpus();
   const std::string& which = call->parts[0];
-  const auto found = std::ranges::find_if(gpus, [&](const GpuStanding& each) {
+  const auto found = std::ranges::find_if(gpus, [&](const GpuStatus& each) {
     return which == each.gpu->uuid || which == fmt::format("{}", each.gpu->index);
   });
   if (found == gpus.end())

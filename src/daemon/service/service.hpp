@@ -116,7 +116,7 @@ class Service {
   /// Calls back when the store has what was noted last.
   void when_written(const ApiCallPtr& call, std::function<void()> then);
   void wait(Waiting waiting);
-  [[nodiscard]] Json gpu_document(const ApiCallPtr& call, const GpuStanding& gpu);
+  [[nodiscard]] Json gpu_document(const ApiCallPtr& call, const GpuStatus& gpu);
   [[nodiscard]] std::function<bool(JobNumber)> sight_of(const ApiCallPtr& call) const;
 
   [[nodiscard]] Result<JobOwner> owner_of(const ApiCallPtr& call);

@@ -142,19 +142,20 @@ void Service::submit(const ApiCallPtr& call) {
   const auto leave = [this, uid] {
     if (--joining_[uid] == 0) joining_.erase(uid);
   };
-  unwritten_.emplace(doors_.control.noted(), [this, call, leave, id = *number,
-                                              command = job->command](const Result<void>& done) {
-    leave();
-    if (!done) return call->refuse(done.error(), 503);
-    const JobRecord* record = doors_.control.job(id);
-    if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id));
-    ApiJob view = job_view(*record, doors_.control.attempt_of(id), index_of());
-    view.command = command.argv;
-    view.directory = command.working_directory;
-    if (const AttemptRecord* attempt = doors_.control.attempt_of(id))
-      view.history.push_back(attempt_view(*attempt, index_of()));
-    call->reply(201, to_json(view, true), fmt::format("job {}", id));
-  });
+  unwritten_.emplace(
+      doors_.control.last_request(),
+      [this, call, leave, id = *number, command = job->command](const Result<void>& done) {
+        leave();
+        if (!done) return call->refuse(done.error(), 503);
+        const JobRecord* record = doors_.control.job(id);
+        if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id));
+        ApiJob view = job_view(*record, doors_.control.attempt_of(id), index_of());
+        view.command = command.argv;
+        view.directory = command.working_directory;
+        if (const AttemptRecord* attempt = doors_.control.attempt_of(id))
+          view.history.push_back(attempt_view(*attempt, index_of()));
+        call->reply(201, to_json(view, true), fmt::format("job {}", id));
+      });
   call->request.body = {};
   doors_.soon();
 }
@@ -163,8 +164,7 @@ void Service::submit(const ApiCallPtr& call) {
 
 GpuIndexOf Service::index_of() {
   std::map<std::string, std::int64_t> indices;
-  for (const GpuStanding& gpu : doors_.control.gpus())
-    indices.emplace(gpu.gpu->uuid, gpu.gpu->index);
+  for (const GpuStatus& gpu : doors_.control.gpus()) indices.emplace(gpu.gpu->uuid, gpu.gpu->index);
   return [indices = std::move(indices)](const std::string& uuid) {
     const auto found = indices.find(uuid);
     return found == indices.end() ? std::int64_t{-1} : found->second;

@@ -24,7 +24,7 @@ MiB rounded_mebibytes(std::uint64_t bytes) {
   return MiB{static_cast<std::int64_t>((bytes + mebibyte / 2) / mebibyte)};
 }
 
-ApiInstance instance_view(const GpuStanding& gpu, const SeenInstance& seen,
+ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,
                           const std::function<bool(JobNumber)>& sees) {
   ApiInstance view;
   view.where.gpu = gpu.gpu->uuid;
@@ -36,7 +36,7 @@ ApiInstance instance_view(const GpuStanding& gpu, const SeenInstance& seen,
     view.where.start = placement.start;
   }
   view.owner = std::string(name(seen.owner));
-  for (const GpuStanding::Held& held : gpu.jobs)
+  for (const GpuStatus::Held& held : gpu.jobs)
     if (!seen.device.empty() && held.device == seen.device && sees(held.attempt.job))
       view.jobs.push_back(held.attempt.job);
   for (const LiveProcess& process : seen.processes) view.processes.push_back(process.pid);
@@ -89,7 +89,7 @@ ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of
   return view;
 }
 
-ApiGpu gpu_view(const GpuStanding& gpu, const std::function<bool(JobNumber)>& sees) {
+ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees) {
   ApiGpu view;
   view.index = gpu.gpu->index;
   view.uuid = gpu.gpu->uuid;
@@ -98,11 +98,12 @@ ApiGpu gpu_view(const GpuStanding& gpu, const std::function<bool(JobNumber)>& se
   view.drained = gpu.drained;
   view.lost = gpu.lost;
   view.trouble = gpu.trouble;
-  if (!gpu.sight) return view;
-  view.mig = gpu.sight->mig;
-  if (gpu.sight->power_mw) view.power_w = static_cast<double>(*gpu.sight->power_mw) / 1000;
+  if (!gpu.observation) return view;
+  view.mig = gpu.observation->mig;
+  if (gpu.observation->power_mw)
+    view.power_w = static_cast<double>(*gpu.observation->power_mw) / 1000;
   PlacementSet standing;
-  for (const SeenInstance& seen : gpu.sight->instances) {
+  for (const ObservedInstance& seen : gpu.observation->instances) {
     if (seen.placement) standing.insert(*seen.placement);
     view.instances.push_back(instance_view(gpu, seen, sees));
   }

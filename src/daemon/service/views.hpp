@@ -20,7 +20,7 @@ using GpuIndexOf = std::function<std::int64_t(const std::string&)>;
                               const GpuIndexOf& index_of);
 [[nodiscard]] ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of);
 /// `sees`: whether jobs of this number may be told.
-[[nodiscard]] ApiGpu gpu_view(const GpuStanding& gpu, const std::function<bool(JobNumber)>& sees);
+[[nodiscard]] ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees);
 [[nodiscard]] ApiEvent event_view(const EventRecord& event);
 /// "id: 3\nevent: job-started\ndata: {...}\n\n"
 [[nodiscard]] std::string event_stream_text(const EventRecord& event);

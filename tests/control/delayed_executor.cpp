@@ -1,4 +1,4 @@
-#include "delayed_hands.hpp"
+#include "delayed_executor.hpp"
 
 #include <gtest/gtest.h>
 
@@ -132,7 +132,7 @@ void Machine::destroy_foreign(const std::string& device) {
   at = stops;
 }
 
-DelayedHands::DelayedHands(Machine& machine, HandsDelays delays, Duration now)
+DelayedExecutor::DelayedExecutor(Machine& machine, ExecutorDelays delays, Duration now)
     : machine_(&machine), delays_(std::move(delays)), random_(delays_.seed), now_(now) {
   GpuWorkerSettings settings;
   settings.state_directory = machine.state_directory();
@@ -148,7 +148,7 @@ DelayedHands::DelayedHands(Machine& machine, HandsDelays delays, Duration now)
   }
 }
 
-void DelayedHands::begin(Lane& lane) {
+void DelayedExecutor::begin(Lane& lane) {
   const auto up_to = [&](Duration most) {
     return Duration(
         static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(most.count()) + 1)));
@@ -158,44 +158,44 @@ void DelayedHands::begin(Lane& lane) {
   lane.never = random_.uniform() < delays_.never;
 }
 
-void DelayedHands::ask(GpuAct act) {
-  Lane& lane = lanes_.at(index(act.gpu));
-  lane.acts.push_back(std::move(act));
-  if (lane.acts.size() == 1) begin(lane);
+void DelayedExecutor::ask(NumberedOperation operation) {
+  Lane& lane = lanes_.at(index(operation.gpu));
+  lane.operations.push_back(std::move(operation));
+  if (lane.operations.size() == 1) begin(lane);
 }
 
-std::optional<Duration> DelayedHands::next(std::size_t gpu) const {
+std::optional<Duration> DelayedExecutor::next(std::size_t gpu) const {
   const Lane& lane = lanes_[gpu];
-  if (lane.acts.empty() || lane.stuck) return {};
+  if (lane.operations.empty() || lane.stuck) return {};
   if (lane.news) return std::max(lane.told_at, now_);
   if (machine_->hangs(gpu)) return {};
   return std::max(lane.done_at, now_);
 }
 
-std::optional<Duration> DelayedHands::next() const {
+std::optional<Duration> DelayedExecutor::next() const {
   std::optional<Duration> first;
   for (std::size_t i = 0; i < lanes_.size(); ++i)
     if (const auto at = next(i); at && (!first || *at < *first)) first = at;
   return first;
 }
 
-void DelayedHands::do_next(std::size_t gpu) {
+void DelayedExecutor::do_next(std::size_t gpu) {
   Lane& lane = lanes_[gpu];
   if (lane.news) {
     told_.push_back(std::move(*lane.news));
     lane.news.reset();
-    lane.acts.pop_front();
-    if (!lane.acts.empty()) begin(lane);
+    lane.operations.pop_front();
+    if (!lane.operations.empty()) begin(lane);
     return;
   }
   lane.stuck = lane.never;
   if (lane.never && random_.below(2) == 0) return;  // it is not even done
   machine_->reach(gpu, "before", "act");
-  lane.news = lane.worker->carry_out(lane.acts.front());
+  lane.news = lane.worker->carry_out(lane.operations.front());
   machine_->reach(gpu, "after", "act");
 }
 
-void DelayedHands::advance_to(Duration now) {
+void DelayedExecutor::advance_to(Duration now) {
   while (true) {
     std::optional<std::size_t> first;
     for (std::size_t i = 0; i < lanes_.size(); ++i)
@@ -207,11 +207,11 @@ void DelayedHands::advance_to(Duration now) {
   now_ = std::max(now_, now);
 }
 
-std::vector<GpuNews> DelayedHands::poll() {
+std::vector<GpuNews> DelayedExecutor::poll() {
   return std::exchange(told_, {});
 }
 
-void DelayedHands::mend() {
+void DelayedExecutor::mend() {
   delays_.never = 0;
   for (Lane& lane : lanes_) {
     lane.door->mend();
@@ -219,9 +219,9 @@ void DelayedHands::mend() {
   }
 }
 
-std::size_t DelayedHands::open_acts() const {
+std::size_t DelayedExecutor::open_operations() const {
   std::size_t open = 0;
-  for (const Lane& lane : lanes_) open += lane.acts.size();
+  for (const Lane& lane : lanes_) open += lane.operations.size();
   return open;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-// The door to the GPUs that the loop manages: it asks for one act after the other and hears later
-// what came of each, since a driver takes its time and may never answer. The acts of one GPU are
-// done in the order in which they were asked for, those of several side by side. Each answer comes
-// with the GPU as it stood after the act.
+// The door to the GPUs that the loop manages: it asks for one operation after the other and hears
+// later what came of each, since a driver takes its time and may never answer. The operations of
+// one GPU are done in the order in which they were asked for, those of several side by side. Each
+// answer comes with the GPU as it stood after the operation.
 //
-// Behind it: a thread for each GPU (daemon/threaded_hands.hpp), or a test that answers when a seed
-// says so. Both let gpu_worker.hpp do the work.
+// Behind it: a thread for each GPU (daemon/threaded_executor.hpp), or a test that answers when a
+// seed says so. Both let gpu_worker.hpp do the work.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@ namespace cleave {
 
 /// A GPU that the daemon manages, as it was found at the beginning. GpuId counts these, in this
 /// order.
-struct ManagedGpu {
+struct GpuIdentity {
   std::string uuid;
   std::uint32_t index = 0;  // NVML's, for people
   std::string driver_name;  // "NVIDIA A100-SXM4-40GB"
@@ -45,16 +45,16 @@ struct DestroyOnGpu {
 struct SwitchMig {
   bool on = true;
 };
-using GpuDeed = std::variant<LookAtGpu, CreateOnGpu, DestroyOnGpu, SwitchMig>;
+using GpuOperation = std::variant<LookAtGpu, CreateOnGpu, DestroyOnGpu, SwitchMig>;
 
-struct GpuAct {
+struct NumberedOperation {
   std::uint64_t number = 0;  // the asker's own, to know the answer by
   GpuId gpu{};
-  GpuDeed deed;
+  GpuOperation operation;
 };
 
 /// An instance as the GPU shows it.
-struct SeenInstance {
+struct ObservedInstance {
   std::string device;                    // MIG UUID; empty without compute instance
   std::optional<PlacementId> placement;  // empty where the geometry does not know it
   Ownership owner = Ownership::unknown;
@@ -62,32 +62,33 @@ struct SeenInstance {
   std::optional<MemoryUse> memory;
 };
 
-/// The GPU as it stood after an act.
-struct GpuSight {
-  bool lost = false;                    // gone, with all that was on it; the rest is empty then
-  bool mig = true;                      // MIG mode is on
-  std::vector<SeenInstance> instances;  // by start
-  std::vector<LiveProcess> processes;   // on the GPU with MIG off
+/// The GPU as it stood after an operation.
+struct GpuObservation {
+  bool lost = false;                        // gone, with all that was on it; the rest is empty then
+  bool mig = true;                          // MIG mode is on
+  std::vector<ObservedInstance> instances;  // by start
+  std::vector<LiveProcess> processes;       // on the GPU with MIG off
   std::optional<std::uint32_t> power_mw;
 };
 
 struct GpuNews {
   std::uint64_t number = 0;
   GpuId gpu{};
-  Result<void> done;  // why it could not be done; then nothing has changed, unless `sight` says so
-  std::optional<GpuSight>
-      sight;         // empty where the driver could not be asked, which is not a lost GPU
+  Result<void>
+      done;  // why it could not be done; then nothing has changed, unless `observation` says so
+  std::optional<GpuObservation>
+      observation;   // empty where the driver could not be asked, which is not a lost GPU
   std::string made;  // by CreateOnGpu: the instance's MIG UUID
   std::vector<std::string> remarks;  // what was settled or adopted, one line each
 };
 
-class GpuHands {
+class GpuExecutor {
  public:
-  virtual ~GpuHands() = default;
+  virtual ~GpuExecutor() = default;
 
-  [[nodiscard]] virtual const std::vector<ManagedGpu>& gpus() const = 0;
+  [[nodiscard]] virtual const std::vector<GpuIdentity>& gpus() const = 0;
   /// Never waits.
-  virtual void ask(GpuAct act) = 0;
+  virtual void ask(NumberedOperation operation) = 0;
   /// What has come since; never waits.
   [[nodiscard]] virtual std::vector<GpuNews> poll() = 0;
   /// Readable when poll() has something; -1 where there is none.

@@ -1,7 +1,7 @@
-// The hands with their threads: GPUs side by side, a driver that hangs, one that goes and comes
+// The executor with their threads: GPUs side by side, a driver that hangs, one that goes and comes
 // back.
 
-#include "daemon/threaded_hands.hpp"
+#include "daemon/threaded_executor.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -23,47 +23,47 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-ThreadedHandsSettings settings(const SimulatedStand& stand) {
-  ThreadedHandsSettings wanted;
+ThreadedExecutorSettings settings(const SimulatedStand& stand) {
+  ThreadedExecutorSettings wanted;
   wanted.worker.state_directory = stand.state();
   wanted.worker.patience.at_most = milliseconds(100);
   return wanted;
 }
 
-std::unique_ptr<ThreadedHands> open(const SimulatedStand& stand) {
-  auto hands = ThreadedHands::open(simulated_library(), {"all"}, settings(stand));
-  EXPECT_TRUE(hands) << hands.error().text();
-  return std::move(*hands);
+std::unique_ptr<ThreadedExecutor> open(const SimulatedStand& stand) {
+  auto executor = ThreadedExecutor::open(simulated_library(), {"all"}, settings(stand));
+  EXPECT_TRUE(executor) << executor.error().text();
+  return std::move(*executor);
 }
 
 /// So many news, or what came within the time; in order.
-std::vector<GpuNews> wait_for(ThreadedHands& hands, std::size_t count,
+std::vector<GpuNews> wait_for(ThreadedExecutor& executor, std::size_t count,
                               milliseconds at_most = seconds(60)) {
   std::vector<GpuNews> all;
   const auto end = Clock::now() + at_most;
   while (all.size() < count) {
     const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
     if (left.count() <= 0) break;
-    pollfd wake{hands.wake_fd(), POLLIN, 0};
+    pollfd wake{executor.wake_fd(), POLLIN, 0};
     if (::poll(&wake, 1, static_cast<int>(left.count())) <= 0) continue;
-    for (GpuNews& news : hands.poll()) all.push_back(std::move(news));
+    for (GpuNews& news : executor.poll()) all.push_back(std::move(news));
   }
   return all;
 }
 
-TEST(ThreadedHands, TellsWhatCameOfEachActInOrder) {
+TEST(ThreadedExecutor, TellsWhatCameOfEachActInOrder) {
   const SimulatedStand stand("4xA100-40GB");
-  const auto hands = open(stand);
-  ASSERT_EQ(hands->gpus().size(), 4U);
-  EXPECT_TRUE(hands->poll().empty());
+  const auto executor = open(stand);
+  ASSERT_EQ(executor->gpus().size(), 4U);
+  EXPECT_TRUE(executor->poll().empty());
   std::uint64_t number = 0;
   for (std::uint32_t gpu = 0; gpu < 4; ++gpu) {
-    hands->ask({++number, GpuId{gpu}, LookAtGpu{}});
+    executor->ask({++number, GpuId{gpu}, LookAtGpu{}});
     for (const int start : {0, 2, 4})
-      hands->ask(
-          {++number, GpuId{gpu}, CreateOnGpu{placement(hands->gpus()[gpu], "2g.10gb", start)}});
+      executor->ask(
+          {++number, GpuId{gpu}, CreateOnGpu{placement(executor->gpus()[gpu], "2g.10gb", start)}});
   }
-  const auto all = wait_for(*hands, 16);
+  const auto all = wait_for(*executor, 16);
   ASSERT_EQ(all.size(), 16U);
   std::map<GpuId, std::uint64_t> last;
   std::map<GpuId, std::size_t> seen;
@@ -71,28 +71,28 @@ TEST(ThreadedHands, TellsWhatCameOfEachActInOrder) {
     EXPECT_TRUE(news.done) << news.done.error().text();
     EXPECT_LT(last[news.gpu], news.number);
     last[news.gpu] = news.number;
-    ASSERT_TRUE(news.sight);
-    EXPECT_EQ(news.sight->instances.size(), seen[news.gpu]++);
+    ASSERT_TRUE(news.observation);
+    EXPECT_EQ(news.observation->instances.size(), seen[news.gpu]++);
   }
-  EXPECT_TRUE(hands->poll().empty());
-  pollfd wake{hands->wake_fd(), POLLIN, 0};
+  EXPECT_TRUE(executor->poll().empty());
+  pollfd wake{executor->wake_fd(), POLLIN, 0};
   EXPECT_EQ(::poll(&wake, 1, 0), 0) << "nothing is left to hear";
   EXPECT_EQ(stand.flaw(), "");
 }
 
-TEST(ThreadedHands, GpusAreChangedSideBySide) {
+TEST(ThreadedExecutor, GpusAreChangedSideBySide) {
   const SimulatedStand stand("4xA100-40GB", false);
-  const auto hands = open(stand);
-  for (std::uint32_t gpu = 0; gpu < 4; ++gpu) hands->ask({gpu, GpuId{gpu}, LookAtGpu{}});
-  ASSERT_EQ(wait_for(*hands, 4).size(), 4U);
+  const auto executor = open(stand);
+  for (std::uint32_t gpu = 0; gpu < 4; ++gpu) executor->ask({gpu, GpuId{gpu}, LookAtGpu{}});
+  ASSERT_EQ(wait_for(*executor, 4).size(), 4U);
   const auto time_of = [&](std::uint32_t gpus) {
     const auto begun = Clock::now();
     for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
       stand.fault(static_cast<int>(gpu), "slow-create", 1);
-      hands->ask({gpu, GpuId{gpu},
-                  CreateOnGpu{placement(hands->gpus()[gpu], "1g.5gb", gpus == 1 ? 0 : 1)}});
+      executor->ask({gpu, GpuId{gpu},
+                     CreateOnGpu{placement(executor->gpus()[gpu], "1g.5gb", gpus == 1 ? 0 : 1)}});
     }
-    const auto news = wait_for(*hands, gpus);
+    const auto news = wait_for(*executor, gpus);
     EXPECT_EQ(news.size(), gpus);
     for (const GpuNews& each : news) EXPECT_TRUE(each.done);
     return Clock::now() - begun;
@@ -143,12 +143,12 @@ class GatedDoor {
   }
 };
 
-TEST(ThreadedHands, ADriverThatHangsHoldsUpNobodyElse) {
+TEST(ThreadedExecutor, ADriverThatHangsHoldsUpNobodyElse) {
   const SimulatedStand stand("2xA100-40GB");
   const auto gate = std::make_shared<Gate>();
   auto gpus = find_managed_gpus(*stand.door(), {"all"});
   ASSERT_TRUE(gpus);
-  ThreadedHandsSettings wanted = settings(stand);
+  ThreadedExecutorSettings wanted = settings(stand);
   wanted.farewell = milliseconds(200);
   // The first thread that opens its door gets the one that hangs.
   const auto opened = std::make_shared<std::atomic<int>>(0);
@@ -156,22 +156,22 @@ TEST(ThreadedHands, ADriverThatHangsHoldsUpNobodyElse) {
     if (opened->fetch_add(1) == 0) return GatedDoor::open(gate, stand.door());
     return stand.door();
   };
-  auto hands = ThreadedHands::begin(std::move(*gpus), open_door, wanted);
-  ASSERT_TRUE(hands);
-  (*hands)->ask({1, GpuId{0}, LookAtGpu{}});
+  auto executor = ThreadedExecutor::begin(std::move(*gpus), open_door, wanted);
+  ASSERT_TRUE(executor);
+  (*executor)->ask({1, GpuId{0}, LookAtGpu{}});
   gate->wait_until_held();
-  (*hands)->ask({2, GpuId{0}, CreateOnGpu{placement((*hands)->gpus()[0], "3g.20gb", 0)}});
+  (*executor)->ask({2, GpuId{0}, CreateOnGpu{placement((*executor)->gpus()[0], "3g.20gb", 0)}});
   for (std::uint64_t number = 3; number < 20; ++number)
-    (*hands)->ask({number, GpuId{1}, LookAtGpu{}});
-  const auto news = wait_for(**hands, 17);
+    (*executor)->ask({number, GpuId{1}, LookAtGpu{}});
+  const auto news = wait_for(**executor, 17);
   EXPECT_EQ(news.size(), 17U);
   for (const GpuNews& each : news) EXPECT_EQ(each.gpu, GpuId{1});
-  EXPECT_FALSE(GpuLock::holder(stand.state(), (*hands)->gpus()[0].uuid));
+  EXPECT_FALSE(GpuLock::holder(stand.state(), (*executor)->gpus()[0].uuid));
   const auto begun = Clock::now();
-  hands->reset();
+  executor->reset();
   EXPECT_GE(Clock::now() - begun, milliseconds(150));
   EXPECT_LT(Clock::now() - begun, seconds(5));
-  // When the driver answers after all, the thread ends without the act that was never begun.
+  // When the driver answers after all, the thread ends without the operation that was never begun.
   gate->open();
   const auto gone_by = Clock::now() + seconds(20);
   const auto looked = stand.door();
@@ -181,33 +181,33 @@ TEST(ThreadedHands, ADriverThatHangsHoldsUpNobodyElse) {
   EXPECT_TRUE(stand.look(0).instances.empty());
 }
 
-TEST(ThreadedHands, WhatIsUnderWayIsFinishedAndTheRestDropped) {
+TEST(ThreadedExecutor, WhatIsUnderWayIsFinishedAndTheRestDropped) {
   const SimulatedStand stand("1xA100-40GB", false);
   {
-    const auto hands = open(stand);
-    hands->ask({1, GpuId{0}, LookAtGpu{}});
-    ASSERT_EQ(wait_for(*hands, 1).size(), 1U);
+    const auto executor = open(stand);
+    executor->ask({1, GpuId{0}, LookAtGpu{}});
+    ASSERT_EQ(wait_for(*executor, 1).size(), 1U);
     stand.fault(0, "slow-create", 1);
-    hands->ask({2, GpuId{0}, CreateOnGpu{placement(hands->gpus()[0], "1g.5gb", 0)}});
-    hands->ask({3, GpuId{0}, CreateOnGpu{placement(hands->gpus()[0], "1g.5gb", 1)}});
+    executor->ask({2, GpuId{0}, CreateOnGpu{placement(executor->gpus()[0], "1g.5gb", 0)}});
+    executor->ask({3, GpuId{0}, CreateOnGpu{placement(executor->gpus()[0], "1g.5gb", 1)}});
     std::this_thread::sleep_for(milliseconds(200));
   }
   EXPECT_EQ(stand.look().instances.size(), 1U);
   EXPECT_TRUE(Ledger::open(stand.state(), "test").value().state().open().empty());
-  const auto hands = open(stand);
-  hands->ask({1, GpuId{0}, LookAtGpu{}});
-  const auto news = wait_for(*hands, 1);
+  const auto executor = open(stand);
+  executor->ask({1, GpuId{0}, LookAtGpu{}});
+  const auto news = wait_for(*executor, 1);
   ASSERT_EQ(news.size(), 1U);
   ASSERT_TRUE(news[0].done) << news[0].done.error().text();
-  EXPECT_EQ(news[0].sight->instances.at(0).owner, Ownership::ours);
+  EXPECT_EQ(news[0].observation->instances.at(0).owner, Ownership::ours);
 }
 
-TEST(ThreadedHands, ALostGpuComesBack) {
+TEST(ThreadedExecutor, ALostGpuComesBack) {
   const SimulatedStand stand("2xA100-40GB");
-  const auto hands = open(stand);
+  const auto executor = open(stand);
   const auto look = [&](std::uint32_t gpu) {
-    hands->ask({1, GpuId{gpu}, LookAtGpu{}});
-    auto news = wait_for(*hands, 1);
+    executor->ask({1, GpuId{gpu}, LookAtGpu{}});
+    auto news = wait_for(*executor, 1);
     EXPECT_EQ(news.size(), 1U);
     return news.at(0);
   };
@@ -218,22 +218,22 @@ TEST(ThreadedHands, ALostGpuComesBack) {
   for (int again = 0; again < 3; ++again) {
     const GpuNews lost = look(1);
     EXPECT_FALSE(lost.done);
-    ASSERT_TRUE(lost.sight);
-    EXPECT_TRUE(lost.sight->lost);
+    ASSERT_TRUE(lost.observation);
+    EXPECT_TRUE(lost.observation->lost);
   }
   stand.fault(1, "none");
   const GpuNews back = look(1);
   EXPECT_TRUE(back.done) << back.done.error().text();
-  EXPECT_FALSE(back.sight->lost);
+  EXPECT_FALSE(back.observation->lost);
 }
 
-TEST(ThreadedHands, SaysWhichGpusAreNotThere) {
+TEST(ThreadedExecutor, SaysWhichGpusAreNotThere) {
   const SimulatedStand stand("2xA100-40GB");
-  const auto none = ThreadedHands::open(simulated_library(), {"5"}, settings(stand));
+  const auto none = ThreadedExecutor::open(simulated_library(), {"5"}, settings(stand));
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().text().find("there is no GPU '5'"), std::string::npos)
       << none.error().text();
-  EXPECT_FALSE(ThreadedHands::open("/no/such/library.so", {"all"}, settings(stand)));
+  EXPECT_FALSE(ThreadedExecutor::open("/no/such/library.so", {"all"}, settings(stand)));
 }
 
 }  // namespace

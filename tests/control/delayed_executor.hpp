@@ -1,11 +1,11 @@
 #pragma once
-// GpuHands for simulations of the daemon's loop: no thread, a clock that the test sets, and delays,
-// refusals and silence by a seed. Each act is done by a real GpuWorker over a GPU in memory, at its
-// moment, and told later.
+// GpuExecutor for simulations of the daemon's loop: no thread, a clock that the test sets, and
+// delays, refusals and silence by a seed. Each operation is done by a real GpuWorker over a GPU in
+// memory, at its moment, and told later.
 //
-// The machine outlives the hands, as hardware outlives a program: instances, processes, the ledger.
-// A program dies where `Machine::at` throws; its hands are then good for nothing but to be
-// destroyed.
+// The machine outlives the executor, as hardware outlives a program: instances, processes, the
+// ledger. A program dies where `Machine::at` throws; its executor is then good for nothing but to
+// be destroyed.
 
 #include <deque>
 #include <filesystem>
@@ -33,12 +33,12 @@ class Machine {
   [[nodiscard]] std::size_t size() const { return gpus_.size(); }
   [[nodiscard]] MemoryDoor& door(std::size_t gpu) { return gpus_[gpu]->door; }
   /// As they were found when all were well.
-  [[nodiscard]] const std::vector<ManagedGpu>& managed() const { return managed_; }
+  [[nodiscard]] const std::vector<GpuIdentity>& managed() const { return managed_; }
   /// In memory; with ledger and locks.
   [[nodiscard]] const std::filesystem::path& state_directory() const { return state_.path(); }
 
   /// Called at each point where a stop could matter, "gpu 0: before create_gpu_instance": before
-  /// and after each change of a GPU and each act. May throw.
+  /// and after each change of a GPU and each operation. May throw.
   std::function<void(std::string_view point)> at;
 
   /// A GPU is gone with all that is on it; the processes that ran there.
@@ -75,30 +75,32 @@ class Machine {
   };
   [[nodiscard]] std::optional<Where> find(const std::string& device) const;
   void reach(std::size_t gpu, std::string_view when, std::string_view what) const;
-  friend class DelayedHands;
+  friend class DelayedExecutor;
 
   TemporaryFolder state_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
-  std::vector<ManagedGpu> managed_;
+  std::vector<GpuIdentity> managed_;
 };
 
-struct HandsDelays {
+struct ExecutorDelays {
   std::uint64_t seed = 1;
   Duration until_done = std::chrono::milliseconds(300);  // at most, from when its turn came
   Duration until_told = std::chrono::milliseconds(50);   // at most, from then
   double never =
-      0;  // chance that an act, done or not, is never told of, and no other of its GPU begun
+      0;  // chance that an operation, done or not, is never told of, and no other of its GPU begun
   DoorFaults faults;  // of each GPU's driver, by seeds of their own
   bool may_switch_mig = true;
 };
 
-class DelayedHands final : public GpuHands {
+class DelayedExecutor final : public GpuExecutor {
  public:
   /// As of `now`. `machine` must live on.
-  DelayedHands(Machine& machine, HandsDelays delays, Duration now = {});
+  DelayedExecutor(Machine& machine, ExecutorDelays delays, Duration now = {});
 
-  [[nodiscard]] const std::vector<ManagedGpu>& gpus() const override { return machine_->managed(); }
-  void ask(GpuAct act) override;
+  [[nodiscard]] const std::vector<GpuIdentity>& gpus() const override {
+    return machine_->managed();
+  }
+  void ask(NumberedOperation operation) override;
   [[nodiscard]] std::vector<GpuNews> poll() override;
   [[nodiscard]] int wake_fd() const override { return -1; }
 
@@ -109,13 +111,13 @@ class DelayedHands final : public GpuHands {
   /// From now on drivers refuse nothing and answer everything they are asked.
   void mend();
   /// Acts that were asked for and not told of.
-  [[nodiscard]] std::size_t open_acts() const;
+  [[nodiscard]] std::size_t open_operations() const;
 
  private:
   struct Lane {
     std::unique_ptr<FaultyDoor> door;
     std::unique_ptr<GpuWorker> worker;
-    std::deque<GpuAct> acts;  // the first is under way
+    std::deque<NumberedOperation> operations;  // the first is under way
     Duration done_at{}, told_at{};
     std::optional<GpuNews> news;  // done, and not told
     bool never = false, stuck = false;
@@ -125,7 +127,7 @@ class DelayedHands final : public GpuHands {
   [[nodiscard]] std::optional<Duration> next(std::size_t gpu) const;
 
   Machine* machine_;
-  HandsDelays delays_;
+  ExecutorDelays delays_;
   Random random_;
   Duration now_;
   std::vector<Lane> lanes_;

@@ -1,4 +1,4 @@
-#include "daemon/threaded_hands.hpp"
+#include "daemon/threaded_executor.hpp"
 
 #include <pthread.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 namespace cleave {
 
 /// Where the threads leave their news.
-struct ThreadedHands::Outbox {
+struct ThreadedExecutor::Outbox {
   std::mutex mutex;
   std::vector<GpuNews> news;
   FileHandle wake;  // eventfd
@@ -39,27 +39,27 @@ struct ThreadedHands::Outbox {
   }
 };
 
-/// The acts of one GPU, and the thread that does them. Shared with the thread, which may outlive
-/// the hands.
-class ThreadedHands::Lane {
+/// The operations of one GPU, and the thread that does them. Shared with the thread, which may
+/// outlive the executor.
+class ThreadedExecutor::Lane {
  public:
-  Lane(ManagedGpu gpu, OpenDoor open_door, GpuWorkerSettings settings,
+  Lane(GpuIdentity gpu, OpenDoor open_door, GpuWorkerSettings settings,
        std::shared_ptr<Outbox> outbox)
       : gpu_(std::move(gpu)),
         open_door_(std::move(open_door)),
         settings_(std::move(settings)),
         outbox_(std::move(outbox)) {}
 
-  void ask(GpuAct act) {
+  void ask(NumberedOperation operation) {
     const std::scoped_lock lock(mutex_);
-    acts_.push_back(std::move(act));
+    operations_.push_back(std::move(operation));
     changed_.notify_all();
   }
-  /// No further act is begun.
+  /// No further operation is begun.
   void stop() {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
-    acts_.clear();
+    operations_.clear();
     changed_.notify_all();
   }
   /// Whether the thread is done by then.
@@ -69,8 +69,8 @@ class ThreadedHands::Lane {
   }
   /// The thread.
   void run() {
-    while (const auto act = next()) {
-      GpuNews news = carried_out(*act);
+    while (const auto operation = next()) {
+      GpuNews news = carried_out(*operation);
       if (stopped()) break;  // nobody hears it any more
       outbox_->put(std::move(news));
     }
@@ -81,13 +81,13 @@ class ThreadedHands::Lane {
   }
 
  private:
-  std::optional<GpuAct> next() {
+  std::optional<NumberedOperation> next() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stopping_ || !acts_.empty(); });
+    changed_.wait(lock, [&] { return stopping_ || !operations_.empty(); });
     if (stopping_) return {};
-    GpuAct act = std::move(acts_.front());
-    acts_.pop_front();
-    return act;
+    NumberedOperation operation = std::move(operations_.front());
+    operations_.pop_front();
+    return operation;
   }
   bool stopped() {
     const std::scoped_lock lock(mutex_);
@@ -97,22 +97,26 @@ class ThreadedHands::Lane {
     worker_.reset();
     door_.reset();
   }
-  GpuNews carried_out(const GpuAct& act) {
-    GpuNews news{
-        .number = act.number, .gpu = act.gpu, .done = {}, .sight = {}, .made = {}, .remarks = {}};
+  GpuNews carried_out(const NumberedOperation& operation) {
+    GpuNews news{.number = operation.number,
+                 .gpu = operation.gpu,
+                 .done = {},
+                 .observation = {},
+                 .made = {},
+                 .remarks = {}};
     try {
       if (!worker_) news.done = open();
-      if (worker_) news = worker_->carry_out(act);
+      if (worker_) news = worker_->carry_out(operation);
     } catch (const std::exception& thrown) {
       news.done = fail(ErrorKind::internal, place_of(GpuIndex{gpu_.index}), thrown.what());
       close();
     }
-    lost_ = news.sight ? news.sight->lost : lost_ && !worker_;
+    lost_ = news.observation ? news.observation->lost : lost_ && !worker_;
     // A library that cannot even be opened after the GPU was lost is no sign that the GPU is back.
-    if (lost_ && !news.sight) {
-      news.sight.emplace();
-      news.sight->lost = true;
-      news.sight->mig = false;
+    if (lost_ && !news.observation) {
+      news.observation.emplace();
+      news.observation->lost = true;
+      news.observation->mig = false;
     }
     if (lost_) close();
     return news;
@@ -125,14 +129,14 @@ class ThreadedHands::Lane {
     return {};
   }
 
-  const ManagedGpu gpu_;
+  const GpuIdentity gpu_;
   const OpenDoor open_door_;
   const GpuWorkerSettings settings_;
   const std::shared_ptr<Outbox> outbox_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<GpuAct> acts_;
+  std::deque<NumberedOperation> operations_;
   bool stopping_ = false, done_ = false;
 
   // Of the thread alone:
@@ -161,14 +165,13 @@ class SignalsElsewhere {
 
 }  // namespace
 
-ThreadedHands::ThreadedHands(std::vector<ManagedGpu> gpus, std::shared_ptr<Outbox> outbox,
-                             std::chrono::milliseconds farewell)
+ThreadedExecutor::ThreadedExecutor(std::vector<GpuIdentity> gpus, std::shared_ptr<Outbox> outbox,
+                                   std::chrono::milliseconds farewell)
     : gpus_(std::move(gpus)), outbox_(std::move(outbox)), farewell_(farewell) {}
 
-Result<std::unique_ptr<ThreadedHands>> ThreadedHands::open(const std::string& library,
-                                                           const std::vector<std::string>& wanted,
-                                                           ThreadedHandsSettings settings,
-                                                           std::vector<std::string>* remarks) {
+Result<std::unique_ptr<ThreadedExecutor>> ThreadedExecutor::open(
+    const std::string& library, const std::vector<std::string>& wanted,
+    ThreadedExecutorSettings settings, std::vector<std::string>* remarks) {
   const auto door = NvmlDoor::open(library);
   if (!door) return std::unexpected(door.error());
   auto gpus = find_managed_gpus(**door, wanted, remarks);
@@ -184,16 +187,15 @@ Result<std::unique_ptr<ThreadedHands>> ThreadedHands::open(const std::string& li
   return begin(std::move(*gpus), open_door, std::move(settings));
 }
 
-Result<std::unique_ptr<ThreadedHands>> ThreadedHands::begin(std::vector<ManagedGpu> gpus,
-                                                            OpenDoor open_door,
-                                                            ThreadedHandsSettings settings) {
+Result<std::unique_ptr<ThreadedExecutor>> ThreadedExecutor::begin(
+    std::vector<GpuIdentity> gpus, OpenDoor open_door, ThreadedExecutorSettings settings) {
   auto outbox = std::make_shared<Outbox>();
   outbox->wake = FileHandle(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!outbox->wake) return system_failure("eventfd", "cannot be made");
-  std::unique_ptr<ThreadedHands> hands(
-      new ThreadedHands(std::move(gpus), outbox, settings.farewell));
+  std::unique_ptr<ThreadedExecutor> executor(
+      new ThreadedExecutor(std::move(gpus), outbox, settings.farewell));
   const SignalsElsewhere elsewhere;
-  for (const ManagedGpu& gpu : hands->gpus_) {
+  for (const GpuIdentity& gpu : executor->gpus_) {
     auto lane = std::make_shared<Lane>(gpu, open_door, settings.worker, outbox);
     try {
       // Never joined: whether it is done it says itself, and one that hangs must not hold the
@@ -203,26 +205,26 @@ Result<std::unique_ptr<ThreadedHands>> ThreadedHands::begin(std::vector<ManagedG
       return fail(ErrorKind::infeasible, fmt::format("GPU {}", gpu.index),
                   fmt::format("no thread for it can be started: {}", no_thread.what()));
     }
-    hands->lanes_.push_back(std::move(lane));
+    executor->lanes_.push_back(std::move(lane));
   }
-  return hands;
+  return executor;
 }
 
-ThreadedHands::~ThreadedHands() {
+ThreadedExecutor::~ThreadedExecutor() {
   for (const auto& lane : lanes_) lane->stop();
   const auto end = std::chrono::steady_clock::now() + farewell_;
   for (const auto& lane : lanes_) (void)lane->done_by(end);
 }
 
-void ThreadedHands::ask(GpuAct act) {
-  lanes_.at(index(act.gpu))->ask(std::move(act));
+void ThreadedExecutor::ask(NumberedOperation operation) {
+  lanes_.at(index(operation.gpu))->ask(std::move(operation));
 }
 
-std::vector<GpuNews> ThreadedHands::poll() {
+std::vector<GpuNews> ThreadedExecutor::poll() {
   return outbox_->take();
 }
 
-int ThreadedHands::wake_fd() const {
+int ThreadedExecutor::wake_fd() const {
   return outbox_->wake.descriptor();
 }
 
