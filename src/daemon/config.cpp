@@ -21,7 +21,7 @@ namespace {
 constexpr double mebibyte = 1 << 20;
 constexpr std::int64_t most_file_bytes = 1 << 20;
 
-// What a row does with its value. Numbers have bounds; what is beyond is refused with them.
+// What a row does with its value. Numbers have bounds; values outside are refused.
 
 struct TextSetting {
   std::function<void(DaemonSettings&, std::string)> set;
@@ -70,37 +70,31 @@ constexpr bool at_once = false, after_restart = true;
 std::vector<SettingRow> gpu_settings() {
   return {
       {{"managed_gpus", "a list of indices and UUIDs, or \"all\"", "[]",
-        "The GPUs that the daemon partitions and runs jobs on; all others are not touched. With "
-        "--simulate "
-        "it "
-        "is \"all\" unless said otherwise; else they must be named.",
+        "The GPUs that the daemon partitions and runs jobs on; no other GPU is touched. They "
+        "must be named, except that with --simulate the default is \"all\".",
         after_restart},
        TextsSetting{[](DaemonSettings& to, auto value) { to.managed_gpus = std::move(value); }}},
       {{"nvml", "a file", "\"\"",
-        "The NVML library to open; empty: the driver's. The daemon looks for no simulated node in "
-        "its "
-        "environment when it runs as root.",
+        "The NVML library to open; empty: the driver's. As root, the daemon does not look for "
+        "a simulated node in its environment.",
         after_restart},
        TextSetting{[](DaemonSettings& to, auto value) { to.nvml = std::move(value); }}},
       {{"may_switch_mig", "true or false", "false",
-        "Whether it may turn MIG mode on and off, where a scheduler wants GPUs whole and the "
-        "driver does it "
-        "without a reset.",
+        "Whether the daemon may turn MIG mode on and off, where a scheduler wants whole GPUs "
+        "and the driver can do it without a reset.",
         after_restart},
        FlagSetting{&DaemonSettings::may_switch_mig}},
-      {{"look_every_s", "seconds", "5", "How often it looks at each GPU without being told to.",
-        at_once},
+      {{"look_every_s", "a number of seconds", "5",
+        "How often each GPU is looked at when nothing else calls for it.", at_once},
        NumberSetting{0.1, 3600,
                      [](auto& to, double value) { to.control.look_every = seconds_of(value); }}},
-      {{"gpu_patience_s", "seconds", "60",
-        "After so long a driver that does not answer is said to hang.", at_once},
+      {{"gpu_patience_s", "a number of seconds", "60",
+        "A driver call that takes longer than this is reported as hanging.", at_once},
        NumberSetting{0.1, 86400,
                      [](auto& to, double value) { to.control.gpu_patience = seconds_of(value); }}},
-      {{"keep_idle_s", "seconds", "-1",
-        "Instances that nobody uses are destroyed after this time; below zero: they are kept until "
-        "their "
-        "room "
-        "is needed.",
+      {{"keep_idle_s", "a number of seconds", "-1",
+        "Idle instances are destroyed after this time; below zero: they are kept until their "
+        "space is needed.",
         at_once},
        NumberSetting{-1, 1e9,
                      [](auto& to, double value) {
@@ -113,54 +107,54 @@ std::vector<SettingRow> gpu_settings() {
 std::vector<SettingRow> job_settings() {
   return {
       {{"scheduler", "a scheduler, as `cleave schedulers` lists them", "\"online\"",
-        "Who decides what runs where, with its options: \"online:order=priority\". One that was "
-        "chosen with "
-        "`cleave scheduler` goes before it.",
+        "The scheduler that decides what runs where, with its options: "
+        "\"online:policy=first-fit\". One chosen with `cleave scheduler` takes precedence.",
         after_restart},
        TextSetting{
            [](DaemonSettings& to, auto value) { to.control.scheduler = std::move(value); }}},
-      {{"forecaster", "a forecaster", "\"laws\"", "Who foretells how much memory a job will need.",
-        at_once},
+      {{"forecaster", "a forecaster, as `cleave forecasters` lists them", "\"laws\"",
+        "The method that forecasts a job's peak memory.", at_once},
        TextSetting{
            [](DaemonSettings& to, auto value) { to.control.forecaster = std::move(value); }}},
       {{"early_restarts_a_day", "a whole number", "10",
-        "So often in 24 hours a job is restarted on a larger instance before its memory runs out.",
+        "How often a job may be restarted on a larger instance, before its memory runs out, "
+        "within 24 hours.",
         at_once},
        CountSetting{0, 100'000,
                     [](auto& to, std::int64_t value) { to.control.early_restarts_a_day = value; }}},
       {{"most_waiting", "a whole number", "100000",
-        "Further jobs are refused while so many are not over.", at_once},
+        "Limit on unfinished jobs; further ones are refused.", at_once},
        CountSetting{1, 10'000'000,
                     [](auto& to, std::int64_t value) {
                       to.control.most_waiting = static_cast<std::size_t>(value);
                     }}},
       {{"out_of_memory_codes", "a list of whole numbers", "[]",
-        "Exit codes by which any job says that its memory ran out; a job may name its own.",
-        at_once},
+        "Exit codes that mean that a job ran out of memory; a job may name its own.", at_once},
        CodesSetting{
            [](auto& to, auto value) { to.control.out_of_memory_codes = std::move(value); }}},
       {{"job_environment", "a list of \"NAME=value\"", "[]",
-        "What every job finds in its environment besides.", at_once},
+        "Variables that are added to the environment of every job.", at_once},
        TextsSetting{[](auto& to, auto value) { to.control.job_environment = std::move(value); }}},
-      {{"log_limit_mib", "MiB", "64",
-        "The newest bytes of each output of an attempt that are kept.", at_once},
+      {{"log_limit_mib", "a size in MiB", "64",
+        "How much of each output of an attempt is kept; the oldest bytes are dropped.", at_once},
        NumberSetting{1, 1 << 20,
                      [](auto& to, double value) {
                        to.control.log_limit = static_cast<std::int64_t>(value * mebibyte);
                      }}},
-      {{"keep_jobs_s", "seconds", "604800",
-        "After so long a job that is over is forgotten, with its output.", at_once},
+      {{"keep_jobs_s", "a number of seconds", "604800",
+        "How long a finished job is kept, with its output.", at_once},
        NumberSetting{0, 1e9,
                      [](auto& to, double value) { to.control.keep_jobs = seconds_of(value); }}},
-      {{"keep_outputs_mib", "MiB", "10240",
-        "Where outputs of jobs that are over take more, the oldest of these jobs are forgotten.",
+      {{"keep_outputs_mib", "a size in MiB", "10240",
+        "Limit on the outputs of finished jobs; beyond it the oldest of these jobs are "
+        "forgotten.",
         at_once},
        NumberSetting{0, 1e9,
                      [](auto& to, double value) {
                        to.control.keep_bytes = static_cast<std::int64_t>(value * mebibyte);
                      }}},
-      {{"keep_events", "a whole number", "100000", "The newest events are kept, so many of them.",
-        at_once},
+      {{"keep_events", "a whole number", "100000",
+        "How many events are kept; the oldest are dropped.", at_once},
        CountSetting{1000, 100'000'000,
                     [](auto& to, std::int64_t value) {
                       to.control.keep_events = static_cast<std::size_t>(value);
@@ -171,18 +165,17 @@ std::vector<SettingRow> job_settings() {
 std::vector<SettingRow> user_settings() {
   return {
       {{"operators_group", "a group", "\"\"",
-        "Its members may do everything, as root and the daemon's own user may; empty: nobody else.",
+        "Its members may do everything, as root and the daemon's own user may; empty: nobody "
+        "else.",
         at_once},
        TextSetting{[](DaemonSettings& to, auto value) { to.operators_group = std::move(value); }}},
       {{"allow_unfenced_users", "true or false", "false",
-        "Whether jobs of several users may be there at a time. Instances are not fenced between "
-        "users: with "
-        "this set, one user's job can use the instance of another's.",
+        "Whether several users may have jobs at the same time. Instances are not isolated "
+        "between users: with this set, a job of one user can use an instance of another.",
         at_once},
        FlagSetting{&DaemonSettings::allow_unfenced_users}},
       {{"most_waiting_per_user", "a whole number", "0",
-        "Further jobs of a user who is no operator are refused while so many of his are not over; "
-        "0: half of "
+        "Limit on unfinished jobs of one user (operators are exempt); 0: half of "
         "most_waiting.",
         at_once},
        CountSetting{0, 10'000'000,
@@ -190,9 +183,8 @@ std::vector<SettingRow> user_settings() {
                       to.most_waiting_per_user = static_cast<std::size_t>(value);
                     }}},
       {{"highest_priority", "a whole number", "0",
-        "The highest priority that users may give their jobs who are no operators. At 0 they may "
-        "only let "
-        "others go first.",
+        "The highest priority that users may give their jobs (operators are exempt). At 0 "
+        "they can only let other jobs go first.",
         at_once},
        CountSetting{-1'000'000, 1'000'000,
                     [](auto& to, std::int64_t value) { to.highest_priority = value; }}},
@@ -202,35 +194,40 @@ std::vector<SettingRow> user_settings() {
 std::vector<SettingRow> server_settings() {
   return {
       {{"server.connections", "a whole number", "512",
-        "At a time; root and the daemon's own user have 16 more.", at_once},
+        "Open connections at a time; root and the daemon's own user may have 16 more.", at_once},
        size_setting(1, 100'000, &HttpLimits::connections)},
-      {{"server.connections_per_user", "a whole number", "256", "Likewise, of one user.", at_once},
+      {{"server.connections_per_user", "a whole number", "256",
+        "Open connections of one user at a time.", at_once},
        size_setting(1, 100'000, &HttpLimits::connections_per_user)},
-      {{"server.header_bytes", "bytes", "16384", "Of one request at most.", at_once},
+      {{"server.header_bytes", "a size in bytes", "16384", "Limit on the header of a request.",
+        at_once},
        size_setting(1024, 1 << 20, &HttpLimits::header_bytes)},
-      {{"server.body_bytes", "bytes", "4194304", "Likewise; environments may be large.", at_once},
+      {{"server.body_bytes", "a size in bytes", "4194304",
+        "Limit on the body of a request; environments may be large.", at_once},
        size_setting(1024, 1 << 28, &HttpLimits::body_bytes)},
-      {{"server.bytes_per_user", "bytes", "67108864",
-        "That the daemon holds for all connections of a user, in and out.", at_once},
+      {{"server.bytes_per_user", "a size in bytes", "67108864",
+        "Limit on what the daemon holds for all connections of a user, in and out.", at_once},
        size_setting(1 << 20, std::int64_t{1} << 36, &HttpLimits::bytes_per_user)},
-      {{"server.stream_bytes", "bytes", "262144",
-        "That wait for one who follows events; one who is slower is closed, and may go on by the "
-        "last id.",
+      {{"server.stream_bytes", "a size in bytes", "262144",
+        "Limit on the events that wait for one client. A client that reads more slowly is "
+        "disconnected and can continue from its last event id.",
         at_once},
        size_setting(4096, 1 << 28, &HttpLimits::stream_bytes)},
-      {{"server.request_s", "seconds", "10", "A request must be complete after so long.", at_once},
+      {{"server.request_s", "a number of seconds", "10",
+        "How long a request may take to arrive completely.", at_once},
        seconds_setting(0.1, 3600, &HttpLimits::request_time)},
-      {{"server.idle_s", "seconds", "60",
-        "A connection on which nothing happens, or whose answers nobody reads, is closed after so "
-        "long.",
+      {{"server.idle_s", "a number of seconds", "60",
+        "A connection is closed after this time without activity, or if its answers are not "
+        "read.",
         at_once},
        seconds_setting(1, 86400, &HttpLimits::idle_time)},
-      {{"server.heartbeat_s", "seconds", "15",
-        "A stream of events on which nothing happens carries an empty comment so often.", at_once},
+      {{"server.heartbeat_s", "a number of seconds", "15",
+        "How often an event stream without events sends an empty comment.", at_once},
        seconds_setting(0.1, 3600, &HttpLimits::heartbeat)},
-      {{"server.requests_per_s", "a number", "5000", "Of one user, in the long run.", at_once},
+      {{"server.requests_per_s", "a number", "5000",
+        "Requests of one user per second, in the long run.", at_once},
        NumberSetting{1, 1e9, [](auto& to, double value) { to.limits.requests_per_s = value; }}},
-      {{"server.burst", "a number", "10000", "So many requests at once.", at_once},
+      {{"server.burst", "a number", "10000", "Requests of one user at once.", at_once},
        NumberSetting{1, 1e9, [](auto& to, double value) { to.limits.burst = value; }}},
   };
 }
@@ -253,7 +250,7 @@ std::string at_line(const std::string& place, const toml::source_region& where) 
 
 std::unexpected<Error> wrong_value(const ConfigRow& row, const std::string& place,
                                    std::string remedy = {}) {
-  return fail(ErrorKind::bad_input, place, fmt::format("'{}' is {}", row.name, row.kind),
+  return fail(ErrorKind::bad_input, place, fmt::format("'{}' must be {}", row.name, row.kind),
               std::move(remedy));
 }
 
@@ -313,7 +310,7 @@ struct ConfigValue {
       for (const std::string& each : texts)
         if (each.find('=') == std::string::npos || each.starts_with('=') ||
             each.find('\0') != std::string::npos)
-          return wrong_value(row, place, fmt::format("'{}' is none", shown(each)));
+          return wrong_value(row, place, fmt::format("'{}' is not one", shown(each)));
     setting.set(to, std::move(texts));
     return {};
   }
@@ -395,7 +392,7 @@ Result<DaemonConfig> parse_config(std::string_view text, const std::string& plac
   DaemonConfig config = default_config();
   if (const auto taken = take_table(config, parsed.table(), "", place); !taken)
     return std::unexpected(taken.error());
-  // What could not be begun with is no configuration.
+  // A daemon could not start with these, so the configuration is refused as a whole.
   if (const auto spec = parse_scheduler(config.settings.control.scheduler); !spec)
     return fail_at(fmt::format("{}: scheduler", place), spec.error());
   if (const auto forecaster = make_forecaster(config.settings.control.forecaster); !forecaster)
@@ -417,7 +414,7 @@ Result<DaemonConfig> read_config(const std::string& file) {
 
 namespace {
 
-/// Words broken into comment lines.
+/// The text as comment lines of at most 100 columns.
 std::string as_comment(std::string_view text) {
   constexpr std::size_t widest = 100;
   std::string lines(1, '#');
@@ -437,22 +434,21 @@ std::string as_comment(std::string_view text) {
 
 std::string sample_config() {
   std::string sample =
-      "# Configuration of cleaved: every key, with what is in force where it is not given. Take "
-      "the # away\n"
-      "# from a line to change it. `cleaved --check-config FILE` reads a file and says what is "
-      "wrong with\n"
-      "# it; SIGHUP has a running daemon read its own again.\n";
+      "# Configuration of cleaved: every key with its default. Remove the # from a line to change "
+      "it.\n"
+      "# `cleaved --check-config FILE` checks a file; SIGHUP makes a running daemon read its own "
+      "again.\n";
   bool in_section = false;
   for (const ConfigRow& row : config_rows()) {
     const std::size_t dot = row.name.find('.');
     if (dot != std::string_view::npos && !in_section) {
-      sample += "\n# What the server takes from its users.\n[server]\n";
+      sample += "\n# Limits on clients of the API.\n[server]\n";
       in_section = true;
     }
     const std::string_view key =
         dot == std::string_view::npos ? row.name : row.name.substr(dot + 1);
-    const std::string kind =
-        fmt::format("It is {}{}.", row.kind, row.needs_restart ? "; a change takes a restart" : "");
+    const std::string kind = fmt::format("Value: {}{}.", row.kind,
+                                         row.needs_restart ? "; a change needs a restart" : "");
     sample += fmt::format("\n{}{}", as_comment(row.help), as_comment(kind));
     sample += fmt::format("#{} = {}\n", key, row.otherwise);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What the daemon is told by its configuration file: TOML, read strictly. Every key is a row of one
-// table, from which reading, the sample, and what a reload may change are made.
+// The daemon's configuration file: TOML, read strictly. Every key is a row of one table in
+// config.cpp; the reader, the sample, and the list of what a reload may change are made from it.
 
 #include <map>
 #include <optional>
@@ -15,25 +15,27 @@
 
 namespace cleave {
 
+/// Every setting with its value, as the daemon's parts take them.
 struct DaemonSettings {
   ControlSettings control;
   HttpLimits limits;
-  /// By index or UUID; the one word "all": all there are. Empty: not said.
+  /// By index or UUID; the one word "all" means all GPUs. Empty: not given.
   std::vector<std::string> managed_gpus;
   std::string nvml;             // the library; empty: the driver's
   std::string operators_group;  // whose members may do everything; empty: nobody else
   bool allow_unfenced_users = false;
-  std::int64_t highest_priority = 0;      // that users may give who are no operators
-  std::size_t most_waiting_per_user = 0;  // likewise, may have; 0: half of most_waiting
+  std::int64_t highest_priority = 0;      // for users who are not operators
+  std::size_t most_waiting_per_user = 0;  // likewise; 0: half of most_waiting
   bool may_switch_mig = false;
 };
 
-/// The whole of it, with what stands for each key, as TOML writes it, given or not.
+/// A configuration: the settings, and the value of every key in TOML's notation, given or default.
 struct DaemonConfig {
   DaemonSettings settings;
   std::map<std::string, std::string, std::less<>> values;
 };
 
+/// One key of the configuration file: what the sample says about it.
 struct ConfigRow {
   std::string_view name;       // "most_waiting", "server.connections"
   std::string_view kind;       // for people: "a whole number"
@@ -47,15 +49,15 @@ struct ConfigRow {
 /// `place` is the file's name. Errors name file and line.
 [[nodiscard]] Result<DaemonConfig> parse_config(std::string_view text, const std::string& place);
 [[nodiscard]] Result<DaemonConfig> read_config(const std::string& file);
-/// Nothing is said.
+/// The configuration of an empty file.
 [[nodiscard]] DaemonConfig default_config();
 /// Every key with its help and default, as comments.
 [[nodiscard]] std::string sample_config();
 
-/// What a reload changes: one line for each key, "most_waiting: 100000 -> 5 (after a restart)".
+/// The keys that differ, one line each: "most_waiting: 100000 -> 5 (after a restart)".
 [[nodiscard]] std::vector<std::string> config_changes(const DaemonConfig& before,
                                                       const DaemonConfig& after);
-/// The settings of `after` as far as they may change while the daemon runs, the rest as before.
+/// The settings of `after` that may change while the daemon runs; the others keep their old values.
 [[nodiscard]] DaemonConfig reloaded(const DaemonConfig& before, const DaemonConfig& after);
 
 }  // namespace cleave

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto gather_for = std::chrono::milliseconds(3);
 constexpr auto tick_every = std::chrono::milliseconds(100);
-/// A loop that wants to be called at once, again and again, leaves time for the others.
+/// Even a control loop that asks for its next step at once leaves time for other work.
 constexpr auto least_rest = std::chrono::milliseconds(1);
 constexpr Duration longest_rest = std::chrono::minutes(1);
 
@@ -73,7 +73,7 @@ class ControlLoop::Inside : public std::enable_shared_from_this<ControlLoop::Ins
   }
 
   void step() {
-    // Whoever waited for a step soon has it now.
+    // This is the step that soon() promised.
     gathering_ = false;
     gather_.cancel();
     control_.step(now_());

@@ -1,7 +1,7 @@
 #pragma once
-// Who drives the loop of control/: steps when something is to be heard, when its time has come, and
-// a few milliseconds after somebody wanted something, so that what many want at a time is one write
-// to the disk.
+// Drives the loop of control/. It makes a step when there is news from the GPUs or the runner, when
+// a time that control has named has come, and 3 ms after a request, so that requests that arrive
+// together share one write to the disk.
 
 #include <functional>
 #include <memory>
@@ -15,27 +15,30 @@ class io_context;
 
 namespace cleave {
 
+/// Calls Control::step() at the right times on an event loop.
 class ControlLoop {
  public:
+  /// What the loop calls back.
   struct Hooks {
     std::function<void()> after_step;
-    std::function<void()> tick;  // ten times a second while `waits` says so
-    std::function<bool()> waits;
+    std::function<void()> tick;   // ten times a second while `waits` returns true
+    std::function<bool()> waits;  // whether ticks are wanted
   };
-  /// `wake`: descriptors that are readable when there is news; they stay their owners'. -1 is none.
+  /// `wake`: descriptors that are readable when there is news; the caller keeps them open. -1:
+  /// none.
   ControlLoop(boost::asio::io_context& loop, Control& control, const std::vector<int>& wake,
               std::function<Moment()> now);
   ~ControlLoop();
   ControlLoop(const ControlLoop&) = delete;
   ControlLoop& operator=(const ControlLoop&) = delete;
 
-  /// The first step is made by the loop, at once.
+  /// The loop makes the first step soon after.
   void start(Hooks hooks);
-  /// Somebody wants something: a step follows within 3 ms.
+  /// There is a request: a step follows within 3 ms.
   void soon();
-  /// Somebody waits now: ticks begin where there are none.
+  /// A client is waiting: starts the ticks if there are none.
   void attend();
-  /// No step is made any more.
+  /// Makes no more steps.
   void stop();
 
  private:

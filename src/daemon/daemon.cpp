@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* not_fenced =
-    "instances are not fenced between users: a job can use every instance whose name it learns";
-/// For answers that are under way when the daemon is told to end.
+    "instances are not isolated between users: a job can use every instance whose name it learns";
+/// Time to send answers that are under way when the daemon is told to end.
 constexpr auto farewell = std::chrono::milliseconds(300);
 
 std::string supervise_program() {
@@ -40,7 +40,7 @@ std::string supervise_program() {
   return (fs::read_symlink("/proc/self/exe", failed).parent_path() / "cleave-supervise").string();
 }
 
-/// What the file says, with what follows from how the daemon was started.
+/// The file's settings, with what follows from how the daemon was started.
 DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
   settings.may_switch_mig = settings.may_switch_mig || places.sim_node.has_value();
   settings.control.may_switch_mig = settings.may_switch_mig;
@@ -76,7 +76,7 @@ class RunningDaemon {
     const DaemonSettings settings = completed(config_.settings, places_);
     if (settings.managed_gpus.empty())
       return fail(
-          ErrorKind::bad_input, places_.config.string(), "no GPU is named in managed_gpus",
+          ErrorKind::bad_input, places_.config.string(), "managed_gpus names no GPU",
           "name the GPUs that the daemon may partition, or try simulated ones: cleaved --simulate "
           "4xA100-40GB");
     if (const auto opened = open_doors(settings); !opened) return opened;
@@ -132,7 +132,7 @@ class RunningDaemon {
     return {};
   }
 
-  /// A daemon that runs as its user runs everything as he is himself.
+  /// Only root's daemon looks up users; any other runs jobs as its own user, without a change.
   std::function<Result<JobOwner>(const JobOwner&)> owner_look_up() {
     if (::geteuid() != 0) return {};
     return [this](const JobOwner& owner) { return owners_.owner_now(owner, moment_now().steady); };
@@ -211,7 +211,7 @@ class RunningDaemon {
     const auto read = load_config(arguments_);
     if (!read) {
       log_error(read.error());
-      spdlog::error("the configuration stays as it was");
+      spdlog::error("the configuration is unchanged");
       return;
     }
     const auto changes = config_changes(config_, *read);
@@ -219,21 +219,21 @@ class RunningDaemon {
     const DaemonSettings settings = completed(next.settings, places_);
     if (const auto taken = control_->reload(settings.control, moment_now()); !taken) {
       log_error(taken.error());
-      spdlog::error("the configuration stays as it was");
+      spdlog::error("the configuration is unchanged");
       return;
     }
     config_ = std::move(next);
     server_->set_limits(settings.limits);
     service_->set_settings(service_settings(settings));
-    if (changes.empty()) spdlog::info("the configuration was read again; nothing has changed");
+    if (changes.empty()) spdlog::info("the configuration was read again and is unchanged");
     for (const std::string& each : changes) spdlog::info("configuration: {}", shown(each, 500));
     control_loop_->soon();
   }
 
-  /// What was asked for is written and answered; nothing new is heard.
+  /// Writes and answers what was asked for, and accepts nothing new.
   void say_goodbye() {
     tell_service_manager("STOPPING=1");
-    spdlog::info("ends; jobs that run go on, and are found again");
+    spdlog::info("ends; running jobs continue, and the next daemon finds them");
     socket_->remove();
     service_->last_words();
     server_->stop();
@@ -253,7 +253,7 @@ class RunningDaemon {
   boost::asio::signal_set signals_;
   UserBook owners_;
   std::optional<SocketFile> socket_;
-  // Each uses those before it.
+  // Each uses members declared before it.
   std::unique_ptr<Store> store_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<ThreadedExecutor> executor_;

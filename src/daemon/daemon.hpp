@@ -1,5 +1,5 @@
 #pragma once
-// The daemon put together: where everything lies, what it is made of, and its life from the first
+// The daemon put together: where its files are, what it is made of, and its life from the first
 // line of the log to the last.
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-/// As the command line has it; empty: not given.
+/// The command line; empty: not given.
 struct DaemonArguments {
   std::optional<std::string> socket, state, config;
   std::string nvml;
@@ -21,27 +21,29 @@ struct DaemonArguments {
   std::string version;
 };
 
+/// Where the daemon's files are and which NVML library it opens.
 struct DaemonPlaces {
   SocketPlace socket;
-  std::filesystem::path state;   // of the daemon: its store, jobs, audit
-  std::filesystem::path ledger;  // of the GPUs: what was made there, and the locks; with simulated
-                                 // GPUs the node's own, which the commands of `cleave` use too
+  std::filesystem::path state;  // the daemon's store, jobs and audit
+  /// The ledger and locks of the GPUs. With simulated GPUs they are in the node, where the commands
+  /// of `cleave` look too.
+  std::filesystem::path ledger;
   std::filesystem::path config;
   bool config_given = false;
-  std::string library;                            // of NVML
-  std::optional<std::filesystem::path> sim_node;  // that it shows
+  std::string library;                            // NVML
+  std::optional<std::filesystem::path> sim_node;  // the node behind that library
 };
 
-/// Where the configuration is, without the rest.
+/// Where the configuration file is; nothing is made or read.
 [[nodiscard]] Result<std::filesystem::path> config_place(const DaemonArguments& arguments);
-/// The file, or the defaults where none was named and none is there.
+/// Reads the file, or takes the defaults if none was named and none is there.
 [[nodiscard]] Result<DaemonConfig> load_config(const DaemonArguments& arguments);
-/// Decides all, and makes state directory and simulated node. As root nothing is taken from the
-/// environment.
+/// Decides every place, and makes the state directory and the simulated node. As root, nothing is
+/// taken from the environment.
 [[nodiscard]] Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments,
                                                   const DaemonConfig& config);
 
-/// Runs until it is told to end (TERM, INT); jobs go on without it.
+/// Runs until TERM or INT; jobs continue without it.
 [[nodiscard]] Result<void> run_daemon(const DaemonArguments& arguments);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// The program `cleaved`: the daemon that runs jobs on MIG instances, which it makes for them. It
-// stays in the foreground; a service manager starts and ends it.
+// The program `cleaved`: the daemon that makes MIG instances and runs jobs on them. It stays in the
+// foreground; a service manager starts and ends it.
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -19,7 +19,7 @@ namespace {
 
 struct DaemonOptions {
   DaemonArguments arguments;
-  std::optional<std::string> check;  // a file; empty: the one in force
+  std::optional<std::string> check;  // a file; empty: the one the daemon would read
   bool foreground = true, sample = false, man = false;
   std::string log_level = "info";
 };
@@ -27,40 +27,40 @@ struct DaemonOptions {
 void add_options(CommandLine& program, DaemonOptions& options) {
   DaemonArguments& to = options.arguments;
   program.add_option("--socket", to.socket,
-                     "Where it listens; /run/cleave/cleaved.sock as root, else "
+                     "Socket to listen on; /run/cleave/cleaved.sock as root, else "
                      "$XDG_RUNTIME_DIR/cleave/cleaved.sock");
-  program.add_option("--state", to.state,
-                     "What it remembers and the jobs' folders; /var/lib/cleave as root, else "
-                     "$XDG_STATE_HOME/cleave; with --simulate the folder `simulated` in that");
+  program.add_option(
+      "--state", to.state,
+      "Directory of the daemon's state and the jobs' files; /var/lib/cleave as root, "
+      "else $XDG_STATE_HOME/cleave; with --simulate the folder `simulated` in it");
   program.add_option("--config", to.config,
-                     "Its configuration; /etc/cleave/cleaved.toml as root, else "
+                     "Configuration file; /etc/cleave/cleaved.toml as root, else "
                      "$XDG_CONFIG_HOME/cleave/cleaved.toml");
   program.add_option("--nvml", to.nvml,
-                     "The NVML library to open, before the one of the configuration");
-  Option* simulate =
-      program.add_option("--simulate", to.simulate,
-                         "Makes simulated GPUs of its own, like 4xA100-40GB, and manages them all");
+                     "NVML library to open; takes precedence over the configuration");
+  Option* simulate = program.add_option(
+      "--simulate", to.simulate, "Make simulated GPUs, such as 4xA100-40GB, and manage them all");
   simulate->check(Check([](const std::string& fleet) {
-    return fleet.empty() ? std::string("it is empty; name GPUs, like 4xA100-40GB") : std::string();
+    return fleet.empty() ? std::string("it is empty; name GPUs, such as 4xA100-40GB")
+                         : std::string();
   }));
-  program
-      .add_flag("--instant", to.instant, "Simulated instances are made and destroyed in no time")
+  program.add_flag("--instant", to.instant, "Make and destroy simulated instances in no time")
       ->needs(simulate);
   program.add_flag("--foreground", options.foreground,
-                   "It stays in the foreground, as it does in any case");
+                   "Stay in the foreground, which is the only mode");
   program
       .add_option("--log-level", options.log_level,
-                  "What it logs to standard error: debug, info, warn or error")
+                  "Least severe level logged to standard error: debug, info, warn or error")
       ->check(Check::one_of({"debug", "info", "warn", "error"}))
       ->default_str("info");
   program.add_flag("--sample-config", options.sample,
-                   "Prints a configuration with every key explained");
+                   "Print a configuration file that explains every key");
   program
       .add_option("--check-config", options.check,
-                  "Reads the configuration, or this file, says what is wrong with it, and ends")
+                  "Check the configuration, or this file, say what is wrong with it, and exit")
       ->expected(0, 1)
       ->type_name("[FILE]");
-  program.add_flag("--man", options.man, "Prints this help as a man page");
+  program.add_flag("--man", options.man, "Print this help as a man page");
   program.version_flag("--version", fmt::format("cleaved {}", CLEAVE_VERSION));
 }
 
@@ -84,17 +84,16 @@ int check_config(DaemonOptions& options) {
   if (there) {
     fmt::print("{}: it can be used\n", shown(place->string(), 200));
   } else {
-    fmt::print(
-        "there is no {}: every key has its default, and managed_gpus must be named somewhere\n",
-        place ? shown(place->string(), 200) : "file");
+    fmt::print("there is no {}: every key has its default, and managed_gpus must still be named\n",
+               place ? shown(place->string(), 200) : "file");
   }
   return 0;
 }
 
 int run_program(int argc, char** argv) {
   CommandLine program(
-      "Runs jobs on MIG instances, which it makes for them, and loses nothing. docs/api.md says "
-      "how it is asked.",
+      "Runs jobs on MIG instances that it makes for them. Jobs survive the daemon's end. "
+      "docs/api.md describes its API.",
       "cleaved");
   DaemonOptions options;
   options.arguments.version = CLEAVE_VERSION;
@@ -109,7 +108,7 @@ int run_program(int argc, char** argv) {
         "{}", manual_page(tree, tree,
                           {CLEAVE_VERSION,
                            "0 It was asked to end.\n1 It could not run.\n2 The command line or the "
-                           "configuration is wrong; nothing was begun."}));
+                           "configuration is wrong; nothing was started."}));
     return 0;
   }
   if (options.sample) {
@@ -132,7 +131,7 @@ int main(int argc, char** argv) {
   try {
     return cleave::run_program(argc, argv);
   } catch (const std::exception& exception) {
-    std::fprintf(stderr, "cleaved: something went wrong inside: %s\n", exception.what());
+    std::fprintf(stderr, "cleaved: internal error: %s\n", exception.what());
     return 1;
   }
 }

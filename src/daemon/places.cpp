@@ -26,7 +26,7 @@ std::optional<fs::path> directory_of_environment(const char* name) {
   return value;
 }
 
-/// Who runs as root believes no environment.
+/// As root, the environment is not trusted.
 std::optional<fs::path> sim_node_of_environment() {
   if (is_root()) return std::nullopt;
   const char* node = std::getenv(sim_node_variable);
@@ -42,12 +42,12 @@ Result<fs::path> place_of_state(const DaemonArguments& arguments,
   if (!state) return state;
   std::error_code failed;
   fs::path whole = fs::absolute(*state, failed).lexically_normal();
-  // Trials do not mix with what is known of real GPUs.
+  // Keeps trials apart from the state of real GPUs.
   if (!arguments.simulate.empty() && !arguments.state) whole /= "simulated";
   return whole;
 }
 
-/// The library, and the node that it shows; the environment is left such that it shows that one.
+/// Chooses the library and the node behind it, and sets the environment so that it uses that node.
 Result<void> choose_library(const DaemonArguments& arguments, const DaemonConfig& config,
                             const std::optional<fs::path>& node, DaemonPlaces& places) {
   const std::string& given = arguments.nvml.empty() ? config.settings.nvml : arguments.nvml;

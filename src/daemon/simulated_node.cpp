@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// As with real GPUs, no two nodes have a UUID in common.
+/// As with real GPUs, no two nodes share a UUID.
 std::uint64_t fresh_seed() {
   const auto ticks = std::chrono::system_clock::now().time_since_epoch().count();
   return static_cast<std::uint64_t>(ticks) ^ (static_cast<std::uint64_t>(::getpid()) << 40U);
@@ -31,7 +31,7 @@ Result<void> check_same(const fs::path& node, const std::vector<const GpuModel*>
   for (const GpuModel* model : has) names.emplace_back(model->key);
   return fail(
       ErrorKind::infeasible, shown(node.string(), 200),
-      fmt::format("the simulated node there has other GPUs: {}{}", fmt::join(names, ", "),
+      fmt::format("the existing simulated node has other GPUs: {}{}", fmt::join(names, ", "),
                   there->instant ? ", instant" : ""),
       fmt::format("ask for these, name another --state, or remove it: cleave sim-node destroy {}",
                   shown(node.string(), 200)));

@@ -8,11 +8,11 @@
 
 namespace cleave {
 
-/// Makes the node, or uses the one that is there, if it has these GPUs. Its directory.
+/// Makes the node, or takes the existing one if it has these GPUs. Returns its directory.
 [[nodiscard]] Result<std::filesystem::path> own_sim_node(const std::filesystem::path& state,
                                                          const std::string& gpus, bool instant);
 
-/// The simulated library that belongs to this program; it may be missing.
+/// Where the simulated library of this program is; it may be missing.
 [[nodiscard]] std::filesystem::path own_simulated_library();
 
 }  // namespace cleave

@@ -12,11 +12,11 @@ namespace cleave {
 
 namespace {
 
-/// What is done, between its two points.
-template <class Deed>
-auto between_points(const AtPoint& at, std::string_view name, Deed deed) {
+/// Carries out an operation between its two points.
+template <class Operation>
+auto between_points(const AtPoint& at, std::string_view name, Operation operation) {
   at(fmt::format("before-{}", name));
-  auto done = deed();
+  auto done = operation();
   at(fmt::format("after-{}", name));
   return done;
 }
@@ -143,8 +143,8 @@ Result<AtPoint> stop_of_environment() {
         known || point == fmt::format("before-{}", each) || point == fmt::format("after-{}", each);
   if (!known || !count || *count < 1)
     return fail(ErrorKind::bad_input, stop_variable,
-                fmt::format("'{}' names no point", shown(text)),
-                fmt::format("before- or after- with one of {}, and :N", any_of(stop_points())));
+                fmt::format("'{}' does not name a point", shown(text)),
+                fmt::format("write before- or after- with {}, and :N", any_of(stop_points())));
   auto left = std::make_shared<std::atomic<std::int64_t>>(*count);
   return AtPoint([point, left](std::string_view at) {
     if (at == point && left->fetch_sub(1) == 1) static_cast<void>(std::raise(SIGKILL));

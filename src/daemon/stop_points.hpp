@@ -1,12 +1,12 @@
 #pragma once
-// Where the daemon ends itself with SIGKILL on purpose, so that tests can have it die right before
-// and after everything that it does: CLEAVE_STOP_AT=POINT:N, the N-th time that it comes there.
-// Heard with simulated GPUs only. Points, each with "before-" and "after-" in front:
+// Points at which the daemon kills itself with SIGKILL, so that tests can crash it right before and
+// after each of its effects: CLEAVE_STOP_AT=POINT:N, the N-th time that it reaches the point. Only
+// with simulated GPUs. Points, each with "before-" or "after-" in front:
 //
 //   write                                    a batch of the store
-//   start, stop, signal, forget              what the runner is asked for
+//   start, stop, signal, forget              requests to the runner
 //   create-gpu-instance, create-compute-instance, destroy-compute-instance, destroy-gpu-instance
-//                                            what the driver is asked for
+//                                            requests to the driver
 
 #include <memory>
 #include <string>
@@ -24,14 +24,14 @@ inline constexpr const char* stop_variable = "CLEAVE_STOP_AT";
 /// Called with the name of each point, by any thread.
 using AtPoint = std::function<void(std::string_view)>;
 
-/// Without the "before-" and "after-".
+/// The points, without "before-" and "after-".
 [[nodiscard]] std::vector<std::string> stop_points();
-/// What the environment asks for; empty where it asks for nothing. Fails where it names no point.
+/// What CLEAVE_STOP_AT asks for; empty if it is not set. Fails if it does not name a point.
 [[nodiscard]] Result<AtPoint> stop_of_environment();
 
 [[nodiscard]] std::unique_ptr<Store> stopping_store(std::unique_ptr<Store> store, AtPoint at);
 [[nodiscard]] std::unique_ptr<Runner> stopping_runner(std::unique_ptr<Runner> runner, AtPoint at);
-/// Doors of this NVML library.
+/// Opens doors to this NVML library.
 [[nodiscard]] OpenDoor stopping_doors(std::string library, AtPoint at);
 
 }  // namespace cleave

@@ -153,7 +153,7 @@ TEST(Cleaved, RunsAJobAndEndsWhenTold) {
   const ssize_t got = ::recv(notify.number(), told, sizeof told, MSG_DONTWAIT);
   EXPECT_EQ(std::string(told, static_cast<std::size_t>(std::max<ssize_t>(got, 0))), "READY=1");
   EXPECT_NE(stand.log().find("manages GPU 0: NVIDIA A100"), std::string::npos) << stand.log();
-  EXPECT_NE(stand.log().find("not fenced"), std::string::npos);
+  EXPECT_NE(stand.log().find("not isolated"), std::string::npos);
 }
 
 TEST(Cleaved, IsThereOnceAndItsJobsOutliveIt) {
@@ -197,7 +197,7 @@ TEST(Cleaved, ReadsItsConfigurationAgain) {
   stand.write("c.toml", "most_wating = 1\n");
   stand.signal(SIGHUP);
   ASSERT_TRUE(
-      DaemonStand::until([&] { return stand.log().find("stays as it was") != std::string::npos; }));
+      DaemonStand::until([&] { return stand.log().find("is unchanged") != std::string::npos; }));
   EXPECT_NE(stand.log().find("c.toml:1: unknown key 'most_wating'"), std::string::npos)
       << stand.log();
   EXPECT_EQ(stand.submit("true"), 3);
@@ -221,7 +221,7 @@ TEST(Cleaved, SaysWhatIsWrongBeforeItBegins) {
   const auto unnamed =
       shell("env -u CLEAVE_SIM_NODE cleaved --config " + stand.path("good.toml") + places);
   EXPECT_EQ(unnamed.exit_code, 2);
-  EXPECT_NE(unnamed.err.find("no GPU is named in managed_gpus"), std::string::npos) << unnamed.err;
+  EXPECT_NE(unnamed.err.find("managed_gpus names no GPU"), std::string::npos) << unnamed.err;
 }
 
 }  // namespace

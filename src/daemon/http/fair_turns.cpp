@@ -25,7 +25,7 @@ struct FairTurns::Inside : std::enable_shared_from_this<FairTurns::Inside> {
     if (order.empty()) return;
     const std::uint32_t uid = order.front();
     order.pop_front();
-    // Kept outside meanwhile: the piece may add others.
+    // A copy, since the piece may add other tasks.
     const std::function<bool()> piece = works[uid].front();
     const bool goes_on = piece();
     if (!goes_on) {
@@ -49,7 +49,7 @@ FairTurns::~FairTurns() = default;
 
 void FairTurns::add(std::uint32_t uid, std::function<bool()> piece) {
   auto& works = inside_->works[uid];
-  // Whose piece is done just now has his place in the order after it.
+  // A user whose piece is running now joins the order again after it.
   if (works.empty()) inside_->order.push_back(uid);
   works.push_back(std::move(piece));
   ++inside_->waiting;

@@ -1,7 +1,7 @@
 #pragma once
-// Work that takes longer than others on the same loop should wait, done in pieces: one piece for
-// each turn of the loop, the users one after the other, and of each user one work at a time. So
-// whoever asks for much waits for himself, and everybody else for one piece at most.
+// Long work on the event loop, done in pieces: one piece in each turn of the loop, users in turn,
+// and one task of each user at a time. A user who asks for much waits for their own work; everybody
+// else waits for one piece at most.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,17 +10,18 @@
 
 namespace cleave {
 
+/// The queue of long tasks, by user.
 class FairTurns {
  public:
-  /// `later` calls back in a turn of the loop of its own, after what is ready now; it may outlive
-  /// this.
+  /// `later` calls its argument in a later turn of the loop, after what is ready now; that may be
+  /// after this object is gone.
   explicit FairTurns(std::function<void(std::function<void()>)> later);
   ~FairTurns();
   FairTurns(const FairTurns&) = delete;
   FairTurns& operator=(const FairTurns&) = delete;
 
-  /// `piece` does a few milliseconds' worth and says whether it goes on; never called from within
-  /// add().
+  /// `piece` does a few milliseconds of work and returns whether there is more. It is never called
+  /// from within add().
   void add(std::uint32_t uid, std::function<bool()> piece);
   [[nodiscard]] std::size_t waiting() const;
 

@@ -19,7 +19,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t piece = 16 << 10;       // read at once
-constexpr std::size_t most_ahead = 64 << 10;  // of requests that wait for the answer before
+constexpr std::size_t most_ahead = 64 << 10;  // of requests that wait for an earlier answer
 constexpr std::size_t most_lingering = 8 << 20;
 constexpr Duration longest_lingering = std::chrono::seconds(2);
 constexpr Duration time_for_last_words = std::chrono::seconds(10);
@@ -30,7 +30,7 @@ class AnswerTarget final : public HttpAnswer::Target {
   AnswerTarget(std::weak_ptr<HttpConnection> connection, std::uint64_t number)
       : connection_(std::move(connection)), number_(number) {}
   ~AnswerTarget() override {
-    answer(http_error(500, "internal", "", "the daemon has not answered this request"));
+    answer(http_error(500, "internal", "", "the daemon did not answer this request"));
   }
   AnswerTarget(const AnswerTarget&) = delete;
   AnswerTarget& operator=(const AnswerTarget&) = delete;
@@ -66,7 +66,7 @@ HttpConnection::HttpConnection(Socket socket, HttpPeer peer, std::shared_ptr<Htt
     : socket_(std::move(socket)), peer_(peer), house_(std::move(house)) {}
 
 HttpConnection::~HttpConnection() {
-  // Still open only where the server itself goes.
+  // Still open only if the server itself is being destroyed.
   if (!closed_) {
     (void)house_->users.hold(peer_.uid, held_, 0);
     house_->users.disconnect(peer_.uid);
@@ -80,7 +80,7 @@ void HttpConnection::start() {
 
 void HttpConnection::drop() {
   if (std::exchange(closed_, true)) return;
-  const auto self = shared_from_this();  // whoever listed it lets it go now
+  const auto self = shared_from_this();  // the server drops its reference below
   error_code ignored;
   socket_.close(ignored);
   (void)house_->users.hold(peer_.uid, std::exchange(held_, 0), 0);
@@ -92,11 +92,11 @@ void HttpConnection::drop() {
   if (house_->left) house_->left(this);
 }
 
-/// Writes into the user's account what it holds.
+/// Charges the user for what the connection holds.
 bool HttpConnection::hold() {
   std::size_t after = in_.size();
   if (parser_) after += parser_->get().body().size();
-  // What streams wait for is shared with others, and bounded for each.
+  // Texts of a stream are shared with other streams, and each stream has a bound of its own.
   if (phase_ != Phase::stream) after += out_bytes_;
   if (!house_->users.hold(peer_.uid, held_, after)) return false;
   held_ = after;
@@ -146,7 +146,8 @@ void HttpConnection::on_read(const error_code& failed, std::size_t bytes) {
   }
 }
 
-/// Whoever will say no more may still listen; only where both is over nobody is there.
+/// A client that has closed its sending side may still read answers; it is gone only when both are
+/// closed.
 void HttpConnection::on_end_of_input() {
   input_ended_ = true;
   if (phase_ == Phase::idle || phase_ == Phase::request || phase_ == Phase::lingering ||
@@ -156,8 +157,7 @@ void HttpConnection::on_end_of_input() {
 
 void HttpConnection::begin_request() {
   parser_.emplace();
-  // Beast counts what it has of a header that is not complete; a little room keeps the limit exact
-  // enough.
+  // Beast counts the bytes of an incomplete header, so the limit is exact only to a few bytes.
   parser_->header_limit(static_cast<std::uint32_t>(house_->limits.header_bytes));
   parser_->body_limit(house_->limits.body_bytes);
   parser_->eager(true);
@@ -186,7 +186,7 @@ void HttpConnection::parse() {
       return refuse(413, fmt::format("the body has more than {} bytes", house_->limits.body_bytes));
     if (failed) return refuse(400, fmt::format("this is not HTTP/1.1: {}", failed.message()));
     if (!hold())
-      return refuse(429, "your connections hold too much together", "send less at the same time");
+      return refuse(429, "your connections hold too much data together", "send less at a time");
     if (parser_->is_done()) return dispatch();
     offer_to_continue();
     if (used == 0 || in_.size() == 0) break;
@@ -215,7 +215,7 @@ void HttpConnection::dispatch() {
   read();
   if (!house_->users.request(peer_.uid, http_now())) {
     HttpResponse response = http_error(429, "infeasible", "", "you send too many requests",
-                                       "send fewer of them, or one after the other");
+                                       "send fewer, or wait for each answer");
     response.headers.emplace_back("Retry-After", "1");
     return respond(number, std::move(response));
   }
@@ -272,9 +272,8 @@ void HttpConnection::respond(std::uint64_t number, HttpResponse response) {
   phase_ = Phase::answering;
   if (house_->stopping) keep_ = false;
   if (!house_->users.hold(peer_.uid, held_, held_ + response.body.size())) {
-    response = http_error(429, "infeasible", "",
-                          "your connections hold too many answers that nobody reads",
-                          "read what was asked for");
+    response = http_error(429, "infeasible", "", "your connections hold too many unread answers",
+                          "read the answers");
     keep_ = false;
   } else {
     held_ += response.body.size();
@@ -341,7 +340,7 @@ void HttpConnection::on_all_written() {
     }
     return;
   }
-  if (phase_ != Phase::answering) return;  // it was only the word to go on
+  if (phase_ != Phase::answering) return;  // it was only "100 Continue"
   if (!keep_) return linger();
   phase_ = Phase::idle;
   deadline_ = http_now() + house_->limits.idle_time;
@@ -361,7 +360,7 @@ void HttpConnection::linger() {
 bool HttpConnection::send(std::shared_ptr<const std::string> text) {
   if (closed_ || closing_ || phase_ != Phase::stream) return false;
   if (!out_.empty() && out_bytes_ + text->size() > house_->limits.stream_bytes) {
-    // What the system has begun to take stays whole, so that the last words can be read.
+    // What the system has begun to send stays whole, so that the client can read the last words.
     const std::size_t kept = std::max<std::size_t>(in_flight_, 1);
     while (out_.size() > kept) {
       out_bytes_ -= out_.back()->size();
@@ -389,7 +388,7 @@ void HttpConnection::look_at_the_clock(Duration now) {
   if (input_ended_ && other_end_is_gone()) return drop();
   if (deadline_ && now >= *deadline_) {
     if (phase_ == Phase::request && out_.empty())
-      return refuse(408, "the request did not come to its end in time");
+      return refuse(408, "the request did not arrive in time");
     return drop();
   }
   if (phase_ == Phase::stream && !closing_ && out_.empty() &&

@@ -1,5 +1,5 @@
 #pragma once
-// One connection of the server, for http_server.cpp alone.
+// One connection of the server; only http_server.cpp uses it.
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -15,15 +15,16 @@
 
 namespace cleave {
 
-/// What all connections share.
+/// What all connections of a server share.
 struct HttpHouse {
   HttpLimits limits;
   HttpUsers users;
   HttpHandler handler;
-  std::function<void(class HttpConnection*)> left;  // it is closed
+  std::function<void(class HttpConnection*)> left;  // called when one is closed
   bool stopping = false;
 };
 
+/// Reads requests, hands them to the handler, and writes the answers, one request at a time.
 class HttpConnection final : public HttpStream,
                              public std::enable_shared_from_this<HttpConnection> {
  public:
@@ -35,11 +36,11 @@ class HttpConnection final : public HttpStream,
   /// Closes what is past its time; called a few times a second.
   void look_at_the_clock(Duration now);
   void stop();
-  /// To the request of this number, counted from 1; ignored where that is over.
+  /// Answers the request of this number, counted from 1; ignored if it was answered before.
   void respond(std::uint64_t number, HttpResponse response);
   [[nodiscard]] bool waits_for(std::uint64_t number) const;
   [[nodiscard]] bool fits(std::size_t bytes) const;
-  /// At once.
+  /// Closes at once, without further words.
   void drop();
 
   bool send(std::shared_ptr<const std::string> text) override;
@@ -50,15 +51,15 @@ class HttpConnection final : public HttpStream,
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
-  /// What the connection is about.
+  /// What the connection is doing.
   enum class Phase : std::uint8_t {
     idle,       // between requests
-    request,    // one has begun to come
-    handling,   // it is with the handler
-    answering,  // its answer goes out
-    stream,     // the answer has no end
-    lingering,  // all is said; what still comes is thrown away, so that the other end reads the
-                // last words
+    request,    // part of a request has arrived
+    handling,   // the handler has it
+    answering,  // the answer is being written
+    stream,     // the answer is a stream, without an end
+    lingering,  // everything was sent; what still arrives is dropped, so that the client can read
+                // the last words
   };
 
   void read();
@@ -85,9 +86,9 @@ class HttpConnection final : public HttpStream,
   std::optional<Parser> parser_;
   std::deque<std::shared_ptr<const std::string>> out_;
   std::size_t out_bytes_ = 0, front_sent_ = 0, in_flight_ = 0;
-  std::size_t held_ = 0;      // as the user's account has it
-  std::size_t lingered_ = 0;  // bytes thrown away
-  std::uint64_t number_ = 0;  // of the request
+  std::size_t held_ = 0;      // bytes charged to the user
+  std::size_t lingered_ = 0;  // bytes dropped
+  std::uint64_t number_ = 0;  // of the current request
   std::optional<Duration> deadline_;
   Duration last_sent_{};
   Phase phase_ = Phase::idle;

@@ -21,7 +21,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr auto look_every = std::chrono::milliseconds(250);
-constexpr auto rest_when_full = std::chrono::milliseconds(100);  // no descriptor is left
+constexpr auto rest_when_full = std::chrono::milliseconds(100);  // when descriptors have run out
 constexpr int most_accepted_at_once = 64;
 
 std::optional<HttpPeer> peer_of(int connected) {
@@ -83,7 +83,7 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
     for (const auto& each : all()) each->stop();
   }
 
-  /// Everything ends; nothing is called any more.
+  /// Closes everything; no callback is called afterwards.
   void end() {
     ended_ = true;
     stop();
@@ -105,10 +105,10 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
     return list;
   }
 
-  /// As far as the system takes it at once.
+  /// Sends what the system takes at once, and closes.
   static void turn_away(HttpConnection::Socket& socket) {
     const std::string body =
-        http_error(429, "infeasible", "", "there are too many connections", "close some").body;
+        http_error(429, "infeasible", "", "too many connections", "close some").body;
     const std::string text = fmt::format(
         "HTTP/1.1 429 {}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
         "{}\r\n\r\n{}",
@@ -122,11 +122,11 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
     listening_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                           [self = shared_from_this()](const error_code& failed) {
                             if (failed || self->ended_ || self->house_->stopping) return;
-                            self->take_those_who_wait();
+                            self->accept_waiting();
                           });
   }
 
-  void take_those_who_wait() {
+  void accept_waiting() {
     for (int taken = 0; taken < most_accepted_at_once; ++taken) {
       const int connected =
           ::accept4(listening_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -136,7 +136,7 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
       }
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN) break;
-      // No descriptors or no memory: those who wait go on waiting.
+      // Out of descriptors or memory: further connections stay in the backlog for a moment.
       rest_.expires_after(rest_when_full);
       rest_.async_wait([self = shared_from_this()](const error_code& failed) {
         if (!failed && !self->ended_ && !self->house_->stopping) self->accept();

@@ -1,13 +1,13 @@
 #pragma once
-// HTTP/1.1 on a unix stream socket, for programs of this machine. One thread, one loop: whatever
-// comes in is read as far as it goes, and nobody waits for anybody else. Connections are kept, and
-// requests may be sent without waiting for the answers before; they are answered in order.
+// HTTP/1.1 on a unix stream socket, for programs on this machine. One thread, one event loop: no
+// connection waits for another. Connections are kept alive, and requests may be pipelined; they are
+// answered in order.
 //
-// Who connects is known by the system. What a user takes is bounded by HttpLimits, and whoever
-// breaks a rule loses his connection and nothing else: malformed is 400, too large 413 or 431, too
-// slow 408, too much 429.
+// The system says which user connects. HttpLimits bounds what a user takes. A client that breaks a
+// rule loses its connection and nothing else: malformed is 400, too large 413 or 431, too slow 408,
+// too much 429.
 //
-// Parsing is Boost.Beast's.
+// Boost.Beast does the parsing.
 
 #include <cstddef>
 #include <functional>
@@ -22,9 +22,10 @@ class io_context;
 
 namespace cleave {
 
+/// The server: accepts connections and passes every complete request to a handler.
 class HttpServer {
  public:
-  /// `listening` stays the caller's, as the loop does; `handler` is called on the loop for every
+  /// The caller keeps `listening` and the loop alive. `handler` is called on the loop for every
   /// complete request. `own`: the daemon's user.
   HttpServer(boost::asio::io_context& loop, int listening, HttpLimits limits, std::uint32_t own,
              HttpHandler handler);
@@ -32,13 +33,13 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// For connections and requests from now on.
+  /// Applies to connections and requests from now on.
   void set_limits(const HttpLimits& limits);
-  /// Takes no more connections and closes those that are idle; the others when they are answered,
-  /// streams at once.
+  /// Accepts no more connections, closes idle ones and streams at once, and others after their
+  /// answer.
   void stop();
   [[nodiscard]] std::size_t connections() const;
-  /// Takes a connected socket as if it had come in; the number is the server's from here on.
+  /// Takes over a connected socket as if it had been accepted.
   void adopt(int connected);
 
   class Inside;

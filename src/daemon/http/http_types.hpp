@@ -1,6 +1,6 @@
 #pragma once
-// What passes between the server and whoever answers: requests, answers and streams, without a word
-// about sockets.
+// What passes between the server and its handler: requests, answers and streams. Nothing here knows
+// of sockets.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,54 +17,56 @@
 
 namespace cleave {
 
-/// Who is at the other end, as the system says (SO_PEERCRED): those of the process that connected.
+/// The client, as the system names it (SO_PEERCRED): ids of the process that connected.
 struct HttpPeer {
   std::uint32_t uid = 0, gid = 0;
   std::int32_t pid = 0;
   friend bool operator==(const HttpPeer&, const HttpPeer&) = default;
 };
 
+/// One complete request.
 struct HttpRequest {
   HttpPeer peer;
   std::string method;  // "GET"
   std::string path;    // "/v1/jobs/12", decoded
   std::map<std::string, std::string, std::less<>>
-      query;                  // decoded; a key that is there twice is refused
-  std::string last_event_id;  // the header of that name; mostly empty
+      query;                  // decoded; a key that occurs twice is refused
+  std::string last_event_id;  // the header of that name; usually empty
   std::string body;
 };
 
-/// An open answer to which one may add until it is closed. Texts are shared: what many hear is kept
-/// once.
+/// An answer that stays open, so that text can be added until it is closed. Texts are shared: one
+/// that goes to many clients is kept once.
 class HttpStream {
  public:
   virtual ~HttpStream() = default;
-  /// False: it is closed, or was closed now because the other end does not read.
+  /// Returns false if it is closed, or was closed now because the client does not read.
   virtual bool send(std::shared_ptr<const std::string> text) = 0;
-  /// Bytes that the system has not taken yet.
+  /// Bytes that the system has not accepted yet.
   [[nodiscard]] virtual std::size_t waiting() const = 0;
   [[nodiscard]] virtual bool closed() const = 0;
-  /// After what waits was sent.
+  /// Closes after everything that waits was sent.
   virtual void close() = 0;
-  /// Called whenever everything was taken; from the loop, never from within send().
+  /// `call` is called whenever everything was accepted; on the loop, never from within send().
   virtual void when_empty(std::function<void()> call) = 0;
 };
 
+/// An answer, or the beginning of a stream.
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;  // besides the usual ones
   std::string body;
-  /// Where it is set the answer has no end: it is called once with what the rest is sent to. `body`
-  /// comes first.
+  /// If set, the answer is a stream: it is called once with the stream, after `body` was written.
   std::function<void(std::shared_ptr<HttpStream>)> stream;
 };
 
-/// Where the answer to one request goes, now or later. Copies are of the same request; the first
-/// answer counts, and where the last copy goes without one, that is told the client as 500. Only
-/// used on the loop's thread, and it may outlive the server.
+/// Where the answer to one request goes, now or later. Copies stand for the same request, and the
+/// first answer counts. If the last copy is destroyed without an answer, the client gets a 500.
+/// Used on the loop's thread only; may outlive the server.
 class HttpAnswer {
  public:
+  /// What takes the answer: a connection, or a test's stand-in.
   class Target {
    public:
     virtual ~Target() = default;
@@ -77,9 +79,9 @@ class HttpAnswer {
   void operator()(HttpResponse response) const {
     if (target_) target_->answer(std::move(response));
   }
-  /// Nobody waits for it any more.
+  /// Whether the client no longer waits for it.
   [[nodiscard]] bool gone() const { return !target_ || target_->gone(); }
-  /// An answer of so many bytes would be taken now; for those who work long at one.
+  /// Whether an answer of this size would be accepted now; asked before long work on one.
   [[nodiscard]] bool fits(std::size_t bytes) const { return target_ && target_->fits(bytes); }
 
  private:
@@ -91,31 +93,32 @@ using HttpHandler = std::function<void(HttpRequest, HttpAnswer)>;
 /// {"error": {...}}; `kind` as name(ErrorKind) gives it.
 HttpResponse http_error(int status, std::string_view kind, std::string_view place,
                         std::string_view message, std::string_view remedy = {});
-/// "Not Found"; empty where it has no name here.
+/// "Not Found"; empty for a status that is not in the table.
 std::string_view http_reason(int status);
 
-/// "/v1/jobs?limit=3" in its parts. Nothing where it is no path, an escape is broken, a decoded
-/// character is a control character, the text is not UTF-8, or a key is there twice.
+/// The parts of "/v1/jobs?limit=3", decoded.
 struct HttpTarget {
   std::string path;
   std::map<std::string, std::string, std::less<>> query;
 };
+/// Nothing if it is not a path, an escape is broken, a decoded character is a control character,
+/// the text is not UTF-8, or a key occurs twice.
 [[nodiscard]] std::optional<HttpTarget> parse_http_target(std::string_view target);
 
-/// Bounds of the server, each documented in the sample configuration.
+/// Limits of the server, each explained in the sample configuration.
 struct HttpLimits {
   std::size_t header_bytes = 16 << 10;     // of one request
   std::size_t body_bytes = 4 << 20;        // likewise: environments may be large
   std::size_t connections = 512;           // in all; root and the daemon's own user have 16 more
   std::size_t connections_per_user = 256;  // likewise
   std::size_t bytes_per_user = 64 << 20;   // held for all connections of a user, in and out
-  std::size_t stream_bytes = 256 << 10;    // that wait for one reader of a stream
+  std::size_t stream_bytes = 256 << 10;    // waiting for one reader of a stream
   Duration request_time = std::chrono::seconds(10);  // from its first byte to its last
   Duration idle_time =
-      std::chrono::seconds(60);  // between requests, and without any progress of an answer
-  Duration heartbeat = std::chrono::seconds(15);  // of streams on which nothing happens
+      std::chrono::seconds(60);  // between requests, or without progress of an answer
+  Duration heartbeat = std::chrono::seconds(15);  // of a stream without events
   double requests_per_s = 5000;                   // of one user
-  double burst = 10000;                           // so many at once
+  double burst = 10000;                           // of one user at once
 };
 
 }  // namespace cleave

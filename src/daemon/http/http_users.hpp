@@ -1,6 +1,6 @@
 #pragma once
-// What each user takes of the server: connections, memory and requests a second, so that nobody
-// takes the others' share. Knows no clock: times are given.
+// What each user takes of the server: connections, memory and requests per second, so that no user
+// takes another's share. It has no clock: times are passed in.
 
 #include <cstdint>
 #include <unordered_map>
@@ -10,23 +10,24 @@
 
 namespace cleave {
 
+/// The accounts of all users.
 class HttpUsers {
  public:
-  /// `own`: the daemon's user; he and root get in where the server is full of others.
+  /// `own`: the daemon's user. That user and root can still connect when the server is full.
   HttpUsers(const HttpLimits& limits, std::uint32_t own) : limits_(limits), own_(own) {}
 
   void set_limits(const HttpLimits& limits) { limits_ = limits; }
-  /// Takes a connection, or refuses it.
+  /// Counts a connection, or refuses it.
   [[nodiscard]] bool connect(std::uint32_t uid, Duration now);
   void disconnect(std::uint32_t uid);
-  /// Takes one request of his share, or refuses it.
+  /// Counts a request, or refuses it.
   [[nodiscard]] bool request(std::uint32_t uid, Duration now);
-  /// A connection that held `before` bytes wants to hold `after`. Refused where it grows beyond the
-  /// share; nothing changes then.
+  /// A connection that held `before` bytes wants to hold `after`. If that exceeds the user's share,
+  /// it is refused and nothing changes.
   [[nodiscard]] bool hold(std::uint32_t uid, std::size_t before, std::size_t after);
-  /// Whether so many bytes more would be held.
+  /// Whether the user may hold this many more bytes.
   [[nodiscard]] bool fits(std::uint32_t uid, std::size_t more) const;
-  /// Forgets users who have no connection and their whole share again.
+  /// Forgets users who have no connections and have their whole share again.
   void tidy(Duration now);
 
   [[nodiscard]] std::size_t connections() const { return connections_; }

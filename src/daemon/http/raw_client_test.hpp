@@ -1,5 +1,5 @@
 #pragma once
-// For tests: HTTP as bytes on a unix socket, so that what is sent may be as wrong as a test likes.
+// For tests: HTTP as bytes on a unix socket, so that a test can send whatever it likes.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -20,10 +20,11 @@
 
 namespace cleave {
 
+/// One answer as it arrived.
 struct RawReply {
   int status = 0;
   std::string head, body;
-  /// A header's value; empty where it is not there.
+  /// A header's value; empty if it is absent.
   [[nodiscard]] std::string header(std::string_view name) const {
     for (const std::string_view line : split(head, '\n')) {
       const std::size_t colon = line.find(':');
@@ -34,6 +35,7 @@ struct RawReply {
   }
 };
 
+/// A connection that sends and receives raw bytes.
 class RawClient {
  public:
   using Milliseconds = std::chrono::milliseconds;
@@ -51,7 +53,7 @@ class RawClient {
   [[nodiscard]] int number() const { return socket_.number(); }
   void hang_up() { socket_.close(); }
 
-  /// As much as the other end takes within the time; true: all of it.
+  /// Sends what the other end takes within the time; returns whether that was everything.
   bool send(std::string_view text, Milliseconds at_most = Milliseconds(5000)) {
     const auto end = std::chrono::steady_clock::now() + at_most;
     while (!text.empty()) {
@@ -68,7 +70,7 @@ class RawClient {
     return true;
   }
 
-  /// One more piece into what is there; false: the other end closed, or the time is up.
+  /// Receives one more piece; false: the other end closed, or the time is up.
   bool receive(Milliseconds at_most = Milliseconds(5000)) {
     pollfd asked{socket_.number(), POLLIN, 0};
     if (::poll(&asked, 1, static_cast<int>(at_most.count())) <= 0) return false;
@@ -104,10 +106,10 @@ class RawClient {
     return reply(Milliseconds(20000));
   }
 
-  /// What came and was not taken by reply().
+  /// What arrived and was not taken by reply().
   std::string& have() { return have_; }
   [[nodiscard]] bool ended() const { return ended_; }
-  /// Whether the other end closes within this time; what comes is kept.
+  /// Whether the other end closes within this time; what arrives is kept.
   bool ends_within(Milliseconds at_most) {
     const auto end = std::chrono::steady_clock::now() + at_most;
     while (!ended_) {

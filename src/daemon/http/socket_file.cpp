@@ -19,11 +19,11 @@ namespace cleave {
 namespace {
 
 constexpr int backlog = 512;
-/// A daemon that was killed while it started a job leaves its descriptors, the lock and the socket
-/// among them, to the child that it was making, until that has become the supervisor.
+/// A daemon that was killed while it started a job leaves its descriptors, with the lock and the
+/// socket, to the child it was making, until that child has become the supervisor.
 constexpr std::chrono::milliseconds patience{2000}, pause_between{20};
 
-/// Whether it is so before the patience is over.
+/// Whether the condition becomes true before the patience is over.
 template <class Condition>
 bool soon_true(Condition is) {
   const auto until = std::chrono::steady_clock::now() + patience;
@@ -40,23 +40,23 @@ Result<sockaddr_un> address_of(const std::string& path) {
   if (path.empty() || path.size() >= sizeof address.sun_path ||
       path.find('\0') != std::string::npos)
     return fail(ErrorKind::bad_input, shown(path, 200),
-                fmt::format("the path of a socket has 1 to {} bytes, this one {}",
+                fmt::format("the path of a socket must have 1 to {} bytes; this one has {}",
                             sizeof address.sun_path - 1, path.size()),
                 "name a shorter one with --socket");
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
 }
 
-bool somebody_answers(const sockaddr_un& address) {
+bool is_answered(const sockaddr_un& address) {
   const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe) return false;
   if (::connect(probe.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
     return true;
-  return errno == EAGAIN;  // its queue is full: there is one
+  return errno == EAGAIN;  // its queue is full, so there is a program
 }
 
 std::unexpected<Error> taken(const std::string& path) {
-  return fail(ErrorKind::infeasible, shown(path, 200), "another daemon answers there",
+  return fail(ErrorKind::infeasible, shown(path, 200), "another daemon uses this socket",
               "end it first, or name another socket and another state directory");
 }
 
@@ -89,15 +89,15 @@ Result<void> SocketFile::bind(bool everybody) {
   struct stat there {};
   if (::lstat(path_.c_str(), &there) == 0) {
     if (!S_ISSOCK(there.st_mode))
-      return fail(ErrorKind::infeasible, shown(path_, 200), "something that is no socket is there",
+      return fail(ErrorKind::infeasible, shown(path_, 200), "this file is not a socket",
                   "remove it, or name another socket with --socket");
-    if (!soon_true([&] { return !somebody_answers(*address); })) return taken(path_);
+    if (!soon_true([&] { return !is_answered(*address); })) return taken(path_);
     if (::unlink(path_.c_str()) != 0)
       return system_error_at(path_, "a stale socket cannot be removed");
   }
   Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!made) return system_error_at(path_, "no socket can be made");
-  // Nobody gets in before its mode is what it shall be.
+  if (!made) return system_error_at(path_, "a socket cannot be made");
+  // Nobody can connect before the mode is set.
   const mode_t before = ::umask(0177);
   const int bound =
       ::bind(made.number(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
@@ -105,10 +105,10 @@ Result<void> SocketFile::bind(bool everybody) {
   ::umask(before);
   errno = why;
   if (bound != 0) return system_error_at(path_, "the socket cannot be made");
-  if (::lstat(path_.c_str(), &made_) != 0) return system_error_at(path_, "cannot be looked at");
+  if (::lstat(path_.c_str(), &made_) != 0) return system_error_at(path_, "cannot be examined");
   socket_ = std::move(made);
   if (::listen(socket_.number(), backlog) != 0)
-    return system_error_at(path_, "nobody can be heard there");
+    return system_error_at(path_, "it cannot be listened on");
   if (everybody && ::chmod(path_.c_str(), 0666) != 0)
     return system_error_at(path_, "it cannot be opened to others");
   return {};

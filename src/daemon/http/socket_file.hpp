@@ -1,6 +1,6 @@
 #pragma once
-// The file of the daemon's socket: made in a folder of ours, never in the place of one that
-// somebody answers on, and gone when the daemon is.
+// The file of the daemon's socket. It is made in a folder that only the daemon's user can write,
+// never replaces a socket on which another program answers, and is removed with the daemon.
 
 #include <sys/stat.h>
 
@@ -12,13 +12,12 @@
 
 namespace cleave {
 
-/// A listening stream socket and its file. One program at a time has it: PATH.lock is held
-/// meanwhile.
+/// A listening stream socket and its file. One program has it at a time, which holds PATH.lock.
 class SocketFile {
  public:
-  /// The folder is made where it is missing, 0755 where `everybody` may connect, else 0700; the
-  /// socket is 0666 or 0600. Fails where another daemon has it, the folder is somebody else's or
-  /// everybody's, or the path is too long for a socket's.
+  /// Makes the folder if it is missing. If `everybody` may connect, the folder is 0755 and the
+  /// socket 0666, else 0700 and 0600. Fails if another daemon has it, the folder belongs to or can
+  /// be written by another user, or the path is too long for a socket.
   [[nodiscard]] static Result<SocketFile> listen(const SocketPlace& place, bool everybody);
   ~SocketFile();
   SocketFile(SocketFile&&) = default;
@@ -26,7 +25,7 @@ class SocketFile {
 
   [[nodiscard]] int number() const { return socket_.number(); }
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Takes the file away; who comes now finds nobody.
+  /// Removes the file; nobody can connect afterwards.
   void remove();
 
  private:

@@ -109,7 +109,7 @@ bool ApiCall::query_is_fine() {
     if (!asked_.contains(key)) {
       const std::vector<std::string> known(asked_.begin(), asked_.end());
       wrong(shown(key), "unknown key",
-            known.empty() ? "this path takes none" : suggestion(key, known));
+            known.empty() ? "this path takes no query" : suggestion(key, known));
     }
   if (error_) refuse(*error_);
   return !error_;

@@ -64,8 +64,8 @@ void AuditFile::write(const AuditLine& line, Instant at) {
   if (file_ && size_ >= most_bytes_) rotate();
   std::string text = audit_text(line, at) + "\n";
   if (lost_ > 0) text = Json{{"at", utc_text(at)}, {"lost_lines", lost_}}.dump() + "\n" + text;
-  // One write, so that no line is torn by others that append; what a full disk cut is ended by the
-  // next.
+  // One write, so that lines of several programs do not mix. A partial line on a full disk is cut
+  // off below.
   ssize_t written = -1;
   do {
     written = file_ ? ::write(file_.number(), text.data(), text.size()) : -1;

@@ -1,7 +1,7 @@
 #pragma once
-// Who asked for which change, and what came of it: STATE/audit.jsonl, one JSON object a line,
-// appended and never changed, 0600. It is not brought to the disk each time, and a disk that is
-// full stops nobody: lines are lost then, and the next that can be written says how many.
+// The audit log, STATE/audit.jsonl: which user asked for which change, and the result. One JSON
+// object per line, appended and never changed, mode 0600. Lines are not synced to the disk one by
+// one. A full disk stops nothing: lines are lost, and the next line written says how many.
 
 #include <cstdint>
 #include <string>
@@ -12,21 +12,23 @@
 
 namespace cleave {
 
+/// One request that changes something.
 struct AuditLine {
   HttpPeer peer;
   std::string method, path;
-  int status =
-      0;  // of the answer: below 400 allowed, 400, 405 and 413 not understood, else refused
+  /// Of the answer: below 400 allowed; 400, 405 and 413 not understood; otherwise refused.
+  int status = 0;
   std::string result;  // the job's number or the error's message; may be empty
 };
 
+/// The file, opened for appending.
 class AuditFile {
  public:
-  /// In this directory. A file that reaches `most_bytes` becomes audit.old.jsonl in place of the
-  /// one before.
+  /// In this directory. A file that reaches `most_bytes` is renamed to audit.old.jsonl, replacing
+  /// the one before.
   explicit AuditFile(std::string directory, std::int64_t most_bytes = 64 << 20);
   void write(const AuditLine& line, Instant at);
-  /// Lines that could not be written since the last that could.
+  /// Lines lost since the last one that was written.
   [[nodiscard]] std::int64_t lost() const { return lost_; }
 
  private:
@@ -38,7 +40,7 @@ class AuditFile {
   Descriptor file_;
 };
 
-/// A line without its end.
+/// The line, without a line break.
 [[nodiscard]] std::string audit_text(const AuditLine& line, Instant at);
 
 }  // namespace cleave

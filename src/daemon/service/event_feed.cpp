@@ -11,7 +11,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t read_at_once = 200;
-/// A write a step for each of hundreds of subscribers would take more time than the steps.
+/// Writing to hundreds of clients after every step would take longer than the steps.
 constexpr Duration between_writes = std::chrono::milliseconds(25);
 
 bool concerns(const EventRecord& event, std::optional<std::uint32_t> uid) {
@@ -44,7 +44,7 @@ void EventFeed::subscribe(std::shared_ptr<HttpStream> stream, std::int64_t after
   catch_up(subscriber);
 }
 
-/// One piece out of the store, in a turn of its own; the next when it was taken.
+/// Reads one piece from the store, in a turn of its own; the next after the client has read it.
 void EventFeed::catch_up(const SubscriberPtr& subscriber) {
   subscriber->behind = subscriber->heard < published_;
   if (!subscriber->behind || subscriber->in_turns || subscriber->stream->waiting() > 0) return;
@@ -53,21 +53,21 @@ void EventFeed::catch_up(const SubscriberPtr& subscriber) {
     const auto there = weak.lock();
     if (!there) return false;
     read_piece(*there);
-    // Of a piece that was not his nothing is taken, so nothing else would have the next one read.
+    // A piece without an event for this client sends nothing, so when_empty() would not be called.
     there->in_turns = there->behind && there->stream->waiting() == 0 && !there->stream->closed() &&
                       there->idle_piece;
     return there->in_turns;
   });
 }
 
-/// All that happened is looked at, since whose it is tells no index.
+/// Reads the events of all users, since the store has no index by user.
 void EventFeed::read_piece(Subscriber& subscriber) {
   subscriber.idle_piece = false;
   const auto events = store_.events(subscriber.heard, std::nullopt, read_at_once);
-  if (!events) return subscriber.stream->close();  // he may come again with his last id
+  if (!events) return subscriber.stream->close();  // the client may continue from its last id
   std::string text;
   for (const EventRecord& event : *events) {
-    if (event.number > published_) break;  // comes with the others
+    if (event.number > published_) break;  // publish() sends it
     if (shows_to(event, subscriber.uid)) text += event_stream_text(event);
     subscriber.heard = event.number;
   }
@@ -100,7 +100,7 @@ void EventFeed::publish(Duration now, bool at_once) {
   const std::vector<EventRecord> events = control_.events_since(published_);
   const bool whole = !events.empty() && events.front().number == published_ + 1;
   if (whole) {
-    // By whose they are and from where on: mostly a handful for all.
+    // Texts by user and first event: usually a handful for all clients.
     std::map<std::pair<std::optional<std::uint32_t>, std::int64_t>, Text> texts;
     for (const auto& each : subscribers_) {
       if (each->behind || each->heard >= last) continue;
@@ -111,7 +111,7 @@ void EventFeed::publish(Duration now, bool at_once) {
     }
   }
   published_ = last;
-  // Who was behind stays so a while longer; where the loop no longer has them all, everybody is.
+  // Clients that were behind still are; if control no longer has all new events, every client is.
   for (const auto& each : subscribers_)
     if (each->heard < published_) {
       each->behind = true;

@@ -49,7 +49,7 @@ std::int64_t read_at(int file, std::int64_t offset, char* to, std::size_t most) 
   return static_cast<std::int64_t>(have);
 }
 
-/// How many bytes the line says were dropped; nothing where it is no such line.
+/// How many bytes were dropped, if this is a line that says so.
 std::optional<std::int64_t> dropped_by_mark(std::string_view line) {
   if (line.size() != mark_size || !line.starts_with(mark_begin) || !line.ends_with(mark_end))
     return std::nullopt;
@@ -81,8 +81,7 @@ struct OutputFiles {
   OutputFile old, now;
 };
 
-/// Both as they were at one moment: where the newer one became the older one meanwhile, it is tried
-/// again.
+/// Opens both files as of one moment; tries again if they were rotated in between.
 OutputFiles open_both(int folder, const std::string& stream, std::uint32_t owner) {
   OutputFiles files;
   for (int i = 0; i < most_tries; ++i) {
@@ -134,7 +133,7 @@ Result<JobOutputPiece> read_job_output(const std::string& jobs_folder, const Job
   piece.end = end;
   piece.offset =
       offset < 0 ? (offset < begin - end ? begin : end + offset) : std::clamp(offset, begin, end);
-  // What became of the older file while it was read leaves a gap that nothing may be put behind.
+  // If the older file shrank while it was read, the piece ends there: it must not have a gap.
   if (piece.offset < middle) append(piece, files.old, begin, most_bytes);
   if (piece.next() >= middle) append(piece, files.now, middle, most_bytes);
   return piece;

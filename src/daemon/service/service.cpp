@@ -71,7 +71,7 @@ void Service::set_settings(ServiceSettings settings) {
   only_.reset();
 }
 
-// Who asks, and for what.
+// Routing and permissions.
 
 void Service::serve(HttpRequest request, HttpAnswer answer) {
   const bool changes = request.method != "GET" && request.method != "HEAD";
@@ -82,14 +82,14 @@ void Service::serve(HttpRequest request, HttpAnswer answer) {
   route(call);
 }
 
-/// A daemon that is not root's serves its own user, and root.
+/// A daemon that does not run as root serves its own user and root only.
 bool Service::knows(const ApiCallPtr& call) {
   const std::uint32_t uid = call->request.peer.uid;
   if (const auto& user = users_.user(uid, doors_.now().steady)) call->user = user->name;
   call->operates = may_operate(call->request.peer);
   if (facts_.uid == 0 || uid == facts_.uid || uid == 0) return true;
   call->refuse(Error{ErrorKind::infeasible, "", "this daemon belongs to another user",
-                     "start one of your own, or ask for one that runs as root"},
+                     "start your own, or have one started as root"},
                403);
   return false;
 }
@@ -127,7 +127,7 @@ void Service::route(const ApiCallPtr& call) {
   call->reply(std::move(response), "not possible here");
 }
 
-// Answers that come later.
+// Delayed answers.
 
 void Service::when_written(const ApiCallPtr& call, std::function<void()> then) {
   unwritten_.emplace(doors_.control.last_request(),
@@ -168,7 +168,7 @@ void Service::wait(Waiting waiting) {
   if (waiting.check(waiting.until <= doors_.now().steady)) return;
   if (waiting_.size() >= most_waiting_calls)
     return waiting.call->refuse(
-        Error{ErrorKind::infeasible, "", "too many wait already", "try again later"}, 429);
+        Error{ErrorKind::infeasible, "", "too many requests are waiting", "try again later"}, 429);
   waiting_.push_back(std::move(waiting));
   doors_.attend();
 }
@@ -309,7 +309,7 @@ void Service::set_drained(const ApiCallPtr& call, bool drained) {
 
 // Events.
 
-/// Events on their way into one answer.
+/// A list of events being collected for one answer.
 struct EventListing {
   ApiCallPtr call;
   std::optional<std::uint32_t> uid;
@@ -318,7 +318,7 @@ struct EventListing {
   std::string text;
 };
 
-/// Whoever sees few of them has all of them looked at all the same, so they are read as they come.
+/// Reads one piece. The store has no index by user, so all events are read and filtered.
 bool Service::event_piece(EventListing& listing) {
   const auto found = doors_.store.events(listing.after, std::nullopt, events_a_piece);
   if (!found) {
@@ -347,7 +347,7 @@ void Service::events(const ApiCallPtr& call) {
     after = *id;
   else if (!last_id.empty())
     return call->refuse(
-        Error{ErrorKind::bad_input, "Last-Event-ID", "it is not the id of an event", ""});
+        Error{ErrorKind::bad_input, "Last-Event-ID", "this is not the id of an event", ""});
   const std::optional<std::uint32_t> uid =
       call->operates ? std::nullopt : std::optional(call->request.peer.uid);
   const std::int64_t last = doors_.control.last_event();

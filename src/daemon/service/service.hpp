@@ -1,9 +1,9 @@
 #pragma once
-// The API (docs/api.md): who may ask for what, and how it is asked of the loop. Requests come from
-// the server, answers go back at once or when the store has what was asked for; it never waits
-// itself.
+// The API (docs/api.md): which users may ask for what, and how a request becomes a call of the
+// control loop. Requests come from the server. Answers go back at once, or when the store has
+// written the change; the service itself never blocks.
 //
-// Each path and method is a row of one table, which the tests hold against docs/openapi.json.
+// Each path and method is a row of one table, which tests compare with docs/openapi.json.
 
 #include <functional>
 #include <map>
@@ -23,49 +23,52 @@
 
 namespace cleave {
 
-/// What does not change while the daemon runs.
+/// What clients may know of the daemon and does not change while it runs.
 struct ServiceFacts {
   std::string version;
   std::string state_directory;
   bool simulated = false;
-  std::uint32_t uid = 0;  // whose daemon it is; 0: everybody's
+  std::uint32_t uid = 0;  // the daemon's user; root serves everybody
   Instant started{};
   std::vector<std::string> notices;  // for people, one line each
 };
 
+/// Settings that a reload may change.
 struct ServiceSettings {
   std::string operators_group;
   bool allow_unfenced_users = false;
   std::string forecaster;
-  // Of users who are no operators:
+  // For users who are not operators:
   std::int64_t highest_priority = 0;
-  std::size_t most_waiting_per_user = SIZE_MAX;  // jobs that are not over
+  std::size_t most_waiting_per_user = SIZE_MAX;  // unfinished jobs
 };
 
+/// What the service uses.
 struct ServiceDoors {
   Control& control;
   Store& store;
   AuditFile& audit;
   std::function<Moment()> now;
-  std::function<void()> soon;    // a step is wanted, within a few milliseconds
-  std::function<void()> attend;  // somebody waits: tick() is wanted
+  std::function<void()> soon;    // asks for a step within a few milliseconds
+  std::function<void()> attend;  // a client waits: asks for tick()
   std::function<void(std::function<void()>)>
       later;  // in a turn of the loop of its own, after what is ready
 };
 
+/// Serves the API's requests.
 class Service {
  public:
   Service(ServiceDoors doors, ServiceFacts facts, ServiceSettings settings);
   ~Service();
 
-  /// As the server's handler.
+  /// The server's handler.
   void serve(HttpRequest request, HttpAnswer answer);
-  /// After each step of the loop: who waits for it is answered, events go out.
+  /// Called after each step of the loop: answers the calls that waited for it and sends events.
   void after_step();
-  /// Ten times a second while somebody waits(), for output and for times that are up.
+  /// Called ten times a second while waits() is true: checks for output and for timeouts.
   void tick();
   [[nodiscard]] bool waits() const { return !waiting_.empty() || feed_.waits(); }
-  /// Who follows events is told the last ones now, before the connections are closed.
+  /// Sends the last events to clients that follow them, before the connections are closed.
   void last_words() { feed_.publish(doors_.now().steady, true); }
   void set_settings(ServiceSettings settings);
 
@@ -78,12 +81,12 @@ class Service {
  private:
   struct Route;
   static std::span<const Route> table();
-  /// Somebody who is answered later, when `check` says that it is done; it is asked until `until`,
-  /// and then told so.
+  /// A call that is answered later. `check` answers it if it can and returns whether it did; at
+  /// `until` it is called with `time_is_up`.
   struct Waiting {
     ApiCallPtr call;
     Duration until{};
-    bool each_step = true;  // else ten times a second only
+    bool each_step = true;  // check after each step; otherwise only ten times a second
     std::function<bool(bool time_is_up)> check;
   };
 
@@ -113,7 +116,7 @@ class Service {
   void route(const ApiCallPtr& call);
   [[nodiscard]] bool knows(const ApiCallPtr& call);
   [[nodiscard]] bool may_operate(const HttpPeer& peer);
-  /// Calls back when the store has what was noted last.
+  /// Calls `then` when the store has written the last change.
   void when_written(const ApiCallPtr& call, std::function<void()> then);
   void wait(Waiting waiting);
   [[nodiscard]] Json gpu_document(const ApiCallPtr& call, const GpuStatus& gpu);
@@ -133,8 +136,8 @@ class Service {
   [[nodiscard]] bool stored_piece(struct JobListing& listing);
   [[nodiscard]] bool list_piece(struct JobListing& listing);
   [[nodiscard]] bool event_piece(struct EventListing& listing);
-  /// Done in pieces, one in each turn of the loop; `piece` says whether it goes on. Not for one who
-  /// has hung up or holds too much already.
+  /// Work in pieces, one in each turn of the loop; `piece` returns whether there is more. It ends
+  /// early if the client has hung up.
   void in_pieces(const ApiCallPtr& call, std::function<bool()> piece);
   void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
   [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputWish& wish,
@@ -148,22 +151,21 @@ class Service {
   EventFeed feed_;
   std::optional<std::uint32_t> operators_gid_;
   std::map<std::uint64_t, std::function<void(const Result<void>&)>>
-      unwritten_;                                 // by number of the note
-  std::map<std::uint32_t, std::size_t> joining_;  // submissions that are not written yet, by user
+      unwritten_;                                 // by number of the change
+  std::map<std::uint32_t, std::size_t> joining_;  // submissions not written yet, by user
   struct OnlyUser {
     JobNumber job = 0;
     std::uint32_t uid = 0;
   };
-  // Jobs of each user that are not over, as they were counted, and those that came since: never too
-  // few.
+  // Unfinished jobs of each user when they were last counted, plus those submitted since: never
+  // fewer than there are.
   std::map<std::uint32_t, std::size_t> held_;
   Duration counted_{};
-  std::optional<OnlyUser>
-      only_;  // whose jobs alone are there, as one of them shows that is not over
+  std::optional<OnlyUser> only_;  // the one user with jobs, proven by an unfinished one
   std::vector<Waiting> waiting_;
 };
 
-/// docs/openapi.json, as it was when this was built.
+/// The text of docs/openapi.json at build time.
 std::string_view openapi_text();
 
 }  // namespace cleave

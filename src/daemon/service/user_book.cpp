@@ -19,7 +19,7 @@ constexpr int most_groups = 65536;
 
 enum class LookUp : std::uint8_t { found, none, unknown };
 
-/// Calls one of the system's functions that want room, with more of it until it is enough.
+/// Calls one of the system's functions that fill a buffer, with a larger one until it is enough.
 template <class Record, class Call>
 LookUp look_up(Record& record, std::vector<char>& room, Call call) {
   for (room.resize(4096); room.size() <= longest_entry; room.resize(room.size() * 4)) {
@@ -72,10 +72,9 @@ Result<JobOwner> UserBook::owner_now(const JobOwner& owner, Duration now) {
   const Entry& known = entry(owner.uid, now);
   if (known.facts) return JobOwner{owner.uid, known.facts->gid, known.facts->groups, owner.user};
   if (!known.sure || owner.uid == 0) return owner;
-  return fail(
-      ErrorKind::infeasible, "",
-      fmt::format("the user who submitted it, uid {}, is not known here any more", owner.uid),
-      "make the user again and submit again");
+  return fail(ErrorKind::infeasible, "",
+              fmt::format("the user who submitted it, uid {}, no longer exists here", owner.uid),
+              "create the user again and submit again");
 }
 
 std::optional<std::uint32_t> UserBook::uid_of(const std::string& name) {

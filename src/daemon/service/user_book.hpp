@@ -1,6 +1,6 @@
 #pragma once
-// Who the users of this system are: name and groups by number. Asked of the system (getpwuid_r,
-// getgrouplist) and kept for a minute, since a directory service may take its time.
+// The users of this system: name and groups by uid. Asked of the system (getpwuid_r, getgrouplist)
+// and kept for a minute, since a directory service may be slow.
 
 #include <cstdint>
 #include <optional>
@@ -14,18 +14,21 @@
 
 namespace cleave {
 
+/// What the system says of a user.
 struct UserFacts {
   std::string name;
   std::uint32_t gid = 0;
-  std::vector<std::uint32_t> groups;  // all, the first one too
+  std::vector<std::uint32_t> groups;  // all, with the primary one
 };
 
+/// Looks up users and remembers them for a minute.
 class UserBook {
  public:
-  /// Empty: the system knows no such user.
+  /// Empty if the system does not know the user.
   [[nodiscard]] const std::optional<UserFacts>& user(std::uint32_t uid, Duration now);
-  /// The owner of a job with the groups that he has now. Fails where the system says that he is not
-  /// there any more; as he was where it cannot say, as when a directory service does not answer.
+  /// The owner of a job with their current groups. Fails if the system says that the user no longer
+  /// exists. Returns `owner` unchanged if it cannot say, as when a directory service does not
+  /// answer.
   [[nodiscard]] Result<JobOwner> owner_now(const JobOwner& owner, Duration now);
   [[nodiscard]] static std::optional<std::uint32_t> uid_of(const std::string& name);
   [[nodiscard]] static std::optional<std::uint32_t> gid_of(const std::string& group);
@@ -33,7 +36,7 @@ class UserBook {
  private:
   struct Entry {
     std::optional<UserFacts> facts;
-    bool sure = true;  // that there is none
+    bool sure = true;  // if there are no facts: that the user does not exist
     Duration until{};
   };
   Entry& entry(std::uint32_t uid, Duration now);
