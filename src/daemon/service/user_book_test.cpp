@@ -10,8 +10,7 @@ TEST(UserBook, OwnersAreAsTheSystemKnowsThemNow) {
   UserBook book;
   const auto gone = book.owner_now({3'999'999, 5, {5, 6}, "eve"}, {});
   ASSERT_FALSE(gone);
-  EXPECT_EQ(gone.error().message,
-            "the user who submitted it, uid 3999999, no longer exists here");
+  EXPECT_EQ(gone.error().message, "the user who submitted it, uid 3999999, no longer exists here");
   const auto own = book.user(1, {});
   if (!own) GTEST_SKIP() << "this system has no user 1";
   const auto there = book.owner_now({1, 4711, {4711, 4712}, "ada"}, {});
