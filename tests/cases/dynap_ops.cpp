@@ -5,11 +5,11 @@
 
 #include "answer.hpp"
 #include "base/format.hpp"
-#include "base/fraction.hpp"
 #include "base/text.hpp"
 #include "engine/schedulers/batch_search.hpp"
 #include "engine/schedulers/reconfigure_last.hpp"
 #include "forecast/choice/choice_file.hpp"
+#include "forecast/choice/fraction.hpp"
 #include "input.hpp"
 #include "operations.hpp"
 

@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "base/format.hpp"
-#include "base/fraction.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "forecast/choice/fraction.hpp"
 
 namespace cleave {
 

@@ -1,8 +1,7 @@
 #pragma once
 // Exact arithmetic for answers that are given as fractions: sums, products and quotients of the
-// decimals of an input, in 128 bits. What does not fit is lost for good, and so is all that is
-// computed from it: whoever computes asks at the end, and refuses the input or computes with
-// doubles.
+// decimals of an input, in 128 bits. A result that does not fit is lost, and so is everything
+// computed from it: callers ask at the end, and then refuse the input or compute with doubles.
 
 #include <cstdint>
 #include <limits>
@@ -14,6 +13,7 @@ namespace cleave {
 
 __extension__ typedef __int128 Wide;
 
+/// An exact number, or the fact that it was lost.
 class Fraction {
  public:
   Fraction() = default;
@@ -21,7 +21,7 @@ class Fraction {
   explicit Fraction(Ratio ratio)
       : numerator_(ratio.numerator()), denominator_(ratio.denominator()) {}
 
-  /// Nothing when it is lost or does not fit into 64 bits.
+  /// Empty when it is lost or does not fit into 64 bits.
   [[nodiscard]] std::optional<Ratio> ratio() const {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     if (lost_ || numerator_ > most || numerator_ < -most || denominator_ > most)
@@ -36,13 +36,13 @@ class Fraction {
     const Wide numerator = product(a.numerator_, b.numerator_, lost);
     return {numerator, product(a.denominator_, b.denominator_, lost), lost};
   }
-  /// By zero it is lost.
+  /// Division by zero gives a lost number.
   friend Fraction operator/(const Fraction& a, const Fraction& b) {
     if (b.numerator_ == 0) return {0, 1, true};
     const Wide sign = b.numerator_ < 0 ? -1 : 1;
     return a * Fraction(sign * b.denominator_, sign * b.numerator_, b.lost_);
   }
-  /// Of two that fit into 64 bits; false when the difference is lost.
+  /// For numbers that fit into 64 bits; false when the difference is lost.
   friend bool operator<(const Fraction& a, const Fraction& b) {
     const Fraction difference = a - b;
     return !difference.lost_ && difference.numerator_ < 0;
