@@ -59,7 +59,7 @@ Json header(const GpuModel& model) {
   return {{"model", model.key},
           {"title", model.title},
           {"driver_names", model.driver_names},
-          {"architecture", model.architecture},
+          {"architecture", name(model.architecture)},
           {"memory_mib", or_null(model.memory)},
           {"compute_slices", model.compute.value},
           {"memory_slices", model.memory_slices.value},
@@ -77,7 +77,7 @@ int list_models(bool json) {
   }
   Table table({"model", "architecture", "compute", "memory", "SMs", "MiB", "placements", "GPU"});
   for (const GpuModel& model : gpu_models())
-    table.add({std::string(model.key), std::string(model.architecture),
+    table.add({std::string(model.key), std::string(name(model.architecture)),
                fmt::format("{}", model.compute.value), fmt::format("{}", model.memory_slices.value),
                or_unknown(model.sms), or_unknown(model.memory),
                std::string(known(model.placements_inferred)), std::string(model.title)});
@@ -89,7 +89,7 @@ int list_models(bool json) {
 void show_model(const StateGraph& graph) {
   const GpuModel& model = graph.geometry().model();
   fmt::print("{}: {}, {}; {} compute slices, {} memory slices, {} SMs ({} with MIG), {} MiB\n\n",
-             model.key, model.title, model.architecture, model.compute.value,
+             model.key, model.title, name(model.architecture), model.compute.value,
              model.memory_slices.value, or_unknown(model.sms), or_unknown(model.sms_in_mig),
              or_unknown(model.memory));
   Table table({"profile", "compute", "memory", "MiB", "SMs", "most", "starts, preferred first"});

@@ -27,13 +27,6 @@ constexpr auto attributes = std::to_array<AttributeRow>({
 });
 constexpr int double_memory_number = 9;
 
-struct ArchitectureRow {
-  std::uint32_t code;  // of nvmlDeviceGetArchitecture
-  std::string_view name;
-};
-constexpr auto architectures = std::to_array<ArchitectureRow>(
-    {{7, "Ampere"}, {8, "Ada"}, {9, "Hopper"}, {10, "Blackwell"}, {13, "Rubin"}});
-
 /// By the driver's name of the profile where it has one that says it, else by its number.
 const AttributeRow& attribute_of(const DriverProfile& profile) {
   const std::string_view name = profile.name ? std::string_view(*profile.name) : std::string_view();
@@ -45,12 +38,6 @@ const AttributeRow& attribute_of(const DriverProfile& profile) {
   };
   const auto* row = std::ranges::find_if(attributes, says);
   return row == attributes.end() ? attributes.back() : *row;
-}
-
-std::string architecture_name(const GpuFacts& gpu) {
-  const auto* row =
-      std::ranges::find(architectures, gpu.architecture.value_or(0), &ArchitectureRow::code);
-  return std::string(row == architectures.end() ? "unknown" : row->name);
 }
 
 const GpuModel* table_of(const GpuFacts& gpu) {
@@ -178,9 +165,8 @@ std::string place_of(GpuIndex gpu) {
 
 std::string profile_name(const DriverProfile& profile,
                          std::optional<std::uint64_t> gpu_memory_bytes) {
-  constexpr std::uint64_t mebibyte = 1ULL << 20, gibibyte = 1ULL << 30;
-  const auto bytes =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(profile.memory.value, 0)) * mebibyte;
+  constexpr std::uint64_t gibibyte = 1ULL << 30;
+  const std::uint64_t bytes = in_bytes(std::max(profile.memory, MiB{}));
   const std::uint64_t total = gpu_memory_bytes.value_or(0);
   // gb = round(ceil(8 * memory / total) / 8 * ceil(total in GiB)); 8 bytes more than 2^60 nobody
   // has.
@@ -240,7 +226,6 @@ Result<DriverGeometry> DriverGeometry::build(const DriverReading& reading) {
   }
   const auto rows = in_order(reading.rows);
   inside->name = reading.gpu.name;
-  inside->architecture = architecture_name(reading.gpu);
   inside->driver_name = inside->name;
   inside->profile_names = names_of(rows, reading.memory_bytes);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -249,17 +234,18 @@ Result<DriverGeometry> DriverGeometry::build(const DriverReading& reading) {
   }
   GpuModel& model = inside->model;
   const GpuModel* table = inside->table;
+  model.id = table != nullptr ? table->id : GpuModelId::other;
   model.key = table != nullptr ? table->key : std::string_view(inside->name);
   model.title = table != nullptr ? table->title : std::string_view(inside->name);
   model.driver_names = {&inside->driver_name, 1};
-  model.architecture = inside->architecture;
+  model.architecture = architecture_of(reading.gpu.architecture.value_or(0));
   if (table != nullptr) {
     if (!reading.gpu.architecture) model.architecture = table->architecture;
+    model.capability = table->capability;
     model.memory = table->memory;
     model.sms = table->sms;
   }
-  if (reading.memory_bytes)
-    model.memory = MiB{static_cast<std::int64_t>(*reading.memory_bytes >> 20)};
+  if (reading.memory_bytes) model.memory = whole_mib(*reading.memory_bytes);
   model.profiles = inside->profiles;
   measure(model);
   inside->geometry.emplace(model, ProfileChoice().on(model));

@@ -54,7 +54,7 @@ class DriverGeometry {
 
  private:
   struct Inside {
-    std::string name, architecture;
+    std::string name;
     std::vector<std::string> profile_names;
     std::vector<Profile> profiles;
     std::string_view driver_name;  // of `name`, for the model's list

@@ -82,7 +82,7 @@ TEST(DriverGeometry, AGpuThatNoTableKnowsWorksAllTheSame) {
   const GpuModel& model = read->model();
   EXPECT_EQ(read->table(), nullptr);
   EXPECT_EQ(model.key, "NVIDIA Z900");
-  EXPECT_EQ(model.architecture, "Rubin");
+  EXPECT_EQ(model.architecture, Architecture::rubin);
   EXPECT_EQ(model.compute, ComputeSlices{6});
   EXPECT_EQ(model.memory_slices, MemorySlices{12});
   ASSERT_EQ(model.profiles.size(), 4U);

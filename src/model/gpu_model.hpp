@@ -4,6 +4,10 @@
 // -lgip` and `-lgipp`, and *Optimal Workload Placement on Multi-Instance GPUs*, table 1. What no
 // source says stays empty, and starts that were inferred from the rest of the family say so. On a
 // real GPU the driver is asked instead; these tables serve simulation and planning.
+//
+// A model has one row in every table of facts: here (gpu_model.cpp), its power (physics/power.cpp),
+// how slices slow work down (physics/slice_law.cpp) and what NVML says of its board
+// (nvmlsim/board.cpp). A table that lacks a model does not compile: model/model_table.hpp.
 
 #include <array>
 #include <cassert>
@@ -18,6 +22,40 @@
 #include "base/result.hpp"
 
 namespace cleave {
+
+/// The models that the tables describe, in the order of their rows. Add new ones before `other`.
+enum class GpuModelId : std::uint8_t {
+  a30_24gb,
+  a100_40gb,
+  a100_80gb,
+  h100_80gb_sxm5,
+  h100_80gb_pcie,
+  h100_94gb_nvl,
+  h100_96gb_gh200,
+  h20_96gb,
+  h200_141gb,
+  gh200_144gb,
+  b200_180gb,
+  gb200_186gb,
+  b300_269gb,
+  gb300_278gb,
+  rtx_pro_6000_bw_96gb,
+  other,  // a GPU that no table describes; its driver does
+};
+
+/// The generation of a GPU's processors. Some facts are the same for all GPUs of a generation.
+enum class Architecture : std::uint8_t { ampere, ada, hopper, blackwell, rubin, other };
+/// "Hopper"; "unknown" for `other`.
+std::string_view name(Architecture architecture);
+/// The number that nvmlDeviceGetArchitecture has for it; 0 for `other`.
+std::uint32_t nvml_number(Architecture architecture);
+/// The architecture with this number; `other` where NVML's header has none that we know.
+Architecture architecture_of(std::uint32_t nvml_number);
+
+/// CUDA's version of what the processors can do: 9.0.
+struct ComputeCapability {
+  int major = 0, minor = 0;
+};
 
 /// What a profile carries beside processors and memory. On most GPUs there is one spare set of
 /// media engines, which one `+me` instance takes; on RTX PRO an instance may also take all of them,
@@ -36,7 +74,7 @@ class Starts {
   static constexpr int most = 16;
 
   constexpr Starts() = default;
-  /// In order of preference; each below `most`, none twice.
+  /// In order of preference; each below `most` and listed once.
   constexpr Starts(std::initializer_list<int> order)
       : Starts(std::span(order.begin(), order.size())) {}
   constexpr explicit Starts(std::span<const int> order) {
@@ -50,7 +88,7 @@ class Starts {
       if (order_[static_cast<std::size_t>(i)] == start) return true;
     return false;
   }
-  /// Place in the order of preference; asserts contains(start).
+  /// Position in the order of preference; asserts contains(start).
   [[nodiscard]] constexpr int rank(int start) const {
     for (int i = 0; i < count_; ++i)
       if (order_[static_cast<std::size_t>(i)] == start) return i;
@@ -67,6 +105,7 @@ class Starts {
   int count_ = 0;
 };
 
+/// A size of GPU instance that a model offers, and where such instances may start.
 struct Profile {
   std::string_view name;  // as the driver prints it: "3g.20gb", "1g.5gb+me"
   int nvml_profile;       // argument of nvmlDeviceGetGpuInstanceProfileInfo
@@ -87,11 +126,14 @@ struct Profile {
   [[nodiscard]] int name_gb() const;
 };
 
+/// A GPU as the tables or its driver describe it: its sizes and its profiles.
 struct GpuModel {
+  GpuModelId id = GpuModelId::other;
   std::string_view key;                            // "A100-40GB"
-  std::string_view title;                          // for people
   std::span<const std::string_view> driver_names;  // what the driver calls boards of this model
-  std::string_view architecture;
+  std::string_view title;                          // for people
+  Architecture architecture = Architecture::other;
+  std::optional<ComputeCapability> capability;
   std::optional<MiB> memory;
   ComputeSlices compute;
   MemorySlices memory_slices;
@@ -100,8 +142,8 @@ struct GpuModel {
   bool placements_inferred;
   std::span<const Profile> profiles;  // from large to small
 
-  /// The largest profile that is known: the whole GPU, but for the H20, whose largest has not been
-  /// published.
+  /// The largest profile that is known: the whole GPU, except on the H20, whose largest profile has
+  /// not been published.
   [[nodiscard]] const Profile& largest() const { return profiles.front(); }
   [[nodiscard]] const Profile* find(std::string_view profile_name) const;
 };
@@ -109,7 +151,7 @@ struct GpuModel {
 /// Every model whose placements are known or inferred.
 std::span<const GpuModel> gpu_models();
 
-/// By key, driver's name or title, whatever the case; the error names the models there are.
+/// Finds a model by key, driver's name or title, ignoring case; the error lists the known models.
 [[nodiscard]] Result<const GpuModel*> find_gpu_model(std::string_view name);
 
 }  // namespace cleave

@@ -1,48 +1,63 @@
 #include "nvmlsim/board.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "base/format.hpp"
+#include "model/model_table.hpp"
 #include "nvmlsim/forks.hpp"
 
 namespace cleave::sim {
 
 namespace {
 
-// PCI ids of the first of a model's boards: public listings of lspci. Compute capabilities:
-// NVIDIA's table of CUDA GPUs. Clocks: the highest that nvidia-smi lists, or of the family.
+constexpr bool upper_half_first = true, lower_half_first = false;
+
+// PCI ids of the first of a model's boards: public listings of lspci. Clocks: the highest that
+// nvidia-smi lists, or the family's. Which half of a GPU is numbered first: captures of an A100 and
+// an H100, assumed for the others of the two architectures and for Blackwell.
 // clang-format off
 constexpr BoardRow rows[] = {
-    // key, PCI device, capability, architecture, PCIe, SM MHz, memory MHz
-    {"A30-24GB",             0x20b710de, 8, 0,  7,  4, 1440, 1215},
-    {"A100-40GB",            0x20b010de, 8, 0,  7,  4, 1410, 1215},
-    {"A100-80GB",            0x20b210de, 8, 0,  7,  4, 1410, 1593},
-    {"H100-80GB-SXM5",       0x233010de, 9, 0,  9,  5, 1980, 2619},
-    {"H100-80GB-PCIe",       0x233110de, 9, 0,  9,  5, 1755, 1593},
-    {"H100-94GB-NVL",        0x232110de, 9, 0,  9,  5, 1980, 2619},
-    {"H100-96GB-GH200",      0x234210de, 9, 0,  9,  5, 1980, 2619},
-    {"H20-96GB",             0x232910de, 9, 0,  9,  5, 1980, 2619},
-    {"H200-141GB",           0x233510de, 9, 0,  9,  5, 1980, 3201},
-    {"GH200-144GB",          0x234810de, 9, 0,  9,  5, 1980, 3201},
-    {"B200-180GB",           0x290110de, 10, 0, 10, 5, 1965, 3996},
-    {"GB200-186GB",          0x294110de, 10, 0, 10, 5, 1965, 3996},
-    {"B300-269GB",           0x318210de, 10, 3, 10, 6, 1965, 3996},
-    {"GB300-278GB",          0x31c210de, 10, 3, 10, 6, 1965, 3996},
-    {"RTX-PRO-6000-BW-96GB", 0x2bb510de, 12, 0, 10, 5, 2430, 12481},
+    // model, PCI device, PCIe, SM MHz, memory MHz, assumed SMs, brand, numbering of GPU instances
+    {GpuModelId::a30_24gb, 0x20b710de, 4, 1440, 1215, 0, brand_nvidia, upper_half_first},
+    {GpuModelId::a100_40gb, 0x20b010de, 4, 1410, 1215, 0, brand_nvidia, upper_half_first},
+    {GpuModelId::a100_80gb, 0x20b210de, 4, 1410, 1593, 0, brand_nvidia, upper_half_first},
+    {GpuModelId::h100_80gb_sxm5, 0x233010de, 5, 1980, 2619, 0, brand_nvidia, lower_half_first},
+    {GpuModelId::h100_80gb_pcie, 0x233110de, 5, 1755, 1593, 0, brand_nvidia, lower_half_first},
+    {GpuModelId::h100_94gb_nvl, 0x232110de, 5, 1980, 2619, 0, brand_nvidia, lower_half_first},
+    {GpuModelId::h100_96gb_gh200, 0x234210de, 5, 1980, 2619, 0, brand_nvidia, lower_half_first},
+    {GpuModelId::h20_96gb, 0x232910de, 5, 1980, 2619, 132, brand_nvidia, lower_half_first},
+    {GpuModelId::h200_141gb, 0x233510de, 5, 1980, 3201, 0, brand_nvidia, lower_half_first},
+    {GpuModelId::gh200_144gb, 0x234810de, 5, 1980, 3201, 132, brand_nvidia, lower_half_first},
+    {GpuModelId::b200_180gb, 0x290110de, 5, 1965, 3996, 0, brand_nvidia, lower_half_first},
+    {GpuModelId::gb200_186gb, 0x294110de, 5, 1965, 3996, 148, brand_nvidia, lower_half_first},
+    {GpuModelId::b300_269gb, 0x318210de, 6, 1965, 3996, 0, brand_nvidia, lower_half_first},
+    {GpuModelId::gb300_278gb, 0x31c210de, 6, 1965, 3996, 148, brand_nvidia, lower_half_first},
+    {GpuModelId::rtx_pro_6000_bw_96gb, 0x2bb510de, 5, 2430, 12481, 0, brand_rtx, lower_half_first},
 };
+static_assert(has_every_model(rows));
 
 /// Profile ids of all GPUs with eight memory slices that were captured, by NVML's profile number.
 struct IdRow { int number; std::uint32_t id; };
 constexpr IdRow eight_slice_ids[] = {{4, 0}, {3, 5}, {2, 9}, {1, 14}, {9, 15}, {0, 19}, {7, 20}};
 // clang-format on
 
-const BoardRow& row_of(const GpuModel& model) {
-  const auto* found = std::ranges::find(rows, model.key, &BoardRow::key);
-  return found == std::end(rows) ? rows[0] : *found;
-}
+/// A profile of compute instances beside those of the regular sizes.
+struct ExtraProfile {
+  Architecture architecture;
+  std::uint32_t of;  // compute slices of the GPU instance
+  std::uint32_t number, slices;
+  std::uint32_t most_sms;
+};
+constexpr ExtraProfile extra_profiles[] = {
+    // NVIDIA/go-nvml issue 146: one slice with 26 of the 32 SMs of an H100's 2g.
+    {Architecture::hopper, 2, 7, 1, 26},
+    // kubernetes-sigs/dra-driver-nvidia-gpu issue 1480: A100 drivers have two profiles of 7 slices.
+    {Architecture::ampere, 7, 8, 7, UINT32_MAX},
+};
 
 /// Inferred where no table has one: the id that the profile has on every other GPU of eight slices.
 std::uint32_t id_of(const Profile& profile) {
@@ -74,10 +89,11 @@ std::uint64_t memory_of(const GpuModel& model, const Profile& profile) {
   return share / 64 * 64;
 }
 
-/// Inferred where no table has them: those of the H100 or B200.
 std::uint32_t sms_of(const GpuModel& model) {
   if (model.sms) return static_cast<std::uint32_t>(model.sms->value);
-  return model.architecture == "Blackwell" ? 148 : 132;
+  const BoardRow* row = row_of(rows, model.id);
+  assert(row != nullptr && row->assumed_sms > 0);
+  return row->assumed_sms;
 }
 
 /// Inferred where no table has them: the slices' share of eight, down to an even number; all for
@@ -130,19 +146,18 @@ std::vector<ComputeProfile> compute_profiles_of(const GpuModel& model, const Pro
     list.push_back({number, slices, static_cast<std::uint32_t>(starts.size()),
                     compute_sms(model, slices, facts), starts});
   }
-  // Source: NVIDIA/go-nvml issue 146: one slice with 26 of the 32 SMs of an H100's 2g.
-  if (model.architecture == "Hopper" && of == 2)
-    list.push_back({7, 1, 1, std::min(facts.sms, 26U), {0}});
-  // Source: kubernetes-sigs/dra-driver-nvidia-gpu issue 1480: A100 drivers have two profiles of 7
-  // slices.
-  if (model.architecture == "Ampere" && of == 7) list.push_back({8, 7, 1, facts.sms, {0}});
+  for (const ExtraProfile& extra : extra_profiles)
+    if (extra.architecture == model.architecture && extra.of == of)
+      list.push_back({extra.number, extra.slices, 1, std::min(facts.sms, extra.most_sms), {0}});
   return list;
 }
 
 std::unique_ptr<Board> make_board(const GpuModel& model) {
+  const BoardRow* row = row_of(rows, model.id);
+  assert(row != nullptr);  // nodes are made of models that the tables describe
   const auto all = static_cast<ProfileMask>((1U << model.profiles.size()) - 1U);
-  auto board = std::unique_ptr<Board>(
-      new Board{row_of(model), &model, Geometry(model, all), {}, {}, {}, 0, 0, 0});
+  auto board =
+      std::unique_ptr<Board>(new Board{*row, &model, Geometry(model, all), {}, {}, {}, 0, 0, 0});
   board->memory_mib = memory_of(model);
   board->usable_mib = model.largest().compute == model.compute ? memory_of(model, model.largest())
                                                                : board->memory_mib;
@@ -179,9 +194,8 @@ std::uint32_t gpu_instance_id(const Board& board, PlacementId placement,
   const Placement& at = board.geometry[placement];
   const int parts = board.model->memory_slices.value / at.profile->memory.value;
   const int part = at.start / at.profile->memory.value;
-  const bool upper_first =
-      numbering == InstanceNumbering::upper_first ||
-      (numbering == InstanceNumbering::by_model && board.model->architecture == "Ampere");
+  const bool upper_first = numbering == InstanceNumbering::upper_first ||
+                           (numbering == InstanceNumbering::by_model && board.row.upper_half_first);
   const int turned = upper_first ? (part + parts / 2) % parts : part;
   return static_cast<std::uint32_t>(parts - 1 + turned);
 }

@@ -18,14 +18,18 @@ namespace cleave::sim {
 /// What NVML says of a board that the model's table does not hold. Watts and MHz without a source
 /// are of the vendor's data sheets, or of the family where there is none.
 struct BoardRow {
-  std::string_view key;
+  GpuModelId id;
   std::uint32_t pci_device;  // as NVML gives it: device, then vendor
-  int compute_major, compute_minor;
-  std::uint32_t architecture;  // NVML's number
   std::uint32_t pcie_generation;
   std::uint32_t sm_mhz, memory_mhz;  // the most
+  std::uint32_t assumed_sms;         // those of the H100 or B200 where the model's table has none
+  std::uint32_t brand;               // NVML's number
+  bool upper_half_first;             // in the numbering of GPU instances: see gpu_instance_id
 };
 
+inline constexpr std::uint32_t brand_nvidia = 14, brand_rtx = 15;  // of NVML's header
+
+/// A profile of GPU instances with every gap in the model's table filled.
 struct ProfileFacts {
   const Profile* profile;
   std::uint32_t id;  // NVML's profile id
@@ -41,6 +45,7 @@ struct ComputeProfile {
   std::vector<std::uint32_t> starts;  // compute slices of the GPU instance
 };
 
+/// All that NVML can be asked about boards of one model.
 struct Board {
   BoardRow row;
   const GpuModel* model;

@@ -1,27 +1,26 @@
 #pragma once
-// How much longer work takes on a slice of a GPU: a part that no slice shortens (launches, host)
-// and a GPU-bound part that grows as the slice shrinks, joined by a p-norm since the two overlap in
-// part. Fitted to the measurements in measured_speeds.hpp; two numbers a job predict its other
-// profiles within 4 % at the median and 12 % at the 90th percentile.
+// How much longer work takes on a slice of a GPU: a fixed part that does not depend on the slice
+// (launches, host) and a GPU-bound part that grows as the slice shrinks, joined by a p-norm because
+// the two overlap in part. Fitted to the measurements in measured_speeds.hpp: from two numbers for
+// a job, its other profiles are predicted within 4 % at the median and 12 % at the 90th percentile.
 
 #include "model/gpu_model.hpp"
 
 namespace cleave {
 
 /// Time of work that keeps the GPU busy, relative to the largest profile of `model`, at least 1.
-/// For A100s measured; for others a rule fitted there, s^-0.575 m^-0.368 with the shares of SMs and
-/// memory slices.
+/// Measured on A100s; for other models assumed, by the rule fitted to the A100's times:
+/// s^-0.575 m^-0.368 with the shares of SMs and memory slices.
 double gpu_bound_time(const GpuModel& model, const Profile& profile);
 
-/// How well both parts overlap: for one job at a fixed batch, and for a family of batches.
+/// How well the two parts overlap: for one job with a fixed batch, and for a family of batches.
 inline constexpr double job_overlap = 2.5, batch_overlap = 5.95;
 
 /// (fixed^p + (bound x)^p)^(1/p), x = gpu_bound_time of the profile; in the unit of its arguments.
 double joined_time(double fixed, double bound, double gpu_bound, double overlap);
 
-/// One batch of a model: `fixed` and what a batch and each sample of it cost, on the GPU
-/// (`per_batch`, `per_sample`) and on the host besides (`host_per_sample`); all in one unit of
-/// time.
+/// The cost of one batch of a model: the fixed part, what a batch and each of its samples cost on
+/// the GPU, and what each sample costs on the host. All in one unit of time.
 struct BatchLaw {
   double fixed, per_batch, per_sample, host_per_sample;
 };

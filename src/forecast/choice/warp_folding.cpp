@@ -37,12 +37,6 @@ constexpr std::int64_t ceiling(std::int64_t a, std::int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
-std::string_view capability_of(const GpuModel& model) {
-  if (model.architecture == "Ampere") return "8.0";
-  if (model.architecture == "Hopper") return "9.0";
-  return model.key.starts_with("RTX") ? "12.0" : "10.0";
-}
-
 Result<void> check(const KernelLaunch& launch, const SmLimits& limits) {
   const auto wrong = [](std::string_view what, std::int64_t found, std::int64_t least,
                         std::int64_t most) {
@@ -84,7 +78,9 @@ Result<SmLimits> find_sm_limits(std::string_view capability) {
 }
 
 SmLimits sm_limits_of(const GpuModel& model) {
-  return *std::ranges::find(capabilities, capability_of(model), &SmLimits::capability);
+  // Minor versions of the GPUs in the tables do not differ. Of an unknown GPU, the B200's.
+  const int major = model.capability ? model.capability->major : 10;
+  return *std::ranges::find(capabilities, fmt::format("{}.0", major), &SmLimits::capability);
 }
 
 std::string_view name(ResidencyLimit limit) {

@@ -9,11 +9,9 @@ namespace cleave {
 
 namespace {
 
-constexpr std::uint64_t mebibyte = 1U << 20;
-
 std::uint64_t bytes_in(MiB memory) {
   return saturating_multiply(static_cast<std::uint64_t>(std::max<std::int64_t>(memory.value, 0)),
-                             mebibyte);
+                             bytes_per_mib);
 }
 
 /// Something in equal chunks, one for each layer.

@@ -12,8 +12,6 @@ namespace cleave {
 
 namespace {
 
-constexpr std::uint64_t mebibyte = 1U << 20;
-
 constexpr Precision precision_rows[] = {
     {"fp32", 32, true}, {"fp16", 16, true}, {"bf16", 16, true},
     {"fp8", 8, false},  {"int8", 8, false}, {"int4", 4, false},
@@ -117,7 +115,7 @@ class Parts {
         fmt::format("cuBLAS, {} KiB {}", workspace / 1024,
                     options_.workspace_per_layer ? "for each layer" : "for each process"));
     const SharingRow& sharing = options_.sharing != nullptr ? *options_.sharing : sharing_rows[0];
-    set(Part::context, whole(sharing.counted.value) * mebibyte,
+    set(Part::context, whole(sharing.counted.value) * bytes_per_mib,
         fmt::format("{}: {} to {} MiB a process, the most is counted", sharing.name,
                     sharing.least.value, sharing.counted.value));
     if (options_.processes > 1)
@@ -318,9 +316,18 @@ Result<std::uint64_t> parse_workspace(std::string_view text) {
   return sum;
 }
 
-std::uint64_t usual_workspace(std::string_view architecture) {
-  const bool before = architecture.empty() || architecture == "Ampere" || architecture == "Ada";
-  return before ? workspace_before_hopper : workspace_from_hopper;
+std::uint64_t usual_workspace(std::optional<Architecture> architecture) {
+  switch (architecture.value_or(Architecture::ampere)) {
+    case Architecture::ampere:
+    case Architecture::ada:
+      return workspace_before_hopper;
+    case Architecture::hopper:
+    case Architecture::blackwell:
+    case Architecture::rubin:
+    case Architecture::other:
+      break;
+  }
+  return workspace_from_hopper;
 }
 
 std::uint64_t MemoryForecast::total() const {
@@ -330,7 +337,7 @@ std::uint64_t MemoryForecast::total() const {
 }
 
 MiB MemoryForecast::needed() const {
-  return {static_cast<std::int64_t>(total() / mebibyte + (total() % mebibyte > 0 ? 1 : 0))};
+  return mib_that_hold(total());
 }
 
 namespace {

@@ -58,7 +58,7 @@ std::span<const SharingRow> sharing_modes();
 /// ":4096:2:16:8".
 [[nodiscard]] Result<std::uint64_t> parse_workspace(std::string_view text);
 /// What PyTorch asks for where the variable is not set: 8.125 MiB, and 32 MiB from Hopper on.
-std::uint64_t usual_workspace(std::string_view architecture);
+std::uint64_t usual_workspace(std::optional<Architecture> architecture);
 
 /// What a network for images holds in its backward pass beside what it kept, in multiples of the
 /// largest layer's input and output: once their gradients, twice the convolution's copies of them
@@ -81,7 +81,7 @@ struct MemoryOptions {
   std::int64_t processes = 1;              // alike, on one instance
   std::optional<std::uint64_t> workspace;  // bytes; empty: usual_workspace
   bool workspace_per_layer = false;        // one for each layer, as MIGM adds them up
-  std::string_view architecture;           // of the GPU; empty: before Hopper
+  std::optional<Architecture> architecture;         // of the GPU; empty: before Hopper
   std::uint64_t moved_copies = usual_moved_copies;  // training of networks for images
 };
 

@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::uint64_t mebibyte = 1U << 20;
+constexpr std::uint64_t mebibyte = bytes_per_mib;
 
 ModelFile llama() {
   return {
@@ -202,8 +202,8 @@ TEST(ModelMemory, WorkspaceAsTheVariableSays) {
   for (const char* wrong :
        {"", ":", "4096:8", ":4096", ":4096:", ":4096:8:16", ":4k:8", ":-1:8", ":9999999999:1"})
     EXPECT_FALSE(parse_workspace(wrong)) << wrong;
-  EXPECT_EQ(usual_workspace("Ampere"), *parse_workspace(":4096:2:16:8"));
-  EXPECT_EQ(usual_workspace("Hopper"), *parse_workspace(":4096:8"));
+  EXPECT_EQ(usual_workspace(Architecture::ampere), *parse_workspace(":4096:2:16:8"));
+  EXPECT_EQ(usual_workspace(Architecture::hopper), *parse_workspace(":4096:8"));
   MemoryOptions options;
   options.workspace = 4 * mebibyte;
   options.workspace_per_layer = true;

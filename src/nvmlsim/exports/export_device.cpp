@@ -14,8 +14,6 @@ using enum Return;
 
 namespace {
 
-constexpr std::uint32_t brand_nvidia = 14, brand_rtx = 15;
-
 using Slot = std::optional<std::size_t>;
 
 /// Of the compute instance in this slot.
@@ -65,21 +63,23 @@ Return nvmlDeviceGetIndex(Device device, std::uint32_t* index) {
 
 Return nvmlDeviceGetBrand(Device device, std::uint32_t* brand) {
   return on_device(device, [&](const Call&, GpuAccess& access, std::uint32_t, Slot) {
-    return put(brand, access.board().model->key.starts_with("RTX") ? brand_rtx : brand_nvidia);
+    return put(brand, access.board().row.brand);
   });
 }
 
 Return nvmlDeviceGetArchitecture(Device device, std::uint32_t* architecture) {
   return on_device(device, [&](const Call&, GpuAccess& access, std::uint32_t, Slot) {
-    return put(architecture, access.board().row.architecture);
+    return put(architecture, nvml_number(access.board().model->architecture));
   });
 }
 
 Return nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
   return on_device(device, [&](const Call&, GpuAccess& access, std::uint32_t, Slot) {
     if (major == nullptr || minor == nullptr) return invalid_argument;
-    *major = access.board().row.compute_major;
-    *minor = access.board().row.compute_minor;
+    const auto capability = access.board().model->capability;
+    if (!capability) return not_supported;
+    *major = capability->major;
+    *minor = capability->minor;
     return success;
   });
 }

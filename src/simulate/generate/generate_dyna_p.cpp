@@ -31,10 +31,10 @@ constexpr std::array<Application, 5> applications = {
      {"codellama", {750, 55, 32, 0.5}, 2400, 36},
      {"phi-1", {900, 70, 42, 0.5}, 2900, 56}}};
 
-/// The GPU-bound part on an A100 over that on an A30: the inverse of their memory bandwidths, 933
-/// and 1555 GB/s. What no slice shortens is the same.
+/// The GPU-bound part on an A100 relative to that on an A30: the inverse of their memory
+/// bandwidths, 933 and 1555 GB/s. The fixed part is the same.
 double against_a30(const GpuModel& gpu) {
-  return gpu.key.starts_with("A100") ? 933.1 / 1555 : 1;
+  return gpu.id == GpuModelId::a100_40gb ? 933.1 / 1555 : 1;
 }
 
 double latency_s(const Application& application, std::int64_t batch, const GpuModel& gpu,
