@@ -284,7 +284,7 @@ void Control::Inside::see_memory(const JobPlace& place, const std::optional<Memo
   LiveJob* job = find(key.job);
   if (job == nullptr || !job->attempts.contains(key.attempt)) return;
   LiveAttempt& attempt = job->attempts.at(key.attempt);
-  const MiB used{static_cast<std::int64_t>((memory->used_bytes + (1 << 20) - 1) >> 20)};
+  const MiB used = mib_that_hold(memory->used_bytes);
   attempt.seen = std::max(attempt.seen.value_or(MiB{}), used);
 }
 

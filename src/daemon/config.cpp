@@ -18,7 +18,6 @@ namespace cleave {
 
 namespace {
 
-constexpr double mebibyte = 1 << 20;
 constexpr std::int64_t most_file_bytes = 1 << 20;
 
 // What a row does with its value. Numbers have bounds; values outside are refused.
@@ -139,7 +138,7 @@ std::vector<SettingRow> job_settings() {
         "How much of each output of an attempt is kept; the oldest bytes are dropped.", at_once},
        NumberSetting{1, 1 << 20,
                      [](auto& to, double value) {
-                       to.control.log_limit = static_cast<std::int64_t>(value * mebibyte);
+                       to.control.log_limit = static_cast<std::int64_t>(value * bytes_per_mib);
                      }}},
       {{"keep_jobs_s", "a number of seconds", "604800",
         "How long a finished job is kept, with its output.", at_once},
@@ -151,7 +150,7 @@ std::vector<SettingRow> job_settings() {
         at_once},
        NumberSetting{0, 1e9,
                      [](auto& to, double value) {
-                       to.control.keep_bytes = static_cast<std::int64_t>(value * mebibyte);
+                       to.control.keep_bytes = static_cast<std::int64_t>(value * bytes_per_mib);
                      }}},
       {{"keep_events", "a whole number", "100000",
         "How many events are kept; the oldest are dropped.", at_once},

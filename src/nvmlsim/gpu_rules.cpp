@@ -262,9 +262,8 @@ std::uint64_t used_bytes(const GpuRecord& record, std::size_t slot) {
 
 std::uint64_t capacity_bytes(const Board& board, const GpuRecord& record,
                              std::optional<std::size_t> slot) {
-  constexpr std::uint64_t mib = 1024 * 1024;
   return (slot ? board.profiles[profile_of(board, record, *slot)].memory_mib : board.usable_mib) *
-         mib;
+         bytes_per_mib;
 }
 
 double busy_share(const GpuRecord& record) {

@@ -22,7 +22,6 @@ struct Options {
 };
 
 constexpr std::string_view vision_prefix = "vision:";
-constexpr double mebibyte = 1U << 20;
 
 /// What was asked about, and the answer.
 struct Answer {
@@ -139,7 +138,7 @@ Json stored_json(const StoredWeights& stored) {
 }
 
 double in_mib(std::uint64_t bytes) {
-  return static_cast<double>(bytes) / mebibyte;
+  return static_cast<double>(bytes) / bytes_per_mib;
 }
 
 Json offload_json(const OffloadPlan& plan) {
@@ -226,8 +225,7 @@ std::string host_memory(const OffloadPlan& plan, std::uint64_t layers) {
   if (!plan.fits) return "not even with host memory";
   std::vector<std::string> what;
   const auto add = [&](std::uint64_t bytes, const std::string& thing) {
-    if (bytes > 0)
-      what.push_back(fmt::format("{} MiB of {}", (bytes + (1U << 20) - 1) >> 20, thing));
+    if (bytes > 0) what.push_back(fmt::format("{} MiB of {}", mib_that_hold(bytes).value, thing));
   };
   add(plan.optimizer, "optimizer state");
   add(plan.gradients, "gradients");

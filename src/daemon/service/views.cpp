@@ -20,8 +20,7 @@ ApiPlace place_view(const AttemptRecord& attempt, const GpuIndexOf& index_of) {
 }
 
 MiB rounded_mebibytes(std::uint64_t bytes) {
-  constexpr std::uint64_t mebibyte = 1 << 20;
-  return MiB{static_cast<std::int64_t>((bytes + mebibyte / 2) / mebibyte)};
+  return whole_mib(bytes + bytes_per_mib / 2);
 }
 
 ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,

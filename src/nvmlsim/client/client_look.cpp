@@ -26,8 +26,7 @@ std::string gpu_place(const std::filesystem::path& directory, std::uint32_t gpu)
 namespace {
 
 SimProcessView view_of(const ProcessRecord& process) {
-  return {pid_of(process.identity), MiB{static_cast<std::int64_t>(process.bytes / (1024 * 1024))},
-          process.busy};
+  return {pid_of(process.identity), whole_mib(process.bytes), process.busy};
 }
 
 std::vector<SimProcessView> processes_on(const GpuRecord& record, std::uint64_t compute) {

@@ -12,8 +12,6 @@ namespace cleave {
 
 namespace {
 
-constexpr std::uint64_t mib_bytes = 1024 * 1024;
-
 /// Where a process is: on a compute instance of this serial, or on the whole GPU (0).
 struct Seat {
   std::uint32_t gpu = 0;
@@ -167,7 +165,7 @@ Result<bool> SimProcess::hold(MiB memory) {
     return fail(ErrorKind::bad_input, "", fmt::format("{} MiB cannot be held", memory.value));
   constexpr std::int64_t beyond_any_gpu = std::int64_t{1} << 40;
   if (memory.value > beyond_any_gpu) return false;
-  const std::uint64_t wanted = static_cast<std::uint64_t>(memory.value) * mib_bytes;
+  const std::uint64_t wanted = in_bytes(memory);
   const auto hold_if_it_fits = [&](sim::GpuAccess& access, std::size_t at) -> Result<bool> {
     const sim::GpuRecord& record = access.record();
     const auto slot = instance_of(record, inside_->seat);

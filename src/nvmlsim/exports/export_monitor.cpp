@@ -13,7 +13,6 @@ using enum Return;
 namespace {
 
 using Slot = std::optional<std::size_t>;
-constexpr std::uint64_t bytes_per_mib = 1024 * 1024;
 
 struct MemoryFigures {
   std::uint64_t total, reserved, used;

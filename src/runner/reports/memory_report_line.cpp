@@ -13,7 +13,6 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t bytes_per_mib = 1 << 20;
 // Beyond any memory there is, and far from where sums overflow.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 53;
 constexpr std::int64_t most_iterations = 1'000'000'000'000;

@@ -10,8 +10,6 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t bytes_per_mib = 1 << 20;
-
 /// As PyTorch writes sizes: two decimals in the unit that fits.
 std::string torch_size(MiB size) {
   if (size.value >= 1024) return fmt::format("{:.2f} GiB", static_cast<double>(size.value) / 1024);

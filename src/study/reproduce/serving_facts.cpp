@@ -11,8 +11,6 @@ namespace cleave {
 
 namespace {
 
-constexpr double bytes_per_mib = 1024.0 * 1024.0;
-
 Result<ServingFacts::Lengths> read_lengths(const std::string& name, const std::string& path,
                                            std::string_view input, std::string_view output) {
   const auto text = read_text(path);
