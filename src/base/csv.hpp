@@ -1,6 +1,6 @@
 #pragma once
 // CSV as programs write it: a header line, cells that may stand in double quotes (doubled inside),
-// LF or CRLF. Every row has as many cells as the header; a row that has not is torn and an error.
+// LF or CRLF. Every row has as many cells as the header; a row with another number is an error.
 
 #include <optional>
 #include <string>
@@ -11,18 +11,19 @@
 
 namespace cleave {
 
+/// Reads a text of CSV row by row.
 class CsvReader {
  public:
   /// Reads the header; `text` must outlive the reader, `place` is the file's name.
   [[nodiscard]] static Result<CsvReader> open(std::string_view text, std::string place);
 
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
-  /// Index of a column that must be there.
+  /// Index of a column; an error when there is none of that name.
   [[nodiscard]] Result<std::size_t> column(std::string_view name) const;
 
-  /// The next row into `cells`; false at the end. Empty lines are passed over.
+  /// The next row into `cells`; false at the end. Empty lines are skipped.
   [[nodiscard]] Result<bool> next(std::vector<std::string>& cells);
-  /// "pods.csv:17", the line on which the last row began.
+  /// "pods.csv:17": the line on which the last row began.
   [[nodiscard]] std::string place() const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Text formatting: fmt, since g++ 12 has no std::format. Other rooms include this and not
+// Text formatting with fmt, because g++ 12 has no std::format. Other rooms include this and not
 // <fmt/...>.
 
 #include <fmt/format.h>

@@ -7,11 +7,11 @@
 //   JsonReader in(document, "fleet.json", error);
 //   gpu.name = in.text("name");
 //   gpu.model = in.text("model");
-//   in.done();                      // refuses keys that nobody asked for
+//   in.done();                      // refuses keys that were not asked for
 //   if (error) return std::unexpected(*error);
 //
-// A misspelt optional key would otherwise be ignored in silence, and "ownd": false must not be.
-// Keys that begin with "x-" belong to the user and are passed over.
+// Without the last check a misspelt optional key such as "ownd": false would be ignored in silence.
+// Keys that begin with "x-" belong to the user and are ignored.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -41,7 +41,7 @@ class JsonReader {
 
   [[nodiscard]] const std::string& place() const { return place_; }
   [[nodiscard]] bool has(std::string_view key) const;
-  /// Whether it is there and an object.
+  /// Whether the key is there and its value is an object.
   [[nodiscard]] bool has_object(std::string_view key) const;
 
   std::string text(std::string_view key);
@@ -56,7 +56,7 @@ class JsonReader {
   std::optional<Duration> seconds_if(std::string_view key);
   /// A number of MiB or a text with a unit.
   std::optional<MiB> size_if(std::string_view key);
-  /// Each element of the array under `key`, objects all; empty when absent.
+  /// The elements of the array under `key`, all of them objects; empty when absent.
   std::vector<JsonReader> objects(std::string_view key);
   /// The same for an array of arrays of objects.
   std::vector<std::vector<JsonReader>> object_lists(std::string_view key);
@@ -70,9 +70,9 @@ class JsonReader {
   /// The keys of the object itself with their numbers, for tables whose keys are data.
   std::vector<std::pair<std::string, double>> numbers();
 
-  /// Refuses what was not asked for.
+  /// Refuses keys that were not asked for.
   void done();
-  /// Records an error at this place, or at `key` in it, unless there is one already.
+  /// Records an error at this place, or at `key` in it, unless one is recorded already.
   void refuse(std::string_view key, std::string message, std::string remedy = {});
 
  private:
@@ -83,7 +83,7 @@ class JsonReader {
   const Json* node_;
   std::string place_;
   std::optional<Error>* error_;
-  std::vector<std::string> asked_;  // a few: quicker to go through than a tree is to build
+  std::vector<std::string> asked_;  // a few, so that a scan is quicker than a tree
 };
 
 }  // namespace cleave

@@ -1,7 +1,7 @@
 #pragma once
 // Randomness with a seed: same seed, same numbers, on every machine. The engine is the standard's
-// Mersenne twister, whose output the standard fixes; the standard's distributions are not used,
-// since it leaves theirs open.
+// Mersenne twister, whose output the standard fixes. It does not fix the output of its
+// distributions, so those are not used.
 
 #include <cstdint>
 #include <random>
@@ -13,12 +13,13 @@ namespace cleave {
 /// finalizer).
 std::uint64_t mixed_bits(std::uint64_t x);
 
-/// A number of its own for every combination of the three, uniform in (0, 1): randomness that does
-/// not depend on the order in which it is asked for.
+/// A number for each combination of the three, uniform in (0, 1): randomness that does not depend
+/// on the order of the calls.
 double uniform_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw);
-/// Standard normal in the same way.
+/// Standard normal, in the same way.
 double normal_of(std::uint64_t seed, std::uint64_t which, std::uint64_t draw);
 
+/// A sequence of random numbers from one seed.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -28,7 +29,7 @@ class Random {
   /// Uniform in [0, 1), with 53 random bits.
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
   /// Uniform in 0 .. count - 1; asserts count > 0. Unbiased: draws again where the range would
-  /// wrap.
+  /// wrap around.
   std::uint64_t below(std::uint64_t count);
   /// Exponential with the given mean (inverse of the distribution function).
   double exponential(double mean);

@@ -1,7 +1,7 @@
 #pragma once
 // An exact fraction of two 64-bit integers, always in lowest terms with a positive denominator.
 // Decimals that people write (a threshold of 0.4) are kept as the fraction they mean, so that
-// comparisons never hang on binary rounding.
+// comparisons never depend on binary rounding.
 
 #include <compare>
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 namespace cleave {
 
+/// A fraction in lowest terms, compared exactly.
 class Ratio {
  public:
   constexpr Ratio() = default;
@@ -29,7 +30,7 @@ class Ratio {
   }
   /// "7/24"; whole numbers as "0/1".
   [[nodiscard]] std::string exact() const;
-  /// As a person writes it: "0.4"; the shortest decimal that reads back as the same double.
+  /// As people write it: "0.4". The shortest decimal that reads back as the same double.
   [[nodiscard]] std::string decimal() const;
 
   friend bool operator==(Ratio, Ratio) = default;

@@ -1,6 +1,6 @@
 #pragma once
-// Whether tests run under a sanitizer, where the same work takes ten to forty times as long. Fewer
-// seeds and smaller fleets walk the same code there; releases do the whole.
+// Whether tests run under a sanitizer, where the same work takes ten to forty times as long. There
+// tests use fewer seeds and smaller fleets, which exercise the same code; release builds run all.
 
 namespace cleave {
 

@@ -1,6 +1,6 @@
 #pragma once
-// A list that is nearly always short: up to `here` elements lie in the object itself, longer lists
-// elsewhere. For plain values, in their order.
+// A list that is nearly always short: up to `here` elements are stored in the object itself, longer
+// lists on the heap. For plain values, in the order in which they were added.
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 
 namespace cleave {
 
+/// A list of at most `here` elements in place, or of more on the heap.
 template <class T, std::size_t here>
 class ShortList {
  public:
@@ -25,7 +26,7 @@ class ShortList {
     }
     ++size_;
   }
-  /// Takes out the one that equals `value`, which must be there once.
+  /// Removes the element that equals `value`, of which there must be exactly one.
   void erase(T value) {
     if (size_ > here) {
       std::erase(far_, value);

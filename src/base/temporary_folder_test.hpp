@@ -1,5 +1,5 @@
 #pragma once
-// For tests: a folder of its own, empty at first and gone with the object.
+// For tests: a folder that is empty at first and removed with the object.
 
 #include <filesystem>
 #include <stdexcept>
@@ -9,6 +9,7 @@
 
 namespace cleave {
 
+/// A folder for one test; throws if it cannot be made.
 class TemporaryFolder {
  public:
   /// Beside the system's other temporary files, or in `where`.
@@ -21,7 +22,7 @@ class TemporaryFolder {
  private:
   static WorkFolder made(const std::filesystem::path& where) {
     auto folder = WorkFolder::make(where, "test");
-    // A test that went on without would write, and remove, wherever it happens to be.
+    // Without a folder the test would write and remove files in the current directory.
     if (!folder) throw std::runtime_error(folder.error().text());
     return std::move(*folder);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Small things done to text: splitting, numbers, sizes with a unit, and the nearest known word for
-// a remedy.
+// Small operations on text: splitting, numbers, sizes with a unit, and the nearest known word for a
+// remedy.
 
 #include <cstdint>
 #include <optional>
@@ -24,16 +24,16 @@ std::string any_of(std::span<const std::string> words);
 /// "1 GPU", "3 GPUs"
 std::string counted(std::size_t count, std::string_view thing);
 
-/// The whole text as a number; nullopt when there is anything else in it. No leading '+', no
-/// spaces, and for doubles neither "inf" nor "nan".
+/// The text as a number; nullopt unless all of it is one. A leading '+', spaces, "inf" and "nan"
+/// are not accepted.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 
-/// A size as people write it: a bare number of MiB, or with KiB, MiB or GiB behind it; rounded up
+/// A size as people write it: a number of MiB, or a number followed by KiB, MiB or GiB; rounded up
 /// to whole MiB.
 [[nodiscard]] Result<MiB> parse_size(std::string_view text);
 
-/// The word nearest to `word` by edit distance, if it is near enough to be what was meant.
+/// The known word nearest to `word` by edit distance, if it is near enough to be what was meant.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known);
 
 /// "did you mean 'x'?" where nearest() knows, otherwise "one of: a, b, c".
@@ -46,10 +46,11 @@ bool valid_utf8(std::string_view text);
 /// Not empty and without control characters.
 bool fit_for_a_name(std::string_view text);
 
-/// Without the mark that some programs put in front of UTF-8 text.
+/// The text without the byte order mark that some programs put in front of UTF-8.
 std::string_view without_byte_order_mark(std::string_view text);
 
-/// Text from outside made safe to show: control characters as \xNN, cut after `longest` characters.
+/// Text from outside, made safe to show: control characters as \xNN, cut after `longest`
+/// characters.
 std::string shown(std::string_view text, std::size_t longest = 60);
 
 }  // namespace cleave

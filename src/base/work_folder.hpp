@@ -1,5 +1,5 @@
 #pragma once
-// A folder for what a measurement or a test needs, empty at first and gone with the object.
+// A temporary folder for a measurement or a test: empty at first, removed with the object.
 
 #include <stdlib.h>
 
@@ -11,9 +11,10 @@
 
 namespace cleave {
 
+/// Owns a folder and removes it, with its contents, at the end.
 class WorkFolder {
  public:
-  /// `what` is in its name, for whoever finds one that was left behind.
+  /// The folder's name contains `what`, so that one left behind can be recognised.
   [[nodiscard]] static Result<WorkFolder> make(const std::filesystem::path& where,
                                                const std::string& what) {
     std::string name = (where / ("cleave-" + what + "-XXXXXX")).string();

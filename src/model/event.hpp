@@ -1,10 +1,9 @@
 #pragma once
 // What the engine is told and what it answers. Events come from the world, real or simulated;
-// commands are plain values that whoever drives the engine carries out.
+// commands are plain values that the engine's driver (the simulator or the daemon) carries out.
 //
-// Commands of one answer are carried out per GPU in the order in which they stand; those for
-// different GPUs may run side by side. A job starts when the commands for its GPU that stand before
-// it are done.
+// The commands of one answer are carried out in their order on each GPU; those for different GPUs
+// may run side by side. A job starts when the earlier commands for its GPU are done.
 
 #include <optional>
 #include <string_view>
@@ -18,6 +17,7 @@
 
 namespace cleave {
 
+/// A job has arrived.
 struct Submitted {
   JobId job;
   RequestId request;
@@ -29,9 +29,9 @@ struct Finished {
 /// The job's process died because its instance has too little memory; the instance is free.
 struct OutOfMemory {
   JobId job;
-  std::optional<MiB> had;  // what programs could use there; empty where nobody knows
+  std::optional<MiB> had;  // what programs could use there; empty where unknown
 };
-/// A running job says how much memory it holds.
+/// A running job reports how much memory it holds.
 struct MemoryReported {
   JobId job;
   MemoryReport report;
@@ -48,12 +48,12 @@ struct GpuReturned {
 /// The time of a WakeAt has come.
 struct Woken {};
 
-// The next ones come from a world that did not begin with this engine, or that does not do as it is
-// told.
+// The following events come from a world that is older than this engine, or in which commands can
+// fail.
 
-/// The job runs already, since before this engine was made, on an instance of ours that the fleet
-/// shows as idle; or, with no placement, on a whole GPU with MIG off, on which the fleet shows
-/// nothing. Jobs that share an instance are told one after the other. Told before the first
+/// The job has been running since before this engine was made: on an instance of ours that the
+/// fleet shows as idle or, without a placement, on a whole GPU with MIG off, on which the fleet
+/// shows nothing. Jobs that share an instance come one after the other. Sent before the first
 /// Submitted and the first settle.
 struct Adopted {
   JobId job;
@@ -61,98 +61,104 @@ struct Adopted {
   GpuId gpu;
   std::optional<PlacementId> placement;
 };
-/// The job waits no more and will not run. One that does not wait goes on as if nothing had been
-/// said: what runs is stopped by whoever drives the engine, who then tells Finished.
+/// The job leaves the queue and will not run. Ignored for a job that is not waiting: the engine's
+/// driver stops a running job itself, and then sends Finished.
 struct Cancelled {
   JobId job;
 };
-/// The device refused to make this instance, or, with no placement, to switch MIG off. Jobs that
-/// were to start there have not, and wait again. Told when the other commands of the answer have
-/// been carried out, as far as they can be without it, unless one of them was to destroy it again.
+/// The device refused to make this instance or, without a placement, to switch MIG off. Jobs that
+/// were to start there wait again. Sent when the other commands of the answer have been carried out
+/// as far as they can be without it, unless one of them was to destroy it again.
 struct CreateFailed {
   GpuId gpu;
   std::optional<PlacementId> placement;
 };
-/// An instance of ours is there no more, though nobody here destroyed it. Jobs that ran on it wait
+/// An instance of ours is gone, and no command of the engine destroyed it. Jobs that ran on it wait
 /// again.
 struct InstanceVanished {
   GpuId gpu;
   PlacementId placement;
 };
-/// The GPU takes no new work, and its instances are left as they are; what runs there runs on. And
-/// the end of that. Neither counts how often it was told.
+/// The GPU takes no new work and its instances stay; running jobs continue. Draining a GPU twice is
+/// the same as once.
 struct GpuDrained {
   GpuId gpu;
 };
+/// The GPU takes work again.
 struct GpuUndrained {
   GpuId gpu;
 };
-/// The same for all GPUs.
+/// All GPUs are drained.
 struct Paused {};
+/// The end of Paused; GPUs that were drained on their own stay drained.
 struct Resumed {};
 
+/// Whatever the engine can be told.
 using Event = std::variant<Submitted, Finished, OutOfMemory, MemoryReported, GpuLost, GpuReturned,
                            Woken, Adopted, Cancelled, CreateFailed, InstanceVanished, GpuDrained,
                            GpuUndrained, Paused, Resumed>;
 
+/// Removes an instance that is idle by then.
 struct DestroyInstance {
   GpuId gpu;
   PlacementId placement;
 };
+/// Makes an instance where nothing is by then.
 struct CreateInstance {
   GpuId gpu;
   PlacementId placement;
 };
-/// On an instance that exists by then and that nobody uses.
+/// Starts a job on an instance that exists and is idle by then.
 struct StartJob {
   JobId job;
   GpuId gpu;
   PlacementId placement;
 };
-/// On an instance that other jobs started this way may use at the same time (MPS).
+/// Starts a job on an instance that it may share with other jobs started this way (MPS).
 struct StartShared {
   JobId job;
   GpuId gpu;
   PlacementId placement;
 };
-/// On a GPU that is not partitioned (MIG off).
+/// Starts a job on a GPU that is not partitioned (MIG off).
 struct StartOnWholeGpu {
   JobId job;
   GpuId gpu;
 };
-/// Its process ends and what it has done is lost; it waits again. Its instance is free.
+/// Ends the job's process; its work is lost, it waits again, and its instance is free.
 struct StopJob {
   JobId job;
   enum class Why {
-    room,
-    forecast
-  } why;  // to make room for a new layout, or before it runs out of memory
+    room,     // to make room for a new layout
+    forecast  // before it runs out of memory
+  } why;
 };
-/// As StopJob, but what it has done is kept: its next start goes on from there.
+/// As StopJob, but its work is kept: the next start continues from there.
 struct CheckpointJob {
   JobId job;
 };
-/// To an instance that exists by then, while it runs: a replica is started there before the old one
-/// ends. The old instance is free when that is done.
+/// Moves a running job to an instance that exists by then: a replica starts there before the old
+/// one ends. The old instance is free when that is done.
 struct MigrateJob {
   JobId job;
   GpuId gpu;
   PlacementId placement;
 };
-/// The job can never run on this fleet. The reason is to be read before the next event.
+/// The job can never run on this fleet. The reason is valid until the next event.
 struct RejectJob {
   JobId job;
   std::string_view reason;
 };
-/// The job has run out of memory where there is no more.
+/// The job has run out of memory, and no larger instance exists.
 struct FailJob {
   JobId job;
 };
-/// Asks for a Woken at that time.
+/// Asks for a Woken event at that time.
 struct WakeAt {
   Instant time;
 };
 
+/// Whatever the engine can answer.
 using Command =
     std::variant<DestroyInstance, CreateInstance, StartJob, StartShared, StartOnWholeGpu, StopJob,
                  CheckpointJob, MigrateJob, RejectJob, FailJob, WakeAt>;

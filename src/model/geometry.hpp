@@ -4,11 +4,11 @@
 // placements exclude each other is a table. Nothing here assumes seven compute or eight memory
 // slices.
 //
-// Rules that two placements settle between them are in the conflict table: shared memory slices,
-// profiles of which there may be one, one media-extension instance, all-media beside nothing but
-// no-media. Rules that take more than two (a higher limit on a profile, the compute budget) are
-// checked by `within_limits`. With the published tables those never bind, and a test says so; a
-// table read from a driver may differ.
+// Rules between two placements are in the conflict table: shared memory slices, profiles with at
+// most one instance, one media-extension instance, all-media beside nothing but no-media. Rules
+// that involve more than two (a higher limit on a profile, the compute budget) are checked by
+// `within_limits`. In the published tables those never apply, which a test checks; a table read
+// from a driver may differ.
 
 #include <bit>
 #include <cstdint>
@@ -62,7 +62,7 @@ class PlacementSet {
   friend constexpr PlacementSet operator&(PlacementSet a, PlacementSet b) {
     return PlacementSet(a.bits_ & b.bits_);
   }
-  /// What is in a and not in b.
+  /// The placements that are in a and not in b.
   friend constexpr PlacementSet operator-(PlacementSet a, PlacementSet b) {
     return PlacementSet(a.bits_ & ~b.bits_);
   }
@@ -93,7 +93,7 @@ class PlacementSet {
 /// One bit for each memory slice.
 using SliceMask = std::uint16_t;
 
-/// A profile at a start, with what follows from it.
+/// A profile at a start, with what follows from that.
 struct Placement {
   const Profile* profile;
   int profile_index;       // into GpuModel::profiles
@@ -102,15 +102,17 @@ struct Placement {
   PlacementSet conflicts;  // placements that cannot exist beside it, itself not among them
 };
 
-/// Why a list of placements is not a legal partition state, in the words of the interface.
+/// Why a list of placements is not a legal partition state.
 enum class Illegality { start, overlap, compute_budget, second_media, too_many, all_media };
 std::string_view name(Illegality reason);
 
+/// Whether a list of placements is a legal partition state.
 struct Verdict {
   std::optional<Illegality> illegal;  // empty: legal
   std::size_t culprit = 0;            // index into the list of the placement that broke the rule
 };
 
+/// The placements of one model's chosen profiles, and which of them can exist together.
 class Geometry {
  public:
   /// `profiles` must name profiles of `model`; `model` must outlive the geometry.
@@ -125,34 +127,33 @@ class Geometry {
   [[nodiscard]] int size() const { return static_cast<int>(placements_.size()); }
   [[nodiscard]] const Placement& operator[](PlacementId id) const { return placements_[id]; }
   [[nodiscard]] PlacementSet all() const { return all_; }
-  /// All placements of the profile with this index in the model; empty when it is not in the set.
+  /// All placements of the profile with this index in the model; empty when it is not chosen.
   [[nodiscard]] PlacementSet of_profile(int profile_index) const {
     return by_profile_[static_cast<std::size_t>(profile_index)];
   }
 
-  /// The placement of this profile at this start; the error names the starts or profiles there are.
+  /// The placement of this profile at this start; the error lists the possible starts or profiles.
   [[nodiscard]] Result<PlacementId> find(std::string_view profile, int start) const;
   [[nodiscard]] std::optional<PlacementId> find(const Profile& profile, int start) const;
 
-  /// Placements that conflict with one in `state`, or are in it.
+  /// Placements that are in `state` or conflict with one in it.
   [[nodiscard]] PlacementSet blocked(PlacementSet state) const;
-  /// Whether the rules that take more than two placements hold: limits on profiles and the compute
+  /// Whether the rules for more than two placements hold: limits on profiles and the compute
   /// budget.
   [[nodiscard]] bool within_limits(PlacementSet state) const;
   [[nodiscard]] bool legal(PlacementSet state) const;
   /// Placements that can be added to a legal state.
   [[nodiscard]] PlacementSet free(PlacementSet state) const;
 
-  /// Looks at a list as it is written: first each start and its overlap with those before it, then
-  /// the rules of coexistence. Profiles are of the model, in the set or not; starts may be
-  /// anything.
+  /// A placement as a user wrote it: any profile of the model, chosen or not, at any start.
   struct Written {
     const Profile* profile;
     int start;
   };
+  /// Checks each start and its overlap with earlier ones, then whether all can exist together.
   [[nodiscard]] Verdict judge(const std::vector<Written>& list) const;
 
-  /// Memory slices that are covered.
+  /// The memory slices that the state covers.
   [[nodiscard]] SliceMask slices(PlacementSet state) const;
   [[nodiscard]] ComputeSlices compute(PlacementSet state) const;
   [[nodiscard]] MemorySlices memory(PlacementSet state) const;
@@ -165,7 +166,7 @@ class Geometry {
   PlacementSet all_;
 };
 
-/// "4g.20gb@0,2g.10gb@4": the instances of a state in the order of their starts.
+/// "4g.20gb@0,2g.10gb@4": the instances of a state by start.
 std::string layout_text(const Geometry& geometry, PlacementSet state);
 /// The placements of a state by start, then profile: the order in which people read a GPU.
 std::vector<PlacementId> by_start(const Geometry& geometry, PlacementSet state);

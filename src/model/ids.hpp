@@ -1,6 +1,5 @@
 #pragma once
-// Small numbers for things that have names elsewhere: decisions are made on these, names are for
-// people.
+// Numbers for things that have names elsewhere: the engine decides by number, people use names.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +10,7 @@ namespace cleave {
 enum class GpuId : std::uint32_t {};
 /// A job by its place in the order of submission.
 enum class JobId : std::uint32_t {};
-/// A request by its place in a RequestTable; jobs that ask for the same share one.
+/// A request by its place in a RequestTable; jobs with equal requests share one.
 enum class RequestId : std::uint32_t {};
 
 constexpr std::size_t index(GpuId id) {

@@ -1,6 +1,6 @@
 #pragma once
 // A job as a workload describes it, and a workload: jobs in the order of their arrival. What many
-// jobs share (a request, a table of speeds) stands once and is referred to by number, so that a
+// jobs share (a request, a table of speeds) is stored once and referred to by number, so that a
 // million jobs fit in memory.
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct Phases {
 struct SpeedModel {
   std::optional<SpeedTable> table;
   std::optional<Phases> phases;
-  const GpuModel* reference =
-      nullptr;        // the model whose largest profile has speed 1; null: the fleet's first
+  /// The model whose largest profile has speed 1; null: the fleet's first.
+  const GpuModel* reference = nullptr;
   bool flat = false;  // as fast on every profile it may have (traces that record one time)
   friend auto operator<=>(const SpeedModel&, const SpeedModel&) = default;
 };
@@ -41,7 +41,7 @@ struct MemoryGrowth {
   std::int64_t iterations = 0;
 };
 
-/// What few jobs say of themselves.
+/// What only few jobs state about themselves.
 struct JobDetails {
   std::optional<Duration> deadline;  // after arrival
   std::optional<MemoryGrowth> growth;
@@ -50,12 +50,13 @@ struct JobDetails {
   std::optional<double> cpus;
   std::int64_t priority = 0;
   std::optional<bool> restartable, movable;  // empty: the job does not say
-  std::optional<std::string>
-      application;                    // jobs of one application have one profile of performance
+  /// Jobs of one application have one profile of performance.
+  std::optional<std::string> application;
   std::optional<Duration> latency;    // of one batch, where `duration` is counted
   std::optional<double> fails_after;  // the share of its work after which its process fails
 };
 
+/// One job of a workload.
 struct Job {
   std::string id;
   Instant arrival{};
@@ -67,11 +68,13 @@ struct Job {
   static constexpr std::uint32_t none = UINT32_MAX;
 };
 
+/// How many jobs or records share a reason.
 struct ReasonCount {
   std::string reason;
   std::size_t count = 0;
 };
 
+/// The jobs of a run, with what they share.
 struct Workload {
  public:
   std::vector<Job> jobs;  // by arrival; equal arrivals in the order of the file
@@ -79,7 +82,7 @@ struct Workload {
   std::vector<SpeedModel> speeds;
   std::vector<JobDetails> details;
 
-  // What became of the records that were read. read = jobs + what was left out.
+  // What became of the records that were read: read = jobs + left out.
   std::size_t read = 0;
   std::vector<ReasonCount> left_out;
   std::map<std::string, std::string> options;  // how it was read: rule, compress, limit, as text
@@ -94,7 +97,7 @@ struct Workload {
   }
 
  private:
-  // Where equal ones stand; only looked up, never walked.
+  // The index of each request and speed, to find equal ones; only looked up, never iterated.
   std::map<Request, std::uint32_t> request_numbers_;
   std::map<SpeedModel, std::uint32_t> speed_numbers_;
 };

@@ -12,17 +12,17 @@
 namespace cleave {
 
 /// Reads the notation for `model`; an empty text is the empty layout. Starts may be any number from
-/// 0 to 99: whether they are allowed is for Geometry::judge. Unknown profiles and broken notation
+/// 0 to 99; Geometry::judge says whether they are allowed. Unknown profiles and broken notation
 /// are errors.
 [[nodiscard]] Result<std::vector<Geometry::Written>> parse_layout(std::string_view text,
                                                                   const Geometry& geometry);
 
-/// What an instance is to whoever looks at the picture.
+/// How the picture shows an instance.
 enum class Standing { held, idle, foreign };
 
-/// One GPU as letters, a letter for each instance in order of start: capital where a workload holds
-/// it, small where it is idle, '#' where it is not ours, '.' where memory is free. The three sets
-/// must be disjoint.
+/// One GPU as letters, one letter for each instance in the order of starts: a capital where a
+/// workload holds it, a small letter where it is idle, '#' where it is not ours, '.' where memory
+/// is free. The three sets must be disjoint.
 std::string draw(const Geometry& geometry, PlacementSet held, PlacementSet idle = {},
                  PlacementSet foreign = {});
 

@@ -1,7 +1,7 @@
 #pragma once
-// What a job says of its memory once an iteration. What decides whether it runs out is memory
-// allocated, with the context, not what an allocator has reserved (*Managing Multi Instance
-// GPUs*, 3.2.1).
+// What a job reports about its memory once per iteration. Whether it runs out of memory depends on
+// the memory allocated, with the context, not on what an allocator has reserved (*Managing Multi
+// Instance GPUs*, 3.2.1).
 
 #include <cstdint>
 #include <optional>
@@ -10,10 +10,11 @@
 
 namespace cleave {
 
+/// The report of one iteration.
 struct MemoryReport {
   std::int64_t iteration = 0;              // the first is 1
-  std::optional<std::int64_t> iterations;  // in all, where the job knows
-  MiB requested;                           // by the program, in all, during this iteration
+  std::optional<std::int64_t> iterations;  // in total, if the job knows
+  MiB requested;                           // by the program in total during this iteration
   MiB allocated;                           // of that, physically, with context
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// Which profiles of a model are in play. Users write all, plain, five, four, or a list of names;
-// the same words are applied to every model of a fleet, and mean the profiles of that name that the
-// model has.
+// Which profiles of a model may be used. Users write all, plain, five, four, or a list of names.
+// The same choice applies to every model of a fleet; a name means the profile of that name, on
+// models that have it.
 
 #include <cstdint>
 #include <span>
@@ -17,6 +17,7 @@ namespace cleave {
 /// One bit for each profile of a model, by its place in GpuModel::profiles.
 using ProfileMask = std::uint16_t;
 
+/// A user's choice of profiles, for any model.
 class ProfileChoice {
  public:
   /// Every profile.
@@ -28,11 +29,11 @@ class ProfileChoice {
   [[nodiscard]] static Result<ProfileChoice> parse(std::string_view text);
   static ProfileChoice plain();
 
-  /// The profiles it means on `model`; none when a list names none of the model's.
+  /// The chosen profiles of `model`; none when a list names none of them.
   [[nodiscard]] ProfileMask on(const GpuModel& model) const;
 
-  /// Every name in a list must be a profile of one of `models`; each of these must be left with a
-  /// profile.
+  /// Fails unless every name in a list is a profile of one of `models`, and each of these has at
+  /// least one chosen profile.
   [[nodiscard]] Result<void> check(std::span<const GpuModel* const> models) const;
 
  private:

@@ -13,13 +13,13 @@
 
 namespace cleave {
 
-/// That profile of each model that has it; MODEL:profile for one model only.
+/// A profile by name, on every model that has it; MODEL:profile for one model only.
 struct ByProfile {
   std::string profile;
   friend auto operator<=>(const ByProfile&, const ByProfile&) = default;
 };
 
-/// Raised to the smallest instance that holds it and has the compute.
+/// A size, for which the smallest sufficient instance is taken.
 struct BySize {
   MiB memory;
   ComputeSlices compute;
@@ -30,30 +30,32 @@ struct BySize {
 /// up).
 enum class ShareRule { round_up, nearest };
 
+/// A share of a whole GPU, as traces record it.
 struct ByShare {
   int thousandths;  // 1000: the whole GPU
   ShareRule rule;
   friend auto operator<=>(const ByShare&, const ByShare&) = default;
 };
 
-/// Nothing is known: the smallest instance there is.
+/// Nothing is known: the smallest instance will do.
 struct Unknown {
   friend auto operator<=>(const Unknown&, const Unknown&) = default;
 };
 
+/// What a job asks for, and what it can run on.
 struct Request {
   std::variant<ByProfile, BySize, ByShare, Unknown> wanted;
-  std::optional<std::vector<std::string>>
-      fits;  // the only profiles on which the job can run at all, if it is known
-  std::optional<MiB> at_least{};  // what the instance must hold besides, learned while the job ran
+  /// The only profiles on which the job can run, if known.
+  std::optional<std::vector<std::string>> fits;
+  std::optional<MiB> at_least{};  // memory the instance must have, learned while the job ran
   friend auto operator<=>(const Request&, const Request&) = default;
 };
 
 /// "2g.10gb", "9216 MiB", "460/1000 of a GPU", "nothing", "8696 MiB, found by running"
 std::string text(const Request& request);
 
-/// The profile of `model`, of those in `profiles`, that a share means: plain profiles without
-/// double memory only; equal compute: least memory. Null when the set has none of those.
+/// The profile of `model`, among `profiles`, that a share means. Only plain profiles without double
+/// memory count; of two with equal compute the one with less memory. Null when there are none.
 const Profile* profile_of_share(const GpuModel& model, const std::vector<const Profile*>& profiles,
                                 ByShare share);
 

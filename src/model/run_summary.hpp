@@ -1,6 +1,6 @@
 #pragma once
-// What one run of a scheduler on a workload came to; the keys are the contract in docs/formats.md.
-// Quantities that nobody knows are empty, never zero.
+// The results of one run of a scheduler on a workload; the keys are the contract in
+// docs/formats.md. Unknown quantities are empty, never zero.
 
 #include <cstdint>
 #include <map>
@@ -15,8 +15,8 @@
 
 namespace cleave {
 
-/// Mean and nearest-rank percentiles: the smallest value that at least that share of all values
-/// does not exceed.
+/// Mean and nearest-rank percentiles: p95 is the smallest value that at least 95 % of all values do
+/// not exceed.
 struct Distribution {
   std::size_t count = 0;
   Duration mean{}, p50{}, p95{}, p98{}, p99{}, max{};
@@ -25,12 +25,13 @@ struct Distribution {
   static Distribution of(std::vector<Duration>& values);
 };
 
+/// All figures of one run.
 struct RunSummary {
   std::string scheduler;
   std::uint64_t seed = 0;
   std::map<std::string, std::string> workload;  // how the workload was read
-  std::map<std::string, std::size_t> notes;     // counts the reader thought worth reporting
-  std::vector<std::string> profiles;            // the profile set in force, all models together
+  std::map<std::string, std::size_t> notes;     // the reader's counts worth reporting
+  std::vector<std::string> profiles;            // the profiles in use, of all models together
 
   std::size_t read = 0;
   std::vector<ReasonCount> left_out;
@@ -38,8 +39,8 @@ struct RunSummary {
   std::vector<ReasonCount> rejections;
 
   Duration makespan{};  // from the first arrival to the last end
-  Distribution wait, turnaround,
-      execution;                 // of finished jobs; execution: all its processes, wait: the rest
+  /// Of finished jobs. Execution is the time of all its processes, wait is the rest.
+  Distribution wait, turnaround, execution;
   double system_throughput = 0;  // Dyna-P, equation 5: mean over time and GPUs
   double memory_allocated_utilization = 0, compute_utilization = 0;
   std::optional<double> memory_used_utilization;  // where every job's resident memory is known
@@ -48,13 +49,13 @@ struct RunSummary {
 
   std::size_t creates = 0, destroys = 0, migrations = 0, oom_restarts = 0, early_restarts = 0,
               deadline_misses = 0;
-  std::size_t reconfigurations = 0;  // changes of a GPU's instances: destroys and creates in one go
-  std::size_t restarts = 0;          // jobs stopped by the scheduler, to begin anew
-  std::size_t checkpoints = 0;       // jobs stopped by the scheduler, to go on later
+  std::size_t reconfigurations = 0;  // changes of a GPU's instances: destroys and creates together
+  std::size_t restarts = 0;          // jobs stopped by the scheduler, to start from the beginning
+  std::size_t checkpoints = 0;       // jobs stopped by the scheduler, to continue later
   std::size_t gpu_losses = 0, evictions = 0;
   std::size_t events = 0;  // arrivals and ends of jobs
-  std::size_t speeds_inferred =
-      0;  // jobs whose speed came from compute slices, for want of SM counts
+  /// Jobs whose speed came from compute slices because SM counts are unknown.
+  std::size_t speeds_inferred = 0;
 };
 
 /// What became of one job.

@@ -1,9 +1,9 @@
 #pragma once
 // What `nvidia-smi mig -lgi` and `nvidia-smi mig -lci` print, read as text. Drivers differ in the
-// width of their tables and in whether compute instances have a placement; people save the text
-// with prompts, other tables and other line ends around it. All of that is passed over. What is
-// torn, or of another command, is refused with its line: half of a listing looks like a GPU with
-// room.
+// width of their tables and in whether compute instances have a placement, and people save the text
+// with prompts, other tables and other line ends around it; all of that is skipped. Incomplete
+// listings and those of other commands are refused with their line, because half of a listing looks
+// like a GPU with free space.
 
 #include <optional>
 #include <string>
@@ -14,7 +14,8 @@
 
 namespace cleave {
 
-/// Memory slices of a GPU instance; what a compute instance counts is its GPU instance's own.
+/// Where an instance is: in memory slices for a GPU instance, in the slices of its GPU instance for
+/// a compute instance.
 struct SmiPlacement {
   int start = 0, size = 0;
 };
@@ -41,17 +42,18 @@ struct SmiInstance {
   SmiPlacement placement;
 };
 
+/// All rows of a text.
 struct SmiListing {
   std::vector<SmiInstance> instances;
   std::vector<SmiCompute> computes;
-  bool lists_computes = false;  // there is an output of `-lci`, perhaps an empty one
+  bool lists_computes = false;  // the text has output of `-lci`, perhaps without rows
   bool mig_is_off = false;      // "No MIG-enabled devices found."
 };
 
-/// No node has more GPUs than this; a higher number in a row is taken for a slip.
+/// The most GPUs in a node; a higher number in a row is taken for a mistake.
 inline constexpr int most_gpus_in_node = 1024;
 
-/// Every listing in the text, in its order; `place` is the file's name. An error names the line.
+/// Reads every listing in the text; `place` is the file's name. Errors name the line.
 [[nodiscard]] Result<SmiListing> parse_smi(std::string_view text, const std::string& place);
 
 }  // namespace cleave

@@ -13,27 +13,27 @@
 
 namespace cleave {
 
-/// A job's model in place of its memory: what it is, and how the job uses it as far as it says.
+/// A model that a job names instead of its memory, and how the job uses it.
 struct ModelUse {
   std::string shape;      // config.json, F.safetensors, F.gguf, SHAPES.json#NAME or vision:NAME
-  std::string precision;  // of the weights; empty: as the model has them
+  std::string precision;  // of the weights; empty: that of the model
   std::int64_t batch = 1;
-  std::int64_t context = 0;  // tokens of a sequence; 0: the usual
+  std::int64_t context = 0;  // tokens of a sequence; 0: the default
   bool train = false;
   friend auto operator<=>(const ModelUse&, const ModelUse&) = default;
 };
 
-/// The memory that a model takes; whoever opens files gives this, and finds those named from the
-/// workload's.
+/// Computes the memory that a model takes. The caller provides it, since it opens files; relative
+/// names are relative to the workload's file.
 using ModelSizer = std::function<Result<MiB>(const ModelUse&)>;
 
 /// Reads either form; CSV when the first character is not '{'. `place` is the file's name. Every
-/// profile named must be one of some known GPU; whether the fleet has it is for the run to say.
-/// Jobs that name a model ask for the size that `sizer` says, and are refused without one.
+/// profile named must belong to some known GPU; whether the fleet has it is checked by the run.
+/// Jobs that name a model ask for the size that `sizer` computes, and are refused without a sizer.
 [[nodiscard]] Result<Workload> parse_workload(std::string_view text, const std::string& place,
                                               const ModelSizer& sizer = {});
 
-/// One line of JSON a job, the way parse_workload reads it.
+/// One line of JSON for each job, as parse_workload reads it.
 std::string workload_text(const Workload& workload);
 
 }  // namespace cleave
