@@ -404,8 +404,7 @@ TEST(DaemonEndToEnd, ReloadLimitsAndASecondDaemon) {
   const Outcome refused = stand.run("submit -- true");
   EXPECT_EQ(refused.exit_code, 1) << refused.err;
   stand.reload("most_waiting = wrong\n");
-  EXPECT_TRUE(
-      stand.wait_until([&] { return has(stand.log(), "the configuration is unchanged"); }));
+  EXPECT_TRUE(stand.wait_until([&] { return has(stand.log(), "the configuration is unchanged"); }));
   EXPECT_NE(stand.run("submit -- true").exit_code, 0);
   stand.reload("most_waiting = 5\nkeep_idle_s = 0\n");
   EXPECT_TRUE(stand.wait_until([&] { return has(stand.log(), "most_waiting: 3 -> 5"); }))
