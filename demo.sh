@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Builds Cleave and shows what it is for: a daemon runs a batch of jobs on two simulated A100, each on an
-# instance made for it, and the same batch is compared with other ways to run it. No GPU is needed.
+# instance made for it, and compares that with other ways to run the batch. No GPU is needed.
 #
-#   ./demo.sh               the daemon, about a minute after the build
+#   ./demo.sh               the daemon; takes about a minute after the build
 #   ./demo.sh --planning    a day of jobs under the schedulers of five papers, and the plan of a fleet
-#   ./demo.sh --no-build    as it was built before
+#   ./demo.sh --no-build    uses the programs of the last build
 #
-# Installs the Debian packages that the build needs where they are missing. Safe to repeat; Ctrl-C ends the
-# daemon and its jobs.
+# Installs the missing Debian packages that the build needs. Safe to repeat; Ctrl-C ends the daemon and its
+# jobs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What Cleave says before a GPU is touched: a day of jobs on four simulated GPUs under the schedulers of five
-# papers, and the best layout of a fleet with the moves that lead there.
+# Cleave before a GPU is touched: a day of jobs on four simulated GPUs under the schedulers of five papers, and
+# the best layout of a fleet with the moves that lead there.
 #
 #   examples/planning.sh    or ./demo.sh --planning, which builds first
 set -euo pipefail

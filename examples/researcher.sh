@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What the README promises a researcher, from beginning to end, on one simulated A100: a training that says
-# nothing of its size begins on the smallest instance, reports its memory with one line of Python, and is
-# restarted on a larger instance before it runs out.
+# What the README promises, from beginning to end, on one simulated A100: a training that does not state its
+# size starts on the smallest instance, reports its memory with one line of Python, and is restarted on a larger
+# instance before it runs out.
 #
-#   examples/researcher.sh    needs python3; the programs of Cleave on the path or in build/release/bin
+#   examples/researcher.sh    needs python3, and the programs of Cleave on the path or in build/release/bin
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 if ! command -v cleaved >/dev/null; then PATH="$PWD/../build/release/bin:$PATH"; fi

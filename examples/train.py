@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A training without PyTorch and without a GPU, to try `cleave submit` with: a loop that reports, and a made-up
-allocator whose memory grows as that of a training with ever longer inputs. docs/reporting.md says what a real one
-would do; there, one line is enough."""
+allocator whose memory grows like that of a training with longer and longer inputs. In a real training one line is
+enough: docs/reporting.md."""
 
 import os
 import time
@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 
 class Allocator:
-    """What a framework's caching allocator would say of itself."""
+    """Stands in for a framework's caching allocator."""
 
     context = 500 * MIB
 

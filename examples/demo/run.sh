@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The second half of ./demo.sh: a daemon of its own on two simulated A100 runs the batch of batch.txt, and the
-# simulator runs the same. Its state lies in build/demo.* and is gone with it. The programs are those of
-# build/release/bin, or of the folder that CLEAVE_PROGRAMS names.
+# The second half of ./demo.sh: a daemon on two simulated A100 runs the batch of batch.txt, and the simulator runs
+# the same. Its state is in build/demo.* and is removed at the end. The programs are those of build/release/bin, or
+# of the folder that CLEAVE_PROGRAMS names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -12,11 +12,11 @@ work=$(mktemp -d "$PWD/build/demo.XXXXXX")
 export PATH="$bin:$PATH"
 daemon='' follower='' waiter=''
 
-# A unix socket's path takes 107 bytes, which a checkout deep in other folders would not leave room for.
+# The path of a unix socket has at most 107 bytes, which may be too few in a deep folder.
 socket_folder=$(mktemp -d "${TMPDIR:-/tmp}/cleave-demo.XXXXXX")
 export CLEAVE_SOCKET=$socket_folder/socket
 
-# Jobs outlive their daemon, so that they are ended first.
+# Jobs outlive their daemon, so they are ended first.
 clean_up() {
   local status=$? live child
   trap - EXIT
@@ -78,8 +78,8 @@ take() { # NAME ASKS SECONDS SPEEDS [BASE PER_ITERATION ITERATIONS]
   cleave submit "${request[@]}" --name "$name" --restartable --clean-env -- "${command[@]}" >/dev/null
 }
 
-# Jobs whose speeds were measured (MISO, A100 40 GB), as `cleave-job --like` has them. What was measured on a
-# 1g.5gb stands for a 1g.10gb too, which has as many processors.
+# Measured speeds (MISO, A100 40 GB), as `cleave-job --like` has them. A 1g.10gb has as many processors as a 1g.5gb,
+# so its measurements serve for both.
 speeds_of() {
   case $1 in
     miso:resnet:64) echo 1g.5gb=0.5787,1g.10gb=0.5787,2g.10gb=0.8927,3g.20gb=1,4g.20gb=1,7g.40gb=1,none=1 ;;
@@ -150,8 +150,8 @@ measured_makespan() {
 start_daemon
 jobs=$(grep -c '^[a-z]' examples/demo/batch.txt)
 echo
-echo "cleaved runs on $gpus, simulated: instances take as long to make as they were measured to take. $jobs jobs"
-echo "are submitted, real processes that hold simulated memory; one says nothing of its size and grows."
+echo "cleaved runs on $gpus, simulated: making an instance takes the time measured on an A100. $jobs jobs are"
+echo "submitted, real processes that hold simulated memory; one of them does not state its size, and grows."
 echo
 submit_all
 show_until_over
@@ -170,7 +170,7 @@ makespan=$(measured_makespan)
 run=(compare --fleet "$gpus" --workload "$work/batch.jsonl" --schedulers full-gpu,static:layout=best,online --forecast laws)
 echo
 echo "The same batch in the simulator: one job at a time on a whole GPU, the best layout that never changes, and"
-echo "what the daemon did (online):"
+echo "the scheduler that the daemon used (online):"
 echo
 cleave "${run[@]}"
 cleave "${run[@]}" --json 2>/dev/null | awk -v daemon="$makespan" '

@@ -5,8 +5,8 @@
     for batch in cleave.iterations(loader, total=epochs * len(loader)):
         ...
 
-or, with PyTorch and no change to the loop, cleave.torch.hook(total=...). Outside Cleave, where CLEAVE_REPORT is
-not set, nothing is done. docs/reporting.md has the rest.
+With PyTorch the loop need not change: cleave.torch.hook(total=...). If CLEAVE_REPORT is not set, nothing is
+done. docs/reporting.md describes the rest.
 """
 
 from .loop import Iterations as _Iterations
@@ -28,29 +28,29 @@ def iterations(what=None, total=None, *, start=None, memory=None, every=0.1):
         with cleave.iterations(n) as it:
             for batch in it.over(loader): ...
 
-    what     whatever can be gone through, or the number of iterations of this loop
-    total    iterations of all loops of the program together; nothing is guessed from a loader's length, as most
-             are gone through once an epoch
-    start    iterations that an earlier run has done, where this one goes on from a checkpoint; a number of
-             iterations then counts them too, and the loop is over range(start, n)
-    memory   a function that says (requested, allocated) bytes, or one number that is both; asked only when a
-             report is due. Without it, PyTorch's allocator is asked where the program uses PyTorch, and where it
-             does not nothing is reported but what step() was given
-    every    seconds from one report to the next, at least
+    what     an iterable, or the number of iterations of this loop
+    total    iterations of all loops of the program together; a loader's length is not taken for it, since most
+             are gone through once per epoch
+    start    iterations that an earlier run has done, if this one continues from a checkpoint; a number of
+             iterations then includes them, and the loop is over range(start, n)
+    memory   a function that returns (requested, allocated) bytes, or one number for both; called only when a
+             report is due. Without it, PyTorch's allocator is asked if the program uses PyTorch; otherwise only
+             what step() was given is reported
+    every    least number of seconds between reports
 
-    Reporting never raises and never waits. A loop inside a loop is not watched, the outer one is."""
+    Reporting never raises and never waits. Of nested loops, the outermost is watched."""
     return _Iterations(what, total, start, memory, every)
 
 
 def on_checkpoint(callback):
-    """`callback()` runs at the end of the iteration in which Cleave's checkpoint signal comes, in the loop's
-    thread. To be called in the main thread; returns whether the signal will be heeded."""
+    """Runs `callback()` at the end of the iteration in which Cleave's checkpoint signal arrives, in the loop's
+    thread. Call it in the main thread; returns whether the signal will be handled."""
     return not _progress.silent and _progress.checkpoint.install(callback)
 
 
 def report_here():
-    """For a process that was forked, or started by multiprocessing, and yet is the one that does the work. Such
-    processes are silent otherwise: they are mostly workers that load data."""
+    """For a process that was forked, or started by multiprocessing, and does the job's work nevertheless.
+    Otherwise such processes report nothing, since most are workers that load data."""
     _progress.here()
 
 

@@ -1,5 +1,5 @@
-"""The signal by which Cleave asks a job to save itself before it is stopped. Its number or name, such as USR1,
-is in CLEAVE_CHECKPOINT_SIGNAL; without that nothing is installed."""
+"""The signal by which Cleave asks a job to save its state before it is stopped. CLEAVE_CHECKPOINT_SIGNAL has its
+number or name, such as USR1; without that nothing is installed."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ VARIABLE = "CLEAVE_CHECKPOINT_SIGNAL"
 
 
 def signal_of(text):
-    """The signal that `USR1`, `SIGUSR1` or `10` is, or None."""
+    """The signal called `USR1`, `SIGUSR1` or `10`, or None."""
     text = (text or "").strip().upper()
     try:
         if text.isdigit():
@@ -25,10 +25,10 @@ class Checkpoint:
         self.callback = None
         self.signal = None
         self.asked = False
-        self.before = None  # the handler that was there
+        self.before = None  # the handler installed before
 
     def install(self, callback):
-        """Whether the callback will be run; False without the variable and outside the main thread."""
+        """Returns whether the callback will run; False without the variable and outside the main thread."""
         wanted = signal_of(os.environ.get(VARIABLE))
         if wanted is None or not callable(callback):
             return False
@@ -37,7 +37,7 @@ class Checkpoint:
                 self.before = signal.signal(wanted, self.heard)
                 signal.siginterrupt(wanted, False)
                 self.signal = wanted
-        except Exception:  # not the main thread, or a signal that nobody may catch
+        except Exception:  # not the main thread, or a signal that cannot be caught
             return False
         self.callback = callback
         return True
@@ -48,8 +48,8 @@ class Checkpoint:
             self.before(number, frame)
 
     def poll(self):
-        """Runs the callback if the signal has come since. What it raises is printed and the job goes on, as
-        what Cleave asks for must not end it; SystemExit and KeyboardInterrupt pass."""
+        """Runs the callback if the signal has arrived. An exception is printed and the job continues, since
+        Cleave's request must not end it; SystemExit and KeyboardInterrupt pass."""
         if not self.asked:
             return
         self.asked = False
@@ -57,10 +57,10 @@ class Checkpoint:
             if self.callback is not None:
                 self.callback()
         except Exception:
-            print("cleave_report: the checkpoint failed; the job goes on", file=sys.stderr)
+            print("cleave_report: the checkpoint failed; the job continues", file=sys.stderr)
             traceback.print_exc()
 
     def forget(self):
-        """In a forked child: whose job it is not."""
+        """In a forked child, which is not the job."""
         self.callback = None
         self.asked = False

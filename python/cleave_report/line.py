@@ -1,15 +1,15 @@
-"""A report as a line, as docs/jobs.md describes it. Nothing is ever made that Cleave would refuse."""
+"""A report as a line (docs/jobs.md). Never makes a line that Cleave would refuse."""
 
 import math
 import operator
 
-# The bounds that Cleave's reader keeps, src/runner/reports/memory_report_line.cpp.
+# The bounds of Cleave's reader, src/runner/reports/memory_report_line.cpp.
 MOST_BYTES = 1 << 53
 MOST_ITERATIONS = 1_000_000_000_000
 
 
 def whole(number):
-    """The number rounded up, or None where it is none: 1.5 is 2, infinity and "3" are None."""
+    """The number rounded up, or None if it is not a finite number: 1.5 is 2, infinity and "3" are None."""
     try:
         return operator.index(number)
     except Exception:
@@ -21,8 +21,8 @@ def whole(number):
 
 
 def report_line(iteration, requested, allocated, iterations=None):
-    """The line as bytes, or None where there is nothing true to say. A number of iterations that is out of
-    bounds or has been passed already is left out: the job turned out not to know."""
+    """The line as bytes, or None if nothing is known. A total of iterations that is out of bounds or already
+    passed is left out, since it was wrong."""
     iteration, requested, allocated = whole(iteration), whole(requested), whole(allocated)
     if iteration is None or not 1 <= iteration <= MOST_ITERATIONS:
         return None

@@ -9,7 +9,7 @@ from .progress import pair, progress
 
 
 def allocator():
-    """What PyTorch's says, in programs that use it."""
+    """The memory that PyTorch's allocator reports, in programs that use it."""
     if "torch" not in sys.modules:
         return None
     from . import torch
@@ -42,7 +42,7 @@ class Iterations:
         return self.what
 
     def begin(self):
-        """Where its numbers begin, the first time, and end; once it owns the count."""
+        """Sets where its numbers begin and end, the first time, once it owns the count."""
         if self.start is not None and not self.begun:
             progress.done = max(0, self.start)
         self.begun = True
@@ -70,8 +70,8 @@ class Iterations:
         return False
 
     def __call__(self, requested=None, allocated=None):
-        """One iteration has ended. Bytes may be given: what was asked for and what that took of the GPU with
-        the context; one alone counts for both."""
+        """One iteration has ended. Bytes may be given: requested, and allocated with the context; one alone
+        counts for both."""
         if progress.owner is not self or not progress.live():
             return
         try:
@@ -91,7 +91,7 @@ class Iterations:
     step = __call__
 
     def over(self, source):
-        """Goes through `source` and counts each item when the next one is asked for."""
+        """Iterates over `source` and counts each item when the next one is asked for."""
         with self:
             if progress.owner is self:
                 self.explicit = True

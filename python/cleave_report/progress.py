@@ -1,11 +1,11 @@
-"""How far this process is, and when that is said.
+"""How far this process is, and when it reports that.
 
-There is one count of iterations in a process. The loop that is entered first owns it until it ends; loops inside
-it, and in other threads meanwhile, run as if they were not watched. Later loops count on from there.
+A process has one count of iterations. The loop that is entered first owns it until it ends; loops inside it, and
+in other threads meanwhile, run unwatched. Later loops continue the count.
 
-Memory is asked for and a line sent at most once in `every` seconds. Between, an iteration is counted and nothing
-else: an allocator's peaks wait in the allocator, values that were given wait here, as their maxima. What is left
-over is sent when the loop or the process ends. A line that did not arrive goes with the next.
+At most once in `every` seconds, memory is asked for and a line is sent. In between, iterations are only counted:
+an allocator keeps its own peaks, and the maxima of given values are kept here. What is left is sent when the loop
+or the process ends. What a lost line said is in the next one.
 """
 
 import atexit
@@ -20,15 +20,15 @@ from .sender import VARIABLE, Sender
 
 
 def larger(one, other):
-    """Of two pairs of bytes, each the larger; None is nothing."""
+    """The larger of each element of two pairs of bytes; None counts as nothing."""
     if one is None or other is None:
         return other if one is None else one
     return max(one[0], other[0]), max(one[1], other[1])
 
 
 def pair(value):
-    """What a program says of its memory, (requested, allocated) or one number that is both, as whole bytes; None
-    where it is neither."""
+    """A program's memory, given as (requested, allocated) or one number for both, as whole bytes; None if it is
+    neither."""
     if isinstance(value, (tuple, list)):
         if len(value) != 2:
             return None
@@ -53,7 +53,7 @@ class Progress:
         self.sender = None
         self.done = 0
         self.owner = None
-        self.pending = None  # the loop that has iterations nobody was told of
+        self.pending = None  # the loop with unreported iterations
         self.pending_memory = None
         self.held = None
         self.next = 0.0
@@ -61,12 +61,12 @@ class Progress:
         self.renew_locks()
 
     def renew_locks(self):
-        # The first may be taken again by its holder, as collecting a forgotten loop ends it at any moment.
+        # The first is reentrant: collecting a forgotten loop ends that loop at any moment.
         self.counting = threading.RLock()
         self.sending = threading.Lock()
 
     def attend(self):
-        """Looks whether anybody wants reports."""
+        """Finds out whether reports are wanted."""
         path = os.environ.get(VARIABLE)
         if self.silent or not path:
             path = None
@@ -80,7 +80,7 @@ class Progress:
         return self.sender is not None or self.checkpoint.callback is not None
 
     def tick(self, loop, memory, given=None):
-        """An iteration of `loop` has ended. `memory` says pair() of what, when asked; `given` is known already."""
+        """An iteration of `loop` has ended. `memory` is called for the memory; `given` is known already."""
         if self.silent:
             return
         with self.counting:
@@ -93,7 +93,7 @@ class Progress:
         self.checkpoint.poll()
 
     def report(self, ask):
-        """Sends where the count stands. Who finds another thread at it leaves it to that one."""
+        """Sends the current count, unless another thread is doing so."""
         sending = self.sending
         if not sending.acquire(blocking=False):
             return
@@ -141,7 +141,7 @@ class Progress:
         self.flush()
 
     def in_child(self):
-        """After a fork: whoever was forked off is not the job."""
+        """After a fork: the child is not the job."""
         self.silent = True
         self.renew_locks()
         self.checkpoint.forget()

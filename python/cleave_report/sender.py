@@ -14,8 +14,8 @@ class Sender:
         self.sent = self.lost = 0
 
     def send(self, line):
-        """Whether the line has arrived. By name each time, so that a reader that was started again is found
-        again; a child that was forked without Python's knowing says nothing."""
+        """Returns whether the line has arrived. Connects by name each time, so that a restarted reader is found.
+        A child that was forked without Python's knowledge sends nothing."""
         if os.getpid() != self.process:
             return False
         try:

@@ -4,15 +4,14 @@
     cleave.torch.hook(optimizer)        at each step of this one
     cleave.torch.hook(model)            at each forward pass
 
-Of the allocator's statistics a report takes requested_bytes.all.peak, what tensors asked for, and
-allocated_bytes.all.peak, the blocks that they live in, since the last report; then it sets the peaks back. What the
-allocator has reserved beyond that it can give up, so it does not count. PyTorch before 2.0 and the allocator
-backend cudaMallocAsync do not count requests: there both are what was allocated.
+A report has two of the allocator's statistics since the last report: requested_bytes.all.peak, what tensors asked
+for, and allocated_bytes.all.peak, the blocks that hold them. Then it resets the peaks. What the allocator has
+reserved beyond that does not count, since it can be given up. PyTorch before 2.0 and the allocator backend
+cudaMallocAsync do not count requests; there both are what was allocated.
 
-To what was allocated comes what the process holds of the GPU outside the allocator: the CUDA context, kernels,
-libraries' workspaces. On a MIG instance it is measured, now and then, as memory in use less memory reserved, which
-is right for a job alone on its instance; elsewhere other processes would be counted, and USUAL_CONTEXT stands
-for it.
+Memory outside the allocator is added to what was allocated: the CUDA context, kernels, workspaces of libraries. On
+a MIG instance it is measured now and then, as memory in use less memory reserved, which is correct for a job alone
+on its instance. Elsewhere other processes would be counted, and USUAL_CONTEXT is assumed.
 """
 
 import functools
@@ -31,7 +30,7 @@ from .progress import progress
 USUAL_CONTEXT = 615 << 20
 #: Seconds from one measurement of the context to the next.
 CONTEXT_EVERY = 10.0
-#: An optimizer that has not stepped while others did so often is one of an earlier part of the training.
+#: After this many steps of others, an optimizer that did not step belongs to an earlier part of the training.
 FORGOTTEN_AFTER = 100
 
 
@@ -40,7 +39,7 @@ def on_mig():
 
 
 class AllocatorMemory:
-    """Says (requested, allocated) bytes since it was last asked, or None while CUDA is not in use."""
+    """Returns (requested, allocated) bytes since it was last asked, or None while CUDA is not in use."""
 
     def __init__(self, device=None, context=None, reset_peaks=True):
         self.device = device
@@ -82,7 +81,7 @@ class AllocatorMemory:
                 self.measured = total - free - stats["reserved_bytes.all.current"]
             except Exception:
                 self.measured = None
-        # A context takes something: else the two numbers are not of one kind.
+        # A context takes some memory; otherwise the two numbers do not belong together.
         return self.measured if self.measured is not None and self.measured > 0 else USUAL_CONTEXT
 
 
@@ -90,7 +89,7 @@ _memory = None
 
 
 def memory():
-    """The default source of loops: that of the last hook, if there is one."""
+    """The default memory of loops: that of the last hook, if there is one."""
     global _memory
     if _memory is None:
         _memory = AllocatorMemory()
@@ -104,7 +103,7 @@ class Hook:
         self.loop = loop
         self.memory = source
         self.handle = None
-        self.why_not = None  # in words, where nothing could be installed
+        self.why_not = None  # in words, if nothing could be installed
         self.followed = None  # a weak reference to the optimizer that counts
         self.others = 0
 
@@ -141,8 +140,8 @@ class Hook:
 
 
 class Wrapped:
-    """Calls `after(optimizer)` after each step, where PyTorch has no hook for that (before 2.0): the method of one
-    optimizer, or that of every class, those that are defined later included."""
+    """Calls `after(optimizer)` after each step if PyTorch has no hook for that (before 2.0): wraps the method of
+    one optimizer, or of every class, including those defined later."""
 
     def __init__(self, after, optimizer=None):
         self.after = after
@@ -198,7 +197,7 @@ class Wrapped:
     def remove(self):
         for where, name, function, before in reversed(self.undo):
             if vars(where).get(name) is not function:
-                continue  # somebody has wrapped it again; ours then only calls through
+                continue  # wrapped again by somebody else; ours then only calls through
             if before is None:
                 delattr(where, name)
             else:
@@ -225,16 +224,16 @@ def hook(what=None, total=None, *, start=None, every=0.1, device=None, context=N
 
     what         nothing: every step of the first optimizer that steps; an optimizer: its steps; a module: its
                  forward passes
-    total        iterations in all, where known; within `with cleave.iterations(n)` that n counts
+    total        iterations in all, if known; within `with cleave.iterations(n)` that n counts
     start        iterations that an earlier run has done
-    every        seconds from one report to the next, at least
+    every        least number of seconds between reports
     device       of the allocator; the current one by itself
-    context      bytes that the process holds outside the allocator, where they are known better than measured
+    context      bytes that the process holds outside the allocator, if known better than by measuring
     reset_peaks  False leaves torch.cuda.max_memory_allocated() alone; reports then hold the peaks since the start
 
-    Loops that count themselves, with cleave.iterations(loader) or step(), take the numbers from here and the
-    iterations from themselves. Returns an object with remove(); nothing is installed without CLEAVE_REPORT and
-    CLEAVE_CHECKPOINT_SIGNAL, or where that fails: `why_not` says it."""
+    Loops that count themselves, with cleave.iterations(loader) or step(), take only the memory from here. Returns
+    an object with remove(). If nothing was installed, because neither CLEAVE_REPORT nor CLEAVE_CHECKPOINT_SIGNAL is
+    set or because it failed, `why_not` says so."""
     global _memory
     installed = Hook(Iterations(None, total, start, None, every), AllocatorMemory(device, context, reset_peaks))
     try:

@@ -1,4 +1,4 @@
-"""What a loop pays for being watched, in microseconds an iteration. Not a test; run it by hand:
+"""What watching costs a loop, in microseconds per iteration. Not a test; run it by hand:
 
     PYTHONPATH=python python3 python/tests/overhead.py
 """
@@ -15,7 +15,7 @@ from reader import Reader
 
 
 def cost(loop, iterations):
-    """Microseconds an iteration, the median of nine runs."""
+    """Microseconds per iteration, the median of nine runs."""
     runs = []
     for _ in range(9):
         begin = time.perf_counter()

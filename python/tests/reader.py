@@ -51,7 +51,7 @@ class Reader:
 
 
 class Reported(unittest.TestCase):
-    """Each test with a reader of its own, and nothing counted yet."""
+    """Each test has its own reader, and nothing is counted yet."""
 
     def setUp(self):
         self.reader = Reader()
@@ -70,7 +70,7 @@ class Reported(unittest.TestCase):
         shutil.rmtree(self.reader.folder)
 
     def python(self, program, **environment):
-        """Runs a program of its own; what it printed."""
+        """Runs a program and returns what it printed."""
         done = subprocess.run(
             [sys.executable, "-c", program],
             env=dict(os.environ, PYTHONPATH=PACKAGE, PYTHONDONTWRITEBYTECODE="1", **environment),

@@ -1,4 +1,4 @@
-"""Loops: what is counted, when it is said, and that nothing can go wrong for the job."""
+"""Loops: what is counted, when it is reported, and that nothing can go wrong for the job."""
 
 import ctypes
 import gc
@@ -426,7 +426,7 @@ class Checkpoints(Reported):
 
 
 class Documents(Reported):
-    """The programs of docs/reporting.md are programs; the first does what is said of it."""
+    """The programs of docs/reporting.md compile; the first does what the page says."""
 
     def setUp(self):
         super().setUp()
