@@ -38,6 +38,8 @@ Result<int> list(std::span<const Row> rows, const char* key, std::string_view by
                      {"options", options_json(row.options)}});
     if constexpr (std::is_same_v<Row, GeneratorRow>)
       for (std::size_t i = 0; i < rows.size(); ++i) all[i]["fleet"] = rows[i].fleet;
+    if constexpr (std::is_same_v<Row, SchedulerRow>)
+      for (std::size_t i = 0; i < rows.size(); ++i) all[i]["priority"] = rows[i].priority;
     if constexpr (std::is_same_v<Row, Policy>)
       for (Json& row : all) row["served_by"] = "index";
     print(Json{{key, all}});
@@ -47,6 +49,8 @@ Result<int> list(std::span<const Row> rows, const char* key, std::string_view by
     fmt::print("{}{}\n    {}\n    from: {}\n", row.name, row.name == by_default ? " (default)" : "",
                row.summary, row.source);
     if constexpr (std::is_same_v<Row, GeneratorRow>) fmt::print("    for: {}\n", row.fleet);
+    if constexpr (std::is_same_v<Row, SchedulerRow>)
+      fmt::print("    priority: {}\n", row.priority.empty() ? "not read" : row.priority);
     for (const OptionRow& option : row.options)
       fmt::print("    {}={}  {}{}\n", option.name, option.values, option.help,
                  option.otherwise.empty() ? "" : fmt::format(", default {}", option.otherwise));

@@ -1,8 +1,10 @@
 #pragma once
 // What is known about jobs beyond their requests, for schedulers that use it. Whoever drives the
 // engine answers: the simulator from the workload, the daemon from what was submitted and measured.
-// Nobody has to know anything; a scheduler must do with what it gets.
+// Answers are asked for from the job's Submitted or Adopted on. Nothing has to be known; a
+// scheduler must do with what it gets.
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +30,9 @@ class JobFacts {
  public:
   virtual ~JobFacts() = default;
 
+  /// Jobs of higher priority go first (docs/schedulers.md); 0 where nothing was said. Never
+  /// changes.
+  [[nodiscard]] virtual std::int64_t priority(JobId) const { return 0; }
   /// When it must have ended.
   [[nodiscard]] virtual std::optional<Instant> deadline(JobId) const { return std::nullopt; }
   /// Whether a replica may take over while it runs, and whether it may be stopped and started from
@@ -62,5 +67,21 @@ class JobFacts {
   };
   [[nodiscard]] virtual std::vector<Expected> expected() const { return {}; }
 };
+
+/// The job's place in a queue: a higher priority first, then the order of submission.
+struct JobRank {
+  std::int64_t priority = 0;
+  JobId job{};
+
+  friend bool operator==(const JobRank&, const JobRank&) = default;
+  friend std::strong_ordering operator<=>(const JobRank& a, const JobRank& b) {
+    return a.priority != b.priority ? b.priority <=> a.priority : a.job <=> b.job;
+  }
+};
+
+/// `facts` may be null.
+inline JobRank rank_of(const JobFacts* facts, JobId job) {
+  return {facts == nullptr ? 0 : facts->priority(job), job};
+}
 
 }  // namespace cleave

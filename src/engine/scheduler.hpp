@@ -85,15 +85,17 @@ struct SchedulerSetup {
       std::chrono::seconds{30};  // to write one and to restore it, as far as is known
 };
 
+/// A scheduler in the table: what help says of it, what it does that others need to know, and how
+/// it is made.
 struct SchedulerRow {
   std::string_view name;
   std::string_view summary;
   std::string_view source;
-  bool fcfs;  // no job begins for the first time after one that was submitted later
-  std::span<const OptionRow> options;
-  /// `options` are complete and their values checked as far as the rows can.
-  Result<std::unique_ptr<Scheduler>> (*make)(const SchedulerSetup& setup,
-                                             const OptionTexts& options);
+  /// How it honours the priority of jobs (JobFacts::priority), in words; empty: it does not.
+  std::string_view priority;
+  /// No job begins for the first time after one of the same priority that was submitted later, nor
+  /// after one of lower priority that waited with it.
+  bool fcfs = false;
   /// It stops jobs and starts them elsewhere (StopJob for room, CheckpointJob), whether they say
   /// that they may be restarted or not. Where that matters, it is only used with jobs that do.
   bool interrupts = false;
@@ -101,6 +103,10 @@ struct SchedulerRow {
   bool furnishes = false;
   /// It puts jobs on whole GPUs, with MIG off.
   bool whole_gpus = false;
+  std::span<const OptionRow> options;
+  /// `options` are complete and their values checked as far as the rows can.
+  Result<std::unique_ptr<Scheduler>> (*make)(const SchedulerSetup& setup,
+                                             const OptionTexts& options);
 };
 
 std::span<const SchedulerRow> schedulers();

@@ -1,43 +1,57 @@
 #pragma once
-// Jobs that wait, in the order in which they were submitted. One that returns - out of memory,
-// stopped, its GPU lost - takes its old place again.
+// Jobs that wait: those of higher priority first, equal ones in the order in which they were
+// submitted. One that returns - out of memory, stopped, its GPU lost - takes its old place again.
 
 #include <algorithm>
 #include <deque>
 
-#include "model/ids.hpp"
+#include "engine/job_facts.hpp"
 
 namespace cleave {
 
+/// A job that waits, and what it asks for.
 struct Waiting {
   JobId job;
   RequestId request;
 };
 
+/// The queue of a scheduler that looks at its jobs one after the other.
 class WaitingLine {
  public:
+  /// `facts`, which say what priority jobs have, may be null and must outlive the line.
+  explicit WaitingLine(const JobFacts* facts) : facts_(facts) {}
+
   [[nodiscard]] bool empty() const { return line_.empty(); }
-  [[nodiscard]] std::size_t size() const { return line_.size(); }
-  [[nodiscard]] const Waiting& front() const { return line_.front(); }
-  [[nodiscard]] auto begin() const { return line_.begin(); }
-  [[nodiscard]] auto end() const { return line_.end(); }
+  [[nodiscard]] const Waiting& front() const { return line_.front().waiting; }
+  /// Whether the job, which does not wait here, would be the first.
+  [[nodiscard]] bool would_lead(JobId job) const {
+    return line_.empty() || rank_of(facts_, job) < line_.front().rank();
+  }
 
   void pop_front() { line_.pop_front(); }
   /// Nothing where it does not wait.
   void erase(JobId job) {
-    const auto found = std::ranges::lower_bound(line_, job, {}, &Waiting::job);
-    if (found != line_.end() && found->job == job) line_.erase(found);
+    const auto found = std::ranges::lower_bound(line_, rank_of(facts_, job), {}, &Entry::rank);
+    if (found != line_.end() && found->waiting.job == job) line_.erase(found);
   }
   void insert(Waiting waiting) {
-    if (line_.empty() || line_.back().job < waiting.job) {
-      line_.push_back(waiting);
+    const Entry entry{waiting, rank_of(facts_, waiting.job).priority};
+    if (line_.empty() || line_.back().rank() < entry.rank()) {
+      line_.push_back(entry);
     } else {
-      line_.insert(std::ranges::lower_bound(line_, waiting.job, {}, &Waiting::job), waiting);
+      line_.insert(std::ranges::lower_bound(line_, entry.rank(), {}, &Entry::rank), entry);
     }
   }
 
  private:
-  std::deque<Waiting> line_;
+  struct Entry {
+    Waiting waiting;
+    std::int64_t priority;
+    [[nodiscard]] JobRank rank() const { return {priority, waiting.job}; }
+  };
+
+  const JobFacts* facts_;
+  std::deque<Entry> line_;
 };
 
 }  // namespace cleave

@@ -24,8 +24,7 @@ LawChecker::LawChecker(const FleetFile& fleet, const Workload& workload, const L
       workload_(workload),
       options_(options),
       gpus_(fleet.gpus.size()),
-      jobs_(workload.jobs.size()),
-      waits_(workload.jobs.size()) {
+      jobs_(workload.jobs.size()) {
   for (std::size_t i = 0; i < gpus_.size(); ++i)
     for (const InstanceEntry& entry : fleet.gpus[i].instances) {
       Instance instance;
@@ -134,14 +133,14 @@ void LawChecker::submitted(const RunEvent& event) {
     violation(event, "it is not submitted when it arrives");
   submitted_ = job + 1;
   jobs_[job].state = JobState::waiting;
-  waits_[job] = true;
+  in_turn_.insert(turn(*event.job));
 }
 
 void LawChecker::rejected(const RunEvent& event) {
   JobAccount& account = jobs_[index(*event.job)];
   if (account.state != JobState::waiting) return violation(event, "it does not wait");
   account.state = JobState::rejected;
-  waits_[index(*event.job)] = false;
+  in_turn_.erase(turn(*event.job));
 }
 
 // Instances.
@@ -199,11 +198,39 @@ void LawChecker::created(const RunEvent& event) {
 
 // Jobs run.
 
+std::pair<std::int64_t, std::size_t> LawChecker::turn(JobId job) const {
+  const JobDetails* details = workload_.details_of(workload_.jobs[index(job)]);
+  return {details == nullptr ? 0 : -details->priority, index(job)};
+}
+
 void LawChecker::check_order(const RunEvent& event) {
-  if (!options_.fcfs) return;
-  while (nobody_waits_ < submitted_ && !waits_[nobody_waits_]) ++nobody_waits_;
-  if (nobody_waits_ < index(*event.job))
-    violation(event, fmt::format("it overtakes job {}, which waits", nobody_waits_));
+  if (options_.alike_by_priority) check_alike(event);
+  if (options_.fcfs && !in_turn_.empty() && *in_turn_.begin() < turn(*event.job))
+    violation(event, fmt::format("it overtakes job {}, which waits", in_turn_.begin()->second));
+}
+
+/// By looking at all that wait.
+void LawChecker::check_alike(const RunEvent& event) {
+  for (const auto& [priority, job] : in_turn_) {
+    if (priority >= turn(*event.job).first) return;
+    if (alike(static_cast<JobId>(job), *event.job))
+      violation(event, fmt::format(
+                           "it overtakes job {}, which is like it and has a higher priority", job));
+  }
+}
+
+/// Both ask for the same, have not run out of memory, and say nothing else that could tell them
+/// apart.
+bool LawChecker::alike(JobId a, JobId b) const {
+  const Job &one = workload_.jobs[index(a)], &other = workload_.jobs[index(b)];
+  if (one.request != other.request || jobs_[index(a)].more_than || jobs_[index(b)].more_than)
+    return false;
+  const JobDetails none, *details = workload_.details_of(one),
+                         *others = workload_.details_of(other);
+  if (details == nullptr) details = &none;
+  if (others == nullptr) others = &none;
+  return !details->deadline && !others->deadline && details->application == others->application &&
+         details->batch == others->batch && !details->growth && !others->growth;
 }
 
 void LawChecker::check_memory(const RunEvent& event) {
@@ -219,7 +246,7 @@ void LawChecker::started(const RunEvent& event) {
   if (account.state != JobState::waiting) return violation(event, "it does not wait");
   if (!event.until || *event.until < event.at)
     return violation(event, "it begins before it is started");
-  waits_[index(*event.job)] = false;
+  in_turn_.erase(turn(*event.job));
   if (!account.begun) check_order(event);
   account.begun = true;
   check_memory(event);
@@ -310,8 +337,7 @@ void LawChecker::wait_again(JobId id, bool work_is_kept, bool by_scheduler) {
     account.resumed = false;
   }
   if (by_scheduler) return;
-  waits_[index(id)] = true;
-  nobody_waits_ = std::min(nobody_waits_, index(id));
+  in_turn_.insert(turn(id));
 }
 
 /// What was done is what there was to do, and it fitted where it was done.
@@ -360,7 +386,7 @@ void LawChecker::failed(const RunEvent& event) {
   if (!event.gpu) {
     if (account.state != JobState::waiting || !account.ran_out_last)
       return violation(event, "it has not run out of memory");
-    waits_[index(*event.job)] = false;
+    in_turn_.erase(turn(*event.job));
     account.state = JobState::failed;
     return;
   }

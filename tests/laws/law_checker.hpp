@@ -7,13 +7,15 @@
 // at most once at a time; an instance starts where its profile may, uses slices and compute that
 // nobody else has, and exists before it is used; one job uses an instance; nothing happens on a GPU
 // that is absent, nor to walls and the fleet's own work; a job that has run out of memory starts
-// again on more memory only; who was submitted first starts first, where that is promised. And at
-// the end: every job ended once or waits, each did all of its work, and the run's summary says the
-// same.
+// again on more memory only; jobs start by priority and then in the order of submission, where that
+// is promised. And at the end: every job ended once or waits, each did all of its work, and the
+// run's summary says the same.
 
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/fleet_file.hpp"
@@ -23,10 +25,13 @@
 namespace cleave::laws {
 
 struct LawOptions {
-  // No job begins for the first time while one that was submitted earlier waits, be it for the
-  // first time or because it ran out of memory or lost its GPU. What the scheduler stops itself it
-  // may order as it likes.
+  // No job begins for the first time while one waits that has a higher priority, or the same and
+  // was submitted earlier, be it for the first time or because it ran out of memory or lost its
+  // GPU. What the scheduler stops itself it may order as it likes.
   bool fcfs = false;
+  // Nor, where the scheduler chooses among all that wait, while one like it waits that has a higher
+  // priority: where the first could go, the other could have gone.
+  bool alike_by_priority = false;
   bool sharing = false;  // jobs that are being measured may share one instance of a GPU
   bool must_end = true;  // every job that is not rejected ends; only where the fleet allows it
   Duration process_start{}, checkpoint{};
@@ -95,6 +100,10 @@ class LawChecker final : public RunObserver {
 
   void check_rules(const RunEvent& event, const Gpu& gpu);
   void check_order(const RunEvent& event);
+  void check_alike(const RunEvent& event);
+  [[nodiscard]] bool alike(JobId a, JobId b) const;
+  /// Smaller is earlier: priority, then the order of submission.
+  [[nodiscard]] std::pair<std::int64_t, std::size_t> turn(JobId job) const;
   void check_memory(const RunEvent& event);
   void check_work_done(const RunEvent& event);
   void check_jobs(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
@@ -122,8 +131,8 @@ class LawChecker final : public RunObserver {
   std::vector<Gpu> gpus_;
   std::vector<JobAccount> jobs_;
   std::size_t submitted_ = 0, events_ = 0;
-  std::vector<bool> waits_;       // by job
-  std::size_t nobody_waits_ = 0;  // before this job
+  std::set<std::pair<std::int64_t, std::size_t>> in_turn_;  // that wait, through no doing of the
+                                                            // scheduler's
   std::size_t evictions_due_ = 0;
   std::array<std::size_t, 16> counts_{};  // by kind of event
   std::size_t failed_running_ = 0;

@@ -224,6 +224,18 @@ TEST(LawChecker, RefusesWhatJobsCannotDo) {
          r.insert_before(19, Told::event({}, Kind::submitted, 4));
          r.events[19].at = r.events[20].at = Instant{} + 13s;
        }},
+      {"it overtakes job 2, which waits",
+       [](Told& r) {
+         r.workload.details[r.workload.jobs[2].details].priority = 1;
+         std::rotate(r.events.begin() + 3, r.events.begin() + 5, r.events.begin() + 6);
+       }},
+      {"it overtakes job 1, which is like it",
+       [](Told& r) {
+         r.options.fcfs = false;
+         r.options.alike_by_priority = true;
+         r.workload.details[r.workload.jobs[1].details].priority = 1;
+         std::rotate(r.events.begin() + 1, r.events.begin() + 3, r.events.begin() + 4);
+       }},
       {"it failed on as much memory before",
        [](Told& r) {
          r.events[17] = Told::event(13s, Kind::ran_out, 3, 0, r.place("1g.5gb", 1));

@@ -81,7 +81,7 @@ bool MovingWorld::begin_anew(const SchedulerSpec& spec) {
   return true;
 }
 
-/// In any order, but those that wait come last and in theirs. What fails meanwhile is heard of at
+/// In any order, but those that wait come last and by their turns. What fails meanwhile is heard of at
 /// the end.
 void MovingWorld::tell_what_there_is() {
   std::vector<Event> events;
@@ -90,7 +90,7 @@ void MovingWorld::tell_what_there_is() {
     if (gpus_[i].lost) events.emplace_back(GpuLost{static_cast<GpuId>(i)});
     if (gpus_[i].drained) events.emplace_back(GpuDrained{static_cast<GpuId>(i)});
   }
-  std::vector<Event> waiting;
+  std::vector<std::size_t> waiting;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     Account& job = jobs_[i];
     const auto id = static_cast<JobId>(i);
@@ -101,12 +101,14 @@ void MovingWorld::tell_what_there_is() {
     } else if (job.state != State::ended) {
       job.state = State::waiting;
       job.its_turn = true;
-      waiting.emplace_back(Submitted{id, job.request});
+      waiting.push_back(i);
     }
   }
   for (std::size_t i = events.size(); i > 1; --i)
     std::swap(events[i - 1], events[random_.below(i)]);
-  events.insert(events.end(), waiting.begin(), waiting.end());
+  std::ranges::sort(waiting, [&](std::size_t a, std::size_t b) { return comes_before(a, b); });
+  for (const std::size_t i : waiting)
+    events.emplace_back(Submitted{static_cast<JobId>(i), jobs_[i].request});
   beginning_ = true;
   for (const Event& event : events) {
     if (must_begin_anew_) break;
@@ -216,11 +218,18 @@ void MovingWorld::carry_out(const CreateInstance& what) {
   card(what.gpu).instances.push_back({what.placement, Owner::ours, {}});
 }
 
+bool MovingWorld::comes_before(std::size_t job, std::size_t other) const {
+  const auto priority = [&](std::size_t i) {
+    return facts_ == nullptr ? 0 : facts_->priority(static_cast<JobId>(i));
+  };
+  return priority(job) != priority(other) ? priority(job) > priority(other) : job < other;
+}
+
 void MovingWorld::begins(JobId id, GpuId gpu, std::optional<PlacementId> placement) {
   Account& job = account(id);
   if (!job.begun && spec_->row->fcfs)
-    for (std::size_t i = 0; i < index(id); ++i)
-      if (jobs_[i].state == State::waiting && jobs_[i].its_turn)
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+      if (jobs_[i].state == State::waiting && jobs_[i].its_turn && comes_before(i, index(id)))
         return violation(fmt::format("job {} overtakes job {}", index(id), i));
   job.begun = true;
   job.its_turn = true;

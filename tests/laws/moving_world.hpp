@@ -8,8 +8,9 @@
 // destroys what is held, a wall or the fleet's own work; nothing is begun, made or destroyed on a
 // GPU that is lost, drained or paused; a job runs once at a time, on an instance that exists and
 // that only those share who were told to; it does not start again on as little memory as it ran out
-// of; and where the scheduler promises turns, no job begins for the first time while one that was
-// submitted before it waits, be it for the first time or again through no doing of the scheduler's.
+// of; and where the scheduler promises turns, no job begins for the first time while one waits that
+// comes before it - with a higher priority, or the same and submitted earlier -, be it for the
+// first time or again through no doing of the scheduler's.
 
 #include <map>
 #include <memory>
@@ -114,6 +115,7 @@ class MovingWorld {
   [[nodiscard]] Standing* find(GpuId gpu, PlacementId placement);
   [[nodiscard]] const Geometry& geometry(GpuId gpu) const;
   [[nodiscard]] std::optional<MiB> usable(const Account& job) const;
+  [[nodiscard]] bool comes_before(std::size_t job, std::size_t other) const;
   Account& account(JobId job) { return jobs_[index(job)]; }
   Card& card(GpuId gpu) { return gpus_[index(gpu)]; }
   void violation(const std::string& what);

@@ -30,6 +30,7 @@ class Maker {
     jobs();
     faults();
     times();
+    priorities();
     return std::move(scenario_);
   }
 
@@ -250,6 +251,25 @@ class Maker {
     if (chance(0.5)) options.forecaster = "last-value";
   }
 
+  /// Of some jobs, in half of the scenarios. Drawn last and apart, so that a seed means the same
+  /// without them.
+  void priorities() {
+    Random random(scenario_.options.seed ^ 0x7072696f);
+    if (random.uniform() < 0.5) return;
+    const double share = random.uniform();
+    const std::size_t different = 2 + random.below(4);
+    Workload& workload = scenario_.workload;
+    for (Job& job : workload.jobs) {
+      if (random.uniform() >= share) continue;
+      if (workload.details_of(job) == nullptr) {
+        job.details = static_cast<std::uint32_t>(workload.details.size());
+        workload.details.emplace_back();
+      }
+      workload.details[job.details].priority =
+          static_cast<std::int64_t>(random.below(different)) - 1;
+    }
+  }
+
   Random random_;
   std::size_t most_jobs_;
   Scenario scenario_;
@@ -298,8 +318,19 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
   // Where no instance is ever made, those of a GPU that was lost are gone for good.
   const auto dynamic = spec.options.find("dynamic");
   const bool made_again = dynamic == spec.options.end() || dynamic->second != "off";
-  return {spec.row->fcfs, spec.row->name == "miso", must_end && made_again, options.process_start,
-          options.checkpoint};
+  // What was dealt to one instance waits for that, and what is chosen by slices alone may fit
+  // nowhere while something smaller does.
+  const auto is = [&](const char* option, const char* value) {
+    const auto given = spec.options.find(option);
+    return given != spec.options.end() && given->second == value;
+  };
+  const bool chooses = !spec.row->fcfs && !is("shares", "equal") && !is("layout", "after");
+  return {.fcfs = spec.row->fcfs,
+          .alike_by_priority = chooses,
+          .sharing = spec.row->name == "miso",
+          .must_end = must_end && made_again,
+          .process_start = options.process_start,
+          .checkpoint = options.checkpoint};
 }
 
 Scenario random_scenario(std::uint64_t seed, std::size_t jobs) {

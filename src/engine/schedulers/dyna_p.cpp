@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -100,22 +101,22 @@ class DynaP final : public Scheduler {
 
   void settle(Instant now, std::vector<Command>& commands) override {
     plan_again(now);
-    // W may keep a batch smaller than the room there is, so GPUs are gone through until nothing is
-    // placed.
-    for (bool placed = true; placed && waiting_ > 0;) {
-      placed = false;
-      for (const GpuId gpu : fullest_first())
-        if (waiting_ > 0 && serve(gpu, now, commands)) placed = true;
-    }
+    // What jobs of one priority leave is for those of the next. Running jobs are only stopped for
+    // the highest that waits.
+    std::vector<std::int64_t> priorities;
+    for (const auto& [priority, jobs] : waiting_) priorities.push_back(priority);
+    for (const std::int64_t priority : priorities)
+      if (!serve_all(priority, priority == priorities.front(), now, commands)) return;
   }
 
  private:
   struct Kind {
     Kind(const std::shared_ptr<const StateGraph>& graph, int widest)
         : layouts(graph),
-          queue(static_cast<int>(graph->geometry().model().profiles.size()), widest) {}
+          empty(static_cast<int>(graph->geometry().model().profiles.size()), widest) {}
     LayoutShapes layouts;
-    BatchQueue queue;
+    BatchQueue empty;
+    std::map<std::int64_t, BatchQueue> queues;  // by priority
     std::map<std::pair<StateId, int>, std::vector<BatchShape>>
         by_free_slices;  // of those that were asked for
   };
@@ -123,6 +124,7 @@ class DynaP final : public Scheduler {
     RequestId request{};
     std::vector<PartitionPlan> plans;  // by kind
     QueueRank rank;
+    std::int64_t priority = 0;
     Instant since{};  // runs since
     bool waits = false;
   };
@@ -139,22 +141,27 @@ class DynaP final : public Scheduler {
     return record(job).plans[seats_.fleet()[gpu].kind];
   }
 
-  // The queue: one for each GPU model, the same jobs in each that they can run on.
+  // The queue: one for each GPU model and priority, the same jobs for each model that they can run
+  // on.
 
   void keep_record(Waiting job, Instant now) {
     if (records_.size() <= index(job.job)) records_.resize(index(job.job) + 1);
     const auto deadline =
         facts_ != nullptr && options_.by_deadline ? facts_->deadline(job.job) : std::nullopt;
     const std::int64_t key = deadline ? deadline->time_since_epoch().count() : INT64_MAX;
-    record(job.job) = {
-        job.request, chooser_.plan(job.job, job.request, now), {key, index(job.job)}, {}, true};
+    record(job.job) = {.request = job.request,
+                       .plans = chooser_.plan(job.job, job.request, now),
+                       .rank = {key, index(job.job)},
+                       .priority = rank_of(facts_, job.job).priority,
+                       .since = {},
+                       .waits = true};
   }
 
   void wait(Waiting job, Instant now) {
     keep_record(job, now);
     for_each_queue(job.job,
                    [](BatchQueue& queue, const QueuedJob& queued) { queue.insert(queued); });
-    ++waiting_;
+    ++waiting_[record(job.job).priority];
     for (const PartitionPlan& plan : record(job.job).plans)
       if (plan.until) expiries_.emplace(*plan.until, job.job);
   }
@@ -176,15 +183,23 @@ class DynaP final : public Scheduler {
     if (!record(job).waits) return;
     record(job).waits = false;
     for_each_queue(job, [](BatchQueue& queue, const QueuedJob& queued) { queue.erase(queued); });
-    --waiting_;
+    const std::int64_t priority = record(job).priority;
+    if (--waiting_[priority] > 0) return;
+    waiting_.erase(priority);
+    // Workloads have few priorities as a rule, but each job may have one of its own.
+    if (priority != 0)
+      for (Kind& kind : kinds_) kind.queues.erase(priority);
   }
 
   template <class Do>
   void for_each_queue(JobId job, Do&& act) {
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
       if (const PartitionPlan& plan = record(job).plans[kind]; plan.profile >= 0)
-        act(kinds_[kind].queue, {job, plan.profile, plan.relative, record(job).rank});
+        act(kinds_[kind].queues.try_emplace(record(job).priority, kinds_[kind].empty).first->second,
+            {job, plan.profile, plan.relative, record(job).rank});
   }
+
+  bool waits(std::int64_t priority) const { return waiting_.contains(priority); }
 
   // One pass over the GPUs (Algorithm 2).
 
@@ -205,19 +220,37 @@ class DynaP final : public Scheduler {
     return order;
   }
 
-  bool serve(GpuId gpu, Instant now, std::vector<Command>& commands) {
+  /// Jobs of this priority are placed until no more can be. False where all GPUs are full.
+  bool serve_all(std::int64_t priority, bool highest, Instant now, std::vector<Command>& commands) {
+    // W may keep a batch smaller than the room there is, so GPUs are gone through until nothing is
+    // placed.
+    for (bool placed = true; placed && waits(priority);) {
+      placed = false;
+      const std::vector<GpuId> order = fullest_first();
+      if (order.empty()) return false;
+      for (const GpuId gpu : order)
+        if (waits(priority) && serve(gpu, priority, highest, now, commands)) placed = true;
+    }
+    return true;
+  }
+
+  bool serve(GpuId gpu, std::int64_t priority, bool highest, Instant now,
+             std::vector<Command>& commands) {
     const GpuState& state = seats_.fleet()[gpu];
     Kind& kind = kind_of(gpu);
+    const auto found = kind.queues.find(priority);
+    if (found == kind.queues.end()) return false;
+    const BatchQueue& queue = found->second;
     const StateGraph& graph = kind.layouts.graph();
     const int all = total_slices(graph), w = width(graph);
     if (options_.layout_inside) {
-      const Batch batch = best_batch(kind.queue, kind.layouts.around(state.occupied), all, w);
+      const Batch batch = best_batch(queue, kind.layouts.around(state.occupied), all, w);
       if (!batch.jobs.empty()) return assign(gpu, batch, now, commands);
     }
-    const Batch batch = best_batch(kind.queue, by_free_slices(gpu), all, w);
+    const Batch batch = best_batch(queue, by_free_slices(gpu), all, w);
     if (batch.jobs.empty()) return false;
     if (!options_.layout_inside && assign(gpu, batch, now, commands)) return true;
-    return reconfigure(gpu, batch, now, commands);
+    return highest && reconfigure(gpu, batch, now, commands);
   }
 
   /// What fits by slice counts, of all that the GPU could be partitioned into if its jobs were
@@ -324,7 +357,7 @@ class DynaP final : public Scheduler {
   std::vector<Kind> kinds_;
   std::vector<PlacementSet> own_;  // by GPU: work of the fleet file's own, which stays
   std::vector<Record> records_;    // by job
-  std::size_t waiting_ = 0;
+  std::map<std::int64_t, std::size_t, std::greater<>> waiting_;  // jobs, by priority
   std::set<std::pair<Instant, JobId>>
       expiries_;  // of plans; those of jobs that wait no more are passed over
 };

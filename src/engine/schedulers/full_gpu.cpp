@@ -13,11 +13,13 @@ namespace {
 
 class FullGpu final : public Scheduler {
  public:
-  FullGpu(const Fleet& fleet, const RequestTable& requests)
-      : requests_(&requests),
-        free_(fleet.graphs().size()),
-        usable_(fleet.graphs().size()),
-        gpus_(fleet.size()) {
+  explicit FullGpu(const SchedulerSetup& setup)
+      : requests_(&setup.requests),
+        free_(setup.fleet.graphs().size()),
+        usable_(setup.fleet.graphs().size()),
+        gpus_(setup.fleet.size()),
+        line_(setup.facts) {
+    const Fleet& fleet = setup.fleet;
     for (std::size_t i = 0; i < fleet.size(); ++i) {
       const GpuState& state = fleet[static_cast<GpuId>(i)];
       gpus_[i] = {
@@ -31,7 +33,7 @@ class FullGpu final : public Scheduler {
   void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
     if (const auto* submitted = std::get_if<Submitted>(&event)) {
       const Waiting job{submitted->job, submitted->request};
-      if (!line_.empty() || !start(job, commands)) line_.insert(job);
+      if (!line_.would_lead(job.job) || !start(job, commands)) line_.insert(job);
       return;
     }
     if (const auto* finished = std::get_if<Finished>(&event)) {
@@ -193,7 +195,7 @@ class FullGpu final : public Scheduler {
 }  // namespace
 
 Result<std::unique_ptr<Scheduler>> make_full_gpu(const SchedulerSetup& setup, const OptionTexts&) {
-  return std::make_unique<FullGpu>(setup.fleet, setup.requests);
+  return std::make_unique<FullGpu>(setup);
 }
 
 }  // namespace cleave

@@ -56,7 +56,11 @@ struct MisoGpu {
 class Miso final : public Scheduler {
  public:
   Miso(const SchedulerSetup& setup, const MisoOptions& options)
-      : setup_(setup), options_(options), fleet_(setup.fleet), gpus_(fleet_.size()) {
+      : setup_(setup),
+        options_(options),
+        fleet_(setup.fleet),
+        gpus_(fleet_.size()),
+        line_(setup.facts) {
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
       const auto id = static_cast<GpuId>(i);
       gpus_[i].fixed = fleet_[id].held | fleet_[id].walls;
@@ -126,14 +130,14 @@ class Miso final : public Scheduler {
     for (const GpuId id : std::exchange(touched_, {}))
       if (!at(id).measures_until && !at(id).jobs.empty() && !fleet_[id].absent)
         arrange(id, now, commands);
-    // Nobody starts before who was submitted earlier, not even at one instant.
+    // No job starts before one that comes before it in the line, not even at one instant.
     std::ranges::sort(starts_, {}, &Start::first);
     for (const Start& start : starts_) commands.push_back(start.second);
     starts_.clear();
   }
 
  private:
-  using Start = std::pair<JobId, Command>;
+  using Start = std::pair<JobRank, Command>;
   using Measured = std::pair<std::string, std::optional<std::int64_t>>;  // application and batch
 
   MisoGpu& at(GpuId id) { return gpus_[index(id)]; }
@@ -344,14 +348,14 @@ class Miso final : public Scheduler {
 
   void start(JobId id, PlacementId placement) {
     MisoJob& job = of(id);
-    starts_.emplace_back(id, StartJob{id, job.gpu, placement});
+    starts_.emplace_back(rank_of(setup_.facts, id), StartJob{id, job.gpu, placement});
     fleet_.hold(job.gpu, placement);
     job.at = placement;
   }
 
   void start_shared(JobId id, PlacementId placement) {
     MisoJob& job = of(id);
-    starts_.emplace_back(id, StartShared{id, job.gpu, placement});
+    starts_.emplace_back(rank_of(setup_.facts, id), StartShared{id, job.gpu, placement});
     if (at(job.gpu).sharers++ == 0) fleet_.hold(job.gpu, placement);
     job.at = placement;
     job.shares = true;

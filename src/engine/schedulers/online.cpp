@@ -39,7 +39,8 @@ class Online final : public Scheduler {
                    {[this](GpuId gpu) { return fixed_[index(gpu)]; },
                     [this](GpuId gpu, PlacementId placement) {
                       return index(seats_.at(gpu, placement));
-                    }}) {
+                    }}),
+        line_(setup.facts) {
     if (!options.policy.options.existing_only) return;
     standing_.resize(setup.fleet.graphs().size());
     for (const GpuState& gpu : setup.fleet.gpus()) {
@@ -111,7 +112,7 @@ class Online final : public Scheduler {
 
   void arrive(const Submitted& submitted, std::vector<Command>& commands) {
     const Waiting job{submitted.job, submitted.request};
-    if (!line_.empty() || !start(job, commands)) line_.insert(job);
+    if (!line_.would_lead(job.job) || !start(job, commands)) line_.insert(job);
   }
 
   bool start(Waiting job, std::vector<Command>& commands) {

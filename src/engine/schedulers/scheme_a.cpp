@@ -1,6 +1,7 @@
 #include "engine/schedulers/scheme_a.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -49,30 +50,44 @@ struct Spot {
 /// The jobs that wait for a class, those that the same instances hold together.
 class ClassLine {
  public:
-  [[nodiscard]] bool empty() const { return size_ == 0; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] const std::map<std::uint32_t, std::set<JobId>>& by_holds() const {
+  [[nodiscard]] bool empty() const { return by_holds_.empty(); }
+  [[nodiscard]] const std::map<std::uint32_t, std::set<JobRank>>& by_holds() const {
     return by_holds_;
+  }
+  /// How many there are of this priority or a higher one.
+  [[nodiscard]] std::size_t count_from(std::int64_t priority) const {
+    std::size_t count = 0;
+    for (const auto& [of, jobs] : sizes_) {
+      if (of < priority) break;
+      count += jobs;
+    }
+    return count;
+  }
+  /// The highest priority below this one; nullopt where there is none.
+  [[nodiscard]] std::optional<std::int64_t> next_below(std::optional<std::int64_t> priority) const {
+    const auto next = priority ? sizes_.upper_bound(*priority) : sizes_.begin();
+    return next == sizes_.end() ? std::nullopt : std::optional(next->first);
   }
   /// There must be one.
   [[nodiscard]] JobId first() const {
-    JobId first = *by_holds_.begin()->second.begin();
+    JobRank first = *by_holds_.begin()->second.begin();
     for (const auto& [holds, jobs] : by_holds_) first = std::min(first, *jobs.begin());
-    return first;
+    return first.job;
   }
-  void insert(JobId job, PlacementSet holds) {
-    size_ += by_holds_[holds.bits()].insert(job).second ? 1 : 0;
+  void insert(const JobRank& job, PlacementSet holds) {
+    if (!by_holds_[holds.bits()].insert(job).second) return;
+    ++sizes_[job.priority];
   }
-  void erase(JobId job, PlacementSet holds) {
+  void erase(const JobRank& job, PlacementSet holds) {
     const auto jobs = by_holds_.find(holds.bits());
-    if (jobs == by_holds_.end()) return;
-    size_ -= jobs->second.erase(job);
+    if (jobs == by_holds_.end() || jobs->second.erase(job) == 0) return;
     if (jobs->second.empty()) by_holds_.erase(jobs);
+    if (--sizes_[job.priority] == 0) sizes_.erase(job.priority);
   }
 
  private:
-  std::map<std::uint32_t, std::set<JobId>> by_holds_;
-  std::size_t size_ = 0;
+  std::map<std::uint32_t, std::set<JobRank>> by_holds_;
+  std::map<std::int64_t, std::size_t, std::greater<>> sizes_;  // by priority, from the highest
 };
 
 /// The idle instances that serve a class.
@@ -105,6 +120,7 @@ class SchemeA final : public Scheduler {
   SchemeA(const SchedulerSetup& setup, bool equal_shares)
       : seats_(setup.fleet),
         requests_(&setup.requests),
+        facts_(setup.facts),
         equal_shares_(equal_shares),
         kinds_(setup.fleet.graphs().size()),
         class_of_gpu_(setup.fleet.size()),
@@ -170,6 +186,7 @@ class SchemeA final : public Scheduler {
   }
   const ResolvedRequest& request(JobId job) const { return (*requests_)[request_of_[index(job)]]; }
   std::size_t kind_of(GpuId gpu) const { return seats_.fleet()[gpu].kind; }
+  JobRank rank(JobId job) const { return rank_of(facts_, job); }
 
   void know_request(Waiting job) {
     if (request_of_.size() <= index(job.job)) request_of_.resize(index(job.job) + 1);
@@ -181,7 +198,7 @@ class SchemeA final : public Scheduler {
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
       if (const PlacementSet candidates = request(job.job).candidates[kind]; !candidates.empty())
         kinds_[kind].waiting[class_of(geometry(kind), candidates)].insert(
-            job.job, request(job.job).holds[kind]);
+            rank(job.job), request(job.job).holds[kind]);
   }
 
   /// The job waits no more in any class.
@@ -191,7 +208,7 @@ class SchemeA final : public Scheduler {
       if (candidates.empty()) continue;
       const auto found = kinds_[kind].waiting.find(class_of(geometry(kind), candidates));
       if (found == kinds_[kind].waiting.end()) continue;
-      found->second.erase(job, request(job).holds[kind]);
+      found->second.erase(rank(job), request(job).holds[kind]);
       if (found->second.empty()) kinds_[kind].waiting.erase(found);
     }
   }
@@ -279,21 +296,21 @@ class SchemeA final : public Scheduler {
       for (auto& [size, free] : kinds_[kind].free) serve_queue(kind, size, free, commands);
   }
 
-  /// The first job, in order of submission, for which an instance is free, as long as there is one.
+  /// The first job for which an instance is free, as long as there is one.
   void serve_queue(std::size_t kind, const SizeClass& size, FreeSpots& free,
                    std::vector<Command>& commands) {
     while (true) {
       const auto line = kinds_[kind].waiting.find(size);
       if (line == kinds_[kind].waiting.end()) return;
-      std::optional<std::pair<JobId, Spot>> next;
+      std::optional<std::pair<JobRank, Spot>> next;
       for (const auto& [holds, jobs] : line->second.by_holds()) {
         if (next && next->first < *jobs.begin()) continue;
         if (const auto spot = free.first(PlacementSet(holds))) next = {*jobs.begin(), *spot};
       }
       if (!next) return;
       free.erase(next->second);
-      take(next->first);
-      start(next->first, next->second, commands);
+      take(next->first.job);
+      start(next->first.job, next->second, commands);
     }
   }
 
@@ -304,13 +321,30 @@ class SchemeA final : public Scheduler {
       if (dealt == dealt_.end() || dealt->second.empty()) continue;
       FreeSpots& free = kinds_[kind_of(spot.gpu)].free[*class_of_gpu_[index(spot.gpu)]];
       if (!free.contains(spot)) continue;
+      free.erase(spot);
       const JobId job = dealt->second.front();
+      if (const auto first = first_of_class(spot); first && first->priority > rank(job).priority) {
+        take(first->job);
+        start(first->job, spot, commands);
+        continue;
+      }
       dealt->second.pop_front();
       --dealt_on_[index(spot.gpu)];
-      free.erase(spot);
       start(job, spot, commands);
     }
     freed_.clear();
+  }
+
+  /// The first job that waits in common for the class of this instance and that it holds.
+  std::optional<JobRank> first_of_class(const Spot& spot) const {
+    const auto& waiting = kinds_[kind_of(spot.gpu)].waiting;
+    const auto line = waiting.find(*class_of_gpu_[index(spot.gpu)]);
+    std::optional<JobRank> first;
+    if (line == waiting.end()) return first;
+    for (const auto& [holds, jobs] : line->second.by_holds())
+      if (PlacementSet(holds).contains(spot.placement) && (!first || *jobs.begin() < *first))
+        first = *jobs.begin();
+    return first;
   }
 
   void start(JobId job, const Spot& spot, std::vector<Command>& commands) {
@@ -342,15 +376,34 @@ class SchemeA final : public Scheduler {
     serve(commands);
   }
 
-  /// The next larger class with more jobs waiting than instances made for them; the smallest after
-  /// the largest.
+  /// The next class for this GPU; classes of which jobs of higher priority wait come first.
   std::optional<SizeClass> next_class(GpuId gpu, const std::map<SizeClass, int>& room) {
     if (dealt_on_[index(gpu)] > 0) return std::nullopt;
+    std::optional<std::int64_t> priority = highest_below(kind_of(gpu), std::nullopt);
+    for (; priority; priority = highest_below(kind_of(gpu), priority))
+      if (const auto next = next_class_from(gpu, room, *priority)) return next;
+    return std::nullopt;
+  }
+
+  /// The highest priority below this one of all that wait on a GPU model.
+  std::optional<std::int64_t> highest_below(std::size_t kind,
+                                            std::optional<std::int64_t> priority) const {
+    std::optional<std::int64_t> highest;
+    for (const auto& [size, line] : kinds_[kind].waiting)
+      highest = std::max(highest, line.next_below(priority));
+    return highest;
+  }
+
+  /// The next larger class with more jobs of this priority and higher waiting than instances made
+  /// for them; the smallest after the largest.
+  std::optional<SizeClass> next_class_from(GpuId gpu, const std::map<SizeClass, int>& room,
+                                           std::int64_t priority) {
     const auto& waiting = kinds_[kind_of(gpu)].waiting;
     const auto wanted = [&](const auto& entry) {
       const auto made = room.find(entry.first);
       const auto enough = made == room.end() ? 0 : made->second;
-      return static_cast<int>(std::min<std::size_t>(entry.second.size(), INT32_MAX)) > enough &&
+      const std::size_t jobs = entry.second.count_from(priority);
+      return static_cast<int>(std::min<std::size_t>(jobs, INT32_MAX)) > enough &&
              !layout_for(gpu, entry.first).empty();
     };
     const auto& serves = class_of_gpu_[index(gpu)];
@@ -401,9 +454,9 @@ class SchemeA final : public Scheduler {
   void deal(std::size_t kind, const SizeClass& size, const std::vector<Spot>& spots) {
     const auto waiting = kinds_[kind].waiting.find(size);
     if (waiting == kinds_[kind].waiting.end()) return;
-    std::set<JobId> jobs;
+    std::set<JobRank> jobs;
     for (const auto& [holds, of] : waiting->second.by_holds()) jobs.insert(of.begin(), of.end());
-    for (const JobId job : jobs) {
+    for (const auto& [priority, job] : jobs) {
       const PlacementSet holds = request(job).holds[kind];
       const Spot* least = nullptr;
       for (const Spot& spot : spots)
@@ -419,6 +472,7 @@ class SchemeA final : public Scheduler {
 
   Seats seats_;
   const RequestTable* requests_;
+  const JobFacts* facts_;
   bool equal_shares_;
   std::vector<Kind> kinds_;
   std::vector<std::optional<SizeClass>> class_of_gpu_;

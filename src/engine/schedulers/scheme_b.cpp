@@ -48,7 +48,8 @@ Choice choose(const Fleet& fleet, const GpuState& gpu, PlacementSet candidates) 
 
 class SchemeB final : public Scheduler {
  public:
-  explicit SchemeB(const SchedulerSetup& setup) : seats_(setup.fleet), requests_(&setup.requests) {}
+  explicit SchemeB(const SchedulerSetup& setup)
+      : seats_(setup.fleet), requests_(&setup.requests), line_(setup.facts) {}
 
   void on(const SchedulerEvent& event, Instant /*now*/,
           std::vector<Command>& /*commands*/) override {

@@ -35,7 +35,8 @@ class Static final : public Scheduler {
         group_of_(setup.fleet.graphs().size()),
         free_(groups_.size()),
         count_(groups_.size(), 0),
-        has_(setup.fleet.size()) {
+        has_(setup.fleet.size()),
+        line_(setup.facts) {
     for (const GpuState& gpu : setup.fleet.gpus()) own_.push_back(gpu.held);
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       auto& of_kind = group_of_[groups_[group].kind];

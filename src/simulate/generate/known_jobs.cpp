@@ -6,6 +6,11 @@
 
 namespace cleave {
 
+std::int64_t KnownJobs::priority(JobId id) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  return details == nullptr ? 0 : details->priority;
+}
+
 std::optional<Instant> KnownJobs::deadline(JobId id) const {
   const JobDetails* details = workload_->details_of(job(id));
   if (details == nullptr || !details->deadline) return std::nullopt;

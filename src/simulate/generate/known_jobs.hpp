@@ -17,6 +17,7 @@ class KnownJobs final : public JobFacts {
             const std::vector<RequestId>& request_ids)
       : workload_(&workload), speeds_(&speeds), fleet_(&fleet), request_ids_(&request_ids) {}
 
+  [[nodiscard]] std::int64_t priority(JobId job) const override;
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override;
   /// Jobs that do not say may be moved and restarted: nothing is at stake here.
   [[nodiscard]] bool movable(JobId job) const override;
