@@ -1,6 +1,5 @@
 #include "engine/engine.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace cleave {
@@ -10,28 +9,25 @@ namespace {
 constexpr std::string_view no_room =
     "no GPU has room for it beside what is not ours and the fleet's own work";
 
-// How long a GPU that refused to make an instance takes no work: at first, at most, and how much
-// later than its last rest a refusal is a first one again.
-constexpr Duration first_rest = std::chrono::seconds{1}, longest_rest = std::chrono::minutes{5},
-                   forgiven_after = std::chrono::minutes{10};
-
 }  // namespace
 
 Result<Engine> Engine::make(const SchedulerSpec& spec, const SchedulerSetup& setup,
-                            RequestTable& requests, Forecaster* forecaster) {
+                            RequestTable& requests, Forecaster* forecaster, Refusals* refusals) {
   auto scheduler = make_scheduler(spec, setup);
   if (!scheduler) return std::unexpected(scheduler.error());
-  return Engine(std::move(*scheduler), setup, requests, forecaster);
+  return Engine(std::move(*scheduler), setup, requests, forecaster, refusals);
 }
 
 Engine::Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup,
-               RequestTable& requests, Forecaster* forecaster)
+               RequestTable& requests, Forecaster* forecaster, Refusals* refusals)
     : scheduler_(std::move(scheduler)),
       requests_(&requests),
       facts_(setup.facts),
       forecaster_(forecaster),
       room_(setup.fleet.graphs().size()),
-      service_(setup.fleet.size()) {
+      service_(setup.fleet.size()),
+      own_refusals_(refusals == nullptr ? std::make_unique<Refusals>() : nullptr),
+      refusals_(refusals == nullptr ? own_refusals_.get() : refusals) {
   for (const GpuState& gpu : setup.fleet.gpus()) {
     kinds_.push_back(gpu.kind);
     room_[gpu.kind] = room_[gpu.kind] | setup.fleet.graph(gpu).free(gpu.occupied);
@@ -62,6 +58,7 @@ void Engine::forget_restarted(std::span<const Command> commands) {
 
 void Engine::on(const Event& event, Instant now, std::vector<Command>& commands) {
   const std::size_t before = commands.size();
+  if (!begun_) begin(now, commands);
   tell(event, now, commands);
   if (forecaster_ != nullptr) forget_restarted(std::span(commands).subspan(before));
 }
@@ -96,7 +93,7 @@ void Engine::tell_what_went_wrong(const Event& event, Instant now, std::vector<C
   } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
     scheduler_->on(*cancelled, now, commands);
   } else if (const auto* failed = std::get_if<CreateFailed>(&event)) {
-    rest(failed->gpu, now, commands);
+    rest(failed->gpu, refusals_->refused(failed->gpu, now), now, commands);
     on_gone({failed->gpu, failed->placement}, now, commands);
   } else if (const auto* vanished = std::get_if<InstanceVanished>(&event)) {
     on_gone({vanished->gpu, vanished->placement}, now, commands);
@@ -225,17 +222,18 @@ void Engine::on_gone(const InstanceGone& gone, Instant now, std::vector<Command>
   see_to(gone.gpu, now, commands);
 }
 
-void Engine::rest(GpuId gpu, Instant now, std::vector<Command>& commands) {
-  Service& service = service_[index(gpu)];
-  if (service.rests && service.rests_until > now) return;  // another refusal of the same change
-  service.rest = service.rest == Duration{} || now - service.rests_until > forgiven_after
-                     ? first_rest
-                     : std::min(2 * service.rest, longest_rest);
-  resting_.erase({service.rests_until, gpu});
-  service.rests = true;
-  service.rests_until = now + service.rest;
-  resting_.emplace(service.rests_until, gpu);
-  commands.push_back(WakeAt{service.rests_until});
+void Engine::begin(Instant now, std::vector<Command>& commands) {
+  begun_ = true;
+  for (std::size_t i = 0; i < service_.size(); ++i) {
+    const auto gpu = static_cast<GpuId>(i);
+    if (const auto until = refusals_->rests_until(gpu, now)) rest(gpu, *until, now, commands);
+  }
+}
+
+void Engine::rest(GpuId gpu, Instant until, Instant now, std::vector<Command>& commands) {
+  if (!resting_.emplace(until, gpu).second) return;  // it rests already, for the same change
+  service_[index(gpu)].rests = true;
+  commands.push_back(WakeAt{until});
   see_to(gpu, now, commands);
 }
 
@@ -243,6 +241,7 @@ void Engine::on_woken(Instant now, std::vector<Command>& commands) {
   while (!resting_.empty() && resting_.begin()->first <= now) {
     const GpuId gpu = resting_.begin()->second;
     resting_.erase(resting_.begin());
+    if (refusals_->rests_until(gpu, now)) continue;  // it refused again since
     service_[index(gpu)].rests = false;
     see_to(gpu, now, commands);
   }

@@ -17,15 +17,19 @@
 // And it knows why a GPU takes no work: it is lost, drained, paused, it has just refused to make an
 // instance, or a job runs there that the scheduler has no place for. A scheduler hears only that a
 // GPU is withdrawn or is back.
+// How long one rests after a refusal is kept in Refusals (refusals.hpp), which may outlive the
+// engine.
 //
 // An engine may be made at any moment, of any scheduler, while work runs: after a crash, or when
 // another scheduler is to decide. Its fleet is what is there - each instance of ours as idle,
 // whoever runs on it -, and before all else it is told, in any order: GpuLost of those that are
 // gone (which the fleet shows as empty), GpuDrained and Paused, and Adopted of each job that runs;
-// then Submitted of each that waits, in the order of their numbers, with the request that
-// request_of() had for it. Jobs keep their numbers. Anything that goes otherwise than commanded,
-// and that no event tells, is told in this way too: a job that could not be moved because its new
-// instance was not made, an instance that could not be destroyed, one that others made.
+// then Submitted of each that waits, by priority and then in the order of their numbers, with the
+// request that request_of() had for it: some schedulers start a job as soon as they hear of it. Jobs
+// keep their numbers, and their priorities, which JobFacts say.
+// Anything that goes otherwise than commanded, and that no event tells, is told in this way too: a
+// job that could not be moved because its new instance was not made, an instance that could not be
+// destroyed, one that others made.
 //
 // What a forecaster has heard of a job is not lost while it is the same forecaster. A new one knows
 // nothing of adopted jobs; their reports may be told again, oldest first, after Adopted. An
@@ -38,6 +42,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/refusals.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
 
@@ -46,14 +51,17 @@ namespace cleave {
 class Engine {
  public:
   /// `requests` is the table that `setup` refers to: it grows as jobs turn out to need more.
-  /// `forecaster` may be null and must outlive the engine.
+  /// `forecaster` may be null and must outlive the engine. As must `refusals`, which says what GPUs
+  /// rest from the beginning and is told of each CreateFailed; with null the engine has its own.
   [[nodiscard]] static Result<Engine> make(const SchedulerSpec& spec, const SchedulerSetup& setup,
-                                           RequestTable& requests, Forecaster* forecaster);
+                                           RequestTable& requests, Forecaster* forecaster,
+                                           Refusals* refusals = nullptr);
 
   /// Appends to `commands`, as Scheduler::on.
   void on(const Event& event, Instant now, std::vector<Command>& commands);
   void settle(Instant now, std::vector<Command>& commands) {
     const std::size_t before = commands.size();
+    if (!begun_) begin(now, commands);
     scheduler_->settle(now, commands);
     if (forecaster_ != nullptr) forget_restarted(std::span(commands).subspan(before));
   }
@@ -67,15 +75,13 @@ class Engine {
 
  private:
   Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup, RequestTable& requests,
-         Forecaster* forecaster);
+         Forecaster* forecaster, Refusals* refusals);
 
   /// Whether a GPU takes work, and what the scheduler was told.
   struct Service {
     enum class Told : std::uint8_t { serves, withdrawn, lost } told = Told::serves;
     bool lost = false, drained = false, rests = false;
     std::uint32_t guests = 0;
-    Duration rest{};  // the last one, after a refusal
-    Instant rests_until{};
   };
 
   /// Whether some GPU has, or may get, a place for the request, and the scheduler would use it.
@@ -92,8 +98,10 @@ class Engine {
   void on_returned(GpuId gpu, Instant now, std::vector<Command>& commands);
   void on_woken(Instant now, std::vector<Command>& commands);
   void on_gone(const InstanceGone& gone, Instant now, std::vector<Command>& commands);
-  /// After a refusal the GPU rests, longer each time that another follows soon.
-  void rest(GpuId gpu, Instant now, std::vector<Command>& commands);
+  /// GPUs that rest already are withdrawn.
+  void begin(Instant now, std::vector<Command>& commands);
+  /// After a refusal the GPU takes no work until then.
+  void rest(GpuId gpu, Instant until, Instant now, std::vector<Command>& commands);
   /// Tells the scheduler whether the GPU takes work, if that is news.
   void see_to(GpuId gpu, Instant now, std::vector<Command>& commands);
   void see_to_all(Instant now, std::vector<Command>& commands);
@@ -117,10 +125,13 @@ class Engine {
   Forecaster* forecaster_;
   std::vector<PlacementSet>
       room_;  // by GPU model: what fits beside walls and the fleet's own work somewhere
-  std::vector<PlacementSet> whole_;    // by GPU model: every placement
-  std::vector<std::uint16_t> kinds_;   // by GPU
-  std::vector<RequestId> request_of_;  // by job
-  std::vector<Service> service_;       // by GPU
+  std::vector<PlacementSet> whole_;         // by GPU model: every placement
+  std::vector<std::uint16_t> kinds_;        // by GPU
+  std::vector<RequestId> request_of_;       // by job
+  std::vector<Service> service_;            // by GPU
+  std::unique_ptr<Refusals> own_refusals_;  // where none were given
+  Refusals* refusals_;
+  bool begun_ = false;  // anything was told
   bool paused_ = false;
   std::map<JobId, Adopted> guests_;              // who runs where without the scheduler's knowing
   std::set<std::pair<Instant, GpuId>> resting_;  // until when
