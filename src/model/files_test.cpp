@@ -23,12 +23,15 @@ std::string instances_error(std::string_view instances) {
 TEST(FleetFile, ReadsEverythingOfTheContract) {
   const auto fleet = parse_fleet(R"({
     "gpus": [{"name": "n0/0", "model": "NVIDIA A100-SXM4-40GB",
-              "instances": [{"profile": "4g.20gb", "start": 0, "workload": "a", "movable": false, "memory_mib": "9GiB",
-                             "pin": "n0", "forbid": ["n0/1"], "group": "g", "spread": "node", "max_moving": 2},
-                            {"profile": "1g.5gb", "start": 6}, {"profile": "1g.5gb", "start": 5, "owned": false}]},
+              "instances": [{"profile": "4g.20gb", "start": 0, "workload": "a",
+                             "movable": false, "memory_mib": "9GiB", "pin": "n0",
+                             "forbid": ["n0/1"], "group": "g", "spread": "node", "max_moving": 2},
+                            {"profile": "1g.5gb", "start": 6},
+                            {"profile": "1g.5gb", "start": 5, "owned": false}]},
              {"name": "n1/%d", "model": "A30-24GB", "count": 3, "x-rack": 7}],
     "nodes": [{"name": "n0", "cpus": 64, "host_memory_mib": "512GiB"}],
-    "waiting": [{"workload": "w", "profile": "2g.10gb"}, {"workload": "v", "memory_mib": 9000, "compute_slices": 2}]})",
+    "waiting": [{"workload": "w", "profile": "2g.10gb"},
+                {"workload": "v", "memory_mib": 9000, "compute_slices": 2}]})",
                                  "fleet.json", {});
   ASSERT_TRUE(fleet) << fleet.error().text();
   ASSERT_EQ(fleet->gpus.size(), 4U);
@@ -83,19 +86,20 @@ TEST(FleetFile, NamesThePlaceAndTheRemedy) {
 TEST(FleetFile, AWorkloadStandsInOneInstance) {
   EXPECT_EQ(
       instances_error(
-          R"({"profile": "1g.5gb", "start": 0, "workload": "a"}, {"profile": "1g.5gb", "start": 1, "workload": "a"})"),
+          R"({"profile": "1g.5gb", "start": 0, "workload": "a"},
+              {"profile": "1g.5gb", "start": 1, "workload": "a"})"),
       "fleet.json: gpus[0].instances: the workload 'a' stands in two instances; give each workload "
       "a name of "
       "its own");
 }
 
 TEST(FleetFile, InstancesOutsideTheProfileSetAreBadInput) {
-  EXPECT_EQ(
-      fleet_error(
-          R"({"gpus": [{"name": "a", "model": "A100-40GB", "instances": [{"profile": "1g.10gb", "start": 0}]}]})",
-          "five"),
-      "fleet.json: gpus[0].instances[0]: 1g.10gb is not among the chosen profiles; widen "
-      "--profiles");
+  EXPECT_EQ(fleet_error(
+                R"({"gpus": [{"name": "a", "model": "A100-40GB",
+                        "instances": [{"profile": "1g.10gb", "start": 0}]}]})",
+                "five"),
+            "fleet.json: gpus[0].instances[0]: 1g.10gb is not among the chosen profiles; widen "
+            "--profiles");
 }
 
 TEST(FleetInShort, CountsModels) {
@@ -117,10 +121,16 @@ std::string job_error(const std::string& job) {
 
 TEST(WorkloadFile, ReadsEverythingOfTheContract) {
   const auto workload = parse_workload(R"(
-{"id": "b", "arrival_s": 20.5, "memory_mib": "9GiB", "compute_slices": 2, "duration_s": 60, "deadline_s": 100, "priority": 3, "restartable": true}
-{"id": "a", "arrival_s": 10, "profile": "1g.5gb", "duration_s": 30, "speed": {"1g.5gb": 0.36, "7g.40gb": 1, "none": 1.1}}
+{"id": "b", "arrival_s": 20.5, "memory_mib": "9GiB", "compute_slices": 2,)"
+                                       R"( "duration_s": 60, "deadline_s": 100, "priority": 3,)"
+                                       R"( "restartable": true}
+{"id": "a", "arrival_s": 10, "profile": "1g.5gb", "duration_s": 30,)"
+                                       R"( "speed": {"1g.5gb": 0.36, "7g.40gb": 1, "none": 1.1}}
 
-{"id": "c", "arrival_s": 20.5, "phases": {"cpu_s": 1, "compute_s": 9}, "reference_model": "A100-40GB", "memory": {"base_mib": 100, "per_iteration_mib": 2, "iterations": 50}}
+{"id": "c", "arrival_s": 20.5, "phases": {"cpu_s": 1, "compute_s": 9},)"
+                                       R"( "reference_model": "A100-40GB", "memory":)"
+                                       R"( {"base_mib": 100, "per_iteration_mib": 2,)"
+                                       R"( "iterations": 50}}
 )",
                                        "jobs.jsonl");
   ASSERT_TRUE(workload) << workload.error().text();

@@ -25,7 +25,11 @@ struct Column {
 // clang-format off
 
 // 4 compute and 4 memory slices: A30
-constexpr Column four_slices_columns[] = {{{4}, {4}, Attribute::none}, {{2}, {2}, Attribute::none}, {{2}, {2}, Attribute::media}, {{1}, {1}, Attribute::none}, {{1}, {1}, Attribute::media}};
+constexpr Column four_slices_columns[] = {
+    {{4}, {4}, Attribute::none}, {{2}, {2}, Attribute::none},
+    {{2}, {2}, Attribute::media}, {{1}, {1}, Attribute::none},
+    {{1}, {1}, Attribute::media},
+};
 constexpr std::uint8_t four_slices_weights[] = {
      4,  2,  2,  1,  1,
      2,  1,  1,  0,  1,
@@ -36,7 +40,12 @@ constexpr std::uint8_t four_slices_weights[] = {
 };
 
 // 7 compute and 8 memory slices: A100, H100, H20, H200, B200 and their kin
-constexpr Column eight_slices_columns[] = {{{7}, {8}, Attribute::none}, {{4}, {4}, Attribute::none}, {{3}, {4}, Attribute::none}, {{2}, {2}, Attribute::none}, {{1}, {2}, Attribute::none}, {{1}, {1}, Attribute::none}, {{1}, {1}, Attribute::media}};
+constexpr Column eight_slices_columns[] = {
+    {{7}, {8}, Attribute::none}, {{4}, {4}, Attribute::none},
+    {{3}, {4}, Attribute::none}, {{2}, {2}, Attribute::none},
+    {{1}, {2}, Attribute::none}, {{1}, {1}, Attribute::none},
+    {{1}, {1}, Attribute::media},
+};
 constexpr std::uint8_t eight_slices_weights[] = {
     17,  8,  8,  4,  3,  2,  3,
     10,  5,  5,  2,  2,  1,  2,
@@ -61,7 +70,14 @@ constexpr std::uint8_t eight_slices_weights[] = {
 };
 
 // 4 compute and 12 memory slices: RTX PRO 6000
-constexpr Column twelve_slices_columns[] = {{{4}, {12}, Attribute::none}, {{4}, {12}, Attribute::graphics}, {{2}, {6}, Attribute::none}, {{2}, {6}, Attribute::graphics}, {{2}, {6}, Attribute::all_media}, {{2}, {6}, Attribute::no_media}, {{1}, {3}, Attribute::none}, {{1}, {3}, Attribute::media}, {{1}, {3}, Attribute::graphics}, {{1}, {3}, Attribute::all_media}, {{1}, {3}, Attribute::no_media}};
+constexpr Column twelve_slices_columns[] = {
+    {{4}, {12}, Attribute::none}, {{4}, {12}, Attribute::graphics},
+    {{2}, {6}, Attribute::none}, {{2}, {6}, Attribute::graphics},
+    {{2}, {6}, Attribute::all_media}, {{2}, {6}, Attribute::no_media},
+    {{1}, {3}, Attribute::none}, {{1}, {3}, Attribute::media},
+    {{1}, {3}, Attribute::graphics}, {{1}, {3}, Attribute::all_media},
+    {{1}, {3}, Attribute::no_media},
+};
 constexpr std::uint8_t twelve_slices_weights[] = {
      6,  6,  2,  2,  4,  2,  1,  1,  1,  2,  0,
      5,  5,  2,  2,  3,  2,  1,  1,  1,  1,  0,

@@ -38,7 +38,8 @@ FleetFile mixed_fleet(std::size_t size, Random& random, const char* profiles) {
         R"("A30-24GB")",
         R"("RTX-PRO-6000-BW-96GB")",
         R"("A100-40GB", "instances": [{"profile": "1g.5gb", "start": 6, "owned": false}])",
-        R"("A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2, "owned": false}, {"profile": "1g.5gb", "start": 0}])"};
+        R"("A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2, "owned": false},
+                                   {"profile": "1g.5gb", "start": 0}])"};
     gpus += fmt::format("{}{{\"name\": \"g{}\", \"model\": {}}}", i == 0 ? "" : ",", i,
                         kinds[random.below(std::size(kinds))]);
   }

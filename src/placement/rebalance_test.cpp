@@ -148,7 +148,8 @@ std::string random_gpu(Random& random, std::size_t i) {
       R"("A30-24GB")",
       R"("RTX-PRO-6000-BW-96GB")",
       R"("A100-40GB", "instances": [{"profile": "1g.5gb", "start": 6, "owned": false}])",
-      R"("A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2, "owned": false}, {"profile": "1g.5gb", "start": 0}])"};
+      R"("A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2, "owned": false},
+                                 {"profile": "1g.5gb", "start": 0}])"};
   return fmt::format("{}{{\"name\": \"g{}\", \"model\": {}}}", i == 0 ? "" : ",", i,
                      kinds[random.below(std::size(kinds))]);
 }

@@ -198,20 +198,24 @@ constexpr const char* preamble = R"(
 namespace cleave::nvml {
 namespace ours {
 #define CLEAVE_ABI_TYPE(name, parameters) using name = Return parameters;
-CLEAVE_NVML_NEEDED(CLEAVE_ABI_TYPE) CLEAVE_NVML_OPTIONAL(CLEAVE_ABI_TYPE) CLEAVE_NVML_OTHERS(CLEAVE_ABI_TYPE)
+CLEAVE_NVML_NEEDED(CLEAVE_ABI_TYPE)
+CLEAVE_NVML_OPTIONAL(CLEAVE_ABI_TYPE)
+CLEAVE_NVML_OTHERS(CLEAVE_ABI_TYPE)
 }  // namespace ours
 template <class T> concept Sized = !std::is_void_v<T> && requires { sizeof(T); };
 template <class A, class B> constexpr bool alike() {
   if constexpr (std::is_pointer_v<A> && std::is_pointer_v<B>) {
     using P = std::remove_pointer_t<A>; using Q = std::remove_pointer_t<B>;
-    if constexpr (Sized<P> && Sized<Q>) return sizeof(P) == sizeof(Q) && std::is_const_v<P> == std::is_const_v<Q>;
+    if constexpr (Sized<P> && Sized<Q>)
+      return sizeof(P) == sizeof(Q) && std::is_const_v<P> == std::is_const_v<Q>;
     return true;
   }
   return sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>;
 }
 template <class F, class G> struct Same : std::false_type {};
 template <class R, class S, class... A, class... B> requires(sizeof...(A) == sizeof...(B))
-struct Same<R(A...), S(B...)> : std::bool_constant<sizeof(R) == sizeof(S) && (alike<A, B>() && ...)> {};
+struct Same<R(A...), S(B...)>
+    : std::bool_constant<sizeof(R) == sizeof(S) && (alike<A, B>() && ...)> {};
 )";
 
 std::string upper(std::string text) {

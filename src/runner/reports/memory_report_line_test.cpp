@@ -24,9 +24,9 @@ bool same(const MemoryReport& a, const MemoryReport& b) {
 }
 
 TEST(ReportLine, IsAsDocumented) {
-  EXPECT_EQ(
-      report_line({3, 100, MiB{4096}, MiB{4300}}),
-      R"({"iteration":3,"iterations":100,"requested_bytes":4294967296,"allocated_bytes":4508876800})");
+  EXPECT_EQ(report_line({3, 100, MiB{4096}, MiB{4300}}),
+            R"({"iteration":3,"iterations":100,)"
+            R"("requested_bytes":4294967296,"allocated_bytes":4508876800})");
   EXPECT_EQ(report_line({1, {}, MiB{0}, MiB{1}}),
             R"({"iteration":1,"requested_bytes":0,"allocated_bytes":1048576})");
 }
