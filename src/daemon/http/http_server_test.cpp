@@ -20,7 +20,7 @@ namespace {
 
 using Ms = std::chrono::milliseconds;
 
-/// A server that echoes, answers late, not at all or for ever, on a thread of its own.
+/// A server on a thread of its own that echoes, answers late, never or without end.
 class TestServer {
  public:
   explicit TestServer(HttpLimits limits = {}) : file_(*SocketFile::listen({path(), true}, false)) {
@@ -105,7 +105,7 @@ class TestServer {
   std::thread thread_;
 };
 
-TEST(HttpServer, AnswersAndKnowsWhoAsks) {
+TEST(HttpServer, AnswersAndKnowsTheUser) {
   TestServer server;
   RawClient client(server.path());
   const auto reply = client.ask("GET", "/a%20b?x=1&y");
@@ -213,7 +213,7 @@ TEST(HttpServer, TakesBodiesInPiecesAndAfterBeingAsked) {
   EXPECT_EQ(Json::parse(reply->body)["bytes"], 4);
 }
 
-TEST(HttpServer, OneWhoWillSayNoMoreIsStillAnswered) {
+TEST(HttpServer, AClientThatHasClosedItsSideIsStillAnswered) {
   TestServer server;
   RawClient client(server.path());
   ASSERT_TRUE(client.send("GET /last HTTP/1.1\r\n\r\n"));
@@ -257,7 +257,7 @@ TEST(HttpServer, TheSlowLoseTheirConnectionAndHoldNobodyUp) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, Ms(600));
 }
 
-TEST(HttpServer, OneWhoDoesNotReadIsClosed) {
+TEST(HttpServer, AClientThatDoesNotReadIsClosed) {
   HttpLimits limits;
   limits.idle_time = Ms(300);
   limits.bytes_per_user = 10 << 20;
@@ -267,7 +267,7 @@ TEST(HttpServer, OneWhoDoesNotReadIsClosed) {
     deaf.push_back(std::make_unique<RawClient>(server.path()));
     ASSERT_TRUE(deaf.back()->send("GET /large HTTP/1.1\r\n\r\n"));
   }
-  // Their answers fill the user's share; one more is told so.
+  // Their answers fill the user's share; one more is refused.
   int refused = 0;
   for (const auto& each : deaf) {
     const auto reply = each->reply(Ms(100));
@@ -352,13 +352,13 @@ TEST(HttpServer, StreamsReachAllAndTheStuckSlowNobody) {
     for (const auto& stream : server.streams) closed += stream->closed() ? 1U : 0U;
   });
   EXPECT_EQ(closed, 100U);
-  // The stuck ones read at last: to the last comment, and not beyond.
+  // The stuck ones read at last, up to the last comment and no further.
   while (readers[0]->receive(Ms(2000))) {
   }
   EXPECT_NE(readers[0]->have().find(": too slow; ask again with the last id\n\n"),
             std::string::npos);
   EXPECT_EQ(readers[0]->have().find(last), std::string::npos);
-  // And a stream on which nothing happens beats.
+  // A stream without events sends heartbeats.
   RawClient quiet(server.path());
   ASSERT_TRUE(quiet.send("GET /stream HTTP/1.1\r\n\r\n"));
   std::this_thread::sleep_for(Ms(700));
@@ -502,7 +502,7 @@ TEST(SocketFile, IsOursAlone) {
   }
   EXPECT_NE(::access(path.c_str(), F_OK), 0) << "it is gone with its daemon";
   {
-    // Somebody who knows nothing of our lock listens there.
+    // A program that does not use the lock listens there.
     const Descriptor other(::socket(AF_UNIX, SOCK_STREAM, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -512,7 +512,7 @@ TEST(SocketFile, IsOursAlone) {
     ASSERT_EQ(::listen(other.number(), 1), 0);
     EXPECT_FALSE(SocketFile::listen({path, true}, false));
   }
-  // He is gone and left his file: it is stale.
+  // It has ended and left its file, which is stale.
   const auto third = SocketFile::listen({path, true}, true);
   ASSERT_TRUE(third) << third.error().text();
   struct stat facts {};
@@ -520,7 +520,7 @@ TEST(SocketFile, IsOursAlone) {
   EXPECT_EQ(facts.st_mode & 0777U, 0666U);
 }
 
-TEST(SocketFile, RefusesWhatIsNoPlaceForIt) {
+TEST(SocketFile, RefusesPlacesThatCannotHoldIt) {
   const TemporaryFolder folder;
   EXPECT_FALSE(SocketFile::listen({folder.path() / std::string(200, 'x'), true}, false));
   const std::string file = (folder.path() / "file").string();

@@ -69,13 +69,13 @@ TEST(Audit, AFullDiskLosesLinesAndSaysHowMany) {
   EXPECT_EQ(Json::parse(lines[1])["lost_lines"].get<int>(), 3);
 }
 
-TEST(Audit, AFileThatCannotBeOpenedStopsNobody) {
+TEST(Audit, AFileThatCannotBeOpenedStopsNothing) {
   AuditFile audit("/nowhere/at/all");
   audit.write(line, {});
   EXPECT_EQ(audit.lost(), 1);
 }
 
-TEST(UserBook, KnowsWhomTheSystemKnows) {
+TEST(UserBook, KnowsTheSystemsUsers) {
   UserBook book;
   const auto& root = book.user(0, {});
   ASSERT_TRUE(root);

@@ -88,7 +88,7 @@ TEST(JobOutput, FollowingLosesNothingThatWasThere) {
   }
 }
 
-TEST(JobOutput, TheJobsUserGetsNothingByWhatHePutsThere) {
+TEST(JobOutput, TheJobsUserGainsNothingByFilesPutThere) {
   OutputFolder here;
   const std::string log = here.path + "/stdout.log";
   const auto expect_nothing = [&](const char* what) {
@@ -106,7 +106,7 @@ TEST(JobOutput, TheJobsUserGetsNothingByWhatHePutsThere) {
   ASSERT_EQ(::mkdir(log.c_str(), 0700), 0);
   expect_nothing("a folder");
   ASSERT_EQ(::rmdir(log.c_str()), 0);
-  // A second name of a file, perhaps of somebody else's.
+  // A hard link to a file that may belong to another user.
   const std::string other = here.path + "/other";
   ::close(::creat(other.c_str(), 0600));
   ASSERT_EQ(::link(other.c_str(), log.c_str()), 0);
