@@ -124,7 +124,8 @@ std::string choices_remark(const Reproduction& reproduction) {
     const auto [least, most] = std::ranges::minmax(
         choices, {}, [&](const OpenChoice& choice) { return choice.pending[i].back(); });
     remark += fmt::format(
-        "\nFrom way to way the optimum leaves work pending in {} to {} of {} cases at {} GPUs.",
+        "\nDepending on the way, the optimum leaves work pending in {} to {} of {} cases at {} "
+        "GPUs.",
         least.pending[i].back(), most.pending[i].back(), reproduction.options.cases,
         reproduction.options.gpus[i]);
   }

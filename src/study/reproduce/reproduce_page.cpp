@@ -25,30 +25,39 @@ const UseCaseText& text_of(ProblemKind problem) {
 }
 
 constexpr std::string_view introduction =
-    R"(# *Optimal Workload Placement on Multi-Instance GPUs*, section 5, again
+    R"(# *Optimal Workload Placement on Multi-Instance GPUs*, section 5, repeated
 
-This page is written by `cleave reproduce optimal-placement --write docs/reproduction`; the same seeds give the same bytes.
+`cleave reproduce optimal-placement --write docs/reproduction` writes this page; the same seeds give
+the same bytes.
 
-Test cases as in 5.1, {} for each size, seeds 1 to {}: n GPUs of A100-80GB, 60 % of them allocated, each up to a joint
-utilization drawn from (0, 1], by random plain profiles at random free starts; for deployment new work of 60 % of all GPU
-slices (`src/study/wpm/paper_cases.hpp`). Methods: *rules* are the paper's 4.2, *first-fit* and *load-balanced* its baselines
-of 5.1, *optimal* is Cleave's exact planner where the paper has its mixed-integer program, *joint* the same with all
-running work free to move. The paper's assignment model itself is compared by `cleave bench planner`, times are there too.
+**Cases** as in 5.1, {} for each size, seeds 1 to {}: n GPUs of A100-80GB, 60 % of them allocated,
+each up to a joint utilization drawn from (0, 1], by random plain profiles at random free starts.
+For deployment, new work of 60 % of all GPU slices (`src/study/wpm/paper_cases.hpp`).
 
-Metrics are those of the paper's table 3, in slices, means over the cases; *of highest* is the mean over the highest mean
-of all methods in that table, as the paper's figures show it. Points that the paper leaves open are named O1 to O21 and G1
-to G3 below, as far as they decide something:
+**Methods.** *rules* are the paper's 4.2, *first-fit* and *load-balanced* its baselines of 5.1.
+*optimal* is Cleave's exact planner, where the paper has its mixed-integer program; *joint* is the
+same with all running work free to move. `cleave bench planner` compares the paper's assignment
+model itself, and has the times.
 
-- **O11** how the baselines compact and reconfigure is not described. Here compaction runs the rules' loop with their way of
-  assigning; reconfiguration is one pass, free GPUs first, used ones only for what fits on none of those.
-- **O12** load-balanced sorts the GPUs anew after each placement, all of them.
-- **O13** availability is that of the whole cluster, less the pending work. **O14** migration size counts memory slices.
-- **O15** a migration is sequential when its target slices were in use at first, even by work that also leaves.
-- **O19** what "about 60 %" and "random" mean is fixed in the generator; see *What the open choices do* below.
+**Metrics** are those of the paper's table 3, in slices, means over the cases. *of highest* is the
+mean over the highest mean of all methods in that table, as in the paper's figures.
+
+Points that the paper leaves open are numbered O1 to O21 and G1 to G3. These decide something:
+
+- **O11** How the baselines compact and reconfigure is not described. Here compaction runs the
+  rules' loop with the baseline's way of assigning. Reconfiguration is one pass, free GPUs first, used ones
+  only for what fits on none of those.
+- **O12** load-balanced sorts all GPUs again after each placement.
+- **O13** Availability is that of the whole cluster, less the pending work.
+- **O14** Migration size counts memory slices.
+- **O15** A migration is sequential if its target slices were in use at first, even by work that
+  also leaves.
+- **O19** The generator fixes what "about 60 %" and "random" mean; see *What the open choices do*
+  below.
 - **O20** "2.85x" and "65 %" are one figure.
-- **O21** the paper's cases are less tight than ours, however ours are drawn: its first-fit leaves 7 of 100 pending at 8
-  GPUs.
-- **G3** +me instances are left out: one per GPU at most, they would decide everything.
+- **O21** The paper's cases are less tight than ours, however ours are drawn: its first-fit leaves 7
+  of 100 pending at 8 GPUs.
+- **G3** +me instances are left out: with at most one per GPU, they would decide everything.
 )";
 
 std::string number(double value, std::string_view key) {
@@ -94,16 +103,21 @@ std::string figures_table(const UseCaseFigures& figures, std::size_t cases) {
 
 constexpr std::string_view choices_text = R"(## What the open choices do
 
-The paper says in a few sentences (5.1) how its cases are drawn, and more than one way fits them. Here is how many of {}
-deployments leave work pending, for each way: the allocated GPUs have the lowest numbers or are drawn; a GPU's last
-workload may pass its target utilization or not; the last new workload may pass 60 % of the capacity or not; +me profiles
-are left out or drawn like the rest. Empty: the paper does not say. *from paper*: the differences from what it says, added
-up.
+The paper says in a few sentences (5.1) how its cases are drawn, and more than one way fits them.
+The table says how many of {} deployments leave work pending, for each way:
+
+- the allocated GPUs have the lowest numbers, or are drawn;
+- a GPU's last workload may pass its target utilization, or not;
+- the last new workload may pass 60 % of the capacity, or not;
+- +me profiles are left out, or drawn like the rest.
+
+Empty: the paper does not say. *from paper*: the differences from the paper's figures, added up.
 
 {}
 
-So what hangs on how full the cases are, pending work above all, compares little with the paper: that our figures come as
-near as they do is the doing of that choice, and no sign that the paper's cases were drawn in this way.
+So figures that depend on how full the cases are, pending work above all, can hardly be compared
+with the paper. That ours come as near as they do follows from that choice; it does not show that
+the paper's cases were drawn in this way.
 
 )";
 
@@ -133,9 +147,9 @@ std::string claims_table(const Reproduction& reproduction) {
     table += fmt::format("| {} | {} | {} | {} | {} | {} |\n", claim.section, claim.claim,
                          claim.paper, claim.ours, claim.verdict, claim.why);
   return table + R"(
-That its solver comes within 0.2 % of the optimum in 1 to 2 s at 80 GPUs (5.1) is a matter of time and measured by
-`cleave bench planner`. Its indexing, constraints and assumption 1 are held by tests: every multiset of profiles that fits
-an empty GPU by size fits it by position.
+That its solver comes within 0.2 % of the optimum in 1 to 2 s at 80 GPUs (5.1) is a matter of time,
+which `cleave bench planner` measures. Tests hold its indexing, constraints and assumption 1: every
+multiset of profiles that fits an empty GPU by size fits it by position.
 )";
 }
 
