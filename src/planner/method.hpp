@@ -47,28 +47,14 @@ HeuristicOutcome reconfigure_in_one_pass(const PlanProblem& problem, const Metho
 Seating settle(const PlanProblem& problem, const Method& method,
                std::vector<WorkloadIndex>& pending);
 
+/// The rules' own way, in a file of this name: first work that can use a GPU's spare memory slice,
+/// one on each GPU, then the rest, large before small; with one more GPU as long as it does not
+/// fit.
+HeuristicOutcome reconfigure_by_rules(const PlanProblem& problem, const Method& method);
+
 /// The outcome of laying out anew; where its moves are beyond the problem's limits, everything as
 /// `settle` has it, since a layout anew cannot be had by half.
 HeuristicOutcome unless_beyond_limits(const PlanProblem& problem, const Method& method,
                                       HeuristicOutcome outcome);
-
-// The methods themselves, each in a file of its name.
-namespace rules {
-HeuristicOutcome deploy(const PlanProblem& problem);
-HeuristicOutcome compact(const PlanProblem& problem);
-HeuristicOutcome reconfigure(const PlanProblem& problem);
-}  // namespace rules
-
-namespace first_fit {
-HeuristicOutcome deploy(const PlanProblem& problem);
-HeuristicOutcome compact(const PlanProblem& problem);
-HeuristicOutcome reconfigure(const PlanProblem& problem);
-}  // namespace first_fit
-
-namespace load_balanced {
-HeuristicOutcome deploy(const PlanProblem& problem);
-HeuristicOutcome compact(const PlanProblem& problem);
-HeuristicOutcome reconfigure(const PlanProblem& problem);
-}  // namespace load_balanced
 
 }  // namespace cleave

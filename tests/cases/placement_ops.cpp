@@ -68,7 +68,7 @@ struct Solved {
   }
 };
 
-using Solve = HeuristicOutcome (*Heuristic::*)(const PlanProblem&);
+using Solve = HeuristicOutcome (Heuristic::*)(const PlanProblem&) const;
 
 /// Null after an error.
 std::unique_ptr<Solved> solve(JsonReader& in, ProblemKind kind, Solve with) {

@@ -1,6 +1,5 @@
-// The rules of *Optimal Workload Placement*, 4.2: large work first, on the fullest GPU that fits,
-// at the vendor's preferred start; laying out anew begins with work that can use a GPU's spare
-// memory slice.
+// How the rules of *Optimal Workload Placement*, 4.2, reconfigure a fleet: they begin with work
+// that can use a GPU's spare memory slice.
 
 #include <algorithm>
 #include <tuple>
@@ -9,11 +8,10 @@
 #include "planner/method.hpp"
 #include "planner/metrics.hpp"
 
-namespace cleave::rules {
+namespace cleave {
 
 namespace {
 
-constexpr Method method{{GpuOrder::fullest, StartOrder::preferred}, sort_by_size};
 constexpr Manner first_fit{GpuOrder::first, StartOrder::preferred};
 
 /// Placements of less than a whole GPU that use its spare memory slice: on an A100 the 3g at 4 and
@@ -185,16 +183,8 @@ HeuristicOutcome Reconfiguration::run() {
 
 }  // namespace
 
-HeuristicOutcome deploy(const PlanProblem& problem) {
-  return deploy_by(problem, method);
-}
-
-HeuristicOutcome compact(const PlanProblem& problem) {
-  return compact_by(problem, method);
-}
-
-HeuristicOutcome reconfigure(const PlanProblem& problem) {
+HeuristicOutcome reconfigure_by_rules(const PlanProblem& problem, const Method& method) {
   return unless_beyond_limits(problem, method, Reconfiguration(problem).run());
 }
 
-}  // namespace cleave::rules
+}  // namespace cleave
