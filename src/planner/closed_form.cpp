@@ -1,9 +1,10 @@
-#include "planner/closed_form.hpp"
+// The least number of GPUs without search, with the weights that prove it.
 
 #include <algorithm>
 
 #include "base/format.hpp"
 #include "placement/admission.hpp"
+#include "planner/optimal.hpp"
 #include "planner/seating.hpp"
 
 namespace cleave {

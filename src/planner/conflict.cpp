@@ -1,4 +1,4 @@
-#include "planner/conflict.hpp"
+// Why there is no plan, or why a workload is left waiting, in words that name what is in the way.
 
 #include <algorithm>
 #include <map>
@@ -7,6 +7,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "planner/planner.hpp"
 #include "planner/seating.hpp"
 
 namespace cleave {

@@ -2,6 +2,8 @@
 // The planning problem as a mixed-integer programme over counts: how many GPUs of each class end in
 // each of its patterns, and how many workloads of each type take instances of each kind.
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,5 +57,11 @@ struct CountModel {
 
 CountModel build_model(const PlanProblem& problem, const PatternMaker& maker, Grouping grouping,
                        const ModelPlan& plan);
+
+/// The solution of the programme dealt out to GPUs and workloads (deal.cpp). Empty where replicas
+/// of a group that the counts allow cannot be kept apart on the GPUs they were counted for.
+std::optional<Goal> deal(const PlanProblem& problem, const PatternMaker& maker,
+                         const CountModel& model, const std::vector<std::int64_t>& solution,
+                         bool limits);
 
 }  // namespace cleave

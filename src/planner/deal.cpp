@@ -1,10 +1,12 @@
-#include "planner/deal.hpp"
+// From counts to a goal: the solution of the programme, dealt out to GPUs and workloads.
 
 #include <algorithm>
 #include <cassert>
 #include <map>
 #include <set>
 #include <tuple>
+
+#include "planner/count_model.hpp"
 
 namespace cleave {
 

@@ -113,4 +113,26 @@ PlanMetrics metrics(const PlanProblem& problem, const Goal& goal) {
   return m;
 }
 
+namespace {
+
+/// The largest profile that may start at this slice. Placements are numbered from large to small.
+std::optional<PlacementId> largest_at(const Geometry& geometry, PlacementSet free, int slice) {
+  for (const PlacementId id : free)
+    if (geometry[id].start == slice) return id;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<PlacementId> largest_free_partitions(const Geometry& geometry, PlacementSet taken) {
+  std::vector<PlacementId> partitions;
+  for (int slice = 0; slice < geometry.model().memory_slices.value; ++slice) {
+    const auto largest = largest_at(geometry, geometry.free(taken), slice);
+    if (!largest) continue;
+    taken.insert(*largest);
+    partitions.push_back(*largest);
+  }
+  return partitions;
+}
+
 }  // namespace cleave

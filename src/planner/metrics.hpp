@@ -4,6 +4,7 @@
 // that takes its slices.
 
 #include <cstdint>
+#include <vector>
 
 #include "base/ratio.hpp"
 #include "planner/problem.hpp"
@@ -27,6 +28,7 @@ struct Waste {
 };
 Waste waste(const Geometry& geometry, PlacementId placement);
 
+/// The figures of one layout of the fleet.
 struct PlanMetrics {
   std::int64_t gpus = 0;  // with at least one workload, or with a wall
   std::int64_t memory_wastage = 0, compute_wastage = 0;
@@ -40,5 +42,9 @@ struct PlanMetrics {
   Ratio memory_utilization{0, 1}, compute_utilization{0, 1};  // of the GPUs in use
 };
 PlanMetrics metrics(const PlanProblem& problem, const Goal& goal);
+
+/// Algorithm 1 of the paper: the largest partitions that can still be made on a GPU. From slice to
+/// slice upwards, the largest profile that may start there is put there.
+std::vector<PlacementId> largest_free_partitions(const Geometry& geometry, PlacementSet taken);
 
 }  // namespace cleave

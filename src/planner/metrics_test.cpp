@@ -8,7 +8,7 @@
 #include <map>
 
 #include "planner/fleets_test.hpp"
-#include "planner/wpm_parts.hpp"
+#include "planner/wpm_waste_test.hpp"
 
 namespace cleave {
 namespace {

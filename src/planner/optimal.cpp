@@ -4,9 +4,7 @@
 #include <cassert>
 
 #include "base/format.hpp"
-#include "planner/closed_form.hpp"
 #include "planner/count_model.hpp"
-#include "planner/deal.hpp"
 #include "planner/heuristic.hpp"
 #include "planner/objective.hpp"
 

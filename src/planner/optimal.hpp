@@ -37,4 +37,29 @@ std::optional<Goal> best_known(const PlanProblem& problem,
 std::int64_t weighted_sum(const PlanProblem& problem, const PlanWeights& weights,
                           const std::vector<std::int64_t>& values);
 
+/// The least number of GPUs by the closed formula of placement/admission.hpp, without search.
+struct ClosedForm {
+  std::int64_t gpus = 0;  // in use in the best goal, in which nothing is pending
+  std::string proof;      // the weights behind it, in words
+};
+
+/// Empty where the formula says nothing: GPUs cut in different ways, constraints on where work may
+/// be, requests that several profiles satisfy, limits on moves, or more work than the fleet has
+/// room for.
+std::optional<ClosedForm> closed_form(const PlanProblem& problem);
+
+/// A goal that can be reached without interrupting any work, with the moves that lead to it.
+struct Undisturbed {
+  Goal goal;
+  Moves moves;  // its `disruptive` is empty
+};
+
+/// The undisturbed goal nearest to `best` that repeated planning finds: work that could only get to
+/// its place by an interruption is told to stay, and the rest is planned again. `best` and its
+/// `moves` are what could not be reached undisturbed. Empty where some running work may not stay
+/// where it is and cannot leave without an interruption.
+std::optional<Undisturbed> undisturbing(const PlanProblem& problem,
+                                        const std::optional<PlanWeights>& weights, const Goal& best,
+                                        const Moves& moves);
+
 }  // namespace cleave

@@ -7,7 +7,6 @@
 #include "base/json.hpp"
 #include "physics/migration.hpp"
 #include "physics/reconfiguration.hpp"
-#include "planner/moves/move_cost.hpp"
 #include "planner/objective.hpp"
 
 namespace cleave {

@@ -7,7 +7,6 @@
 #include "planner/heuristic.hpp"
 #include "planner/objective.hpp"
 #include "planner/optimal.hpp"
-#include "planner/undisturbed.hpp"
 
 namespace cleave {
 

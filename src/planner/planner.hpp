@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "planner/conflict.hpp"
 #include "planner/metrics.hpp"
 #include "planner/moves/moves.hpp"
 #include "planner/problem.hpp"
@@ -42,6 +41,12 @@ struct Objective {
   std::string proof;
 };
 
+/// A workload that the goal leaves without a seat, and why.
+struct Pending {
+  WorkloadIndex workload;
+  std::string reason;
+};
+
 struct Plan {
   std::string method;
   PlanStatus status = PlanStatus::infeasible;
@@ -69,5 +74,11 @@ std::int64_t future_room(const PlanProblem& problem, const Goal& goal);
 /// Fails with `infeasible` where no plan keeps the constraints and limits, naming what is in
 /// conflict.
 [[nodiscard]] Result<Plan> make_plan(const PlanProblem& problem, const PlanOptions& options);
+
+/// For a problem that no goal solves: which constraints or limits are in conflict, in words.
+std::string why_impossible(const PlanProblem& problem);
+
+/// The workloads that the goal leaves without a seat, each with what stands in the way.
+std::vector<Pending> pending_work(const PlanProblem& problem, const Goal& goal);
 
 }  // namespace cleave

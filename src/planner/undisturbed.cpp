@@ -1,4 +1,4 @@
-#include "planner/undisturbed.hpp"
+// A goal that can be reached without interrupting any work, by repeated planning.
 
 #include <algorithm>
 

@@ -13,7 +13,7 @@
 #include "planner/heuristic.hpp"
 #include "planner/metrics.hpp"
 #include "planner/planner.hpp"
-#include "planner/wpm_parts.hpp"
+#include "planner/wpm_waste_test.hpp"
 
 namespace cleave::cases::placement {
 

@@ -7,7 +7,6 @@
 #include "base/text.hpp"
 #include "cli/daemon/show.hpp"
 #include "model/layout.hpp"
-#include "planner/moves/move_cost.hpp"
 #include "planner/objective.hpp"
 
 namespace cleave::cli {

@@ -1,10 +1,11 @@
-#include "planner/moves/move_cost.hpp"
+// What waves of moves cost, with GPUs and links at work at the same time.
 
 #include <algorithm>
 #include <map>
 
 #include "physics/migration.hpp"
 #include "physics/reconfiguration.hpp"
+#include "planner/moves/moves.hpp"
 
 namespace cleave {
 

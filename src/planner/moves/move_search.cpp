@@ -1,9 +1,12 @@
-#include "planner/moves/move_search.hpp"
+// The fewest waves, by trying everything. What was looked through without finding a way is a proof
+// that there is none so short.
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <vector>
+
+#include "planner/moves/move_state.hpp"
 
 namespace cleave {
 

@@ -106,4 +106,16 @@ class MoveState {
   std::shared_ptr<const Goal> now_;
 };
 
+/// What looking for the fewest waves found.
+struct MoveSearch {
+  bool found = false;  // then `moves` is a shortest way, with the fewest temporary places of those
+  int bound = 0;       // no way has fewer waves
+  Moves moves;
+};
+
+/// Looks for the fewest waves by trying everything, wave by wave: for problems small enough. Ways
+/// of at most `longest` waves. Gives up, with what is known until then, when there is too much to
+/// try.
+MoveSearch search_moves(const PlanProblem& problem, const Target& target, int longest);
+
 }  // namespace cleave

@@ -8,7 +8,6 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "planner/moves/move_search.hpp"
 #include "planner/moves/move_state.hpp"
 
 namespace cleave {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.hpp"
 #include "planner/problem.hpp"
 
 namespace cleave {
@@ -69,5 +70,15 @@ Moves plan_moves(const PlanProblem& problem, const Target& target, const MoveOpt
 /// Why the waves cannot be carried out one step after the other on the fleet of the problem; empty:
 /// they can, and end in `reached`.
 [[nodiscard]] std::string fault(const PlanProblem& problem, const Moves& moves);
+
+/// What one wave costs: time on the GPUs whose instances change, time and MiB on the links. GPUs
+/// and links work at the same time, so each time is that of the slowest.
+struct WaveCost {
+  Duration make_room{}, create{}, transfer{}, clean_up{};
+  std::int64_t moved_mib = 0, between_nodes_mib = 0;
+  [[nodiscard]] Duration time() const { return make_room + create + transfer + clean_up; }
+};
+
+std::vector<WaveCost> cost_of(const PlanProblem& problem, const std::vector<Wave>& waves);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-#include "planner/pages/plan_legend.hpp"
+#include "planner/pages/plan_pages.hpp"
 
 #include <algorithm>
 #include <set>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "planner/pages/plan_legend.hpp"
 #include "planner/pages/plan_pages.hpp"
 
 namespace cleave {

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "planner/metrics.hpp"
-#include "planner/wpm_parts.hpp"
 
 namespace cleave {
 

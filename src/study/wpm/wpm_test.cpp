@@ -6,7 +6,6 @@
 #include <map>
 
 #include "planner/metrics.hpp"
-#include "planner/wpm_parts.hpp"
 #include "study/wpm/paper_cases.hpp"
 
 namespace cleave {
