@@ -11,8 +11,8 @@ namespace cleave {
 
 namespace {
 
-/// The only profile that satisfies each request, by its place in the geometry's list; empty where
-/// one has several.
+/// The only profile that satisfies each request, as an index into the geometry's list. Empty if a
+/// request has several.
 std::optional<std::vector<std::size_t>> profiles_of_requests(const PlanProblem& problem) {
   const Geometry& geometry = problem.graphs.front()->geometry();
   const auto profiles = geometry.profile_list();
@@ -60,7 +60,7 @@ std::optional<ClosedForm> closed_form(const PlanProblem& problem) {
   const auto table = AdmissionTable::make(problem.graphs.front());
   if (!table) return std::nullopt;
 
-  // Work that stays is part of the GPUs' states, all the rest is demand.
+  // Work that stays is part of the GPUs' states; all other work is demand.
   std::vector<PlacementSet> fixed;
   for (const PlanGpu& gpu : problem.gpus) fixed.push_back(gpu.walls);
   Demand demand(table->profiles(), 0);
@@ -91,7 +91,8 @@ std::optional<ClosedForm> closed_form(const PlanProblem& problem) {
                        : "closed form: what is to be placed fits on the GPUs that must stay in use";
     return answer;
   }
-  // Of the weights that show it, those with the smallest numbers: the easiest to check by hand.
+  // Among the weights that prove the number, prefer those with the smallest values: they are the
+  // easiest to check by hand.
   std::optional<std::int64_t> smallest;
   for (std::size_t k = 0; k < room.size(); ++k) {
     std::int64_t wanted = 0;

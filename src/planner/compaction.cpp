@@ -1,5 +1,5 @@
-// Compaction (*Optimal Workload Placement*, 4.2): GPUs are emptied onto others in use, the least
-// full first. A GPU that was emptied is never filled again, so no workload waits for another to
+// Compaction (*Optimal Workload Placement*, 4.2): GPUs are emptied onto other GPUs in use, the
+// least full first. An emptied GPU is never filled again, so no workload waits for another one to
 // leave.
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace cleave {
 
 namespace {
 
-/// What moving work for the first time costs; moving it on costs nothing more.
+/// The cost of moving work for the first time; moving it again costs nothing more.
 struct Moves {
   std::int64_t count = 0, mib = 0;
 };
@@ -26,7 +26,7 @@ class Compaction {
     while (empty_one()) {
     }
   }
-  /// Puts a free GPU to use.
+  /// Puts a free GPU into use.
   void add(GpuId gpu) {
     pool_.add(gpu);
     fitting_.assign(fitting_.size(), std::nullopt);
@@ -49,9 +49,9 @@ class Compaction {
   const PlanProblem* problem_;
   const Method* method_;
   GpuPool pool_;
-  std::vector<std::vector<WorkloadIndex>> work_on_;       // each GPU, in no order
-  std::vector<bool> fixed_;                               // GPUs that hold what stays
-  std::vector<std::int32_t> fullness_;                    // of each GPU as it is in `by_fullness_`
+  std::vector<std::vector<WorkloadIndex>> work_on_;  // on each GPU, unordered
+  std::vector<bool> fixed_;                          // GPUs that hold work that must stay
+  std::vector<std::int32_t> fullness_;               // of each GPU, as recorded in `by_fullness_`
   std::set<std::pair<std::int32_t, GpuId>> by_fullness_;  // GPUs that hold work
   std::vector<std::optional<std::size_t>>
       fitting_;  // GPUs that fit each request, since the last move
@@ -85,7 +85,7 @@ Compaction::Compaction(const PlanProblem& problem, const Method& method, const S
   }
 }
 
-/// Brings the GPU to where it belongs among those that could be emptied.
+/// Updates the GPU's position among those that could be emptied.
 void Compaction::rank(GpuId gpu) {
   const std::size_t i = index(gpu);
   by_fullness_.erase({fullness_[i], gpu});
@@ -94,7 +94,7 @@ void Compaction::rank(GpuId gpu) {
 }
 
 bool Compaction::empty_one() {
-  // The walk ends with the first success, which is what changes the order.
+  // The walk ends with the first success, since a success changes the order.
   return std::ranges::any_of(by_fullness_, [&](const auto& entry) { return empty(entry.second); });
 }
 
@@ -173,7 +173,7 @@ bool Compaction::empty(GpuId gpu) {
   return true;
 }
 
-/// The free GPUs that may be put to use: the first of each model.
+/// The free GPUs that may be put into use: the first of each model.
 std::vector<GpuId> first_free_gpus(const PlanProblem& problem, const Seating& seating) {
   std::vector<GpuId> found;
   std::vector<bool> seen(problem.graphs.size());

@@ -25,10 +25,10 @@ std::string names_of(const PlanProblem& problem, const std::vector<WorkloadIndex
   return text;
 }
 
-/// Where a workload could be if only what must stay were there.
+/// Where a workload could go if only work that must stay were there.
 struct Room {
   std::size_t allowed = 0;          // GPUs that its pin, forbidden GPUs and profile leave
-  std::size_t open = 0;             // of these, GPUs with room beside what must stay
+  std::size_t open = 0;             // of these, GPUs with room beside work that must stay
   std::set<std::uint32_t> domains;  // of its group, among the open ones
 };
 
@@ -55,7 +55,7 @@ std::string where_it_may_be(const PlanProblem& problem, WorkloadIndex workload) 
     if (rule.pin_gpu != none) return std::string(problem.gpus[rule.pin_gpu].name);
     if (rule.pin_node != none) return fmt::format("node {}", problem.nodes[rule.pin_node]);
     if (!rule.forbidden_gpus.empty() || !rule.forbidden_nodes.empty())
-      return "the GPUs that it is not forbidden";
+      return "the GPUs that are not forbidden to it";
   }
   return "the GPUs of the fleet";
 }
@@ -64,7 +64,7 @@ std::string no_room(const PlanProblem& problem, WorkloadIndex workload, const Ro
   if (room.allowed == 0) {
     const PlanRule& rule = problem.rules[problem.workloads[workload].rule];
     if (rule.pin_gpu == none && rule.pin_node == none)
-      return "the GPUs that it is not forbidden have no instance of its size";
+      return "the GPUs that are not forbidden to it have no instance of its size";
     return fmt::format(
         "it is pinned to {}, which has no instance of its size or is forbidden to it",
         where_it_may_be(problem, workload));
@@ -82,7 +82,7 @@ std::vector<WorkloadIndex> members_of(const PlanProblem& problem, std::uint32_t 
   return members;
 }
 
-/// Running work that may not be where it is: each of these has to move.
+/// Running work that may not stay where it is: each of these workloads has to move.
 std::vector<WorkloadIndex> must_move(const PlanProblem& problem) {
   std::vector<WorkloadIndex> list;
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> members;
@@ -105,7 +105,7 @@ std::vector<WorkloadIndex> must_move(const PlanProblem& problem) {
   return list;
 }
 
-/// "'b' has to be on n0/0 and is not": of each what keeps it from where it is.
+/// "'b' has to be on n0/0 and is not": for each workload, what keeps it from its present place.
 std::string kept_off(const PlanProblem& problem, const std::vector<WorkloadIndex>& movers) {
   const WorkloadIndex first = movers.front();
   const PlanWorkload& who = problem.workloads[first];
@@ -171,12 +171,12 @@ std::string why_impossible(const PlanProblem& problem) {
     return fmt::format(
         "{}, and other work that may only be there, or must stay there, leaves no room",
         kept_off(problem, movers));
-  return "the constraints of what runs contradict each other";
+  return "the constraints of running work contradict each other";
 }
 
 namespace {
 
-/// Domains with room for a member of the group, whichever.
+/// Domains with room for any member of the group.
 std::set<std::uint32_t> domains_for(const PlanProblem& problem, const Seating& fixed,
                                     std::uint32_t group) {
   std::set<std::uint32_t> domains;
@@ -187,8 +187,7 @@ std::set<std::uint32_t> domains_for(const PlanProblem& problem, const Seating& f
 
 std::string why_pending(const PlanProblem& problem, const Seating& fixed, WorkloadIndex workload) {
   const PlanWorkload& who = problem.workloads[workload];
-  if (who.now)
-    return "it runs and is stopped, since its room serves the objectives better otherwise";
+  if (who.now) return "it is stopped, since the objectives are better without it";
   const Room room = room_for(problem, fixed, workload);
   if (room.open == 0) return no_room(problem, workload, room);
   const std::uint32_t group = who.rule == none ? none : problem.rules[who.rule].group;

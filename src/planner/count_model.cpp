@@ -32,7 +32,7 @@ class Builder {
  private:
   using Costs = std::vector<std::int64_t>;
 
-  /// The objectives of the problem in its order, or their weighted sum.
+  /// The objectives of the problem in order, or their weighted sum.
   [[nodiscard]] Costs in_order(std::int64_t pending, const PatternCost& cost) const {
     Costs values = {pending, cost.used, cost.waste};
     if (problem_.kind == ProblemKind::reconfigure) {
@@ -48,7 +48,7 @@ class Builder {
   void add_types() {
     for (const WorkloadType& type : model_.grouping.types) {
       const auto fresh = static_cast<std::int64_t>(type.waiting.size());
-      // Without items in the classes, what runs is to be placed like what is new.
+      // If the classes have no items, running work is placed like new work.
       const std::int64_t wanted = fresh + (plan_.fineness.items ? 0 : type.running);
       supply_.push_back(model_.mip.add_row(wanted, Mip::unbounded));
       PatternCost nothing;
@@ -66,7 +66,8 @@ class Builder {
       mib_ = model_.mip.add_row(-Mip::unbounded, *problem_.limits.moved_mib);
   }
 
-  /// The types of items that a pattern takes from their places; plain ones all go through the pool.
+  /// The types of the items that a pattern moves from their places; plain items all go through the
+  /// pool.
   [[nodiscard]] std::vector<TypeIndex> displaced(const GpuClass& gpus, std::uint8_t kept) const {
     std::vector<TypeIndex> types;
     for (std::size_t i = 0; i < gpus.items.size(); ++i)
@@ -79,7 +80,7 @@ class Builder {
     const GpuClass& gpus = model_.grouping.classes[number];
     model_.patterns.push_back(maker_.make(gpus));
     std::vector<Pattern>& patterns = model_.patterns.back().patterns;
-    // What every pattern of the class costs is no part of a choice.
+    // A cost that every pattern of the class has does not affect the choice.
     PatternCost common = patterns.front().cost;
     for (const Pattern& p : patterns) {
       common.used = std::min(common.used, p.cost.used);
@@ -100,7 +101,7 @@ class Builder {
     join_family(number, gpus, patterns);
   }
 
-  /// Everything about a pattern that the programme sees.
+  /// Everything that the programme sees of a pattern.
   [[nodiscard]] std::vector<std::int64_t> signature(const GpuClass& gpus, const Pattern& p) const {
     std::vector<std::int64_t> text = {static_cast<std::int64_t>(p.slots.bits()),
                                       p.cost.used,
@@ -151,7 +152,7 @@ class Builder {
     return false;
   }
 
-  /// Its row, and what each profile is to the rows of supply.
+  /// Its row, and how each profile relates to the rows of supply.
   void finish(Family& family) {
     const auto number = static_cast<std::uint32_t>(&family - model_.families.data());
     const GpuClass& gpus = model_.grouping.classes[family.members.front()];
@@ -209,7 +210,7 @@ class Builder {
     return list;
   }
 
-  /// Row of a group on a class of GPUs, or on a node: made when first asked for.
+  /// The row of a group on a class of GPUs or on a node; made when first asked for.
   int group_row(std::uint32_t group, std::uint32_t where, std::int64_t most) {
     const auto [found, fresh] = group_rows_.try_emplace({group, where}, -1);
     if (fresh) found->second = model_.mip.add_row(-Mip::unbounded, most);
@@ -221,12 +222,12 @@ class Builder {
     return problem_.groups[group].over_nodes ? gpus.node : family;
   }
 
-  /// A GPU can take one of a group when it has an instance for it and keeps none of it; a node
-  /// holds one in all.
+  /// A GPU can take one member of a group if it has an instance for it and keeps none of the group;
+  /// a node holds one in total.
   void group_entries(const Family& family, const GpuClass& gpus, const Pattern& pattern,
                      std::vector<MipEntry>& list) {
     const auto number = static_cast<std::uint32_t>(&family - model_.families.data());
-    std::map<std::uint32_t, bool> offered;  // group: there is an instance for one of it
+    std::map<std::uint32_t, bool> offered;  // by group: whether there is an instance for a member
     for (std::size_t p = 0; p < family.slot_of.size(); ++p) {
       if (family.slot_of[p] == none) continue;
       for (const TypeIndex t : model_.slots[family.slot_of[p]].takers)

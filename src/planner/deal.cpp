@@ -1,4 +1,4 @@
-// From counts to a goal: the solution of the programme, dealt out to GPUs and workloads.
+// From counts to a goal: patterns of the solution are given to GPUs, and seats to workloads.
 
 #include <algorithm>
 #include <cassert>
@@ -18,12 +18,12 @@ struct Dealt {
   std::uint32_t family = 0, of_class = 0;
   const Family::Choice* choice = nullptr;
   std::uint8_t kept = 0;
-  ProfileCounts slots;  // what is left of the choice's
-  std::vector<std::pair<std::size_t, TypeIndex>>
-      tokens;  // instances of several takers: profile, who takes it
+  ProfileCounts slots;  // those of the choice that are left
+  // Instances that several types may take: profile and taker.
+  std::vector<std::pair<std::size_t, TypeIndex>> tokens;
 };
 
-/// An instance of the goal for somebody of a type.
+/// An instance of the goal for a workload of a type.
 struct OpenSeat {
   Seat seat;
   bool taken = false;
@@ -56,7 +56,7 @@ class Dealer {
 
   void deal_family(std::uint32_t number) {
     const Family& family = model_.families[number];
-    std::vector<std::pair<GpuId, std::size_t>> gpus;  // with the member's place in the family
+    std::vector<std::pair<GpuId, std::size_t>> gpus;  // with the member's index in the family
     for (std::size_t m = 0; m < family.members.size(); ++m)
       for (const GpuId gpu : model_.grouping.classes[family.members[m]].gpus)
         gpus.emplace_back(gpu, m);
@@ -76,8 +76,8 @@ class Dealer {
     assert(next == gpus.size());
   }
 
-  /// Of each type, how many could be seated in instances of patterns. Who is pending in the
-  /// solution is not left out: where an instance is left over, it may as well be used.
+  /// For each type, how many workloads could be seated in instances of patterns. Work that is
+  /// pending in the solution counts too: a left-over instance may as well be used.
   void count_demand() {
     const Grouping& grouping = model_.grouping;
     demand_.assign(grouping.types.size(), 0);
@@ -95,7 +95,7 @@ class Dealer {
     TypeIndex type;
   };
 
-  /// Instances that several types may take are given to types, replicas of a group on different
+  /// Instances that several types may take are assigned to types, replicas of a group to different
   /// GPUs.
   bool deal_slots() {
     // Instances that only one type may take come first: running work may be in them already.
@@ -115,8 +115,8 @@ class Dealer {
       }
     std::map<std::uint32_t, int> members;
     for (const Token& token : tokens) ++members[group_of(token.type)];
-    // The largest group first, onto the GPUs with most instances left: with one kind of instance
-    // this finds a way whenever there is one.
+    // The largest group first, onto the GPUs with the most instances left: with one kind of
+    // instance this finds an assignment whenever there is one.
     std::ranges::stable_sort(tokens, [&](const Token& a, const Token& b) {
       const auto key = [&](const Token& t) {
         const std::uint32_t group = group_of(t.type);
@@ -132,7 +132,8 @@ class Dealer {
     return model_.grouping.types[type].group;
   }
 
-  /// For each kind of slot the GPUs that have some, and who of which group is on them already.
+  /// For each kind of slot, the GPUs that have some, and which groups already have a member on
+  /// them.
   void find_holders() {
     holders_.resize(model_.slots.size());
     used_.resize(dealt_.size());
@@ -173,8 +174,8 @@ class Dealer {
     return false;
   }
 
-  /// Instances that nobody will take are left out, so that the rest of the layout can be the best
-  /// for what is there.
+  /// Instances that no workload will take are left out, so that the rest of the layout can be the
+  /// best for the remaining work.
   void drop_surplus() {
     std::vector<std::int64_t> left = demand_;
     for (const Dealt& dealt : dealt_)
@@ -230,7 +231,7 @@ class Dealer {
     return found->second;
   }
 
-  /// The layout of one GPU: who stays on it, and what seats it offers.
+  /// The layout of one GPU: which work stays on it, and which seats it offers.
   void lay_out(const Dealt& dealt) {
     const GpuClass& gpus = model_.grouping.classes[dealt.of_class];
     const Family& family = model_.families[dealt.family];
@@ -263,8 +264,8 @@ class Dealer {
     }
   }
 
-  /// Those that lose their place find another on their own GPU where that can be made beside the
-  /// old one, else anywhere; then the new ones in their order.
+  /// Work that loses its place gets another one on its own GPU if that can be made beside the old
+  /// one, else anywhere; then new work in its order.
   void seat_type(TypeIndex type) {
     std::vector<OpenSeat>& seats = seats_[type];
     std::ranges::sort(seats, {},
@@ -311,8 +312,8 @@ class Dealer {
   bool limits_;
   std::vector<Dealt> dealt_;
   std::vector<std::int64_t> demand_;
-  std::vector<std::set<std::pair<int, std::size_t>>>
-      holders_;  // less instances free, index into dealt_
+  // By free instances, the most first: an index into dealt_.
+  std::vector<std::set<std::pair<int, std::size_t>>> holders_;
   std::vector<ProfileCounts> used_;
   std::set<std::pair<std::uint32_t, std::size_t>> present_;  // group, index into dealt_
   std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint8_t, const Family::Choice*>, StateId>

@@ -1,5 +1,5 @@
 #pragma once
-// Fleets for the planner's tests: written out in short, or drawn at random.
+// Fleets for the planner's tests: written by hand, or drawn at random.
 
 #include <memory>
 #include <string>
@@ -25,8 +25,8 @@ inline Made make(FleetFile file, ProblemKind kind) {
   return {std::move(kept), std::move(*problem)};
 }
 
-/// "w1 4g.40gb@0, w2 1g.10gb@6!": workloads on one GPU; ! must stay, a name of - is somebody
-/// else's.
+/// "w1 4g.40gb@0, w2 1g.10gb@6!": workloads on one GPU; "!" marks work that must stay, the name "-"
+/// an instance that is not ours.
 inline GpuEntry gpu(const Geometry& geometry, std::size_t number, std::size_t kind,
                     std::string_view text) {
   GpuEntry entry{fmt::format("n{}/{}", number / 8, number % 8), kind, {}};
@@ -66,7 +66,7 @@ inline FleetFile fleet(std::string_view model, const std::vector<std::string_vie
   return file;
 }
 
-/// What a random fleet is made of.
+/// The parameters of a random fleet.
 struct Draw {
   std::vector<std::string_view> models;
   std::string_view profiles = "plain";
@@ -124,7 +124,7 @@ inline GpuEntry filled(Random& random, const Draw& draw, const Geometry& geometr
     instance.placement = any(random, geometry.free(taken));
     taken.insert(instance.placement);
     const std::uint64_t what = draw.walls ? random.below(10) : 9;
-    // Names are not in the order of places, since one method goes by them.
+    // Names are not in the order of places, since one method sorts by them.
     if (what > 1) instance.workload = fmt::format("w{}", ++named * 7919 % 10007);
     instance.owned = what != 0;
     instance.movable = what > 3;

@@ -13,7 +13,7 @@ namespace cleave {
 
 namespace {
 
-/// Nothing of the fleet's own waiting work; everything may move or end, unless it must stay.
+/// Without the fleet's own waiting work. All other work may move or end, unless it must stay.
 Result<GivenProblem> problem_of(const FleetFile& now, std::vector<WaitingEntry> fresh,
                                 const std::string& place) {
   GivenProblem given{std::make_unique<FleetFile>(now), {}};
@@ -61,7 +61,7 @@ class GoalReader {
       const auto gpu = gpus.find(goal_.gpus[i].name);
       if (gpu == gpus.end()) {
         refuse(i, fmt::format("the fleet has no GPU '{}'", shown(goal_.gpus[i].name)),
-               "a goal is about the same GPUs");
+               "a goal has to list the same GPUs");
       } else {
         read_gpu(i, gpu->second);
       }
@@ -70,9 +70,9 @@ class GoalReader {
       error_ = Error{ErrorKind::bad_input, place_,
                      fmt::format("it has {}, the fleet has {}", counted(goal_.gpus.size(), "GPU"),
                                  now_.gpus.size()),
-                     "say of every GPU what is to be on it"};
+                     "list every GPU with its instances"};
     if (error_) return std::unexpected(*error_);
-    from->problem.place = place_;  // what is wrong from here on is wrong with the goal
+    from->problem.place = place_;  // from here on, errors are about the goal
     return GivenGoal{std::move(*from), std::move(target_)};
   }
 
@@ -83,7 +83,7 @@ class GoalReader {
                      std::move(message), std::move(remedy)};
   }
 
-  /// What runs nowhere yet, as work that waits for its profile.
+  /// Work that does not run yet, as work that waits for its profile.
   [[nodiscard]] std::vector<WaitingEntry> fresh_work() const {
     std::map<std::string_view, bool> running;
     for (const GpuEntry& gpu : now_.gpus)
@@ -125,8 +125,7 @@ class GoalReader {
     }
     if (walls != problem.gpus[index(gpu)].walls)
       refuse(entry,
-             fmt::format("on {} stands what is not ours to move, and the goal has it otherwise",
-                         wanted.name),
+             fmt::format("the goal changes instances on {} that must not change", wanted.name),
              "instances that are not owned, or not movable without a workload, must be the same in "
              "both");
   }
@@ -146,7 +145,7 @@ std::optional<Op> op_named(std::string_view text) {
   return std::nullopt;
 }
 
-/// One step as it stands in a plan; after an error, which the reader keeps, anything.
+/// One step as the plan has it. After an error, which the reader keeps, the value means nothing.
 Step read_step(JsonReader& in, const PlanProblem& problem, const Gpus& gpus,
                const Workloads& workloads) {
   Step step;
@@ -171,7 +170,7 @@ Step read_step(JsonReader& in, const PlanProblem& problem, const Gpus& gpus,
   return {*found_op, {found_gpu->second, *placement}, workload ? workloads.at(*workload) : none};
 }
 
-/// Where the steps lead, were they all legal.
+/// Where the steps would lead if all of them were legal.
 Target after(const PlanProblem& problem, const std::vector<Wave>& waves) {
   Target end{goal_of_now(problem), {}};
   std::vector<PlacementSet> exists;
@@ -224,7 +223,7 @@ Result<GivenMoves> given_moves(const FleetFile& now, std::string_view plan,
     return fail(ErrorKind::infeasible, plan_place,
                 fmt::format("it was made for another state ({}) than that of {} ({})", shown(state),
                             now_place, fingerprint(from->problem)),
-                "plan anew from the state that is");
+                "make a new plan from the present state");
   GivenMoves given{std::move(*from), {}};
   const Gpus gpus = gpus_by_name(given.from.problem);
   const Workloads workloads = by_name(given.from.problem);

@@ -1,6 +1,6 @@
 #pragma once
-// A goal that somebody wrote as a fleet file, and a plan that stands in a file: both are turned
-// into what plan_moves and fault work on, and refused where they do not belong to the fleet.
+// A goal written by a user as a fleet file, and a plan from a file. Both are turned into the types
+// that plan_moves and fault work on, and refused if they do not belong to the fleet.
 
 #include <memory>
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace cleave {
 
-/// A fleet with the problem made of it, which points into it.
+/// A fleet with the problem made from it, which points into it.
 struct GivenProblem {
   std::unique_ptr<FleetFile> file;
   PlanProblem problem;
 };
 
-/// From `now` to `goal`, two files of the same GPUs. Work is known by its name: what only the goal
-/// has is new, what only `now` has ends. What is not ours, or must stay, has to be the same in
-/// both.
+/// From `now` to `goal`, two files of the same GPUs. Work is identified by its name: work that only
+/// the goal has is new, work that only `now` has ends. Instances that are not ours, or must stay,
+/// have to be the same in both.
 struct GivenGoal {
   GivenProblem from;
   Target target;
@@ -27,8 +27,8 @@ struct GivenGoal {
                                            const std::string& now_place,
                                            const std::string& goal_place);
 
-/// The moves of a plan file (docs/formats.md) for this fleet. Refused where the plan names another
-/// state.
+/// The moves of a plan file (docs/formats.md) for this fleet. Refused if the plan was made for
+/// another state of the fleet.
 struct GivenMoves {
   GivenProblem from;
   Moves moves;

@@ -140,7 +140,7 @@ std::optional<GpuPool::Rank> GpuPool::best_of_all(WorkloadIndex workload) const 
   std::optional<Rank> best;
   for (const Class& of : classes_) {
     if (!of.free.meets(request.candidates[of.kind]) || of.members.empty()) continue;
-    // Its members are in line, so the first that may have the workload is the best of the class.
+    // Members are in line, so the first one that may have the workload is the best of the class.
     for (const std::uint32_t place : of.members) {
       const Rank here = rank(of, place);
       if (best && *best < here) break;

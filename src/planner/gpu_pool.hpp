@@ -1,8 +1,7 @@
 #pragma once
-// The GPUs among which a method looks for a seat, with the seats taken so far. Which GPU comes next
-// is asked once for every workload; GPUs in the same state rank alike, so a choice looks at the
-// states that occur and then at the first GPU in the best of them, instead of sorting the fleet
-// anew.
+// The GPUs among which a method looks for a seat, with the seats taken so far. Methods ask for the
+// next GPU once per workload. GPUs in the same state rank alike, so a choice compares the states
+// that occur and takes the first GPU in the best one, instead of sorting the fleet again.
 
 #include <cstdint>
 #include <optional>
@@ -13,54 +12,57 @@
 
 namespace cleave {
 
-/// Which GPU of those that fit. Fullness is compute and memory slices taken over those there are,
-/// as it is before the workload comes; ties go to the first in line.
+/// Which of the GPUs that fit. Fullness is the share of compute and memory slices in use before the
+/// workload comes; ties go to the first in line.
 enum class GpuOrder { fullest, emptiest, first };
 
-/// Which free place on it. preferred: earliest in its profile's order of starts (*Optimal Workload
-/// Placement*, table 1), then most compute slices, then lowest start. lowest: lowest start, then
-/// most compute.
+/// Which free placement on the GPU. preferred: earliest in its profile's order of starts (*Optimal
+/// Workload Placement*, table 1), then most compute slices, then lowest start. lowest: lowest
+/// start, then most compute.
 enum class StartOrder { preferred, lowest };
 
+/// How a method chooses a seat.
 struct Manner {
   GpuOrder gpus;
   StartOrder starts;
 };
 
-/// Compute and memory slices of a state over all there are, in 720,720ths: comparable between
-/// models.
+/// Compute and memory slices of a state as a share of all slices, in 720,720ths, so that models can
+/// be compared.
 std::int32_t fullness(const StateGraph& graph, StateId state);
 
-/// The place that comes first in this order; `places` must not be empty.
+/// The first placement in this order; `places` must not be empty.
 PlacementId first_place(const Geometry& geometry, PlacementSet places, StartOrder order);
 
+/// GPUs grouped by model and state, so that the best one is found without a scan of the fleet.
 class GpuPool {
  public:
-  /// No GPU is in it yet. `line` names all GPUs, the first in line first; empty: as they are
-  /// numbered.
+  /// The pool starts empty. `line` lists all GPUs, the first in line first; empty: in the order of
+  /// their numbers.
   GpuPool(Seating seating, Manner manner, const std::vector<GpuId>& line = {});
 
   [[nodiscard]] const Seating& seating() const { return seating_; }
   [[nodiscard]] bool contains(GpuId gpu) const { return tier_[index(gpu)] != outside; }
-  /// How full a GPU is, in it or not.
+  /// How full a GPU is, in the pool or not.
   [[nodiscard]] std::int32_t fullness_of(GpuId gpu) const;
 
-  /// A GPU of a higher tier is looked at only when none of a lower one fits.
+  /// A GPU of a higher tier is considered only if none of a lower one fits.
   void add(GpuId gpu, std::uint8_t tier = 0);
   void remove(GpuId gpu);
 
-  /// How many GPUs of the pool fit a request, and whether one of them does; rules and groups aside.
+  /// How many GPUs of the pool fit a request, and whether one of them does, ignoring rules and
+  /// groups.
   [[nodiscard]] std::size_t fitting(RequestId request) const;
   [[nodiscard]] bool fits(RequestId request, GpuId gpu) const;
 
-  /// Where the workload goes; empty: it fits on no GPU of the pool.
+  /// Where the workload goes. Empty: it fits on no GPU of the pool.
   [[nodiscard]] std::optional<Seat> choose(WorkloadIndex workload) const;
 
-  /// As Seating's, and the GPU's rank follows.
+  /// Like Seating's; the GPU's rank follows.
   void seat(WorkloadIndex workload, Seat where);
   void unseat(WorkloadIndex workload);
 
-  /// Chooses and seats; false: it fits nowhere.
+  /// Chooses a seat and takes it. False: the workload fits nowhere.
   bool place(WorkloadIndex workload);
 
  private:
@@ -75,7 +77,7 @@ class GpuPool {
     PlacementSet free;
     std::set<std::uint32_t> members;  // by their place in line
   };
-  /// A class and the place in line of the GPU in it; smaller is better.
+  /// A class and the place in line of one GPU in it; smaller is better.
   struct Rank {
     std::uint8_t tier;
     std::int32_t by_fullness;
@@ -96,7 +98,7 @@ class GpuPool {
   std::vector<GpuId> line_;
   std::vector<std::uint32_t> place_;     // of each GPU in line
   std::vector<std::uint8_t> tier_;       // of each GPU
-  std::vector<std::uint32_t> class_of_;  // of each GPU that is in it
+  std::vector<std::uint32_t> class_of_;  // of each GPU in the pool
   std::vector<Class> classes_;           // every class that ever had a member
   std::vector<std::vector<std::uint32_t>>
       numbers_;                              // of the class, by tier and model, then by state

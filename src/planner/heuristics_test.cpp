@@ -37,8 +37,7 @@ std::string text(const PlanProblem& problem, const Goal& goal) {
   return all;
 }
 
-// The definitions, from the paper and readings O4 to O12, with nothing remembered from step to
-// step.
+// The definitions, from the paper and readings O4 to O12, without remembered state.
 
 void sort_by_name(const PlanProblem& problem, std::vector<WorkloadIndex>& work) {
   std::ranges::stable_sort(work, [&](WorkloadIndex a, WorkloadIndex b) {
@@ -117,7 +116,7 @@ struct Slow {
     return outcome;
   }
 
-  /// The seating with this GPU emptied onto the others, if that can be.
+  /// The seating with this GPU emptied onto the others, if possible.
   [[nodiscard]] std::optional<Seating> emptied(Seating seating, GpuId gpu,
                                                std::vector<GpuId> others) const {
     std::erase(others, gpu);
@@ -217,8 +216,8 @@ struct Slow {
     return outcome;
   }
 
-  /// The first of the work that can be there with the GPU's last memory slice, but not with all of
-  /// them.
+  /// Seats the first workload that can take the GPU's last memory slice without taking all of the
+  /// GPU.
   void seat_at_spare_slice(Seating& seating, const std::vector<WorkloadIndex>& work,
                            GpuId gpu) const {
     const Geometry& geometry = problem.geometry(gpu);
@@ -236,7 +235,7 @@ struct Slow {
     }
   }
 
-  /// One round of the rules' reconfiguration; what finds no seat goes to `pending`.
+  /// One round of the rules' reconfiguration; work without a seat goes to `pending`.
   [[nodiscard]] Seating round(const std::vector<GpuId>& gpus,
                               std::vector<WorkloadIndex>& pending) const {
     Seating seating = Seating::of_what_stays(problem);
@@ -346,8 +345,7 @@ TEST(Definition, Reconfigure) {
 }
 
 void expect_sound(const PlanProblem& problem, const HeuristicOutcome& outcome) {
-  // What a rule finds no place for is pending; that this may be running work is looked at by its
-  // caller.
+  // Work that a rule finds no place for is pending; the caller checks whether it is running work.
   PlanProblem lenient = problem;
   lenient.may_evict = true;
   if (evicted(problem, outcome.goal)) lenient.limits = {};
@@ -383,7 +381,7 @@ TEST(Laws, CompactionNeverNeedsMoreGpusAndWhatItEmptiesStaysEmpty) {
     const HeuristicOutcome outcome = method.compact(problem);
     expect_sound(problem, outcome);
     const PlanMetrics then = metrics(problem, outcome.goal);
-    // Work that may not be where it is may have to go to a free GPU first.
+    // Work that may not stay where it is may have to go to a free GPU first.
     std::vector<WorkloadIndex> ignored;
     const Seating settled =
         settle(problem, {{GpuOrder::first, StartOrder::lowest}, sort_by_size}, ignored);
@@ -474,7 +472,7 @@ TEST(Rules, Figure6Placement2) {
   EXPECT_EQ(m.availability, 3);
 }
 
-/// Figure 8 in the spirit of its text: no GPU can be emptied onto the others, two can with one
+/// Figure 8 in the spirit of its text: no GPU can be emptied onto the others, but two can with one
 /// more.
 TEST(Rules, Figure8AFreeGpuSavesOne) {
   const Made made =

@@ -8,8 +8,7 @@ namespace cleave {
 
 namespace {
 
-/// Slices as shares of what there is, in whole numbers: every count of slices up to sixteen divides
-/// this.
+/// Slices as whole-number shares of a GPU: every count of slices up to sixteen divides this.
 constexpr std::int64_t whole = 720720;
 
 struct Size {
@@ -38,7 +37,7 @@ Size size_of(const ResolvedRequest& request, const PlanProblem& problem) {
   return size;
 }
 
-/// The least shares of one GPU's compute and memory that the request needs anywhere.
+/// The smallest shares of one GPU's compute and memory that the request needs on any model.
 std::pair<std::int64_t, std::int64_t> least_shares(const ResolvedRequest& request,
                                                    const PlanProblem& problem) {
   std::int64_t compute = whole, memory = whole;
@@ -61,12 +60,12 @@ std::vector<WorkloadIndex> work_without_seat(const Seating& seating) {
   return work;
 }
 
-/// Whether nothing runs on it now and nobody's instance stands there.
+/// Whether nothing runs on it now and it has no instance of anyone else's.
 bool free_now(const PlanProblem& problem, GpuId gpu) {
   return problem.running_on(gpu).empty() && problem.gpus[index(gpu)].walls.empty();
 }
 
-/// Places the work in the method's order; what fits nowhere is added to `pending`.
+/// Places the work in the method's order; work that fits nowhere is added to `pending`.
 void place_all(GpuPool& pool, const Method& method, std::vector<WorkloadIndex> work,
                std::vector<WorkloadIndex>& pending) {
   method.sort(pool.seating().problem(), work);

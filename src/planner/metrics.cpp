@@ -13,7 +13,7 @@ int gpu_slices(const Geometry& geometry, PlacementId placement) {
   const Placement& where = geometry[placement];
   const GpuModel& model = geometry.model();
   if (!compute_follows_memory(model)) return where.profile->compute.value;
-  // The spare memory slice behind the last compute slice has none of its own.
+  // The spare memory slice behind the last compute slice has no compute slice of its own.
   const int end = std::min(where.start + where.profile->memory.value, model.compute.value);
   return std::max(0, end - where.start);
 }
@@ -24,8 +24,8 @@ Waste waste(const Geometry& geometry, PlacementId placement) {
   const Placement& where = geometry[placement];
   const int end = where.start + where.profile->memory.value;
   Waste waste;
-  // Whoever has the last compute slice and not the spare memory slice behind it keeps everybody
-  // from that one.
+  // An instance that has the last compute slice but not the spare memory slice behind it makes that
+  // memory slice unusable.
   if (model.memory_slices.value > model.compute.value && end == model.compute.value)
     waste.memory = 1;
   waste.compute = gpu_slices(geometry, placement) - where.profile->compute.value;
@@ -34,7 +34,7 @@ Waste waste(const Geometry& geometry, PlacementId placement) {
 
 namespace {
 
-/// What each GPU is to hold: walls and seated work.
+/// What each GPU holds in the goal: walls and seated work.
 std::vector<PlacementSet> layouts_of(const PlanProblem& problem, const Goal& goal) {
   std::vector<PlacementSet> layouts;
   layouts.reserve(problem.gpus.size());
@@ -44,8 +44,8 @@ std::vector<PlacementSet> layouts_of(const PlanProblem& problem, const Goal& goa
   return layouts;
 }
 
-/// GPU slices of work that waits: of a profile the most that it takes at any start (the paper's
-/// table 1), of several profiles the least.
+/// GPU slices of waiting work: for one profile, the most that it takes at any start (the paper's
+/// table 1); for several profiles, the least.
 int waiting_gpu_slices(const ResolvedRequest& request, const PlanProblem& problem) {
   int least = 0;
   for (std::size_t kind = 0; kind < problem.graphs.size(); ++kind) {
@@ -60,7 +60,7 @@ int waiting_gpu_slices(const ResolvedRequest& request, const PlanProblem& proble
   return least;
 }
 
-/// The figures that the layouts alone settle.
+/// The figures that follow from the layouts alone.
 void measure_layouts(const PlanProblem& problem, const std::vector<PlacementSet>& layouts,
                      PlanMetrics& m) {
   std::int64_t memory = 0, compute = 0, all_memory = 0, all_compute = 0;

@@ -1,5 +1,5 @@
-// Metrics: the figures of *Optimal Workload Placement* that can be rebuilt from its text, GPUs on
-// which compute is tied to no place, and the laws that hold for any layout.
+// Metrics: the figures of *Optimal Workload Placement* that can be rebuilt from its text, GPUs
+// whose compute is independent of position, and the laws that hold for any layout.
 
 #include "planner/metrics.hpp"
 
@@ -169,7 +169,7 @@ TEST(Partitions, Figure7) {
   EXPECT_EQ(parts(1), "4g.40gb@0 2g.20gb@4 ");  // the paper's g2, before it merges
 }
 
-/// The paper's waste of a whole GPU, which knows no positions, is the least that any layout of the
+/// The paper's waste of a whole GPU, which ignores positions, is the least that any layout of the
 /// same instances has (readings O1 and G2).
 TEST(Partitions, TheModelsWasteIsTheLeastOfAllLayouts) {
   const GpuModel& model = **find_gpu_model("A100-80GB");

@@ -48,8 +48,8 @@ double as_limit(std::int64_t value) {
   return static_cast<double>(value);
 }
 
-/// The programme as the solvers have it: the rows of the model, then one row for each objective, by
-/// which it is held at its value while the next is minimised.
+/// The programme as the solvers see it: the rows of the model, then one row for each objective,
+/// which holds it at its value while the next one is minimised.
 class Solver {
  public:
   Solver(const Mip& mip, Deadline deadline) : mip_(mip), deadline_(deadline) { load(); }
@@ -61,7 +61,7 @@ class Solver {
   [[nodiscard]] double seconds_left() const {
     return std::chrono::duration<double>(deadline_ - std::chrono::steady_clock::now()).count();
   }
-  /// Nothing was found out so far: what the rows contradict, they contradict by themselves.
+  /// Nothing was found so far: a contradiction is in the rows themselves.
   [[nodiscard]] bool all_given() const {
     return std::ranges::all_of(proofs_, [](MipProof p) { return p == MipProof::known; });
   }
@@ -80,8 +80,8 @@ class Solver {
   struct Search {
     std::optional<std::vector<std::int64_t>> solution;
     double bound = 0;
-    bool optimal = false;     // nothing better is left to find
-    bool infeasible = false;  // there is nothing at all
+    bool optimal = false;     // nothing better exists
+    bool infeasible = false;  // no solution exists
   };
   Search search(double seconds, bool any);
 
@@ -95,7 +95,7 @@ class Solver {
   const Mip& mip_;
   Deadline deadline_;
   OsiClpSolverInterface solver_;
-  std::vector<std::int64_t> known_;  // values of the first objectives that are reached and least
+  std::vector<std::int64_t> known_;  // values of the first objectives, known to be the least
   std::vector<MipProof> proofs_;     // of these
 };
 
@@ -142,8 +142,8 @@ Solver::Lp Solver::solve_lp() {
   if (left <= 0) return Lp::stopped;
   ClpSimplex& simplex = *solver_.getModelPtr();
   simplex.setMaximumWallSeconds(left);
-  // The rows that hold objectives leave the basis dual feasible for nothing; primal goes on from
-  // where it is.
+  // The rows that hold objectives make a dual restart useless; primal continues from the current
+  // basis.
   simplex.primal(1);
   simplex.setMaximumWallSeconds(-1);
   if (simplex.status() == 0) return Lp::solved;
@@ -154,8 +154,8 @@ void Solver::open_columns() {
   for (int c = 0; c < mip_.columns(); ++c) solver_.setColUpper(c, as_limit(mip_.column(c).most));
 }
 
-/// A column whose reduced cost is above what the objective may still rise is 0 in every solution
-/// that is left.
+/// A column whose reduced cost is above what the objective may still rise is 0 in every remaining
+/// solution.
 void Solver::close_columns(double gap) {
   const double* reduced = solver_.getModelPtr()->getReducedCost();
   for (int c = 0; c < mip_.columns(); ++c)
@@ -175,7 +175,7 @@ bool Solver::keeps_rows(const std::vector<std::int64_t>& solution) const {
   return true;
 }
 
-/// The values as whole numbers, where they are that and keep every row exactly.
+/// The values as whole numbers, if they are whole and satisfy every row exactly.
 std::optional<std::vector<std::int64_t>> Solver::whole_solution(const double* values) const {
   std::vector<std::int64_t> solution(static_cast<std::size_t>(mip_.columns()));
   for (std::size_t c = 0; c < solution.size(); ++c) {
@@ -210,9 +210,9 @@ Solver::Search Solver::search(double seconds, bool any) {
   data.useSignalHandler_ = false;  // an interrupt is for the program, not for the search
   CbcMain0(model, data);
   model.setLogLevel(0);
-  // Without its preprocessing: that of CBC 2.10.8 now and then loses the best solution of
-  // programmes as small as two rows (mip_test.cpp has one), and closed columns leave it little to
-  // do.
+  // Without its preprocessing: that of CBC 2.10.8 occasionally loses the best solution of
+  // programmes as small as two rows (mip_test.cpp has one), and with closed columns it has little
+  // to do.
   std::vector<std::string> words = {"cleave",    "-log",    "0",    "-preprocess",          "off",
                                     "-timeMode", "elapsed", "-sec", std::to_string(seconds)};
   if (any) words.insert(words.end(), {"-maxSolutions", "1"});
@@ -239,9 +239,9 @@ void Solver::record(const std::vector<std::int64_t>& solution, MipOutcome& outco
     outcome.values.push_back(value_of(solution, o));
 }
 
-/// One linear programme for each objective that is not known, the ones before held at their rounded
-/// bounds; then one whole solution that has all of these values proves them all. False: there is
-/// none, or not in time.
+/// Solves one linear programme for each unknown objective, with the earlier ones held at their
+/// rounded bounds. One whole-number solution with all of these values then proves them all. False:
+/// there is none, or time ran out.
 bool Solver::by_relaxations(MipOutcome& outcome) {
   open_columns();
   std::vector<std::int64_t> bounds = known_;
@@ -271,7 +271,7 @@ bool Solver::by_relaxations(MipOutcome& outcome) {
   return true;
 }
 
-/// The next objective by branch and bound, where its rounded relaxation is out of reach.
+/// The next objective by branch and bound, if its rounded relaxation is out of reach.
 bool Solver::next_by_search(MipOutcome& outcome) {
   open_columns();
   const std::size_t next = known_.size();
@@ -286,8 +286,9 @@ bool Solver::next_by_search(MipOutcome& outcome) {
   return true;
 }
 
-/// Out of time: what the relaxation says of the first objective that is not known. Bounds of those
-/// after it would hold only if it were settled; they stay at what no sum of counts can be below.
+/// Out of time: what the relaxation says of the first unknown objective. Bounds of later objectives
+/// would hold only if it were settled; they stay at the smallest value that any sum of counts can
+/// have.
 void Solver::bound_the_rest() {
   open_columns();
   const std::size_t next = known_.size();

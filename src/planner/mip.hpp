@@ -1,7 +1,7 @@
 #pragma once
 // A mixed-integer programme with several objectives in order of importance, solved with COIN-OR's
-// CLP and CBC. All data are whole numbers, and so are the values of every objective on whole
-// solutions: a bound from a linear programme may be rounded up.
+// CLP and CBC. All data are whole numbers, and so are the values of every objective at whole
+// solutions; a bound from a linear programme may therefore be rounded up.
 
 #include <chrono>
 #include <cstdint>
@@ -13,20 +13,21 @@ namespace cleave {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
+/// One coefficient of a column.
 struct MipEntry {
   int row;
   std::int64_t value;
 };
 
-/// Built row by row and column by column; minimises.
+/// The programme, built row by row and column by column; every objective is minimised.
 class Mip {
  public:
   static constexpr std::int64_t unbounded = INT64_MAX;
 
   explicit Mip(std::size_t objectives) : objectives_(objectives) {}
 
-  /// A row with these limits on the sum of its entries; -unbounded and unbounded for none. Returns
-  /// its number.
+  /// A row with these limits on the sum of its entries; -unbounded and unbounded for no limit.
+  /// Returns its number.
   int add_row(std::int64_t least, std::int64_t most);
   /// A column of whole numbers from 0 to `most`, with its share in every objective. Returns its
   /// number.
@@ -37,6 +38,7 @@ class Mip {
   [[nodiscard]] int columns() const { return static_cast<int>(most_.size()); }
   [[nodiscard]] std::size_t objectives() const { return objectives_; }
 
+  /// A column as the solvers get it.
   struct Column {
     std::span<const std::int64_t> costs;
     std::span<const MipEntry> entries;
@@ -56,12 +58,14 @@ class Mip {
   std::vector<std::size_t> starts_{0};
 };
 
+/// How a search ended.
 enum class MipEnd {
   proven,      // every value equals its bound
-  stopped,     // out of time: values and bounds as they are
-  infeasible,  // there is no solution, with the values that were given as known
+  stopped,     // out of time: values and bounds are the best so far
+  infeasible,  // there is no solution with the values that were given as known
 };
 
+/// Where a bound comes from.
 enum class MipProof {
   known,       // it was given
   relaxation,  // the linear programme, rounded up
@@ -69,15 +73,16 @@ enum class MipProof {
   unknown,     // there was no time: the bound says nothing
 };
 
+/// The result of a search.
 struct MipOutcome {
   MipEnd end = MipEnd::infeasible;
-  std::vector<std::int64_t> solution;        // of each column; empty where none was found
+  std::vector<std::int64_t> solution;        // of each column; empty if none was found
   std::vector<std::int64_t> values, bounds;  // of each objective; values only with a solution
   std::vector<MipProof> proofs;              // of each bound
 };
 
 /// Minimises the first objective, then the second among the solutions that are best by the first,
-/// and so on. `known`: for the first objectives, values that are least if any solution has them.
+/// and so on. `known`: values of the first objectives that are the least if any solution has them.
 MipOutcome minimise(const Mip& mip, std::span<const std::int64_t> known, Deadline deadline);
 
 }  // namespace cleave

@@ -30,7 +30,7 @@ TEST(Mip, ObjectivesOneAfterTheOther) {
 }
 
 TEST(Mip, BoundIsRoundedUp) {
-  // An odd cycle to be covered: the relaxation says 2.5, and 3 is right.
+  // An odd cycle to be covered: the relaxation gives 2.5, the answer is 3.
   Mip mip(1);
   std::vector<int> rows;
   for (int i = 0; i < 5; ++i) rows.push_back(mip.add_row(1, Mip::unbounded));
@@ -42,8 +42,8 @@ TEST(Mip, BoundIsRoundedUp) {
   EXPECT_EQ(outcome.proofs[0], MipProof::relaxation);
 }
 
-/// Lines of the Fano plane, each point to be on a chosen line: the relaxation says 7/3, and even
-/// rounded up that is out of reach.
+/// Lines of the Fano plane, with each point on a chosen line: the relaxation gives 7/3, and even
+/// rounded up that cannot be reached.
 Mip fano(std::size_t objectives) {
   constexpr int lines[7][3] = {{0, 1, 2}, {0, 3, 4}, {0, 5, 6}, {1, 3, 5},
                                {1, 4, 6}, {2, 3, 6}, {2, 4, 5}};
@@ -71,7 +71,7 @@ TEST(Mip, SearchWhereTheRelaxationIsOutOfReach) {
 }
 
 TEST(Mip, WhatPreprocessingWouldLose) {
-  // One of two columns, one of four, and a row that the best pair keeps by a hair: 1 + 6.
+  // One of two columns, one of four, and a row that the best pair barely satisfies: 1 + 6.
   Mip mip(1);
   const int covered = mip.add_row(0, Mip::unbounded), one = mip.add_row(1, 1),
             other = mip.add_row(1, 1);
@@ -104,7 +104,7 @@ TEST(Mip, OutOfTimeTheBoundStillHolds) {
   EXPECT_LE(outcome.bounds[0], 6);
 }
 
-/// Every solution of a small programme tried out.
+/// Tries every solution of a small programme.
 std::optional<Costs> best_of_all(const Mip& mip) {
   std::optional<Costs> best;
   Costs x(static_cast<std::size_t>(mip.columns()), 0);

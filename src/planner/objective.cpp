@@ -13,7 +13,7 @@ constexpr std::string_view anew[] = {"pending_memory_slices", "gpus", "wasted_sl
 
 /// One GPU, now and in the goal.
 struct BeforeAfter {
-  PlacementSet before;  // instances of ours
+  PlacementSet before;  // our instances
   PlacementSet after;   // of work in the goal
   bool had_work = false;
 };

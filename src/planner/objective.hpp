@@ -1,6 +1,6 @@
 #pragma once
-// What a plan minimises, one after the other, and the value of each for a goal, counted from the
-// goal itself.
+// What a plan minimises, one objective after the other, and the value of each for a goal, counted
+// from the goal itself.
 
 #include <span>
 #include <string_view>
@@ -12,8 +12,8 @@ namespace cleave {
 
 /// deploy, compact, joint: pending memory slices, GPUs in use, wasted slices, memory slices of
 /// running work that leaves its place (moved within its GPU, to another, or stopped), GPUs on which
-/// an instance of now must be destroyed for one of the goal. reconfigure: instead of the last two,
-/// GPUs chosen again that have work now, then memory slices that move.
+/// a present instance must be destroyed for one of the goal. reconfigure: instead of the last two,
+/// GPUs of the goal that hold work now, then memory slices that move.
 std::span<const std::string_view> objective_names(ProblemKind kind);
 
 /// In the order of the names.

@@ -12,7 +12,7 @@ namespace cleave {
 
 namespace {
 
-/// The objectives that do not depend on what runs where now, and so can be settled with all of it
+/// The objectives that do not depend on where work runs now, and so can be settled with all of it
 /// in one pool.
 std::size_t settled_by_pool(const PlanProblem& problem) {
   const bool movable = std::ranges::any_of(problem.workloads,
@@ -49,8 +49,8 @@ class Stages {
 
   Optimum run() {
     if (!weights_) formula_ = closed_form(problem_);
-    // Counted together, GPUs that take replicas of a group bound the optimum and mostly reach it;
-    // where they do not, each is looked at by itself.
+    // Counted together, GPUs that take replicas of a group bound the optimum and mostly reach it.
+    // Where they do not, each GPU is modelled by itself.
     const bool exact =
         std::ranges::none_of(problem_.groups, [](const PlanGroup& g) { return !g.over_nodes; });
     if (!run_with({true, false}, exact) && !exact && !late()) run_with({true, true}, true);
@@ -63,8 +63,8 @@ class Stages {
  private:
   [[nodiscard]] bool late() const { return std::chrono::steady_clock::now() >= deadline_; }
 
-  /// True when there is no more to find. `exact`: a goal has the values of the programme; else they
-  /// are bounds.
+  /// True if nothing better can be found. `exact`: a goal has the values of the programme;
+  /// otherwise they are bounds.
   bool run_with(Fineness fineness, bool exact) {
     known_.clear();
     if (formula_) known_ = {0, formula_->gpus};
@@ -76,7 +76,7 @@ class Stages {
     return solve(fineness, exact);
   }
 
-  /// The first objectives, with everything that may move in one pool.
+  /// The first objectives, with all movable work in one pool.
   void settle_pool(Fineness fineness, std::size_t objectives) {
     const ModelPlan plan{fineness, order_, objectives, std::nullopt};
     Grouping grouping = group_gpus(problem_, plan.fineness);
@@ -84,7 +84,7 @@ class Stages {
     CountModel model = build_model(problem_, maker, grouping, plan);
     const MipOutcome outcome = minimise(model.mip, known_for(model), deadline_);
     if (outcome.end == MipEnd::infeasible) {
-      // Fewer constraints than the problem has, and nothing keeps them.
+      // The pool has fewer constraints than the problem, and they cannot be satisfied.
       result_.infeasible = true;
       return;
     }
@@ -94,16 +94,16 @@ class Stages {
         known_.push_back(outcome.values[o] + model.constants[o]);
   }
 
-  /// What is known of the objectives, as the programme counts them.
+  /// The known objectives, as the programme counts them.
   [[nodiscard]] std::vector<std::int64_t> known_for(const CountModel& model) const {
     std::vector<std::int64_t> known = known_;
     for (std::size_t o = 0; o < known.size(); ++o) known[o] -= model.constants[o];
     return known;
   }
 
-  /// Bounds of a programme become bounds of the problem. Each holds for goals that have the bounds
-  /// before it: from the first objective on that one programme bounds higher, the others' have
-  /// nothing more to say.
+  /// Turns bounds of a programme into bounds of the problem. Each holds for goals that reach the
+  /// bounds before it: from the first objective for which one programme has the higher bound, the
+  /// bounds of the other no longer apply.
   void note(const MipOutcome& outcome, const CountModel& model) {
     bool better = false;
     for (std::size_t o = 0; o < outcome.bounds.size(); ++o) {
@@ -127,8 +127,8 @@ class Stages {
     }
   }
 
-  /// Everything. False when that brought no goal, or one that is not known to be the best and might
-  /// be bettered by looking at GPUs one by one.
+  /// All objectives. False if that brought no goal, or one that is not proven the best and might be
+  /// improved by modelling GPUs one by one.
   bool solve(Fineness fineness, bool exact) {
     const ModelPlan plan{fineness, order_, 5, weights_};
     Grouping grouping = group_gpus(problem_, fineness);
@@ -164,7 +164,7 @@ class Stages {
 
 namespace {
 
-/// Old work first, then new work on what that leaves.
+/// Running work first, then new work in the room that is left.
 Goal compacted_and_deployed(const PlanProblem& problem, const Heuristic& heuristic) {
   const Goal first = heuristic.compact(problem).goal;
   PlanProblem settled = problem;

@@ -42,7 +42,7 @@ TEST(Optimal, FigureFourAndFive) {
   const std::vector<std::string_view> gpus = {
       "w1 4g.40gb@0", "w2 3g.40gb@0, w3 2g.20gb@4",
       "w4 1g.10gb@0, w5 1g.10gb@1, w6 1g.20gb@2, w7 1g.10gb@4"};
-  // Compaction to two GPUs as in the figure, and without the waste that its rules leave.
+  // Compaction to two GPUs as in the figure, but without the waste that its rules leave.
   const Plan compact = planned(make(fleet("A100-80GB", gpus), ProblemKind::compact).problem);
   EXPECT_EQ(compact.then.gpus, 2);
   EXPECT_EQ(compact.values[2], 0);
@@ -65,7 +65,7 @@ TEST(Optimal, FigureSix) {
 }
 
 TEST(Optimal, FigureSeven) {
-  // 1g at 0, 5 and 6: a 4g is pending whatever is done, a 2g goes to 2.
+  // 1g at 0, 5 and 6: a 4g is always pending, a 2g goes to 2.
   const Plan plan = planned(make(fleet("A100-80GB", {"a 1g.10gb@0!, b 1g.10gb@5!, c 1g.10gb@6!"},
                                        {"w1 4g.40gb", "w2 2g.20gb", "w3 1g.10gb", "w4 1g.10gb"}),
                                  ProblemKind::joint)
@@ -76,7 +76,7 @@ TEST(Optimal, FigureSeven) {
       << plan.pending[0].reason;
 }
 
-/// What every plan by search must be, whatever the fleet.
+/// Laws of every plan found by search, for any fleet.
 void expect_sound(const PlanProblem& problem, const Plan& plan) {
   EXPECT_EQ(flaw(problem, plan.goal), "");
   EXPECT_EQ(objective_values(problem, plan.goal), plan.values);
@@ -173,8 +173,8 @@ TEST(Optimal, AgreesWithAdmission) {
 }
 
 TEST(Optimal, ReplicasAreKeptApart) {
-  // Five groups of three to eight replicas on eight GPUs that hold seven each: what a group has too
-  // many of waits, and nothing else.
+  // Five groups of three to eight replicas on eight GPUs that hold seven each: only the surplus of
+  // a group waits.
   FleetFile file = fleet("A100-80GB", {"", "", "", "", "", "", "", ""});
   for (int group = 0; group < 6; ++group)
     for (int i = 0; i < 3 + group * 2; ++i) {
@@ -197,7 +197,7 @@ void group(FleetFile& file, std::initializer_list<std::pair<std::size_t, std::si
 }
 
 TEST(Optimal, GroupsThatOnlyLookingAtEachGpuSettles) {
-  // A fixed replica's profile is one that others of its group do not want: counted together the
+  // A fixed replica's profile is one that others of its group do not want: counted together, the
   // GPUs seem to have room for one more than they do.
   FleetFile file = fleet("A30-24GB", {"m1 1g.6gb@0, w1 2g.12gb@2", "m2 1g.6gb@0, w2 2g.12gb@2",
                                       "m3 2g.12gb@0!, - 2g.12gb@2", "w3 2g.12gb@0"});

@@ -53,7 +53,7 @@ class Grouper {
     }
   }
 
-  /// Types without a rule are taken everywhere; the others are looked at GPU by GPU.
+  /// Types without a rule are taken everywhere; the others are checked GPU by GPU.
   void find_rules() {
     everywhere_.bits.assign((result_.types.size() + 63) / 64, 0);
     for (TypeIndex t = 0; t < result_.types.size(); ++t) {
@@ -65,7 +65,7 @@ class Grouper {
       if (result_.types[t].group != none && problem_.groups[result_.types[t].group].over_nodes)
         by_node_ = true;
     }
-    // Where a member of a group must stay, no other may come.
+    // Where a member of a group must stay, no other member may come.
     for (WorkloadIndex i = 0; i < problem_.workloads.size(); ++i) {
       const PlanWorkload& who = problem_.workloads[i];
       if (!who.stays || who.rule == none || problem_.rules[who.rule].group == none) continue;
@@ -123,7 +123,7 @@ class Grouper {
       }
     }
     if (!fineness_.items) of.idle = {};
-    // What a GPU had before matters where choosing it again has its price.
+    // What a GPU held before matters only if using it again has a price.
     of.held_before = of.held_before && problem_.kind == ProblemKind::reconfigure;
     const std::uint32_t alone =
         fineness_.individual && grouped ? static_cast<std::uint32_t>(index(gpu)) : none;
@@ -206,7 +206,7 @@ struct PatternMaker::View {
   const Model* model;
   const StateGraph* graph;
   PlacementSet open;      // placements that work of the pool may take
-  PlacementSet existing;  // instances of ours that stand there now: idle, and those of items
+  PlacementSet existing;  // our instances that stand there now: idle, and those of items
   std::uint8_t keepable = 0, plain = 0;
   std::array<PlacementSet, 8> at;  // placement of each item, as a set
   std::array<int, 8> memory{};     // memory slices of each item
@@ -280,8 +280,8 @@ bool PatternMaker::never_worse(const PatternCost& a, const PatternCost& b) const
 
 namespace {
 
-/// Whether two of the kept items are of one group, which must not share a GPU; over nodes the
-/// node's row sees to it.
+/// Whether two of the kept items belong to one group, which must not share a GPU. For groups over
+/// nodes the node's row enforces it.
 bool same_group_twice(const PlanProblem& problem, const Grouping& grouping, const GpuClass& gpus,
                       std::uint8_t kept) {
   std::array<std::uint32_t, 8> seen{};
@@ -300,7 +300,8 @@ bool same_group_twice(const PlanProblem& problem, const Grouping& grouping, cons
 
 }  // namespace
 
-/// The best pattern for each content and choice of kept items; with limits, all that may matter.
+/// The best pattern for each content and choice of kept items; with limits, every pattern that may
+/// matter.
 std::vector<Pattern> PatternMaker::all(const View& view) const {
   const GpuClass& gpus = *view.gpus;
   const Model& model = *view.model;

@@ -1,9 +1,9 @@
 #pragma once
-// What one GPU can become, as columns of a mixed-integer programme. Not one variable for each
-// workload on each GPU, as in the paper's model, but one for each way a GPU can end, counted over
-// all GPUs that are alike: the number of variables does not grow with the fleet. A pattern comes
-// from a real layout of the GPU's state graph, so starts, media extensions and fixed instances are
-// settled inside it, and its waste is exact.
+// What one GPU can become, as columns of a mixed-integer programme. The paper's model has a
+// variable for each workload on each GPU; here there is one for each way a GPU can end, counted
+// over all GPUs that are alike, so the number of variables does not grow with the fleet. A pattern
+// comes from a real layout of the GPU's state graph, so starts, media extensions and fixed
+// instances are settled inside it, and its waste is exact.
 
 #include <array>
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace cleave {
 
-/// Workloads that ask for the same under the same rule, and so may stand in for one another.
+/// Workloads with the same request and rule, which are interchangeable.
 struct WorkloadType {
   RequestId request{};
   std::uint32_t rule = none, group = none;
   MemorySlices size;                   // while it waits
-  std::vector<WorkloadIndex> waiting;  // new ones
-  std::int64_t running = 0;            // those that run and are not held where they are
+  std::vector<WorkloadIndex> waiting;  // new workloads
+  std::int64_t running = 0;            // those that run and need not stay where they are
 };
 using TypeIndex = std::uint32_t;
 
@@ -36,12 +36,13 @@ struct Item {
 struct GpuClass {
   std::uint16_t kind = 0;
   std::uint32_t acceptance = 0;  // index into Grouping::acceptances
-  std::uint32_t node = none;     // where groups are spread over nodes
+  std::uint32_t node = none;     // if groups are spread over nodes
   PlacementSet fixed;            // walls and work that stays
   bool fixed_work = false;       // some of it is work
   PlacementSet idle;
+  /// Whether it holds our work now, if that has a price: in a reconfiguration.
   std::vector<Item> items;
-  bool held_before = false;  // has work of ours now, where that has its price: in a reconfiguration
+  bool held_before = false;
   std::vector<GpuId> gpus;
 };
 
@@ -56,10 +57,11 @@ struct Acceptance {
 
 /// How finely GPUs are told apart.
 struct Fineness {
-  bool items = true;  // by what runs on them and may move; off: all of it counts as to be placed
+  bool items = true;  // by the movable work on them; off: all of it counts as work to be placed
   bool individual = false;  // every GPU that takes work of a group is a class of its own
 };
 
+/// The workloads as types and the GPUs as classes.
 struct Grouping {
   std::vector<WorkloadType> types;
   std::vector<TypeIndex> type_of;  // of each workload
@@ -78,7 +80,7 @@ class ProfileCounts {
   void add(std::size_t profile) { bits_ += std::uint64_t{1} << 4 * profile; }
   void remove(std::size_t profile) { bits_ -= std::uint64_t{1} << 4 * profile; }
   [[nodiscard]] std::uint64_t bits() const { return bits_; }
-  /// At least as many of each.
+  /// At least as many of each profile.
   [[nodiscard]] bool covers(ProfileCounts other) const {
     constexpr std::uint64_t guard = 0x8888888888888888;
     return (((bits_ | guard) - other.bits_) & guard) == guard;
@@ -89,7 +91,7 @@ class ProfileCounts {
   std::uint64_t bits_ = 0;
 };
 
-/// What a GPU that ends in a pattern adds to the objectives, and to what is limited.
+/// What a GPU that ends in a pattern adds to the objectives and to the limited quantities.
 struct PatternCost {
   std::int32_t used = 0, waste = 0, chosen_again = 0, moved = 0, repartitioned = 0, moves = 0;
   std::int64_t moved_mib = 0;
@@ -98,25 +100,26 @@ struct PatternCost {
 
 /// One way a GPU of a class can end.
 struct Pattern {
-  ProfileCounts
-      slots;  // instances for work of the pool; those of plain items that stay are among them
+  /// Instances for work of the pool; those of plain items that stay are among them.
+  ProfileCounts slots;
   std::uint8_t kept = 0;  // bit i: item i stays, for items that are not plain
   PatternCost cost;
 };
 
-/// Of one class: its patterns, and what they are made of.
+/// The patterns of one class, and what they are made of.
 struct ClassPatterns {
-  /// Bit i: item i competes with nobody for an instance of its profile on this GPU. It is counted
-  /// as one of the pool that finds its place again, and no pattern has to say whether it stays.
+  /// Bit i: item i competes with no other work for an instance of its profile on this GPU. It is
+  /// counted as one of the pool that finds its place again, and no pattern has to say whether it
+  /// stays.
   std::uint8_t plain = 0;
-  std::vector<Pattern> patterns;  // none is worse than another in everything
+  std::vector<Pattern> patterns;  // none is worse than another in every respect
 };
 
 /// Which of a pattern's costs matter, and how they are weighed against each other.
 struct PatternOrder {
   bool limits = false;  // the number of moves and the moved memory matter by themselves
-  std::array<std::int64_t, 4>
-      weights{};  // of waste, chosen again, moved, repartitioned: all 0: in order
+  /// Of waste, GPUs used again, moved, repartitioned. All 0: one after the other.
+  std::array<std::int64_t, 4> weights{};
 };
 
 /// Makes patterns; keeps what depends on the GPU model alone.
@@ -126,28 +129,29 @@ class PatternMaker {
 
   [[nodiscard]] ClassPatterns make(const GpuClass& gpus) const;
 
-  /// The best layout of a GPU of this class that has exactly this content beside what is fixed:
-  /// `slots` and the kept items. Ties: most room for the future, then the lowest state. Where
-  /// limits are in force, `within` is what it may cost at most. no_state: there is none.
+  /// The best layout of a GPU of this class that has exactly this content beside the fixed
+  /// instances: `slots` and the kept items. Ties: most room for the future, then the lowest state.
+  /// If limits are in force, `within` is the most it may cost. no_state: there is none.
   [[nodiscard]] StateId layout(const GpuClass& gpus, std::uint8_t plain, ProfileCounts slots,
                                std::uint8_t kept, const PatternCost& within) const;
 
   /// Types that may take an instance of the profile on GPUs of this class.
   [[nodiscard]] std::vector<TypeIndex> takers(const GpuClass& gpus, std::size_t profile) const;
-  /// Number of a placement's profile in the geometry's list.
+  /// Index of a placement's profile in the geometry's list.
   [[nodiscard]] std::size_t profile_of(std::size_t kind, PlacementId id) const {
     return models_[kind].profile_of[id];
   }
   [[nodiscard]] std::size_t profiles(std::size_t kind) const { return models_[kind].profiles; }
 
  private:
+  /// What depends on the GPU model alone.
   struct Model {
     std::vector<std::size_t> profile_of;  // of each placement
     std::size_t profiles = 0;
     std::vector<int> waste;  // of each placement
-    std::vector<std::vector<std::uint32_t>>
-        requests;                        // for each profile, the requests it satisfies
-    std::vector<ProfileCounts> counts;   // the different contents that states have
+    /// For each profile, the requests it satisfies.
+    std::vector<std::vector<std::uint32_t>> requests;
+    std::vector<ProfileCounts> counts;   // the different contents of states
     std::vector<std::uint16_t> content;  // of each state, an index into counts
     std::vector<std::int16_t> wasted;    // of each state
   };

@@ -82,7 +82,7 @@ Json cost_json(const std::vector<WaveCost>& costs) {
           {"notes", {reconfiguration_note, transfer_note}}};
 }
 
-/// A part of the document as the text of its members, to stand between others.
+/// A part of the document as the text of its members, to be placed between others.
 std::string members(const Json& part) {
   std::string text = part.dump(2, ' ', false, Json::error_handler_t::replace);
   return text.substr(2, text.size() - 4);  // without the braces and their line ends

@@ -20,7 +20,7 @@ constexpr StatusRow statuses[] = {{PlanStatus::optimal, "optimal"},
                                   {PlanStatus::feasible, "feasible"},
                                   {PlanStatus::infeasible, "infeasible"}};
 
-/// Every plan leaves through here: checked, measured, and optimal only where each value equals its
+/// Every plan leaves through here: checked, measured, and optimal only if each value equals its
 /// bound.
 Result<Plan> finish(const PlanProblem& problem, Plan plan, const std::vector<Objective>& bounds) {
   if (std::string wrong = flaw(problem, plan.goal); !wrong.empty())
@@ -35,7 +35,7 @@ Result<Plan> finish(const PlanProblem& problem, Plan plan, const std::vector<Obj
     Objective& objective = plan.objective[o];
     objective.value = weighted ? weighted_sum(problem, *plan.weights, plan.values) : plan.values[o];
     if (plan.status == PlanStatus::feasible) {
-      // Its bound was for goals that are best by those before it, which this one is not.
+      // The bound was for goals that are best by the objectives before it, and this goal is not.
       objective.bound = 0;
       objective.proof.clear();
     }
@@ -52,8 +52,8 @@ Result<Plan> finish(const PlanProblem& problem, Plan plan, const std::vector<Obj
   return plan;
 }
 
-/// The goal with the moves that lead to it; where only undisturbing ones are asked for and there
-/// are none, the best goal near it that has some.
+/// The goal with the moves that lead to it. If only undisturbed moves are asked for and there are
+/// none, the best goal near it that has some.
 Result<Plan> with_moves(const PlanProblem& problem, const PlanOptions& options, Plan plan,
                         const std::vector<Objective>& bounds) {
   plan.moves = plan_moves(problem, target_of(problem, plan.goal), {options.allow_disruptive});
@@ -63,7 +63,7 @@ Result<Plan> with_moves(const PlanProblem& problem, const PlanOptions& options, 
       return fail(
           ErrorKind::infeasible, problem.place,
           fmt::format(
-              "no goal was found that needs no interruption: '{}' cannot get to its place; {}",
+              "every goal that was found needs an interruption: '{}' cannot get to its place; {}",
               shown(problem.workloads[plan.moves.disruptive.front().workload].name),
               plan.moves.disruptive.front().reason),
           "allow the interruption with --allow-disruptive");
@@ -101,13 +101,13 @@ Result<Plan> optimal_plan(const PlanProblem& problem, const PlanOptions& options
     return fail(ErrorKind::infeasible, problem.place,
                 fmt::format("no plan was found in {} s, nor proven impossible",
                             std::chrono::duration<double>(options.time_limit).count()),
-                "give it more with --time-limit");
+                "allow more time with --time-limit");
   }
   return with_moves(problem, options, std::move(plan), bounds_of(problem, options, optimum));
 }
 
-/// What rules find is theirs; how far it is from the optimum is worth knowing, and takes little to
-/// find out.
+/// The goal comes from the rules alone. The optimum is computed too, to say how far the goal is
+/// from it.
 Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& options,
                             const Heuristic& heuristic) {
   Plan plan;
@@ -180,7 +180,7 @@ Result<Plan> plan_to(const PlanProblem& problem, const Target& target, const Mov
   plan.moves = plan_moves(problem, target, options);
   auto finished = finish(problem, std::move(plan), {});
   if (!finished) return finished;
-  finished->status = PlanStatus::feasible;  // nobody claims that the goal is the best
+  finished->status = PlanStatus::feasible;  // not proven to be the best
   for (Pending& one : finished->pending) one.reason = "the goal leaves it out: it ends";
   return finished;
 }
@@ -195,8 +195,7 @@ Result<Plan> make_plan(const PlanProblem& problem, const PlanOptions& options) {
                 suggestion(options.method, plan_methods()));
   if (options.weights)
     return fail(ErrorKind::bad_usage, "--weights",
-                fmt::format("{} follows its rules whatever the weights", heuristic->name),
-                "use --method optimal");
+                fmt::format("{} takes no weights", heuristic->name), "use --method optimal");
   return heuristic_plan(problem, options, *heuristic);
 }
 

@@ -12,28 +12,32 @@
 
 namespace cleave {
 
-/// Instead of one objective after the other, all at once with a price for each (the p_w, q_g and
+/// All objectives at once with a price for each, instead of one after the other (the p_w, q_g and
 /// gammas of *Optimal Workload Placement*, 4.1).
 struct PlanWeights {
   std::int64_t pending = 0, gpus = 0, waste = 0, migration = 0, repartition = 0;  // thousandths
 };
 
+/// How to plan.
 struct PlanOptions {
   std::string method = "optimal";  // or one of heuristics()
-  /// For the optimal method; when it is up, the best found is the plan, with its bounds.
+  /// For the optimal method. When the time is up, the best goal so far is the plan, with its
+  /// bounds.
   std::chrono::milliseconds time_limit{60'000};
   std::optional<PlanWeights> weights;
-  /// Work may be stopped before its new place is there, where the goal cannot be reached otherwise.
+  /// Work may be stopped before its new place is ready, if the goal cannot be reached otherwise.
   bool allow_disruptive = false;
-  /// Only goals that can be reached without that; the plan is optimal only where the best goal is
-  /// one of them.
+  /// Only goals that can be reached without interruptions. The plan is then optimal only if the
+  /// best goal is one of them.
   bool non_disruptive_only = false;
 };
 
+/// Whether the plan is proven the best, or only possible; infeasible: there is none.
 enum class PlanStatus { optimal, feasible, infeasible };
 std::string_view name(PlanStatus status);
 
-/// One objective: what the goal has, what no goal can be below (given the ones before it), and why.
+/// One objective: the value of the goal, the bound that no goal can beat (given the objectives
+/// before it), and the proof.
 struct Objective {
   std::string_view name;
   std::int64_t value = 0;
@@ -47,32 +51,32 @@ struct Pending {
   std::string reason;
 };
 
+/// A checked goal with its figures and the moves that lead to it.
 struct Plan {
   std::string method;
   PlanStatus status = PlanStatus::infeasible;
   std::optional<PlanWeights> weights;
-  std::vector<Objective>
-      objective;  // one after the other; with weights only their sum, in thousandths
-  std::vector<std::int64_t> values;  // of objective_names(), whatever the mode
+  /// One after the other; with weights only their sum, in thousandths.
+  std::vector<Objective> objective;
+  std::vector<std::int64_t> values;  // of objective_names(), in either mode
   Goal goal;
   std::vector<Pending> pending;
   PlanMetrics now, then;
   Moves moves;                   // how to get there
-  std::int64_t future_room = 0;  // maximal layouts still to be reached, over all GPUs
+  std::int64_t future_room = 0;  // maximal layouts that can still be reached, over all GPUs
 };
 
-/// A plan to a goal that somebody else chose. Nothing is claimed of how good it is.
+/// A plan to a given goal. It makes no claim about how good the goal is.
 [[nodiscard]] Result<Plan> plan_to(const PlanProblem& problem, const Target& target,
                                    const MoveOptions& options);
 
 /// "optimal" and the heuristics.
 std::vector<std::string> plan_methods();
 
-/// Maximal layouts that can still be reached, over all GPUs: what breaks the last ties.
+/// Maximal layouts that can still be reached, over all GPUs; this breaks the last ties.
 std::int64_t future_room(const PlanProblem& problem, const Goal& goal);
 
-/// Fails with `infeasible` where no plan keeps the constraints and limits, naming what is in
-/// conflict.
+/// Fails with `infeasible` if no plan keeps the constraints and limits, and names the conflict.
 [[nodiscard]] Result<Plan> make_plan(const PlanProblem& problem, const PlanOptions& options);
 
 /// For a problem that no goal solves: which constraints or limits are in conflict, in words.

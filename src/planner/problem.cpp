@@ -22,7 +22,7 @@ constexpr KindRow kinds[] = {{ProblemKind::deploy, "deploy"},
                              {ProblemKind::reconfigure, "reconfigure"},
                              {ProblemKind::joint, "joint"}};
 
-/// What stands before the last slash of a GPU's name; a GPU without one is a node of its own.
+/// The part of a GPU's name before the last slash; a GPU without one is a node of its own.
 std::string_view node_of(std::string_view gpu) {
   const std::size_t slash = gpu.rfind('/');
   return slash == std::string_view::npos ? gpu : gpu.substr(0, slash);
@@ -150,7 +150,7 @@ class ProblemBuilder {
     if (!instance.movable && problem.kind != ProblemKind::deploy) check_stays(where);
   }
 
-  /// Work that cannot move and may not be where it is leaves nothing to plan.
+  /// Work that cannot move and may not stay where it is leaves nothing to plan.
   void check_stays(const std::string& where) {
     const auto index = static_cast<WorkloadIndex>(problem.workloads.size() - 1);
     const PlanWorkload& workload = problem.workloads.back();
@@ -177,7 +177,7 @@ class ProblemBuilder {
     problem.workloads.push_back(workload);
   }
 
-  /// Requests by profile are by far the most frequent, and the names are few.
+  /// Requests by profile are by far the most frequent, and there are few names.
   RequestId request_of(std::string_view profile) {
     const auto found = by_profile_.find(profile);
     if (found != by_profile_.end()) return found->second;
@@ -211,8 +211,8 @@ class ProblemBuilder {
     return found->second;
   }
 
-  /// A group is spread over nodes as soon as one of its members says so, and moves as slowly as one
-  /// says.
+  /// A group is spread over nodes as soon as one of its members says so; the smallest max_moving of
+  /// its members applies.
   std::uint32_t group_of(const Constraints& constraints) {
     const auto [found, fresh] =
         groups_.try_emplace(*constraints.group, static_cast<std::uint32_t>(groups_.size()));
@@ -316,7 +316,7 @@ std::string workload_text(const PlanProblem& problem, WorkloadIndex workload) {
   return fmt::format("workload '{}'", shown(problem.workloads[workload].name));
 }
 
-/// What is wrong with one workload's seat, looked at alone.
+/// What is wrong with one workload's seat, checked by itself.
 std::string flaw_of_seat(const PlanProblem& problem, WorkloadIndex workload, Seat seat) {
   const PlanWorkload& who = problem.workloads[workload];
   const std::string_view gpu = problem.gpus[index(seat.gpu)].name;
@@ -343,7 +343,7 @@ std::optional<WorkloadIndex> evicted(const PlanProblem& problem, const Goal& goa
 std::string flaw(const PlanProblem& problem, const Goal& goal) {
   std::vector<PlacementSet> taken;
   for (const PlanGpu& gpu : problem.gpus) taken.push_back(gpu.walls);
-  // Of each group in each domain: how many are there, and whether one of them need not be.
+  // For each group in each domain: how many members are there, and whether one of them could leave.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<int, bool>> members;
   std::int64_t moves = 0, moved_mib = 0;
   for (WorkloadIndex workload = 0; workload < goal.size(); ++workload) {
@@ -366,7 +366,8 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
       return fmt::format("two workloads share an instance of {}",
                          problem.gpus[index(seat.gpu)].name);
     here.insert(seat.placement);
-    // What stays together against its own rule is not the plan's doing; a newcomer beside it is.
+    // Work that stays together against its own rule is not the plan's fault; a newcomer beside it
+    // is.
     if (who.rule != none && problem.rules[who.rule].group != none) {
       const std::uint32_t group = problem.rules[who.rule].group;
       auto& [count, free] = members[{group, problem.domain(group, seat.gpu)}];

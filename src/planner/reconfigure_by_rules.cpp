@@ -29,7 +29,7 @@ PlacementSet uses_of_spare_slice(const Geometry& geometry) {
   return uses;
 }
 
-/// How many of these placements an empty GPU takes beside each other.
+/// How many of these placements fit on an empty GPU together.
 std::size_t most_at_once(const StateGraph& graph, PlacementSet placements) {
   int most = 0;
   for (int state = 0; state < graph.size(); ++state)
@@ -46,8 +46,8 @@ class Reconfiguration {
   struct Round {
     GpuPool pool;
     std::vector<WorkloadIndex> rest;        // large first
-    std::vector<WorkloadIndex> spare_work;  // that found no GPU to itself
-    Seating begun;                          // with work for spare slices and no more
+    std::vector<WorkloadIndex> spare_work;  // work that got no GPU to itself
+    Seating begun;                          // with work for spare slices only
   };
   void line_up();
   void split_work();
@@ -57,11 +57,11 @@ class Reconfiguration {
 
   const PlanProblem& problem_;
   Seating stays_;
-  std::vector<GpuId> line_;                // GPUs in the order in which they are taken
-  std::size_t fixed_ = 0;                  // the first of them, which hold what stays
+  std::vector<GpuId> line_;                // GPUs in the order in which they are used
+  std::size_t fixed_ = 0;                  // how many GPUs, the first in line, hold work that stays
   std::vector<PlacementSet> spare_;        // uses of the spare slice on each model
-  std::vector<WorkloadIndex> spare_work_;  // that can use it, large first
-  std::vector<WorkloadIndex> work_;        // all that may move
+  std::vector<WorkloadIndex> spare_work_;  // work that can use it, large first
+  std::vector<WorkloadIndex> work_;        // all movable work
 };
 
 Reconfiguration::Reconfiguration(const PlanProblem& problem)
@@ -71,7 +71,7 @@ Reconfiguration::Reconfiguration(const PlanProblem& problem)
   split_work();
 }
 
-/// GPUs that hold what stays are in use whatever happens and come first; then the emptiest, so free
+/// GPUs that hold work that stays are in use anyway and come first; then the emptiest, so free
 /// ones.
 void Reconfiguration::line_up() {
   const Seating now = Seating::of_now(problem_);
@@ -98,9 +98,9 @@ void Reconfiguration::split_work() {
   std::ranges::copy_if(work_, std::back_inserter(spare_work_), can_use_spare);
 }
 
-/// With how many GPUs to begin. Rounds that must fail are passed over: those with fewer GPUs than
-/// equal requests need when a GPU takes as many of them as an empty one can. (Work of which a GPU
-/// takes one only, such as +me instances, would else cost a round for each.)
+/// How many GPUs to begin with. Rounds that must fail are skipped: those with fewer GPUs than equal
+/// requests need if a GPU takes as many of them as an empty one can. (Work of which a GPU takes
+/// only one, such as +me instances, would otherwise cost a round each.)
 std::size_t Reconfiguration::first_round(std::int64_t minimum) const {
   std::size_t gpus = std::max(fixed_, static_cast<std::size_t>(minimum));
   std::vector<std::size_t> count(problem_.requests.size());
@@ -116,13 +116,13 @@ std::size_t Reconfiguration::first_round(std::int64_t minimum) const {
   return std::min(gpus, line_.size());
 }
 
-/// The first so many GPUs in line, one workload with use for the spare slice on each of them as
-/// long as there are any.
+/// The first `gpus` GPUs in line, each with one workload that can use the spare slice while there
+/// are any.
 Reconfiguration::Round Reconfiguration::start_round(std::size_t gpus) const {
   Round round{GpuPool(stays_, first_fit, line_), {}, {}, stays_};
   std::vector<WorkloadIndex> waiting = spare_work_;
-  // For each model, the first that may be of use to it: those before it are seated, or are not for
-  // it.
+  // For each model, the first workload that may be of use to it: those before it are seated, or
+  // unsuitable.
   std::vector<std::size_t> first(spare_.size());
   for (std::size_t i = 0; i < gpus; ++i) {
     const GpuId gpu = line_[i];
@@ -150,7 +150,7 @@ Reconfiguration::Round Reconfiguration::start_round(std::size_t gpus) const {
   return round;
 }
 
-/// Whether a round with this GPU beside those of the round would give it work for its spare slice.
+/// Whether a round with this GPU added would give it work for its spare slice.
 bool Reconfiguration::would_take_one(GpuId gpu, const Round& round) const {
   const PlacementSet uses = spare_[problem_.gpus[index(gpu)].kind];
   return !uses.empty() && std::ranges::any_of(round.spare_work, [&](WorkloadIndex work) {
@@ -169,7 +169,7 @@ HeuristicOutcome Reconfiguration::run() {
     } else if (gpus == line_.size()) {
       outcome.pending.push_back(round.rest[next++]);
     } else if (!would_take_one(line_[gpus], round)) {
-      // Another round would do the same up to here, with one GPU more at the end of the line.
+      // Another round would do the same up to here, with one more GPU at the end of the line.
       round.pool.add(line_[gpus++]);
     } else {
       round = start_round(++gpus);

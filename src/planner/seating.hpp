@@ -1,6 +1,6 @@
 #pragma once
-// A fleet while a plan for it is put together: who sits where so far, and where else somebody may
-// sit. What the heuristics and the last step of the exact method build their goals with.
+// A fleet while a plan for it is built: which seats are taken, and where a workload may still go.
+// The heuristics and the last step of the exact method build their goals with this.
 
 #include <map>
 #include <vector>
@@ -9,6 +9,7 @@
 
 namespace cleave {
 
+/// A partial goal with the state that it puts every GPU into.
 class Seating {
  public:
   /// Only what must stay is seated: walls, and workloads that stay.
@@ -18,12 +19,12 @@ class Seating {
 
   [[nodiscard]] const PlanProblem& problem() const { return *problem_; }
   [[nodiscard]] const Goal& goal() const { return goal_; }
-  /// Instances that are taken: walls and seated work. Idle ones give way.
+  /// Instances that are taken: walls and seated work. Idle instances give way.
   [[nodiscard]] StateId occupied(GpuId gpu) const { return occupied_[index(gpu)]; }
 
-  /// Whether nothing of the problem's rules or groups keeps the workload off this GPU.
+  /// Whether no rule or group of the problem keeps the workload off this GPU.
   [[nodiscard]] bool allowed(WorkloadIndex workload, GpuId gpu) const;
-  /// Free placements on this GPU that satisfy the workload; empty where it is not allowed.
+  /// Free placements on this GPU that satisfy the workload; empty if it is not allowed there.
   [[nodiscard]] PlacementSet places(WorkloadIndex workload, GpuId gpu) const;
 
   /// The workload must have no seat, and the seat must be one of `places`.

@@ -17,8 +17,8 @@ class Choice {
   Choice(const PlanProblem& problem, const std::optional<PlanWeights>& weights)
       : problem_(problem), weights_(weights) {}
 
-  /// Keeps the goal where it is allowed, can be reached undisturbed and is better than what there
-  /// is.
+  /// Keeps the goal if it is allowed, can be reached undisturbed and is better than the best so
+  /// far.
   void offer(const Goal& goal) {
     if (!flaw(problem_, goal).empty()) return;
     std::vector<std::int64_t> values = objective_values(problem_, goal);
@@ -41,7 +41,7 @@ class Choice {
   bool found_ = false;
 };
 
-/// Only what may stay where it is can be told to.
+/// Only work that may stay where it is can be told to.
 bool may_stay(const PlanProblem& problem, WorkloadIndex workload) {
   const PlanWorkload& who = problem.workloads[workload];
   return who.now && problem.allows(workload, who.now->gpu);

@@ -11,7 +11,7 @@ namespace cleave {
 
 namespace {
 
-/// Carries steps out on the fleet of a problem, one after the other, and refuses what is not legal.
+/// Carries out steps on the fleet of a problem, one after the other, and refuses illegal ones.
 class Replay {
  public:
   explicit Replay(const PlanProblem& problem) : problem_(problem), held_(problem.gpus.size()) {
@@ -28,7 +28,7 @@ class Replay {
       }
   }
 
-  /// Empty where the step is legal; then it is taken.
+  /// Empty if the step is legal; it is then carried out.
   std::string take_step(const Step& step, PlacementSet in_use_before) {
     const Geometry& geometry = problem_.geometry(step.seat.gpu);
     PlacementSet& exists = exists_[index(step.seat.gpu)];
@@ -98,7 +98,7 @@ class Replay {
   const PlanProblem& problem_;
   std::vector<PlacementSet> walls_, exists_;
   std::vector<std::array<WorkloadIndex, PlacementSet::most>>
-      held_;  // of each placement: who runs there
+      held_;  // by placement: which workload runs there
   std::vector<std::vector<Seat>> seats_;
 };
 
@@ -106,8 +106,8 @@ class Replay {
 
 namespace {
 
-/// More of a group in motion in one wave than it allows; `down`: those that were stopped and do not
-/// run again yet. Work that is new or ends is not in motion.
+/// More members of a group in motion in one wave than the group allows. `down`: members that were
+/// stopped and do not run again yet. Work that is new or ends is not in motion.
 std::string too_many_moving(const PlanProblem& problem, const Moves& moves, const Wave& wave,
                             std::set<WorkloadIndex>& down) {
   const auto limited = [](const PlanGroup& group) { return group.max_moving.has_value(); };

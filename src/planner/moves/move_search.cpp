@@ -1,5 +1,5 @@
-// The fewest waves, by trying everything. What was looked through without finding a way is a proof
-// that there is none so short.
+// The fewest waves, by trying everything. A length that was searched without success is proven
+// impossible.
 
 #include <algorithm>
 #include <map>
@@ -13,10 +13,10 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t largest_problem = 16, largest_fleet = 16;
-constexpr std::size_t most_tried =
-    60'000;  // on one GPU; with more, each try takes longer and tells less
+// On one GPU. With more GPUs each try takes longer and tells less.
+constexpr std::size_t most_tried = 60'000;
 
-/// Who is where: two ways that lead to the same have the same future.
+/// Where every item is: two orders that lead to the same state have the same future.
 using Key = std::vector<std::uint32_t>;
 
 class Search {
@@ -48,7 +48,7 @@ class Search {
 
   [[nodiscard]] bool too_much() const { return tried_ > most_; }
 
-  /// All states one wave later; false when that was too much, or nothing new comes.
+  /// All states one wave later. False if that was too much, or nothing new came.
   bool expand() {
     next_.clear();
     for (const auto& [key, state] : layer_) {
@@ -122,7 +122,8 @@ MoveSearch search_moves(const PlanProblem& problem, const Target& target, int lo
   const MoveState everybody(problem, target, true), those_who_move(problem, target);
   if (everybody.items().size() <= largest_problem) return Search(everybody).run(longest);
   if (those_who_move.items().size() > largest_problem) return {};
-  // Others might step aside for them: what is found is a way, what is not found proves nothing.
+  // Other work might step aside for them: a result is an order of moves, but no result proves
+  // nothing.
   MoveSearch search = Search(those_who_move).run(longest);
   search.bound = 0;
   return search;

@@ -91,7 +91,7 @@ std::int64_t MoveState::moved_mib(std::size_t item) const {
   return items_[item].workload == none ? 0 : problem_->workloads[items_[item].workload].moved_mib;
 }
 
-/// Only work that runs and has somewhere to go; an instance without work or new work just waits.
+/// Only running work that has somewhere to go; an instance without work, or new work, just waits.
 bool MoveState::may_step_aside(std::size_t item) const {
   return items_[item].workload != none && items_[item].at && items_[item].to &&
          temporaries_of_[item] < most_temporaries;
@@ -153,7 +153,7 @@ bool MoveState::step_aside(std::size_t item) {
   if (!group_may_move(item)) return false;
   const std::size_t count = problem_->gpus.size();
   const GpuId own = items_[item].at->gpu;
-  // Where nobody is to come, on its own GPU first; else where somebody comes later.
+  // First placements on its own GPU that no item needs; then placements that are needed later.
   for (const bool avoid_targets : {true, false}) {
     for (std::size_t k = 0; k <= count; ++k) {
       const GpuId gpu = k == 0 ? own : static_cast<GpuId>((next_room_ + k - 1) % count);
@@ -161,8 +161,8 @@ bool MoveState::step_aside(std::size_t item) {
       if (items_[item].to->gpu == gpu && !avoid_targets)
         free = free - graph(gpu).geometry().blocked(PlacementSet::of(items_[item].to->placement));
       if (free.empty()) continue;
-      // Of the free places the one that leaves most room: the smallest, at the end that reaches
-      // furthest.
+      // Among the free placements the one that leaves most room: the smallest, at the outermost
+      // end.
       const auto room = [&](PlacementId id) {
         return graph(gpu).reachability(graph(gpu).add(taken_[index(gpu)], id));
       };
@@ -194,7 +194,8 @@ void MoveState::record(std::size_t item, std::optional<Seat> to, bool stopped) {
   changes_.push_back({item, items_[item].at, to, stopped});
 }
 
-/// Idle instances that cannot stand beside a new one go; one that is just like it is used as it is.
+/// Idle instances that cannot stand beside a new one are destroyed; one with the same placement is
+/// reused.
 void MoveState::make_room(Seat seat, Wave& wave) {
   const std::size_t gpu = index(seat.gpu);
   if (idle_[gpu].contains(seat.placement)) {
@@ -203,7 +204,8 @@ void MoveState::make_room(Seat seat, Wave& wave) {
   }
   const Geometry& geometry = problem_->geometry(seat.gpu);
   PlacementSet gone = idle_[gpu] & geometry.blocked(PlacementSet::of(seat.placement));
-  // Limits on more than two instances: further idle ones go until the new one is legal.
+  // For limits on more than two instances: further idle ones are destroyed until the new one is
+  // legal.
   const auto legal = [&] {
     PlacementSet after = held_[gpu] | (idle_[gpu] - gone);
     after.insert(seat.placement);
@@ -212,7 +214,7 @@ void MoveState::make_room(Seat seat, Wave& wave) {
   while (!legal() && !(idle_[gpu] - gone).empty()) gone.insert((idle_[gpu] - gone).last());
   for (const PlacementId id : gone) wave.push_back({Op::destroy, {seat.gpu, id}, none});
   idle_[gpu] = idle_[gpu] - gone;
-  // What is to be there in the end and gave way for a while is made again.
+  // Instances of the goal that gave way for a while are made again.
   for (const PlacementId id : gone & target_->idle[gpu])
     add_item({none, std::nullopt, Seat{seat.gpu, id}});
   wave.push_back({Op::create, seat, none});
@@ -225,7 +227,7 @@ bool MoveState::wanted_later(Seat seat) const {
   });
 }
 
-/// An instance that stays without work; where one is to be idle in the end it is there already.
+/// An instance that stays without work; if one is to be idle in the end, it is there already.
 void MoveState::leave_idle(Seat seat) {
   idle_[index(seat.gpu)].insert(seat.placement);
   for (const std::size_t item : coming_[index(seat.gpu)]) {
@@ -264,7 +266,7 @@ bool MoveState::end_wave() {
         (step.op == Op::create ? create : room).push_back(step);
       }
       if (workload != none) start.push_back({Op::start, *change.to, workload});
-      // What is made for later stands idle; until the wave is over it is as good as held.
+      // What is made for later stands idle; until the wave ends it counts as held.
       held_[index(change.to->gpu)].insert(change.to->placement);
     }
     if (change.from)

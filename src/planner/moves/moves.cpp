@@ -33,8 +33,8 @@ namespace {
 
 constexpr int no_horizon = 1 << 30;
 
-/// Who waits for whom, among those that still have to move; and who must step aside for that to end
-/// in time.
+/// Which items wait for which, among those that still have to move, and which must step aside so
+/// that the waiting ends in time.
 class Dependencies {
  public:
   Dependencies(const MoveState& state, int horizon) : state_(state), horizon_(horizon) {
@@ -45,7 +45,7 @@ class Dependencies {
     if (horizon_ < no_horizon) shorten_chains();
   }
 
-  /// Whether the item should go to a temporary place if it cannot go to its last.
+  /// Whether the item should go to a temporary placement if it cannot go to its goal.
   [[nodiscard]] bool aside(std::size_t item) const { return aside_[item]; }
   [[nodiscard]] const std::vector<std::size_t>& blockers(std::size_t item) const {
     return blockers_[item];
@@ -65,12 +65,13 @@ class Dependencies {
     }
   }
 
-  /// Gone after this wave whatever the others do.
+  /// Leaves its placement in this wave whatever the others do.
   [[nodiscard]] bool leaves_now(std::size_t item) const {
     return aside_[item] || !state_.items()[item].to.has_value();
   }
 
-  /// Depth-first for strongly connected parts (Tarjan), without recursion: chains may be long.
+  /// Depth-first search for strongly connected parts (Tarjan), without recursion: chains may be
+  /// long.
   struct Frame {
     std::size_t item, next;
   };
@@ -118,7 +119,7 @@ class Dependencies {
     return found;
   }
 
-  /// A part of the graph in which all wait for all: one of them has to step aside.
+  /// A part of the graph in which all items wait for each other: one of them has to step aside.
   bool close_part(std::size_t root) {
     std::vector<std::size_t> part;
     while (true) {
@@ -138,7 +139,7 @@ class Dependencies {
     return true;
   }
 
-  /// Whoever would leave too late for those that wait for it steps aside at once.
+  /// Items that would leave too late for those that wait for them step aside at once.
   void shorten_chains() {
     level_.assign(blockers_.size(), 0);
     for (std::size_t i = 0; i < blockers_.size(); ++i)
@@ -175,7 +176,7 @@ class Dependencies {
   const MoveState& state_;
   int horizon_;
   std::vector<std::vector<std::size_t>> blockers_;
-  std::vector<int> waiting_;  // how many wait for the item
+  std::vector<int> waiting_;  // how many items wait for the item
   std::vector<bool> aside_;
   std::vector<int> order_, low_, level_;
   std::vector<bool> on_stack_;
@@ -183,8 +184,8 @@ class Dependencies {
   int counter_ = 0;
 };
 
-/// One way through: wave after wave, everybody who can goes to their last place, and who must steps
-/// aside.
+/// One way through: wave after wave, every item that can goes to its goal, and those that must step
+/// aside do.
 class Journey {
  public:
   Journey(MoveState state, int horizon, bool disruptive)
@@ -220,8 +221,7 @@ class Journey {
     return state_.end_wave();
   }
 
-  /// Nothing moves any more: somebody in the way is stopped, the one that is quickest to bring
-  /// back.
+  /// Nothing moves any more: an item in the way is stopped, the one that can be restarted soonest.
   bool stop_one() {
     const Dependencies dependencies(state_, no_horizon);
     std::optional<std::size_t> least;
@@ -246,8 +246,8 @@ class Journey {
   std::vector<Disruption> stopped_;
 };
 
-/// Who has to be gone, a wave earlier, before the item can have its place. An idle instance that is
-/// wanted may be left behind just there, in the same wave.
+/// Which items have to leave, one wave earlier, before this item can have its placement. An idle
+/// instance of the goal may be left behind there in the same wave.
 std::vector<std::size_t> must_be_gone(const MoveState& start, std::size_t item) {
   std::vector<std::size_t> list = start.blockers(item);
   if (start.items()[item].workload == none)
@@ -256,7 +256,7 @@ std::vector<std::size_t> must_be_gone(const MoveState& start, std::size_t item) 
   return list;
 }
 
-/// Waves that no way to the target can do without.
+/// A lower bound on the waves of any order.
 int least_waves(const PlanProblem& problem, const MoveState& start) {
   if (!start.any_open()) return 0;
   int least = 1;
@@ -274,8 +274,8 @@ int least_waves(const PlanProblem& problem, const MoveState& start) {
   for (const auto& [group, count] : moving)
     if (const auto most = problem.groups[group].max_moving; most && *most > 0)
       least = std::max(least, (count + *most - 1) / *most);
-  // In two waves, whoever is in somebody's way and cannot go to its last place at once must step
-  // aside, to slices that are free now and in the end.
+  // In two waves, every item that is in the way of another and cannot go to its goal at once must
+  // step aside, to slices that are free now and in the end.
   std::int64_t aside = 0;
   for (std::size_t i = 0; i < in_the_way.size(); ++i)
     if (in_the_way[i] && start.items()[i].to && !start.blockers(i).empty())
@@ -293,8 +293,8 @@ Moves result_of(const Journey& journey) {
   return moves;
 }
 
-/// As far as it goes undisturbed. What cannot arrive has no reason to step aside; told so, it may
-/// let others arrive after all, or leave yet others where they need not be.
+/// As far as possible without interruptions. Items that cannot arrive have no reason to step aside.
+/// When they are told to stay, others may arrive after all, or need not leave.
 Journey as_far_as_it_goes(const MoveState& start, Journey stuck) {
   constexpr int rounds = 4;
   MoveState calm = start;
@@ -314,14 +314,14 @@ Journey as_far_as_it_goes(const MoveState& start, Journey stuck) {
 Moves disturbing(const MoveState& start, const Journey& stuck, bool allowed, int bound) {
   Journey last = as_far_as_it_goes(start, stuck);
   if (allowed) {
-    // Nobody is interrupted for a goal that is out of reach all the same.
+    // No work is interrupted for a goal that is out of reach anyway.
     Journey through(start, no_horizon, true);
     through.run();
     if (through.arrived()) last = std::move(through);
   }
   Moves moves = result_of(last);
-  // With interruptions a place in use still is free only in the next wave; nothing else is said of
-  // them.
+  // With interruptions, a placement in use is still free only in the next wave; no other bound
+  // holds.
   if (!last.stopped().empty()) bound = std::min(bound, 2);
   moves.waves_bound = std::min<std::int64_t>(bound, static_cast<std::int64_t>(moves.waves.size()));
   for (std::size_t i = 0; i < start.items().size(); ++i)
@@ -346,14 +346,14 @@ Moves plan_moves(const PlanProblem& problem, const Target& target, const MoveOpt
       best = std::move(shorter);
       break;
     }
-    if (bound == 0) bound = best.waves();  // nothing but idle instances to destroy
+    if (bound == 0) bound = best.waves();  // only idle instances to destroy
     if (best.waves() == bound) {
       Moves moves = result_of(best);
       moves.waves_bound = bound;
       return moves;
     }
   }
-  // Small problems are searched through for something shorter, or for any way at all.
+  // Small problems are searched for something shorter, or for any order at all.
   constexpr int longest = 12;
   MoveSearch search = search_moves(problem, target, best.arrived() ? best.waves() - 1 : longest);
   bound = std::max(bound, search.bound);

@@ -1,6 +1,6 @@
-// Few GPUs on one page, a row for each, and an arrow for each part of a move. Arrows run in lanes
-// of their own: from under the old box along a lane of its row to the middle, up or down there, and
-// along a lane of the new row to under the new box. So no arrow crosses a box.
+// A page for few GPUs: a row for each GPU, and an arrow for each part of a move. Arrows run in
+// lanes of their own: from under the old box along a lane of its row to the middle, up or down
+// there, and along a lane of the new row to under the new box. So no arrow crosses a box.
 
 #include <algorithm>
 #include <map>
@@ -68,7 +68,7 @@ class ArrowPage {
     }
   }
 
-  /// Widths from how many arrows there are, then each row's place.
+  /// Widths from the number of arrows, then each row's place.
   void measure(double top) {
     const auto count = [&](bool Leg::*which) {
       return static_cast<double>(std::ranges::count(legs_, true, which));
@@ -122,7 +122,7 @@ class ArrowPage {
                              [](const Leg* a, const Leg* b) { return a->from.x > b->from.x; });
     std::ranges::stable_sort(arriving,
                              [](const Leg* a, const Leg* b) { return a->to.x < b->to.x; });
-    // Half a lane apart, so that what leaves and what arrives never share a line.
+    // Half a lane apart, so that leaving and arriving arrows never share a line.
     for (std::size_t i = 0; i < leaving.size(); ++i)
       leaving[i]->from_lane = from + 10 + lane_gap * static_cast<double>(i);
     for (std::size_t i = 0; i < arriving.size(); ++i)
@@ -139,7 +139,7 @@ class ArrowPage {
             station_width, station_height};
   }
 
-  /// Ends at temporary places, and the line in the middle on which each arrow goes up or down.
+  /// The ends at temporary places, and the line in the middle on which each arrow goes up or down.
   void connect() {
     std::vector<Leg*> first, second;
     for (Leg& leg : legs_) {
@@ -155,7 +155,7 @@ class ArrowPage {
       }
       (leg.from_station ? second : first).push_back(&leg);
     }
-    // Those that go down first, the lowest of them leftmost; then those that go up, the highest
+    // Arrows that go down first, the lowest of them leftmost; then those that go up, the highest
     // leftmost.
     const auto rank = [](const Leg* leg) {
       const bool down = leg->to_lane > leg->from_lane;
@@ -249,7 +249,7 @@ class ArrowPage {
     way.push_back({leg.x, leg.to_lane});
     if (!leg.to_station) way.push_back({leg.to.x, leg.to_lane});
     const SvgPoint before = way.back();
-    // The line ends in the arrow's head, not at its tip.
+    // The line ends at the base of the arrowhead, not at its tip.
     const double dx = leg.to_station ? (leg.to.x > before.x ? 1 : -1) : 0,
                  dy = leg.to_station ? 0 : -1;
     way.push_back({leg.to.x - dx * 6, leg.to.y - dy * 6});

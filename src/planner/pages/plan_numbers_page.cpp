@@ -1,4 +1,4 @@
-// Many GPUs on one page: small bars in columns, joined by numbers.
+// A page for many GPUs: small bars in columns, joined by numbers.
 
 #include "base/format.hpp"
 #include "planner/pages/plan_pages.hpp"
@@ -13,7 +13,7 @@ constexpr double column_width =
     (page_width - 2 * page_margin - column_gap * (columns - 1)) / columns;
 constexpr double bar_width = (column_width - between) / 2;
 
-/// Line by line from above: number or name, wave, name or what happens.
+/// From above, line by line: number or name, wave, name or what happens.
 void draw_words(PlanSheet& sheet, const PictureBox& box, std::string_view profile,
                 const SvgBox& outline) {
   SvgPen& pen = sheet.pen();
@@ -22,7 +22,7 @@ void draw_words(PlanSheet& sheet, const PictureBox& box, std::string_view profil
     constexpr double size = 7.5, small = 6.5;
     const double base = outline.y + (box.kind == BoxKind::locked ? 20 : 16);  // under the lock
     const std::string_view name = sheet.box_name(box);
-    // A lock or a hatch says enough where there is no room for the word.
+    // A lock or a hatch says enough if there is no room for the word.
     if (box.workload != none || text_width(name, size) <= width)
       pen.text("q m", {middle, base}, size, fitted(name, width, size));
     if (text_width(profile, small) <= width) pen.text("q m", {middle, base + 9}, small, profile);
@@ -31,7 +31,7 @@ void draw_words(PlanSheet& sheet, const PictureBox& box, std::string_view profil
   const Trip& trip = sheet.picture().trips[box.trip];
   pen.text("b m", {middle, outline.y + 8.5}, 8.5, std::to_string(box.trip + 1));
   if (trip.hops.size() > 1) {
-    // Two waves or more; where there is no room for all, the list has them.
+    // Two waves or more; if there is no room for all of them, the list has them.
     sheet.draw_wave({middle - 4.7, outline.y + 14.8}, 4.5, trip.first_wave());
     sheet.draw_wave({middle + 4.7, outline.y + 14.8}, 4.5, trip.hops.back().wave);
   } else {

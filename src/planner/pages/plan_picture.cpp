@@ -47,7 +47,7 @@ class Painter {
     }
     const auto rank = [](const Trip& trip) {
       return trip.first_wave() - 1;
-    };  // those of no wave last
+    };  // those without a wave last
     std::ranges::stable_sort(picture_.trips, {}, rank);
     std::size_t colour = 0;
     for (Trip& trip : picture_.trips)
@@ -123,7 +123,7 @@ class Painter {
 
   [[nodiscard]] BoxKind kind(WorkloadIndex workload) const {
     if (trip_of_[workload] == none) {
-      // In deploy everything that runs stays, and a lock on all of it says nothing.
+      // In a deployment everything that runs stays, and a lock on all of it says nothing.
       const bool locked =
           problem_.workloads[workload].stays && problem_.kind != ProblemKind::deploy;
       return locked ? BoxKind::locked : BoxKind::stays;

@@ -11,19 +11,23 @@ namespace {
 
 constexpr std::size_t most_named = 8;  // names in a note
 
-// Okabe and Ito's colours without black and yellow, and two that stay apart from them.
+// Okabe and Ito's colours without black and yellow, and two more that differ from them.
 constexpr std::string_view palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                         "#8a6d00", "#56b4e9", "#6a3d9a", "#e69f00"};
 
-// Classes are short because there is one on every shape. What moves is told from what stays by
+// Classes are short because every shape has one. Work that moves is told from work that stays by
 // colour, and in grey by its heavy border.
 constexpr std::string_view style = R"(text{font-family:Helvetica,Arial,sans-serif;fill:#1c1c1c}
-.b{font-weight:bold}.m{text-anchor:middle}.e{text-anchor:end}.q{fill:#5c5c5c}.i{fill:#fff;font-weight:bold}
+.b{font-weight:bold}.m{text-anchor:middle}.e{text-anchor:end}.q{fill:#5c5c5c})"
+                                   R"(.i{fill:#fff;font-weight:bold}
 .f{fill:#fafafa;stroke:#cfcfcf;stroke-width:.7}.o{fill:none;stroke:#8c8c8c}
-.s{fill:#f0f0f0;stroke:#8c8c8c}.l{fill:#d2d2d2;stroke:#7a7a7a}.h{fill:url(#hatch);stroke:#8c8c8c;stroke-dasharray:3 2}
+.s{fill:#f0f0f0;stroke:#8c8c8c}.l{fill:#d2d2d2;stroke:#7a7a7a})"
+                                   R"(.h{fill:url(#hatch);stroke:#8c8c8c;stroke-dasharray:3 2}
 .v{fill-opacity:.24;stroke-width:2.2}.n{fill:#fff;stroke:#111;stroke-width:2.2}
-.x{fill:#fff;stroke:#111;stroke-width:1.4;stroke-dasharray:5 2}.z{fill:none;stroke:#b4b4b4;stroke-width:1.4}
-.w{fill:none;stroke:#6b6b6b;stroke-width:1}.g{fill:#fff;stroke:#6b6b6b;stroke-width:.7}.d{fill:#1c1c1c}
+.x{fill:#fff;stroke:#111;stroke-width:1.4;stroke-dasharray:5 2})"
+                                   R"(.z{fill:none;stroke:#b4b4b4;stroke-width:1.4}
+.w{fill:none;stroke:#6b6b6b;stroke-width:1}.g{fill:#fff;stroke:#6b6b6b;stroke-width:.7})"
+                                   R"(.d{fill:#1c1c1c}
 .y{fill:none;stroke:#8c8c8c;stroke-dasharray:6 4}.k{fill:none;stroke:#4a4a4a;stroke-width:1.3}
 .a{fill:none;stroke-width:2.2}.t{stroke-dasharray:6 4}.u{fill:none;stroke:#fff;stroke-width:6}
 .c{fill:#fff;stroke-width:1.6;stroke-dasharray:5 3}
@@ -111,9 +115,8 @@ std::vector<std::string> PlanSheet::notes() const {
                                moves_.waves_bound));
   if (!undone.empty())
     list.push_back(
-        fmt::format("Left undone, since it would disturb what runs: {}.", named(undone)));
-  if (!disturbed.empty())
-    list.push_back(fmt::format("Work that is disturbed: {}.", named(disturbed)));
+        fmt::format("Not done, since it would interrupt running work: {}.", named(undone)));
+  if (!disturbed.empty()) list.push_back(fmt::format("Interrupted work: {}.", named(disturbed)));
   if (!pending.empty()) list.push_back(fmt::format("Without a place: {}.", named(pending)));
   return list;
 }
@@ -250,7 +253,7 @@ double PlanSheet::draw_list(double top) {
     for (std::size_t hop = 0; hop < trip.hops.size(); ++hop)
       lines.push_back({trip.hops[hop].wave, i, hop});
   }
-  // As the trips are ordered: what no wave has comes last.
+  // In the order of the trips: those without a wave come last.
   std::ranges::stable_sort(lines, {}, [](const Line& line) { return line.wave - 1; });
   pen_.text("b", {page_margin, top}, 12.5, "Wave by wave");
   pen_.text("q", {page_margin, top + 17}, 10.5,

@@ -14,6 +14,7 @@ namespace cleave {
 
 inline constexpr double page_width = 1180, page_margin = 28;
 
+/// The document while it is being drawn.
 class PlanSheet {
  public:
   /// How a page joins the box before and the box after: by lines, or by the same number in both.
@@ -28,38 +29,38 @@ class PlanSheet {
   [[nodiscard]] Joined joined() const { return joined_; }
   SvgPen& pen() { return pen_; }
 
-  /// Title and notes. This and draw_foot return where the next thing may begin.
+  /// Title and notes. This and draw_foot return where the next part may begin.
   double draw_head();
   /// How many GPUs are not drawn, and every move by wave.
   double draw_foot(double top);
   [[nodiscard]] std::string document(double height) const;
 
-  /// A GPU with nothing in it, a cell for each memory slice.
+  /// A GPU with nothing on it, with a cell for each memory slice.
   void draw_bar(const SvgBox& bar, const Geometry& geometry);
-  /// The box of an instance without its words: fill, border, lock, what it wastes. Returns its
+  /// The box of an instance without its words: fill, border, lock, wasted slices. Returns its
   /// outline.
   SvgBox draw_box(const SvgBox& bar, const Geometry& geometry, const PictureBox& box);
-  /// A bar that holds nothing says so.
+  /// Marks a bar that holds nothing.
   void draw_empty(const SvgBox& bar, double size);
   /// The number of a wave in a small circle; nothing for wave 0.
   void draw_wave(SvgPoint centre, double radius, std::size_t wave);
-  /// A word on dark ground; `at` is its upper left corner.
+  /// A word on a dark ground; `at` is its upper left corner.
   void draw_badge(SvgPoint at, double size, std::string_view word);
   static double badge_width(double size, std::string_view word);
-  /// What must not be touched; `at` is its upper left corner.
+  /// Marks work that must not be touched; `at` is the upper left corner.
   void draw_lock(SvgPoint at);
-  /// Slices that are wasted.
+  /// Marks wasted slices.
   void draw_cross(const SvgBox& box);
 
   /// The class that gives a trip its colour.
   static std::string colour(const Trip& trip);
-  /// Workload's name, or what stands for it.
+  /// The workload's name, or a word for an instance without one.
   [[nodiscard]] std::string_view box_name(const PictureBox& box) const;
-  /// What the pointer says of a box, `id` "before" or "after" its trip's number.
+  /// Begins a box with its tooltip; `id` is "before" or "after" and the trip's number.
   void open_box(std::string_view id, GpuId gpu, const PictureBox& box);
 
  private:
-  /// Of the list: one wave's part of a trip.
+  /// One line of the list: one wave's part of a trip.
   struct Line {
     std::size_t wave;
     std::uint32_t trip;

@@ -7,7 +7,7 @@
 namespace cleave {
 
 std::string plan_svg(const PlanProblem& problem, const Plan& plan, const Moves& moves) {
-  // Beyond these, lines cross more than they show.
+  // Beyond these numbers, arrows hide more than they show.
   constexpr std::size_t most_arrows = 25, most_rows = 16;
   const PlanPicture picture = picture_of(problem, plan, moves);
   const auto arrows = std::ranges::count_if(picture.trips, &Trip::moves);

@@ -1,6 +1,6 @@
 #pragma once
-// A plan as one picture for people: every GPU that changes before and after, who moves where in
-// which wave, what is new, stopped, fixed, free and wasted, and a legend that explains the marks.
+// A plan as one picture: every GPU that changes before and after, which work moves where in which
+// wave, what is new, stopped, fixed, free and wasted, and a legend that explains the marks.
 
 #include <string>
 
@@ -9,9 +9,9 @@
 
 namespace cleave {
 
-/// An SVG document that needs nothing beside itself. Few moves are drawn as arrows; with many GPUs
-/// or moves the page is a table of small GPUs, and what moves has the same number before and after.
-/// Same input, same bytes.
+/// A self-contained SVG document. Few moves are drawn as arrows. With many GPUs or moves the page
+/// is a table of small GPUs, and work that moves has the same number before and after. Same input,
+/// same bytes.
 std::string plan_svg(const PlanProblem& problem, const Plan& plan, const Moves& moves);
 
 }  // namespace cleave

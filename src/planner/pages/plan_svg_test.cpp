@@ -1,4 +1,4 @@
-// Pictures of plans: well formed whatever the names are, complete, explained and repeatable.
+// Pictures of plans: well formed with any names, complete, explained and repeatable.
 
 #include "planner/pages/plan_svg.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 using namespace testing_fleets;
 
 /// Reads XML as far as SVG needs it: declaration, elements with quoted attributes, text with the
-/// five entities. What is wrong is in `error`.
+/// five entities. Problems are in `error`.
 class Xml {
  public:
   explicit Xml(std::string_view document) : rest_(document) {
@@ -106,7 +106,7 @@ bool holds(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A plan and moves that nobody planned.
+/// A plan and moves made by hand.
 struct MadeUp {
   Made made;
   Plan plan;
@@ -130,7 +130,7 @@ struct MadeUp {
     return moves.waves[number - 1];
   }
 
-  /// In this wave the workload starts there, and leaves the place it had.
+  /// In this wave the workload starts there, and leaves its old place.
   void start(std::size_t number, WorkloadIndex who, std::size_t gpu, std::string_view profile,
              int at) {
     const auto id = static_cast<GpuId>(gpu);
@@ -238,7 +238,7 @@ TEST(PlanSvg, WhatCannotBeReachedIsSaidAndNotDrawn) {
   EXPECT_TRUE(holds(page.text, "no workload moves; its goal is proven optimal"));
   EXPECT_TRUE(
       holds(page.text,
-            "Left undone, since it would disturb what runs: search (its place is never free)."));
+            "Not done, since it would interrupt running work: search (its place is never free)."));
   EXPECT_TRUE(holds(page.text, "5 GPUs do not change."));
 }
 

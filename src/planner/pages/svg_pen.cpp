@@ -33,7 +33,7 @@ std::vector<std::string_view> characters(std::string_view text) {
   return list;
 }
 
-/// In widths of the font's size, near those of the common sans serifs.
+/// Widths relative to the font's size, near those of the common sans serifs.
 double character_width(std::string_view character) {
   const auto byte = static_cast<unsigned char>(character.front());
   if (byte >= 0xe1 && character != "\u2192" && character != "\u2026")
@@ -45,7 +45,7 @@ double character_width(std::string_view character) {
   return character.front() >= 'A' && character.front() <= 'Z' ? 0.71 : 0.63;
 }
 
-/// Fit for XML but for the five characters that are escaped.
+/// Valid in XML, except for the five characters that are escaped.
 std::string cleaned(std::string_view text) {
   std::string safe = shown(text, text.size());
   if (!valid_utf8(safe))
@@ -57,7 +57,7 @@ std::string cleaned(std::string_view text) {
   return safe;
 }
 
-/// `length` along the way from one point to another.
+/// The point at `length` along the way from one point to another.
 SvgPoint along(SvgPoint from, SvgPoint to, double length) {
   const double whole = std::hypot(to.x - from.x, to.y - from.y);
   if (whole == 0) return from;
@@ -105,7 +105,7 @@ std::string fitted(std::string_view text, double width, double size) {
   const double room = width - text_width("\u2026", size);
   std::string front, back;
   double used = 0;
-  // Two of the front for one of the back.
+  // Two characters of the front for one of the back.
   for (std::size_t i = 0, head = 0, tail = 0; i < list.size(); ++i) {
     const bool at_back = i % 3 == 2;
     const std::string_view next = at_back ? list[list.size() - 1 - tail++] : list[head++];

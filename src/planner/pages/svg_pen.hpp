@@ -1,6 +1,6 @@
 #pragma once
 // Writes SVG: shapes and text one after the other, then the document around them. Knows XML and the
-// width of letters, and nothing of what it draws. Coordinates have one decimal, so the same calls
+// width of letters, and nothing of what is drawn. Coordinates have one decimal, so the same calls
 // give the same bytes.
 
 #include <string>
@@ -10,25 +10,27 @@
 
 namespace cleave {
 
-/// As text or an attribute's value in XML: escaped, control characters as \xNN, what is not UTF-8
-/// as '?'.
+/// As text or an attribute's value in XML: escaped, control characters as \xNN, invalid UTF-8 as
+/// '?'.
 std::string xml_escaped(std::string_view text);
 
-/// Bold letters are as wide as plain ones of this times their size.
+/// How much wider bold letters are than plain ones of the same size.
 inline constexpr double bold_width = 1.14;
 
-/// About how wide the text is, in a plain sans serif of this size; on the wide side, since the
-/// reader's font is not known.
+/// Estimated width of the text in a plain sans serif of this size; rather too wide, since the
+/// reader's font is unknown.
 double text_width(std::string_view text, double size);
 
-/// The text with its middle left out, as little as makes it fit; both ends tell names apart. Empty
-/// where not even a letter fits. Escapes nothing.
+/// The text shortened in the middle just enough to fit; both ends stay, since they tell names
+/// apart. Empty if not even one letter fits. Escapes nothing.
 std::string fitted(std::string_view text, double width, double size);
 
+/// A point on the page; y grows downwards.
 struct SvgPoint {
   double x = 0, y = 0;
 };
 
+/// A rectangle by its upper left corner.
 struct SvgBox {
   double x = 0, y = 0, width = 0, height = 0;
   [[nodiscard]] double right() const { return x + width; }
@@ -36,8 +38,8 @@ struct SvgBox {
   [[nodiscard]] double middle() const { return x + width / 2; }
 };
 
-/// `look` is a class of the document's style sheet; `more` are further attributes, written as they
-/// are.
+/// `look` is a class of the document's style sheet; `more` are further attributes, written
+/// unchanged.
 class SvgPen {
  public:
   void rect(std::string_view look, const SvgBox& box, std::string_view more = {});
@@ -49,13 +51,13 @@ class SvgPen {
   /// A closed shape.
   void polygon(std::string_view look, const std::vector<SvgPoint>& points,
                std::string_view more = {});
-  /// `at` is where the base line begins, or its middle or end as the look says.
+  /// `at` is where the base line begins, or its middle or end, depending on the look.
   void text(std::string_view look, SvgPoint at, double size, std::string_view words);
-  /// A group with a tip that browsers show under the pointer; `more` as above.
+  /// A group with a tooltip; `more` as above.
   void open(std::string_view more, std::string_view tip);
   void close();
 
-  /// The whole document: `style` is CSS, `definitions` what the shapes refer to.
+  /// The whole document: `style` is CSS, `definitions` are what the shapes refer to.
   [[nodiscard]] std::string document(double width, double height, std::string_view title,
                                      std::string_view style, std::string_view definitions) const;
 
