@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
-#include "simulate/generate/known_jobs.hpp"
+#include "simulate/known_jobs.hpp"
 #include "simulate/measure.hpp"
 #include "simulate/memory_truth.hpp"
 #include "simulate/speeds.hpp"

@@ -1,5 +1,5 @@
 // The scheduler `static` in the simulator: Dyna-P's example by hand, laws under faults, and that
-// the schedule by which the best layout is chosen is the one that then happens.
+// the predicted schedule by which the best layout is chosen is the one that happens.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "engine/layout_search.hpp"
 #include "model/workload_file.hpp"
-#include "simulate/generate/known_jobs.hpp"
+#include "simulate/known_jobs.hpp"
 #include "simulate/simulator.hpp"
 
 namespace cleave {
@@ -36,9 +36,9 @@ class FirstStarts final : public RunObserver {
 TEST(Static, FigureSevenByHand) {
   std::string text;
   const auto add = [&](const char* id, int arrival, int duration, const char* profile) {
-    text += fmt::format(
-        R"({{"id": "{}", "arrival_s": {}, "duration_s": {}, "profile": "{}", "speed": {{"1g.6gb": 1, "2g.12gb": 1, "4g.24gb": 1}}}})",
-        id, arrival, duration, profile);
+    text += fmt::format(R"({{"id": "{}", "arrival_s": {}, "duration_s": {}, "profile": "{}", )"
+                        R"("speed": {{"1g.6gb": 1, "2g.12gb": 1, "4g.24gb": 1}}}})",
+                        id, arrival, duration, profile);
     text += '\n';
   };
   add("A", 0, 30, "1g.6gb");
@@ -99,8 +99,10 @@ Workload random_workload(std::uint64_t seed, int jobs, bool grows) {
 
 constexpr std::string_view mixed = R"({"gpus": [
   {"name": "a/%d", "model": "A100-40GB", "count": 2},
-  {"name": "b/0", "model": "A30-24GB", "instances": [{"profile": "1g.6gb", "start": 1, "owned": false}]},
-  {"name": "a/9", "model": "A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2}, {"profile": "1g.5gb", "start": 6, "workload": "w"}]}]})";
+  {"name": "b/0", "model": "A30-24GB", "instances": [{"profile": "1g.6gb", "start": 1, )"
+                                   R"("owned": false}]},
+  {"name": "a/9", "model": "A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2}, )"
+                                   R"({"profile": "1g.5gb", "start": 6, "workload": "w"}]}]})";
 
 TEST(Static, LawsUnderFaults) {
   const FleetFile fleet = *parse_fleet(mixed, "fleet", {});
@@ -132,7 +134,7 @@ TEST(Static, LawsUnderFaults) {
   EXPECT_GT(failed, 1000U);
 }
 
-/// The score of a layout that every GPU has, and what the simulator then measures.
+/// The score of a layout on every GPU, and the simulator's measurement.
 void expect_same_schedule(std::uint64_t seed, std::string_view layout,
                           const std::vector<std::string>& names) {
   const FleetFile file = *parse_fleet_in_short("3xA100-40GB", ProfileChoice::plain());

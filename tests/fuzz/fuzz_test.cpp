@@ -19,10 +19,9 @@
 #include "forecast/choice/choice_file.hpp"
 #include "forecast/choice/profile_exports.hpp"
 #include "forecast/memory/memory_series.hpp"
-#include "forecast/shape/gguf.hpp"
 #include "forecast/shape/hf_config.hpp"
+#include "forecast/shape/model_file.hpp"
 #include "forecast/shape/model_memory.hpp"
-#include "forecast/shape/safetensors.hpp"
 #include "forecast/shape/tensor_file_maker_test.hpp"
 #include "forecast/time/completion_time.hpp"
 #include "model/fleet_file.hpp"
@@ -35,9 +34,9 @@
 #include "runner/job_speed_text.hpp"
 #include "runner/reports/memory_report_line.hpp"
 #include "runner/reports/out_of_memory_text.hpp"
-#include "simulate/generate/miso.hpp"
 #include "simulate/simulator.hpp"
 #include "simulate/traces/alibaba2023.hpp"
+#include "simulate/traces/miso_trace.hpp"
 #include "simulate/traces/philly.hpp"
 #include "simulate/traces/sacct.hpp"
 #include "simulate/traces/swf.hpp"
@@ -157,8 +156,11 @@ std::optional<Error> error_of(const Result<Value>& result) {
 }
 
 constexpr std::string_view fleet_seed =
-    R"({"gpus": [{"name": "n0/%d", "model": "A100-40GB", "count": 2, "instances": [{"profile": "4g.20gb", "start": 0, "workload": "a%d", "movable": false, "pin": "n0"}, {"profile": "1g.5gb", "start": 6, "owned": false, "memory_mib": "3GiB"}]},
- {"name": "n1", "model": "RTX-PRO-6000-BW-96GB"}], "nodes": [{"name": "n0", "cpus": 4}], "waiting": [{"workload": "w", "profile": "2g.10gb", "group": "g", "spread": "node"}]})";
+    R"({"gpus": [{"name": "n0/%d", "model": "A100-40GB", "count": 2, )"
+    R"("instances": [{"profile": "4g.20gb", "start": 0, "workload": "a%d", "movable": false, )"
+    R"("pin": "n0"}, {"profile": "1g.5gb", "start": 6, "owned": false, "memory_mib": "3GiB"}]},
+ {"name": "n1", "model": "RTX-PRO-6000-BW-96GB"}], "nodes": [{"name": "n0", "cpus": 4}], )"
+    R"("waiting": [{"workload": "w", "profile": "2g.10gb", "group": "g", "spread": "node"}]})";
 constexpr std::string_view jobs_seed =
     "{\"id\": \"a\", \"arrival_s\": 1.5, \"profile\": \"1g.5gb\", \"duration_s\": 30, \"speed\": "
     "{\"1g.5gb\": 0.36, \"7g.40gb\": 1, \"none\": 1.1}}\n"
@@ -261,15 +263,19 @@ TEST(Fuzz, FleetFiles) {
 /// A fleet of two GPUs with work that moves, what is planned for it, and where it should lead.
 constexpr std::string_view planned_fleet = R"({"gpus": [
   {"name": "n0/0", "model": "A100-40GB", "instances": [
-    {"profile": "3g.20gb", "start": 0, "workload": "a"}, {"profile": "1g.5gb", "start": 6, "owned": false}]},
+    {"profile": "3g.20gb", "start": 0, "workload": "a"}, {"profile": "1g.5gb", "start": 6, )"
+                                           R"("owned": false}]},
   {"name": "n0/1", "model": "A100-40GB", "instances": [
-    {"profile": "2g.10gb", "start": 4, "workload": "b", "group": "g", "max_moving": 1}, {"profile": "1g.5gb", "start": 0}]}],
+    {"profile": "2g.10gb", "start": 4, "workload": "b", "group": "g", "max_moving": 1}, )"
+                                           R"({"profile": "1g.5gb", "start": 0}]}],
   "waiting": [{"workload": "c", "profile": "1g.5gb"}]})";
 constexpr std::string_view planned_goal = R"({"gpus": [
   {"name": "n0/0", "model": "A100-40GB", "instances": [
-    {"profile": "2g.10gb", "start": 0, "workload": "b"}, {"profile": "1g.5gb", "start": 6, "owned": false}]},
+    {"profile": "2g.10gb", "start": 0, "workload": "b"}, {"profile": "1g.5gb", "start": 6, )"
+                                          R"("owned": false}]},
   {"name": "n0/1", "model": "A100-40GB", "instances": [
-    {"profile": "3g.20gb", "start": 4, "workload": "a"}, {"profile": "1g.5gb", "start": 0, "workload": "d"}]}]})";
+    {"profile": "3g.20gb", "start": 4, "workload": "a"}, {"profile": "1g.5gb", "start": 0, )"
+                                          R"("workload": "d"}]}]})";
 
 TEST(Fuzz, PlanFiles) {
   const auto fleet = parse_fleet(planned_fleet, "fleet", {});
@@ -360,8 +366,12 @@ TEST(Fuzz, ListingsOfNvidiaSmi) {
 }
 
 constexpr std::string_view profiles_seed =
-    R"({"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"1g.6gb","offload":true,"counters":{"sm_activity":0.93,"sm_occupancy":0.5},"time_s":200,"peak_memory_mib":4100,"throughput_per_s":80,"p98_latency_s":2,"samples":3,"date":"2025-03-31","x-run":{"host":"n0"}}
-{"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"4g.24gb","counters":{"sm_occupancy":0.25},"time_s":50,"peak_memory_mib":4200,"tokens_per_s":300}
+    R"({"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"1g.6gb","offload":true,)"
+    R"("counters":{"sm_activity":0.93,"sm_occupancy":0.5},"time_s":200,"peak_memory_mib":4100,)"
+    R"("throughput_per_s":80,"p98_latency_s":2,"samples":3,"date":"2025-03-31",)"
+    R"("x-run":{"host":"n0"}}
+{"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"4g.24gb",)"
+    R"("counters":{"sm_occupancy":0.25},"time_s":50,"peak_memory_mib":4200,"tokens_per_s":300}
 )";
 
 TEST(Fuzz, ProfileRepositories) {
@@ -385,38 +395,46 @@ TEST(Fuzz, ProfileRepositories) {
 }
 
 TEST(Fuzz, QuestionsOfChoice) {
-  fuzz(
-      {R"({"alpha": 0.5, "gpu_sms": 132, "perf_full": 82, "configs": [{"name": "1g.12gb", "sms": 16, "occupancy": 0.048, "capacity": 11.0, "peak": 11.0, "perf": 6.5, "offload": true}, {"name": "2g.24gb", "sms": 32, "instance_occupancy": 0.3, "capacity": 23, "peak": 15, "perf": 31}]})",
-       R"({"alpha": 1, "capacity": 24, "gpu_sms": 132, "occupancy": 0.1, "peak": 16, "perf": 1, "perf_full": 4, "sms": 32})"},
-      [](const std::string& text) -> std::optional<Error> {
-        const auto question = parse_reward_question(text, "q");
-        if (!question) return question.error();
-        const Recommendation answer = recommend(question->instances, question->basis);
-        for (const Reward& each : answer.rewards) EXPECT_TRUE(std::isfinite(each.reward));
-        EXPECT_EQ(best_by_alpha(question->instances, question->basis, 2).empty(),
-                  question->instances.empty());
-        return std::nullopt;
-      });
-  fuzz(
-      {R"({"lambda": 0.5, "margin": 0.1, "base": "full", "partitions": [{"name": "1g.6gb", "slices": 1, "memory": 6}, {"name": "2g.12gb", "slices": 2, "memory": 12}], "jobs": [{"id": "a", "model": "m", "batch": 4, "memory": {"1g.6gb": 5, "2g.12gb": 5.5}, "deadline": 3}, {"id": "b", "model": "m", "batch": 8, "memory": 7}], "profiles": [{"model": "m", "batch": 4, "partition": "1g.6gb", "latency": 2, "throughput": 3}, {"model": "m", "batch": 8, "partition": "2g.12gb", "latency": 1, "throughput": 7}]})"},
-      [](const std::string& text) -> std::optional<Error> {
-        const auto question = parse_batch_question(text, "q");
-        if (!question) return question.error();
-        const auto choices = choose_partitions(*question);
-        EXPECT_EQ(choices.size(), question->jobs.size());
-        for (const auto& choice : choices)
-          EXPECT_EQ(choice.edges.size() + choice.excluded.size(), question->partitions.size());
-        return std::nullopt;
-      });
-  fuzz(
-      {R"({"gpu_sms": 132, "gpu_memory": 94.5, "instances": [{"sms": 16, "memory": 11, "count": 7}]})",
-       "{}"},
-      [](const std::string& text) -> std::optional<Error> {
-        const auto question = parse_waste_question(text, "q");
-        if (!question) return question.error();
-        EXPECT_TRUE(!*question || wasted_resources((*question)->gpu, (*question)->instances).sms);
-        return std::nullopt;
-      });
+  fuzz({R"({"alpha": 0.5, "gpu_sms": 132, "perf_full": 82, "configs": [{"name": "1g.12gb", )"
+        R"("sms": 16, "occupancy": 0.048, "capacity": 11.0, "peak": 11.0, "perf": 6.5, )"
+        R"("offload": true}, {"name": "2g.24gb", "sms": 32, "instance_occupancy": 0.3, )"
+        R"("capacity": 23, "peak": 15, "perf": 31}]})",
+        R"({"alpha": 1, "capacity": 24, "gpu_sms": 132, "occupancy": 0.1, "peak": 16, "perf": 1, )"
+        R"("perf_full": 4, "sms": 32})"},
+       [](const std::string& text) -> std::optional<Error> {
+         const auto question = parse_reward_question(text, "q");
+         if (!question) return question.error();
+         const Recommendation answer = recommend(question->instances, question->basis);
+         for (const Reward& each : answer.rewards) EXPECT_TRUE(std::isfinite(each.reward));
+         EXPECT_EQ(best_by_alpha(question->instances, question->basis, 2).empty(),
+                   question->instances.empty());
+         return std::nullopt;
+       });
+  fuzz({R"({"lambda": 0.5, "margin": 0.1, "base": "full", "partitions": [{"name": "1g.6gb", )"
+        R"("slices": 1, "memory": 6}, {"name": "2g.12gb", "slices": 2, "memory": 12}], )"
+        R"("jobs": [{"id": "a", "model": "m", "batch": 4, "memory": {"1g.6gb": 5, )"
+        R"("2g.12gb": 5.5}, "deadline": 3}, {"id": "b", "model": "m", "batch": 8, "memory": 7}], )"
+        R"("profiles": [{"model": "m", "batch": 4, "partition": "1g.6gb", "latency": 2, )"
+        R"("throughput": 3}, {"model": "m", "batch": 8, "partition": "2g.12gb", "latency": 1, )"
+        R"("throughput": 7}]})"},
+       [](const std::string& text) -> std::optional<Error> {
+         const auto question = parse_batch_question(text, "q");
+         if (!question) return question.error();
+         const auto choices = choose_partitions(*question);
+         EXPECT_EQ(choices.size(), question->jobs.size());
+         for (const auto& choice : choices)
+           EXPECT_EQ(choice.edges.size() + choice.excluded.size(), question->partitions.size());
+         return std::nullopt;
+       });
+  fuzz({R"({"gpu_sms": 132, "gpu_memory": 94.5, "instances": [{"sms": 16, "memory": 11, )"
+        R"("count": 7}]})",
+        "{}"},
+       [](const std::string& text) -> std::optional<Error> {
+         const auto question = parse_waste_question(text, "q");
+         if (!question) return question.error();
+         EXPECT_TRUE(!*question || wasted_resources((*question)->gpu, (*question)->instances).sms);
+         return std::nullopt;
+       });
 }
 
 /// What was read of a model must answer the questions that are asked of models.
@@ -436,15 +454,23 @@ void ask_about(const ModelFile& model) {
 }
 
 constexpr std::string_view config_seed =
-    R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 16,
- "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_experts": 60, "num_experts_per_tok": 4, "vocab_size": 151936,
- "tie_word_embeddings": false, "use_sliding_window": true, "sliding_window": 32768, "mlp_only_layers": [1, 2],
- "torch_dtype": "bfloat16", "quantization_config": {"quant_method": "gptq", "bits": 4}, "layer_types": ["sliding_attention"]})";
+    R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, )"
+    R"("num_attention_heads": 16, "num_key_value_heads": 16,
+ "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_experts": 60, )"
+    R"("num_experts_per_tok": 4, "vocab_size": 151936,
+ "tie_word_embeddings": false, "use_sliding_window": true, "sliding_window": 32768, )"
+    R"("mlp_only_layers": [1, 2],
+ "torch_dtype": "bfloat16", "quantization_config": {"quant_method": "gptq", "bits": 4}, )"
+    R"("layer_types": ["sliding_attention"]})";
 constexpr std::string_view t5_seed =
-    R"({"model_type": "t5", "num_layers": 12, "num_decoder_layers": 6, "d_model": 768, "num_heads": 12, "d_kv": 64, "d_ff": 2048, "vocab_size": 32128, "feed_forward_proj": "gated-gelu"})";
+    R"({"model_type": "t5", "num_layers": 12, "num_decoder_layers": 6, "d_model": 768, )"
+    R"("num_heads": 12, "d_kv": 64, "d_ff": 2048, "vocab_size": 32128, )"
+    R"("feed_forward_proj": "gated-gelu"})";
 constexpr std::string_view shapes_seed =
-    R"({"models": [{"name": "a", "family": "gemma2", "layers": 26, "hidden": 2304, "heads": 8, "kv_heads": 4, "head_dim": 256, "ffn": 9216,
- "vocab": 256000, "max_positions": 8192, "sliding_window": 4096, "tied_embeddings": true, "source": "x"}]})";
+    R"({"models": [{"name": "a", "family": "gemma2", "layers": 26, "hidden": 2304, "heads": 8, )"
+    R"("kv_heads": 4, "head_dim": 256, "ffn": 9216,
+ "vocab": 256000, "max_positions": 8192, "sliding_window": 4096, "tied_embeddings": true, )"
+    R"("source": "x"}]})";
 
 TEST(Fuzz, ModelConfigurations) {
   fuzz({config_seed, t5_seed}, [](const std::string& text) {

@@ -13,7 +13,7 @@
 #include "base/format.hpp"
 #include "moving_world.hpp"
 #include "scenario.hpp"
-#include "simulate/generate/known_jobs.hpp"
+#include "simulate/known_jobs.hpp"
 
 namespace cleave::laws {
 namespace {

@@ -12,10 +12,8 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "forecast/shape/gguf.hpp"
 #include "forecast/shape/hf_config.hpp"
 #include "forecast/shape/model_memory.hpp"
-#include "forecast/shape/safetensors.hpp"
 
 namespace cleave::cli {
 

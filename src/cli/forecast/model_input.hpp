@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "forecast/shape/byte_source.hpp"
 #include "forecast/shape/model_file.hpp"
 #include "model/workload_file.hpp"
 

@@ -14,18 +14,17 @@ std::uint64_t whole(std::int64_t number) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0));
 }
 
-/// Inner width of the feed-forward part that one token goes through; with experts, of the active
-/// ones.
+/// Inner width of the feed-forward part for one token; with experts, of the active ones.
 std::uint64_t inner_width(const ModelShape& shape) {
   if (shape.experts == 0) return whole(shape.ffn);
   const std::uint64_t mixed =
       saturating_add(saturating_multiply(whole(shape.active_experts), whole(shape.expert_ffn)),
                      whole(shape.shared_ffn));
-  // Where some layers have no experts, the wider of the two: all are counted alike.
+  // If some layers have no experts, the wider of the two: all layers are counted alike.
   return shape.expert_layers < shape.layers ? std::max(mixed, whole(shape.ffn)) : mixed;
 }
 
-/// The scores of each query to each key it looks at.
+/// The scores of each query for each key it attends to.
 std::uint64_t scores(const ModelShape& shape, std::uint64_t sequences, std::uint64_t from,
                      std::uint64_t to) {
   return saturating_multiply(sequences, whole(shape.heads), from, to);
@@ -42,7 +41,7 @@ std::uint64_t attention(const ModelShape& shape, const ActivationUse& use, std::
   if (shape.family.dropout)
     bytes = saturating_add(bytes, saturating_multiply(tokens, whole(shape.hidden)));
   if (!use.plain_attention) return bytes;
-  // The softmax's result, and with dropout its mask and what it left.
+  // The softmax's result, and with dropout its mask and its output.
   const std::uint64_t each = use.width + (shape.family.dropout ? 1 + use.width : 0);
   return saturating_add(bytes, saturating_multiply(each, scores(shape, use.sequences, from, to)));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a transformer keeps or holds for a moment while it computes, as bytes.
+// The memory in bytes that a transformer keeps, or holds for a moment, while it computes.
 
 #include <cstdint>
 #include <string>
@@ -8,13 +8,15 @@
 
 namespace cleave {
 
+/// How the model is used: sequences, tokens and numbers.
 struct ActivationUse {
   std::uint64_t sequences = 1, context = 1, input = 0;
-  std::uint64_t prefill = 0;  // tokens of prompts at once; 0: one sequence
+  std::uint64_t prefill = 0;  // prompt tokens at once; 0: one sequence
   std::uint64_t width = 2;    // bytes of a number
   bool recompute = false, plain_attention = false;
 };
 
+/// An amount of memory, with its formula in words.
 struct Activations {
   std::uint64_t bytes = 0;
   std::string how;
@@ -28,8 +30,8 @@ struct Activations {
 /// Logits are kept as computed and once in 32 bits for the loss.
 Activations training_activations(const ModelShape& shape, const ActivationUse& use);
 
-/// Nothing is kept: what one layer holds at a time for the tokens that are computed together, and
-/// the logits of each sequence's last token. This is our own count; engines differ.
+/// Nothing is kept: one layer's memory for the tokens that are computed together, and the logits of
+/// each sequence's last token. This is our own count; engines differ.
 Activations inference_activations(const ModelShape& shape, const ActivationUse& use);
 
 }  // namespace cleave

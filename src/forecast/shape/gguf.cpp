@@ -1,4 +1,4 @@
-#include "forecast/shape/gguf.hpp"
+// Method: the format's description in github.com/ggml-org/ggml, docs/gguf.md.
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "forecast/shape/model_file.hpp"
 #include "forecast/shape/saturating.hpp"
 
 namespace cleave {
@@ -52,7 +53,7 @@ constexpr std::uint64_t most_kept = 1024;  // of the numbers of a list, such as 
 
 constexpr std::string_view again = "the file is torn or altered: fetch it again";
 
-/// Reads forward through the file, a piece of it in memory.
+/// Reads forward through the file, with one piece of it in memory.
 class Cursor {
  public:
   explicit Cursor(const ByteSource& file) : file_(&file) {}
@@ -122,7 +123,7 @@ class Cursor {
   std::optional<Error> error_;
 };
 
-/// What is kept of the keys: whole numbers and short texts, and of lists their length and first
+/// What is kept of the keys: whole numbers and short texts; of lists, their length and first
 /// numbers.
 struct Keys {
   std::map<std::string, std::vector<std::int64_t>, std::less<>> numbers;
@@ -131,7 +132,7 @@ struct Keys {
 
   [[nodiscard]] std::optional<std::int64_t> number(std::string_view key) const {
     const auto found = numbers.find(key);
-    // Of a list by layer, the most: memory for all.
+    // Of a list by layer, the largest value, so that the memory suffices for all layers.
     if (found == numbers.end() || found->second.empty()) return std::nullopt;
     return *std::ranges::max_element(found->second);
   }
@@ -194,7 +195,7 @@ void read_key(Cursor& in, Keys& keys) {
   if (type == array) return read_list(in, key, keys);
   if (type == string) {
     const auto length = in.number<std::uint64_t>();
-    // Chat templates run long and say nothing of the shape.
+    // Chat templates are long and say nothing about the shape.
     if (key == "general.architecture" && length <= 64 && length <= in.left()) {
       std::string text;
       for (std::uint64_t i = 0; i < length; ++i) text += in.number<char>();
@@ -253,7 +254,7 @@ void read_tensor(Cursor& in, std::uint64_t alignment, Tensors& tensors) {
   if (name == "token_embd.weight") tensors.vocab = last;
 }
 
-// What GGUF calls the families that the table of families has under another name.
+// What GGUF calls the families that have another name in the table of families.
 constexpr std::pair<std::string_view, std::string_view> family_names[] = {
     {"qwen2moe", "qwen2_moe"}, {"qwen3moe", "qwen3_moe"}, {"phi2", "phi"},
     {"gptneox", "gpt_neox"},   {"gemma3", "gemma3_text"},
@@ -297,7 +298,7 @@ Result<ModelShape> shape_of(const Keys& keys, const Tensors& tensors, const std:
   return shape;
 }
 
-/// Tensors lie one behind the other, each from the next multiple of the alignment on, and fill the
+/// Tensors follow each other, each starting at the next multiple of the alignment, and fill the
 /// file.
 void check_places(Cursor& in, Tensors& tensors, std::uint64_t alignment, std::uint64_t bytes) {
   if (in.error()) return;
@@ -313,8 +314,7 @@ void check_places(Cursor& in, Tensors& tensors, std::uint64_t alignment, std::ui
     next = aligned(end);
   }
   if (bytes > next)
-    in.refuse(fmt::format("its tensors end at byte {} of the data, of which there are {}",
-                          tensors.ends, bytes));
+    in.refuse(fmt::format("its tensors end at byte {} of {} bytes of data", tensors.ends, bytes));
 }
 
 void read_head(Cursor& in) {

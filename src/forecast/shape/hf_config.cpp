@@ -11,10 +11,9 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t most = std::int64_t{1}
-                              << 40;  // check() is stricter, and says what was meant
+constexpr std::int64_t most = std::int64_t{1} << 40;  // check() is stricter, and explains the error
 
-// What families call their sizes: words separated by '|', the first that is there counts.
+// What families call their sizes: words separated by '|'; the first that is present counts.
 constexpr std::string_view layers_keys = "num_hidden_layers|n_layer|num_layers|n_layers";
 constexpr std::string_view hidden_keys = "hidden_size|n_embd|n_embed|d_model";
 constexpr std::string_view heads_keys = "num_attention_heads|n_head|num_heads";
@@ -97,8 +96,8 @@ class ConfigReader {
   }
 
   void window() {
-    // Qwen's configurations name a window that is not in use unless they say so, and then only of
-    // the layers from `max_window_layers` on (28 where it is not said).
+    // Qwen's configurations name a window that is not in use unless they say so, and then only for
+    // the layers from `max_window_layers` on (default 28).
     const bool qwen = std::string_view(shape_.family.name).starts_with("qwen");
     if (in_.flag("use_sliding_window", !qwen)) shape_.window = first("sliding_window").value_or(0);
     constexpr std::int64_t usual_full_layers = 28;
@@ -240,8 +239,8 @@ Result<ModelShape> parse_model_shapes(std::string_view text, std::string_view na
     const auto family = find_model_family(family_name);
     if (!family) return fail_at(entry.place(), family.error());
     shape.family = **family;
-    // The text-to-text models in use (FLAN, version 1.1) are gated and untied, unlike the first of
-    // them.
+    // The text-to-text models in use (FLAN, version 1.1) are gated and untied, unlike the first
+    // ones.
     shape.family.gated = entry.flag("gated", shape.family.gated || family_name == "t5");
     shape.tied = entry.flag("tied_embeddings", shape.family.tied);
     if (error) return std::unexpected(*error);

@@ -1,8 +1,8 @@
 #pragma once
-// Shapes of models from text: the `config.json` that stands beside a model on Hugging Face, and an
-// entry of a file of shapes ({"models": [{"name", "family", "layers", ...}]}). What architectures
-// call their sizes is a table; keys that are no sizes are passed over, since configurations carry
-// dozens of them.
+// Shapes of models from text: the `config.json` beside a model on Hugging Face, and an entry of a
+// file of shapes ({"models": [{"name", "family", "layers", ...}]}). The names that architectures
+// use for their sizes are a table; other keys are ignored, since configurations have dozens of
+// them.
 
 #include <string>
 #include <string_view>
@@ -11,10 +11,10 @@
 
 namespace cleave {
 
-/// A `config.json`. A model with a text model inside (`text_config`) is read as that.
+/// A `config.json`. For a model that contains a text model (`text_config`), that one is read.
 [[nodiscard]] Result<ModelShape> parse_hf_config(std::string_view text, const std::string& place);
 
-/// The entry called `name`. Sizes and family count; parameters that stand there are not believed.
+/// The entry called `name`. Sizes and family count; a number of parameters in the file is ignored.
 [[nodiscard]] Result<ModelShape> parse_model_shapes(std::string_view text, std::string_view name,
                                                     const std::string& place);
 

@@ -1,4 +1,4 @@
-// Which instances hold a forecast, and what has to leave for those that do not.
+// Which instances hold a forecast, and what has to be offloaded for those that do not.
 
 #include <algorithm>
 
@@ -14,11 +14,11 @@ std::uint64_t bytes_in(MiB memory) {
                              bytes_per_mib);
 }
 
-/// Something in equal chunks, one for each layer.
+/// Memory in equal chunks, one for each layer.
 struct Chunks {
   std::uint64_t bytes, layers;
 
-  /// The least whole chunks that hold `wanted`, all of them where they do not.
+  /// The fewest whole chunks that hold `wanted`, or all of them.
   [[nodiscard]] std::uint64_t count_for(std::uint64_t wanted) const {
     if (bytes == 0 || layers == 0) return 0;
     if (wanted >= bytes) return layers;
@@ -51,7 +51,7 @@ OffloadPlan plan_offload(const MemoryForecast& forecast, MiB room) {
   move(forecast.bytes(Part::gradients), plan.gradients);
   if (over > 0) {
     const Chunks chunks{forecast.layered_weights, forecast.layers};
-    // One layer comes and goes through a place on the GPU.
+    // Offloaded layers pass one by one through a buffer on the GPU.
     plan.layers = chunks.count_for(saturating_add(over, chunks.size_of(1)));
     plan.weights = chunks.size_of(plan.layers);
     over -= std::min(over, plan.weights - std::min(plan.weights, chunks.size_of(1)));

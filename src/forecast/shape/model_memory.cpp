@@ -17,7 +17,7 @@ constexpr Precision precision_rows[] = {
     {"fp8", 8, false},  {"int8", 8, false}, {"int4", 4, false},
 };
 
-// Bytes for each parameter: *ZeRO*, 3.1, counts 12 for Adam with mixed precision, of which 4 are
+// Bytes for each parameter: *ZeRO*, 3.1, counts 12 for Adam with mixed precision, 4 of which are
 // the weights.
 constexpr OptimizerRow optimizer_rows[] = {
     {"adam", 8, false, true, "two moments of 32 bits"},
@@ -63,7 +63,7 @@ std::uint64_t bytes_of(std::uint64_t numbers, std::uint64_t bits) {
   return saturating_add(saturating_multiply(numbers, bits), 7) / 8;
 }
 
-/// What is the same for all kinds of models.
+/// The parts that are the same for all kinds of models.
 class Parts {
  public:
   Parts(const MemoryOptions& options, std::uint64_t layers) : options_(options) {
@@ -81,7 +81,7 @@ class Parts {
         part, saturating_multiply(bytes, whole(options_.processes)), std::move(how)};
   }
 
-  /// `sums`: numbers that a factored optimizer keeps, and what they are.
+  /// `sums`: the numbers that a factored optimizer keeps, and what they are.
   void training(std::uint64_t weight_bits, std::uint64_t sums, std::string_view what_sums) {
     const OptimizerRow& optimizer =
         options_.optimizer != nullptr ? *options_.optimizer : optimizer_rows[0];
@@ -154,11 +154,11 @@ Result<void> check_options(const MemoryOptions& options) {
 struct StoredShare {
   std::uint64_t all = 0, in_layers = 0;  // bytes
   std::uint64_t bits = 16;               // of most weights
-  std::string type;                      // what these are called, for a refusal
+  std::string type;                      // their name, for an error
   std::string how;
 };
 
-/// Bits of most weights of a file, and what they are called. An index of files has their sum alone.
+/// Bits of most weights of a file, and their name. An index of files has only their sum.
 std::pair<std::uint64_t, std::string> stored_bits(const StoredWeights& stored,
                                                   std::uint64_t parameters) {
   const auto most = std::ranges::max_element(stored.types, {}, &StoredType::bytes);
@@ -167,14 +167,14 @@ std::pair<std::uint64_t, std::string> stored_bits(const StoredWeights& stored,
   const std::uint64_t numbers = std::max<std::uint64_t>(typed ? most->parameters : parameters, 1);
   const double bits = 8 * static_cast<double>(bytes) / static_cast<double>(numbers);
   std::string type = typed ? most->name : fmt::format("{:.1f} bits on average", bits);
-  // A sum is never quite a multiple: buffers are in it, and norms in another precision.
+  // A sum is never an exact multiple: it includes buffers, and norms in another precision.
   constexpr double nearly = 0.9;
   for (const std::uint64_t step : {32U, 16U})
     if (bits >= nearly * static_cast<double>(step)) return {step, std::move(type)};
   return {std::max<std::uint64_t>(static_cast<std::uint64_t>(bits), 1), std::move(type)};
 }
 
-/// Matrices in the layers as quantised, the rest in `bits`.
+/// Matrices in the layers as quantised, all others in `bits`.
 StoredShare quantised_weights(const ModelShape& shape, std::uint64_t bits) {
   std::uint64_t matrices = 0, in_layers = 0, all = 0;
   for (const WeightGroup& group : weight_groups(shape)) {
@@ -215,7 +215,7 @@ StoredShare weights_of(const ModelFile& model, const MemoryOptions& options) {
       fmt::format("{} parameters x {} bits{}", counted, bits, described ? ", as described" : "")};
 }
 
-/// What a training run from this model cannot be.
+/// Why a training run cannot use this model.
 Result<void> check_training(const StoredShare& weights, const MemoryOptions& options,
                             const std::string& place) {
   if (!options.train || weights.bits >= 16) return {};
@@ -224,7 +224,7 @@ Result<void> check_training(const StoredShare& weights, const MemoryOptions& opt
               "--precision bf16 counts the model before it was quantised");
 }
 
-/// What speaks against the file being the whole model, and what its description says that was not
+/// Signs that the file is not the whole model, and parts of its description that were not
 /// understood.
 void remark(MemoryForecast& forecast, const ModelFile& model, const MemoryOptions& options) {
   const ModelShape& shape = *model.shape;
@@ -232,8 +232,7 @@ void remark(MemoryForecast& forecast, const ModelFile& model, const MemoryOption
   if (options.weights == nullptr && !model.stored && shape.quantised_bits > 0)
     forecast.remarks.emplace_back("scales of quantised weights are not counted");
   if (!shape.heads_known)
-    forecast.remarks.emplace_back(
-        "the tensors do not tell how many heads there are; widths are exact");
+    forecast.remarks.emplace_back("the tensors do not tell the number of heads; widths are exact");
   if (shape.positions > 0 && forecast.context > shape.positions)
     forecast.remarks.push_back(
         fmt::format("{} tokens are beyond the model's {}", forecast.context, shape.positions));
@@ -342,7 +341,7 @@ MiB MemoryForecast::needed() const {
 
 namespace {
 
-/// Beyond this, sums may have been cut off at what 64 bits count.
+/// Beyond this, sums may have been cut off at 64 bits.
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;
 
 Result<MemoryForecast> if_countable(MemoryForecast&& forecast, const std::string& place) {
@@ -419,8 +418,8 @@ Result<MemoryForecast> forecast_memory(const VisionNetwork& network, const Memor
               fmt::format("{} x {} numbers of the largest layer", counted(images, "image"),
                           network.most_moved()));
   }
-  // Rows and columns of convolutions are not in the table of layers: as many as there are
-  // parameters at most.
+  // Rows and columns of convolutions are not in the table of layers: there are at most as many as
+  // parameters.
   parts.training(std::max<std::uint64_t>(bits, 16), forecast.parameters, "parameter at most");
   parts.surroundings();
   return if_countable(std::move(forecast), "");

@@ -1,14 +1,14 @@
 #pragma once
 // How much GPU memory a model takes before it has run, part by part, from its shape: weights, KV
-// cache, activations, gradients, optimizer state, workspace, CUDA context. Which instances of a GPU
-// hold it, how many sequences they have room for, and what would have to live in host memory on
-// those that do not.
+// cache, activations, gradients, optimizer state, workspace, CUDA context. Also which instances of
+// a GPU hold it, how many sequences they have room for, and what would have to be in host memory on
+// the others.
 //
 // Each part says how it was counted. Methods: parameters and KV cache by counting; activations of
 // training after Korthikanti et al., *Reducing Activation Recomputation in Large Transformer
-// Models*, section 4, written out for gated and grouped variants; optimizer state after Rajbhandari
-// et al., *ZeRO*, section 3.1; workspace after *MIGM*, 3.2.2, from CUBLAS_WORKSPACE_CONFIG.
-// Workspace does not grow with time and is no part of the series that running jobs report.
+// Models*, section 4, extended to gated and grouped variants; optimizer state after Rajbhandari et
+// al., *ZeRO*, section 3.1; workspace after *MIGM*, 3.2.2, from CUBLAS_WORKSPACE_CONFIG. Workspace
+// does not grow with time and is not part of the series that running jobs report.
 
 #include <cstdint>
 #include <optional>
@@ -24,6 +24,7 @@
 
 namespace cleave {
 
+/// A type of number.
 struct Precision {
   std::string_view name;
   std::uint64_t bits;
@@ -32,59 +33,60 @@ struct Precision {
 std::span<const Precision> precisions();
 [[nodiscard]] Result<const Precision*> find_precision(std::string_view name);
 
-/// What an optimizer keeps beside the weights.
+/// What an optimizer keeps in addition to the weights.
 struct OptimizerRow {
   std::string_view name;
   std::uint64_t bytes;    // for each parameter
   bool factored;          // four bytes for each row and each column of a matrix instead
-  bool master;            // keeps 32-bit weights where the model's have 16 bits
+  bool master;            // keeps 32-bit weights if the model's have 16 bits
   std::string_view what;  // in words
 };
 std::span<const OptimizerRow> optimizers();
 [[nodiscard]] Result<const OptimizerRow*> find_optimizer(std::string_view name);
 
-/// What the CUDA context of a process takes, by how an instance is shared.
+/// The size of a process's CUDA context, by how an instance is shared.
 struct SharingRow {
   std::string_view name;
-  MiB counted;  // for each process: the upper end of what is known
+  MiB counted;  // for each process: the upper end of the known range
   MiB least;    // the lower end
   std::string_view source;
 };
 std::span<const SharingRow> sharing_modes();
 [[nodiscard]] Result<const SharingRow*> find_sharing(std::string_view name);
 
-/// The bytes that CUBLAS_WORKSPACE_CONFIG sets aside: pairs :SIZE:COUNT with the size in KiB, such
-/// as
+/// The bytes that CUBLAS_WORKSPACE_CONFIG reserves: pairs :SIZE:COUNT with the size in KiB, such as
 /// ":4096:2:16:8".
 [[nodiscard]] Result<std::uint64_t> parse_workspace(std::string_view text);
-/// What PyTorch asks for where the variable is not set: 8.125 MiB, and 32 MiB from Hopper on.
+/// PyTorch's default if the variable is not set: 8.125 MiB, and 32 MiB from Hopper on.
 std::uint64_t usual_workspace(std::optional<Architecture> architecture);
 
-/// What a network for images holds in its backward pass beside what it kept, in multiples of the
-/// largest layer's input and output: once their gradients, twice the convolution's copies of them
-/// in the order of the tensor cores. A whole number, the same for every network. It was chosen by
-/// looking at measured tasks, which docs/forecast-model.md shows for other numbers too.
+/// What an image network holds in its backward pass in addition to what it kept, in multiples of
+/// the largest layer's input and output: once their gradients, twice the convolution's copies of
+/// them in the tensor cores' order. A whole number, the same for every network. It was chosen by
+/// looking at measured tasks; docs/forecast-model.md shows the result for other numbers too.
 constexpr std::uint64_t usual_moved_copies = 3;
 
+/// How the model is run or trained.
 struct MemoryOptions {
-  const Precision* weights = nullptr;  // null: as the file has them, else 16 bits
+  const Precision* weights = nullptr;  // null: as in the file, else 16 bits
   const Precision* kv = nullptr;       // null: 16 bits
   std::int64_t batch = 1;              // sequences or images at a time
   std::int64_t context = 0;            // tokens of a sequence; 0: the longest input, at most 4096
   std::int64_t input = 0;              // tokens for the encoder; 0: as the context
-  std::int64_t prefill = 0;            // tokens of prompts computed at once; 0: one sequence
+  std::int64_t prefill = 0;            // prompt tokens computed at once; 0: one sequence
   bool train = false;
   const OptimizerRow* optimizer = nullptr;  // null: adam
   bool recompute = false;                  // activations again in the backward pass, layer by layer
-  bool plain_attention = false;            // keeps the matrix of scores; else fused kernels do not
+  bool plain_attention = false;            // keeps the matrix of scores; fused kernels do not
   const SharingRow* sharing = nullptr;     // null: alone
-  std::int64_t processes = 1;              // alike, on one instance
+  std::int64_t processes = 1;              // equal ones, on one instance
   std::optional<std::uint64_t> workspace;  // bytes; empty: usual_workspace
   bool workspace_per_layer = false;        // one for each layer, as MIGM adds them up
   std::optional<Architecture> architecture;         // of the GPU; empty: before Hopper
-  std::uint64_t moved_copies = usual_moved_copies;  // training of networks for images
+  std::uint64_t moved_copies = usual_moved_copies;  // in training of image networks
 };
 
+/// What memory is used for.
 enum class Part : std::uint8_t {
   weights,
   kv_cache,
@@ -97,17 +99,19 @@ enum class Part : std::uint8_t {
 constexpr std::size_t part_count = 7;
 std::string_view name(Part part);
 
+/// One part of a forecast, with its formula.
 struct MemoryPart {
   Part part = Part::weights;
   std::uint64_t bytes = 0;
   std::string how;  // the formula in words
 };
 
+/// The memory of a model, part by part.
 struct MemoryForecast {
   std::vector<MemoryPart> parts;  // every part in the order of the enumeration
   std::uint64_t parameters = 0, active_parameters = 0;
   std::uint64_t layers = 0;           // that can be moved one by one
-  std::uint64_t layered_weights = 0;  // bytes of the weights that are in layers
+  std::uint64_t layered_weights = 0;  // bytes of the weights in layers
   std::uint64_t kv_per_token = 0;     // bytes; 0: none
   std::uint64_t cross_kv_per_token = 0;
   std::uint64_t kv_per_sequence = 0;
@@ -129,30 +133,30 @@ struct MemoryForecast {
 [[nodiscard]] Result<MemoryForecast> forecast_memory(const VisionNetwork& network,
                                                      const MemoryOptions& options);
 
-/// What would live in host memory for the rest to fit.
+/// What would be in host memory so that the rest fits.
 struct OffloadPlan {
-  bool fits = false;                                                      // with that
+  bool fits = false;                                                      // with that offload
   std::uint64_t optimizer = 0, gradients = 0, weights = 0, kv_cache = 0;  // bytes in host memory
   std::uint64_t layers = 0;                                               // whose weights do
   [[nodiscard]] std::uint64_t total() const;
 };
 
+/// Whether one profile holds the model.
 struct ProfileFit {
   const Profile* profile = nullptr;
-  std::optional<bool> fits;  // empty: nobody knows the profile's memory
-  std::optional<std::uint64_t>
-      sequences;  // room in the KV cache beside everything else; empty: no cache
-  std::optional<OffloadPlan> offload;  // where it does not fit
+  std::optional<bool> fits;  // empty: the profile's memory is unknown
+  /// Room in the KV cache beside everything else; empty: there is no cache.
+  std::optional<std::uint64_t> sequences;
+  std::optional<OffloadPlan> offload;  // if it does not fit
 };
 
 /// Plain profiles from large to small.
 std::vector<ProfileFit> profile_fits(const MemoryForecast& forecast, const GpuModel& gpu);
-/// The plain profile with the least memory that holds it, of those the one with the least compute;
-/// null: none.
+/// The plain profile with the least memory that holds it, then with the least compute; null: none.
 const Profile* smallest_that_holds(MiB memory, const GpuModel& gpu);
-/// Chunks go as long as what remains does not fit: of training optimizer state, then gradients;
-/// then weights, then the KV cache, each layer by layer. Weights that come and go need room for one
-/// layer.
+/// Chunks are offloaded as long as the rest does not fit: in training optimizer state, then
+/// gradients; then weights, then the KV cache, each layer by layer. Offloaded weights need room for
+/// one layer.
 OffloadPlan plan_offload(const MemoryForecast& forecast, MiB room);
 
 }  // namespace cleave

@@ -14,25 +14,27 @@ namespace {
 constexpr std::uint64_t mebibyte = bytes_per_mib;
 
 ModelFile llama() {
-  return {
-      *parse_hf_config(
-          R"({"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 8192})",
-          "config.json"),
-      "", std::nullopt};
+  return {*parse_hf_config(
+              R"({"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096, )"
+              R"("num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, )"
+              R"("vocab_size": 128256, "max_position_embeddings": 8192})",
+              "config.json"),
+          "", std::nullopt};
 }
 
 ModelFile gpt2() {
-  return {
-      *parse_hf_config(
-          R"({"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "vocab_size": 50257, "n_positions": 1024})",
-          "config.json"),
-      "", std::nullopt};
+  return {*parse_hf_config(R"({"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, )"
+                           R"("vocab_size": 50257, "n_positions": 1024})",
+                           "config.json"),
+          "", std::nullopt};
 }
 
 ModelFile flan() {
   return {
       *parse_hf_config(
-          R"({"model_type": "t5", "num_layers": 12, "d_model": 768, "num_heads": 12, "d_kv": 64, "d_ff": 2048, "vocab_size": 32128, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false})",
+          R"({"model_type": "t5", "num_layers": 12, "d_model": 768, "num_heads": 12, "d_kv": 64, )"
+          R"("d_ff": 2048, "vocab_size": 32128, "feed_forward_proj": "gated-gelu", )"
+          R"("tie_word_embeddings": false})",
           "config.json"),
       "", std::nullopt};
 }
@@ -74,10 +76,11 @@ TEST(ModelMemory, EveryPrecisionHasItsBytes) {
 }
 
 ModelFile described(const std::string& more) {
-  const auto shape = parse_hf_config(
-      R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 16, "num_attention_heads": 4, "intermediate_size": 24, "vocab_size": 40)" +
-          more + "}",
-      "config.json");
+  const auto shape =
+      parse_hf_config(R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 16, )"
+                      R"("num_attention_heads": 4, "intermediate_size": 24, "vocab_size": 40)" +
+                          more + "}",
+                      "config.json");
   EXPECT_TRUE(shape) << more;
   return {*shape, "", std::nullopt};
 }
@@ -95,7 +98,7 @@ TEST(ModelMemory, ADescriptionSaysThePrecision) {
   asked.weights = *find_precision("bf16");
   EXPECT_EQ(forecast(described(R"(, "torch_dtype": "float32")"), asked).bytes(Part::weights),
             2 * count);
-  // Four bits for the matrices of the layers; embedding, output and norms stay.
+  // Four bits for the matrices of the layers; embedding, output and norms keep theirs.
   const std::uint64_t rest = 2 * 40 * 16 + 5 * 16;
   for (const char* quantised : {R"(, "quantization_config": {"quant_method": "gptq", "bits": 4})",
                                 R"(, "quantization_config": {"load_in_4bit": true})"}) {
@@ -291,7 +294,7 @@ TEST(ModelMemory, ProfilesAndSequencesByTheirDefinition) {
       if (!fit.fits) continue;
       ++known;
       EXPECT_EQ(*fit.fits, found.needed() <= *fit.profile->usable);
-      // The slow way: one more sequence for as long as it fits.
+      // The slow way: one more sequence as long as it fits.
       const std::uint64_t room = static_cast<std::uint64_t>(fit.profile->usable->value) * mebibyte;
       std::uint64_t held = found.total() - found.bytes(Part::kv_cache), count = 0;
       while (held + found.kv_per_sequence <= room) held += found.kv_per_sequence, ++count;
@@ -330,7 +333,7 @@ TEST(ModelMemory, WhatIsOffloadedIsEnoughAndNoLayerTooMuch) {
     EXPECT_LE(plan.kv_cache, found.bytes(Part::kv_cache));
     EXPECT_TRUE(found.total() > most || plan.total() == 0);
     EXPECT_TRUE(!plan.fits || found.total() - plan.total() + passing <= most + 1);
-    // With one layer's weights less it would not.
+    // With one layer's weights less it would not fit.
     const bool by_weights = plan.fits && plan.layers > 1 && plan.kv_cache == 0;
     EXPECT_TRUE(!by_weights || found.total() - plan.total() + layer + passing > most);
     EXPECT_TRUE(plan.fits || plan.kv_cache == found.bytes(Part::kv_cache));

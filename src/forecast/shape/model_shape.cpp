@@ -11,9 +11,7 @@ namespace cleave {
 
 namespace {
 
-// Rows say only what differs from a decoder of the Llama kind: gated, two norms without biases, no
-// biases.
-// clang-format off
+// Rows say only how a family differs from a decoder of the Llama kind: gated, two norms, no biases.
 constexpr auto families = std::to_array<ModelFamily>({
     {.name = "llama"},
     {.name = "mistral"},
@@ -24,21 +22,96 @@ constexpr auto families = std::to_array<ModelFamily>({
     {.name = "qwen3_moe", .query_key_norm = true},
     {.name = "gemma", .tied = true},
     {.name = "gemma2", .tied = true, .norms = 4, .window = WindowRule::every_second},
-    {.name = "gemma3_text", .tied = true, .norms = 4, .query_key_norm = true, .window = WindowRule::five_of_six},
+    {.name = "gemma3_text",
+     .tied = true,
+     .norms = 4,
+     .query_key_norm = true,
+     .window = WindowRule::five_of_six},
     {.name = "phi3"},
-    {.name = "phi", .gated = false, .norms = 1, .norm_bias = true, .query_bias = true, .output_bias = true, .mlp_bias = true, .head_bias = true},
-    {.name = "opt", .gated = false, .tied = true, .norm_bias = true, .query_bias = true, .output_bias = true, .mlp_bias = true, .learned_positions = true, .extra_positions = 2, .dropout = true},
-    {.name = "gpt2", .gated = false, .tied = true, .norm_bias = true, .query_bias = true, .output_bias = true, .mlp_bias = true, .learned_positions = true, .dropout = true},
-    {.name = "gptj", .gated = false, .norms = 1, .norm_bias = true, .mlp_bias = true, .head_bias = true},
-    {.name = "codegen", .gated = false, .norms = 1, .norm_bias = true, .mlp_bias = true, .head_bias = true},
-    {.name = "gpt_neox", .gated = false, .norm_bias = true, .query_bias = true, .output_bias = true, .mlp_bias = true},
-    {.name = "bloom", .gated = false, .tied = true, .norm_bias = true, .query_bias = true, .output_bias = true, .mlp_bias = true, .embedding_norm = true},
+    {.name = "phi",
+     .gated = false,
+     .norms = 1,
+     .norm_bias = true,
+     .query_bias = true,
+     .output_bias = true,
+     .mlp_bias = true,
+     .head_bias = true},
+    {.name = "opt",
+     .gated = false,
+     .tied = true,
+     .norm_bias = true,
+     .query_bias = true,
+     .output_bias = true,
+     .mlp_bias = true,
+     .learned_positions = true,
+     .extra_positions = 2,
+     .dropout = true},
+    {.name = "gpt2",
+     .gated = false,
+     .tied = true,
+     .norm_bias = true,
+     .query_bias = true,
+     .output_bias = true,
+     .mlp_bias = true,
+     .learned_positions = true,
+     .dropout = true},
+    {.name = "gptj",
+     .gated = false,
+     .norms = 1,
+     .norm_bias = true,
+     .mlp_bias = true,
+     .head_bias = true},
+    {.name = "codegen",
+     .gated = false,
+     .norms = 1,
+     .norm_bias = true,
+     .mlp_bias = true,
+     .head_bias = true},
+    {.name = "gpt_neox",
+     .gated = false,
+     .norm_bias = true,
+     .query_bias = true,
+     .output_bias = true,
+     .mlp_bias = true},
+    {.name = "bloom",
+     .gated = false,
+     .tied = true,
+     .norm_bias = true,
+     .query_bias = true,
+     .output_bias = true,
+     .mlp_bias = true,
+     .embedding_norm = true},
     {.name = "falcon", .gated = false, .tied = true, .norms = 1, .norm_bias = true},
-    {.name = "bert", .decoder = false, .gated = false, .tied = true, .norm_bias = true, .query_bias = true, .output_bias = true, .mlp_bias = true, .learned_positions = true, .embedding_norm = true, .final_norm = false, .token_types = 2, .pooler = true, .dropout = true},
-    {.name = "roberta", .decoder = false, .gated = false, .tied = true, .norm_bias = true, .query_bias = true, .output_bias = true, .mlp_bias = true, .learned_positions = true, .embedding_norm = true, .final_norm = false, .token_types = 1, .pooler = true, .dropout = true},
+    {.name = "bert",
+     .decoder = false,
+     .gated = false,
+     .tied = true,
+     .norm_bias = true,
+     .query_bias = true,
+     .output_bias = true,
+     .mlp_bias = true,
+     .learned_positions = true,
+     .embedding_norm = true,
+     .final_norm = false,
+     .token_types = 2,
+     .pooler = true,
+     .dropout = true},
+    {.name = "roberta",
+     .decoder = false,
+     .gated = false,
+     .tied = true,
+     .norm_bias = true,
+     .query_bias = true,
+     .output_bias = true,
+     .mlp_bias = true,
+     .learned_positions = true,
+     .embedding_norm = true,
+     .final_norm = false,
+     .token_types = 1,
+     .pooler = true,
+     .dropout = true},
     {.name = "t5", .gated = false, .tied = true, .relative_buckets = 32, .dropout = true},
 });
-// clang-format on
 
 constexpr std::uint64_t most_parameters = 1'000'000'000'000'000;
 
@@ -94,7 +167,7 @@ class Weights {
     linear(part, count, width, hidden(), f_.mlp_bias);
   }
 
-  /// `attends`: to the other stack besides, with a norm of its own.
+  /// `attends`: also to the other stack, with a norm of its own.
   void stack(std::uint64_t layers, bool attends) {
     attention(attends ? 2 * layers : layers);
     const std::uint64_t mixed = s_.experts > 0 ? std::min(whole(s_.expert_layers), layers) : 0;
@@ -104,7 +177,7 @@ class Weights {
       feed_forward("experts", saturating_multiply(mixed, whole(s_.experts)), whole(s_.expert_ffn));
       if (s_.shared_ffn > 0) {
         feed_forward("experts", mixed, whole(s_.shared_ffn));
-        add("experts", mixed, hidden(), 1);  // how much the shared expert counts
+        add("experts", mixed, hidden(), 1);  // the weight of the shared expert
       }
     }
     norms(saturating_multiply(layers, whole(f_.norms) + (attends ? 1 : 0)), true);
@@ -124,10 +197,6 @@ struct Bound {
 };
 
 }  // namespace
-
-std::span<const ModelFamily> model_families() {
-  return families;
-}
 
 Result<const ModelFamily*> find_model_family(std::string_view name) {
   const auto found = std::ranges::find(families, name, &ModelFamily::name);
@@ -205,7 +274,7 @@ std::uint64_t active_parameters(const ModelShape& shape) {
   ModelShape active = shape;
   active.experts = shape.active_experts;
   if (shape.experts == 0) return parameters(shape);
-  // The router is asked about all experts.
+  // The router covers all experts.
   const std::uint64_t idle = whole(shape.experts - shape.active_experts);
   return saturating_add(parameters(active),
                         saturating_multiply(whole(shape.expert_layers), whole(shape.hidden), idle));

@@ -17,8 +17,8 @@
 namespace cleave {
 namespace {
 
-/// The models whose shapes stand here, so that something is tested wherever the data are not:
-/// published configurations, published numbers of parameters.
+/// Published configurations with published numbers of parameters, so that these are tested even
+/// without the data files.
 struct Published {
   const char* config;
   std::uint64_t parameters;
@@ -26,25 +26,46 @@ struct Published {
 };
 
 constexpr Published published[] = {
-    {R"({"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "vocab_size": 50257, "n_positions": 1024, "n_inner": null})",
+    {R"({"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "vocab_size": 50257, )"
+     R"("n_positions": 1024, "n_inner": null})",
      124'439'808, 36'864},
-    {R"({"model_type": "bert", "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522, "max_position_embeddings": 512, "type_vocab_size": 2})",
+    {R"({"model_type": "bert", "num_hidden_layers": 12, "hidden_size": 768, )"
+     R"("num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522, )"
+     R"("max_position_embeddings": 512, "type_vocab_size": 2})",
      109'482'240, 0},
-    {R"({"model_type": "roberta", "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1})",
+    {R"({"model_type": "roberta", "num_hidden_layers": 12, "hidden_size": 768, )"
+     R"("num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265, )"
+     R"("max_position_embeddings": 514, "type_vocab_size": 1})",
      124'645'632, 0},
-    {R"({"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 8192, "tie_word_embeddings": false})",
+    {R"({"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096, )"
+     R"("num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, )"
+     R"("vocab_size": 128256, "max_position_embeddings": 8192, "tie_word_embeddings": false})",
      8'030'261'248, 131'072},
-    {R"({"model_type": "mixtral", "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": null})",
+    {R"({"model_type": "mixtral", "num_hidden_layers": 32, "hidden_size": 4096, )"
+     R"("num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, )"
+     R"("vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2, )"
+     R"("sliding_window": null})",
      46'702'792'704, 131'072},
-    {R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 5632, "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632, "num_experts": 60, "num_experts_per_tok": 4, "vocab_size": 151936, "tie_word_embeddings": false, "use_sliding_window": false, "sliding_window": 32768})",
+    {R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, )"
+     R"("num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 5632, )"
+     R"("moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632, )"
+     R"("num_experts": 60, "num_experts_per_tok": 4, "vocab_size": 151936, )"
+     R"("tie_word_embeddings": false, "use_sliding_window": false, "sliding_window": 32768})",
      14'315'784'192, 196'608},
-    {R"({"model_type": "falcon", "num_hidden_layers": 32, "hidden_size": 4544, "num_attention_heads": 71, "multi_query": true, "parallel_attn": true, "bias": false, "vocab_size": 65024})",
+    {R"({"model_type": "falcon", "num_hidden_layers": 32, "hidden_size": 4544, )"
+     R"("num_attention_heads": 71, "multi_query": true, "parallel_attn": true, "bias": false, )"
+     R"("vocab_size": 65024})",
      6'921'720'704, 8'192},
-    {R"({"model_type": "gemma", "num_hidden_layers": 18, "hidden_size": 2048, "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 256, "intermediate_size": 16384, "vocab_size": 256000})",
+    {R"({"model_type": "gemma", "num_hidden_layers": 18, "hidden_size": 2048, )"
+     R"("num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 256, )"
+     R"("intermediate_size": 16384, "vocab_size": 256000})",
      2'506'172'416, 18'432},
-    {R"({"model_type": "t5", "num_layers": 12, "d_model": 768, "num_heads": 12, "d_kv": 64, "d_ff": 3072, "vocab_size": 32128, "feed_forward_proj": "relu"})",
+    {R"({"model_type": "t5", "num_layers": 12, "d_model": 768, "num_heads": 12, "d_kv": 64, )"
+     R"("d_ff": 3072, "vocab_size": 32128, "feed_forward_proj": "relu"})",
      222'903'552, 36'864},
-    {R"({"model_type": "opt", "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "ffn_dim": 3072, "vocab_size": 50272, "max_position_embeddings": 2048, "word_embed_proj_dim": 768})",
+    {R"({"model_type": "opt", "num_hidden_layers": 12, "hidden_size": 768, )"
+     R"("num_attention_heads": 12, "ffn_dim": 3072, "vocab_size": 50272, )"
+     R"("max_position_embeddings": 2048, "word_embed_proj_dim": 768})",
      125'239'296, 36'864},
 };
 
@@ -123,20 +144,22 @@ TEST(ModelShape, WhatCannotBeIsRefused) {
             "n_embd, n_embed "
             "or d_model");
   EXPECT_EQ(
-      refused(
-          R"({"model_type": "gpt2", "n_layer": 999999999, "n_embd": 768, "n_head": 12, "vocab_size": 9})"),
+      refused(R"({"model_type": "gpt2", "n_layer": 999999999, "n_embd": 768, "n_head": 12, )"
+              R"("vocab_size": 9})"),
       "config.json: layers must be from 1 to 10000, not 999999999; check the file that describes "
       "the model");
   EXPECT_NE(refused(R"({"model_type": "gpt2", "n_layer": "many"})").find("expected a whole number"),
             std::string::npos);
   EXPECT_NE(
-      refused(
-          R"({"model_type": "llama", "num_hidden_layers": 10000, "hidden_size": 1000000, "num_attention_heads": 60000, "head_dim": 60000, "intermediate_size": 1000000, "vocab_size": 9})")
+      refused(R"({"model_type": "llama", "num_hidden_layers": 10000, "hidden_size": 1000000, )"
+              R"("num_attention_heads": 60000, "head_dim": 60000, "intermediate_size": 1000000, )"
+              R"("vocab_size": 9})")
           .find("10^15"),
       std::string::npos);
   EXPECT_NE(
-      refused(
-          R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64, "num_attention_heads": 8, "num_key_value_heads": 3, "intermediate_size": 64, "vocab_size": 9})")
+      refused(R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64, )"
+              R"("num_attention_heads": 8, "num_key_value_heads": 3, "intermediate_size": 64, )"
+              R"("vocab_size": 9})")
           .find("evenly"),
       std::string::npos);
 }
@@ -180,11 +203,12 @@ TEST(Saturating, StaysAtTheTop) {
 
 TEST(HfConfig, QwenHasAWindowWhereItSaysSo) {
   const auto windowed = [](const std::string& more) {
-    const auto shape = parse_hf_config(
-        R"({"model_type": "qwen2", "num_hidden_layers": 32, "hidden_size": 64, "num_attention_heads": 4,
+    const auto shape =
+        parse_hf_config(R"({"model_type": "qwen2", "num_hidden_layers": 32, "hidden_size": 64, )"
+                        R"("num_attention_heads": 4,
             "vocab_size": 9, "sliding_window": 100)" +
-            more + "}",
-        "c");
+                            more + "}",
+                        "c");
     EXPECT_TRUE(shape) << more;
     return shape ? shape->window_layers() : -1;
   };
@@ -194,10 +218,9 @@ TEST(HfConfig, QwenHasAWindowWhereItSaysSo) {
   EXPECT_EQ(windowed(R"(, "use_sliding_window": true)"), 4)
       << "28 layers look back over everything";
   EXPECT_EQ(windowed(R"(, "use_sliding_window": true, "max_window_layers": 40)"), 0);
-  EXPECT_EQ(
-      windowed(
-          R"(, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"])"),
-      1);
+  EXPECT_EQ(windowed(R"(, "use_sliding_window": true, "layer_types": ["sliding_attention", )"
+                     R"("full_attention"])"),
+            1);
 }
 
 }  // namespace

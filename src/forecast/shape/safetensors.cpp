@@ -1,4 +1,4 @@
-#include "forecast/shape/safetensors.hpp"
+// Method: the format's description at github.com/huggingface/safetensors.
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "forecast/shape/model_file.hpp"
 #include "forecast/shape/saturating.hpp"
-#include "forecast/shape/tensor_names.hpp"
 
 namespace cleave {
 
@@ -49,18 +49,18 @@ Result<std::uint64_t> header_length(const ByteSource& file) {
                                         length, file.size));
   if (length > longest_safetensors_header)
     return fail(ErrorKind::bad_input, file.place,
-                fmt::format("a header of {} bytes is too long; {} are the most", length,
+                fmt::format("a header of {} bytes is too long; the limit is {}", length,
                             longest_safetensors_header),
                 "is this a safetensors file?");
   return length;
 }
 
-/// A header as JSON takes many times its length in memory when it is nothing but brackets or
-/// commas. A tensor has three brackets in 51 characters at least, and seven commas in 59 with four
-/// sizes of one digit.
+/// A header as JSON takes many times its length in memory if it is nothing but brackets or commas.
+/// A tensor has three brackets in at least 51 characters, and seven commas in 59 with four sizes of
+/// one digit.
 bool dense(std::string_view header) {
   std::uint64_t brackets = 0, commas = 0;
-  bool inside = false;  // of a text
+  bool inside = false;  // of a string
   for (std::size_t i = 0; i < header.size(); ++i) {
     const char c = header[i];
     if (inside && c == '\\') ++i;
@@ -73,7 +73,7 @@ bool dense(std::string_view header) {
   return 16 * brackets > header.size() + slack || 4 * commas > header.size() + slack;
 }
 
-/// One tensor of the table: its sizes in whole, and how many bytes it takes.
+/// One tensor of the table: the product of its sizes, and its bytes.
 struct Entry {
   NamedTensor tensor;
   const Dtype* dtype = nullptr;
@@ -107,8 +107,8 @@ Result<Entry> read_entry(const std::string& name, JsonReader in, std::uint64_t d
     return torn(in.place(), fmt::format("a tensor of {} numbers of {} bits cannot take {} bytes",
                                         entry.parameters, entry.dtype->bits, held));
   if (static_cast<std::uint64_t>(offsets[1]) > data)
-    return torn(in.place(), fmt::format("it ends at byte {} of the data, of which there are {}",
-                                        offsets[1], data));
+    return torn(in.place(),
+                fmt::format("it ends at byte {} of {} bytes of data", offsets[1], data));
   return entry;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Arithmetic on sizes that come from outside: what would overflow stays at the largest number
-// instead, which no limit then lets through.
+// Arithmetic on sizes from untrusted input: on overflow the result is the largest number, which
+// then fails every limit.
 
 #include <cstdint>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/format.hpp"
-#include "forecast/shape/byte_source.hpp"
+#include "forecast/shape/model_file.hpp"
 
 namespace cleave::made_up {
 
@@ -32,6 +32,7 @@ inline std::string with_length(const std::string& header) {
   return number<std::uint64_t>(header.size()) + header;
 }
 
+/// A tensor to write.
 struct Tensor {
   std::string name;
   std::string_view dtype;
@@ -52,7 +53,7 @@ inline std::string safetensors(const std::vector<Tensor>& tensors) {
   return with_length(header + "}") + std::string(at, 'w');
 }
 
-/// Two layers of 16, a KV width of 8, 24 inside, 40 words.
+/// Two layers of width 16, a KV width of 8, an inner width of 24, 40 words.
 inline std::string small_llama() {
   std::vector<Tensor> tensors = {{"model.embed_tokens.weight", "BF16", {40, 16}},
                                  {"model.norm.weight", "F32", {16}},
@@ -77,8 +78,8 @@ inline std::string key(std::string_view name, std::uint32_t value) {
   return text(name) + number<std::uint32_t>(4) + number(value);
 }
 
-/// A model of the Llama kind whose embedding has three rows, in blocks of 256; one of every kind of
-/// value.
+/// A model of the Llama kind whose embedding has three rows, in blocks of 256, with one value of
+/// every kind.
 inline std::string small_gguf() {
   const std::string keys[] = {
       text("general.architecture") + number<std::uint32_t>(8) + text("llama"),

@@ -1,13 +1,12 @@
-// Headers of safetensors and GGUF files: made up here, read in whole, torn at every byte, and lying
-// about their lengths. The source counts what is read, so that nothing large is asked for.
+// Headers of safetensors and GGUF files: made here, read completely, cut at every byte, and with
+// false lengths. The source counts the bytes read, to show that no large read is attempted.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "base/format.hpp"
-#include "forecast/shape/gguf.hpp"
-#include "forecast/shape/safetensors.hpp"
+#include "forecast/shape/model_file.hpp"
 #include "forecast/shape/tensor_file_maker_test.hpp"
 
 namespace cleave {
@@ -32,7 +31,7 @@ TEST(Safetensors, BytesAndShapeAreExact) {
   EXPECT_EQ(model->shape->kv_width(), 8);
   EXPECT_FALSE(model->shape->heads_known);
   EXPECT_FALSE(model->shape->tied);
-  // What the shape says is what the file has.
+  // The shape agrees with the file.
   EXPECT_EQ(parameters(*model->shape), model->stored->parameters);
   EXPECT_EQ(model->stored->bytes, 2 * model->stored->parameters + 2 * 16) << "one norm has 32 bits";
 }
@@ -103,9 +102,9 @@ TEST(Safetensors, TablesThatContradictThemselvesAreRefused) {
       refused(R"({"a": {"dtype": "F99", "shape": [2], "data_offsets": [0, 8]}})", 8).find("F99"),
       std::string::npos);
   EXPECT_NE(
-      refused(
-          R"({"a": {"dtype": "F32", "shape": [9223372036854775807, 9223372036854775807], "data_offsets": [0, 8]}})",
-          8)
+      refused(R"({"a": {"dtype": "F32", "shape": [9223372036854775807, 9223372036854775807], )"
+              R"("data_offsets": [0, 8]}})",
+              8)
           .find("cannot take"),
       std::string::npos);
   EXPECT_NE(refused(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}})", 8)
@@ -122,7 +121,8 @@ TEST(Safetensors, TablesThatContradictThemselvesAreRefused) {
   EXPECT_NE(refused(brackets + "1]}", 0).find("more brackets"), std::string::npos);
   EXPECT_NE(
       refused(
-          R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}, "b": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})",
+          R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}, "b": {"dtype": "F32", )"
+          R"("shape": [2], "data_offsets": [4, 12]}})",
           16)
           .find("begins at byte 4 of the data, where byte 8 was due"),
       std::string::npos)
@@ -132,8 +132,8 @@ TEST(Safetensors, TablesThatContradictThemselvesAreRefused) {
 }
 
 TEST(Safetensors, AnIndexTellsTheBytesOfAllFiles) {
-  const std::string index =
-      R"({"metadata": {"total_size": 4096}, "weight_map": {"a": "model-00001-of-00002.safetensors"}})";
+  const std::string index = R"({"metadata": {"total_size": 4096}, )"
+                            R"("weight_map": {"a": "model-00001-of-00002.safetensors"}})";
   const auto model = read_safetensors_index(source(index));
   ASSERT_TRUE(model) << model.error().text();
   EXPECT_EQ(model->stored->bytes, 4096U);
@@ -199,7 +199,7 @@ TEST(Gguf, CountsAreHeldAgainstTheFile) {
 }
 
 TEST(Gguf, OnlyPiecesAreRead) {
-  // The same header before a terabyte that is no tensor's.
+  // The same header before a terabyte that belongs to no tensor.
   const std::string whole = small_gguf();
   std::size_t most = 0;
   ByteSource file = source(whole);

@@ -1,4 +1,4 @@
-#include "forecast/shape/tensor_names.hpp"
+// What families of models call their tensors, as a table.
 
 #include <algorithm>
 #include <array>
@@ -7,43 +7,160 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "forecast/shape/model_file.hpp"
 
 namespace cleave {
 
 namespace {
 
-/// What a family calls its tensors. Names in layers stand behind `layers` and a number. An empty
-/// name: there is none. `prefixes`: what some programs write in front of all names.
+/// What a family calls its tensors. Names in layers follow `layers` and a number. An empty name:
+/// there is no such tensor. `prefixes`: what some programs write before all names.
 struct NameRow {
   std::string_view family;
-  std::string_view prefix;
-  std::string_view embedding, positions, layers;
-  std::string_view query, key;  // or:
-  std::string_view fused;       // queries, keys and values in one
-  std::string_view output, up;  // out of the attention; into the feed-forward part
-  int up_parts;                 // matrices of the feed-forward part in the tensor `up`
-  std::string_view head;
-  std::string_view marker;  // a tensor of layers that only this family has
+  std::string_view prefix{};
+  std::string_view embedding{}, positions{}, layers{};
+  std::string_view query{}, key{};  // or:
+  std::string_view fused{};         // queries, keys and values in one
+  std::string_view output{}, up{};  // out of the attention; into the feed-forward part
+  int up_parts = 1;                 // matrices of the feed-forward part in the tensor `up`
+  std::string_view head{};
+  std::string_view marker{};  // a layer tensor that only this family has
 };
 
-// Rows with a marker stand before those without.
-// clang-format off
+// Rows with a marker precede those without.
 constexpr NameRow name_rows[] = {
-    {"gemma2", "model.", "embed_tokens.weight", "", "layers.", "self_attn.q_proj.weight", "self_attn.k_proj.weight", "", "self_attn.o_proj.weight", "mlp.up_proj.weight", 1, "lm_head.weight", "pre_feedforward_layernorm.weight"},
-    {"qwen3", "model.", "embed_tokens.weight", "", "layers.", "self_attn.q_proj.weight", "self_attn.k_proj.weight", "", "self_attn.o_proj.weight", "mlp.up_proj.weight", 1, "lm_head.weight", "self_attn.q_norm.weight"},
-    {"phi", "model.", "embed_tokens.weight", "", "layers.", "self_attn.q_proj.weight", "self_attn.k_proj.weight", "", "self_attn.dense.weight", "mlp.fc1.weight", 1, "lm_head.weight", "mlp.fc1.weight"},
-    {"qwen2", "model.", "embed_tokens.weight", "", "layers.", "self_attn.q_proj.weight", "self_attn.k_proj.weight", "", "self_attn.o_proj.weight", "mlp.up_proj.weight", 1, "lm_head.weight", "self_attn.q_proj.bias"},
-    {"llama", "model.", "embed_tokens.weight", "", "layers.", "self_attn.q_proj.weight", "self_attn.k_proj.weight", "", "self_attn.o_proj.weight", "mlp.up_proj.weight", 1, "lm_head.weight", ""},
-    {"phi3", "model.", "embed_tokens.weight", "", "layers.", "", "", "self_attn.qkv_proj.weight", "self_attn.o_proj.weight", "mlp.gate_up_proj.weight", 2, "lm_head.weight", ""},
-    {"opt", "model.decoder.", "embed_tokens.weight", "embed_positions.weight", "layers.", "self_attn.q_proj.weight", "self_attn.k_proj.weight", "", "self_attn.out_proj.weight", "fc1.weight", 1, "lm_head.weight", ""},
-    {"gpt2", "transformer.", "wte.weight", "wpe.weight", "h.", "", "", "attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", 1, "lm_head.weight", ""},
-    {"gpt2", "", "wte.weight", "wpe.weight", "h.", "", "", "attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", 1, "lm_head.weight", ""},
-    {"gpt_neox", "gpt_neox.", "embed_in.weight", "", "layers.", "", "", "attention.query_key_value.weight", "attention.dense.weight", "mlp.dense_h_to_4h.weight", 1, "embed_out.weight", ""},
-    {"bloom", "transformer.", "word_embeddings.weight", "", "h.", "", "", "self_attention.query_key_value.weight", "self_attention.dense.weight", "mlp.dense_h_to_4h.weight", 1, "lm_head.weight", "input_layernorm.bias"},
-    {"bert", "bert.", "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight", "encoder.layer.", "attention.self.query.weight", "attention.self.key.weight", "", "attention.output.dense.weight", "intermediate.dense.weight", 1, "", ""},
-    {"bert", "", "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight", "encoder.layer.", "attention.self.query.weight", "attention.self.key.weight", "", "attention.output.dense.weight", "intermediate.dense.weight", 1, "", ""},
+    {.family = "gemma2",
+     .prefix = "model.",
+     .embedding = "embed_tokens.weight",
+     .layers = "layers.",
+     .query = "self_attn.q_proj.weight",
+     .key = "self_attn.k_proj.weight",
+     .output = "self_attn.o_proj.weight",
+     .up = "mlp.up_proj.weight",
+     .up_parts = 1,
+     .head = "lm_head.weight",
+     .marker = "pre_feedforward_layernorm.weight"},
+    {.family = "qwen3",
+     .prefix = "model.",
+     .embedding = "embed_tokens.weight",
+     .layers = "layers.",
+     .query = "self_attn.q_proj.weight",
+     .key = "self_attn.k_proj.weight",
+     .output = "self_attn.o_proj.weight",
+     .up = "mlp.up_proj.weight",
+     .up_parts = 1,
+     .head = "lm_head.weight",
+     .marker = "self_attn.q_norm.weight"},
+    {.family = "phi",
+     .prefix = "model.",
+     .embedding = "embed_tokens.weight",
+     .layers = "layers.",
+     .query = "self_attn.q_proj.weight",
+     .key = "self_attn.k_proj.weight",
+     .output = "self_attn.dense.weight",
+     .up = "mlp.fc1.weight",
+     .up_parts = 1,
+     .head = "lm_head.weight",
+     .marker = "mlp.fc1.weight"},
+    {.family = "qwen2",
+     .prefix = "model.",
+     .embedding = "embed_tokens.weight",
+     .layers = "layers.",
+     .query = "self_attn.q_proj.weight",
+     .key = "self_attn.k_proj.weight",
+     .output = "self_attn.o_proj.weight",
+     .up = "mlp.up_proj.weight",
+     .up_parts = 1,
+     .head = "lm_head.weight",
+     .marker = "self_attn.q_proj.bias"},
+    {.family = "llama",
+     .prefix = "model.",
+     .embedding = "embed_tokens.weight",
+     .layers = "layers.",
+     .query = "self_attn.q_proj.weight",
+     .key = "self_attn.k_proj.weight",
+     .output = "self_attn.o_proj.weight",
+     .up = "mlp.up_proj.weight",
+     .up_parts = 1,
+     .head = "lm_head.weight"},
+    {.family = "phi3",
+     .prefix = "model.",
+     .embedding = "embed_tokens.weight",
+     .layers = "layers.",
+     .fused = "self_attn.qkv_proj.weight",
+     .output = "self_attn.o_proj.weight",
+     .up = "mlp.gate_up_proj.weight",
+     .up_parts = 2,
+     .head = "lm_head.weight"},
+    {.family = "opt",
+     .prefix = "model.decoder.",
+     .embedding = "embed_tokens.weight",
+     .positions = "embed_positions.weight",
+     .layers = "layers.",
+     .query = "self_attn.q_proj.weight",
+     .key = "self_attn.k_proj.weight",
+     .output = "self_attn.out_proj.weight",
+     .up = "fc1.weight",
+     .up_parts = 1,
+     .head = "lm_head.weight"},
+    {.family = "gpt2",
+     .prefix = "transformer.",
+     .embedding = "wte.weight",
+     .positions = "wpe.weight",
+     .layers = "h.",
+     .fused = "attn.c_attn.weight",
+     .output = "attn.c_proj.weight",
+     .up = "mlp.c_fc.weight",
+     .up_parts = 1,
+     .head = "lm_head.weight"},
+    {.family = "gpt2",
+     .embedding = "wte.weight",
+     .positions = "wpe.weight",
+     .layers = "h.",
+     .fused = "attn.c_attn.weight",
+     .output = "attn.c_proj.weight",
+     .up = "mlp.c_fc.weight",
+     .up_parts = 1,
+     .head = "lm_head.weight"},
+    {.family = "gpt_neox",
+     .prefix = "gpt_neox.",
+     .embedding = "embed_in.weight",
+     .layers = "layers.",
+     .fused = "attention.query_key_value.weight",
+     .output = "attention.dense.weight",
+     .up = "mlp.dense_h_to_4h.weight",
+     .up_parts = 1,
+     .head = "embed_out.weight"},
+    {.family = "bloom",
+     .prefix = "transformer.",
+     .embedding = "word_embeddings.weight",
+     .layers = "h.",
+     .fused = "self_attention.query_key_value.weight",
+     .output = "self_attention.dense.weight",
+     .up = "mlp.dense_h_to_4h.weight",
+     .up_parts = 1,
+     .head = "lm_head.weight",
+     .marker = "input_layernorm.bias"},
+    {.family = "bert",
+     .prefix = "bert.",
+     .embedding = "embeddings.word_embeddings.weight",
+     .positions = "embeddings.position_embeddings.weight",
+     .layers = "encoder.layer.",
+     .query = "attention.self.query.weight",
+     .key = "attention.self.key.weight",
+     .output = "attention.output.dense.weight",
+     .up = "intermediate.dense.weight",
+     .up_parts = 1},
+    {.family = "bert",
+     .embedding = "embeddings.word_embeddings.weight",
+     .positions = "embeddings.position_embeddings.weight",
+     .layers = "encoder.layer.",
+     .query = "attention.self.query.weight",
+     .key = "attention.self.key.weight",
+     .output = "attention.output.dense.weight",
+     .up = "intermediate.dense.weight",
+     .up_parts = 1},
 };
-// clang-format on
 
 using Sizes = std::vector<std::uint64_t>;
 
@@ -74,8 +191,8 @@ class Names {
   std::map<std::string, const Sizes*> by_name_;
 };
 
-/// Of a matrix, the width that is not `known`; both when they are alike. Some programs keep them
-/// turned.
+/// The width of a matrix that is not `known`; both if they are equal. Some programs store matrices
+/// transposed.
 std::optional<std::int64_t> other(const Sizes* sizes, std::int64_t known) {
   if (sizes == nullptr || sizes->size() != 2) return std::nullopt;
   constexpr std::uint64_t widest = 1U << 30;
@@ -86,7 +203,7 @@ std::optional<std::int64_t> other(const Sizes* sizes, std::int64_t known) {
   return std::nullopt;
 }
 
-/// Queries and keys as widths.
+/// Widths of queries and keys.
 std::optional<std::pair<std::int64_t, std::int64_t>> widths(const Names& names, const NameRow& row,
                                                             const std::string& first,
                                                             std::int64_t hidden) {

@@ -18,14 +18,14 @@ struct Convolution {
   std::int64_t out = 0;
   std::int64_t high = 1, wide = 1;  // of the kernel
   std::int64_t stride = 1;
-  bool padded = true;  // by half the kernel; the size stays where the stride is 1
+  bool padded = true;  // by half the kernel; with stride 1 the size is unchanged
   After after = After::relu;
   bool depthwise = false;
   bool norm = true;   // batch normalisation, else a bias
-  bool bias = false;  // in place of the normalisation
+  bool bias = false;  // instead of the normalisation
 };
 
-/// Image sizes go through the layers; each call adds one.
+/// Image sizes pass through the layers; each call adds one.
 class Builder {
  public:
   struct Image {
@@ -58,7 +58,7 @@ class Builder {
   void unpadded(std::int64_t out, std::int64_t kernel, std::int64_t stride) {
     convolve({.out = out, .high = kernel, .wide = kernel, .stride = stride, .padded = false});
   }
-  /// A convolution one way only: 1 x 7 and the like.
+  /// A convolution in one direction only: 1 x 7 and the like.
   void strip(std::int64_t out, std::int64_t high, std::int64_t wide) {
     convolve({.out = out, .high = high, .wide = wide});
   }
@@ -71,7 +71,7 @@ class Builder {
               .depthwise = true,
               .norm = norm});
   }
-  /// Beside a block, where its sizes change: its result is added and not kept.
+  /// A shortcut beside a block that changes sizes: its result is added and not kept.
   void shortcut(const Image& from, std::int64_t out, std::int64_t stride) {
     const Image result = image;
     image = from;
@@ -85,8 +85,8 @@ class Builder {
     image.wide = (image.wide + 2 * padding - kernel) / stride + 1;
     layers.push_back({0, image.numbers(), image.numbers(), in + image.numbers()});
   }
-  /// A result of the image's size that is kept besides: a sum, an average, an activation out of
-  /// place.
+  /// An additional result of the image's size that is kept: a sum, an average, an out-of-place
+  /// activation.
   void keep() { layers.push_back({0, image.numbers(), 0, 2 * image.numbers()}); }
   void gate(std::int64_t squeezed) {
     keep();
@@ -97,7 +97,7 @@ class Builder {
     layers.push_back({static_cast<std::uint64_t>(in * out + out), static_cast<std::uint64_t>(out),
                       0, static_cast<std::uint64_t>(in + out)});
   }
-  /// Several ways from one image, their results behind each other.
+  /// Several branches from one image, with concatenated results.
   template <class... Way>
   void branch(Way... ways) {
     const Image from = image;
@@ -143,7 +143,7 @@ void resnet50(Builder& b, std::int64_t classes) {
 }
 
 // *Very Deep Convolutional Networks for Large-Scale Image Recognition*, table 1, D. Smaller images
-// are brought to 7 x 7 before the first connected layer.
+// are pooled to 7 x 7 before the first connected layer.
 void vgg16(Builder& b, std::int64_t classes) {
   constexpr std::pair<std::int64_t, int> stages[] = {
       {64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}};
@@ -157,7 +157,7 @@ void vgg16(Builder& b, std::int64_t classes) {
   b.connect(4096, classes);
 }
 
-/// Blocks that widen, go over each channel, and narrow again.
+/// Blocks that widen, convolve each channel, and narrow again.
 struct InvertedStage {
   std::int64_t widen, out;
   int count;
@@ -214,7 +214,7 @@ void mobilenet_v3_small(Builder& b, std::int64_t classes) {
   for (const Row& row : rows) {
     if (row.wide != b.image.channels) b.convolve(row.wide, 1, 1, row.after);
     b.depthwise(row.kernel, row.stride, row.after);
-    // A quarter, in whole eights.
+    // A quarter, in multiples of eight.
     if (row.gate) b.gate(std::max<std::int64_t>(8, (row.wide / 4 + 4) / 8 * 8));
     b.convolve(row.out, 1, 1, After::nothing);
   }
@@ -278,7 +278,7 @@ void inception_v3(Builder& b, std::int64_t classes) {
   b.connect(2048, classes);
 }
 
-/// Each channel by itself, then all of each point.
+/// Each channel by itself, then all channels of each point.
 void separable(Builder& b, std::int64_t out) {
   b.depthwise(3, 1, After::nothing, false);
   b.convolve(out, 1);
@@ -316,7 +316,7 @@ struct Maker {
   void (*make)(Builder& builder, std::int64_t classes);
 };
 
-// Published parameters: torchvision's table of models, timm's for Xception, less Inception's
+// Published parameters: torchvision's table of models, timm's for Xception, minus Inception's
 // auxiliary output.
 constexpr Maker makers[] = {
     {{"resnet18", 224, 11'689'512}, resnet18},

@@ -1,8 +1,8 @@
 #pragma once
 // Convolutional networks as rows of layers: how many parameters each has, and what it keeps for the
-// backward pass. The networks are those of the published papers as torchvision and timm build them
-// (without the auxiliary output of Inception); parameters are counted and agree with the published
-// counts exactly.
+// backward pass. The networks are those of the published papers as built by torchvision and timm
+// (without the auxiliary output of Inception); the counted parameters agree exactly with the
+// published numbers.
 //
 // What a layer keeps follows from what its derivative needs, in numbers for each image:
 //   a convolution its input, which is what the layer before it kept last;
@@ -22,6 +22,7 @@
 
 namespace cleave {
 
+/// One layer's memory.
 struct VisionLayer {
   std::uint64_t parameters = 0;
   std::uint64_t kept = 0;     // numbers for each image
@@ -29,6 +30,7 @@ struct VisionLayer {
   std::uint64_t moved = 0;    // input and output together, numbers for each image
 };
 
+/// A network for one image size.
 struct VisionNetwork {
   std::string_view name;
   std::int64_t pixels = 0, classes = 0;
@@ -41,6 +43,7 @@ struct VisionNetwork {
   [[nodiscard]] std::uint64_t most_moved() const;
 };
 
+/// A network of the table.
 struct VisionRow {
   std::string_view name;               // "resnet50"
   std::int64_t pixels;                 // the usual size of its images

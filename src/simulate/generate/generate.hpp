@@ -1,8 +1,9 @@
 #pragma once
-// Workloads made up from a seed: a research laboratory's day for demonstrations, and what the
-// papers tried their schedulers on, in the shape in which they describe it. What a paper leaves
-// open is an option with a default; docs/workloads.md says which is which. A family of generators
-// is one file, a generator one row of the table that help, documentation, commands and tests walk.
+// Workloads generated from a seed: a research laboratory's day for demonstrations, and the
+// workloads of the papers' evaluations as far as they describe them. Where a paper leaves something
+// open there is an option with a default; docs/workloads.md says which is which. A family of
+// generators is one file, a generator one row of the table that help, documentation, commands and
+// tests use.
 
 #include <cstdint>
 #include <span>
@@ -15,11 +16,12 @@
 
 namespace cleave {
 
+/// One generator.
 struct GeneratorRow {
   std::string_view name;
   std::string_view summary;
   std::string_view source;
-  std::string_view fleet;  // what it is meant to run on, in short: "2xA30-24GB"
+  std::string_view fleet;  // the fleet it is meant for, in short: "2xA30-24GB"
   std::span<const OptionRow> options;
   /// `options` are complete. The same seed and options give the same jobs.
   Result<Workload> (*make)(std::uint64_t seed, const OptionTexts& options);

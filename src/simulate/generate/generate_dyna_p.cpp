@@ -1,6 +1,6 @@
-// What Dyna-P was tried on (4): inference jobs of five small language models in batches, on A30s,
-// and 5,000 of them on 160 A100s with the run times of Alibaba's trace. Latencies, deadlines and
-// arrivals are open (docs/workloads.md).
+// The workloads of Dyna-P's evaluation (4): inference jobs of five small language models in
+// batches, on A30s, and 5,000 of them on 160 A100s with the run times of Alibaba's trace.
+// Latencies, deadlines and arrivals are left open by the paper (docs/workloads.md).
 
 #include <algorithm>
 #include <array>
@@ -16,9 +16,9 @@ namespace cleave {
 
 namespace {
 
-/// Table 2's models. Latencies and memory are invented, in the order of the models' sizes, so that
-/// the two statements of 2.1 and 2.2 hold: batches stop paying beyond some size on every slice, and
-/// Phi-1 does not run on the smallest one with its largest batch.
+/// Table 2's models. Latencies and memory are invented, in the order of the models' sizes, such
+/// that the two statements of 2.1 and 2.2 hold: batches stop paying beyond some size on every
+/// slice, and Phi-1 does not run on the smallest one with its largest batch.
 struct Application {
   std::string_view name;
   BatchLaw a30;  // ms on the whole A30
@@ -48,7 +48,7 @@ MiB memory_of(const Application& application, std::int64_t batch) {
   return MiB{application.memory_mib + application.memory_per_sample_mib * batch};
 }
 
-/// What every one of these generators may be told.
+/// Options of all these generators.
 struct Setting {
   std::int64_t jobs;
   std::vector<std::int64_t> batches;
@@ -68,9 +68,9 @@ constexpr OptionRow largest_row(std::string_view batch) {
 constexpr OptionRow scale_row = {"scale", "NUMBER", "1", "all latencies times this"};
 constexpr OptionRow least_slack_row = {
     "least-slack", "NUMBER", "3",
-    "a deadline is at least so many times the run time on the whole GPU"};
+    "smallest deadline, as a multiple of the run time on the whole GPU"};
 constexpr OptionRow most_slack_row = {"most-slack", "NUMBER", "10",
-                                      "and at most so many times, drawn evenly"};
+                                      "largest deadline, likewise; drawn evenly between the two"};
 
 Setting read_setting(OptionReader& in) {
   Setting setting{};
@@ -88,7 +88,7 @@ Setting read_setting(OptionReader& in) {
   return setting;
 }
 
-/// One job: as many batches as come nearest to the run time `wanted_s` says for this latency.
+/// One job: as many batches as come nearest to the run time `wanted_s` at this latency.
 struct Drawn {
   const Application* application;
   double arrival_s;
@@ -144,7 +144,7 @@ Result<Workload> on_a30(std::uint64_t seed, const OptionTexts& options) {
   const Setting setting = read_setting(in);
   const double gap = in.number("gap", 0, 1e6);
   if (gap * static_cast<double>(setting.jobs) > longest_arrivals_s)
-    in.refuse("gap", "with so many jobs the arrivals go on for years");
+    in.refuse("gap", "with this many jobs the arrivals take years");
   const auto least = in.count("least-runs", 1, 1'000'000);
   const auto most = in.count("most-runs", 1, 1'000'000);
   if (most < least) in.refuse("most-runs", "it is below least-runs");
@@ -167,10 +167,11 @@ Result<Workload> on_a30(std::uint64_t seed, const OptionTexts& options) {
 // ---- On A100s ----
 
 // Fitted to Alibaba's cluster-trace-gpu-v2023, openb_pod_list_default: the 6,099 pods of one GPU
-// that ended before the trace did. Mean and standard deviation of the logarithm of their seconds
-// from start to end; the distribution functions differ by 0.042 at most, the trace's tail is
-// heavier. Its shares of a GPU, in the bins up to 1/7, 2/7, 3/7, 4/7 and above, give how often each
-// model occurs, the smallest for the smallest share: for pods that share a GPU, and for all.
+// that ended before the trace did. Mean and standard deviation are those of the logarithm of their
+// run times in seconds; the distribution functions differ by at most 0.042, and the trace's tail is
+// heavier. Its shares of a GPU, in bins up to 1/7, 2/7, 3/7, 4/7 and above, give the frequency of
+// each model, the smallest model for the smallest share: for pods that share a GPU, and for all
+// pods.
 constexpr std::array<double, 5> shared_weights = {0.010, 0.089, 0.135, 0.262, 0.504};
 constexpr std::array<double, 5> all_weights = {0.004, 0.037, 0.057, 0.110, 0.792};
 constexpr std::array<double, 5> even_weights = {1, 1, 1, 1, 1};
@@ -194,7 +195,7 @@ Result<Workload> on_cluster(std::uint64_t seed, const OptionTexts& options) {
   const Setting setting = read_setting(in);
   const double rate = in.number("rate", 1e-3, 1e9);
   if (3600 / rate * static_cast<double>(setting.jobs) > longest_arrivals_s)
-    in.refuse("rate", "with so many jobs the arrivals go on for years");
+    in.refuse("rate", "with this many jobs the arrivals take years");
   const double median = in.number("median-s", 1e-3, 1e7);
   const double sigma = in.number("sigma", 0, 5);
   const double longest = in.number("longest-s", 1e-3, 1e8);
@@ -219,16 +220,36 @@ Result<Workload> on_cluster(std::uint64_t seed, const OptionTexts& options) {
 }
 
 constexpr GeneratorRow table[] = {
-    {"dyna-p-50", "50 inference jobs of small language models, batches 1 to 64",
-     "Dyna-P, 4, table 2", "2xA30-24GB", fifty_options, on_a30},
-    {"dyna-p-small", "10 inference jobs, batches 1 to 8", "Dyna-P, 4.2", "1xA30-24GB",
-     small_options, on_a30},
-    {"dyna-p-large", "10 inference jobs, batches 32 and 64", "Dyna-P, 4.2", "1xA30-24GB",
-     large_options, on_a30},
-    {"dyna-p-concurrent", "inference jobs all at once; raise `jobs`", "Dyna-P, 4.3", "1xA30-24GB",
-     concurrent_options, on_a30},
-    {"dyna-p-5000", "5,000 inference jobs with the run times of Alibaba's trace; raise `rate`",
-     "Dyna-P, 4.3", "160xA100-40GB", cluster_options, on_cluster},
+    {.name = "dyna-p-50",
+     .summary = "50 inference jobs of small language models, batches 1 to 64",
+     .source = "Dyna-P, 4, table 2",
+     .fleet = "2xA30-24GB",
+     .options = fifty_options,
+     .make = on_a30},
+    {.name = "dyna-p-small",
+     .summary = "10 inference jobs, batches 1 to 8",
+     .source = "Dyna-P, 4.2",
+     .fleet = "1xA30-24GB",
+     .options = small_options,
+     .make = on_a30},
+    {.name = "dyna-p-large",
+     .summary = "10 inference jobs, batches 32 and 64",
+     .source = "Dyna-P, 4.2",
+     .fleet = "1xA30-24GB",
+     .options = large_options,
+     .make = on_a30},
+    {.name = "dyna-p-concurrent",
+     .summary = "inference jobs all at once; raise `jobs`",
+     .source = "Dyna-P, 4.3",
+     .fleet = "1xA30-24GB",
+     .options = concurrent_options,
+     .make = on_a30},
+    {.name = "dyna-p-5000",
+     .summary = "5,000 inference jobs with the run times of Alibaba's trace; raise `rate`",
+     .source = "Dyna-P, 4.3",
+     .fleet = "160xA100-40GB",
+     .options = cluster_options,
+     .make = on_cluster},
 };
 
 }  // namespace

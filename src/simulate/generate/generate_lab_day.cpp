@@ -11,9 +11,9 @@ namespace cleave {
 
 namespace {
 
-/// A kind of job a laboratory runs. Speeds and durations are invented for this project; their shape
-/// - small work gains little from more slices, training gains much - is what published measurements
-/// show.
+/// A kind of job that a laboratory runs. Speeds and durations are invented for this project; their
+/// shape (small work gains little from more slices, training gains much) agrees with published
+/// measurements.
 struct Family {
   std::string_view name;
   double share;  // of all jobs
@@ -64,7 +64,7 @@ const std::array<Family, 5>& families() {
   return all;
 }
 
-/// Whole seconds, evenly spread over the logarithm: many short ones, few long ones.
+/// Whole seconds, uniform over the logarithm: many short ones, few long ones.
 Duration draw_duration(const Family& family, Random& random) {
   const double minutes =
       family.least_minutes * std::pow(family.most_minutes / family.least_minutes, random.uniform());
@@ -101,12 +101,12 @@ Result<Workload> make_lab_day(std::uint64_t seed, const OptionTexts& /*options*/
 }
 
 constexpr GeneratorRow table[] = {
-    {"lab-day",
-     "200 jobs of a research laboratory in about eleven hours",
-     "invented for this project",
-     "4xA100-40GB",
-     {},
-     make_lab_day},
+    {.name = "lab-day",
+     .summary = "200 jobs of a research laboratory in about eleven hours",
+     .source = "invented for this project",
+     .fleet = "4xA100-40GB",
+     .options = {},
+     .make = make_lab_day},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The mixes of MIGM (5 and A.1) on one A100-40GB, all jobs there at time 0. The paper gives how
-// many jobs of which size; run times, memory within a size and speeds on slices are open
+// The mixes of MIGM (5 and A.1) on one A100-40GB, with all jobs arriving at time 0. The paper gives
+// the number of jobs of each size; run times, memory within a size and speeds on slices are open
 // (docs/workloads.md).
 
 #include <algorithm>
@@ -42,10 +42,10 @@ void shuffle(std::vector<Thing>& things, Random& random) {
 
 // ---- Rodinia ----
 
-/// Kernel time of a Rodinia benchmark on a slice, relative to the whole GPU. Where the A30 table
-/// has it, its times on 1g and 4g give the fixed and the GPU-bound part, and these keep their
-/// proportion on the A100; elsewhere the kernel counts as GPU-bound throughout, which is the
-/// cautious end.
+/// Kernel time of a Rodinia benchmark on a slice, relative to the whole GPU. If the A30 table has
+/// the benchmark, its times on 1g and 4g give the fixed and the GPU-bound part, and these keep
+/// their proportion on the A100. Otherwise the kernel counts as entirely GPU-bound, which is the
+/// cautious choice.
 double kernel_time(std::string_view benchmark, const Profile& profile) {
   const double here = gpu_bound_time(a100(), profile);
   const MeasuredSpeed* measured = find_measured(MeasuredSet::rodinia, benchmark);
@@ -59,7 +59,7 @@ double kernel_time(std::string_view benchmark, const Profile& profile) {
                      job_overlap);
 }
 
-/// A job of which `share` of its time on the whole GPU is in kernels; the rest is host work and
+/// A job that spends `share` of its time on the whole GPU in kernels; the rest is host work and
 /// transfers.
 SpeedTable rodinia_speeds(std::string_view benchmark, MiB memory, double share) {
   return speeds_from_times(a100(), memory, [&](const Profile& profile) {
@@ -80,11 +80,11 @@ constexpr std::array<OptionRow, 6> homogeneous_options(std::string_view jobs,
            mig_off_row}};
 }
 
-// Table 3: about 3.6 s on the whole GPU, of which 3.6 ms in kernels.
+// Table 3: about 3.6 s on the whole GPU, 3.6 ms of it in kernels.
 constexpr auto hm1_options = homogeneous_options("50", "3.6", "2048", "0.001");
 constexpr auto hm2_options = homogeneous_options("50", "3.6", "2048", "0.001");
 constexpr auto hm3_options = homogeneous_options("100", "3.6", "1024", "0.001");
-// The gain of 1.7 where 2 is the most (5.1) is what a kernel share near this gives on half a GPU.
+// A kernel share near this one gives the gain of 1.7 (at most 2 is possible, 5.1) on half a GPU.
 constexpr auto hm4_options = homogeneous_options("50", "20", "15360", "0.2");
 
 Result<Workload> homogeneous(std::string_view benchmark, std::uint64_t seed,
@@ -111,7 +111,7 @@ Result<Workload> homogeneous(std::string_view benchmark, std::uint64_t seed,
   return maker.done();
 }
 
-/// The sizes of 5: 5, 10, 20 and 40 GB, with the memory a job of the size may have.
+/// The sizes of 5: 5, 10, 20 and 40 GB, with the memory that a job of the size may have.
 struct Size {
   std::string_view name;
   std::int64_t least_mib, most_mib;
@@ -121,8 +121,8 @@ constexpr std::array<Size, 4> sizes = {{{"small", 512, 4864},
                                         {"large", 9985, 20096},
                                         {"full", 20097, whole_mib}}};
 
-/// Who of the paper's 23 pairs of benchmark and parameters is in which size is open; any kernel may
-/// be.
+/// Which of the paper's 23 pairs of benchmark and parameters belongs to which size is open; any
+/// kernel may belong to any.
 constexpr std::array<std::string_view, 8> pool = {
     "particlefilter", "gaussian", "nw", "lu", "huffman", "heartwall", "myocyte", "euler3D"};
 
@@ -143,8 +143,8 @@ constexpr std::array<OptionRow, 11> heterogeneous_options(OfSizes counts, OfSize
            mig_off_row}};
 }
 
-// Ht1: equal time in each group, 11 x 4 s = 2 x 22 s. Its large jobs are those that fill the GPU
-// (A.1). The others: one time for all.
+// Ht1: equal time in each group, 11 x 4 s = 2 x 22 s. Its large jobs fill the GPU (A.1). In the
+// others all jobs take the same time.
 constexpr auto ht1_options = heterogeneous_options({"11", "2", "0", "2"}, {"4", "22", "22", "22"});
 constexpr auto ht2_options = heterogeneous_options({"6", "0", "6", "6"}, {"10", "10", "10", "10"});
 constexpr auto ht3_options = heterogeneous_options({"24", "0", "6", "6"}, {"10", "10", "10", "10"});
@@ -159,7 +159,7 @@ Result<Workload> heterogeneous(std::uint64_t seed, const OptionTexts& options) {
     order.insert(order.end(), static_cast<std::size_t>(count), i);
     seconds[i] = in.number(fmt::format("{}-s", sizes[i].name), 0.001, 1e6);
   }
-  if (order.empty()) in.refuse("small", "there is no job of any size");
+  if (order.empty()) in.refuse("small", "there are no jobs of any size");
   const double share = in.number("kernel-share", 0, 1);
   const double spread = in.number("spread", 0, 0.99);
   const double mig_off_speed = in.number("mig-off", 0.01, 100);
@@ -198,7 +198,7 @@ constexpr std::array<Network, 4> large_networks = {{{"vgg16", MiB{15360}, 32},
                                                     {"bert", MiB{16384}, 32}}};
 
 /// ParvaGPU's speeds of the network: its A100 of 80 GB has the same slices with twice the memory.
-/// They are of inference, since of training only BERT and a ResNet were measured (MISO).
+/// They are of inference, since only BERT and a ResNet were measured in training (MISO).
 SpeedTable network_speeds(const Network& network) {
   const MeasuredSpeed& measured =
       *find_measured(MeasuredSet::parvagpu, network.name, network.batch);
@@ -207,9 +207,9 @@ SpeedTable network_speeds(const Network& network) {
     for (const auto& [name, speed] : measured.speeds) {
       const Profile& there = *a80.find(name);
       if (there.compute == profile.compute && !there.double_memory)
-        // One measured job was 6 % faster on the 1g with twice the memory (slice_law.cpp).
-        // Some larger slices measured up to 7 % slower; that is noise, and no slice counts as
-        // above 1.
+        // One measured job was 6 % faster on the 1g with twice the memory (slice_law.cpp). Some
+        // larger slices measured up to 7 % slower; that is noise, and no slice counts as faster
+        // than 1.
         return 1 / std::min(1.0, speed * (profile.double_memory ? 1.06 : 1));
     }
     return gpu_bound_time(a100(), profile);
@@ -265,9 +265,9 @@ Result<Workload> networks(std::uint64_t seed, const OptionTexts& options) {
 
 // ---- Language models whose memory grows ----
 
-/// Memory at iteration i is base + i x per-iteration, with noise. The paper has the iteration at
-/// which the slice overflows and for two models the final peak, not base, slope, number of
-/// iterations, nor the slice.
+/// Memory at iteration i is base + i x per-iteration, with noise. The paper gives the iteration at
+/// which the slice overflows, and for two models the final peak, but not base, slope, number of
+/// iterations or the slice.
 struct Growth {
   std::string_view jobs, base, per_iteration, iterations, seconds;
 };
@@ -336,32 +336,90 @@ constexpr std::string_view growing_source = "MIGM, 5.2.2 and A.1, table 2";
 constexpr std::string_view one = "1xA100-40GB";
 
 constexpr GeneratorRow table[] = {
-    {"hm1", "50 particle filters of 5 GB", rodinia_source, one, hm1_options,
-     [](Seed seed, Texts options) { return homogeneous("particlefilter", seed, options); }},
-    {"hm2", "50 Gaussian eliminations of 5 GB", rodinia_source, one, hm2_options,
-     [](Seed seed, Texts options) { return homogeneous("gaussian", seed, options); }},
-    {"hm3", "100 myocytes of 5 GB", rodinia_source, one, hm3_options,
-     [](Seed seed, Texts options) { return homogeneous("myocyte", seed, options); }},
-    {"hm4", "50 euler3D of 20 GB", rodinia_source, one, hm4_options,
-     [](Seed seed, Texts options) { return homogeneous("euler3D", seed, options); }},
-    {"ht1", "15 Rodinia jobs: 11 of 5 GB, 2 of 10 GB, 2 of 40 GB, equal time in each group",
-     rodinia_source, one, ht1_options, heterogeneous},
-    {"ht2", "18 Rodinia jobs, 6 each of 5, 20 and 40 GB", rodinia_source, one, ht2_options,
-     heterogeneous},
-    {"ht3", "36 Rodinia jobs: 24 of 5 GB, 6 each of 20 and 40 GB", rodinia_source, one, ht3_options,
-     heterogeneous},
-    {"ml1", "14 trainings, 7 of 5 GB and 7 of 20 GB", ml_source, one, ml1_options, networks},
-    {"ml2", "21 trainings of 5 GB", ml_source, one, ml2_options, networks},
-    {"ml3", "18 trainings of 20 GB", ml_source, one, ml3_options, networks},
-    {"flan-t5-train", "4 trainings of FLAN-T5 whose memory grows", growing_source, one,
-     flan_train_options,
-     [](Seed seed, Texts options) { return growing("flan-t5-train", seed, options); }},
-    {"flan-t5", "6 FLAN-T5 inference jobs whose memory grows", growing_source, one, flan_options,
-     [](Seed seed, Texts options) { return growing("flan-t5", seed, options); }},
-    {"qwen2", "1 Qwen2-7B inference job whose memory grows", growing_source, one, qwen2_options,
-     [](Seed seed, Texts options) { return growing("qwen2", seed, options); }},
-    {"llama3", "1 Llama 3 inference job whose memory grows", growing_source, one, llama3_options,
-     [](Seed seed, Texts options) { return growing("llama3", seed, options); }},
+    {.name = "hm1",
+     .summary = "50 particle filters of 5 GB",
+     .source = rodinia_source,
+     .fleet = one,
+     .options = hm1_options,
+     .make = [](Seed seed, Texts options) { return homogeneous("particlefilter", seed, options); }},
+    {.name = "hm2",
+     .summary = "50 Gaussian eliminations of 5 GB",
+     .source = rodinia_source,
+     .fleet = one,
+     .options = hm2_options,
+     .make = [](Seed seed, Texts options) { return homogeneous("gaussian", seed, options); }},
+    {.name = "hm3",
+     .summary = "100 myocytes of 5 GB",
+     .source = rodinia_source,
+     .fleet = one,
+     .options = hm3_options,
+     .make = [](Seed seed, Texts options) { return homogeneous("myocyte", seed, options); }},
+    {.name = "hm4",
+     .summary = "50 euler3D of 20 GB",
+     .source = rodinia_source,
+     .fleet = one,
+     .options = hm4_options,
+     .make = [](Seed seed, Texts options) { return homogeneous("euler3D", seed, options); }},
+    {.name = "ht1",
+     .summary = "15 Rodinia jobs: 11 of 5 GB, 2 of 10 GB, 2 of 40 GB, equal time in each group",
+     .source = rodinia_source,
+     .fleet = one,
+     .options = ht1_options,
+     .make = heterogeneous},
+    {.name = "ht2",
+     .summary = "18 Rodinia jobs, 6 each of 5, 20 and 40 GB",
+     .source = rodinia_source,
+     .fleet = one,
+     .options = ht2_options,
+     .make = heterogeneous},
+    {.name = "ht3",
+     .summary = "36 Rodinia jobs: 24 of 5 GB, 6 each of 20 and 40 GB",
+     .source = rodinia_source,
+     .fleet = one,
+     .options = ht3_options,
+     .make = heterogeneous},
+    {.name = "ml1",
+     .summary = "14 trainings, 7 of 5 GB and 7 of 20 GB",
+     .source = ml_source,
+     .fleet = one,
+     .options = ml1_options,
+     .make = networks},
+    {.name = "ml2",
+     .summary = "21 trainings of 5 GB",
+     .source = ml_source,
+     .fleet = one,
+     .options = ml2_options,
+     .make = networks},
+    {.name = "ml3",
+     .summary = "18 trainings of 20 GB",
+     .source = ml_source,
+     .fleet = one,
+     .options = ml3_options,
+     .make = networks},
+    {.name = "flan-t5-train",
+     .summary = "4 trainings of FLAN-T5 whose memory grows",
+     .source = growing_source,
+     .fleet = one,
+     .options = flan_train_options,
+     .make = [](Seed seed, Texts options) { return growing("flan-t5-train", seed, options); }},
+    {.name = "flan-t5",
+     .summary = "6 FLAN-T5 inference jobs whose memory grows",
+     .source = growing_source,
+     .fleet = one,
+     .options = flan_options,
+     .make = [](Seed seed, Texts options) { return growing("flan-t5", seed, options); }},
+    {.name = "qwen2",
+     .summary = "1 Qwen2-7B inference job whose memory grows",
+     .source = growing_source,
+     .fleet = one,
+     .options = qwen2_options,
+     .make = [](Seed seed, Texts options) { return growing("qwen2", seed, options); }},
+    {.name = "llama3",
+     .summary = "1 Llama 3 inference job whose memory grows",
+     .source = growing_source,
+     .fleet = one,
+     .options = llama3_options,
+     .make = [](Seed seed, Texts options) { return growing("llama3", seed, options); }},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The four workloads of the online paper (V-A2, table II): tasks of language-model queries that
-// arrive at four A100-40GB by a Poisson process. The number of tasks, the queries of a task, the
+// arrive at four A100-40GB in a Poisson process. The number of tasks, the queries of a task, the
 // tokens and the speeds are open (docs/workloads.md).
 
 #include <algorithm>
@@ -68,7 +68,7 @@ Result<Setting> setting(const OptionTexts& options) {
   const std::string& unit = in.text("unit");
   all.gap_s = in.number("gap", 0, 1e6) * (unit == "ms" ? 0.001 : unit == "min" ? 60 : 1);
   if (all.gap_s * static_cast<double>(all.jobs) > longest_arrivals_s)
-    in.refuse("gap", "with so many jobs the arrivals go on for years");
+    in.refuse("gap", "with this many jobs the arrivals take years");
   all.only_long = in.text("length") == "long";
   all.queries = in.count("queries", 1, 10'000);
   all.request_median = in.number("request-median", 1, 1e6);
@@ -87,7 +87,7 @@ Result<Setting> setting(const OptionTexts& options) {
   return all;
 }
 
-/// What a trace of queries would be: so many drawn that its upper half by length is stable.
+/// A synthetic trace of queries, with enough draws that its upper half by length is stable.
 std::vector<Query> query_pool(const Setting& setting, Random& random) {
   constexpr std::size_t size = 4000;
   std::vector<Query> pool;
@@ -112,7 +112,7 @@ double offloaded_mib(const Model& model, const Profile& profile, const Setting& 
 }
 
 /// One pass through the model, which makes one token: resident weights are read from the instance's
-/// share of the memory, the others come over the link.
+/// memory at its share of the bandwidth, the others come over the link.
 double pass_s(const Model& model, const Profile& profile, const Setting& setting) {
   const double offloaded = offloaded_mib(model, profile, setting);
   const double share = profile.memory.value / 8.0;
@@ -121,7 +121,7 @@ double pass_s(const Model& model, const Profile& profile, const Setting& setting
          offloaded / 1024 / setting.link_gib;
 }
 
-/// Tokens of a request count as this many passes: they go through the model together.
+/// Tokens of a request count as this many passes, since they go through the model together.
 constexpr double request_token = 0.02;
 
 Result<Workload> tasks(std::uint64_t seed, const OptionTexts& options) {
@@ -162,14 +162,30 @@ Result<Workload> tasks(std::uint64_t seed, const OptionTexts& options) {
 constexpr std::string_view source = "An Online Fragmentation-Aware Scheduler, V-A2, table II";
 constexpr std::string_view fleet = "4xA100-40GB";
 constexpr GeneratorRow table[] = {
-    {"normal-25", "language-model tasks, mean gap 25, queries of all lengths", source, fleet,
-     normal_25_options, tasks},
-    {"long-25", "language-model tasks, mean gap 25, queries from the longer half", source, fleet,
-     long_25_options, tasks},
-    {"normal-50", "language-model tasks, mean gap 50, queries of all lengths", source, fleet,
-     normal_50_options, tasks},
-    {"long-50", "language-model tasks, mean gap 50, queries from the longer half", source, fleet,
-     long_50_options, tasks},
+    {.name = "normal-25",
+     .summary = "language-model tasks, mean gap 25, queries of all lengths",
+     .source = source,
+     .fleet = fleet,
+     .options = normal_25_options,
+     .make = tasks},
+    {.name = "long-25",
+     .summary = "language-model tasks, mean gap 25, queries from the longer half",
+     .source = source,
+     .fleet = fleet,
+     .options = long_25_options,
+     .make = tasks},
+    {.name = "normal-50",
+     .summary = "language-model tasks, mean gap 50, queries of all lengths",
+     .source = source,
+     .fleet = fleet,
+     .options = normal_50_options,
+     .make = tasks},
+    {.name = "long-50",
+     .summary = "language-model tasks, mean gap 50, queries from the longer half",
+     .source = source,
+     .fleet = fleet,
+     .options = long_50_options,
+     .make = tasks},
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ double draw_around_one(Random& random, double spread) {
 }
 
 Duration whole_ms(double seconds) {
-  // Thirty years are longer than any job; beyond, milliseconds would not fit.
+  // Thirty years are longer than any job; beyond that, milliseconds would not fit.
   return std::chrono::milliseconds{std::max(1LL, std::llround(std::min(seconds, 1e9) * 1000))};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What generators share: reading their options, drawing, and putting jobs together.
+// Shared parts of the generators: reading options, drawing, and putting jobs together.
 
 #include <functional>
 #include <optional>
@@ -23,7 +23,7 @@ class OptionReader {
   /// A whole number from `least` to `most`.
   std::int64_t count(std::string_view name, std::int64_t least, std::int64_t most);
   [[nodiscard]] const std::string& text(std::string_view name) const;
-  /// Says that the value of `name` does not do, unless something was wrong before.
+  /// Refuses the value of `name`, unless there was an error before.
   void refuse(std::string_view name, const std::string& why);
 
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
@@ -33,7 +33,7 @@ class OptionReader {
   std::optional<Error> error_;
 };
 
-/// Longest mean time until the last arrival; far below what a workload file may say.
+/// Longest mean time until the last arrival; far below the limit of workload files.
 inline constexpr double longest_arrivals_s = 5e7;
 /// Most jobs that a generator makes.
 inline constexpr std::int64_t most_jobs = 1'000'000;
@@ -44,7 +44,7 @@ double draw_normal(Random& random);
 double draw_log_normal(Random& random, double median, double sigma);
 /// Uniform over the logarithm, from `least` to `most`.
 double draw_log_uniform(Random& random, double least, double most);
-/// 1 give or take at most `spread`.
+/// 1 plus or minus at most `spread`.
 double draw_around_one(Random& random, double spread);
 
 /// Whole milliseconds, at least one.
@@ -54,12 +54,12 @@ double rounded_speed(double speed);
 
 /// Profiles of a model without attribute whose memory is at least `needed`.
 std::vector<const Profile*> profiles_with(const GpuModel& model, MiB needed);
-/// Speeds from the time that a job takes on each profile that has the memory, relative to the
+/// Speeds from the time that a job takes on each profile with enough memory, relative to the
 /// largest.
 SpeedTable speeds_from_times(const GpuModel& model, MiB needed,
                              const std::function<double(const Profile&)>& time);
 
-/// Puts a workload together, job by job in the order of arrival.
+/// Builds a workload, job by job in the order of arrival.
 class WorkloadMaker {
  public:
   /// Adds a job; `wanted` and the table's profiles become its request.

@@ -1,4 +1,4 @@
-// What every generated workload must be, and the counts and figures that the papers state.
+// Laws of every generated workload, and the counts and figures that the papers state.
 
 #include "simulate/generate/generate.hpp"
 #include "base/places_test.hpp"
@@ -105,7 +105,7 @@ TEST(Generators, SpeedsGrowWithTheProfile) {
   }
 }
 
-// docs/workloads.md says of every generator and every default that it is there.
+// docs/workloads.md mentions every generator and every default.
 TEST(Generators, AreDocumentedWithTheirDefaults) {
   const auto page = read_text(source_dir() + "/docs/workloads.md");
   ASSERT_TRUE(page);
@@ -139,7 +139,7 @@ TEST(Generators, WrongOptionsAreRefused) {
     EXPECT_NE(message(spec), "accepted") << spec;
 }
 
-/// Another value of an option than its default.
+/// A value of an option other than its default.
 std::string another(const OptionRow& option) {
   const std::map<std::string_view, std::string_view> named = {
       {"kernel-share", "0.5"}, {"smallest-batch", "2"}, {"largest-batch", "4"},
@@ -155,12 +155,12 @@ std::string another(const OptionRow& option) {
   return std::to_string(*parse_number(option.otherwise) * 0.5 + (option.otherwise == "0" ? 3 : 0));
 }
 
-// Every option does something: away from its default the workload is another.
+// Every option has an effect: a value other than its default changes the workload.
 TEST(Generators, EveryOptionCounts) {
   for (const GeneratorRow& row : generators())
     for (const OptionRow& option : row.options) {
       std::string base(row.name);
-      // Run times of a size of which the mix has none: with one such job.
+      // Run times of a size that the mix lacks: with one such job.
       for (const OptionRow& size : row.options)
         if (size.otherwise == "0" && option.name == fmt::format("{}-s", size.name))
           base += fmt::format(":{}=1", size.name);
@@ -202,7 +202,7 @@ TEST(Migm, MixesAreAsInTables1And2) {
     for (const Job& job : workload.jobs) {
       ++found[size_gb(workload, job)];
       EXPECT_EQ(job.arrival, Instant{});
-      // A job's speeds are exactly on the profiles that hold it.
+      // A job has speeds on exactly the profiles that hold it.
       EXPECT_EQ(workload.speeds[job.speed].table->contains("1g.5gb"), size_gb(workload, job) == 5)
           << job.id;
       EXPECT_EQ(workload.speeds[job.speed].table->contains("4g.20gb"),
@@ -219,7 +219,7 @@ TEST(Migm, TheGroupsOfHt1TakeAboutTheSameTime) {
   for (const auto& [size, total] : seconds) EXPECT_NEAR(total, 44, 44 * 0.06) << size;
 }
 
-// 5.2.2: the iteration at which the slice overflows, and the peaks that are given.
+// 5.2.2: the iteration at which the slice overflows, and the given peaks.
 TEST(Migm, MemoryGrowsAsReported) {
   struct Reported {
     std::string_view name;
@@ -301,7 +301,7 @@ TEST(DynaP, JobsAreAsInSection4) {
 }
 
 // 2.1 and 2.2: the largest model does not run on the smallest slice with its largest batch, the
-// smallest does with any; beyond some batch, throughput hardly grows any more.
+// smallest model does with any; beyond some batch, throughput hardly grows.
 TEST(DynaP, SlicesAndBatchesAreAsDescribed) {
   const Workload workload = made("dyna-p-50:jobs=2000");
   std::map<std::pair<std::string, std::int64_t>, std::pair<Duration, SpeedTable>> rows;
@@ -331,8 +331,8 @@ TEST(DynaP, ArrivalsFollowTheRate) {
   for (const Job& job : made("dyna-p-concurrent:jobs=9").jobs) EXPECT_EQ(job.arrival, Instant{});
 }
 
-// The log-normal of the run times and how often each model occurs, against the trace they stand
-// for.
+// The log-normal of the run times and the frequency of each model, compared with the trace that
+// they stand for.
 TEST(DynaP, RunTimesAndSharesAreThoseOfTheTrace) {
   const std::string file =
       source_dir() + "/../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";

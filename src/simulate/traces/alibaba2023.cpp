@@ -19,7 +19,7 @@ struct Pod {
   std::optional<double> scheduled, deleted;
 };
 
-/// Where the trace keeps what; the other columns are not needed.
+/// The columns that are needed.
 struct Columns {
   std::size_t name, num_gpu, gpu_milli, creation, deletion, scheduled;
 };

@@ -2,14 +2,14 @@
 // `philly`: jobs of Microsoft's Philly cluster (Jeon et al., USENIX ATC 2019), in the CSV file that
 // the artifact of Pollux (OSDI 2021) extracted from msr-fiddle/philly-traces: timestamp, duration,
 // num_gpus, gpu_time, cluster. A job on one GPU arrives at its timestamp, counted from the earliest
-// one in the file, and runs its duration. The file need not be in order of time; timestamps are a
-// clock's without a zone. Ids are philly-000001 and on, by arrival among all records.
+// one in the file, and runs for its duration. The file need not be in order of time; timestamps
+// have no time zone. Ids are philly-000001 and on, by arrival among all records.
 //
-// The trace records no share of a GPU: every job had a whole one, and that is what it asks for
-// (`--shares whole`), so that MIG has nothing to gain. With `--shares alibaba` each job asks for a
-// share drawn with the run's seed in the proportions of the 3,078 pods of Alibaba's
-// cluster-trace-gpu-v2023 that share a GPU (openb_pod_list_default.csv, gpu_milli below 1000): an
-// assumption, which stands with every result, and says what a cluster would gain if its jobs were
+// The trace records no share of a GPU. Every job had a whole one, and that is what it asks for by
+// default (`--shares whole`), so MIG has nothing to gain. With `--shares alibaba` each job asks for
+// a share drawn with the run's seed in the proportions of the 3,078 pods of Alibaba's
+// cluster-trace-gpu-v2023 that share a GPU (openb_pod_list_default.csv, gpu_milli below 1000). This
+// is an assumption, which every result states; it shows what a cluster would gain if its jobs were
 // like those pods. The recorded time is then that on the profile the share maps to and on every
 // larger one, as in `alibaba2023`.
 //

@@ -1,4 +1,4 @@
-// Philly jobs: what is read, left out and drawn, and what a torn file is told.
+// Philly jobs: what is read, left out and drawn, and errors in damaged files.
 
 #include "simulate/traces/philly.hpp"
 #include "base/places_test.hpp"
@@ -68,7 +68,7 @@ TEST(Philly, DrawsSharesFromTheSeed) {
     ++drawn[share_of(*workload, workload->jobs[i])];
     ASSERT_EQ(share_of(*workload, workload->jobs[i]), share_of(*again, again->jobs[i]));
   }
-  // 1,078 and 750 of the 3,078 pods; a standard deviation is about 26 and 24 of 3,000.
+  // 1,078 and 750 of the 3,078 pods; the standard deviations are about 26 and 24 of 3,000.
   EXPECT_NEAR(drawn[810], 3000 * 1078.0 / 3078, 105);
   EXPECT_NEAR(drawn[470], 3000 * 750.0 / 3078, 95);
   EXPECT_FALSE(drawn.contains(1000));
@@ -112,7 +112,7 @@ TEST(Philly, NamesTheLineThatIsWrong) {
       << "eight thousand years";
 }
 
-// The file as it is published; counts by another program (awk).
+// The file as published; counted by another program (awk).
 TEST(PublicTrace, PhillyHasItsPublishedCounts) {
   const std::string file = source_dir() + "/../shared/data/philly/philly.csv.gz";
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "the public trace (philly) is not here";

@@ -14,13 +14,13 @@ namespace cleave {
 
 namespace {
 
-/// Where the listing keeps what; empty where it does not.
+/// The columns of the listing; empty for a column that it lacks.
 struct Columns {
   std::size_t id = 0, submit = 0, start = 0, state = 0, allocated = 0, all = 0;
   std::optional<std::size_t> end, elapsed, elapsed_seconds, requested;
 };
 
-/// What was allocated: GPUs by type (empty: any), the rest of the machine.
+/// The allocation: GPUs by type (empty: any), and the rest of the machine.
 struct Resources {
   std::int64_t gpus = 0;
   std::vector<std::string> gpu_types;
@@ -71,7 +71,7 @@ Result<Columns> find_columns(std::string_view header, const std::string& place) 
   return columns;
 }
 
-/// Slurm's words for a time that is not there.
+/// Slurm's words for an unknown time.
 bool no_time(std::string_view cell) {
   constexpr std::string_view words[] = {"", "Unknown", "None", "N/A", "NONE"};
   return std::ranges::find(words, cell) != std::end(words);
@@ -161,7 +161,7 @@ Resources read_resources(Cells& cells, std::string_view text, std::string_view n
   return resources;
 }
 
-/// Words that `State` has while a job waits, and while it runs.
+/// The words in `State` while a job waits, and while it runs.
 bool waits(std::string_view state) {
   return state == "PENDING" || state == "CONFIGURING";
 }
@@ -223,7 +223,7 @@ Result<Record> read_record(const std::vector<std::string_view>& row, const Colum
   return record;
 }
 
-/// The longest name of a profile of any GPU with which `type` ends, if it is not the tail of a
+/// The longest name of a profile of any GPU with which `type` ends, unless it is the tail of a
 /// longer word such as that of a compute instance ("1c.3g.20gb").
 std::optional<std::string> profile_at_end(std::string_view type) {
   const std::string word = lowercase(type);
@@ -239,8 +239,8 @@ std::optional<std::string> profile_at_end(std::string_view type) {
   return std::string(best);
 }
 
-/// Whether a type that is no profile's name speaks of MIG: the word itself, or a digit and a 'g' by
-/// themselves ("a100_3g.39gb", "a100_3g", but not "a100_40g").
+/// Whether a type that is not a profile's name refers to MIG: by the word itself, or by a separate
+/// digit and 'g' ("a100_3g.39gb", "a100_3g", but not "a100_40g").
 bool speaks_of_mig(std::string_view type) {
   const std::string word = lowercase(type);
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -253,7 +253,7 @@ bool speaks_of_mig(std::string_view type) {
   return false;
 }
 
-/// What a job on one GPU asks for; nullopt when its type speaks of MIG but names no profile.
+/// The request of a job on one GPU; nullopt if its type refers to MIG but names no profile.
 std::optional<Request> request_of(const Resources& resources, ShareRule rule) {
   const Request whole{ByShare{1000, rule}, {}};
   if (resources.gpu_types.empty()) return whole;
@@ -272,13 +272,14 @@ std::optional<std::string> left_out_because(const Record& record) {
   return std::nullopt;
 }
 
-/// Whether it is known that the job had or asked for no GPU: what waits has nothing allocated yet.
+/// Whether the job is known to have had or requested no GPU; a waiting job has nothing allocated
+/// yet.
 bool without_gpu(const Record& record) {
   const bool anything = record.resources.cpus || record.resources.memory;
   return record.resources.gpus == 0 && (anything || record.started);
 }
 
-/// CPUs and memory, which few combinations share, as details that stand once.
+/// CPUs and memory as details; equal combinations, which are frequent, are stored once.
 class DetailsTable {
  public:
   explicit DetailsTable(Workload& workload) : workload_(workload) {}
@@ -301,7 +302,7 @@ class DetailsTable {
   std::map<std::pair<std::optional<double>, std::optional<MiB>>, std::uint32_t> numbers_;
 };
 
-/// The jobs that had a GPU, in the order of the file; what is passed over is counted in the notes.
+/// The jobs that had a GPU, in the order of the file; ignored ones are counted in the notes.
 Result<std::vector<Record>> read_records(std::string_view text, const std::string& place,
                                          std::map<std::string, std::size_t>& notes) {
   Lines lines(text, place);

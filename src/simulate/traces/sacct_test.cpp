@@ -1,5 +1,5 @@
-// What sacct prints: GPUs, MIG instances, states and times as Slurm writes them, and what a torn
-// listing is told.
+// Output of sacct: GPUs, MIG instances, states and times as Slurm writes them, and errors in
+// damaged listings.
 
 #include "simulate/traces/sacct.hpp"
 #include "base/places_test.hpp"
@@ -19,7 +19,7 @@ Result<Workload> read(const std::string& text) {
   return read_sacct(text, "log.txt", {});
 }
 
-/// One job that ran, with these resources.
+/// One finished job with these resources.
 Result<Workload> with(const std::string& resources) {
   return read(header + "1|100|110|60|COMPLETED|" + resources + "\n");
 }

@@ -68,7 +68,7 @@ std::optional<std::string> left_out_because(const Record& record, const TraceOpt
   return std::nullopt;
 }
 
-/// Down to a thousandth, of which there is at least one.
+/// Rounded down to a thousandth, at least one.
 int thousandths(std::int64_t processors, std::int64_t per_gpu) {
   return static_cast<int>(std::max<std::int64_t>(1, 1000 * processors / per_gpu));
 }

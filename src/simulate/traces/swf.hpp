@@ -1,21 +1,20 @@
 #pragma once
 // `swf`: the Standard Workload Format of the Parallel Workloads Archive, version 2.2 (Chapin et
 // al., JSSPP 1999; the archive's page swf.html): comment lines begin with ';', every other line is
-// a job with 18 numbers, -1 where something is not known. Read are job number (1), submit time (2),
-// run time (4), allocated processors (5) or where they are not known requested ones (8), and status
-// (11). A job arrives at its submit time, counted from the earliest in the file, and runs its run
-// time.
+// a job with 18 numbers, -1 for unknown values. The reader uses job number (1), submit time (2),
+// run time (4), allocated processors (5) or, if unknown, requested ones (8), and status (11). A job
+// arrives at its submit time, counted from the earliest in the file, and runs for its run time.
 //
-// The format knows processors, not GPUs: `--processors-per-gpu N` (default 1) says how many are one
+// The format has processors, not GPUs: `--processors-per-gpu N` (default 1) says how many make one
 // whole GPU. A job on p <= N processors asks for the share p/N, rounded down to a thousandth so
-// that an exact seventh stays one, and runs as long on the profile the share maps to as on every
-// larger one.
+// that an exact seventh remains one, and runs equally long on the profile the share maps to and on
+// every larger one.
 //
 // Left out, each under the first reason that applies: part of a job (status 2, 3, 4: one stretch of
-// a job that was checkpointed, whose summary is another line), never started (cancelled, without a
-// run time), no run time (none known, or below half a second), processors unknown, several GPUs
-// (more than N processors). Failed and cancelled jobs that ran are kept, run their recorded time
-// and are counted (`state_failed`, `state_cancelled`).
+// a checkpointed job, whose summary is another line), never started (cancelled, without a run
+// time), no run time (unknown, or below half a second), processors unknown, several GPUs (more than
+// N processors). Failed and cancelled jobs that ran are kept, run for their recorded time and are
+// counted (`state_failed`, `state_cancelled`).
 
 #include "simulate/traces/trace.hpp"
 

@@ -1,5 +1,5 @@
-// Standard Workload Format: processors become shares; what is left out and why, and what a torn
-// file is told.
+// Standard Workload Format: how processors become shares, what is left out and why, and errors in
+// damaged files.
 
 #include "simulate/traces/swf.hpp"
 #include "base/places_test.hpp"
@@ -13,7 +13,7 @@
 namespace cleave {
 namespace {
 
-/// A job's line: what the reader takes from it, the rest unknown.
+/// A job's line with the values that the reader uses; the rest is unknown.
 std::string line(int number, int submit, const std::string& run, int allocated, int requested,
                  int status) {
   return "  " + std::to_string(number) + " " + std::to_string(submit) + "\t-1 " + run + " " +

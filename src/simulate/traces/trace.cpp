@@ -5,8 +5,8 @@
 #include "base/format.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
-#include "simulate/generate/miso.hpp"
 #include "simulate/traces/alibaba2023.hpp"
+#include "simulate/traces/miso_trace.hpp"
 #include "simulate/traces/philly.hpp"
 #include "simulate/traces/sacct.hpp"
 #include "simulate/traces/swf.hpp"
@@ -16,12 +16,26 @@ namespace cleave {
 namespace {
 
 constexpr TraceFormat table[] = {
-    {"alibaba2023", "Alibaba cluster-trace-gpu-v2023, openb_pod_list_*.csv", read_alibaba2023,
-     "rule"},
-    {"philly", "Microsoft Philly as in Pollux's philly.csv", read_philly, "rule shares"},
-    {"miso", "the 100 jobs of MISO's experiment, jobs_100.csv", read_miso, "gap"},
-    {"sacct", "Slurm, what sacct -P prints with AllocTRES", read_sacct, "rule"},
-    {"swf", "Standard Workload Format", read_swf, "rule processors-per-gpu"},
+    {.name = "alibaba2023",
+     .summary = "Alibaba cluster-trace-gpu-v2023, openb_pod_list_*.csv",
+     .read = read_alibaba2023,
+     .options = "rule"},
+    {.name = "philly",
+     .summary = "Microsoft Philly as in Pollux's philly.csv",
+     .read = read_philly,
+     .options = "rule shares"},
+    {.name = "miso",
+     .summary = "the 100 jobs of MISO's experiment, jobs_100.csv",
+     .read = read_miso,
+     .options = "gap"},
+    {.name = "sacct",
+     .summary = "Slurm, what sacct -P prints with AllocTRES",
+     .read = read_sacct,
+     .options = "rule"},
+    {.name = "swf",
+     .summary = "Standard Workload Format",
+     .read = read_swf,
+     .options = "rule processors-per-gpu"},
 };
 
 }  // namespace

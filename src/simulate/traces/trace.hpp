@@ -1,7 +1,7 @@
 #pragma once
-// Public traces, and logs that sites have, read as they are published and turned into workloads.
-// Which records are left out, and under which rule a recorded demand became a request, stays with
-// the workload and is printed with every result.
+// Public traces, and logs of sites, read in their published form and turned into workloads. The
+// workload records which records were left out, and by which rule a recorded demand became a
+// request; both are printed with every result.
 
 #include <cstdint>
 #include <optional>
@@ -15,27 +15,29 @@
 
 namespace cleave {
 
-/// What share of a GPU a job asks for whose trace records none: the whole GPU, or one drawn in the
-/// proportions of the Alibaba 2023 pods that share a GPU.
+/// The share of a GPU that a job asks for if its trace records none: the whole GPU, or a share
+/// drawn in the proportions of the Alibaba 2023 pods that share a GPU.
 enum class Shares { whole, alibaba };
 
+/// How to read a trace; some options apply to one format only.
 struct TraceOptions {
   ShareRule rule = ShareRule::round_up;
   Ratio compress{1, 1};                 // arrivals come this many times faster; run times stay
-  std::optional<std::size_t> limit;     // only the first so many records by arrival
+  std::optional<std::size_t> limit;     // only the first records by arrival
   Shares shares = Shares::whole;        // philly
   Ratio gap{60, 1};                     // miso: mean time between two arrivals, seconds; above zero
   std::int64_t processors_per_gpu = 1;  // swf; at least 1
-  std::uint64_t seed = 1;               // of what a reader draws
+  std::uint64_t seed = 1;               // for values that a reader draws
 };
 
+/// One trace format.
 struct TraceFormat {
   std::string_view name;
   std::string_view summary;
   /// From the text of the trace; `place` is the file's name.
   Result<Workload> (*read)(std::string_view text, const std::string& place,
                            const TraceOptions& options);
-  /// The options it has beside compress and limit, by their names on the command line, separated by
+  /// Its options beside compress and limit, by their names on the command line, separated by
   /// spaces.
   std::string_view options;
 
@@ -47,7 +49,7 @@ std::span<const TraceFormat> trace_formats();
 /// The format that FORMAT:FILE names.
 [[nodiscard]] Result<const TraceFormat*> trace_format(std::string_view spec);
 
-/// FORMAT:FILE, the file gzip or not.
+/// Reads FORMAT:FILE; the file may be compressed with gzip.
 [[nodiscard]] Result<Workload> read_trace(std::string_view spec, const TraceOptions& options);
 
 }  // namespace cleave

@@ -1,6 +1,6 @@
 #pragma once
-// What the readers of traces share: cells with checked numbers and times, lines of files that are
-// not CSV, counts of what is left out, and the order and pace of arrivals.
+// Shared parts of the trace readers: cells with checked numbers and times, lines of files that are
+// not CSV, counts of records left out, and the order and pace of arrivals.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace cleave {
 
-/// Reads cells of one row, keeping the first thing that is wrong.
+/// Reads cells of one row, keeping the first error.
 class Cells {
  public:
   explicit Cells(std::string place) : place_(std::move(place)) {}
@@ -27,10 +27,10 @@ class Cells {
   /// A whole number from `least` to `most`.
   std::int64_t whole(std::string_view cell, std::string_view name, std::int64_t least,
                      std::int64_t most);
-  /// Seconds from the start of the trace, or how long something took; at most longest_duration.
+  /// Seconds from the start of the trace, or a duration; at most longest_duration.
   double seconds(std::string_view cell, std::string_view name,
                  std::string_view what = "seconds from the start of the trace");
-  /// The same; nullopt where the cell is empty.
+  /// The same; nullopt if the cell is empty.
   std::optional<double> seconds_if(std::string_view cell, std::string_view name);
   /// A point in time as clock_seconds() reads it.
   double clock(std::string_view cell, std::string_view name);
@@ -43,10 +43,10 @@ class Cells {
 };
 
 /// "2024-01-31T12:00:00", or with a space for the T: seconds since 1970 of a clock without a zone.
-/// Years have four digits. Summer time is not undone: an hour may be missing or come twice.
+/// Years have four digits. Summer time is ignored: an hour may be missing or come twice.
 std::optional<double> clock_seconds(std::string_view text);
 
-/// Looks up columns of a CSV file; `remedy` says which file is meant.
+/// Looks up columns of a CSV file; `remedy` says which file is expected.
 [[nodiscard]] Result<void> find_columns(
     const CsvReader& csv, std::initializer_list<std::pair<std::string_view, std::size_t*>> wanted,
     const std::string& remedy);
@@ -68,27 +68,27 @@ class Lines {
   std::size_t line_ = 0;
 };
 
-/// One more for `reason`.
+/// Counts one more record for `reason`.
 void count(std::vector<ReasonCount>& counts, const std::string& reason);
 
-/// Puts records in order of arrival, equal ones as they stand in the file, and keeps the first so
-/// many.
+/// Puts records in order of arrival, equal ones in the order of the file, and keeps only the first
+/// `options.limit`.
 template <class Record, class Arrival>
 void order(std::vector<Record>& records, Arrival arrival, const TraceOptions& options) {
   std::ranges::stable_sort(records, {}, arrival);
   if (options.limit && records.size() > *options.limit) records.resize(*options.limit);
 }
 
-/// When a job arrives in the run: `seconds` after the start of the trace, compressed.
+/// The arrival time in the run: `seconds` after the start of the trace, compressed.
 [[nodiscard]] Result<Instant> arrival_at(double seconds, const TraceOptions& options,
                                          const std::string& place);
 
-/// As fast on every profile that holds the job: what can be said where a trace records one time.
+/// Equally fast on every profile that holds the job, which is all one recorded time can say.
 SpeedModel as_recorded();
 
 std::string_view name(ShareRule rule);
 
-/// Writes down how the trace was read: its format, `own` options, and those that all traces have.
+/// Records how the trace was read: its format, `own` options, and the common ones.
 void note_options(Workload& workload, std::string_view format, const TraceOptions& options,
                   std::initializer_list<std::pair<std::string, std::string>> own);
 

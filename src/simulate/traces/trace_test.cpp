@@ -1,4 +1,4 @@
-// Public traces: what is read, what is left out and why, and what a torn file is told.
+// Public traces: what is read, what is left out and why, and errors in damaged files.
 
 #include "simulate/traces/trace.hpp"
 #include "base/places_test.hpp"
@@ -157,7 +157,7 @@ TEST_F(Folder, EveryFormatIsReadFromGzip) {
   }
 }
 
-// The trace as it is published: figures of its own description.
+// The trace as published, with the figures of its own description.
 TEST(PublicTrace, HasItsPublishedCounts) {
   const std::string file =
       source_dir() + "/../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz";

@@ -1,4 +1,4 @@
-#include "forecast/choice/waste.hpp"
+#include "forecast/choice/wasted_resources.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,13 +31,13 @@ WastedResources waste_of(const GpuTotals& gpu, std::optional<double> sms,
   return wasted_resources(gpu, std::span(&instances, 1));
 }
 
-/// The most placements of `left` that go beside `state`.
+/// The most placements of `left` that fit beside `state`.
 int most_beside(const Geometry& geometry, PlacementSet state, PlacementSet left) {
   int most = 0;
   for (const PlacementId id : geometry.free(state) & left) {
     PlacementSet larger = state;
     larger.insert(id);
-    left.erase(id);  // sets with it are looked at here and nowhere else
+    left.erase(id);  // sets that contain it are examined here and nowhere else
     most = std::max(most, 1 + most_beside(geometry, larger, left));
   }
   return most;
@@ -59,8 +59,7 @@ WastedResources wasted_resources(const GpuTotals& gpu, std::span<const InstanceC
 
 GpuTotals totals_of(const GpuModel& model) {
   const Profile& largest = model.largest();
-  // Where the largest profile that is known is not the whole GPU, nobody has said what that could
-  // use.
+  // If the largest known profile is not the whole GPU, the resources of the whole are unknown.
   const bool whole = largest.memory == model.memory_slices;
   return {number(model.sms), whole ? number(largest.usable) : std::nullopt};
 }
@@ -78,7 +77,7 @@ std::vector<WasteRow> waste_table(const Geometry& geometry) {
     WasteRow row{
         std::string(profile->name), number(profile->sms), number(profile->usable), 0, 0, {}, {}};
     row.achievable_instances = most_instances(geometry, *profile);
-    // The paper has no profiles with attributes, of which slices alone say nothing.
+    // The paper has no profiles with attributes, which slices alone do not describe.
     row.printed_instances =
         profile->attribute == Attribute::none
             ? std::min(model.compute.value, model.memory_slices.value / profile->memory.value)

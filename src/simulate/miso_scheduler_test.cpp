@@ -1,4 +1,4 @@
-// The scheduler `miso` in the simulator: a schedule worked out by hand, and laws under random work
+// The scheduler `miso` in the simulator: a schedule computed by hand, and laws under random work
 // and faults.
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include "base/places_test.hpp"
 #include "base/random.hpp"
 #include "model/workload_file.hpp"
-#include "simulate/generate/miso.hpp"
 #include "simulate/simulator.hpp"
+#include "simulate/traces/miso_trace.hpp"
 
 namespace cleave {
 namespace {
@@ -65,10 +65,11 @@ TEST(MisoScheduler, ThreeJobsByHand) {
   std::string jobs;
   for (const auto& [id, at, application] :
        {std::tuple("a", 0, "x"), {"b", 100, "y"}, {"c", 300, "y"}})
-    jobs += fmt::format(
-        R"({{"id": "{}", "arrival_s": {}, "profile": "1g.5gb", "duration_s": 1000, "application": "{}", {}}})"
-        "\n",
-        id, at, application, speed);
+    jobs +=
+        fmt::format(R"({{"id": "{}", "arrival_s": {}, "profile": "1g.5gb", "duration_s": 1000, )"
+                    R"("application": "{}", {}}})"
+                    "\n",
+                    id, at, application, speed);
   const FleetFile fleet = *parse_fleet_in_short("1xA100-40GB", *ProfileChoice::parse("five"));
   const auto workload = parse_workload(jobs, "jobs");
   ASSERT_TRUE(workload) << workload.error().text();
@@ -90,8 +91,8 @@ TEST(MisoScheduler, ThreeJobsByHand) {
   ASSERT_EQ(seen.finished.size(), 3U);
   EXPECT_EQ(seen.finished[0].first, JobId{1});
   EXPECT_NEAR(seconds(seen.finished[0].second), b, 1e-6);
-  // a and c, then on 4g and 3g: 1.4 is better than 1 by more than the gain asked for. Both are
-  // written for 10 s and restored for 10 s.
+  // a and c are then on 4g and 3g: 1.4 exceeds 1 by more than the required gain. Both are written
+  // for 10 s and restored for 10 s.
   const double a = 0.219 + (b - 320) * 0.5 / 1000, c = (b - 310) * 0.5 / 1000;
   const double a_ends = b + 20 + (1 - a) * 1000 / 0.8;
   EXPECT_EQ(seen.finished[1].first, JobId{0});
@@ -161,12 +162,14 @@ constexpr const char* specs[] = {"miso", "miso:measure=0", "miso:checkpoint=move
 
 constexpr std::string_view mixed_fleet = R"({"gpus": [
   {"name": "a/%d", "model": "A100-40GB", "count": 2},
-  {"name": "b/0", "model": "A30-24GB", "instances": [{"profile": "1g.6gb", "start": 1, "owned": false}]},
+  {"name": "b/0", "model": "A30-24GB", "instances": [{"profile": "1g.6gb", "start": 1, )"
+                                         R"("owned": false}]},
   {"name": "b/1", "model": "RTX-PRO-6000-BW-96GB"}, {"name": "b/2", "model": "A30-24GB"},
-  {"name": "a/9", "model": "A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2, "workload": "w"},
+  {"name": "a/9", "model": "A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2, )"
+                                         R"("workload": "w"},
     {"profile": "1g.5gb", "start": 5}, {"profile": "1g.5gb", "start": 6, "owned": false}]}]})";
 
-// The world refuses whatever breaks a law of the hardware, so that a run that ends well broke none.
+// The world refuses every violation of a hardware law, so a run that ends well had none.
 TEST(MisoScheduler, FaultsBreakNoLawAndLoseNoJob) {
   const FleetFile mixed = *parse_fleet(mixed_fleet, "fleet", {});
   const FleetFile a30 = *parse_fleet_in_short("3xA30-24GB", {});

@@ -1,4 +1,4 @@
-#include "simulate/generate/known_jobs.hpp"
+#include "simulate/known_jobs.hpp"
 
 #include <cmath>
 #include <set>

@@ -1,4 +1,4 @@
-#include "simulate/generate/miso.hpp"
+#include "simulate/traces/miso_trace.hpp"
 
 #include <unordered_set>
 
@@ -64,7 +64,7 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
   }
 }
 
-/// The profiles on which the job ran, and how fast.
+/// The profiles on which the job ran, with its speeds.
 std::pair<Request, SpeedModel> as_measured(const MeasuredSpeed& measured) {
   Request request{Unknown{}, std::vector<std::string>{}};
   for (const auto& [profile, speed] : measured.speeds) request.fits->push_back(profile);
@@ -97,7 +97,8 @@ Result<Workload> read_miso(std::string_view text, const std::string& place,
   double now = 0;
   for (const Record& record : *records) {
     const double arrives = now;
-    now += random.exponential(options.gap.value());  // for all, so that the others keep theirs
+    // Also for jobs that are left out, so that the others keep their arrivals.
+    now += random.exponential(options.gap.value());
     const MeasuredSpeed* measured =
         find_measured(MeasuredSet::miso, record.model, static_cast<int>(record.batch));
     if (measured == nullptr) {

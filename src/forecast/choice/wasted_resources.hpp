@@ -1,16 +1,17 @@
 #pragma once
-// What a GPU loses to MIG: processors and memory that no instance has, whatever runs. From *Taming
-// GPU Underutilization via Static Partitioning and Fine-grained CPU Offloading*, III-C and Table
-// II:
+// What a GPU loses to MIG: processors and memory that belong to no instance, whatever runs. From
+// *Taming GPU Underutilization via Static Partitioning and Fine-grained CPU Offloading*, III-C and
+// Table II:
 //
 //   wasted processors = those of the GPU - the sum over its instances
 //   wasted memory     = usable memory of the GPU - the sum over its instances
 //
-// The memory of the GPU is what its largest instance can use (reading T6). For a profile alone the
-// table has two counts of instances (reading T4): as printed, the fewer of the GPU's compute slices
-// and floor(memory slices of the GPU / of the profile), which gives every printed number; and
-// achievable, as many as can exist beside each other. The first is more than there can be for 2g
-// and 4g of an eight-slice GPU, and may be more than the GPU has: then the waste is below zero.
+// The memory of the GPU is what its largest instance can use (reading T6). For one profile alone
+// the table has two counts of instances (reading T4): as printed, the smaller of the GPU's compute
+// slices and floor(memory slices of the GPU / of the profile), which reproduces every printed
+// number; and achievable, as many as can exist beside each other. The first is too large for 2g and
+// 4g on a GPU with eight memory slices, and may need more than the GPU has: then the waste is below
+// zero.
 
 #include <optional>
 #include <span>
@@ -22,25 +23,27 @@
 
 namespace cleave {
 
-/// So many instances alike. Memory has the unit of whoever asks; what nobody knows is empty.
+/// A number of equal instances. Memory has the caller's unit; unknown values are empty.
 struct InstanceCount {
   std::optional<double> sms, memory;  // of one
   double count = 1;
 };
 
+/// What a GPU has.
 struct GpuTotals {
   std::optional<double> sms, memory;
 };
 
-/// Empty where a number that it takes is.
+/// Empty if a number it depends on is.
 struct WastedResources {
   std::optional<double> sms, sms_percent, memory;
 };
 
-/// What the GPU has and the instances have not. Negative when they have more than it.
+/// What the GPU has and its instances do not have. Negative if they have more than it.
 [[nodiscard]] WastedResources wasted_resources(const GpuTotals& gpu,
                                                std::span<const InstanceCount> instances);
 
+/// The waste of a GPU that is divided into instances of one profile.
 struct WasteRow {
   std::string profile;
   std::optional<double> sms, memory;  // of one instance
@@ -48,11 +51,11 @@ struct WasteRow {
   WastedResources as_printed, achievable;
 };
 
-/// A GPU model's processors, with those that MIG never gives out, and the memory that its largest
-/// instance can use, in MiB.
+/// A GPU model's processors, including those that MIG never assigns, and the memory that its
+/// largest instance can use, in MiB.
 [[nodiscard]] GpuTotals totals_of(const GpuModel& model);
 
-/// The most instances of this profile that exist beside each other on an empty GPU.
+/// The most instances of this profile that fit on an empty GPU.
 [[nodiscard]] int most_instances(const Geometry& geometry, const Profile& profile);
 
 /// A row for each profile of the geometry, from large to small; memory in MiB.

@@ -1,7 +1,7 @@
-// What a GPU loses to MIG: the paper's table, and for every model the sums against the state's own
-// numbers.
+// What a GPU loses to MIG: the paper's table, and for every model the sums compared with the
+// state's own numbers.
 
-#include "forecast/choice/waste.hpp"
+#include "forecast/choice/wasted_resources.hpp"
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ TEST(Waste, TableTwoAsItIsPrinted) {
 }
 
 TEST(Waste, TableTwoAsFarAsItCanBeReached) {
-  // Reading T4: with 3 and 1 instances 2g and 4g leave far more than is printed.
+  // Reading T4: with 3 and 1 instances 2g and 4g leave far more than printed.
   const auto table = published_waste_table();
   EXPECT_EQ(std::lround(*table[2].achievable.sms_percent), 27);
   EXPECT_DOUBLE_EQ(*table[2].achievable.memory, 25.5);
@@ -65,8 +65,8 @@ TEST(Waste, AsManyInstancesAsTheTablesSay) {
 }
 
 TEST(Waste, NothingIsLostBetweenInstancesAndWaste) {
-  // Random layouts of every model: what instances have and what is wasted is what the GPU has, and
-  // each further instance lowers the waste by its own size.
+  // Random layouts of every model: instances plus waste make up the GPU, and each further instance
+  // lowers the waste by its own size.
   Random random(21);
   for (const GpuModel& model : gpu_models()) {
     const Geometry geometry = geometry_of(model);

@@ -1,6 +1,6 @@
 #pragma once
-// What the simulator lets schedulers know of the jobs: the truth, from the workload. A scheduler
-// that is to know less, or wrongly, says so in its options.
+// What the simulator tells schedulers about the jobs: the truth, from the workload. A scheduler
+// that should know less, or something wrong, has an option for that.
 
 #include <vector>
 
@@ -10,6 +10,7 @@
 
 namespace cleave {
 
+/// The facts of a workload's jobs.
 class KnownJobs final : public JobFacts {
  public:
   /// `request_ids` by Workload::requests. Everything must outlive this.
@@ -19,7 +20,7 @@ class KnownJobs final : public JobFacts {
 
   [[nodiscard]] std::int64_t priority(JobId job) const override;
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override;
-  /// Jobs that do not say may be moved and restarted: nothing is at stake here.
+  /// Jobs without a statement may be moved and restarted, since a simulated job loses nothing.
   [[nodiscard]] bool movable(JobId job) const override;
   [[nodiscard]] bool restartable(JobId job) const override;
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,

@@ -1,6 +1,6 @@
-// MISO's jobs: speeds from the measured table, drawn arrivals, and what a torn file is told.
+// MISO's jobs: speeds from the measured table, drawn arrivals, and errors in damaged files.
 
-#include "simulate/generate/miso.hpp"
+#include "simulate/traces/miso_trace.hpp"
 #include "base/places_test.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Miso, DrawsArrivalsFromTheSeed) {
   const auto workload = read(rows, options), again = read(with_unknown, options);
   ASSERT_TRUE(workload && again);
   EXPECT_EQ(workload->jobs[0].arrival, Instant{});
-  // Mean 60 s, and so is the standard deviation: 1.3 s of the mean of 2,000.
+  // Mean and standard deviation are 60 s: the mean of 2,000 gaps has a standard deviation of 1.3 s.
   EXPECT_NEAR(in_seconds(workload->jobs.back().arrival - Instant{}) / 1999, 60, 5);
   EXPECT_EQ(workload->jobs.back().arrival, again->jobs.back().arrival)
       << "a job that is left out takes nobody's arrival";
