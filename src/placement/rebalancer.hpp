@@ -52,7 +52,6 @@ class Rebalancer {
     return first_open(state) == state.places ? std::nullopt : choose_source(target, state);
   }
 
-  [[nodiscard]] std::size_t source_classes() const { return classes_.size(); }
   /// Bytes that grow with the number of GPUs.
   [[nodiscard]] std::size_t bytes() const;
 

@@ -1,21 +1,20 @@
 #pragma once
 // The batch-aware partition predictor of *Dyna-P*, 3.1.1: which partition serves a job of a given
 // batch size best, from measured latency and throughput (Equations 2 to 4, Algorithm 1). A
-// partition is an edge of the job when the job's memory fits, its batch has been measured there,
-// and latency plus margin meets the deadline, which the listing leaves out (reading D16). The
-// weight of an edge is
+// partition is an edge of the job if the job's memory fits, its batch was measured there, and
+// latency plus margin meets the deadline. (The paper's listing leaves out the deadline, reading
+// D16.) The weight of an edge is
 //
 //   lambda * (L_base - L) / L_base + (1 - lambda) * (MT - MT_base) / MT_base
 //
-// with the base measured at a largest batch (D4, BatchBase). The heaviest edge is chosen; of equal
-// ones that with the fewest slices, then the first of the table.
+// with the base measured at a largest batch (D4, BatchBase). The heaviest edge is chosen; among
+// equal ones the one with the fewest slices, then the first of the table.
 //
-// All of it is written over the type of number: double, whose ties are within 1e-9, or an exact
-// fraction with the four operations, an order and a `clearly_greater` of its own. The units of
-// memory, latency and throughput are the caller's, the same for all rows, jobs and partitions.
+// Everything is written for two types of number: double, whose ties are within 1e-9, and Fraction,
+// which is exact. The units of memory, latency and throughput are the caller's, the same for all
+// rows, jobs and partitions.
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -27,7 +26,7 @@
 
 namespace cleave {
 
-/// Whether a is above b by more than rounding: 1e-9, relative where the numbers are beyond 1.
+/// Whether a exceeds b by more than rounding: 1e-9, relative for numbers beyond 1.
 inline bool clearly_greater(double a, double b) {
   return a - b > 1e-9 * std::max({1.0, std::fabs(a), std::fabs(b)});
 }
@@ -39,11 +38,11 @@ struct MeasuredRow {
   Number latency{}, throughput{};
 };
 
-/// The measurements there are, by application and partition: the paper's profile repository.
+/// All measurements, by application and partition: the paper's profile repository.
 template <class Number>
 class ProfileRows {
  public:
-  /// A second measurement of the same batch takes the place of the first.
+  /// A second measurement of the same batch replaces the first.
   void add(std::string_view application, std::string_view partition,
            const MeasuredRow<Number>& row) {
     std::vector<MeasuredRow<Number>>& rows =
@@ -56,7 +55,7 @@ class ProfileRows {
     }
   }
 
-  /// Null when this batch was not measured there.
+  /// Null if this batch was not measured there.
   [[nodiscard]] const MeasuredRow<Number>* find(std::string_view application,
                                                 std::string_view partition,
                                                 std::int64_t batch) const {
@@ -66,11 +65,11 @@ class ProfileRows {
     return at != rows->end() && at->batch == batch ? &*at : nullptr;
   }
 
-  /// The row of the largest batch that was measured there; null when there is none.
+  /// The row of the largest batch that was measured there; null if none was.
   [[nodiscard]] const MeasuredRow<Number>* largest(std::string_view application,
                                                    std::string_view partition) const {
     const auto* rows = rows_of(application, partition);
-    return rows == nullptr ? nullptr : &rows->back();  // a list begins with its first row
+    return rows == nullptr ? nullptr : &rows->back();  // lists are never empty
   }
 
  private:
@@ -87,7 +86,7 @@ class ProfileRows {
   Named<Named<std::vector<MeasuredRow<Number>>>> rows_;  // by batch, ascending
 };
 
-/// A partition that a job may be given. Those of one GPU model make a table.
+/// A partition that a job may get. Those of one GPU model make a table.
 template <class Number>
 struct PartitionOption {
   std::string name;
@@ -95,29 +94,32 @@ struct PartitionOption {
   Number memory{};
 };
 
-/// What a job asks for.
+/// A job to choose a partition for.
 template <class Number>
 struct BatchJob {
   std::string_view application;
   std::int64_t batch = 1;
-  std::span<const Number> memory;  // of each partition of the table, or one for all
-  std::optional<Number> deadline;  // for the latency; empty: any latency will do
+  std::span<const Number> memory;  // on each partition of the table, or one value for all
+  std::optional<Number> deadline;  // for the latency; empty: none
 };
 
 /// What weights are relative to (reading D4).
 enum class BatchBase {
-  own,   // the largest batch measured on the same partition, as the paper has it
-  full,  // the largest batch on the largest partition on which the application was measured: then
-         // the weights of different partitions can be compared
+  own,  // the largest batch measured on the same partition, as in the paper
+  /// The largest batch on the largest partition on which the application was measured. This makes
+  /// the weights of different partitions comparable.
+  full,
 };
 
+/// How latency and throughput become one weight.
 template <class Number>
 struct PartitionWeighing {
   Number lambda{};  // 0: throughput alone, 1: latency alone
-  Number margin{};  // added to the latency before it is held against the deadline
+  Number margin{};  // added to the latency before it is compared with the deadline
   BatchBase base = BatchBase::own;
 };
 
+/// A partition that the job may get, with its weight.
 template <class Number>
 struct PartitionEdge {
   std::size_t partition = 0;  // index into the table
@@ -127,16 +129,17 @@ struct PartitionEdge {
 /// Why a job has no edge to a partition.
 enum class Exclusion {
   memory,    // it needs more than the partition has, or its batch was not measured there
-  deadline,  // latency and margin are beyond the deadline
+  deadline,  // latency plus margin exceeds the deadline
 };
 std::string_view name(Exclusion reason);
 
+/// A partition without an edge.
 struct ExcludedPartition {
   std::size_t partition = 0;
   Exclusion reason = Exclusion::memory;
 };
 
-/// Edges and exclusions in the order of the table; together they name each partition once.
+/// Edges and exclusions in the order of the table; together they cover each partition once.
 template <class Number>
 struct PartitionChoice {
   std::vector<PartitionEdge<Number>> edges;
@@ -144,76 +147,11 @@ struct PartitionChoice {
   std::optional<std::size_t> choice;  // index into the table; empty without edges
 };
 
-/// The row that the weights of all partitions are relative to; null with BatchBase::own, and when
-/// the application was not measured.
-template <class Number>
-const MeasuredRow<Number>* common_base(const ProfileRows<Number>& rows,
-                                       std::string_view application,
-                                       std::span<const PartitionOption<Number>> table,
-                                       BatchBase base) {
-  const MeasuredRow<Number>* best = nullptr;
-  int slices = 0;
-  if (base == BatchBase::own) return best;
-  for (const PartitionOption<Number>& partition : table) {
-    const auto* row = rows.largest(application, partition.name);
-    if (row == nullptr || (best != nullptr && partition.slices <= slices)) continue;
-    best = row;
-    slices = partition.slices;
-  }
-  return best;
-}
-
-/// The edge with the greatest weight; ties: fewest slices, then the order of the table.
-template <class Number>
-std::optional<std::size_t> heaviest(std::span<const PartitionEdge<Number>> edges,
-                                    std::span<const PartitionOption<Number>> table) {
-  if (edges.empty()) return std::nullopt;
-  const auto lighter = [](const auto& a, const auto& b) { return a.weight < b.weight; };
-  const Number most = std::max_element(edges.begin(), edges.end(), lighter)->weight;
-  std::optional<std::size_t> choice;
-  for (const PartitionEdge<Number>& edge : edges) {
-    if (clearly_greater(most, edge.weight)) continue;
-    if (!choice || table[edge.partition].slices < table[*choice].slices) choice = edge.partition;
-  }
-  return choice;
-}
-
 /// Algorithm 1 for one job.
 template <class Number>
 PartitionChoice<Number> choose_partition(const ProfileRows<Number>& rows,
                                          std::span<const PartitionOption<Number>> table,
                                          const BatchJob<Number>& job,
-                                         const PartitionWeighing<Number>& weighing) {
-  assert(job.memory.size() == 1 || job.memory.size() == table.size());
-  const MeasuredRow<Number>* shared = common_base(rows, job.application, table, weighing.base);
-  PartitionChoice<Number> result;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    const auto* row = rows.find(job.application, table[i].name, job.batch);
-    const Number memory = job.memory[job.memory.size() == 1 ? 0 : i];
-    if (row == nullptr || clearly_greater(memory, table[i].memory)) {
-      result.excluded.push_back({i, Exclusion::memory});
-      continue;
-    }
-    if (job.deadline && clearly_greater(row->latency + weighing.margin, *job.deadline)) {
-      result.excluded.push_back({i, Exclusion::deadline});
-      continue;
-    }
-    const auto& base = shared != nullptr ? *shared : *rows.largest(job.application, table[i].name);
-    PartitionEdge<Number> edge{i, (base.latency - row->latency) / base.latency,
-                               (row->throughput - base.throughput) / base.throughput, Number{}};
-    edge.weight = weighing.lambda * edge.delta_latency +
-                  (Number(1) - weighing.lambda) * edge.delta_throughput;
-    result.edges.push_back(edge);
-  }
-  result.choice = heaviest(std::span<const PartitionEdge<Number>>(result.edges), table);
-  return result;
-}
-
-// With double, as schedulers use it, it is compiled once.
-extern template class ProfileRows<double>;
-extern template PartitionChoice<double> choose_partition(const ProfileRows<double>&,
-                                                         std::span<const PartitionOption<double>>,
-                                                         const BatchJob<double>&,
-                                                         const PartitionWeighing<double>&);
+                                         const PartitionWeighing<Number>& weighing);
 
 }  // namespace cleave
