@@ -63,7 +63,7 @@ constexpr Figure figures[] = {
     {"waiting", member<&RunSummary::waiting>},
 };
 
-/// Seeds whose runs are the same in every figure, all but the first of them left out.
+/// Seeds whose runs repeat an earlier seed's in every figure.
 std::vector<std::size_t> distinct(std::span<const SeedRuns> seeds) {
   std::set<std::vector<Value>> seen;
   std::vector<std::size_t> kept;
@@ -150,7 +150,8 @@ Spread spread_of(std::vector<double> values) {
 double sign_test(std::size_t lower, std::size_t higher) {
   const std::size_t all = lower + higher;
   const std::size_t fewer = std::min(lower, higher);
-  // The sum of C(all, k) / 2^all for k up to `fewer`, in logarithms for the sake of many seeds.
+  // The sum of C(all, k) / 2^all for k up to `fewer`, in logarithms because of large numbers of
+  // seeds.
   double sum = 0;
   for (std::size_t k = 0; k <= fewer; ++k) {
     const auto n = static_cast<double>(all), i = static_cast<double>(k);

@@ -1,17 +1,17 @@
 #pragma once
-// Several schedulers on the same workloads, one for each seed: what is typical, how much it
-// spreads, and which differences are more than chance.
+// Several schedulers on the same workloads, one for each seed: typical values, their spread, and
+// which differences are more than chance.
 //
-// Times of jobs are taken over the jobs that every scheduler finished with that seed: a scheduler
-// that gives up on long jobs would look quick otherwise. How many each finished, failed, rejected
-// or left waiting stands beside. A makespan compares only for seeds where all finished the same
-// jobs.
+// Times of jobs are taken over the jobs that every scheduler finished with that seed; otherwise a
+// scheduler that gives up on long jobs would look quick. How many jobs each scheduler finished,
+// failed, rejected or left waiting is reported too. A makespan compares only for seeds in which all
+// finished the same jobs.
 //
-// Schedulers are compared with the first one, pair by pair with the same seed. A difference exceeds
-// the spread when the exact two-sided sign test, ties left out, gives at most 5 %: with 6 to 8
-// seeds all must be on one side, with 9 to 11 all but one. With fewer than 6 nothing can pass, and
-// nothing is said. Seeds that changed nothing anywhere count once: a run that is repeated is no
-// further evidence.
+// Each scheduler is compared with the first one, in pairs with the same seed. A difference exceeds
+// the spread if the exact two-sided sign test, without ties, gives at most 5 %: with 6 to 8 seeds
+// all must be on one side, with 9 to 11 all but one. With fewer than 6 seeds no difference can
+// pass, and no claim is made. Seeds with identical results in all runs count once: repeating a run
+// adds no evidence.
 
 #include <cstdint>
 #include <optional>
@@ -28,7 +28,8 @@ namespace cleave {
 /// Over the jobs that all schedulers finished.
 struct CommonTimes {
   std::size_t jobs = 0;
-  bool same_jobs = true;  // each finished these and no others
+  bool same_jobs = true;  // every scheduler finished exactly these
+  /// The times under one scheduler.
   struct Of {
     Distribution wait, turnaround, execution;
   };
@@ -45,8 +46,8 @@ struct SeedRuns {
   CommonTimes common;
 };
 
-/// Median with what lies around it: quartiles from `seeds_for_quartiles` values on, else lowest and
-/// highest.
+/// The median and the range around it: quartiles from `seeds_for_quartiles` values on, else lowest
+/// and highest.
 struct Spread {
   std::size_t count = 0;
   double median = 0, low = 0, high = 0;
@@ -58,23 +59,27 @@ inline constexpr std::size_t seeds_for_a_statement = 6;
 /// Quantiles by linear interpolation between the sorted values (Hyndman and Fan's type 7).
 Spread spread_of(std::vector<double> values);
 
-/// Two-sided, exact: how likely a split at least as uneven is, were both sides equally likely.
+/// Two-sided and exact: the probability of a split at least this uneven if both sides are equally
+/// likely.
 double sign_test(std::size_t lower, std::size_t higher);
 
+/// One figure of one scheduler over all seeds.
 struct FigureComparison {
   std::string_view figure;
-  std::optional<Spread> value;  // empty where no seed has one
-  // Against the first scheduler:
-  std::optional<Spread> ratio;  // over the seeds where the first one's value is not zero
+  std::optional<Spread> value;  // empty if no seed has one
+  // Relative to the first scheduler:
+  std::optional<Spread> ratio;  // over the seeds in which the first one's value is not zero
   std::size_t lower = 0, higher = 0, equal = 0;
-  std::optional<bool> exceeds_spread;  // empty: too few seeds to say
+  std::optional<bool> exceeds_spread;  // empty: too few seeds to tell
 };
 
+/// All figures of one scheduler.
 struct SchedulerComparison {
   std::string scheduler;
   std::vector<FigureComparison> figures;
 };
 
+/// The whole comparison.
 struct RunComparison {
   std::vector<std::uint64_t> seeds;
   std::size_t distinct_seeds = 0;

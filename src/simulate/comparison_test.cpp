@@ -1,5 +1,4 @@
-// Comparing runs: figures worked out by hand, and the rule by which a difference is more than
-// chance.
+// Comparing runs: figures computed by hand, and the rule by which a difference is more than chance.
 
 #include "simulate/comparison.hpp"
 
@@ -45,7 +44,7 @@ TEST(Comparison, MedianAndSpreadByHand) {
   EXPECT_EQ(spread_of({8, 7, 6, 5, 4, 3, 2, 1}), (Spread{8, 4.5, 2.75, 6.25}));
 }
 
-/// All ways in which n fair coins fall, counted.
+/// All outcomes of n fair coins, counted.
 double sign_test_by_counting(unsigned lower, unsigned higher) {
   const unsigned all = lower + higher;
   unsigned as_uneven = 0;
@@ -123,7 +122,7 @@ TEST(Comparison, MakespansCompareOnlyWhereTheSameJobsFinish) {
   EXPECT_EQ(to_json(comparison)["seeds"][0]["same_jobs"], false);
 }
 
-// Where there is no difference, the rule finds one in at most a twentieth of all cases.
+// If there is no difference, the rule finds one in at most a twentieth of all cases.
 TEST(Comparison, ChanceSeldomExceedsTheSpread) {
   Random random(6);
   int found = 0;

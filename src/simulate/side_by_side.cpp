@@ -8,8 +8,8 @@
 namespace cleave {
 namespace {
 
-/// Runs each scheduler with each seed, seed after seed, on so many threads that share only what is
-/// read. The outcomes of single jobs are kept no longer than it takes to finish their seed.
+/// Runs each scheduler with each seed, seed after seed, on threads that share only data they do not
+/// change. The outcomes of single jobs are freed as soon as their seed is finished.
 class SideBySide {
  public:
   SideBySide(const ComparisonPlan& plan, const ProgressOfRun& progress)

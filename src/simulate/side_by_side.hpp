@@ -24,16 +24,18 @@ struct ComparisonPlan {
   }
 };
 
+/// The results of all runs.
 struct ComparedRuns {
   std::vector<SeedRuns> seeds;
-  std::vector<std::vector<double>> seconds;  // that each run took, by seed and scheduler
+  std::vector<std::vector<double>> seconds;  // the time that each run took, by seed and scheduler
 };
 
-/// Who is told how far run number so and so is; called from every thread.
+/// Returns the observer of a run's progress; called from every thread.
 using ProgressOfRun = std::function<Progress(std::size_t run)>;
 
-/// Runs the plan on at most so many threads. The answer is the same for any number of them, but for
-/// the seconds. Fails with the error of the first run, in the order of the plan, that failed.
+/// Runs the plan on at most `most_threads` threads. The answer does not depend on their number,
+/// except for the seconds. Fails with the error of the first run, in the order of the plan, that
+/// failed.
 Result<ComparedRuns> run_side_by_side(const ComparisonPlan& plan, std::size_t most_threads,
                                       const ProgressOfRun& progress);
 

@@ -1,5 +1,4 @@
-// The simulator: schedules worked out by hand, the laws under random work, and hardware that
-// refuses.
+// The simulator: schedules computed by hand, the laws under random work, and hardware that refuses.
 
 #include "simulate/simulator.hpp"
 
@@ -107,7 +106,8 @@ TEST(Simulator, AccountsForEveryJob) {
 
 TEST(Simulator, WorkOfTheFleetStaysAndWhatNeedsItsPlaceIsTurnedAway) {
   const FleetFile fleet = *parse_fleet(
-      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 3, "workload": "stays"}]}]})",
+      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", )"
+      R"("start": 3, "workload": "stays"}]}]})",
       "f", {});
   const auto workload = *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}
 {"id": "b", "duration_s": 10, "profile": "1g.5gb"})",
@@ -122,7 +122,8 @@ TEST(Simulator, WorkOfTheFleetStaysAndWhatNeedsItsPlaceIsTurnedAway) {
 
 TEST(Simulator, AWholeGpuIsClearedOfIdleInstancesFirst) {
   const FleetFile fleet = *parse_fleet(
-      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 3}]}]})",
+      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", )"
+      R"("start": 3}]}]})",
       "f", {});
   const auto workload =
       *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "1g.5gb"})", "jobs");
@@ -132,9 +133,11 @@ TEST(Simulator, AWholeGpuIsClearedOfIdleInstancesFirst) {
 }
 
 TEST(Simulator, SaysThatTheSpeedTableIsTheReason) {
-  const RunSummary s = run("1xA100-40GB", R"({"id": "a", "duration_s": 10, "speed": {"none": 1.1}}
+  const RunSummary s = run("1xA100-40GB",
+                           R"({"id": "a", "duration_s": 10, "speed": {"none": 1.1}}
 {"id": "b", "duration_s": 10, "profile": "1g.10gb", "speed": {"A100-80GB:1g.10gb": 0.5}}
-{"id": "c", "duration_s": 10, "profile": "1g.5gb", "speed": {"nvidia a100-sxm4-40gb:1g.5gb": 0.5}})",
+{"id": "c", "duration_s": 10, "profile": "1g.5gb", )"
+                           R"("speed": {"nvidia a100-sxm4-40gb:1g.5gb": 0.5}})",
                            "online");
   EXPECT_EQ(s.finished, 1U) << "models in a table of speeds go by any of their names";
   ASSERT_EQ(s.rejections.size(), 2U);
@@ -189,7 +192,8 @@ TEST(World, AnInstanceThatIsSharedIsFreeWhenTheLastHasLeftIt) {
 
 TEST(World, NeverTouchesWhatIsNotOurs) {
   const FleetFile file = *parse_fleet(
-      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 3, "owned": false}]}]})",
+      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", )"
+      R"("start": 3, "owned": false}]}]})",
       "f", {});
   World world{Fleet(file)};
   const PlacementId wall = *file.geometries.front().find("1g.5gb", 3);
@@ -213,8 +217,8 @@ TEST(World, NobodyUsesAnInstanceBeforeItIsMade) {
   EXPECT_EQ(*world.start(gpu, at(2), after(6)), after(14));
 }
 
-// A checkpoint that is still being written keeps the place, though a job was started behind it and
-// has left.
+// A checkpoint that is still being written keeps the place, although a job was started behind it
+// and has left.
 TEST(World, APlaceIsInUseUntilTheLastProcessHasLeft) {
   const FleetFile file = fleet_of("1xA100-40GB", "plain");
   World world(Fleet(file), std::chrono::seconds(1));
@@ -232,8 +236,8 @@ TEST(World, APlaceIsInUseUntilTheLastProcessHasLeft) {
   EXPECT_EQ(*world.start(gpu, pair, after(6)), after(21));
 }
 
-// What is still in use, or still being made, is not used before its time, whatever was commanded
-// since.
+// Resources that are still in use, or still being made, are not used before their time, whatever
+// was commanded since.
 TEST(World, WaitsForWhatIsLeavingAndForWhatIsBeingMade) {
   const FleetFile file = fleet_of("1xA100-40GB", "plain");
   const Geometry& geometry = file.geometries.front();
@@ -259,8 +263,8 @@ TEST(World, WaitsForWhatIsLeavingAndForWhatIsBeingMade) {
       << "destroyed when it is left";
 }
 
-// Readings F10 and F14. At 15 s b moves from 2g at 0 to 4, where a's 3g goes first; it runs on
-// meanwhile. The 4g for c is made where b was, when b's replica runs.
+// Readings F10 and F14. At 15 s b moves from 2g at 0 to 4, where a's 3g leaves first; b continues
+// to run meanwhile. The 4g for c is made at b's old place once b's replica runs.
 TEST(Simulator, AMoveByHand) {
   const auto workload = *parse_workload(
       R"({"id": "a", "profile": "3g.20gb", "duration_s": 10, "speed": {"3g.20gb": 1}}
@@ -319,11 +323,13 @@ Workload random_workload(Random& random, int jobs) {
 
 constexpr std::string_view mixed_fleet = R"({"gpus": [
   {"name": "a/%d", "model": "A100-40GB", "count": 2},
-  {"name": "b/0", "model": "A30-24GB", "instances": [{"profile": "1g.6gb", "start": 1, "owned": false}]},
+  {"name": "b/0", "model": "A30-24GB", "instances": [{"profile": "1g.6gb", "start": 1, )"
+                                         R"("owned": false}]},
   {"name": "b/1", "model": "RTX-PRO-6000-BW-96GB"}, {"name": "b/2", "model": "A30-24GB"},
-  {"name": "a/9", "model": "A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2}, {"profile": "1g.5gb", "start": 6, "owned": false}]}]})";
+  {"name": "a/9", "model": "A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2}, )"
+                                         R"({"profile": "1g.5gb", "start": 6, "owned": false}]}]})";
 
-// The world refuses whatever breaks a law of the hardware, so that a run that ends well broke none.
+// The world refuses every violation of a hardware law, so a run that ends well had none.
 TEST(Laws, RandomWorkloadsBreakNoneAndLoseNoJob) {
   const FleetFile fleet = *parse_fleet(mixed_fleet, "fleet", {});
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
@@ -373,19 +379,20 @@ TEST(Laws, SameInputSameBytes) {
 TEST(Laws, NoSchedulerBeatsTheGpu) {
   std::string jobs;
   for (int i = 0; i < 50; ++i)
-    jobs +=
-        fmt::format(
-            R"({{"id": "{}", "profile": "1g.5gb", "duration_s": 10, "speed": {{"1g.5gb": 1, "7g.40gb": 1}}}})",
-            i) +
-        "\n";
+    jobs += fmt::format(
+                R"({{"id": "{}", "profile": "1g.5gb", "duration_s": 10, "speed": {{"1g.5gb": 1, )"
+                R"("7g.40gb": 1}}}})",
+                i) +
+            "\n";
   EXPECT_GE(run("1xA100-40GB", jobs, "online").makespan, std::chrono::seconds(80));
   EXPECT_EQ(run("1xA100-40GB", jobs, "full-gpu").makespan, std::chrono::seconds(500));
 }
 
-// Fifty GPUs of which one is always absent, and a job that waits for what a wall denies it.
+// Fifty GPUs, one of which is always absent, and a job that waits for space that a wall takes.
 TEST(Simulator, ARunEndsThoughGpusAreAlwaysLost) {
   const FleetFile fleet = *parse_fleet(
-      R"({"gpus": [{"name": "h", "model": "H100-80GB-SXM5", "instances": [{"profile": "1g.10gb", "start": 0, "owned": false}]},
+      R"({"gpus": [{"name": "h", "model": "H100-80GB-SXM5", "instances": [{"profile": "1g.10gb", )"
+      R"("start": 0, "owned": false}]},
                    {"name": "g%d", "model": "A30-24GB", "count": 50}]})",
       "fleet", {});
   const auto workload = *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "1g.6gb"}
@@ -415,13 +422,13 @@ TEST(Simulator, AForecastRestartsAGrowingJobLongBeforeItDies) {
   }
 }
 
-// What a job reports comes once for an iteration, and never without end, however short the
-// iterations are.
+// Reports come once per iteration, and never without end, however short the iterations are.
 TEST(Simulator, ShortIterationsEnd) {
   for (const char* duration_s : {"0", "0.000000001", "0.000001", "0.001003", "0.1", "12.3"}) {
     const auto workload = *parse_workload(
         fmt::format(
-            R"({{"id": "a", "duration_s": {}, "profile": "1g.5gb", "memory": {{"base_mib": 100, "per_iteration_mib": 1, "iterations": 777}}}})",
+            R"({{"id": "a", "duration_s": {}, "profile": "1g.5gb", "memory": {{"base_mib": 100, )"
+            R"("per_iteration_mib": 1, "iterations": 777}}}})",
             duration_s),
         "jobs");
     SimulationOptions options;
@@ -437,7 +444,8 @@ TEST(Simulator, ShortIterationsEnd) {
 TEST(Simulator, DynaPPlansAJobAgainThatHasWaitedTooLong) {
   const auto workload = *parse_workload(
       R"({"id": "first", "duration_s": 100, "profile": "4g.24gb"}
-{"id": "late", "duration_s": 20, "deadline_s": 150, "speed": {"1g.6gb": 0.2, "2g.12gb": 0.4, "4g.24gb": 1}})",
+{"id": "late", "duration_s": 20, "deadline_s": 150, "speed": {"1g.6gb": 0.2, "2g.12gb": 0.4, )"
+      R"("4g.24gb": 1}})",
       "jobs");
   SimulationOptions options;
   options.reconfiguration = Duration::zero();
@@ -464,14 +472,15 @@ TEST(Simulator, ARunThatCannotEndSaysSo) {
   EXPECT_EQ(centuries.error().kind, ErrorKind::infeasible);
 }
 
-// The jobs of *Dyna-P*, Figure 7, on one A30, G on the full GPU, which it has in the paper's
+// The jobs of *Dyna-P*, Figure 7, on one A30, with G on the full GPU, which it has in the paper's
 // timeline from 155 on. The paper prints a makespan of 285 and C and D on time; at 120 its timeline
-// leaves room unused that the algorithm fills, so that all end sooner (reading D15).
+// leaves room unused that the algorithm fills, so all jobs end sooner (reading D15).
 TEST(Simulator, TheJobsOfFigure7OfDynaP) {
   const auto job = [](std::string_view id, int arrival, std::string_view profile, int seconds,
                       int deadline) {
     return fmt::format(
-        R"({{"id": "{}", "arrival_s": {}, "duration_s": {}, "deadline_s": {}, "profile": "{}", "speed": {{"{}": {}}}}})"
+        R"({{"id": "{}", "arrival_s": {}, "duration_s": {}, "deadline_s": {}, "profile": "{}", )"
+        R"("speed": {{"{}": {}}}}})"
         "\n",
         id, arrival, seconds, deadline - arrival, profile, profile, 1);
   };

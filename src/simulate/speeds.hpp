@@ -1,6 +1,6 @@
 #pragma once
-// Relative speeds by (speed model, GPU model, profile), worked out when first needed. The last
-// column of a GPU model is the whole GPU with MIG off.
+// Relative speeds by (speed model, GPU model, profile), computed when first needed. The last column
+// of a GPU model is the whole GPU with MIG off.
 
 #include <cmath>
 #include <limits>
@@ -12,10 +12,11 @@
 
 namespace cleave {
 
+/// A table of speeds that fills itself.
 class Speeds {
  public:
-  static constexpr std::size_t whole_gpu =
-      8 * sizeof(ProfileMask);  // after as many profiles as a mask can hold
+  /// After as many profiles as a mask can hold.
+  static constexpr std::size_t whole_gpu = 8 * sizeof(ProfileMask);
 
   Speeds(const Workload& workload, const Fleet& fleet);
 
@@ -34,7 +35,7 @@ class Speeds {
 
   const Workload* workload_;
   std::vector<const GpuModel*> models_;
-  mutable std::vector<double> known_;  // the sign bit says that it is inferred
+  mutable std::vector<double> known_;  // a negative sign marks an inferred speed
 };
 
 }  // namespace cleave

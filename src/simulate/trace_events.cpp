@@ -10,8 +10,8 @@ namespace cleave {
 
 namespace {
 
-// Viewers take process and thread 0 for the idle task of a machine, and some keep threads by number
-// alone: numbers start at 1, and no thread has that of another process.
+// Viewers take process and thread 0 for the idle task of a machine, and some identify threads by
+// number alone: numbers start at 1, and no thread has the number of another process.
 constexpr std::size_t jobs_pid = 1;
 constexpr std::size_t thread_factor = 32;
 static_assert(thread_factor > Starts::most);
@@ -23,7 +23,7 @@ std::size_t tid_of(std::size_t pid, int slice) {
   return pid * thread_factor + static_cast<std::size_t>(slice);
 }
 
-/// Rounded the same way everywhere, so that what meets in time meets in the file.
+/// Rounded the same way everywhere, so that times that are equal in the run are equal in the file.
 std::int64_t microseconds(Instant at) {
   return std::chrono::floor<std::chrono::microseconds>(at.time_since_epoch()).count();
 }
@@ -52,7 +52,7 @@ TraceEvents::TraceEvents(const FleetFile& fleet, const Workload& workload,
   write_header(about);
 }
 
-// What happens.
+// Events.
 
 void TraceEvents::on(const RunEvent& event) {
   if (!begun_) begin(event.at);
@@ -93,7 +93,7 @@ void TraceEvents::on_gpu(const RunEvent& event) {
   }
 }
 
-/// What the fleet had before the run.
+/// The state of the fleet before the run.
 void TraceEvents::begin(Instant now) {
   begun_ = true;
   last_ = waiting_.since = running_.since = now;
@@ -224,7 +224,7 @@ void TraceEvents::count_jobs(const RunEvent& event) {
       running = -1;
       break;
     case RunEvent::Kind::failed:
-      // Without a GPU: it had run out of memory and waits.
+      // Without a GPU: it ran out of memory and waits.
       (event.gpu ? running : waiting) = -1;
       break;
     case RunEvent::Kind::ran_out:
@@ -263,7 +263,7 @@ void TraceEvents::finish() {
 // Phases.
 
 void TraceEvents::restate(Seat seat, Instance& instance, Instant at) {
-  // What lies ahead was said before this was known.
+  // The future was announced before this was known.
   while (instance.phases.size() > 1 && instance.phases.back().begin > at)
     instance.phases.pop_back();
   append(seat, instance,
@@ -274,7 +274,7 @@ void TraceEvents::restate(Seat seat, Instance& instance, Instant at) {
          at);
 }
 
-/// Writes the phases that are over; of those that are left all but the first lie ahead.
+/// Writes the phases that are over; among the others all but the first are in the future.
 void TraceEvents::append(Seat seat, Instance& instance, Phase phase, Instant now) {
   instance.phases.push_back(std::move(phase));
   while (instance.phases.size() > 1 && instance.phases[1].begin <= now) {
@@ -322,9 +322,9 @@ void TraceEvents::write_header(const std::map<std::string, std::string>& about) 
     entries.push_back(fmt::format("{}: {}", as_json(key), as_json(value)));
   *out_ << fmt::format(R"({{"displayTimeUnit": "ms", "otherData": {{{}}}, "traceEvents": [)",
                        fmt::join(entries, ", "));
-  line(fmt::format(
-      R"({{"ph": "M", "name": "process_name", "pid": {}, "tid": {}, "ts": 0, "args": {{"name": "jobs"}}}})",
-      jobs_pid, tid_of(jobs_pid, 0)));
+  line(fmt::format(R"({{"ph": "M", "name": "process_name", "pid": {}, "tid": {}, "ts": 0, )"
+                   R"("args": {{"name": "jobs"}}}})",
+                   jobs_pid, tid_of(jobs_pid, 0)));
   for (std::size_t i = 0; i < gpus_.size(); ++i) write_names(i);
 }
 
@@ -365,13 +365,14 @@ void TraceEvents::write_span(Seat seat, const Phase& phase, Instant end) {
   for_each_slice(mask, [&](int slice) {
     gpu.free_from[static_cast<std::size_t>(slice)] = end;
     line(fmt::format(
-        R"({{"ph": "X", "name": {}, "cat": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"instance": "{}"{}}}}})",
+        R"({{"ph": "X", "name": {}, "cat": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, )"
+        R"("args": {{"instance": "{}"{}}}}})",
         name, category(static_cast<std::size_t>(phase.what)), pid, tid_of(pid, slice),
         microseconds(from), microseconds(end) - microseconds(from), profile_name(seat), jobs));
   });
 }
 
-/// What is worth a mark of its own: starts and ends are seen without.
+/// Events with a mark of their own; starts and ends are visible without one.
 void TraceEvents::write_mark(const RunEvent& event) {
   switch (event.kind) {
     case RunEvent::Kind::submitted:
@@ -392,14 +393,16 @@ void TraceEvents::write_mark(const RunEvent& event) {
   const std::string args =
       event.job ? fmt::format(R"("job": {})", as_json(workload_->jobs[index(*event.job)].id)) : "";
   line(fmt::format(
-      R"({{"ph": "i", "name": "{}", "cat": "event", "pid": {}, "tid": {}, "ts": {}, "s": "{}", "args": {{{}}}}})",
+      R"({{"ph": "i", "name": "{}", "cat": "event", "pid": {}, "tid": {}, "ts": {}, "s": "{}", )"
+      R"("args": {{{}}}}})",
       name(event.kind), pid, tid, microseconds(event.at), event.placement ? "t" : "p", args));
 }
 
 void TraceEvents::write_flow(const char* ph, std::uint64_t id, Seat seat, Instant at) {
   const std::size_t pid = pid_of(seat.gpu);
   line(fmt::format(
-      R"({{"ph": "{}", "name": "migration", "cat": "migration", "id": {}, "pid": {}, "tid": {}, "ts": {}{}}})",
+      R"({{"ph": "{}", "name": "migration", "cat": "migration", "id": {}, "pid": {}, "tid": {}, )"
+      R"("ts": {}{}}})",
       ph, id, pid, tid_of(pid, std::countr_zero(slices(seat))), microseconds(at),
       *ph == 'f' ? R"(, "bp": "e")" : ""));
 }

@@ -3,14 +3,15 @@
 // object form, "Trace Event Format", Google, 2016): every memory slice of every GPU over time.
 //
 // Each GPU is a process and each of its memory slices a thread. An instance is drawn on every slice
-// that it covers, phase after phase: "creating PROFILE", "idle PROFILE", the job's id, and nothing
-// where no instance is. Phases of one slice never overlap, and none is inside another. A job on a
-// whole GPU (MIG off) is drawn on all slices; so is the time for which a GPU is lost. What takes no
-// time is an instant event, a migration a flow from the old place to the new one, and counters show
-// the compute slices held on each GPU and how many jobs wait and run.
+// that it covers, phase after phase: "creating PROFILE", "idle PROFILE", the job's id; where there
+// is no instance, nothing is drawn. Phases of one slice never overlap, and none is inside another.
+// A job on a whole GPU (MIG off) is drawn on all slices, and so is the time for which a GPU is
+// lost. Anything that takes no time is an instant event, a migration is a flow from the old place
+// to the new one, and counters show the compute slices held on each GPU and how many jobs wait and
+// run.
 //
 // Times are whole microseconds. Phases are written as soon as they are over, so that memory does
-// not grow with the run; the order in the file is not that of time, which the format allows.
+// not grow with the run; the file is not ordered by time, which the format allows.
 
 #include <array>
 #include <map>
@@ -24,46 +25,53 @@
 
 namespace cleave {
 
+/// Writes the trace of one run, event by event.
 class TraceEvents final : public RunObserver {
  public:
-  /// All three must outlive it. `about` is what the viewer shows of the file as a whole.
+  /// All three must outlive it. `about` describes the whole file to the viewer.
   TraceEvents(const FleetFile& fleet, const Workload& workload,
               const std::map<std::string, std::string>& about, std::ostream& out);
   void on(const RunEvent& event) override;
-  /// Ends what is still there at the last instant that was heard of, and the document.
+  /// Ends all open phases at the last known instant, and the document.
   void finish();
 
  private:
+  /// What a phase shows.
   enum class What : std::uint8_t { creating, idle, starting, running, wall, resident, lost };
+  /// A span of time in which an instance does one thing.
   struct Phase {
     Instant begin;
     What what;
     std::vector<JobId> jobs;
-    std::string text;  // a workload of the fleet's own
+    std::string text;  // a workload of the fleet file
   };
-  /// A span whose end is known but lies ahead: the loss of its GPU would still cut it.
+  /// A span whose end is known but in the future: the loss of its GPU would still cut it short.
   struct Ahead {
     Instant end;
     Phase phase;
     PlacementId placement;
   };
+  /// One instance, with the part of its history that is not yet written.
   struct Instance {
     std::vector<Phase>
         phases;  // not yet written, by their beginnings; those after the first lie ahead
     std::vector<JobId> jobs;
-    Instant settled{};  // until then the present phase goes on, whatever is decided meanwhile
+    Instant settled{};  // until then the present phase continues, whatever is decided meanwhile
   };
-  /// A counter's value is written when its time has passed: only the last one of an instant counts.
+  /// A counter's value is written when its time has passed: only the last value of an instant
+  /// counts.
   struct Counter {
     Instant since{};
     int value = 0;
   };
+  /// One GPU.
   struct Gpu {
-    std::map<PlacementId, Instance> instances;  // `whole` for MIG off and for a loss
+    std::map<PlacementId, Instance> instances;  // the key `whole` is for MIG off and for a loss
     std::vector<Ahead> ahead;
     std::array<Instant, Starts::most> free_from{};  // by slice
     Counter held;
   };
+  /// Where a job runs.
   struct Seat {
     GpuId gpu;
     PlacementId placement;
@@ -82,7 +90,7 @@ class TraceEvents final : public RunObserver {
   void begin(Instant now);
   void show_present(GpuId gpu, Instant now);
 
-  /// From `at` on (or when what is settled is over) the instance is idle or has its jobs.
+  /// From `at` on (or after the settled phase) the instance is idle or has its jobs.
   void restate(Seat seat, Instance& instance, Instant at);
   void append(Seat seat, Instance& instance, Phase phase, Instant now);
   void close(Seat seat, Instance& instance, Instant end, Instant now);
@@ -110,7 +118,7 @@ class TraceEvents final : public RunObserver {
   const Workload* workload_;
   std::ostream* out_;
   std::vector<Gpu> gpus_;
-  std::map<JobId, Seat> seats_;  // of jobs that run
+  std::map<JobId, Seat> seats_;  // of running jobs
   Counter waiting_, running_;
   std::uint64_t flows_ = 0;
   Instant last_{};

@@ -1,4 +1,4 @@
-// What a run writes of itself: lines that can be added up, and a trace that is valid by its format.
+// The files that a run writes: an event log that adds up, and a trace that is valid in its format.
 
 #include "simulate/trace_events.hpp"
 
@@ -52,7 +52,7 @@ FleetFile fleet_of(std::string_view text) {
 
 using Lane = std::pair<std::int64_t, std::int64_t>;  // process and thread
 
-/// The format's rules, as far as they bear on what is written here.
+/// The format's rules, as far as this program uses them.
 void expect_valid(const Json& document) {
   EXPECT_TRUE(document["displayTimeUnit"] == "ms" || document["displayTimeUnit"] == "ns");
   std::map<Lane, std::vector<std::pair<std::int64_t, std::int64_t>>> spans;
@@ -95,7 +95,8 @@ std::size_t count(const std::vector<Json>& events, std::string_view name) {
 
 TEST(TraceEvents, AJobByHand) {
   Workload workload = *parse_workload(
-      R"({"id": "a \"b\"", "arrival_s": 1, "profile": "2g.10gb", "duration_s": 60, "speed": {"2g.10gb": 0.5, "7g.40gb": 1}})",
+      R"({"id": "a \"b\"", "arrival_s": 1, "profile": "2g.10gb", "duration_s": 60, )"
+      R"("speed": {"2g.10gb": 0.5, "7g.40gb": 1}})",
       "jobs");
   SimulationOptions options;
   options.reconfiguration = std::chrono::seconds{2};
@@ -115,7 +116,8 @@ TEST(TraceEvents, AJobByHand) {
   EXPECT_EQ(
       run.events[1],
       Json::parse(
-          R"({"at_s": 1, "event": "created", "gpu": "n0/0", "profile": "2g.10gb", "start": 4, "until_s": 3})"));
+          R"({"at_s": 1, "event": "created", "gpu": "n0/0", "profile": "2g.10gb", "start": 4, )"
+          R"("until_s": 3})"));
   EXPECT_EQ(run.events[3]["event"], "finished");
   EXPECT_EQ(run.events[3]["at_s"], 123);
 }
@@ -144,8 +146,7 @@ TEST(TraceEvents, ValidUnderFaultsAndEveryScheduler) {
     }
 }
 
-// Told by hand: a migration whose old place is used until the replica runs, and a loss that cuts it
-// off.
+// By hand: a migration whose old place is used until the replica runs, and a loss that cuts it off.
 TEST(TraceEvents, MigrationsCheckpointsAndSharing) {
   const FleetFile fleet = fleet_of("2xA30-24GB");
   const Workload workload = *parse_workload(

@@ -88,11 +88,14 @@ TEST(Cases, RightAnswersPass) {
                R"({"states": 2319, "maximal": 239})");
   expect_right("geometry", "assumption1", R"({"device": "A100-80GB"})",
                R"({"multisets_within_budgets": 128, "without_layout": 0})");
-  expect_right("geometry", "states", R"({"device": "A30", "maximal": true})", R"({"states": [
+  expect_right("geometry", "states", R"({"device": "A30", "maximal": true})",
+               R"({"states": [
       [{"profile": "4g.24gb", "start": 0}],
       [{"profile": "2g.12gb", "start": 0}, {"profile": "2g.12gb", "start": 2}],
-      [{"profile": "1g.6gb", "start": 0}, {"profile": "1g.6gb", "start": 1}, {"profile": "2g.12gb", "start": 2}],
-      [{"profile": "2g.12gb", "start": 0}, {"profile": "1g.6gb", "start": 2}, {"profile": "1g.6gb", "start": 3}],
+      [{"profile": "1g.6gb", "start": 0}, {"profile": "1g.6gb", "start": 1}, )"
+               R"({"profile": "2g.12gb", "start": 2}],
+      [{"profile": "2g.12gb", "start": 0}, {"profile": "1g.6gb", "start": 2}, )"
+               R"({"profile": "1g.6gb", "start": 3}],
       [{"profile": "1g.6gb", "start": 0}, {"profile": "1g.6gb", "start": 1},
        {"profile": "1g.6gb", "start": 2}, {"profile": "1g.6gb", "start": 3}]]})");
 }
@@ -121,7 +124,8 @@ TEST(Cases, AGpuThatIsLeftLazyPullsTheLowestJob) {
                     {"jobs": [{"id": "gone", "profile": "1g.5gb", "start": 6}]}]},
                   "job": "gone", "eligible": "before"})",
                R"({"gpu": 1, "kind": "inter", "migrations": [
-                    {"job": "j10", "from_gpu": 0, "from_start": 1, "to_gpu": 1, "to_start": 6, "reuse": true,
+                    {"job": "j10", "from_gpu": 0, "from_start": 1, "to_gpu": 1, "to_start": 6, )"
+               R"("reuse": true,
                      "destroyed": []}]})");
   expect_line("online", "depart", R"({"cluster": {"device": "A30", "gpus": []}, "job": "a"})", "{}",
               "x: input: job: no job is called 'a'");
@@ -131,10 +135,12 @@ TEST(Cases, ANewInstanceDestroysTheIdleOnesInItsWay) {
   expect_right("online", "arrive",
                R"({"cluster": {"device": "A30", "threshold": 0.25, "gpus": [
                      {"jobs": [{"id": "a", "profile": "2g.12gb", "start": 2}],
-                      "idle": [{"profile": "1g.6gb", "start": 1}, {"profile": "1g.6gb", "start": 0}]}]},
+                      "idle": [{"profile": "1g.6gb", "start": 1}, {"profile": "1g.6gb", )"
+               R"("start": 0}]}]},
                    "job": {"id": "b", "profile": "2g.12gb"}})",
                R"({"decision": "placed", "class": "busy", "gpu": 0, "start": 0, "reuse": false,
-                   "destroyed": [{"profile": "1g.6gb", "start": 0}, {"profile": "1g.6gb", "start": 1}],
+                   "destroyed": [{"profile": "1g.6gb", "start": 0}, {"profile": "1g.6gb", )"
+               R"("start": 1}],
                    "gpus": [{"jobs": [{"id": "b", "profile": "2g.12gb", "start": 0},
                                       {"id": "a", "profile": "2g.12gb", "start": 2}],
                              "idle": [], "load": {"value": 1.0, "exact": "1/1"}, "busy": true}]})");
@@ -166,7 +172,8 @@ TEST(Cases, ABatchNeedsALayoutWhereADeviceIsGiven) {
   // A quarter of half and half of a quarter: batches of different sizes may be equal.
   expect_right("dynap", "bnb",
                R"({"total_slices": 4, "free_slices": 2, "w": 2, "queue": [
-                    {"id": "a", "jct_full": 1, "jct": 4, "slices": 1}, {"id": "b", "jct_full": 1, "jct": 4, "slices": 1},
+                    {"id": "a", "jct_full": 1, "jct": 4, "slices": 1}, {"id": "b", )"
+               R"("jct_full": 1, "jct": 4, "slices": 1},
                     {"id": "c", "jct_full": 1, "jct": 2, "slices": 2}]})",
                R"({"best": ["c"], "equal_best": [["c"], ["a", "b"]]})");
 }
@@ -182,12 +189,14 @@ TEST(Cases, WhatIsWrongInACaseOfDynaPIsNamed) {
   says("stp", R"({"total_slices": 4, "jobs": [{"jct_full": 0, "jct": 1, "slices": 1}]})",
        "jobs[0].jct_full: expected a number above zero");
   says("rlp", R"({"now": 0, "alpha": 0, "beta": 0, "active": []})", "the key 'waiting' is missing");
-  says(
-      "bpp",
-      R"({"lambda": 0, "partitions": [], "profiles": [], "jobs": [{"id": "a", "model": "m", "batch": 1}]})",
-      "jobs[0]: the key 'memory' is missing");
-  says("bnb", R"({"total_slices": 4, "free_slices": 4, "w": 1, "device": "A30", "state": [],
-                  "profile_of": {"1": "1g.5gb"}, "queue": [{"id": "a", "jct_full": 1, "jct": 1, "slices": 1}]})",
+  says("bpp",
+       R"({"lambda": 0, "partitions": [], "profiles": [], "jobs": [{"id": "a", "model": "m", )"
+       R"("batch": 1}]})",
+       "jobs[0]: the key 'memory' is missing");
+  says("bnb",
+       R"({"total_slices": 4, "free_slices": 4, "w": 1, "device": "A30", "state": [],
+                  "profile_of": {"1": "1g.5gb"}, "queue": [{"id": "a", "jct_full": 1, "jct": 1, )"
+       R"("slices": 1}]})",
        "profile_of.1: the device has no profile '1g.5gb'; did you mean '1g.6gb'?");
 }
 
@@ -251,9 +260,9 @@ TEST(Cases, AMalformedInputFailsItsCase) {
   says(R"({"device": "A30", "state": null})", "input: 'state' is null; leave out what is absent");
   says(R"({"device": "A30", "state": [{"profile": "1g.6gb", "start": 4}]})",
        "input: state[0]: 1g.6gb at 4 cannot be there: start not allowed");
-  says(
-      R"({"device": "A30", "state": [{"profile": "1g.6gb", "start": 0}, {"profile": "4g.24gb", "start": 0}]})",
-      "input: state[1]: 4g.24gb at 0 cannot be there: overlap");
+  says(R"({"device": "A30", "state": [{"profile": "1g.6gb", "start": 0}, {"profile": "4g.24gb", )"
+       R"("start": 0}]})",
+       "input: state[1]: 4g.24gb at 0 cannot be there: overlap");
   says(R"({"device": "A30", "state": [{"profile": "7g.24gb", "start": 0}]})",
        "input: state[0].profile: the device has no profile '7g.24gb'; did you mean '4g.24gb'?");
   says(R"({"device": "A30", "state": [{"profile": "1g.6gb", "start": 1e99}]})",

@@ -253,9 +253,11 @@ TEST(PlanChecker, FindsWrongFigures) {
 
 TEST(PlanChecker, KnowsWasteAndRepartitionedGpus) {
   const Question asked = question(R"({"gpus": [
-    {"name": "x", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 6, "workload": "a"},
+    {"name": "x", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 6, )"
+                                  R"("workload": "a"},
       {"profile": "1g.10gb", "start": 0, "workload": "b"}, {"profile": "2g.10gb", "start": 2}]},
-    {"name": "y", "model": "RTX-PRO-6000-BW-96GB", "instances": [{"profile": "1g.24gb", "start": 0, "workload": "c"}]}]})",
+    {"name": "y", "model": "RTX-PRO-6000-BW-96GB", "instances": [{"profile": "1g.24gb", )"
+                                  R"("start": 0, "workload": "c"}]}]})",
                                   Task::compact);
   const Scene scene = *read_scene(asked);
   Seats seats = seats_of_now(scene);

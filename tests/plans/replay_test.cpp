@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* fleet = R"({"gpus": [
   {"name": "n0/0", "model": "A100-40GB", "instances": [
-    {"profile": "2g.10gb", "start": 0, "workload": "a", "group": "g", "max_moving": 3, "forbid": ["n2"]},
+    {"profile": "2g.10gb", "start": 0, "workload": "a", "group": "g", "max_moving": 3, )"
+                              R"("forbid": ["n2"]},
     {"profile": "1g.5gb", "start": 2},
     {"profile": "1g.5gb", "start": 3, "owned": false},
     {"profile": "1g.5gb", "start": 4, "workload": "stays", "movable": false},
@@ -227,18 +228,23 @@ TEST_F(Replay, ReadsOnlyStepsOfTheScene) {
     read_waves(scene_, plan, found);
     return !found.empty();
   };
-  EXPECT_FALSE(wrong(
-      R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "2g.10gb", "start": 0, "workload": "a"}]]})"));
-  EXPECT_TRUE(wrong(
-      R"({"waves": [[{"op": "stop", "gpu": "n0/9", "profile": "2g.10gb", "start": 0, "workload": "a"}]]})"));
-  EXPECT_TRUE(wrong(
-      R"({"waves": [[{"op": "kill", "gpu": "n0/0", "profile": "2g.10gb", "start": 0, "workload": "a"}]]})"));
-  EXPECT_TRUE(wrong(
-      R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "9g.10gb", "start": 0, "workload": "a"}]]})"));
+  EXPECT_FALSE(
+      wrong(R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "2g.10gb", "start": 0, )"
+            R"("workload": "a"}]]})"));
+  EXPECT_TRUE(
+      wrong(R"({"waves": [[{"op": "stop", "gpu": "n0/9", "profile": "2g.10gb", "start": 0, )"
+            R"("workload": "a"}]]})"));
+  EXPECT_TRUE(
+      wrong(R"({"waves": [[{"op": "kill", "gpu": "n0/0", "profile": "2g.10gb", "start": 0, )"
+            R"("workload": "a"}]]})"));
+  EXPECT_TRUE(
+      wrong(R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "9g.10gb", "start": 0, )"
+            R"("workload": "a"}]]})"));
   EXPECT_TRUE(wrong(
       R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "2g.10gb", "workload": "a"}]]})"));
-  EXPECT_TRUE(wrong(
-      R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "2g.10gb", "start": 0, "workload": "x"}]]})"));
+  EXPECT_TRUE(
+      wrong(R"({"waves": [[{"op": "stop", "gpu": "n0/0", "profile": "2g.10gb", "start": 0, )"
+            R"("workload": "x"}]]})"));
   EXPECT_TRUE(wrong(R"({"waves": [7]})"));
   EXPECT_TRUE(wrong(R"({"placements": []})"));
   EXPECT_TRUE(wrong("{"));

@@ -1,4 +1,4 @@
-// The partition predictor of Dyna-P: who gets an edge, what it weighs, which one wins.
+// The partition predictor of Dyna-P: which partitions get an edge, their weights, which one wins.
 
 #include "forecast/choice/batch_partition.hpp"
 
@@ -55,8 +55,8 @@ Rows example() {
 }
 
 TEST(BatchPartition, ThePapersTwoJobs) {
-  // 3.1.1 and Figure 6: every partition is an edge of the job with batch 16, all but 1g.6gb of that
-  // with 32.
+  // 3.1.1 and Figure 6: every partition is an edge of the job with batch 16; for batch 32, all but
+  // 1g.6gb.
   EXPECT_EQ(names(choose(example(), {16}, {0.5, 0.0})), "1g.6gb 2g.12gb 4g.24gb > 4g.24gb");
   EXPECT_EQ(names(choose(example(), {32}, {0.5, 0.0})), "2g.12gb 4g.24gb -1g.6gb:memory > 4g.24gb");
   EXPECT_EQ(names(choose(example(), {16, 6.5}, {0.5, 0.0})),
@@ -84,7 +84,7 @@ TEST(BatchPartition, EqualWeightsGoToTheFewestSlicesThenToTheFirst) {
   EXPECT_EQ(names(choose(rows, {8}, {0.5, 0.0})), "1g.6gb 2g.12gb 4g.24gb > 1g.6gb");
   const Table twins = {{"4g.24gb", 4, 24.0}, {"2g.12gb", 1, 12.0}, {"1g.6gb", 1, 6.0}};
   EXPECT_EQ(*choose(rows, {8}, {0.5, 0.0}, twins).choice, 1U);
-  // 0.3 of 0.1 + 0.2, and so equal although doubles differ.
+  // 0.3 of 0.1 + 0.2, which are equal although doubles differ.
   Rows rounded;
   rounded.add("bert", "1g.6gb", {8, 0.3, 10.0});
   rounded.add("bert", "1g.6gb", {16, 1.0, 10.0});
@@ -132,7 +132,7 @@ TEST(BatchPartition, ALaterRowReplacesAnEarlierOne) {
   EXPECT_EQ(rows.largest("gpt", "2g.12gb"), nullptr);
 }
 
-/// Algorithm 1 again, from plain lists and whole numbers: latencies in ms, throughputs in items,
+/// Algorithm 1 again, with plain lists and whole numbers: latencies in ms, throughputs in items,
 /// lambda in quarters. Two weights are compared as fractions.
 struct Measured {
   std::size_t partition;

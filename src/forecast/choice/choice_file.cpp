@@ -15,11 +15,11 @@ namespace cleave {
 
 namespace {
 
-// Bounds that no measurement reaches, within which nothing overflows.
+// Bounds beyond every measurement, within which nothing overflows.
 constexpr double most = 1e15, least_above_zero = 1e-15;
 constexpr std::int64_t most_slices = 64, most_batch = 1'000'000'000;
 
-/// A number in [low, high], which must be there; `low` after an error.
+/// A required number in [low, high]; `low` after an error.
 double need(JsonReader& in, std::string_view key, double low, double high) {
   const auto number = in.number_if(key);
   if (!number) {
@@ -113,7 +113,7 @@ Result<RewardQuestion> parse_reward_question(std::string_view text, const std::s
     several = in.has("configs") || !in.has("sms");
     return several ? read_reward_question(in) : read_reward_of_one(in);
   });
-  // One instance alone is the formula, whatever is put in; nothing is chosen by it.
+  // For one instance alone the formula is evaluated with any input; nothing is chosen by it.
   for (std::size_t i = 0; several && question && i < question->instances.size(); ++i)
     if (const auto wrong = impossible(question->instances[i], question->basis.gpu_sms))
       return fail(ErrorKind::bad_input, fmt::format("{}: configs[{}].{}", place, i, wrong->key),
@@ -189,7 +189,7 @@ std::vector<double> read_memory(JsonReader& in, std::span<const PartitionOption<
   if (parts == BatchParts::jobs_alone)
     in.refuse("memory", "the partitions are not in this file",
               "give one number for all of them, or none");
-  if (!by_partition) return {0.0};  // something else is wrong already
+  if (!by_partition) return {0.0};  // another error was found already
   for (const auto& partition : partitions)
     memory.push_back(need(*by_partition, partition.name, 0, most));
   by_partition->done();
@@ -305,8 +305,7 @@ Json to_json(const BatchQuestion& question) {
 
 namespace {
 
-/// The decimal that a number of the question is, in the arithmetic that is asked for; nothing where
-/// it has none.
+/// A number of the question in the requested arithmetic; empty if it has no such form.
 template <class Number>
 std::optional<Number> number_of(double value) {
   if constexpr (std::is_same_v<Number, double>) {
@@ -318,7 +317,7 @@ std::optional<Number> number_of(double value) {
   }
 }
 
-/// Converts numbers and remembers whether one of them could not be.
+/// Converts numbers and remembers whether one of them could not be converted.
 template <class Number>
 class Converter {
  public:
@@ -333,7 +332,7 @@ class Converter {
   bool failed_ = false;
 };
 
-/// Nothing where it does not fit.
+/// Empty if it does not fit.
 std::optional<ExactNumber> result_of(double value) {
   return ExactNumber{value, std::nullopt};
 }
@@ -355,7 +354,7 @@ std::optional<PartitionChoice<ExactNumber>> result_of(const PartitionChoice<Numb
   return result;
 }
 
-/// All choices in one arithmetic; nothing where that is not able to.
+/// All choices in one arithmetic; empty if it cannot represent them.
 template <class Number>
 std::optional<std::vector<PartitionChoice<ExactNumber>>> choose_with(
     const BatchQuestion& question) {

@@ -1,5 +1,5 @@
-// Questions about choices as JSON: what is read is what was written, what is wrong is said, and
-// answers are exact where they can be.
+// Questions about choices as JSON: writing and reading round-trips, errors are reported, and
+// answers are exact if possible.
 
 #include "forecast/choice/choice_file.hpp"
 
@@ -12,16 +12,21 @@ namespace {
 
 constexpr std::string_view measured =
     R"({"alpha": 0.5, "gpu_sms": 132, "perf_full": 80, "configs": [
-    {"name": "1g.12gb", "sms": 16, "occupancy": 0.1, "capacity": 11, "peak": 11, "perf": 6, "offload": true},
-    {"name": "2g.24gb", "sms": 32, "instance_occupancy": 0.4, "capacity": 23, "peak": 15.4, "perf": 31}]})";
+    {"name": "1g.12gb", "sms": 16, "occupancy": 0.1, "capacity": 11, "peak": 11, "perf": 6, )"
+    R"("offload": true},
+    {"name": "2g.24gb", "sms": 32, "instance_occupancy": 0.4, "capacity": 23, "peak": 15.4, )"
+    R"("perf": 31}]})";
 
 constexpr std::string_view batch = R"({"lambda": 0.25, "margin": 0.1, "base": "full",
-    "partitions": [{"name": "1g.6gb", "slices": 1, "memory": 6}, {"name": "2g.12gb", "slices": 2, "memory": 12}],
-    "jobs": [{"id": "a", "model": "m", "batch": 4, "memory": {"1g.6gb": 5, "2g.12gb": 5.5}, "deadline": 3},
+    "partitions": [{"name": "1g.6gb", "slices": 1, "memory": 6}, {"name": "2g.12gb", )"
+                                   R"("slices": 2, "memory": 12}],
+    "jobs": [{"id": "a", "model": "m", "batch": 4, "memory": {"1g.6gb": 5, "2g.12gb": 5.5}, )"
+                                   R"("deadline": 3},
              {"id": "b", "model": "m", "batch": 8, "memory": 7}],
     "profiles": [{"model": "m", "batch": 4, "partition": "1g.6gb", "latency": 2, "throughput": 3},
                  {"model": "m", "batch": 8, "partition": "1g.6gb", "latency": 3, "throughput": 4},
-                 {"model": "m", "batch": 8, "partition": "2g.12gb", "latency": 1, "throughput": 7}]})";
+                 {"model": "m", "batch": 8, "partition": "2g.12gb", "latency": 1, )"
+                                   R"("throughput": 7}]})";
 
 TEST(ChoiceFile, QuestionsAreWrittenAsTheyAreRead) {
   const auto reward = parse_reward_question(measured, "m.json");
@@ -50,7 +55,7 @@ TEST(ChoiceFile, AnswersAreExactWhereDecimalsAreShort) {
   const auto demand = demand_of(choices);
   ASSERT_EQ(demand.size(), 2U);
   EXPECT_EQ(demand[0].count, 1);
-  // A number of more digits than an exact fraction takes: the same choice in doubles.
+  // A number with more digits than an exact fraction holds: the same choice in doubles.
   question.rows[0].measured.latency = 2.0000000000001;
   choices = choose_partitions(question);
   EXPECT_FALSE(choices[0].edges[0].weight.exact);
@@ -59,7 +64,8 @@ TEST(ChoiceFile, AnswersAreExactWhereDecimalsAreShort) {
 
 TEST(ChoiceFile, OneInstanceIsAskedForItsRewardAlone) {
   const auto one = parse_reward_question(
-      R"({"alpha": 0, "capacity": 24, "gpu_sms": 132, "occupancy": 0.1, "peak": 16, "perf": 1, "perf_full": 4, "sms": 32})",
+      R"({"alpha": 0, "capacity": 24, "gpu_sms": 132, "occupancy": 0.1, "peak": 16, "perf": 1, )"
+      R"("perf_full": 4, "sms": 32})",
       "one.json");
   ASSERT_TRUE(one) << one.error().text();
   EXPECT_NEAR(reward(one->instances.front(), one->basis).reward, -0.9208333333333333, 1e-12);
@@ -84,13 +90,12 @@ TEST(ChoiceFile, WhatIsWrongIsSaidWithItsPlace) {
   says(reward(R"({"gpu_sms": 1, "perf_full": 1, "alpha": -1, "configs": []})"),
        "alpha: expected a number from 0");
   says(
-      reward(
-          R"({"gpu_sms": 1, "perf_full": 1, "configs": [{"name": "a", "sms": 1, "capacity": 1, "peak": 1, "perf": 1}]})"),
+      reward(R"({"gpu_sms": 1, "perf_full": 1, "configs": [{"name": "a", "sms": 1, "capacity": 1, )"
+             R"("peak": 1, "perf": 1}]})"),
       "configs[0]: the key 'occupancy' is missing");
-  says(
-      reward(
-          R"({"gpu_sms": 1, "perf_full": 1, "configs": [{"name": "a", "sms": 1, "occupancy": 10}]})"),
-      "configs[0].occupancy: expected a number from 0 to 1, found 10");
+  says(reward(R"({"gpu_sms": 1, "perf_full": 1, "configs": [{"name": "a", "sms": 1, )"
+              R"("occupancy": 10}]})"),
+       "configs[0].occupancy: expected a number from 0 to 1, found 10");
   says(reward(R"({"gpu_sms": 1, "perf_full": 1, "configs": [], "aplha": 2})"),
        "unknown key 'aplha'");
   const auto jobs = [](std::string_view text, BatchParts parts = BatchParts::all) {
@@ -100,13 +105,12 @@ TEST(ChoiceFile, WhatIsWrongIsSaidWithItsPlace) {
   says(jobs(R"({"lambda": 2})"), "lambda: expected a number from 0 to 1");
   says(jobs(R"({"base": "both"})"), "base: 'both' is not a base");
   says(
-      jobs(
-          R"({"partitions": [{"name": "a", "slices": 1, "memory": 1}, {"name": "a", "slices": 1, "memory": 1}]})"),
+      jobs(R"({"partitions": [{"name": "a", "slices": 1, "memory": 1}, {"name": "a", "slices": 1, )"
+           R"("memory": 1}]})"),
       "partitions[1].name: a partition 'a' is there already");
-  says(
-      jobs(
-          R"({"partitions": [], "profiles": [{"model": "m", "partition": "p", "batch": 1, "latency": 0}]})"),
-      "profiles[0].latency: expected a number above zero");
+  says(jobs(R"({"partitions": [], "profiles": [{"model": "m", "partition": "p", "batch": 1, )"
+            R"("latency": 0}]})"),
+       "profiles[0].latency: expected a number above zero");
   says(jobs(R"({"jobs": [{"id": "a", "model": "m", "batch": 1, "memory": {"p": 1}}]})",
             BatchParts::jobs_alone),
        "jobs[0].memory: the partitions are not in this file");

@@ -17,7 +17,7 @@ bool passes(const ProfileKey& key, const ProfileFilter& filter) {
          (!filter.batch || key.batch == *filter.batch);
 }
 
-/// Records are of models and profiles of the tables; null for a run without MIG.
+/// Records are about models and profiles of our tables; null for a run without MIG.
 const GpuModel& model_of(const ProfileKey& key) {
   return **find_gpu_model(key.gpu_model);
 }
@@ -27,7 +27,7 @@ const Profile* profile_of(const ProfileKey& key) {
 
 // --- training ---
 
-/// A cell of CSV, in quotes where it must be.
+/// A cell of CSV, in quotes if needed.
 std::string cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted_text = "\"";
@@ -112,7 +112,7 @@ constexpr std::array<PerformanceMeasure, 3> performances = {{
      }},
 }};
 
-/// All records that pass must agree in what `part` takes of their keys.
+/// All records that pass must agree in the part of their keys that `part` returns.
 template <class Part>
 Result<void> one_of(const std::vector<const ProfileRecord*>& records, const Part& part,
                     std::string_view what) {
@@ -140,7 +140,7 @@ Result<void> one_question(const std::vector<const ProfileRecord*>& records) {
       records, [](const ProfileKey& key) { return key.batch; }, "batch size");
 }
 
-/// The run on the whole GPU, without MIG rather than with; null when there is none.
+/// The run on the whole GPU, preferably without MIG; null if there is none.
 const ProfileRecord* whole_gpu(const std::vector<const ProfileRecord*>& records,
                                const GpuModel& model) {
   for (const std::string_view profile : {no_mig, model.largest().name})
@@ -169,7 +169,7 @@ std::expected<MeasuredInstance, std::string> instance_of(const ProfileRecord& re
     return std::unexpected("the counter sm_occupancy");
   if (!record.peak_memory) return std::unexpected("peak_memory_mib");
   if (!profile.sms || !profile.usable)
-    return std::unexpected("what its profile has: nobody has said");
+    return std::unexpected("a profile with known SMs and memory");
   const auto measured = performance.of(record);
   if (!measured) return std::unexpected(std::string(performance.name));
   instance.name = record.key.profile;
@@ -205,13 +205,13 @@ Result<MeasuredQuestion> reward_question(const ProfileRepository& repository,
     return fail(ErrorKind::infeasible, about, "its run on the whole GPU has no performance",
                 "give tokens_per_s, throughput_per_s or time_s");
   if (!result.model->sms)
-    return fail(ErrorKind::infeasible, about, "nobody has said how many SMs this GPU has");
+    return fail(ErrorKind::infeasible, about, "the number of SMs of this GPU is unknown");
   result.performance = performance->name;
   result.question.basis.gpu_sms = result.model->sms->value;
   result.question.basis.full_performance = *performance->of(*full);
   for (const ProfileRecord* record : records) {
     const Profile* profile = profile_of(record->key);
-    if (profile == nullptr) continue;  // without MIG: what the others are measured against
+    if (profile == nullptr) continue;  // without MIG: the run the others are compared with
     const auto instance =
         instance_of(*record, *profile, *performance, result.question.basis.gpu_sms);
     if (instance) {
@@ -234,7 +234,7 @@ BatchQuestion batch_tables(const ProfileRepository& repository, const GpuModel& 
     tables.partitions.push_back({std::string(profile.name), profile.compute.value,
                                  static_cast<double>(profile.usable->value)});
   }
-  std::ranges::reverse(tables.partitions);  // from small to large, as the paper draws them
+  std::ranges::reverse(tables.partitions);  // from small to large, as in the paper's figures
   const auto leave_out = [&](const ProfileKey& key, const char* lacks) {
     if (left_out != nullptr) left_out->push_back({key, lacks});
   };

@@ -13,7 +13,7 @@ namespace cleave {
 
 namespace {
 
-// Bounds that no measurement reaches, within which means stay finite.
+// Bounds beyond every measurement, within which means stay finite.
 constexpr double largest = 1e15;
 constexpr std::int64_t most_samples = 1'000'000'000'000, most_batch = 1'000'000'000;
 
@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 10> other_columns = {
     "application", "gpu_model",       "profile", "batch",          "offload",
     "sms",         "peak_memory_mib", "time_s",  "compute_slices", "memory_slices"};
 
-/// Of how many samples a measure is the mean.
+/// How many samples a measure is the mean of.
 std::int64_t samples_of(const ProfileRecord& record, std::string_view measure) {
   const auto fewer = record.measured_in.find(measure);
   return fewer == record.measured_in.end() ? record.samples : fewer->second;
@@ -34,7 +34,7 @@ double weighted(double a, std::int64_t samples_a, double b, std::int64_t samples
          (b - a) * (static_cast<double>(samples_b) / static_cast<double>(samples_a + samples_b));
 }
 
-/// Both measured: what `combine` makes of them. Otherwise the one there is.
+/// If both were measured, the result of `combine`; otherwise the one that was.
 template <class Value, class Combine>
 std::optional<Value> either(const std::optional<Value>& a, const std::optional<Value>& b,
                             const Combine& combine) {
@@ -51,7 +51,7 @@ std::optional<double> measure(JsonReader& in, std::string_view key) {
   return number;
 }
 
-/// Times and rates: above zero, since they are divided by.
+/// Times and rates: above zero, since other numbers are divided by them.
 std::optional<double> rate(JsonReader& in, std::string_view key) {
   const auto number = measure(in, key);
   if (number && *number < 1 / largest)
@@ -63,7 +63,7 @@ bool digits(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// YYYY-MM-DD, with anything behind it that is fit for a name.
+/// YYYY-MM-DD, optionally followed by characters that are allowed in a name.
 bool is_date(std::string_view text) {
   const bool written = text.size() >= 10 && text.size() <= 40 && digits(text.substr(0, 4)) &&
                        text[4] == '-' && digits(text.substr(5, 2)) && text[7] == '-' &&
@@ -78,7 +78,7 @@ bool is_date(std::string_view text) {
   return date.ok();
 }
 
-/// The key of the GPU model, whatever name of it was written, and a profile of it.
+/// The key of the GPU model, by any of its names, and a profile of it.
 void read_where(JsonReader& in, ProfileKey& key) {
   const std::string written = in.text("gpu_model");
   key.profile = in.text("profile");

@@ -1,5 +1,4 @@
-// The profile repository: round trips, merging and its laws, errors with their lines, and what is
-// taken out.
+// The profile repository: round trips, merging and its laws, errors with their lines, and exports.
 
 #include "forecast/choice/profile_repository.hpp"
 
@@ -93,8 +92,10 @@ TEST(ProfileRepository, MeansAreThoseOfAllSamplesInWhateverOrderTheyCome) {
 
 TEST(ProfileRepository, WhatOneLacksIsTheOthersAndReplaceForgets) {
   constexpr std::string_view lines =
-      R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb", "counters": {"c": 1, "d": 2}, "time_s": 4, "date": "2025-05-01", "x-a": 1, "x-b": 1}
-{"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb", "counters": {"c": 4}, "tokens_per_s": 9, "samples": 2, "date": "2025-04-01", "x-b": 2})";
+      R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb", "counters": {"c": 1, )"
+      R"("d": 2}, "time_s": 4, "date": "2025-05-01", "x-a": 1, "x-b": 1}
+{"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb", "counters": {"c": 4}, )"
+      R"("tokens_per_s": 9, "samples": 2, "date": "2025-04-01", "x-b": 2})";
   const ProfileKey key{"a", "A30-24GB", 1, "1g.6gb", false};
   const ProfileRepository mean = read(lines), replaced = read(lines, MergeRule::replace);
   const ProfileRecord& kept = *mean.find(key);
@@ -150,10 +151,16 @@ TEST(ProfileRepository, ABadLineIsNamedAndChangesNothing) {
 }
 
 constexpr std::string_view bert =
-    R"({"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"1g.6gb","counters":{"sm_occupancy":0.5},"time_s":200,"peak_memory_mib":4100,"p98_latency_s":2,"throughput_per_s":80}
-{"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"1g.6gb","offload":true,"counters":{"gpu_sm_occupancy":0.1},"time_s":400,"peak_memory_mib":5900,"throughput_per_s":40}
-{"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"2g.12gb","counters":{"sm_activity":1},"time_s":100}
-{"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"4g.24gb","counters":{"sm_occupancy":0.25},"time_s":50,"peak_memory_mib":4200,"throughput_per_s":300}
+    R"({"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"1g.6gb",)"
+    R"("counters":{"sm_occupancy":0.5},"time_s":200,"peak_memory_mib":4100,"p98_latency_s":2,)"
+    R"("throughput_per_s":80}
+{"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"1g.6gb","offload":true,)"
+    R"("counters":{"gpu_sm_occupancy":0.1},"time_s":400,"peak_memory_mib":5900,)"
+    R"("throughput_per_s":40}
+{"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"2g.12gb",)"
+    R"("counters":{"sm_activity":1},"time_s":100}
+{"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"4g.24gb",)"
+    R"("counters":{"sm_occupancy":0.25},"time_s":50,"peak_memory_mib":4200,"throughput_per_s":300}
 {"application":"bert","gpu_model":"A30-24GB","batch":16,"profile":"none","throughput_per_s":320}
 )";
 
@@ -171,7 +178,7 @@ TEST(ProfileRepository, AMeanIsOfTheSamplesThatHaveTheMeasure) {
   EXPECT_EQ(record.samples, 11);
   EXPECT_EQ(record.measured_in.at("time_s"), 4);
   EXPECT_EQ(record.measured_in.at("c"), 10);
-  // The same after it was written and read, and from there on.
+  // The same after writing and reading it, and again.
   const std::string text = repository_text(repository);
   EXPECT_EQ(repository_text(read(text)), text);
   const ProfileRepository more = read(text + line(R"("time_s":20)"));

@@ -27,7 +27,7 @@ double weighed(const Reward& parts, const RewardBasis& basis) {
   return 0;
 }
 
-/// A reward as a line over alpha.
+/// A reward as a straight line over alpha.
 struct Line {
   double at_zero = 0, slope = 0;
 };
@@ -60,7 +60,7 @@ std::optional<Impossible> impossible(const MeasuredInstance& instance, double gp
         "occupancy",
         fmt::format("{} of the GPU's {} SMs are {:.4g} busy ones, and the instance has {}",
                     *instance.occupancy, gpu_sms, busy, instance.sms),
-        "what was averaged over the instance is 'instance_occupancy'"};
+        "an average over the instance is 'instance_occupancy'"};
   if (!instance.offloaded && instance.peak > instance.capacity * rounded)
     return Impossible{
         "peak", fmt::format("{} is more than the capacity {}", instance.peak, instance.capacity),
@@ -105,7 +105,7 @@ std::vector<BestFrom> best_by_alpha(std::span<const MeasuredInstance> instances,
   at.alpha = 0;
   std::size_t best = *recommend(instances, at).best;
   for (double alpha = 0;;) {
-    // Of several that are equal where it begins, the steepest wins right after.
+    // Among several that are equal where it begins, the steepest wins right after.
     if (!corners.empty() && corners.back().alpha == alpha) corners.pop_back();
     corners.push_back({alpha, best});
     std::optional<std::size_t> next;

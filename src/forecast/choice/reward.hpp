@@ -1,17 +1,17 @@
 #pragma once
-// The reward of an instance for an application that was measured on it: performance against what
-// lies idle. From *Taming GPU Underutilization via Static Partitioning and Fine-grained CPU
-// Offloading*, VI-B, whose formulas are lost from the text (readings T1 to T3):
+// The reward of an instance for an application that was measured on it: performance minus idle
+// resources. From *Taming GPU Underutilization via Static Partitioning and Fine-grained CPU
+// Offloading*, VI-B, whose formulas are missing from the text (readings T1 to T3):
 //
-//   sm_waste     = 1 - occupancy * S / s     occupancy averaged over the S processors of the GPU, s
-//   of them
-//                                            in the instance
-//   memory_waste = 1 - peak / capacity       never below zero
+//   sm_waste     = 1 - occupancy * S / s
+//   memory_waste = 1 - peak / capacity, never below zero
 //   reward       = alpha * P / P_full - (sm_waste + memory_waste)
 //
+// The occupancy is averaged over the S processors of the GPU, of which the instance has s.
+//
 // An application may be measured on one profile twice, with part of its data in host memory and
-// without; then the peak is what was resident on the GPU. Memory, processors and performance have
-// the units of whoever asks, the same for all instances; performance is better when it is higher.
+// without; the peak is then what was resident on the GPU. Memory, processors and performance have
+// the caller's units, the same for all instances; higher performance is better.
 
 #include <cstddef>
 #include <optional>
@@ -22,39 +22,43 @@
 
 namespace cleave {
 
+/// One measured run of the application on an instance.
 struct MeasuredInstance {
   std::string name;                          // "1g.12gb"
   double sms = 0;                            // above zero
   std::optional<double> occupancy;           // averaged over the whole GPU, 0 to 1
-  std::optional<double> instance_occupancy;  // averaged over the instance; counts where it is there
+  std::optional<double> instance_occupancy;  // averaged over the instance; used if present
   double capacity = 0, peak = 0;             // memory; the capacity is above zero
   double performance = 0;                    // tokens a second, or 1 / run time
   bool offloaded = false;                    // part of the data was in host memory
 };
 
-/// How performance and the two wastes become one number (reading T1). All rank alike at alpha = 0.
+/// How performance and the two wastes become one number (reading T1). At alpha = 0 all rank alike.
 enum class RewardForm {
-  sum,     // alpha P/P_full - (sm_waste + memory_waste), as the paper reads best
+  sum,     // alpha P/P_full - (sm_waste + memory_waste), the most likely reading of the paper
   mean,    // alpha P/P_full - (sm_waste + memory_waste) / 2
   convex,  // alpha P/P_full - (1 - alpha) (sm_waste + memory_waste)
 };
 std::string_view name(RewardForm form);
 std::optional<RewardForm> reward_form(std::string_view name);
 
+/// What the rewards of all instances are relative to.
 struct RewardBasis {
   double gpu_sms = 0;           // of the whole GPU; above zero
   double full_performance = 0;  // on the whole GPU; above zero
-  double alpha = 1;             // 0: only what lies idle counts; larger: performance counts more
+  double alpha = 1;             // 0: only idle resources count; larger: performance counts more
   RewardForm form = RewardForm::sum;
 };
 
+/// The reward of one instance, with its terms.
 struct Reward {
   double sm_waste = 0, memory_waste = 0, relative_performance = 0, reward = 0;
 };
 
-/// What no measurement can say, by the key of the file: processors beyond the GPU's, an occupancy
-/// that keeps more of them busy than the instance has, a peak beyond the capacity with nothing in
-/// host memory. Numbers that were rounded are let through (a hundredth more). Empty when it can be.
+/// Values that no measurement can have, by the key of the file: more processors than the GPU has,
+/// an occupancy that keeps more of them busy than the instance has, a peak beyond the capacity
+/// without offload. Rounded numbers are accepted (up to a hundredth more). Empty if the values are
+/// possible.
 struct Impossible {
   std::string_view key;
   std::string message, remedy;
@@ -64,25 +68,26 @@ struct Impossible {
 
 [[nodiscard]] Reward reward(const MeasuredInstance& instance, const RewardBasis& basis);
 
+/// The rewards of all instances, and which is the best.
 struct Recommendation {
-  std::vector<Reward> rewards;      // one an instance, in their order
+  std::vector<Reward> rewards;      // one for each instance, in their order
   std::optional<std::size_t> best;  // index; empty without instances
-  std::vector<std::size_t> equal;  // all whose reward is the highest within 1e-9, `best` among them
+  std::vector<std::size_t> equal;   // all whose reward is the highest within 1e-9, including `best`
 };
 
-/// The highest reward; of equal ones the instance with the fewest processors, then the first.
+/// The highest reward; among equal ones the instance with the fewest processors, then the first.
 [[nodiscard]] Recommendation recommend(std::span<const MeasuredInstance> instances,
                                        const RewardBasis& basis);
 
-/// From this alpha on, up to the next change, this instance is the best; where it begins it may be
-/// one of two.
+/// From this alpha up to the next change, this instance is the best; where the range begins it may
+/// be one of two.
 struct BestFrom {
   double alpha = 0;
   std::size_t instance = 0;
 };
 
-/// What is best for every alpha from zero to `most`, ascending: each reward is a straight line over
-/// alpha, and these are the corners of the highest. Empty without instances.
+/// The best instance for every alpha from zero to `most`, ascending: each reward is a straight line
+/// over alpha, and these are the corners of the highest line. Empty without instances.
 [[nodiscard]] std::vector<BestFrom> best_by_alpha(std::span<const MeasuredInstance> instances,
                                                   const RewardBasis& basis, double most);
 

@@ -1,4 +1,4 @@
-// The reward of the Taming paper: its laws, its ties, and what is best over all alphas.
+// The reward of the Taming paper: its laws, its ties, and the best instance over all alphas.
 
 #include "forecast/choice/reward.hpp"
 
@@ -46,7 +46,7 @@ RewardBasis random_basis(Random& random) {
 }
 
 TEST(Reward, IsTheFormula) {
-  // VI-A: 16 GB on an instance of 24 leave a third; the rest is invented.
+  // VI-A: 16 GB on an instance of 24 GB waste a third; the rest is invented.
   const MeasuredInstance one{"2g.24gb", 32, 0.1, std::nullopt, 24, 16, 1, false};
   const Reward result = reward(one, {132, 4, 0.5});
   EXPECT_DOUBLE_EQ(result.sm_waste, 1 - 0.1 * 132 / 32);
@@ -67,7 +67,7 @@ TEST(Reward, OccupancyOfTheInstanceIsTakenAsItIs) {
 }
 
 TEST(Reward, OffloadingLeavesNoMemoryIdleAndNeverLessThanNone) {
-  // Measured twice on 1g.12gb: what is resident fills it, and the managed allocation goes beyond.
+  // Measured twice on 1g.12gb: resident memory fills it, and the managed allocation exceeds it.
   const MeasuredInstance full{"1g.12gb", 16, 0.1, std::nullopt, 11, 11, 1, true};
   const MeasuredInstance beyond{"1g.12gb", 16, 0.1, std::nullopt, 11, 16, 1, true};
   EXPECT_DOUBLE_EQ(reward(full, {132, 4, 1}).memory_waste, 0);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kib = 1024;
 
 // CUDA Programming Guide, "Compute Capabilities": resident blocks and warps of an SM, its shared
-// memory, and the most of it that a block may have.
+// memory, and the largest part of it that a block may have.
 constexpr std::array<SmLimits, 4> capabilities = {{
     {"8.0", 32, 64, 164 * kib, 163 * kib},
     {"9.0", 32, 64, 228 * kib, 227 * kib},

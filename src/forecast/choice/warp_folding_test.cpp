@@ -13,7 +13,7 @@ namespace {
 const SmLimits ampere = *find_sm_limits("8.0");
 
 TEST(WarpFolding, ThePapersExample) {
-  // 4.3: 120 SMs are wanted and there are 100; two time steps, and 60 SMs take two as well.
+  // 4.3: 120 SMs are wanted and 100 exist: two time steps, and 60 SMs take two as well.
   const auto folding = fold({120, 1024, 32, 0}, ampere, 100, {.sharing = 1, .more_waves = 0});
   ASSERT_TRUE(folding);
   EXPECT_EQ(folding->needed, 120);

@@ -13,8 +13,8 @@ double normal_below(double x) {
 
 namespace {
 
-/// What a normal draw is above with a probability of at most a half: Hastings' approximation
-/// (Abramowitz and Stegun 26.2.23), exact to 5e-4.
+/// The value that a normal draw exceeds with a given probability of at most a half: Hastings'
+/// approximation (Abramowitz and Stegun 26.2.23), exact to 5e-4.
 double tail_quantile(double tail) {
   const double t = std::sqrt(-2 * std::log(tail));
   return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
@@ -24,7 +24,7 @@ double tail_quantile(double tail) {
 }  // namespace
 
 double normal_quantile(double share) {
-  // Newton's steps from there.
+  // Refined by Newton's steps.
   const double tail = std::min(share, 1 - share);
   double x = -tail_quantile(tail);
   for (int i = 0; i < 3; ++i) {
@@ -42,7 +42,7 @@ double student_below(double x, double freedom) {
 }
 
 StudentCurve::StudentCurve(double freedom) : freedom_(freedom) {
-  // Beyond so many normal deviates nothing is left to tell.
+  // Beyond this many normal deviates the result no longer changes.
   constexpr double last_deviate = 4.5;
   const double z = last_deviate * (8 * freedom + 3) / (8 * freedom + 1);
   reach_ = std::sqrt(freedom * std::expm1(z * z / freedom));
@@ -78,7 +78,7 @@ double student_quantile(double share, double freedom) {
 // Blom's approximation of normal order statistics.
 double mean_of_largest(double count) {
   if (count <= 1) return 0;
-  // Blom's is off by a hundredth itself: no need of Newton's steps.
+  // Blom's approximation is itself off by a hundredth, so no Newton steps are needed.
   return tail_quantile(0.625 / (count + 0.25));
 }
 

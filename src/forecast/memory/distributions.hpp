@@ -1,5 +1,5 @@
 #pragma once
-// The normal distribution and Student's, as far as forecasts need them.
+// The normal distribution and Student's t, as far as forecasts need them.
 
 #include <array>
 #include <cstddef>
@@ -15,8 +15,8 @@ inline constexpr double one_sided_99 = 2.3263478740408408;  // 99 % lie below th
 /// Share of Student's t below x, exact to about 1e-3; `freedom` is at least 1.
 [[nodiscard]] double student_below(double x, double freedom);
 
-/// The same for one number of degrees of freedom, asked for again and again: a table joined by
-/// straight lines, exact to another 2e-4.
+/// The same for one number of degrees of freedom, for repeated use: a table with linear
+/// interpolation, exact to another 2e-4.
 class StudentCurve {
  public:
   explicit StudentCurve(double freedom);
@@ -28,7 +28,7 @@ class StudentCurve {
   double freedom_, reach_ = 0, steps_in_one_ = 0;
   std::array<double, steps + 2> below_{};
 };
-/// Of 1 to `most_curves` degrees of freedom; more are as good as `most_curves`.
+/// For 1 to `most_curves` degrees of freedom; with more, `most_curves` is as good.
 inline constexpr std::size_t most_curves = 128;
 [[nodiscard]] const StudentCurve& student_curve(std::size_t freedom);
 
@@ -36,7 +36,7 @@ inline constexpr std::size_t most_curves = 128;
 /// more.
 [[nodiscard]] double student_quantile(double share, double freedom);
 
-/// What the largest of `count` standard normal draws comes to, in the mean, and its spread.
+/// Mean and spread of the largest of `count` standard normal draws.
 [[nodiscard]] double mean_of_largest(double count);
 [[nodiscard]] double spread_of_largest(double count);
 

@@ -54,7 +54,7 @@ Result<double> share_option(const OptionTexts& options, std::string_view name, d
   const auto value = parse_number(text);
   if (!value || !(*value >= least && *value <= most))
     return fail(ErrorKind::bad_usage, std::string(name),
-                fmt::format("'{}' is no number from {} to {}", shown(text), least, most),
+                fmt::format("'{}' is not a number from {} to {}", shown(text), least, most),
                 fmt::format("give a number from {} to {}", least, most));
   return *value;
 }
@@ -65,7 +65,7 @@ Result<std::int64_t> count_option(const OptionTexts& options, std::string_view n
   const auto value = parse_integer(text);
   if (!value || *value < least || *value > most)
     return fail(ErrorKind::bad_usage, std::string(name),
-                fmt::format("'{}' is no whole number from {} to {}", shown(text), least, most),
+                fmt::format("'{}' is not a whole number from {} to {}", shown(text), least, most),
                 fmt::format("give a whole number from {} to {}", least, most));
   return *value;
 }

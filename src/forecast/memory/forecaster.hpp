@@ -1,10 +1,10 @@
 #pragma once
-// Says from a running job's memory reports what its peak will be. The engine asks one forecaster
-// for all its jobs and restarts a job early, on an instance that is large enough, when the peak is
-// beyond its own.
+// Predicts the peak memory of a running job from its memory reports. The engine asks one forecaster
+// for all its jobs. If the peak exceeds a job's instance, it restarts the job early, on an instance
+// that is large enough.
 //
-// A forecaster is one file and a row of the table. It takes no decisions and reads no clock; it may
-// be asked for any number of jobs and keeps a few numbers for each.
+// A forecaster is one file and a row of the table. It takes no decisions and reads no clock; it
+// serves any number of jobs and keeps a few numbers for each.
 
 #include <memory>
 #include <optional>
@@ -18,22 +18,24 @@
 
 namespace cleave {
 
-/// The peak of a job, as far as it can be relied upon.
+/// The predicted peak of a job, as far as it is reliable.
 struct ExpectedPeak {
-  MiB at_least;    // an instance with less is left early
-  MiB to_ask_for;  // for the instance that the job then gets; at least `at_least`
+  MiB at_least;    // with less than this, the job leaves its instance early
+  MiB to_ask_for;  // for the instance that the job gets then; at least `at_least`
 };
 
+/// One forecaster, with what it remembers of every job.
 class Forecaster {
  public:
   virtual ~Forecaster() = default;
 
-  /// Takes the report in; nullopt while nothing can be relied upon.
+  /// Records the report; nullopt while no prediction is reliable.
   virtual std::optional<ExpectedPeak> report(JobId job, const MemoryReport& report) = 0;
-  /// The job has ended or starts anew: its reports count no more.
+  /// The job has ended or starts again: its reports no longer count.
   virtual void forget(JobId job) = 0;
 };
 
+/// One row of the table of forecasters.
 struct ForecasterRow {
   std::string_view name;
   std::string_view summary;

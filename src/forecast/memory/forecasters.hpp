@@ -1,5 +1,5 @@
 #pragma once
-// The rows of the table of forecasters, for forecaster.cpp alone, and what they share.
+// The rows of the table of forecasters, for forecaster.cpp alone, and their shared parts.
 
 #include <unordered_map>
 
@@ -9,7 +9,7 @@ namespace cleave {
 
 extern const ForecasterRow last_value_row, running_max_row, trend_row, laws_row;
 
-/// Something for each job that reports.
+/// A value for each job that reports.
 template <class State>
 class PerJob {
  public:
@@ -23,7 +23,7 @@ class PerJob {
   std::unordered_map<std::size_t, State> states_;
 };
 
-/// Options as numbers; each an error that names the option.
+/// Options as numbers; the error names the option.
 [[nodiscard]] Result<double> share_option(const OptionTexts& options, std::string_view name,
                                           double least, double most);
 [[nodiscard]] Result<std::int64_t> count_option(const OptionTexts& options, std::string_view name,

@@ -12,15 +12,15 @@ namespace cleave {
 
 namespace {
 
-/// How memory grows: a level, and so much of a curve that begins at nothing.
+/// How memory grows: a level, plus a multiple of a curve that begins at zero.
 struct Curve {
   enum class Kind { level, line, saturating, ramp } kind;
-  double share;  // of the run: time constant of the saturating ones, end of the ramps
+  double share;  // of the run: time constant of the saturating curves, end of the ramps
   double prior;
   double log_prior = 0;
 };
 
-/// Curves with priors that add up to one: rest is likeliest, and evidence soon outweighs that.
+/// Curves with priors that add up to one: rest is the likeliest, but evidence soon outweighs that.
 std::vector<Curve> make_curves() {
   constexpr double saturating = 0.2, ramps = 0.05;
   constexpr int time_constants = 20;  // from a hundredth of the run on, each a quarter longer
@@ -41,7 +41,7 @@ const std::vector<Curve>& curves() {
 /// Correlation of one point's error with the next one's; 1 is a random walk.
 constexpr double correlations[] = {0, 0.5, 0.8, 0.9, 0.95, 0.98, 1};
 
-// No fit is trusted to be nearer to the truth than this share of the level: allocators round.
+// No fit is trusted to be nearer to the truth than this share of the level, since allocators round.
 constexpr double finest = 5e-4;
 
 double height(const Curve& curve, double at, double last) {
@@ -58,8 +58,8 @@ double height(const Curve& curve, double at, double last) {
   return 0;
 }
 
-/// The curve at every point. Those that come to rest need a power of e each; where points are
-/// evenly spaced it is the one before times the same factor.
+/// The curve at every point. Saturating curves need a power of e for each point; if points are
+/// evenly spaced it is the previous power times a constant factor.
 void heights_at(const Curve& curve, std::span<const SeriesDigest::Point> points, double last,
                 std::vector<double>& heights) {
   if (curve.kind != Curve::Kind::saturating) {
@@ -96,8 +96,8 @@ GrowthLaws::GrowthLaws(const SeriesDigest& series, double last)
     heights_at(curves()[curve], points, last_, heights);
     const LaggedLine line(heights, highest, of_highest);
     for (std::size_t i = 0; i < std::size(correlations); ++i) {
-      // A level that wanders without end is no job's: what wanders is held by what the job works
-      // on.
+      // A level that wanders without end is not plausible: the level is limited by what the job
+      // works on.
       if (curves()[curve].kind == Curve::Kind::level && correlations[i] >= 1) continue;
       fit(curve, i, line, log_count);
     }
@@ -112,16 +112,16 @@ void GrowthLaws::fit(std::size_t curve, std::size_t correlation, const LaggedLin
   Law law{curve, correlation, 0, found.level, found.slope, 0, 1, found.middle, found.square};
   law.freedom = std::max(1.0, count - found.parameters - 1);
   law.variance = std::max(found.residuals / law.freedom, least);
-  // Schwarz's criterion; the curve's share and the correlation are chosen by their priors.
+  // Schwarz's criterion; the curve's share and the correlation enter through their priors.
   law.residuals = std::max(found.residuals / count, least);
   law.weight = curves()[curve].log_prior - found.parameters / 2.0 * log_count;
   laws_.push_back(law);
 }
 
-/// From logarithms to shares of one; laws that nothing speaks for are dropped.
+/// From logarithms to shares of one; laws without support are dropped.
 void GrowthLaws::weigh() {
-  // Most are out of the question before a logarithm is taken: priors and parameters do not make up
-  // for it.
+  // Most laws are ruled out before a logarithm is taken: priors and parameters cannot make up for
+  // their misfit.
   constexpr double least_share = 1e-3, hopeless = -10, most_made_up = 8;
   const double half = static_cast<double>(series_->points().size() - 1) / 2;
   const double most = std::ranges::min_element(laws_, {}, &Law::residuals)->residuals *
@@ -136,8 +136,8 @@ void GrowthLaws::weigh() {
   std::erase_if(laws_, [](const Law& law) { return law.weight < least_share; });
 }
 
-/// The highest point of a walk with drift: its end where the drift is large, 0.8 spreads without
-/// one.
+/// The highest point of a walk with drift: its end if the drift is large, 0.8 spreads without
+/// drift.
 PeakDistribution::Part GrowthLaws::ahead_of_walk(const Law& law, const Ahead& ahead) const {
   const auto& now = series_->points().back();
   const Curve& curve = curves()[law.curve];
@@ -155,15 +155,15 @@ PeakDistribution::Part GrowthLaws::ahead_of_trend(const Law& law, const Ahead& a
   const auto trend = [&](double at) { return law.level + law.slope * height(curve, at, last_); };
   const double correlation = correlations[law.correlation],
                left = ahead.remembered[law.correlation];
-  // A falling curve is highest next.
+  // A falling curve is highest at its next point.
   const bool falls = law.slope < 0;
   const double at = falls ? now.at : ahead.until;
   const double remembered = falls ? 1 : left;
   const double fresh = 1 - correlation;
   const double spread =
       std::sqrt(law.variance / (1 - correlation * correlation) * (1 - left * left));
-  // Points that noise can lift to the top lie near the top of the curve; of those the independent
-  // ones count.
+  // Points that noise can lift to the top lie near the top of the curve; among those only the
+  // independent ones count.
   const double step = std::abs(trend(ahead.until) - trend(now.at + (ahead.until - now.at) * 0.9));
   const double near_top = step > 0 ? std::min(1.0, 0.15 * spread / step) : 1;
   const double draws = 1 + std::max(0.0, ahead.steps * near_top - 1) * fresh;
@@ -210,7 +210,7 @@ double PeakDistribution::quantile(double share) const {
   const double wanted = 1 - share;
   double over = above(highest_) - wanted;
   if (over <= 0 || parts_.empty()) return highest_;
-  // The quantile of all lies between the least and the largest of the parts' own.
+  // The quantile of the mixture lies between the smallest and the largest of the parts' quantiles.
   double freedom = 0, deviate = 0, low = std::numeric_limits<double>::infinity(), high = highest_;
   for (const Part& part : parts_) {
     if (part.freedom != freedom) deviate = student_quantile(share, freedom = part.freedom);
@@ -221,8 +221,8 @@ double PeakDistribution::quantile(double share) const {
   low = std::max(low, highest_);
   if (low > highest_) over = above(low) - wanted;
   double under = above(high) - wanted;
-  constexpr double near_enough = 5e-4;  // of the share: no law is known that well
-  // Regula falsi as the Illinois algorithm has it, with a bisection after each second step.
+  constexpr double near_enough = 5e-4;  // of the share: no law is known that precisely
+  // Regula falsi in the Illinois variant, with a bisection after every second step.
   for (int i = 0; i < 60 && high - low > 1e-4 * high; ++i) {
     const double middle =
         i % 3 == 2 ? (low + high) / 2 : high - under * (high - low) / (under - over);

@@ -1,15 +1,15 @@
 #pragma once
-// What peak a series is going to, when nobody knows by which law it grows: it may rest, rise along
-// a line, come to rest after a while, soon or late, and what is added to that may be independent
-// noise, wander, or pile up as a random walk does. Every law is fitted to the series so far; each
-// then says how the peak is distributed, and counts by how well it explains what was seen
-// (Schwarz's criterion). The answer is a distribution: an early straight line leaves open whether
-// it goes on, and so the lower quantiles stay low until the data have told.
+// The peak that a series is heading for if its law of growth is unknown: it may rest, rise along a
+// line, or come to rest sooner or later; and added to that may be independent noise, a wandering
+// level or a random walk. Every law is fitted to the series so far, yields a distribution of the
+// peak, and is weighted by how well it explains the data (Schwarz's criterion). The answer is a
+// mixture: an early straight line leaves open whether growth goes on, so the lower quantiles stay
+// low until the data decide.
 //
 // Method: ours. The laws' errors are autoregressive, each with a correlation from a small grid,
-// fitted by Cochrane and Orcutt's differences (1949); what noise adds to the peak is the largest of
-// as many normal draws as there are independent ones ahead (Blom 1958); what is unknown of a fitted
-// line follows Student's t.
+// fitted by Cochrane and Orcutt's differences (1949). Noise adds to the peak the largest of as many
+// normal draws as there are independent ones ahead (Blom 1958). The uncertainty of a fitted line
+// follows Student's t.
 
 #include <array>
 #include <cstddef>
@@ -22,6 +22,7 @@ namespace cleave {
 class LaggedLine;
 class StudentCurve;
 
+/// The distribution of a job's peak: a mixture over the laws.
 class PeakDistribution {
  public:
   /// Probability that the peak is above `size`.
@@ -31,6 +32,7 @@ class PeakDistribution {
 
  private:
   friend class GrowthLaws;
+  /// One law's contribution.
   struct Part {
     double weight = 0, centre = 0, scale = 0, freedom = 1;
     const StudentCurve* curve = nullptr;  // of `freedom`
@@ -39,16 +41,17 @@ class PeakDistribution {
   double highest_ = 0;  // so far: the peak is at least this
 };
 
+/// All laws, fitted to one series.
 class GrowthLaws {
  public:
   /// The fewest points of the digest from which laws can be told apart at all.
   static constexpr std::size_t fewest_points = 6;
 
-  /// Fits every law to what was seen of a run that ends with iteration `last`; the series must have
+  /// Fits every law to the samples of a run that ends with iteration `last`; the series must have
   /// `fewest_points`.
   GrowthLaws(const SeriesDigest& series, double last);
 
-  /// The highest memory until that iteration, what was seen included.
+  /// The highest memory until that iteration, including the past.
   [[nodiscard]] PeakDistribution peak(double until) const;
 
  private:
@@ -58,10 +61,11 @@ class GrowthLaws {
     std::size_t correlation = 0;  // which
     double weight = 0;
     double level = 0, slope = 0;
-    double variance = 0, freedom = 1;  // of what is new in each error
+    double variance = 0, freedom = 1;  // of the new part of each error
     double middle = 0, square = 0;     // mean and sum of squares of the curve's differences
     double residuals = 0;              // mean of their squares
   };
+  /// The rest of the run until the iteration that is asked for.
   struct Ahead {
     double until = 0, steps = 0;            // iterations, and points
     std::array<double, 7> remembered = {};  // of an error until then, by correlation
@@ -75,7 +79,7 @@ class GrowthLaws {
   const SeriesDigest* series_;
   double last_;
   double least_spread_;
-  std::vector<Law> laws_;  // those that count
+  std::vector<Law> laws_;  // those with weight
 };
 
 }  // namespace cleave

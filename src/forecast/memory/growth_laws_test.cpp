@@ -47,7 +47,7 @@ TEST(GrowthLaws, TheDistributionIsOne) {
         EXPECT_NEAR(peak.above(size), 1 - share, 0.02);
       }
     }
-    // Later means higher, or as high.
+    // Later is never lower.
     EXPECT_GE(laws.peak(2 * static_cast<double>(count)).quantile(0.5),
               peak.quantile(0.5) * (1 - 1e-4));
   }
@@ -68,7 +68,7 @@ TEST(GrowthLaws, ALineGoesOnAndWhatRestsRests) {
   EXPECT_NEAR(GrowthLaws(saturating, 600).peak(600).quantile(0.5), 8000, 400);
 }
 
-// However long the run, its beginning is seen as it is.
+// The digest of a long run still shows its beginning.
 TEST(GrowthLaws, ALineIsSeenAtTheBeginningOfAVeryLongRun) {
   SeriesDigest digest;
   for (int i = 0; i < 100; ++i) digest.add(1e9 + i, 4000 + 10.0 * i);

@@ -6,7 +6,7 @@ namespace cleave {
 
 LaggedLine::Sums LaggedLine::sums_of(std::span<const double> values) {
   Sums sums;
-  double before = 0;  // of the first, from which all are measured
+  double before = 0;  // of the first point, to which all others are relative
   for (const double value : values.subspan(1)) {
     const double now = value - values[0];
     sums.now += now;
@@ -21,7 +21,7 @@ LaggedLine::Sums LaggedLine::sums_of(std::span<const double> values) {
 
 LaggedLine::LaggedLine(std::span<const double> x, std::span<const double> y, const Sums& of_y)
     : count_(static_cast<double>(x.size() - 1)), x0_(x[0]), y0_(y[0]), y_(of_y) {
-  // All in one loop: each sum waits for its own last addition, and the others fill the time.
+  // All sums in one loop: each waits for its own last addition, and the others fill the time.
   Sums sums;
   double b = 0, d = 0, now = 0, cross = 0, before = 0;
   for (std::size_t i = 1; i < x.size(); ++i) {

@@ -1,6 +1,6 @@
 // `laws`: a job's peak as a distribution over the laws by which memory grows (growth_laws.hpp). A
-// job is restarted once its peak is beyond its instance with the stated confidence, and asks for
-// what it will stay within.
+// job is restarted once its peak exceeds its instance with the stated confidence, and then asks for
+// a size that the peak will stay within.
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@ struct LawsOptions {
   std::size_t least_samples = 6;
 };
 
-/// The laws are looked at anew each time the samples have grown by a twentieth; by an eighth only
-/// while what a job should ask for is within a two-hundredth of what it was at the look before.
+/// The laws are fitted again each time the samples have grown by a twentieth; by an eighth while
+/// the size to ask for changes by less than a two-hundredth from one fit to the next.
 constexpr std::int64_t pace = 20, settled_pace = 8, agreement = 200;
 
 class Laws final : public Forecaster {
@@ -71,9 +71,9 @@ class Laws final : public Forecaster {
 
 constexpr OptionRow laws_options[] = {
     {"confidence", "SHARE", "0.6",
-     "that the peak is beyond the instance, before a job is restarted"},
-    {"reach", "NUMBER", "2.7", "how far to look: so many times the iterations so far"},
-    {"room", "SHARE", "0.9", "that the job will stay within what it then asks for"},
+     "confidence that the peak exceeds the instance, before a job is restarted"},
+    {"reach", "NUMBER", "2.7", "how far to look ahead, as a multiple of the iterations so far"},
+    {"room", "SHARE", "0.9", "probability that the job stays within the size it then asks for"},
     {"least-samples", "COUNT", "6", "before which nothing is said; at most 64"},
     {"horizon", "COUNT", "1000", "iterations ahead, for a job that does not know its last"},
     {"warm-up", "COUNT", "0", "iterations at the beginning to leave out"},

@@ -17,7 +17,7 @@ Result<MiB> read_mib(const std::string& cell, const std::string& place, std::str
   const auto value = parse_number(cell);
   if (!value || !(*value >= 0 && *value <= most_mib))
     return fail(ErrorKind::bad_input, place,
-                fmt::format("{} '{}' is no size in MiB", column, shown(cell)),
+                fmt::format("{} '{}' is not a size in MiB", column, shown(cell)),
                 "give a number, or leave the cell empty where the sample is missing");
   return MiB{std::llround(*value)};
 }
@@ -41,7 +41,7 @@ Result<MemorySeries> read_memory_series(std::string_view text, const std::string
     const auto number = parse_integer(cells[*iteration]);
     if (!number || *number < 1 || *number > most_iterations)
       return fail(ErrorKind::bad_input, csv->place(),
-                  fmt::format("'{}' is no iteration", shown(cells[*iteration])),
+                  fmt::format("'{}' is not an iteration", shown(cells[*iteration])),
                   "count them from 1, to 1,000,000,000,000 at most");
     const std::int64_t before = series.reports.empty() ? 0 : series.reports.back().iteration;
     if (*number <= before)

@@ -1,4 +1,4 @@
-// Two plain rules, to compare others with: what a job holds now, or has held at most, with a
+// Two plain rules for comparison: the memory that a job holds now, or the most it has held, with a
 // margin.
 
 #include <algorithm>
@@ -52,17 +52,18 @@ Result<std::unique_ptr<Forecaster>> make_rule(const OptionTexts& options) {
 }
 
 constexpr OptionRow margin_options[] = {
-    {"margin", "NUMBER", "0.1", "what is added, as a share of it"},
+    {"margin", "NUMBER", "0.1", "the margin, as a share"},
 };
 
 }  // namespace
 
 const ForecasterRow last_value_row = {
-    "last-value", "what a job holds now and a margin is its peak; plain, to compare others with",
+    "last-value",
+    "the peak is the memory that a job holds now plus a margin; a baseline for comparison",
     "a plain rule", margin_options, make_rule<LastValue>};
 const ForecasterRow running_max_row = {
     "running-max",
-    "the most a job has held and a margin is its peak; plain, to compare others with",
+    "the peak is the most that a job has held plus a margin; a baseline for comparison",
     "a plain rule", margin_options, make_rule<RunningMax>};
 
 }  // namespace cleave

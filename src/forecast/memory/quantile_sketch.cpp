@@ -33,8 +33,8 @@ void QuantileSketch::add(double value) {
   }
 }
 
-/// Along the parabola through the marker and its neighbours; along a line where that would pass one
-/// of them.
+/// Along the parabola through the marker and its neighbours; along a line if that would pass one of
+/// them.
 double QuantileSketch::moved(std::size_t i, double by) const {
   const double before = places_[i] - places_[i - 1], after = places_[i + 1] - places_[i];
   const double rise = (heights_[i + 1] - heights_[i]) / after,

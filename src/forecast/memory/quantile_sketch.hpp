@@ -1,12 +1,14 @@
 #pragma once
 // A quantile of numbers that come one by one, in constant memory: the P2 algorithm of Jain and
-// Chlamtac (1985). Exact for the first five, then five markers that are moved along a parabola.
+// Chlamtac (1985). Exact for the first five numbers, then five markers that are moved along a
+// parabola.
 
 #include <array>
 #include <cstdint>
 
 namespace cleave {
 
+/// The quantile so far.
 class QuantileSketch {
  public:
   explicit QuantileSketch(double share) : share_(share) {}

@@ -7,12 +7,12 @@ namespace cleave {
 
 namespace {
 
-// A shift: so many samples in a row on one side of the line, each so many spreads away from it.
+// A shift: this many samples in a row on one side of the line, each this many spreads away from it.
 constexpr int shifted_samples = 3;
 constexpr double shifted_spreads = 4;
 constexpr std::int64_t samples_before_shift = 8;
-// A plateau: the slope of the recent samples is less than so many of its standard errors above
-// nothing.
+// A plateau: the slope of the recent samples is at most this many of its standard errors above
+// zero.
 constexpr double no_slope = 2;
 
 }  // namespace
@@ -52,7 +52,7 @@ void TrendForecast::look_for_shift(double residual) {
   const int side = residual > 0 ? 1 : -1;
   outside_ = outside_ * side > 0 ? outside_ + side : side;
   if (std::abs(outside_) < shifted_samples) return;
-  // What came since the jump is kept; the rest was another job, as far as memory goes.
+  // Only samples after the jump are kept; as far as memory goes, the rest was another job.
   std::array<Sample, shifted_samples> kept;
   for (int i = 0; i < shifted_samples; ++i)
     kept[static_cast<std::size_t>(i)] =
@@ -75,14 +75,14 @@ double TrendForecast::margin(double iteration) const {
     margin =
         student_quantile(normal_below(options_.z), static_cast<double>(requested_.count() - 2)) *
         spread * std::sqrt(1 + requested_.leverage(iteration));
-  // Where noise may be anything, the residuals say themselves how far they reach; a few cannot.
+  // With unknown noise the residuals themselves show how far they reach; a few of them cannot.
   if (options_.noise == TrendOptions::Noise::any)
     margin =
         std::max(margin, residuals_.count() >= 100 ? residuals_.value() : residuals_.largest());
   return margin;
 }
 
-/// The most that memory comes to where it has stopped growing; nullopt while it grows.
+/// The highest memory once it has stopped growing; nullopt while it grows.
 std::optional<double> TrendForecast::plateau() const {
   if (seen_ < static_cast<std::int64_t>(recent_samples)) return std::nullopt;
   LineFit line;

@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-/// Requests along a line with noise; everything asked for is held.
+/// Requests along a line with noise; all requested memory is held.
 double request(std::int64_t i, double base, double slope, double noise) {
   return base + slope * static_cast<double>(i) +
          noise * normal_of(1, 0, static_cast<std::uint64_t>(i));
@@ -77,7 +77,7 @@ TEST(TrendForecast, ALastingJumpStartsAnewWhereAskedFor) {
   EXPECT_EQ(shifts.shifts(), 1);
   EXPECT_NEAR(*shifts.peak(), 7000, 60);
   EXPECT_GT(plain.predict(300)->peak, 12'000);
-  // One stray sample is no jump.
+  // One stray sample is not a jump.
   TrendForecast stray(options);
   for (std::int64_t i = 1; i <= 80; ++i) {
     const double held = i == 40 ? 9000 : request(i, 4000, 0, 5);
@@ -101,7 +101,7 @@ TEST(TrendForecast, MemoryThatRestsCausesNoRestartWhereAskedFor) {
   EXPECT_TRUE(rests.level());
   EXPECT_LT(most, 6100);
   EXPECT_GT(plain.predict(400)->peak, 7000);
-  // What still grows is not held back.
+  // Growing memory is not held back.
   TrendForecast grows(options);
   for (std::int64_t i = 1; i <= 100; ++i) {
     const double held = request(i, 3000, 5, 5);
@@ -161,8 +161,8 @@ TEST(TrendForecast, APredictionIntervalIsWiderWhileSamplesAreFew) {
 }
 
 TEST(TrendForecast, NoiseOfAnyKindNeverNarrowsTheInterval) {
-  // Mostly level, and now and then far off: the spread is large, the residuals' 99 % quantile is
-  // not always.
+  // Mostly level, occasionally far off: the spread is large, but the residuals' 99 % quantile not
+  // always.
   TrendOptions any;
   any.noise = TrendOptions::Noise::any;
   TrendForecast with(any), without{TrendOptions{}};

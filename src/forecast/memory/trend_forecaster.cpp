@@ -22,7 +22,7 @@ class Trend final : public Forecaster {
     forecast.predict(report.iterations.value_or(report.iteration + horizon_));
     const auto peak = forecast.peak();
     if (!peak) return std::nullopt;
-    // A line that falls may end below what was held already, or below nothing.
+    // A falling line may end below the memory held so far, or below zero.
     const MiB size{
         std::llround(std::min(std::max(*peak, forecast.highest() + options_.overhead), 1e15))};
     return ExpectedPeak{size, size};

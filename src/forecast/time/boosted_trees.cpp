@@ -33,7 +33,7 @@ struct FreeBooster {
 using Matrix = std::unique_ptr<void, FreeMatrix>;
 using Booster = std::unique_ptr<void, FreeBooster>;
 
-/// What XGBoost says of its last failure: its first line, since a trace of the stack follows.
+/// XGBoost's message about its last failure: its first line, since a stack trace follows.
 std::unexpected<Error> xgboost_failed() {
   const std::string_view all = XGBGetLastError();
   return fail(ErrorKind::internal, "xgboost", shown(all.substr(0, all.find('\n')), 200));
@@ -59,7 +59,7 @@ Result<Booster> make_booster(void* matrix, const BoostingOptions& options) {
   Booster booster(handle);
   const std::pair<const char*, std::string> parameters[] = {
       {"objective", "reg:squarederror"},
-      {"base_score", "0"},  // the mean is taken off beforehand, in double precision
+      {"base_score", "0"},  // the mean is subtracted beforehand, in double precision
       {"tree_method", "hist"},
       {"nthread", "1"},  // sums in one order: the same bytes each time
       {"verbosity", "0"},
@@ -82,8 +82,8 @@ Result<void> check(const NumberRows& rows, std::span<const double> targets) {
   };
   if (rows.width == 0) return refuse("there is no column to learn from");
   if (rows.width > most_columns)
-    return refuse(fmt::format("there are {} columns to learn from, {} are the most", rows.width,
-                              most_columns));
+    return refuse(fmt::format("there are {} columns to learn from, more than the limit of {}",
+                              rows.width, most_columns));
   if (targets.empty()) return refuse("there is no row to learn from");
   const auto unfit = [](double number) { return !(std::abs(number) <= largest_number); };
   const auto unfit_cell = [&](double number) { return !std::isnan(number) && unfit(number); };
@@ -92,7 +92,7 @@ Result<void> check(const NumberRows& rows, std::span<const double> targets) {
   return {};
 }
 
-/// The numbers of an array, none of which may be anything else.
+/// The numbers of an array, which may hold nothing else.
 Result<std::vector<double>> numbers_of(const Json& tree, const char* key,
                                        const std::string& place) {
   const auto found = tree.is_object() ? tree.find(key) : tree.end();
@@ -126,8 +126,7 @@ const Json* trees_of(const Json& model) {
   return at->is_array() ? at : nullptr;
 }
 
-/// XGBoost's tree in our form: nodes in the order in which a breadth-first walk meets them,
-/// siblings together.
+/// XGBoost's tree in our form: nodes in breadth-first order, siblings together.
 Json in_our_form(const Json& tree) {
   const Json &left = tree.at("left_children"), &right = tree.at("right_children"),
              &features = tree.at("split_indices"), &values = tree.at("split_conditions"),
@@ -200,7 +199,7 @@ double BoostedTrees::predict(std::span<const double> row) const {
   assert(row.size() == width_);
   double sum = base_;
   for (std::uint32_t at : roots_) {
-    // Single precision, as the splits were found.
+    // Single precision, like the training.
     while (nodes_[at].feature >= 0) {
       const Node& node = nodes_[at];
       const auto cell = static_cast<float>(row[static_cast<std::size_t>(node.feature)]);
@@ -258,7 +257,7 @@ Result<void> BoostedTrees::add_tree(const Json& tree, const std::string& place) 
     node.value = static_cast<float>((*value)[i]);
     if (node.feature < 0) continue;
     node.missing_left = missing_ && (*missing)[i] != 0;
-    // Children come after their parent, so that every walk ends.
+    // Children come after their parent, so every walk ends.
     if (!whole_in((*left)[i], static_cast<double>(i) + 1, static_cast<double>(count) - 2))
       return refuse(fmt::format("node {} leads to one that is not there or not below it", i));
     node.left = static_cast<std::uint32_t>(first + static_cast<std::size_t>((*left)[i]));

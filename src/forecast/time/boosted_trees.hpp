@@ -2,8 +2,8 @@
 // Gradient-boosted regression trees. XGBoost grows them (through its C interface, single-threaded,
 // so that the same rows and the same seed give the same trees byte for byte); they are kept here as
 // plain tables and walked by a few lines of our own. So a prediction needs no library, takes about
-// a microsecond, may be asked for by any number of threads, and a model file from outside is never
-// handed to a parser that trusts it.
+// a microsecond, is safe in any number of threads, and an untrusted model file never reaches a
+// parser that trusts it.
 //
 // Chen and Guestrin, "XGBoost: A Scalable Tree Boosting System", KDD 2016; Dyna-P, 3.1.2, uses it
 // for completion times.
@@ -18,7 +18,7 @@
 
 namespace cleave {
 
-/// Rows of equally many numbers, one after the other. What is missing is NaN.
+/// Rows of the same length, one after the other. A missing value is NaN.
 struct NumberRows {
   std::size_t width = 0;
   std::vector<double> cells;
@@ -31,10 +31,11 @@ struct NumberRows {
   void add(std::span<const double> row);
 };
 
+/// XGBoost's parameters.
 struct BoostingOptions {
   int rounds = 200;            // trees
   int depth = 6;               // splits from the root to a leaf, at most
-  double learning_rate = 0.1;  // what part of a tree's answer counts
+  double learning_rate = 0.1;  // the share of a tree's answer that counts
   double row_share = 0.8;      // of the rows, drawn for each tree
   double column_share = 1;     // of the columns, drawn for each tree
   double least_weight = 1;     // rows in a leaf, at least
@@ -42,14 +43,14 @@ struct BoostingOptions {
   std::uint64_t seed = 1;      // matters where one of the shares is below 1
 };
 
-/// The largest number that training and prediction take: beyond lies what single precision cannot
-/// hold.
+/// The largest number that training and prediction accept, because of single precision.
 inline constexpr double largest_number = 1e30;
 
+/// A trained model.
 class BoostedTrees {
  public:
   /// Least squares on `targets`, one for each row. Refuses (bad_input) no rows, no columns and
-  /// numbers that are beyond largest_number. A cell may be missing; a target may not.
+  /// numbers beyond largest_number. A cell may be missing; a target may not.
   [[nodiscard]] static Result<BoostedTrees> train(const NumberRows& rows,
                                                   std::span<const double> targets,
                                                   const BoostingOptions& options);
@@ -61,22 +62,23 @@ class BoostedTrees {
   [[nodiscard]] std::size_t trees() const { return roots_.size(); }
 
   /// {"width", "base", "trees": [{"feature": [], "value": [], "left": []}]}. Node 0 is the root. A
-  /// feature of -1 makes a leaf, whose value is its answer; otherwise a row with less than the
-  /// value in that feature goes to the node `left`, any other to the one after it. Where cells were
-  /// missing there is a list "missing_left" besides: 1 where a row without that feature goes left.
+  /// feature of -1 marks a leaf, whose value is its answer; otherwise a row with less than the
+  /// value in that feature goes to the node `left`, any other to the one after it. If cells were
+  /// missing, there is also a list "missing_left": 1 where a row without that feature goes left.
   [[nodiscard]] Json to_json() const;
-  /// Refuses whatever a walk could stumble on: nodes that are not there, that lead back, features
-  /// beyond the width, numbers that are none.
+  /// Refuses everything that would break a walk: nodes that do not exist or lead back, features
+  /// beyond the width, invalid numbers.
   [[nodiscard]] static Result<BoostedTrees> from_json(const Json& document,
                                                       const std::string& place);
 
   friend bool operator==(const BoostedTrees&, const BoostedTrees&) = default;
 
  private:
+  /// A split or a leaf.
   struct Node {
     std::int32_t feature = -1;  // -1: a leaf
     float value = 0;            // where it splits, or the leaf's answer
-    std::uint32_t left = 0;     // place in nodes_; the right one is next to it
+    std::uint32_t left = 0;     // index into nodes_; the right one follows it
     bool missing_left = false;  // where a row without the feature goes
     friend bool operator==(const Node&, const Node&) = default;
   };

@@ -31,7 +31,7 @@ Problem problem_of(std::size_t count, std::uint64_t seed) {
   return problem;
 }
 
-/// What XGBoost itself predicts, trained in the same way.
+/// XGBoost's own predictions after the same training.
 std::vector<double> by_xgboost(const Problem& problem, const BoostingOptions& options) {
   const double mean = std::accumulate(problem.targets.begin(), problem.targets.end(), 0.0) /
                       static_cast<double>(problem.targets.size());

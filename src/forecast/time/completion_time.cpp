@@ -17,8 +17,8 @@ constexpr struct {
   std::string_view name;
 } forms[] = {{TimeForm::seconds, "seconds"}, {TimeForm::log, "log"}, {TimeForm::ratio, "ratio"}};
 
-/// Seconds that no job takes are kept out of predictions: neither zero nor beyond what a double
-/// multiplies.
+/// Keeps impossible times out of predictions: neither zero nor too large for the multiplications of
+/// a double.
 double sane(double seconds) {
   return seconds > 1e-12 ? std::min(seconds, largest_number) : 1e-12;  // what is no number too
 }

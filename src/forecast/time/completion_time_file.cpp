@@ -1,5 +1,5 @@
-// The file of a completion-time model, docs/formats.md: written by save(), read with care by
-// load().
+// The file of a completion-time model, docs/formats.md: written by save(); load() does not trust
+// it.
 
 #include <algorithm>
 #include <cmath>
@@ -96,7 +96,7 @@ Result<CompletionTime> CompletionTime::load(std::string_view text, const std::st
   std::optional<Error> error;
   JsonReader in(*document, place, error);
   if (in.text("format") != format_name)
-    in.refuse("format", fmt::format("this is no '{}'", format_name),
+    in.refuse("format", fmt::format("this is not a '{}'", format_name),
               "a model is made by `forecast time --train`");
   if (in.integer("version", 1, INT32_MAX) > format_version)
     in.refuse("version", fmt::format("the model is of a newer version than {}", format_version));
@@ -121,12 +121,12 @@ Result<CompletionTime> CompletionTime::load(std::string_view text, const std::st
   model.spread_ = std::move(*spread);
   model.form_ = *form;
   model.target_ = in.text("target");
-  if (!fit_for_a_name(model.target_)) in.refuse("target", "this is no name of a column");
+  if (!fit_for_a_name(model.target_)) in.refuse("target", "this cannot be the name of a column");
   const auto whole = in.text_if("whole");
   if (*form == TimeForm::ratio) {
     const auto found = std::ranges::find(model.ranges(), whole.value_or(""), &FeatureRange::name);
     if (found == model.ranges().end() || !found->logarithmic)
-      in.refuse("whole", "this is no feature that is above 0");
+      in.refuse("whole", "this is not a feature with values above 0");
     else
       model.whole_ = static_cast<std::size_t>(found - model.ranges().begin());
   }

@@ -132,7 +132,7 @@ TEST(CompletionTime, RefusesWhatIsUnlikeEverythingMeasured) {
   margin[0] = 71;
   EXPECT_FALSE(model.forecast(margin));
   EXPECT_NE(changed(2, std::nan("")), "");
-  // Each feature within its range, but no job was like this: the largest batch with hardly any
+  // Each feature is within its range, but no job was like this: the largest batch with hardly any
   // traffic.
   const auto forecast = model.forecast(std::vector{64.0, 7.0, 0.05, 1.0});
   ASSERT_FALSE(forecast);
@@ -216,7 +216,7 @@ TEST(CompletionTime, DamagedFilesAreRefused) {
   const auto read = CompletionTime::load(newer.dump(), "m.json");
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("newer"), std::string::npos);
-  Json log = whole;  // the trees have columns that this form does not
+  Json log = whole;  // the trees have columns that this form lacks
   log["form"] = "log";
   EXPECT_FALSE(CompletionTime::load(log.dump(), "m.json"));
 }

@@ -12,10 +12,10 @@ namespace cleave {
 
 namespace {
 
-/// Part of held-out jobs whose distance a model still answers.
+/// The share of held-out jobs whose distance a model still answers.
 constexpr double reached = 0.99;
 
-/// 0 .. count - 1 in an order drawn by the seed (Fisher and Yates).
+/// 0 .. count - 1 in an order drawn from the seed (Fisher and Yates).
 std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -24,7 +24,7 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
   return order;
 }
 
-/// A number for every row that rows of one group share.
+/// A number for every row; rows of one group share it.
 std::vector<std::size_t> groups_of(const MeasuredJobs& jobs) {
   std::vector<std::size_t> groups(jobs.size());
   std::iota(groups.begin(), groups.end(), std::size_t{0});
@@ -80,7 +80,7 @@ Result<std::vector<HeldOutTime>> HeldOutTimes::of(const MeasuredJobs& jobs,
 
 namespace {
 
-/// Errors vary smoothly, and there is one of each job: few and shallow trees, many jobs in a leaf.
+/// Errors vary smoothly, with one per job: few and shallow trees, many jobs in a leaf.
 BoostingOptions for_spread(std::uint64_t seed) {
   BoostingOptions options;
   options.rounds = 60;
@@ -90,7 +90,7 @@ BoostingOptions for_spread(std::uint64_t seed) {
   return options;
 }
 
-/// An error below this is as good as none; its logarithm would otherwise outweigh all others.
+/// An error below this counts as none; its logarithm would otherwise outweigh all others.
 constexpr double least_error = 1e-3;
 
 double residual_of(const HeldOutTime& time) {
@@ -116,7 +116,7 @@ Result<void> HeldOutTimes::settle_interval(const MeasuredJobs& jobs,
   };
   auto spread = train([](const HeldOutTime&) { return true; });
   if (!spread) return std::unexpected(spread.error());
-  // The errors that a spread was learnt from are smaller in its units than those it meets: again by
+  // The errors that a spread was learnt from are smaller in its units than new ones: again by
   // folds.
   std::vector<double> scores;
   const std::size_t last = std::ranges::max(answered, {}, &HeldOutTime::fold).fold;
@@ -127,8 +127,8 @@ Result<void> HeldOutTimes::settle_interval(const MeasuredJobs& jobs,
         scores.push_back(residual_of(time) /
                          model.typical_error(others ? *others : *spread, jobs.rows[time.row]));
   }
-  // Split conformal prediction: of n + 1 exchangeable scores the last is as likely to have any
-  // rank.
+  // Split conformal prediction: among n + 1 exchangeable scores the last has each rank with equal
+  // probability.
   std::ranges::sort(scores);
   const auto count = static_cast<double>(scores.size());
   const double tail = (1 - model.level_) / 2;

@@ -86,8 +86,8 @@ NearestJob JobDistance::nearest(std::span<const double> row) const {
       sum += apart * apart;
       ++known;
     }
-    // What one of the two lacks is as far apart as the rest on average; with nothing in common,
-    // very far.
+    // A feature that one of the two lacks counts as the average of the others; with nothing in
+    // common, they are very far apart.
     constexpr double nothing_in_common = 1e12;
     if (known < here.size())
       sum = known == 0 ? nothing_in_common
@@ -127,7 +127,7 @@ namespace {
 Result<FeatureRange> read_range(JsonReader& in, std::optional<Error>& error) {
   FeatureRange range;
   range.name = in.text("name");
-  if (!fit_for_a_name(range.name)) in.refuse("name", "this is no name of a column");
+  if (!fit_for_a_name(range.name)) in.refuse("name", "this cannot be the name of a column");
   const auto number = [&](const char* key, double least) {
     const auto found = in.number_if(key);
     if (!found || *found < least || *found > largest_number)

@@ -1,8 +1,8 @@
 #pragma once
-// How far a job is from those that were measured. Features are compared in standard deviations of
-// the measured jobs; those that are above zero throughout (batch, time, slices) by their
-// logarithms, since 1 and 2 are as far apart as 64 and 128. A feature that one of two jobs lacks
-// (NaN) is left out, and the others count for it.
+// How far a job is from the measured ones. Features are compared in standard deviations of the
+// measured jobs; those that are always above zero (batch, time, slices) by their logarithms, since
+// 1 and 2 are as far apart as 64 and 128. A feature that one of two jobs lacks (NaN) is left out,
+// and the others count for it.
 
 #include <span>
 #include <string>
@@ -14,15 +14,15 @@
 
 namespace cleave {
 
-/// What the measured jobs had of one feature.
+/// The values of one feature among the measured jobs.
 struct FeatureRange {
   std::string name;
   double least = 0, most = 0;
   bool logarithmic = false;  // all above zero
-  double deviation = 0;      // standard deviation, of the logarithm where that is compared
+  double deviation = 0;      // standard deviation, of the logarithm if that is compared
   bool may_miss = false;     // some had none
 
-  /// least / (1 + margin) to most x (1 + margin) where the feature is logarithmic; otherwise
+  /// From least / (1 + margin) to most x (1 + margin) if the feature is logarithmic; otherwise
   /// `margin` of the range is added at both ends.
   [[nodiscard]] double least_with(double margin) const;
   [[nodiscard]] double most_with(double margin) const;
@@ -30,25 +30,26 @@ struct FeatureRange {
   friend bool operator==(const FeatureRange&, const FeatureRange&) = default;
 };
 
+/// The measured job that is nearest to a row.
 struct NearestJob {
   std::size_t row = 0;      // among the measured
   double distance = 0;      // Euclidean
-  std::size_t feature = 0;  // that which differs most
+  std::size_t feature = 0;  // the one that differs most
 };
 
+/// The measured jobs, ready to be compared with.
 class JobDistance {
  public:
-  /// Asserts that there are rows. Ranges are those of all rows; of more than most_kept, evenly
-  /// spread ones are kept to be compared with.
+  /// Asserts that there are rows. Ranges are those of all rows; if there are more than most_kept, a
+  /// regular sample of them is kept for comparison.
   static constexpr std::size_t most_kept = 4000;
   JobDistance(const std::vector<std::string>& features, const NumberRows& rows);
 
   [[nodiscard]] const std::vector<FeatureRange>& ranges() const { return ranges_; }
-  /// The kept row nearest to `row`; the first of those that are equally near. `row` counts within
-  /// what `kept()` has.
+  /// The kept row nearest to `row`; the first among equals. The result is an index into `kept()`.
   [[nodiscard]] NearestJob nearest(std::span<const double> row) const;
   [[nodiscard]] const NumberRows& kept() const { return kept_; }
-  /// Place of a kept row among those that were given.
+  /// The index of a kept row among the given ones.
   [[nodiscard]] std::size_t given(std::size_t kept_row) const { return given_[kept_row]; }
 
   [[nodiscard]] Json to_json() const;

@@ -48,7 +48,7 @@ Result<double> number_in(std::string_view cell, std::string_view column, const s
   return *number;
 }
 
-/// Where in a row of the file stands what.
+/// Which columns of the file hold what.
 struct Columns {
   std::size_t target = 0;
   std::optional<std::size_t> group;
@@ -66,7 +66,8 @@ Result<std::size_t> column_of(const CsvReader& csv, std::string_view name, std::
   return std::unexpected(std::move(error));
 }
 
-/// `first` has the first cell of each column that is not empty: it says which columns hold numbers.
+/// `first` has the first non-empty cell of each column, which tells whether the column holds
+/// numbers.
 Result<Columns> choose_columns(const CsvReader& csv, const std::vector<std::string>& first,
                                const MeasuredJobsOptions& options, MeasuredJobs& jobs) {
   Columns columns;
@@ -119,10 +120,10 @@ Result<void> add_row(const std::vector<std::string>& cells, const Columns& colum
   const auto seconds = number_in(cells[columns.target], options.target, place);
   if (!seconds) return std::unexpected(seconds.error());
   if (!(*seconds >= 1e-12))
-    return fail(
-        ErrorKind::bad_input, place,
-        fmt::format("{} is {}, which is no time that a job takes", shown(options.target), *seconds),
-        "leave the cell empty where a job did not run");
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("{} is {}, which is not a time a job can take", shown(options.target),
+                            *seconds),
+                "leave the cell empty where a job did not run");
   std::vector<double> row;
   for (std::size_t i = 0; i < columns.features.size(); ++i) {
     if (trimmed(cells[columns.features[i]]).empty()) {
@@ -139,7 +140,7 @@ Result<void> add_row(const std::vector<std::string>& cells, const Columns& colum
   return {};
 }
 
-/// Of each column the first cell that is not empty.
+/// The first non-empty cell of each column.
 Result<std::vector<std::string>> first_cells(std::string_view text, const std::string& place) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());

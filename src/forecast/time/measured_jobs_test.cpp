@@ -35,7 +35,7 @@ TEST(MeasuredJobs, ColumnsCanBeNamed) {
   EXPECT_EQ(part.groups, (std::vector<std::string>{"y"}));
 }
 
-/// The error, with its line, for a file or options that are no good.
+/// The error, with its line, for an invalid file or options.
 std::string refusal(const std::string& text, const MeasuredJobsOptions& options = {}) {
   const auto jobs = read_measured_jobs(text, "m.csv", options);
   return jobs ? "" : jobs.error().text();

@@ -1,5 +1,5 @@
 #pragma once
-// Predicting how long a job takes, and two plain ways to do it that anything learnt has to beat.
+// Predicting how long a job takes, and two plain ways that anything learnt has to beat.
 
 #include <memory>
 #include <span>
@@ -15,17 +15,16 @@ namespace cleave {
 class TimePredictor {
  public:
   virtual ~TimePredictor() = default;
-  /// An answer always, however strange the row.
+  /// Always answers, however unusual the row.
   [[nodiscard]] virtual double seconds(std::span<const double> row) const = 0;
 };
 
-/// Time on the whole GPU x slices of the whole GPU / slices: what a job would take if compute were
-/// all.
+/// Time on the whole GPU x slices of the whole GPU / slices: the time if only compute mattered.
 class LinearInSlices final : public TimePredictor {
  public:
-  /// `slices` and `whole` are columns of `jobs`; the whole GPU has `total` slices, with 0 as many
-  /// as the largest row says. Refuses (bad_usage) columns that are not there and slices that are
-  /// not above 0.
+  /// `slices` and `whole` are columns of `jobs`; the whole GPU has `total` slices, or with 0 the
+  /// largest value of a row. Refuses (bad_usage) columns that do not exist and slices that are not
+  /// above 0.
   [[nodiscard]] static Result<LinearInSlices> make(const MeasuredJobs& jobs,
                                                    const std::string& slices,
                                                    const std::string& whole, double total = 0);
@@ -38,7 +37,7 @@ class LinearInSlices final : public TimePredictor {
   double total_;
 };
 
-/// The time of the measured job that is nearest (job_distance.hpp).
+/// The time of the nearest measured job (job_distance.hpp).
 class NearestMeasuredJob final : public TimePredictor {
  public:
   /// Asserts that there are jobs.
