@@ -1,5 +1,5 @@
 #pragma once
-// The words in which cases put answers.
+// How answers are written in the words of the cases.
 
 #include <vector>
 

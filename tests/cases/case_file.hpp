@@ -1,7 +1,6 @@
 #pragma once
 // A file of reference cases: {"module": M, "cases": [{"id", "op", "input", "expected", ...}]}. Only
-// its frame is read here; what stands in an `input` concerns the operation, and is a matter of that
-// one case.
+// its frame is read here; the operation reads the `input` of a case.
 
 #include <string>
 #include <string_view>
@@ -12,13 +11,15 @@
 
 namespace cleave::cases {
 
+/// One reference case.
 struct Case {
   std::string id;
   std::string op;
-  Json input;     // as it is written; null when absent
+  Json input;     // unchanged; null when absent
   Json expected;  // an object
 };
 
+/// All cases of one file.
 struct CaseFile {
   std::string module;
   std::vector<Case> cases;

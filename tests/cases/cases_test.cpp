@@ -1,6 +1,6 @@
-// The conformance runner as a program: what it says of right and wrong answers, of operations that
-// it does not know and of files that it cannot read; and, where the reference cases lie beside the
-// repository, their answers.
+// The conformance runner as a program: what it prints for right and wrong answers, unknown
+// operations and unreadable files; and, if the reference cases lie beside the repository, their
+// answers.
 
 #include <gtest/gtest.h>
 
@@ -101,7 +101,7 @@ TEST(Cases, RightAnswersPass) {
 }
 
 TEST(Cases, ReuseThenComputeThenStartBreakTies) {
-  // Each 1g of an empty A30 leaves two full states; an idle one that is there already is taken.
+  // Each 1g of an empty A30 leaves two full states; an idle one that exists already is taken.
   expect_right("reachability", "choose",
                R"({"device": "A30", "profile": "1g.6gb", "state": [],
                    "idle": [{"profile": "1g.6gb", "start": 2}]})",
@@ -116,7 +116,7 @@ TEST(Cases, ReuseThenComputeThenStartBreakTies) {
 }
 
 TEST(Cases, AGpuThatIsLeftLazyPullsTheLowestJob) {
-  // Ids are ordered as text: j10 before j9. Then the source is lazy and gives no more.
+  // Ids are ordered as text: j10 before j9. After that the source is lazy and gives no more.
   expect_right("online", "depart",
                R"({"cluster": {"device": "A100-40GB/five", "threshold": 0.2, "gpus": [
                     {"jobs": [{"id": "j9", "profile": "1g.5gb", "start": 0},
@@ -144,7 +144,7 @@ TEST(Cases, ANewInstanceDestroysTheIdleOnesInItsWay) {
                    "gpus": [{"jobs": [{"id": "b", "profile": "2g.12gb", "start": 0},
                                       {"id": "a", "profile": "2g.12gb", "start": 2}],
                              "idle": [], "load": {"value": 1.0, "exact": "1/1"}, "busy": true}]})");
-  // The class follows the exact threshold: a load of just that is busy.
+  // The class follows the exact threshold: a load of exactly that is busy.
   expect_right("online", "arrive",
                R"({"cluster": {"device": "A30", "threshold": 0.5, "load": "memory", "gpus": [
                      {"jobs": [{"id": "a", "profile": "2g.12gb", "start": 2}], "idle": []}]},
@@ -153,7 +153,7 @@ TEST(Cases, ANewInstanceDestroysTheIdleOnesInItsWay) {
 }
 
 TEST(Cases, ABatchNeedsALayoutWhereADeviceIsGiven) {
-  // Two slices of an A30 are free, at 1 and at 3: enough for a 2g by number, and no place for it.
+  // Two slices of an A30 are free, at 1 and at 3: enough for a 2g by number, but no place for it.
   const auto input = [](const std::string& device) {
     return R"({"total_slices": 4, "free_slices": 2, "w": 2, "queue": [
                  {"id": "a", "jct_full": 3, "jct": 4, "slices": 2},
@@ -169,7 +169,7 @@ TEST(Cases, ABatchNeedsALayoutWhereADeviceIsGiven) {
   expect_right("dynap", "bnb", input(device),
                R"({"best": ["b", "c"], "throughput": {"value": 0.25, "exact": "1/4"},
                    "equal_best": [["b", "c"]]})");
-  // A quarter of half and half of a quarter: batches of different sizes may be equal.
+  // A quarter of a half and a half of a quarter: batches of different sizes may be equal.
   expect_right("dynap", "bnb",
                R"({"total_slices": 4, "free_slices": 2, "w": 2, "queue": [
                     {"id": "a", "jct_full": 1, "jct": 4, "slices": 1}, {"id": "b", )"

@@ -8,7 +8,7 @@ namespace cleave::cases {
 
 namespace {
 
-/// A number as the shortest decimal that means it, so that 0.4 is two fifths and not the double
+/// A number as the shortest decimal that reads as it, so that 0.4 is two fifths and not the double
 /// next to it.
 std::optional<std::string> decimal(JsonReader& in, std::string_view key) {
   const auto number = in.number_if(key);
@@ -73,8 +73,7 @@ Fleet fleet_of(const Geometry& geometry, const std::vector<GpuContent>& gpus) {
     for (const PlacementId id : gpu.held | gpu.idle) {
       InstanceEntry instance;
       instance.placement = id;
-      if (gpu.held.contains(id))
-        instance.workload = "";  // the fleet asks only whether there is one
+      if (gpu.held.contains(id)) instance.workload = "";  // only its presence matters to the fleet
       entry.instances.push_back(std::move(instance));
     }
     file.gpus.push_back(std::move(entry));

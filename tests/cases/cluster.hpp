@@ -1,6 +1,6 @@
 #pragma once
 // A cluster of the cases, GPUs of one device with jobs and idle instances, as a Fleet. The fleet
-// knows placements only; here each keeps the job's id beside it.
+// has placements only; the jobs' ids are kept here.
 
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace cleave::cases {
 
-/// GPUs of one model on which work holds `held` of each, and `idle` stand beside them.
+/// GPUs of one model: work holds the placements `held` on each, and `idle` ones are free.
 struct GpuContent {
   PlacementSet held, idle;
 };
@@ -23,6 +23,7 @@ struct GpuContent {
 /// The sets of each GPU must be legal.
 Fleet fleet_of(const Geometry& geometry, const std::vector<GpuContent>& gpus);
 
+/// The GPUs of a case, with the ids of their jobs.
 struct Cluster {
   std::shared_ptr<const StateGraph> graph;
   Fleet fleet;
@@ -30,11 +31,11 @@ struct Cluster {
   ChosenPolicy policy;  // with the cluster's threshold and measure of load
 };
 
-/// Reads an object {"device", "threshold", "load", "gpus"}; the last two of the policy's options
-/// may be absent. Nothing after an error, which is left in the reader.
+/// Reads an object {"device", "threshold", "load", "gpus"}; `threshold` and `load` are optional.
+/// Empty after an error, which is left in the reader.
 std::optional<Cluster> read_cluster(JsonReader& in);
 
-/// All GPUs as they are: [{jobs, idle, load, busy, cost}].
+/// The state of all GPUs: [{jobs, idle, load, busy, cost}].
 Json gpus_of(const Cluster& cluster);
 
 }  // namespace cleave::cases

@@ -15,7 +15,7 @@ namespace {
 constexpr double tolerance = 1e-9;
 constexpr std::size_t longest_shown = 200;
 
-/// A number as cases write it, plain or with its exact form beside it.
+/// A number as written in cases, plain or with its exact form.
 struct Number {
   double value;
   std::optional<std::string> exact;
@@ -44,7 +44,7 @@ class Comparison {
  public:
   void compare(const Json& expected, const Json& got, const std::string& path) {
     if (expected.is_number() && got.is_array()) {
-      // Where the format leaves open whether a key lists things or counts them, a list answers for
+      // The format leaves open whether some keys list things or count them, so a list also matches
       // its count.
       if (expected != got.size()) differ(path, on_a_line(expected), on_a_line(got));
     } else if (const auto number = number_in(expected)) {
@@ -74,8 +74,7 @@ class Comparison {
   }
 
   void compare_elements(const Json& expected, const Json& got, const std::string& path) {
-    // Where one is missing all that follow are out of step, so the lists are shown and not their
-    // elements.
+    // If an element is missing all that follow are out of step, so the whole lists are shown.
     if (expected.size() != got.size())
       return differ(path, fmt::format("{} elements {}", expected.size(), on_a_line(expected)),
                     fmt::format("{} elements {}", got.size(), on_a_line(got)));

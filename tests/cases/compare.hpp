@@ -1,8 +1,8 @@
 #pragma once
-// An answer against what a case expects of it. Every key that is expected is compared, others of
-// the answer are not looked at. Numbers agree within 1e-9, relative or absolute; a rational
-// {"value", "exact"} agrees with another by its exact form, with a plain number by its value. All
-// else must be equal, the order of lists included.
+// Compares an answer with the expected one. Every expected key is compared; other keys of the
+// answer are ignored. Numbers agree within 1e-9, relative or absolute; a rational {"value",
+// "exact"} agrees with another by its exact form, with a plain number by its value. Everything else
+// must be equal, including the order of lists.
 
 #include <string>
 #include <vector>
@@ -11,14 +11,14 @@
 
 namespace cleave::cases {
 
-/// Two values that should agree and do not, as text that fits on a line.
+/// Two values that should agree but do not, as text that fits on a line.
 struct Difference {
   std::string path;  // inside the expected answer: "candidates[2].cost"
   std::string expected;
   std::string got;
 };
 
-/// In the order of `expected`; none when the answer is right.
+/// In the order of `expected`; empty if the answer is right.
 std::vector<Difference> differences(const Json& expected, const Json& got);
 
 }  // namespace cleave::cases

@@ -16,8 +16,8 @@ struct Device {
   std::string_view name, model, profiles;
 };
 
-// "A100-40GB" leaves out the +me profile and "A100-80GB" does not: each is the table of another
-// paper.
+// "A100-40GB" leaves out the +me profile and "A100-80GB" does not: they are the tables of two
+// papers.
 constexpr Device devices[] = {
     {"A30", "A30-24GB", "plain"},
     {"A100-40GB", "A100-40GB", "plain"},

@@ -9,8 +9,8 @@
 
 namespace cleave::cases {
 
-/// The state graph of a device by its name in the cases, "A100-40GB/five"; the error names those
-/// there are.
+/// The state graph of a device by its name in the cases, "A100-40GB/five"; the error lists the
+/// known names.
 [[nodiscard]] Result<std::shared_ptr<const StateGraph>> find_device(std::string_view name);
 
 }  // namespace cleave::cases

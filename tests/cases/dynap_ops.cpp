@@ -21,7 +21,7 @@ constexpr std::int64_t most_slices = 32;   // far beyond any GPU; keeps searches
 constexpr std::size_t most_equal = 10000;  // batches that an answer may list
 constexpr const char* too_long = "its numbers are too long for exact arithmetic in 64 bits";
 
-/// The decimal that a number of the input means; zero after an error.
+/// A number of the input as its decimal; zero after an error.
 Ratio decimal(JsonReader& in, std::string_view key, double number) {
   const auto ratio = Ratio::parse(fmt::format("{}", number));
   if (ratio) return *ratio;
@@ -91,7 +91,7 @@ Json seconds(Duration duration) {
 
 // --- bnb ---
 
-/// A queue as the case writes it: what the search needs, and what the answer says.
+/// A queue of a case: what the search needs, and what the answer contains.
 struct Queue {
   std::vector<std::string> ids;  // by JobId
   std::vector<PartitionRun<Fraction>> runs;
@@ -147,7 +147,7 @@ Queue read_queue(JsonReader& in) {
   return queue;
 }
 
-/// Gives each job its kind. Equal fractions make equal doubles, which the search asks for.
+/// Gives each job its kind. Equal fractions make equal doubles, as the search requires.
 void fill(JsonReader& in, Queue& queue, const KindOf& kinds) {
   for (const auto& [slices, kind] : kinds) {
     if (static_cast<std::size_t>(kind) >= queue.slices_of_kind.size())
@@ -163,8 +163,8 @@ void fill(JsonReader& in, Queue& queue, const KindOf& kinds) {
   }
 }
 
-/// The shapes that have a layout and are within the free slices, both as the case counts them. A
-/// kind without jobs may stand in a shape; no batch comes of it.
+/// The shapes that have a layout and are within the free slices, as the case counts both. A shape
+/// may contain a kind without jobs; no batch uses it.
 std::vector<BatchShape> layouts(const OneGpu& gpu, const Queue& queue, int free_slices) {
   LayoutShapes all(gpu.graph);
   std::vector<BatchShape> shapes;

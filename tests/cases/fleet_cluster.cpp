@@ -65,7 +65,7 @@ void add_waiting(FleetCluster& cluster, const std::vector<WrittenWork>& work) {
 std::optional<PlanProblem> problem_of(const FleetCluster& cluster, ProblemKind kind,
                                       JsonReader& in) {
   auto problem = PlanProblem::make(cluster.file, kind, "");
-  // The paper's model, and the cases with it, let running work end up pending.
+  // In the paper's model and its cases, running work may end up pending.
   if (problem) problem->may_evict = true;
   if (problem) return std::move(*problem);
   in.refuse("", problem.error().message, problem.error().remedy);

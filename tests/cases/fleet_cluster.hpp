@@ -27,26 +27,26 @@ struct WrittenWork {
   const Profile* profile;
 };
 
-/// Reads an object {"device", "gpus": [[{"id", "profile", "start"}]]} under `key`; nothing after an
+/// Reads an object {"device", "gpus": [[{"id", "profile", "start"}]]} under `key`; empty after an
 /// error.
 std::optional<FleetCluster> read_fleet_cluster(JsonReader& in, std::string_view key);
 
-/// The instances of a list [{"id", "profile", "start"}], which can all exist beside each other.
+/// The instances of a list [{"id", "profile", "start"}], which must be able to coexist.
 std::optional<std::vector<InstanceEntry>> read_entries(std::vector<JsonReader> list,
                                                        const Geometry& geometry);
 
-/// Reads the list under `key`, which may be absent.
+/// Reads the list under `key`, which is optional.
 std::optional<std::vector<WrittenWork>> read_work(JsonReader& in, std::string_view key,
                                                   const Geometry& geometry);
 
-/// Work that is to come to the cluster.
+/// Adds waiting work to the cluster.
 void add_waiting(FleetCluster& cluster, const std::vector<WrittenWork>& work);
 
-/// Nothing after an error, which is left in the reader. The cluster must outlive the problem.
+/// Empty after an error, which is left in the reader. The cluster must outlive the problem.
 std::optional<PlanProblem> problem_of(const FleetCluster& cluster, ProblemKind kind,
                                       JsonReader& in);
 
-/// {"device", "gpus"} with everything where the goal has it, by start.
+/// {"device", "gpus"} with everything placed as in the goal, by start.
 Json cluster_of(const FleetCluster& cluster, const PlanProblem& problem, const Goal& goal);
 
 }  // namespace cleave::cases

@@ -1,5 +1,5 @@
-// Operations of module `fragmentation`: the cost of one GPU, and the start that leaves the least of
-// it.
+// Operations of module `fragmentation`: the cost of one GPU, and the start that leaves the lowest
+// cost.
 
 #include "answer.hpp"
 #include "base/format.hpp"
@@ -12,7 +12,7 @@ namespace cleave::cases::fragmentation {
 
 namespace {
 
-/// Refuses a formula that is neither the one computed here nor one that other_formula() turns away.
+/// Refuses formulas other than the one computed here and those that other_formula() rejects.
 bool formula_is_ratio(JsonReader& in) {
   const auto formula = in.text_if("formula");
   if (!formula || *formula == "ratio") return true;

@@ -12,7 +12,7 @@ namespace cleave::cases::geometry {
 
 namespace {
 
-/// Profiles of a state wherever they stand, by their places in GpuModel::profiles, ascending.
+/// The profiles of a state regardless of position, as indices into GpuModel::profiles, ascending.
 using Multiset = std::vector<int>;
 
 /// Of all states, or of the maximal ones.
@@ -29,9 +29,9 @@ std::set<Multiset> multisets(const StateGraph& graph, bool maximal) {
   return found;
 }
 
-/// Walks every multiset of profiles, the empty one too, whose slices add up to no more than the GPU
-/// has. A second media-extension instance is no matter of slices and never possible, so it is not
-/// tried.
+/// Enumerates every multiset of profiles, including the empty one, whose slices add up to at most
+/// the GPU's. A second media-extension instance is never possible, whatever the slices, so it is
+/// not tried.
 class WithinBudgets {
  public:
   explicit WithinBudgets(const Geometry& geometry) : geometry_(&geometry) {}

@@ -53,7 +53,7 @@ const Profile* read_profile(JsonReader& in, const Geometry& geometry) {
 
 std::optional<std::vector<WrittenInstance>> read_instances(JsonReader& in, std::string_view key,
                                                            const Geometry& geometry) {
-  // Far beyond any GPU, so that a start that is only wrong reaches the operation that judges it.
+  // Far beyond any GPU, so that a wrong start reaches the operation that judges it.
   constexpr int farthest = 1'000'000;
   if (!in.has(key)) {
     in.refuse("", fmt::format("the key '{}' is missing", key));

@@ -1,6 +1,6 @@
-// `cleave-cases FILE...`: computes reference cases with the library and compares the answers. A
-// line for each difference, one for each operation that is not known here, and at the end how many
-// cases passed.
+// `cleave-cases FILE...`: computes reference cases with the library and compares the answers.
+// Prints a line for each difference, one for each unknown operation, and at the end how many cases
+// passed.
 
 #include <cstdio>
 #include <exception>
@@ -29,7 +29,7 @@ struct Tally {
       unknown;  // skipped cases by module and operation
 };
 
-/// What is wrong, a line each; empty when the answer is as expected.
+/// The differences, a line each; empty if the answer is as expected.
 std::vector<std::string> complaints(const Operation& operation, const Case& one) {
   std::optional<Error> error;
   JsonReader in(one.input, "input", error);
@@ -77,7 +77,7 @@ int run_program(int argc, char** argv) {
     return end->code == 0 ? 0
                           : report({ErrorKind::bad_usage, "command line", end->why,
                                     "see `cleave-cases --help`"});
-  // Every file is read before any case is run, so that a count is always that of all files.
+  // Every file is read before any case is run, so that counts always cover all files.
   std::vector<CaseFile> files;
   for (const std::string& path : paths) {
     const auto text = read_text(path);

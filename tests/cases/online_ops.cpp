@@ -1,4 +1,4 @@
-// Operations of module `online`: what the online scheduler decides when a job comes or goes.
+// Operations of module `online`: decisions of the online scheduler when a job comes or goes.
 
 #include <algorithm>
 #include <optional>
@@ -17,8 +17,8 @@ namespace cleave::cases::online {
 
 namespace {
 
-/// Where a job is. Two of one id would leave open which departs and which goes first: nothing, with
-/// the reason in the reader, as for an unknown id.
+/// Where a job is. If two jobs have the id, which one departs is undefined: empty, with the reason
+/// in the reader, as for an unknown id.
 std::optional<std::pair<GpuId, PlacementId>> find_job(const Cluster& cluster, const std::string& id,
                                                       JsonReader& in) {
   std::optional<std::pair<GpuId, PlacementId>> found;

@@ -1,8 +1,8 @@
 #pragma once
-// What the runner can compute: one function for each operation of the cases, in a file for each
-// module, and a row for each in one table. A function reads its `input`, calls the library and puts
-// the answer into the words of the cases. What is wrong with the input it leaves in the reader; its
-// answer does not count then.
+// The operations of the runner: one function for each operation of the cases, in a file for each
+// module, and a row for each in one table. A function reads its `input`, calls the library and
+// writes the answer in the words of the cases. It leaves errors of the input in the reader; its
+// answer is then meaningless.
 
 #include <string_view>
 
@@ -10,15 +10,15 @@
 
 namespace cleave::cases {
 
+/// A row of the table: module, name and function of an operation.
 struct Operation {
   std::string_view module, op;
   Json (*answer)(JsonReader& in);
-  /// Whether the input asks for a variant of the operation that the runner does not have; null: it
-  /// has all.
+  /// Whether the input asks for a variant of the operation that the runner lacks; null: it has all.
   bool (*beyond)(const Json& input) = nullptr;
 };
 
-/// Null when the runner does not know it.
+/// Null if the operation is unknown.
 const Operation* find_operation(std::string_view module, std::string_view op);
 
 namespace geometry {

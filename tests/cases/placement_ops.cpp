@@ -1,5 +1,5 @@
-// Operations of module `placement`: how a fleet is filled, emptied and laid out anew by the methods
-// that place by rule, and what the layouts are worth.
+// Operations of module `placement`: how the methods that place by rule fill, empty and reconfigure
+// a fleet, and the metrics of the layouts.
 
 #include <algorithm>
 #include <map>
@@ -56,7 +56,7 @@ Json pending_of(const PlanProblem& problem, const std::vector<WorkloadIndex>& pe
   return list;
 }
 
-/// A cluster, a problem on it, and what a method makes of it.
+/// A cluster, a problem on it, and the result of a method.
 struct Solved {
   FleetCluster cluster;
   PlanProblem problem;
@@ -78,7 +78,7 @@ std::unique_ptr<Solved> solve(JsonReader& in, ProblemKind kind, Solve with) {
   const Heuristic* method = read_policy(in);
   if (!work || method == nullptr) return nullptr;
   add_waiting(*cluster, *work);
-  // The problem refers to the cluster, which therefore comes to its place first.
+  // The problem refers to the cluster, which therefore has to be in its final place first.
   auto solved = std::make_unique<Solved>();
   solved->cluster = std::move(*cluster);
   auto problem = problem_of(solved->cluster, kind, in);
@@ -127,7 +127,7 @@ Json measure(JsonReader& in) {
   if (!initial || !after) return {};
   const auto pending = read_work(in, "pending", initial->graph->geometry());
   if (!pending) return {};
-  std::map<std::string, std::optional<Seat>> goal;  // by id: what is to be seated or is to wait
+  std::map<std::string, std::optional<Seat>> goal;  // by id: a seat, or empty for pending work
   for (const WrittenWork& work : *pending) goal[work.id] = std::nullopt;
   std::map<std::string, const Profile*> fresh;
   for (const WrittenWork& work : *pending) fresh[work.id] = work.profile;
@@ -162,7 +162,7 @@ Json measure(JsonReader& in) {
 
 namespace {
 
-/// Equation 3 in whole GPUs, over everything that runs and waits (reading O8).
+/// Equation 3 in whole GPUs, over all running and waiting work (reading O8).
 std::int64_t least_gpus_of_all(const PlanProblem& problem) {
   std::int64_t compute = 0, memory = 0;
   const Geometry& geometry = problem.graphs.front()->geometry();

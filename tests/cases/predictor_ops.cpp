@@ -1,5 +1,5 @@
-// Operations of module `predictor`: lines by least squares, the peak they foretell, and a job's run
-// beside the forecast.
+// Operations of module `predictor`: lines by least squares, the peak they predict, and a job's run
+// with the forecast.
 
 #include <algorithm>
 
@@ -59,13 +59,13 @@ Json or_null(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
 
-/// What the scheduler does with the first prediction that counts and is too large.
+/// The scheduler's reaction to the first prediction that counts and is too large.
 struct Restart {
   std::int64_t at = 0;
   double peak = 0;
 };
 
-/// The smallest profile with that much memory.
+/// The smallest profile with this much memory.
 Json profile_for(const std::vector<std::pair<std::string, double>>& profiles, double peak) {
   const std::pair<std::string, double>* best = nullptr;
   for (const auto& profile : profiles)

@@ -1,5 +1,5 @@
-// Operations of module `reachability`: how many full states a state can still become, and the
-// placement that leaves the most. Idle instances only break ties.
+// Operations of module `reachability`: how many full states can still be reached from a state, and
+// the placement that keeps the most. Idle instances only break ties.
 
 #include <algorithm>
 #include <tuple>
@@ -20,8 +20,8 @@ Json candidate(const OneGpu& gpu, PlacementId id) {
   return shown;
 }
 
-/// The candidates that can be placed, and the one that keeps the most full states within reach;
-/// ties: reuse, most compute slices, lowest start.
+/// The candidates that can be placed, and the one that keeps the most full states reachable; ties:
+/// reuse, most compute slices, lowest start.
 Json best_of(const OneGpu& gpu, PlacementSet candidates) {
   const std::vector<PlacementId> ids =
       by_start(gpu.geometry(), candidates & gpu.graph->free(gpu.id()));

@@ -21,8 +21,8 @@ Json time(Duration duration) {
   return rational(Ratio(duration.count(), second));
 }
 
-/// The demand is in the GB of profile names: as a request, what programs can use of the least such
-/// profile. Beyond the largest it stays beyond it.
+/// The demand is in the GB of profile names; the request is the memory that programs can use on the
+/// smallest such profile. A demand beyond the largest profile stays beyond it.
 MiB demand(const Geometry& geometry, double gb) {
   std::optional<MiB> least;
   for (const Profile* profile : geometry.profile_list())
@@ -32,7 +32,7 @@ MiB demand(const Geometry& geometry, double gb) {
   return least.value_or(MiB{geometry.model().largest().usable->value + 1});
 }
 
-/// A run's schedule as the cases write it down.
+/// A run's schedule as written in the cases.
 class Schedule final : public RunObserver {
  public:
   explicit Schedule(const Workload& workload, const Geometry& geometry)

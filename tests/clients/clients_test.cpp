@@ -1,6 +1,5 @@
-// Other people's programs, unmodified, on simulated GPUs: what they show and do there is what they
-// show and do on a real machine. tools/clients.sh fetches them; where it could not, these tests say
-// why and skip.
+// Unmodified programs of other projects on simulated GPUs: they behave as on a real machine.
+// tools/clients.sh fetches them; if it could not, these tests are skipped with the reason.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,7 +25,7 @@ const std::string fetched = source_dir() + "/build/clients";
 const std::string library = binary_dir() + "/lib/cleave-nvmlsim";
 constexpr const char* packages = "usr/lib/python3/dist-packages";
 
-/// Why the client cannot be run here; empty: it can. `file` is what it is in the fetched packages.
+/// Why the client cannot be run here; empty: it can. `file` is its path in the fetched packages.
 std::string cannot_run([[maybe_unused]] const std::string& file) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return "a library with sanitizers cannot be loaded into a program without; run in release only";
@@ -58,7 +57,7 @@ class Clients : public testing::Test {
     EXPECT_TRUE(destroy_sim_node(node()));
   }
   [[nodiscard]] std::string node() const { return scratch_.path("node"); }
-  /// In front of a command: its environment on the node. Debian's own Python first, for which the
+  /// The prefix of a command: its environment on the node. Debian's own Python first, for which the
   /// packages are made.
   [[nodiscard]] std::string on_the_node() const {
     return fmt::format(
@@ -145,7 +144,7 @@ TEST_F(Clients, NvtopShowsTheGpusAndAJobsMemory) {
                       uuid) +
           on_the_node() +
           fmt::format("timeout --foreground 60 '{}/unpacked/usr/bin/nvtop'\n", fetched));
-  // A server of its own: nobody else's is touched, and it ends with its only session.
+  // A tmux server of its own, so that no other is touched; it ends with its only session.
   const std::string tmux = fmt::format("tmux -S '{}' ", scratch_.path("tmux"));
   const auto started =
       shell("TERM=xterm-256color " + tmux + "-f /dev/null new-session -d -x 160 -y 40 \"bash '" +

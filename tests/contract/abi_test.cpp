@@ -1,7 +1,7 @@
-// Cleave's declarations of NVML against the vendor's header, where a machine has one: sizes,
-// offsets, numbers, and the shape of every function. The header is looked for in CLEAVE_NVML_HEADER
-// (a file) and among the system's; it is compiled and never copied. What an older header does not
-// declare is left out, and told.
+// Cleave's declarations of NVML compared with the vendor's header, if a machine has one: sizes,
+// offsets, numbers, and the type of every function. The header is looked for in CLEAVE_NVML_HEADER
+// (a file) and among the system's; it is compiled and never copied. Declarations that an older
+// header lacks are skipped and listed.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -189,8 +189,8 @@ const std::vector<std::string>& functions() {
   return names;
 }
 
-// Two functions are of one shape when their parameters have the same sizes, and point to things of
-// the same size where that is known.
+// Two functions have the same shape if their parameters have the same sizes, and point to objects
+// of the same size as far as that is known.
 constexpr const char* preamble = R"(
 #include <tuple>
 #include <type_traits>

@@ -1,4 +1,4 @@
-// What door.hpp promises and the facts say of NVML, as checks of any door. Those that only look run
+// The promises of door.hpp and the facts about NVML, as checks of any door. The read-only ones run
 // on a real GPU too; nothing here ever changes MIG mode or layout there.
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class OnEveryStand : public testing::TestWithParam<StandCase> {
     if (const auto why_not = run_on(GetParam(), check)) GTEST_SKIP() << *why_not;
   }
 };
-/// Checks that only look, and those that create and destroy, which no real GPU sees.
+/// Read-only checks, and checks that create and destroy, which never run on a real GPU.
 class ReadingContract : public OnEveryStand {};
 class ChangingContract : public OnEveryStand {};
 
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Doors, ReadingContract, testing::ValuesIn(all_stands())
 INSTANTIATE_TEST_SUITE_P(Doors, ChangingContract, testing::ValuesIn(simulated_stands()),
                          [](const auto& each) { return name_of(each.param); });
 
-/// The code of a refusal; success where there was none.
+/// The code of a refusal; success if there was none.
 template <class T>
 Return code_of(const DriverAnswer<T>& answer) {
   return answer ? Return::success : answer.error().code;
@@ -131,7 +131,8 @@ TEST_P(ReadingContract, PlacementsAreOfOneSizeAndWithinTheGpu) {
   check([](Stand& stand) {
     for (const DriverProfile& each : profiles_of(stand)) {
       const auto spans = stand.door.placements(stand.gpu, each.id);
-      if (!stand.may_change && code_of(spans) != Return::success) continue;  // not for everybody
+      // Not every user may ask.
+      if (!stand.may_change && code_of(spans) != Return::success) continue;
       ASSERT_TRUE(spans) << text(spans.error().code);
       EXPECT_GE(spans->size(), each.most);
       std::set<std::uint32_t> starts;
@@ -295,7 +296,7 @@ TEST_P(ChangingContract, AnInstanceHasAllItsSlicesAndItsMemory) {
       EXPECT_EQ(made->computes.front().placement, (Span{0, profile.slices})) << *profile.name;
       const auto inside = stand.door.compute_profiles(stand.gpu, made->id);
       ASSERT_TRUE(inside);
-      // Of two compute profiles of one size the plain one is taken, which has the lower number.
+      // Among two compute profiles of one size the plain one is taken, which has the lower number.
       const auto first = std::ranges::find(*inside, profile.slices, &DriverComputeProfile::slices);
       ASSERT_NE(first, inside->end());
       EXPECT_EQ(made->computes.front().profile, first->id) << *profile.name;
@@ -388,7 +389,7 @@ TEST_P(ReadingContract, PowerIsWithinItsLimitAndEnergyGrows) {
   check([](Stand& stand) {
     const auto power = stand.door.power_milliwatts(stand.gpu);
     const auto limit = stand.door.power_limit_milliwatts(stand.gpu);
-    if (!stand.may_change && !(power && limit)) return;  // some boards do not tell
+    if (!stand.may_change && !(power && limit)) return;  // some boards do not report it
     ASSERT_TRUE(power && limit);
     EXPECT_GT(*power, 0U);
     EXPECT_LE(*power, *limit + *limit / 5);
@@ -445,8 +446,8 @@ std::uint32_t most_addable(const Geometry& geometry, PlacementSet state, int pro
   }
 }
 
-/// Many random steps beside the table's geometry: the driver does what is legal there, and nothing
-/// else.
+/// Many random steps compared with the table's geometry: the driver accepts exactly what is legal
+/// there.
 TEST_P(ChangingContract, RandomStepsFollowTheGeometry) {
   check([](Stand& stand) {
     const Geometry geometry(*stand.model, ProfileChoice().on(*stand.model));

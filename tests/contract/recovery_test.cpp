@@ -1,5 +1,5 @@
 // The recipes over the simulated library when things go wrong: calls that fail or lose their
-// answer, another program that holds an instance, a driver that lacks a function. What is left must
+// answer, another program that holds an instance, a driver that lacks a function. The state must
 // always be lawful, known, and possible to clean up.
 
 #include <gtest/gtest.h>
@@ -165,8 +165,7 @@ TEST_F(Recovery, FaultsOfTheDriverItself) {
   expect_cleanable();
 }
 
-/// A child of this process that has looked at the instances of the GPU, and goes on living until it
-/// is let go.
+/// A child process that has looked at the instances of the GPU, and lives until it is released.
 class Onlooker {
  public:
   explicit Onlooker(NvmlDoor& door) {
@@ -223,14 +222,14 @@ TEST_F(Recovery, AnotherProgramThatOnlyLooksIsWaitedFor) {
   EXPECT_EQ(waits, 2);
 }
 
-/// Creates and destroys for ever, four instances at a time; ends at the first refusal, or with its
+/// Creates and destroys forever, four instances at a time; ends at the first refusal, or with its
 /// parent.
 [[noreturn]] void change_for_ever(NvmlDoor& door, pid_t parent) {
   const ProfileId smallest = find_driver_profile(door, gpu0, "1g.5gb")->id;
   std::deque<GpuInstanceId> mine;
   bool good = true;
   while (good && getppid() == parent) {
-    // Without compute instances: who looks at those holds them.
+    // Without compute instances: a process that looks at those holds them.
     const auto made = door.create_gpu_instance(gpu0, smallest, {});
     good = made.has_value();
     if (good) mine.push_back(made->id);
@@ -241,8 +240,8 @@ TEST_F(Recovery, AnotherProgramThatOnlyLooksIsWaitedFor) {
   _exit(1);
 }
 
-/// Another program changes the GPU all the time: who looks meanwhile sees instances come and go,
-/// and never an error. Killed in the middle, it leaves a GPU that goes on.
+/// Another program changes the GPU all the time: an observer sees instances come and go, but never
+/// an error. Killed in the middle, it leaves a usable GPU.
 TEST_F(Recovery, LookingWhileOthersChangeAndAreKilled) {
   begin("A100-40GB");
   const pid_t parent = getpid();
@@ -266,7 +265,7 @@ TEST_F(Recovery, LookingWhileOthersChangeAndAreKilled) {
   expect_cleanable();
 }
 
-/// What works with a library of these functions.
+/// The features that work with a library of these functions.
 std::set<std::string> works_with(const nvml::Functions& functions) {
   NvmlDoor door(functions);
   std::set<std::string> works;
@@ -292,7 +291,7 @@ std::set<std::string> works_with(const nvml::Functions& functions) {
   return works;
 }
 
-/// Without each optional function in turn: only what depends on it goes.
+/// Without each optional function in turn: only the features that need it fail.
 TEST_F(Recovery, MissingFunctionsDegradeFeatureByFeature) {
   begin("A100-40GB");
   const auto library = NvmlLibrary::open(simulated_library());

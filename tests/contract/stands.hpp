@@ -1,5 +1,5 @@
 #pragma once
-// The doors that the contract is held against, each made ready for one check.
+// The doors that the contract is checked against, each made ready for one check.
 
 #include <filesystem>
 #include <functional>
@@ -32,8 +32,10 @@ class SimNode {
 /// The library that this build made.
 std::string simulated_library();
 
+/// Which door a check runs on.
 enum class DoorKind { simulated, faultless, replayed, real };
 
+/// One door for one GPU model.
 struct StandCase {
   DoorKind kind;
   const GpuModel* model;  // empty for a real GPU

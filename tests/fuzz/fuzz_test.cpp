@@ -1,10 +1,10 @@
-// Whatever reads bytes from outside is given bytes that nobody meant: files torn, spliced, with
-// bits flipped and tokens swapped for awkward ones. Every answer must be a value or an error with a
-// message; what is accepted must then run. Under the address and undefined-behaviour sanitizers
-// this is where crashes would show.
+// Everything that reads bytes from outside is given damaged bytes: files cut, spliced, with bits
+// flipped and tokens replaced by awkward ones. Every answer must be a value or an error with a
+// message; accepted input must then run. The address and undefined-behaviour sanitizers would show
+// crashes.
 //
-// Seeded, so that a failure repeats: the seed is printed. CLEAVE_FUZZ_ROUNDS makes it longer
-// (default 2000 a reader).
+// Seeded, so that a failure repeats: the seed is printed. CLEAVE_FUZZ_ROUNDS sets the number of
+// rounds (default 2000 a reader).
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ int rounds() {
   return given == nullptr ? 2000 : std::atoi(given);
 }
 
-/// Things that readers trip over.
+/// Tokens that often confuse readers.
 constexpr std::string_view awkward[] = {
     "",
     "-1",
@@ -145,7 +145,7 @@ void fuzz(std::initializer_list<std::string_view> seeds,
     for (const char c : error->text())
       ASSERT_GE(static_cast<unsigned char>(c), 0x20) << "control characters reach the terminal";
   }
-  // Both sides of every reader are walked.
+  // Both branches of every reader are taken.
   EXPECT_GT(accepted, 0U);
   EXPECT_LT(accepted, static_cast<std::size_t>(rounds()));
 }
@@ -232,13 +232,13 @@ constexpr std::string_view smi_seed =
     "|   3      1       MIG 3g.20gb          2         0          0:3     |\n"
     "+--------------------------------------------------------------------+\n";
 
-/// Small and empty, so that a million made-up GPUs are never simulated here.
+/// Small and empty, so that a million invented GPUs are never simulated here.
 const FleetFile& small_fleet() {
   static const FleetFile fleet = *parse_fleet_in_short("2xA100-40GB,1xA30-24GB", {});
   return fleet;
 }
 
-/// What was accepted must run to an end; overlong runs and nothing else may be refused.
+/// Accepted input must run to an end; only overlong runs may be refused.
 void run(const FleetFile& fleet, const Workload& workload) {
   for (const char* spec : {"online", "full-gpu"}) {
     const auto summary = simulate(fleet, workload, *parse_scheduler(spec));
@@ -260,7 +260,7 @@ TEST(Fuzz, FleetFiles) {
   });
 }
 
-/// A fleet of two GPUs with work that moves, what is planned for it, and where it should lead.
+/// A fleet of two GPUs with work that moves, a plan for it, and its goal.
 constexpr std::string_view planned_fleet = R"({"gpus": [
   {"name": "n0/0", "model": "A100-40GB", "instances": [
     {"profile": "3g.20gb", "start": 0, "workload": "a"}, {"profile": "1g.5gb", "start": 6, )"
@@ -291,7 +291,7 @@ TEST(Fuzz, PlanFiles) {
     if (!moves && moves.error().kind == ErrorKind::infeasible)
       return std::nullopt;  // another state: understood
     if (!moves) return moves.error();
-    (void)fault(moves->from.problem, moves->moves);  // legal or not, it must be told
+    (void)fault(moves->from.problem, moves->moves);  // legal or not, there must be an answer
     return std::nullopt;
   });
 }
@@ -379,7 +379,7 @@ TEST(Fuzz, ProfileRepositories) {
     ProfileRepository repository;
     const auto lines = add_profiles(repository, text, "r", MergeRule::mean);
     if (!lines) return lines.error();
-    // What was accepted comes back as it is written, and everything can be taken out of it.
+    // Accepted input is written back unchanged, and everything can be exported from it.
     const std::string written = repository_text(repository);
     ProfileRepository again;
     EXPECT_TRUE(add_profiles(again, written, "w", MergeRule::mean));
@@ -437,7 +437,7 @@ TEST(Fuzz, QuestionsOfChoice) {
        });
 }
 
-/// What was read of a model must answer the questions that are asked of models.
+/// A shape that was read must answer all questions about models.
 void ask_about(const ModelFile& model) {
   for (const bool train : {false, true}) {
     MemoryOptions options;
@@ -485,7 +485,7 @@ TEST(Fuzz, ModelConfigurations) {
   });
 }
 
-/// Pieces are asked for within the file, none large.
+/// Reads are within the file and none is large.
 ByteSource watched(const std::string& bytes) {
   ByteSource file = made_up::source(bytes);
   file.read = [read = file.read, &bytes](std::uint64_t offset, std::size_t length) {
@@ -577,7 +577,7 @@ TEST(Fuzz, LayoutsAndSpecs) {
     return error_of(choice->check(std::span(&only, 1)));
   });
   fuzz({"4xA100-40GB,2xA30-24GB"}, [](const std::string& text) {
-    // A count of millions is allowed and slow to build: leave those to the benchmarks.
+    // A count of millions is allowed but slow to build: those are left to the benchmarks.
     if (text.size() > 60) return std::optional(Error{ErrorKind::bad_input, "", "too long", ""});
     for (const std::string_view part : split(text, ','))
       if (parse_integer(part.substr(0, part.find('x'))).value_or(0) > 1000)
@@ -592,7 +592,7 @@ constexpr std::string_view measured_seed =
 constexpr std::string_view asked_seed =
     "slices,app,batch,whole_s\n1,x,1,0.5\n,y,8,1.5\n7,z,1e3,-2\n";
 
-/// Two kinds of jobs on three profiles, small enough that its model fits a page.
+/// Two kinds of jobs on three profiles, small enough that the model's file is short.
 MeasuredJobs few_measured_jobs() {
   std::string text = "batch,slices,whole_s,time_s\n";
   for (const int batch : {1, 2, 4, 8, 16, 32})
@@ -602,7 +602,7 @@ MeasuredJobs few_measured_jobs() {
   return *read_measured_jobs(text, "jobs", {});
 }
 
-/// Whatever was read, it answers every row there is, and comes back as it was.
+/// Any accepted model answers every row, and is written back unchanged.
 void ask(const CompletionTime& model) {
   for (const double number : {0.0, -1.0, 1.0, 4.0, 1e30, 1e-300}) {
     const std::vector<double> row(model.features().size(), number);

@@ -1,5 +1,5 @@
-// Engines that begin while work runs: at random moments the engine is thrown away and another is
-// made from what is there, of the same scheduler or of any other of the table, while GPUs are lost,
+// Engines that are rebuilt while work runs: at random moments the engine is thrown away and another
+// is made from the present state, with the same or any other scheduler, while GPUs are lost,
 // drained and paused, creates are refused, instances vanish and jobs are cancelled
 // (moving_world.hpp has the laws). In the end every job has ended.
 //
@@ -64,7 +64,7 @@ class Restless {
  private:
   GpuId any_gpu() { return static_cast<GpuId>(random_.below(world_.gpus())); }
 
-  /// The search for the best fixed layout takes too long to be done again and again.
+  /// The search for the best fixed layout takes too long to be repeated.
   std::string spec_of(const SchedulerRow& row) {
     std::string text = random_spec(row, random_.bits());
     while (text.find("layout=best") != std::string::npos) text = random_spec(row, random_.bits());
@@ -185,7 +185,7 @@ TEST_P(Anew, NothingIsLost) {
     all.stopped += counts.stopped;
   }
   if (events < 10'000) return;
-  // Laws hold easily where nothing happens.
+  // Laws hold easily if nothing happens.
   for (const std::size_t count :
        {all.adopted, all.refused, all.stopped, all.vanished, all.cancelled, all.evicted, all.ended,
         all.adopted_whole, all.shared})

@@ -68,7 +68,7 @@ std::optional<MiB> LawChecker::usable(GpuId gpu, std::optional<PlacementId> plac
                    : geometry(gpu).model().largest().usable;
 }
 
-/// Where speeds are listed or the same everywhere; nullopt where they are worked out otherwise.
+/// If speeds are listed or the same everywhere; nullopt if they are computed otherwise.
 std::optional<double> LawChecker::speed(JobId job, GpuId gpu,
                                         std::optional<PlacementId> placement) const {
   const SpeedModel& model = workload_.speeds[workload_.jobs[index(job)].speed];
@@ -340,7 +340,7 @@ void LawChecker::wait_again(JobId id, bool work_is_kept, bool by_scheduler) {
   in_turn_.insert(turn(id));
 }
 
-/// What was done is what there was to do, and it fitted where it was done.
+/// The work done was the work there was, and it fitted where it was done.
 void LawChecker::check_work_done(const RunEvent& event) {
   const Job& job = workload_.jobs[index(*event.job)];
   const JobAccount& account = jobs_[index(*event.job)];

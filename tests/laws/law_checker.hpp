@@ -1,15 +1,16 @@
 #pragma once
-// Checks a run from outside. It is told what the run's observer is told and keeps an account of its
-// own from that, the fleet file and the workload alone: memory slices as bits, jobs as they wait
-// and run, work as it is done. It shares nothing with the simulator's world nor with any scheduler.
+// Checks a run from outside. It sees the events that the run's observer sees and keeps its own
+// account of them, from the fleet file and the workload alone: memory slices as bits, jobs as they
+// wait and run, work as it is done. It shares nothing with the simulator's world nor with any
+// scheduler.
 //
-// What holds, event by event: times do not fall; a job is submitted once, at its arrival, and runs
-// at most once at a time; an instance starts where its profile may, uses slices and compute that
-// nobody else has, and exists before it is used; one job uses an instance; nothing happens on a GPU
-// that is absent, nor to walls and the fleet's own work; a job that has run out of memory starts
-// again on more memory only; jobs start by priority and then in the order of submission, where that
-// is promised. And at the end: every job ended once or waits, each did all of its work, and the
-// run's summary says the same.
+// The laws, event by event: times do not fall; a job is submitted once, at its arrival, and runs at
+// most once at a time; an instance starts where its profile may, uses slices and compute that are
+// otherwise free, and exists before it is used; one job uses an instance; nothing happens on an
+// absent GPU, nor to walls and the fleet's own work; a job that ran out of memory starts again only
+// on more memory; jobs start by priority and then in the order of submission, if the scheduler
+// promises that. And at the end: every job ended once or waits, each did all of its work, and the
+// run's summary agrees.
 
 #include <array>
 #include <optional>
@@ -24,44 +25,50 @@
 
 namespace cleave::laws {
 
+/// What a scheduler promises, and what it may do.
 struct LawOptions {
-  // No job begins for the first time while one waits that has a higher priority, or the same and
-  // was submitted earlier, be it for the first time or because it ran out of memory or lost its
-  // GPU. What the scheduler stops itself it may order as it likes.
+  // No job begins for the first time while another waits that has a higher priority, or the same
+  // and was submitted earlier, either for the first time or because it ran out of memory or lost
+  // its GPU. The scheduler may order jobs that it stopped itself as it likes.
   bool fcfs = false;
   // Nor, where the scheduler chooses among all that wait, while one like it waits that has a higher
   // priority: where the first could go, the other could have gone.
   bool alike_by_priority = false;
   bool sharing = false;  // jobs that are being measured may share one instance of a GPU
-  bool must_end = true;  // every job that is not rejected ends; only where the fleet allows it
+  bool must_end = true;  // every job that is not rejected ends; only if the fleet allows it
   Duration process_start{}, checkpoint{};
 };
 
+/// The account of one run.
 class LawChecker final : public RunObserver {
  public:
   LawChecker(const FleetFile& fleet, const Workload& workload, const LawOptions& options);
 
-  /// Throws std::runtime_error when far more happens than so many jobs can need.
+  /// Throws std::runtime_error if there are far more events than the jobs can need.
   void on(const RunEvent& event) override;
   /// After the run.
   void finish(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
 
-  /// The first of what is wrong, in words; empty: nothing is.
+  /// The first violation, in words; empty: none.
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
  private:
+  /// What a job does.
   enum class JobState { absent, waiting, running, finished, failed, rejected };
+  /// Whose instance it is.
   enum class Owner { ours, fleet_work, wall };
   static constexpr int most_slices = 16;
 
+  /// An instance, with the time until which it is in use.
   struct Instance {
     PlacementId placement = 0;
     Owner owner = Owner::ours;
     std::uint32_t slices = 0;
-    Instant usable_from{},
-        used_until{};  // used on: by a process that leaves, though its job has gone
+    /// In use until then: by a process that leaves, although its job has gone.
+    Instant usable_from{}, used_until{};
     std::vector<JobId> jobs;
   };
+  /// A GPU, with what is on it.
   struct Gpu {
     bool absent = false;
     std::vector<Instance> instances;
@@ -70,6 +77,7 @@ class LawChecker final : public RunObserver {
         slices_used_until{};  // by processes on instances that were destroyed
     std::vector<JobId> to_evict;
   };
+  /// What is known of a job.
   struct JobAccount {
     JobState state = JobState::absent;
     GpuId gpu{};
@@ -77,7 +85,7 @@ class LawChecker final : public RunObserver {
     Instant begin{}, counts_from{}, end{}, saved{};
     double done = 0, speed = 0;
     bool begun = false, speed_known = true, resumed = false, ran_out_last = false;
-    std::optional<MiB> more_than;  // the memory on which it has failed
+    std::optional<MiB> more_than;  // the memory on which it failed
     Duration execution{};
   };
 
@@ -109,9 +117,9 @@ class LawChecker final : public RunObserver {
   void check_jobs(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
   void check_times(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
 
-  /// The job as it runs where the event says; null, with a violation, when it does not.
+  /// The job if it runs where the event says; otherwise null, with a violation.
   JobAccount* running(const RunEvent& event);
-  /// Its process is gone: it has run until now, and its place is free, from `until` on.
+  /// Its process is gone: it ran until now, and its place is free from `until` on.
   void leave(JobId id, Instant until);
   void progress(JobAccount& account);
   void wait_again(JobId id, bool work_is_kept, bool by_scheduler);

@@ -1,5 +1,5 @@
-// The checker can fail: one run by hand that it accepts, and for each law the same run with one
-// thing wrong.
+// The checker can fail: one run written by hand that it accepts, and for each law the same run with
+// one violation.
 
 #include "law_checker.hpp"
 
@@ -28,7 +28,7 @@ constexpr std::string_view jobs_text = R"({"id": "0", "duration_s": 10, "memory_
 {"id": "2", "duration_s": 10, "memory_mib": 4000, "deadline_s": 15}
 {"id": "3", "arrival_s": 5, "duration_s": 10, "memory_mib": 4000})";
 
-/// What the checker is told; `events` are in the order of telling.
+/// The checker's input; `events` are in the order in which it sees them.
 struct Told {
   FleetFile fleet = *parse_fleet(fleet_text, "fleet", {});
   Workload workload = *parse_workload(jobs_text, "jobs");
@@ -52,7 +52,7 @@ struct Told {
     if (until) event.until = Instant{} + *until;
     return event;
   }
-  /// The last event of this kind, of this job where one is named.
+  /// The last event of this kind, of this job if one is named.
   std::size_t find(Kind kind, std::optional<std::uint32_t> job = {}) const {
     for (std::size_t i = events.size(); i-- > 0;)
       if (events[i].kind == kind && (!job || events[i].job == static_cast<JobId>(*job))) return i;
@@ -252,7 +252,7 @@ TEST(LawChecker, RefusesWhatHappensOnGpusThatAreLost) {
       {"its GPU is not lost", [](Told& r) { r.events[11].kind = Kind::evicted; }},
       {"the GPU is absent", [](Told& r) { r.insert_before(19, r.events[17]); }},
       {"it is there", [](Told& r) { r.insert_before(20, r.events[19]); }},
-      {"there is no such instance",  // what was there is gone
+      {"there is no such instance",  // the former ones are gone
        [](Told& r) { r.erase(20); }},
       {"the GPU has instances", [](Told& r) { r.at(Kind::started, 3).placement.reset(); }},
       {"a process still uses the instance",

@@ -1,11 +1,11 @@
 // The laws of scheduling, for every scheduler of the table, under random fleets, jobs, options and
 // faults.
 //
-// CLEAVE_LAW_EVENTS is the number of events (arrivals and ends of jobs) for each scheduler; unset,
-// a million, of the schedulers that search a tenth, and a fiftieth of that in builds that are not
-// optimised. CLEAVE_LAW_SEED is the first seed, as failures name it; with CLEAVE_LAW_EVENTS=1 only
-// that one is run. CLEAVE_LAW_JOBS is how many jobs there are at most in a scenario, and
-// CLEAVE_LAW_SHOW prints the events of a run that fails.
+// CLEAVE_LAW_EVENTS is the number of events (arrivals and ends of jobs) for each scheduler; default
+// a million, a tenth for schedulers that search, and a fiftieth of that in builds without
+// optimisation. CLEAVE_LAW_SEED is the first seed, as failures name it; with CLEAVE_LAW_EVENTS=1
+// only that one is run. CLEAVE_LAW_JOBS is the largest number of jobs in a scenario, and
+// CLEAVE_LAW_SHOW prints the events of a failed run.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ std::uint64_t events_of(const SchedulerRow& row) {
 #endif
 }
 
-/// Writes down everything that is to be seen of a run.
+/// Writes down everything observable of a run.
 class Transcript final : public RunObserver {
  public:
   void on(const RunEvent& event) override {
@@ -88,7 +88,7 @@ class Laws : public testing::TestWithParam<const SchedulerRow*> {
         EXPECT_LE(share, 1 + 1e-9);
       }
     } else if (summary.error().kind == ErrorKind::bad_usage) {
-      return 0;  // options that cannot stand together
+      return 0;  // options that exclude each other
     } else {
       ADD_FAILURE() << summary.error().text();
     }
@@ -121,7 +121,7 @@ TEST_P(Laws, Hold) {
   RecordProperty("scenarios", std::to_string(seed - first));
 }
 
-// Laws hold easily where nothing happens.
+// Laws hold easily if nothing happens.
 TEST(Scenarios, HoldWhatTheyPromise) {
   RunSummary all;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {

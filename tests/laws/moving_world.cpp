@@ -51,10 +51,10 @@ std::optional<MiB> MovingWorld::usable(const Account& job) const {
   return job.placement ? own[*job.placement].profile->usable : own.model().largest().usable;
 }
 
-// The engine, anew.
+// The engine, rebuilt.
 
 bool MovingWorld::begin_anew(const SchedulerSpec& spec) {
-  if (!violations_.empty()) return true;  // what is there cannot be
+  if (!violations_.empty()) return true;  // an impossible state
   FleetFile there = file_;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     there.gpus[i].instances.clear();
@@ -81,8 +81,8 @@ bool MovingWorld::begin_anew(const SchedulerSpec& spec) {
   return true;
 }
 
-/// In any order, but those that wait come last and by their turns. What fails meanwhile is heard of at
-/// the end.
+/// In any order, except that waiting jobs come last and by their turns. Failures meanwhile are
+/// reported at the end.
 void MovingWorld::tell_what_there_is() {
   std::vector<Event> events;
   if (paused_) events.emplace_back(Paused{});
@@ -288,7 +288,7 @@ void MovingWorld::carry_out(const StartOnWholeGpu& what) {
 
 void MovingWorld::leave(JobId id) {
   Account& job = account(id);
-  if (job.state == State::refused) {  // it was to start in this answer, and has not
+  if (job.state == State::refused) {  // it was to start in this answer, but did not
     job.state = State::waiting;
     return;
   }
@@ -319,7 +319,7 @@ void MovingWorld::carry_out(const MigrateJob& what) {
   Standing* instance = find(what.gpu, what.placement);
   if (instance == nullptr && !refused_.empty()) {
     ++counts_.unmoved;
-    abandoned_ = true;  // it runs on where it is, and not where the engine has it
+    abandoned_ = true;  // it runs on where it is, not where the engine has it
     return;
   }
   if (instance == nullptr) return violation("moves a job to what is not there");
@@ -374,7 +374,7 @@ std::optional<JobId> MovingWorld::any_running() {
   return std::nullopt;
 }
 
-/// Sometimes one that does not wait: that changes nothing.
+/// Sometimes a job that does not wait: that changes nothing.
 void MovingWorld::cancel_one() {
   if (jobs_.empty()) return;
   const auto all = waiting();

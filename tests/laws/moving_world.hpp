@@ -1,16 +1,15 @@
 #pragma once
-// A node as a daemon would have one, without clock or device: what exists and runs, how the
-// commands of an engine change it, and from it alone a new engine whenever that is asked for. It
-// keeps an account of its own and says what is against the laws; it knows nothing of the simulator
-// nor of any scheduler.
+// A node as a daemon would have it, without clock or device: what exists and runs, how the commands
+// of an engine change it, and a new engine made from that state alone whenever asked for. It keeps
+// its own account and reports violations; it knows nothing of the simulator nor of any scheduler.
 //
-// The laws, command by command: instances stand where their profiles may and share no slice; nobody
-// destroys what is held, a wall or the fleet's own work; nothing is begun, made or destroyed on a
-// GPU that is lost, drained or paused; a job runs once at a time, on an instance that exists and
-// that only those share who were told to; it does not start again on as little memory as it ran out
-// of; and where the scheduler promises turns, no job begins for the first time while one waits that
-// comes before it - with a higher priority, or the same and submitted earlier -, be it for the
-// first time or again through no doing of the scheduler's.
+// The laws, command by command: instances stand where their profiles may and share no slice; held
+// instances, walls and the fleet's own work are never destroyed; nothing is begun, made or
+// destroyed on a GPU that is lost, drained or paused; a job runs once at a time, on an instance
+// that exists and that is shared only by the jobs that were told to; it does not start again on as
+// little memory as it ran out of; and if the scheduler promises turns, no job begins for the first
+// time while another waits that comes before it (with a higher priority, or the same and submitted
+// earlier), either for the first time or again through no doing of the scheduler's.
 
 #include <map>
 #include <memory>
@@ -24,17 +23,18 @@
 
 namespace cleave::laws {
 
+/// The world of one run.
 class MovingWorld {
  public:
   /// Everything must outlive the world. `facts` may be null.
   MovingWorld(const FleetFile& file, RequestTable& requests, const JobFacts* facts,
               Forecaster* forecaster, std::uint64_t seed);
 
-  /// Throws the engine away and makes another from what is there: false, with nothing changed,
-  /// where the options cannot stand together.
+  /// Throws the engine away and makes another from the present state: false, with nothing changed,
+  /// if the options exclude each other.
   bool begin_anew(const SchedulerSpec& spec);
 
-  // What happens. Those that ask for something that is not there do nothing.
+  // Events. Those about something that does not exist do nothing.
 
   void submit(RequestId request);
   void cancel_one();
@@ -45,10 +45,10 @@ class MovingWorld {
   void give_back(GpuId gpu);
   void drain(GpuId gpu, bool drained);
   void pause(bool paused);
-  /// An instance of ours is gone, and whatever ran on it.
+  /// An instance of ours is gone, with everything that ran on it.
   void vanish_one();
   void settle();
-  /// Time goes on, past what the engine asked to be woken for.
+  /// Time goes on, past the moment for which the engine asked to be woken.
   void wait(Duration time);
   [[nodiscard]] std::optional<Duration> next_wake() const;
 
@@ -60,6 +60,7 @@ class MovingWorld {
   [[nodiscard]] std::vector<JobId> waiting() const;
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
+  /// How often things happened, to show that a run was not trivial.
   struct Counts {
     std::size_t events = 0, adopted = 0, adopted_whole = 0, shared = 0, refused = 0, unmoved = 0,
                 vanished = 0, cancelled = 0, rejected = 0, failed = 0, evicted = 0, stopped = 0,
@@ -68,25 +69,30 @@ class MovingWorld {
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
  private:
+  /// Whose instance it is.
   enum class Owner { ours, fleet_work, wall };
+  /// What a job does.
   enum class State { waiting, refused, running, ended };
+  /// An instance that exists.
   struct Standing {
     PlacementId placement = 0;
     Owner owner = Owner::ours;
     std::set<JobId> jobs;
   };
+  /// One GPU.
   struct Card {
     bool lost = false, drained = false;
     std::vector<Standing> instances;
     std::optional<JobId> whole;
   };
+  /// What is known of a job.
   struct Account {
     State state = State::waiting;
     RequestId request{};
     GpuId gpu{};
     std::optional<PlacementId> placement;
     bool begun = false,
-         its_turn = true;  // false: the scheduler stopped it, and orders it as it likes
+         its_turn = true;  // false: the scheduler stopped it, and may order it as it likes
     std::optional<MiB> more_than;
   };
 
@@ -137,7 +143,7 @@ class MovingWorld {
   std::multiset<Instant> wakes_;
   std::vector<Command> commands_;
   std::vector<CreateFailed> refused_;  // of this answer
-  bool abandoned_ = false;             // this answer: what is left of it cannot be done
+  bool abandoned_ = false;             // the rest of this answer cannot be carried out
   bool must_begin_anew_ = false, beginning_ = false;
   std::size_t running_ = 0;
   Counts counts_;

@@ -88,7 +88,7 @@ class Maker {
     return list;
   }
 
-  // What jobs are made of.
+  // The parts that jobs are made of.
 
   std::vector<const Profile*> profiles() const {
     std::vector<const Profile*> all;
@@ -173,7 +173,7 @@ class Maker {
     job.speed = any(speeds_);
     Request request = any(requests_);
     if (const auto& table = workload.speeds[job.speed].table) {
-      // As the reader of workloads has it: the job runs where its table has a speed.
+      // As in the reader of workloads: the job runs where its table has a speed.
       request.fits.emplace();
       for (const auto& [profile, speed] : *table)
         if (profile != mig_off) request.fits->push_back(profile);
@@ -279,7 +279,7 @@ class Maker {
   std::size_t names_ = 0;
 };
 
-/// What to try of options that are not choices: a name or number of each that matters.
+/// Values to try for options that are not choices: a name or number of each that matters.
 struct FurtherValue {
   std::string_view scheduler, option, values;
 };
@@ -315,7 +315,7 @@ std::string_view values_of(const SchedulerRow& row, const OptionRow& option) {
 }  // namespace
 
 LawOptions Scenario::laws(const SchedulerSpec& spec) const {
-  // Where no instance is ever made, those of a GPU that was lost are gone for good.
+  // If no instance is ever made, those of a lost GPU are gone for good.
   const auto dynamic = spec.options.find("dynamic");
   const bool made_again = dynamic == spec.options.end() || dynamic->second != "off";
   // What was dealt to one instance waits for that, and what is chosen by slices alone may fit

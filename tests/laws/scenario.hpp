@@ -1,7 +1,7 @@
 #pragma once
 // Simulations from a seed: a fleet with idle instances, walls and work of its own, jobs of every
-// kind that a workload can hold, and what goes wrong. The same seed gives the same scenario on
-// every machine.
+// kind that a workload can hold, and faults. The same seed gives the same scenario on every
+// machine.
 
 #include <cstdint>
 #include <string>
@@ -11,11 +11,12 @@
 
 namespace cleave::laws {
 
+/// Everything that a run needs.
 struct Scenario {
   FleetFile fleet;
   Workload workload;
   SimulationOptions options;
-  bool must_end = true;  // every model has a GPU that nothing but jobs ever uses
+  bool must_end = true;  // every model has a GPU that only jobs ever use
 
   [[nodiscard]] LawOptions laws(const SchedulerSpec& spec) const;
 };
@@ -23,7 +24,7 @@ struct Scenario {
 /// At most about `jobs` jobs; those of one seed grow with it.
 Scenario random_scenario(std::uint64_t seed, std::size_t jobs);
 
-/// The options of a scheduler, drawn from what its rows list; further ones from `further`.
+/// The options of a scheduler, drawn from the lists in its rows; further ones from `further`.
 std::string random_spec(const SchedulerRow& row, std::uint64_t seed);
 
 }  // namespace cleave::laws

@@ -61,10 +61,10 @@ TEST(Speedup, NoSchedulerBeatsWhatFitsSideBySide) {
         const auto s =
             simulate(*fleet, equal_jobs(model, n), *parse_scheduler(text), {.seed = seed});
         if (!s && s.error().kind == ErrorKind::bad_usage)
-          continue;  // options that cannot stand together
+          continue;  // options that exclude each other
         ASSERT_TRUE(s) << s.error().text();
         SCOPED_TRACE(fmt::format("{}: {} jobs on {} {}", text, n, gpus, name));
-        if (s->rejected == n) continue;  // a layout that was fixed without an instance
+        if (s->rejected == n) continue;  // a fixed layout without an instance for it
         ASSERT_EQ(s->finished, n);
         const std::size_t k = static_cast<std::size_t>(most_instances(model)) * gpus;
         const std::size_t rounds = (n + k - 1) / k;

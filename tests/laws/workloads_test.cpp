@@ -1,6 +1,5 @@
-// Every scheduler of the table runs every generated workload, and the public traces where they are
-// at hand, to the end: nothing waits for ever, nothing is lost. CLEAVE_LONG=1 runs the traces
-// whole.
+// Every scheduler of the table runs every generated workload, and the public traces if they are
+// present, to the end: nothing waits forever, nothing is lost. CLEAVE_LONG=1 runs the whole traces.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +16,7 @@
 namespace cleave {
 namespace {
 
-/// Runs everybody; the jobs are such that each fits an empty GPU.
+/// Runs every scheduler; each job fits an empty GPU.
 void everybody_ends(const FleetFile& fleet, const Workload& workload, const std::string& what) {
   for (const SchedulerRow& row : schedulers()) {
     SCOPED_TRACE(fmt::format("{} under {}", what, row.name));
@@ -25,7 +24,7 @@ void everybody_ends(const FleetFile& fleet, const Workload& workload, const std:
     ASSERT_TRUE(s) << s.error().text();
     EXPECT_EQ(s->waiting, 0U);
     EXPECT_EQ(s->finished + s->failed + s->rejected, workload.jobs.size());
-    // A fixed layout may have no instance for a job, and jobs it turned away never ran.
+    // A fixed layout may have no instance for a job, and rejected jobs never ran.
     if (row.name != "static") {
       EXPECT_EQ(s->rejected, 0U);
       EXPECT_EQ(s->failed, 0U);

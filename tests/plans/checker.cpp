@@ -87,7 +87,7 @@ class Checker {
         {"sequential_migrations", expected.sequential_migrations}};
     for (const auto& [key, count] : counts)
       if (integer_in(*given, key) != count) say_metric(key, *given, fmt::format("{}", count));
-    // Beside the nine.
+    // Beside the nine metrics.
     if (find(*given, "moved_inside_gpu") != nullptr &&
         integer_in(*given, "moved_inside_gpu") != expected.moved_inside_gpu)
       say_metric("moved_inside_gpu", *given, fmt::format("{}", expected.moved_inside_gpu));

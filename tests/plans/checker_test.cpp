@@ -1,5 +1,5 @@
-// The checker of plans, on plans that are right and on ones that are wrong in one way each: it must
-// find that fault, and with a right plan nothing.
+// The checker of plans, with correct plans and with plans that have one fault each: it must find
+// exactly that fault.
 
 #include "checker.hpp"
 
@@ -13,8 +13,8 @@
 namespace cleave::plans {
 namespace {
 
-/// Two nodes of A100s. a may move, b must stay; a wall, an idle instance and one that must stay are
-/// there too.
+/// Two nodes of A100s. a may move, b must stay; there are also a wall, an idle instance and one
+/// that must stay.
 constexpr std::string_view two_nodes = R"({"gpus": [
   {"name": "n0/0", "model": "A100-40GB", "instances": [
     {"profile": "3g.20gb", "start": 0, "workload": "a", "memory_mib": 15000},
@@ -46,7 +46,7 @@ std::string text_of(const std::vector<std::string>& found) {
   return fmt::format("{}", fmt::join(found, "\n"));
 }
 
-/// The plan after `change` has a fault that says `words`.
+/// The plan after `change` has a fault that contains `words`.
 void expect_fault(const Question& asked, const std::function<void(Json&)>& change,
                   std::string_view words) {
   const auto scene = read_scene(asked);
@@ -60,7 +60,7 @@ void expect_fault(const std::function<void(Json&)>& change, std::string_view wor
   expect_fault(question(two_nodes, Task::joint), change, words);
 }
 
-/// Puts a workload of the plan elsewhere; the action is left as it is.
+/// Puts a workload of the plan elsewhere; the action is unchanged.
 void put(Json& plan, std::size_t which, const char* gpu, const char* profile, int start) {
   Json& seat = plan["placements"][which];
   seat["gpu"] = gpu;
@@ -76,8 +76,8 @@ TEST(PlanChecker, FindsNothingWrongWithARightPlan) {
 
 TEST(PlanChecker, CountsTheRightPlanByHand) {
   const Scene scene = *read_scene(question(two_nodes, Task::joint));
-  // All four GPUs; a moves with four memory slices; where it was nothing is made. Nothing is
-  // wasted: neither the wall at 0, nor the one at 2, nor a's new place at 4.
+  // All four GPUs; a moves with four memory slices, and nothing is made at its old place. Nothing
+  // is wasted: neither by the wall at 0, nor by the one at 2, nor by a's new place at 4.
   EXPECT_EQ(value(scene, right_seats(scene)), (Objectives{0, 4, 0, 4, 0}));
   const Metrics figures = metrics(scene, right_seats(scene));
   EXPECT_EQ(figures.availability, 7 * 3 + 4 - 1 - (2 + 1 + 3) - (2 + 2) - 1);
@@ -85,7 +85,7 @@ TEST(PlanChecker, CountsTheRightPlanByHand) {
   EXPECT_EQ(figures.sequential_migrations, 0);
   EXPECT_EQ(figures.memory_utilization, Ratio(1 + 2 + 1 + 4 + 2 + 2 + 1, 28));
   EXPECT_EQ(figures.compute_utilization, Ratio(1 + 2 + 1 + 3 + 2 + 2 + 1, 25));
-  // As it is now: a at 0 blocks one compute slice more than it has. Pending: 2 + 2 (on either
+  // The present state: a at 0 blocks one compute slice more than it has. Pending: 2 + 2 (on either
   // model) + 1.
   EXPECT_EQ(value(scene, seats_of_now(scene)), (Objectives{5, 2, 1, 0, 0}));
 }
@@ -102,7 +102,7 @@ TEST(PlanChecker, FindsWorkThatIsLostOrTwice) {
       "'c' stands 2 times");
   expect_fault([](Json& plan) { plan["pending"].push_back("theirs"); },
                "no workload of the problem");
-  // Waiting work is none of the problem when what runs is compacted.
+  // Waiting work is not part of the problem when running work is compacted.
   expect_fault(
       question(two_nodes, Task::joint), [](Json& plan) { plan.erase("pending"); },
       "no list 'pending'");
@@ -120,7 +120,7 @@ TEST(PlanChecker, FindsPlacementsThatCannotBe) {
   expect_fault([](Json& plan) { put(plan, 2, "n9", "2g.10gb", 0); }, "no GPU");
   expect_fault([](Json& plan) { put(plan, 2, "n1/0", "2g.10gb", 0); }, "share memory slices");
   expect_fault([](Json& plan) { put(plan, 2, "n0/1", "2g.10gb", 0); },
-               "share memory slices");  // theirs
+               "share memory slices");  // not ours
   expect_fault([](Json& plan) { put(plan, 2, "n0/1", "2g.10gb", 2); },
                "share memory slices");  // must stay
   expect_fault([](Json& plan) { put(plan, 3, "n1/0", "1g.10gb", 0); }, "did not ask for 1g.10gb");
@@ -262,7 +262,7 @@ TEST(PlanChecker, KnowsWasteAndRepartitionedGpus) {
   const Scene scene = *read_scene(asked);
   Seats seats = seats_of_now(scene);
   EXPECT_EQ(value(scene, seats),
-            (Objectives{0, 2, 2, 0, 0}));  // a spoils memory, b compute; budgets nothing
+            (Objectives{0, 2, 2, 0, 0}));  // a wastes memory, b compute; budgets nothing
   EXPECT_EQ(metrics(scene, seats).memory_wastage, 1);
   EXPECT_EQ(metrics(scene, seats).compute_wastage, 1);
   EXPECT_EQ(metrics(scene, seats).availability, 7 - 3 + 4 - 1);

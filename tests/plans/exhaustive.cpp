@@ -8,14 +8,14 @@ namespace cleave::plans {
 
 namespace {
 
-/// Works that may change places without any difference.
+/// Works that are interchangeable.
 struct Kind {
   std::vector<std::size_t> members;  // by their places in Scene::works
   bool may_pend = false;
 };
 
-/// A choice on one GPU, or two choices on different GPUs together; to tell afterwards who sits
-/// where.
+/// A choice on one GPU, or two choices on different GPUs together; from it the seats can be read
+/// afterwards.
 struct Choice {
   std::size_t gpu = 0;
   std::vector<std::pair<std::size_t, Instance>> seats;  // kinds
@@ -29,8 +29,8 @@ struct Way {
   std::shared_ptr<const Choice> choice;
 };
 
-/// For each number of works of each kind, written as one number in mixed radix: the ways not to be
-/// beaten.
+/// For each number of works of each kind, written as one number in mixed radix: the undominated
+/// ways.
 using Table = std::vector<std::vector<Way>>;
 
 bool meet(const Instance& a, const Instance& b) {
@@ -135,13 +135,13 @@ class Search {
     return table;
   }
 
-  /// Takes what stands now as one way, then adds each work at each position from `from` on.
+  /// Takes the present state as one way, then adds each work at each position from `from` on.
   void fill(std::size_t gpu, std::size_t from, std::size_t state, Table& table) {
     record(gpu, table[state]);
     for (std::size_t at = from; at < positions_.size(); ++at)
       for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
         if (!may_take(gpu, state, kind, positions_[at])) continue;
-        // Most are kept out by what stands there; asked first, since the law takes long to say why.
+        // Most are excluded by existing instances; that is checked first, since the law is slow.
         if (std::ranges::any_of(standing_,
                                 [&](const Instance& other) { return meet(other, positions_[at]); }))
           continue;
@@ -216,7 +216,7 @@ class Search {
   }
 
   /// Groups over GPUs are kept apart when a GPU is filled; those over nodes here, when the node is
-  /// whole.
+  /// complete.
   void drop_groups_together(Table& table, std::size_t node) const {
     for (std::size_t group = 0; group < scene_.groups.size(); ++group) {
       if (!scene_.groups[group].over_nodes) continue;
@@ -240,7 +240,7 @@ class Search {
     Objectives least{};
     for (std::size_t state = 0; state < states_; ++state) {
       std::int64_t pending = 0;
-      Way stopped;  // running work that is left over leaves its place like work that moves
+      Way stopped;  // running work that is left over counts like work that moves
       bool may = true;
       for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
         const std::size_t left = kinds_[kind].members.size() - count_of(state, kind);
@@ -292,7 +292,8 @@ class Search {
   std::vector<Kind> kinds_;
   std::vector<std::size_t> stride_;
   std::size_t states_ = 1;
-  // While one GPU is filled: all its positions, what stands, who holds it, and the same by kinds.
+  // While one GPU is filled: all its positions, what is there, which work holds it, and the same by
+  // kinds.
   std::vector<Instance> positions_, standing_;
   std::vector<Holder> holders_;
   std::vector<std::pair<std::size_t, Instance>> chosen_;
@@ -306,7 +307,7 @@ std::optional<Best> exhaustive_best(const Scene& scene, std::size_t count) {
 
 namespace {
 
-/// Everywhere each work may conceivably be.
+/// All conceivable places of each work.
 std::vector<std::vector<std::optional<Position>>> all_places(const Scene& scene) {
   std::vector<std::vector<std::optional<Position>>> places(scene.works.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -321,8 +322,7 @@ std::vector<std::vector<std::optional<Position>>> all_places(const Scene& scene)
   return places;
 }
 
-/// Every combination that has no fault, with its value; false where there are more than `most` to
-/// look at.
+/// Every combination without a fault, with its value; false if there are more than `most`.
 template <class See>
 bool for_each_combination(const Scene& scene, std::size_t most, const See& see) {
   const auto places = all_places(scene);

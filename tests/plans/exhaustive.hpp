@@ -1,9 +1,9 @@
 #pragma once
-// The optimum of a small planning problem, by looking at everything. On each GPU every way to seat
-// every choice of works is walked; then GPU is joined to GPU, keeping for each set of seated works
-// what is best so far. Since the objectives are sums over GPUs, compared in one fixed order, the
-// best of a fleet is made of the best of its parts; with limits on migrations, of those parts that
-// are not beaten in all respects at once.
+// The optimum of a small planning problem, by trying everything. On each GPU every way to seat
+// every choice of works is tried; then GPU is joined to GPU, keeping the best so far for each set
+// of seated works. Since the objectives are sums over GPUs, compared in one fixed order, the best
+// of a fleet consists of the best of its parts; with limits on migrations, of the undominated
+// parts.
 
 #include <optional>
 
@@ -12,21 +12,22 @@
 
 namespace cleave::plans {
 
+/// The best value, with seats that reach it.
 struct Best {
   Objectives value{};
   Seats seats;
 };
 
-/// Nothing where no seats keep the constraints and limits. Only the first `count` objectives are
-/// minimised; with fewer than four, and without limits, it does not matter who of the running work
-/// sits where, and larger fleets can be looked at.
+/// Empty if no seats keep the constraints and limits. Only the first `count` objectives are
+/// minimised. With fewer than four, and without limits, it does not matter which running work sits
+/// where, so larger fleets can be searched.
 std::optional<Best> exhaustive_best(const Scene& scene, std::size_t count = objectives);
 
-/// The same without any thought: every seat of every work with every seat of all others. Nothing
-/// also where that is more than `most` combinations; then `too_many` is set.
+/// The same without any shortcut: every seat of every work with every seat of all others. Also
+/// empty if that is more than `most` combinations; then `too_many` is set.
 std::optional<Best> best_of_all_combinations(const Scene& scene, std::size_t most, bool& too_many);
 
-/// The least sum of the objectives, each times its weight, in the same way.
+/// The smallest weighted sum of the objectives, in the same way.
 std::optional<std::int64_t> least_sum(const Scene& scene, const Objectives& weights,
                                       std::size_t most, bool& too_many);
 

@@ -1,6 +1,6 @@
-// The exhaustive search, on which the planner's optimum leans: against every combination of seats
-// on tiny fleets, against the reference answers where they lie beside the repository; and its plans
-// against the checker.
+// The exhaustive search, which the tests of the planner's optimum rely on: compared with every
+// combination of seats on tiny fleets and with the reference answers if they lie beside the
+// repository; and its plans are checked by the checker.
 
 #include "exhaustive.hpp"
 #include "base/places_test.hpp"
@@ -65,7 +65,7 @@ TEST_P(Exhaustive, MakesPlansInWhichNothingIsWrong) {
     for (std::size_t i = 0; i < objectives; ++i) not_zero[i] += best->value[i] == 0 ? 0 : 1;
     const auto found = check_plan(asked, plan_for(scene, best->seats));
     ASSERT_TRUE(found.empty()) << found.front();
-    // What is now is one of the plans that were looked at, where it breaks no rule.
+    // The present state is one of the plans considered, if it breaks no rule.
     const Seats now = seats_of_now(scene);
     if (faults(scene, now).empty()) {
       ASSERT_LE(best->value, value(scene, now));
@@ -75,7 +75,7 @@ TEST_P(Exhaustive, MakesPlansInWhichNothingIsWrong) {
   std::printf("%d infeasible; better than now: %d; objectives not 0: %d %d %d %d %d\n", infeasible,
               better, not_zero[0], not_zero[1], not_zero[2], not_zero[3], not_zero[4]);
   EXPECT_LT(infeasible, rounds(300) / 2);
-  // The problems are such that each objective is at stake.
+  // The problems are such that each objective matters.
   EXPECT_GT(better, rounds(300) / 5);
   for (std::size_t i = GetParam() == Task::deploy || GetParam() == Task::joint ? 0 : 1;
        i < objectives; ++i)
@@ -116,7 +116,7 @@ TEST(ExhaustiveReference, EqualsTheReferenceOptimum) {
     if (each["op"] != "optimum") continue;
     SCOPED_TRACE(each["id"].get<std::string>());
     const bool movable = each["input"]["movable"].get<bool>();
-    // Where existing work may move it may end up pending too, in these answers.
+    // In these answers existing work that may move may also end up pending.
     const Scene scene = *read_scene(
         {fleet_of(each["input"]), movable ? Task::joint : Task::deploy, {}, {}, movable});
     const auto best = exhaustive_best(scene, 3);
@@ -131,7 +131,7 @@ TEST(ExhaustiveReference, EqualsTheReferenceOptimum) {
   EXPECT_GT(compared, 0);
 }
 
-/// A case's cluster as where everything is, for a scene of its other cluster.
+/// A case's cluster as positions, for a scene of its other cluster.
 Seats seats_in(const Scene& scene, const Json& cluster) {
   Seats seats(scene.works.size());
   for (std::size_t gpu = 0; gpu < cluster["gpus"].size(); ++gpu)
@@ -171,7 +171,7 @@ TEST(FiguresReference, EqualTheReferenceMetrics) {
     if (each["op"] != "metrics") continue;
     SCOPED_TRACE(each["id"].get<std::string>());
     const Json& input = each["input"];
-    // Work of the final cluster that the initial one lacks is new; so is what is pending and ran
+    // Work of the final cluster that the initial one lacks is new; so is pending work that ran
     // nowhere.
     Json as_input = {{"cluster", input["initial"]}, {"new", Json::array()}};
     const auto runs = [&](const Json& id) {

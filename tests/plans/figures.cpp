@@ -10,7 +10,7 @@ bool overlap(const Instance& a, const Instance& b) {
   return a.start < b.end() && b.start < a.end();
 }
 
-/// Whether an instance that exists now cannot go on existing beside one of the goal.
+/// Whether an instance that exists now cannot exist beside one of the goal.
 bool gives_way(const GpuModel& model, const Instance& existing, const Instance& wanted) {
   return existing != wanted && !unlawful(model, {existing, wanted}).empty();
 }
@@ -95,7 +95,7 @@ void add_gpu(const Gpu& gpu, const std::vector<Instance>& standing, Metrics& sum
   }
 }
 
-/// Whether work runs now on slices that the seat takes.
+/// Whether work now runs on slices that the seat takes.
 bool in_use_now(const Scene& scene, const Position& seat) {
   return std::ranges::any_of(scene.works, [&](const Work& work) {
     return work.now && work.now->gpu == seat.gpu && overlap(work.now->instance, seat.instance);

@@ -1,7 +1,7 @@
 #pragma once
-// The 19 maximal layouts of an A100-40GB with the profiles `five`, and the pairs of them: on every
-// instance of the first a job, on every instance of the second one too; matched by profile in the
-// order of their starts. Jobs without a partner end or are new.
+// The 19 maximal layouts of an A100-40GB with the profiles `five`, and the pairs of them: a job on
+// every instance of the first and on every instance of the second; matched by profile in the order
+// of their starts. Jobs without a partner end or are new.
 
 #include <algorithm>
 #include <map>
@@ -54,6 +54,7 @@ inline std::string text_of(const FiveLayout& layout) {
   return text;
 }
 
+/// Two maximal layouts as a problem with its goal.
 struct FivePair {
   Question now;
   End end;

@@ -1,5 +1,5 @@
-// The planner's moves against what knows nothing of it: every order of moves replayed step by step,
-// and the number of waves against the fewest there are.
+// The planner's moves against independent checks: every order of moves is replayed step by step,
+// and the number of waves compared with the minimum.
 //
 // Seeded, so that a failure repeats: seed, fleet and goal are printed. CLEAVE_PLAN_ROUNDS is a
 // factor in per cent, 1000 for ten times as long.
@@ -67,7 +67,7 @@ void expect_disruptions_said(const Case& on, const Moves& moves) {
 }
 
 /// That the moves can be carried out and end where they say, and that this is the target unless
-/// something stands in the way.
+/// something is in the way.
 void expect_right(const Case& on, const Target& target, const Moves& moves, bool allowed) {
   expect_disruptions_said(on, moves);
   if (testing::Test::HasFatalFailure()) return;
@@ -88,7 +88,7 @@ void expect_right(const Case& on, const Target& target, const Moves& moves, bool
   }
 }
 
-/// The end that is kept where a goal says nothing of idle instances: those that it leaves room for.
+/// The end state if a goal says nothing about idle instances: the ones that it leaves room for.
 void expect_target_of(const Case& on, const Target& target, const Seats& seats) {
   const End end = on.terms.end(target);
   ASSERT_EQ(end.seats, seats);
@@ -144,7 +144,7 @@ Moves spoiled(const PlanProblem& problem, Moves moves, Random& random) {
   return moves;
 }
 
-/// That the planner's own check finds something wrong exactly where the replay does.
+/// That the planner's own check finds a fault exactly where the replay does.
 void expect_same_verdict(const Case& on, const Moves& moves, bool allowed, Random& random,
                          std::map<std::string, int>& counts) {
   if (moves.waves.empty()) return;
@@ -162,7 +162,7 @@ void expect_same_verdict(const Case& on, const Moves& moves, bool allowed, Rando
   }
 }
 
-/// Works that stand somewhere on the way when the moves stop short of the target.
+/// Works that may be somewhere on the way if the moves stop short of the target.
 int left_on_the_way(const Case& on, const Target& target, const Moves& moves) {
   int count = 0;
   for (WorkloadIndex i = 0; i < target.goal.size(); ++i) {
@@ -172,7 +172,7 @@ int left_on_the_way(const Case& on, const Target& target, const Moves& moves) {
   return count;
 }
 
-/// Against the fewest there are. Idle instances that are wanted may take longer than that.
+/// Compared with the minimum. Idle instances of the goal may take longer.
 void expect_not_fewer(const Case& on, const Target& target, const Moves& moves,
                       std::map<std::string, int>& counts) {
   const FewestWaves best = fewest_waves(on.scene, on.terms.end(target).seats, 30'000);
@@ -185,7 +185,7 @@ void expect_not_fewer(const Case& on, const Target& target, const Moves& moves,
     return;
   }
   if (no_idle) {
-    // To destroy idle instances is a wave too, where there is no other.
+    // Destroying idle instances is a wave too, if there is no other.
     const bool some = std::ranges::any_of(on.problem().gpus,
                                           [](const PlanGpu& gpu) { return !gpu.idle.empty(); });
     ASSERT_LE(moves.waves_bound,
@@ -253,7 +253,7 @@ TEST(Moves, OfRandomPairsCanBeCarriedOut) {
 TEST(Moves, BetweenMaximalLayoutsTakeTheFewestWaves) {
   const auto layouts = five_layouts();
   int known = 0;
-  // The search for the fewest waves is the test's own; a part of the pairs walks all of the
+  // The search for the fewest waves is the test's own; a part of the pairs goes through the whole
   // planner.
   std::size_t number = 0;
   for (const std::size_t spare : {0U, 1U}) {
@@ -289,7 +289,7 @@ TEST(Moves, BetweenMaximalLayoutsTakeTheFewestWaves) {
   EXPECT_GE(known, sanitized ? 50 : 300);
 }
 
-/// The fleets of the paper's cases as JSON text: nothing but profiles, starts and work.
+/// The fleets of the paper's cases as JSON text: only profiles, starts and work.
 std::string fleet_text(const FleetFile& fleet) {
   Json document = {{"gpus", Json::array()}, {"waiting", Json::array()}};
   for (const GpuEntry& gpu : fleet.gpus) {

@@ -1,6 +1,6 @@
 #pragma once
-// A question put to the planner itself: the only bridge between its types and those of the checks
-// here.
+// A problem given to the planner itself: the only bridge between its types and those of these
+// checks.
 
 #include <algorithm>
 #include <memory>
@@ -15,6 +15,7 @@
 
 namespace cleave::plans {
 
+/// The planner's problem with the fleet that it points into.
 struct PlannerProblem {
   FleetFile file;  // the problem points into it
   PlanProblem problem;
@@ -51,7 +52,7 @@ struct PlannerProblem {
   }
 };
 
-/// Moves and where they end, from the planner's terms into those of the checks and back.
+/// Moves and their end, from the planner's types into those of the checks and back.
 class Terms {
  public:
   Terms(const Scene& scene, const PlannerProblem& planner) : planner_(planner) {
@@ -61,7 +62,7 @@ class Terms {
       works_.push_back(works.at(each.name));
   }
 
-  /// The work of a scene that a workload of the problem is.
+  /// The work of a scene for a workload of the problem.
   [[nodiscard]] std::size_t work(WorkloadIndex workload) const { return works_[workload]; }
 
   [[nodiscard]] Position position(Seat seat) const {

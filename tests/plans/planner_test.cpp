@@ -1,5 +1,5 @@
-// The planner against what knows nothing of it: every plan of every method through the checker, and
-// on small fleets the optimum against the exhaustive search.
+// The planner against independent checks: every plan of every method goes through the checker, and
+// on small fleets the optimum is compared with the exhaustive search.
 //
 // Seeded, so that a failure repeats: seed and fleet are printed. CLEAVE_PLAN_ROUNDS is a factor in
 // per cent, 1000 for ten times as long.
@@ -108,8 +108,8 @@ INSTANTIATE_TEST_SUITE_P(Methods, EveryPlan, testing::ValuesIn(rows), row_name);
 
 class Optimum : public testing::TestWithParam<Task> {};
 
-/// The plan's values against the best there are, and its bounds: each holds for the plans that are
-/// as good in the objectives before it.
+/// The plan's values compared with the best possible, and its bounds: each holds for the plans that
+/// are as good in the objectives before it.
 void expect_optimum(const Plan& plan, const Objectives& best) {
   ASSERT_EQ(plan.objective.size(), objectives);
   const bool proven = plan.status == PlanStatus::optimal;

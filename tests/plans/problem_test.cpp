@@ -1,5 +1,5 @@
-// The planner's own reading of a problem, and its own last check of a goal, against the second
-// reading here: what the one finds nothing wrong with, the other must not either.
+// The planner's own reading of a problem, and its own last check of a goal, compared with the
+// second reading here: both find the same faults.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace cleave::plans {
 namespace {
 
-/// Some seats, mostly of those that are wanted; or nothing of the sort.
+/// Some seats, mostly wanted ones, or arbitrary ones.
 Seats random_seats(const Scene& scene, Random& random) {
   Seats seats = seats_of_now(scene);
   for (std::size_t i = 0; i < seats.size(); ++i) {

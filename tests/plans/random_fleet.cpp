@@ -18,7 +18,7 @@ class Maker {
   std::string fleet() {
     choose_models();
     name_gpus();
-    // Few or many of each kind of constraint, in a fleet as a whole.
+    // Few or many of each kind of constraint, for a fleet as a whole.
     for (double* share : {&pin_, &forbid_, &group_})
       *share = chance(0.5) ? 0 : random_.uniform() * 0.4;
     if (chance(0.5)) disorder_ = std::min(1.0, 2.0 / static_cast<double>(gpus_.size()));
@@ -84,7 +84,7 @@ class Maker {
     for (const Profile& profile : model.profiles)
       for (const int start : profile.starts.preferred()) positions.push_back({&profile, start});
     shuffle(positions);
-    // Small profiles have more starts, so half of the time profiles come first.
+    // Small profiles have more starts, so half of the time the profile is drawn first.
     if (chance(0.5))
       std::ranges::stable_sort(positions, {},
                                [](const Instance& each) { return -each.profile->memory.value; });
@@ -158,7 +158,7 @@ class Maker {
 
   /// For work that runs on the GPU `here`, or waits.
   void add_constraints(Json& entry, std::optional<std::size_t> here, bool stays) {
-    // Mostly work runs where it may be; a fleet in which too much does not has no plan at all.
+    // Mostly work runs where it is allowed; a fleet in which too much does not has no plan.
     const bool orderly = here && (stays || !chance(disorder_));
     if (shape_.pins && chance(pin_)) entry["pin"] = place(orderly ? *here : below(gpus_.size()));
     if (shape_.forbids && chance(forbid_)) {
@@ -175,7 +175,7 @@ class Maker {
   void add_group(Json& entry, std::optional<std::size_t> here, bool orderly) {
     const std::size_t group = below(2 + gpus_.size() / 2);
     if (here) {
-      // Any two of a group are apart then, be it over GPUs or over nodes.
+      // Any two members of a group are then apart, both over GPUs and over nodes.
       if (orderly && !taken_.insert({group, gpus_[*here].node}).second) return;
       taken_.insert({group, gpus_[*here].node});
     }
@@ -193,7 +193,7 @@ class Maker {
   std::vector<Named> gpus_;
   Json entries_ = Json::array();
   double pin_ = 0, forbid_ = 0, group_ = 0;
-  double disorder_ = 0;  // how much of the work runs where it may not be
+  double disorder_ = 0;  // the share of work that runs where it is not allowed
   std::set<std::pair<std::size_t, std::size_t>> taken_;  // group and node
   std::size_t running_ = 0, names_ = 0;
 };

@@ -10,7 +10,7 @@
 
 namespace cleave::plans {
 
-/// How large, and what occurs.
+/// The size of the fleet, and what it contains.
 struct FleetShape {
   std::size_t gpus = 12, nodes = 4;         // at most
   std::size_t running = 100, waiting = 16;  // at most
@@ -22,13 +22,12 @@ struct FleetShape {
   bool limits = true;
 };
 
-/// For fleets that every combination can be tried on, and such that a search through each GPU can.
+/// For fleets small enough to try every combination, or to search each GPU.
 inline constexpr FleetShape tiny_fleet{.gpus = 3, .nodes = 2, .running = 3, .waiting = 2};
 inline constexpr FleetShape small_fleet{.gpus = 4, .nodes = 3, .running = 7, .waiting = 4};
 
-/// The fleet is one that plans can be made for: nothing that must stay is where it may not be, and
-/// each request can be satisfied by some GPU of the fleet. Whether the constraints can all be kept
-/// is left open.
+/// The problem is valid: no work that must stay is where it is not allowed, and each request can be
+/// satisfied by some GPU of the fleet. Whether all constraints can be kept is left open.
 Question random_question(std::uint64_t seed, Task task, const FleetShape& shape);
 
 }  // namespace cleave::plans

@@ -1,5 +1,5 @@
-// The random planning problems: fleets that the program's reader takes, read alike by both readers,
-// in which everything occurs that planning has to respect.
+// The random planning problems: fleets that the program's reader accepts, read alike by both
+// readers, with everything that planning has to respect.
 
 #include "random_fleet.hpp"
 

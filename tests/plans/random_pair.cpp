@@ -76,7 +76,7 @@ class PairMaker {
     }
   }
 
-  /// Adds an instance where the laws let it.
+  /// Adds an instance if the laws allow it.
   static bool add(Layout& layout, const GpuModel& model, Entry entry) {
     std::vector<Instance> together{entry.instance};
     for (const Entry& each : layout) together.push_back(each.instance);
@@ -90,7 +90,7 @@ class PairMaker {
     for (const Profile& profile : model.profiles)
       for (const int start : profile.starts.ascending()) list.push_back({&profile, start});
     shuffle(list);
-    // Small profiles have more starts, so half of the time profiles come first.
+    // Small profiles have more starts, so half of the time the profile is drawn first.
     if (chance(0.5))
       std::ranges::stable_sort(list, {},
                                [](const Instance& a) { return -a.profile->memory.value; });
@@ -116,8 +116,8 @@ class PairMaker {
         add(layout, model, {each, chance(idle) ? Kind::idle : Kind::work, {}});
   }
 
-  /// Drawn anew, or the layout of now, on all or on most GPUs: then who sits where is all that
-  /// changes, and works wait for each other.
+  /// A new layout, or the present one, on all or on most GPUs: in the latter case only the seats
+  /// change, and works wait for each other.
   void draw_goal() {
     const double same = chance(0.4) ? (chance(0.5) ? 1 : 0.7) : 0;
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
@@ -139,7 +139,7 @@ class PairMaker {
     return list;
   }
 
-  /// Who sits where in the goal: of those that run now with that profile somebody, or somebody new.
+  /// The occupants in the goal: running work with that profile, or new work.
   void give_work() {
     std::map<std::string_view, std::vector<Found>> running;
     for (const Found& each : seats(now_))
@@ -169,7 +169,7 @@ class PairMaker {
     }
   }
 
-  /// Pins, forbidden places and groups that the goal keeps; now need not.
+  /// Pins, forbidden places and groups that the goal keeps; the present state need not.
   void constrain() {
     const double pins = random_.uniform() * 0.5, groups = random_.uniform();
     const auto most = 1 + below(3);

@@ -1,7 +1,7 @@
 #pragma once
-// A fleet as it is and as it is to be, from a seed: layouts over the same GPUs with partly the same
-// work, some that ends and some that is new; walls and work that must stay are the same in both.
-// The same seed gives the same pair on every machine.
+// A present fleet and its goal, from a seed: layouts over the same GPUs with partly the same work,
+// some that ends and some that is new; walls and work that must stay are the same in both. The same
+// seed gives the same pair on every machine.
 
 #include <cstdint>
 #include <string>
@@ -10,6 +10,7 @@
 
 namespace cleave::plans {
 
+/// The size of the pair, and what it contains.
 struct PairShape {
   std::size_t gpus = 12;    // at most
   bool walls = true;        // and work that must stay
@@ -17,9 +18,10 @@ struct PairShape {
   bool idle = true;         // instances without work, now and in the goal
 };
 
+/// A problem and its goal.
 struct Pair {
-  Question now;      // joint, with what is new waiting; what runs may end
-  std::string goal;  // a fleet as JSON text; without fault for `now`
+  Question now;      // joint, with new work waiting; running work may end
+  std::string goal;  // a fleet as JSON text, without fault for `now`
 };
 
 Pair random_pair(std::uint64_t seed, const PairShape& shape);

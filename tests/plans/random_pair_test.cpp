@@ -1,5 +1,4 @@
-// The random pairs: goals in which nothing is wrong, and in which everything occurs that moving has
-// to respect.
+// The random pairs: goals without fault, with everything that moving has to respect.
 
 #include "random_pair.hpp"
 

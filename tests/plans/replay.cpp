@@ -16,11 +16,11 @@ bool contains(const std::vector<std::size_t>& list, std::size_t value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-/// An instance as it stands, and on whose account.
+/// An instance, and what uses it.
 struct Standing {
   Instance instance;
   bool wall = false;
-  std::optional<std::size_t> work;  // who runs on it; nobody: idle
+  std::optional<std::size_t> work;  // the work that runs on it; empty: idle
 };
 
 class Replayer {
@@ -76,15 +76,15 @@ class Replayer {
   [[nodiscard]] const std::string& who(std::size_t work) const { return scene_.works[work].name; }
   [[nodiscard]] bool ends(std::size_t work) const { return !end_.seats[work]; }
 
-  /// What stands at a place; null: nothing like it.
+  /// The instance at a place; null: none of this kind.
   Standing* at(const Position& place) {
     auto& list = gpus_[place.gpu];
     const auto found = std::ranges::find(list, place.instance, &Standing::instance);
     return found == list.end() ? nullptr : &*found;
   }
 
-  /// The new instances of a wave must stand beside all that is in use when it begins, and beside
-  /// each other.
+  /// The new instances of a wave must fit beside everything in use when it begins, and beside each
+  /// other.
   void begin_wave(const Wave& wave) {
     if (wave.empty()) say("nothing is done in it");
     phase_ = 0;
@@ -114,7 +114,8 @@ class Replayer {
     return interrupted_.contains(work) && !ends(work);
   }
 
-  /// Idle instances destroyed; created; started; drained or stopped; what is left destroyed.
+  /// The order of steps: idle instances destroyed; created; started; drained or stopped; the left
+  /// ones destroyed.
   void check_order(const Step& step) {
     int phase = 0;
     if (step.op == Op::create) phase = 1;
@@ -258,7 +259,7 @@ std::optional<Position> read_place(const Scene& scene, const Json& entry) {
                   {profile, entry["start"].get<int>()}};
 }
 
-/// Says what is wrong and gives nothing, where it is no step of this scene.
+/// Reports the fault and returns nothing, if it is not a step of this scene.
 std::optional<Step> read_step(const Scene& scene, const Json& entry,
                               std::vector<std::string>& found) {
   const auto wrong = [&] {
@@ -294,7 +295,7 @@ std::vector<std::vector<Instance>> idle_now(const Scene& scene) {
 }
 
 End read_end(const Scene& scene, std::string_view goal_fleet) {
-  // What of it waits is no part of the end.
+  // Waiting work of it is not part of the end.
   const Scene goal = *read_scene({std::string(goal_fleet), Task::compact, {}, {}, true});
   End end{Seats(scene.works.size()), idle_now(goal)};
   for (const Work& work : goal.works) {

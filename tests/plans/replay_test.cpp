@@ -1,4 +1,4 @@
-// The replay: a right sequence has nothing wrong, and every kind of wrong one is found.
+// The replay accepts a correct sequence, and finds every kind of fault.
 
 #include "replay.hpp"
 
@@ -73,7 +73,7 @@ class Replay : public testing::Test {
     EXPECT_TRUE(found.empty()) << found.front();
     return fmt::format("{}", fmt::join(replay(scene_, waves, end_, interruptible), "\n"));
   }
-  /// That one thing is wrong, and which.
+  /// Exactly one fault, and which.
   void expect_fault(const std::string& moves, const std::string& what,
                     const std::vector<std::size_t>& interruptible = {}) {
     const std::string found = faults_of(moves, interruptible);
@@ -89,7 +89,7 @@ const std::string stop_ends = "stop 2g.10gb 0 n0/1 ends destroy 2g.10gb 0 n0/1 -
 
 TEST_F(Replay, FindsNothingWrongWhereNothingIs) {
   EXPECT_EQ(faults_of(stop_ends), "");
-  // Replica first; the idle instance is used as it is; a place is free the wave after it was left.
+  // Replica first; the idle instance is reused; a place is free one wave after it was left.
   end_.seats[work("a")] = place(1, "2g.10gb", 0);
   end_.seats[work("new")] = place(0, "1g.5gb", 2);
   end_.idle[0].clear();
@@ -101,7 +101,7 @@ TEST_F(Replay, FindsNothingWrongWhereNothingIs) {
   EXPECT_EQ(faults_of(right), "");
   std::vector<std::string> found;
   EXPECT_EQ(temporary_moves(read_waves(scene_, plan_of(right), found), end_.seats), 1U);
-  // What makes room in a wave is destroyed first.
+  // Instances in the way are destroyed first in a wave.
   end_.seats[work("new")] = std::nullopt;
   end_.seats[work("a")] = place(2, "2g.10gb", 4);
   end_.idle = {{}, {}, {}, {}};
@@ -168,7 +168,7 @@ TEST_F(Replay, LetsOnlyThoseBeInterruptedThatMayBe) {
                             "create 2g.10gb 4 n1/0 a start 2g.10gb 4 n1/0 a";
   EXPECT_EQ(faults_of(moves, {work("a")}), "");
   expect_fault(moves, "'a' is stopped and must not be interrupted");
-  // Not in one wave: its own slices are in use when that begins.
+  // Not in one wave: its own slices are in use when the wave begins.
   end_.seats[work("a")] = place(0, "2g.10gb", 0);
   expect_fault("stop 2g.10gb 0 n0/0 a start 2g.10gb 0 n0/0 a", "out of order", {work("a")});
 }
@@ -180,7 +180,7 @@ TEST_F(Replay, FindsStepsOfOneWaveThatCannotHappenAtOnce) {
   expect_fault(onto_left, "in the way of what is in use when the wave begins");
   expect_fault(onto_left, "create is out of order");
   expect_fault("stop 2g.10gb 0 n0/1 ends start 2g.10gb 0 n0/1 a", "in the way of what is in use");
-  // Another +me instance is in the way wherever it stands.
+  // Another +me instance is in the way at any start.
   expect_fault("create 1g.5gb+me 2 n0/1 media start 1g.5gb+me 2 n0/1 media",
                "two media-extension instances");
   expect_fault("create 1g.5gb 2 n0/1 - destroy 1g.5gb 2 n0/1 - create 2g.10gb 2 n0/1 -",
@@ -204,7 +204,7 @@ TEST_F(Replay, FindsTooManyOfAGroupInMotion) {
             "");
   expect_fault(a + b + start_a + start_b + leave_a + leave_b,
                "2 of group 'g' are in motion, 1 may be");
-  // Interrupted is in motion until it runs again.
+  // Interrupted work is in motion until it runs again.
   expect_fault("stop 2g.10gb 0 n0/0 a / " + b + start_b + leave_b, "wave 2: 2 of group 'g'",
                {work("a")});
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of plans share: how many random problems they look at, and how a task is called in
-// the names of tests.
+// Shared by the tests of plans: how many random problems they try, and how a task is called in the
+// names of tests.
 
 #include <cstdlib>
 #include <ostream>

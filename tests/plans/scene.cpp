@@ -40,7 +40,7 @@ bool names_profile(const std::string& text, const GpuModel& model, const Profile
   return narrowed.has_value() && *narrowed == &model && profile.name == text.substr(colon + 1);
 }
 
-/// The profiles of a model with which a request is content.
+/// The profiles of a model that satisfy a request.
 std::vector<const Profile*> wanted_on(const GpuModel& model, const Json& request) {
   std::vector<const Profile*> fit;
   if (request.contains("profile")) {
@@ -64,7 +64,7 @@ std::vector<const Profile*> wanted_on(const GpuModel& model, const Json& request
   if (fit.empty()) return fit;
   const Profile* least = *std::ranges::min_element(fit, smaller);
   std::erase_if(fit, [&](const Profile* profile) { return smaller(least, profile); });
-  // Nothing known: one profile, the smallest.
+  // An unknown request: one profile, the smallest.
   return fit;
 }
 
@@ -135,7 +135,7 @@ class Reader {
     work.moved_mib = entry.contains("memory_mib") ? size_in(entry["memory_mib"])
                      : profile->usable            ? profile->usable->value
                                                   : std::int64_t{profile->name_gb()} * 1024;
-    // What runs is content with the profile it has, wherever there is one of that very name.
+    // Running work accepts the profile it has, and any of the same name.
     Json request;
     request["profile"] = std::string(profile->name);
     add(std::move(work), request, entry);
@@ -186,7 +186,7 @@ class Reader {
     scene_.works.push_back(std::move(work));
   }
 
-  /// The GPUs that a name means: that GPU, else the GPUs of that node.
+  /// The GPUs that a name means: that GPU, or the GPUs of that node.
   std::vector<bool> places(const std::string& name) {
     std::vector<bool> meant(scene_.gpus.size(), false);
     bool found = false;
@@ -234,7 +234,7 @@ Spoiled spoiled(const GpuModel& model, const Instance& instance) {
   if (!by_position(model)) return {};
   Spoiled result;
   const int spare = model.memory_slices.value - model.compute.value;
-  // The spare memory slice goes with the last compute slice, and with nothing else.
+  // The spare memory slice belongs to the last compute slice, and to nothing else.
   if (spare > 0 && instance.start < model.compute.value && instance.end() == model.compute.value)
     result.memory = spare;
   result.compute = blocked_compute(model, instance) - instance.profile->compute.value;
@@ -260,7 +260,7 @@ std::string unlawful(const GpuModel& model, const std::vector<Instance>& instanc
         return fmt::format("{} at {} and {} at {} share memory slices", one.profile->name,
                            one.start, other.profile->name, other.start);
       if (a == Attribute::media && b == Attribute::media) return "two media-extension instances";
-      // Who takes all media engines leaves none to anybody.
+      // A profile that takes all media engines leaves none to others.
       if ((a == Attribute::all_media && b != Attribute::no_media) ||
           (b == Attribute::all_media && a != Attribute::no_media))
         return "beside an all-media instance stands one that has media engines";
@@ -274,7 +274,7 @@ std::string unlawful(const GpuModel& model, const std::vector<Instance>& instanc
 
 namespace {
 
-/// What is wrong with one work's seat, looked at alone.
+/// What is wrong with one work's seat, checked by itself.
 std::string wrong_seat(const Scene& scene, const Work& work, const std::optional<Position>& seat) {
   if (work.stays && seat != work.now) return fmt::format("'{}' must stay where it is", work.name);
   if (work.stays) return "";
@@ -292,7 +292,7 @@ void add_broken_groups(const Scene& scene, const Seats& seats, std::vector<std::
     for (std::size_t j = 0; j < i; ++j) {
       const Work &one = scene.works[i], &other = scene.works[j];
       if (!one.group || one.group != other.group || !seats[i] || !seats[j]) continue;
-      // What must stay together against its own rule is not the plan's doing.
+      // Work that must stay together against its own rule is not the plan's fault.
       if (one.stays && other.stays) continue;
       if (scene.domain(*one.group, seats[i]->gpu) == scene.domain(*one.group, seats[j]->gpu))
         found.push_back(fmt::format("'{}' and '{}' of group '{}' are together", other.name,

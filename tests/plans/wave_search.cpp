@@ -9,10 +9,10 @@ namespace cleave::plans {
 
 namespace {
 
-/// A place by its number; the first is nowhere.
+/// A place by its number; the first means nowhere.
 using Place = std::uint8_t;
 constexpr Place nowhere = 0;
-/// Where each work is, by its number.
+/// The place of each work, by its number.
 using State = std::basic_string<Place>;
 
 struct HashState {
@@ -22,10 +22,10 @@ struct HashState {
   }
 };
 
-/// What stands on one GPU: bits of its places.
+/// What is on one GPU: bits of its places.
 using Standing = std::vector<std::uint64_t>;
 
-/// The places there are, and which of them can be in use together.
+/// All places, and which of them can be in use together.
 class Places {
  public:
   explicit Places(const Scene& scene)
@@ -43,7 +43,7 @@ class Places {
     return static_cast<Place>(all_.size() - 1);
   }
 
-  /// Whether the place can be used beside those that are; then it is.
+  /// If the place can be used beside those in use, takes it.
   bool add(Standing& standing, Place place) {
     std::uint64_t& here = standing[all_[place].gpu];
     if ((here & bits_[place]) != 0 || !lawful(all_[place].gpu, here | bits_[place])) return false;
@@ -83,8 +83,8 @@ class Search {
     for (std::size_t i = 0; i < goal.size() && !too_many_places_; ++i) {
       const Work& work = scene.works[i];
       too_many_places_ = !places_.can_number_more();
-      // Those that wait on have no part in it. Those that end do so in the first wave: that is
-      // never too early, and until it is over they are in the way.
+      // Works that keep waiting take no part. Works that end do so in the first wave: that is never
+      // too early, and until it is over they are in the way.
       if (!work.now && !goal[i]) continue;
       if (!goal[i]) {
         ending_.push_back(places_.number(*work.now));
@@ -122,8 +122,8 @@ class Search {
     return {outcome, waves, best_.value_or(0), looked_at_};
   }
 
-  /// Where a work may be on its way: new ones start where they are to be, or are not there yet,
-  /// since until then they would only be in the way.
+  /// The places of a work on its way: new works start at their goal, or are not there yet, since
+  /// earlier they would only be in the way.
   void add_choices(std::size_t work) {
     std::vector<Place> choices;
     const Work& each = scene_.works[work];
@@ -133,7 +133,7 @@ class Search {
         for (const int start : profile->starts.ascending())
           if (each.allowed[gpu] && !(too_many_places_ = !places_.can_number_more()))
             choices.push_back(places_.number({gpu, {profile, start}}));
-    // The goal first: the best is found early, and the rest is cut off by it.
+    // The goal first: a good answer is found early, and cuts off the rest.
     std::erase(choices, goal);
     if (!each.stays) choices.insert(choices.begin(), goal);
     choices_.push_back(std::move(choices));
@@ -148,7 +148,7 @@ class Search {
     return standing;
   }
 
-  /// Whether the group, if any, lets one more be in motion; then it is.
+  /// If the group, if any, allows one more in motion, counts it.
   bool move(std::size_t number, std::vector<std::int64_t>& moving) {
     const auto group = scene_.works[who_[number]].group;
     if (!group || !scene_.works[who_[number]].now) return true;
@@ -202,9 +202,9 @@ class Search {
     }
   }
 
-  /// A state that was reached before counts again only with fewer temporary moves. That nothing
-  /// changes in the first wave but that some end is a wave too. What the goal is one wave away from
-  /// is the answer, and where else this many waves lead nobody needs to know then.
+  /// A state that was reached before counts again only with fewer temporary moves. If nothing
+  /// changes in the first wave except that some work ends, that is a wave too. A state one wave
+  /// away from the goal is the answer; other states at this depth then no longer matter.
   void arrive(const State& then, std::size_t temporary) {
     const auto [known, fresh] = known_.try_emplace(then, temporary);
     const bool ended = first_ && !ending_.empty() && then == start_;
@@ -228,7 +228,7 @@ class Search {
   std::vector<std::vector<Place>> choices_;
   bool too_many_places_ = false;
   bool first_ = true;                // the next wave is the first
-  std::optional<std::size_t> best_;  // the fewest temporary moves with the waves that are looked at
+  std::optional<std::size_t> best_;  // the fewest temporary moves at the present number of waves
   std::unordered_map<State, std::size_t, HashState> known_, next_;
   std::size_t looked_at_ = 0;
 };

@@ -1,6 +1,5 @@
-// The search for the fewest waves, to which the planner's waves are held: small cases whose answer
-// can be seen, a search without any thought on tiny fleets, and what it says of the pairs of
-// maximal layouts.
+// The search for the fewest waves, which the planner's waves are compared with: small cases with an
+// obvious answer, a search without shortcuts on tiny fleets, and the pairs of maximal layouts.
 
 #include "wave_search.hpp"
 
@@ -69,7 +68,7 @@ FewestWaves fewest(const Texts& now, const Texts& goal, const std::vector<std::s
 using Answer = std::pair<std::size_t, std::size_t>;  // waves, temporary moves
 constexpr Answer impossible{99, 0}, unknown{99, 1};
 
-/// Of the same arguments, in short.
+/// With the same arguments, in short.
 Answer answer(const Texts& now, const Texts& goal, const std::vector<std::string>& more = {},
               std::size_t most = limit) {
   const FewestWaves result = fewest(now, goal, more, most);
@@ -85,10 +84,10 @@ TEST(FewestWavesOf, EndsAndNewWork) {
   EXPECT_EQ(answer({{"a 3g.20gb 0"}}, {{}}), Answer(1, 0));
   EXPECT_EQ(answer({{}}, {{"a 3g.20gb 0", "b 3g.20gb 4"}}), Answer(1, 0));
   EXPECT_EQ(answer({{"a 3g.20gb 0"}}, {{"b 3g.20gb 4"}}), Answer(1, 0));
-  // The place of work that ends is free in the wave after.
+  // The place of work that ends is free in the next wave.
   EXPECT_EQ(answer({{"a 3g.20gb 0"}}, {{"b 3g.20gb 0"}}), Answer(2, 0));
   EXPECT_EQ(answer({{"a 7g.40gb 0"}}, {{"b 1g.5gb 6", "c 2g.10gb 0"}}), Answer(2, 0));
-  // Idle instances are in nobody's way.
+  // Idle instances are never in the way.
   EXPECT_EQ(answer({{"idle 3g.20gb 0"}}, {{"b 3g.20gb 0"}}), Answer(1, 0));
 }
 
@@ -99,7 +98,7 @@ TEST(FewestWavesOf, Chains) {
   EXPECT_EQ(answer({{"x 1g.5gb 0", "y 1g.5gb 1", "z 1g.5gb 2", "wall 3g.20gb 4"}},
                    {{"x 1g.5gb 1", "y 1g.5gb 2", "z 1g.5gb 3", "wall 3g.20gb 4"}}),
             Answer(3, 0));
-  // With room elsewhere the chain is cut: one aside, and two waves do.
+  // With room elsewhere the chain is cut: one work steps aside, and two waves suffice.
   EXPECT_EQ(answer({{"x 1g.5gb 0", "y 1g.5gb 1", "z 1g.5gb 2", "wall 3g.20gb 4"}, {}},
                    {{"x 1g.5gb 1", "y 1g.5gb 2", "z 1g.5gb 3", "wall 3g.20gb 4"}, {}}),
             Answer(2, 1));
@@ -111,7 +110,8 @@ TEST(FewestWavesOf, ASwap) {
   EXPECT_EQ(answer({now}, {then}), impossible);
   const std::vector<std::string> no_room{"wall 1g.5gb 0", "wall 1g.5gb 4"};
   EXPECT_EQ(answer({now, no_room}, {then, no_room}), impossible);
-  // One place aside: a goes there, b to its last place, a to its own; with two places two waves do.
+  // One temporary place: a goes there, b to its goal, a to its own; with two places two waves
+  // suffice.
   EXPECT_EQ(answer({now, {"wall 1g.5gb 4"}}, {then, {"wall 1g.5gb 4"}}), Answer(3, 1));
   EXPECT_EQ(answer({now, {}}, {then, {}}), Answer(2, 2));
   // Two places on the GPU itself.
@@ -128,14 +128,14 @@ TEST(FewestWavesOf, ACycleOfThree) {
   EXPECT_EQ(answer({{"a 1g.5gb 0", "b 1g.5gb 1", "c 1g.5gb 2", "wall 3g.20gb 4"}},
                    {{"a 1g.5gb 1", "b 1g.5gb 2", "c 1g.5gb 0", "wall 3g.20gb 4"}}),
             Answer(4, 1));
-  // All aside at once; were one left in its place, the one that goes there would have to wait.
+  // All aside at once; if one stayed, the one that goes to its place would have to wait.
   EXPECT_EQ(answer({{"a 1g.5gb 0", "b 1g.5gb 1", "c 1g.5gb 2"}},
                    {{"a 1g.5gb 1", "b 1g.5gb 2", "c 1g.5gb 0"}}),
             Answer(2, 3));
 }
 
 TEST(FewestWavesOf, WhatStaysMayHaveToMakeRoom) {
-  // a and b need the place that d is on; it steps aside, and comes back at last.
+  // a and b need the place that d is on; it steps aside, and comes back in the end.
   EXPECT_EQ(answer({{"a 2g.10gb 0", "b 2g.10gb 2", "d 1g.5gb 4", "wall 1g.5gb 6"},
                     {"wall 4g.20gb 0", "wall 2g.10gb 4"}},
                    {{"a 2g.10gb 2", "b 2g.10gb 0", "d 1g.5gb 4", "wall 1g.5gb 6"},
@@ -164,12 +164,12 @@ TEST(FewestWavesOf, GivesUpAtItsLimit) {
   EXPECT_EQ(answer(now, then, {}, 5), unknown);
 }
 
-/// Waves by trying everything: every work anywhere or nowhere, whether that helps or not.
+/// Waves by trying everything: every work anywhere or nowhere, useful or not.
 class Thoughtless {
  public:
   Thoughtless(const Scene& scene, const Seats& goal) : scene_(scene), goal_(goal) {}
 
-  /// The fewest waves; none where it cannot be done.
+  /// The fewest waves; empty if it cannot be done.
   std::optional<std::size_t> waves() {
     std::vector<Seats> layer{seats_of_now(scene_)};
     std::set<std::string> known{key(layer.front())};
@@ -289,7 +289,7 @@ TEST(FewestWavesOf, PairsOfMaximalLayouts) {
         known += result.outcome == Outcome::beyond_limit ? 0 : 1;
         temporary += result.temporary;
         looked_at = std::max(looked_at, result.looked_at);
-        // All can stand aside on a free GPU, and go from there to their places.
+        // All can step aside to a free GPU, and go from there to their places.
         if (spare > 0 && result.outcome == Outcome::found) {
           EXPECT_LE(result.waves, 2U) << text_of(from) << " to " << text_of(to);
         }

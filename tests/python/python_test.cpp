@@ -1,5 +1,5 @@
-// The Python package that reports for jobs: its own tests, and that what it sends is what is read
-// here.
+// The Python package that reports for jobs: its own tests, and that the program here reads what it
+// sends.
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -23,13 +23,13 @@ using testing_program::Outcome;
 using testing_program::Scratch;
 using testing_program::shell;
 
-/// The interpreter, another one than python3 if the environment says so.
+/// The interpreter: python3, or another from the environment.
 std::string interpreter() {
   const char* named = std::getenv("CLEAVE_TEST_PYTHON");
   return named == nullptr ? "python3" : named;
 }
 
-/// Runs it in the repository's root with the package at hand.
+/// Runs it in the repository's root with the package available.
 Outcome python(const std::string& arguments, const std::string& environment = {}) {
   return shell(
       fmt::format("{} PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=python${{PYTHONPATH:+:$PYTHONPATH}} "
@@ -84,7 +84,7 @@ TEST(PythonPackage, WorksWithPyTorchItself) {
   EXPECT_EQ(outcome.err.find("skipped"), std::string::npos) << outcome.err;
 }
 
-/// The same numbers as a line that the package had no part in.
+/// The same numbers as a line that the package did not write.
 std::string plain_line(const Json& asked, bool with_iterations) {
   const std::string in_all = with_iterations && !asked[1].is_null()
                                  ? fmt::format(R"("iterations":{},)", asked[1].dump())
@@ -104,7 +104,8 @@ TEST(PythonPackage, SaysAtEveryEdgeWhatIsReadHere) {
     const Json& line = parsed["line"];
     const bool whole = parse_report_line(plain_line(parsed["asked"], true), "asked").has_value();
     const bool without = parse_report_line(plain_line(parsed["asked"], false), "asked").has_value();
-    // Whatever the reader takes is said, the rest is not; only a total that cannot be is left out.
+    // Every number that the reader accepts is sent, the others are not; only an impossible total is
+    // left out.
     ASSERT_EQ(line.is_null(), !without) << row;
     ++(line.is_null() ? silent : said);
     if (line.is_null()) continue;

@@ -19,7 +19,7 @@ namespace {
 
 using nvml::Return;
 
-/// What others may have done meanwhile explains these: it is gone, taken, in use, or MIG is off.
+/// Refusals that other clients' actions explain: it is gone, taken, in use, or MIG is off.
 constexpr std::array explained = {Return::invalid_argument, Return::not_supported,
                                   Return::not_found,        Return::in_use,
                                   Return::no_permission,    Return::insufficient_resources};
@@ -53,7 +53,7 @@ class RandomClient {
     void (RandomClient::*run)();
   };
 
-  /// The value, or nothing where the refusal is one that others explain.
+  /// The value, or nothing after a refusal that others explain.
   template <class T>
   std::optional<T> seen(DriverAnswer<T> answer) {
     if (answer) return std::move(*answer);
@@ -182,7 +182,7 @@ class RandomClient {
   std::string wrong_;
 };
 
-/// Of a GPU, all that it holds.
+/// Destroys everything on a GPU.
 std::string empty(NvmlDoor& door, GpuIndex gpu) {
   const auto instances = door.gpu_instances(gpu);
   if (!instances) return text(instances.error().code);
@@ -250,7 +250,7 @@ std::string tidy_up(NvmlDoor& door) {
         return fmt::format("GPU {}: {}", i, wrong);
   }
   const auto took = std::chrono::steady_clock::now() - begin;
-  // A few hundred calls on an instant node; somebody's dead hand on a lock would be seconds.
+  // A few hundred calls on an instant node; a lock left by a dead client would cost seconds.
   if (took > std::chrono::seconds(5)) return "all that took more than five seconds";
   return {};
 }

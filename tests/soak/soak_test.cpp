@@ -1,7 +1,7 @@
-// Many clients at once, some killed in the middle of whatever they do. What they leave obeys every
-// law, the next client is not kept waiting, and nobody waits for ever.
+// Many clients at once, some killed in the middle of an operation. The state they leave obeys every
+// law, the next client is not delayed, and no client waits forever.
 //
-// CLEAVE_SOAK_OPERATIONS makes it longer (default 100000; 5000 under sanitizers).
+// CLEAVE_SOAK_OPERATIONS sets the length (default 100000; 5000 under sanitizers).
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ class Soak : public testing::Test {
 };
 using ThreadsSoak = Soak;
 
-/// What the children count together, in memory that they share.
+/// The children's common count, in shared memory.
 struct Shared {
   std::atomic<std::int64_t> count{0};
 };
@@ -81,7 +81,7 @@ class SharedPage {
   Shared* shared_;
 };
 
-/// A process that runs this and ends, with 1 where it says that something is wrong.
+/// A process that runs this and ends, with 1 if it reports an error.
 pid_t child(const std::function<std::string()>& run) {
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
@@ -94,7 +94,7 @@ pid_t child(const std::function<std::string()>& run) {
   ::_exit(wrong.empty() ? 0 : 1);
 }
 
-/// Whether it ended well; killed when it does not end within the time.
+/// Whether it ended well; it is killed if it does not end within the time.
 bool ended_well(pid_t pid, seconds at_most) {
   int status = 0;
   for (const auto end = std::chrono::steady_clock::now() + at_most;
@@ -109,7 +109,7 @@ bool ended_well(pid_t pid, seconds at_most) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Keeps so many clients at work, kills one now and then, and watches that the count moves.
+/// Keeps `clients` clients at work, kills one now and then, and watches that the count moves.
 class Crowd {
  public:
   Crowd(std::size_t clients, std::function<std::string(std::uint64_t seed)> work, Shared& shared)
@@ -127,7 +127,7 @@ class Crowd {
 
   [[nodiscard]] int killed() const { return killed_; }
 
-  /// Empty when all is well at the end.
+  /// Empty if all is well at the end.
   std::string run(std::int64_t until, std::int64_t between_kills) {
     std::int64_t next_kill = between_kills, seen = 0;
     auto moved = std::chrono::steady_clock::now();
@@ -234,8 +234,8 @@ TEST_F(Soak, TheStateIsSoundWheneverSomebodyLooks) {
   expect_sound();
 }
 
-/// Creates and destroys by the command line, some commands killed in the middle. Every answer is
-/// one of those that are documented.
+/// Creates and destroys by the command line, with some commands killed in the middle. Every answer
+/// is a documented one.
 std::string command_line(const std::string& node, std::uint64_t seed, int commands,
                          double killed_within = 0.03) {
   Random random(seed);
@@ -254,11 +254,11 @@ std::string command_line(const std::string& node, std::uint64_t seed, int comman
     const auto outcome = testing_program::shell(
         fmt::format("CLEAVE_SIM_NODE='{}' timeout -s KILL {} cleave {}", node,
                     killed ? killed_within * random.uniform() : 60, command));
-    // Whatever happened, what Cleave remembers can be read.
+    // In any case, Cleave's records can be read.
     if (const auto ledger = Ledger::open(std::filesystem::path(node) / "cleave", "soak"); !ledger)
       return fmt::format("after cleave {}: {}", command, ledger.error().text());
     if (outcome.exit_code == 0 || (killed && outcome.exit_code == 137)) continue;
-    // Nothing here is bad input but a UUID that does not name a whole instance.
+    // No input here is bad but a UUID that does not name a whole instance.
     const bool a_part =
         outcome.exit_code == 2 && outcome.err.find("it is one of ") != std::string::npos;
     if (outcome.exit_code != 1 && !a_part)
@@ -269,7 +269,7 @@ std::string command_line(const std::string& node, std::uint64_t seed, int comman
   return {};
 }
 
-/// Creating and destroying take their time, so that commands are killed between their steps.
+/// Creating and destroying take time here, so that commands are killed between their steps.
 TEST_F(Soak, CommandsKilledBetweenTheirStepsLeaveALedgerThatCanBeRead) {
   ASSERT_NO_FATAL_FAILURE(make("1xA100-40GB", false));
   std::vector<pid_t> commanders;
@@ -301,7 +301,7 @@ TEST_F(Soak, TheCommandLineAndOtherClientsRaceForOneGpu) {
   expect_sound();
   const pid_t fresh = child([&] { return tidy_up(*open_door(node_)); });
   EXPECT_TRUE(ended_well(fresh, seconds(60)));
-  // Nobody who died has left a lock, and the ledger can be read.
+  // No killed process left a lock, and the ledger can be read.
   const auto create = testing_program::shell("CLEAVE_SIM_NODE='" + node_ +
                                              "' timeout 30 cleave create --gpu 0 7g.40gb");
   EXPECT_EQ(create.exit_code, 0) << create.err;
