@@ -118,8 +118,8 @@ TEST_F(Clients, DoNotTrustSomebodyElseWhoListensWhereNobodySaidSo) {
     ::_exit(0);
   }
   ApiClient chosen = client();
-  for (int i = 0; i < 100 && !chosen.ask("GET", "/v1/status"); ++i)
-    std::this_thread::sleep_for(milliseconds(50));
+  for (int i = 0; i < 1000 && !chosen.ask("GET", "/v1/status"); ++i)
+    std::this_thread::sleep_for(milliseconds(5));
   EXPECT_TRUE(chosen.ask("GET", "/v1/status")) << "the user named it";
   const auto refused = ApiClient({{socket(), false}}).ask("POST", "/v1/jobs", "{}");
   ASSERT_FALSE(refused);
@@ -147,8 +147,9 @@ TEST_F(Clients, AreNotFooledByWhatIsNoDaemon) {
 }
 
 TEST_F(Clients, WaitNoLongerThanTheyAreTold) {
-  StubDaemon daemon(socket(), [](const StubRequest&) {
-    std::this_thread::sleep_for(milliseconds(1500));
+  std::atomic<bool> over{false};
+  StubDaemon daemon(socket(), [&](const StubRequest&) {
+    for (int i = 0; i < 1500 && !over; ++i) std::this_thread::sleep_for(milliseconds(1));
     return StubReply{};
   });
   const auto begin = std::chrono::steady_clock::now();
@@ -167,6 +168,7 @@ TEST_F(Clients, WaitNoLongerThanTheyAreTold) {
   EXPECT_FALSE(stopped.unreachable());
   later.join();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(1400));
+  over = true;
 }
 
 TEST_F(Clients, FollowEventsAndGoOnWhereTheyWere) {

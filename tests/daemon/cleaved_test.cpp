@@ -75,7 +75,7 @@ class DaemonStand {
   }
   static int ended(pid_t pid) {
     int status = 0;
-    for (int i = 0; i < 1000; ++i, std::this_thread::sleep_for(Ms(20)))
+    for (int i = 0; i < 4000; ++i, std::this_thread::sleep_for(Ms(5)))
       if (::waitpid(pid, &status, WNOHANG) == pid)
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     ::kill(pid, SIGKILL);
@@ -105,7 +105,7 @@ class DaemonStand {
   }
   template <class Test>
   static bool until(Test test) {
-    for (int i = 0; i < 1000; ++i, std::this_thread::sleep_for(Ms(20)))
+    for (int i = 0; i < 4000; ++i, std::this_thread::sleep_for(Ms(5)))
       if (test()) return true;
     return false;
   }
