@@ -1,6 +1,6 @@
-// `cleave recommend`, `choose`, `waste` and `profiles` from outside: the reference cases' inputs
-// where they are at hand, the tables behind the answers, repositories that grow, and what bad input
-// is told.
+// `cleave recommend`, `choose`, `waste` and `profiles` from outside: the reference cases' inputs if
+// they are present, the tables behind the answers, repositories that grow, and errors for bad
+// input.
 
 #include <gtest/gtest.h>
 
@@ -143,7 +143,7 @@ TEST(Choosing, ARepositoryGrowsAndFeedsTheChoices) {
   EXPECT_EQ(listed["profiles"][0]["samples"], 4);
   EXPECT_EQ(answer("profiles add" + at + "--merge replace " + more)["profiles"], 5);
   EXPECT_EQ(answer("profiles list" + at)["profiles"][0]["time_s"], 100);
-  // What is exported for a command, the command reads.
+  // What is exported for a command can be read by it.
   const Outcome csv =
       cleave("profiles export" + at + "--as training --to " + scratch.path("t.csv"));
   EXPECT_EQ(csv.exit_code, 0) << csv.err;
@@ -205,7 +205,8 @@ TEST(Choosing, WhatCannotHaveBeenMeasuredIsNotCrowned) {
   EXPECT_EQ(
       cleave(with(R"("sms": 16, "occupancy": 0.1212, "capacity": 11, "peak": 11.05)")).exit_code, 0)
       << "rounded";
-  // A repository leaves the profile out and says why; with no other there is no answer.
+  // A repository leaves the profile out and gives the reason; if no other is left there is no
+  // answer.
   const std::string repository = scratch.write(
       "r.jsonl",
       R"({"application": "a", "gpu_model": "A30-24GB", "profile": "4g.24gb", "time_s": 5, "peak_memory_mib": 30000, "counters": {"sm_occupancy": 0.5}})");
@@ -260,7 +261,7 @@ TEST(Choosing, NoAnswerIsNoSuccess) {
       "profiles": [{"model": "m", "batch": 1, "partition": "1g.6gb", "latency": 1, "throughput": 1}]})"));
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_NE(none.out.find("does not fit"), std::string::npos) << "the table says why";
-  // It was measured, so that nothing says that it was not.
+  // It was measured, so there is no note that it was not.
   EXPECT_NE(none.out.find("None of them is known to hold m with this batch."), std::string::npos)
       << none.out;
   EXPECT_NE(none.err.find("no job has a partition"), std::string::npos) << none.err;

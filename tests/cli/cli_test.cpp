@@ -1,4 +1,4 @@
-// The program from outside: answers, exit codes, and what bad input is told.
+// The program from outside: answers, exit codes, and errors for bad input.
 
 #include <gtest/gtest.h>
 
@@ -282,7 +282,7 @@ TEST(Simulate, WritesEventsWholeOrNotAtAll) {
   const auto document = parse_json(shell("cat " + trace).out, "trace");
   ASSERT_TRUE(document);
   EXPECT_EQ((*document)["otherData"]["scheduler"], "online");
-  // The second job would end in centuries: the run fails under way and leaves what was there.
+  // The second job would end in centuries: the run fails midway and keeps the existing files.
   const std::string endless =
       scratch.write("endless.jsonl", R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}
 {"id": "b", "duration_s": 3000000000, "profile": "1g.5gb", "speed": {"1g.5gb": 0.001}})");
@@ -373,7 +373,7 @@ TEST(Generate, MakesAWorkloadThatRuns) {
 }
 
 /// Every kind of bad input: exit 2, one line on standard error that begins with the program's name
-/// and holds `said`, nothing on standard output, and with --json the same as a document.
+/// and contains `said`, nothing on standard output, and with --json the same as a document.
 void expect_refused(const std::string& arguments, const std::string& said) {
   SCOPED_TRACE(arguments);
   const Outcome outcome = cleave(arguments);

@@ -1,5 +1,5 @@
 // What is generated from the commands themselves: completion that a shell understands, and man
-// pages that roff does, with every option of the help.
+// pages in valid roff, with every option of the help.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ bool there_is(const std::string& program) {
   return shell(fmt::format("command -v {} >/dev/null", program)).exit_code == 0;
 }
 
-/// What bash would offer for the last of these words.
+/// Bash's completions for the last of these words.
 std::set<std::string> completed(const std::string& words, int last) {
   const Outcome offered = shell(fmt::format(
       "bash --norc -c 'source <(cleave completion bash); COMP_WORDS=({}); COMP_CWORD={}; "
@@ -71,7 +71,7 @@ TEST(Completion, OfOtherShellsIsUnderstoodByThem) {
   if (!any) GTEST_SKIP() << "there is neither zsh nor fish";
 }
 
-/// "cleave plan deploy" and its like, for every page.
+/// "cleave plan deploy" and similar ones, for every page.
 std::vector<std::string> pages() {
   std::vector<std::string> commands;
   std::istringstream lines(shell("cleave man --list").out);

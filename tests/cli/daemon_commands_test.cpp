@@ -1,5 +1,5 @@
-// The commands that speak with the daemon, from outside and against a stub of it: what they send,
-// what they print, how they end, and that nothing of a job's steers the terminal it is shown on.
+// The commands that talk to the daemon, from outside and against a stub of it: what they send and
+// print, how they end, and that a job's output cannot control the user's terminal.
 
 #include <sys/stat.h>
 
@@ -474,7 +474,7 @@ TEST(Events, AreListedAndFollowedOverABrokenStream) {
   std::atomic<int> streams{0};
   StubReply stream;
   stream.stream = [&](const std::function<bool(std::string_view)>& send) {
-    // What was seen already comes again after the break, and is not shown again.
+    // Events that were shown already come again after the break, and are not shown twice.
     send(++streams == 1 ? "id: 4\ndata: {\"id\": 4, \"kind\": \"a\"}\n\n"
                         : "id: 4\ndata: {\"id\": 4, \"kind\": \"a\"}\n\nid: 5\ndata: {\"id\": 5, "
                           "\"kind\": \"b\"}\n\n");

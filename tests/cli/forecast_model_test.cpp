@@ -1,5 +1,4 @@
-// `cleave forecast model` from outside: what it answers for each kind of file, and what bad input
-// is told.
+// `cleave forecast model` from outside: answers for each kind of file, and errors for bad input.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// `cleave forecast time` from outside: what is learnt, asked and refused, and what bad input is
-// told.
+// `cleave forecast time` from outside: training, predictions and refusals, and errors for bad
+// input.
 
 #include <gtest/gtest.h>
 
@@ -58,8 +58,8 @@ TEST(ForecastTime, LearnsSavesAndAnswers) {
 TEST(ForecastTime, ARepositoryFeedsIt) {
   const Scratch scratch;
   std::string lines;
-  // Applications on three profiles; every second one lacks a counter, the first line of all does,
-  // and one counter is of one application alone.
+  // Applications on three profiles; every second one lacks a counter, the first line lacks all, and
+  // one counter belongs to one application alone.
   constexpr const char* profiles[] = {"1g.6gb", "2g.12gb", "4g.24gb"};
   for (int app = 0; app < 12; ++app)
     for (int profile = 0; profile < 3; ++profile) {

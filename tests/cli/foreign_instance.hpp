@@ -1,5 +1,5 @@
 #pragma once
-// An instance that somebody else makes, who has never heard of Cleave: straight through NVML, in no
+// An instance made by another program that does not know Cleave: directly through NVML, in no
 // ledger.
 
 #include <gtest/gtest.h>

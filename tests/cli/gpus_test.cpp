@@ -1,5 +1,5 @@
-// The commands on live GPUs from outside, on simulated nodes: what they answer, what they refuse,
-// and that nothing is touched that is not Cleave's.
+// The commands on live GPUs from outside, on simulated nodes: answers, refusals, and that only
+// Cleave's own instances are touched.
 
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ std::vector<Json> standing(const SimNode& node) {
   return {all["instances"].begin(), all["instances"].end()};
 }
 
-/// How many instances are of this owner's.
+/// How many instances belong to this owner.
 std::ptrdiff_t owned_as(const SimNode& node, std::string_view owner) {
   return std::ranges::count_if(
       standing(node), [&](const Json& each) { return each["owner"].get<std::string>() == owner; });
@@ -183,7 +183,7 @@ TEST(Gpus, ShowWhatEverybodyMaySeeToWhoeverIsNotRoot) {
   const SimNode node("1xA100-40GB,1xA30-24GB", "--instant --check-root");
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb@0").exit_code, 0);
   const std::string uuid = node.json("instances")["instances"][0]["compute_instances"][0]["uuid"];
-  // The programs must be within reach of that user, and so must the node.
+  // That user must be able to reach the programs and the node.
   const std::string open =
       fmt::format("chmod -R a+rwX {} && chmod a+rx {}", node.directory,
                   std::filesystem::path(node.directory).parent_path().string());
@@ -310,7 +310,7 @@ TEST(Destroy, ARefusedAdoptionLeavesTheInstanceForeign) {
   EXPECT_EQ(standing(node)[0]["owner"], "foreign");
   EXPECT_EQ(node.run("gpu-layout --gpu 0 ''").exit_code, 0);
   EXPECT_EQ(layout_of(node), "2g.10gb@2");
-  // What a layout names and takes over is Cleave's from then on.
+  // Instances that a layout names and takes over are Cleave's from then on.
   const Outcome taken = node.run("gpu-layout --gpu 0 2g.10gb@2,1g.5gb@0 --adopt");
   EXPECT_NE(taken.out.find("goal  [a.bb....]"), std::string::npos) << taken.out;
   EXPECT_EQ(standing(node)[1]["owner"], "ours");
@@ -322,7 +322,7 @@ TEST(Destroy, WaitsForWhatIsInUseNoLongerThanUntilCtrlC) {
   const std::string ours = uuid_of(node.run("create --gpu 0 3g.20gb"));
   auto job = SimProcess::start(node.directory, ours, static_cast<std::uint32_t>(::getpid()));
   ASSERT_TRUE(job) << job.error().text();
-  // timeout(1) says 124 for whatever it has ended; what the command said stands beside.
+  // timeout(1) exits with 124 for any command that it ended; the command's own output is kept.
   says(shell(fmt::format("timeout -s INT 1 env {}", node.command("destroy " + ours))), 124,
        {"still in use when the wait was interrupted"});
   ASSERT_TRUE(job->end());
@@ -343,7 +343,7 @@ TEST(Doctor, SaysWhatCannotBeWrittenAndWritesNothingOver) {
   EXPECT_EQ(standing(node)[0]["owner"], "ours");
   if (::geteuid() != 0) GTEST_SKIP() << "only root can look at a node of root's as another user";
   const SimNode checks("1xA100-40GB", "--instant --check-root");
-  // Its folder and the program must be open to the other user.
+  // The other user must be able to read its folder and the program.
   EXPECT_EQ(shell("chmod a+rx " + checks.scratch.path("") + " " + checks.directory).exit_code, 0);
   const auto as_nobody = [&](const std::string& state) {
     return shell("setpriv --reuid 65534 --clear-groups env " +
@@ -375,7 +375,7 @@ TEST(Destroy, TakesOnlyWhatIsOurs) {
   EXPECT_EQ(layout_of(node), "1g.5gb@0");
   EXPECT_EQ(node.run(fmt::format("destroy --adopt {}", foreign)).exit_code, 0);
   EXPECT_EQ(layout_of(node), "");
-  // The same number and place again, by somebody else: not ours.
+  // The same number and place again, by another program: not ours.
   const std::string again = node.foreign("3g.20gb", 4);
   says(node.run(fmt::format("destroy {}", again)), 1, {"did not make"});
 }
@@ -512,7 +512,7 @@ TEST(GpuLayout, GoesOnWhereInterruptsAreIgnored) {
 TEST(Mig, TakingBackAPendingChangeDestroysNothing) {
   const SimNode node("1xA100-40GB");
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
-  // As `nvidia-smi -mig 0` leaves a GPU that is in use.
+  // The state in which `nvidia-smi -mig 0` leaves a GPU that is in use.
   ASSERT_TRUE(node.client()->set_mig_mode(GpuIndex{0}, false));
   ASSERT_EQ(node.json("gpus")["gpus"][0]["mig"],
             Json::parse(R"({"enabled": true, "pending": false})"));
@@ -560,7 +560,8 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
   EXPECT_EQ(fresh["usable"], true);
   for (const Json& finding : fresh["findings"]) EXPECT_NE(finding["level"], "problem") << finding;
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
-  // As after a crash between the instance and its fact: the last line of the ledger is lost.
+  // The state after a crash between the instance and its record: the last line of the ledger is
+  // lost.
   const std::string ledger = node.directory + "/cleave/ledger.jsonl";
   std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
   EXPECT_EQ(node.json("instances")["instances"][0]["owner"], "half-made");

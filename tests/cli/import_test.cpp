@@ -1,5 +1,5 @@
-// `cleave import` from outside: what it prints is a fleet that the other commands read, and in
-// which nothing moves before a person has said what may.
+// `cleave import` from outside: it prints a fleet that the other commands read, and in which
+// nothing moves before a person allows it.
 
 #include <gtest/gtest.h>
 

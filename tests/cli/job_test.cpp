@@ -175,7 +175,7 @@ TEST_F(Job, StopsOnASignal) {
         name));
     EXPECT_EQ(outcome.exit_code, code) << outcome.err;
   }
-  // Killed without a chance to say good-bye.
+  // Killed without a chance to clean up.
   const auto killed = on_it(
       "cleave-job --iterations 1000 --seconds 100 --speeds 1g.5gb=1 >log & job=$!\n"
       "until_seen log 'iteration 1/'; kill -KILL $job; wait $job");
@@ -241,7 +241,7 @@ TEST(BenchNvml, MeasuresEveryKindOfCall) {
     EXPECT_GT(run["door_ns"], 0) << run;
   }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  // 2 us are claimed, for a machine that has nothing else to do.
+  // 2 us are claimed, for an otherwise idle machine.
   EXPECT_LT((*said)["slowest_call_ns"], 20'000) << outcome.out;
 #endif
   EXPECT_EQ(

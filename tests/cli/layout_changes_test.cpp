@@ -1,5 +1,5 @@
 // Layout changes on the simulated library itself: the plan is applied step by step under lock and
-// ledger, and what stands then is what was wanted.
+// ledger, and leads to the wanted layout.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 namespace cleave {
 namespace {
 
-/// An instant A100 with MIG on, and this program as the one that changes it. In memory where there
-/// is a place for that: every step is brought to the disk twice.
+/// An instant A100 with MIG on, and this program as the one that changes it. In memory if possible:
+/// every step is written to disk twice.
 class LayoutChanges : public testing::Test {
  protected:
   void SetUp() override {
@@ -42,7 +42,7 @@ class LayoutChanges : public testing::Test {
     return std::move(*gpu);
   }
 
-  /// Applies the plan for the goal; the steps it took.
+  /// Applies the plan for the goal; returns the number of steps.
   static int change_to(ChangingGpu& gpu, const std::string& layout) {
     const Geometry& geometry = gpu.view().geometry->geometry();
     const auto goal = parse_wanted_layout(layout, geometry);

@@ -1,4 +1,4 @@
-// `cleave plan` from outside: plans as people and programs see them, and what cannot be planned.
+// `cleave plan` from outside: plans for people and for programs, and problems without a plan.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Runs the real program as a user would and keeps what it said.
+// Runs the real program as a user would and keeps its output.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace cleave::testing_program {
 
 struct Outcome {
-  int exit_code = -1;  // 128 + signal when a signal ended it
+  int exit_code = -1;  // 128 + signal if a signal ended it
   std::string out, err;
 };
 

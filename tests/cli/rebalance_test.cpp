@@ -1,5 +1,5 @@
-// `cleave rebalance` from outside: the moves on departure, what keeps work where it is, and what
-// bad input is told.
+// `cleave rebalance` from outside: the moves on departure, what keeps work where it is, and errors
+// for bad input.
 
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ Json answer(const std::string& arguments) {
   return document ? *document : Json::object();
 }
 
-/// The answer on a busy GPU n0/0 with 3g `a` and, with these further keys, 2g `b`; n0/1 was left
-/// with `idle`.
+/// The answer for a busy GPU n0/0 with 3g `a` and, with these further keys, 2g `b`; work has left
+/// n0/1, which has `idle`.
 Json pulled(const std::string& keys, const std::string& more = "", const std::string& idle = "") {
   const Scratch scratch;
   return answer(

@@ -1,6 +1,6 @@
 #pragma once
-// A simulated node for one test: made through the program, used by the program, by this process as
-// another client of NVML, and gone at the end.
+// A simulated node for one test: made by the program, used by the program and by this process as
+// another client of NVML, and removed at the end.
 
 #include <gtest/gtest.h>
 
@@ -46,14 +46,14 @@ class SimNode {
     return document(outcome);
   }
 
-  /// This process as a client that Cleave knows nothing of.
+  /// This process as a client that Cleave does not know.
   [[nodiscard]] std::unique_ptr<NvmlDoor> client() const {
     ::setenv(sim_node_variable, directory.c_str(), 1);
     auto door = NvmlDoor::open(binary_dir() + "/lib/cleave-nvmlsim/libnvidia-ml.so.1");
     EXPECT_TRUE(door) << (door ? "" : door.error().text());
     return door ? std::move(*door) : nullptr;
   }
-  /// An instance that somebody else made; its UUID.
+  /// An instance made by another program; its UUID.
   [[nodiscard]] std::string foreign(const std::string& profile, std::uint32_t start,
                                     std::uint32_t gpu = 0) const {
     return make_foreign_instance(*client(), profile, start, gpu);

@@ -1,5 +1,5 @@
 #pragma once
-// A daemon that tests of the commands speak with: it keeps jobs as it is told and runs none.
+// A daemon for tests of the commands: it keeps the jobs that it is given and runs none.
 
 #include <map>
 #include <mutex>
@@ -13,7 +13,7 @@ namespace cleave::testing_program {
 
 struct StubLog {
   std::string bytes;
-  std::size_t gone = 0;  // bytes at its beginning that are there no more
+  std::size_t gone = 0;  // bytes at its beginning that were removed
   bool over = false;
 };
 
@@ -39,7 +39,7 @@ class StubWorld {
     const std::lock_guard lock(mutex_);
     logs_[{job, stream, attempt}] = std::move(log);
   }
-  /// The answer to this, instead of what would be said.
+  /// Answers this request with that response.
   void answers(const std::string& method_and_path, StubReply reply) {
     const std::lock_guard lock(mutex_);
     fixed_[method_and_path] = std::move(reply);

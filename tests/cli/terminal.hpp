@@ -1,5 +1,5 @@
 #pragma once
-// A program on a terminal of its own, as a person sits before it.
+// A program on a terminal of its own, as in front of a person.
 
 #include <poll.h>
 #include <pty.h>
@@ -48,7 +48,7 @@ class Terminal {
   void type(const std::string& text) const {
     if (::write(screen_, text.data(), text.size()) < 0) ::abort();
   }
-  /// All that came, after the program ended; its exit code is set.
+  /// The whole output, after the program ended; its exit code is set.
   const std::string& rest() {
     while (read_some()) continue;
     int status = 0;
@@ -67,7 +67,7 @@ class Terminal {
     if (::poll(&waiting, 1, 20000) <= 0) return false;
     char bytes[4096];
     const ssize_t got = ::read(screen_, bytes, sizeof bytes);
-    if (got <= 0) return false;  // EIO: nobody has the other side any more
+    if (got <= 0) return false;  // EIO: the other side is closed
     seen_.append(bytes, static_cast<std::size_t>(got));
     return true;
   }

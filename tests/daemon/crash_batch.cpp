@@ -48,7 +48,7 @@ Json CrashBatch::document(const Wanted& wanted, const std::string& name) {
            {"restartable", wanted.restartable},
            {"stop_grace_s", 1}};
   if (wanted.kind == "grows") {
-    job["checkpoint_signal"] = 28;  // WINCH, which shells and programs do not die of
+    job["checkpoint_signal"] = 28;  // WINCH, which does not end shells and programs
     job["checkpoint_grace_s"] = 0.05;
   }
   if (wanted.kind == "starves") {
@@ -125,7 +125,7 @@ bool CrashBatch::wait_until_over(std::chrono::milliseconds most) {
       [&] {
         const Json live = stand_.get("/v1/jobs?user=all");
         if (!live.contains("jobs") || live["jobs"].empty()) return live.contains("jobs");
-        // Those that would run on, also where the answer to their submission was lost.
+        // Jobs that would run on, including those whose submission got no answer.
         for (const Json& job : live["jobs"]) {
           const std::string name = job["name"].get<std::string>();
           if (!name.starts_with("long-") || wanted_[name].cancelled) continue;
@@ -151,7 +151,7 @@ CrashBatch::Written CrashBatch::written(const std::string& name) const {
 }
 
 void CrashBatch::check() {
-  // What the API told and what lies on the disk: read from the store, as a daemon would.
+  // The API's answers compared with the disk: read from the store, as a daemon would.
   auto store = SqliteStore::open(stand_.state());
   ASSERT_TRUE(store) << store.error().text();
   JobQuery query;

@@ -1,6 +1,6 @@
 #pragma once
-// Jobs of all kinds for a daemon that dies, and what must have become of each in the end. Every job
-// writes a line into a file of its own when it begins and one when it ends.
+// Jobs of all kinds for a daemon that is killed, and what must have become of each in the end.
+// Every job writes a line into a file of its own when it begins and one when it ends.
 
 #include <map>
 #include <set>
@@ -14,26 +14,27 @@ namespace cleave::whole {
 
 class CrashBatch {
  public:
-  /// `supervisors_die`: then jobs may be lost, as they allow.
+  /// `supervisors_die`: jobs may then be lost, if they allow it.
   CrashBatch(DaemonStand& stand, std::uint64_t seed, bool supervisors_die = false);
 
-  /// One more job; the daemon may die meanwhile, and the answer with it.
+  /// Submits one more job; the daemon may die meanwhile, and the answer with it.
   void submit();
-  /// Of this kind: "good", "fails", "starves", "grows", "long".
+  /// A job of this kind: "good", "fails", "starves", "grows", "long".
   void submit(const std::string& kind);
-  /// Cancels of the long ones at most so many.
+  /// Cancels at most `most` of the long ones.
   void cancel(std::int64_t most);
   /// Or the daemon is gone.
   bool wait_until_long_ones_run();
-  /// A fault of the simulated driver, for a call or two.
+  /// A fault of the simulated driver, for one or two calls.
   void break_a_gpu();
   void mend_gpus();
 
-  /// The daemon runs: until no job is left. False after that time.
+  /// With a running daemon: waits until no job is left. False if that takes longer.
   bool wait_until_over(std::chrono::milliseconds most);
-  /// All laws; the daemon has ended, all jobs too.
+  /// Checks all laws; the daemon and all jobs have ended.
   void check();
-  /// No process, no instance but these; the daemon runs. Waits for instances that go.
+  /// Expects no process and no instances but these, with a running daemon. Waits for instances that
+  /// are being destroyed.
   void check_nothing_is_left(const std::vector<std::string>& foreign);
 
   struct Counts {

@@ -1,5 +1,5 @@
-// The daemon is killed again and again while it works, at any moment and at each of its effects;
-// nothing that it had accepted is lost, nothing runs twice that may not, nothing is left.
+// The daemon is killed again and again while it works, at any moment and at each of its effects; no
+// accepted job is lost, none runs twice without permission, and nothing is left over.
 //
 // CLEAVE_LONG=1 takes the long form: 500 moments, and more often at each effect.
 
@@ -39,7 +39,7 @@ void pause_at_random(Random& random, double mean_ms) {
       microseconds(static_cast<std::int64_t>(random.exponential(mean_ms * 1000))));
 }
 
-/// Kills that process after a while, from another thread; whoever waits for it sees that.
+/// Kills that process after a while, from another thread; the waiting thread notices.
 class KillLater {
  public:
   KillLater(pid_t pid, microseconds after)
@@ -83,7 +83,7 @@ TEST(DaemonCrash, AtAnyMomentLosesNothing) {
   Random random(seed + 1);
   const int times = long_form() ? 500 : sanitized ? 12 : 40;
   for (int i = 0; i < times; ++i) {
-    // Now and then it dies while it begins.
+    // Sometimes it dies while it starts.
     const double mean_ms = random.below(4) == 0 ? 15 : 220;
     const KillLater killer(
         stand.pid(), microseconds(static_cast<std::int64_t>(random.exponential(mean_ms * 1000))));
@@ -100,15 +100,15 @@ TEST(DaemonCrash, AtAnyMomentLosesNothing) {
   EXPECT_GT(batch.counts().accepted, times / 2);
 }
 
-/// Nothing waits any more that the next job would wait for.
+/// No job waits any more that the next job would wait for.
 void make_way(DaemonStand& stand, CrashBatch& batch) {
-  stand.kill();  // which may still be about to end itself
+  stand.kill();  // it may still be about to end itself
   stand.start();
   ASSERT_TRUE(stand.wait_until_ready()) << stand.log();
   EXPECT_TRUE(batch.wait_until_over(seconds(60)));
 }
 
-/// What makes the daemon come to this point so often.
+/// What makes the daemon reach this point this often.
 void come_to(CrashBatch& batch, const std::string& point, int count) {
   batch.submit("good");
   batch.submit("fails");

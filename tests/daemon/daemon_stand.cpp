@@ -48,7 +48,7 @@ int as_user(uid_t uid, const std::function<int()>& body) {
 }
 
 DaemonStand::DaemonStand(StandWish wish) : wish_(std::move(wish)), folder_(quick_folder()) {
-  // Other users may reach the socket, as they may at its usual place.
+  // Other users can reach the socket, as at its usual place.
   ::chmod(folder_.path().c_str(), 0755);
   state_ = wish_.state.empty() ? path("state") : wish_.state;
   std::ofstream(path("cleaved.toml")) << wish_.config;

@@ -1,7 +1,7 @@
 #pragma once
-// The program `cleaved` on simulated GPUs of its own, for tests of the whole: started, asked
-// through the programs and over its socket, ended and killed by its process number. Nothing that it
-// started outlives the stand.
+// The program `cleaved` on simulated GPUs of its own, for tests of the whole: started, used through
+// the programs and over its socket, ended and killed by its process number. Nothing that it started
+// outlives the stand.
 
 #include <gtest/gtest.h>
 #include <sys/types.h>
@@ -35,8 +35,8 @@ struct StandWish {
   std::string gpus = "2xA100-40GB";
   bool instant = true;
   std::string config;         // of the daemon, TOML
-  std::optional<uid_t> user;  // whose the daemon is; only root can choose
-  std::string state;          // where the state is to be; empty: in the stand's folder
+  std::optional<uid_t> user;  // the daemon's user; only root can choose
+  std::string state;          // the state directory; empty: in the stand's folder
 };
 
 class DaemonStand {
@@ -47,18 +47,18 @@ class DaemonStand {
   DaemonStand(const DaemonStand&) = delete;
   DaemonStand& operator=(const DaemonStand&) = delete;
 
-  /// `environment` besides its own, "NAME=value".
+  /// `environment` in addition to its own, "NAME=value".
   void start(const std::vector<std::string>& environment = {});
-  /// Until it answers and has seen its GPUs; false where it ended before, or takes more than 20
+  /// Waits until it answers and has seen its GPUs; false if it ended before, or takes more than 20
   /// seconds.
   bool wait_until_ready();
-  /// SIGTERM; its exit code.
+  /// Sends SIGTERM; returns its exit code.
   int stop();
   void kill();
-  /// Whether it runs; one that has ended is taken note of.
+  /// Whether it runs; notes its exit code if it has ended.
   bool runs();
-  /// Until it ends by itself: 128 + the signal that ended it, or its exit code; -1 where it does
-  /// not.
+  /// Waits until it ends by itself: 128 + the signal that ended it, or its exit code; -1 if it does
+  /// not end.
   int wait_for_end(std::chrono::milliseconds patience = std::chrono::seconds(10));
   [[nodiscard]] pid_t pid() const { return pid_; }
   void reload(const std::string& config);
@@ -67,16 +67,16 @@ class DaemonStand {
   /// `cleave` with this daemon, in a shell.
   Outcome run(const std::string& arguments) const;
   [[nodiscard]] std::string command(const std::string& arguments) const;
-  /// A job's number.
+  /// Submits a job; returns its number.
   std::int64_t submit(const std::string& arguments) const;
-  /// Over the socket. Fails the test where the daemon refuses.
+  /// Asks over the socket. Fails the test if the daemon refuses.
   Json get(const std::string& target);
   Result<Json> ask(std::string_view method, const std::string& target,
                    const std::string& body = {});
   Json job(std::int64_t number) { return get(fmt_job(number)); }
   std::string state_of(std::int64_t number) { return job(number)["state"].get<std::string>(); }
   std::string reason_of(std::int64_t number) { return job(number)["reason"].get<std::string>(); }
-  /// Over, within 60 seconds; fails the test otherwise.
+  /// Waits until the job has ended, at most 60 seconds; fails the test otherwise.
   Json over(std::int64_t number);
   void all_over(const std::vector<std::int64_t>& numbers);
   bool wait_until(const std::function<bool()>& is,
@@ -91,17 +91,17 @@ class DaemonStand {
   [[nodiscard]] std::string state() const { return state_; }
   [[nodiscard]] std::string node() const { return state_ + "/sim-node"; }
   [[nodiscard]] std::string socket() const { return path("sock"); }
-  /// This process as a client of the simulated node that the daemon knows nothing of.
+  /// This process as a client of the simulated node that the daemon does not know.
   [[nodiscard]] std::unique_ptr<NvmlDoor> client() const;
-  /// An instance that somebody else made; its UUID.
+  /// An instance made by another program; its UUID.
   std::string foreign(const std::string& profile, std::uint32_t start, std::uint32_t gpu = 0) const;
-  /// Of this GPU, by somebody else, whosever they are.
+  /// Destroys all instances of this GPU as another program, whoever owns them.
   void destroy_all_instances(std::uint32_t gpu = 0) const;
   void fault(int gpu, const std::string& kind, std::optional<std::uint32_t> times = {}) const;
   /// UUIDs of all compute instances of the node.
   [[nodiscard]] std::vector<std::string> instances() const;
 
-  /// Processes of jobs, and their supervisors, whoever their parents are.
+  /// Processes of jobs, and their supervisors, with any parent.
   [[nodiscard]] std::vector<pid_t> processes_of_jobs() const;
   [[nodiscard]] std::vector<pid_t> supervisors() const;
   void end_processes_of_jobs() const;
@@ -118,10 +118,10 @@ class DaemonStand {
 };
 
 [[nodiscard]] std::string text_of(const std::string& file);
-/// The last directory of memory that can be written to, else the system's for temporary files.
+/// The last directory in memory that can be written to, else the system's for temporary files.
 [[nodiscard]] std::filesystem::path quick_folder();
-/// A child as this user, for at most 30 seconds: what `body` returns; 99 where it cannot become
-/// that user.
+/// Runs a child as this user for at most 30 seconds; returns the result of `body`, or 99 if it
+/// cannot become that user.
 [[nodiscard]] int as_user(uid_t uid, const std::function<int()>& body);
 
 }  // namespace cleave::whole

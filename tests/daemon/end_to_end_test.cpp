@@ -1,4 +1,4 @@
-// A daemon's days, through the programs that people use.
+// Typical days of a daemon, through the programs that people use.
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -23,7 +23,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Computes for so long wherever it is.
+/// A command that computes for this time on any instance.
 std::string job_of(double seconds_long, const std::string& memory = "1GiB") {
   return fmt::format("cleave-job --memory {} --phases cpu={} --iterations 2 --quiet", memory,
                      seconds_long);
@@ -106,7 +106,7 @@ TEST(DaemonEndToEnd, CodesOutputsAndNames) {
   const Outcome logs = stand.run(fmt::format("logs -f {}", job));
   EXPECT_EQ(logs.out, fmt::format("/usr\nblue\n{}\n",
                                   over["history"][0]["instance"]["device"].get<std::string>()));
-  // Output is followed while it comes, also over a restart of the daemon.
+  // Output is followed as it comes, also over a restart of the daemon.
   const std::int64_t slow = stand.submit(
       "--name slow -- sh -c 'for i in 1 2 3 4 5 6; do echo line $i; sleep 0.15; done'");
   Outcome heard;
@@ -181,13 +181,13 @@ TEST(DaemonEndToEnd, EverySchedulerRunsJobsAndTakesOverFromAnyOther) {
     for (const char* size : {"--memory 4000", "--profile 2g.10gb", ""})
       jobs.push_back(
           stand.submit(fmt::format("--restartable --expected 0.2 {} -- {}", size, job_of(0.2))));
-    // Every other one takes over while these run.
+    // Every other scheduler takes over while these run.
     if (all.size() % 2 == 0) stand.all_over(jobs);
     all.insert(all.end(), jobs.begin(), jobs.end());
   }
   for (const std::int64_t job : all)
     EXPECT_EQ(stand.over(job)["state"], "finished") << stand.job(job).dump(1);
-  // A job that may not be restarted keeps schedulers that stop jobs out.
+  // A job that may not be restarted blocks schedulers that stop jobs.
   const std::int64_t once = stand.submit("-- " + job_of(3));
   const Outcome refused = stand.run("scheduler miso");
   EXPECT_EQ(refused.exit_code, 1);
@@ -225,8 +225,8 @@ TEST(DaemonEndToEnd, AfterARebootWhatMayRunRunsAgain) {
   ASSERT_TRUE(stand.wait_for_state(once, "running"));
   ASSERT_TRUE(stand.wait_for_state(again, "running"));
   const std::int64_t waits = stand.submit("--profile 7g.40gb -- " + job_of(0.1));
-  // The power goes: no process, no instance. The node is the same, its instances have no GPU any
-  // more.
+  // The power fails: no process, no instance. The node is the same, but its instances have no GPU
+  // any more.
   stand.kill();
   stand.end_processes_of_jobs();
   stand.destroy_all_instances();
@@ -277,8 +277,7 @@ TEST(DaemonEndToEnd, ADiskThatIsFullIsSaidAndPasses) {
       while (out.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
       }
     }
-    // Answers are refused, or what was set aside lasts; in no case is something accepted that is
-    // lost.
+    // Answers are refused, or the reserve lasts; in no case is an accepted job lost.
     std::vector<std::int64_t> accepted;
     bool refused = false;
     for (int i = 0; i < 400 && !refused; ++i) {
@@ -386,7 +385,7 @@ TEST(DaemonEndToEnd, InstancesOfOthersStay) {
   EXPECT_TRUE(has(stand.reason_of(whole), "not ours")) << stand.reason_of(whole);
   EXPECT_TRUE(stand.wait_until([&] { return stand.instances() == foreign; }))
       << "idle ones of ours go";
-  // Who made it takes it away. While a daemon looks at it that is refused: it is in use by another
+  // Its maker destroys it. While a daemon looks at it that is refused: it is in use by another
   // client.
   EXPECT_EQ(stand.stop(), 0);
   stand.destroy_all_instances();
@@ -417,7 +416,7 @@ TEST(DaemonEndToEnd, ReloadLimitsAndASecondDaemon) {
   EXPECT_TRUE(stand.wait_until([&] {
     return stand.get("/v1/jobs")["jobs"].empty() && stand.instances().empty();
   })) << "keep_idle_s came with the reload";
-  // Another one over the same state.
+  // Another daemon over the same state.
   const Outcome second = testing_program::shell(
       fmt::format("cleaved --simulate 2xA100-40GB --instant --state '{}' --socket '{}'",
                   stand.state(), stand.path("other")));
@@ -430,7 +429,7 @@ TEST(DaemonEndToEnd, ReloadLimitsAndASecondDaemon) {
 }
 
 /// The same batch through the daemon, with processes, and through the simulator: on the same GPUs
-/// with the same times of reconfiguration.
+/// with the same reconfiguration times.
 TEST(DaemonEndToEnd, TheDaemonsMakespanIsTheSimulatorsButForLittle) {
   StandWish wish;
   wish.instant = false;

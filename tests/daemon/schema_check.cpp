@@ -146,7 +146,7 @@ std::vector<std::string> SchemaCheck::check_answer(const std::string& method, st
                                                    int status, std::string type,
                                                    const std::string& body) const {
   const std::string pattern = path_of(path);
-  // What no path or method is said of is answered as an error all the same.
+  // An unknown path or method is still answered with an error.
   const Json* responses = &description_["components"]["responses"];
   if (!pattern.empty() && description_["paths"][pattern].contains(lowercase(method)))
     responses = &description_["paths"][pattern][lowercase(method)]["responses"];

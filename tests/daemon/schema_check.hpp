@@ -1,7 +1,6 @@
 #pragma once
-// Holds documents against the schemas of an OpenAPI 3.0 description: what docs/openapi.json uses of
-// them and no more. A word that it does not know is a finding too, so that nothing is left
-// unchecked.
+// Checks documents against the schemas of an OpenAPI 3.0 description, as far as docs/openapi.json
+// uses them. An unknown keyword is an error too, so that nothing is left unchecked.
 
 #include <string>
 #include <string_view>
@@ -13,20 +12,20 @@ namespace cleave::trial {
 
 class SchemaCheck {
  public:
-  /// Must outlive it.
+  /// `description` must outlive it.
   explicit SchemaCheck(const Json& description) : description_(description) {}
 
-  /// What is wrong with `value`, one line each; none: it is as `schema` says.
+  /// What is wrong with `value`, one line each; empty: it matches `schema`.
   [[nodiscard]] std::vector<std::string> check(const Json& schema, const Json& value) const;
 
-  /// The path of the description that this one is of, "/v1/jobs/{job}"; empty where there is none.
+  /// The path of the description that matches this one, "/v1/jobs/{job}"; empty if there is none.
   [[nodiscard]] std::string path_of(std::string_view path) const;
   /// What is wrong with an answer of this status, type and body to a request.
   [[nodiscard]] std::vector<std::string> check_answer(const std::string& method,
                                                       std::string_view path, int status,
                                                       std::string type,
                                                       const std::string& body) const;
-  /// What a `$ref` stands for, however many there are.
+  /// The target of a `$ref`, through any number of them.
   [[nodiscard]] const Json& resolved(const Json& schema) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 // The daemon's API without sockets, processes and GPUs: the real service over the real loop, with a
-// store in memory, jobs that are not there, and a clock that the test moves. Anybody may ask.
+// store in memory, invented jobs, and a clock that the test moves. Any user may ask.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -87,7 +87,7 @@ inline std::string text_of_file(const std::string& path) {
   return text.str();
 }
 
-/// One that may own files in this test, and is no operator where the test is root.
+/// A user who may own files in this test, and is not an operator if the test runs as root.
 inline std::uint32_t ada() {
   return ::geteuid() == 0 ? 1 : ::geteuid();
 }
@@ -125,7 +125,7 @@ class ServiceStand {
     run(std::chrono::milliseconds(50));
   }
 
-  /// Asks, and holds the answer against the description where it is there at once.
+  /// Asks, and checks the answer against the description if it comes at once.
   Asked begin(std::uint32_t uid, const std::string& method, const std::string& target,
               const std::string& body = {}, const std::string& last_id = {}) {
     const auto parsed = parse_http_target(target);
@@ -144,7 +144,7 @@ class ServiceStand {
     service_->serve(std::move(request), HttpAnswer(std::make_shared<KeptAnswer>(asked)));
     return asked;
   }
-  /// Until it is answered.
+  /// Waits until it is answered.
   Asked ask(std::uint32_t uid, const std::string& method, const std::string& target,
             const std::string& body = {}) {
     Asked asked = begin(uid, method, target, body);
@@ -166,7 +166,7 @@ class ServiceStand {
     const Duration end = now_ + time;
     while (now_ < end) {
       now_ += std::chrono::milliseconds(1);
-      // Two turns a millisecond, as a loop that has much to do.
+      // Two turns a millisecond, as in a busy loop.
       for (int turn = 0; turn < 2 && !posted_.empty(); ++turn) {
         const auto call = std::move(posted_.front());
         posted_.pop_front();
@@ -186,7 +186,7 @@ class ServiceStand {
     return text_of_file((state_.path() / "audit.jsonl").string());
   }
 
-  /// What a supervisor would have written.
+  /// The record that a supervisor would have written.
   void write_output(const std::string& attempt, std::uint32_t owner, const std::string& text) {
     const std::string folder = (state_.path() / "jobs" / attempt).string(),
                       users = folder + "/user";
@@ -200,7 +200,7 @@ class ServiceStand {
     }
   }
 
-  /// What the system says of a job's owner when it starts; empty: he is as he was.
+  /// The system's view of a job's owner when it starts; empty: unchanged.
   std::function<Result<JobOwner>(const JobOwner&)> look_up_owner;
 
   [[nodiscard]] const Json& description() const { return description_; }

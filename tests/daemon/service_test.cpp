@@ -1,4 +1,4 @@
-// The API end to end, every answer held against docs/openapi.json.
+// The API end to end, with every answer checked against docs/openapi.json.
 
 #include <algorithm>
 #include <span>
@@ -203,7 +203,7 @@ TEST(Service, OthersJobsExistNowhere) {
 
 TEST(Service, OneUserAtATimeUntilInstancesAreFenced) {
   ServiceStand stand;
-  // Both before the store has either.
+  // Both before either is in the store.
   const Asked first = stand.begin(ada(), "POST", "/v1/jobs", plain_job);
   const Asked second = stand.begin(bob, "POST", "/v1/jobs", plain_job);
   EXPECT_TRUE(*second.there);
@@ -269,7 +269,7 @@ TEST(Service, RefusesJobsBeyondTheLine) {
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 409);
 }
 
-/// Jobs that are over, of ada but for every tenth, which is bob's.
+/// Ended jobs, owned by ada except every tenth, which is bob's.
 void put_old_jobs(ServiceStand& stand, JobNumber count) {
   StoreBatch batch;
   for (JobNumber number = 1; number <= count; ++number) {
@@ -380,7 +380,7 @@ TEST(Service, UsersHaveTheirShareOfTheLineAndOfPriorities) {
   }
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", with(-i)).response->status, 201);
-  // What is not written yet counts too.
+  // Unwritten ones count too.
   const Asked third = stand.begin(ada(), "POST", "/v1/jobs", plain_job),
               fourth = stand.begin(ada(), "POST", "/v1/jobs", plain_job);
   EXPECT_TRUE(*fourth.there);
@@ -522,12 +522,12 @@ TEST(Service, EventsAreHeardOnceInOrderAndResumed) {
   ASSERT_FALSE(all.empty());
   for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], static_cast<std::int64_t>(i) + 1);
   EXPECT_EQ(all.back(), ids_in(now->text).back());
-  // The header goes before the query.
+  // The header takes precedence over the query.
   const auto again = follow(stand, ada(), "/v1/events?after=1", "5");
   stand.run(milliseconds(2));
   ASSERT_FALSE(again->text.empty());
   EXPECT_EQ(ids_in(again->text).front(), 6);
-  // What is others' is passed over, a piece a turn, until there is something.
+  // Other users' events are skipped, a piece a turn, until there is one to send.
   const auto others = follow(stand, bob, "/v1/events?after=0");
   stand.run(milliseconds(20));
   EXPECT_EQ(ids_in(others->text).back(),
@@ -562,7 +562,7 @@ TEST(Service, EventsOfABurstComeInPiecesAndOnce) {
   }
   const std::int64_t before = last_there();
   const auto second =
-      follow(stand, ada(), "/v1/events");  // while some are still to go out to the first
+      follow(stand, ada(), "/v1/events");  // while the first still has some to receive
   for (int i = 0; i < 50; ++i) {
     stand.begin(ada(), "POST", "/v1/jobs", plain_job);
     stand.run(milliseconds(2));

@@ -1,4 +1,4 @@
-// Who is not the job's user finds it nowhere, and what a user names does nothing to the daemon.
+// Other users cannot see a job, and nothing that a user names harms the daemon.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// `cleave` as that user; what it said is in the file.
+/// `cleave` as that user; its output is in the file.
 int cleave_as(uid_t uid, const DaemonStand& stand, const std::string& arguments,
               const std::string& said = "said") {
   const std::string file = stand.path(said);
@@ -97,7 +97,7 @@ TEST_F(OtherUser, FindsAJobNowhere) {
       EXPECT_EQ(as_user(nobody, [&] { return ::access(path.c_str(), R_OK) != 0 ? 0 : 1; }), 0)
           << each;
     }
-  // Nobody reports for it, also where he learns the name of the socket.
+  // Other users cannot report for it, even if they learn the name of the socket.
   const std::string report = folder + "/user/report";
   EXPECT_EQ(as_user(nobody,
                     [&] {
@@ -175,7 +175,7 @@ TEST(PathsOfUsers, DoNothingToTheDaemon) {
     EXPECT_EQ(over["state"], "failed") << each << over.dump();
     EXPECT_TRUE(has(over["reason"], "could not be started")) << over["reason"];
   }
-  // The job replaces what lies in its own folder: logs become a link, a FIFO, a device's name, a
+  // The job replaces files in its own folder: logs become a link, a FIFO, a device's name, a
   // folder.
   for (const std::string with :
        {"ln -sf /etc/shadow $d/stdout.log", "rm -f $d/stdout.log; mkfifo $d/stdout.log",

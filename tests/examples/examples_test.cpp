@@ -1,4 +1,4 @@
-// What the documents show is what the program prints, and every example file is accepted.
+// The documents show what the program prints, and every example file is accepted.
 
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST(Demo, RunsItsBatchAndComparesIt) {
     EXPECT_TRUE(outcome.out.find(each) == std::string::npos) << each << " is in\n" << outcome.out;
 }
 
-/// Ended in the midst of its batch it leaves no process and no file.
+/// If it is ended in the middle of its batch it leaves no process and no file.
 TEST(Demo, LeavesNothingWhenItIsEnded) {
   const testing_program::Scratch scratch;
   const std::string script = scratch.write(

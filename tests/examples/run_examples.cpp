@@ -1,8 +1,8 @@
 // `cleave-examples [--update] FILE.md...`: runs what the documents show. In every fenced block
-// marked `console`, a line that begins with "$ " is a command and what follows, up to the next one,
-// is what it prints (both streams). Without --update a difference is an error; with it the block is
-// rewritten, so that documents never show what the program does not say. Commands run in the
-// repository's root with the built programs first on the path.
+// marked `console`, a line that begins with "$ " is a command, and the lines up to the next one are
+// its output (both streams). Without --update a difference is an error; with it the block is
+// rewritten, so that documents show only real output. Commands run in the repository's root with
+// the built programs first on the path.
 
 #include <cstdio>
 #include <fstream>
@@ -27,7 +27,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The document with what its commands print now.
+/// The document with the present output of its commands.
 Answer rerun(const std::string& name, const std::string& document) {
   Answer answer;
   bool console = false;

@@ -1,4 +1,4 @@
-// The formatter settles spacing, so nobody discusses it.
+// The formatter settles spacing, so that it needs no discussion.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace cleave::repository {
 namespace {
 
-/// Debian 12's; others read the same style a little differently.
+/// Debian 12's version; others read the same style slightly differently.
 constexpr const char* formatter = "14";
 
 struct Outcome {
@@ -44,8 +44,8 @@ std::string why_not() {
          version.output;
 }
 
-/// Runs the formatter over files named from the root; their names go through a file, as there are
-/// many. The file is this test's own: tests run side by side.
+/// Runs the formatter over files named from the root. Their names go through a file, as there are
+/// many; it is this test's own, since tests run side by side.
 Outcome check_format(const std::vector<std::string>& paths) {
   const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   const std::string list = binary_dir() + "/format_test_" + test + ".txt";

@@ -1,6 +1,5 @@
-// No function is longer than a person can keep in view. Lines are counted from where its name and
-// arguments begin to its closing brace; tables, which are braces after an equals sign, do not
-// count.
+// No function is longer than a person can keep in view. Lines are counted from its name and
+// arguments to its closing brace; tables, which are braces after an equals sign, do not count.
 
 #include <gtest/gtest.h>
 
@@ -16,8 +15,8 @@ namespace {
 
 constexpr std::size_t longest = 70;
 
-/// C++ as a row of characters and their lines, with what is inside comments, strings and directives
-/// blank: what is left are braces that are braces.
+/// C++ as a row of characters with their lines. Comments, strings and directives are blank, so all
+/// remaining braces are real.
 class Skeleton {
  public:
   explicit Skeleton(const SourceFile& file) {
@@ -27,7 +26,7 @@ class Skeleton {
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
-  /// Blanks what starts at `at` if it is to be blank; returns where to go on.
+  /// Blanks the comment, string or directive at `at`, if there is one; returns where to continue.
   std::size_t after_token(std::size_t at) {
     const std::string_view rest = std::string_view(text_).substr(at);
     if (rest.starts_with("//")) return blank(at, rest.find('\n'));
@@ -41,7 +40,7 @@ class Skeleton {
     if (rest.front() == '#' && (at == 0 || text_[at - 1] == '\n'))
       return blank(at, rest.find('\n'));
     if (rest.front() == '"') return blank(at, end_of_literal(rest));
-    // Between digits it parts them: 1'000.
+    // Between digits it is a separator: 1'000.
     if (rest.front() == '\'' &&
         (at == 0 || std::isalnum(static_cast<unsigned char>(text_[at - 1])) == 0))
       return blank(at, end_of_literal(rest));
@@ -136,7 +135,7 @@ TEST(Functions, StayInView) {
   EXPECT_TRUE(findings.empty()) << listed(findings);
 }
 
-/// So many lines of one statement each.
+/// This many lines of one statement each.
 std::string statements(std::size_t count) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) text += "  step();\n";

@@ -1,5 +1,5 @@
-// No two types of one namespace share a name. The linker would take one's functions for the other's
-// without a word, even where no file sees both.
+// No two types of one namespace share a name. The linker would silently use one's functions for the
+// other's, even if no file sees both.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace cleave::repository {
 namespace {
 
 /// The types that a file defines in named namespaces, "cleave::cli::Run", with the line of each. It
-/// reads the shape that clang-format gives: definitions at namespace scope begin at the left edge.
+/// relies on clang-format's layout: definitions at namespace scope begin at the left edge.
 std::vector<std::pair<std::string, std::size_t>> types_in(const SourceFile& file) {
   static const std::regex opening("namespace ([A-Za-z_:]*) ?\\{");
   static const std::regex definition(

@@ -1,5 +1,5 @@
-// Which room may include which, and which library each may use: the map of the house, held against
-// the includes that are there. A room is a folder under src/.
+// Which room may include which, and which library each may use: the map of the rooms, compared with
+// the actual includes. A room is a folder under src/.
 
 #include <gtest/gtest.h>
 
@@ -57,11 +57,11 @@ constexpr Room house[] = {
      ""},
 };
 
-/// What any *_test.cpp, and a *_test.hpp that several of them share, may use besides.
+/// What any *_test.cpp, and a *_test.hpp that several of them share, may use in addition.
 constexpr std::string_view test_libraries = "gtest/ rapidcheck.h rapidcheck/";
 
 /// Headers of POSIX, Linux and the processor that belong to no library of the table. Those of C++
-/// need no list: they have neither a dot nor a folder in their names.
+/// need no list: their names have neither a dot nor a folder.
 constexpr std::string_view system_folders = "sys/ linux/ netinet/ arpa/ net/";
 constexpr auto system_headers = std::to_array<std::string_view>(
     {"aio.h",     "dirent.h",  "dlfcn.h",    "elf.h",       "emmintrin.h", "errno.h",
@@ -113,7 +113,7 @@ std::optional<Include> include_of(std::string_view line) {
   return Include{std::string(line.substr(1, end - 1)), quoted};
 }
 
-/// What is wrong with one include of a file of this room; empty when nothing is.
+/// What is wrong with one include of a file of this room; empty if it is allowed.
 std::string wrong(const Room& room, bool is_test, const Include& include) {
   const auto& [header, quoted] = include;
   const std::string name(room.name);

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What is built, what git keeps for itself, what npm fetches.
+/// Build output, git's own files, and npm's packages.
 constexpr std::array<std::string_view, 3> not_ours = {"build", ".git", "web/node_modules"};
 
 std::string contents(const fs::path& path) {

@@ -1,6 +1,6 @@
 #pragma once
-// The repository as text, for tests that read it: its files, their lines, and the list in which a
-// test says what it found.
+// The repository as text, for tests that read it: its files, their lines, and the list of a test's
+// findings.
 
 #include <filesystem>
 #include <string>
@@ -23,14 +23,14 @@ SourceFile made_up(std::string path, std::string_view text);
 
 std::filesystem::path root();
 
-/// Every text file under these folders of the repository ("." is all of it), by name; what is built
-/// and what git keeps for itself left out.
+/// Every text file under these folders of the repository ("." is all of it), by name; without build
+/// output and git's own files.
 std::vector<SourceFile> files_under(const std::vector<std::string>& folders);
 
-/// Those of them that are C++.
+/// The C++ files among them.
 std::vector<SourceFile> cpp_under(const std::vector<std::string>& folders);
 
-/// "src/model/job.hpp:12: what is wrong", as compilers say it.
+/// "src/model/job.hpp:12: what is wrong", in the format of compilers.
 std::string finding(const SourceFile& file, std::size_t line_index, std::string_view what);
 
 /// Findings one a line, so that a failed test shows them all.

@@ -1,5 +1,5 @@
-// What every file owes its reader: a header says what it is, a command is in the table, and nothing
-// in the repository names the machine it was written on.
+// Rules for every file: a header says what it is, a command is in the table, and nothing in the
+// repository names the machine it was written on.
 
 #include <gtest/gtest.h>
 
@@ -145,9 +145,9 @@ TEST(Commands, ThatAreForgottenAreFound) {
             Names{"add_a"});
 }
 
-// The words are pieced together here so that this file does not find itself.
+// The words are assembled here so that this file does not find itself.
 
-/// True where `line` has a path that begins with one of a machine's own folders.
+/// True if `line` has a path that begins with one of a machine's own folders.
 bool names_a_machine(std::string_view line) {
   static const std::array<std::string, 3> folders = {
       std::string("/wo") + "rk/", std::string("/fa") + "rm/", std::string("/ro") + "ot/"};
@@ -161,7 +161,7 @@ bool names_a_machine(std::string_view line) {
   return false;
 }
 
-/// True where `line` has the address of a place that packages are fetched from.
+/// True if `line` has the address of a package registry.
 bool names_a_registry(std::string_view line) {
   static const std::array<std::string, 2> places = {std::string("regis") + "try",
                                                     std::string("mir") + "ror"};

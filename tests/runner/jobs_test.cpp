@@ -168,7 +168,7 @@ TEST(Supervised, TheEnvironmentIsTheLaunchsAndWhatAJobMustKnow) {
 
 TEST(Supervised, AJobHasCleanSignalsAndDescriptors) {
   Stand stand;
-  // 32 and 33 are the C library's own, which who runs the tests may have ignored.
+  // 32 and 33 are the C library's own, which the user who runs the tests may have ignored.
   const JobKey key = stand.start_script(
       "grep -E '^Sig(Blk|Ign)' /proc/self/status | sed s/000000018/000000000/; ls /proc/self/fd; "
       "umask");
@@ -223,10 +223,10 @@ TEST(Supervised, WhatMayHaveBegunIsLostAndNotCalledNeverStarted) {
   EXPECT_TRUE(lost->began);
 }
 
-/// However impatient: what is called never started never ran, and all else has one end.
+/// With any patience: a job reported as never started never ran, and every other has one end.
 TEST(Supervised, StartsThatAreGivenUpNeverRan) {
   Stand stand;
-  // Late enough that nobody hears of it at once, however busy the machine is.
+  // Late enough that no event comes at once, however busy the machine is.
   const std::string late = stand.path("late");
   std::ofstream(late) << "#!/bin/sh\nsleep 0.002\nexec " + binary_dir() +
                              "/bin/cleave-supervise \"$@\"\n";

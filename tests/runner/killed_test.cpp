@@ -48,7 +48,7 @@ TEST(KilledSupervisor, LeavesNoProcessAndEveryAttemptHasOneEnd) {
   }
   EXPECT_GT(lost, 0) << "the test did not kill while they lived";
   EXPECT_LT(lost, times) << "no attempt came to its own end";
-  // A later runner tells the same.
+  // A later runner reports the same.
   const auto found = stand.begin_again();
   EXPECT_EQ(found.size(), static_cast<std::size_t>(times));
   EXPECT_EQ(std::ranges::count(found, FoundJob::State::dead, &FoundJob::state), lost);
@@ -96,12 +96,12 @@ TEST(KilledSupervisor, WhileItWroteTheOutcomeLeavesNone) {
     EXPECT_TRUE(found[0].began);
     EXPECT_EQ(found[0].trouble, "");
   }
-  // As a crash of the machine leaves it: the length, but not the bytes.
+  // The state after a crash of the machine: the length, but not the bytes.
   ASSERT_EQ(::truncate(path.c_str(), size), 0);
   EXPECT_EQ(stand.begin_again()[0].state, FoundJob::State::dead);
 }
 
-/// Processes of the same name that are nobody's leftovers stay.
+/// Processes of the same name that belong to no job stay.
 TEST(KilledSupervisor, OthersProcessesStay) {
   Stand stand;
   const JobKey one = stand.start_script("exec sleep 30"),
@@ -159,7 +159,7 @@ TEST(KilledDaemon, AtAnyMomentLosesNothing) {
       } else {
         const ProcessOutcome* outcome = stand.wait_for_end(found.key);
         if (outcome == nullptr) {
-          // The daemon died before the new supervisor could take it over: nothing of it ran.
+          // The daemon died before it could adopt the new supervisor: nothing of it ran.
           EXPECT_TRUE(stand.lost(found.key));
           EXPECT_FALSE(stand.may_have_begun(found.key));
         } else {

@@ -1,4 +1,4 @@
-// What jobs print and report.
+// Output and reports of jobs.
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -140,7 +140,7 @@ TEST(SupervisedReports, BrokenOnesAndThoseOfOthersCountForNothing) {
   Stand stand;
   const JobKey key = stand.start_script("echo $CLEAVE_REPORT; exec sleep 30");
   ASSERT_TRUE(stand.wait_until([&] { return !stand.text(key, "stdout.log").empty(); }));
-  // This process is of the same user (root is whoever it likes) and not one of the job's.
+  // This process is of the same user (root may be any user) but not one of the job's.
   ReportSender sender(fmt::format("{}/report", stand.users_folder(key)));
   sender.send({5, {}, MiB{1}, MiB{1}});
   EXPECT_EQ(sender.sent(), 1);

@@ -1,5 +1,5 @@
-// How quickly a job begins and how little its supervisor takes. The bounds are loose: machines
-// differ; what was measured stands in docs/jobs.md.
+// How quickly a job begins and how few resources its supervisor takes. The bounds are loose, since
+// machines differ; docs/jobs.md has measurements.
 
 #include <gtest/gtest.h>
 #include <time.h>
@@ -35,7 +35,7 @@ TEST(SupervisorSpeed, AJobBeginsSoon) {
     const auto before = Clock::now();
     const JobKey key = stand.start(launch);
     returned.push_back(ms_since(before));
-    // It is told when the program has been executed.
+    // The event comes when the program has been executed.
     ASSERT_TRUE(stand.wait_until([&] { return stand.pid(key) > 0; }));
     began.push_back(ms_since(before));
     ASSERT_NE(stand.wait_for_end(key), nullptr);

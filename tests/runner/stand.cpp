@@ -173,7 +173,7 @@ std::vector<pid_t> Stand::supervisors(const std::vector<JobKey>& keys) const {
     const auto parts = split(arguments, '\0');
     if (each.zombie || parts.size() < 2 || parts[0] != "cleave-supervise") continue;
     for (std::size_t i = 0; i < keys.size(); ++i)
-      // Its child is called the same until it becomes the job's program.
+      // Its child has the same name until it becomes the job's program.
       if (parts[1] == folder(keys[i]) && (found[i] == 0 || each.parent != found[i]))
         found[i] = each.pid;
   }

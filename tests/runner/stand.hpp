@@ -1,6 +1,6 @@
 #pragma once
-// A folder of jobs with a runner over it, for tests with real processes. All that it started is
-// ended with it.
+// A folder of jobs with a runner over it, for tests with real processes. Everything that it started
+// is ended with it.
 
 #include <chrono>
 #include <functional>
@@ -22,21 +22,21 @@ class Stand {
   Stand& operator=(const Stand&) = delete;
 
   [[nodiscard]] ProcessRunner& runner() { return *runner_; }
-  /// The runner goes, as when the daemon dies, and another one begins; what that finds.
+  /// The runner goes, as when the daemon dies, and another one begins; returns what that finds.
   std::vector<FoundJob> begin_again();
 
-  /// The next attempt, of this process's user; a shell runs the script.
+  /// The next attempt, as this process's user; a shell runs the script.
   [[nodiscard]] Launch launch(const std::string& script);
   JobKey start(const Launch& launch);
   JobKey start_script(const std::string& script) { return start(launch(script)); }
 
   [[nodiscard]] std::size_t started() const { return started_.size(); }
-  /// Until the event is there, at most 20 seconds. All events stay in events().
+  /// Waits for the event, at most 20 seconds. All events stay in events().
   bool wait_until(const std::function<bool()>& is);
   const ProcessOutcome* wait_for_end(const JobKey& key);
   [[nodiscard]] const ProcessOutcome* outcome(const JobKey& key) const;
   [[nodiscard]] bool lost(const JobKey& key) const;
-  /// How often it was told that it is over.
+  /// How many times its end was reported.
   [[nodiscard]] std::int64_t ends(const JobKey& key) const;
   [[nodiscard]] std::int64_t pid(const JobKey& key) const;
   [[nodiscard]] const std::vector<RunnerEvent>& events() const { return events_; }
@@ -47,13 +47,13 @@ class Stand {
   [[nodiscard]] std::string path(const std::string& name) const;
   [[nodiscard]] std::string folder(const JobKey& key) const;
   [[nodiscard]] std::string users_folder(const JobKey& key) const;
-  /// Of the marks of this attempt.
+  /// Processes with the mark of this attempt.
   [[nodiscard]] std::vector<ProcessFacts> processes(const std::vector<JobKey>& keys) const;
   [[nodiscard]] std::vector<ProcessFacts> processes(const JobKey& key) const {
     return processes(std::vector{key});
   }
   [[nodiscard]] bool may_have_begun(const JobKey& key) const;
-  /// The supervisor's, by its arguments; 0 where there is none.
+  /// The supervisor's pid, by its arguments; 0 if there is none.
   [[nodiscard]] std::vector<pid_t> supervisors(const std::vector<JobKey>& keys) const;
   [[nodiscard]] pid_t supervisor(const JobKey& key) const { return supervisors({key})[0]; }
 

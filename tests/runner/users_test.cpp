@@ -28,7 +28,7 @@ Launch as_nobody(Stand& stand, const std::string& script) {
   return launch;
 }
 
-/// What a child of this user returns from `body`, which must not use the heap much.
+/// The result of `body` in a child of this user; it must not use the heap much.
 template <class F>
 int as_user(uid_t uid, F&& body) {
   const pid_t child = ::fork();
@@ -95,7 +95,7 @@ TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
   const JobKey key = stand.start(as_nobody(stand, "sleep 30"));
   const std::string report = fmt::format("{}/report", stand.users_folder(key));
   ASSERT_TRUE(stand.wait_until([&] { return stand.pid(key) > 0; }));
-  // The folder keeps other users out; root gets in, and is not the job.
+  // The folder keeps other users out; root gets in, but is not the job.
   EXPECT_EQ(as_user(1234,
                     [&] {
                       ReportSender sender(report);
@@ -106,7 +106,7 @@ TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
   ReportSender sender(report);
   sender.send({1, {}, MiB{1}, MiB{1}});
   EXPECT_EQ(sender.sent(), 1);
-  // Nobody but root and the daemon's user speaks with the supervisor.
+  // Only root and the daemon's user may talk to the supervisor.
   const auto folder = open_folder(stand.folder(key));
   ASSERT_TRUE(folder);
   const auto asks = [&](const SupervisorAsk& ask) {
@@ -179,9 +179,9 @@ TEST(SupervisedUser, HisTricksWithHisFolderHurtNobodyElse) {
   EXPECT_EQ(::access(precious.c_str(), F_OK), 0) << "a link was followed";
 }
 
-/// What the daemon believes, holds and connects to. Each trick is tried by path, through a folder
-/// of the job's own and through the supervisor's descriptors, as also a program outside the job
-/// could.
+/// The files that the daemon trusts, holds and connects to. Each trick is tried by path, through a
+/// folder of the job's own and through the supervisor's descriptors, and also by a program outside
+/// the job.
 TEST(SupervisedUser, CannotReplaceWhatTheDaemonBelieves) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
