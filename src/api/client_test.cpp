@@ -32,7 +32,7 @@ class Clients : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Clients, KeepTheirConnectionAndMakeItAnewWhenItIsLost) {
+TEST_F(Clients, KeepTheirConnectionAndReconnectWhenItIsLost) {
   StubDaemon daemon(socket(), [](const StubRequest& request) {
     return StubReply{
         200, request.method + request.target + request.body, "Cleave-Offset: 5\r\n", false, {}, {}};
@@ -107,7 +107,7 @@ TEST_F(Clients, TryOnePlaceAfterTheOther) {
   EXPECT_TRUE(asking.ask("GET", "/v1/status")) << "this process listens, which is trusted";
 }
 
-TEST_F(Clients, DoNotTrustSomebodyElseWhoListensWhereNobodySaidSo) {
+TEST_F(Clients, DoNotTrustAnotherUsersSocketUnlessTold) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
   ASSERT_EQ(::chmod(socket().substr(0, socket().rfind('/')).c_str(), 0777), 0);
   const pid_t other = ::fork();
@@ -128,7 +128,7 @@ TEST_F(Clients, DoNotTrustSomebodyElseWhoListensWhereNobodySaidSo) {
   ::waitpid(other, nullptr, 0);
 }
 
-TEST_F(Clients, AreNotFooledByWhatIsNoDaemon) {
+TEST_F(Clients, AreNotFooledByOtherServers) {
   const char* answers[] = {"SSH-2.0-OpenSSH_9\r\n",
                            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
                            "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nab",

@@ -361,7 +361,7 @@ void expect_sound(const PlanProblem& problem, const HeuristicOutcome& outcome) {
   EXPECT_EQ(pending, without_seat);
 }
 
-TEST(Laws, DeployMovesNothingAndLeavesOnlyWhatFitsNowhere) {
+TEST(Laws, DeployMovesNothingAndLeavesOnlyWorkThatFitsNowhere) {
   for_many(ProblemKind::deploy, [](const PlanProblem& problem, const Heuristic& method) {
     const HeuristicOutcome outcome = method.deploy(problem);
     expect_sound(problem, outcome);
@@ -375,7 +375,7 @@ TEST(Laws, DeployMovesNothingAndLeavesOnlyWhatFitsNowhere) {
   });
 }
 
-TEST(Laws, CompactionNeverNeedsMoreGpusAndWhatItEmptiesStaysEmpty) {
+TEST(Laws, CompactionNeverNeedsMoreGpusAndEmptiedOnesStayEmpty) {
   std::size_t emptied = 0, added = 0;
   for_many(ProblemKind::compact, [&](const PlanProblem& problem, const Heuristic& method) {
     const HeuristicOutcome outcome = method.compact(problem);
@@ -413,7 +413,7 @@ TEST(Laws, ReconfigurationNeedsAtLeastTheMinimum) {
   });
 }
 
-TEST(Laws, BeyondTheLimitsNothingIsLaidOutAnew) {
+TEST(Laws, BeyondTheLimitsNothingIsReconfigured) {
   const Draw draw{{"A100-80GB"}, "plain", 10, 0};
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Random random(seed);
@@ -447,7 +447,7 @@ TEST(Rules, Figure4EmptiesTheThirdGpu) {
   EXPECT_EQ(outcome.pending.size(), 0U);
 }
 
-TEST(Rules, Figure5LaysOutAnewOnTwoGpusWithoutWaste) {
+TEST(Rules, Figure5ReconfiguresOnTwoGpusWithoutWaste) {
   const Made made =
       make(fleet("A100-80GB", {"w1 4g.40gb@0", "w2 3g.40gb@0, w3 2g.20gb@4",
                                "w4 1g.10gb@0, w5 1g.10gb@1, w6 1g.20gb@2, w7 1g.10gb@4", "", ""}),
@@ -496,7 +496,7 @@ TEST(Rules, OfSeveralPossibleProfilesTheEarlierStartThenMoreComputeIsTaken) {
             "a 4g.20gb@0, b 3g.20gb@4");
 }
 
-TEST(Rules, WhatStaysKeepsItsGpuFromBeingEmptied) {
+TEST(Rules, WorkThatStaysKeepsItsGpuFromBeingEmptied) {
   const Made made = make(fleet("A100-80GB", {"a 1g.10gb@0!", "b 2g.20gb@0", "- 1g.10gb@3"}),
                          ProblemKind::compact);
   const HeuristicOutcome outcome = method_named("rules").compact(made.problem);

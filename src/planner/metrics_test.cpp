@@ -97,7 +97,7 @@ TEST(Metrics, PendingWorkTakesTheSlicesOfTheTable) {
   EXPECT_EQ(m.memory_utilization, Ratio(0, 1));
 }
 
-TEST(Metrics, WhoMovesWhereSomebodyIsNowNeedsASequence) {
+TEST(Metrics, AMoveToAnOccupiedPlaceNeedsASequence) {
   const Made made =
       make(fleet("A100-80GB", {"a 2g.20gb@0", "b 2g.20gb@0, c 1g.10gb@6"}), ProblemKind::joint);
   const PlanProblem& problem = made.problem;

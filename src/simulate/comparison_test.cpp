@@ -102,7 +102,7 @@ TEST(Comparison, ASideThatAllSeedsAreOnExceedsTheSpread) {
   EXPECT_FALSE(turnaround(few).exceeds_spread) << "five seeds cannot tell";
 }
 
-TEST(Comparison, ARunThatIsRepeatedIsNoEvidence) {
+TEST(Comparison, ARepeatedRunIsNotEvidence) {
   const RunComparison same = compare(runs_of(std::vector<std::pair<int, int>>(20, {100, 50})));
   EXPECT_EQ(same.distinct_seeds, 1U);
   EXPECT_FALSE(turnaround(same).exceeds_spread);

@@ -104,7 +104,7 @@ TEST(Simulator, AccountsForEveryJob) {
   EXPECT_EQ(s.deadline_misses, 2U);
 }
 
-TEST(Simulator, WorkOfTheFleetStaysAndWhatNeedsItsPlaceIsTurnedAway) {
+TEST(Simulator, WorkOfTheFleetStaysAndJobsThatNeedItsPlaceAreRejected) {
   const FleetFile fleet = *parse_fleet(
       R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", )"
       R"("start": 3, "workload": "stays"}]}]})",
@@ -190,7 +190,7 @@ TEST(World, AnInstanceThatIsSharedIsFreeWhenTheLastHasLeftIt) {
   EXPECT_EQ(*world.start(gpu, large, after(20)), after(30)) << "one of them is still being written";
 }
 
-TEST(World, NeverTouchesWhatIsNotOurs) {
+TEST(World, NeverTouchesInstancesOfOthers) {
   const FleetFile file = *parse_fleet(
       R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", )"
       R"("start": 3, "owned": false}]}]})",
@@ -203,7 +203,7 @@ TEST(World, NeverTouchesWhatIsNotOurs) {
 }
 
 // A later change of the GPU takes nothing from the time that an earlier one needs.
-TEST(World, NobodyUsesAnInstanceBeforeItIsMade) {
+TEST(World, NoJobUsesAnInstanceBeforeItIsMade) {
   const FleetFile file = fleet_of("1xA100-40GB", "plain");
   World world(Fleet(file), std::chrono::seconds(10));
   const auto at = [&](int start) { return *file.geometries.front().find("1g.5gb", start); };
@@ -238,7 +238,7 @@ TEST(World, APlaceIsInUseUntilTheLastProcessHasLeft) {
 
 // Resources that are still in use, or still being made, are not used before their time, whatever
 // was commanded since.
-TEST(World, WaitsForWhatIsLeavingAndForWhatIsBeingMade) {
+TEST(World, WaitsForLeavingJobsAndForInstancesBeingMade) {
   const FleetFile file = fleet_of("1xA100-40GB", "plain");
   const Geometry& geometry = file.geometries.front();
   const auto at = [&](std::string_view profile, int start) {

@@ -165,7 +165,7 @@ void expect_same_schedule(std::uint64_t seed, std::string_view layout,
   EXPECT_NEAR(in_seconds(summary->makespan), score.makespan_s, 1e-7 * score.makespan_s);
 }
 
-TEST(BestLayout, IsJudgedByWhatThenHappens) {
+TEST(BestLayout, IsJudgedByTheActualSchedule) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     expect_same_schedule(seed, "stacon", {"4g.20gb", "2g.10gb", "1g.10gb"});
     expect_same_schedule(seed, "3g.20gb@0+2g.10gb@4+1g.5gb@6", {"3g.20gb", "2g.10gb", "1g.5gb"});

@@ -178,7 +178,7 @@ TEST(Cases, ABatchNeedsALayoutWhereADeviceIsGiven) {
                R"({"best": ["c"], "equal_best": [["c"], ["a", "b"]]})");
 }
 
-TEST(Cases, WhatIsWrongInACaseOfDynaPIsNamed) {
+TEST(Cases, ErrorsInACaseOfDynaPAreNamed) {
   const auto says = [](const std::string& op, const std::string& input, const std::string& what) {
     expect_line("dynap", op, input, R"({"x": 1})", "x: input: " + what);
   };
@@ -232,7 +232,7 @@ TEST(Cases, NumbersAgreeByExactFormOrNearly) {
   EXPECT_EQ(run_case("fragmentation", "cost", state, cost("0.16666666")).exit_code, 1);
 }
 
-TEST(Cases, WhatIsNotKnownIsSkippedAndNamedOnce) {
+TEST(Cases, UnknownOperationsAreSkippedAndNamedOnce) {
   const Scratch scratch;
   const std::string one = R"({"id": "x", "op": "divine", "input": {}, "expected": {}})";
   const Outcome outcome =
@@ -275,7 +275,7 @@ TEST(Cases, AMalformedInputFailsItsCase) {
               "most nine digits on either side of the point");
 }
 
-TEST(Cases, WhatCannotBeReadStopsTheRunner) {
+TEST(Cases, UnreadableFilesStopTheRunner) {
   const Scratch scratch;
   const std::string good = scratch.write("good.json", R"({"module": "geometry", "cases": []})");
   EXPECT_EQ(shell("cleave-cases " + good).out, "0 passed, 0 failed, 0 skipped\n");

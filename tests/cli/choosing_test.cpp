@@ -170,7 +170,7 @@ TEST(Choosing, ABadLineChangesNothing) {
   EXPECT_EQ(answer("profiles list" + at)["profiles"], Json::array());
 }
 
-TEST(Choosing, NotANumberIsNoNumber) {
+TEST(Choosing, NanIsNotANumber) {
   const std::string files = "--measurements examples/profiles/llama3.json",
                     jobs = "choose --jobs examples/profiles/inference-jobs.json";
   for (const char* no_number : {"nan", "inf", "-inf", "NaN", "1e999"}) {
@@ -183,7 +183,7 @@ TEST(Choosing, NotANumberIsNoNumber) {
   }
 }
 
-TEST(Choosing, WhatCannotHaveBeenMeasuredIsNotCrowned) {
+TEST(Choosing, ImpossibleMeasurementsAreNotRecommended) {
   const Scratch scratch;
   const auto with = [&](const std::string& config) {
     return "recommend --measurements " +
@@ -215,7 +215,7 @@ TEST(Choosing, WhatCannotHaveBeenMeasuredIsNotCrowned) {
           1);
 }
 
-TEST(Profiles, WhoeverAddsAtTheSameTimeLosesNothing) {
+TEST(Profiles, ConcurrentAddsLoseNothing) {
   const Scratch scratch;
   const std::string repository = scratch.path("r.jsonl");
   std::string all;
@@ -250,7 +250,7 @@ TEST(Profiles, ARepositoryIsNotWrittenOverAndKeepsItsMode) {
           "'2025-13-45' is not a date");
 }
 
-TEST(Choosing, NoAnswerIsNoSuccess) {
+TEST(Choosing, NoAnswerIsNotASuccess) {
   const Scratch scratch;
   refuses("recommend --measurements " +
               scratch.write("none.json", R"({"gpu_sms": 132, "perf_full": 80, "configs": []})"),
@@ -300,7 +300,7 @@ TEST(Choosing, NoInputIsSwallowed) {
       "instances[0].sms: 140 is more than the 132 of the GPU");
 }
 
-TEST(Choosing, BadInputIsToldWhatIsWrong) {
+TEST(Choosing, BadInputIsReported) {
   const Scratch scratch;
   const std::string empty = scratch.write("empty.json", "{}"),
                     list = scratch.write("list.json", "[]");

@@ -223,7 +223,7 @@ TEST(Threads, CompareAnswersTheSameAsOneRunAfterTheOther) {
   EXPECT_EQ(together["runs"][0], json("simulate" + what + "--scheduler full-gpu"));
 }
 
-TEST(Compare, SeedsDrawAnewAndThreadsChangeNothing) {
+TEST(Compare, SeedsDrawAgainAndThreadsChangeNothing) {
   const std::string what =
       "compare --fleet 4xA100-40GB --generate lab-day --seed 3 --seeds 6 --schedulers "
       "full-gpu,online "
@@ -387,7 +387,7 @@ void expect_refused(const std::string& arguments, const std::string& said) {
     EXPECT_TRUE(error.contains(key)) << key;
 }
 
-TEST(CommandLine, AWordThatIsNoCommandIsNamed) {
+TEST(CommandLine, AnUnknownCommandIsNamed) {
   expect_refused("plann deploy", "there is no command 'plann'; did you mean 'plan'?");
   expect_refused("qqqq", "there is no command 'qqqq'; see `cleave --help`");
   expect_refused("plan deploi --fleet x",

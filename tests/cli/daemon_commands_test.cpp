@@ -82,7 +82,7 @@ TEST(Submit, SendsTheCommandWordByWordWithFolderAndEnvironment) {
   EXPECT_EQ(job.dump().find("CLEAVE_JOB"), std::string::npos);
 }
 
-TEST(Submit, TakesACleanEnvironmentAndLeavesOutWhatJsonCannotCarry) {
+TEST(Submit, TakesACleanEnvironmentAndOmitsInvalidUtf8) {
   StubWorld world;
   EXPECT_EQ(shell("SECRET=1 PASSED=2 LC_TIME=C " +
                   world.command("submit --clean-env --env PASSED --cwd /tmp -- true"))
@@ -117,7 +117,7 @@ TEST(Submit, SizesAModelHereAndSendsNameAndSizeOnly) {
   says(world.run("submit --model no/such.json -- true"), 2, {"--model", "no/such.json"});
 }
 
-TEST(Submit, RefusesWhatItDoesNotUnderstandBeforeAnythingIsSent) {
+TEST(Submit, RefusesBadOptionsBeforeAnythingIsSent) {
   StubWorld world;
   says(world.run("submit"), 2, {"no command is given", "behind --"});
   says(world.run("submit sleep 5"), 2, {"'sleep' stands before the command"});
@@ -148,7 +148,7 @@ TEST(Submit, RefusesWhatItDoesNotUnderstandBeforeAnythingIsSent) {
   EXPECT_EQ(document(json)["error"]["kind"], "infeasible");
 }
 
-TEST(Submit, SaysByWhichOptionWhatTheDaemonRefusesWasGiven) {
+TEST(Submit, NamesTheOptionThatTheDaemonRefuses) {
   StubWorld world;
   for (const auto& [key, option] :
        {std::pair{"memory_mib", "--memory: "}, std::pair{"model.memory_mib", "--model: "},
@@ -210,7 +210,7 @@ TEST(Waiting, OutlastsADaemonThatIsRestarted) {
   later.join();
 }
 
-TEST(NoDaemon, IsSaidWithWhatHelps) {
+TEST(NoDaemon, IsReportedWithARemedy) {
   const Outcome nobody = shell("CLEAVE_SOCKET=/nowhere/s cleave ps");
   says(nobody, 1,
        {"no daemon answers at /nowhere/s", "cleaved --simulate 4xA100-40GB", "--socket"});
@@ -282,7 +282,7 @@ TEST(Completion, OfBashKnowsTheUsersJobs) {
   EXPECT_EQ(completed("cleave drain 1"), "\n");
 }
 
-TEST(Ps, AsksForAllPagesAndForWhatIsWanted) {
+TEST(Ps, AsksForAllPagesWithItsFilters) {
   StubWorld world;
   for (int id = 1; id <= 10; ++id) world.put(job_of(id, id % 2 == 0 ? "queued" : "finished", 0));
   EXPECT_EQ(document(world.run("ps --json"))["jobs"].size(), 5U);
@@ -333,7 +333,7 @@ TEST(Show, TellsEveryInstanceAndWhyItWasLeft) {
   EXPECT_EQ(document(world.run("show 7 --json"))["history"].size(), 2U);
 }
 
-TEST(Logs, GoThroughAsTheyAreAndSayWhatIsGone) {
+TEST(Logs, AreUnchangedAndNameRemovedOutput) {
   StubWorld world;
   world.put(ended_after(2, 0));
   const std::string raw("line 1\nline 2 \x1b[2J \xff\nlast line\n");

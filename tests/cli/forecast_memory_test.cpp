@@ -78,7 +78,7 @@ TEST(ForecastMemory, TheHorizonIsTheForecasters) {
   EXPECT_EQ(none.out.find("too few"), std::string::npos);
 }
 
-TEST(ForecastMemory, WhatIsOutOfOrderOrTwiceIsSaid) {
+TEST(ForecastMemory, UnorderedOrRepeatedRowsAreReported) {
   const Outcome order = shell(
       "printf 'iteration,requested_mib,allocated_mib\n2,10,9\n1,12,10\n' | cleave forecast memory "
       "--series "
@@ -91,7 +91,7 @@ TEST(ForecastMemory, WhatIsOutOfOrderOrTwiceIsSaid) {
   expect_refused(std::string(example) + " --capacity ''", "--capacity");
 }
 
-TEST(ForecastMemory, AContextCountsForWhatIsHeldToo) {
+TEST(ForecastMemory, AContextCountsForHeldMemoryToo) {
   const std::string asked = std::string(example) + " --json --capacity 9000 --forecaster ";
   EXPECT_TRUE(document(cleave(asked + "trend"))["overflow_at"].is_null());
   EXPECT_FALSE(document(cleave(asked + "'trend:context=2000'"))["overflow_at"].is_null());

@@ -91,7 +91,7 @@ TEST(ForecastTime, ARepositoryFeedsIt) {
   EXPECT_EQ(answer("--model " + model + " --predict " + csv)["refused"], 0);
 }
 
-TEST(ForecastTime, NothingAskedIsNoAnswer) {
+TEST(ForecastTime, WithoutRowsThereIsNoAnswer) {
   const Scratch scratch;
   const std::string model = scratch.path("m.json");
   ASSERT_EQ(cleave("forecast time " + measured + " --save " + model).exit_code, 0);

@@ -96,7 +96,7 @@ TEST(SimNodes, AreMadeShownBrokenAndDestroyed) {
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
 
-TEST(SimNodes, AreNotEndedByWhoMayNotRemoveThem) {
+TEST(SimNodes, AreNotEndedByAUserWhoMayNotRemoveThem) {
   const std::string nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups ";
   if (::geteuid() != 0 || shell(nobody + "cleave --version").exit_code != 0)
     GTEST_SKIP() << "needs root, setpriv and a program that others may run";
@@ -115,7 +115,7 @@ TEST(SimNodes, HaveUuidsOfTheirOwnUnlessASeedIsGiven) {
   EXPECT_EQ(uuid(three), uuid(four));
 }
 
-TEST(Gpus, ShowsEachWithWhatStandsOnIt) {
+TEST(Gpus, ShowsEachWithItsInstances) {
   const SimNode node("1xA100-40GB,1xA30-24GB");
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb@0").exit_code, 0);
   const std::string foreign = node.foreign("1g.5gb", 6);
@@ -178,7 +178,7 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   EXPECT_FALSE(std::filesystem::exists(scratch.path("state"))) << "looking makes nothing";
 }
 
-TEST(Gpus, ShowWhatEverybodyMaySeeToWhoeverIsNotRoot) {
+TEST(Gpus, ShowTheirPublicFactsToUsersOtherThanRoot) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else for a while";
   const SimNode node("1xA100-40GB,1xA30-24GB", "--instant --check-root");
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb@0").exit_code, 0);
@@ -262,7 +262,7 @@ TEST(Create, LeavesNothingBehindWhenTheSecondStepFails) {
   EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
 }
 
-TEST(Create, WhatCannotBeTakenBackIsOursToDestroy) {
+TEST(Create, AFailedInstanceThatStaysIsOurs) {
   const SimNode node;
   for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
     ASSERT_EQ(
@@ -282,7 +282,7 @@ TEST(Create, WhatCannotBeTakenBackIsOursToDestroy) {
   EXPECT_EQ(node.json("doctor")["findings"].dump().find("not ended"), std::string::npos);
 }
 
-TEST(GpuLayout, MakesAnewWhatHasNoComputeInstance) {
+TEST(GpuLayout, RebuildsInstancesWithoutComputeInstance) {
   const SimNode node;
   for (const char* kind : {"fail-compute --times 1", "stuck-in-use"})
     ASSERT_EQ(
@@ -317,7 +317,7 @@ TEST(Destroy, ARefusedAdoptionLeavesTheInstanceForeign) {
   EXPECT_EQ(node.run(fmt::format("destroy {}", foreign)).exit_code, 0);
 }
 
-TEST(Destroy, WaitsForWhatIsInUseNoLongerThanUntilCtrlC) {
+TEST(Destroy, WaitsForInstancesInUseUntilCtrlC) {
   const SimNode node;
   const std::string ours = uuid_of(node.run("create --gpu 0 3g.20gb"));
   auto job = SimProcess::start(node.directory, ours, static_cast<std::uint32_t>(::getpid()));
@@ -330,7 +330,7 @@ TEST(Destroy, WaitsForWhatIsInUseNoLongerThanUntilCtrlC) {
   EXPECT_EQ(node.run("destroy " + ours).exit_code, 0);
 }
 
-TEST(Doctor, SaysWhatCannotBeWrittenAndWritesNothingOver) {
+TEST(Doctor, NamesUnwritableFilesAndOverwritesNone) {
   const SimNode node;
   EXPECT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
   const std::string ledger = node.directory + "/cleave/ledger.jsonl",
@@ -359,7 +359,7 @@ TEST(Doctor, SaysWhatCannotBeWrittenAndWritesNothingOver) {
   EXPECT_EQ(document(as_nobody("/tmp/no-such-folder"))["usable"], false);
 }
 
-TEST(Destroy, TakesOnlyWhatIsOurs) {
+TEST(Destroy, TakesOnlyOurs) {
   const SimNode node;
   const std::string ours = uuid_of(node.run("create --gpu 0 3g.20gb"));
   const std::string foreign = node.foreign("1g.5gb", 0);
@@ -627,7 +627,7 @@ TEST(Races, CommandsOnOneGpuTakeTurns) {
   for (const Json& each : instances) EXPECT_EQ(each["owner"], "ours");
 }
 
-TEST(Races, AgainstAnotherClientNobodyTakesWhatIsNotHis) {
+TEST(Races, AgainstAnotherClientEachKeepsItsOwn) {
   const SimNode node("1xA100-40GB");
   const auto door = node.client();
   const auto profile = find_driver_profile(*door, GpuIndex{0}, "1g.5gb");

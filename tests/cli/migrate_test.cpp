@@ -28,7 +28,7 @@ const std::string swapped_now = one_gpu(R"({"profile": "2g.12gb", "start": 0, "w
 const std::string swapped_goal = one_gpu(R"({"profile": "2g.12gb", "start": 2, "workload": "a"},
                                             {"profile": "2g.12gb", "start": 0, "workload": "b"})");
 
-TEST(Migrate, ToALayoutThatSomebodyWrote) {
+TEST(Migrate, ToAGivenLayout) {
   const Json plan =
       json("migrate --fleet examples/fleets/scattered.json --goal examples/fleets/gathered.json");
   EXPECT_EQ(plan["problem"], "migrate");
@@ -38,7 +38,7 @@ TEST(Migrate, ToALayoutThatSomebodyWrote) {
   EXPECT_GT(plan["cost"]["time_s"], 0);
 }
 
-TEST(Migrate, WhatDisturbsIsNamedAndDoneOnlyWhenAllowed) {
+TEST(Migrate, InterruptionsAreNamedAndDoneOnlyIfAllowed) {
   const Scratch scratch;
   const std::string files = "migrate --fleet " + scratch.write("now.json", swapped_now) +
                             " --goal " + scratch.write("goal.json", swapped_goal);

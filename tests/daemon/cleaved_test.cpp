@@ -203,7 +203,7 @@ TEST(Cleaved, ReadsItsConfigurationAgain) {
   EXPECT_EQ(stand.submit("true"), 3);
 }
 
-TEST(Cleaved, SaysWhatIsWrongBeforeItBegins) {
+TEST(Cleaved, ReportsErrorsBeforeItBegins) {
   DaemonStand stand;
   stand.write("good.toml", "most_waiting = 7\n");
   stand.write("bad.toml", "\n[server]\nconnections = \"many\"\n");

@@ -216,7 +216,7 @@ TEST(DaemonEndToEnd, JobsGoOnWhileTheDaemonIsAway) {
   EXPECT_TRUE(has(stand.events(), "job-adopted")) << stand.events();
 }
 
-TEST(DaemonEndToEnd, AfterARebootWhatMayRunRunsAgain) {
+TEST(DaemonEndToEnd, AfterARebootRestartableJobsRunAgain) {
   StandWish wish;
   wish.gpus = "1xA100-40GB";
   DaemonStand stand(wish);

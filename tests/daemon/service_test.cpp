@@ -56,7 +56,7 @@ TEST(Openapi, EveryReferenceAndParameterIsThere) {
     }
 }
 
-TEST(Openapi, TheCheckFindsWhatIsWrong) {
+TEST(Openapi, TheCheckFindsErrors) {
   const Json description = Json::parse(openapi_text());
   const SchemaCheck check(description);
   const Json place{{"$ref", "#/components/schemas/Attempt"}};
@@ -224,7 +224,7 @@ TEST(Service, OneUserAtATimeUntilInstancesAreFenced) {
   EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).response->status, 201) << "all is over";
 }
 
-TEST(Service, ADaemonOfAUserIsHisAlone) {
+TEST(Service, ADaemonOfAUserServesThatUserAlone) {
   ServiceStand stand({}, ada() == 0 ? 5 : ada());
   const std::uint32_t own = ada() == 0 ? 5 : ada();
   EXPECT_EQ(stand.ask(own, "POST", "/v1/jobs", plain_job).response->status, 201);

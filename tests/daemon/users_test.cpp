@@ -117,7 +117,7 @@ TEST_F(OtherUser, FindsAJobNowhere) {
   EXPECT_EQ(stand.run(fmt::format("cancel {}", job)).exit_code, 0);
 }
 
-TEST_F(OtherUser, HasJobsOfHisOwnOneUserAtATimeUnlessAllowed) {
+TEST_F(OtherUser, HasJobsOfTheirOwnOneUserAtATimeUnlessAllowed) {
   StandWish wish;
   DaemonStand stand(wish);
   EXPECT_EQ(cleave_as(nobody, stand, "submit -- sh -c 'id -u; sleep 20'"), 0)
@@ -142,7 +142,7 @@ TEST_F(OtherUser, HasJobsOfHisOwnOneUserAtATimeUnlessAllowed) {
   EXPECT_EQ(stand.run(fmt::format("cancel {}", roots)).exit_code, 0);
 }
 
-TEST_F(OtherUser, IsNotServedByADaemonThatIsNotHis) {
+TEST_F(OtherUser, IsNotServedByAnothersDaemon) {
   StandWish wish;
   wish.user = nobody;
   DaemonStand stand(wish);

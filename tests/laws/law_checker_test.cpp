@@ -138,7 +138,7 @@ TEST(LawChecker, AcceptsTheRunByHand) {
   EXPECT_EQ(Told().violations(), std::vector<std::string>());
 }
 
-TEST(LawChecker, RefusesWhatInstancesCannotBe) {
+TEST(LawChecker, RefusesImpossibleInstances) {
   expect_refused({
       {"its memory slices are taken",
        [](Told& r) { r.events[9].placement = r.place("1g.5gb", 0); }},
@@ -172,7 +172,7 @@ TEST(LawChecker, RefusesWhatInstancesCannotBe) {
   });
 }
 
-TEST(LawChecker, RefusesWhatJobsCannotDo) {
+TEST(LawChecker, RefusesImpossibleJobs) {
   expect_refused({
       {"time falls", [](Told& r) { r.at(Kind::gpu_lost).at -= 5s; }},
       {"not submitted when it arrives", [](Told& r) { r.at(Kind::submitted, 3).at += 1ns; }},
@@ -245,7 +245,7 @@ TEST(LawChecker, RefusesWhatJobsCannotDo) {
   });
 }
 
-TEST(LawChecker, RefusesWhatHappensOnGpusThatAreLost) {
+TEST(LawChecker, RefusesEventsOnLostGpus) {
   expect_refused({
       {"the GPU is absent", [](Told& r) { r.erase(r.find(Kind::gpu_returned)); }},
       {"jobs are still on a lost GPU", [](Told& r) { r.erase(r.find(Kind::evicted)); }},
@@ -263,7 +263,7 @@ TEST(LawChecker, RefusesWhatHappensOnGpusThatAreLost) {
   });
 }
 
-TEST(LawChecker, RefusesASummaryThatSaysOtherwise) {
+TEST(LawChecker, RefusesAWrongSummary) {
   expect_refused({
       {"1 jobs wait for ever, the first is 3", [](Told& r) { r.events.resize(21); }},
       {"1 jobs still run at the end", [](Told& r) { r.events.resize(22); }},

@@ -48,7 +48,7 @@ Workload equal_jobs(const GpuModel& model, std::size_t count) {
   return workload;
 }
 
-TEST(Speedup, NoSchedulerBeatsWhatFitsSideBySide) {
+TEST(Speedup, NoSchedulerBeatsTheNumberOfInstances) {
   for (const SchedulerRow& row : schedulers())
     for (const char* name : {"A30-24GB", "A100-40GB", "H100-80GB-SXM5"})
       for (std::uint64_t seed = 1; seed <= (sanitized ? 12 : 60); ++seed) {

@@ -51,7 +51,7 @@ TEST(RandomFleet, IsTakenByTheReaderOfFleets) {
   for (const auto& [word, count] : words) EXPECT_GE(count, 10) << word;
 }
 
-TEST(RandomFleet, HasOnlyWhatItIsToHave) {
+TEST(RandomFleet, HasOnlyItsOptionsFeatures) {
   const FleetShape bare{.gpus = 2,
                         .nodes = 1,
                         .running = 2,

@@ -93,7 +93,7 @@ std::string plain_line(const Json& asked, bool with_iterations) {
                      asked[0].dump(), in_all, asked[2].dump(), asked[3].dump());
 }
 
-TEST(PythonPackage, SaysAtEveryEdgeWhatIsReadHere) {
+TEST(PythonPackage, SendsNumbersAtEveryEdgeAsTheyAreRead) {
   if (const auto why = cannot_run(); !why.empty()) GTEST_SKIP() << why;
   const Outcome outcome = python("tests/python/edge_lines.py");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -116,7 +116,7 @@ TEST(PythonPackage, SaysAtEveryEdgeWhatIsReadHere) {
   EXPECT_GT(silent, 1000);
 }
 
-TEST(PythonPackage, SendsWhatIsReadHere) {
+TEST(PythonPackage, SendsLinesTheReaderAccepts) {
   if (const auto why = cannot_run(); !why.empty()) GTEST_SKIP() << why;
   const Scratch scratch;
   const Socket socket(scratch.path("reports"));

@@ -78,7 +78,7 @@ TEST(Supervised, StopIsTermAndThenKill) {
   EXPECT_GE(stand.outcome(deaf)->lasted, std::chrono::milliseconds(300));
 }
 
-TEST(Supervised, WhatAJobLeavesBehindIsEnded) {
+TEST(Supervised, LeftoverProcessesAreEnded) {
   const std::string leave_behind[] = {
       "sleep 61 & sleep 62 & exit 0", "setsid sh -c 'sleep 63; sleep 64' & sleep 0.05",
       "(setsid sh -c '(sleep 65 &) ; exit 0' &); sleep 0.1; exit 4",  // twice forked
@@ -104,7 +104,7 @@ TEST(Supervised, WhatAJobLeavesBehindIsEnded) {
                 std::string::npos);
 }
 
-TEST(Supervised, WhatCannotBeRunIsToldWithItsReason) {
+TEST(Supervised, ProgramsThatCannotRunAreReportedWithTheReason) {
   Stand stand;
   ASSERT_EQ(::mkfifo(stand.path("fifo").c_str(), 0666), 0);
   ASSERT_EQ(::symlink("/nowhere/at/all", stand.path("dangling").c_str()), 0);
@@ -139,7 +139,7 @@ TEST(Supervised, WhatCannotBeRunIsToldWithItsReason) {
       << "a link to a folder is the user's own matter";
 }
 
-TEST(Supervised, TheEnvironmentIsTheLaunchsAndWhatAJobMustKnow) {
+TEST(Supervised, TheEnvironmentIsTheLaunchsPlusCleavesVariables) {
   Stand stand;
   Launch launch = stand.launch("");
   const std::string odd = "a\nb\x1b[31m\t'\"\\ \xc3\xa9";
@@ -204,7 +204,7 @@ ProcessRunner::Places with_program(const Stand& stand, const std::string& name,
   return places;
 }
 
-TEST(Supervised, WhatMayHaveBegunIsLostAndNotCalledNeverStarted) {
+TEST(Supervised, AJobThatMayHaveBegunIsLostAndNotNeverStarted) {
   Stand stand;
   const auto silent = ProcessRunner::open(with_program(stand, "silent", "exec sleep 30"));
   const auto begun = ProcessRunner::open(with_program(stand, "begun", "echo x >&4; exec sleep 30"));

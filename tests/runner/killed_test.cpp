@@ -65,7 +65,7 @@ TEST(KilledSupervisor, TakesItsJobWithItAtOnce) {
   EXPECT_FALSE(is_alive(job));
 }
 
-TEST(KilledSupervisor, ThatNobodySawIsFoundDeadAndWhatItLeftIsEnded) {
+TEST(KilledSupervisor, UnseenIsFoundDeadAndItsProcessesAreEnded) {
   Stand stand;
   const JobKey key = stand.start_script("(setsid sleep 53 &); sleep 54");
   ASSERT_TRUE(stand.wait_until([&] { return stand.processes(key).size() >= 3; }));

@@ -105,7 +105,7 @@ TEST(SupervisedOutput, TheWordsOfOutOfMemoryAreSeen) {
   EXPECT_FALSE(stand.outcome(fine)->out_of_memory.has_value());
 }
 
-TEST(SupervisedReports, ComeInOrderAndAreNotLostWhileNobodyListens) {
+TEST(SupervisedReports, ComeInOrderAndAreNotLostWithoutAListener) {
   Stand stand;
   const JobKey key = stand.start_script(sends(20, good_line));
   // The runner does not listen: the job ends, another runner begins.

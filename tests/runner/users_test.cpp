@@ -76,7 +76,7 @@ TEST(SupervisedUser, TheSupervisorIsTheUserToo) {
   ASSERT_NE(stand.wait_for_end(key), nullptr);
 }
 
-TEST(SupervisedUser, OpensPathsWithHisOwnRights) {
+TEST(SupervisedUser, OpensPathsWithTheirOwnRights) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
   const std::string secret = stand.path("secret");
@@ -135,7 +135,7 @@ TEST(SupervisedUser, ReportsAndOrdersOfOthersAreRefused) {
     EXPECT_FALSE(std::holds_alternative<JobReported>(event.what));
 }
 
-TEST(SupervisedUser, WhoseFoldersAreClosedOrDeepStillReports) {
+TEST(SupervisedUser, WithClosedOrDeepFoldersStillReports) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
   ASSERT_EQ(::chmod(stand.path("jobs").c_str(), 0700), 0);
@@ -151,7 +151,7 @@ TEST(SupervisedUser, WhoseFoldersAreClosedOrDeepStillReports) {
   EXPECT_EQ(stand.outcome(key)->reports[0].report.iteration, 7);
 }
 
-TEST(SupervisedUser, HisTricksWithHisFolderHurtNobodyElse) {
+TEST(SupervisedUser, TricksWithTheirFolderHarmNoOtherJob) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
   const std::string precious = stand.path("precious");
@@ -182,7 +182,7 @@ TEST(SupervisedUser, HisTricksWithHisFolderHurtNobodyElse) {
 /// The files that the daemon trusts, holds and connects to. Each trick is tried by path, through a
 /// folder of the job's own and through the supervisor's descriptors, and also by a program outside
 /// the job.
-TEST(SupervisedUser, CannotReplaceWhatTheDaemonBelieves) {
+TEST(SupervisedUser, CannotReplaceFilesTheDaemonTrusts) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
   const JobKey victim = stand.start_script("exec sleep 30");
@@ -254,7 +254,7 @@ TEST(SupervisedUser, TheDaemonSpeaksWithItsOwnSupervisorsOnly) {
   ::waitpid(child, nullptr, 0);
 }
 
-TEST(SupervisedUser, WhatHeFillsHisFolderWithCountsAndGoesInTime) {
+TEST(SupervisedUser, FilesInTheirFolderCountAndAreRemovedInTime) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
   const auto fills = [&](const std::string& python) {

@@ -211,7 +211,7 @@ TEST_F(Soak, KilledClientsLeaveAStateThatObeysEveryLaw) {
   expect_sound();
 }
 
-TEST_F(Soak, TheStateIsSoundWheneverSomebodyLooks) {
+TEST_F(Soak, TheStateIsAlwaysSound) {
   ASSERT_NO_FATAL_FAILURE(make("1xA100-40GB"));
   const SharedPage shared;
   const std::int64_t until = operations() / 10;

@@ -224,7 +224,7 @@ TEST(HttpServer, AClientThatHasClosedItsSideIsStillAnswered) {
   EXPECT_TRUE(client.ends_within(Ms(3000)));
 }
 
-TEST(HttpServer, TheSlowLoseTheirConnectionAndHoldNobodyUp) {
+TEST(HttpServer, SlowClientsLoseTheirConnectionAndDelayNoOther) {
   HttpLimits limits;
   limits.request_time = Ms(400);
   limits.idle_time = Ms(900);
@@ -300,7 +300,7 @@ TEST(HttpServer, ConnectionsAndRequestsOfAUserAreBounded) {
   EXPECT_TRUE(server.comes_to(0));
 }
 
-TEST(HttpServer, StreamsReachAllAndTheStuckSlowNobody) {
+TEST(HttpServer, StreamsReachAllAndStuckClientsSlowNoOther) {
   HttpLimits limits;
   limits.stream_bytes = 64 << 10;
   limits.heartbeat = Ms(100);
@@ -409,7 +409,7 @@ std::string mutated(Random& random) {
   return text;
 }
 
-TEST(HttpServer, DamagedRequestsHarmNobody) {
+TEST(HttpServer, DamagedRequestsDoNoHarm) {
   HttpLimits limits;
   limits.request_time = Ms(500);
   limits.body_bytes = 50'000;

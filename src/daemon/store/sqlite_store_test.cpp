@@ -170,7 +170,7 @@ TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   EXPECT_EQ(whole_batches(*open()), 1) << "and nothing happened to it";
 }
 
-TEST_F(SqliteFile, OfSomebodyElseIsRefused) {
+TEST_F(SqliteFile, OfAnotherUserIsRefused) {
   std::ofstream(file()).close();
   sql("CREATE TABLE other (a)");
   expect_refused("none of Cleave's");
@@ -251,7 +251,7 @@ TEST_F(SqliteFile, ThatLostItsDatabaseButNotItsLogIsRefused) {
   EXPECT_EQ(whole_batches(*open()), 1);
 }
 
-TEST_F(SqliteFile, ThatIsNoPlainFileIsRefused) {
+TEST_F(SqliteFile, ThatIsNotAPlainFileIsRefused) {
   for (const char* suffix : {"", "-wal", "-shm", "-journal", ".lock"}) {
     SCOPED_TRACE(suffix);
     fs::remove(file(suffix));
@@ -403,7 +403,7 @@ TEST_F(SqliteFile, WritesAgainWhenTheSystemTakesItsWritesAgain) {
     EXPECT_EQ(in_child([&] { return fill_up(folder_.path(), most); }), 0) << most;
 }
 
-TEST_F(SqliteFile, GivesBackTheRoomOfWhatIsForgotten) {
+TEST_F(SqliteFile, GivesBackTheRoomOfDeletedRows) {
   auto store = open();
   StoreBatch over;
   for (std::int64_t turn = 1; turn <= 300; ++turn) {

@@ -77,7 +77,7 @@ TEST(ChoiceFile, AnEmptyQuestionOfWasteIsThePapersTable) {
                   ->has_value());
 }
 
-TEST(ChoiceFile, WhatIsWrongIsSaidWithItsPlace) {
+TEST(ChoiceFile, ErrorsNameTheirPlace) {
   const auto says = [](const auto& parsed, const std::string& what) {
     ASSERT_FALSE(parsed) << what;
     EXPECT_NE(parsed.error().text().find(what), std::string::npos) << parsed.error().text();

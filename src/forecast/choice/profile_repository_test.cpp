@@ -44,7 +44,7 @@ ProfileRepository read(std::string_view text, MergeRule rule = MergeRule::mean) 
   return repository;
 }
 
-TEST(ProfileRepository, IsReadAsItIsWritten) {
+TEST(ProfileRepository, IsReadBackUnchanged) {
   Random random(41);
   for (int round = 0; round < 200; ++round) {
     ProfileRepository repository;
@@ -90,7 +90,7 @@ TEST(ProfileRepository, MeansAreThoseOfAllSamplesInWhateverOrderTheyCome) {
   }
 }
 
-TEST(ProfileRepository, WhatOneLacksIsTheOthersAndReplaceForgets) {
+TEST(ProfileRepository, MissingMeasuresComeFromTheOtherAndReplaceForgets) {
   constexpr std::string_view lines =
       R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb", "counters": {"c": 1, )"
       R"("d": 2}, "time_s": 4, "date": "2025-05-01", "x-a": 1, "x-b": 1}

@@ -140,7 +140,7 @@ TEST(Reward, TiesGoToTheFewestProcessorsThenToTheFirst) {
   EXPECT_TRUE(best_by_alpha({}, {132, 4, 1}, 2).empty());
 }
 
-TEST(Reward, WhatIsBestOverAllAlphasIsWhatIsBestAtEach) {
+TEST(Reward, TheBestOverAllAlphasAgreesWithEachAlpha) {
   Random random(15);
   std::size_t changes = 0;
   for (int round = 0; round < 1000; ++round) {

@@ -46,7 +46,7 @@ TEST(WarpFolding, BlocksOfAnSmAreLimitedByWhatRunsOutFirst) {
   EXPECT_EQ(held({1, 512, 32, 0}, *find_sm_limits("12.0")), std::pair(3, warps));
 }
 
-TEST(WarpFolding, WhatCannotBeLaunchedIsRefused) {
+TEST(WarpFolding, ImpossibleLaunchesAreRefused) {
   const auto says = [](const KernelLaunch& launch, const std::string& what) {
     const auto result = fold(launch, ampere, 98);
     ASSERT_FALSE(result) << what;

@@ -100,7 +100,7 @@ TEST(Waste, NothingIsLostBetweenInstancesAndWaste) {
   }
 }
 
-TEST(Waste, WhatNobodyKnowsStaysEmpty) {
+TEST(Waste, UnknownValuesStayEmpty) {
   const auto model = find_gpu_model("H20-96GB");
   ASSERT_TRUE(model);
   for (const WasteRow& row : waste_table(geometry_of(**model))) {

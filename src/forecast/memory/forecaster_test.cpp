@@ -36,7 +36,7 @@ TEST(Forecasters, SaysWhatIsWrongWithASpec) {
   }
 }
 
-TEST(Forecasters, EachForeseesALineOrSaysWhatItHolds) {
+TEST(Forecasters, EachForeseesALineOrReportsTheHeldMemory) {
   const auto reports = line(60, 4000, 50, 200);
   EXPECT_FALSE(*make_forecaster("none"));
   EXPECT_EQ(watch(made("last-value").get(), reports, {}).said.back()->at_least, MiB{7700});
@@ -50,7 +50,7 @@ TEST(Forecasters, EachForeseesALineOrSaysWhatItHolds) {
   EXPECT_GE(laws->to_ask_for, laws->at_least);
 }
 
-TEST(Forecasters, WhatIsForgottenStartsAnewAndJobsDoNotMix) {
+TEST(Forecasters, AForgottenJobStartsAgainAndJobsDoNotMix) {
   for (const char* spec : {"running-max", "trend", "laws"}) {
     const auto forecaster = made(spec);
     const auto high = line(50, 9000, 10, 100), low = line(50, 1000, 10, 100);
@@ -89,7 +89,7 @@ TEST(Watching, TheContextIsHeldToo) {
   EXPECT_EQ(watch(nullptr, reports, MiB{1000}, MiB{95}).overflow, 5U);
 }
 
-TEST(Forecaster, AFallingLineIsNoPeakBelowWhatWasHeld) {
+TEST(Forecaster, AFallingLineGivesNoPeakBelowTheHeldMemory) {
   const auto forecaster = make_forecaster("trend");
   std::optional<ExpectedPeak> peak;
   for (std::int64_t i = 1; i <= 20; ++i)
@@ -98,7 +98,7 @@ TEST(Forecaster, AFallingLineIsNoPeakBelowWhatWasHeld) {
   EXPECT_EQ(peak->at_least, MiB{960}) << "the line would end at -3000";
 }
 
-TEST(MemorySeries, ReadsWhatIsThereAndCountsWhatIsMissing) {
+TEST(MemorySeries, ReadsSamplesAndCountsMissingOnes) {
   const auto series = read_memory_series(
       "iteration,extra,requested_mib,allocated_mib\n1,a,10.4,9\n3,,12,\n4,,13,11.6\n5,,13,\n",
       "s.csv", 100);

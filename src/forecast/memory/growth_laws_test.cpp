@@ -53,7 +53,7 @@ TEST(GrowthLaws, TheDistributionIsOne) {
   }
 }
 
-TEST(GrowthLaws, ALineGoesOnAndWhatRestsRests) {
+TEST(GrowthLaws, ALineGoesOnAndARestingSeriesRests) {
   const auto line = [](double t) { return 4000 + 10 * t; };
   const SeriesDigest rising = digest_of(100, line, 5);
   EXPECT_NEAR(GrowthLaws(rising, 400).peak(400).quantile(0.5), 8000, 400);
@@ -84,7 +84,7 @@ TEST(GrowthLaws, AnEarlyLineLeavesOpenWhetherItGoesOn) {
   EXPECT_GT(peak.quantile(0.95), 12'000);
 }
 
-TEST(GrowthLaws, MostPeaksLieWithinWhatIsSaid) {
+TEST(GrowthLaws, MostPeaksLieWithinTheQuantiles) {
   int within = 0, all = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const double slope = 5 + 20 * uniform_of(seed, 3, 1);

@@ -62,7 +62,7 @@ TEST(TrendForecast, AWarmUpIsSkippedWhereAskedFor) {
   EXPECT_LT(plain.predict(200)->peak, 4900);
 }
 
-TEST(TrendForecast, ALastingJumpStartsAnewWhereAskedFor) {
+TEST(TrendForecast, ALastingJumpRestartsTheFitIfAskedFor) {
   TrendOptions options;
   TrendForecast plain(options);
   options.shift = true;

@@ -268,7 +268,7 @@ TEST(ModelMemory, HugeQuestionsAreAnsweredOrRefusedAndNeverWrapAround) {
     EXPECT_FALSE(*fit.fits);
 }
 
-TEST(ModelMemory, WhatCannotBeAskedIsRefused) {
+TEST(ModelMemory, ImpossibleOptionsAreRefused) {
   MemoryOptions options;
   options.batch = 0;
   EXPECT_FALSE(forecast_memory(llama(), options, "test"));
@@ -314,7 +314,7 @@ TEST(ModelMemory, TheSmallestProfileThatHolds) {
   EXPECT_EQ(smallest_that_holds({40321}, gpu), nullptr);
 }
 
-TEST(ModelMemory, WhatIsOffloadedIsEnoughAndNoLayerTooMuch) {
+TEST(ModelMemory, OffloadIsEnoughAndNotALayerTooMuch) {
   Random random(3);
   for (int round = 0; round < 300; ++round) {
     MemoryOptions options;

@@ -131,7 +131,7 @@ TEST(ModelShape, WindowsBoundTheCache) {
       << "of 32, the sixth, twelfth, ... look back over everything";
 }
 
-TEST(ModelShape, WhatCannotBeIsRefused) {
+TEST(ModelShape, ImpossibleSizesAreRefused) {
   const auto refused = [](const char* text) {
     const auto shape = parse_hf_config(text, "config.json");
     EXPECT_FALSE(shape);

@@ -36,7 +36,7 @@ TEST(Safetensors, BytesAndShapeAreExact) {
   EXPECT_EQ(model->stored->bytes, 2 * model->stored->parameters + 2 * 16) << "one norm has 32 bits";
 }
 
-TEST(Safetensors, NamesThatNobodyKnowsLeaveTheBytes) {
+TEST(Safetensors, UnknownNamesLeaveTheBytes) {
   const std::string file = safetensors({{"conv.weight", "F16", {3, 5}}, {"packed", "F4", {7, 2}}});
   const auto model = read_safetensors(source(file));
   ASSERT_TRUE(model) << model.error().text();

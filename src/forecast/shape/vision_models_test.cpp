@@ -43,7 +43,7 @@ TEST(VisionModels, LargerImagesKeepMoreAndHaveTheSameParameters) {
   }
 }
 
-TEST(VisionModels, WhatIsNotUnderstoodIsRefused) {
+TEST(VisionModels, UnknownSpecsAreRefused) {
   EXPECT_EQ(vision_network("resnet51").error().text(),
             "no known network for images is called 'resnet51'; did you mean 'resnet50'?");
   for (const char* spec : {"", ":", "resnet50:", "resnet50:31", "resnet50:9999", "resnet50:32:0",

@@ -82,7 +82,7 @@ TEST(BoostedTrees, AnswerAsXgboostDoes) {
   }
 }
 
-TEST(BoostedTrees, LearnWhatIsThere) {
+TEST(BoostedTrees, LearnAFunction) {
   const Problem seen = problem_of(2000, 1), unseen = problem_of(500, 2);
   const auto trees = BoostedTrees::train(seen.rows, seen.targets, {});
   ASSERT_TRUE(trees);
@@ -120,7 +120,7 @@ TEST(BoostedTrees, ComeBackFromJsonAsTheyWere) {
   EXPECT_EQ(*read, *trees);
 }
 
-TEST(BoostedTrees, RefuseWhatCannotBeLearntFrom) {
+TEST(BoostedTrees, RefuseBadTrainingData) {
   const auto trained = [](std::vector<double> cells, std::size_t width,
                           std::vector<double> targets) {
     return BoostedTrees::train({width, std::move(cells)}, targets, {});

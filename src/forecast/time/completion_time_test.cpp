@@ -68,7 +68,7 @@ TEST(CompletionTime, BeatsThePlainWays) {
   }
 }
 
-TEST(CompletionTime, IntervalsHoldWhatTheySay) {
+TEST(CompletionTime, IntervalsHaveTheirLevel) {
   // Other noise and other kinds, which neither the trees nor the interval have seen.
   const MeasuredJobs unseen = jobs_of(20, 2);
   MeasuredJobs seen = jobs_of(40, 3);
@@ -110,7 +110,7 @@ TEST(CompletionTime, LearnsFromJobsThatLackACounter) {
   EXPECT_FALSE(read->forecast(std::vector{std::nan(""), 2.0, 0.5, 2.0})) << "every job had a batch";
 }
 
-TEST(CompletionTime, RefusesWhatIsUnlikeEverythingMeasured) {
+TEST(CompletionTime, RefusesJobsUnlikeAllMeasuredOnes) {
   const CompletionTime& model = trained(TimeForm::ratio);
   const std::vector<double> usual = {8, 2, 0.5, 2};
   const auto changed = [&](std::size_t feature, double value) {

@@ -41,7 +41,7 @@ std::string refusal(const std::string& text, const MeasuredJobsOptions& options 
   return jobs ? "" : jobs.error().text();
 }
 
-TEST(MeasuredJobs, WhatIsWrongIsSaidWithItsLine) {
+TEST(MeasuredJobs, ErrorsNameTheirLine) {
   const auto contains = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos ? ::testing::AssertionSuccess()
                                                 : ::testing::AssertionFailure() << text;

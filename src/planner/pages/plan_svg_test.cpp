@@ -228,7 +228,7 @@ TEST(PlanSvg, NewAndStoppedWorkAndIdleInstancesAreMarked) {
     EXPECT_TRUE(holds(page.text, words)) << words;
 }
 
-TEST(PlanSvg, WhatCannotBeReachedIsSaidAndNotDrawn) {
+TEST(PlanSvg, UnreachableMovesAreNotedAndNotDrawn) {
   MadeUp example = compaction();
   example.moves.reached = {goal_of_now(example.made.problem), {}};
   example.moves.waves.clear();

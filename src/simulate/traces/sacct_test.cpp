@@ -30,7 +30,7 @@ std::map<std::string, std::size_t> left_out(const Workload& workload) {
   return left;
 }
 
-TEST(Sacct, CountsJobsNotStepsAndSaysWhatIsLeftOut) {
+TEST(Sacct, CountsJobsNotStepsAndReportsOmissions) {
   const auto workload = read(header +
                              "7|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
                              "7.batch|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
@@ -111,7 +111,7 @@ TEST(Sacct, TakesTheRestOfTheMachine) {
   EXPECT_EQ(with("gres/gpu=1,mem=300")->details[0].host_memory, MiB{300});
 }
 
-TEST(Sacct, TakesTimeFromWhatThereIs) {
+TEST(Sacct, TakesTimeFromTheColumnsThatExist) {
   const auto duration = [](const std::string& columns, const std::string& cells) {
     const auto workload =
         read("AllocTRES|State|JobIDRaw|Submit|Start|" + columns +
@@ -127,7 +127,7 @@ TEST(Sacct, TakesTimeFromWhatThereIs) {
   EXPECT_EQ(duration("ElapsedRaw|End", "77|Unknown"), -1) << "still running";
 }
 
-TEST(Sacct, KnowsFromWhatWasAskedForThatAJobWantedNoGpu) {
+TEST(Sacct, KnowsFromTheRequestThatAJobWantedNoGpu) {
   const auto workload = read(
       "JobID|Submit|Start|ElapsedRaw|State|AllocTRES|ReqTRES\n"
       "1|0|Unknown|0|PENDING||cpu=1,mem=1G\n"
