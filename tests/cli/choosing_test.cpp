@@ -12,22 +12,19 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/places_test.hpp"
-#include "program.hpp"
+#include "json_of.hpp"
 
 namespace cleave {
 namespace {
 
 using testing_program::cleave;
+using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 using testing_program::shell;
 
 Json answer(const std::string& arguments) {
-  const Outcome outcome = cleave(arguments + " --json");
-  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-  const auto document = parse_json(outcome.out, "stdout");
-  EXPECT_TRUE(document) << outcome.out;
-  return document ? *document : Json::object();
+  return json_of(cleave(arguments + " --json"));
 }
 
 void refuses(const std::string& arguments, const std::string& what, int exit_code = 2) {

@@ -11,23 +11,20 @@
 #include "base/sanitized_test.hpp"
 #include "base/text.hpp"
 #include "engine/scheduler.hpp"
+#include "json_of.hpp"
 #include "placement/policy.hpp"
-#include "program.hpp"
 
 namespace cleave {
 namespace {
 
 using testing_program::cleave;
+using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 using testing_program::shell;
 
 Json json(const std::string& arguments, int exit_code = 0) {
-  const Outcome outcome = cleave(arguments + " --json");
-  EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
-  const auto document = parse_json(outcome.out, "stdout");
-  EXPECT_TRUE(document) << arguments << "\n" << outcome.out;
-  return document ? *document : Json::object();
+  return json_of(cleave(arguments + " --json"), exit_code);
 }
 
 TEST(Gpu, CountsStatesForAnySetOfProfiles) {

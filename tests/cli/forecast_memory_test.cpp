@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
-#include "program.hpp"
+#include "json_of.hpp"
 
 namespace cleave {
 namespace {
 
 using testing_program::cleave;
+using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::shell;
 
@@ -16,13 +17,6 @@ void expect_refused(const std::string& command, const std::string& word) {
   const Outcome outcome = cleave(command);
   EXPECT_EQ(outcome.exit_code, 2) << command;
   EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
-}
-
-Json document(const Outcome& outcome) {
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto parsed = parse_json(outcome.out, "stdout");
-  EXPECT_TRUE(parsed) << outcome.out;
-  return parsed ? *parsed : Json::object();
 }
 
 constexpr const char* example =
@@ -40,7 +34,7 @@ TEST(ForecastMemory, AnswersAsADocument) {
        {"trend", "laws", "last-value", "none", "trend:plateau=on;shift=on;noise=any"}) {
     const Outcome outcome =
         cleave(std::string(example) + " --capacity 9984 --json --forecaster '" + forecaster + "'");
-    const Json answer = document(outcome);
+    const Json answer = json_of(outcome);
     EXPECT_EQ(answer["samples"], 40);
     EXPECT_EQ(answer["forecasts"].size(), 40U);
     EXPECT_TRUE(answer["overflow_at"].is_null());
@@ -69,9 +63,9 @@ TEST(ForecastMemory, RefusesWhatItCannotRead) {
 TEST(ForecastMemory, TheHorizonIsTheForecasters) {
   const std::string series =
       "forecast memory --series examples/series/growing-context.csv --json --forecaster ";
-  EXPECT_EQ(document(cleave(series + "trend"))["iterations"], 1040);
-  EXPECT_EQ(document(cleave(series + "'trend:horizon=60'"))["iterations"], 100);
-  EXPECT_EQ(document(cleave(series + "'laws:horizon=60'"))["iterations"], 100);
+  EXPECT_EQ(json_of(cleave(series + "trend"))["iterations"], 1040);
+  EXPECT_EQ(json_of(cleave(series + "'trend:horizon=60'"))["iterations"], 100);
+  EXPECT_EQ(json_of(cleave(series + "'laws:horizon=60'"))["iterations"], 100);
   const Outcome none =
       cleave("forecast memory --series examples/series/growing-context.csv --forecaster none");
   EXPECT_NE(none.out.find("the forecaster 'none' makes none"), std::string::npos) << none.out;
@@ -93,8 +87,8 @@ TEST(ForecastMemory, UnorderedOrRepeatedRowsAreReported) {
 
 TEST(ForecastMemory, AContextCountsForHeldMemoryToo) {
   const std::string asked = std::string(example) + " --json --capacity 9000 --forecaster ";
-  EXPECT_TRUE(document(cleave(asked + "trend"))["overflow_at"].is_null());
-  EXPECT_FALSE(document(cleave(asked + "'trend:context=2000'"))["overflow_at"].is_null());
+  EXPECT_TRUE(json_of(cleave(asked + "trend"))["overflow_at"].is_null());
+  EXPECT_FALSE(json_of(cleave(asked + "'trend:context=2000'"))["overflow_at"].is_null());
 }
 
 TEST(ForecastMemory, AlarmsOverSeveralSeeds) {
@@ -105,7 +99,7 @@ TEST(ForecastMemory, AlarmsOverSeveralSeeds) {
       << outcome.out;
   EXPECT_NE(outcome.out.find("100.0-100.0"), std::string::npos) << "at 0.95 a tenth more is beyond";
   EXPECT_EQ(
-      document(cleave(
+      json_of(cleave(
           "reproduce memory-alarms --jobs 1 --seeds 3 --json --forecaster last-value"))["curves"]
           .size(),
       5U * 3);
@@ -113,7 +107,7 @@ TEST(ForecastMemory, AlarmsOverSeveralSeeds) {
 
 TEST(ForecastMemory, AlarmsAreCountedForEveryForecaster) {
   const Outcome outcome = cleave("reproduce memory-alarms --jobs 4 --json");
-  const Json answer = document(outcome);
+  const Json answer = json_of(outcome);
   EXPECT_EQ(answer["curves"].size(), 5U * 5);  // shapes that need no data
   for (const auto& curve : answer["curves"])
     for (const auto& at : curve["at"])

@@ -11,23 +11,20 @@
 #include "base/json.hpp"
 #include "base/places_test.hpp"
 #include "forecast/shape/tensor_file_maker_test.hpp"
-#include "program.hpp"
+#include "json_of.hpp"
 
 namespace cleave {
 namespace {
 
 using testing_program::cleave;
+using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 
 constexpr const char* llama = "examples/models/llama-3.1-8b/config.json";
 
 Json answer(const std::string& arguments) {
-  const Outcome outcome = cleave("forecast model --json " + arguments);
-  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-  const auto document = parse_json(outcome.out, "stdout");
-  EXPECT_TRUE(document) << outcome.out;
-  return document ? *document : Json::object();
+  return json_of(cleave("forecast model --json " + arguments));
 }
 
 std::uint64_t bytes_of(const Json& json, std::string_view part) {

@@ -5,12 +5,13 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "program.hpp"
+#include "json_of.hpp"
 
 namespace cleave {
 namespace {
 
 using testing_program::cleave;
+using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 
@@ -18,11 +19,7 @@ const std::string measured =
     "--train examples/forecast/measured.csv --group app --whole whole_s --slices slices";
 
 Json answer(const std::string& arguments, int exit_code = 0) {
-  const Outcome outcome = cleave("forecast time --json " + arguments);
-  EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
-  const auto document = parse_json(outcome.out, "stdout");
-  EXPECT_TRUE(document) << outcome.out;
-  return document ? *document : Json::object();
+  return json_of(cleave("forecast time --json " + arguments), exit_code);
 }
 
 TEST(ForecastTime, LearnsSavesAndAnswers) {

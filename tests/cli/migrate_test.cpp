@@ -3,21 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
-#include "program.hpp"
+#include "json_of.hpp"
 
 namespace cleave {
 namespace {
 
 using testing_program::cleave;
+using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 
 Json json(const std::string& arguments) {
-  const Outcome outcome = cleave("plan " + arguments + " --json");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  const auto document = parse_json(outcome.out, "stdout");
-  EXPECT_TRUE(document) << outcome.out;
-  return document ? *document : Json::object();
+  return json_of(cleave("plan " + arguments + " --json"));
 }
 
 std::string one_gpu(const std::string& instances) {

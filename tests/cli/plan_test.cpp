@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
-#include "program.hpp"
+#include "json_of.hpp"
 
 namespace cleave {
 namespace {
 
 using testing_program::cleave;
+using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 using testing_program::shell;
@@ -16,11 +17,7 @@ using testing_program::shell;
 constexpr const char* scattered = " --fleet examples/fleets/scattered.json";
 
 Json json(const std::string& arguments, int exit_code = 0) {
-  const Outcome outcome = cleave("plan " + arguments + " --json");
-  EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
-  const auto document = parse_json(outcome.out, "stdout");
-  EXPECT_TRUE(document) << arguments << "\n" << outcome.out;
-  return document ? *document : Json::object();
+  return json_of(cleave("plan " + arguments + " --json"), exit_code);
 }
 
 std::vector<std::int64_t> values(const Json& plan) {

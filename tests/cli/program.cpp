@@ -28,6 +28,7 @@ Outcome shell(const std::string& command) {
                             "' 2>'" + scratch.path("err") + "' </dev/null";
   const int status = ::system(whole.c_str());
   Outcome outcome;
+  outcome.command = command;
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   outcome.out = content(scratch.path("out"));
   outcome.err = content(scratch.path("err"));

@@ -8,7 +8,9 @@
 
 namespace cleave::testing_program {
 
+/// How a command ended.
 struct Outcome {
+  std::string command;
   int exit_code = -1;  // 128 + signal if a signal ended it
   std::string out, err;
 };

@@ -4,21 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
-#include "program.hpp"
+#include "json_of.hpp"
 
 namespace cleave {
 namespace {
 
 using testing_program::cleave;
+using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 
 Json answer(const std::string& arguments) {
-  const Outcome outcome = cleave("rebalance --json " + arguments);
-  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-  const auto document = parse_json(outcome.out, "stdout");
-  EXPECT_TRUE(document) << outcome.out;
-  return document ? *document : Json::object();
+  return json_of(cleave("rebalance --json " + arguments));
 }
 
 /// The answer for a busy GPU n0/0 with 3g `a` and, with these further keys, 2g `b`; work has left

@@ -104,15 +104,20 @@ std::string fleet_of(const Json& input) {
   return fleet.dump();
 }
 
-TEST(ExhaustiveReference, EqualsTheReferenceOptimum) {
+/// The reference cases of planning; empty if they do not lie beside the repository.
+std::optional<Json> reference_cases() {
   const auto file =
       std::filesystem::path(source_dir()) / ".." / "shared" / "cases" / "placement.json";
   std::ifstream in(file);
-  if (!in) GTEST_SKIP() << "the reference cases are not beside the repository";
-  const Json document =
-      *parse_json(std::string(std::istreambuf_iterator<char>(in), {}), "placement.json");
+  if (!in) return std::nullopt;
+  return *parse_json(std::string(std::istreambuf_iterator<char>(in), {}), "placement.json");
+}
+
+TEST(ExhaustiveReference, EqualsTheReferenceOptimum) {
+  const auto document = reference_cases();
+  if (!document) GTEST_SKIP() << "the reference cases are not beside the repository";
   int compared = 0;
-  for (const Json& each : document["cases"]) {
+  for (const Json& each : (*document)["cases"]) {
     if (each["op"] != "optimum") continue;
     SCOPED_TRACE(each["id"].get<std::string>());
     const bool movable = each["input"]["movable"].get<bool>();
@@ -160,14 +165,10 @@ void expect_metrics(const Metrics& got, const Json& expected) {
 }
 
 TEST(FiguresReference, EqualTheReferenceMetrics) {
-  const auto file =
-      std::filesystem::path(source_dir()) / ".." / "shared" / "cases" / "placement.json";
-  std::ifstream in(file);
-  if (!in) GTEST_SKIP() << "the reference cases are not beside the repository";
-  const Json document =
-      *parse_json(std::string(std::istreambuf_iterator<char>(in), {}), "placement.json");
+  const auto document = reference_cases();
+  if (!document) GTEST_SKIP() << "the reference cases are not beside the repository";
   int compared = 0;
-  for (const Json& each : document["cases"]) {
+  for (const Json& each : (*document)["cases"]) {
     if (each["op"] != "metrics") continue;
     SCOPED_TRACE(each["id"].get<std::string>());
     const Json& input = each["input"];
