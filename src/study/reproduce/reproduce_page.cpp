@@ -45,8 +45,8 @@ mean over the highest mean of all methods in that table, as in the paper's figur
 Points that the paper leaves open are numbered O1 to O21 and G1 to G3. These decide something:
 
 - **O11** How the baselines compact and reconfigure is not described. Here compaction runs the
-  rules' loop with the baseline's way of assigning. Reconfiguration is one pass, free GPUs first, used ones
-  only for what fits on none of those.
+  rules' loop with the baseline's way of assigning. Reconfiguration is one pass, free GPUs first,
+  used ones only for what fits on none of those.
 - **O12** load-balanced sorts all GPUs again after each placement.
 - **O13** Availability is that of the whole cluster, less the pending work.
 - **O14** Migration size counts memory slices.
