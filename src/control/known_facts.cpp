@@ -21,11 +21,4 @@ std::optional<Duration> KnownFacts::time_on(JobId job, std::size_t kind, int pro
   return stretched(*of(job).expected, speed->relative);
 }
 
-std::optional<Duration> KnownFacts::time_on_whole_gpu(JobId job, std::size_t kind) const {
-  if (!of(job).expected) return std::nullopt;
-  const auto speed = speed_on_whole_gpu({}, model(kind));
-  if (!speed) return std::nullopt;
-  return stretched(*of(job).expected, speed->relative);
-}
-
 }  // namespace cleave

@@ -39,8 +39,6 @@ class KnownFacts final : public JobFacts {
   }
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
                                                 int profile) const override;
-  [[nodiscard]] std::optional<Duration> time_on_whole_gpu(JobId job,
-                                                          std::size_t kind) const override;
   [[nodiscard]] const std::string* application(JobId job) const override {
     return of(job).application ? &*of(job).application : nullptr;
   }

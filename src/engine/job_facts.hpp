@@ -42,14 +42,10 @@ class JobFacts {
   /// Since when a job that was adopted runs where it is.
   [[nodiscard]] virtual std::optional<Instant> running_since(JobId) const { return std::nullopt; }
   /// The time its work takes from the beginning on an instance of this profile of the GPU model
-  /// `kind` (by its place among the fleet's), or on the whole GPU; nullopt when that is not known
-  /// or it cannot run there.
+  /// `kind` (by its place among the fleet's); nullopt when that is not known or it cannot run
+  /// there.
   [[nodiscard]] virtual std::optional<Duration> time_on(JobId, std::size_t /*kind*/,
                                                         int /*profile*/) const {
-    return std::nullopt;
-  }
-  [[nodiscard]] virtual std::optional<Duration> time_on_whole_gpu(JobId,
-                                                                  std::size_t /*kind*/) const {
     return std::nullopt;
   }
   /// What it is a batch of, and how large that is.

@@ -110,10 +110,6 @@ const GpuPower& gpu_power(const GpuModel& model) {
   return std::end(families)[-1].power;
 }
 
-double power_share(const GpuModel& model, const Profile& profile) {
-  return static_cast<double>(profile.compute.value) / model.compute.value;
-}
-
 PowerSplit power_of(const GpuModel& model, std::span<const InstanceLoad> loads,
                     const PowerOptions& options) {
   const GpuPower& power = gpu_power(model);

@@ -45,14 +45,11 @@ struct GpuPower {
 
 /// What runs on one instance.
 struct InstanceLoad {
-  /// Of the GPU: power_share(), or another share for work that memory bandwidth limits.
+  /// Of the GPU: the share of its compute slices, or another for work that bandwidth limits.
   double share;
   double busy;       // share of the time in which it keeps its part of the GPU busy, 0 to 1
   double kappa = 1;  // what it draws, relative to work that reaches the cap on the whole GPU
 };
-
-/// The instance's share of the GPU's compute slices.
-[[nodiscard]] double power_share(const GpuModel& model, const Profile& profile);
 
 /// Where the few published measurements disagree.
 struct PowerOptions {

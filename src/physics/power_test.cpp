@@ -140,11 +140,5 @@ TEST(Power, SharingSavesTheIdlePartOfTheEnergy) {
   }
 }
 
-TEST(Power, SharesOfAProfileAreItsComputeSlices) {
-  const GpuModel& a100 = model("A100-40GB");
-  EXPECT_DOUBLE_EQ(power_share(a100, *a100.find("3g.20gb")), 3.0 / 7);
-  EXPECT_DOUBLE_EQ(power_share(a100, a100.largest()), 1);
-}
-
 }  // namespace
 }  // namespace cleave

@@ -27,19 +27,12 @@ bool KnownJobs::restartable(JobId id) const {
   return details == nullptr || details->restartable.value_or(true);
 }
 
-std::optional<Duration> KnownJobs::time_at(JobId id, double speed) const {
+std::optional<Duration> KnownJobs::time_on(JobId id, std::size_t kind, int profile) const {
+  const double speed = speeds_->on(job(id), kind, static_cast<std::size_t>(profile)).relative;
   if (!(speed > 0)) return std::nullopt;
   const double ns = static_cast<double>(job(id).duration.count()) / speed;
   constexpr auto longest = static_cast<double>(longest_duration.count());
   return Duration{std::llround(std::min(ns, 2 * longest))};
-}
-
-std::optional<Duration> KnownJobs::time_on(JobId id, std::size_t kind, int profile) const {
-  return time_at(id, speeds_->on(job(id), kind, static_cast<std::size_t>(profile)).relative);
-}
-
-std::optional<Duration> KnownJobs::time_on_whole_gpu(JobId id, std::size_t kind) const {
-  return time_at(id, speeds_->on(job(id), kind, Speeds::whole_gpu).relative);
 }
 
 const std::string* KnownJobs::application(JobId id) const {

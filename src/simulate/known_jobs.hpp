@@ -25,8 +25,6 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] bool restartable(JobId job) const override;
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
                                                 int profile) const override;
-  [[nodiscard]] std::optional<Duration> time_on_whole_gpu(JobId job,
-                                                          std::size_t kind) const override;
   [[nodiscard]] const std::string* application(JobId job) const override;
   [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override;
   /// From the jobs of the workload that name application, batch and latency.
@@ -35,7 +33,6 @@ class KnownJobs final : public JobFacts {
 
  private:
   [[nodiscard]] const Job& job(JobId id) const { return workload_->jobs[index(id)]; }
-  [[nodiscard]] std::optional<Duration> time_at(JobId id, double speed) const;
 
   const Workload* workload_;
   const Speeds* speeds_;

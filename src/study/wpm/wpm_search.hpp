@@ -21,7 +21,6 @@ class WpmProgram {
   int add_row(double lower, double upper);
   void put(int column, double coefficient);
 
-  void set_cost(int column, double cost) { cost_[static_cast<std::size_t>(column)] = cost; }
   [[nodiscard]] int columns() const { return static_cast<int>(cost_.size()); }
   [[nodiscard]] int rows() const { return static_cast<int>(row_lower_.size()); }
   [[nodiscard]] int integers() const;
