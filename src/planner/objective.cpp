@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view in_general[] = {"pending_memory_slices", "gpus", "wasted_slices",
                                            "migration_memory_slices", "repartitioned_gpus"};
-constexpr std::string_view anew[] = {"pending_memory_slices", "gpus", "wasted_slices",
-                                     "previously_used_gpus", "migration_memory_slices"};
+constexpr std::string_view reconfiguring[] = {"pending_memory_slices", "gpus", "wasted_slices",
+                                              "previously_used_gpus", "migration_memory_slices"};
 
 /// One GPU, now and in the goal.
 struct BeforeAfter {
@@ -21,7 +21,7 @@ struct BeforeAfter {
 }  // namespace
 
 std::span<const std::string_view> objective_names(ProblemKind kind) {
-  if (kind == ProblemKind::reconfigure) return anew;
+  if (kind == ProblemKind::reconfigure) return reconfiguring;
   return in_general;
 }
 

@@ -205,9 +205,10 @@ std::optional<Goal> best_known(const PlanProblem& problem,
 
 std::int64_t weighted_sum(const PlanProblem& problem, const PlanWeights& weights,
                           const std::vector<std::int64_t>& values) {
-  const bool anew = problem.kind == ProblemKind::reconfigure;
+  const bool reconfigures = problem.kind == ProblemKind::reconfigure;
   return weights.pending * values[0] + weights.gpus * values[1] + weights.waste * values[2] +
-         weights.migration * values[anew ? 4 : 3] + weights.repartition * values[anew ? 3 : 4];
+         weights.migration * values[reconfigures ? 4 : 3] +
+         weights.repartition * values[reconfigures ? 3 : 4];
 }
 
 Optimum find_optimum(const PlanProblem& problem, const std::optional<PlanWeights>& weights,
