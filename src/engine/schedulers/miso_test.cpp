@@ -270,7 +270,8 @@ TEST(Miso, RunsOutOfMemoryAndComesBackLarger) {
 
 TEST(Miso, LeavesAloneWhatIsNotItsOwn) {
   Miso miso("miso", R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [
-      {"profile": "3g.20gb", "start": 4, "workload": "w"}, {"profile": "1g.5gb", "start": 0, "owned": false},
+      {"profile": "3g.20gb", "start": 4, "workload": "w"},
+      {"profile": "1g.5gb", "start": 0, "owned": false},
       {"profile": "1g.5gb", "start": 2}]}]})");
   EXPECT_EQ(miso.submit(0, "1g.5gb").at(0),
             "destroy 0/1g.5gb@2, create 0/2g.10gb@2, wake 30, start 0 0/2g.10gb@2");

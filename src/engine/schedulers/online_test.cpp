@@ -317,10 +317,12 @@ TEST(Online, DoesWhatTheStepsOfThePaperSay) {
 }
 
 constexpr std::string_view cut_fleet = R"({"gpus": [
-  {"name": "a/%d", "model": "A100-40GB", "count": 3, "instances": [{"profile": "3g.20gb", "start": 0},
+  {"name": "a/%d", "model": "A100-40GB", "count": 3, "instances": [
+   {"profile": "3g.20gb", "start": 0},
    {"profile": "2g.10gb", "start": 4}, {"profile": "1g.5gb", "start": 6}]},
-  {"name": "b/%d", "model": "A100-40GB", "count": 2, "instances": [{"profile": "1g.5gb", "start": 0},
-   {"profile": "1g.5gb", "start": 1}, {"profile": "2g.10gb", "start": 2}, {"profile": "3g.20gb", "start": 4}]}]})";
+  {"name": "b/%d", "model": "A100-40GB", "count": 2, "instances": [
+   {"profile": "1g.5gb", "start": 0}, {"profile": "1g.5gb", "start": 1},
+   {"profile": "2g.10gb", "start": 2}, {"profile": "3g.20gb", "start": 4}]}]})";
 
 TEST(Online, WithoutDynamicPartitioningOnlyWhatStandsIsUsed) {
   const FleetFile file = *parse_fleet(cut_fleet, "fleet", *ProfileChoice::parse("plain"));
@@ -354,9 +356,14 @@ class SameWithoutIndex : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SameWithoutIndex, UnderArrivalsEndsAndFaults) {
   const FleetFile file = *parse_fleet(
-      R"({"gpus": [{"name": "a/%d", "model": "A100-40GB", "count": 3, "instances": [{"profile": "1g.5gb", "start": 0}, {"profile": "1g.5gb", "start": 1}, {"profile": "2g.10gb", "start": 2}, {"profile": "3g.20gb", "start": 4}]},
-  {"name": "c", "model": "A100-40GB", "instances": [{"profile": "3g.20gb", "start": 4, "workload": "w"}, {"profile": "2g.10gb", "start": 0}]},
-  {"name": "b/%d", "model": "A30-24GB", "count": 2, "instances": [{"profile": "1g.6gb", "start": 0}, {"profile": "2g.12gb", "start": 2}]}]})",
+      R"({"gpus": [
+  {"name": "a/%d", "model": "A100-40GB", "count": 3, "instances": [
+   {"profile": "1g.5gb", "start": 0}, {"profile": "1g.5gb", "start": 1},
+   {"profile": "2g.10gb", "start": 2}, {"profile": "3g.20gb", "start": 4}]},
+  {"name": "c", "model": "A100-40GB", "instances": [
+   {"profile": "3g.20gb", "start": 4, "workload": "w"}, {"profile": "2g.10gb", "start": 0}]},
+  {"name": "b/%d", "model": "A30-24GB", "count": 2, "instances": [
+   {"profile": "1g.6gb", "start": 0}, {"profile": "2g.12gb", "start": 2}]}]})",
       "fleet", *ProfileChoice::parse("plain"));
   const char* profiles[] = {"1g.5gb", "2g.10gb", "3g.20gb", "1g.6gb", "2g.12gb", "7g.40gb"};
   std::size_t moves = 0;

@@ -66,7 +66,9 @@ TEST(StaticLayout, OfMixedFleetsAndBesideOthers) {
   EXPECT_NE(chosen(mixed, "9g.9gb@0").find("no GPU of this fleet has a profile"),
             std::string::npos);
   const FleetFile walls = *parse_fleet(
-      R"({"gpus": [{"name": "g", "model": "A100-40GB", "instances": [{"profile": "1g.5gb", "start": 4, "owned": false}, {"profile": "1g.5gb", "start": 6}]}]})",
+      R"({"gpus": [{"name": "g", "model": "A100-40GB",
+                    "instances": [{"profile": "1g.5gb", "start": 4, "owned": false},
+                                  {"profile": "1g.5gb", "start": 6}]}]})",
       "f", ProfileChoice::plain());
   EXPECT_EQ(chosen(walls, "stacon"), "4g.20gb@0,1g.10gb@6");
   EXPECT_EQ(chosen(walls, "file"), "1g.5gb@6");
