@@ -1,5 +1,6 @@
 #include "device/faulty_door.hpp"
 
+#include <algorithm>
 #include <array>
 #include <thread>
 
@@ -47,10 +48,10 @@ void FaultyDoor::delay() {
   }
 }
 
-template <class Call>
-auto FaultyDoor::through(Access access, Call call) -> decltype(call()) {
+template <class MakeCall>
+std::invoke_result_t<MakeCall> FaultyDoor::with_faults(Access access, MakeCall call) {
   if (calls_++ < faults_.spare) return call();
-  // Both draws in every call: what one fault does moves none of the others.
+  // Both numbers are drawn in every call, so that one fault does not move the others.
   const double late = random_.uniform(), fate = random_.uniform();
   if (late < faults_.delay) delay();
   if (fate < faults_.refuse) return std::unexpected(made_up(access));
@@ -59,105 +60,19 @@ auto FaultyDoor::through(Access access, Call call) -> decltype(call()) {
   return answer;
 }
 
-DriverFacts FaultyDoor::driver() {
-  return door_.driver();
-}
-
-DriverAnswer<std::uint32_t> FaultyDoor::gpu_count() {
-  return through(Access::read, [&] { return door_.gpu_count(); });
-}
-
-DriverAnswer<GpuFacts> FaultyDoor::gpu(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.gpu(gpu); });
-}
-
-DriverAnswer<MigMode> FaultyDoor::mig_mode(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.mig_mode(gpu); });
-}
-
-DriverAnswer<nvml::Return> FaultyDoor::set_mig_mode(GpuIndex gpu, bool enabled) {
-  return through(Access::change, [&] { return door_.set_mig_mode(gpu, enabled); });
-}
-
-DriverAnswer<std::vector<DriverProfile>> FaultyDoor::profiles(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.profiles(gpu); });
-}
-
-DriverAnswer<std::vector<Span>> FaultyDoor::placements(GpuIndex gpu, ProfileId profile) {
-  return through(Access::read, [&] { return door_.placements(gpu, profile); });
-}
-
-DriverAnswer<std::uint32_t> FaultyDoor::remaining(GpuIndex gpu, ProfileId profile) {
-  return through(Access::read, [&] { return door_.remaining(gpu, profile); });
-}
-
-DriverAnswer<std::vector<LiveGpuInstance>> FaultyDoor::gpu_instances(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.gpu_instances(gpu); });
+std::expected<AnyAnswer, Refusal> FaultyDoor::through(DoorCall which, const DoorArguments&,
+                                                      const Call& call) {
+  using enum DoorCall;
+  constexpr auto changes = std::to_array({set_mig_mode, create_gpu_instance, destroy_gpu_instance,
+                                          create_compute_instance, destroy_compute_instance});
+  if (which == DoorCall::driver) return call(door_);
+  const bool change = std::ranges::find(changes, which) != changes.end();
+  return with_faults(change ? Access::change : Access::read,
+                     [&]() -> std::expected<AnyAnswer, Refusal> { return call(door_); });
 }
 
 DriverAnswer<std::vector<MigDevice>> FaultyDoor::mig_devices(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.mig_devices(gpu); });
-}
-
-DriverAnswer<LiveGpuInstance> FaultyDoor::create_gpu_instance(GpuIndex gpu, ProfileId profile,
-                                                              std::optional<Span> placement) {
-  return through(Access::change,
-                 [&] { return door_.create_gpu_instance(gpu, profile, placement); });
-}
-
-DriverAnswer<void> FaultyDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) {
-  return through(Access::change, [&] { return door_.destroy_gpu_instance(gpu, instance); });
-}
-
-DriverAnswer<std::vector<DriverComputeProfile>> FaultyDoor::compute_profiles(
-    GpuIndex gpu, GpuInstanceId instance) {
-  return through(Access::read, [&] { return door_.compute_profiles(gpu, instance); });
-}
-
-DriverAnswer<std::vector<LiveComputeInstance>> FaultyDoor::compute_instances(
-    GpuIndex gpu, GpuInstanceId instance) {
-  return through(Access::read, [&] { return door_.compute_instances(gpu, instance); });
-}
-
-DriverAnswer<LiveComputeInstance> FaultyDoor::create_compute_instance(
-    GpuIndex gpu, GpuInstanceId instance, ProfileId profile, std::optional<Span> placement) {
-  return through(Access::change,
-                 [&] { return door_.create_compute_instance(gpu, instance, profile, placement); });
-}
-
-DriverAnswer<void> FaultyDoor::destroy_compute_instance(GpuIndex gpu, GpuInstanceId instance,
-                                                        ComputeInstanceId compute) {
-  return through(Access::change,
-                 [&] { return door_.destroy_compute_instance(gpu, instance, compute); });
-}
-
-DriverAnswer<std::vector<LiveProcess>> FaultyDoor::processes(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.processes(gpu); });
-}
-
-DriverAnswer<MemoryUse> FaultyDoor::memory(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.memory(gpu); });
-}
-
-DriverAnswer<MemoryUse> FaultyDoor::memory(GpuIndex gpu, GpuInstanceId instance,
-                                           ComputeInstanceId compute) {
-  return through(Access::read, [&] { return door_.memory(gpu, instance, compute); });
-}
-
-DriverAnswer<std::uint32_t> FaultyDoor::power_milliwatts(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.power_milliwatts(gpu); });
-}
-
-DriverAnswer<std::uint32_t> FaultyDoor::power_limit_milliwatts(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.power_limit_milliwatts(gpu); });
-}
-
-DriverAnswer<std::uint64_t> FaultyDoor::energy_millijoules(GpuIndex gpu) {
-  return through(Access::read, [&] { return door_.energy_millijoules(gpu); });
-}
-
-DriverAnswer<std::optional<GpuEvent>> FaultyDoor::wait_event(std::chrono::milliseconds at_most) {
-  return through(Access::read, [&] { return door_.wait_event(at_most); });
+  return with_faults(Access::read, [&] { return door_.mig_devices(gpu); });
 }
 
 }  // namespace cleave

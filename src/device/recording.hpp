@@ -1,12 +1,11 @@
 #pragma once
-// What went through a door, written down and played back. A recording is text, one JSON object a
-// line: first what it is, then each call with its arguments and the driver's answer or refusal in
-// the order of the calls, last how many there were. A recording of a real GPU is a table of facts;
-// one of a failure repeats it.
+// Recordings of the calls made through a door, and their replay. A recording is text, one JSON
+// object per line: first what it is, then each call with its arguments and the driver's answer or
+// refusal, in order, and last the number of calls. A recording of a real GPU documents its facts; a
+// recording of a failure reproduces it.
 //
 //   {"recording": "cleave door", "version": 1}
-//   {"call": "placements", "gpu": 0, "profile": 9, "answer": [{"start": 0, "size": 4}, {"start": 4,
-//   "size": 4}]}
+//   {"call": "placements", "gpu": 0, "profile": 9, "answer": [{"start": 0, "size": 4}]}
 //   {"call": "remaining", "gpu": 0, "profile": 9, "refusal": {"code": 3, "function": "nvml..."}}
 //   {"calls": 2}
 
@@ -17,16 +16,14 @@
 #include <string_view>
 
 #include "base/json_fwd.hpp"
-#include "device/door.hpp"
+#include "device/wrapped_door.hpp"
 
 namespace cleave {
 
-enum class DoorCall : std::uint8_t;
-struct DoorArguments;
 struct DoorEntry;
 
-/// Passes everything on to `door` and writes it to `out`; both must outlive it.
-class RecordingDoor final : public Door {
+/// Passes all calls on to `door` and writes them to `out`; both must outlive it.
+class RecordingDoor final : public WrappedDoor {
  public:
   RecordingDoor(Door& door, std::ostream& out);
   /// Writes the last line.
@@ -34,39 +31,9 @@ class RecordingDoor final : public Door {
   RecordingDoor(const RecordingDoor&) = delete;
   RecordingDoor& operator=(const RecordingDoor&) = delete;
 
-  DriverFacts driver() override;
-  DriverAnswer<std::uint32_t> gpu_count() override;
-  DriverAnswer<GpuFacts> gpu(GpuIndex gpu) override;
-  DriverAnswer<MigMode> mig_mode(GpuIndex gpu) override;
-  DriverAnswer<nvml::Return> set_mig_mode(GpuIndex gpu, bool enabled) override;
-  DriverAnswer<std::vector<DriverProfile>> profiles(GpuIndex gpu) override;
-  DriverAnswer<std::vector<Span>> placements(GpuIndex gpu, ProfileId profile) override;
-  DriverAnswer<std::uint32_t> remaining(GpuIndex gpu, ProfileId profile) override;
-  DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex gpu) override;
-  DriverAnswer<LiveGpuInstance> create_gpu_instance(GpuIndex gpu, ProfileId profile,
-                                                    std::optional<Span> placement) override;
-  DriverAnswer<void> destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) override;
-  DriverAnswer<std::vector<DriverComputeProfile>> compute_profiles(GpuIndex gpu,
-                                                                   GpuInstanceId instance) override;
-  DriverAnswer<std::vector<LiveComputeInstance>> compute_instances(GpuIndex gpu,
-                                                                   GpuInstanceId instance) override;
-  DriverAnswer<LiveComputeInstance> create_compute_instance(GpuIndex gpu, GpuInstanceId instance,
-                                                            ProfileId profile,
-                                                            std::optional<Span> placement) override;
-  DriverAnswer<void> destroy_compute_instance(GpuIndex gpu, GpuInstanceId instance,
-                                              ComputeInstanceId compute) override;
-  DriverAnswer<std::vector<LiveProcess>> processes(GpuIndex gpu) override;
-  DriverAnswer<MemoryUse> memory(GpuIndex gpu) override;
-  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance,
-                                 ComputeInstanceId compute) override;
-  DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) override;
-  DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) override;
-  DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) override;
-  DriverAnswer<std::optional<GpuEvent>> wait_event(std::chrono::milliseconds at_most) override;
-
  private:
-  template <class Answer>
-  Answer kept(DoorCall call, const DoorArguments& arguments, Answer answer);
+  std::expected<AnyAnswer, Refusal> through(DoorCall which, const DoorArguments& arguments,
+                                            const Call& call) override;
   void write(const Json& line);
 
   Door& door_;
@@ -74,12 +41,13 @@ class RecordingDoor final : public Door {
   std::uint64_t calls_ = 0;
 };
 
-/// Answers from a recording, in its order. A call that is not the next one of the recording gets
-/// the refusal `unknown`, and so do all after it: `divergence` says what was asked and what would
-/// have been next.
-class ReplayDoor final : public Door {
+/// Answers from a recording, in its order. A call that is not the recording's next one is refused
+/// with `unknown`, and so are all later calls; `divergence` says which call was made and which was
+/// expected.
+class ReplayDoor final : public WrappedDoor {
  public:
-  /// Bad input, with its line, where the recording is torn or damaged; `place` is the file's name.
+  /// Fails with bad_input and the line if the recording is incomplete or damaged; `place` is the
+  /// file's name.
   [[nodiscard]] static Result<std::unique_ptr<ReplayDoor>> parse(std::string_view text,
                                                                  std::string place);
   ~ReplayDoor() override;
@@ -88,40 +56,10 @@ class ReplayDoor final : public Door {
   /// Whether every call of the recording was made.
   [[nodiscard]] bool at_end() const;
 
-  DriverFacts driver() override;
-  DriverAnswer<std::uint32_t> gpu_count() override;
-  DriverAnswer<GpuFacts> gpu(GpuIndex gpu) override;
-  DriverAnswer<MigMode> mig_mode(GpuIndex gpu) override;
-  DriverAnswer<nvml::Return> set_mig_mode(GpuIndex gpu, bool enabled) override;
-  DriverAnswer<std::vector<DriverProfile>> profiles(GpuIndex gpu) override;
-  DriverAnswer<std::vector<Span>> placements(GpuIndex gpu, ProfileId profile) override;
-  DriverAnswer<std::uint32_t> remaining(GpuIndex gpu, ProfileId profile) override;
-  DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex gpu) override;
-  DriverAnswer<LiveGpuInstance> create_gpu_instance(GpuIndex gpu, ProfileId profile,
-                                                    std::optional<Span> placement) override;
-  DriverAnswer<void> destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) override;
-  DriverAnswer<std::vector<DriverComputeProfile>> compute_profiles(GpuIndex gpu,
-                                                                   GpuInstanceId instance) override;
-  DriverAnswer<std::vector<LiveComputeInstance>> compute_instances(GpuIndex gpu,
-                                                                   GpuInstanceId instance) override;
-  DriverAnswer<LiveComputeInstance> create_compute_instance(GpuIndex gpu, GpuInstanceId instance,
-                                                            ProfileId profile,
-                                                            std::optional<Span> placement) override;
-  DriverAnswer<void> destroy_compute_instance(GpuIndex gpu, GpuInstanceId instance,
-                                              ComputeInstanceId compute) override;
-  DriverAnswer<std::vector<LiveProcess>> processes(GpuIndex gpu) override;
-  DriverAnswer<MemoryUse> memory(GpuIndex gpu) override;
-  DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance,
-                                 ComputeInstanceId compute) override;
-  DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) override;
-  DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) override;
-  DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) override;
-  DriverAnswer<std::optional<GpuEvent>> wait_event(std::chrono::milliseconds at_most) override;
-
  private:
   ReplayDoor(std::vector<DoorEntry> entries, std::string place);
-  template <class Answer>
-  Answer next(DoorCall call, const DoorArguments& arguments);
+  std::expected<AnyAnswer, Refusal> through(DoorCall which, const DoorArguments& arguments,
+                                            const Call& call) override;
   const DoorEntry* advance(DoorCall call, const DoorArguments& arguments);
 
   std::vector<DoorEntry> entries_;
@@ -130,7 +68,7 @@ class ReplayDoor final : public Door {
   std::optional<Error> divergence_;
 };
 
-/// Asks everything that can be asked without changing anything, once, and writes it as a recording.
+/// Makes every call that changes nothing, once, and writes the recording.
 void record_reading(Door& door, std::ostream& out);
 
 }  // namespace cleave

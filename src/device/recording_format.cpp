@@ -17,50 +17,99 @@ namespace {
 constexpr const char* recording_of = "cleave door";
 constexpr int recording_version = 1;
 
-// What each record is made of, told once for writing and reading: visit("key", member) for each
-// member.
-// clang-format off
-template <class V> void members(V& visit, DriverFacts& x) {
-  visit("library", x.library); visit("driver_version", x.driver_version); visit("nvml_version", x.nvml_version);
-  visit("cuda_version", x.cuda_version); visit("missing", x.missing);
+// The members of each record, listed once for writing and reading: visit("key", member) for each.
+template <class V>
+void members(V& visit, DriverFacts& x) {
+  visit("library", x.library);
+  visit("driver_version", x.driver_version);
+  visit("nvml_version", x.nvml_version);
+  visit("cuda_version", x.cuda_version);
+  visit("missing", x.missing);
 }
-template <class V> void members(V& visit, GpuFacts& x) {
-  visit("index", x.index); visit("uuid", x.uuid); visit("name", x.name); visit("minor", x.minor);
-  visit("pci_bus_id", x.pci_bus_id); visit("architecture", x.architecture);
+template <class V>
+void members(V& visit, GpuFacts& x) {
+  visit("index", x.index);
+  visit("uuid", x.uuid);
+  visit("name", x.name);
+  visit("minor", x.minor);
+  visit("pci_bus_id", x.pci_bus_id);
+  visit("architecture", x.architecture);
 }
-template <class V> void members(V& visit, MigMode& x) { visit("current", x.current); visit("pending", x.pending); }
-template <class V> void members(V& visit, Engines& x) {
-  visit("copy", x.copy); visit("decode", x.decode); visit("encode", x.encode); visit("jpeg", x.jpeg);
+template <class V>
+void members(V& visit, MigMode& x) {
+  visit("current", x.current);
+  visit("pending", x.pending);
+}
+template <class V>
+void members(V& visit, Engines& x) {
+  visit("copy", x.copy);
+  visit("decode", x.decode);
+  visit("encode", x.encode);
+  visit("jpeg", x.jpeg);
   visit("flow", x.flow);
 }
-template <class V> void members(V& visit, DriverProfile& x) {
-  visit("number", x.number); visit("id", x.id); visit("name", x.name); visit("slices", x.slices);
-  visit("most", x.most); visit("sms", x.sms); visit("engines", x.engines); visit("memory_mib", x.memory);
+template <class V>
+void members(V& visit, DriverProfile& x) {
+  visit("number", x.number);
+  visit("id", x.id);
+  visit("name", x.name);
+  visit("slices", x.slices);
+  visit("most", x.most);
+  visit("sms", x.sms);
+  visit("engines", x.engines);
+  visit("memory_mib", x.memory);
 }
-template <class V> void members(V& visit, Span& x) { visit("start", x.start); visit("size", x.size); }
-template <class V> void members(V& visit, LiveGpuInstance& x) {
-  visit("id", x.id); visit("profile", x.profile); visit("placement", x.placement);
+template <class V>
+void members(V& visit, Span& x) {
+  visit("start", x.start);
+  visit("size", x.size);
 }
-template <class V> void members(V& visit, DriverComputeProfile& x) {
-  visit("number", x.number); visit("id", x.id); visit("slices", x.slices); visit("most", x.most);
+template <class V>
+void members(V& visit, LiveGpuInstance& x) {
+  visit("id", x.id);
+  visit("profile", x.profile);
+  visit("placement", x.placement);
+}
+template <class V>
+void members(V& visit, DriverComputeProfile& x) {
+  visit("number", x.number);
+  visit("id", x.id);
+  visit("slices", x.slices);
+  visit("most", x.most);
   visit("sms", x.sms);
 }
-template <class V> void members(V& visit, LiveComputeInstance& x) {
-  visit("id", x.id); visit("profile", x.profile); visit("placement", x.placement); visit("uuid", x.uuid);
+template <class V>
+void members(V& visit, LiveComputeInstance& x) {
+  visit("id", x.id);
+  visit("profile", x.profile);
+  visit("placement", x.placement);
+  visit("uuid", x.uuid);
 }
-template <class V> void members(V& visit, LiveProcess& x) {
-  visit("pid", x.pid); visit("memory_bytes", x.memory_bytes); visit("gpu_instance", x.gpu_instance);
+template <class V>
+void members(V& visit, LiveProcess& x) {
+  visit("pid", x.pid);
+  visit("memory_bytes", x.memory_bytes);
+  visit("gpu_instance", x.gpu_instance);
   visit("compute_instance", x.compute_instance);
 }
-template <class V> void members(V& visit, MemoryUse& x) {
-  visit("total_bytes", x.total_bytes); visit("used_bytes", x.used_bytes);
+template <class V>
+void members(V& visit, MemoryUse& x) {
+  visit("total_bytes", x.total_bytes);
+  visit("used_bytes", x.used_bytes);
 }
-template <class V> void members(V& visit, GpuEvent& x) {
-  visit("kind", x.kind); visit("gpu", x.gpu); visit("data", x.data); visit("gpu_instance", x.gpu_instance);
+template <class V>
+void members(V& visit, GpuEvent& x) {
+  visit("kind", x.kind);
+  visit("gpu", x.gpu);
+  visit("data", x.data);
+  visit("gpu_instance", x.gpu_instance);
   visit("compute_instance", x.compute_instance);
 }
-template <class V> void members(V& visit, Refusal& x) { visit("code", x.code); visit("function", x.call); }
-// clang-format on
+template <class V>
+void members(V& visit, Refusal& x) {
+  visit("code", x.code);
+  visit("function", x.call);
+}
 
 template <class T>
 struct IsVector : std::false_type {};
@@ -80,7 +129,7 @@ struct MemberWriter;
 template <class T>
 Json written(T& value);
 
-/// Writes each member that it is shown into an object; what is not there is left out.
+/// Writes each visited member into an object, without empty ones.
 struct MemberWriter {
   Json& out;
 
@@ -98,7 +147,7 @@ template <class T>
 Json written(T& value) {
   if constexpr (std::is_same_v<T, std::uint64_t>) {
     return static_cast<std::int64_t>(
-        value);  // all 64 bits; what readers of JSON agree on has a sign
+        value);  // all 64 bits, as a signed number, on which readers of JSON agree
   } else if constexpr (std::is_enum_v<T>) {
     return static_cast<std::underlying_type_t<T>>(value);
   } else if constexpr (IsVector<T>::value) {
@@ -118,7 +167,7 @@ Json written(T& value) {
   }
 }
 
-/// Fills each member that it is shown from an object; what is wrong is kept by the JsonReader.
+/// Reads each visited member from an object; the JsonReader keeps errors.
 struct MemberReader {
   JsonReader& in;
 
@@ -178,7 +227,7 @@ struct MemberReader {
   }
 };
 
-/// An answer of this call, from the entry's line.
+/// Reads the answer of this call from the entry's line.
 template <class Answer>
 AnyAnswer answer_from(JsonReader& in) {
   MemberReader reader{in};
@@ -206,7 +255,7 @@ AnyAnswer answer_from(JsonReader& in) {
   }
 }
 
-/// Which arguments a call has; a placement may be left out.
+/// The arguments of each call; a placement is optional.
 enum Takes : unsigned {
   gpu_ = 1,
   instance_ = 2,
@@ -226,7 +275,6 @@ struct CallRow {
 template <class T>
 constexpr auto of = &answer_from<DriverAnswer<T>>;
 
-// clang-format off
 constexpr auto calls = std::to_array<CallRow>({
     {DoorCall::driver, "driver", 0, &answer_from<DriverFacts>},
     {DoorCall::gpu_count, "gpu_count", 0, of<std::uint32_t>},
@@ -237,12 +285,17 @@ constexpr auto calls = std::to_array<CallRow>({
     {DoorCall::placements, "placements", gpu_ | profile_, of<std::vector<Span>>},
     {DoorCall::remaining, "remaining", gpu_ | profile_, of<std::uint32_t>},
     {DoorCall::gpu_instances, "gpu_instances", gpu_, of<std::vector<LiveGpuInstance>>},
-    {DoorCall::create_gpu_instance, "create_gpu_instance", gpu_ | profile_ | placement_, of<LiveGpuInstance>},
+    {DoorCall::create_gpu_instance, "create_gpu_instance", gpu_ | profile_ | placement_,
+     of<LiveGpuInstance>},
     {DoorCall::destroy_gpu_instance, "destroy_gpu_instance", gpu_ | instance_, of<void>},
-    {DoorCall::compute_profiles, "compute_profiles", gpu_ | instance_, of<std::vector<DriverComputeProfile>>},
-    {DoorCall::compute_instances, "compute_instances", gpu_ | instance_, of<std::vector<LiveComputeInstance>>},
-    {DoorCall::create_compute_instance, "create_compute_instance", gpu_ | instance_ | profile_ | placement_, of<LiveComputeInstance>},
-    {DoorCall::destroy_compute_instance, "destroy_compute_instance", gpu_ | instance_ | compute_, of<void>},
+    {DoorCall::compute_profiles, "compute_profiles", gpu_ | instance_,
+     of<std::vector<DriverComputeProfile>>},
+    {DoorCall::compute_instances, "compute_instances", gpu_ | instance_,
+     of<std::vector<LiveComputeInstance>>},
+    {DoorCall::create_compute_instance, "create_compute_instance",
+     gpu_ | instance_ | profile_ | placement_, of<LiveComputeInstance>},
+    {DoorCall::destroy_compute_instance, "destroy_compute_instance", gpu_ | instance_ | compute_,
+     of<void>},
     {DoorCall::processes, "processes", gpu_, of<std::vector<LiveProcess>>},
     {DoorCall::gpu_memory, "gpu_memory", gpu_, of<MemoryUse>},
     {DoorCall::instance_memory, "instance_memory", gpu_ | instance_ | compute_, of<MemoryUse>},
@@ -251,13 +304,12 @@ constexpr auto calls = std::to_array<CallRow>({
     {DoorCall::energy_millijoules, "energy_millijoules", gpu_, of<std::uint64_t>},
     {DoorCall::wait_event, "wait_event", time_, of<std::optional<GpuEvent>>},
 });
-// clang-format on
 
 const CallRow& row_of(DoorCall call) {
   return *std::ranges::find(calls, call, &CallRow::call);
 }
 
-/// Shows each argument that the call takes.
+/// Visits each argument of the call.
 template <class Visit>
 void arguments_of(unsigned takes, DoorArguments& arguments, Visit visit) {
   if ((takes & gpu_) != 0) visit("gpu", arguments.gpu);

@@ -6,7 +6,7 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "device/instances.hpp"
+#include "device/live_instances.hpp"
 #include "device/memory_door_test.hpp"
 
 namespace cleave {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr GpuIndex gpu0{0};
 
-/// Something of everything: work, refusals, every kind of answer.
+/// A little of everything: work, refusals, every kind of answer.
 std::string busy_recording() {
   const GpuModel& model = **find_gpu_model("A100-40GB");
   MemoryDoor door(model);
@@ -138,7 +138,8 @@ TEST(Recording, FunctionsThatNobodyKnowsAreRefused) {
   EXPECT_NE(read.error().text().find("'nvmlNo'"), std::string::npos) << read.error().text();
 }
 
-/// Bytes that nobody meant: a value or an error with a message, and what is accepted plays.
+/// Random bytes give a recording or an error with a message, and accepted recordings can be
+/// replayed.
 TEST(Recording, DamagedBytesAreRefusedOrPlay) {
   const std::vector<std::string> seeds = {busy_recording(), reading_recording()};
   constexpr std::string_view awkward = "-1\":{}[],0123456789eE.\\\xff\n nulltrue";
