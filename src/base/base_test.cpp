@@ -1,5 +1,4 @@
-// The words everything else is written in: quantities, fractions, sizes, seeded randomness, text
-// from outside.
+// The basic types: quantities, fractions, sizes, seeded randomness, text from outside.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +29,7 @@ concept Comparable = requires(A a, B b) {
   a < b;
 };
 
-// The compiler refuses to mix what does not belong together.
+// The compiler refuses to mix different quantities.
 static_assert(Addable<MemorySlices, MemorySlices>);
 static_assert(!Addable<ComputeSlices, MemorySlices> && !Comparable<ComputeSlices, MemorySlices>);
 static_assert(!Addable<MiB, MemorySlices> && !Comparable<MiB, Sms>);
@@ -156,8 +155,8 @@ TEST(Json, SaysWhereItIsBroken) {
   EXPECT_NE(json_error("{\"a\": 1e999}"), "none");
 }
 
-/// Against the library's own parser: any nesting, objects of a list that differ, more keys than are
-/// looked through one by one.
+/// Compared with the library's parser: any nesting, objects of a list that differ, more keys than
+/// are searched one by one.
 TEST(Json, IsWhatTheLibraryReads) {
   Random random(20261121);
   const std::function<Json(int)> any = [&](int depth) -> Json {

@@ -13,9 +13,9 @@ namespace cleave {
 
 namespace {
 
-constexpr int deepest = 64;  // no format of ours nests deeper than ten
+constexpr int deepest = 64;  // our formats nest at most ten levels
 
-/// Where in `text` the parser stopped, as people count: "line 3, column 7".
+/// Where in `text` the parser stopped: "line 3, column 7".
 std::string line_and_column(std::string_view text, std::size_t byte) {
   std::size_t line = 1, column = 1;
   for (const char c : text.substr(0, byte == 0 ? 0 : byte - 1)) {
@@ -36,9 +36,8 @@ std::string what_it_is(const Json& node) {
   return node.is_array() ? "a list" : "an object";
 }
 
-/// Makes a document as it is parsed and stops at the first thing that is wrong with its shape. The
-/// library's own way looks for each key among those before it, and lets objects grow by copying
-/// what is in them.
+/// Builds a document while it is parsed and stops at the first structural error. The library's own
+/// builder searches for each key among all earlier ones and copies objects as they grow.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return put(nullptr); }
@@ -52,8 +51,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     if (objects_ == keys_.size()) keys_.emplace_back();
     Keys& keys = keys_[objects_++];
     Json object = Json::object();
-    // Objects of a list are much alike; one that is not costs room that nobody uses, of which there
-    // is a limit.
+    // Objects of a list are usually alike. Those that are not waste reserved space, up to a limit.
     constexpr std::size_t most = 64, most_unused = 16'384;
     const std::size_t reserved = unused_ < most_unused ? std::min(keys.count(), most) : 0;
     object.get_ref<Json::object_t&>().reserve(reserved);
@@ -77,7 +75,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     key_ = std::move(name);
     return !repeated;
   }
-  /// A second pass meets the same error and says where it is.
+  /// A second pass finds the same error and its position.
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
     return false;
   }
@@ -99,25 +97,25 @@ class Builder final : public nlohmann::json_sax<Json> {
     object.emplace_back(std::move(key_), std::move(value));
     return object.back().second;
   }
-  /// What is around an open value does not grow until it is closed, so that it stays where it is.
+  /// Outer values do not grow while an inner one is open, so that pointers to them stay valid.
   bool open(Json value) {
     open_.push_back(&place(std::move(value)));
     too_deep = open_.size() > static_cast<std::size_t>(deepest);
     return !too_deep;
   }
 
-  /// The keys of an object so far. Nearly all objects are small, and many follow one another: their
-  /// keys are looked through in one text that keeps its memory.
+  /// The keys of an object so far. Nearly all objects are small, and there are many: their keys are
+  /// searched in one text whose memory is reused.
   class Keys {
    public:
-    std::size_t reserved = 0;  // room in the object from the beginning
+    std::size_t reserved = 0;  // space in the object from the beginning
     [[nodiscard]] std::size_t count() const { return std::max(ends_.size(), many_.size()); }
     void clear() {
       text_.clear();
       ends_.clear();
       many_.clear();
     }
-    /// False where it was there.
+    /// False if the key was there already.
     bool insert(const std::string& name) {
       constexpr std::size_t few = 32;
       if (ends_.size() >= few) {
@@ -142,10 +140,10 @@ class Builder final : public nlohmann::json_sax<Json> {
     std::set<std::string> many_;
   };
 
-  std::vector<Json*> open_;  // what is being filled, outermost first
-  std::string key_;          // of what comes next in an object
-  std::vector<Keys> keys_;   // of each object around, outermost first; more may be kept
-  std::size_t unused_ = 0;   // of what was reserved, in all objects that are closed
+  std::vector<Json*> open_;  // the values being filled, outermost first
+  std::string key_;          // of the next value in an object
+  std::vector<Keys> keys_;   // of each open object, outermost first; more may be kept
+  std::size_t unused_ = 0;   // reserved but unused space in all closed objects
   std::size_t objects_ = 0;  // how many of them are open
 };
 
@@ -194,8 +192,7 @@ bool JsonReader::has_object(std::string_view key) const {
 
 std::string JsonReader::place_of(std::string_view key) const {
   if (key.empty()) return place_;
-  // Inside a document the path reads gpus[3].instances[1].start; in front of it stands the file's
-  // name.
+  // A path in a document is gpus[3].instances[1].start, with the file's name in front.
   const bool inside = place_.ends_with(']') || place_.find(": ") != std::string::npos;
   return fmt::format("{}{}{}", place_, inside ? "." : ": ", shown(key));
 }

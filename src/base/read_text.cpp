@@ -55,7 +55,7 @@ Result<std::string> read_text(const std::string& path) {
     const int got = gzread(file.get(), chunk.get(), 1U << 18);
     int code = Z_OK;
     const char* why = gzerror(file.get(), &code);
-    // A torn gzip file ends without its trailer, which zlib reports as a buffer error at the end.
+    // A truncated gzip file lacks its trailer, which zlib reports as a buffer error at the end.
     if (got < 0 || code == Z_BUF_ERROR)
       return fail(ErrorKind::bad_input, place,
                   code == Z_ERRNO ? std::strerror(errno) : std::string("broken gzip: ") + why,

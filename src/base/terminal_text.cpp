@@ -13,9 +13,9 @@ struct Range {
   std::uint32_t first, last;
 };
 
-/// Characters that steer or mislead, by Unicode 15: controls, and of the format characters those of
-/// writing direction, of no width, and tags. Joiners (U+200C, U+200D) stay: scripts and emoji need
-/// them.
+/// Characters that control a terminal or mislead readers, by Unicode 15: controls, and format
+/// characters for writing direction, without width, and tags. Joiners (U+200C, U+200D) are allowed,
+/// since scripts and emoji need them.
 constexpr Range hidden[] = {
     {0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},   {0x200b, 0x200b}, {0x200e, 0x200f},
     {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
@@ -49,8 +49,8 @@ bool is_hidden(std::uint32_t point) {
       hidden, [&](const Range& range) { return point >= range.first && point <= range.last; });
 }
 
-/// Takes one character, or one byte that is none, from the front of `text` and appends it as it is
-/// seen.
+/// Takes one character, or one byte that is not one, from the front of `text` and appends its
+/// visible form.
 void take_visible(std::string_view& text, std::string& to) {
   const Character character = first_of(text);
   const std::size_t taken = std::max<std::size_t>(character.bytes, 1);
@@ -65,8 +65,8 @@ void take_visible(std::string_view& text, std::string& to) {
 
 constexpr std::size_t longest_colour = 32;
 
-/// How long the colour is that the text begins with: ESC [ digits ; : m. 0: none; npos: more bytes
-/// could make it one.
+/// The length of the colour at the beginning of the text: ESC [ digits ; : m. 0 without one; npos
+/// if more bytes could complete one.
 std::size_t colour_length(std::string_view text) {
   if (text.size() > 1 && text[1] != '[') return 0;
   for (std::size_t i = 2; i < std::min(text.size(), longest_colour); ++i) {

@@ -1,5 +1,5 @@
-// Text from outside on a terminal: nothing that steers it gets through, and nothing that can be
-// read is lost.
+// Text from outside on a terminal: nothing that controls the terminal passes, and nothing readable
+// is lost.
 
 #include "base/terminal_text.hpp"
 
@@ -50,7 +50,7 @@ TEST(TerminalText, OfAJobKeepsItsColoursAndLines) {
   EXPECT_EQ(filter.rest(), "\\x1b");
 }
 
-/// Bytes that matter here far more often than others.
+/// Random bytes, mostly those that matter here.
 std::string restless_bytes(Random& random) {
   static constexpr std::string_view pieces[] = {
       "\x1b",     "[", "3",  ";",  "m",    "\xc2", "\x9b", "\xe2\x80\xae",

@@ -86,7 +86,7 @@ Result<MiB> parse_size(std::string_view text) {
 
 namespace {
 
-/// Letters to add, drop, replace or swap with their neighbour (optimal string alignment).
+/// The number of letters to add, drop, replace or swap (optimal string alignment distance).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
   std::iota(above.begin(), above.end(), std::size_t{0});
@@ -116,7 +116,7 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
       best_distance = distance;
     }
   }
-  // A third of the letters wrong is a slip; more is another word.
+  // Up to a third of wrong letters is a typing error; more is another word.
   if (best == nullptr || best_distance * 3 > std::max(word.size(), best->size()))
     return std::nullopt;
   return *best;

@@ -6,7 +6,7 @@
 #include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave::cli {
 

@@ -15,7 +15,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "manual/command_line.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 #include "physics/speed.hpp"
 #include "runner/job_checkpoint.hpp"
 #include "runner/job_speed_text.hpp"

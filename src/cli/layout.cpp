@@ -1,11 +1,11 @@
 // `cleave layout MODEL LAYOUT`: whether a layout is legal, and what it leaves room for.
 
-#include "model/layout.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
 #include "cli/daemon/show.hpp"
 #include "graph/state_graph.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave::cli {
 

@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 #include "placement/one_move.hpp"
 #include "placement/policy.hpp"
 #include "placement/why_not.hpp"

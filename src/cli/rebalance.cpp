@@ -8,7 +8,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 #include "placement/rebalance.hpp"
 #include "planner/problem.hpp"
 

@@ -21,7 +21,7 @@
 #include "daemon/stop_points.hpp"
 #include "daemon/store/sqlite_store.hpp"
 #include "daemon/threaded_executor.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 #include "runner/process_runner.hpp"
 
 namespace cleave {

@@ -8,7 +8,7 @@
 #include "daemon/simulated_node.hpp"
 #include "device/nvml_library.hpp"
 #include "device/state_directory.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave {
 

@@ -6,7 +6,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave {
 

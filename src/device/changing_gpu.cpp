@@ -9,7 +9,7 @@ namespace cleave {
 
 namespace {
 
-/// So long a ledger is written anew with what still matters, where that makes it much shorter.
+/// A ledger of this length is replaced by one with the lines that matter, if that is much shorter.
 constexpr std::size_t long_ledger = 400;
 
 const InstanceView* find(const LiveGpu& view, GpuInstanceId id) {
@@ -18,7 +18,7 @@ const InstanceView* find(const LiveGpu& view, GpuInstanceId id) {
   return found == view.instances.end() ? nullptr : &*found;
 }
 
-/// This very one, by its UUIDs: what stands under its number may be somebody else's by now.
+/// The same instance, by its UUIDs: its number may belong to another program's instance by now.
 bool shows(const LiveGpu& view, const InstanceSeen& instance) {
   const auto same = [&](const std::string& uuid) {
     return std::ranges::any_of(view.instances, [&](const InstanceView& each) {
@@ -69,7 +69,7 @@ Result<ChangingGpu> ChangingGpu::begin(Door& door, GpuIndex gpu,
 
 Result<std::vector<LedgerLine>> ChangingGpu::settle() {
   std::vector<LedgerLine> closed;
-  // Only what could be read says anything of what is there.
+  // Only a complete view says what exists.
   if (!view_.unread.empty()) return closed;
   const std::string& gpu = view_.facts.uuid;
   const auto live = view_.seen();
@@ -90,8 +90,7 @@ Result<std::vector<LedgerLine>> ChangingGpu::settle() {
 }
 
 Result<void> ChangingGpu::look() {
-  // The geometry stays the one that callers have seen: it does not change while MIG is on, and they
-  // hold references into it.
+  // Keeps the geometry: it does not change while MIG is on, and callers hold references into it.
   auto view = view_gpu(*door_, gpu_, view_.geometry);
   if (!view) return std::unexpected(view.error());
   view_ = std::move(*view);
@@ -116,12 +115,12 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start,
                             .profile = std::string(profile.name),
                             .profile_id = driver->id,
                             .start = static_cast<std::uint32_t>(start)};
-  // Where somebody else's instance stands already, no intent is written: after a crash it would
+  // No intent is written if another program's instance is there already: after a crash it would
   // look like ours.
   const Span span{place.start, static_cast<std::uint32_t>(profile.memory.value)};
   if (const auto looked = look(); !looked) return std::unexpected(looked.error());
   if (!view_.unread.empty())
-    return std::unexpected(view_.unread.front());  // not all may have been seen
+    return std::unexpected(view_.unread.front());  // the view may be incomplete
   for (const InstanceView& each : view_.instances) {
     const Span other = each.live.placement;
     if (span.start < other.start + other.size && other.start < span.start + span.size)
@@ -142,9 +141,9 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start,
     if (const auto looked = look(); !looked) return std::unexpected(looked.error());
     return std::move(*made);
   }
-  // Refused; the intent is settled only when it is seen that nothing was left behind. An instance
-  // that was not there before may also be somebody else's who was quicker; where the driver refused
-  // the GPU instance itself, only one without compute instance can be ours.
+  // Refused. The intent is closed only after a look has shown that nothing was left behind. A new
+  // instance may also be that of another program that was quicker; if the driver refused the GPU
+  // instance itself, only one without a compute instance can be ours.
   const auto& [error, gpu_instance_made] = made.error();
   const std::vector<InstanceSeen> before = view_.seen();
   if (!look() || !view_.unread.empty()) return std::unexpected(error);
@@ -157,8 +156,8 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start,
     if (const auto written = ledger_.not_created(*number); !written)
       return std::unexpected(written.error());
   } else if (gpu_instance_made && left_behind->live.computes.empty()) {
-    // The driver made it for this program, which could not take it back: an intent to destroy it
-    // says so, with its number, and whoever destroys it next ends both.
+    // The driver made it for this program, which could not undo that: an intent to destroy it, with
+    // its number, records this, and whatever program destroys it next ends both intents.
     if (const auto written = ledger_.will_destroy(view_.seen(*left_behind)); !written)
       return std::unexpected(written.error());
   }
@@ -192,7 +191,7 @@ Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Pati
   if (!number) return std::unexpected(number.error());
   const auto gone = destroy_instance(*door_, gpu_, instance, patience);
   if (gone) {
-    if (const auto looked = look(); !looked) return looked;  // the next look settles the intent
+    if (const auto looked = look(); !looked) return looked;  // the next look closes the intent
     if (shows(view_, seen)) {
       if (const auto written = ledger_.not_destroyed(*number); !written) return written;
       return fail(ErrorKind::infeasible, place_of(gpu_, instance),
@@ -202,8 +201,9 @@ Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Pati
     set_owners(view_, ledger_.state());
     return {};
   }
-  // In use: as it was, and the intent is taken back. With its compute instance gone it is known as
-  // ours by the intent alone, which stays; one that had none before and was not ours is as it was.
+  // In use: unchanged, and the intent is withdrawn. If its compute instance is gone, only the
+  // intent shows that it is ours, so the intent stays; one that had none before and was not ours is
+  // unchanged.
   if (!look() || !view_.unread.empty()) return gone;
   const InstanceView* still = find(view_, instance);
   if (still != nullptr && (!view_.seen(*still).uuids.empty() || (!ours && seen.uuids.empty()))) {

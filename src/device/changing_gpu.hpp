@@ -1,9 +1,9 @@
 #pragma once
-// A GPU while this program changes it: its lock is held, the ledger is written before and after
-// each act, and nothing but what Cleave made is touched. Every change that Cleave makes to
+// A GPU while this program changes it: the program holds its lock, writes the ledger before and
+// after each operation, and touches only what Cleave made. Every change that Cleave makes to
 // instances goes through here.
 //
-// One object per GPU and program; one thread.
+// Use one object per GPU and program, from one thread.
 
 #include <chrono>
 #include <filesystem>
@@ -16,38 +16,39 @@
 
 namespace cleave {
 
+/// A locked GPU, its ledger, and the last view of it.
 class ChangingGpu {
  public:
-  /// Takes the lock (gpu_lock.hpp says what that waits for), reads the ledger and the GPU, and
-  /// writes down what became of intents that a crash left open. The state directory is made where
-  /// it is not there. `door` must live on. The geometry is read from the driver unless it is known
-  /// already.
+  /// Takes the lock (gpu_lock.hpp says when that waits), reads the ledger and the GPU, and records
+  /// the outcome of intents that a crash left open. Makes the state directory if it is missing.
+  /// `door` must outlive the object. The geometry is read from the driver unless `known`.
   [[nodiscard]] static Result<ChangingGpu> begin(
       Door& door, GpuIndex gpu, const std::filesystem::path& state_directory,
       const std::string& program,
       std::chrono::milliseconds lock_patience = std::chrono::seconds(10),
       std::shared_ptr<const DriverGeometry> known = {});
 
-  /// As of the last look, owners included; every change looks again.
+  /// The GPU at the last look, with the owners of its instances; every change looks again.
   [[nodiscard]] const LiveGpu& view() const { return view_; }
   [[nodiscard]] Result<void> look();
-  /// Writes down what became of open intents, as far as the last look tells, and shortens a long
-  /// ledger. Those that this closed are told, as they were noted.
+  /// Records the outcome of open intents, as far as the last look shows it, and shortens a long
+  /// ledger. Returns the intents that this closed.
   [[nodiscard]] Result<std::vector<LedgerLine>> settle();
-  /// What `begin` closed so.
+  /// The intents that `begin` closed.
   [[nodiscard]] const std::vector<LedgerLine>& settled_at_first() const { return settled_; }
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
 
-  /// With a compute instance of all its slices. Where the driver refuses nothing has changed,
-  /// unless the error says so. `patience` is for taking back what was half made.
+  /// Creates a GPU instance and a compute instance of all its slices. If the driver refuses,
+  /// nothing has changed unless the error says so. `patience` applies to undoing what was half
+  /// made.
   [[nodiscard]] Result<LiveInstance> create(const Profile& profile, int start,
                                             const Patience& patience = {});
 
-  /// One that Cleave did not make is refused unless `adopt`. That holds for this one attempt: where
-  /// the instance stays as it was, it is no more Cleave's than before.
+  /// Refuses an instance that Cleave did not make unless `adopt`, which applies to this attempt
+  /// only: if the instance stays, it does not become Cleave's.
   [[nodiscard]] Result<void> destroy(GpuInstanceId instance, bool adopt,
                                      const Patience& patience = {});
-  /// One that Cleave did not make, with a compute instance, is Cleave's from now on.
+  /// Makes an instance with a compute instance Cleave's, though Cleave did not make it.
   [[nodiscard]] Result<void> adopt(GpuInstanceId instance);
 
  private:

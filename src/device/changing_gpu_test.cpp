@@ -153,7 +153,7 @@ TEST_F(ChangedGpu, ARefusedCreationLeavesNoIntentForWhoWasQuicker) {
   ASSERT_TRUE(changing);
   door.refuse = [&](std::string_view call) -> std::optional<Return> {
     if (call != "create_gpu_instance") return std::nullopt;
-    // Somebody else's, complete.
+    // Another program's, complete.
     door.instances[GpuInstanceId{1}] = {
         {GpuInstanceId{1}, door.driver_profile(profile("3g.20gb")).id, {4, 4}},
         {{ComputeInstanceId{0}, ProfileId{2}, {0, 3}, "MIG-foreign"}}};
@@ -196,12 +196,12 @@ TEST_F(ChangedGpu, ALedgerThatIsLongBecauseItMustIsNotWrittenAnewEachTime) {
                          .id = GpuInstanceId{i},
                          .uuids = {fmt::format("{} {}", gpu, i)}}));
   };
-  // Of a GPU that nobody looks at: all of it stays.
+  // About a GPU that is not looked at: everything stays.
   fill("GPU-elsewhere", 450);
   const auto before = number_of_file();
   ASSERT_TRUE(begin());
   EXPECT_EQ(number_of_file(), before);
-  // Of this one, which shows none of them.
+  // About this GPU, which has none of them.
   fill("GPU-0", 500);
   ASSERT_TRUE(begin());
   const auto ledger = Ledger::open(folder, "test");

@@ -1,5 +1,5 @@
-// Which programs have NVIDIA's device files open, as /proc tells it: NVML says that something is in
-// use, and not by whom, when it is a program that only watches.
+// Which programs have NVIDIA's device files open, from /proc: if an instance is in use by a program
+// that only watches, NVML does not say by which.
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "device/instances.hpp"
+#include "device/live_instances.hpp"
 
 namespace cleave {
 
@@ -22,12 +22,13 @@ constexpr std::string_view gpus = "/dev/nvidia";
 bool is_of_gpu(std::string_view file, std::optional<std::uint32_t> minor) {
   if (file.starts_with(capabilities)) return true;
   if (!file.starts_with(gpus)) return false;
-  const auto number = parse_integer(file.substr(gpus.size()));  // none: /dev/nvidiactl and the like
+  const auto number =
+      parse_integer(file.substr(gpus.size()));  // empty for /dev/nvidiactl and the like
   return number && (!minor || *number == *minor);
 }
 
 bool holds(const fs::path& process, std::optional<std::uint32_t> minor) {
-  std::error_code ignored;  // ended meanwhile, or not ours to see
+  std::error_code ignored;  // ended meanwhile, or not visible to this user
   fs::directory_iterator files(process / "fd", ignored);
   for (; !ignored && files != fs::directory_iterator(); files.increment(ignored)) {
     const fs::path target = fs::read_symlink(files->path(), ignored);

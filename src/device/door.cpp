@@ -11,8 +11,8 @@ namespace {
 
 struct CodeRow {
   nvml::Return code;
-  std::string_view name;     // as people say it
-  std::string_view message;  // what it means in what Cleave asks for
+  std::string_view name;     // in words
+  std::string_view message;  // what it means for a request of Cleave
   std::string_view remedy;
 };
 

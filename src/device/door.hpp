@@ -1,15 +1,14 @@
 #pragma once
-// The door to GPUs: everything Cleave asks of a driver and everything it does to a GPU goes through
-// this interface, one small step a call. Behind it stands NVML (nvml_door.hpp), which on a machine
-// without GPUs may be Cleave's own simulated library; wrappers of the same interface inject faults,
-// record and replay.
+// The door to GPUs: the interface through which Cleave asks the driver anything and changes GPUs,
+// one small step per call. Behind it is NVML (nvml_door.hpp), which on a machine without GPUs may
+// be Cleave's simulated library; wrappers of the interface (wrapped_door.hpp) inject faults, record
+// and replay.
 //
-// Everything is read from the driver when it is asked for; nothing is remembered between calls but
-// handles. What takes several steps (create an instance with what a program needs, take one away)
-// is in instances.hpp, over any door.
+// Every call asks the driver; only handles are kept between calls. Operations of several steps
+// (create an instance that programs can use, destroy one) are in live_instances.hpp, over any door.
 //
-// A door is used by one thread at a time. GPUs are named by NVML's index, which stays as it is
-// until the driver is loaded again; to name a GPU for longer, take its UUID.
+// A door is used by one thread at a time. GPUs are named by NVML's index, which does not change
+// until the driver is loaded again; use the UUID to name a GPU for longer.
 
 #include <chrono>
 #include <cstdint>
@@ -26,39 +25,39 @@
 
 namespace cleave {
 
-/// A GPU as NVML counts them.
+/// A GPU by NVML's index.
 enum class GpuIndex : std::uint32_t {};
-/// NVML's number of a profile in the driver's header; only asking for a profile's description takes
-/// it.
+/// NVML's number of a profile in its header; only asking for a profile's description takes it.
 enum class ProfileNumber : std::uint32_t {};
-/// The number under which the driver creates, lists and counts instances of a profile; what
-/// nvidia-smi shows.
+/// The id by which the driver creates, lists and counts instances of a profile; shown by
+/// nvidia-smi.
 enum class ProfileId : std::uint32_t {};
-/// Number of a GPU instance on its GPU, and of a compute instance in its GPU instance. Used again
-/// after the instance is gone; the MIG UUID is not.
+/// Number of a GPU instance on its GPU. Reused after the instance is destroyed; MIG UUIDs are not.
 enum class GpuInstanceId : std::uint32_t {};
+/// Number of a compute instance in its GPU instance; reused likewise.
 enum class ComputeInstanceId : std::uint32_t {};
 
-/// Why the driver, or a wrapper in its place, did not do what a call asked.
+/// Why the driver, or a wrapper in its place, refused a call.
 struct Refusal {
   nvml::Return code = nvml::Return::unknown;
   std::string call;  // the function of NVML that refused
 };
+/// What a call returns.
 template <class T>
 using DriverAnswer = std::expected<T, Refusal>;
 
-/// "in use (19)"; numbers that nobody knows are told by number alone.
+/// "in use (19)"; for an unknown code only the number.
 std::string text(nvml::Return code);
-/// What the code means for who called this function, as a sentence without a full stop, and what to
-/// do.
+/// What a refusal means, as a sentence without a full stop, and what to do about it.
 struct RefusalWords {
   std::string message, remedy;
 };
 RefusalWords explain(const Refusal& refusal);
-/// As an error of Cleave's: no permission and what hardware refuses are `infeasible`, a broken
-/// promise of the driver's `internal`. `place` names the GPU or instance.
+/// The refusal as an Error: `infeasible` for missing permission and what hardware refuses,
+/// `internal` if the driver breaks its own rules. `place` names the GPU or instance.
 Error error_of(const Refusal& refusal, std::string place);
 
+/// The driver and its library.
 struct DriverFacts {
   std::string library;         // the file that was opened
   std::string driver_version;  // "535.129.03"
@@ -67,6 +66,7 @@ struct DriverFacts {
   std::vector<std::string_view> missing;  // optional functions that the library lacks
 };
 
+/// What identifies a GPU.
 struct GpuFacts {
   GpuIndex index{};
   std::string uuid, name;                     // "GPU-...", "NVIDIA A100-SXM4-40GB"
@@ -75,15 +75,16 @@ struct GpuFacts {
   std::optional<std::uint32_t> architecture;  // 7 Ampere, 9 Hopper, 10 Blackwell
 };
 
+/// Whether a GPU is partitioned. The two differ until the GPU is reset or the machine rebooted.
 struct MigMode {
-  bool current = false,
-       pending = false;  // they differ until the GPU was reset or the machine rebooted
+  bool current = false, pending = false;
 };
 
+/// A profile of GPU instances as the driver describes it.
 struct DriverProfile {
   ProfileNumber number{};
   ProfileId id{};
-  std::optional<std::string> name;  // "1g.5gb"; older drivers do not say
+  std::optional<std::string> name;  // "1g.5gb"; older drivers do not give it
   std::uint32_t slices = 0;         // compute
   std::uint32_t most = 0;           // instances on an empty GPU
   Sms sms;
@@ -97,6 +98,7 @@ struct Span {
   friend bool operator==(Span, Span) = default;
 };
 
+/// A GPU instance that exists.
 struct LiveGpuInstance {
   GpuInstanceId id{};
   ProfileId profile{};
@@ -104,6 +106,7 @@ struct LiveGpuInstance {
   friend bool operator==(const LiveGpuInstance&, const LiveGpuInstance&) = default;
 };
 
+/// A profile of compute instances as the driver describes it.
 struct DriverComputeProfile {
   ProfileNumber number{};
   ProfileId id{};
@@ -111,6 +114,7 @@ struct DriverComputeProfile {
   Sms sms;
 };
 
+/// A compute instance that exists.
 struct LiveComputeInstance {
   ComputeInstanceId id{};
   ProfileId profile{};
@@ -119,18 +123,20 @@ struct LiveComputeInstance {
   friend bool operator==(const LiveComputeInstance&, const LiveComputeInstance&) = default;
 };
 
+/// A process that uses a GPU.
 struct LiveProcess {
   std::uint32_t pid = 0;
-  std::optional<std::uint64_t>
-      memory_bytes;  // what allocators hold, which is more than what is used
+  std::optional<std::uint64_t> memory_bytes;  // held by its allocators, more than it uses
   std::optional<GpuInstanceId> gpu_instance;
   std::optional<ComputeInstanceId> compute_instance;
 };
 
+/// Memory of a GPU or an instance.
 struct MemoryUse {
   std::uint64_t total_bytes = 0, used_bytes = 0;
 };
 
+/// Something that the driver reports on its own.
 struct GpuEvent {
   enum class Kind : std::uint8_t { xid, unavailable, other };
   Kind kind = Kind::other;
@@ -140,8 +146,8 @@ struct GpuEvent {
   std::optional<ComputeInstanceId> compute_instance;
 };
 
-/// A compute instance as everybody may see it, privileged or not: without its place, and a GPU
-/// instance without compute instance is not among them.
+/// A compute instance as any user may see it: without its placement. GPU instances without compute
+/// instances are not visible this way.
 struct MigDevice {
   GpuInstanceId gpu_instance{};
   ComputeInstanceId compute_instance{};
@@ -150,6 +156,7 @@ struct MigDevice {
   std::vector<LiveProcess> processes;
 };
 
+/// The interface to a driver and its GPUs.
 class Door {
  public:
   virtual ~Door() = default;
@@ -162,23 +169,23 @@ class Door {
   /// The answer is the driver's activation status: success, or why the mode is only pending.
   [[nodiscard]] virtual DriverAnswer<nvml::Return> set_mig_mode(GpuIndex gpu, bool enabled) = 0;
 
-  /// Every profile that the driver has for this GPU, by its number; none where the driver answers
-  /// none with MIG off.
+  /// Every profile that the driver has for this GPU, by number; some drivers give none with MIG
+  /// off.
   [[nodiscard]] virtual DriverAnswer<std::vector<DriverProfile>> profiles(GpuIndex gpu) = 0;
-  /// Where the profile may be, as the driver lists it.
+  /// The placements of the profile, as the driver lists them.
   [[nodiscard]] virtual DriverAnswer<std::vector<Span>> placements(GpuIndex gpu,
                                                                    ProfileId profile) = 0;
   [[nodiscard]] virtual DriverAnswer<std::uint32_t> remaining(GpuIndex gpu, ProfileId profile) = 0;
 
-  /// All of them, by id, whether they have compute instances or not.
+  /// All GPU instances by id, with or without compute instances.
   [[nodiscard]] virtual DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex gpu) = 0;
-  /// By GPU instance and compute instance. Doors that only tell what the privileged may see refuse
-  /// with not_supported.
+  /// By GPU instance and compute instance. Refused with not_supported by doors that only serve
+  /// privileged callers.
   [[nodiscard]] virtual DriverAnswer<std::vector<MigDevice>> mig_devices(GpuIndex) {
     return std::unexpected(
         Refusal{nvml::Return::not_supported, "nvmlDeviceGetMigDeviceHandleByIndex"});
   }
-  /// At this placement, or where the driver likes.
+  /// At this placement, or where the driver prefers.
   [[nodiscard]] virtual DriverAnswer<LiveGpuInstance> create_gpu_instance(
       GpuIndex gpu, ProfileId profile, std::optional<Span> placement) = 0;
   [[nodiscard]] virtual DriverAnswer<void> destroy_gpu_instance(GpuIndex gpu,
@@ -195,18 +202,18 @@ class Door {
                                                                     GpuInstanceId instance,
                                                                     ComputeInstanceId compute) = 0;
 
-  /// On the whole GPU, those of its instances with their numbers; by pid.
+  /// All on the GPU, by pid; those on instances with the instances' numbers.
   [[nodiscard]] virtual DriverAnswer<std::vector<LiveProcess>> processes(GpuIndex gpu) = 0;
   [[nodiscard]] virtual DriverAnswer<MemoryUse> memory(GpuIndex gpu) = 0;
   [[nodiscard]] virtual DriverAnswer<MemoryUse> memory(GpuIndex gpu, GpuInstanceId instance,
                                                        ComputeInstanceId compute) = 0;
-  /// Of the whole GPU; drivers do not know those of an instance.
+  /// Of the whole GPU; drivers do not measure instances.
   [[nodiscard]] virtual DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) = 0;
   [[nodiscard]] virtual DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) = 0;
   /// Since the driver was loaded.
   [[nodiscard]] virtual DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) = 0;
 
-  /// The next event of any GPU, or nothing when the time is up.
+  /// The next event of any GPU; empty when the time is up.
   [[nodiscard]] virtual DriverAnswer<std::optional<GpuEvent>> wait_event(
       std::chrono::milliseconds at_most) = 0;
 };

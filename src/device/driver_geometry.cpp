@@ -15,8 +15,8 @@ namespace {
 struct AttributeRow {
   Attribute attribute;
   std::string_view suffix;     // of the profile's name
-  int rank;                    // among profiles of one size, as the tables have them
-  std::array<int, 4> numbers;  // of NVML's header, -1: no more
+  int rank;                    // among profiles of one size, as in the tables
+  std::array<int, 4> numbers;  // of NVML's header, -1: none
 };
 constexpr auto attributes = std::to_array<AttributeRow>({
     {Attribute::all_media, "+me.all", 3, {15, 16, -1, -1}},
@@ -27,7 +27,7 @@ constexpr auto attributes = std::to_array<AttributeRow>({
 });
 constexpr int double_memory_number = 9;
 
-/// By the driver's name of the profile where it has one that says it, else by its number.
+/// The attribute, by the driver's name of the profile if it has one, else by its number.
 const AttributeRow& attribute_of(const DriverProfile& profile) {
   const std::string_view name = profile.name ? std::string_view(*profile.name) : std::string_view();
   const auto number = static_cast<int>(profile.number);
@@ -50,7 +50,7 @@ std::unexpected<Error> too_large(const DriverReading& reading, std::string what)
               "this version of Cleave cannot plan for such a GPU");
 }
 
-/// What Geometry can hold, and what its arithmetic takes for granted.
+/// Whether Geometry can hold it, and what its arithmetic requires.
 Result<void> fits(const DriverReading& reading) {
   std::size_t placements = 0;
   for (const auto& [profile, spans] : reading.rows) {
@@ -80,7 +80,7 @@ Result<void> fits(const DriverReading& reading) {
   return {};
 }
 
-/// From large to small, as the tables have them.
+/// From large to small, as in the tables.
 std::vector<DriverReading::Row> in_order(std::vector<DriverReading::Row> rows) {
   std::ranges::sort(rows, {}, [](const DriverReading::Row& row) {
     return std::tuple(-static_cast<int>(row.placements.front().size),
@@ -96,7 +96,7 @@ std::vector<int> starts_of(const std::vector<Span>& spans) {
   return {starts.begin(), starts.end()};
 }
 
-/// The same profile in the tables; their order of starts serves where the starts are the same.
+/// The same profile in the tables; its order of starts is used if the starts are the same.
 const Profile* in_table(const GpuModel* table, const DriverProfile& profile) {
   if (table == nullptr) return nullptr;
   const auto found =
@@ -104,7 +104,7 @@ const Profile* in_table(const GpuModel* table, const DriverProfile& profile) {
   return found == table->profiles.end() ? nullptr : &*found;
 }
 
-/// All without its name, which the owner of the names sets.
+/// The profile without its name, which the owner of the names sets.
 Profile profile_from(const DriverReading::Row& row, const GpuModel* table) {
   const auto& [driver, spans] = row;
   const std::vector<int> starts = starts_of(spans);
@@ -118,7 +118,7 @@ Profile profile_from(const DriverReading::Row& row, const GpuModel* table) {
   profile.id = static_cast<int>(driver.id);
   profile.compute = {static_cast<int>(driver.slices)};
   profile.memory = {static_cast<int>(spans.front().size)};
-  // Zeros are what drivers say for what they do not know.
+  // Drivers give zero for what they do not know.
   if (driver.memory.value > 0) profile.usable = driver.memory;
   if (driver.sms.value > 0) profile.sms = driver.sms;
   if (any_engine) profile.engines = engines;
@@ -131,7 +131,7 @@ Profile profile_from(const DriverReading::Row& row, const GpuModel* table) {
   return profile;
 }
 
-/// As the driver names it or the rule does; a second one of the same name is told by its id.
+/// Names by the driver or by the rule; a second profile of the same name gets its id added.
 std::vector<std::string> names_of(const std::vector<DriverReading::Row>& rows,
                                   std::optional<std::uint64_t> gpu_memory_bytes) {
   std::vector<std::string> names;
@@ -144,10 +144,10 @@ std::vector<std::string> names_of(const std::vector<DriverReading::Row>& rows,
   return names;
 }
 
-/// The sizes of the GPU from what its profiles take of it.
+/// Computes the sizes of the GPU from its profiles.
 void measure(GpuModel& model) {
   for (const Profile& profile : model.profiles) {
-    // No profile need be the whole GPU; as many as there may be of one are within it.
+    // There may be no profile for the whole GPU; the most instances of one profile are within it.
     const int together = std::min(profile.compute.value * profile.max_instances, Starts::most);
     model.compute =
         std::max(model.compute, ComputeSlices{std::max(together, profile.compute.value)});
@@ -168,8 +168,8 @@ std::string profile_name(const DriverProfile& profile,
   constexpr std::uint64_t gibibyte = 1ULL << 30;
   const std::uint64_t bytes = in_bytes(std::max(profile.memory, MiB{}));
   const std::uint64_t total = gpu_memory_bytes.value_or(0);
-  // gb = round(ceil(8 * memory / total) / 8 * ceil(total in GiB)); 8 bytes more than 2^60 nobody
-  // has.
+  // gb = round(ceil(8 * memory / total) / 8 * ceil(total in GiB)); no GPU has more than
+  // 2^60 bytes.
   std::uint64_t gb = (bytes + gibibyte / 2) / gibibyte;
   if (total > 0 && bytes < 1ULL << 60) {
     const std::uint64_t eighths = (8 * bytes + total - 1) / total;
@@ -181,7 +181,7 @@ std::string profile_name(const DriverProfile& profile,
 
 namespace {
 
-/// The driver does not have it, for this profile or at all.
+/// Whether the driver does not support it, for this profile or at all.
 bool does_not_know(const Refusal& refusal) {
   using enum nvml::Return;
   constexpr auto codes =

@@ -1,10 +1,10 @@
 #pragma once
-// The geometry of a GPU as its driver tells it: a GpuModel like those of the tables, for GPUs that
-// the tables know and for those they do not. Reading and building are apart, so that the building
-// is a pure function.
+// The geometry of a GPU as its driver reports it: a GpuModel like those of the tables, whether the
+// tables know the GPU or not. Reading and building are separate, so that building is a pure
+// function.
 //
-// Names of profiles are the driver's; older drivers do not say them, and then they follow from the
-// sizes by the rule of nvidia-smi (NVIDIA/go-nvlib, pkg/nvlib/device/mig_profile.go).
+// Names of profiles are the driver's. Older drivers do not give names, which are then made from the
+// sizes by nvidia-smi's rule (NVIDIA/go-nvlib, pkg/nvlib/device/mig_profile.go).
 
 #include <memory>
 #include <optional>
@@ -16,40 +16,41 @@
 
 namespace cleave {
 
-/// "1g.5gb+me": what nvidia-smi would call this profile on a GPU of so much memory; without a
-/// memory size, that of the profile alone is in the name.
+/// "1g.5gb+me": what nvidia-smi would call this profile on a GPU with this much memory. Without the
+/// GPU's memory the name has the profile's own size.
 std::string profile_name(const DriverProfile& profile,
                          std::optional<std::uint64_t> gpu_memory_bytes);
 
-/// What a driver says of one GPU, in one piece.
+/// Everything a driver says about the profiles of one GPU.
 struct DriverReading {
   struct Row {
     DriverProfile profile;
     std::vector<Span> placements;
   };
   GpuFacts gpu;
-  std::optional<std::uint64_t> memory_bytes;  // of the whole GPU, where the caller may know it
+  std::optional<std::uint64_t> memory_bytes;  // of the whole GPU, if the caller may read it
   std::vector<Row> rows;                      // without profiles that have no placement
 };
-/// A profile of which the driver knows no placements is left out; any other refusal is the answer:
-/// what may not be read, or not now, must not look as if it were not there.
+/// Leaves out profiles without placements. Any other refusal is returned: a profile that cannot be
+/// read, or not now, must not look as if the GPU lacked it.
 [[nodiscard]] DriverAnswer<DriverReading> read_profiles(Door& door, GpuIndex gpu);
 
-/// Owns what its model refers to; both stay where they are when it is moved.
+/// A GPU model made from a driver's answers, and the data it refers to. Pointers into it stay valid
+/// when it is moved.
 class DriverGeometry {
  public:
-  /// Without rows, the tables' model of this name takes their place. `infeasible` where there is
-  /// none, and where a GPU has more than Geometry can hold.
+  /// Without rows, the tables' model of this name is used instead. Fails with `infeasible` if there
+  /// is none, and if the GPU has more placements than Geometry can hold.
   [[nodiscard]] static Result<DriverGeometry> build(const DriverReading& reading);
 
   [[nodiscard]] const GpuModel& model() const { return inside_->model; }
   /// Of all profiles.
   [[nodiscard]] const Geometry& geometry() const { return *inside_->geometry; }
-  /// The row of the tables with this driver's name; empty for GPUs that they do not know.
+  /// The tables' model with this driver's name; null for a GPU that they do not know.
   [[nodiscard]] const GpuModel* table() const { return inside_->table; }
-  /// The driver said nothing, for one because MIG is off: everything is the tables'.
+  /// Whether all of it comes from the tables, because the driver said nothing (as with MIG off).
   [[nodiscard]] bool from_table() const { return inside_->from_table; }
-  /// The profile that has this id with the driver.
+  /// The profile with this id of the driver.
   [[nodiscard]] const Profile* find(ProfileId id) const;
 
  private:

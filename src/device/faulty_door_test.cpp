@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "device/instances.hpp"
+#include "device/live_instances.hpp"
 #include "device/memory_door_test.hpp"
 
 namespace cleave {

@@ -28,7 +28,8 @@ LockHolder parse_holder(std::string_view text) {
   return {.program = shown(words[0]), .pid = static_cast<std::uint32_t>(*pid)};
 }
 
-/// What a dead program wrote stays until the next holder signs, a moment after it has the lock.
+/// The text of a dead holder stays until the next one writes its own, shortly after taking the
+/// lock.
 bool gone(std::uint32_t pid) {
   return ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
 }
@@ -40,14 +41,14 @@ LockHolder read_holder(const FileHandle& file, const std::filesystem::path& path
   return holder;
 }
 
-/// Whether the open file is still the one of that name: somebody may have removed it meanwhile.
+/// Whether the open file is still the one with that name: it may have been removed meanwhile.
 bool still_named(const FileHandle& file, const std::filesystem::path& path) {
   struct stat open = {}, named = {};
   return ::fstat(file.descriptor(), &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
-/// True: taken. False: somebody has it.
+/// Whether the lock was taken; false if another process has it.
 Result<bool> try_to_lock(const FileHandle& file, int how, const std::filesystem::path& path) {
   while (::flock(file.descriptor(), how | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
@@ -113,8 +114,8 @@ std::optional<LockHolder> GpuLock::holder(const std::filesystem::path& state_dir
   const std::filesystem::path path = state_directory / gpu_lock_name(gpu_uuid);
   const auto file = FileHandle::open(path, O_RDONLY);
   if (!file) return {};
-  // A shared lock that is let go of at once: whoever tries to take the lock in this moment waits
-  // for it as for any holder.
+  // A shared lock that is released at once: a program that tries to take the lock at this moment
+  // waits as for any holder.
   const auto taken = try_to_lock(*file, LOCK_SH, path);
   if (!taken || *taken) return {};
   return read_holder(*file, path);

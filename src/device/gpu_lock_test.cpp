@@ -94,7 +94,7 @@ TEST_F(GpuLocks, HoldWhoeverRemovesTheFile) {
         std::this_thread::yield();
         --inside;
         if (t == 0) {
-          // Removed by its holder: whoever waits on the old file must not take it for the lock.
+          // Removed by its holder: a waiter on the old file must not take that for the lock.
           std::error_code ignored;
           std::filesystem::remove(folder / gpu_lock_name("GPU-a"), ignored);
         }

@@ -29,7 +29,7 @@ InstanceView view_of(Door& door, const LiveGpu& gpu, LiveInstance live) {
   return view;
 }
 
-/// Says first what follows from a refusal.
+/// The error of a refusal, with what follows from it in front.
 Error unread(std::string_view what, Error error) {
   error.message = fmt::format("{}: {}", what, error.message);
   return error;

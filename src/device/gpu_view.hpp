@@ -1,6 +1,6 @@
 #pragma once
-// One GPU as it stands now: what the driver says of it, read in one go, with whose each instance
-// is. What a driver does not tell stays empty; only where the GPU itself cannot be asked there is
+// One GPU at this moment: what the driver says about it, read in one go, and the owner of each
+// instance. What a driver does not say stays empty; only if the GPU itself does not answer there is
 // no view.
 
 #include <memory>
@@ -9,51 +9,51 @@
 #include <vector>
 
 #include "device/driver_geometry.hpp"
-#include "device/instances.hpp"
 #include "device/layout_change.hpp"
 #include "device/ledger.hpp"
+#include "device/live_instances.hpp"
 
 namespace cleave {
 
+/// One instance with what runs in it.
 struct InstanceView {
   LiveInstance live;
-  std::optional<PlacementId> placement;  // in the GPU's geometry; empty where that does not know it
+  std::optional<PlacementId> placement;  // in the GPU's geometry; empty if it is not in that
   std::vector<LiveProcess> processes;    // in it
   std::optional<MemoryUse> memory;       // empty without a compute instance
   Ownership owner = Ownership::unknown;  // until set_owners
 };
 
+/// A GPU with all its instances.
 struct LiveGpu {
   GpuFacts facts;
-  std::optional<MigMode> mig;  // empty: it cannot be partitioned, or that is `unread`
-  std::shared_ptr<const DriverGeometry> geometry;  // empty where it could not be read
+  std::optional<MigMode> mig;  // empty: it cannot be partitioned, or see `unread`
+  std::shared_ptr<const DriverGeometry> geometry;  // empty if it could not be read
   std::vector<InstanceView> instances;             // by start
-  /// Where the instances themselves may not be seen: what everybody sees of them, without their
-  /// places.
+  /// If the instances may not be read: what any user may see of them, without their placements.
   std::vector<MigDevice> visible;
-  std::vector<LiveProcess> processes;        // all of the GPU, as far as they may be seen
-  std::optional<Refusal> processes_refused;  // why they are not known
+  std::vector<LiveProcess> processes;        // on all of the GPU, as far as this user may see them
+  std::optional<Refusal> processes_refused;  // why they are unknown
   std::optional<MemoryUse> memory;
   std::optional<std::uint32_t> power_mw, power_limit_mw;
   std::vector<Error> unread;  // what could not be read and why
 
   [[nodiscard]] std::string place() const { return place_of(facts.index); }
-  /// In the words of the ledger.
+  /// The instance as the ledger describes it.
   [[nodiscard]] InstanceSeen seen(const InstanceView& instance) const;
   [[nodiscard]] std::vector<InstanceSeen> seen() const;
-  /// In the words of a layout change; `adopt`: as if all were ours. Instances that the geometry
-  /// does not know are left out.
+  /// The instances as a layout change takes them; with `adopt` as if all were ours. Without those
+  /// that the geometry does not know.
   [[nodiscard]] std::vector<StandingInstance> standing(bool adopt) const;
 };
 
-/// Fails where the GPU is not there or lost. The geometry is read from the driver unless it is
-/// known already.
+/// Fails if the GPU is missing or lost. The geometry is read from the driver unless `known`.
 [[nodiscard]] Result<LiveGpu> view_gpu(Door& door, GpuIndex gpu,
                                        std::shared_ptr<const DriverGeometry> known = {});
-/// Says whose each instance is.
+/// Sets the owner of each instance.
 void set_owners(LiveGpu& view, const LedgerState& ledger);
 
-/// What people call an instance: its first MIG UUID, else "GPU instance 3".
+/// The name of an instance in messages: its first MIG UUID, else "GPU instance 3".
 std::string called(const LiveInstance& instance);
 /// "4711, 4712 (python)"
 std::string pids_text(const std::vector<LiveProcess>& processes);

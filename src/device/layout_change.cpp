@@ -5,7 +5,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 
@@ -34,10 +34,10 @@ std::string wanted_text(const std::vector<WantedInstance>& goal) {
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
-/// What stands, as sets.
+/// The existing instances, as sets.
 struct Ground {
   PlacementSet all, walls, busy;  // walls: not ours; busy: ours with a process
-  PlacementSet broken;            // ours, without compute instance: they go in any case
+  PlacementSet broken;            // ours, without a compute instance: always destroyed
   [[nodiscard]] PlacementSet keepable() const { return all - broken; }
 };
 
@@ -52,11 +52,11 @@ Ground ground_of(const std::vector<StandingInstance>& standing) {
   return ground;
 }
 
-/// The goal, sorted out: what has its place, and how many of each profile are still to be placed.
+/// The goal, sorted: which instances have a placement, and how many of each profile need one.
 struct Goal {
   PlacementSet placed;
   struct Loose {
-    PlacementSet choices;  // every place of the profile
+    PlacementSet choices;  // every placement of the profile
     int count;
   };
   std::vector<Loose> loose;
@@ -66,8 +66,8 @@ int rank_of(const Geometry& geometry, PlacementId id) {
   return geometry[id].profile->starts.rank(geometry[id].start);
 }
 
-/// Every legal way to complete the goal, walls included; keeps the best. Ways are sets of places,
-/// each looked at once: the places of one profile are taken in ascending order.
+/// Searches all legal ways to complete the goal, with the foreign instances, and keeps the best.
+/// Each set of placements occurs once: those of one profile are taken in ascending order.
 class BestCompletion {
  public:
   BestCompletion(const Geometry& geometry, const Ground& ground, const Goal& goal)
@@ -79,8 +79,8 @@ class BestCompletion {
   [[nodiscard]] const std::optional<PlacementSet>& best() const { return best_; }
 
  private:
-  /// Busy instances that would go, instances that would go, how badly the new ones stand, and then
-  /// a rule that settles ties: the lower numbers.
+  /// The number of busy instances and of all instances to destroy, how unfavourable the new
+  /// placements are, and to break ties the lower numbers.
   using Cost = std::tuple<int, int, int, std::uint32_t>;
 
   [[nodiscard]] Cost cost_of(PlacementSet result) const {
@@ -150,14 +150,14 @@ Result<Goal> sorted_out(const Geometry& geometry, const std::vector<WantedInstan
       ++same->count;
     }
   }
-  // Large ones first: there are fewest ways to place them.
+  // Large ones first: they have the fewest placements.
   std::ranges::stable_sort(sorted.loose, [](const auto& a, const auto& b) {
     return a.choices.size() < b.choices.size();
   });
   return sorted;
 }
 
-/// Which instances are not ours, in what way, and what to do about it.
+/// Names the instances that are not ours, and what to do about them.
 struct NotOurs {
   std::string text, remedy;
 };
@@ -192,14 +192,14 @@ NotOurs not_ours(const Geometry& geometry, const std::vector<StandingInstance>& 
                       these)};
 }
 
-/// Every place of the profiles that are wanted without a start.
+/// All placements of the profiles that are wanted without a start.
 PlacementSet of_loose_profiles(const Goal& sorted) {
   PlacementSet all;
   for (const Goal::Loose& loose : sorted.loose) all = all | loose.choices;
   return all;
 }
 
-/// Why the goal cannot stand beside the walls, though it can on an empty GPU.
+/// Why the goal does not fit beside the foreign instances, although it fits an empty GPU.
 std::unexpected<Error> walled(const Geometry& geometry,
                               const std::vector<StandingInstance>& standing, const Ground& ground,
                               const Goal& sorted, const std::vector<WantedInstance>& goal) {
@@ -221,7 +221,7 @@ std::unexpected<Error> walled(const Geometry& geometry,
               blame.remedy);
 }
 
-/// An instance of the goal's that stands, is not ours, and cannot be used.
+/// An instance of the goal that exists, is not ours, and cannot be used.
 std::unexpected<Error> unusable(const Geometry& geometry,
                                 const std::vector<StandingInstance>& standing, PlacementSet which) {
   const NotOurs blame = not_ours(geometry, standing, which);
@@ -231,8 +231,8 @@ std::unexpected<Error> unusable(const Geometry& geometry,
               blame.remedy);
 }
 
-/// The order of the steps. The next new instance is always one for which the fewest have to go;
-/// what is in nobody's way goes last.
+/// The order of the steps. The next new instance is always one for which the fewest must be
+/// destroyed; instances in the way of none are destroyed last.
 std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, PlacementSet kept,
                                 PlacementSet result) {
   std::vector<LayoutStep> steps;
@@ -255,7 +255,7 @@ std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, Plac
     for (const PlacementId id : to_create)
       if (blockers(id).size() < blockers(next).size()) next = id;
     for (const PlacementId id : by_start(geometry, blockers(next))) destroy(id);
-    // Rules that count more than two may want more of what goes anyway to be gone.
+    // Rules about more than two instances may require that others of these are destroyed first.
     while (!geometry.free(state).contains(next) && !to_destroy.empty()) destroy(to_destroy.last());
     create(next);
   }
@@ -263,15 +263,15 @@ std::vector<LayoutStep> ordered(const Geometry& geometry, PlacementSet now, Plac
   return steps;
 }
 
-/// Gives each of `loose` from `next` on a start so that no memory slice is taken twice, and says
-/// what the rules make of it; `overlap` where there is no such way.
+/// Gives each of `loose` from `next` on a start so that no memory slice is used twice, and returns
+/// the verdict of the rules; `overlap` if there is no such way.
 Verdict side_by_side(const Geometry& geometry, std::vector<Geometry::Written>& written,
                      const std::vector<const Profile*>& loose, std::size_t next) {
   const Verdict so_far = geometry.judge(written);
   const bool apart = so_far.illegal != Illegality::overlap && so_far.illegal != Illegality::start;
   if (!apart || next == loose.size()) return so_far;
   const Profile& profile = *loose[next];
-  // Like ones in ascending order: each set of places is looked at once.
+  // Equal ones in ascending order: each set of placements occurs once.
   const bool again = next > 0 && loose[next - 1] == loose[next];
   for (int start = again ? written.back().start + 1 : 0; start < Starts::most; ++start) {
     if (!profile.starts.contains(start)) continue;
@@ -318,7 +318,7 @@ std::string rule_against(const Geometry& geometry, PlacementSet standing,
       loose.push_back(each.profile);
     }
   }
-  // Large ones first, like ones together.
+  // Large ones first, equal ones together.
   std::ranges::sort(loose, [](const Profile* a, const Profile* b) {
     return std::pair(b->memory.value, a) < std::pair(a->memory.value, b);
   });

@@ -7,7 +7,7 @@
 #include <queue>
 
 #include "base/random.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 namespace {
@@ -47,7 +47,7 @@ std::vector<PlacementSet> maximal_states(const Geometry& geometry) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     const PlacementSet state = states[i], free = geometry.free(state);
     if (free.empty()) maximal.push_back(state);
-    // Each state once: by adding its places in ascending order.
+    // Each state once: placements are added in ascending order.
     for (const PlacementId id : free)
       if (state.empty() || id > state.last()) states.push_back(state | PlacementSet::of(id));
   }
@@ -62,7 +62,7 @@ std::vector<WantedInstance> wanted(const Geometry& geometry, PlacementSet state,
   return goal;
 }
 
-/// Whether the state, walls left out where they are not named, is what was wanted.
+/// Whether the state, without foreign instances that were not named, is the goal.
 bool is_goal(const Geometry& geometry, PlacementSet state, PlacementSet walls,
              const std::vector<WantedInstance>& goal) {
   PlacementSet left = state;
@@ -82,7 +82,7 @@ bool is_goal(const Geometry& geometry, PlacementSet state, PlacementSet walls,
   return loose == there;
 }
 
-/// The slow way: every legal state that single destroys and creates reach, nearest first.
+/// The slow way: all legal states that single destroys and creates reach, nearest first.
 std::optional<std::pair<int, int>> fewest_steps(const Geometry& geometry, PlacementSet now,
                                                 PlacementSet walls,
                                                 const std::vector<WantedInstance>& goal) {
@@ -111,7 +111,7 @@ std::optional<std::pair<int, int>> fewest_steps(const Geometry& geometry, Placem
   return {};
 }
 
-/// Takes the steps one after the other and looks at each.
+/// Takes the steps one after another and checks each.
 void holds(const Geometry& geometry, const LayoutChange& change, PlacementSet walls,
            const std::vector<WantedInstance>& goal) {
   PlacementSet state = change.now;
@@ -173,7 +173,7 @@ TEST(LayoutChange, RandomPairsBesideForeignInstancesTakeTheFewestSteps) {
   for (int round = 0; round < 2000; ++round) {
     const PlacementSet walls = state_with({}, static_cast<int>(random.below(3)));
     const PlacementSet ours = state_with(walls, static_cast<int>(random.below(6))) - walls;
-    // A goal that may or may not fit beside the walls, and may name them.
+    // A goal that may or may not fit beside the foreign instances, and may name them.
     const PlacementSet to = random.below(4) == 0 ? state_with({}, 5) : state_with(walls, 5);
     std::vector<WantedInstance> goal =
         wanted(geometry, random.below(2) == 0 ? to : to - walls, true);
@@ -250,7 +250,7 @@ TEST(LayoutChange, WhatHasNoComputeInstanceIsMadeAnewOrRefused) {
     ASSERT_TRUE(change) << change.error().text();
     holds(geometry, *change, {}, goal);
     EXPECT_FALSE(change->kept.meets(broken));
-    // As few go as if the broken ones were not there at all.
+    // As few are destroyed as if the broken ones did not exist.
     const auto without = plan_layout_change(geometry, standing_of(now - broken), goal);
     ASSERT_TRUE(without);
     EXPECT_EQ(change->destroys(), without->destroys() + broken.size());
@@ -302,7 +302,7 @@ TEST(LayoutChange, ARuleThatForbidsIsNamed) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("more than one media-extension instance"),
             std::string::npos);
-  // A foreign one is meant with its start only, which is said.
+  // A foreign one is meant only by its start, which the error says.
   const auto walls = standing_of({}, set_of(geometry, "4g.20gb@0"));
   EXPECT_TRUE(
       plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb@0,1g.5gb", geometry)));

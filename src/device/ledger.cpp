@@ -20,7 +20,7 @@ namespace cleave {
 
 namespace {
 
-/// What stands in a line of an act beside number, time and writer.
+/// What a line has besides number, time and writer, by its act.
 struct ActRow {
   LedgerAct act;
   std::string_view name;
@@ -154,8 +154,8 @@ Result<void> LedgerState::take(const LedgerLine& line, const std::string& place)
     case LedgerAct::not_destroyed: {
       const auto intended = closed(destroying_, line.number, LedgerAct::destroy);
       if (!intended) return wrong("was never meant to be destroyed");
-      // A late fact says nothing new: what superseded the intent has forgotten the instance
-      // already, and another may stand in its place by now.
+      // A late fact is not news: what superseded the intent has removed the instance already, and
+      // another may be in its place by now.
       if (line.act == LedgerAct::destroyed && !intended->late) forget(intended->line);
       break;
     }
@@ -186,7 +186,7 @@ void LedgerState::supersede(Intents& intents, Which which) {
 }
 
 void LedgerState::made(const LedgerLine& line) {
-  // Where this one stands, an older one that was never heard of again does not.
+  // An older intent for this placement without an outcome cannot have succeeded.
   supersede(creating_, [&](const auto& each) { return each.second.place.same_as(line.place); });
   for (const std::string& uuid : line.uuids) by_uuid_[uuid] = line.number;
   made_[line.number] = line;
@@ -199,7 +199,7 @@ void LedgerState::forget(const LedgerLine& gone) {
     made_.erase(found->second);
     by_uuid_.erase(found);
   }
-  // One whose compute instances were gone before, and intents that can only have meant it.
+  // One whose compute instances were destroyed before, and intents that can only have meant it.
   const auto here = [&](const auto& each) {
     return each.second.place.same_as(gone.place) && each.second.id == gone.id;
   };
@@ -237,7 +237,7 @@ std::vector<LedgerLine> LedgerState::open() const {
 
 namespace {
 
-/// Whether all that is in the instance now was in it when the line was written.
+/// Whether all compute instances in it now were in it when the line was written.
 bool meant_by(const LedgerLine& line, const InstanceSeen& seen) {
   return std::ranges::all_of(seen.uuids, [&](const std::string& uuid) {
     return std::ranges::find(line.uuids, uuid) != line.uuids.end();
@@ -263,9 +263,9 @@ std::vector<LedgerLine> LedgerState::answered(const std::string& gpu,
       if (!seen.place.same_as(line.place)) return false;
       if (create) return owner(seen) != Ownership::ours;
       if (seen.id != line.id) return false;
-      // One that is not ours and still whole is to be as it was.
+      // One that is not ours and still complete stays as it was.
       as_it_was = owner(seen) != Ownership::ours && meant_by(line, seen);
-      // The one that was to go: with a compute instance that is known, or with none left.
+      // The one to be destroyed: with a compute instance that is known, or without any.
       return seen.uuids.empty() || owner(seen) == Ownership::ours;
     });
     if (there) continue;
@@ -286,7 +286,7 @@ std::vector<LedgerLine> LedgerState::compact(
   for (const auto& [number, made] : made_) {
     if (known(made.place.gpu) && std::ranges::none_of(made.uuids, exists)) continue;
     LedgerLine line = made;
-    line.act = LedgerAct::adopt;  // a fact that needs no intent
+    line.act = LedgerAct::adopt;  // a fact without an intent
     lines.push_back(std::move(line));
   }
   std::ranges::sort(lines, {}, &LedgerLine::number);
@@ -349,8 +349,8 @@ Result<void> Ledger::take_text(std::string_view text) {
 
 namespace {
 
-/// The lock of the file itself, for the moment of an append: two GPUs' changes may be written at
-/// once, and a file that is written anew must not lose one.
+/// The lock of the file itself, held during an append: changes of two GPUs may be written at the
+/// same time, and replacing the file must not lose one.
 Result<FileHandle> lock_ledger(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / "ledger.lock";
   auto lock = FileHandle::open(path, O_RDWR | O_CREAT);
@@ -368,7 +368,7 @@ Result<void> Ledger::append_locked(LedgerLine line) {
   const bool made_now = inode_ == 0;
   const auto file = FileHandle::open(file_, O_RDWR | O_CREAT | O_APPEND);
   if (!file) return std::unexpected(file.error());
-  // What a crash left of a line must not become the beginning of this one.
+  // An incomplete line left by a crash must not become the beginning of this one.
   if (!remark_.empty() && ::ftruncate(file->descriptor(), read_) != 0)
     return system_failure(file_, "cannot be written");
   const std::string text = ledger_text(line);
@@ -460,7 +460,7 @@ Result<void> Ledger::settle(const std::string& gpu, const std::vector<InstanceSe
   const auto lock = lock_ledger(directory_);
   if (!lock) return std::unexpected(lock.error());
   if (const auto read = refresh(); !read) return read;
-  // One at a time: a fact may answer other intents too, and each closes at least its own.
+  // One at a time: a fact may close other intents too, and closes at least its own.
   for (auto facts = state_.answered(gpu, live); !facts.empty(); facts = state_.answered(gpu, live))
     if (const auto written = append_locked(std::move(facts.front())); !written) return written;
   return {};

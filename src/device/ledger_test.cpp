@@ -66,7 +66,7 @@ TEST_F(LedgerFiles, KnowInstancesByTheirUuidAndByNothingElse) {
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {})), Ownership::foreign);
   ASSERT_TRUE(ledger->adopt(seen_at(place_at(0), 1, {"MIG-7"})));
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(0), 1, {"MIG-7"})), Ownership::ours);
-  // A simulated node that is made anew gives its UUIDs again.
+  // A simulated node that is created again repeats its UUIDs.
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(2), 1, {"MIG-7"})), Ownership::foreign);
   // A second program reads the same.
   const auto other = opened();
@@ -156,7 +156,7 @@ TEST_F(LedgerFiles, WhatACrashLeftOpenIsSettledByWhatTheGpuShows) {
   EXPECT_EQ(ledger->state().open().size(), 1U);
   EXPECT_EQ(ledger->state().owner(half), Ownership::half_made);
   EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-2"})), Ownership::foreign);
-  // A bare one that was to go stays ours until it is gone.
+  // One without compute instances that was to be destroyed stays ours until it is gone.
   ASSERT_TRUE(ledger->adopt(half));
   ASSERT_TRUE(ledger->will_destroy(half));
   const InstanceSeen bare = seen_at(place_at(2, 14), 3, {});
@@ -174,7 +174,7 @@ TEST_F(LedgerFiles, OneFactMayAnswerSeveralIntents) {
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, *first) << "what is open for the same instance serves again";
   EXPECT_EQ(ledger->state().open().size(), 1U);
-  // Somebody gave it another compute instance: a new intent. And one to create at the same place.
+  // It got another compute instance: a new intent. And one to create at the same placement.
   ASSERT_TRUE(ledger->will_destroy(seen_at(place_at(0), 1, {"MIG-2"})));
   ASSERT_TRUE(ledger->will_create(place_at(0)));
   EXPECT_EQ(ledger->state().open().size(), 3U);
@@ -186,7 +186,7 @@ TEST_F(LedgerFiles, OneFactMayAnswerSeveralIntents) {
 }
 
 TEST_F(LedgerFiles, LateFactsAreTakenSoThatAFileThatHasThemCanBeRead) {
-  // What Cleave wrote once: two intents to destroy one instance, and a fact for each.
+  // Earlier versions wrote two intents to destroy one instance, and a fact for each.
   const std::string at = "\"at\": \"\", \"by\": \"\"";
   const std::string place =
       "\"gpu\": \"GPU-a\", \"profile\": \"3g.20gb\", \"profile_id\": 9, \"start\": 0, "
@@ -270,7 +270,7 @@ TEST_F(LedgerFiles, SeveralProgramsAppendWithoutLosingALine) {
 }
 
 TEST_F(LedgerFiles, AFileThatComesIntoBeingWhileItIsLookedForIsNoError) {
-  // Made and gone again all the time by one program while this one looks.
+  // Created and destroyed all the time by one program while this one looks.
   const pid_t child = ::fork();
   if (child == 0) {
     for (int i = 0; i < 3000; ++i) {
@@ -288,13 +288,12 @@ TEST_F(LedgerFiles, AFileThatComesIntoBeingWhileItIsLookedForIsNoError) {
   EXPECT_GT(looks, 10);
 }
 
-/// A GPU as the driver has it, with eight starts and one profile of one slice: numbers are used
-/// again, UUIDs are not.
+/// A GPU with eight starts and one profile of one slice; it reuses numbers, but not UUIDs.
 struct TinyGpu {
   struct Instance {
     InstanceSeen seen;
     bool ours;
-    std::size_t intent_end;  // so long was the file when its intent was whole
+    std::size_t intent_end;  // the length of the file when its intent was complete
   };
   std::vector<Instance> live;
   int next_uuid = 0;
@@ -309,7 +308,7 @@ struct TinyGpu {
     return free[random.below(free.size())];
   }
   Instance& make(std::uint32_t start, bool ours, std::size_t intent_end) {
-    // The lowest number that nobody has.
+    // The lowest free number.
     std::uint32_t id = 1;
     while (std::ranges::any_of(
         live, [&](const Instance& each) { return each.seen.id == GpuInstanceId{id}; }))
@@ -322,24 +321,25 @@ struct TinyGpu {
   }
 };
 
-/// Random acts of ours and of others'; `stop_after` counts the single steps after which the program
-/// dies (lines written and calls of the driver's).
+/// Random operations of our program and of others; our program dies after `stop_after` single steps
+/// (lines written and driver calls).
 class LedgerStory {
  public:
   LedgerStory(Ledger& ledger, std::uint64_t seed, int stop_after)
       : ledger_(ledger), random_(seed), left_(stop_after) {}
 
-  /// Dies now and then, comes back, settles what the GPU shows, and goes on.
+  /// Sometimes dies, restarts, closes the intents whose outcome the GPU shows, and continues.
   void live_through(int deaths) {
     for (int i = 0; i < deaths && !testing::Test::HasFatalFailure(); ++i) {
       left_ = 1 + static_cast<int>(random_.below(6));
       play(6);
       if (random_.below(3) == 0) foreign_comes();
       if (random_.below(3) == 0) foreign_goes();
-      // What was half gone when the program died may be gone now, by somebody else's hand.
+      // What was half destroyed when the program died may be gone now, by another program.
       if (random_.below(3) == 0)
         std::erase_if(gpu.live, [](const auto& each) { return each.seen.uuids.empty(); });
-      if (random_.below(3) == 0) continue;  // the next one does not look: it could not read the GPU
+      if (random_.below(3) == 0)
+        continue;  // the next program does not look: it could not read the GPU
       std::vector<InstanceSeen> live;
       for (const auto& each : gpu.live) live.push_back(each.seen);
       ASSERT_TRUE(ledger_.settle("GPU-a", live));
@@ -356,7 +356,7 @@ class LedgerStory {
       if (what == 5) foreign_goes();
     }
   }
-  /// Others go on after the death of our program.
+  /// Others continue after the death of our program.
   void foreign_comes() {
     const auto start = gpu.free_start(random_);
     if (start) gpu.give_compute(gpu.make(*start, false, 0));
@@ -416,7 +416,7 @@ class LedgerStory {
   int left_;
 };
 
-/// The file cut after `kept` bytes against the GPU as it is.
+/// The file cut after `kept` bytes, compared with the GPU.
 void is_true_of(const std::string& text, std::size_t kept, const TinyGpu& gpu) {
   LedgerState state;
   std::istringstream lines(text.substr(0, text.substr(0, kept).rfind('\n') + 1));
@@ -475,9 +475,9 @@ TEST_F(LedgerCrashes, ManyDeathsLeaveALedgerThatCanBeReadAndIsTrue) {
   }
 }
 
-/// Intents and facts as no GPU would have them: any number of intents at one place, facts in any
-/// order, some late, the GPU showing anything. What was written can always be read again, and
-/// settling leaves nothing that is answered.
+/// Intents and facts that no GPU would produce: any number of intents for one placement, facts in
+/// any order, some late, any state of the GPU. What was written can always be read again, and
+/// settling leaves no intent open whose outcome the GPU shows.
 TEST_F(LedgerCrashes, IntentsAndFactsInAnyOrderCanBeRead) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -492,7 +492,7 @@ TEST_F(LedgerCrashes, IntentsAndFactsInAnyOrderCanBeRead) {
       return seen_at(place_at(static_cast<std::uint32_t>(random.below(2))),
                      static_cast<std::uint32_t>(random.below(2)), std::move(uuids));
     };
-    std::vector<LedgerLine> without_fact;  // intents that this program still has in mind
+    std::vector<LedgerLine> without_fact;  // intents that this program has not ended
     for (int i = 0; i < 25; ++i) {
       const auto what = random.below(5);
       if (what < 2) {
@@ -527,7 +527,7 @@ TEST_F(LedgerCrashes, IntentsAndFactsInAnyOrderCanBeRead) {
         const auto settled = ledger->settle("GPU-a", live);
         ASSERT_TRUE(settled) << settled.error().text();
         EXPECT_TRUE(ledger->state().answered("GPU-a", live).empty());
-        // Whose intents these were is gone: otherwise it would have the lock.
+        // The program of these intents has ended: otherwise it would hold the lock.
         const std::vector<LedgerLine> left = ledger->state().open();
         std::erase_if(without_fact, [&](const LedgerLine& line) {
           return std::ranges::find(open, line.number, &LedgerLine::number) != open.end() &&

@@ -1,7 +1,6 @@
 #pragma once
-// A GPU in memory, for tests of what stands above a door: it keeps the rules of one GPU model and
-// refuses on top of that whatever a test wants refused. The simulated library is the place for
-// everything closer to a driver.
+// A GPU in memory, for tests of the users of a door: it keeps the rules of one GPU model and
+// refuses whatever else a test wants refused. Tests closer to a driver use the simulated library.
 
 #include <algorithm>
 #include <functional>
@@ -15,16 +14,17 @@
 
 namespace cleave {
 
+/// A door to one GPU in memory.
 class MemoryDoor final : public Door {
  public:
   explicit MemoryDoor(const GpuModel& model) : model_(model) {}
 
-  /// Asked before each call by its name; what it returns is the answer, nothing: the call goes on.
+  /// Asked before each call, by name; a code refuses the call, nothing lets it proceed.
   std::function<std::optional<nvml::Return>(std::string_view call)> refuse;
-  /// Called after each change that was done, with its name.
+  /// Called after each successful change, with its name.
   std::function<void(std::string_view call)> done;
   std::vector<LiveProcess> running;
-  bool used_stay = false;          // a compute instance with a process in it cannot be destroyed
+  bool used_stay = false;          // compute instances with a process cannot be destroyed
   std::vector<std::string> calls;  // made so far
   bool says_names = true;
   bool mig = true;
@@ -116,8 +116,8 @@ class MemoryDoor final : public Door {
     if (!instances.contains(id)) return no_way(nvml::Return::not_found, "compute_profiles");
     const Profile& inside = profile(instances[id].facts.profile);
     const auto slices = static_cast<std::uint32_t>(inside.compute.value);
-    // The second profile of the same size stands first: who takes the first that fits takes the
-    // wrong one.
+    // The second profile of the same size comes first: code that takes the first that fits takes
+    // the wrong one.
     std::vector<DriverComputeProfile> all = {{ProfileNumber{8}, ProfileId{8}, slices, 1, Sms{1}}};
     for (std::uint32_t number = 0; number <= 4; ++number) {
       const std::uint32_t each = number == 4 ? 7 : number + 1;

@@ -1,5 +1,5 @@
 #pragma once
-// Calling a function of NVML: what the files of the door to NVML share.
+// How the files of NvmlDoor call functions of NVML.
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-/// A function of NVML by name, perhaps missing.
+/// A function of NVML and its name; null if the library lacks it.
 template <class Function>
 struct NvmlCall {
   Function function;
@@ -26,11 +26,11 @@ struct NvmlCall {
   }
 };
 
-/// No list of NVML is longer; where a driver keeps asking for more room, its counts are not sane.
+/// Longer than any list of NVML: a driver that asks for more room than this has wrong counts.
 inline constexpr std::uint32_t nvml_list_most = 1U << 20;
 
-/// A list whose length only the call itself knows: `ask(buffer, &count)` with the room in count;
-/// asked again with more room as long as there is more to say.
+/// A list whose length only the call knows: `ask(buffer, &count)` takes the room in count, and is
+/// called again with more room until the list fits.
 template <class Item, class Ask>
 DriverAnswer<std::vector<Item>> nvml_list(std::uint32_t room, Ask ask) {
   for (;;) {
@@ -47,7 +47,7 @@ DriverAnswer<std::vector<Item>> nvml_list(std::uint32_t room, Ask ask) {
   }
 }
 
-/// A text in a buffer that the driver filled: up to its end mark or the buffer's, safe to show.
+/// A text in a buffer that the driver filled, up to its end or the buffer's, made safe to show.
 inline std::string nvml_text(std::span<const char> buffer) {
   const auto end = std::ranges::find(buffer, '\0');
   const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.begin()));

@@ -8,12 +8,11 @@ namespace {
 
 using enum nvml::Return;
 
-/// Profile numbers are asked for from 0 until the driver knows no more; one that never says so is
-/// stopped.
+/// Profile numbers are tried from 0 until the driver knows no more, or up to this one.
 constexpr std::uint32_t profile_numbers_most = 256;
 
-constexpr std::string_view nvidia_smi_prefix =
-    "MIG ";  // some drivers put it in front of profile names
+/// Some drivers put this before the names of profiles.
+constexpr std::string_view nvidia_smi_prefix = "MIG ";
 
 std::optional<std::string> profile_name_in(std::span<const char> buffer) {
   std::string name = nvml_text(buffer);
@@ -21,7 +20,7 @@ std::optional<std::string> profile_name_in(std::span<const char> buffer) {
   return fit_for_a_name(name) ? std::optional(name) : std::nullopt;
 }
 
-/// Both versions of the record name their numbers alike.
+/// Works for both versions of the record, whose members have the same names.
 template <class Info>
 DriverProfile profile_from(std::uint32_t number, const Info& info) {
   const auto whole = [](std::uint32_t count) {
@@ -142,7 +141,7 @@ DriverAnswer<nvml::Return> NvmlDoor::set_mig_mode(GpuIndex gpu, bool enabled) {
   nvml::Return activation = success;
   const auto done = CLEAVE_NVML(nvmlDeviceSetMigMode)(
       *handle, enabled ? nvml::mig_enabled : nvml::mig_disabled, &activation);
-  // The change may have reset the GPU, which ends every handle.
+  // The change may have reset the GPU, which invalidates all handles.
   stop_listening();
   devices_.clear();
   if (!done) return gave_up(gpu, done.error());
@@ -164,7 +163,7 @@ DriverAnswer<DriverProfile> NvmlDoor::profile(nvml::Device device, std::uint32_t
   if (!too_old) return std::unexpected(done.error());
   nvml::GpuInstanceProfileInfo info{};
   const auto old = CLEAVE_NVML(nvmlDeviceGetGpuInstanceProfileInfo)(device, number, &info);
-  // Where there is no older function either, the newer one had the last word.
+  // If there is no older function either, the newer one's answer counts.
   if (!old && old.error().code == function_not_found) return std::unexpected(done.error());
   if (!old) return std::unexpected(old.error());
   return profile_from(number, info);
@@ -198,7 +197,7 @@ DriverAnswer<std::vector<Span>> NvmlDoor::placements(GpuIndex gpu, ProfileId pro
                : CLEAVE_NVML(nvmlDeviceGetGpuInstancePossiblePlacements)(*handle, id, placements,
                                                                          count);
   };
-  // The length first: drivers need not look at the room there is.
+  // The length first: drivers need not check the size of the buffer.
   std::uint32_t count = 0;
   if (const auto counted = ask(nullptr, &count);
       !counted && counted.error().code != insufficient_size)

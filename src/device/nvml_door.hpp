@@ -1,10 +1,8 @@
 #pragma once
-// The door that leads to NVML: each call is one question to the driver, or a walk where NVML asks
-// for one.
+// The door to NVML: each call is one question to the driver, or several where NVML needs several.
 //
-// Nothing that the driver writes is trusted further than it must be: texts end where their buffer
-// ends, counts are held against the room there was, lists that grow between two calls are asked for
-// again.
+// What the driver writes is checked: texts end with their buffer, counts are compared with the room
+// given, and lists that grow between two calls are requested again.
 //
 // Recipes and numbers: NVIDIA's NVML API reference, "Multi Instance GPU Management".
 
@@ -16,13 +14,14 @@
 
 namespace cleave {
 
+/// The GPUs of this machine through NVML.
 class NvmlDoor : public Door {
  public:
   /// Opens the library and initialises it; errors as NvmlLibrary::open.
   [[nodiscard]] static Result<std::unique_ptr<NvmlDoor>> open(
       const std::string& file = nvml::library_name);
   explicit NvmlDoor(std::unique_ptr<NvmlLibrary> library);
-  /// Over functions that live elsewhere; for tests of what old drivers lack.
+  /// Over the caller's functions, for tests of what old drivers lack.
   explicit NvmlDoor(const nvml::Functions& functions);
   ~NvmlDoor() override;
   NvmlDoor(const NvmlDoor&) = delete;
@@ -40,7 +39,7 @@ class NvmlDoor : public Door {
 
   DriverAnswer<std::vector<LiveGpuInstance>> gpu_instances(GpuIndex gpu) override;
   DriverAnswer<std::vector<MigDevice>> mig_devices(GpuIndex gpu) override;
-  /// Where the driver made an instance but does not describe it, it is taken away again.
+  /// Destroys the instance again if the driver made it but does not describe it.
   DriverAnswer<LiveGpuInstance> create_gpu_instance(GpuIndex gpu, ProfileId profile,
                                                     std::optional<Span> placement) override;
   DriverAnswer<void> destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) override;
@@ -81,8 +80,8 @@ class NvmlDoor : public Door {
   DriverAnswer<nvml::EventSet> listening();
   void stop_listening();
   std::optional<GpuIndex> index_of(nvml::Device device);
-  /// Passes a refusal on; a device handle that may have died is forgotten, and asked for at the
-  /// next call.
+  /// Passes a refusal on. Forgets a device handle that may be invalid, so that the next call asks
+  /// for it again.
   std::unexpected<Refusal> gave_up(GpuIndex gpu, Refusal refusal);
 
   std::unique_ptr<NvmlLibrary> library_;  // empty over functions of a test

@@ -1,6 +1,6 @@
-// The part of the door to NVML that walks, makes and takes away instances. Handles of instances are
-// asked for at each call: numbers are used again, and what a handle means after its instance is
-// gone is the driver's.
+// The part of NvmlDoor that lists, creates and destroys instances. Every call asks for the handles
+// of instances again: numbers are reused, and what a handle means after its instance is gone
+// depends on the driver.
 
 #include "device/nvml_call.hpp"
 #include "device/nvml_door.hpp"
@@ -13,7 +13,7 @@ using enum nvml::Return;
 
 constexpr std::uint32_t compute_profile_numbers_most = 256;
 
-/// Of an instance that went away while it was looked at.
+/// The answer for an instance that disappeared while it was read.
 bool is_gone(const Refusal& refusal) {
   return refused_with(refusal, {not_found, invalid_argument});
 }
@@ -25,10 +25,10 @@ DriverComputeProfile compute_profile_from(std::uint32_t number,
           Sms{sms}};
 }
 
-/// The answer of a call on a handle that was asked for just now. If that is invalid already, the
-/// instance may have gone away in between: then `ask_again`, which asks for the handle once more,
-/// does not find it, or finds another that was made since under the same number. A driver that
-/// refuses for another reason still shows the same.
+/// The answer of a call on a new handle. If the handle is invalid already, the instance may have
+/// disappeared: then `ask_again`, which asks for the handle once more, does not find it, or finds
+/// another one that was created since with the same number. If the driver refused for another
+/// reason, it finds the same.
 template <class Handle, class AskAgain>
 DriverAnswer<void> of_fresh_handle(Handle used, DriverAnswer<void> done, AskAgain ask_again) {
   if (done || done.error().code != invalid_argument) return done;
@@ -38,8 +38,8 @@ DriverAnswer<void> of_fresh_handle(Handle used, DriverAnswer<void> done, AskAgai
   return done;
 }
 
-/// Room for a list of instances of a profile; the driver wants as much as there can be, and may
-/// want more than it said.
+/// The room for a list of instances of a profile: the driver needs room for the most there can be,
+/// and may need more than it said.
 std::uint32_t room_for(std::uint32_t most) {
   return std::min(most, nvml_list_most / 2) + 16;
 }

@@ -1,4 +1,4 @@
-// The part of the door to NVML that watches: processes, memory, power, events.
+// The part of NvmlDoor that monitors: processes, memory, power, events.
 
 #include <limits>
 #include <tuple>
@@ -12,7 +12,7 @@ namespace {
 
 using enum nvml::Return;
 
-/// No driver has more on one GPU; a count beyond it is not sane.
+/// More processes than any GPU has: a higher count is an error of the driver.
 constexpr std::uint32_t mig_devices_most = 1024;
 
 LiveProcess process_from(const nvml::ProcessInfo& info) {
@@ -30,9 +30,8 @@ auto place_of(const LiveProcess& process) {
   return std::tuple(process.pid, process.gpu_instance, process.compute_instance);
 }
 
-/// One row for each process and instance, by pid. The same process is told by the GPU and by its
-/// instance, and by MPS besides; a row that does not know the instance adds nothing where another
-/// one does.
+/// One row for each process and instance, by pid. The GPU, the instance and MPS all report the same
+/// process; a row without the instance is dropped if another has it.
 std::vector<LiveProcess> merged(std::vector<LiveProcess> processes) {
   std::ranges::stable_sort(processes, {}, place_of);
   std::vector<LiveProcess> rows;
@@ -70,7 +69,7 @@ DriverAnswer<std::vector<LiveProcess>> NvmlDoor::processes_of(nvml::Device devic
   if (!compute) return std::unexpected(compute.error());
   std::vector<LiveProcess> processes;
   for (const nvml::ProcessInfo& info : *compute) processes.push_back(process_from(info));
-  // Clients of MPS stand in a list of their own, which not every driver has.
+  // Clients of MPS are in a list of their own, which not every driver has.
   const auto shared = asked(CLEAVE_NVML(nvmlDeviceGetMPSComputeRunningProcesses_v3),
                             CLEAVE_NVML(nvmlDeviceGetMPSComputeRunningProcesses_v2));
   if (shared)
@@ -85,8 +84,7 @@ DriverAnswer<std::vector<LiveProcess>> NvmlDoor::processes(GpuIndex gpu) {
   const bool partitioned = mode && mode->current;
   auto whole = processes_of(*handle);
   if (!whole) {
-    // With MIG on the sum over the GPU is for privileged callers; its instances are asked one by
-    // one.
+    // With MIG on only privileged callers get the sum over the GPU; others add up the instances.
     const bool told_by_instances = refused_with(whole.error(), {no_permission, not_supported});
     if (!partitioned || !told_by_instances) return gave_up(gpu, whole.error());
     whole = std::vector<LiveProcess>{};
@@ -144,13 +142,13 @@ DriverAnswer<std::vector<MigDevice>> NvmlDoor::mig_devices(GpuIndex gpu) {
   for (std::uint32_t i = 0; i < std::min(most, mig_devices_most); ++i) {
     nvml::Device mig = nullptr;
     const auto done = CLEAVE_NVML(nvmlDeviceGetMigDeviceHandleByIndex)(*handle, i, &mig);
-    if (!done && done.error().code == not_found) continue;  // nothing has this number
+    if (!done && done.error().code == not_found) continue;  // no instance has this number
     if (!done) return gave_up(gpu, done.error());
     auto found = described_mig_device(mig);
     if (found) {
       devices.push_back(std::move(*found));
     } else if (!refused_with(found.error(),
-                             {not_found, invalid_argument})) {  // otherwise it went away
+                             {not_found, invalid_argument})) {  // otherwise it disappeared
       return gave_up(gpu, found.error());
     }
   }
@@ -167,7 +165,7 @@ DriverAnswer<MemoryUse> NvmlDoor::memory_of(nvml::Device device) {
   if (done) return MemoryUse{newer.total, newer.used};
   if (!refused_with(done.error(), {function_not_found, argument_version_mismatch}))
     return std::unexpected(done.error());
-  nvml::Memory older{};  // what the driver keeps for itself counts as used here
+  nvml::Memory older{};  // here the memory reserved by the driver counts as used
   if (const auto old = CLEAVE_NVML(nvmlDeviceGetMemoryInfo)(device, &older); !old)
     return std::unexpected(old.error());
   return MemoryUse{older.total, older.used};
@@ -230,7 +228,7 @@ DriverAnswer<nvml::EventSet> NvmlDoor::listening() {
   Refusal why{not_supported, "nvmlDeviceRegisterEvents"};
   for (std::uint32_t i = 0; i < *count; ++i) {
     const auto handle = device(GpuIndex{i});
-    if (!handle) continue;  // lost; the others are heard
+    if (!handle) continue;  // lost; the others are still watched
     std::uint64_t types = nvml::event_xid | nvml::event_gpu_unavailable, known = 0;
     if (CLEAVE_NVML(nvmlDeviceGetSupportedEventTypes)(*handle, &known)) types &= known;
     if (types == 0) continue;
@@ -251,7 +249,7 @@ void NvmlDoor::stop_listening() {
 std::optional<GpuIndex> NvmlDoor::index_of(nvml::Device device) {
   for (const auto& [index, handle] : devices_)
     if (handle == device) return index;
-  // Perhaps a handle of another kind for the same GPU.
+  // Perhaps another handle of the same GPU.
   const auto wanted = uuid(device);
   if (!wanted) return std::nullopt;
   for (const auto& [index, handle] : devices_) {
@@ -272,7 +270,7 @@ DriverAnswer<std::optional<GpuEvent>> NvmlDoor::wait_event(std::chrono::millisec
   const auto done = CLEAVE_NVML(nvmlEventSetWait_v2)(*set, &data, wait);
   if (!done && done.error().code == timeout) return std::optional<GpuEvent>{};
   if (!done) {
-    stop_listening();  // the next call listens anew, to the GPUs that are left
+    stop_listening();  // the next call registers again, for the remaining GPUs
     return std::unexpected(done.error());
   }
   GpuEvent event;

@@ -1,5 +1,5 @@
-// The door over a handful of functions that answer as old, odd or broken drivers do. What a good
-// driver does is the business of the contract suite.
+// NvmlDoor over a few functions that answer like old, odd or broken drivers. The contract suite
+// tests it with a good driver.
 
 #include "device/nvml_door.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 using namespace nvml;
 constexpr GpuIndex gpu0{0};
 
-/// What the functions below answer; set anew by each test.
+/// What the functions below answer; set by each test.
 struct Script {
   std::uint32_t processes = 0;  // in the list of the GPU
   std::uint32_t grows_by = 0;   // at each call
@@ -163,7 +163,7 @@ TEST(NvmlDoor, ProfilesOfDriversThatDoNotNameThem) {
     EXPECT_EQ(profiles->back().memory, MiB{4864});
     EXPECT_EQ(profiles->back().name.has_value(), named);
   };
-  check(false);  // no function of that name
+  check(false);  // there is no such function
   functions.nvmlDeviceGetGpuInstanceProfileInfoV = get_profile_v;
   check(true);
   EXPECT_EQ(door.profiles(gpu0)->front().name, "1g.5gb");
@@ -191,7 +191,7 @@ TEST(NvmlDoor, ListsThatGrowAreAskedForAgain) {
     EXPECT_EQ(processes->size(), count);
   }
   script.processes = 70;
-  script.grows_by = 40;  // the room for 70 does not do any more
+  script.grows_by = 40;  // the room for 70 is no longer enough
   const auto processes = door.processes(gpu0);
   ASSERT_TRUE(processes);
   EXPECT_GE(processes->size(), 110U);

@@ -20,14 +20,13 @@ const std::vector<std::string_view>& optional_functions() {
 
 namespace {
 
-/// The file that the loader took, where it says so; names without a folder are looked for in many
-/// places.
+/// The file that the loader opened, if known; it searches many places for a name without a folder.
 std::string file_of(void* symbol, const std::string& asked) {
   Dl_info info{};
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : asked;
 }
 
-/// `dlerror` of the last call; it is told once.
+/// `dlerror` of the last call, which can be read once.
 std::string loader_message() {
   const char* message = dlerror();
   return message == nullptr ? "the loader does not say why" : message;

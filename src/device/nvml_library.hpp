@@ -1,7 +1,7 @@
 #pragma once
 // The library of NVIDIA's driver, opened at run time: Cleave is built and starts without it, and
 // without GPUs. The functions are declared once in model/nvml_abi.hpp; here each becomes a pointer,
-// empty where the library of this machine does not have it.
+// null if the library of this machine lacks it.
 
 #include <memory>
 #include <string>
@@ -11,13 +11,16 @@
 #include "base/result.hpp"
 #include "model/nvml_abi.hpp"
 
-// Older names that stand in where the newer ones of the lists are missing; their records are the
-// same.
+// Older functions that replace missing newer ones; their records are the same.
 // clang-format off
-#define CLEAVE_NVML_FALLBACKS(X)                                                                             \
-  X(nvmlDeviceGetComputeRunningProcesses_v2, (Device device, std::uint32_t* count, ProcessInfo* processes))  \
-  X(nvmlDeviceGetMPSComputeRunningProcesses_v2, (Device device, std::uint32_t* count, ProcessInfo* processes)) \
-  X(nvmlDeviceGetGpuInstancePossiblePlacements, (Device device, std::uint32_t profile_id, GpuInstancePlacement* placements, std::uint32_t* count))
+#define CLEAVE_NVML_FALLBACKS(X) \
+  X(nvmlDeviceGetComputeRunningProcesses_v2, \
+    (Device device, std::uint32_t* count, ProcessInfo* processes)) \
+  X(nvmlDeviceGetMPSComputeRunningProcesses_v2, \
+    (Device device, std::uint32_t* count, ProcessInfo* processes)) \
+  X(nvmlDeviceGetGpuInstancePossiblePlacements, \
+    (Device device, std::uint32_t profile_id, GpuInstancePlacement* placements, \
+     std::uint32_t* count))
 // clang-format on
 
 namespace cleave::nvml {
@@ -38,13 +41,11 @@ const std::vector<std::string_view>& optional_functions();
 
 namespace cleave {
 
-/// An opened and initialised library; shut down and closed when it goes. One is enough for a
-/// program.
+/// An opened and initialised library; shut down and closed with the object. A program needs one.
 class NvmlLibrary {
  public:
-  /// `file`: a path, or a name that the loader looks for. `infeasible` where there is no such
-  /// library, a needed function is missing, or the driver does not answer, each with what would
-  /// help.
+  /// `file` is a path, or a name that the loader looks for. Fails with `infeasible` and a remedy if
+  /// there is no such library, a needed function is missing, or the driver does not answer.
   [[nodiscard]] static Result<std::unique_ptr<NvmlLibrary>> open(
       const std::string& file = nvml::library_name);
   ~NvmlLibrary();
@@ -53,7 +54,7 @@ class NvmlLibrary {
 
   [[nodiscard]] const nvml::Functions& functions() const { return functions_; }
   [[nodiscard]] const std::string& file() const { return file_; }
-  /// Optional functions that it lacks.
+  /// The optional functions that it lacks.
   [[nodiscard]] const std::vector<std::string_view>& missing() const { return missing_; }
 
  private:

@@ -56,7 +56,7 @@ Result<void> make_state_directory(const std::filesystem::path& directory) {
     if (::mkdir(so_far.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
       const int why = errno;
       if (std::filesystem::is_directory(so_far, failed))
-        continue;  // not ours to write in, but there
+        continue;  // exists, though not writable for this user
       errno = why;
       return system_failure(so_far, "the state directory cannot be made");
     }

@@ -1,8 +1,8 @@
 #pragma once
-// Where Cleave keeps what it must remember on this machine: the ledger of what it made and a lock
-// per GPU. One directory for all programs of one user: `--state`, or where the node is a simulated
-// one the folder `cleave` in the node's own directory (so that trials never mix with what is known
-// of real GPUs), or as root /var/lib/cleave, or $XDG_STATE_HOME/cleave, or ~/.local/state/cleave.
+// Where Cleave keeps its state on this machine: the ledger of what it made and a lock per GPU. All
+// programs of one user share one directory: that of `--state`; for a simulated node the folder
+// `cleave` in the node's directory, so that trials never mix with real GPUs; for root
+// /var/lib/cleave; else $XDG_STATE_HOME/cleave or ~/.local/state/cleave.
 
 #include <filesystem>
 #include <optional>
@@ -12,23 +12,22 @@
 
 namespace cleave {
 
-/// What decides where it is.
+/// What decides which directory it is.
 struct StateWish {
-  std::optional<std::string> given;  // --state
-  std::optional<std::filesystem::path>
-      sim_node;  // the simulated node's directory, where there is one
+  std::optional<std::string> given;               // --state
+  std::optional<std::filesystem::path> sim_node;  // directory of the simulated node, if any
   bool root = false;
-  std::optional<std::string> xdg_state_home, home;  // as the environment has them
+  std::optional<std::string> xdg_state_home, home;  // of the environment
 };
 
-/// What this process has: its user and its environment; `given` and `sim_node` are the caller's to
-/// fill in.
+/// The user and environment of this process; the caller fills in `given` and `sim_node`.
 StateWish state_wish_of_process();
 
-/// Decides; looks at nothing and makes nothing. Fails where `given` is empty or no home is known.
+/// Chooses the directory without touching the disk. Fails if `given` is an empty text or no home is
+/// known.
 [[nodiscard]] Result<std::filesystem::path> state_directory(const StateWish& wish);
 
-/// Makes it, with what leads to it, for its owner only; one that is there stays as it is.
+/// Makes the directory and its parents, for the owner only; an existing one is left unchanged.
 [[nodiscard]] Result<void> make_state_directory(const std::filesystem::path& directory);
 
 }  // namespace cleave

@@ -8,7 +8,7 @@
 
 #include "base/random.hpp"
 #include "engine/schedulers/scheme_a.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 namespace {

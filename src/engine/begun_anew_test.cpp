@@ -5,7 +5,7 @@
 
 #include "engine/command_words_test.hpp"
 #include "engine/engine.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 namespace {

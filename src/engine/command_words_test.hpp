@@ -8,7 +8,7 @@
 
 #include "base/format.hpp"
 #include "model/event.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 #include "placement/fleet.hpp"
 
 namespace cleave {

@@ -1,8 +1,8 @@
 #pragma once
 // Fragmentation cost of a GPU (*An Online Fragmentation-Aware Scheduler*, IV-B, equations 3 to 5,
-// readings F1 to F4): the mean over profiles of the share of instances that would fit by size and
-// do not fit by position. Held as a whole number of 1/25,200ths, so that equal costs are equal and
-// GPUs of different models compare.
+// readings F1 to F4): the mean over profiles of the share of instances that would fit by size but
+// do not fit by position. Stored as a whole number of 25,200ths, so that equal costs compare equal,
+// on GPUs of different models too.
 
 #include <compare>
 #include <vector>
@@ -12,8 +12,9 @@
 
 namespace cleave {
 
+/// A cost from 0 (nothing is lost) to 1.
 struct FragmentationCost {
-  /// 420 = lcm(1..7) serves every ideal count up to seven, 60 = lcm(1..6) every number of plain
+  /// 420 = lcm(1..7) covers every ideal count up to seven, 60 = lcm(1..6) every number of plain
   /// profiles.
   static constexpr int denominator = 420 * 60;
 
@@ -23,8 +24,8 @@ struct FragmentationCost {
   friend auto operator<=>(FragmentationCost, FragmentationCost) = default;
 };
 
-/// One profile's part: how many would fit if only the amounts of free compute and memory mattered,
-/// and how many allowed starts are free.
+/// How many instances of a profile would fit if only the free amounts of compute and memory
+/// mattered, and how many of its starts are free.
 struct FitCount {
   const Profile* profile;
   int ideal;
@@ -35,8 +36,8 @@ struct FitCount {
 /// that count: held ones and walls, not idle ones.
 std::vector<FitCount> fit_counts(const Geometry& geometry, PlacementSet occupied);
 
-/// By the definition; StateGraph has it as a table. Asserts that the model's numbers fit the
-/// denominator.
+/// Computed by the definition; StateGraph has a table of it. Asserts that the model's numbers fit
+/// the denominator.
 FragmentationCost fragmentation_cost(const Geometry& geometry, PlacementSet occupied);
 
 }  // namespace cleave

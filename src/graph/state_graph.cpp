@@ -12,8 +12,7 @@ namespace cleave {
 
 namespace {
 
-/// Fibonacci hashing: the golden ratio spreads sets that differ in one low bit over the whole
-/// table.
+/// Fibonacci hashing: spreads sets that differ in one low bit over the whole table.
 std::size_t slot_of(PlacementSet state, std::size_t slots) {
   return (state.bits() * std::uint64_t{0x9e3779b97f4a7c15}) >> (64 - std::countr_zero(slots));
 }
@@ -36,10 +35,10 @@ StateGraph::StateGraph(Geometry geometry)
   measure();
 }
 
-/// Grows every state by placements above its highest, so that each set is met once, smaller ones
+/// Extends every state by placements above its highest, so that each set occurs once, smaller sets
 /// first.
 void StateGraph::enumerate() {
-  std::vector<PlacementSet> open;  // beside each state, what does not conflict with it
+  std::vector<PlacementSet> open;  // for each state, what does not conflict with it
   states_.push_back({});
   open.push_back(geometry_.all());
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -58,8 +57,7 @@ void StateGraph::enumerate() {
   }
 }
 
-/// Fills the hash table, then for each state and placement the state without it, which also gives
-/// the way back.
+/// Fills the hash table, then for each state and placement the state without it, and its inverse.
 void StateGraph::connect() {
   slots_.assign(std::bit_ceil(states_.size() * 2), no_state);
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -82,8 +80,7 @@ void StateGraph::connect() {
 
 void StateGraph::measure() {
   const std::size_t count = states_.size();
-  // A state reaches the union of what its successors reach. Bit k stands for the k-th maximal
-  // state.
+  // A state reaches the union of what its successors reach. Bit k means the k-th maximal state.
   maximal_states_ = static_cast<int>(std::ranges::count(free_, PlacementSet{}));
   const std::size_t words = (static_cast<std::size_t>(maximal_states_) + 63) / 64;
   std::vector<std::uint64_t> reach(count * words);
@@ -150,7 +147,7 @@ std::shared_ptr<const StateGraph> StateGraph::of(const GpuModel& model, ProfileM
     if (!graph) graph = make();
     return graph;
   }
-  // A model that was read from a driver goes one day, and another may be where it was.
+  // A model read from a driver may be destroyed, and another may get its address.
   auto known = of_others[key].lock();
   if (known) return known;
   std::erase_if(of_others, [](const auto& each) { return each.second.expired(); });

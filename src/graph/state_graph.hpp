@@ -1,11 +1,10 @@
 #pragma once
-// The partition state graph of one GPU model and profile set: every legal state, what each can
-// become by one more instance, which are full, and two figures for every state - how many full
-// states it can still reach
-// (*Managing Multi Instance GPUs*, 4.2: future configuration reachability) and its fragmentation
-// cost. Built once, then only looked up; immutable, so any thread may read it.
+// The partition state graph of one GPU model and profile set: every legal state, the states one
+// more instance leads to, the full states, and two figures for every state: how many full states it
+// can still reach (*Managing Multi Instance GPUs*, 4.2: future configuration reachability) and its
+// fragmentation cost. Built once and then only read; immutable, so any thread may read it.
 //
-// A state is a set of placements; two states are the same when their placements are (reading M1).
+// A state is a set of placements; states are equal if their placements are (reading M1).
 // States are numbered by size, then in the order of their placements: the empty state is 0, and a
 // state's number is always below those of the states that contain it.
 
@@ -21,25 +20,26 @@ namespace cleave {
 using StateId = std::uint16_t;
 inline constexpr StateId no_state = 0xffff;
 
+/// The graph as tables by state.
 class StateGraph {
  public:
   explicit StateGraph(Geometry geometry);
 
-  /// The graph for a model, shared by everybody in the process who asks for the same one; of a
-  /// model that is not in the tables as long as somebody has it. Thread-safe.
+  /// The graph for a model, shared by all callers in the process. For a model that is not in the
+  /// tables it is kept as long as it is in use. Thread-safe.
   static std::shared_ptr<const StateGraph> of(const GpuModel& model, ProfileMask profiles);
 
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] int size() const { return static_cast<int>(states_.size()); }
 
-  /// Whether a state is legal as soon as no two of its placements conflict; so for all published
+  /// Whether every state without two conflicting placements is legal; true for all published
   /// tables.
   [[nodiscard]] bool pairwise() const { return pairwise_; }
 
   [[nodiscard]] PlacementSet state(StateId id) const { return states_[id]; }
-  /// Number of a state; no_state when the set is not legal.
+  /// The number of a state; no_state if the set is not legal.
   [[nodiscard]] StateId find(PlacementSet state) const;
-  /// The state after adding a placement; no_state when that is not legal or it is there already.
+  /// The state after adding a placement; no_state if it is not legal or already there.
   [[nodiscard]] StateId add(StateId id, PlacementId placement) const {
     return successors_[cell(id, placement)];
   }
@@ -48,11 +48,11 @@ class StateGraph {
     return predecessors_[cell(id, placement)];
   }
 
-  /// Placements that can be added.
+  /// The placements that can be added.
   [[nodiscard]] PlacementSet free(StateId id) const { return free_[id]; }
   [[nodiscard]] bool maximal(StateId id) const { return free_[id].empty(); }
   [[nodiscard]] int maximal_states() const { return maximal_states_; }
-  /// Maximal states counted as multisets of profiles, wherever they stand.
+  /// The number of maximal states that differ in their profiles, wherever those are.
   [[nodiscard]] int maximal_multisets() const;
 
   /// How many maximal states contain this one.

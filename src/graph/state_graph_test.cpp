@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/fleet_file.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 #include "model/workload_file.hpp"
 
 namespace cleave {

@@ -11,7 +11,7 @@ namespace cleave {
 
 namespace {
 
-/// Collects the fleet while the document is read, with the first error.
+/// Builds the fleet while the document is read, and keeps the first error.
 class FleetReader {
  public:
   FleetReader(const ProfileChoice& profiles, std::optional<Error>& error)
@@ -226,8 +226,8 @@ Result<FleetFile> parse_fleet(std::string_view text, const std::string& place,
   JsonReader in(*document, place, error);
   FleetReader reader(profiles, error);
   reader.read(in);
-  // A profile set that fits none of the models explains every error about a missing profile: say
-  // that first.
+  // A profile choice that fits no model is the cause of every error about a missing profile, so it
+  // is reported first.
   if (const auto checked = check_profiles(reader.fleet, profiles); !checked)
     return std::unexpected(checked.error());
   if (error) return std::unexpected(*error);

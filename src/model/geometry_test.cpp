@@ -1,10 +1,10 @@
-// Rules of coexistence: what a GPU holds beside what.
+// Rules of coexistence: which instances a GPU can have together.
 
 #include "model/geometry.hpp"
 
 #include <gtest/gtest.h>
 
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 namespace {
@@ -14,7 +14,7 @@ Geometry geometry(std::string_view model, std::string_view profiles = "all") {
   return {found, ProfileChoice::parse(profiles)->on(found)};
 }
 
-/// What is wrong with a layout, in the words of the interface; "legal" when nothing is.
+/// What is wrong with a layout, by name; "legal" if nothing is.
 std::string verdict(std::string_view model, std::string_view layout) {
   const Geometry rules = geometry(model);
   const Verdict verdict = rules.judge(*parse_layout(layout, rules));
@@ -96,9 +96,9 @@ TEST(ProfileChoice, MeansTheSameWordsOnEveryModel) {
   EXPECT_FALSE(ProfileChoice::parse("four,"));
 }
 
-// Rules that two placements settle are a table; the others never bind with the published
-// placements, so that a state is legal exactly when its placements do not conflict. A model for
-// which this fails still works, slower.
+// Rules between two placements are in a table. The other rules never apply with the published
+// placements, so that a state is legal if and only if no two of its placements conflict. A model
+// for which this fails still works, but more slowly.
 TEST(Geometry, LimitsOfMoreThanTwoInstancesNeverBindOnPublishedTables) {
   for (const GpuModel& model : gpu_models()) {
     const Geometry rules(model, ProfileChoice().on(model));
@@ -115,7 +115,7 @@ TEST(Geometry, LimitsOfMoreThanTwoInstancesNeverBindOnPublishedTables) {
   }
 }
 
-// And where such a limit does bind, it is kept: a table as a driver might report it.
+// Where such a limit does apply, it is kept: a table that a driver might report.
 TEST(Geometry, HoldsALimitThatBinds) {
   GpuModel odd = **find_gpu_model("A100-40GB");
   odd.compute = {3};

@@ -1,5 +1,4 @@
-// The tables of GPU models: against themselves, and value by value against the collected facts
-// where those are.
+// The tables of GPU models: consistent, and equal to the collected facts if those are there.
 
 #include "model/gpu_model.hpp"
 #include "base/places_test.hpp"

@@ -31,7 +31,7 @@ std::string text(const Request& request) {
 
 const Profile* profile_of_share(const GpuModel& model, const std::vector<const Profile*>& profiles,
                                 ByShare share) {
-  // Everything times 1000 x the model's compute slices, so that shares compare as whole numbers.
+  // Everything is multiplied by 1000 x the model's compute slices, to compare whole numbers.
   const int wanted = share.thousandths * model.compute.value;
   const auto distance = [&](const Profile& p) { return std::abs(p.compute.value * 1000 - wanted); };
   const Profile* best = nullptr;

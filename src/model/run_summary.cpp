@@ -8,8 +8,8 @@ namespace cleave {
 
 namespace {
 
-/// Exact, rounded down; of durations that are not negative, whose sum may be beyond the range of
-/// one.
+/// The exact mean, rounded down. Durations must not be negative; their sum may exceed the range of
+/// a Duration.
 Duration mean_of(const std::vector<Duration>& values) {
   constexpr std::int64_t second = 1'000'000'000;
   const auto count = static_cast<std::int64_t>(values.size());
@@ -28,7 +28,7 @@ Distribution Distribution::of(std::vector<Duration>& values) {
   distribution.count = values.size();
   if (values.empty()) return distribution;
   distribution.mean = mean_of(values);
-  // What lies before the last percentile is no greater than what lies behind it.
+  // Values before the last percentile are at most as great as those after it.
   auto begin = values.begin();
   const auto at_least = [&](std::size_t percent) {
     const std::size_t rank = (percent * values.size() + 99) / 100;  // rounded up

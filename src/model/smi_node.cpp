@@ -17,8 +17,7 @@ std::string what(const SmiInstance& row) {
   return fmt::format("{} at {}", row.profile, row.placement.start);
 }
 
-/// The remedy for a profile that the model does not have: another model that does, or another
-/// spelling.
+/// The remedy for a profile that the model lacks: a model that has it, or another spelling.
 std::string other_model_or_name(const std::string& profile, const Geometry& geometry) {
   std::vector<std::string> keys;
   for (const GpuModel& model : gpu_models())
@@ -28,7 +27,7 @@ std::string other_model_or_name(const std::string& profile, const Geometry& geom
                      keys.size() == 1 ? "has" : "have");
 }
 
-/// One row by itself: profile, size and start.
+/// Checks one row: profile, size and start.
 Result<PlacementId> placement_of(const SmiInstance& row, const Geometry& geometry) {
   const GpuModel& model = geometry.model();
   const Profile* profile = model.find(row.profile);
@@ -53,7 +52,7 @@ Result<PlacementId> placement_of(const SmiInstance& row, const Geometry& geometr
   return fail_at(row.place, error);
 }
 
-/// Two rows of one GPU that cannot both be: the same ID, or one GPU in two listings.
+/// Checks for rows of one GPU that contradict each other: the same ID, or one GPU in two listings.
 Result<void> check_listed_once(const std::vector<const SmiInstance*>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (std::size_t k = 0; k < i; ++k) {
@@ -110,7 +109,7 @@ Result<SmiGpu> gpu_of(int index, const std::vector<const SmiInstance*>& rows,
   return gpu;
 }
 
-/// "1c.3g.20gb+me" is a part of "3g.20gb+me": both without share and attribute.
+/// The name without share and attribute: "1c.3g.20gb+me" is a part of "3g.20gb+me".
 std::string_view size_name(std::string_view name) {
   const std::size_t share = name.find("c.");
   if (share != std::string_view::npos) name.remove_prefix(share + 2);

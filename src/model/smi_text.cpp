@@ -30,7 +30,7 @@ bool is_border(std::string_view line) {
   return line.size() > 2 && line.front() == '+' && line.back() == '+' && consists_of(line, "+-=");
 }
 
-/// What stands between the bars of a line of a table. Some copies have them doubled.
+/// The text between the bars of a line of a table. Some copies have doubled bars.
 std::string_view between_bars(std::string_view line) {
   while (line.starts_with('|')) line.remove_prefix(1);
   while (line.ends_with('|')) line.remove_suffix(1);
@@ -55,8 +55,8 @@ bool is_profile_name(std::string_view word) {
          word.find("g.") != std::string_view::npos && word.find("gb") != std::string_view::npos;
 }
 
-/// A row of ours wherever it stands, by its numbers: `-lgip` and `-lcip` have "0/7" where ours have
-/// an ID.
+/// Whether a line is a row of `-lgi` or `-lci`, by its numbers: `-lgip` and `-lcip` have "0/7" in
+/// place of an ID.
 bool looks_like_row(std::string_view line) {
   const std::vector<std::string_view> list = words(between_bars(line));
   const std::size_t mig = list.size() > 1 && list[1] == "MIG" ? 1 : 2;
@@ -66,8 +66,7 @@ bool looks_like_row(std::string_view line) {
   return true;
 }
 
-/// The fields of one row, taken from left to right; what is wrong with the first that is not as
-/// expected.
+/// Reads the fields of one row from left to right, and keeps what is wrong with the first bad one.
 class Row {
  public:
   explicit Row(std::string_view content) : words_(words(content)) {}
@@ -101,7 +100,7 @@ class Row {
     refuse("the end of the row");
   }
 
-  /// "expected ..., found ..."; empty when nothing is wrong.
+  /// "expected ..., found ..."; empty if nothing is wrong.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
  private:
@@ -124,10 +123,10 @@ class Row {
   std::string wrong_;
 };
 
-/// Texts of other commands, and how to tell them; the first that fits names what was found.
+/// How to recognise texts of other commands; the first match names what was found.
 struct OtherText {
   std::string_view mark;
-  bool at_the_start;  // of a line; else anywhere in it
+  bool at_the_start;  // of a line; otherwise anywhere in it
   std::string_view what;
 };
 
@@ -145,7 +144,7 @@ constexpr OtherText other_texts[] = {
     {"==NVSMI LOG==", false, "the log of `nvidia-smi -q`"},
 };
 
-/// Goes through the lines with one table open at a time.
+/// Reads the lines, with at most one open table.
 class SmiReader {
  public:
   explicit SmiReader(const std::string& place) : place_(&place) {}
@@ -159,7 +158,7 @@ class SmiReader {
     if (below_border_) return read_border(line);
     upper_border_ = false;
     if (line.front() != '|') return read_other(line);
-    // A title cut short would make its table somebody else's.
+    // A truncated title would make its table look like another command's.
     if (below_border && (!line.ends_with('|') || line.size() < 2)) return refuse_cut(line);
     return read_bars(line);
   }
@@ -190,7 +189,7 @@ class SmiReader {
   [[nodiscard]] bool ours() const {
     return table_ == Table::instances || table_ == Table::computes;
   }
-  /// Whether a table of ours is open and has not come to a border after its head.
+  /// Whether one of our tables is open and its head has not ended with a border.
   [[nodiscard]] bool torn() const { return ours() && !(in_rows_ && bordered_); }
   [[nodiscard]] std::unexpected<Error> torn_before(const std::string& what) const {
     const std::string_view expected = in_rows_ ? "the table's closing border, a line '+---+'"
@@ -293,9 +292,9 @@ class SmiReader {
     return {};
   }
 
-  /// A line of no table: prompts, messages of nvidia-smi, anything.
+  /// A line outside tables: prompts, messages of nvidia-smi, anything.
   [[nodiscard]] Result<void> read_other(std::string_view line) {
-    // A row or border that lost a piece must not pass for a prompt.
+    // A truncated row or border must not be taken for a prompt.
     const bool piece = ours() && (line.front() == '+' || line.back() == '|' || line.back() == '+');
     if (piece || looks_like_row(line))
       return refuse(fmt::format("expected a whole row from '|' to '|', or a border, found '{}'",
@@ -314,7 +313,7 @@ class SmiReader {
     constexpr std::string_view none[] = {"No GPU instances found", "No compute instances found"};
     for (const std::string_view message : none) {
       if (!line.starts_with(message)) continue;
-      // "No GPU instances found: Not Found" is an answer, "...: Insufficient Permissions" is none.
+      // "No GPU instances found: Not Found" is an answer, "...: Insufficient Permissions" is not.
       std::string_view why = line.substr(message.size());
       while (why.starts_with(':') || why.starts_with('.') || why.starts_with(' '))
         why.remove_prefix(1);

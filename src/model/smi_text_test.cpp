@@ -1,5 +1,5 @@
-// Listings of nvidia-smi as several drivers print them, what people do to them on the way, and
-// every way in which they can be wrong.
+// Listings of nvidia-smi as several drivers print them and as people save them, and every way in
+// which they can be wrong.
 
 #include "model/smi_text.hpp"
 
@@ -101,7 +101,7 @@ Geometry whole(std::string_view model) {
   return {found, ProfileChoice().on(found)};
 }
 
-/// A table of these rows, which begin in line 6 and stand in every second.
+/// A table with these rows, which are on every second line from line 6 on.
 std::string table(std::initializer_list<std::string_view> rows) {
   std::string text(head);
   for (const std::string_view row : rows)
@@ -368,7 +368,7 @@ TEST(SmiText, EveryCutOfATextIsRefusedOrWhole) {
         EXPECT_NE(listing.error().place.find(": line "), std::string::npos);
         continue;
       }
-      // Accepted only where a border ends what there is; nobody can see that more was to come.
+      // Accepted only if the text ends with a border; that more should follow cannot be seen.
       const std::string_view rest = text.substr(0, text.find_last_not_of(" \n", length - 1) + 1);
       EXPECT_EQ(rest.back(), '+') << rest;
       EXPECT_LE(listing->instances.size(), whole_text.instances.size());

@@ -15,8 +15,8 @@ namespace cleave {
 namespace {
 
 constexpr std::int64_t most_iterations = 1'000'000'000'000;
-constexpr double fastest =
-    1000;  // a relative speed above this is a slip, such as a time or a percentage
+/// A relative speed above this is a mistake, such as a time or a percentage.
+constexpr double fastest = 1000;
 
 bool some_gpu_has(std::string_view profile) {
   for (const GpuModel& model : gpu_models())
@@ -29,8 +29,8 @@ bool is_mig_off(std::string_view column) {
   return column.substr(column.rfind(':') + 1) == mig_off;
 }
 
-/// A column of a table of speeds as it is kept: PROFILE or MODEL:PROFILE with the model's key,
-/// `none` for a profile being MIG off; nullopt when no known GPU has it.
+/// A column of a table of speeds as it is stored: PROFILE or MODEL:PROFILE with the model's key,
+/// where the profile `none` means MIG off. Empty if no known GPU has it.
 std::optional<std::string> known_column(const std::string& column) {
   if (!is_mig_off(column) && !some_gpu_has(column)) return std::nullopt;
   const std::size_t colon = column.rfind(':');
@@ -120,7 +120,7 @@ class WorkloadReader {
     return request;
   }
 
-  /// What the job's model takes, where it names one.
+  /// The memory of the job's model, if it names one.
   std::optional<MiB> size_of_model(JsonReader& in) {
     const auto shape = in.text_if("shape");
     if (!shape) {
@@ -163,7 +163,7 @@ class WorkloadReader {
       if (speed.table->empty()) in.refuse("speed", "the table of speeds is empty");
     }
     if (auto phases = in.object_if("phases")) {
-      // A quarter of the longest time each, so that their sum stays within it.
+      // At most a quarter of the longest time each, so that the sum stays below it.
       const auto time = [&](std::string_view key) {
         const Duration each = phases->seconds_if(key).value_or(Duration::zero());
         if (each > longest_duration / 4)
@@ -245,8 +245,7 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
   return finished(std::move(reader.workload), place);
 }
 
-/// A cell as the JSON it would be: text stays text, everything else is a number, true, false or an
-/// object.
+/// A cell as JSON: columns of text stay text, others are numbers, true, false or objects.
 Json cell_value(std::string_view column, const std::string& cell) {
   constexpr std::array texts = {"id",        "profile",         "shape",
                                 "precision", "reference_model", "application"};

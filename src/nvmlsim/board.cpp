@@ -45,7 +45,7 @@ struct IdRow { int number; std::uint32_t id; };
 constexpr IdRow eight_slice_ids[] = {{4, 0}, {3, 5}, {2, 9}, {1, 14}, {9, 15}, {0, 19}, {7, 20}};
 // clang-format on
 
-/// A profile of compute instances beside those of the regular sizes.
+/// A profile of compute instances in addition to the regular sizes.
 struct ExtraProfile {
   Architecture architecture;
   std::uint32_t of;  // compute slices of the GPU instance
@@ -59,7 +59,7 @@ constexpr ExtraProfile extra_profiles[] = {
     {Architecture::ampere, 7, 8, 7, UINT32_MAX},
 };
 
-/// Inferred where no table has one: the id that the profile has on every other GPU of eight slices.
+/// If the table has none, assumed: the id of the profile on all other GPUs with eight slices.
 std::uint32_t id_of(const Profile& profile) {
   if (profile.id) return static_cast<std::uint32_t>(*profile.id);
   const auto* found = std::ranges::find(eight_slice_ids, profile.nvml_profile, &IdRow::number);
@@ -67,8 +67,7 @@ std::uint32_t id_of(const Profile& profile) {
                                             : found->id;
 }
 
-/// Inferred where no table has it: the GB in the name of the largest profile, taken for the whole
-/// GPU.
+/// If the table has none, assumed: the GB in the name of the largest profile, scaled to the GPU.
 std::uint64_t memory_of(const GpuModel& model) {
   if (model.memory) return static_cast<std::uint64_t>(model.memory->value);
   const Profile& largest = model.largest();
@@ -77,8 +76,8 @@ std::uint64_t memory_of(const GpuModel& model) {
          1024;
 }
 
-/// Inferred where no table has it: that of another profile of as many memory slices, else the
-/// slices' share of the GPU, down to 64 MiB.
+/// If the table has none, assumed: that of another profile with as many memory slices, else the
+/// slices' share of the GPU, rounded down to 64 MiB.
 std::uint64_t memory_of(const GpuModel& model, const Profile& profile) {
   if (profile.usable) return static_cast<std::uint64_t>(profile.usable->value);
   for (const Profile& other : model.profiles)
@@ -96,8 +95,8 @@ std::uint32_t sms_of(const GpuModel& model) {
   return row->assumed_sms;
 }
 
-/// Inferred where no table has them: the slices' share of eight, down to an even number; all for
-/// the whole.
+/// If the table has none, assumed: the slices' share of eight, rounded down to an even number; all
+/// for the whole GPU.
 std::uint32_t sms_of(const GpuModel& model, const Profile& profile) {
   if (profile.sms) return static_cast<std::uint32_t>(profile.sms->value);
   if (profile.compute == model.compute) return sms_of(model);
@@ -106,7 +105,7 @@ std::uint32_t sms_of(const GpuModel& model, const Profile& profile) {
   return std::max(2U, share / 2 * 2);
 }
 
-/// Inferred where no table has them: one of each for a compute slice, as on the H100.
+/// If the table has none, assumed: one of each per compute slice, as on the H100.
 Engines engines_of(const GpuModel& model, const Profile& profile) {
   if (profile.engines) return *profile.engines;
   const int slices = profile.compute.value;
@@ -124,7 +123,7 @@ std::vector<std::uint32_t> compute_starts(std::uint32_t slices, std::uint32_t of
   return starts;
 }
 
-/// SMs of part of an instance: the model's 1g for each slice.
+/// SMs of a part of an instance: those of the model's 1g for each slice.
 std::uint32_t compute_sms(const GpuModel& model, std::uint32_t slices, const ProfileFacts& whole) {
   if (slices == static_cast<std::uint32_t>(whole.profile->compute.value)) return whole.sms;
   for (const Profile& profile : model.profiles)
@@ -180,15 +179,15 @@ std::unique_ptr<Board> make_board(const GpuModel& model) {
 const Board& board_of(const GpuModel& model) {
   using Boards = std::map<const GpuModel*, std::unique_ptr<Board>>;
   const std::lock_guard guard(boards_mutex);
-  static auto* const boards = new Boards;  // programs call until their very end, so it stays
+  static auto* const boards = new Boards;  // never destroyed: programs call until they end
   std::unique_ptr<Board>& board = (*boards)[&model];
   if (!board) board = make_board(model);
   return *board;
 }
 
 // The GPU is a tree: the whole is 0, its halves 1 and 2, quarters 3 to 6, eighths 7 to 14.
-// Captures: on an A100 the upper half comes first at each level (1g at 4, 5, 6 are 7, 8, 9, at 0 to
-// 3 are 11 to 14), on an H100 the lower one.
+// Captures: on an A100 the upper half comes first at each level (1g at 4, 5, 6 are 7, 8, 9, and
+// those at 0 to 3 are 11 to 14), on an H100 the lower half.
 std::uint32_t gpu_instance_id(const Board& board, PlacementId placement,
                               InstanceNumbering numbering) {
   const Placement& at = board.geometry[placement];

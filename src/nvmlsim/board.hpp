@@ -1,7 +1,7 @@
 #pragma once
-// A GPU model as its driver would describe it: the model's table, with every gap filled so that
-// NVML has an answer. What fills a gap is inferred and said so at the function that does it; the
-// planner and the rest of Cleave never see these numbers as facts.
+// A GPU model as its driver would describe it: the model's table with every gap filled, so that
+// NVML has an answer. The functions that fill gaps say how; the planner and the rest of Cleave
+// never see these numbers.
 
 #include <array>
 #include <cstdint>
@@ -11,18 +11,18 @@
 #include <vector>
 
 #include "model/geometry.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::sim {
 
-/// What NVML says of a board that the model's table does not hold. Watts and MHz without a source
-/// are of the vendor's data sheets, or of the family where there is none.
+/// What NVML says about a board and the model's table does not have. Clocks without a source are
+/// those of the vendor's data sheets, or of the family if there are none.
 struct BoardRow {
   GpuModelId id;
   std::uint32_t pci_device;  // as NVML gives it: device, then vendor
   std::uint32_t pcie_generation;
-  std::uint32_t sm_mhz, memory_mhz;  // the most
-  std::uint32_t assumed_sms;         // those of the H100 or B200 where the model's table has none
+  std::uint32_t sm_mhz, memory_mhz;  // maximum clocks
+  std::uint32_t assumed_sms;         // of the H100 or B200, if the model's table has none
   std::uint32_t brand;               // NVML's number
   bool upper_half_first;             // in the numbering of GPU instances: see gpu_instance_id
 };
@@ -40,7 +40,7 @@ struct ProfileFacts {
 
 /// A profile of compute instances in one kind of GPU instance.
 struct ComputeProfile {
-  std::uint32_t number;  // NVML's number and id of it, which are the same
+  std::uint32_t number;  // NVML's number and id, which are the same
   std::uint32_t slices, most, sms;
   std::vector<std::uint32_t> starts;  // compute slices of the GPU instance
 };
@@ -57,16 +57,16 @@ struct Board {
   std::uint32_t sms;
 };
 
-/// Made once for each model and kept.
+/// The board of a model that the tables describe; made once and kept.
 const Board& board_of(const GpuModel& model);
 
-/// NVML's number of a GPU instance at this place.
+/// NVML's number of a GPU instance at this placement.
 std::uint32_t gpu_instance_id(const Board& board, PlacementId placement,
                               InstanceNumbering numbering);
 
-/// The profile under this NVML id, as an index of the model's.
+/// The profile with this NVML id, as an index into the model's profiles.
 std::optional<std::size_t> profile_by_id(const Board& board, std::uint32_t id);
-/// Whether any model has a profile of this id.
+/// Whether any model has a profile with this id.
 bool known_profile_id(std::uint32_t id);
 
 /// "1g.5gb", or "1c.3g.20gb" for part of it.

@@ -1,6 +1,5 @@
 #pragma once
-// For the tests of this room: child processes that end by themselves, and are ended by their
-// number.
+// For the tests of this room: child processes, and signals between them and the test.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,8 +9,7 @@
 
 namespace cleave::sim {
 
-/// Runs `body` in a child and ends it there with what `body` returns; killed after a minute
-/// whatever happens.
+/// A child process that runs `body` and exits with its result; killed after a minute at the latest.
 class Child {
  public:
   template <class F>
@@ -31,7 +29,7 @@ class Child {
     ::kill(pid_, SIGKILL);
     (void)wait();
   }
-  /// Somebody else has waited for it.
+  /// The test has waited for it in another way.
   void is_gone() { pid_ = -1; }
   /// Its exit status, or 128 and the signal that ended it.
   int wait() {

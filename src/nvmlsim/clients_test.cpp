@@ -1,5 +1,5 @@
-// Several programs on one node: who stands in whose way, faults while they run, events, forks, and
-// what they see when the node is destroyed.
+// Several programs on one node: which calls they block for each other, faults while they run,
+// events, forks, and what they see when the node is destroyed.
 
 #include <sys/stat.h>
 
@@ -21,7 +21,7 @@ TEST(Clients, ThatHoldAMigDeviceKeepIt) {
   Signal holds, let_go, gone, end;
   Child child([&] {
     nvml::Device gpu = nullptr, mig = nullptr;
-    // NVML is open in the child of a fork, which holds nothing of its parent's.
+    // NVML is open in the child of a fork, which holds none of its parent's handles.
     if (library().nvmlDeviceGetHandleByIndex_v2(0, &gpu) != success) return 1;
     if (library().nvmlDeviceGetMigDeviceHandleByIndex(gpu, 0, &mig) != success) return 2;
     holds.send();
@@ -58,7 +58,7 @@ TEST(Clients, ThatDieHoldNothing) {
   EXPECT_EQ(library().nvmlComputeInstanceDestroy(made.compute), success);
 }
 
-// As the driver's own descriptors are closed by exec.
+// Like the driver's descriptors, which exec closes.
 TEST(Clients, ThatBecomeOtherProgramsHoldNothing) {
   const OpenNode node("A100-40GB");
   const MadeInstance made = make_instance(node.gpu(), 0);
@@ -71,7 +71,7 @@ TEST(Clients, ThatBecomeOtherProgramsHoldNothing) {
   nvml::Return answer = in_use;
   for (int i = 0; i < 500 && answer != success; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    // Until the child has the handle and is another program, either answer is right.
+    // Until the child has the handle and has become another program, both answers are right.
     std::ifstream name(fmt::format("/proc/{}/comm", child.pid()));
     std::string comm;
     name >> comm;
@@ -84,7 +84,7 @@ TEST(Clients, ThatBecomeOtherProgramsHoldNothing) {
 TEST(Clients, AreManyOverTime) {
   const OpenNode node("A100-40GB");
   const MadeInstance made = make_instance(node.gpu(), 0);
-  for (int i = 0; i < 600; ++i) {  // more than the table has places
+  for (int i = 0; i < 600; ++i) {  // more than the table has entries
     Child child([&] {
       nvml::Device mig = nullptr;
       return library().nvmlDeviceGetMigDeviceHandleByIndex(node.gpu(), 0, &mig) == success ? 0 : 1;
@@ -120,7 +120,7 @@ TEST(Clients, OtherThanRootChangeNothingWhereThatIsChecked) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-// What a driver lets others than root see: their MIG devices, and nothing of the GPU as a whole.
+// What a driver shows users other than root: MIG devices, but nothing about the GPU as a whole.
 TEST(Clients, OtherThanRootSeeWhatHardwareShowsThem) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   SimNodeSpec spec = node_spec("A100-40GB,A100-40GB");

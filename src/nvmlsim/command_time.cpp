@@ -6,7 +6,7 @@ namespace cleave::sim {
 
 namespace {
 
-/// Less than the constant part of either law: no second command could have begun and come this far.
+/// Shorter than the constant part of either law, so that no second command fits in between.
 constexpr Duration between_calls = std::chrono::milliseconds(50);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Creating and destroying one by one takes what the law says of all at once, however a program
-// orders its calls.
+// Creating and destroying one by one takes the time of the law for all at once, in whatever order a
+// program makes its calls.
 
 #include "nvmlsim/command_time.hpp"
 
@@ -22,7 +22,7 @@ class Command : public testing::Test {
  protected:
   Command() : geometry_(board_of(**find_gpu_model("A100-40GB")).geometry) {}
 
-  /// One call after the other, with this pause between them; what they took together.
+  /// The total time of these calls, with this pause between them.
   Duration run(CommandTime::Law law, const std::vector<PlacementId>& calls,
                Duration pause = milliseconds(1)) {
     Duration all{};
@@ -35,7 +35,7 @@ class Command : public testing::Test {
     }
     return all;
   }
-  /// A 1g.5gb that may be at `start`.
+  /// The placement of a 1g.5gb at `start`.
   PlacementId small(int start) {
     const auto found = geometry_.find("1g.5gb", start);
     return *found;

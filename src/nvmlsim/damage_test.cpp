@@ -1,5 +1,5 @@
 // A damaged state file: programs that open it, or have it open, get errors or wrong numbers, but do
-// not crash and do not wait for ever.
+// not crash or hang.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -66,7 +66,7 @@ void change_everything(const Functions& nvml, nvml::Device gpu) {
   nvml.nvmlDeviceSetMigMode(gpu, 1, &activation);
 }
 
-/// What a client and an administrator do; in a process of its own, which an alarm ends.
+/// What clients and administrators do, in a separate process with an alarm.
 int use_node(const std::filesystem::path& path, std::uint32_t gpus) {
   ::alarm(20);
   const Functions& nvml = library();
@@ -95,7 +95,7 @@ std::string bytes_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Over the bytes that are there, so that programs that have the file mapped see it.
+/// Overwrites the bytes in place, so that programs that have the file mapped see it.
 void overwrite(const std::filesystem::path& file, const std::string& bytes) {
   std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -150,7 +150,7 @@ TEST_F(Damage, WhileAClientHasTheNodeOpen) {
   for (int round = 0; round < 100; ++round) {
     Signal ready, broken;
     Child child([&] {
-      // NVML is open since before the damage.
+      // NVML was opened before the damage.
       ready.send();
       broken.await();
       return use_node(node_.path(), 2);

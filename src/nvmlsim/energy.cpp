@@ -22,8 +22,8 @@ PowerLimits power_limits(const Board& board) {
 }
 
 double draw_watts(const Board& board, const GpuRecord& record) {
-  // Of each compute instance, at the end of the whole GPU. Nobody knows by how much open contexts
-  // raise the idle part, or how heavy the work is: both count as one.
+  // The loads of all compute instances, and last that of the whole GPU. How much open contexts
+  // raise the idle part and how heavy the work is are unknown; both factors are 1.
   std::array<InstanceLoad, instance_slots + 1> loads{};
   for (std::size_t slot = 0; slot < loads.size(); ++slot) {
     const double slices =
@@ -39,7 +39,7 @@ double draw_watts(const Board& board, const GpuRecord& record) {
 }
 
 double energy_joules(const GpuRecord& record, std::int64_t now) {
-  // The clock begins anew when the machine does, and then `since_ns` lies ahead.
+  // After a reboot the clock restarts, and `since_ns` lies in the future.
   const auto time =
       static_cast<double>(now - std::clamp<std::int64_t>(record.since_ns, 0, now)) * 1e-9;
   return record.energy_j + record.power_w * time;

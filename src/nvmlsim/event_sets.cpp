@@ -32,11 +32,12 @@ struct EventSets {
   std::map<std::uint64_t, EventSetState> sets;
 };
 EventSets& all_sets() {
-  static auto* const sets = new EventSets;  // threads may wait until the very end of the program
+  static auto* const sets =
+      new EventSets;  // never destroyed: threads may wait until the program ends
   return *sets;
 }
 
-/// The next of the node's events after `read` that the set wants; moves `read` on.
+/// The next of the node's events after `read` that the set is registered for; advances `read`.
 bool next_event(Node& node, EventSetState& set, SeenEvent& seen) {
   NodeHeader& header = node.header();
   const std::uint64_t last = header.events.load(std::memory_order_acquire);
@@ -58,7 +59,7 @@ bool next_event(Node& node, EventSetState& set, SeenEvent& seen) {
 }
 
 void sleep_until_bell(Node& node, std::uint32_t rung, std::int64_t at_most_ns) {
-  constexpr std::int64_t longest = 100'000'000;  // a destroyed node rings no bell
+  constexpr std::int64_t longest = 100'000'000;  // a destroyed node does not ring the bell
   const timespec time{0, static_cast<long>(std::min(at_most_ns, longest))};
   if (node.gpus() == 0)
     ::nanosleep(&time, nullptr);

@@ -1,7 +1,7 @@
-// A program that stops for ever after its first, second, third, ... instruction of a change. Its
-// parent steps it through with ptrace, and each time that the state's bytes changed, a copy of them
-// is what a program killed there leaves behind: that must keep every law, and the next program must
-// go on with it soon.
+// A program that is killed after the first, second, third, ... instruction of a change. Its parent
+// steps through it with ptrace. Whenever the bytes of the state have changed, a copy of them is
+// what a program killed there leaves behind: it must obey every rule, and the next program must be
+// able to use it soon.
 
 #include <sys/ptrace.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using enum nvml::Return;
 
-/// Everything that changes a GPU, once.
+/// Every kind of change of a GPU, once.
 int make_use_and_destroy(const OpenNode& node) {
   const Functions& nvml = library();
   nvml::GpuInstance instance = nullptr;
@@ -36,7 +36,7 @@ int make_use_and_destroy(const OpenNode& node) {
   return 0;
 }
 
-/// The bytes as they are once the process is dead: nobody has its identity.
+/// The bytes after the process is dead: no live process has its identity.
 std::string after_the_death_of(Identity identity, std::string bytes) {
   const Identity nobody = identity ^ 1ULL << 50;
   for (std::size_t at = 0; at + sizeof nobody <= bytes.size(); at += sizeof nobody)
@@ -45,8 +45,7 @@ std::string after_the_death_of(Identity identity, std::string bytes) {
   return bytes;
 }
 
-/// The next program's turn: it looks, clears away what there is, and makes and destroys an
-/// instance.
+/// The next program: it looks, destroys what there is, and creates and destroys an instance.
 void go_on_with(const std::filesystem::path& copy, const std::string& bytes) {
   {
     std::fstream out(copy / state_file_name, std::ios::binary | std::ios::in | std::ios::out);

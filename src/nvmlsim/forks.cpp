@@ -31,8 +31,7 @@ void go_on_as_child() {
   let_all_go();
 }
 
-/// When the program starts or loads the library, and not at the first call: that may be during a
-/// fork.
+/// Runs when the program starts or loads the library, because the first call may be during a fork.
 [[maybe_unused]] const int registered = ::pthread_atfork(take_all, let_all_go, go_on_as_child);
 
 }  // namespace

@@ -1,9 +1,9 @@
 #pragma once
-// The mutexes of what is this program's own: a fork takes them all, in this order, so that its
-// child finds them free and what they guard whole. A program that holds several takes them in this
-// order too.
+// The mutexes of a program's own data. A fork takes them all, in this order, so that in the child
+// they are free and what they guard is consistent. Code that holds several takes them in this order
+// too.
 //
-// Locks of the node are not among them: in the child they are the parent's.
+// Locks of the node are not included: in the child they belong to the parent.
 
 #include <mutex>
 

@@ -1,7 +1,7 @@
 #pragma once
-// NVML's handles here are numbers in the shape of pointers: what kind of thing, on which GPU, and
-// the serial under which the node made it. A handle of something destroyed names nothing, also when
-// a new instance has its place and number.
+// NVML's handles in the simulated library: numbers in the form of pointers, made of the kind of
+// object, its GPU, and its serial in the node. The handle of a destroyed instance stays invalid,
+// even if a new instance has its placement and number.
 
 #include <bit>
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace cleave::sim {
 
+/// What a handle names.
 enum class HandleKind : std::uint8_t {
   nothing = 0,
   gpu = 1,
@@ -19,13 +20,14 @@ enum class HandleKind : std::uint8_t {
   event_set = 5
 };
 
+/// A handle taken apart.
 struct HandleParts {
   HandleKind kind = HandleKind::nothing;
   std::uint32_t gpu = 0;
   std::uint64_t serial = 0;  // 48 bits
 };
 
-// Above the addresses that programs have, so that nobody takes one for memory and lives.
+// Higher than any address of a program, so that using a handle as a pointer crashes.
 inline constexpr int kind_shift = 56, gpu_shift = 48;
 
 template <class Handle>

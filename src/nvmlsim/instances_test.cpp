@@ -1,5 +1,5 @@
-// GPU and compute instances through the library: every profile at every place, their numbers, and
-// what is refused with which code.
+// GPU and compute instances through the library: every profile at every placement, their numbers,
+// and the codes of refusals.
 
 #include <set>
 

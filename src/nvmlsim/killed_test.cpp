@@ -1,5 +1,4 @@
-// Programs killed in the middle of whatever they do leave a node that keeps every law, and nobody
-// waits for them.
+// Programs killed at any moment leave a node that obeys every rule, and no program waits for them.
 
 #include <chrono>
 #include <memory>
@@ -17,7 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint32_t a100_profiles[] = {0, 5, 9, 14, 15, 19, 20};
 
-/// One random change; refusals are what they are.
+/// One random change; refusals are ignored.
 void change_something(nvml::Device gpu, Random& random) {
   const Functions& nvml = library();
   const std::uint32_t profile = a100_profiles[random.below(std::size(a100_profiles))];
@@ -64,7 +63,7 @@ int run_until_killed(const OpenNode& node, std::uint64_t seed) {
   }
 }
 
-/// That the next program gets its turn soon, and the laws hold.
+/// Checks that the next program is not delayed, and that the rules hold.
 void expect_usable(const OpenNode& node) {
   ASSERT_EQ(node.flaw(), "");
   const auto begin = std::chrono::steady_clock::now();
@@ -88,7 +87,7 @@ void kill_again_and_again(const SimNodeSpec& spec, int rounds, int children,
       running.push_back(std::make_unique<Child>([&] { return run_until_killed(node, seed); }));
     }
     std::this_thread::sleep_for(milliseconds(1 + random.below(longest_ms)));
-    // One after the other: those that still run go on over the dead.
+    // One after another: those that still run continue.
     for (auto& child : running) {
       child->kill_it();
       ASSERT_EQ(node.flaw(), "");
@@ -107,7 +106,7 @@ TEST(Killed, InTheMiddleOfSlowChanges) {
   kill_again_and_again(spec, 6, 3, 150);
 }
 
-// A killed program may be a zombie for as long as its parent likes.
+// A killed program may stay a zombie for a long time.
 TEST(Killed, ZombiesHoldNoLocks) {
   SimNodeSpec spec = node_spec("A100-40GB");
   spec.instant = false;

@@ -1,6 +1,6 @@
 #pragma once
 // For the tests of this room: the built library, opened as any program opens it, and nodes that
-// live as long as a test.
+// exist as long as a test.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "base/temporary_folder_test.hpp"
 #include "base/text.hpp"
 #include "model/nvml_abi.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::sim {
 
@@ -89,7 +89,7 @@ inline SimNodeSpec node_spec(std::string_view models) {
   return spec;
 }
 
-/// A node that the library shows to this process, and the library initialised on it.
+/// A node that this process sees, with the library initialised on it.
 class OpenNode {
  public:
   explicit OpenNode(const SimNodeSpec& spec) {
@@ -118,7 +118,7 @@ class OpenNode {
   TemporaryFolder directory_;
 };
 
-/// The id under which a GPU's driver has this profile.
+/// The id of the profile with this number.
 inline std::uint32_t profile_id(nvml::Device device, std::uint32_t number) {
   nvml::GpuInstanceProfileInfo info{};
   EXPECT_EQ(library().nvmlDeviceGetGpuInstanceProfileInfo(device, number, &info),
@@ -126,7 +126,7 @@ inline std::uint32_t profile_id(nvml::Device device, std::uint32_t number) {
   return info.id;
 }
 
-/// A GPU instance of the profile, where the driver likes, with one compute instance of all of it.
+/// A GPU instance of the profile, where the driver prefers, with one compute instance of all of it.
 struct MadeInstance {
   nvml::GpuInstance gpu_instance = nullptr;
   nvml::ComputeInstance compute = nullptr;

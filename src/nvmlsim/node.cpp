@@ -14,7 +14,7 @@
 
 #include "base/format.hpp"
 #include "nvmlsim/energy.hpp"
-#include "nvmlsim/faults.hpp"
+#include "nvmlsim/fault_kinds.hpp"
 #include "nvmlsim/gpu_rules.hpp"
 
 namespace cleave::sim {
@@ -186,7 +186,7 @@ GpuAccess::GpuAccess(Node& node, std::uint32_t gpu)
   cell_->state.lock(node.presence());
   active_ = cell_->active.load(std::memory_order_relaxed) & 1U;
   status_ = nvml::Return::success;
-  // A lost GPU may be damaged as well, and programs end what they have on lost ones.
+  // A lost GPU may be damaged as well, and programs end their work on lost GPUs.
   if (!sound(*board_, record()))
     status_ = nvml::Return::unknown;
   else if (node.gone() || is_set(*cell_, Fault::lost))

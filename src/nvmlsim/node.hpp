@@ -1,10 +1,10 @@
 #pragma once
-// A simulated node as one program sees it: its state file mapped, with what the models' tables say
-// of its GPUs. All programs' views are of the same bytes.
+// A simulated node as one program sees it: its state file, mapped, and the boards of its GPUs. All
+// programs map the same bytes.
 //
 // A GPU's record is read and changed through GpuAccess, which holds the GPU's state lock and never
-// waits for simulated time. Who creates or destroys holds the GPU's change lock around that as
-// well.
+// waits for simulated time. Code that creates or destroys also holds the GPU's change lock around
+// that.
 
 #include <filesystem>
 #include <memory>
@@ -21,16 +21,17 @@ namespace cleave::sim {
 inline constexpr const char* state_file_name = "state";
 inline constexpr const char* description_file_name = "node.json";
 
-/// How the names of files begin that a killed `write_state` leaves.
+/// The beginning of the names of files that a killed `write_state` leaves.
 inline constexpr const char* unfinished_prefix = "state.new.";
 
-/// Writes a state file for the node, whole or not at all. Refused where there is one.
+/// Writes the state file of a new node, whole or not at all. Fails if there is one.
 [[nodiscard]] Result<void> write_state(const std::filesystem::path& directory,
                                        const SimNodeSpec& spec);
 
+/// An open node.
 class Node {
  public:
-  /// Fails where there is no node, or its state file is damaged beyond use or of another version.
+  /// Fails if there is no node, or its state file is unusable or of another version.
   [[nodiscard]] static Result<std::unique_ptr<Node>> open(const std::filesystem::path& directory);
   /// A node without GPUs and without a file.
   static std::unique_ptr<Node> without_gpus();
@@ -41,7 +42,7 @@ class Node {
   [[nodiscard]] std::uint32_t gpus() const { return static_cast<std::uint32_t>(boards_.size()); }
   [[nodiscard]] const Board& board(std::uint32_t gpu) const { return *boards_[gpu]; }
   [[nodiscard]] bool instant() const { return header_->instant != 0; }
-  /// Whether this program may make the calls that need root: changes, what there is room for, and
+  /// Whether this program may make the calls that need root: changes, remaining capacity, and
   /// lists.
   [[nodiscard]] bool privileged() const;
   [[nodiscard]] InstanceNumbering numbering() const;
@@ -51,27 +52,27 @@ class Node {
   // These need a node with GPUs.
   NodeHeader& header() { return *header_; }
   GpuCell& cell(std::uint32_t gpu) { return *cells_[gpu]; }
-  /// Of this program's calls; for the holder of the GPU's `change` lock.
+  /// The timing of this program's calls; for the holder of the GPU's `change` lock.
   CommandTime& command(std::uint32_t gpu) { return commands_[gpu]; }
   [[nodiscard]] const Presence& presence() const { return presence_; }
   std::uint64_t next_serial() {
     return header_->serials.fetch_add(1, std::memory_order_relaxed) + 1;
   }
 
-  /// Appends an event and wakes who waits for one.
+  /// Appends an event and wakes all programs that wait for one.
   void report_event(std::uint32_t gpu, std::uint64_t type, std::uint64_t data);
 
-  /// From now on this program holds the MIG device handle of the compute instance in this slot,
-  /// until the Node is gone. The GPU's state lock must be held for these three.
+  /// Records that this program holds the MIG device handle of the compute instance in this slot,
+  /// until the Node is destroyed. These three need the GPU's state lock.
   void hold(std::uint32_t gpu, std::size_t slot);
-  /// Whether a program in another process that lives holds it.
+  /// Whether a program in another live process holds it.
   bool held_by_others(std::uint32_t gpu, std::size_t slot);
   void forget_holders(std::uint32_t gpu, std::size_t slot);
 
  private:
   explicit Node(int file) : presence_(file) {}
-  /// This program's place in the table of clients, taken when it first needs one; most_clients when
-  /// the table is full of living ones.
+  /// This program's index in the table of clients, taken on first use; most_clients if the table is
+  /// full of live clients.
   std::uint32_t client();
   [[nodiscard]] bool is_mine(std::uint32_t client) const;
   [[nodiscard]] Result<void> adopt(const std::filesystem::path& file, void* bytes,
@@ -88,7 +89,7 @@ class Node {
   std::vector<CommandTime> commands_;
 };
 
-/// One look at a GPU's record, or one change of it.
+/// Access to a GPU's record, to read or change it once.
 class GpuAccess {
  public:
   GpuAccess(Node& node, std::uint32_t gpu);
@@ -96,15 +97,15 @@ class GpuAccess {
   GpuAccess(const GpuAccess&) = delete;
   GpuAccess& operator=(const GpuAccess&) = delete;
 
-  /// success; unknown when the record is damaged; else gpu_is_lost when the GPU or the node is.
+  /// success; unknown if the record is damaged; gpu_is_lost if the GPU or the node is lost.
   [[nodiscard]] nvml::Return status() const { return status_; }
   [[nodiscard]] const GpuRecord& record() const { return cell_->records[active_]; }
   [[nodiscard]] const Board& board() const { return *board_; }
   [[nodiscard]] GpuCell& cell() const { return *cell_; }
 
-  /// A copy of the record to be changed, its energy counted until now.
+  /// A copy of the record for changes, with the energy counted until now.
   GpuRecord& draft();
-  /// Makes the draft the record, in one step.
+  /// Makes the draft the record, atomically.
   void commit();
 
  private:
@@ -114,8 +115,8 @@ class GpuAccess {
   nvml::Return status_;
 };
 
-/// Takes dead processes out of a GPU's record. Looks at most once a millisecond, unless it is
-/// urgent. Who is dead is found out without the GPU's state lock, which the caller must not hold.
+/// Removes dead processes from a GPU's record, at most once a millisecond unless urgent. Which ones
+/// are dead is determined without the GPU's state lock, which the caller must not hold.
 void reap(Node& node, std::uint32_t gpu, bool urgent);
 
 }  // namespace cleave::sim

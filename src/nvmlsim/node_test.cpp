@@ -1,4 +1,4 @@
-// Making, opening and destroying nodes, and what the library says of their GPUs.
+// Creating, opening and destroying nodes, and what the library says about their GPUs.
 
 #include <fstream>
 #include <set>
@@ -42,7 +42,7 @@ TEST(SimNode, LeavesAloneWhatIsNotItsOwn) {
   EXPECT_TRUE(std::filesystem::exists(other));
 }
 
-// A program killed while it made a node leaves its unfinished file.
+// A program killed while it creates a node leaves its unfinished file.
 TEST(SimNode, IsMadeAndDestroyedOverUnfinishedOnes) {
   const TemporaryFolder directory;
   const auto leave_unfinished = [&] {
@@ -139,7 +139,7 @@ TEST(Library, AnswersUntilTheVeryEndOfAProgram) {
   const OpenNode node("A100-40GB");
   Child child([] {
     ::setenv(at_exit_variable, "1", 1);
-    // glibc overwrites what is given back, at once.
+    // glibc overwrites freed memory at once.
     ::setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.perturb=90", 1);
     ::execl("/proc/self/exe", "nvmlsim_test",
             "--gtest_filter=Library.AnswersUntilTheVeryEndOfAProgram", nullptr);

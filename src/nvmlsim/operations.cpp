@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "nvmlsim/faults.hpp"
+#include "nvmlsim/fault_kinds.hpp"
 #include "nvmlsim/gpu_rules.hpp"
 #include "nvmlsim/uuid.hpp"
 #include "physics/reconfiguration.hpp"
@@ -23,14 +23,14 @@ Return ready(const GpuAccess& gpu) {
 
 constexpr int slow_factor = 10;
 
-/// What the call for `placement` takes by `law`; none on an instant node.
+/// The duration of the call for `placement` by `law`; zero on an instant node.
 Duration time_of_call(Node& node, std::uint32_t gpu, CommandTime::Law law, const Geometry& geometry,
                       PlacementId placement) {
   if (node.instant()) return Duration::zero();
   return node.command(gpu).of(law, geometry, placement, std::chrono::steady_clock::now());
 }
 
-/// Lets that time pass, under the GPU's `change` lock and no other.
+/// Waits that long, holding only the GPU's `change` lock.
 void let_pass(Node& node, std::uint32_t gpu, Duration time) {
   if (node.instant()) return;
   std::this_thread::sleep_for(time);
@@ -44,7 +44,7 @@ std::optional<std::size_t> free_slot(const Records& records) {
   return static_cast<std::size_t>(found - records.begin());
 }
 
-/// Checks all that speaks against the new instance, and finds its place.
+/// Checks everything that forbids the new instance, and chooses its placement.
 Return plan_gpu_instance(GpuAccess& gpu, std::uint32_t profile_id,
                          const nvml::GpuInstancePlacement* wanted, PlacementId& placement) {
   if (const Return state = ready(gpu); state != success) return state;
@@ -61,7 +61,7 @@ bool has_processes(const GpuRecord& record, std::uint64_t compute) {
                      [&](const ProcessRecord& each) { return each.compute == compute; });
 }
 
-/// Takes the dead away before anybody is refused on their account.
+/// Removes dead processes before a call is refused because of them.
 void reap_on(Node& node, std::uint32_t gpu, std::uint64_t compute) {
   const bool worth_it = [&] {
     const GpuAccess now(node, gpu);

@@ -28,7 +28,7 @@ struct Stat {
   std::uint64_t started = 0;  // clock ticks after boot
 };
 
-/// Closed also where the thread is cancelled.
+/// Closes the file even if the thread is cancelled.
 struct OpenFile {
   int number;
   explicit OpenFile(int file) : number(file) {}
@@ -52,7 +52,7 @@ bool read_stat(std::uint32_t pid, Stat& stat) {
   }
   if (length <= 0) return false;
   std::string_view text(bytes.data(), static_cast<std::size_t>(length));
-  // The second field is the name in parentheses, which may hold anything.
+  // The second field is the name in parentheses, which may contain anything.
   const auto name_end = text.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return false;
   text.remove_prefix(name_end + 2);
@@ -92,8 +92,8 @@ Identity identity_from(std::uint32_t pid, const Stat& stat) {
          static_cast<Identity>(static_cast<std::uint32_t>(stat.started)) << 32;
 }
 
-// The upper half of a holder: a random number under `announced`; else the time of the start, or
-// `start_unknown` where /proc could not be read.
+// The upper half of a holder: a random number with `announced`, else the start time, or
+// `start_unknown` if /proc could not be read.
 constexpr Holder announced = 1ULL << 63, start_unknown = 1ULL << 62;
 constexpr std::uint64_t random_bits = (1ULL << 31) - 1, start_bits = (1ULL << 30) - 1;
 
@@ -114,7 +114,7 @@ Holder random_holder(std::uint32_t pid) {
   return pid | (bits & random_bits) << 32 | announced;
 }
 
-/// The byte of an announced holder: no two have the same, and no file is so long.
+/// The byte of an announced holder: different for each, and behind the end of any file.
 struct flock byte_of(Holder holder, short type) {
   constexpr off_t behind_everything = off_t{1} << 62;
   const std::uint64_t number =
@@ -127,7 +127,7 @@ struct flock byte_of(Holder holder, short type) {
   return byte;
 }
 
-/// All of this program's; guarded by presences_mutex, and never destroyed.
+/// All presences of this program; guarded by presences_mutex and never destroyed.
 std::vector<Presence*>& all_presences() {
   static auto* const list = new std::vector<Presence*>;
   return *list;
@@ -145,7 +145,7 @@ bool alive(Identity identity) {
   const std::uint32_t pid = pid_of(identity);
   if (!exists(pid)) return false;
   Stat stat;
-  // Where /proc hides the processes of others, one that exists is taken for the one that was meant.
+  // If /proc hides the processes of other users, an existing one is taken for the one meant.
   if (!read_stat(pid, stat)) return exists(pid);
   return identity_from(pid, stat) == identity && !ended(pid, stat.state);
 }
@@ -167,8 +167,8 @@ Presence::~Presence() {
   if (file_is_ours()) ::close(file_);
 }
 
-/// Programs that close every descriptor close this one too, and the number may be another file's by
-/// now.
+/// A program may close all its descriptors, this one too, and the number may be reused for another
+/// file.
 bool Presence::file_is_ours() const {
   struct stat about {};
   return file_ >= 0 && ::fstat(file_, &about) == 0 && about.st_dev == device_ &&
@@ -178,13 +178,13 @@ bool Presence::file_is_ours() const {
 void Presence::announce() {
   const auto pid = static_cast<std::uint32_t>(::getpid());
   Holder self = random_holder(pid);
-  // A shared lock on a byte that nobody else asks for: it is had, or there are no such locks here.
+  // A shared lock on a byte that no other program locks: it fails only if there are no such locks.
   struct flock byte = byte_of(self, F_RDLCK);
   if (file_ < 0 || ::fcntl(file_, F_OFD_SETLK, &byte) != 0) self = holder_by_start(pid);
   self_.store(self, std::memory_order_relaxed);
 }
 
-/// The inherited descriptor is the parent's: while it is open, the parent looks alive.
+/// The inherited descriptor belongs to the parent, which looks alive as long as it is open.
 void Presence::renew() {
   if (file_is_ours()) {
     std::array<char, 32> path{};

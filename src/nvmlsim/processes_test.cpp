@@ -1,4 +1,4 @@
-// Processes on simulated GPUs: their memory, power and energy, and whom they stand in the way of.
+// Processes on simulated GPUs: their memory, power and energy, and what they block.
 
 #include <thread>
 
@@ -132,7 +132,7 @@ TEST(Processes, ThatDieAreGone) {
   ASSERT_TRUE(process->hold(MiB{100}).value());
   EXPECT_EQ(library().nvmlComputeInstanceDestroy(made.compute), in_use);
   ::kill(child.pid(), SIGKILL);
-  // Not waited for: a zombie is dead as well.
+  // Not waited for: a zombie counts as dead.
   for (int i = 0;
        i < 1000 &&
        !look_at_sim_node(node.path())->gpus[0].instances[0].compute_instances[0].processes.empty();

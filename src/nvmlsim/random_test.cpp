@@ -1,5 +1,5 @@
-// Thousands of random operations through the library, against a slow model of a GPU that is written
-// out here from the rules: sets of slices and counts, no tables of conflicts.
+// Thousands of random operations through the library, compared with a slow model of a GPU written
+// from the rules: sets of slices and counts, without tables of conflicts.
 
 #include <algorithm>
 

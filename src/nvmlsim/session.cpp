@@ -13,7 +13,7 @@ namespace cleave::sim {
 
 namespace {
 
-/// What is not atomic is guarded by session_mutex.
+/// The session of this program; members that are not atomic are guarded by session_mutex.
 struct OpenLibrary {
   int users = 0;
   std::unique_ptr<Node> kept;                  // the node of `node`
@@ -23,7 +23,7 @@ struct OpenLibrary {
   std::atomic<int> calls{0};
 };
 
-/// Never destroyed: threads may call until the very end of the program.
+/// Never destroyed: threads may call until the program ends.
 OpenLibrary& library() {
   alignas(OpenLibrary) static std::byte place[sizeof(OpenLibrary)];
   static OpenLibrary* const made = new (place) OpenLibrary;
@@ -87,8 +87,7 @@ Call::Call() {
   node_ = open.node.load();
 }
 
-/// The last call in flight after nvmlShutdown closes the node, which is when its handles are given
-/// back.
+/// After nvmlShutdown the last running call closes the node, which releases its handles.
 Call::~Call() {
   OpenLibrary& open = library();
   if (open.calls.fetch_sub(1) != 1 || !open.some_retired.load()) return;

@@ -1,9 +1,9 @@
 #pragma once
-// NVML as one program has it open: counted by nvmlInit and nvmlShutdown, for all its threads. The
-// node is the one that CLEAVE_SIM_NODE named when the first nvmlInit was called; without the
-// variable there are no GPUs.
+// A program's use of NVML: nvmlInit and nvmlShutdown are counted for all its threads. The node is
+// the one that CLEAVE_SIM_NODE named at the first nvmlInit; without the variable there are no GPUs.
 //
-// The child of a fork goes on with NVML open but holds no MIG device handles of its parent's.
+// In the child of a fork NVML stays open, but the child holds none of its parent's MIG device
+// handles.
 
 #include "nvmlsim/node.hpp"
 
@@ -11,10 +11,10 @@ namespace cleave::sim {
 
 nvml::Return open_session();
 nvml::Return close_session();
-/// In the child there is one thread, and it is in no call.
+/// Called in the child of a fork, whose only thread is not in a call.
 void forget_calls_after_fork();
 
-/// One call of NVML: while it lives, the node stays mapped.
+/// One call of NVML: the node stays mapped until it ends.
 class Call {
  public:
   Call();
@@ -22,11 +22,11 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// uninitialized, gpu_is_lost where the node was destroyed, or success.
+  /// success, uninitialized, or gpu_is_lost if the node was destroyed.
   [[nodiscard]] nvml::Return status() const;
   [[nodiscard]] Node& node() const { return *node_; }
-  /// Notes that this program now has the handle of the MIG device in this slot; under the GPU's
-  /// state lock.
+  /// Records that this program has the handle of the MIG device in this slot; needs the GPU's state
+  /// lock.
   void hold(std::uint32_t gpu, std::size_t slot) const;
 
  private:

@@ -12,8 +12,8 @@ void nap(long nanoseconds) {
   ::nanosleep(&time, nullptr);
 }
 
-/// A place at the head of the queue, given up at the end, also by a thread that is cancelled in its
-/// sleep.
+/// The place of the next waiter, given up at the end, even if the thread is cancelled while it
+/// sleeps.
 class NextInLine {
  public:
   NextInLine(std::atomic<Holder>& next, Holder self) : next_(&next), self_(self) {}
@@ -63,7 +63,7 @@ bool SharedLock::take_from_the_dead(const Presence& presence) {
 }
 
 void SharedLock::wait_and_lock(const Presence& presence) {
-  constexpr int yields = 20;             // a state lock is let go within microseconds
+  constexpr int yields = 20;             // a state lock is released within microseconds
   constexpr long longest_nap = 500'000;  // ns; a change takes many milliseconds
   NextInLine next(next_, presence.self());
   long naps = 20'000;

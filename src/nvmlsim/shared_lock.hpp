@@ -1,11 +1,10 @@
 #pragma once
-// A lock between programs that outlives its holders: who holds it is written in it, and a waiter
-// that finds the holder gone takes its place. The bytes of a pthread mutex, once damaged, can hang
-// or abort a program; whatever is in these two words, a lock that no living program holds is soon
-// had.
+// A lock between programs that survives its holders: the holder is written in it, and a waiter that
+// finds the holder gone takes over. A damaged pthread mutex can hang or abort a program; with these
+// two words, whatever their contents, a lock that no live program holds can be taken soon.
 //
-// Waiters are served before the one that let go: one of them is next, the others wait to become
-// that. All processes must see each other in /proc.
+// Waiters come before the program that released the lock: one of them is next, the others wait to
+// be next. All processes must see each other in /proc.
 
 #include <atomic>
 
@@ -13,9 +12,10 @@
 
 namespace cleave::sim {
 
+/// The lock, in shared memory.
 class SharedLock {
  public:
-  /// `presence`: of this program on the node in whose file the lock is.
+  /// `presence` is that of this program on the node whose file has the lock.
   void lock(const Presence& presence);
   void unlock();
 
@@ -26,7 +26,7 @@ class SharedLock {
   std::atomic<Holder> owner_, next_;
 };
 
-/// Holds the lock while it lives.
+/// Holds a lock until it is destroyed.
 class Holding {
  public:
   Holding(SharedLock& lock, const Presence& presence) : lock_(&lock) { lock_->lock(presence); }

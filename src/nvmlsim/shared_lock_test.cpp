@@ -20,7 +20,7 @@ namespace {
 /// What processes share here.
 struct LockedCounter {
   SharedLock lock;
-  std::uint64_t first, second;  // always the same, but while the lock is held
+  std::uint64_t first, second;  // equal, except while the lock is held
 };
 
 class SharedLocks : public testing::Test {
@@ -55,7 +55,7 @@ TEST_F(ThreadsAndSharedLocks, KeepProcessesAndThreadsApart) {
   EXPECT_EQ(shared_->first, 4U * rounds);
 }
 
-// Who takes the lock again and again does not keep the others from it.
+// A program that takes the lock repeatedly does not keep others from it.
 TEST_F(SharedLocks, ServeWaitersFirst) {
   Child hog([&] {
     while (true) {
@@ -79,7 +79,7 @@ TEST_F(SharedLocks, OutliveTheirHolders) {
     return 0;
   });
   holds.await();
-  Child waiter([&] {  // dies as the next in line
+  Child waiter([&] {  // dies as the next waiter
     shared_->lock.lock(presence_);
     return 0;
   });
@@ -102,7 +102,7 @@ TEST_F(SharedLocks, AreHadWhateverIsInThem) {
   }
 }
 
-// Whatever runs in the process after exec, the thread that held the lock does not.
+// After exec the thread that held the lock no longer runs, whatever the process does.
 TEST_F(SharedLocks, AreLetGoByExec) {
   Signal holds;
   Child holder([&] {
@@ -156,7 +156,7 @@ TEST_F(SharedLocks, AreNotAwaitedByCancelledThreads) {
   EXPECT_NE(::kill(other.pid(), 0), 0) << "it waits for a thread that is gone";
 }
 
-// A living holder is not robbed because its program cannot open files just then.
+// A live holder keeps the lock even if its program cannot open files at the moment.
 TEST_F(SharedLocks, OfHoldersWithoutDescriptorsAreTheirs) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the undefined-behaviour sanitizer looks at objects through descriptors";
@@ -209,7 +209,7 @@ TEST(Presences, EndWithTheProgram) {
   const Presence here(opened());
   Holder other = 0;
   {
-    const Presence second(opened());  // as of another copy of this code in the same program
+    const Presence second(opened());  // like another copy of this code in the same program
     other = second.self();
     EXPECT_TRUE(here.alive(other));
     EXPECT_TRUE(second.alive(here.self()));

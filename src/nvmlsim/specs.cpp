@@ -1,8 +1,8 @@
-// What a simulated node is made of, from text.
+// Reads the GPUs of a new simulated node from text.
 
 #include "base/format.hpp"
 #include "model/fleet_file.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave {
 

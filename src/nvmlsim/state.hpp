@@ -1,23 +1,23 @@
 #pragma once
-// The state of a simulated node as it lies in its file, which all programs that use the node map:
-// plain numbers of fixed size, no pointers. Nothing in it is trusted: who reads it keeps every
-// index in its bounds and tells a damaged record by `sound` (gpu_rules.hpp).
+// The state of a simulated node as its file has it, which all programs that use the node map: plain
+// numbers of fixed size, no pointers. Nothing in it is trusted: readers check every index and
+// recognise a damaged record by `sound` (gpu_rules.hpp).
 //
-// A GPU's record is there twice. A change is made on the copy that is not in use, and one store
-// makes that copy the record: a program killed in between leaves the old one, whole.
+// There are two copies of a GPU's record. A change is made on the one that is not in use, and one
+// store makes it the record: a program killed in between leaves the old one intact.
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 
-#include "nvmlsim/client.hpp"
 #include "nvmlsim/shared_lock.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::sim {
 
 inline constexpr std::uint64_t state_magic = 0x65646f6e6d697363;  // "csimnode"
 inline constexpr std::uint32_t state_version = 2;
-/// Of GPU instances on a GPU, and of compute instances on a GPU: no model has more compute slices.
+/// The most GPU instances, and the most compute instances, on a GPU: no model has more slices.
 inline constexpr std::uint32_t instance_slots = 8;
 inline constexpr std::uint32_t most_processes = 128;  // on one GPU
 inline constexpr std::uint32_t most_clients = 512;    // programs with NVML open
@@ -29,13 +29,14 @@ struct Uuid {
   friend bool operator==(const Uuid&, const Uuid&) = default;
 };
 
-/// `serial` 0: none is there. Serials are given once in a node's life, to instances of both kinds.
+/// A GPU instance; serial 0: none. A node never reuses a serial, for instances of either kind.
 struct GpuInstanceRecord {
   std::uint64_t serial;
   std::uint8_t placement;  // number in the model's Geometry of all its profiles
   std::array<std::uint8_t, 7> unused;
 };
 
+/// A compute instance; serial 0: none.
 struct ComputeInstanceRecord {
   std::uint64_t serial;
   Uuid uuid;
@@ -44,6 +45,7 @@ struct ComputeInstanceRecord {
   std::array<std::uint8_t, 3> unused;
 };
 
+/// A process on the GPU.
 struct ProcessRecord {
   Identity identity;
   std::uint64_t compute;  // serial of the compute instance; 0: the whole GPU
@@ -51,18 +53,19 @@ struct ProcessRecord {
   double busy;
 };
 
+/// Everything that changes about a GPU.
 struct GpuRecord {
   std::uint32_t mig_enabled, mig_wanted;  // they differ while a change of mode is pending
   std::uint32_t process_count, unused;
   double energy_j;        // until `since_ns`
   double power_w;         // from then on
-  std::int64_t since_ns;  // of the clock that counts from boot
+  std::int64_t since_ns;  // by the clock that counts from boot
   std::array<GpuInstanceRecord, instance_slots> gpu_instances;
   std::array<ComputeInstanceRecord, instance_slots> compute_instances;
   std::array<ProcessRecord, most_processes> processes;
 };
 
-/// Kinds of fault, by their rows in faults.hpp.
+/// Kinds of fault; their table is in fault_kinds.cpp.
 enum class Fault : std::uint8_t {
   lost,
   slow_create,
@@ -75,30 +78,30 @@ enum class Fault : std::uint8_t {
 inline constexpr std::size_t fault_kinds = 7;
 inline constexpr std::uint32_t until_mended = 0xffffffff;
 
+/// A GPU in the file: its locks, its faults and both copies of its record.
 struct GpuCell {
-  SharedLock state;   // held while the record is read or replaced: never for long
-  SharedLock change;  // held by who creates or destroys, while the simulated time passes
+  SharedLock state;   // held while the record is read or replaced: briefly
+  SharedLock change;  // held while an instance is created or destroyed, for the simulated time
   std::atomic<std::uint32_t> active;
-  std::array<std::atomic<std::uint32_t>, fault_kinds + 1>
-      faults;                  // calls left, until_mended, or 0: off
+  /// For each fault the calls left, until_mended, or 0: off.
+  std::array<std::atomic<std::uint32_t>, fault_kinds + 1> faults;
   std::array<char, 32> model;  // its key
   Uuid uuid;
   std::array<GpuRecord, 2> records;
 };
 
-/// A program with NVML open. `held`: for each GPU, the slots of compute instances whose MIG device
-/// handle it got. Bits are set and looked at under that GPU's state lock, and mean something for
-/// the holder only that was read before them: who takes a free place clears what the last one left
-/// and then becomes the holder.
+/// A program with NVML open. `held` has for each GPU the slots of compute instances whose MIG
+/// device handle the program got. Bits are set and read under that GPU's state lock and are valid
+/// only for a holder that was read before them: a program that takes a free entry first clears the
+/// bits that the last one left, and then becomes the holder.
 struct ClientRecord {
   std::atomic<Holder> holder;  // 0: free
   std::array<std::atomic<std::uint8_t>, most_sim_gpus> held;
 };
 
-/// Read without a lock while the next event but event_slots may be written over it: `number` is 0
-/// meanwhile, and who reads looks at it before and after. The others are stored with release and
-/// loaded with acquire, so that who sees one of the new values sees the 0, or the new number, as
-/// well.
+/// An event. It is read without a lock while a later event may overwrite it: `number` is 0 during
+/// that, and readers check it before and after. The other members are stored with release and
+/// loaded with acquire, so that a reader that sees a new value also sees the 0 or the new number.
 struct EventRecord {
   std::atomic<std::uint64_t> number;  // counts from 1; the slot is number % event_slots
   std::atomic<std::uint64_t> type, data;
@@ -106,6 +109,7 @@ struct EventRecord {
   std::uint32_t unused;
 };
 
+/// The beginning of the file: everything about the node that belongs to no single GPU.
 struct NodeHeader {
   std::uint64_t magic;
   std::uint32_t version, gpus;

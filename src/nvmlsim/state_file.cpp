@@ -1,4 +1,4 @@
-// Makes the state file of a new node.
+// Writes the state file of a new node.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace cleave::sim {
 
 namespace {
 
-/// UUIDs of GPUs are numbered from far above the serials of instances.
+/// Numbers of the UUIDs of GPUs are far above the serials of instances.
 constexpr std::uint64_t gpu_uuids = 1ULL << 60;
 
 void fill_cell(GpuCell& cell, const GpuModel& model, const SimNodeSpec& spec, std::size_t number) {
@@ -59,7 +59,8 @@ struct UnfinishedFile {
   int handle = -1;
 };
 
-/// A file that nobody else has, however many make a node here at once or were killed doing so.
+/// A file of this program alone, even if several create a node here at once or were killed doing
+/// so.
 UnfinishedFile new_file(const std::filesystem::path& directory) {
   for (int number = 0;; ++number) {
     UnfinishedFile file{directory / fmt::format("{}{}.{}", unfinished_prefix, ::getpid(), number)};
@@ -75,9 +76,9 @@ Result<void> write_state(const std::filesystem::path& directory, const SimNodeSp
   const std::size_t size = state_bytes(static_cast<std::uint32_t>(spec.gpus.size()));
   const auto [unfinished, handle] = new_file(directory);
   if (handle < 0) return cannot_write(unfinished);
-  // A node that tells users apart is there for all of them.
+  // A node that distinguishes users must be usable by all of them.
   if (spec.check_root) (void)::fchmod(handle, 0666);
-  // Allocated and not only made so long: where the disk is full, nobody dies of it later.
+  // Allocated, not only extended: otherwise programs would die later if the disk is full.
   const int allocated = ::posix_fallocate(handle, 0, static_cast<off_t>(size));
   void* bytes = allocated != 0
                     ? MAP_FAILED
@@ -91,8 +92,8 @@ Result<void> write_state(const std::filesystem::path& directory, const SimNodeSp
   }
   fill(static_cast<std::byte*>(bytes), spec);
   ::munmap(bytes, size);
-  // A link and not a rename: of two that make a node here, one does, and its clients keep their
-  // state.
+  // A link, not a rename: of two programs that create a node here only one succeeds, and its
+  // clients keep their state.
   const int linked = ::link(unfinished.c_str(), file.c_str()) == 0 ? 0 : errno;
   ::unlink(unfinished.c_str());
   if (linked == EEXIST)

@@ -29,7 +29,7 @@ TEST(Threads, CallTheLibraryAtOnce) {
   EXPECT_TRUE(look_at_sim_node(node.path())->gpus[0].instances.empty());
 }
 
-/// What takes every mutex of the library's own.
+/// Calls that take every mutex of the library.
 int open_and_make_a_set() {
   nvml::EventSet set = nullptr;
   if (library().nvmlInit_v2() != success) return 1;
@@ -38,7 +38,7 @@ int open_and_make_a_set() {
   return library().nvmlShutdown() == success ? 0 : 4;
 }
 
-// The children of forks, in which there are no other threads that could let go of anything.
+// Children of forks, which have no other threads that could release a mutex.
 TEST(Threads, LeaveNoMutexLockedInForks) {
   const OpenNode node("A100-40GB");
   std::atomic<bool> end{false};
@@ -94,8 +94,9 @@ TEST(Threads, ReadEventsWholeWhileTheyAreOverwritten) {
   EXPECT_TRUE(free_event_set(set));
 }
 
-// A call that waited while the library was closed took a place among its old node's clients. What
-// the program then holds on another node is its own there, and not of whoever has the same place.
+// A call that waited while the library was closed took an entry in the client table of its old
+// node. What the program then holds on another node belongs to its entry there, not to the same
+// index.
 TEST(Threads, ThatAreInACallAtShutdownHoldNothingElsewhere) {
   const OpenNode old_node("A100-40GB");
   const TemporaryFolder other;

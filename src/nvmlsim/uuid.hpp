@@ -10,13 +10,13 @@
 
 namespace cleave::sim {
 
-/// Looks random, and is the same for the same two numbers.
+/// A UUID that looks random and is the same for the same two numbers.
 Uuid make_uuid(std::uint64_t seed, std::uint64_t which);
 
 inline constexpr std::size_t uuid_text_size = 4 + 36;
-/// `prefix` of four letters.
+/// The text of a UUID; `prefix` has four characters.
 std::array<char, uuid_text_size + 1> uuid_text(std::string_view prefix, const Uuid& uuid);
-/// What stands behind the prefix, or nothing when the text is no such UUID.
+/// The UUID after the prefix; empty if the text is not such a UUID.
 std::optional<Uuid> parse_uuid(std::string_view prefix, std::string_view text);
 
 }  // namespace cleave::sim

@@ -96,7 +96,7 @@ double within(double value, double least, double most) {
   return value > least ? std::min(value, most) : least;
 }
 
-/// What the load draws of the span between idle and the cap.
+/// The share of the span between idle and the cap that the load draws.
 double demand(const InstanceLoad& load) {
   return within(load.kappa, 0, 100) * within(load.share, 0, 1) * within(load.busy, 0, 1);
 }

@@ -8,7 +8,7 @@ struct Line {
   double base_ms, per_instance_ms, per_slice_ms, whole_gpu_ms;
 };
 
-// Source: see the header; the fit is repeated in physics_test.cpp where the data is at hand.
+// Source: see the header; physics_test.cpp repeats the fit if the data is there.
 constexpr Line creating = {56.9, 6.52, 4.22, 51.8};
 constexpr Line destroying = {121.3, 2.03, 4.28, 120.2};
 

@@ -6,7 +6,7 @@ namespace cleave {
 
 namespace {
 
-/// How much compute and memory bandwidth there is, relative to the reference's largest profile.
+/// Compute and memory bandwidth, relative to the reference's largest profile.
 struct Shares {
   double compute, memory;
   bool inferred;
@@ -18,8 +18,7 @@ Shares shares(const GpuModel& reference, std::optional<Sms> sms, ComputeSlices c
   const bool known = sms && whole.sms;
   const double compute_share = known ? static_cast<double>(sms->value) / whole.sms->value
                                      : static_cast<double>(compute.value) / whole.compute.value;
-  // Bandwidth of different models is not compared: a share of memory slices is a share of the own
-  // GPU's.
+  // Bandwidths of different models are not compared: memory slices are a share of the same GPU.
   const double memory_share = static_cast<double>(memory.value) / model.memory_slices.value;
   return {compute_share, memory_share, !known};
 }
@@ -34,7 +33,7 @@ std::optional<Speed> along(const SpeedModel& job, const Shares& available) {
   return Speed{here > 0 ? whole / here : 1, available.inferred};
 }
 
-/// Under the profile's name, or MODEL:name.
+/// The entry under the profile's name, or MODEL:name.
 std::optional<double> in_table(const SpeedTable& table, const GpuModel& model,
                                std::string_view profile) {
   auto found = table.find(std::string(model.key) + ":" + std::string(profile));

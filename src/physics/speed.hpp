@@ -1,8 +1,8 @@
 #pragma once
 // How fast a job runs on an instance, relative to the largest profile of the model it was timed on.
-// Three ways, best first: a measured table of speeds; times of phases, of which each is slowed by
-// its own resource (host work and transfers by none, compute by SMs, bandwidth-bound work by memory
-// slices, one phase after the other); or nothing, in which case speed follows the SMs.
+// Three ways, best first: a measured table of speeds; times of phases that follow one another, each
+// slowed by its own resource (host work and transfers by none, compute by SMs, bandwidth-bound work
+// by memory slices); or nothing, in which case speed is proportional to the SMs.
 
 #include <optional>
 
@@ -10,16 +10,17 @@
 
 namespace cleave {
 
+/// A speed, and how it is known.
 struct Speed {
   double relative;  // to the largest profile of the reference model; above zero
-  bool inferred;    // from compute slices, where nobody knows the SMs
+  bool inferred;    // from compute slices, because the SMs are unknown
 };
 
-/// On an instance of `profile`; nullopt when the job does not fit there.
+/// The speed on an instance of `profile`; empty if the job does not fit there.
 std::optional<Speed> speed_on(const SpeedModel& job, const GpuModel& model, const Profile& profile);
 
-/// On the whole GPU with MIG off: the table's column "none", or where it has none the best speed it
-/// lists for this model; without a table all SMs of the GPU work.
+/// The speed on the whole GPU with MIG off: the table's column "none", or else the best speed it
+/// lists for this model; without a table that of all SMs.
 std::optional<Speed> speed_on_whole_gpu(const SpeedModel& job, const GpuModel& model);
 
 }  // namespace cleave

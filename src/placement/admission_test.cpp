@@ -11,7 +11,7 @@
 
 #include "base/format.hpp"
 #include "base/random.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 namespace {

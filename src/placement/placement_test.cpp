@@ -8,7 +8,7 @@
 
 #include "base/format.hpp"
 #include "base/random.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 #include "placement/one_move.hpp"
 #include "placement/policy.hpp"
 #include "placement/why_not.hpp"

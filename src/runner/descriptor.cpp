@@ -62,7 +62,7 @@ Result<std::string> read_file_in(int folder, const std::string& name, uid_t owne
                 fmt::format("it belongs to user {}, not {}", facts.st_uid, owner));
   if (facts.st_size > most_bytes)
     return fail(ErrorKind::bad_input, name, fmt::format("{} bytes are too many", facts.st_size));
-  // One byte more than it may have: who writes while we read does not make it longer.
+  // One byte more than allowed shows a file that grows while it is read.
   std::string text(static_cast<std::size_t>(facts.st_size) + 1, '\0');
   std::size_t have = 0;
   while (have < text.size()) {

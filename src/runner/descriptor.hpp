@@ -1,7 +1,7 @@
 #pragma once
-// A descriptor of the system's, closed when it goes; and small files read and written whole in a
-// directory that belongs to somebody else: no link is followed, nothing but a plain file is opened,
-// none waits for a reader.
+// A file descriptor, closed with its object; and small files read and written whole in a directory
+// that another user may own: no link is followed, only regular files are opened, and opening never
+// blocks.
 
 #include <sys/types.h>
 
@@ -13,6 +13,7 @@
 
 namespace cleave {
 
+/// Owns a file descriptor.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -24,27 +25,27 @@ class Descriptor {
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] explicit operator bool() const { return number_ >= 0; }
   void close();
-  /// The number is the caller's from here on.
+  /// Gives the descriptor to the caller.
   int release();
 
  private:
   int number_ = -1;
 };
 
-/// What the system said of the call that just failed: "PLACE: cannot be read: Permission denied".
+/// The error of the system call that just failed: "PLACE: cannot be read: Permission denied".
 std::unexpected<Error> system_error_at(const std::string& place, std::string_view what);
 
-/// A folder by its path; the last part of it may not be a link.
+/// Opens a folder; the last part of its path may not be a link.
 [[nodiscard]] Result<Descriptor> open_folder(const std::string& path);
 [[nodiscard]] Result<Descriptor> open_folder_in(int folder, const std::string& name);
 
-/// A plain file with one name, of this user, of at most so many bytes; anything else is refused.
+/// Reads a regular file with one link, of this owner, of at most `most_bytes`; refuses others.
 [[nodiscard]] Result<std::string> read_file_in(int folder, const std::string& name, uid_t owner,
                                                std::int64_t most_bytes);
-/// Mode 0600; fails where anything of the name is there.
+/// Creates a file with mode 0600; fails if the name exists.
 [[nodiscard]] Result<void> write_new_file_in(int folder, const std::string& name,
                                              std::string_view text);
-/// All of it, however often the system takes less.
+/// Writes all of it, in as many calls as the system needs.
 [[nodiscard]] bool write_all(int descriptor, std::string_view text);
 
 }  // namespace cleave

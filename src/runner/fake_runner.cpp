@@ -23,7 +23,7 @@ Duration drawn(Random& random, double mean_seconds) {
 
 }  // namespace
 
-/// Most end well; some fail, run out of memory, are lost or never start.
+/// A random course: most end well; some fail, run out of memory, are lost or never start.
 FakeCourse FakeJobs::course_of(const JobKey& key) const {
   if (const auto planned = planned_.find(key); planned != planned_.end()) return planned->second;
   const auto mixed = static_cast<std::uint64_t>(key.job * 1'000'003 + key.attempt);
@@ -109,7 +109,7 @@ std::vector<JobKey> FakeJobs::running() const {
 void FakeJobs::lose_all(Duration young) {
   for (auto each = attempts_.begin(); each != attempts_.end();) {
     Attempt& attempt = each->second;
-    if (attempt.is_over()) {  // its outcome was synced, and its folder with it
+    if (attempt.is_over()) {  // its outcome and its folder were synced
       ++each;
     } else if (attempt.started + young > now_) {
       each = attempts_.erase(each);

@@ -1,7 +1,7 @@
 #pragma once
 // A runner without processes, for tests that drive the control loop with a clock of their own: jobs
-// begin, report, end and are lost at moments that a seed decides. The table of jobs is an object
-// apart, so that it survives the runner as real jobs survive the daemon.
+// begin, report, end and are lost at times that a seed decides. The jobs are a separate object, so
+// that they survive the runner as real jobs survive the daemon.
 
 #include <map>
 #include <optional>
@@ -10,39 +10,38 @@
 
 namespace cleave {
 
-/// What becomes of one attempt, in times after its start.
+/// What happens to one attempt; times are after its start.
 struct FakeCourse {
   bool starts = true;  // false: start() fails
   Duration begins = std::chrono::milliseconds(2);
   Duration runs = std::chrono::seconds(10);  // after it began
-  ProcessOutcome outcome;               // end, code and words of memory; its times are filled in
+  ProcessOutcome outcome;               // end, code and memory message; its times are filled in
   std::vector<NumberedReport> reports;  // spread evenly over its run
-  std::optional<Duration> lost;         // its supervisor is killed then, after the start
-  Duration stops = std::chrono::milliseconds(50);  // from stop() or a deadly signal to its end
+  std::optional<Duration> lost;         // when its supervisor is killed
+  Duration stops = std::chrono::milliseconds(50);  // from stop() or a fatal signal to its end
 };
 
-/// The jobs of a machine that is not there.
+/// The jobs of an imagined machine.
 class FakeJobs {
  public:
   explicit FakeJobs(std::uint64_t seed) : seed_(seed) {}
-  /// What the next start of this attempt leads to; without it a course drawn from seed and key.
+  /// Sets what the next start of this attempt leads to; otherwise it is drawn from seed and key.
   void plan(const JobKey& key, FakeCourse course) { planned_[key] = std::move(course); }
   [[nodiscard]] FakeCourse course_of(const JobKey& key) const;
-  /// Time never goes back.
+  /// Moves the time forward.
   void advance_to(Instant now);
-  /// When something will happen next, if anything will.
+  /// The time of the next event, if there is one.
   [[nodiscard]] std::optional<Instant> next() const;
   [[nodiscard]] std::vector<JobKey> running() const;
-  /// The machine starts anew: whatever runs is gone, supervisors too. Of attempts that were started
-  /// in the last `young` nothing may be left at all, since nobody had written their folders to the
-  /// disk.
+  /// Reboots the machine: everything that runs is gone, supervisors too. Attempts started in the
+  /// last `young` leave nothing at all, because their folders were not on the disk yet.
   void lose_all(Duration young = {});
-  /// How often a program of this job has begun, whatever is left of it.
+  /// How many times a program of this job has begun, forgotten attempts included.
   [[nodiscard]] std::int64_t begun(std::int64_t job) const {
     const auto found = begun_.find(job);
     return found == begun_.end() ? 0 : found->second;
   }
-  /// Of an attempt that was started and not forgotten.
+  /// The launch of an attempt that was started and not forgotten.
   [[nodiscard]] const Launch& launch_of(const JobKey& key) const {
     return attempts_.at(key).launch;
   }
@@ -55,7 +54,7 @@ class FakeJobs {
     Instant started{};
     std::vector<std::pair<Instant, RunnerEvent>> to_come;  // in order
     std::vector<RunnerEvent> happened;
-    std::size_t told = 0;  // to the runner that is there now
+    std::size_t told = 0;  // to the current runner
     [[nodiscard]] bool is_over() const { return to_come.empty(); }
   };
   void schedule(const JobKey& key, Attempt& attempt) const;
@@ -67,9 +66,10 @@ class FakeJobs {
   std::map<JobKey, Attempt> attempts_;
 };
 
+/// The runner of FakeJobs.
 class FakeRunner final : public Runner {
  public:
-  /// The jobs must outlive it. A new one is told everything again, as found() promises.
+  /// `jobs` must outlive it. found() of a new runner tells everything again.
   explicit FakeRunner(FakeJobs& jobs);
 
   Result<std::vector<FoundJob>> found() override;
@@ -78,7 +78,7 @@ class FakeRunner final : public Runner {
   Result<void> stop(const JobKey& key) override;
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return -1; }
-  std::int64_t kept_bytes(const JobKey& key) override;  // 1000 for each
+  std::int64_t kept_bytes(const JobKey& key) override;  // always 1000
   Result<void> forget(const JobKey& key) override;
 
  private:

@@ -21,8 +21,8 @@ bool tells_the_end(const RunnerEvent& event) {
          std::holds_alternative<SupervisorLost>(event.what);
 }
 
-/// Every attempt that starts has one end, whatever the seed and however often the runner is
-/// exchanged.
+/// Every attempt that starts ends once, whatever the seed and however many times the runner is
+/// replaced.
 TEST(FakeRunner, KeepsThePromiseOfTheDoor) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     FakeJobs jobs(seed);

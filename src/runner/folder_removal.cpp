@@ -16,7 +16,7 @@ namespace cleave {
 
 namespace {
 
-constexpr int entries_between_looks = 16;  // at the clock
+constexpr int entries_between_looks = 16;  // between two looks at the clock
 constexpr auto longest_step = std::chrono::milliseconds(1);
 constexpr auto pause_between_steps = std::chrono::milliseconds(4);
 constexpr FolderRemoval::Clock::duration first_wait = std::chrono::seconds(1),
@@ -27,12 +27,12 @@ bool is_itself_or_parent(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
-/// Nothing but root may need its own rights for.
+/// Gives this user the rights that removal needs; root does not need this.
 void open_up(int folder) {
   if (::geteuid() != 0) (void)::fchmod(folder, 0700);
 }
 
-/// True where the entry is gone; false where it is a folder with something in it, or cannot be
+/// Whether the entry was removed; false for a folder that is not empty, and for what cannot be
 /// removed.
 bool remove_entry(int folder, const char* name) {
   if (::unlinkat(folder, name, 0) == 0 || errno == ENOENT) return true;
@@ -61,14 +61,13 @@ Result<void> FolderRemoval::remove(const std::string& name) {
     if (errno == ENOENT) return {};
     return system_error_at(name, "its folder cannot be looked at");
   }
-  // The number of the file makes the name its own, also beside an earlier folder of the same
-  // attempt.
+  // The inode number makes the name unique, even beside an earlier folder of the same attempt.
   const std::string aside =
       fmt::format(".gone-{}-{:x}", name.starts_with('.') ? name.substr(1) : name, facts.st_ino);
   if (::renameat(parent_, name.c_str(), parent_, aside.c_str()) != 0)
     return system_error_at(name, "its folder cannot be moved aside");
   go_on_with(aside);
-  step();  // which is all for most
+  step();  // which is enough for most
   return {};
 }
 
@@ -92,7 +91,7 @@ void FolderRemoval::step() {
   if (top_) waiting_.front().at = Clock::now() + pause_between_steps;
 }
 
-/// The next one whose time has come, as the first; false where there is none.
+/// Moves the next folder that is due to the front; false if there is none.
 bool FolderRemoval::begin() {
   const auto now = Clock::now();
   const auto due =
@@ -141,15 +140,15 @@ void FolderRemoval::take_from_inner(const std::string& name) {
   struct stat facts {};
   if (::fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(facts.st_mode))
     return;
-  // To move a folder is to write in it.
+  // Moving a folder writes to it.
   if (::geteuid() != 0) (void)::fchmodat(folder, name.c_str(), 0700, 0);
   const std::string up = fmt::format("deep-{:x}", facts.st_ino);
   if (::renameat2(folder, name.c_str(), ::dirfd(top_.get()), up.c_str(), RENAME_NOREPLACE) == 0)
     ++removed_;
 }
 
-/// Gone, or another pass for what was moved up, or another time: somebody may still be writing
-/// there.
+/// The folder is removed, or gets another pass for what was moved up, or is tried again later
+/// because a program may still be writing there.
 void FolderRemoval::end_of_top() {
   top_.reset();
   Waiting& one = waiting_.front();

@@ -1,8 +1,7 @@
 #pragma once
-// Removing folders that their users have filled, with whatever they liked and however deep, from a
-// loop that must go on: some entries at a time, two descriptors in all, no link followed. What lies
-// deeper is moved up to the top of its folder when it is come to, so that no depth is too deep and
-// no path too long.
+// Removes folders that users have filled, with any contents and any depth, without blocking the
+// caller's loop: a few entries at a time, with two descriptors, following no link. Inner folders
+// are moved up to the top when they are reached, so that no depth and no path is too long.
 
 #include <dirent.h>
 
@@ -16,21 +15,22 @@
 
 namespace cleave {
 
+/// Folders that are being removed.
 class FolderRemoval {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Of folders in this one, which must stay open and in which nobody but this process's user may
-  /// write.
+  /// Removes folders in `parent`, which must stay open and be writable for this process's user
+  /// only.
   explicit FolderRemoval(int parent) : parent_(parent) {}
 
-  /// Moves the folder aside at once, under a name of its own that begins with `.gone-`, and removes
-  /// it with the steps that come. One that is not there is no failure.
+  /// Renames the folder at once to a name that begins with `.gone-`, and removes it in later steps.
+  /// Does nothing if it is missing.
   [[nodiscard]] Result<void> remove(const std::string& name);
-  /// One that is aside already.
+  /// Continues with a folder that was renamed earlier.
   void go_on_with(const std::string& aside);
-  /// As much as takes about a millisecond.
+  /// Removes for about a millisecond.
   void step();
-  /// When the next step is due; nothing where nothing is left to remove.
+  /// When the next step is due; empty if nothing is left to remove.
   [[nodiscard]] std::optional<Clock::time_point> next() const;
 
  private:
@@ -58,8 +58,8 @@ class FolderRemoval {
   std::int64_t removed_ = 0;     // in this pass over the top
 };
 
-/// What lies in the folder, in bytes of the disk: plain files, to a depth of 8, of at most
-/// `most_entries` entries. Nothing where there is more than that.
+/// The disk space of the regular files in a folder, to a depth of 8. Empty if there are more than
+/// `most_entries` entries or deeper folders.
 [[nodiscard]] std::optional<std::int64_t> bytes_below(int folder, std::int64_t most_entries);
 
 }  // namespace cleave

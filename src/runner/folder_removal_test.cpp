@@ -23,7 +23,7 @@ struct RemovalStand {
   FolderRemoval removal{parent.number()};
   fs::path jobs = made.path();
 
-  /// How many steps it took; a few milliseconds are waited between them.
+  /// Removes all, with a few milliseconds between the steps, and returns their number.
   int finish() {
     int steps = 0;
     while (const auto next = removal.next()) {

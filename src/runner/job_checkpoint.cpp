@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_bytes = 4096;
 
-/// Writes all of it and syncs; the errno of what failed, or 0.
+/// Writes and syncs all of it; returns the errno of a failure, or 0.
 int write_synced(const std::string& path, const std::string& text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return errno;

@@ -1,5 +1,5 @@
 #pragma once
-// Where a simulated job keeps how far it has come: one small file, whole or not there.
+// The checkpoint of a simulated job: one small file, complete or missing.
 //
 //   {"iterations":100,"done":42}
 
@@ -10,16 +10,16 @@
 
 namespace cleave {
 
-/// Replaces the file at once and lasts over a crash of the machine.
+/// Replaces the file atomically; the new one survives a crash of the machine.
 [[nodiscard]] Result<void> write_checkpoint(const std::string& path, std::int64_t iterations,
                                             std::int64_t done);
 
-/// Whether a checkpoint could be written there, tried out: better refused at the start than at the
-/// first one.
+/// Tries whether a checkpoint can be written there, so that a job fails at its start and not at its
+/// first checkpoint.
 [[nodiscard]] Result<void> can_keep_checkpoint(const std::string& path);
 
-/// Iterations done, 0 where there is no file; fails where the file is of a job with another number
-/// of iterations, or none of ours.
+/// The finished iterations, 0 if there is no file. Fails if the file is not a checkpoint, or that
+/// of a job with another number of iterations.
 [[nodiscard]] Result<std::int64_t> read_checkpoint(const std::string& path,
                                                    std::int64_t iterations);
 

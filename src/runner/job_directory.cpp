@@ -18,7 +18,7 @@ namespace {
 constexpr int lock_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 constexpr std::int64_t longest_began = 4096;
 
-/// Numbers of processes and their ages mean something only within one run of the system.
+/// Pids and start times are valid only until the next boot.
 std::string this_boot() {
   const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
   char text[64];

@@ -1,22 +1,20 @@
 #pragma once
-// The folder of one attempt, JOBS/12.1. It is the daemon's user's, and so nobody else can replace
-// what the daemon believes, holds or connects to there; the job's group may pass through it (0710).
-// In it lie, each the daemon's user's:
+// The folder of one attempt, JOBS/12.1. It belongs to the daemon's user, so that no other user can
+// replace what the daemon believes, holds or connects to there; the job's group may pass through it
+// (0710). Its contents belong to the daemon's user, except for the folder `user`:
 //
 //   launch.json   what to start, 0600
-//   lock          held by the supervisor while it lives: alive or not is asked of it, never of a
-//   number; 0600.
-//                 Empty until the job's first process writes its session into it, just before it
-//                 becomes the job's program
-//   control       socket by which the daemon speaks with the supervisor, and nobody else, 0700
-//   outcome.json  how it ended, 0600: empty, with space set aside, until the supervisor writes it
-//   through the
-//                 descriptor that it opened before it became the job's user
-//   user          a folder, 0700, which is the job's user's with all that he makes of it:
-//     report      socket that CLEAVE_REPORT names
-//     stdout.log stderr.log, and .old.log of each
+//   lock          held by the supervisor while it lives, 0600: it shows whether the supervisor is
+//                 alive, a process number never does. Empty until the job's first process writes
+//                 its session into it, just before it becomes the job's program
+//   control       the socket between daemon and supervisor, 0700
+//   outcome.json  how the attempt ended, 0600: empty, with reserved space, until the supervisor
+//                 writes it through the descriptor that it opened before it became the job's user
+//   user          a folder of the job's user, 0700, with all its contents:
+//     report      the socket that CLEAVE_REPORT names
+//     stdout.log, stderr.log, and .old.log of each
 //
-// Folders being made are called .new-12.1 and those being removed .gone-12.1 and a number.
+// A folder is named .new-12.1 while it is made, and .gone-12.1 and a number while it is removed.
 
 #include <optional>
 #include <string>
@@ -37,28 +35,28 @@ inline constexpr const char *launch_file = "launch.json", *lock_file = "lock",
 [[nodiscard]] std::string directory_name(const JobKey& key);
 [[nodiscard]] std::optional<JobKey> parse_directory_name(std::string_view name);
 
-/// Makes the file where it is not there and takes the lock; nothing where somebody has it. Who gets
-/// the descriptor by inheritance has the lock.
+/// Creates the file if it is missing and takes the lock; empty if the lock is held. A process that
+/// inherits the descriptor has the lock.
 [[nodiscard]] Result<std::optional<Descriptor>> take_job_lock(int folder);
-/// Whether somebody has it; also where that cannot be told, since who is believed dead is started
-/// again.
+/// Whether the lock is held. True if that cannot be determined, since a job whose supervisor seems
+/// dead would be started again.
 [[nodiscard]] bool job_lock_is_held(int folder);
 
-/// For the supervisor to write into, with space set aside as far as the file system can.
+/// Creates the file for the outcome, with reserved space if the file system supports that.
 [[nodiscard]] Result<Descriptor> make_outcome_file(int folder);
-/// Brought to the disk. What is torn by the end of who writes it is
+/// Writes the outcome and syncs it. If the writer dies meanwhile, the incomplete record counts as
 /// none; it may be written again.
 [[nodiscard]] Result<void> write_outcome(int file, const ProcessOutcome& outcome);
-/// Nothing where there is none that is whole.
+/// The outcome; empty if there is no complete one.
 [[nodiscard]] Result<std::optional<ProcessOutcome>> read_outcome(int folder);
 
-/// By what the processes of an attempt are known; the text is made of the folder itself, so that no
-/// two jobs of a machine share it. The session is filled in where the lock tells it.
+/// What identifies the processes of an attempt. The text is made from the folder itself, so that no
+/// two jobs on a machine share it; the session is filled in if the lock has it.
 [[nodiscard]] Result<JobMark> job_mark(int folder, const JobKey& key);
 
 /// What the job's first process writes about itself into the lock.
 [[nodiscard]] std::string began_text();
-/// False only where the job's program surely did not run.
+/// False only if the job's program certainly did not run.
 [[nodiscard]] bool may_have_begun(int folder);
 
 }  // namespace cleave

@@ -13,7 +13,7 @@ namespace cleave {
 
 namespace {
 
-// Of one length for any number, so that it can be written again in its place.
+// Always of the same length, so that it can be overwritten in place.
 std::string cut_line(std::int64_t dropped) {
   return fmt::format("[cleave: {:>20} bytes before this line were dropped]\n", dropped);
 }
@@ -78,8 +78,7 @@ void JobLog::say_what_was_refused() {
   if (write(line, false)) refused_ = 0;
 }
 
-/// What is in the file before goes; the file becomes that one, and says now what is missing in
-/// front of it.
+/// Drops the older file; the current one takes its place and now says what is missing before it.
 void JobLog::begin_next() {
   dropped_ += std::exchange(old_from_job_, from_job_);
   if (file_ && marked_) {

@@ -1,12 +1,11 @@
 #pragma once
-// One output of a job in files of bounded size: the newest bytes are kept, whatever the job writes
-// and however full the disk is. NAME.log grows to half the limit, then it becomes NAME.old.log in
-// place of the one before, and NAME.log begins anew, with a line that says how much was dropped in
-// front of it:
+// One output of a job in files of bounded size, which keep the newest bytes, whatever the job
+// writes and however full the disk is. NAME.log grows to half the limit and then replaces
+// NAME.old.log; a new NAME.log begins with a line that says how much was dropped before it:
 //
 //   [cleave:                 0 bytes before this line were dropped]
 //
-// 0 while the file before it is still there. Where the disk refused bytes a line in their place
+// It says 0 while NAME.old.log has those bytes. If the disk refused bytes, a line in their place
 // says how many.
 
 #include <cstdint>
@@ -17,13 +16,14 @@
 
 namespace cleave {
 
+/// The log of one output.
 class JobLog {
  public:
-  /// In this folder, which must stay open.
+  /// `folder` must stay open.
   JobLog(int folder, std::string name, std::int64_t limit);
-  /// Never fails and never waits for anything but the disk.
+  /// Never fails, and waits for nothing but the disk.
   void append(std::string_view bytes);
-  /// Bytes of the job's that no file has any more.
+  /// Bytes of the job that neither file has any more.
   [[nodiscard]] std::int64_t dropped() const { return dropped_ + refused_in_all_; }
 
  private:
@@ -37,10 +37,9 @@ class JobLog {
   std::string name_;
   std::int64_t half_;
   Descriptor file_;
-  bool marked_ = false;    // the file begins with the line
-  std::int64_t size_ = 0;  // of the file
-  std::int64_t from_job_ = 0,
-               old_from_job_ = 0;  // bytes of the job's in the file and the one before
+  bool marked_ = false;                           // the file begins with the line
+  std::int64_t size_ = 0;                         // of the file
+  std::int64_t from_job_ = 0, old_from_job_ = 0;  // bytes of the job in the file and the older one
   std::int64_t dropped_ = 0, refused_ = 0, refused_in_all_ = 0;
   int refusal_ = 0;
 };

@@ -21,7 +21,7 @@ namespace cleave {
 
 namespace {
 
-/// Beyond those that programs number themselves.
+/// Above the descriptor numbers that programs choose themselves.
 constexpr int first_passed_on = 200;
 
 struct NewPipe {
@@ -43,7 +43,7 @@ bool leads_to(const std::string& path, int folder) {
          by_path.st_dev == held.st_dev && by_path.st_ino == held.st_ino;
 }
 
-/// In the job's own process.
+/// Runs in the job's process.
 std::string report_path(int folder, const std::string& path) {
   const std::string plain = fmt::format("{}/{}", path, report_socket);
   if (plain.size() < sizeof(sockaddr_un::sun_path) && leads_to(path, folder)) return plain;
@@ -55,7 +55,7 @@ std::vector<std::string> whole_environment(const Launch& launch, const std::stri
                                            const std::string& mark) {
   const std::array<std::string, 6> own = {
       fmt::format("CUDA_VISIBLE_DEVICES={}", launch.visible_devices),
-      // Empty would mean all GPUs to some versions of the container toolkit; void means none.
+      // Some versions of the container toolkit take an empty value for all GPUs; void means none.
       fmt::format("NVIDIA_VISIBLE_DEVICES={}",
                   launch.visible_devices.empty() ? "void" : launch.visible_devices),
       fmt::format("CLEAVE_JOB={}", launch.key.job),
@@ -97,12 +97,12 @@ struct JobEnds {
   int out, err, exec, lock;
 };
 
-/// In the child, to its end.
+/// Runs in the child and does not return.
 [[noreturn]] void become_job(Launch launch, int folder, const std::string& path,
                              const std::string& mark, const JobEnds& ends, pid_t supervisor) {
   ::setsid();
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != supervisor) ::_exit(127);  // it was gone before it could be said
+  if (::getppid() != supervisor) ::_exit(127);  // it ended before this could be set
   forget_signals();
   if (!write_all(ends.lock, began_text())) give_up(ends.exec, lock_file, "cannot be written");
   auto variables = whole_environment(launch, report_path(folder, path), mark);
@@ -113,7 +113,7 @@ struct JobEnds {
   if (::chdir(launch.working_directory.c_str()) != 0)
     give_up(ends.exec, launch.working_directory, "cannot be entered");
   auto arguments = pointers(launch.argv), environment = pointers(variables);
-  ::environ = environment.data();  // whose PATH is looked through
+  ::environ = environment.data();  // its PATH is searched
   ::execvp(arguments[0], arguments.data());
   give_up(ends.exec, launch.argv[0], "cannot be run");
 }

@@ -15,7 +15,7 @@ struct NamedNumber {
   double number;
 };
 
-/// "a=1,b=2", names once each, numbers at or above zero.
+/// Reads "a=1,b=2": each name once, numbers at or above zero.
 Result<std::vector<NamedNumber>> named_numbers(std::string_view text, const std::string& place) {
   std::vector<NamedNumber> all;
   for (const std::string_view part : split(text, ',')) {
@@ -41,7 +41,7 @@ constexpr SetName set_names[] = {{"miso", MeasuredSet::miso},
                                  {"parvagpu", MeasuredSet::parvagpu},
                                  {"rodinia", MeasuredSet::rodinia}};
 
-/// The names of what is in the set, for a remedy.
+/// The names in the set, for a remedy.
 std::vector<std::string> applications(MeasuredSet set) {
   std::vector<std::string> names;
   for (const MeasuredSpeed& row : measured_speeds(set)) {
@@ -73,7 +73,7 @@ Result<SpeedModel> parse_speeds(std::string_view text) {
   SpeedTable table;
   const std::vector<std::string> known = profiles_of_all_models();
   for (const NamedNumber& row : *numbers) {
-    // A slip of the pen would otherwise become a job that does not fit there.
+    // A misspelt name would otherwise become a job that does not fit there.
     if (row.name != no_mig && std::ranges::find(known, row.name) == known.end())
       return fail(ErrorKind::bad_input, "--speeds",
                   fmt::format("no GPU model has a profile '{}'", shown(row.name)),
@@ -92,7 +92,7 @@ Result<SpeedModel> parse_speeds(std::string_view text) {
 Result<SpeedModel> parse_phases(std::string_view text) {
   const auto numbers = named_numbers(text, "--phases");
   if (!numbers) return std::unexpected(numbers.error());
-  // Together they are a duration too.
+  // Their sum is a duration too.
   double sum = 0;
   for (const NamedNumber& row : *numbers) sum += row.number;
   if (const auto all = duration_from_seconds(sum); !all) return fail_at("--phases", all.error());

@@ -1,5 +1,5 @@
 #pragma once
-// How a simulated job's speed is written on a command line, read into what physics/speed.hpp takes.
+// Reads the speed of a simulated job from a command line, for physics/speed.hpp.
 
 #include <string_view>
 
@@ -8,11 +8,11 @@
 
 namespace cleave {
 
-/// "1g.5gb=0.36,7g.40gb=1,none=1.1": speeds beside the whole GPU under MIG; what is absent does not
-/// fit.
+/// "1g.5gb=0.36,7g.40gb=1,none=1.1": speeds relative to the whole GPU under MIG. The job does not
+/// fit on profiles that are not listed.
 [[nodiscard]] Result<SpeedModel> parse_speeds(std::string_view text);
 
-/// "cpu=1,transfer=0.5,compute=8,bandwidth=2": seconds on the whole GPU, those that are there.
+/// "cpu=1,transfer=0.5,compute=8,bandwidth=2": seconds on the whole GPU; others are 0.
 [[nodiscard]] Result<SpeedModel> parse_phases(std::string_view text);
 
 /// "miso:resnet:64", "parvagpu:bert:8", "rodinia:gaussian": a measured job's speeds.

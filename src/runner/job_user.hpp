@@ -1,5 +1,5 @@
 #pragma once
-// How the supervisor becomes the user whose job it starts, for good.
+// How the supervisor becomes the user of the job that it starts, irrevocably.
 
 #include <cstdint>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace cleave {
 
-/// User, group and supplementary groups of this process from here on, with no way back and without
-/// new privileges by any program it becomes. What the system then says is checked. Who is not root
-/// can only become itself; its supplementary groups stay as they are.
+/// Sets user, group and supplementary groups of this process, irrevocably and without new
+/// privileges for any program it executes, and checks the result. A process that is not root can
+/// only become its own user, and keeps its supplementary groups.
 [[nodiscard]] Result<void> become_user(std::uint32_t uid, std::uint32_t gid,
                                        const std::vector<std::uint32_t>& groups);
 

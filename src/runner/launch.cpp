@@ -11,8 +11,8 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t longest_text = 128 * 1024 - 1;  // of one argument, MAX_ARG_STRLEN of Linux
-constexpr std::size_t most_bytes_in_all =
-    1 << 20;  // of arguments and environment; Linux takes at least this
+/// The most bytes of arguments and environment together; Linux accepts at least this.
+constexpr std::size_t most_bytes_in_all = 1 << 20;
 constexpr std::size_t most_texts = 16384, most_groups = 65536;
 constexpr std::size_t longest_directory = 4095;
 constexpr std::int64_t least_log = 4096, most_log = std::int64_t{1} << 40;

@@ -17,7 +17,7 @@ struct SignalName {
 };
 constexpr SignalName signal_names[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}};
 
-/// A job that was asleep for longer does not hurry afterwards.
+/// A job that was suspended for longer does not catch up.
 constexpr auto most_late = std::chrono::milliseconds(50);
 
 timespec left_until(std::chrono::steady_clock::time_point end) {

@@ -1,32 +1,32 @@
 #pragma once
-// The doors of a simulated job that is a process: its place on a simulated GPU, real time, signals,
-// standard output, its reports and its checkpoint.
+// The doors of a simulated job that runs as a process: its place on a simulated GPU, real time,
+// signals, standard output, its reports and its checkpoint.
 
 #include <chrono>
 #include <csignal>
 #include <optional>
 #include <string>
 
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 #include "runner/reports/memory_report_line.hpp"
 #include "runner/simulated_job.hpp"
 
 namespace cleave {
 
-/// SIGTERM and SIGINT tell a job to stop, the signal of checkpoints to keep its progress. From here
-/// on they are held back for wait(), also for programs that this one becomes by exec, unless
-/// released.
+/// The signals of a job: SIGTERM and SIGINT ask it to stop, the checkpoint signal asks it to keep
+/// its progress. They are blocked while this object exists, also for programs that this one becomes
+/// by exec, and received by wait_until().
 class JobSignals {
  public:
-  /// 0: no signal of checkpoints.
+  /// 0: no checkpoint signal.
   explicit JobSignals(int checkpoint_signal);
   ~JobSignals();
   JobSignals(const JobSignals&) = delete;
   JobSignals& operator=(const JobSignals&) = delete;
 
-  /// Until the time or a signal has come.
+  /// Waits for the time or a signal.
   [[nodiscard]] SimulatedJobWish wait_until(std::chrono::steady_clock::time_point end);
-  /// That told the job to stop.
+  /// The signal that asked the job to stop.
   [[nodiscard]] int stopped_by() const { return stopped_by_; }
 
  private:
@@ -34,17 +34,19 @@ class JobSignals {
   sigset_t before_{}, waited_for_{};
 };
 
-/// By the name that kill(1) takes, such as USR1; 0 where it is none of those that a job may take.
+/// The number of a signal by the name that kill(1) takes, such as USR1; 0 if jobs may not use it.
 [[nodiscard]] int checkpoint_signal(std::string_view name);
 
+/// The doors themselves.
 class ProcessDoors : public JobDoors {
  public:
+  /// Options of the job that concern its doors.
   struct Wishes {
     std::int64_t iterations = 1;
     std::string checkpoint;  // file; empty: none
     bool quiet = false;
   };
-  /// All must outlive the doors.
+  /// All arguments must outlive the doors.
   ProcessDoors(SimProcess& process, JobSignals& signals, ReportSender& reports, Wishes wishes);
 
   Result<bool> hold(MiB memory) override;
@@ -57,8 +59,8 @@ class ProcessDoors : public JobDoors {
   JobSignals* signals_;
   ReportSender* reports_;
   Wishes wishes_;
-  std::chrono::steady_clock::time_point
-      until_;  // where the last time ended, so that no wake-up adds up
+  /// The end of the last period, so that late wake-ups do not add up.
+  std::chrono::steady_clock::time_point until_;
 };
 
 }  // namespace cleave

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int most_messages_at_once = 64;
 constexpr std::size_t most_waiting = 16;
-/// Jobs leave four files; who leaves more than this many counts for a full disk.
+/// Jobs leave four files; one that leaves more than this many counts as filling the disk.
 constexpr std::int64_t most_entries_weighed = 1000, overfull_bytes = std::int64_t{1} << 40;
 constexpr std::chrono::nanoseconds first_wait = std::chrono::milliseconds(2),
                                    longest_wait = std::chrono::seconds(1);
@@ -81,8 +81,8 @@ Result<void> ProcessRunner::start(const Launch& launch) {
     watch(launch.key, std::move(made->folder), std::move(started->connection));
     return {};
   }
-  // It may have become ready and been killed before we heard of it: then it is lost, which poll()
-  // tells, and not one that was never started, which would be started again.
+  // It may have become ready and been killed before its answer came: then it is lost, as poll()
+  // will report, and not an attempt that was never started, which would be started again.
   if (may_have_begun(made->folder.number())) {
     watch(launch.key, std::move(made->folder), {});
     return {};
@@ -91,7 +91,7 @@ Result<void> ProcessRunner::start(const Launch& launch) {
   return std::unexpected(started.error());
 }
 
-/// Where it cannot be moved aside, found() of a later runner tells of it.
+/// If it cannot be moved aside, found() of a later runner reports it.
 void ProcessRunner::forget_stale(const std::string& name) {
   (void)removal_.remove(name);
   set_timer();
@@ -104,7 +104,7 @@ void ProcessRunner::watch(const JobKey& key, Descriptor folder, Descriptor conne
   connect(key, attempt);
 }
 
-/// Asks to follow where there is no connection yet; where nobody answers, again later.
+/// Connects and asks to follow, unless connected; retries later if there is no answer.
 void ProcessRunner::connect(const JobKey& key, Attempt& attempt) {
   if (!attempt.connection) {
     auto connection = connect_to_supervisor(attempt.folder.number());
@@ -136,8 +136,7 @@ void ProcessRunner::disconnect(const JobKey&, Attempt& attempt) {
   set_timer();
 }
 
-/// To the earliest moment at which one that could not be reached is tried again, or more is
-/// removed.
+/// Sets the timer to the earliest time of a new attempt to connect, or of the next removal step.
 void ProcessRunner::set_timer() {
   auto next = Clock::time_point::max();
   for (const auto& [key, attempt] : attempts_)
@@ -163,7 +162,7 @@ Result<void> ProcessRunner::ask(const JobKey& key, const SupervisorAsk& ask) {
   if (attempt.connection && ::send(attempt.connection.number(), text.data(), text.size(),
                                    MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
     return {};
-  // It may be over by now, which poll() will tell; or it cannot be reached at this moment.
+  // It may have ended, as poll() will report, or it cannot be reached at the moment.
   if (attempt.waiting.size() == most_waiting)
     return fail(ErrorKind::infeasible, directory_name(key), "its supervisor cannot be reached");
   attempt.waiting.push_back(ask);
@@ -211,7 +210,7 @@ void ProcessRunner::hear(const JobKey& key, Attempt& attempt, std::vector<Runner
     const auto message = got > 0 && static_cast<std::size_t>(got) <= sizeof text
                              ? parse_message({text, static_cast<std::size_t>(got)})
                              : Result<SupervisorMessage>(fail(ErrorKind::bad_input, "", "nothing"));
-    if (!message) {  // it ended, it let go of us, or it is not one of ours
+    if (!message) {  // it ended, dropped the connection, or is not ours
       const bool over = got <= 0;
       disconnect(key, attempt);
       if (over) attempt.again_at = {};
@@ -237,7 +236,7 @@ void ProcessRunner::tell(const JobKey& key, Attempt& attempt, const SupervisorMe
   }
 }
 
-/// One without connection: it is over, or it is tried to reach it again.
+/// An attempt without a connection has ended, or is tried again later.
 void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) {
   Attempt& attempt = attempts_.at(key);
   if (job_lock_is_held(attempt.folder.number())) return connect(key, attempt);
@@ -259,7 +258,7 @@ void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) 
   attempts_.erase(key);
 }
 
-/// Those of the supervisors started here that have ended.
+/// Collects supervisors started here that have ended.
 void ProcessRunner::reap() {
   std::erase_if(children_, [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
 }

@@ -1,8 +1,8 @@
 #pragma once
-// The runner over real processes: one supervisor, cleave-supervise, for each attempt, which
-// outlives this program. Who is alive is asked of the locks in the folders of the attempts, what
-// happened is heard over a connection to each supervisor or read from the record that it left. Not
-// for several threads.
+// The runner of real processes: one supervisor, cleave-supervise, for each attempt, which outlives
+// this program. The locks in the folders of the attempts show which supervisors are alive. What
+// happened comes over a connection to each supervisor, or from the record that it left. For one
+// thread only.
 
 #include <chrono>
 #include <cstdint>
@@ -17,15 +17,16 @@
 
 namespace cleave {
 
+/// The attempts in one folder, and their supervisors.
 class ProcessRunner final : public Runner {
  public:
+  /// Where things are, and limits.
   struct Places {
-    std::string jobs;     // folder of all attempts, absolute; made if it is not there. Its owner is
-                          // who runs this
-    std::string program;  // cleave-supervise; as root nobody else may be able to change it
-    std::uint64_t descriptors = 0;  // the soft limit for supervisors and jobs; 0: as this program's
-    std::chrono::steady_clock::duration patience =
-        std::chrono::seconds(10);  // with a supervisor that begins
+    std::string jobs;     // folder of all attempts, absolute, of this user; created if missing
+    std::string program;  // cleave-supervise; as root, no other user may be able to change it
+    std::uint64_t descriptors = 0;  // soft limit for supervisors and jobs; 0: this program's
+    /// How long a supervisor may take to become ready.
+    std::chrono::steady_clock::duration patience = std::chrono::seconds(10);
   };
   [[nodiscard]] static Result<std::unique_ptr<ProcessRunner>> open(Places places);
   ~ProcessRunner() override;
@@ -41,13 +42,13 @@ class ProcessRunner final : public Runner {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// An attempt that is not over, as far as is known.
+  /// An attempt that is not known to have ended.
   struct Attempt {
     Descriptor folder, connection;
     std::int64_t told = 0;  // reports up to this one
     bool told_began = false;
     std::vector<SupervisorAsk> waiting;  // for a connection
-    Clock::time_point again_at{};        // when it is tried to reach it again
+    Clock::time_point again_at{};        // when to try to reach it again
     Clock::duration wait{};
   };
 
@@ -73,7 +74,7 @@ class ProcessRunner final : public Runner {
   std::map<int, JobKey> by_connection_;
   std::vector<pid_t> children_;  // supervisors that this program started
   FolderRemoval removal_;
-  std::set<JobKey> overfull_;  // of those that are over: weighing them once is enough
+  std::set<JobKey> overfull_;  // ended ones with too many files, measured only once
 };
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// What a runner finds when it begins: every folder of an attempt, and what earlier runners left
-// half done.
+// What a runner finds at its start: the folders of all attempts, and what earlier runners left half
+// done.
 
 #include <dirent.h>
 
@@ -61,7 +61,7 @@ Result<FoundJob> ProcessRunner::look_at(const JobKey& key) {
   return found;
 }
 
-/// One look at all processes for all of them.
+/// Ends the leftovers of all dead attempts with one scan of all processes.
 void ProcessRunner::end_what_dead_ones_left(std::vector<FoundJob>& found) {
   std::vector<JobMark> marks;
   for (const FoundJob& each : found) {

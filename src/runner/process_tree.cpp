@@ -32,7 +32,7 @@ std::string read_proc(pid_t pid, const char* file) {
   return text;
 }
 
-/// Fields after the name, which is in parentheses and may hold any character.
+/// The fields after the name, which is in parentheses and may contain any character.
 std::optional<ProcessFacts> parse_stat(pid_t pid, std::string_view text) {
   const std::size_t name_ends = text.rfind(')');
   if (name_ends == std::string_view::npos || name_ends + 2 >= text.size()) return std::nullopt;
@@ -48,8 +48,8 @@ std::optional<ProcessFacts> parse_stat(pid_t pid, std::string_view text) {
                       .zombie = fields[state] == "Z" || fields[state] == "X"};
 }
 
-/// The real user, not the owner of the folder in /proc, which is root's where a process keeps
-/// others out.
+/// The real user, not the owner of the folder in /proc, which is root for a process that is not
+/// dumpable.
 std::optional<uid_t> user_of(pid_t pid) {
   const std::string status = read_proc(pid, "status");
   const std::size_t at = status.find("\nUid:\t");
@@ -66,8 +66,8 @@ bool has_variable(std::string_view environment, std::string_view variable) {
   return false;
 }
 
-/// Whether the process belongs to the session of the job's first process: a later process may have
-/// got that number, and is then the leader of a session of its own.
+/// Whether the process belongs to the session of the job's first process. A later process with the
+/// same pid leads a session of its own.
 bool in_session(const ProcessFacts& process, const JobMark& mark,
                 const std::map<pid_t, ProcessFacts>& all) {
   if (mark.session == 0 || process.session != mark.session ||
@@ -90,7 +90,7 @@ bool is_of(const ProcessFacts& process, std::span<const JobMark> marks,
   });
 }
 
-/// Not another one that has its number by now.
+/// Sends KILL unless another process has the pid by now.
 void kill_it(const ProcessFacts& process) {
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   if (!handle) return;
@@ -155,7 +155,7 @@ Result<std::int64_t> end_leftovers(std::span<const JobMark> marks,
                                    std::chrono::milliseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   std::set<std::pair<pid_t, std::uint64_t>> ended;
-  // Twice nothing in a row: a process may begin another behind the one that reads.
+  // None twice in a row: a process may start another one behind the scan.
   for (int quiet = 0; quiet < 2;) {
     const auto found = find_leftovers(marks);
     quiet = found.empty() ? quiet + 1 : 0;

@@ -1,9 +1,9 @@
 #pragma once
-// The processes of a job, found in /proc without control groups. While its supervisor lives they
-// are all its descendants, since it adopts what loses its parent. When it was killed, they are
-// known by the mark in their environment, by the session of the job's first process, and as
-// descendants of one of these. What has thrown away its environment, left its session and lost its
-// parents is not found after that.
+// The processes of a job, found in /proc without control groups. While the supervisor lives they
+// are all its descendants, since it adopts orphans. After it was killed, they are found by the mark
+// in their environment, by the session of the job's first process, and as descendants of these. A
+// process that has discarded its environment, left its session and lost its parents is not found
+// then.
 
 #include <sys/types.h>
 
@@ -18,36 +18,37 @@
 
 namespace cleave {
 
+/// A process as /proc shows it.
 struct ProcessFacts {
   pid_t pid = 0, parent = 0, group = 0, session = 0;
-  std::uint64_t started = 0;  // ticks of the system's clock after it started
+  std::uint64_t started = 0;  // clock ticks after boot
   bool zombie = false;
 };
 
 /// The environment variable that marks every process of one attempt.
 inline constexpr const char* mark_variable = "CLEAVE_JOB_MARK";
 
-/// By what the processes of an attempt are known that has no supervisor any more.
+/// What identifies the processes of an attempt without a supervisor.
 struct JobMark {
   std::string text;                   // value of the variable
-  uid_t uid = 0;                      // only this user's processes are believed
-  pid_t session = 0;                  // of the job's first process; 0: not known
-  std::uint64_t session_started = 0;  // when that process was
+  uid_t uid = 0;                      // only this user's processes count
+  pid_t session = 0;                  // of the job's first process; 0: unknown
+  std::uint64_t session_started = 0;  // start time of that process
 };
 
 [[nodiscard]] std::vector<ProcessFacts> all_processes();
-/// Nothing where it is gone.
+/// Empty if the process is gone.
 [[nodiscard]] std::optional<ProcessFacts> facts_of(pid_t pid);
 
-/// All below `root`, without it and without what has ended.
+/// All live descendants of `root`.
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t root,
                                                 std::span<const ProcessFacts> processes);
 
-/// Alive and of one of these; what this process may not look at is not found.
+/// Live processes with one of these marks. Processes that this one may not inspect are not found.
 [[nodiscard]] std::vector<ProcessFacts> find_leftovers(std::span<const JobMark> marks);
 
-/// KILL for all that is found, again and again until nothing is; how many they were. Fails where
-/// some are still there when the patience is over.
+/// Sends KILL to all leftovers repeatedly until there are none, and returns their number. Fails if
+/// some are left when the patience is over.
 [[nodiscard]] Result<std::int64_t> end_leftovers(
     std::span<const JobMark> marks, std::chrono::milliseconds patience = std::chrono::seconds(5));
 

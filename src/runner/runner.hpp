@@ -1,12 +1,12 @@
 #pragma once
-// The door to jobs that run: the control loop starts, signals and stops through it and hears what
-// became of them. It decides nothing. Behind it are processes (process_runner.hpp) or, in tests, a
-// table (fake_runner.hpp).
+// The door to running jobs: through it the control loop starts, signals and stops jobs and learns
+// what happened to them. It decides nothing. Behind it are processes (process_runner.hpp) or, in
+// tests, a table (fake_runner.hpp).
 //
-// Every attempt that was started ends with exactly one of: JobEnded, or SupervisorLost when whoever
-// watched it was killed; after either no process of it is left. Until forget() its folder stays,
-// and found() of a later runner tells of it again, so that nothing is lost when the daemon dies
-// between hearing and writing down.
+// Every started attempt ends with exactly one of JobEnded, or SupervisorLost if its supervisor was
+// killed; after either, no process of it is left. Its folder stays until forget(), and found() of a
+// later runner reports it again, so that nothing is lost if the daemon dies before it has recorded
+// the event.
 
 #include <cstdint>
 #include <string>
@@ -21,64 +21,69 @@
 
 namespace cleave {
 
-/// In order, each once a runner; some may be missing (process_outcome.hpp).
+/// A memory report. They come in order, each once per runner; some may be missing
+/// (process_outcome.hpp).
 struct JobReported {
   NumberedReport report;
 };
+/// The attempt ended, and its supervisor recorded how.
 struct JobEnded {
   ProcessOutcome outcome;
 };
+/// The attempt ended without an outcome, because its supervisor was killed.
 struct SupervisorLost {
-  std::int64_t leftovers = 0;  // processes that were still there and were ended
-  std::string
-      trouble;        // why that was not possible, or why the outcome that is there is not believed
-  bool began = true;  // its program may have run, told or not; false only where it surely did not
+  std::int64_t leftovers = 0;  // processes of the job that were ended
+  std::string trouble;         // why that was not possible, or why an outcome is not believed
+  bool began = true;  // whether its program may have run; false only if it certainly did not
 };
 
+/// Something that happened to an attempt.
 struct RunnerEvent {
   JobKey key;
   std::variant<JobBegan, JobReported, OutOfMemorySeen, JobEnded, SupervisorLost> what;
 };
 
-/// An attempt that is there when a runner begins.
+/// An attempt that exists when a runner begins.
 struct FoundJob {
   enum class State : std::uint8_t {
     alive,  // adopted: its events come through poll()
     ended,
-    dead,  // without outcome; what was left of it has been ended
+    dead,  // without an outcome; its leftover processes have been ended
   };
   JobKey key;
   State state = State::alive;
-  ProcessOutcome outcome;  // where it ended
-  bool began = true;       // its program may have run; false only where it surely did not
+  ProcessOutcome outcome;  // if it ended
+  bool began = true;       // whether its program may have run, as in SupervisorLost
   std::string trouble;     // as in SupervisorLost
 };
 
+/// Starts jobs and follows them.
 class Runner {
  public:
   virtual ~Runner() = default;
 
-  /// Once, before anything else: all attempts that an earlier runner started and nobody forgot, by
-  /// key.
+  /// Call once, before anything else: all attempts that an earlier runner started and that were not
+  /// forgotten, by key.
   [[nodiscard]] virtual Result<std::vector<FoundJob>> found() = 0;
-  /// Returns when a supervisor has taken the attempt over; on failure nothing was started and
-  /// nothing is left. One that may have begun though its supervisor was not heard of is no failure:
-  /// it is lost.
+  /// Returns when a supervisor has taken over the attempt. On failure nothing was started and
+  /// nothing is left. If the job may have begun although its supervisor did not answer, the call
+  /// succeeds and the attempt is lost.
   [[nodiscard]] virtual Result<void> start(const Launch& launch) = 0;
-  /// To the process group of the job. Fails where it is known to be over; that it ended meanwhile
-  /// is no failure. Where its supervisor cannot be reached at once, as soon as it can.
+  /// Sends a signal to the process group of the job. Fails if the job is known to have ended, but
+  /// not if it ends meanwhile. If its supervisor cannot be reached, the signal is sent as soon as
+  /// it can.
   [[nodiscard]] virtual Result<void> signal(const JobKey& key, int number) = 0;
-  /// TERM, and KILL after the launch's grace, also when this program is gone by then.
+  /// Sends TERM, and KILL after the launch's grace, even if this program has ended by then.
   [[nodiscard]] virtual Result<void> stop(const JobKey& key) = 0;
-  /// What has happened; never waits.
+  /// What has happened since the last call; never waits.
   [[nodiscard]] virtual std::vector<RunnerEvent> poll() = 0;
-  /// Readable when poll() has something to do; -1 where there is none.
+  /// A descriptor that is readable when poll() has something to do; -1 without one.
   [[nodiscard]] virtual int wake_fd() const = 0;
-  /// What lies in the user's folder of an attempt, outputs and whatever else; 0 where it is not
-  /// there. Where it is too much to be weighed, more than any disk is allowed.
+  /// The bytes in the user's folder of an attempt, outputs and everything else; 0 if it is missing.
+  /// If there are too many files to count, more than any limit.
   [[nodiscard]] virtual std::int64_t kept_bytes(const JobKey& key) = 0;
-  /// Removes an attempt that is over, logs included: its name at once, what lay there with the
-  /// poll()s that come. One that is not there is no failure.
+  /// Removes an ended attempt with its logs: its name at once, its contents during later calls of
+  /// poll(). Does nothing if it is missing.
   [[nodiscard]] virtual Result<void> forget(const JobKey& key) = 0;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double most_spreads = 4;
 
-/// Lets the iteration's time pass; false when the job was told to stop.
+/// Waits for the iteration's time; false if the job was asked to stop.
 Result<bool> iterate(Duration time, std::int64_t done, JobDoors& doors) {
   while (true) {
     const Worked worked = doors.work(time);

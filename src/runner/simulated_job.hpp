@@ -1,8 +1,8 @@
 #pragma once
-// A job that only seems to compute: it holds memory that grows by iteration, takes the time that
-// its work would take on its instance, reports as a real job would, and fails where its memory does
-// not suffice. What it does is a plan, made beforehand; what it touches are doors, so that it runs
-// without GPU, clock or socket in tests.
+// A job that only pretends to compute: it holds memory that grows with each iteration, takes the
+// time that its work would take on its instance, reports like a real job, and fails if its memory
+// does not suffice. What it does is a plan made beforehand; it touches the world through doors, so
+// that tests need no GPU, clock or socket.
 
 #include <cstdint>
 
@@ -13,6 +13,7 @@
 
 namespace cleave {
 
+/// What the job does.
 struct SimulatedJobPlan {
   MemoryGrowth memory;  // with the number of iterations, at least 1
   Duration work{};      // of all iterations on the whole GPU under MIG; 0: the job only allocates
@@ -20,40 +21,43 @@ struct SimulatedJobPlan {
   std::uint64_t seed = 1;  // of the noise
 };
 
-/// Held during an iteration, the first is 1: base + i x per iteration, and normal noise of that
-/// spread, cut at four times it. A function of plan and iteration alone, as in simulations.
+/// The memory held during an iteration, from 1: base + i x per-iteration, plus normal noise cut at
+/// four times its spread. Depends on the plan and the iteration only, as in simulations.
 [[nodiscard]] MiB memory_during(const SimulatedJobPlan& plan, std::int64_t iteration);
 
-/// What somebody asks of a job while it works.
+/// What a job is asked to do while it works.
 enum class SimulatedJobWish : std::uint8_t { none, stop, checkpoint };
+/// How a period of work ended.
 struct Worked {
   SimulatedJobWish wish = SimulatedJobWish::none;
-  Duration left{};  // of the time that was to pass
+  Duration left{};  // of the requested time
 };
 
+/// The job's access to the world.
 class JobDoors {
  public:
   virtual ~JobDoors() = default;
-  /// False: there is not so much memory.
+  /// Sets the memory held; false if there is not enough.
   [[nodiscard]] virtual Result<bool> hold(MiB memory) = 0;
-  /// Lets the time pass, or less when somebody wishes something.
+  /// Waits for that time, or less if the job is asked to do something.
   [[nodiscard]] virtual Worked work(Duration time) = 0;
-  /// At the end of each iteration.
+  /// Called at the end of each iteration.
   virtual void report(const MemoryReport& report) = 0;
-  /// Keeps for later that so many iterations are done.
+  /// Saves the number of finished iterations.
   [[nodiscard]] virtual Result<void> keep(std::int64_t done) = 0;
 };
 
+/// How the job ended.
 struct SimulatedJobOutcome {
   enum class End : std::uint8_t { finished, stopped, out_of_memory };
   End end = End::finished;
-  std::int64_t done = 0;  // iterations, those of earlier runs included
+  std::int64_t done = 0;  // iterations, including those of earlier runs
   MiB held;               // last
   MiB wanted;             // when memory ran out
 };
 
-/// Goes on after `done` iterations. `speed` is that of its instance, relative to the whole GPU
-/// under MIG. Fails where a door does.
+/// Runs the job from iteration `done` + 1 on. `speed` is that of its instance relative to the whole
+/// GPU under MIG. Fails if a door does.
 [[nodiscard]] Result<SimulatedJobOutcome> run_simulated_job(const SimulatedJobPlan& plan,
                                                             double speed, std::int64_t done,
                                                             JobDoors& doors);

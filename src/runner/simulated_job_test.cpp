@@ -1,4 +1,4 @@
-// A simulated job over doors of paper: what it holds, how long it works, how it ends.
+// A simulated job over doors in memory: what it holds, how long it works, how it ends.
 
 #include "runner/simulated_job.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Time that only counts, memory up to a capacity, and wishes at given times.
+/// Doors with a counter for time, memory up to a capacity, and requests at given times.
 class PaperDoors : public JobDoors {
  public:
   struct Wish {
@@ -157,7 +157,8 @@ TEST(SimulatedJob, NoiseIsOfTheSeedAndBounded) {
   for (std::int64_t i = 1; i <= 100; ++i) EXPECT_GE(memory_during(noisy, i).value, 0);
 }
 
-// Whatever is wished and whenever: time is never lost or won, and what was kept is what was done.
+// Whatever is requested and whenever, no time is lost or gained, and what was kept is what was
+// done.
 TEST(SimulatedJob, WishesChangeNeitherTimeNorOrder) {
   Random random(7);
   for (int round = 0; round < 500; ++round) {

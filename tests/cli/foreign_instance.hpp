@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "device/instances.hpp"
+#include "device/live_instances.hpp"
 #include "device/nvml_door.hpp"
 
 namespace cleave::testing_program {

@@ -14,7 +14,7 @@
 #include "base/json.hpp"
 #include "base/places_test.hpp"
 #include "base/text.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 #include "program.hpp"
 #include "runner/reports/memory_report_line.hpp"
 #include "runner/reports/out_of_memory_text.hpp"

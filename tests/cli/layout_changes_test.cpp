@@ -13,8 +13,8 @@
 #include "base/temporary_folder_test.hpp"
 #include "device/changing_gpu.hpp"
 #include "device/nvml_door.hpp"
-#include "model/layout.hpp"
-#include "nvmlsim/client.hpp"
+#include "model/layout_text.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave {
 namespace {

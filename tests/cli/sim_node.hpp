@@ -12,7 +12,7 @@
 #include "base/places_test.hpp"
 #include "device/nvml_door.hpp"
 #include "foreign_instance.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 #include "program.hpp"
 
 namespace cleave::testing_program {

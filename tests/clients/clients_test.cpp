@@ -13,7 +13,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/places_test.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave {
 namespace {

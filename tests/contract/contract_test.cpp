@@ -11,7 +11,7 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "device/driver_geometry.hpp"
-#include "device/instances.hpp"
+#include "device/live_instances.hpp"
 #include "device/recording.hpp"
 #include "stands.hpp"
 

@@ -16,7 +16,7 @@
 #include "base/random.hpp"
 #include "device/driver_geometry.hpp"
 #include "device/faulty_door.hpp"
-#include "device/instances.hpp"
+#include "device/live_instances.hpp"
 #include "device/nvml_door.hpp"
 #include "device/recording.hpp"
 #include "stands.hpp"

@@ -11,7 +11,7 @@
 
 #include "device/door.hpp"
 #include "model/gpu_model.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::contract {
 

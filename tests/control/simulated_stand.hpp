@@ -15,7 +15,7 @@
 #include "base/text.hpp"
 #include "control/gpu_executor.hpp"
 #include "device/nvml_door.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::trial {
 

@@ -19,7 +19,7 @@
 #include "base/json.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "device/nvml_door.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::whole {
 

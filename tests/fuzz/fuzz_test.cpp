@@ -25,7 +25,7 @@
 #include "forecast/shape/tensor_file_maker_test.hpp"
 #include "forecast/time/completion_time.hpp"
 #include "model/fleet_file.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 #include "model/smi_node.hpp"
 #include "model/workload_file.hpp"
 #include "planner/given_goal.hpp"

@@ -34,24 +34,25 @@ constexpr Room house[] = {
     {"device", "base model", ""},
     {"nvmlsim", "base model graph physics", ""},
     {"simulate", "base model graph physics forecast placement planner engine", "zlib.h"},  // tests
-    {"runner", "base model physics nvmlsim/client.hpp", ""},
+    {"runner", "base model physics nvmlsim/sim_node.hpp", ""},
     {"control",
-     "base model graph physics forecast placement planner engine device runner nvmlsim/client.hpp",
+     "base model graph physics forecast placement planner engine device runner "
+     "nvmlsim/sim_node.hpp",
      ""},
     {"api", "base model", "boost/beast boost/asio"},  // Beast's own faces speak of Asio
     {"page", "base model", ""},
     {"manual", "base", "CLI/"},
     {"daemon",
      "base model graph physics forecast placement planner engine device runner control api page "
-     "manual nvmlsim/client.hpp",
+     "manual nvmlsim/sim_node.hpp",
      "boost/ sqlite3.h prometheus/ spdlog/ toml++/"},
     {"study",
-     "base model graph physics forecast placement planner engine device nvmlsim/client.hpp "
+     "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
      "simulate runner "
      "control api page",
      "coin/"},
     {"cli",
-     "base model graph physics forecast placement planner engine device nvmlsim/client.hpp "
+     "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
      "simulate runner "
      "control api page manual study",
      ""},
@@ -196,7 +197,7 @@ TEST(Rooms, AnUnknownRoomIsFound) {
 
 TEST(Rooms, OneHeaderOfARoomMayBeItsOnlyFace) {
   const auto* runner = std::ranges::find(house, "runner", &Room::name);
-  EXPECT_TRUE(names(runner->rooms, "nvmlsim/client.hpp"));
+  EXPECT_TRUE(names(runner->rooms, "nvmlsim/sim_node.hpp"));
   EXPECT_FALSE(names(runner->rooms, "nvmlsim"));
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/format.hpp"
 #include "base/random.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::soak {
 

@@ -21,7 +21,7 @@
 #include "base/sanitized_test.hpp"
 #include "base/text.hpp"
 #include "device/ledger.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 #include "random_client.hpp"
 
 namespace cleave::soak {

@@ -10,7 +10,7 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/show.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave::cli {
 

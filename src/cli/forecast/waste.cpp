@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/daemon/show.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave::cli {
 

@@ -19,7 +19,7 @@
 #include "cli/daemon/show.hpp"
 #include "cli/live/live.hpp"
 #include "device/recording.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::cli {
 

@@ -1,6 +1,5 @@
 // `cleave instances`, `cleave create` and `cleave destroy`: instances one by one.
 
-#include "device/instances.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -8,6 +7,7 @@
 #include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
+#include "device/live_instances.hpp"
 
 namespace cleave::cli {
 

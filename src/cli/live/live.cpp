@@ -9,8 +9,8 @@
 #include "base/text.hpp"
 #include "cli/interrupts.hpp"
 #include "device/state_directory.hpp"
-#include "model/layout.hpp"
-#include "nvmlsim/client.hpp"
+#include "model/layout_text.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::cli {
 

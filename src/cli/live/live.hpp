@@ -10,7 +10,7 @@
 
 #include "cli/command.hpp"
 #include "device/changing_gpu.hpp"
-#include "device/instances.hpp"
+#include "device/live_instances.hpp"
 #include "device/nvml_door.hpp"
 
 namespace cleave::cli {

@@ -11,8 +11,8 @@
 #include "base/text.hpp"
 #include "cli/daemon/show.hpp"
 #include "cli/live/live.hpp"
-#include "model/layout.hpp"
-#include "nvmlsim/client.hpp"
+#include "model/layout_text.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave::cli {
 

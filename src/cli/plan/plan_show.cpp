@@ -6,7 +6,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/show.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 #include "planner/objective.hpp"
 
 namespace cleave::cli {

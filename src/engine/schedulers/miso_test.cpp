@@ -10,7 +10,7 @@
 #include "engine/engine.hpp"
 #include "engine/schedulers/miso_partition.hpp"
 #include "engine/schedulers/miso_speeds.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 namespace {

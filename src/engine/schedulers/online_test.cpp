@@ -8,7 +8,7 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "engine/engine.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 

@@ -7,7 +7,7 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "engine/schedulers/static_layout.hpp"
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 namespace cleave {
 namespace {

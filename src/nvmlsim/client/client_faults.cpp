@@ -1,9 +1,9 @@
-// Breaking simulated GPUs on purpose, and mending them.
+// Sets and ends faults of simulated GPUs.
 
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "nvmlsim/client/client_view.hpp"
-#include "nvmlsim/faults.hpp"
+#include "nvmlsim/fault_kinds.hpp"
 
 namespace cleave {
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view mended = "none";
 
-/// A lost GPU is reset, so that a MIG mode that waited for it is there now.
+/// Mends a GPU, which resets it: a pending MIG mode becomes active.
 void mend(sim::Node& node, std::uint32_t gpu) {
   const sim::Holding change(node.cell(gpu).change, node.presence());
   for (const sim::FaultKind& kind : sim::fault_kinds_table())
@@ -30,7 +30,7 @@ void mend(sim::Node& node, std::uint32_t gpu) {
 void lose(sim::Node& node, std::uint32_t gpu) {
   constexpr std::uint64_t xid_fallen_off_the_bus = 79;
   {
-    // Nobody who already looked at the GPU changes it after this.
+    // Programs that have already read the GPU do not change it after this.
     const sim::GpuAccess access(node, gpu);
     access.cell().faults[static_cast<std::size_t>(sim::Fault::lost)].store(sim::until_mended);
   }

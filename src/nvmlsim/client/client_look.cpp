@@ -1,11 +1,11 @@
-// Looking at simulated nodes, and asking whether they keep the laws.
+// Views of simulated nodes, and the check whether they obey the rules.
 
 #include <algorithm>
 
 #include "base/format.hpp"
 #include "nvmlsim/client/client_view.hpp"
 #include "nvmlsim/energy.hpp"
-#include "nvmlsim/faults.hpp"
+#include "nvmlsim/fault_kinds.hpp"
 #include "nvmlsim/uuid.hpp"
 
 namespace cleave {

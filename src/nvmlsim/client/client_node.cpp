@@ -1,4 +1,4 @@
-// Making and destroying simulated nodes.
+// Creates and destroys simulated nodes.
 
 #include <errno.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "nvmlsim/client.hpp"
 #include "nvmlsim/node.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave {
 
@@ -29,7 +29,7 @@ std::string_view numbering_name(InstanceNumbering numbering) {
   return "by-model";
 }
 
-/// What people can read of a node; programs read the state.
+/// The description of a node for people; programs read the state.
 Json description(const SimNodeSpec& spec) {
   Json gpus = Json::array();
   for (const GpuModel* model : spec.gpus) gpus.push_back(std::string(model->key));
@@ -42,7 +42,7 @@ Json description(const SimNodeSpec& spec) {
           {"seed", spec.seed}};
 }
 
-/// What a program that was killed while it made a node here has left, or one that makes it now has.
+/// Files left by a program that was killed while it created a node here, or of one doing so now.
 std::vector<fs::path> unfinished_files(const fs::path& directory) {
   std::vector<fs::path> files;
   std::error_code problem;
@@ -87,7 +87,7 @@ Result<void> check(const fs::path& directory, const SimNodeSpec& spec) {
 Result<void> create_sim_node(const fs::path& directory, const SimNodeSpec& spec) {
   if (const auto fine = check(directory, spec); !fine) return fine;
   if (const auto made = sim::write_state(directory, spec); !made) return made;
-  // Of several that make a node here, only the one that did comes so far.
+  // Of several programs that create a node here, only the successful one gets here.
   const fs::path file = directory / sim::description_file_name;
   std::ofstream out(file);
   out << description(spec).dump(2) << '\n';
@@ -105,8 +105,8 @@ Result<void> destroy_sim_node(const fs::path& directory) {
   std::vector<fs::path> files = unfinished_files(directory);
   if (!fs::exists(state, problem) && !fs::exists(described, problem) && files.empty())
     return fail(ErrorKind::bad_input, directory.string(), "there is no simulated node");
-  // The file of the state goes first: whoever may not remove it must not end the node for everybody
-  // either.
+  // The state file is removed first: a user who may not remove it must not end the node for the
+  // others.
   auto node = sim::Node::open(directory);
   if (::unlink(state.c_str()) != 0 && errno != ENOENT)
     return fail(ErrorKind::bad_input, state.string(),
@@ -115,14 +115,14 @@ Result<void> destroy_sim_node(const fs::path& directory) {
   if (node) {
     sim::NodeHeader& header = (*node)->header();
     header.alive.store(0);
-    (*node)->report_event(most_sim_gpus, 0, 0);  // of no GPU: wakes who waits
+    (*node)->report_event(most_sim_gpus, 0, 0);  // of no GPU: wakes all that wait
   }
   files.push_back(described);
   for (const fs::path& file : files)
     if (::unlink(file.c_str()) != 0 && errno != ENOENT)
       return fail(ErrorKind::bad_input, file.string(),
                   fmt::format("cannot be removed: {}", std::strerror(errno)));
-  ::rmdir(directory.c_str());  // fails where there is something else in it, which stays
+  ::rmdir(directory.c_str());  // fails, and keeps it, if something else is in it
   return {};
 }
 

@@ -12,7 +12,7 @@ namespace cleave {
 
 namespace {
 
-/// Where a process is: on a compute instance of this serial, or on the whole GPU (0).
+/// Where a process is: on the compute instance with this serial, or on the whole GPU (0).
 struct Seat {
   std::uint32_t gpu = 0;
   std::uint64_t compute = 0;
@@ -33,7 +33,8 @@ std::optional<Seat> seat_of_mig(sim::Node& node, const sim::Uuid& uuid) {
   return std::nullopt;
 }
 
-/// A GPU without MIG is a seat; of one with MIG, CUDA takes the first compute instance.
+/// The place for a GPU's index: the whole GPU without MIG, else its first compute instance, as
+/// CUDA.
 Result<Seat> seat_on_gpu(sim::Node& node, std::uint32_t gpu, std::string_view visible) {
   const sim::GpuAccess access(node, gpu);
   if (access.status() == nvml::Return::unknown)
@@ -44,7 +45,7 @@ Result<Seat> seat_on_gpu(sim::Node& node, std::uint32_t gpu, std::string_view vi
   return std::unexpected(no_device(visible, "MIG is on and the GPU has no compute instance"));
 }
 
-/// Of the first device of a list, which is the one that a program uses.
+/// The place for the first device of a list, which is the one that a program uses.
 Result<Seat> seat_named(sim::Node& node, std::string_view visible) {
   const std::string_view first = trimmed(visible.substr(0, visible.find(',')));
   if (const auto mig = sim::parse_uuid("MIG-", first)) {
@@ -67,7 +68,7 @@ std::optional<std::size_t> find_process(const sim::GpuRecord& record, sim::Ident
   return std::nullopt;
 }
 
-/// Slot of the GPU instance that the seat is on; none: the whole GPU.
+/// The slot of the GPU instance of the place; empty for the whole GPU.
 std::optional<std::size_t> instance_of(const sim::GpuRecord& record, const Seat& seat) {
   const auto slot = sim::find_compute_instance(record, seat.compute);
   if (!slot) return std::nullopt;
@@ -91,7 +92,7 @@ struct SimProcess::Inside {
   sim::Identity identity = 0;
   const Profile* profile = nullptr;
 
-  /// `change` on the process's own record; an error where it is no longer there.
+  /// Applies `change` to the process's record; fails if it is no longer there.
   template <class F>
   Result<bool> with_record(F&& change) {
     sim::GpuAccess access(*node, seat.gpu);
@@ -197,7 +198,7 @@ Result<void> SimProcess::keep_busy(double share) {
 }
 
 Result<void> SimProcess::end() {
-  // Also from a lost GPU, and also where it was taken for dead.
+  // Works on a lost GPU too, and if the process was taken for dead.
   sim::GpuAccess access(*inside_->node, inside_->seat.gpu);
   if (access.status() == nvml::Return::unknown)
     return cannot_use(inside_->seat.gpu, access.status());

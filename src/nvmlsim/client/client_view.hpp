@@ -1,5 +1,5 @@
 #pragma once
-// What client.hpp's functions over an existing node have in common.
+// What the functions of sim_node.hpp for existing nodes share.
 
 #include "nvmlsim/gpu_rules.hpp"
 #include "nvmlsim/node.hpp"

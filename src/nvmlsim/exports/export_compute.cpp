@@ -20,7 +20,8 @@ ComputeInstanceProfileInfo describe_compute(const ProfileFacts& parent,
           number(shared.encode), number(shared.jpeg), number(shared.flow)};
 }
 
-/// By NVML's number, which is the id as well. Past the end or unknown to this kind of GPU instance.
+/// Finds a profile by NVML's number, which is its id too; says whether the number is beyond all or
+/// only unknown to this kind of GPU instance.
 Return find_compute_profile(const GpuAccess& access, std::size_t slot, std::uint32_t number,
                             const ComputeProfile*& profile) {
   if (number >= compute_instance_profiles) return invalid_argument;

@@ -1,5 +1,5 @@
-// What a GPU or MIG device is: names, UUIDs, numbers, and the way between GPUs and their MIG
-// devices.
+// What a GPU or MIG device is: names, UUIDs and numbers; and from GPUs to their MIG devices and
+// back.
 
 #include <unistd.h>
 
@@ -16,13 +16,13 @@ namespace {
 
 using Slot = std::optional<std::size_t>;
 
-/// Of the compute instance in this slot.
+/// The UUID of the compute instance in this slot.
 const Profile& profile_at(const GpuAccess& access, std::size_t slot) {
   const auto parent = access.record().compute_instances[slot].gpu_instance;
   return *placement_of(access.board(), access.record(), parent).profile;
 }
 
-/// The same answer for every device that is there.
+/// The same answer for every existing device.
 template <class Number, class Value>
 Return always(Device device, Number* place, Value value) {
   return on_device(device,

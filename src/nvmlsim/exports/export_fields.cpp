@@ -1,4 +1,4 @@
-// nvmlDeviceGetFieldValues, for power and energy; every other field says that it is not supported.
+// nvmlDeviceGetFieldValues, for power and energy; every other field is not supported.
 
 #include <time.h>
 
@@ -34,7 +34,7 @@ constexpr FieldRow power_fields[] = {
     {188, nvmlDeviceGetEnforcedPowerLimit},           // highest limit
     {189, nvmlDeviceGetPowerManagementDefaultLimit},  //
     {190, nvmlDeviceGetEnforcedPowerLimit},           // current limit
-    {192, nvmlDeviceGetPowerManagementLimit},         // limit that was asked for
+    {192, nvmlDeviceGetPowerManagementLimit},         // requested limit
 };
 
 void answer_field(Device device, FieldValue& field) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t capability_p2p = 1, capability_graphics = 2;
 
-/// Both kinds of number, either of which may mean no profile of this GPU.
+/// Whether a profile number or id is one of this GPU, of another GPU, or of none.
 Return find_profile(const Board& board, std::uint32_t number, std::size_t& profile) {
   if (number >= gpu_instance_profiles) return invalid_argument;
   for (profile = 0; profile < board.profiles.size(); ++profile)
@@ -49,7 +49,7 @@ std::string driver_profile_name(const ProfileFacts& facts) {
   return fmt::format("MIG {}", facts.profile->name);
 }
 
-/// Into the second or third version of the structure, whichever the caller's version word says.
+/// Fills in the second or third version of the structure, by the caller's version word.
 Return put_versioned(const ProfileFacts& facts, GpuInstanceProfileInfo2* place) {
   const GpuInstanceProfileInfo info = describe(facts);
   if (place->version == version_word<GpuInstanceProfileInfo2>(2)) {
@@ -229,7 +229,7 @@ Return nvmlDeviceGetGpuInstances(Device device, std::uint32_t profile_id, GpuIns
     std::size_t profile = 0;
     if (const Return found = find_profile_id(access.board(), profile_id, profile); found != success)
       return found;
-    // Callers have room for as many as the profile allows, which a damaged record may exceed.
+    // Callers have room for as many as the profile allows; a damaged record may have more.
     const auto most =
         static_cast<std::uint32_t>(access.board().profiles[profile].profile->max_instances);
     std::uint32_t written = 0;

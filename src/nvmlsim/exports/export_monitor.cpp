@@ -29,7 +29,7 @@ MemoryFigures memory_of(const GpuAccess& access, Slot slot) {
   return {total, total - usable, std::min(usable, used_bytes(access.record()))};
 }
 
-/// NVML's numbers of the instance that the process is on; false where it is not on the device asked
+/// NVML's numbers of the instance that the process is on; false if it is not on the device asked
 /// for.
 bool describe_process(const Call& call, const GpuAccess& access, Slot asked,
                       const ProcessRecord& process, ProcessInfo& info) {
@@ -46,7 +46,7 @@ bool describe_process(const Call& call, const GpuAccess& access, Slot asked,
   return true;
 }
 
-/// Of a GPU with MIG on, what all its instances hold together is for root only.
+/// With MIG on, only root may read what all instances of the GPU hold together.
 bool may_see_all(const Call& call, const GpuAccess& access, Slot slot) {
   return slot || access.record().mig_enabled == 0 || call.node().privileged();
 }
@@ -100,7 +100,7 @@ std::uint64_t millijoules(const GpuAccess& access) {
              : 0;
 }
 
-/// Drivers know these of whole GPUs only.
+/// Drivers know these for whole GPUs only.
 template <class F>
 Return on_whole_gpu(Device device, F&& f) {
   return on_device(
@@ -111,7 +111,7 @@ Return on_whole_gpu(Device device, F&& f) {
       Dead::are_taken_out);
 }
 
-// Made up: a GPU is at 30 degrees and gets to 75 as its power nears the cap; it slows down at 90.
+// Invented: a GPU has 30 degrees at idle and 75 at the power cap; it slows down at 90.
 constexpr double idle_celsius = 30, hot_celsius = 75;
 constexpr std::uint32_t slowdown_celsius = 90, shutdown_celsius = 95;
 
@@ -183,7 +183,7 @@ Return nvmlDeviceGetUtilizationRates(Device device, Utilization* rates) {
     if (rates == nullptr) return invalid_argument;
     if (access.record().mig_enabled != 0) return not_supported;
     const auto percent = static_cast<std::uint32_t>(std::lround(100 * busy_share(access.record())));
-    *rates = {percent, percent / 2};  // memory: made up
+    *rates = {percent, percent / 2};  // memory: invented
     return success;
   });
 }
@@ -211,7 +211,7 @@ Return nvmlDeviceGetPowerManagementLimitConstraints(Device device, std::uint32_t
   return on_whole_gpu(device, [&](GpuAccess& access) {
     if (least == nullptr || most == nullptr) return invalid_argument;
     *most = milliwatts(power_limits(access.board()).cap_w);
-    *least = *most / 4;  // made up; 100 of 400 W is what an A100 shows
+    *least = *most / 4;  // invented; an A100 shows 100 of 400 W
     return success;
   });
 }
@@ -241,7 +241,7 @@ Return nvmlDeviceGetMaxClockInfo(Device device, ClockType type, std::uint32_t* m
     return put(mhz, type == ClockType::memory ? row.memory_mhz : row.sm_mhz);
   });
 }
-// Made up: the highest clocks while anything runs, a quarter of the processors' when nothing does.
+// Invented: the highest clocks while anything runs, else a quarter of the processors' clock.
 Return nvmlDeviceGetClockInfo(Device device, ClockType type, std::uint32_t* mhz) {
   return on_whole_gpu(device, [&](GpuAccess& access) {
     if (type > ClockType::video) return invalid_argument;

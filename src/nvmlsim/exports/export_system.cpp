@@ -1,4 +1,4 @@
-// nvmlInit to nvmlShutdown, what the library and driver are, and finding GPUs.
+// nvmlInit to nvmlShutdown, versions of library and driver, and finding GPUs.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ using enum Return;
 
 namespace {
 
-// A driver that knows all of the interface that is here.
+// The version of a driver that has all of this interface.
 constexpr std::string_view driver_version = "580.65.06";
 constexpr std::string_view nvml_version = "13.580.65.06";
 constexpr int cuda_version = 13000;
@@ -141,7 +141,7 @@ Return nvmlSystemGetProcessName(std::uint32_t pid, char* name, std::uint32_t siz
   const auto length = ::read(file, bytes.data(), bytes.size() - 1);
   ::close(file);
   if (length <= 0) return not_found;
-  const std::string_view program(bytes.data());  // up to the zero behind the first word
+  const std::string_view program(bytes.data());  // up to the zero after the first word
   return put_text(program.substr(0, size - 1), name, size);
 }
 
@@ -174,7 +174,7 @@ Return nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
 
 Return nvmlDeviceGetHandleByPciBusId_v2(const char* wanted, Device* device) {
   if (wanted == nullptr) return invalid_argument;
-  // With or without domain, of four digits or eight.
+  // With or without a domain of four or eight digits.
   const auto short_form = [](std::string_view text) {
     const auto domain = text.size() > 7 ? text.find(':') : std::string_view::npos;
     std::string lower(domain == std::string_view::npos ? text : text.substr(domain + 1));
@@ -216,7 +216,7 @@ Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
     return success;
   });
 }
-// The older structures are the beginning of the newer one; what may follow there is reserved.
+// The older structures are the beginning of the newer one; the rest of them is reserved.
 Return nvmlDeviceGetPciInfo_v2(Device device, void* pci) {
   if (pci == nullptr) return invalid_argument;
   PciInfo newer{};

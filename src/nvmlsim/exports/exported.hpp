@@ -1,6 +1,6 @@
 #pragma once
-// What the export_*.cpp have in common: declarations of every function of the interface, and the
-// way from a handle to the GPU and instance that it names.
+// What the files export_*.cpp share: declarations of all functions of the interface, and the lookup
+// of the GPU and instance that a handle names.
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +25,7 @@ extern "C" __attribute__((visibility("default"))) const char* nvmlErrorString(Re
 
 namespace cleave::sim {
 
-/// A GPU of the node whose number is in the handle; the kind is the caller's to check.
+/// The GPU whose number is in the handle; the caller checks the kind.
 template <class F>
 nvml::Return with_gpu(const HandleParts& parts, F&& f) {
   const Call call;
@@ -55,8 +55,8 @@ nvml::Return on_gpu_privileged(nvml::Device device, F&& f) {
 
 enum class Dead : std::uint8_t { may_be_there, are_taken_out };
 
-/// `f(call, access, gpu, slot)` on a GPU's handle or a MIG device's; the slot is that of its
-/// compute instance.
+/// `f(call, access, gpu, slot)` on the handle of a GPU or a MIG device; the slot is that of the MIG
+/// device's compute instance.
 template <class F>
 nvml::Return on_device(nvml::Device device, F&& f, Dead dead = Dead::may_be_there) {
   const HandleParts parts = parts_of(device);
@@ -97,7 +97,7 @@ nvml::Return on_instance_privileged(nvml::GpuInstance instance, F&& f) {
                      });
 }
 
-/// The text with a zero behind it into a caller's buffer.
+/// Copies a text, with a terminating zero, into a caller's buffer.
 inline nvml::Return put_text(std::string_view text, char* buffer, std::uint32_t size) {
   if (buffer == nullptr) return nvml::Return::invalid_argument;
   if (size <= text.size()) return nvml::Return::insufficient_size;
@@ -106,7 +106,7 @@ inline nvml::Return put_text(std::string_view text, char* buffer, std::uint32_t 
   return nvml::Return::success;
 }
 
-/// The text into an array of a structure, cut where it must be.
+/// Copies a text into an array of a structure, cut if it is too long.
 template <std::size_t Size>
 void put_name(std::string_view text, std::array<char, Size>& name) {
   name.fill('\0');

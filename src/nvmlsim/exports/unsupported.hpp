@@ -1,7 +1,7 @@
 #pragma once
-// Functions of NVML that the simulated library has but does not do: each answers NOT_SUPPORTED.
-// They are here so that programs linked against the real library load, and those that look a
-// function up find it. Names only: NVIDIA's NVML API reference, up to API version 13.
+// Functions of NVML that the simulated library exports without supporting them: each returns
+// NOT_SUPPORTED. They let programs load that are linked against the real library or look functions
+// up. Names only: NVIDIA's NVML API reference, up to API version 13.
 
 // clang-format off
 // System and units.

@@ -13,7 +13,7 @@ namespace cleave {
 
 namespace {
 
-// Beyond any memory there is, and far from where sums overflow.
+// More than any memory, and far from where sums overflow.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 53;
 constexpr std::int64_t most_iterations = 1'000'000'000'000;
 
@@ -68,7 +68,7 @@ void ReportSender::send(const MemoryReport& report) {
   address.sun_family = AF_UNIX;
   if (socket_ >= 0) std::memcpy(address.sun_path, path_.data(), path_.size());
   const std::string line = report_line(report);
-  // By name each time, so that a reader that was started again is found again.
+  // By name each time, so that a restarted reader is found.
   const bool arrived =
       socket_ >= 0 && ::sendto(socket_, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
                                reinterpret_cast<const sockaddr*>(&address),

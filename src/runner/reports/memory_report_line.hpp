@@ -1,11 +1,11 @@
 #pragma once
-// How a job reports its memory to whoever started it: a line of JSON for each iteration, each line
-// a datagram to the unix socket that the environment variable CLEAVE_REPORT names.
+// How a job reports its memory: one line of JSON for each iteration, as a datagram to the unix
+// socket that the environment variable CLEAVE_REPORT names.
 //
 //   {"iteration":3,"iterations":100,"requested_bytes":4294967296,"allocated_bytes":4508876800}
 //
-// `iterations` is absent where the job does not know. A job never waits for its reader: what does
-// not fit the socket, or finds nobody there, is lost.
+// `iterations` is absent if the job does not know. A job never waits for its reader: reports are
+// lost if the socket is full or has no reader.
 
 #include <cstdint>
 #include <string>
@@ -18,26 +18,26 @@ namespace cleave {
 
 /// The environment variable that names the socket.
 inline constexpr const char* report_variable = "CLEAVE_REPORT";
-/// A line is never longer; readers may refuse what is.
+/// The greatest length of a line; readers may refuse longer ones.
 inline constexpr std::size_t longest_report_line = 512;
 
 /// Without a line end.
 [[nodiscard]] std::string report_line(const MemoryReport& report);
-/// Every key by name and nothing else; bytes are rounded up to whole MiB. `place` is said in the
-/// error.
+/// Reads a line, which must have every key and no other; bytes are rounded up to whole MiB. `place`
+/// is for the error.
 [[nodiscard]] Result<MemoryReport> parse_report_line(std::string_view line,
                                                      const std::string& place);
 
 /// The job's end of the socket.
 class ReportSender {
  public:
-  /// To nobody where the path is empty or longer than a unix socket's may be.
+  /// Sends nothing if the path is empty or too long for a unix socket.
   explicit ReportSender(const std::string& path);
   ~ReportSender();
   ReportSender(const ReportSender&) = delete;
   ReportSender& operator=(const ReportSender&) = delete;
 
-  /// Returns at once, whatever becomes of it.
+  /// Returns at once, whether the report was sent or lost.
   void send(const MemoryReport& report);
   [[nodiscard]] std::int64_t sent() const { return sent_; }
   [[nodiscard]] std::int64_t lost() const { return lost_; }

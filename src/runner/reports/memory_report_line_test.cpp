@@ -1,4 +1,4 @@
-// Reports as lines: there and back, strict with everything else, and a sender that never waits.
+// Reports as lines: written and read back, anything else refused, and a sender that never waits.
 
 #include "runner/reports/memory_report_line.hpp"
 

@@ -10,7 +10,7 @@ namespace cleave {
 
 namespace {
 
-/// As PyTorch writes sizes: two decimals in the unit that fits.
+/// A size as PyTorch writes it: two decimals in a suitable unit.
 std::string torch_size(MiB size) {
   if (size.value >= 1024) return fmt::format("{:.2f} GiB", static_cast<double>(size.value) / 1024);
   return fmt::format("{}.00 MiB", size.value);
@@ -57,14 +57,14 @@ constexpr DyingWords frameworks[] = {
     {"jax", 1, jax_message},
 };
 
-/// A line counts when it holds both texts; `after` is what a number of bytes, or a size with a
-/// unit, follows.
+/// A line matches if it contains both texts; the requested size, in bytes or with a unit, comes
+/// after `after`.
 struct Mark {
   std::string_view framework, first, second, after;
 };
 
-// The first that fits. TensorFlow's and JAX's allocator tell of every attempt that failed and try
-// again with less: such lines come first and count as nothing.
+// The first match counts. The allocator of TensorFlow and JAX reports every failed attempt and
+// tries again with less: the rows for such lines come first and count as nothing.
 constexpr std::string_view goes_on = "";
 constexpr Mark marks[] = {
     {goes_on, "failed to allocate", "from device: CUDA_ERROR_OUT_OF_MEMORY", ""},
@@ -89,8 +89,7 @@ constexpr Mark marks[] = {
     {"cuda", "CUDNN_STATUS_ALLOC_FAILED", "", ""},
 };
 
-/// Sizes are told as bytes or in a unit of 1024: "4294967296 bytes", "2.00 GiB", "1.50GiB",
-/// "2.00G".
+/// Sizes in bytes or in a unit of 1024: "4294967296 bytes", "2.00 GiB", "1.50GiB", "2.00G".
 struct SizeUnit {
   std::string_view name;
   double mib;

@@ -1,7 +1,7 @@
 #pragma once
-// By which words and exit codes programs die that ran out of a GPU's memory: a table by framework,
-// from what their messages are publicly known to look like. It serves both ways: simulated jobs die
-// like one of these, and whoever runs real jobs recognises them by their last lines.
+// The messages and exit codes with which programs die when the GPU's memory runs out: a table by
+// framework, from publicly known messages. It serves both ways: simulated jobs die with one of
+// them, and the supervisor recognises them in the output of real jobs.
 
 #include <cstdint>
 #include <optional>
@@ -17,9 +17,10 @@ namespace cleave {
 struct MemoryShortage {
   MiB capacity;   // of its instance, as programs can use it
   MiB held;       // by the program until then
-  MiB requested;  // beside that, in vain
+  MiB requested;  // in addition, without success
 };
 
+/// How programs of one framework die.
 struct DyingWords {
   std::string_view framework;  // "pytorch"
   int exit_code;
@@ -27,18 +28,18 @@ struct DyingWords {
 };
 /// cuda, pytorch, tensorflow, jax
 std::span<const DyingWords> dying_words();
-/// Null where there is no such framework.
+/// Null if there is no such framework.
 [[nodiscard]] const DyingWords* find_dying_words(std::string_view framework);
 
+/// What a line of output says about memory that ran out.
 struct OutOfMemoryMark {
   std::string_view framework;
-  /// What the line says it wanted; empty where it does not say.
+  /// The requested memory, if the line states it.
   std::optional<MiB> requested;
 };
-/// Whether the line of a program's output says that a GPU's memory did not suffice, and by whose
-/// words. Lines about the host's memory, and those after which the program goes on by its own
-/// account, do not count. That a program printed such a line and then failed is strong evidence;
-/// the line alone is not, since programs may catch it.
+/// Recognises a line of a program's output that says the GPU's memory did not suffice. Lines about
+/// the host's memory, and those that say the program continues, do not count. Such a line followed
+/// by failure is strong evidence; the line alone is not, since programs may handle the error.
 [[nodiscard]] std::optional<OutOfMemoryMark> recognise_out_of_memory(std::string_view line);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Messages of programs that ran out of GPU memory: those that are, and those that only look alike.
+// Messages of programs that ran out of GPU memory, and others that only look similar.
 
 #include "runner/reports/out_of_memory_text.hpp"
 
@@ -37,7 +37,7 @@ struct Seen {
   std::optional<MiB> requested;
 };
 
-// Shapes that are publicly known, written out here by hand.
+// Publicly known messages, written out by hand.
 TEST(OutOfMemory, KnowsTheShapesOfSeveralVersions) {
   const Seen seen[] = {
       {"RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 4.75 GiB total "

@@ -41,7 +41,7 @@ Datagram read_datagram(int socket, char* into, std::size_t room) {
   return read;
 }
 
-/// Up the parents; nothing where the process has gone.
+/// Walks up the parents; empty if the process is gone.
 std::optional<bool> is_below(pid_t process, pid_t root) {
   pid_t at = process;
   for (int depth = 0; depth < deepest_tree && at > 1; ++depth) {

@@ -1,8 +1,8 @@
 #pragma once
-// The socket that CLEAVE_REPORT names, as the supervisor holds it: always there while the job runs,
-// whether or not anybody follows, and never in the job's way. A datagram counts when it comes from
-// the job's user and, where that process is still there, from one of the job's processes. What
-// comes too fast is left out, except that the last one is always taken, a moment later.
+// The supervisor's end of the socket that CLEAVE_REPORT names. It exists while the job runs,
+// whether or not the daemon listens, and never blocks the job. A datagram counts if it comes from
+// the job's user and, if the sender still exists, from one of the job's processes. Reports that
+// come too fast are dropped, except that the last one is always taken, a moment later.
 
 #include <sys/types.h>
 
@@ -14,15 +14,16 @@
 
 namespace cleave {
 
+/// The socket, with the limit of its rate.
 class ReportReceiver {
  public:
-  /// Binds it in the current directory.
+  /// Binds the socket in the current directory.
   [[nodiscard]] static Result<ReportReceiver> open(uid_t user);
   [[nodiscard]] int descriptor() const { return socket_.number(); }
 
-  /// What has come, a bounded number of datagrams.
+  /// Receives a bounded number of datagrams.
   void receive(ReportSeries& into);
-  /// Takes the one that came too fast, if its time has come.
+  /// Takes the last report that came too fast, if its time has come.
   void take_held_back(ReportSeries& into, bool at_once = false);
   [[nodiscard]] std::optional<ReportRate::Clock::time_point> wake_at() const;
   [[nodiscard]] std::int64_t refused() const { return refused_; }

@@ -1,7 +1,7 @@
 #pragma once
-// The memory reports of one attempt as its supervisor keeps them: bounded, whoever reads and
-// however fast they come. When the series is full, every second one goes, the last one stays: it
-// still spans the whole run.
+// The memory reports of one attempt that its supervisor keeps: a bounded number, however fast they
+// come. When the series is full, every second report is dropped but not the last, so that it still
+// spans the whole run.
 
 #include <chrono>
 #include <optional>
@@ -16,11 +16,12 @@ namespace cleave {
 
 class JsonReader;
 
+/// The kept reports.
 class ReportSeries {
  public:
   static constexpr std::size_t capacity = 512;
   void add(const MemoryReport& report);
-  /// Those after that number, oldest first.
+  /// The reports after that number, oldest first.
   [[nodiscard]] std::span<const NumberedReport> after(std::int64_t sequence) const;
   [[nodiscard]] std::int64_t last() const { return last_; }
 
@@ -29,15 +30,15 @@ class ReportSeries {
   std::int64_t last_ = 0, stride_ = 1;
 };
 
-/// How many reports are taken: a steady rate, and so many at once after a pause.
+/// The limit on reports: a steady rate, and a burst after a pause.
 class ReportRate {
  public:
   static constexpr double per_second = 100, at_once = 200;
   using Clock = std::chrono::steady_clock;
   explicit ReportRate(Clock::time_point now) : filled_(now) {}
-  /// Takes one if there is one.
+  /// Whether a report may be taken now; counts it if so.
   bool take(Clock::time_point now);
-  /// When there will be one.
+  /// When the next report may be taken.
   [[nodiscard]] Clock::time_point next() const;
 
  private:
@@ -47,7 +48,7 @@ class ReportRate {
 
 [[nodiscard]] Json to_json(std::span<const NumberedReport> reports);
 [[nodiscard]] Json to_json(const OutOfMemorySeen& seen);
-/// The list under this key, each in the form that to_json gives it.
+/// Reads the list under this key, as to_json writes it.
 [[nodiscard]] std::vector<NumberedReport> read_reports(JsonReader& in, std::string_view key);
 
 }  // namespace cleave

@@ -19,10 +19,10 @@ namespace cleave {
 
 namespace {
 
-/// Above all others, so that when the process is killed, descriptors being closed in their order,
-/// the lock is free before the daemon sees the end of the connection.
+/// Above all others: descriptors are closed in their order when the process is killed, so that the
+/// lock is free before the daemon sees the end of the connection.
 constexpr int high_descriptor = 100;
-/// So that this one can be had, and the one that job_process.cpp passes on.
+/// Enough for this one and for the one that job_process.cpp passes on.
 constexpr rlim_t fewest_descriptors = 256;
 
 Result<Descriptor> take_over(int given, int at_least) {
@@ -32,7 +32,7 @@ Result<Descriptor> take_over(int given, int at_least) {
   return taken;
 }
 
-/// The daemon may have raised its own, which no job should inherit.
+/// The daemon may have raised its limit, which jobs should not inherit.
 void limit_descriptors(std::uint64_t soft) {
   rlimit limit{};
   if (soft == 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -44,8 +44,8 @@ bool is_only_for(const struct stat& facts, uid_t owner, mode_t forbidden) {
   return facts.st_uid == owner && (facts.st_mode & forbidden) == 0;
 }
 
-/// The folder of all jobs and that of this one: the daemon's, and nobody else can have changed
-/// them.
+/// The folder of all jobs and that of this one, which belong to the daemon's user: no other user
+/// can have changed them.
 Result<void> open_folders(SupervisorPlaces& places, const std::string& directory) {
   const std::size_t slash = directory.rfind('/');
   if (slash == std::string::npos || slash == 0)
@@ -69,7 +69,7 @@ Result<void> open_folders(SupervisorPlaces& places, const std::string& directory
   return {};
 }
 
-/// The one folder that is the job's user's, and he alone may enter.
+/// The folder that belongs to the job's user, whom alone it admits.
 Result<void> open_user_folder(SupervisorPlaces& places, uid_t user) {
   auto folder = open_folder_in(places.folder.number(), user_folder);
   if (!folder) return std::unexpected(folder.error());
@@ -82,7 +82,8 @@ Result<void> open_user_folder(SupervisorPlaces& places, uid_t user) {
   return {};
 }
 
-/// What the user cannot make in the daemon's folder: it is made before this process becomes him.
+/// Creates what the user cannot create in the daemon's folder, before this process becomes the
+/// user.
 Result<void> make_daemons_files(SupervisorPlaces& places) {
   auto outcome = make_outcome_file(places.folder.number());
   if (!outcome) return std::unexpected(outcome.error());
@@ -133,7 +134,7 @@ Result<Supervisor> prepare(SupervisorPlaces& places, const std::string& director
   if (const auto made = make_daemons_files(places); !made) return std::unexpected(made.error());
   if (const auto became = become_user(launch->uid, launch->gid, launch->groups); !became)
     return std::unexpected(became.error());
-  // Some systems let a process be looked into again when it becomes somebody else; and it holds
+  // On some systems a process can be inspected again after it changes its user; and it holds
   // descriptors that the user may not have.
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
     return system_error_at(directory, "cannot be closed");
@@ -151,8 +152,7 @@ void say(int connection, const SupervisorMessage& message) {
 int supervise(const std::string& directory, std::uint64_t descriptors) {
   ::umask(077);
   limit_descriptors(descriptors);
-  // Not to be looked into by the user's other programs while it still was root; orphans of the job
-  // are its own.
+  // The user's other programs may not inspect it while it is root; it adopts orphans of the job.
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
     return 1;
   SupervisorPlaces places;

@@ -1,6 +1,5 @@
-// The program `cleave-supervise`: stays with one attempt of a job from its beginning to its end,
-// whatever becomes of the daemon that started it. Not for people; the daemon starts it with two
-// descriptors.
+// The program `cleave-supervise`: watches one attempt of a job from its start to its end, whatever
+// happens to the daemon. Not for people: the daemon starts it, with two descriptors.
 
 #include <exception>
 
@@ -14,7 +13,7 @@ int main(int argc, char** argv) {
     if (!descriptors || *descriptors < 0) return 2;
     return cleave::supervise(argv[1], static_cast<std::uint64_t>(*descriptors));
   } catch (const std::exception&) {
-    return 1;  // out of memory: the job dies with it, and the daemon sees that it is gone without
-               // an outcome
+    // Out of memory: the job dies with it, and the daemon sees that there is no outcome.
+    return 1;
   }
 }

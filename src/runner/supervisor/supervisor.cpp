@@ -16,8 +16,8 @@ namespace {
 
 constexpr auto far_away = std::chrono::hours(1);
 
-/// All signals are held back: those of terminals, of groups and of whoever ends the daemon's
-/// services are not for the supervisor. Only what its children do is heard.
+/// Blocks all signals: those of terminals, of process groups and of a service manager that stops
+/// the daemon are not for the supervisor. It only receives those about its children.
 Result<Descriptor> hear_children_only() {
   sigset_t all, children;
   ::sigfillset(&all);
@@ -76,7 +76,7 @@ void Supervisor::keep_deadlines() {
   kill_at_ = now + kill_again_after_;
 }
 
-/// Waits for whatever comes first and answers it.
+/// Waits for the next event and handles it.
 void Supervisor::turn(Clock::time_point until) {
   std::vector<pollfd> polled;
   const auto want = [&](int descriptor, short events) {

@@ -1,7 +1,7 @@
 #pragma once
-// What the program cleave-supervise does after it became the user: it starts one attempt of a job,
-// keeps its outputs, hears its reports, passes signals on, ends what it leaves behind and writes
-// how it ended. One thread, one poll; it never waits for anybody who might not answer.
+// What cleave-supervise does after it has become the user: it starts one attempt of a job, keeps
+// its outputs, receives its reports, passes signals on, ends the processes left behind and writes
+// how the attempt ended. One thread with one poll; it never waits for a peer that might not answer.
 
 #include <chrono>
 #include <deque>
@@ -18,30 +18,30 @@
 
 namespace cleave {
 
-/// What it holds from the time before it was the user.
+/// What the supervisor opened before it became the user.
 struct SupervisorPlaces {
-  Descriptor folder, parent;  // the attempt's, which is the daemon's user's; the one of all jobs
+  Descriptor folder, parent;  // the attempt's folder, of the daemon's user; the folder of all jobs
   std::string path;           // of the attempt's folder
-  Descriptor user;            // the folder in it that is the job's user's
-  Descriptor outcome;         // to write, though the file is the daemon's user's
+  Descriptor user;            // the folder in it of the job's user
+  Descriptor outcome;         // for writing the daemon's user's file
   Descriptor control;         // listens
   Descriptor lock;
   Descriptor first;      // connection to the daemon that started it
-  uid_t daemon_uid = 0;  // who besides root may speak with it
+  uid_t daemon_uid = 0;  // the only user besides root that may connect
   std::string mark;
 };
 
-/// Binds `control` in the current directory, which is the attempt's folder, as the daemon's user
-/// still.
+/// Binds `control` in the current directory, the attempt's folder, while still the daemon's user.
 [[nodiscard]] Result<Descriptor> listen_for_peers();
 
+/// The supervisor of one attempt.
 class Supervisor {
  public:
-  /// Opens the socket for reports in the current directory, which is the user's folder. On failure
-  /// `first` is as it was.
+  /// Opens the socket for reports in the current directory, the user's folder. On failure `first`
+  /// is unchanged.
   [[nodiscard]] static Result<Supervisor> open(Launch launch, SupervisorPlaces& places);
 
-  /// To the end: the outcome is on the disk, or the folder is gone.
+  /// Runs until the outcome is on the disk or the folder is gone.
   void run();
 
  private:
@@ -52,7 +52,7 @@ class Supervisor {
     bool follows = false;
     std::int64_t sent = 0;  // reports up to this one
   };
-  /// An output of the job: read, kept, and where wanted looked through line by line.
+  /// An output of the job: read, kept, and if it is the error output searched line by line.
   struct Output {
     Descriptor pipe;
     JobLog log;
@@ -80,7 +80,7 @@ class Supervisor {
   bool store();
   void drain_all();
 
-  // supervisor_peers.cpp: who speaks with it
+  // supervisor_peers.cpp: its connections
   void accept_peer();
   void hear(Peer& peer);
   [[nodiscard]] std::string obey(const SupervisorAsk& ask);
@@ -102,7 +102,7 @@ class Supervisor {
   Phase phase_ = Phase::starting;
   bool began_ = false, main_gone_ = false;
   std::int64_t told_of_memory_ = 0;
-  std::optional<Clock::time_point> kill_at_;  // the whole tree; again after a wait that grows
+  std::optional<Clock::time_point> kill_at_;  // the whole tree; repeated after growing waits
   Clock::duration kill_again_after_{};
   std::chrono::nanoseconds began_boot_{};
   ProcessOutcome outcome_;

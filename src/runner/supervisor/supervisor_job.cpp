@@ -1,4 +1,4 @@
-// The supervisor and its job: begin, outputs, end, what is left, the record of it.
+// The supervisor and its job: start, outputs, end, leftover processes, outcome.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ namespace cleave {
 
 namespace {
 
-constexpr std::size_t longest_line = 4096;  // looked through; what is longer is looked at in pieces
+constexpr std::size_t longest_line = 4096;  // longer ones are searched in pieces
 constexpr std::int64_t most_told_of_memory = 16;
 constexpr std::int64_t space_of_outcome = 32 << 10;
 char read_buffer[65536];
@@ -54,14 +54,14 @@ void Supervisor::begin() {
   job_ = std::move(*job);
   out_.emplace(Output{std::move(job_.out), JobLog(folder, "stdout", launch_.log_limit), {}});
   err_.emplace(Output{std::move(job_.err), JobLog(folder, "stderr", launch_.log_limit), {}});
-  // So that a full disk does not refuse it; the job does not wait for it.
+  // Reserved so that a full disk cannot refuse it; the job does not wait for this.
   (void)!::fallocate(places_.outcome.number(), FALLOC_FL_KEEP_SIZE, 0, space_of_outcome);
-  // Its arguments and environment are the job's now; they may have been large.
+  // The job has its arguments and environment now; they may have been large.
   launch_.argv = {};
   launch_.environment = {};
 }
 
-/// The pipe ends when the program runs, and says before why it does not.
+/// The pipe ends when the program runs; otherwise it first says why it does not.
 void Supervisor::hear_exec() {
   while (job_.exec) {
     const ssize_t got = ::read(job_.exec.number(), read_buffer, sizeof read_buffer);
@@ -87,7 +87,7 @@ void Supervisor::reap() {
   while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0)
     if (ended == job_.pid && !main_gone_) main_ended(status);
   if (!main_gone_) return;
-  if (ended < 0) {  // there is nobody any more
+  if (ended < 0) {  // there are no children any more
     phase_ = Phase::ended;
   } else if (phase_ != Phase::ending) {
     phase_ = Phase::ending;
@@ -115,7 +115,7 @@ void Supervisor::main_ended(int status) {
   }
 }
 
-/// TERM for the job's group now, KILL for all of it when the grace is over.
+/// Sends TERM to the job's group now, and KILL to all of it after the grace time.
 void Supervisor::stop() {
   if (main_gone_) return;
   outcome_.stopped = true;
@@ -136,7 +136,7 @@ void Supervisor::end_tree(int signal) {
   }
 }
 
-/// Once; false where there was nothing.
+/// Reads once; false if there was nothing.
 bool Supervisor::read_output(Output& output, bool is_error) {
   const ssize_t got = ::read(output.pipe.number(), read_buffer, sizeof read_buffer);
   if (got < 0) return errno == EINTR;
@@ -172,7 +172,7 @@ void Supervisor::saw_out_of_memory(std::string_view line) {
   if (++told_of_memory_ <= most_told_of_memory) tell_all(*outcome_.out_of_memory);
 }
 
-/// What is still in pipes and socket; all that could add to it is gone.
+/// Reads what is left in pipes and socket; all their writers are gone.
 void Supervisor::drain_all() {
   if (out_)
     while (out_->pipe && read_output(*out_, false)) continue;
@@ -182,7 +182,7 @@ void Supervisor::drain_all() {
     outcome_.out_dropped = out_->log.dropped();
     outcome_.err_dropped = err_->log.dropped();
   }
-  constexpr int rounds = 16;  // of datagrams; the system's queues are shorter
+  constexpr int rounds = 16;  // more datagrams than the system queues
   for (int i = 0; i < rounds; ++i) receiver_.receive(series_);
   receiver_.take_held_back(series_, true);
 }
@@ -204,11 +204,11 @@ void Supervisor::finish() {
     while (Clock::now() < again) turn(again);
     wait = std::min(wait * 2, longest);
   }
-  // In this order: who sees the end of the connection finds the lock free.
+  // In this order: when the daemon sees the end of the connection, the lock is free.
   places_.lock.close();
 }
 
-/// False where it is to be tried again.
+/// Writes the outcome; false if it must be tried again.
 bool Supervisor::store() {
   const auto stored = write_outcome(places_.outcome.number(), outcome_);
   if (stored) {
@@ -216,7 +216,7 @@ bool Supervisor::store() {
     (void)::fsync(places_.parent.number());
     return true;
   }
-  // A full or failing disk is waited for, as long as it takes.
+  // Waits for a full or failing disk as long as it takes.
   const bool of_the_disk =
       errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == ENOMEM || errno == EROFS;
   constexpr int most_tries = 3;

@@ -1,14 +1,13 @@
 #pragma once
-// What supervisor and daemon say to each other over a socket of packets, one JSON object each way
-// of theirs:
+// The messages between supervisor and daemon over a socket of packets, each one JSON object:
 //
 //   daemon:      {"ask":"follow"}  {"ask":"state"}  {"ask":"signal","signal":10}  {"ask":"stop"}
 //   supervisor:  {"ready":{}}  {"failed":{"reason":".."}}  {"began":{"pid":5}}
-//   {"reports":{"reports":[..]}}
-//                {"out_of_memory":{..}}  {"state":{..}}  {"answer":{"refused":".."}}
+//                {"reports":{"reports":[..]}}  {"out_of_memory":{..}}  {"state":{..}}
+//                {"answer":{"refused":".."}}
 //
-// Who follows is told what there was so far and then what comes. The end of the connection is the
-// end of the supervisor, or it let go of a reader that did not read.
+// After "follow" the supervisor sends what happened so far, and then everything new. The connection
+// ends with the supervisor, or if the supervisor drops a peer that does not read.
 
 #include <cstdint>
 #include <string>
@@ -20,36 +19,42 @@
 
 namespace cleave {
 
+/// A request of the daemon.
 struct SupervisorAsk {
   enum class What : std::uint8_t { follow, state, signal, stop };
   What what = What::state;
   int signal = 0;
 };
 
+/// The supervisor has taken over the attempt.
 struct SupervisorReady {};
-/// Before it was ready: nothing was started.
+/// It could not, and started nothing.
 struct SupervisorFailed {
   std::string reason;
 };
-/// The job's own program runs.
+/// The job's program runs.
 struct JobBegan {
   std::int64_t pid = 0;
 };
+/// Memory reports of the job.
 struct JobReports {
   std::vector<NumberedReport> reports;
 };
+/// The answer to "state".
 struct SupervisorState {
-  std::string
-      phase;  // "starting", "running", "stopping", "ending" (what it left is being ended), "ended"
+  /// "starting", "running", "stopping", "ending" (leftovers are being ended), "ended".
+  std::string phase;
   std::int64_t pid = 0;
   std::int64_t out_dropped = 0, err_dropped = 0;
-  std::int64_t reports_refused = 0;  // from others, broken, or too many
+  std::int64_t reports_refused = 0;  // of other senders, broken, or too many
   std::string trouble;               // why the outcome is not on the disk yet
 };
+/// The answer to "signal" and "stop".
 struct SupervisorAnswer {
-  std::string refused;  // empty: done
+  std::string refused;  // the reason; empty if it was done
 };
 
+/// Any message of the supervisor.
 using SupervisorMessage = std::variant<SupervisorReady, SupervisorFailed, JobBegan, JobReports,
                                        OutOfMemorySeen, SupervisorState, SupervisorAnswer>;
 

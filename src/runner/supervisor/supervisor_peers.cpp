@@ -1,4 +1,4 @@
-// The supervisor and those who ask it: the daemon and root.
+// The supervisor's connections: the daemon and root.
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -41,7 +41,7 @@ void Supervisor::accept_peer() {
   ucred who{};
   socklen_t length = sizeof who;
   if (!socket || ::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return;
-  // The mode of the socket keeps all others out already.
+  // The mode of the socket already excludes all other users.
   if (who.uid != 0 && who.uid != places_.daemon_uid) return;
   if (peers_.size() >= most_peers) peers_.pop_front();
   peers_.emplace_back().socket = std::move(socket);
@@ -68,7 +68,7 @@ void Supervisor::hear(Peer& peer) {
   }
 }
 
-/// What stands against it; empty when it is done.
+/// Carries out the request; returns why not, or an empty text.
 std::string Supervisor::obey(const SupervisorAsk& ask) {
   if (main_gone_) return "the job has ended";
   if (ask.what == SupervisorAsk::What::stop) {
@@ -94,7 +94,7 @@ void Supervisor::send(Peer& peer, const SupervisorMessage& message) {
     peer.socket.close();
 }
 
-/// As many as go; the rest when the reader has read.
+/// Sends as many reports as fit; the rest when the peer has read.
 void Supervisor::send_reports(Peer& peer) {
   while (peer.socket && peer.sent < series_.last()) {
     auto next = series_.after(peer.sent);

@@ -24,7 +24,7 @@ namespace cleave {
 
 namespace {
 
-/// Where duplicates go, so that none is in the place of another's new number.
+/// Where duplicates go first, so that none takes the number meant for another.
 constexpr int out_of_the_way = 10;
 
 struct Ends {
@@ -38,8 +38,8 @@ Result<Ends> make_connection() {
   return Ends{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-/// Input and outputs nowhere, the two descriptors, no signal held back, a session of its own, no
-/// environment.
+/// Input and outputs are /dev/null; two descriptors, no blocked signal, a session of its own, an
+/// empty environment.
 Result<pid_t> spawn_supervisor(const std::string& program, const std::string& directory,
                                int connection, int lock, std::uint64_t descriptors) {
   const Descriptor theirs(::fcntl(connection, F_DUPFD_CLOEXEC, out_of_the_way));
@@ -76,7 +76,7 @@ Result<pid_t> spawn_supervisor(const std::string& program, const std::string& di
   return pid;
 }
 
-/// Empty when it is ready, else why it is not.
+/// Empty if it is ready, otherwise why it is not.
 std::string wait_until_ready(int connection, std::chrono::steady_clock::time_point until) {
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -86,7 +86,7 @@ std::string wait_until_ready(int connection, std::chrono::steady_clock::time_poi
     const ssize_t got = ::recv(connection, text, sizeof text, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
-      // Only now: who was held up itself finds the word that has come meanwhile.
+      // Only now: a message that came while this process was delayed is read first.
       if (left <= 0) return "it does not become ready";
       pollfd one{connection, POLLIN, 0};
       (void)::poll(&one, 1, static_cast<int>(left));
@@ -150,7 +150,7 @@ Result<StartedSupervisor> start_supervisor(const std::string& program, const std
 }
 
 Result<Descriptor> connect_to_supervisor(int folder) {
-  // Through the open folder: no path is too long, and none leads elsewhere.
+  // Through the open folder: the path is never too long and cannot lead elsewhere.
   const std::string path = fmt::format("/proc/self/fd/{}/{}", folder, control_socket);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -159,7 +159,7 @@ Result<Descriptor> connect_to_supervisor(int folder) {
   if (!socket ||
       ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return system_error_at(control_socket, "the supervisor cannot be reached");
-  // As it was when it began to listen, which is before it became the job's user.
+  // The user at the time it began to listen, which is before it became the job's user.
   ucred who{};
   socklen_t length = sizeof who;
   if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||

@@ -1,6 +1,6 @@
 #pragma once
-// How the daemon brings a supervisor to life: a folder that appears whole and locked, and a process
-// that has the lock by inheritance, so that at no moment two could believe to own one attempt.
+// How the daemon starts a supervisor: a folder that appears complete and locked, and a process that
+// inherits the lock, so that two programs never believe that they own the same attempt.
 
 #include <sys/types.h>
 
@@ -13,30 +13,33 @@
 
 namespace cleave {
 
-/// A folder with launch and held lock, under its name; fails where that is taken.
+/// The folder of a new attempt, with its launch, and its lock held.
 struct NewJobFolder {
   Descriptor folder, lock;
 };
+/// Creates the folder; fails if its name is taken.
 [[nodiscard]] Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch);
 
+/// A supervisor that is ready.
 struct StartedSupervisor {
   pid_t pid = 0;
   Descriptor connection;
 };
+/// Limits for the start of a supervisor.
 struct SupervisorStart {
-  /// The soft limit of descriptors that it and its job begin with; 0: as it is here.
+  /// The soft limit of open files for it and its job; 0: that of this process.
   std::uint64_t descriptors = 0;
   std::chrono::steady_clock::duration patience = std::chrono::seconds(10);
 };
-/// Waits until it says that it is ready, a few milliseconds. On failure it has ended; where it had
-/// begun by then, may_have_begun() tells.
+/// Waits until the supervisor says that it is ready, a few milliseconds. On failure it has ended;
+/// may_have_begun() says whether its job had started by then.
 [[nodiscard]] Result<StartedSupervisor> start_supervisor(const std::string& program,
                                                          const std::string& directory,
                                                          const Descriptor& lock,
                                                          const SupervisorStart& how = {});
 
-/// Connected to the supervisor of this folder; fails at once where nobody listens, or somebody who
-/// was not of this process's user when he began to.
+/// Connects to the supervisor of this folder. Fails at once if nothing listens there, or a process
+/// that was not of this process's user when it began to listen.
 [[nodiscard]] Result<Descriptor> connect_to_supervisor(int folder);
 
 }  // namespace cleave

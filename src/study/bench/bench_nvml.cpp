@@ -9,7 +9,7 @@
 #include "base/format.hpp"
 #include "base/work_folder.hpp"
 #include "device/nvml_door.hpp"
-#include "nvmlsim/client.hpp"
+#include "nvmlsim/sim_node.hpp"
 
 namespace cleave {
 

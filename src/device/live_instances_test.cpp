@@ -1,4 +1,4 @@
-#include "device/instances.hpp"
+#include "device/live_instances.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ struct Instances : testing::Test {
   Result<void> destroy(GpuInstanceId id) {
     return destroy_instance(door, gpu0, id, waits.patience);
   }
-  /// Refuses this call so many times.
+  /// Refuses this call `times` times.
   void refuse(std::string call, Return code, int times = 1 << 20) {
     door.refuse = [call = std::move(call), code,
                    times](std::string_view name) mutable -> std::optional<Return> {
@@ -205,8 +205,8 @@ TEST_F(Instances, OtherRefusalsAreNotWaitedFor) {
   EXPECT_EQ(again.error().kind, ErrorKind::infeasible);
 }
 
-/// Whatever call fails, and how often: afterwards the instance is whole, or gone, or the error says
-/// what is left; and a second try without faults always cleans up.
+/// Whichever call fails, and however many times: afterwards the instance is complete or gone, or
+/// the error says what is left; and a second attempt without faults always cleans up.
 TEST_F(Instances, NothingIsHalfDoneInSilence) {
   constexpr std::array codes = {Return::unknown, Return::in_use, Return::timeout,
                                 Return::no_permission};

@@ -1,5 +1,5 @@
 #pragma once
-// The kinds of fault and what each does, as a table.
+// The kinds of fault that a simulated GPU can have, and what each does, as a table.
 
 #include <optional>
 #include <span>
@@ -9,6 +9,7 @@
 
 namespace cleave::sim {
 
+/// A kind of fault.
 struct FaultKind {
   Fault fault;
   std::string_view name;
@@ -18,7 +19,7 @@ struct FaultKind {
 std::span<const FaultKind> fault_kinds_table();
 const FaultKind* find_fault(std::string_view name);
 
-/// Whether the fault strikes this call; uses up one of the calls it was set for.
+/// Whether the fault affects this call; uses up one of the calls that it was set for.
 bool strikes(GpuCell& cell, Fault fault);
 /// Whether it is set, without using it up.
 bool is_set(const GpuCell& cell, Fault fault);

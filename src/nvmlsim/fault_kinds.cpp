@@ -1,4 +1,4 @@
-#include "nvmlsim/faults.hpp"
+#include "nvmlsim/fault_kinds.hpp"
 
 #include <algorithm>
 
@@ -6,17 +6,19 @@ namespace cleave::sim {
 
 namespace {
 
-// clang-format off
 constexpr FaultKind kinds[] = {
-    {Fault::lost, "lost", "the GPU falls off the bus: every call answers GPU_IS_LOST, and an Xid 79 is reported", false},
+    {Fault::lost, "lost",
+     "the GPU falls off the bus: every call answers GPU_IS_LOST, and an Xid 79 is reported", false},
     {Fault::slow_create, "slow-create", "creating a GPU instance takes ten times as long", true},
     {Fault::fail_create, "fail-create", "creating a GPU instance fails with UNKNOWN", true},
     {Fault::fail_compute, "fail-compute", "creating a compute instance fails with UNKNOWN", true},
-    {Fault::fail_destroy, "fail-destroy", "destroying an instance of either kind fails with UNKNOWN", true},
-    {Fault::stuck_in_use, "stuck-in-use", "destroying an instance of either kind answers IN_USE though nobody uses it", true},
-    {Fault::mig_pending, "mig-pending", "a change of MIG mode waits for a reset (RESET_REQUIRED), which 'none' is", true},
+    {Fault::fail_destroy, "fail-destroy",
+     "destroying an instance of either kind fails with UNKNOWN", true},
+    {Fault::stuck_in_use, "stuck-in-use",
+     "destroying an instance of either kind answers IN_USE although nothing uses it", true},
+    {Fault::mig_pending, "mig-pending",
+     "a change of MIG mode waits for a reset (RESET_REQUIRED), which 'none' is", true},
 };
-// clang-format on
 
 }  // namespace
 

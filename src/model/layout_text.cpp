@@ -1,4 +1,4 @@
-#include "model/layout.hpp"
+#include "model/layout_text.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "device/instances.hpp"
+#include "device/live_instances.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 
 using enum nvml::Return;
 
-/// NVML's compute profile of so many slices.
+/// NVML's number of the compute profile with this many slices.
 struct WholeRow {
   std::uint32_t slices;
   ProfileNumber number;
@@ -32,7 +32,7 @@ bool passes(const Refusal& refusal) {
   return refusal.code == in_use || refusal.code == not_ready;
 }
 
-/// Tries until it is done, is refused for good, or patience is at its end.
+/// Tries until it succeeds, is refused permanently, or the patience is over.
 class Persistence {
  public:
   explicit Persistence(const Patience& patience) : patience_(patience), left_(patience.at_most) {}
@@ -71,7 +71,7 @@ std::string list_of(const std::vector<DeviceHolder>& holders) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// Why it stays in use, as well as can be told from here.
+/// Why it is still in use, as far as that can be determined.
 Error still_used(Door& door, GpuIndex gpu, GpuInstanceId instance, const Refusal& refusal,
                  const Patience& patience) {
   Error error = error_of(refusal, place_of(gpu, instance));
@@ -98,8 +98,8 @@ Error still_used(Door& door, GpuIndex gpu, GpuInstanceId instance, const Refusal
   return error;
 }
 
-/// A refused creation, with what stands in the way where the driver only says that there is no
-/// room.
+/// The error of a refused creation, with the instances in the way if the driver only says that
+/// there are no resources.
 Error not_created(Door& door, GpuIndex gpu, const std::string& name, std::optional<Span> placement,
                   const Refusal& refusal) {
   Error error = error_of(refusal, place_of(gpu));
@@ -138,7 +138,7 @@ DriverAnswer<LiveComputeInstance> create_whole_compute(Door& door, GpuIndex gpu,
   return door.create_compute_instance(gpu, instance, whole->id, std::nullopt);
 }
 
-/// The steps of destroy_instance. not_found: it was gone before the first.
+/// The steps of destroy_instance; not_found if it was gone before the first.
 DriverAnswer<void> take_away(Door& door, GpuIndex gpu, GpuInstanceId instance,
                              const Patience& patience) {
   Persistence persist(patience);
@@ -152,12 +152,12 @@ DriverAnswer<void> take_away(Door& door, GpuIndex gpu, GpuInstanceId instance,
   if (!looked) return looked;
   for (const LiveComputeInstance& compute : computes) {
     auto gone = persist([&] { return door.destroy_compute_instance(gpu, instance, compute.id); });
-    // Not found: it went by itself since it was seen.
+    // Not found: it disappeared since it was seen.
     if (!gone && gone.error().code != not_found) return gone;
   }
   auto gone = persist([&] { return door.destroy_gpu_instance(gpu, instance); });
   if (gone || gone.error().code != not_found) return gone;
-  // It went by itself, if it is not shown any more.
+  // It disappeared, if it is no longer listed.
   const auto left = door.gpu_instances(gpu);
   if (!left) return std::unexpected(left.error());
   if (std::ranges::find(*left, instance, &LiveGpuInstance::id) == left->end()) return {};
@@ -226,7 +226,7 @@ Result<std::vector<LiveInstance>> live_instances(Door& door, GpuIndex gpu) {
   std::vector<LiveInstance> instances;
   for (const LiveGpuInstance& each : *found) {
     auto computes = door.compute_instances(gpu, each.id);
-    if (!computes && computes.error().code == not_found) continue;  // it went away meanwhile
+    if (!computes && computes.error().code == not_found) continue;  // it disappeared meanwhile
     if (!computes) return refused(computes.error());
     instances.push_back({gpu, each.id, each.profile, name_of(*profiles, each.profile, memory),
                          each.placement, std::move(*computes)});
