@@ -3,20 +3,23 @@
 #include <cstdlib>
 
 #include "base/format.hpp"
+#include "base/overload.hpp"
 
 namespace cleave {
 
 namespace {
 
 std::string text_of_wanted(const Request& request) {
-  if (const auto* by_profile = std::get_if<ByProfile>(&request.wanted)) return by_profile->profile;
-  if (const auto* by_share = std::get_if<ByShare>(&request.wanted))
-    return fmt::format("{}/1000 of a GPU", by_share->thousandths);
-  if (const auto* size = std::get_if<BySize>(&request.wanted)) {
-    if (size->compute.value == 0) return fmt::format("{} MiB", size->memory.value);
-    return fmt::format("{} MiB with {} compute slices", size->memory.value, size->compute.value);
-  }
-  return "nothing";
+  const auto of_size = [](const BySize& size) {
+    if (size.compute.value == 0) return fmt::format("{} MiB", size.memory.value);
+    return fmt::format("{} MiB with {} compute slices", size.memory.value, size.compute.value);
+  };
+  return std::visit(
+      Overload{
+          of_size, [](const ByProfile& by_profile) { return by_profile.profile; },
+          [](const ByShare& share) { return fmt::format("{}/1000 of a GPU", share.thousandths); },
+          [](const Unknown&) { return std::string("nothing"); }},
+      request.wanted);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/overload.hpp"
 #include "base/text.hpp"
 #include "model/profile_set.hpp"
 
@@ -158,7 +159,7 @@ class WorkloadReader {
           table->refuse(profile, "no known GPU has this profile",
                         "`cleave gpu MODEL` lists a model's profiles; none is MIG off");
         if (known && !speed.table->emplace(*known, relative).second)
-          table->refuse(profile, "this profile stands twice in the table", "keep one of the two");
+          table->refuse(profile, "this profile occurs twice in the table", "keep one of the two");
       }
       if (speed.table->empty()) in.refuse("speed", "the table of speeds is empty");
     }
@@ -314,12 +315,13 @@ std::string workload_text(const Workload& workload) {
     const Request& request = workload.requests[job.request];
     const SpeedModel& speed = workload.speeds[job.speed];
     Json line{{"id", job.id}, {"arrival_s", in_seconds(job.arrival.time_since_epoch())}};
-    if (const auto* wanted = std::get_if<ByProfile>(&request.wanted))
-      line["profile"] = wanted->profile;
-    if (const auto* size = std::get_if<BySize>(&request.wanted)) {
-      line["memory_mib"] = size->memory.value;
-      if (size->compute.value > 0) line["compute_slices"] = size->compute.value;
-    }
+    std::visit(Overload{[&](const ByProfile& wanted) { line["profile"] = wanted.profile; },
+                        [&](const BySize& size) {
+                          line["memory_mib"] = size.memory.value;
+                          if (size.compute.value > 0) line["compute_slices"] = size.compute.value;
+                        },
+                        [](const ByShare&) {}, [](const Unknown&) {}},  // not in the format
+               request.wanted);
     if (speed.phases) {
       const Phases& p = *speed.phases;
       line["phases"] = {{"cpu_s", in_seconds(p.cpu)},

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "base/format.hpp"
+#include "base/overload.hpp"
 #include "runner/supervisor/supervisor_start.hpp"
 
 namespace cleave {
@@ -41,7 +42,7 @@ Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(Places places) {
       (facts.st_mode & 022) != 0)
     return fail(
         ErrorKind::infeasible, places.jobs, "others could change it",
-        "name a folder that belongs to the daemon's user and that nobody else may write to");
+        "name a folder that belongs to the daemon's user and that no other user may write to");
   Descriptor events(::epoll_create1(EPOLL_CLOEXEC));
   Descriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   epoll_event wanted{};
@@ -222,18 +223,25 @@ void ProcessRunner::hear(const JobKey& key, Attempt& attempt, std::vector<Runner
 
 void ProcessRunner::tell(const JobKey& key, Attempt& attempt, const SupervisorMessage& message,
                          std::vector<RunnerEvent>& events) {
-  if (const auto* began = std::get_if<JobBegan>(&message)) {
+  const auto began = [&](const JobBegan& job) {
     attempt.wait = {};
-    if (!std::exchange(attempt.told_began, true)) events.push_back({key, *began});
-  } else if (const auto* seen = std::get_if<OutOfMemorySeen>(&message)) {
-    events.push_back({key, *seen});
-  } else if (const auto* reports = std::get_if<JobReports>(&message)) {
-    for (const NumberedReport& report : reports->reports) {
+    if (!std::exchange(attempt.told_began, true)) events.push_back({key, job});
+  };
+  const auto reported = [&](const JobReports& reports) {
+    for (const NumberedReport& report : reports.reports) {
       if (report.sequence <= attempt.told) continue;
       attempt.told = report.sequence;
       events.push_back({key, JobReported{report}});
     }
-  }
+  };
+  std::visit(
+      Overload{began, reported,
+               [&](const OutOfMemorySeen& seen) {
+                 events.push_back({key, seen});
+               },
+               [](const SupervisorReady&) {}, [](const SupervisorFailed&) {},  // at its start
+               [](const SupervisorState&) {}, [](const SupervisorAnswer&) {}},
+      message);
 }
 
 /// An attempt without a connection has ended, or is tried again later.
@@ -282,7 +290,7 @@ Result<void> ProcessRunner::forget(const JobKey& key) {
     return std::unexpected(folder.error());
   }
   if (attempts_.contains(key) || job_lock_is_held(folder->number()))
-    return fail(ErrorKind::infeasible, name, "it is not over yet");
+    return fail(ErrorKind::infeasible, name, "it has not ended yet");
   overfull_.erase(key);
   const auto removed = removal_.remove(name);
   set_timer();
