@@ -1,5 +1,5 @@
-"""Creates, lists and destroys instances of every profile at every placement of every GPU of the node, and
-meets each refusal that NVML documents. Speaks through pynvml alone, as any other program would.
+"""Creates, lists and destroys instances of every profile at every placement of every GPU of
+the node, and causes each refusal that NVML documents. Uses pynvml only, like any other program.
 
 The last line is JSON: how many placements each GPU had, and which refusals were met."""
 
@@ -92,7 +92,8 @@ def try_placement(device, profile, placement, uuids):
     assert not list(mig_devices(device)), "without compute instance there is no MIG device"
     assert len(instances(device, profile)) == 1
 
-    compute = nvmlGpuInstanceCreateComputeInstance(instance, compute_profile(instance, profile.sliceCount).id)
+    number = compute_profile(instance, profile.sliceCount).id
+    compute = nvmlGpuInstanceCreateComputeInstance(instance, number)
     [mig] = mig_devices(device)
     uuid = text(nvmlDeviceGetUUID(mig))
     assert uuid.startswith("MIG-") and uuid not in uuids, uuid
@@ -106,11 +107,13 @@ def try_placement(device, profile, placement, uuids):
     parent = nvmlDeviceGetDeviceHandleFromMigDeviceHandle(mig)
     assert nvmlDeviceGetIndex(parent) == nvmlDeviceGetIndex(device)
 
-    refused(NVML_ERROR_IN_USE, "an instance with a compute instance", nvmlGpuInstanceDestroy, instance)
+    refused(NVML_ERROR_IN_USE, "an instance with a compute instance", nvmlGpuInstanceDestroy,
+            instance)
     nvmlComputeInstanceDestroy(compute)
     nvmlGpuInstanceDestroy(instance)
     assert not instances(device, profile)
-    refused(NVML_ERROR_NOT_FOUND, "the UUID of what is gone", nvmlDeviceGetHandleByUUID, uuid.encode())
+    refused(NVML_ERROR_NOT_FOUND, "the UUID of what is gone", nvmlDeviceGetHandleByUUID,
+            uuid.encode())
 
 
 def every_placement(device):
@@ -128,19 +131,23 @@ def illegal_placements(device):
         possible = placements(device, profile)
         starts = {each.start for each in possible}
         instance = create(device, profile, possible[0])
-        refused(NVML_ERROR_INSUFFICIENT_RESOURCES, "an occupied placement", create, device, profile, possible[0])
+        refused(NVML_ERROR_INSUFFICIENT_RESOURCES, "an occupied placement", create, device,
+                profile, possible[0])
         nvmlGpuInstanceDestroy(instance)
         for start in range(20):
             wrong = c_nvmlGpuInstancePlacement_t(start=start, size=possible[0].size)
             if start not in starts:
-                refused(NVML_ERROR_INVALID_ARGUMENT, "a start that is not listed", create, device, profile, wrong)
+                refused(NVML_ERROR_INVALID_ARGUMENT, "a start that is not listed", create, device,
+                        profile, wrong)
         wrong = c_nvmlGpuInstancePlacement_t(start=possible[0].start, size=possible[0].size + 1)
-        refused(NVML_ERROR_INVALID_ARGUMENT, "a size that is not the profile's", create, device, profile, wrong)
+        refused(NVML_ERROR_INVALID_ARGUMENT, "a size that is not the profile's", create, device,
+                profile, wrong)
     largest = max(known, key=lambda each: each.memorySizeMB)
     whole = create(device, largest, placements(device, largest)[0])
     for profile in known:
         assert nvmlDeviceGetGpuInstanceRemainingCapacity(device, profile.id) == 0
-        refused(NVML_ERROR_INSUFFICIENT_RESOURCES, "a full GPU", nvmlDeviceCreateGpuInstance, device, profile.id)
+        refused(NVML_ERROR_INSUFFICIENT_RESOURCES, "a full GPU", nvmlDeviceCreateGpuInstance,
+                device, profile.id)
     nvmlGpuInstanceDestroy(whole)
 
 
@@ -148,11 +155,13 @@ def past_the_end(device):
     for number in (99, 0xFFFFFFFF):
         refused(NVML_ERROR_INVALID_ARGUMENT, "a profile number past the end",
                 nvmlDeviceGetGpuInstanceProfileInfo, device, number)
-    refused(NVML_ERROR_NOT_FOUND, "a GPU instance that is not there", nvmlDeviceGetGpuInstanceById, device, 77)
+    refused(NVML_ERROR_NOT_FOUND, "a GPU instance that is not there", nvmlDeviceGetGpuInstanceById,
+            device, 77)
     refused(NVML_ERROR_NOT_FOUND, "an unknown UUID", nvmlDeviceGetHandleByUUID,
             b"GPU-00000000-0000-0000-0000-000000000000")
     refused(NVML_ERROR_INVALID_ARGUMENT, "a GPU past the end", nvmlDeviceGetHandleByIndex, 64)
-    refused(NVML_ERROR_NOT_FOUND, "an empty MIG index", nvmlDeviceGetMigDeviceHandleByIndex, device, 0)
+    refused(NVML_ERROR_NOT_FOUND, "an empty MIG index", nvmlDeviceGetMigDeviceHandleByIndex,
+            device, 0)
 
 
 def stale(device):
@@ -166,13 +175,17 @@ def stale(device):
     refused(NVML_ERROR_NOT_FOUND, "a compute instance that is not there",
             nvmlGpuInstanceGetComputeInstanceById, instance, 7)
     nvmlComputeInstanceDestroy(compute)
-    refused(NVML_ERROR_INVALID_ARGUMENT, "a compute instance that is gone", nvmlComputeInstanceDestroy, compute)
+    refused(NVML_ERROR_INVALID_ARGUMENT, "a compute instance that is gone",
+            nvmlComputeInstanceDestroy, compute)
     refused(NVML_ERROR_INVALID_ARGUMENT, "a MIG device that is gone", nvmlDeviceGetMemoryInfo, mig)
     nvmlGpuInstanceDestroy(instance)
-    refused(NVML_ERROR_INVALID_ARGUMENT, "a GPU instance that is gone", nvmlGpuInstanceGetInfo, instance)
-    refused(NVML_ERROR_INVALID_ARGUMENT, "a GPU instance destroyed twice", nvmlGpuInstanceDestroy, instance)
+    refused(NVML_ERROR_INVALID_ARGUMENT, "a GPU instance that is gone", nvmlGpuInstanceGetInfo,
+            instance)
+    refused(NVML_ERROR_INVALID_ARGUMENT, "a GPU instance destroyed twice", nvmlGpuInstanceDestroy,
+            instance)
     again = create(device, profile, placements(device, profile)[0])
-    refused(NVML_ERROR_INVALID_ARGUMENT, "the old handle of a number used again", nvmlGpuInstanceGetInfo, instance)
+    refused(NVML_ERROR_INVALID_ARGUMENT, "the old handle of a number used again",
+            nvmlGpuInstanceGetInfo, instance)
     nvmlGpuInstanceDestroy(again)
 
 
@@ -188,7 +201,8 @@ def wait_for_process(mig, job):
 def in_use(device):
     profile = next(profiles(device))
     instance = create(device, profile, placements(device, profile)[0])
-    compute = nvmlGpuInstanceCreateComputeInstance(instance, compute_profile(instance, profile.sliceCount).id)
+    number = compute_profile(instance, profile.sliceCount).id
+    compute = nvmlGpuInstanceCreateComputeInstance(instance, number)
     [mig] = mig_devices(device)
     job = subprocess.Popen(
         ["cleave-job", "--memory", "700MiB", "--iterations", "1", "--seconds", "600", "--quiet"],
@@ -202,7 +216,8 @@ def in_use(device):
             time.sleep(0.02)
         assert (process.pid, process.usedGpuMemory) == (job.pid, 700 << 20)
         assert nvmlDeviceGetMemoryInfo(mig).used >= 700 << 20
-        refused(NVML_ERROR_IN_USE, "a compute instance with a process", nvmlComputeInstanceDestroy, compute)
+        refused(NVML_ERROR_IN_USE, "a compute instance with a process", nvmlComputeInstanceDestroy,
+                compute)
         assert nvmlDeviceSetMigMode(device, NVML_DEVICE_MIG_DISABLE) == NVML_ERROR_IN_USE
         met.append("MIG mode of a busy GPU")
         assert nvmlDeviceGetMigMode(device)[0] == NVML_DEVICE_MIG_ENABLE
@@ -221,9 +236,10 @@ def mig_off(device):
     possible = placements(device, known[0])
     assert nvmlDeviceSetMigMode(device, NVML_DEVICE_MIG_DISABLE) == NVML_SUCCESS
     assert nvmlDeviceGetMigMode(device) == [NVML_DEVICE_MIG_DISABLE, NVML_DEVICE_MIG_DISABLE]
-    refused(NVML_ERROR_NOT_SUPPORTED, "an instance with MIG off", create, device, known[0], possible[0])
-    refused(NVML_ERROR_NOT_SUPPORTED, "room with MIG off", nvmlDeviceGetGpuInstanceRemainingCapacity, device,
-            known[0].id)
+    refused(NVML_ERROR_NOT_SUPPORTED, "an instance with MIG off", create, device, known[0],
+            possible[0])
+    refused(NVML_ERROR_NOT_SUPPORTED, "room with MIG off",
+            nvmlDeviceGetGpuInstanceRemainingCapacity, device, known[0].id)
     assert nvmlDeviceGetMaxMigDeviceCount(device) == 0
     assert placements(device, known[0]), "placements are listed with MIG off too"
     assert nvmlDeviceSetMigMode(device, NVML_DEVICE_MIG_ENABLE) == NVML_SUCCESS
@@ -239,7 +255,8 @@ def main():
         done[name] = every_placement(device)
         for law in (illegal_placements, past_the_end, stale, in_use, mig_off):
             law(device)
-            assert not [each for profile in profiles(device) for each in instances(device, profile)], law
+            left = [each for profile in profiles(device) for each in instances(device, profile)]
+            assert not left, law
         print(f"{name}: {done[name]} placements", file=sys.stderr)
     nvmlShutdown()
     refused(NVML_ERROR_UNINITIALIZED, "a call after nvmlShutdown", nvmlDeviceGetCount)
