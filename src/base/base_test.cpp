@@ -150,7 +150,7 @@ TEST(Json, SaysWhereItIsBroken) {
   EXPECT_EQ(json_error("{\"a\": [1, 2"),
             "f.json: line 1, column 12: the JSON text ends in the middle; the file may be cut off");
   EXPECT_EQ(json_error("{\"a\": 1, \"a\": 2}"),
-            "f.json: the key 'a' stands twice in one object; keep one of the two");
+            "f.json: the key 'a' occurs twice in one object; keep one of the two");
   EXPECT_EQ(json_error(std::string(1000, '[')), "f.json: nested more than 64 levels deep");
   EXPECT_NE(json_error("{\"a\": 1e999}"), "none");
 }
@@ -199,7 +199,7 @@ TEST(Json, IsWhatTheLibraryReads) {
   for (const int again : {0, 31, 32, 33, 99})
     EXPECT_EQ(
         json_error(many + fmt::format("\"key {}\": 0}}", again)),
-        fmt::format("f.json: the key 'key {}' stands twice in one object; keep one of the two",
+        fmt::format("f.json: the key 'key {}' occurs twice in one object; keep one of the two",
                     again));
 }
 

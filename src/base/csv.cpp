@@ -17,7 +17,7 @@ Result<CsvReader> CsvReader::open(std::string_view text, std::string place) {
   for (auto column = reader.columns_.begin(); column != reader.columns_.end(); ++column)
     if (std::find(reader.columns_.begin(), column, *column) != column)
       return fail(ErrorKind::bad_input, reader.place(),
-                  fmt::format("the column '{}' stands twice in the header", shown(*column)),
+                  fmt::format("the column '{}' occurs twice in the header", shown(*column)),
                   "keep one of the two");
   return reader;
 }

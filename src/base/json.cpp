@@ -158,7 +158,7 @@ Result<Json> parse_json(std::string_view text, const std::string& place) {
                   fmt::format("nested more than {} levels deep", deepest));
     if (builder.repeated)
       return fail(ErrorKind::bad_input, place,
-                  fmt::format("the key '{}' stands twice in one object", shown(*builder.repeated)),
+                  fmt::format("the key '{}' occurs twice in one object", shown(*builder.repeated)),
                   "keep one of the two");
     return Json::parse(text);
   } catch (const Json::parse_error& broken) {

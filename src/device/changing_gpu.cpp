@@ -40,7 +40,7 @@ std::unexpected<Error> not_ours(const LiveGpu& view, const InstanceView& instanc
                 "if nobody else made it, --adopt takes it over");
   return fail(ErrorKind::infeasible, place,
               fmt::format("Cleave did not make this {}", instance.live.profile),
-              "if it may go all the same, --adopt takes it over");
+              "to destroy it anyway, add --adopt");
 }
 
 }  // namespace

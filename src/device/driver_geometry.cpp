@@ -217,7 +217,7 @@ Result<DriverGeometry> DriverGeometry::build(const DriverReading& reading) {
   inside->from_table = reading.rows.empty();
   if (inside->from_table && inside->table == nullptr)
     return fail(ErrorKind::infeasible, place_of(reading.gpu.index),
-                fmt::format("the driver tells no profiles of the {}", shown(reading.gpu.name)),
+                fmt::format("the driver reports no profiles for the {}", shown(reading.gpu.name)),
                 "if the GPU can be partitioned, switch MIG on with `cleave mig enable`");
   if (inside->from_table) {
     inside->model = *inside->table;

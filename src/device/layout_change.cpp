@@ -210,15 +210,15 @@ std::unexpected<Error> walled(const Geometry& geometry,
   const NotOurs blame = not_ours(geometry, standing, in_the_way);
   const std::string rule = rule_against(geometry, ground.walls, goal);
   const PlacementSet same = of_loose_profiles(sorted) & in_the_way;
-  return fail(ErrorKind::infeasible, "layout",
-              fmt::format("{} does not fit beside {}{}{}", wanted_text(goal), blame.text,
-                          rule.empty() ? "" : fmt::format(" ({})", rule),
-                          same.empty()
-                              ? ""
-                              : fmt::format("; a profile without a start is a new one: to mean the "
-                                            "one that stands, write {}",
-                                            layout_text(geometry, same))),
-              blame.remedy);
+  return fail(
+      ErrorKind::infeasible, "layout",
+      fmt::format("{} does not fit beside {}{}{}", wanted_text(goal), blame.text,
+                  rule.empty() ? "" : fmt::format(" ({})", rule),
+                  same.empty() ? ""
+                               : fmt::format("; a profile without a start is a new one: to mean an "
+                                             "existing one, write {}",
+                                             layout_text(geometry, same))),
+      blame.remedy);
 }
 
 /// An instance of the goal that exists, is not ours, and cannot be used.
@@ -358,7 +358,7 @@ Result<LayoutChange> plan_layout_change(const Geometry& geometry,
   const PlacementSet result = *search.best();
   if (const PlacementSet busy = ground.busy - (result - ground.broken); !busy.empty())
     return fail(ErrorKind::infeasible, "layout",
-                fmt::format("processes run in {} that would have to go: {}",
+                fmt::format("processes run in {} that would have to be destroyed: {}",
                             busy.size() == 1 ? "an instance" : "instances",
                             listed(geometry, standing, busy)),
                 "wait until they are done, or end them; `cleave instances` shows them");

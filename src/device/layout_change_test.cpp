@@ -309,7 +309,7 @@ TEST(LayoutChange, ARuleThatForbidsIsNamed) {
   const auto loose =
       plan_layout_change(geometry, walls, *parse_wanted_layout("4g.20gb,1g.5gb", geometry));
   ASSERT_FALSE(loose);
-  EXPECT_NE(loose.error().message.find("to mean the one that stands, write 4g.20gb@0"),
+  EXPECT_NE(loose.error().message.find("to mean an existing one, write 4g.20gb@0"),
             std::string::npos)
       << loose.error().text();
 }

@@ -97,7 +97,8 @@ Result<LedgerLine> parse_ledger_line(std::string_view text, const std::string& p
   const std::string act = in.text("act");
   const auto* row = std::ranges::find(acts, act, &ActRow::name);
   if (row == acts.end()) {
-    in.refuse("act", fmt::format("'{}' is no act that this version of Cleave knows", shown(act)));
+    in.refuse("act",
+              fmt::format("'{}' is not an act that this version of Cleave knows", shown(act)));
   } else {
     line.act = row->act;
   }

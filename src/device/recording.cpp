@@ -57,9 +57,10 @@ const DoorEntry* ReplayDoor::advance(DoorCall call, const DoorArguments& argumen
                                               : entries_.back().line + 1;
   const std::string there =
       entry != nullptr ? call_json(entry->call, entry->arguments).dump() : "its end";
-  divergence_ = Error{ErrorKind::infeasible, fmt::format("{}: line {}", place_, line),
-                      fmt::format("asked was {}, and the recording goes on with {}", asked, there),
-                      "it was made by another version of the program, or of something else"};
+  divergence_ =
+      Error{ErrorKind::infeasible, fmt::format("{}: line {}", place_, line),
+            fmt::format("the call was {}, and the recording continues with {}", asked, there),
+            "another version of the program made it, or it is of another GPU"};
   return nullptr;
 }
 

@@ -221,7 +221,7 @@ struct MemberReader {
       const auto& known = nvml::optional_functions();
       const auto found = std::ranges::find(known, name);
       if (found == known.end())
-        in.refuse(key, fmt::format("'{}' is no optional function of NVML", shown(name)));
+        in.refuse(key, fmt::format("'{}' is not an optional function of NVML", shown(name)));
       if (found != known.end()) value.push_back(*found);
     }
   }
@@ -408,7 +408,7 @@ class RecordingText {
     in.done();
     if (static_cast<std::uint64_t>(count) != entries.size())
       in.refuse("calls", fmt::format("says {}, and {} are there", count, entries.size()));
-    if (!text_.empty()) in.refuse("", "there is more behind the last line");
+    if (!text_.empty()) in.refuse("", "there is text after the last line");
     if (error) return std::unexpected(std::move(*error));
     return entries;
   }

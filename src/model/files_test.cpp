@@ -88,7 +88,7 @@ TEST(FleetFile, AWorkloadStandsInOneInstance) {
       instances_error(
           R"({"profile": "1g.5gb", "start": 0, "workload": "a"},
               {"profile": "1g.5gb", "start": 1, "workload": "a"})"),
-      "fleet.json: gpus[0].instances: the workload 'a' stands in two instances; give each workload "
+      "fleet.json: gpus[0].instances: the workload 'a' is in two instances; give each workload "
       "a name of "
       "its own");
 }
@@ -194,7 +194,7 @@ TEST(WorkloadFile, NamesThePlaceAndTheRemedy) {
   EXPECT_EQ(job_error("\xef\xbb\xbf{\"id\": \"a\", \"duration_s\": 1}"), "none")
       << "a byte order mark is passed over";
   EXPECT_EQ(job_error("id,id,duration_s\na,b,1\n"),
-            "jobs.jsonl:1: the column 'id' stands twice in the header; keep one of the two");
+            "jobs.jsonl:1: the column 'id' occurs twice in the header; keep one of the two");
   EXPECT_EQ(job_error(R"({"id": "a\u001b[31m", "duration_s": 1})"),
             "jobs.jsonl:1: id: a job needs a name, without control characters");
   EXPECT_EQ(job_error(""), "jobs.jsonl: the file is empty; expected a CSV header line");

@@ -83,7 +83,7 @@ class FleetReader {
         if (!workloads_.insert(*instance.workload).second)
           return in.refuse(
               "instances",
-              fmt::format("the workload '{}' stands in two instances", shown(*instance.workload)),
+              fmt::format("the workload '{}' is in two instances", shown(*instance.workload)),
               repeated ? "put %d in its name, which becomes the GPU's number"
                        : "give each workload a name of its own");
       }

@@ -85,7 +85,7 @@ std::unexpected<Error> illegal(const std::vector<const SmiInstance*>& rows, cons
                 "two instances never share a memory slice: list the node again");
   }
   return fail(ErrorKind::bad_input, row.place,
-              fmt::format("{} cannot stand beside the instances before it on GPU {}, {}: {}",
+              fmt::format("{} cannot exist beside the instances before it on GPU {}, {}: {}",
                           what(row), row.gpu, geometry.model().key, name(*verdict.illegal)),
               "is the model right?");
 }

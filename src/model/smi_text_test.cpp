@@ -405,7 +405,7 @@ TEST(SmiNode, RowsAgainstEachOther) {
             "never share a "
             "memory slice: list the node again");
   EXPECT_EQ(node_error(table({"0 MIG 1g.5gb+me 20 3 4:1", "0 MIG 1g.5gb+me 20 4 5:1"})),
-            "smi.txt: line 8: 1g.5gb+me at 5 cannot stand beside the instances before it on GPU 0, "
+            "smi.txt: line 8: 1g.5gb+me at 5 cannot exist beside the instances before it on GPU 0, "
             "A100-40GB: " +
                 std::string(name(Illegality::second_media)) + "; is the model right?");
   EXPECT_EQ(node_error(

@@ -122,7 +122,7 @@ std::string flaw_of(const Board& board, const GpuRecord& record) {
     return fmt::format("its instances cannot be: {}", layout_text(board.geometry, state));
   if (instances > 0 && record.mig_enabled == 0) return "it has instances with MIG off";
   if (!std::isfinite(record.energy_j) || record.energy_j < 0 || !std::isfinite(record.power_w))
-    return "its energy or power is no number";
+    return "its energy or power is not a number";
   if (std::string flaw = compute_flaw(board, record); !flaw.empty()) return flaw;
   return process_flaw(board, record);
 }

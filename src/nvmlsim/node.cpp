@@ -42,7 +42,8 @@ Result<std::unique_ptr<Node>> Node::open(const std::filesystem::path& directory)
     return fail(
         ErrorKind::bad_input, directory.string(),
         fmt::format("the simulated node cannot be used by this user: {}", std::strerror(errno)),
-        "a node belongs to who made it: run as that user, or make one with `cleave sim-node "
+        "a node belongs to the user who made it: run as that user, or make one with `cleave "
+        "sim-node "
         "create`");
   if (handle < 0)
     return fail(ErrorKind::bad_input, directory.string(),
@@ -57,7 +58,7 @@ Result<std::unique_ptr<Node>> Node::open(const std::filesystem::path& directory)
   if (bytes == MAP_FAILED) {
     ::close(handle);
     return fail(ErrorKind::bad_input, file.string(), "this is not the state of a simulated node",
-                "destroy the node and make it anew");
+                "destroy the node and create it again");
   }
   std::unique_ptr<Node> node(new Node(handle));
   if (const auto fine = node->adopt(file, bytes, size); !fine) return std::unexpected(fine.error());
@@ -74,7 +75,7 @@ Result<void> Node::adopt(const std::filesystem::path& file, void* bytes, std::si
       state_bytes(count) != size)
     return fail(ErrorKind::bad_input, file.string(),
                 "this is not the state of a simulated node, or of another version of Cleave",
-                "destroy the node and make it anew");
+                "destroy the node and create it again");
   for (std::uint32_t gpu = 0; gpu < count; ++gpu) {
     auto* cell =
         reinterpret_cast<GpuCell*>(static_cast<char*>(bytes) + cells_offset + gpu * cell_stride);

@@ -56,7 +56,7 @@ Result<std::string> read_file_in(int folder, const std::string& name, uid_t owne
   struct stat facts {};
   if (::fstat(file.number(), &facts) != 0) return system_error_at(name, "cannot be looked at");
   if (!S_ISREG(facts.st_mode) || facts.st_nlink != 1)
-    return fail(ErrorKind::bad_input, name, "it is not a plain file with one name");
+    return fail(ErrorKind::bad_input, name, "it is not a regular file with one link");
   if (facts.st_uid != owner)
     return fail(ErrorKind::bad_input, name,
                 fmt::format("it belongs to user {}, not {}", facts.st_uid, owner));

@@ -205,7 +205,7 @@ Result<void> FakeRunner::forget(const JobKey& key) {
   const auto found = jobs_->attempts_.find(key);
   if (found == jobs_->attempts_.end()) return {};
   if (!found->second.is_over())
-    return fail(ErrorKind::infeasible, directory_name(key), "it is not over yet");
+    return fail(ErrorKind::infeasible, directory_name(key), "it has not ended yet");
   jobs_->attempts_.erase(found);
   return {};
 }

@@ -81,7 +81,7 @@ Result<std::int64_t> read_checkpoint(const std::string& path, std::int64_t itera
     in.refuse("",
               fmt::format("the checkpoint of another job: {} of {} iterations, not of {}", done,
                           all, iterations),
-              "name another file, or remove it to begin anew");
+              "name another file, or remove it to start from the beginning");
   if (error) return std::unexpected(*error);
   return done;
 }

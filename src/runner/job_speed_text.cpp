@@ -23,11 +23,11 @@ Result<std::vector<NamedNumber>> named_numbers(std::string_view text, const std:
     const auto number =
         equals == std::string_view::npos ? std::nullopt : parse_number(part.substr(equals + 1));
     if (!number || equals == 0 || *number < 0)
-      return fail(ErrorKind::bad_input, place, fmt::format("'{}' is no NAME=NUMBER", shown(part)),
+      return fail(ErrorKind::bad_input, place, fmt::format("'{}' is not NAME=NUMBER", shown(part)),
                   "several are separated by commas");
     const std::string name(part.substr(0, equals));
     if (std::ranges::find(all, name, &NamedNumber::name) != all.end())
-      return fail(ErrorKind::bad_input, place, fmt::format("'{}' stands there twice", shown(name)));
+      return fail(ErrorKind::bad_input, place, fmt::format("'{}' is given twice", shown(name)));
     all.push_back({name, *number});
   }
   return all;

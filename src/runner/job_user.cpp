@@ -51,7 +51,7 @@ Result<void> become_user(std::uint32_t uid, std::uint32_t gid,
   }
   if (!is_user_and_group(uid, gid) || (root && !has_groups(groups)))
     return fail(ErrorKind::infeasible, place, "this process cannot become that user and group",
-                root ? "" : "only root starts jobs of others");
+                root ? "" : "only root can start jobs of other users");
   if (uid != 0 && (::setuid(0) == 0 || ::seteuid(0) == 0))
     return fail(ErrorKind::internal, place, "there was a way back to root");
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

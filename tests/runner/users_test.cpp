@@ -243,13 +243,13 @@ TEST(SupervisedUser, TheDaemonSpeaksWithItsOwnSupervisorsOnly) {
   ASSERT_TRUE(folder);
   std::string refused;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (refused.find("somebody else") == std::string::npos &&
+  while (refused.find("another user") == std::string::npos &&
          std::chrono::steady_clock::now() < until) {
     const auto connection = connect_to_supervisor(folder->number());
     ASSERT_FALSE(connection);
     refused = connection.error().text();
   }
-  EXPECT_NE(refused.find("somebody else listens"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("a process of another user listens"), std::string::npos) << refused;
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
 }

@@ -81,7 +81,7 @@ std::unexpected<Error> cannot_use(std::uint32_t gpu, nvml::Return status) {
     return fail(ErrorKind::infeasible, place, "the GPU is lost",
                 "mend it: cleave sim-node fault ... none");
   return fail(ErrorKind::bad_input, place, "the state of this GPU is damaged",
-              "destroy the node and make it anew");
+              "destroy the node and create it again");
 }
 
 }  // namespace
@@ -134,8 +134,7 @@ Result<SimProcess> SimProcess::start(const std::filesystem::path& directory,
     const auto known = find_process(access.record(), identity, seat->compute);
     if (!known && access.record().process_count >= sim::most_processes)
       return fail(ErrorKind::infeasible, fmt::format("GPU {}", seat->gpu),
-                  fmt::format("{} processes are on it, and there is room for no more",
-                              sim::most_processes));
+                  fmt::format("{} processes are on it, and no more fit", sim::most_processes));
     sim::GpuRecord& next = access.draft();
     next.processes[known.value_or(next.process_count)] = {identity, seat->compute, 0, 0};
     if (!known) ++next.process_count;
@@ -186,7 +185,7 @@ Result<bool> SimProcess::hold(MiB memory) {
 
 Result<void> SimProcess::keep_busy(double share) {
   if (!std::isfinite(share) || share < 0 || share > 1)
-    return fail(ErrorKind::bad_input, "", fmt::format("{} is no share of the time", share));
+    return fail(ErrorKind::bad_input, "", fmt::format("{} is not a share of the time", share));
   const auto done =
       inside_->with_record([&](sim::GpuAccess& access, std::size_t at) -> Result<bool> {
         access.draft().processes[at].busy = share;

@@ -62,7 +62,7 @@ Result<void> open_folders(SupervisorPlaces& places, const std::string& directory
   if (!is_only_for(of_parent, me, S_IWGRP | S_IWOTH) ||
       !is_only_for(of_folder, me, S_IWGRP | S_IWOTH))
     return fail(ErrorKind::infeasible, directory,
-                "others than the daemon's user could have changed it");
+                "users other than the daemon's could have changed it");
   places.parent = std::move(*parent);
   places.folder = std::move(*folder);
   places.path = directory;

@@ -144,7 +144,7 @@ Result<SupervisorMessage> parse_message(std::string_view text) {
     body->done();
   }
   in.done();
-  if (!message) in.refuse("", "it says nothing that is known");
+  if (!message) in.refuse("", "it is not a known message");
   if (error) return std::unexpected(*error);
   return *message;
 }

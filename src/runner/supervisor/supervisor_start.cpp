@@ -123,7 +123,7 @@ Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch) {
     return std::unexpected(shared.error());
   auto lock = take_job_lock(folder->number());
   if (!lock) return std::unexpected(lock.error());
-  if (!*lock) return fail(ErrorKind::infeasible, name, "somebody else is making this attempt");
+  if (!*lock) return fail(ErrorKind::infeasible, name, "another process is making this attempt");
   if (const auto written = write_new_file_in(folder->number(), launch_file, launch_text(launch));
       !written)
     return std::unexpected(written.error());
@@ -164,7 +164,7 @@ Result<Descriptor> connect_to_supervisor(int folder) {
   socklen_t length = sizeof who;
   if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
       who.uid != ::geteuid())
-    return fail(ErrorKind::infeasible, control_socket, "somebody else listens there");
+    return fail(ErrorKind::infeasible, control_socket, "a process of another user listens there");
   return socket;
 }
 
