@@ -7,13 +7,13 @@
 
 #include "base/format.hpp"
 #include "base/random.hpp"
-#include "base/short_list.hpp"
 #include "base/text.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
 #include "simulate/known_jobs.hpp"
 #include "simulate/measure.hpp"
 #include "simulate/memory_truth.hpp"
+#include "simulate/short_list.hpp"
 #include "simulate/speeds.hpp"
 #include "simulate/world.hpp"
 
