@@ -3,6 +3,7 @@
 #include <fstream>
 #include <set>
 
+#include "nvmlsim/board.hpp"
 #include "nvmlsim/child_test.hpp"
 #include "nvmlsim/library_test.hpp"
 
@@ -10,6 +11,19 @@ namespace cleave::sim {
 namespace {
 
 using enum nvml::Return;
+
+TEST(Boards, OfEveryModelHaveProcessorsAndMemory) {
+  for (const GpuModel& model : gpu_models()) {
+    const Board& board = board_of(model);
+    EXPECT_GT(board.sms, 0U) << model.key << ": give its board assumed_sms";
+    EXPECT_GT(board.memory_mib, 0U) << model.key;
+    EXPECT_GE(board.memory_mib, board.usable_mib) << model.key;
+    for (const ProfileFacts& profile : board.profiles) {
+      EXPECT_GT(profile.sms, 0U) << model.key << " " << profile.profile->name;
+      EXPECT_GT(profile.memory_mib, 0U) << model.key << " " << profile.profile->name;
+    }
+  }
+}
 
 TEST(SimNode, IsMadeOnceAndDestroyed) {
   const TemporaryFolder directory;
