@@ -1,7 +1,7 @@
 #include "base/options.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <cmath>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -48,6 +48,65 @@ Result<OptionTexts> complete(const OptionTexts& given, std::span<const OptionRow
     all.insert_or_assign(name, value);
   }
   return all;
+}
+
+const std::string& OptionReader::text(std::string_view name) const {
+  return options_->find(name)->second;
+}
+
+bool OptionReader::is(std::string_view name, std::string_view value) const {
+  return text(name) == value;
+}
+
+void OptionReader::refuse(std::string_view name, const std::string& why) {
+  keep(name, {ErrorKind::bad_usage, "", why, ""});
+}
+
+void OptionReader::keep(std::string_view name, const Error& error) {
+  if (!error_) error_ = fail_at(std::string(name), error).error();
+}
+
+double OptionReader::number(std::string_view name, double least, double most) {
+  const auto value = parse_number(text(name));
+  if (value && *value >= least && *value <= most) return *value;
+  refuse(name, fmt::format("'{}' is not a number from {} to {}", shown(text(name)), least, most));
+  return least;
+}
+
+Ratio OptionReader::ratio(std::string_view name, Ratio least, Ratio most) {
+  const auto value = Ratio::parse(text(name));
+  if (value && *value >= least && *value <= most) return *value;
+  if (!value) {
+    keep(name, value.error());
+  } else {
+    refuse(name, fmt::format("'{}' is not a number from {} to {}", shown(text(name)),
+                             least.decimal(), most.decimal()));
+  }
+  return least;
+}
+
+Duration OptionReader::seconds(std::string_view name, double least, double most) {
+  return Duration{std::llround(number(name, least, most) * 1e9)};
+}
+
+std::int64_t OptionReader::count(std::string_view name, std::int64_t least, std::int64_t most) {
+  const auto value = parse_integer(text(name));
+  if (value && *value >= least && *value <= most) return *value;
+  refuse(name,
+         fmt::format("'{}' is not a whole number from {} to {}", shown(text(name)), least, most));
+  return least;
+}
+
+MiB OptionReader::size(std::string_view name) {
+  const auto value = parse_size(text(name));
+  if (value) return *value;
+  keep(name, value.error());
+  return {};
+}
+
+Error no_such(std::string_view what, std::string_view name, std::span<const std::string> known) {
+  return {ErrorKind::bad_usage, "", fmt::format("there is no {} '{}'", what, shown(name)),
+          suggestion(name, known)};
 }
 
 }  // namespace cleave

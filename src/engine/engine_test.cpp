@@ -208,10 +208,10 @@ TEST(Engine, StopsAJobBeforeItRunsOutAndForgetsWhatItSaid) {
   told(Submitted{job, requests.intern({BySize{MiB{4000}, {}}, {}})});
   const MemoryReported held{job, {1, 10, MiB{4100}, MiB{4100}}, MiB{4864}};
   EXPECT_TRUE(told(held).empty());
-  // Its GPU is lost: it begins anew on the other, and its first report counts as the first.
+  // Its GPU is lost: it starts over on the other, and its first report counts as the first.
   EXPECT_EQ(told(GpuLost{GpuId{}}).size(), 2U);
   EXPECT_GE(forecaster.forgotten, 1);
-  EXPECT_TRUE(told(held).empty()) << "one report since it began anew";
+  EXPECT_TRUE(told(held).empty()) << "one report since it started over";
   const auto stopped = told(held);
   ASSERT_FALSE(stopped.empty());
   EXPECT_EQ(std::get<StopJob>(stopped.front()).why, StopJob::Why::forecast);
@@ -240,8 +240,7 @@ TEST(SchedulerSpec, IsCheckedBeforeAnythingRuns) {
   const Fleet fleet(file);
   const RequestTable requests(file.geometries);
   EXPECT_EQ(make_scheduler(*bad_value, {fleet, requests}).error().text(),
-            "scheduler 'online:threshold=7': threshold: 7 is not a share of a GPU; give a number "
-            "from 0 to 1");
+            "scheduler 'online:threshold=7': threshold: '7' is not a number from 0 to 1");
 }
 
 }  // namespace

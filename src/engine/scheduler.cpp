@@ -85,24 +85,12 @@ std::span<const SchedulerRow> schedulers() {
 }
 
 Result<SchedulerSpec> parse_scheduler(std::string_view spec) {
-  const std::string_view name = spec.substr(0, spec.find(':'));
-  const auto row = std::ranges::find(table, name, &SchedulerRow::name);
-  const std::string place = fmt::format("scheduler '{}'", shown(spec));
-  if (row == std::end(table)) {
-    if (spec.find(',') != std::string_view::npos)
-      return fail(ErrorKind::bad_usage, "",
-                  fmt::format("'{}' names several schedulers", shown(spec)),
-                  "`cleave compare` takes several");
-    std::vector<std::string> known;
-    for (const SchedulerRow& other : table) known.emplace_back(other.name);
-    return fail(ErrorKind::bad_usage, "", fmt::format("there is no scheduler '{}'", shown(name)),
-                suggestion(name, known));
-  }
-  const auto given = options_of(spec, place);
-  if (!given) return std::unexpected(given.error());
-  auto options = complete(*given, row->options, fmt::format("scheduler {}", row->name));
-  if (!options) return fail_at(place, options.error());
-  return SchedulerSpec{row, std::move(*options), std::string(spec)};
+  auto read = read_spec(schedulers(), spec, "scheduler");
+  if (!read && spec.substr(0, spec.find(':')).contains(','))
+    return fail(ErrorKind::bad_usage, "", fmt::format("'{}' names several schedulers", shown(spec)),
+                "`cleave compare` takes several");
+  if (!read) return std::unexpected(read.error());
+  return SchedulerSpec{read->row, std::move(read->options), std::string(spec)};
 }
 
 Result<std::vector<SchedulerSpec>> parse_schedulers(std::string_view specs) {

@@ -264,7 +264,7 @@ TEST(Policies, RefuseOptionsThatAreNotTheirs) {
   EXPECT_EQ(choose_policy("first-fit", {{"threshold", "0.4"}}).error().message,
             "policy first-fit has no option 'threshold'");
   EXPECT_EQ(choose_policy("fragmentation", {{"threshold", "1.5"}}).error().text(),
-            "threshold: 1.5 is not a share of a GPU; give a number from 0 to 1");
+            "threshold: '1.5' is not a number from 0 to 1");
   EXPECT_FALSE(choose_policy("fragmentation", {{"threshold", "x"}}));
 }
 

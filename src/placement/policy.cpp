@@ -1,10 +1,6 @@
 #include "placement/policy.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include "base/format.hpp"
-#include "base/text.hpp"
 #include "placement/first_fit.hpp"
 #include "placement/fragmentation_policy.hpp"
 #include "placement/largest_gap.hpp"
@@ -42,44 +38,57 @@ Comparison as_reachability_says(const PolicyOptions& options) {
 }
 
 constexpr Policy table[] = {
-    {"fragmentation",
-     "lazy GPUs before busy ones, then the least fragmentation after the placement",
-     "An Online Fragmentation-Aware Scheduler, IV-C", fragmentation_options, every_placement,
-     fragmentation_gpu_score, fragmentation_score},
-    {"reachability", "the placement after which most maximal states can still be reached",
-     "Managing Multi Instance GPUs, 4.2", reachability_options, as_reachability_says,
-     reachability_gpu_score, reachability_score},
-    {"preference",
-     "the fullest GPU that can take it, at the first start of the vendor's order",
-     "Optimal Workload Placement, table 1 and IV",
-     {},
-     gpus_first,
-     preference_gpu_score,
-     preference_score},
-    {"largest-gap",
-     "the placement that leaves the longest run of free memory slices",
-     "HAMi, 2026",
-     {},
-     every_gap,
-     largest_gap_gpu_score,
-     largest_gap_score},
-    {"first-fit",
-     "the lowest GPU that can take it, at the lowest start",
-     "Optimal Workload Placement, V",
-     {},
-     gpus_first,
-     first_fit_gpu_score,
-     first_fit_score},
-    {"load-balanced",
-     "the GPU with the fewest slices held, at the lowest start",
-     "Optimal Workload Placement, V",
-     {},
-     gpus_first,
-     load_balanced_gpu_score,
-     load_balanced_score},
+    {.name = "fragmentation",
+     .summary = "lazy GPUs before busy ones, then the least fragmentation after the placement",
+     .source = "An Online Fragmentation-Aware Scheduler, IV-C",
+     .options = fragmentation_options,
+     .comparison = every_placement,
+     .gpu_score = fragmentation_gpu_score,
+     .placement_score = fragmentation_score},
+    {.name = "reachability",
+     .summary = "the placement after which most maximal states can still be reached",
+     .source = "Managing Multi Instance GPUs, 4.2",
+     .options = reachability_options,
+     .comparison = as_reachability_says,
+     .gpu_score = reachability_gpu_score,
+     .placement_score = reachability_score},
+    {.name = "preference",
+     .summary = "the fullest GPU that can take it, at the first start of the vendor's order",
+     .source = "Optimal Workload Placement, table 1 and IV",
+     .options = {},
+     .comparison = gpus_first,
+     .gpu_score = preference_gpu_score,
+     .placement_score = preference_score},
+    {.name = "largest-gap",
+     .summary = "the placement that leaves the longest run of free memory slices",
+     .source = "HAMi, 2026",
+     .options = {},
+     .comparison = every_gap,
+     .gpu_score = largest_gap_gpu_score,
+     .placement_score = largest_gap_score},
+    {.name = "first-fit",
+     .summary = "the lowest GPU that can take it, at the lowest start",
+     .source = "Optimal Workload Placement, V",
+     .options = {},
+     .comparison = gpus_first,
+     .gpu_score = first_fit_gpu_score,
+     .placement_score = first_fit_score},
+    {.name = "load-balanced",
+     .summary = "the GPU with the fewest slices held, at the lowest start",
+     .source = "Optimal Workload Placement, V",
+     .options = {},
+     .comparison = gpus_first,
+     .gpu_score = load_balanced_gpu_score,
+     .placement_score = load_balanced_score},
 };
 
-Across across_of(const std::string& text) {
+LoadMetric load_metric_of(std::string_view text) {
+  return text == "memory"  ? LoadMetric::memory
+         : text == "joint" ? LoadMetric::joint
+                           : LoadMetric::compute;
+}
+
+Across across_of(std::string_view text) {
   return text == "rise"    ? Across::rise
          : text == "first" ? Across::first
          : text == "best"  ? Across::best
@@ -93,31 +102,17 @@ std::span<const Policy> policies() {
 }
 
 Result<ChosenPolicy> choose_policy(std::string_view name, const OptionTexts& given) {
-  const auto row = std::ranges::find(table, name, &Policy::name);
-  if (row == std::end(table)) {
-    std::vector<std::string> known;
-    for (const Policy& policy : table) known.emplace_back(policy.name);
-    return fail(ErrorKind::bad_usage, "", fmt::format("there is no policy '{}'", shown(name)),
-                suggestion(name, known));
-  }
-  const auto texts = complete(given, row->options, fmt::format("policy {}", name));
+  const auto row = find_row(policies(), name, "policy");
+  if (!row) return std::unexpected(row.error());
+  const auto texts = complete(given, (*row)->options, fmt::format("policy {}", name));
   if (!texts) return std::unexpected(texts.error());
-  ChosenPolicy chosen{row, {}};
-  if (const auto threshold = texts->find("threshold"); threshold != texts->end()) {
-    const auto ratio = Ratio::parse(threshold->second);
-    if (!ratio) return fail_at("threshold", ratio.error());
-    if (*ratio < Ratio(0, 1) || *ratio > Ratio(1, 1))
-      return fail(ErrorKind::bad_usage, "threshold",
-                  fmt::format("{} is not a share of a GPU", threshold->second),
-                  "give a number from 0 to 1");
-    chosen.options.threshold = *ratio;
-  }
-  if (const auto load = texts->find("load"); load != texts->end())
-    chosen.options.load = load->second == "memory"  ? LoadMetric::memory
-                          : load->second == "joint" ? LoadMetric::joint
-                                                    : LoadMetric::compute;
-  if (const auto across = texts->find("across"); across != texts->end())
-    chosen.options.across = across_of(across->second);
+  OptionReader in(*texts);
+  ChosenPolicy chosen{*row, {}};
+  if (texts->contains("threshold"))
+    chosen.options.threshold = in.ratio("threshold", Ratio(0, 1), Ratio(1, 1));
+  if (texts->contains("load")) chosen.options.load = load_metric_of(in.text("load"));
+  if (texts->contains("across")) chosen.options.across = across_of(in.text("across"));
+  if (in.error()) return std::unexpected(*in.error());
   return chosen;
 }
 

@@ -47,12 +47,9 @@ Result<FaultPlan> parse_faults(std::string_view text) {
   const auto repair = positive_seconds(options->at("repair"), "repair");
   if (!repair) return fail_at(place, repair.error());
   plan.repair = *repair;
-  const auto share = parse_number(options->at("job-failure"));
-  if (!share || !(*share >= 0 && *share <= 1))
-    return fail(ErrorKind::bad_usage, place,
-                fmt::format("job-failure '{}' is not a share", shown(options->at("job-failure"))),
-                "give a number from 0 to 1");
-  plan.job_failure = *share;
+  OptionReader in(*options);
+  plan.job_failure = in.number("job-failure", 0, 1);
+  if (in.error()) return fail_at(place, *in.error());
   return plan;
 }
 

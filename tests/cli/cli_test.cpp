@@ -457,7 +457,7 @@ TEST(BadInput, OfModelsAndWorkloadsIsRefusedToo) {
                  "did you mean 'online'?");
   expect_refused(
       "simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online:threshold=2",
-      "2 is not a share of a GPU");
+      "'2' is not a number from 0 to 1");
   expect_refused("simulate --fleet 1xA30-24GB --scheduler online", "say what to run");
   expect_refused(
       "simulate --fleet 1xA30-24GB --workload " + jobs + " --scheduler online --compress 3",

@@ -93,7 +93,7 @@ TEST(ForecastModel, BadInputIsToldWhereAndWhat) {
             std::string::npos);
   EXPECT_NE(refused("examples").find("not a plain file"), std::string::npos);
   EXPECT_NE(refused(std::string(llama) + " --precision fp12")
-                .find("--precision: no precision is called 'fp12'"),
+                .find("--precision: there is no precision 'fp12'"),
             std::string::npos);
   EXPECT_NE(refused(std::string(llama) + " --offload").find("--fits"), std::string::npos);
   EXPECT_NE(refused(std::string(llama) + " --batch 0").find("at least 1"), std::string::npos);

@@ -109,7 +109,7 @@ TEST(Rebalance, RefusesWhatItCannotRead) {
   refused(fleet, "--gpu");
   refused("--gpu n0/1", "--fleet");
   refused(fleet + " --gpu n0/7", "this fleet has no GPU 'n0/7'");
-  refused(fleet + " --gpu n0/1 --threshold 1.5", "give a number from 0 to 1");
+  refused(fleet + " --gpu n0/1 --threshold 1.5", "is not a number from 0 to 1");
   refused(fleet + " --gpu n0/1 --load disk", "compute, memory, joint");
   refused(fleet + " --gpu n0/1 --eligibility none", "both-after or lowers-imbalance");
   refused(fleet + " --gpu n0/1 --profiles 1g.5gb", "departed.json");

@@ -23,11 +23,4 @@ class PerJob {
   std::unordered_map<std::size_t, State> states_;
 };
 
-/// Options as numbers; the error names the option.
-[[nodiscard]] Result<double> share_option(const OptionTexts& options, std::string_view name,
-                                          double least, double most);
-[[nodiscard]] Result<std::int64_t> count_option(const OptionTexts& options, std::string_view name,
-                                                std::int64_t least, std::int64_t most);
-[[nodiscard]] Result<MiB> size_option(const OptionTexts& options, std::string_view name);
-
 }  // namespace cleave

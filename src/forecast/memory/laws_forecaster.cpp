@@ -80,20 +80,15 @@ constexpr OptionRow laws_options[] = {
 };
 
 Result<std::unique_ptr<Forecaster>> make_laws(const OptionTexts& texts) {
-  const auto confidence = share_option(texts, "confidence", 0.5, 0.999);
-  if (!confidence) return std::unexpected(confidence.error());
-  const auto room = share_option(texts, "room", 0.5, 0.999);
-  if (!room) return std::unexpected(room.error());
-  const auto reach = share_option(texts, "reach", 1, 1e9);
-  if (!reach) return std::unexpected(reach.error());
-  const auto least = count_option(texts, "least-samples", 6, 64);
-  if (!least) return std::unexpected(least.error());
-  const auto horizon = count_option(texts, "horizon", 1, 1'000'000'000);
-  if (!horizon) return std::unexpected(horizon.error());
-  const auto warm_up = count_option(texts, "warm-up", 0, 1'000'000'000);
-  if (!warm_up) return std::unexpected(warm_up.error());
-  return std::make_unique<Laws>(LawsOptions{*confidence, *room, *reach, *horizon, *warm_up,
-                                            static_cast<std::size_t>(*least)});
+  OptionReader in(texts);
+  const LawsOptions options{in.number("confidence", 0.5, 0.999),
+                            in.number("room", 0.5, 0.999),
+                            in.number("reach", 1, 1e9),
+                            in.count("horizon", 1, 1'000'000'000),
+                            in.count("warm-up", 0, 1'000'000'000),
+                            static_cast<std::size_t>(in.count("least-samples", 6, 64))};
+  if (in.error()) return std::unexpected(*in.error());
+  return std::make_unique<Laws>(options);
 }
 
 }  // namespace

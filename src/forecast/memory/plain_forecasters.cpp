@@ -46,9 +46,10 @@ class RunningMax final : public Forecaster {
 
 template <class Rule>
 Result<std::unique_ptr<Forecaster>> make_rule(const OptionTexts& options) {
-  const auto margin = share_option(options, "margin", 0, 10);
-  if (!margin) return std::unexpected(margin.error());
-  return std::make_unique<Rule>(*margin);
+  OptionReader in(options);
+  const double margin = in.number("margin", 0, 10);
+  if (in.error()) return std::unexpected(*in.error());
+  return std::make_unique<Rule>(margin);
 }
 
 constexpr OptionRow margin_options[] = {

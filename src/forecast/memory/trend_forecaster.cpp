@@ -38,9 +38,10 @@ class Trend final : public Forecaster {
 Result<std::unique_ptr<Forecaster>> make_trend(const OptionTexts& texts) {
   const auto options = read_trend_options(texts);
   if (!options) return std::unexpected(options.error());
-  const auto horizon = count_option(texts, "horizon", 1, 1'000'000'000);
-  if (!horizon) return std::unexpected(horizon.error());
-  return std::make_unique<Trend>(*options, *horizon);
+  OptionReader in(texts);
+  const std::int64_t horizon = in.count("horizon", 1, 1'000'000'000);
+  if (in.error()) return std::unexpected(*in.error());
+  return std::make_unique<Trend>(*options, horizon);
 }
 
 }  // namespace

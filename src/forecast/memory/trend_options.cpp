@@ -1,40 +1,29 @@
 #include "forecast/memory/trend_options.hpp"
 
+#include "base/options.hpp"
 #include "base/quantity.hpp"
-#include "forecast/memory/forecasters.hpp"
 
 namespace cleave {
 
 Result<TrendOptions> read_trend_options(const OptionTexts& texts) {
-  const auto is = [&](std::string_view name, std::string_view value) {
-    return texts.find(name)->second == value;
-  };
+  OptionReader in(texts);
   TrendOptions options;
-  const auto agreement = share_option(texts, "agreement", 0, 10);
-  if (!agreement) return std::unexpected(agreement.error());
-  options.agreement = *agreement;
-  const auto agreements = count_option(texts, "agreements", 1, 1'000'000);
-  if (!agreements) return std::unexpected(agreements.error());
-  options.agreements = static_cast<int>(*agreements);
-  const auto least = count_option(texts, "least-samples", 2, 1'000'000);
-  if (!least) return std::unexpected(least.error());
-  options.least_samples = static_cast<int>(*least);
-  const auto warm_up = count_option(texts, "warm-up", 0, 1'000'000'000);
-  if (!warm_up) return std::unexpected(warm_up.error());
-  options.warm_up = *warm_up;
-  const auto context = size_option(texts, "context");
-  if (!context) return std::unexpected(context.error());
-  options.overhead = static_cast<double>(context->value);
-  options.wait = is("wait", "yes");
-  options.divisor = is("divisor", "2") ? 2 : is("divisor", "1") ? 1 : 0;
-  options.z = is("sides", "two") ? two_sided_99 : one_sided_99;
-  if (is("inverse", "lower")) options.inverse = TrendOptions::Inverse::lower;
-  if (is("inverse", "upper")) options.inverse = TrendOptions::Inverse::upper;
-  if (is("interval", "prediction")) options.interval = TrendOptions::Interval::prediction;
-  if (is("at", "most-ahead")) options.at = TrendOptions::At::most_ahead;
-  options.shift = is("shift", "on");
-  options.plateau = is("plateau", "on");
-  if (is("noise", "any")) options.noise = TrendOptions::Noise::any;
+  options.agreement = in.number("agreement", 0, 10);
+  options.agreements = static_cast<int>(in.count("agreements", 1, 1'000'000));
+  options.least_samples = static_cast<int>(in.count("least-samples", 2, 1'000'000));
+  options.warm_up = in.count("warm-up", 0, 1'000'000'000);
+  options.overhead = static_cast<double>(in.size("context").value);
+  if (in.error()) return std::unexpected(*in.error());
+  options.wait = in.is("wait", "yes");
+  options.divisor = in.is("divisor", "2") ? 2 : in.is("divisor", "1") ? 1 : 0;
+  options.z = in.is("sides", "two") ? two_sided_99 : one_sided_99;
+  if (in.is("inverse", "lower")) options.inverse = TrendOptions::Inverse::lower;
+  if (in.is("inverse", "upper")) options.inverse = TrendOptions::Inverse::upper;
+  if (in.is("interval", "prediction")) options.interval = TrendOptions::Interval::prediction;
+  if (in.is("at", "most-ahead")) options.at = TrendOptions::At::most_ahead;
+  options.shift = in.is("shift", "on");
+  options.plateau = in.is("plateau", "on");
+  if (in.is("noise", "any")) options.noise = TrendOptions::Noise::any;
   return options;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/format.hpp"
+#include "base/options.hpp"
 #include "base/text.hpp"
 #include "forecast/shape/activations.hpp"
 #include "forecast/shape/saturating.hpp"
@@ -43,17 +44,6 @@ constexpr SharingRow sharing_rows[] = {
 
 constexpr std::uint64_t workspace_before_hopper = (2 * 4096 + 8 * 16) * 1024;  // :4096:2:16:8
 constexpr std::uint64_t workspace_from_hopper = 8 * 4096 * 1024;               // :4096:8
-
-template <class Row>
-Result<const Row*> find_row(std::span<const Row> rows, std::string_view name,
-                            std::string_view what) {
-  const auto found = std::ranges::find(rows, name, &Row::name);
-  if (found != rows.end()) return &*found;
-  std::vector<std::string> known;
-  for (const Row& row : rows) known.emplace_back(row.name);
-  return fail(ErrorKind::bad_usage, "", fmt::format("no {} is called '{}'", what, shown(name)),
-              suggestion(name, known));
-}
 
 std::uint64_t whole(std::int64_t number) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0));

@@ -277,7 +277,7 @@ TEST(ModelMemory, ImpossibleOptionsAreRefused) {
   options.weights = *find_precision("int4");
   EXPECT_EQ(forecast_memory(llama(), options, "test").error().text(),
             "--precision: gradients are not kept in int4; train in fp32, bf16 or fp16");
-  EXPECT_EQ(find_optimizer("adams").error().message, "no optimizer is called 'adams'");
+  EXPECT_EQ(find_optimizer("adams").error().message, "there is no optimizer 'adams'");
   const ModelFile nothing{std::nullopt, "no names", std::nullopt};
   EXPECT_EQ(forecast_memory(nothing, {}, "x").error().message, "no names");
 }

@@ -1,6 +1,5 @@
 #include "simulate/generate/generate.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include "base/format.hpp"
@@ -20,22 +19,10 @@ std::span<const GeneratorRow> generators() {
 }
 
 Result<Workload> generate_workload(std::string_view spec, std::uint64_t seed) {
-  const std::string_view name = spec.substr(0, spec.find(':'));
-  const auto rows = generators();
-  const auto row = std::ranges::find(rows, name, &GeneratorRow::name);
-  if (row == rows.end()) {
-    std::vector<std::string> known;
-    for (const GeneratorRow& other : rows) known.emplace_back(other.name);
-    return fail(ErrorKind::bad_usage, "", fmt::format("there is no generator '{}'", shown(name)),
-                suggestion(name, known));
-  }
-  const std::string place = fmt::format("generator '{}'", shown(spec));
-  const auto given = options_of(spec, place);
-  if (!given) return std::unexpected(given.error());
-  const auto options = complete(*given, row->options, fmt::format("generator {}", row->name));
-  if (!options) return fail_at(place, options.error());
-  auto workload = row->make(seed, *options);
-  if (!workload) return fail_at(place, workload.error());
+  const auto read = read_spec(generators(), spec, "generator");
+  if (!read) return std::unexpected(read.error());
+  auto workload = read->row->make(seed, read->options);
+  if (!workload) return fail_at(fmt::format("generator '{}'", shown(spec)), workload.error());
   return workload;
 }
 

@@ -8,29 +8,6 @@
 
 namespace cleave {
 
-const std::string& OptionReader::text(std::string_view name) const {
-  return options_->find(name)->second;
-}
-
-void OptionReader::refuse(std::string_view name, const std::string& why) {
-  if (!error_) error_ = Error{ErrorKind::bad_usage, std::string(name), why, ""};
-}
-
-double OptionReader::number(std::string_view name, double least, double most) {
-  const auto value = parse_number(text(name));
-  if (value && *value >= least && *value <= most) return *value;
-  refuse(name, fmt::format("'{}' is not a number from {} to {}", shown(text(name)), least, most));
-  return least;
-}
-
-std::int64_t OptionReader::count(std::string_view name, std::int64_t least, std::int64_t most) {
-  const auto value = parse_integer(text(name));
-  if (value && *value >= least && *value <= most) return *value;
-  refuse(name,
-         fmt::format("'{}' is not a whole number from {} to {}", shown(text(name)), least, most));
-  return least;
-}
-
 double draw_normal(Random& random) {
   const double radius = std::sqrt(-2 * std::log1p(-random.uniform()));
   return radius * std::cos(2 * std::numbers::pi * random.uniform());

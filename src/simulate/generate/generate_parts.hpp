@@ -13,26 +13,6 @@
 
 namespace cleave {
 
-/// Reads values of complete options; keeps the first error.
-class OptionReader {
- public:
-  explicit OptionReader(const OptionTexts& options) : options_(&options) {}
-
-  /// A number from `least` to `most`.
-  double number(std::string_view name, double least, double most);
-  /// A whole number from `least` to `most`.
-  std::int64_t count(std::string_view name, std::int64_t least, std::int64_t most);
-  [[nodiscard]] const std::string& text(std::string_view name) const;
-  /// Refuses the value of `name`, unless there was an error before.
-  void refuse(std::string_view name, const std::string& why);
-
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  const OptionTexts* options_;
-  std::optional<Error> error_;
-};
-
 /// Longest mean time until the last arrival; far below the limit of workload files.
 inline constexpr double longest_arrivals_s = 5e7;
 /// Most jobs that a generator makes.
