@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/overloads.hpp"
+
 namespace cleave {
 
 namespace {
@@ -64,47 +66,35 @@ void Engine::on(const Event& event, Instant now, std::vector<Command>& commands)
 }
 
 void Engine::tell(const Event& event, Instant now, std::vector<Command>& commands) {
-  if (const auto* submitted = std::get_if<Submitted>(&event)) {
-    on_submitted(*submitted, now, commands);
-  } else if (const auto* finished = std::get_if<Finished>(&event)) {
-    on_finished(finished->job, now, commands);
-  } else if (const auto* died = std::get_if<OutOfMemory>(&event)) {
-    on_out_of_memory(*died, now, commands);
-  } else if (const auto* reported = std::get_if<MemoryReported>(&event)) {
-    on_report(*reported, now, commands);
-  } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-    on_lost(lost->gpu, now, commands);
-  } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-    on_returned(returned->gpu, now, commands);
-  } else if (std::holds_alternative<Woken>(event)) {
-    on_woken(now, commands);
-  } else {
-    tell_what_went_wrong(event, now, commands);
-  }
-}
-
-void Engine::tell_what_went_wrong(const Event& event, Instant now, std::vector<Command>& commands) {
   const auto drain = [&](GpuId gpu, bool drained) {
     service_[index(gpu)].drained = drained;
     see_to(gpu, now, commands);
   };
-  if (const auto* adopted = std::get_if<Adopted>(&event)) {
-    on_adopted(*adopted, now, commands);
-  } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
-    scheduler_->on(*cancelled, now, commands);
-  } else if (const auto* failed = std::get_if<CreateFailed>(&event)) {
-    rest(failed->gpu, refusals_->refused(failed->gpu, now), now, commands);
-    on_gone({failed->gpu, failed->placement}, now, commands);
-  } else if (const auto* vanished = std::get_if<InstanceVanished>(&event)) {
-    on_gone({vanished->gpu, vanished->placement}, now, commands);
-  } else if (const auto* drained = std::get_if<GpuDrained>(&event)) {
-    drain(drained->gpu, true);
-  } else if (const auto* undrained = std::get_if<GpuUndrained>(&event)) {
-    drain(undrained->gpu, false);
-  } else {
-    paused_ = std::holds_alternative<Paused>(event);
+  const auto pause = [&](bool paused) {
+    paused_ = paused;
     see_to_all(now, commands);
-  }
+  };
+  std::visit(
+      Overloads{[&](const Submitted& submitted) { on_submitted(submitted, now, commands); },
+                [&](const Finished& finished) { on_finished(finished.job, now, commands); },
+                [&](const OutOfMemory& died) { on_out_of_memory(died, now, commands); },
+                [&](const MemoryReported& reported) { on_report(reported, now, commands); },
+                [&](const GpuLost& lost) { on_lost(lost.gpu, now, commands); },
+                [&](const GpuReturned& returned) { on_returned(returned.gpu, now, commands); },
+                [&](const Woken&) { on_woken(now, commands); },
+                [&](const Adopted& adopted) { on_adopted(adopted, now, commands); },
+                [&](const Cancelled& cancelled) { scheduler_->on(cancelled, now, commands); },
+                [&](const CreateFailed& failed) {
+                  rest(failed.gpu, refusals_->refused(failed.gpu, now), now, commands);
+                  on_gone({failed.gpu, failed.placement}, now, commands);
+                },
+                [&](const InstanceVanished& vanished) {
+                  on_gone({vanished.gpu, vanished.placement}, now, commands);
+                },
+                [&](const GpuDrained& drained) { drain(drained.gpu, true); },
+                [&](const GpuUndrained& undrained) { drain(undrained.gpu, false); },
+                [&](const Paused&) { pause(true); }, [&](const Resumed&) { pause(false); }},
+      event);
 }
 
 void Engine::on_submitted(const Submitted& submitted, Instant now, std::vector<Command>& commands) {

@@ -14,27 +14,25 @@
 //   instance
 //     that holds the peak; where no instance would hold it, it is left to run.
 //
-// And it knows why a GPU takes no work: it is lost, drained, paused, it has just refused to make an
-// instance, or a job runs there that the scheduler has no place for. A scheduler hears only that a
-// GPU is withdrawn or is back.
-// How long one rests after a refusal is kept in Refusals (refusals.hpp), which may outlive the
-// engine.
+// It also knows why a GPU takes no work: the GPU is lost, drained or paused, has just refused to
+// make an instance, or runs a job that the scheduler has no place for. A scheduler hears only that
+// a GPU is withdrawn or is back. How long one rests after a refusal is kept in Refusals
+// (refusals.hpp), which may outlive the engine.
 //
 // An engine may be made at any moment, of any scheduler, while work runs: after a crash, or when
-// another scheduler is to decide. Its fleet is what is there - each instance of ours as idle,
-// whoever runs on it -, and before all else it is told, in any order: GpuLost of those that are
-// gone (which the fleet shows as empty), GpuDrained and Paused, and Adopted of each job that runs;
-// then Submitted of each that waits, by priority and then in the order of their numbers, with the
-// request that request_of() had for it: some schedulers start a job as soon as they hear of it. Jobs
-// keep their numbers, and their priorities, which JobFacts say.
-// Anything that goes otherwise than commanded, and that no event tells, is told in this way too: a
-// job that could not be moved because its new instance was not made, an instance that could not be
-// destroyed, one that others made.
+// another scheduler is to decide. Its fleet is what is there, with each instance of ours as idle
+// even if a job runs on it. First it is told, in any order: GpuLost of those that are gone (which
+// the fleet shows as empty), GpuDrained and Paused, and Adopted of each running job; then Submitted
+// of each waiting one, by priority and then in the order of their numbers, with the request that
+// request_of() had for it: some schedulers start a job as soon as they hear of it. Jobs keep their
+// numbers, and their priorities, which JobFacts say. Anything that goes otherwise than commanded,
+// and that no event tells, is told in this way too: a job that could not be moved because its new
+// instance was not made, an instance that could not be destroyed, one that others made.
 //
-// What a forecaster has heard of a job is not lost while it is the same forecaster. A new one knows
-// nothing of adopted jobs; their reports may be told again, oldest first, after Adopted. An
-// instance is adopted as it is, so what a scheduler knows besides - which class a GPU serves, who
-// was measured, when a job began - is lost where the scheduler's header does not say otherwise.
+// A forecaster keeps what it has heard of a job. A new one knows nothing of adopted jobs; their
+// reports may be told again, oldest first, after Adopted. An instance is adopted as it is. What a
+// scheduler knows besides - which class a GPU serves, which jobs were measured, when one began - is
+// lost unless the scheduler's header says otherwise.
 
 #include <map>
 #include <memory>
@@ -48,6 +46,7 @@
 
 namespace cleave {
 
+/// A scheduler and what all schedulers share: memory that ran out, forecasts, GPUs out of service.
 class Engine {
  public:
   /// `requests` is the table that `setup` refers to: it grows as jobs turn out to need more.
@@ -70,15 +69,13 @@ class Engine {
   /// more. Of a job that was submitted or adopted.
   [[nodiscard]] RequestId request_of(JobId job) const { return request_of_[index(job)]; }
 
-  /// As Scheduler::expect.
-  void expect(JobId job) const { scheduler_->expect(job); }
-
  private:
   Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup, RequestTable& requests,
          Forecaster* forecaster, Refusals* refusals);
 
   /// Whether a GPU takes work, and what the scheduler was told.
   struct Service {
+    /// What the scheduler was told last.
     enum class Told : std::uint8_t { serves, withdrawn, lost } told = Told::serves;
     bool lost = false, drained = false, rests = false;
     std::uint32_t guests = 0;
@@ -87,8 +84,6 @@ class Engine {
   /// Whether some GPU has, or may get, a place for the request, and the scheduler would use it.
   [[nodiscard]] bool servable(RequestId request) const;
   void tell(const Event& event, Instant now, std::vector<Command>& commands);
-  /// The events of a world that did not begin with this engine, or does not do as told.
-  void tell_what_went_wrong(const Event& event, Instant now, std::vector<Command>& commands);
   void on_submitted(const Submitted& submitted, Instant now, std::vector<Command>& commands);
   void on_out_of_memory(const OutOfMemory& died, Instant now, std::vector<Command>& commands);
   void on_report(const MemoryReported& reported, Instant now, std::vector<Command>& commands);
@@ -116,7 +111,7 @@ class Engine {
   /// The job's request when its instance must hold so much; nullopt when there will never be one.
   std::optional<RequestId> raised(JobId job, MiB at_least);
   void forget(JobId job);
-  /// Jobs that begin anew have not reported yet.
+  /// Jobs that start over have not reported yet.
   void forget_restarted(std::span<const Command> commands);
 
   std::unique_ptr<Scheduler> scheduler_;
@@ -133,7 +128,7 @@ class Engine {
   Refusals* refusals_;
   bool begun_ = false;  // anything was told
   bool paused_ = false;
-  std::map<JobId, Adopted> guests_;              // who runs where without the scheduler's knowing
+  std::map<JobId, Adopted> guests_;  // jobs that run without the scheduler's knowing, and where
   std::set<std::pair<Instant, GpuId>> resting_;  // until when
   std::set<JobId> saved_;                        // checkpointed, and not started since
 };

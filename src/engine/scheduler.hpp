@@ -26,8 +26,8 @@ struct Requeued {
   RequestId request;
 };
 
-/// The instance is not there, be it that it was not made or that it vanished; with no placement,
-/// the GPU is not one whole. Whoever was on it, as the scheduler has it, waits again.
+/// The instance is not there: it was not made, or it vanished. Without a placement, MIG could not
+/// be switched off on the GPU. Jobs that the scheduler has on it wait again.
 struct InstanceGone {
   GpuId gpu;
   std::optional<PlacementId> placement;
@@ -39,13 +39,16 @@ struct InstanceGone {
 struct GpuWithdrawn {
   GpuId gpu;
 };
+/// The GPU takes work again; it may hold less than before.
 struct GpuRestored {
   GpuId gpu;
 };
 
+/// All that a scheduler is told.
 using SchedulerEvent = std::variant<Submitted, Finished, Requeued, GpuLost, GpuReturned, Woken,
                                     Cancelled, InstanceGone, GpuWithdrawn, GpuRestored>;
 
+/// What every scheduler is to the engine.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
@@ -64,9 +67,6 @@ class Scheduler {
   /// All events of this instant have been told; for schedulers that decide over several jobs at
   /// once.
   virtual void settle(Instant /*now*/, std::vector<Command>& /*commands*/) {}
-  /// The job probably ends soon: a chance to have the memory fetch what that needs. Changes
-  /// nothing.
-  virtual void expect(JobId /*job*/) const {}
   /// Whether a job with this request could ever start, where some GPU has room for it; asked when a
   /// job comes and before one is stopped for want of memory.
   virtual bool serves(RequestId /*request*/) { return true; }

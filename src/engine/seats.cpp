@@ -43,12 +43,12 @@ bool Seats::adopt(const Adopted& adopted) {
   return true;
 }
 
-std::optional<Waiting> Seats::gone(const InstanceGone& gone) {
-  if (!gone.placement) return std::nullopt;
-  std::optional<Waiting> homeless;
+std::vector<Waiting> Seats::hear(const InstanceGone& gone) {
+  std::vector<Waiting> homeless;
+  if (!gone.placement) return homeless;
   if (fleet_[gone.gpu].held.contains(*gone.placement)) {
     const JobId job = at(gone.gpu, *gone.placement);
-    if (job != nobody) homeless = {job, leave(job).request};
+    if (job != nobody) homeless.push_back({job, leave(job).request});
   }
   if (fleet_[gone.gpu].idle.contains(*gone.placement))
     fleet_.destroy_idle(gone.gpu, *gone.placement);
@@ -105,7 +105,8 @@ void Seats::destroy(GpuId gpu, PlacementId placement, std::vector<Command>& comm
   fleet_.destroy_idle(gpu, placement);
 }
 
-std::vector<Waiting> Seats::lose(GpuId gpu) {
+std::vector<Waiting> Seats::hear(const GpuLost& lost) {
+  const GpuId gpu = lost.gpu;
   std::vector<Waiting> homeless;
   for (const JobId job : on(gpu)) {
     seats_[index(job)].taken = false;
@@ -115,6 +116,21 @@ std::vector<Waiting> Seats::lose(GpuId gpu) {
   fleet_.withdraw(gpu);
   fleet_.clear(gpu);
   return homeless;
+}
+
+std::vector<Waiting> Seats::hear(const GpuWithdrawn& withdrawn) {
+  fleet_.withdraw(withdrawn.gpu);
+  return {};
+}
+
+std::vector<Waiting> Seats::hear(const GpuRestored& restored) {
+  fleet_.restore(restored.gpu);
+  return {};
+}
+
+std::vector<Waiting> Seats::hear(const GpuReturned& returned) {
+  fleet_.restore(returned.gpu);
+  return {};
 }
 
 }  // namespace cleave

@@ -1,14 +1,15 @@
 #pragma once
-// Who runs where, as a scheduler sees it, together with the state of the fleet: what every
+// Which job runs where, as a scheduler sees it, together with the state of the fleet: what every
 // scheduler needs to turn a decision into commands and to give an instance back. Keeps the two in
 // step.
 
 #include <array>
+#include <concepts>
 #include <optional>
 #include <vector>
 
+#include "engine/job_queue.hpp"
 #include "engine/scheduler.hpp"
-#include "engine/waiting_line.hpp"
 
 namespace cleave {
 
@@ -20,6 +21,13 @@ struct JobSeat {
   bool taken = false;
 };
 
+/// The events that Seats hears.
+template <class Event>
+concept SeatsEvent = std::same_as<Event, GpuLost> || std::same_as<Event, InstanceGone> ||
+    std::same_as<Event, GpuWithdrawn> || std::same_as<Event, GpuRestored> ||
+    std::same_as<Event, GpuReturned>;
+
+/// The jobs that run, where each runs, and the fleet as that leaves it.
 class Seats {
  public:
   explicit Seats(const Fleet& fleet);
@@ -44,23 +52,23 @@ class Seats {
   bool adopt(const Adopted& adopted);
   /// The job's instance is free, and idle.
   JobSeat leave(JobId job);
-  /// The job leaves soon: has the memory fetch what that needs.
-  void expect(JobId job) const {
-    if (index(job) < seats_.size()) __builtin_prefetch(&seats_[index(job)], 1);
-  }
   /// The job that runs at `from` goes to another instance, replica first; the old one is idle.
   void migrate(GpuId from, PlacementId from_placement, GpuId to, PlacementId to_placement,
                std::vector<Command>& commands);
   /// Creates an idle instance, after destroying idle ones in its way.
   void create(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
   void destroy(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
-  /// The GPU is gone: its jobs, which wait again. It takes none until it returns, empty.
-  std::vector<Waiting> lose(GpuId gpu);
-  void recover(GpuId gpu) { fleet_.restore(gpu); }
-  /// The GPU takes no work until it is recovered; what is there stays.
-  void withdraw(GpuId gpu) { fleet_.withdraw(gpu); }
-  /// The instance is not there; who was on it waits again.
-  std::optional<Waiting> gone(const InstanceGone& gone);
+
+  // What becomes of seats and fleet with the events that change these alone. Each returns the jobs
+  // that wait again.
+
+  /// The GPU is gone, and its instances with it. It takes no job until it returns, empty.
+  std::vector<Waiting> hear(const GpuLost& lost);
+  std::vector<Waiting> hear(const InstanceGone& gone);
+  /// The GPU takes no work until it is restored; what is there stays.
+  std::vector<Waiting> hear(const GpuWithdrawn& withdrawn);
+  std::vector<Waiting> hear(const GpuRestored& restored);
+  std::vector<Waiting> hear(const GpuReturned& returned);
 
  private:
   /// What is held side by side on a GPU starts at different slices.
@@ -71,6 +79,7 @@ class Seats {
   void clear_way(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
 
   Fleet fleet_;
+  /// The first memory slice of each placement.
   using StartSlices = std::array<std::uint8_t, PlacementSet::most>;
   std::vector<StartSlices> starts_;  // by GPU model and placement: the first memory slice
   std::size_t width_ = 0;            // memory slices of the model that has most

@@ -24,7 +24,7 @@ namespace {
 constexpr const char* report_it =
     "this is a bug in Cleave; please report it with the command that led here";
 constexpr std::int64_t most_reports =
-    1000;  // of one job; jobs of more iterations report every so many
+    1000;  // of one job; jobs of more iterations report less often than each
 constexpr Instant no_time = Instant::max();  // beyond every time that a run may have
 constexpr double never = 2;                  // a share of a job's work that it does not reach
 
@@ -194,7 +194,6 @@ class Simulation {
       __builtin_prefetch(job);
       __builtin_prefetch(job + sizeof(Job) - 1);  // it may end in the next line
       account_.expect(item.which);
-      engine_->expect(static_cast<JobId>(item.which));
     }
     if (const Run* run = run_at(agenda_.later(halfway))) __builtin_prefetch(run, 1);
     if (const Run* run = run_at(agenda_.later(next))) expect(run->gpu);
@@ -259,7 +258,7 @@ class Simulation {
     return *world_.graph(world_[run.gpu]).geometry()[run.placement].profile;
   }
 
-  /// What programs could use where the job runs; nullopt where nobody knows.
+  /// What programs could use where the job runs; nullopt where it is unknown.
   std::optional<MiB> capacity(const Run& run) const {
     const Geometry& geometry = world_.graph(world_[run.gpu]).geometry();
     if (run.mode == Mode::whole) return geometry.model().largest().usable;
@@ -736,7 +735,7 @@ class Simulation {
   std::vector<std::uint32_t> free_slots_;
   std::uint32_t generations_ = 0;            // given out, to all runs
   std::vector<double> done_before_;          // by job; empty: nothing for any
-  std::vector<ShortList<JobId, 3>> on_gpu_;  // who runs there
+  std::vector<ShortList<JobId, 3>> on_gpu_;  // the jobs that run there
   std::map<std::uint32_t, std::vector<Instant>>
       returns_at_;                     // of outages that were said one by one
   std::vector<std::uint64_t> losses_;  // by GPU, of those that are drawn

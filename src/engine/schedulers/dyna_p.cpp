@@ -6,8 +6,7 @@
 #include <map>
 #include <set>
 
-#include "base/format.hpp"
-#include "base/text.hpp"
+#include "base/overloads.hpp"
 #include "engine/arrange.hpp"
 #include "engine/schedulers/batch_search.hpp"
 #include "engine/schedulers/partition_choice.hpp"
@@ -28,7 +27,7 @@ constexpr OptionRow rows[] = {
     {"base", "own|full", "own",
      "partition choice: relative to each partition's largest batch, or one for all"},
     {"alpha", "SECONDS", "5", "what reconfiguring a GPU costs beside lost work"},
-    {"beta", "SECONDS", "0", "reconfigure when stopping costs at most so much more than waiting"},
+    {"beta", "SECONDS", "0", "reconfigure if stopping costs at most this much more than waiting"},
     {"penalty", "SECONDS", "0", "what a missed deadline adds to the cost of waiting"},
     {"waiting-cost", "remaining|literal", "remaining", "how the cost of waiting is read"},
     {"condition", "text|listing", "text",
@@ -76,27 +75,26 @@ class DynaP final : public Scheduler {
   }
 
   void on(const SchedulerEvent& event, Instant now, std::vector<Command>& /*commands*/) override {
-    if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      wait({submitted->job, submitted->request}, now);
-    } else if (const auto* finished = std::get_if<Finished>(&event)) {
-      seats_.leave(finished->job);
-    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
-      seats_.leave(requeued->job);
-      wait({requeued->job, requeued->request}, now);
-    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-      own_[index(lost->gpu)] = {};
-      for (const Waiting job : seats_.lose(lost->gpu)) wait(job, now);
-    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-      seats_.recover(returned->gpu);
-    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
-      if (index(cancelled->job) < records_.size()) take(cancelled->job);
-    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
-      if (const auto job = seats_.gone(*gone)) wait(*job, now);
-    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
-      seats_.withdraw(withdrawn->gpu);
-    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
-      seats_.recover(restored->gpu);
-    }
+    const auto book = [&](const auto& what) {
+      for (const Waiting job : seats_.hear(what)) wait(job, now);
+    };
+    std::visit(Overloads{[&](const Submitted& job) {
+                           wait({job.job, job.request}, now);
+                         },
+                         [&](const Finished& job) { seats_.leave(job.job); },
+                         [&](const Requeued& job) {
+                           seats_.leave(job.job);
+                           wait({job.job, job.request}, now);
+                         },
+                         [&](const Cancelled& job) {
+                           if (index(job.job) < records_.size()) take(job.job);
+                         },
+                         [&](const GpuLost& lost) {
+                           own_[index(lost.gpu)] = {};
+                           book(lost);
+                         },
+                         [&](const SeatsEvent auto& what) { book(what); }, [](const Woken&) {}},
+               event);
   }
 
   void settle(Instant now, std::vector<Command>& commands) override {
@@ -340,7 +338,7 @@ class DynaP final : public Scheduler {
     for (const JobId job : active) {
       const auto jct = plan(job, gpu).jct;
       if (!jct || !facts_->restartable(job))
-        return false;  // nobody knows what waiting costs, or it must not stop
+        return false;  // the cost of waiting is unknown, or it must not stop
       running.push_back({record(job).since, *jct, facts_->deadline(job), options_.penalty});
     }
     const auto jct = plan(waiting, gpu).jct;
@@ -362,61 +360,32 @@ class DynaP final : public Scheduler {
       expiries_;  // of plans; those of jobs that wait no more are passed over
 };
 
-Result<double> number_option(const OptionTexts& options, const char* name, double least,
-                             double most) {
-  const std::string& text = options.at(name);
-  const auto number = parse_number(text);
-  if (!number || !(*number >= least && *number <= most))
-    return fail(ErrorKind::bad_usage, name, fmt::format("'{}' is not possible", shown(text)),
-                fmt::format("give a number from {} to {}", least, most));
-  return *number;
-}
-
-Result<Duration> seconds_option(const OptionTexts& options, const char* name, double least) {
-  const auto number = number_option(options, name, least, 1e9);
-  if (!number) return std::unexpected(number.error());
-  return Duration{std::llround(*number * 1e9)};
-}
-
-Result<DynaPOptions> parse(const OptionTexts& given, const SchedulerSetup& setup, bool true_times) {
+DynaPOptions read(OptionReader& in, const SchedulerSetup& setup, bool true_times) {
+  constexpr double longest_s = 1e9, most_error = 0.99;
+  constexpr std::int64_t most_jobs = 32;
   DynaPOptions options;
-  if (const std::string& w = given.at("w"); w != "auto") {
-    const auto number = parse_integer(w);
-    if (!number || *number < 1 || *number > 32)
-      return fail(ErrorKind::bad_usage, "w", fmt::format("'{}' is not a number of jobs", shown(w)),
-                  "give auto, or a whole number from 1 to 32");
-    options.w = static_cast<int>(*number);
-  }
-  const auto lambda = number_option(given, "lambda", 0, 1);
-  const auto error = true_times ? Result<double>(0.0) : number_option(given, "time-error", 0, 0.99);
-  const auto margin = number_option(given, "margin", 0, 1e9);
-  for (const auto* result : {&lambda, &error, &margin})
-    if (!*result) return std::unexpected(result->error());
-  const auto alpha = seconds_option(given, "alpha", 0), beta = seconds_option(given, "beta", -1e9),
-             penalty = seconds_option(given, "penalty", 0);
-  for (const auto* result : {&alpha, &beta, &penalty})
-    if (!*result) return std::unexpected(result->error());
-  options.layout_inside = given.at("layout") == "inside";
-  options.by_deadline = given.at("order") == "deadline";
-  options.reconfigure = given.at("reconfigure") == "on";
-  options.partition = {
-      {*lambda, *margin, given.at("base") == "full" ? BatchBase::full : BatchBase::own},
-      *error,
-      setup.seed};
-  options.cost = {
-      *alpha, *beta,
-      given.at("waiting-cost") == "literal" ? WaitingCost::literal : WaitingCost::remaining,
-      given.at("condition") == "listing" ? CostCondition::listing : CostCondition::text,
-      given.at("deadline-test") == "with-alpha"};
-  options.penalty = *penalty;
+  if (!in.is("w", "auto")) options.w = static_cast<int>(in.count("w", 1, most_jobs));
+  options.layout_inside = in.is("layout", "inside");
+  options.by_deadline = in.is("order", "deadline");
+  options.reconfigure = in.is("reconfigure", "on");
+  options.partition = {{in.number("lambda", 0, 1), in.number("margin", 0, longest_s),
+                        in.is("base", "full") ? BatchBase::full : BatchBase::own},
+                       true_times ? 0.0 : in.number("time-error", 0, most_error),
+                       setup.seed};
+  options.cost = {in.seconds("alpha", 0, longest_s), in.seconds("beta", -longest_s, longest_s),
+                  in.is("waiting-cost", "literal") ? WaitingCost::literal : WaitingCost::remaining,
+                  in.is("condition", "listing") ? CostCondition::listing : CostCondition::text,
+                  in.is("deadline-test", "with-alpha")};
+  options.penalty = in.seconds("penalty", 0, longest_s);
   return options;
 }
 
 Result<std::unique_ptr<Scheduler>> make(const SchedulerSetup& setup, const OptionTexts& given,
                                         bool true_times) {
-  const auto options = parse(given, setup, true_times);
-  if (!options) return std::unexpected(options.error());
-  return std::make_unique<DynaP>(setup, *options);
+  OptionReader in(given);
+  const DynaPOptions options = read(in, setup, true_times);
+  if (in.error()) return std::unexpected(*in.error());
+  return std::make_unique<DynaP>(setup, options);
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "engine/waiting_line.hpp"
+#include "base/overloads.hpp"
+#include "engine/job_queue.hpp"
 
 namespace cleave {
 
@@ -18,7 +19,7 @@ class FullGpu final : public Scheduler {
         free_(setup.fleet.graphs().size()),
         usable_(setup.fleet.graphs().size()),
         gpus_(setup.fleet.size()),
-        line_(setup.facts) {
+        queue_(setup.facts) {
     const Fleet& fleet = setup.fleet;
     for (std::size_t i = 0; i < fleet.size(); ++i) {
       const GpuState& state = fleet[static_cast<GpuId>(i)];
@@ -31,32 +32,27 @@ class FullGpu final : public Scheduler {
   }
 
   void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
-    if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      const Waiting job{submitted->job, submitted->request};
-      if (!line_.would_lead(job.job) || !start(job, commands)) line_.insert(job);
-      return;
-    }
-    if (const auto* finished = std::get_if<Finished>(&event)) {
-      leave(finished->job);
-    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
-      leave(requeued->job);
-      line_.insert({requeued->job, requeued->request});
-    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-      lose(lost->gpu);
-    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-      gpus_[index(returned->gpu)].blocked = false;
-      usable_[gpus_[index(returned->gpu)].kind] = true;
-      set_away(returned->gpu, false);
-    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
-      line_.erase(cancelled->job);
-    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
-      lose_instance(*gone);
-    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
-      return set_away(withdrawn->gpu, true);
-    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
-      set_away(restored->gpu, false);
-    }
-    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
+    std::visit(Overloads{[&](const Submitted& job) {
+                           queue_.insert({job.job, job.request});
+                         },
+                         [&](const Finished& job) { leave(job.job); },
+                         [&](const Requeued& job) {
+                           leave(job.job);
+                           queue_.insert({job.job, job.request});
+                         },
+                         [&](const Cancelled& job) { queue_.erase(job.job); },
+                         [&](const GpuLost& lost) { lose(lost.gpu); },
+                         [&](const GpuReturned& returned) {
+                           gpus_[index(returned.gpu)].blocked = false;
+                           usable_[gpus_[index(returned.gpu)].kind] = true;
+                           set_away(returned.gpu, false);
+                         },
+                         [&](const InstanceGone& gone) { lose_instance(gone); },
+                         [&](const GpuWithdrawn& withdrawn) { set_away(withdrawn.gpu, true); },
+                         [&](const GpuRestored& restored) { set_away(restored.gpu, false); },
+                         [](const Woken&) {}},
+               event);
+    while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
   }
 
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
@@ -157,7 +153,7 @@ class FullGpu final : public Scheduler {
         ++tenant;
         continue;
       }
-      line_.insert(job);
+      queue_.insert(job);
       --gpus_[index(id)].tenants;
       tenant = tenants_.erase(tenant);
     }
@@ -169,14 +165,14 @@ class FullGpu final : public Scheduler {
       gpu.idle.erase(*gone.placement);
       evict_tenants(gone.gpu, gone.placement);
     } else if (std::exchange(gpu.busy, false)) {
-      line_.insert(gpu.job);
+      queue_.insert(gpu.job);
     }
     free_if_empty(gone.gpu);
   }
 
   void lose(GpuId id) {
     Gpu& gpu = gpus_[index(id)];
-    if (gpu.busy) line_.insert(gpu.job);
+    if (gpu.busy) queue_.insert(gpu.job);
     evict_tenants(id, std::nullopt);
     gpu.busy = false;
     gpu.idle = {};
@@ -189,7 +185,7 @@ class FullGpu final : public Scheduler {
   std::vector<Gpu> gpus_;
   std::vector<GpuId> gpu_of_;        // by job
   std::map<JobId, Tenant> tenants_;  // adopted
-  WaitingLine line_;
+  JobQueue queue_;
 };
 
 }  // namespace

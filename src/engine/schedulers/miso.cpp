@@ -5,11 +5,10 @@
 #include <set>
 #include <utility>
 
-#include "base/format.hpp"
-#include "base/text.hpp"
+#include "base/overloads.hpp"
+#include "engine/job_queue.hpp"
 #include "engine/schedulers/miso_partition.hpp"
 #include "engine/schedulers/miso_speeds.hpp"
-#include "engine/waiting_line.hpp"
 
 namespace cleave {
 
@@ -21,11 +20,11 @@ constexpr OptionRow rows[] = {
     {"reuse", "on|off", "on",
      "do not measure an application and batch again that was measured before"},
     {"speed-error", "SHARE", "0", "predicted speeds are wrong by up to this part, either way"},
-    {"on-departure", "on|off", "on", "choose the partition anew when a job ends, too"},
+    {"on-departure", "on|off", "on", "choose the partition again also when a job ends"},
     {"gain", "SHARE", "0.05",
      "and change it if the predicted total speed grows by more than this part"},
     {"checkpoint", "all|moved", "all",
-     "who is checkpointed when instances change: all jobs of the GPU"},
+     "which jobs are checkpointed when instances change: all of the GPU, or those that move"},
 };
 
 struct MisoOptions {
@@ -50,7 +49,7 @@ struct MisoGpu {
   std::vector<JobId> jobs;
   std::optional<Instant> measures_until{};
   std::size_t sharers = 0;
-  bool reconsider = false;  // the partition, whether or not somebody needs a place
+  bool reconsider = false;  // the partition, whether or not a job needs a place
 };
 
 class Miso final : public Scheduler {
@@ -60,7 +59,7 @@ class Miso final : public Scheduler {
         options_(options),
         fleet_(setup.fleet),
         gpus_(fleet_.size()),
-        line_(setup.facts) {
+        queue_(setup.facts) {
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
       const auto id = static_cast<GpuId>(i);
       gpus_[i].fixed = fleet_[id].held | fleet_[id].walls;
@@ -71,33 +70,28 @@ class Miso final : public Scheduler {
 
   void on(const SchedulerEvent& event, Instant /*now*/,
           std::vector<Command>& /*commands*/) override {
-    if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      wait({submitted->job, submitted->request});
-    } else if (const auto* finished = std::get_if<Finished>(&event)) {
-      leave(finished->job);
-    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
-      leave(requeued->job);
-      wait({requeued->job, requeued->request});
-    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-      lose(lost->gpu);
-    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-      fleet_.restore(returned->gpu);
-      open_.emplace(0, returned->gpu);
-      touched_.insert(returned->gpu);
-    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
-      line_.erase(cancelled->job);
-    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
-      lose_instance(*gone);
-    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
-      open_.erase({at(withdrawn->gpu).jobs.size(), withdrawn->gpu});
-      fleet_.withdraw(withdrawn->gpu);
-    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
-      fleet_.restore(restored->gpu);
-      open(restored->gpu);
-      at(restored->gpu).reconsider = true;
-      touched_.insert(restored->gpu);
-    }
-    // A Woken has come for what settle finds in `measuring_`.
+    std::visit(Overloads{[&](const Submitted& job) {
+                           wait({job.job, job.request});
+                         },
+                         [&](const Finished& job) { leave(job.job); },
+                         [&](const Requeued& job) {
+                           leave(job.job);
+                           wait({job.job, job.request});
+                         },
+                         [&](const Cancelled& job) { queue_.erase(job.job); },
+                         [&](const GpuLost& lost) { lose(lost.gpu); },
+                         [&](const GpuReturned& returned) { take_back(returned.gpu); },
+                         [&](const InstanceGone& gone) { lose_instance(gone); },
+                         [&](const GpuWithdrawn& withdrawn) {
+                           open_.erase({at(withdrawn.gpu).jobs.size(), withdrawn.gpu});
+                           fleet_.withdraw(withdrawn.gpu);
+                         },
+                         [&](const GpuRestored& restored) {
+                           take_back(restored.gpu);
+                           at(restored.gpu).reconsider = true;
+                         },
+                         [](const Woken&) {}},  // settle finds in `measuring_` what it came for
+               event);
   }
 
   bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& commands) override {
@@ -109,7 +103,8 @@ class Miso final : public Scheduler {
     if (!fits(adopted.job, adopted.gpu)) return false;
     take_in(adopted.job, adopted.gpu);
     of(adopted.job).at = adopted.placement;
-    // Who has an instance of its own has been measured, here or wherever it was put there.
+    // A job with an instance of its own has been measured, by this scheduler or by the one that
+    // placed it.
     of(adopted.job).measured = alone;
     if (alone) {
       fleet_.hold(adopted.gpu, *adopted.placement);
@@ -126,7 +121,7 @@ class Miso final : public Scheduler {
       for (const JobId job : at(id).jobs) learn(job);
       end_measuring(id);
     }
-    while (!line_.empty() && seat(line_.front())) line_.pop_front();
+    while (!queue_.empty() && seat(queue_.front())) queue_.pop_front();
     for (const GpuId id : std::exchange(touched_, {}))
       if (!at(id).measures_until && !at(id).jobs.empty() && !fleet_[id].absent)
         arrange(id, now, commands);
@@ -163,7 +158,7 @@ class Miso final : public Scheduler {
 
   void wait(Waiting waiting) {
     keep_record(waiting);
-    line_.insert(waiting);
+    queue_.insert(waiting);
   }
 
   std::optional<Measured> kind_of_work(JobId id) const {
@@ -195,7 +190,7 @@ class Miso final : public Scheduler {
     return all;
   }
 
-  // Who belongs where.
+  // Which job belongs where.
 
   /// Whether some partition of the GPU holds the job beside those that belong there.
   bool fits(JobId job, GpuId id) {
@@ -207,6 +202,13 @@ class Miso final : public Scheduler {
   /// The GPU takes jobs, unless it is withdrawn or measures.
   void open(GpuId id) {
     if (!fleet_[id].absent && !at(id).measures_until) open_.emplace(at(id).jobs.size(), id);
+  }
+
+  /// The GPU is there again.
+  void take_back(GpuId gpu) {
+    fleet_.restore(gpu);
+    open(gpu);
+    touched_.insert(gpu);
   }
 
   void take_in(JobId job, GpuId gpu) {
@@ -272,7 +274,7 @@ class Miso final : public Scheduler {
     for (const JobId job : jobs) {
       if (of(job).at != gone.placement) continue;
       leave(job);
-      line_.insert({job, of(job).request});
+      queue_.insert({job, of(job).request});
     }
     if (fleet_[gone.gpu].idle.contains(*gone.placement))
       fleet_.destroy_idle(gone.gpu, *gone.placement);
@@ -286,7 +288,7 @@ class Miso final : public Scheduler {
     for (const JobId job : gpu.jobs) {
       of(job).at = {};
       of(job).shares = false;
-      line_.insert({job, of(job).request});
+      queue_.insert({job, of(job).request});
     }
     fleet_.withdraw(id);
     fleet_.clear(id);
@@ -305,7 +307,7 @@ class Miso final : public Scheduler {
     job.shares = false;
   }
 
-  /// One instance of a GPU can be shared: by whoever is alone on this one, and others.
+  /// One instance of a GPU can be shared: by the job that is alone on this one, and others.
   bool may_share(const Adopted& adopted) {
     const auto there = [&](JobId job) { return of(job).at == adopted.placement; };
     const auto shares = [&](JobId job) { return of(job).shares; };
@@ -473,21 +475,13 @@ class Miso final : public Scheduler {
   std::map<std::pair<std::size_t, std::uint32_t>, std::unique_ptr<PartitionSearch>> searches_;
   std::set<PredictedSpeeds> known_speeds_;  // each once, for many jobs
   std::set<Measured> measured_;
-  WaitingLine line_;
-  std::optional<JobId> found_no_place_;            // the head of the line, when it was last tried
+  JobQueue queue_;
+  std::optional<JobId> found_no_place_;            // the head of the queue, when it was last tried
   std::set<std::pair<std::size_t, GpuId>> open_;   // GPUs that take jobs, by how many they have
   std::set<std::pair<Instant, GpuId>> measuring_;  // by when it ends
   std::set<GpuId> touched_;                        // since they were last arranged
   std::vector<Start> starts_;                      // of this instant
 };
-
-Result<double> share_of(const OptionTexts& options, const char* name, double most) {
-  const std::string& text = options.at(name);
-  const auto number = parse_number(text);
-  if (number && *number >= 0 && *number <= most) return *number;
-  return fail(ErrorKind::bad_usage, name,
-              fmt::format("'{}' is not a number from 0 to {}", shown(text), most));
-}
 
 }  // namespace
 
@@ -497,19 +491,15 @@ std::span<const OptionRow> miso_options() {
 
 Result<std::unique_ptr<Scheduler>> make_miso(const SchedulerSetup& setup,
                                              const OptionTexts& options) {
-  constexpr double longest_measure = 1e6, whole = 1, most_gain = 1000;
-  const auto measure = share_of(options, "measure", longest_measure);
-  if (!measure) return std::unexpected(measure.error());
-  const auto error = share_of(options, "speed-error", whole);
-  if (!error) return std::unexpected(error.error());
-  const auto gain = share_of(options, "gain", most_gain);
-  if (!gain) return std::unexpected(gain.error());
-  const MisoOptions chosen{.measure = *duration_from_seconds(*measure),
-                           .reuse = options.at("reuse") == "on",
-                           .on_departure = options.at("on-departure") == "on",
-                           .checkpoint_all = options.at("checkpoint") == "all",
-                           .speed_error = *error,
-                           .gain = *gain};
+  constexpr double longest_measure_s = 1e6, whole = 1, most_gain = 1000;
+  OptionReader in(options);
+  const MisoOptions chosen{.measure = in.seconds("measure", 0, longest_measure_s),
+                           .reuse = in.is("reuse", "on"),
+                           .on_departure = in.is("on-departure", "on"),
+                           .checkpoint_all = in.is("checkpoint", "all"),
+                           .speed_error = in.number("speed-error", 0, whole),
+                           .gain = in.number("gain", 0, most_gain)};
+  if (in.error()) return std::unexpected(*in.error());
   return std::make_unique<Miso>(setup, chosen);
 }
 

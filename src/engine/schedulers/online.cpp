@@ -40,7 +40,7 @@ class Online final : public Scheduler {
                     [this](GpuId gpu, PlacementId placement) {
                       return index(seats_.at(gpu, placement));
                     }}),
-        line_(setup.facts) {
+        queue_(setup.facts) {
     if (!options.policy.options.existing_only) return;
     standing_.resize(setup.fleet.graphs().size());
     for (const GpuState& gpu : setup.fleet.gpus()) {
@@ -50,30 +50,7 @@ class Online final : public Scheduler {
   }
 
   void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
-    if (const auto* submitted = std::get_if<Submitted>(&event)) return arrive(*submitted, commands);
-    if (const auto* finished = std::get_if<Finished>(&event)) {
-      depart(finished->job, commands);
-    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
-      depart(requeued->job, commands);
-      line_.insert({requeued->job, requeued->request});
-    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-      lose(lost->gpu);
-    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-      recover(returned->gpu, commands);
-    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
-      line_.erase(cancelled->job);
-    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
-      lose_instance(*gone, commands);
-    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
-      seats_.withdraw(withdrawn->gpu);
-      return decisions_.changed(withdrawn->gpu);
-    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
-      seats_.recover(restored->gpu);
-      make_standing(restored->gpu, commands);
-      restored_ = true;
-      return decisions_.changed(restored->gpu);
-    }
-    serve(commands);
+    std::visit([&](const auto& what) { hear(what, commands); }, event);
   }
 
   /// Several GPUs may come back at one instant, and a decision sees them all.
@@ -88,8 +65,6 @@ class Online final : public Scheduler {
     decisions_.changed(adopted.gpu);
     return true;
   }
-
-  void expect(JobId job) const override { seats_.expect(job); }
 
   /// Always, where instances are made: the engine has sorted out the rest.
   bool serves(RequestId request) override {
@@ -110,10 +85,74 @@ class Online final : public Scheduler {
     return held;
   }
 
-  void arrive(const Submitted& submitted, std::vector<Command>& commands) {
+  // What is heard. One that frees room or brings a job is followed by a look at the queue.
+
+  void hear(const Submitted& submitted, std::vector<Command>& commands) {
     const Waiting job{submitted.job, submitted.request};
-    if (!line_.would_lead(job.job) || !start(job, commands)) line_.insert(job);
+    if (!queue_.would_lead(job.job) || !start(job, commands)) queue_.insert(job);
   }
+
+  void hear(const Finished& finished, std::vector<Command>& commands) {
+    depart(finished.job, commands);
+    serve(commands);
+  }
+
+  void hear(const Requeued& requeued, std::vector<Command>& commands) {
+    depart(requeued.job, commands);
+    queue_.insert({requeued.job, requeued.request});
+    serve(commands);
+  }
+
+  void hear(const Cancelled& cancelled, std::vector<Command>& commands) {
+    queue_.erase(cancelled.job);
+    serve(commands);
+  }
+
+  void hear(const GpuLost& lost, std::vector<Command>& commands) {
+    for (const Waiting job : seats_.hear(lost)) queue_.insert(job);
+    fixed_[index(lost.gpu)] = {};
+    decisions_.changed(lost.gpu);
+    serve(commands);
+  }
+
+  void hear(const GpuReturned& returned, std::vector<Command>& commands) {
+    seats_.hear(returned);
+    if (!layout_.empty()) {
+      auto& standing = standing_[seats_.fleet()[returned.gpu].kind];
+      const PlacementSet layout = layout_[index(returned.gpu)];
+      // The fleet's own work, if there was any, has not come back.
+      standing = standing | layout;
+      for (const PlacementId placement : layout) seats_.create(returned.gpu, placement, commands);
+    }
+    decisions_.changed(returned.gpu);
+    serve(commands);
+  }
+
+  void hear(const InstanceGone& gone, std::vector<Command>& commands) {
+    for (const Waiting job : seats_.hear(gone)) {
+      queue_.insert(job);
+      fixed_[index(gone.gpu)].erase(*gone.placement);
+    }
+    if (!seats_.fleet()[gone.gpu].absent) make_standing(gone.gpu, commands);
+    decisions_.changed(gone.gpu);
+    serve(commands);
+  }
+
+  void hear(const GpuWithdrawn& withdrawn, std::vector<Command>& /*commands*/) {
+    seats_.hear(withdrawn);
+    decisions_.changed(withdrawn.gpu);
+  }
+
+  void hear(const GpuRestored& restored, std::vector<Command>& commands) {
+    seats_.hear(restored);
+    make_standing(restored.gpu, commands);
+    restored_ = true;
+    decisions_.changed(restored.gpu);
+  }
+
+  void hear(const Woken& /*woken*/, std::vector<Command>& commands) { serve(commands); }
+
+  // What follows.
 
   bool start(Waiting job, std::vector<Command>& commands) {
     const auto decision = decisions_.place(job.request);
@@ -139,16 +178,7 @@ class Online final : public Scheduler {
   }
 
   void serve(std::vector<Command>& commands) {
-    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
-  }
-
-  void lose_instance(const InstanceGone& gone, std::vector<Command>& commands) {
-    if (const auto job = seats_.gone(gone)) {
-      line_.insert(*job);
-      fixed_[index(gone.gpu)].erase(*gone.placement);
-    }
-    if (!seats_.fleet()[gone.gpu].absent) make_standing(gone.gpu, commands);
-    decisions_.changed(gone.gpu);
+    while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
   }
 
   /// Where no instance is made but those that stood at the beginning: what is missing of them.
@@ -162,31 +192,13 @@ class Online final : public Scheduler {
     }
   }
 
-  void lose(GpuId gpu) {
-    for (const Waiting job : seats_.lose(gpu)) line_.insert(job);
-    fixed_[index(gpu)] = {};
-    decisions_.changed(gpu);
-  }
-
-  void recover(GpuId gpu, std::vector<Command>& commands) {
-    seats_.recover(gpu);
-    if (!layout_.empty()) {
-      auto& standing = standing_[seats_.fleet()[gpu].kind];
-      standing = standing |
-                 layout_[index(gpu)];  // the fleet's own work, if there was any, has not come back
-      for (const PlacementId placement : layout_[index(gpu)])
-        seats_.create(gpu, placement, commands);
-    }
-    decisions_.changed(gpu);
-  }
-
   Seats seats_;
   const RequestTable* requests_;
   const JobFacts* facts_;
   std::vector<PlacementSet> fixed_;  // by GPU: held by what may not move
   OnlineDecisions decisions_;
-  WaitingLine line_;
-  bool restored_ = false;  // some GPU, since it was last looked who can start
+  JobQueue queue_;
+  bool restored_ = false;  // some GPU, since the queue was last served
   // Where no instance is made: what stands on each GPU, and what stands anywhere, by GPU model.
   std::vector<PlacementSet> layout_, standing_;
 };

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/overloads.hpp"
 #include "engine/seats.hpp"
 
 namespace cleave {
@@ -130,32 +131,22 @@ class SchemeA final : public Scheduler {
 
   void on(const SchedulerEvent& event, Instant /*now*/,
           std::vector<Command>& /*commands*/) override {
-    if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      wait({submitted->job, submitted->request});
-    } else if (const auto* finished = std::get_if<Finished>(&event)) {
-      leave(finished->job);
-    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
-      leave(requeued->job);
-      wait({requeued->job, requeued->request});
-    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-      lose(lost->gpu);
-    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-      seats_.recover(returned->gpu);
-      drained_.insert(returned->gpu);
-    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
-      cancel(cancelled->job);
-    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
-      forget_layout(gone->gpu);
-      if (const auto job = seats_.gone(*gone)) wait(*job);
-      return_to_service(gone->gpu);
-    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
-      forget_layout(withdrawn->gpu);
-      seats_.withdraw(withdrawn->gpu);
-      drained_.erase(withdrawn->gpu);
-    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
-      seats_.recover(restored->gpu);
-      return_to_service(restored->gpu);
-    }
+    std::visit(Overloads{[&](const Submitted& job) {
+                           wait({job.job, job.request});
+                         },
+                         [&](const Finished& job) { leave(job.job); },
+                         [&](const Requeued& job) {
+                           leave(job.job);
+                           wait({job.job, job.request});
+                         },
+                         [&](const Cancelled& job) { cancel(job.job); },
+                         [&](const SeatsEvent auto& what) {
+                           forget_layout(what.gpu);
+                           for (const Waiting job : seats_.hear(what)) wait(job);
+                           put_to_use(what.gpu);
+                         },
+                         [](const Woken&) {}},
+               event);
   }
 
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
@@ -233,9 +224,11 @@ class SchemeA final : public Scheduler {
 
   // GPUs that serve no class though jobs run there.
 
-  void return_to_service(GpuId gpu) {
-    if (seats_.fleet()[gpu].absent) return;
-    if (seats_.on(gpu).empty()) {
+  void put_to_use(GpuId gpu) {
+    if (seats_.fleet()[gpu].absent) {
+      drained_.erase(gpu);
+      unclassed_.erase(gpu);
+    } else if (seats_.on(gpu).empty()) {
       drained_.insert(gpu);
     } else {
       unclassed_.insert(gpu);
@@ -262,13 +255,6 @@ class SchemeA final : public Scheduler {
       kinds_[state.kind].free[*classes.begin()].insert(spot);
       freed_.push_back(spot);
     }
-  }
-
-  void lose(GpuId gpu) {
-    forget_layout(gpu);
-    for (const Waiting job : seats_.lose(gpu)) wait(job);
-    drained_.erase(gpu);
-    unclassed_.erase(gpu);
   }
 
   /// The GPU serves no class; jobs that were dealt to its instances wait in common again.
@@ -352,7 +338,7 @@ class SchemeA final : public Scheduler {
     seats_.start({job, request_of_[index(job)]}, spot.gpu, spot.placement, commands);
   }
 
-  // Cutting drained GPUs anew.
+  // Cutting drained GPUs again.
 
   void recut_drained(std::vector<Command>& commands) {
     if (std::ranges::all_of(kinds_, [](const Kind& kind) { return kind.waiting.empty(); })) return;
@@ -415,7 +401,7 @@ class SchemeA final : public Scheduler {
     return std::nullopt;
   }
 
-  /// The instances for the class on this GPU; none when they would hold nobody who waits.
+  /// The instances for the class on this GPU; none when they would hold no waiting job.
   PlacementSet layout_for(GpuId gpu, const SizeClass& size) {
     const GpuState& state = seats_.fleet()[gpu];
     const auto waiting = kinds_[state.kind].waiting.find(size);
@@ -449,8 +435,8 @@ class SchemeA final : public Scheduler {
     class_of_gpu_[index(gpu)] = size;
   }
 
-  /// Gives the jobs that wait for the class to its new instances: always the next to whoever has
-  /// fewest.
+  /// Gives the jobs that wait for the class to its new instances: always the next to the one that
+  /// has fewest.
   void deal(std::size_t kind, const SizeClass& size, const std::vector<Spot>& spots) {
     const auto waiting = kinds_[kind].waiting.find(size);
     if (waiting == kinds_[kind].waiting.end()) return;
@@ -476,9 +462,9 @@ class SchemeA final : public Scheduler {
   bool equal_shares_;
   std::vector<Kind> kinds_;
   std::vector<std::optional<SizeClass>> class_of_gpu_;
-  std::set<GpuId> drained_;                  // present, and nobody runs there
+  std::set<GpuId> drained_;                  // present, and no job runs there
   std::set<GpuId> unclassed_;                // with jobs and without a class, not looked at since
-  std::map<Spot, std::deque<JobId>> dealt_;  // equal shares: who runs where next
+  std::map<Spot, std::deque<JobId>> dealt_;  // equal shares: what runs where next
   std::vector<Spot> freed_;                  // since they were last served
   std::vector<std::size_t> dealt_on_;        // by GPU, jobs that were dealt and have not begun
   std::vector<RequestId> request_of_;        // by job

@@ -3,6 +3,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/overloads.hpp"
 #include "engine/seats.hpp"
 
 namespace cleave {
@@ -49,33 +50,26 @@ Choice choose(const Fleet& fleet, const GpuState& gpu, PlacementSet candidates) 
 class SchemeB final : public Scheduler {
  public:
   explicit SchemeB(const SchedulerSetup& setup)
-      : seats_(setup.fleet), requests_(&setup.requests), line_(setup.facts) {}
+      : seats_(setup.fleet), requests_(&setup.requests), queue_(setup.facts) {}
 
   void on(const SchedulerEvent& event, Instant /*now*/,
           std::vector<Command>& /*commands*/) override {
-    if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      line_.insert({submitted->job, submitted->request});
-    } else if (const auto* finished = std::get_if<Finished>(&event)) {
-      touched_.push_back(seats_.leave(finished->job).gpu);
-    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
-      touched_.push_back(seats_.leave(requeued->job).gpu);
-      line_.insert({requeued->job, requeued->request});
-    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-      for (const Waiting job : seats_.lose(lost->gpu)) line_.insert(job);
-    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-      seats_.recover(returned->gpu);
-      touched_.push_back(returned->gpu);
-    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
-      line_.erase(cancelled->job);
-    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
-      if (const auto job = seats_.gone(*gone)) line_.insert(*job);
-      touched_.push_back(gone->gpu);
-    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
-      seats_.withdraw(withdrawn->gpu);
-    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
-      seats_.recover(restored->gpu);
-      touched_.push_back(restored->gpu);
-    }
+    std::visit(
+        Overloads{[&](const Submitted& job) {
+                    queue_.insert({job.job, job.request});
+                  },
+                  [&](const Finished& job) { touched_.push_back(seats_.leave(job.job).gpu); },
+                  [&](const Requeued& job) {
+                    touched_.push_back(seats_.leave(job.job).gpu);
+                    queue_.insert({job.job, job.request});
+                  },
+                  [&](const Cancelled& job) { queue_.erase(job.job); },
+                  [&](const SeatsEvent auto& what) {
+                    for (const Waiting job : seats_.hear(what)) queue_.insert(job);
+                    touched_.push_back(what.gpu);
+                  },
+                  [](const Woken&) {}},
+        event);
   }
 
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
@@ -84,11 +78,11 @@ class SchemeB final : public Scheduler {
 
   /// Jobs that end at one instant leave their instances idle before the next is looked at.
   void settle(Instant /*now*/, std::vector<Command>& commands) override {
-    while (!line_.empty() && start(line_.front(), commands)) {
-      line_.pop_front();
+    while (!queue_.empty() && start(queue_.front(), commands)) {
+      queue_.pop_front();
       blocked_.reset();
     }
-    if (!line_.empty()) blocked_ = line_.front().job;
+    if (!queue_.empty()) blocked_ = queue_.front().job;
     touched_.clear();
   }
 
@@ -130,7 +124,7 @@ class SchemeB final : public Scheduler {
 
   Seats seats_;
   const RequestTable* requests_;
-  WaitingLine line_;
+  JobQueue queue_;
   std::optional<JobId> blocked_;                             // the head that found no room
   std::vector<GpuId> touched_;                               // changed since then
   std::vector<std::vector<std::optional<Choice>>> choices_;  // by request and state

@@ -36,7 +36,7 @@ class Static final : public Scheduler {
         free_(groups_.size()),
         count_(groups_.size(), 0),
         has_(setup.fleet.size()),
-        line_(setup.facts) {
+        queue_(setup.facts) {
     for (const GpuState& gpu : setup.fleet.gpus()) own_.push_back(gpu.held);
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       auto& of_kind = group_of_[groups_[group].kind];
@@ -51,31 +51,7 @@ class Static final : public Scheduler {
   }
 
   void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
-    if (const auto* submitted = std::get_if<Submitted>(&event)) {
-      line_.insert({submitted->job, submitted->request});
-    } else if (const auto* finished = std::get_if<Finished>(&event)) {
-      leave(finished->job);
-    } else if (const auto* requeued = std::get_if<Requeued>(&event)) {
-      leave(requeued->job);
-      line_.insert({requeued->job, requeued->request});
-    } else if (const auto* lost = std::get_if<GpuLost>(&event)) {
-      lose(lost->gpu);
-    } else if (const auto* returned = std::get_if<GpuReturned>(&event)) {
-      seats_.recover(returned->gpu);
-      if (made_) make(returned->gpu, commands);
-    } else if (const auto* cancelled = std::get_if<Cancelled>(&event)) {
-      line_.erase(cancelled->job);
-    } else if (const auto* gone = std::get_if<InstanceGone>(&event)) {
-      if (const auto job = seats_.gone(*gone)) line_.insert(*job);
-      if (gone->placement) no_longer_free(gone->gpu, PlacementSet::of(*gone->placement));
-      restore_.insert(gone->gpu);
-    } else if (const auto* withdrawn = std::get_if<GpuWithdrawn>(&event)) {
-      seats_.withdraw(withdrawn->gpu);
-      no_longer_free(withdrawn->gpu, has_[index(withdrawn->gpu)]);
-    } else if (const auto* restored = std::get_if<GpuRestored>(&event)) {
-      seats_.recover(restored->gpu);
-      restore_.insert(restored->gpu);
-    }
+    std::visit([&](const auto& what) { hear(what, commands); }, event);
   }
 
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
@@ -103,7 +79,7 @@ class Static final : public Scheduler {
     if (!made_) make_all(commands);
     for (const GpuId gpu : std::exchange(restore_, {}))
       if (!seats_.fleet()[gpu].absent) make(gpu, commands);
-    while (!line_.empty() && start(line_.front(), commands)) line_.pop_front();
+    while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
   }
 
  private:
@@ -127,6 +103,41 @@ class Static final : public Scheduler {
   [[nodiscard]] Place place(GpuId gpu, PlacementId placement) const {
     return {gpu, geometry(gpu)[placement].start, placement};
   }
+
+  // What is heard.
+
+  void hear(const Submitted& job, std::vector<Command>& /*commands*/) {
+    queue_.insert({job.job, job.request});
+  }
+  void hear(const Finished& job, std::vector<Command>& /*commands*/) { leave(job.job); }
+  void hear(const Requeued& job, std::vector<Command>& /*commands*/) {
+    leave(job.job);
+    queue_.insert({job.job, job.request});
+  }
+  void hear(const Cancelled& job, std::vector<Command>& /*commands*/) { queue_.erase(job.job); }
+  void hear(const GpuLost& lost, std::vector<Command>& /*commands*/) {
+    no_longer_free(lost.gpu, has_[index(lost.gpu)]);
+    own_[index(lost.gpu)] = {};
+    for (const Waiting job : seats_.hear(lost)) queue_.insert(job);
+  }
+  void hear(const GpuReturned& returned, std::vector<Command>& commands) {
+    seats_.hear(returned);
+    if (made_) make(returned.gpu, commands);
+  }
+  void hear(const InstanceGone& gone, std::vector<Command>& /*commands*/) {
+    for (const Waiting job : seats_.hear(gone)) queue_.insert(job);
+    if (gone.placement) no_longer_free(gone.gpu, PlacementSet::of(*gone.placement));
+    restore_.insert(gone.gpu);
+  }
+  void hear(const GpuWithdrawn& withdrawn, std::vector<Command>& /*commands*/) {
+    seats_.hear(withdrawn);
+    no_longer_free(withdrawn.gpu, has_[index(withdrawn.gpu)]);
+  }
+  void hear(const GpuRestored& restored, std::vector<Command>& /*commands*/) {
+    seats_.hear(restored);
+    restore_.insert(restored.gpu);
+  }
+  void hear(const Woken& /*woken*/, std::vector<Command>& /*commands*/) {}
 
   // The layout.
 
@@ -155,12 +166,6 @@ class Static final : public Scheduler {
     made_ = true;
     for (std::size_t i = 0; i < layout_.size(); ++i)
       if (const auto gpu = static_cast<GpuId>(i); !seats_.fleet()[gpu].absent) make(gpu, commands);
-  }
-
-  void lose(GpuId gpu) {
-    no_longer_free(gpu, has_[index(gpu)]);
-    own_[index(gpu)] = {};
-    for (const Waiting job : seats_.lose(gpu)) line_.insert(job);
   }
 
   // Jobs.
@@ -225,7 +230,7 @@ class Static final : public Scheduler {
   std::set<GpuId> restore_;                         // where some of the layout may be missing
   std::vector<std::optional<std::vector<std::uint16_t>>> groups_for_;  // by request
   std::unordered_map<std::size_t, std::string> reasons_;               // by request; only looked up
-  WaitingLine line_;
+  JobQueue queue_;
 };
 
 }  // namespace

@@ -16,34 +16,35 @@ struct Waiting {
 };
 
 /// The queue of a scheduler that looks at its jobs one after the other.
-class WaitingLine {
+class JobQueue {
  public:
-  /// `facts`, which say what priority jobs have, may be null and must outlive the line.
-  explicit WaitingLine(const JobFacts* facts) : facts_(facts) {}
+  /// `facts`, which say what priority jobs have, may be null and must outlive the queue.
+  explicit JobQueue(const JobFacts* facts) : facts_(facts) {}
 
-  [[nodiscard]] bool empty() const { return line_.empty(); }
-  [[nodiscard]] const Waiting& front() const { return line_.front().waiting; }
+  [[nodiscard]] bool empty() const { return jobs_.empty(); }
+  [[nodiscard]] const Waiting& front() const { return jobs_.front().waiting; }
   /// Whether the job, which does not wait here, would be the first.
   [[nodiscard]] bool would_lead(JobId job) const {
-    return line_.empty() || rank_of(facts_, job) < line_.front().rank();
+    return jobs_.empty() || rank_of(facts_, job) < jobs_.front().rank();
   }
 
-  void pop_front() { line_.pop_front(); }
+  void pop_front() { jobs_.pop_front(); }
   /// Nothing where it does not wait.
   void erase(JobId job) {
-    const auto found = std::ranges::lower_bound(line_, rank_of(facts_, job), {}, &Entry::rank);
-    if (found != line_.end() && found->waiting.job == job) line_.erase(found);
+    const auto found = std::ranges::lower_bound(jobs_, rank_of(facts_, job), {}, &Entry::rank);
+    if (found != jobs_.end() && found->waiting.job == job) jobs_.erase(found);
   }
   void insert(Waiting waiting) {
     const Entry entry{waiting, rank_of(facts_, waiting.job).priority};
-    if (line_.empty() || line_.back().rank() < entry.rank()) {
-      line_.push_back(entry);
+    if (jobs_.empty() || jobs_.back().rank() < entry.rank()) {
+      jobs_.push_back(entry);
     } else {
-      line_.insert(std::ranges::lower_bound(line_, entry.rank(), {}, &Entry::rank), entry);
+      jobs_.insert(std::ranges::lower_bound(jobs_, entry.rank(), {}, &Entry::rank), entry);
     }
   }
 
  private:
+  /// A waiting job with its priority, which is asked for once.
   struct Entry {
     Waiting waiting;
     std::int64_t priority;
@@ -51,7 +52,7 @@ class WaitingLine {
   };
 
   const JobFacts* facts_;
-  std::deque<Entry> line_;
+  std::deque<Entry> jobs_;
 };
 
 }  // namespace cleave
