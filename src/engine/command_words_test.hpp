@@ -13,6 +13,7 @@
 
 namespace cleave {
 
+/// The commands of an engine on one fleet, in words.
 class CommandWords {
  public:
   explicit CommandWords(const Fleet& fleet) : fleet_(fleet) {}

@@ -13,6 +13,7 @@
 
 namespace cleave {
 
+/// All placements of one profile on one GPU model.
 struct InstanceGroup {
   std::size_t kind;         // the GPU model, by its place among the fleet's
   int profile;              // index into the model's profiles

@@ -26,6 +26,7 @@ struct BatchRow {
   double latency_s = 0, throughput_per_s = 0;
 };
 
+/// Answers about jobs; each has a default for what is not known.
 class JobFacts {
  public:
   virtual ~JobFacts() = default;
@@ -54,8 +55,7 @@ class JobFacts {
   /// What was measured of the applications beforehand.
   [[nodiscard]] virtual std::vector<BatchRow> batch_rows() const { return {}; }
 
-  /// The jobs that are known to come, by arrival, where somebody knows them; `static:layout=best`
-  /// asks.
+  /// The jobs that are known to come, by arrival; `static:layout=best` asks.
   struct Expected {
     JobId job;
     RequestId request;

@@ -17,6 +17,7 @@
 
 namespace cleave {
 
+/// What the layout is to make least: the sum of turnaround times, or the time until all is done.
 enum class LayoutGoal { turnaround, makespan };
 
 /// How well a layout serves: fewest jobs without an instance first, then the goal, then the other.
@@ -42,14 +43,14 @@ struct ExpectedWork {
   [[nodiscard]] std::size_t jobs() const { return arrivals.size(); }
 };
 
-/// At most so many jobs, the first to come, are looked at.
+/// Only this many jobs, the first to come, are looked at.
 inline constexpr std::size_t most_expected = 20'000;
 
 /// Needs `setup.facts`, which must know of jobs to come.
 [[nodiscard]] Result<ExpectedWork> expected_work(const SchedulerSetup& setup);
 
-/// First come first served on so many instances of each group, nobody overtakes, nothing takes time
-/// but the jobs. With `beat`, may stop as soon as the score cannot be better; it is then not better
+/// First come first served on this many instances of each group, without overtaking; only the jobs
+/// take time. With `beat`, may stop as soon as the score cannot be better; it is then not better
 /// than `beat`.
 LayoutScore schedule_first_come(const ExpectedWork& work, const std::vector<std::size_t>& instances,
                                 LayoutGoal goal, const LayoutScore* beat = nullptr);
@@ -59,14 +60,16 @@ LayoutScore schedule_first_come(const ExpectedWork& work, const std::vector<std:
 std::vector<PlacementSet> full_layouts(const Geometry& geometry, PlacementSet taken,
                                        PlacementSet useful);
 
+/// The goal, and how much work may be spent on it.
 struct LayoutSearchOptions {
   LayoutGoal goal = LayoutGoal::turnaround;
   std::size_t most_combinations =
-      300'000;  // up to so many, all are tried, if that takes an eighth of
+      300'000;  // up to this many, all are tried, if that takes an eighth of
   std::size_t most_job_steps =
       200'000'000;  // work after which the search rests: jobs x layouts tried
 };
 
+/// The best layout found, and how thorough the search was.
 struct FoundLayout {
   std::vector<PlacementSet> by_gpu;
   LayoutScore score;

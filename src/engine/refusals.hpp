@@ -28,6 +28,7 @@ class Refusals {
   [[nodiscard]] std::optional<Instant> rests_until(GpuId gpu, Instant now) const;
 
  private:
+  /// The last rest of a GPU.
   struct Rest {
     Duration length{};  // zero: no refusal that counts
     Instant until{};

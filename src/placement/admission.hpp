@@ -80,11 +80,13 @@ class AdmissionSums {
   std::vector<std::int64_t> sums_;
 };
 
+/// A number of instances of one profile.
 struct BatchRequest {
   std::string profile;  // as in ByProfile
   std::int64_t count = 0;
 };
 
+/// Whether a batch fits, and what is missing where it does not.
 struct AdmissionAnswer {
   bool fits = false;
   std::optional<std::int64_t>

@@ -250,11 +250,11 @@ TEST(Admission, KeptSumsFollowAChangingFleet) {
     kept.remove(before);
     kept.add(fleet[gpu].occupied);
   }
-  AdmissionSums anew(table);
-  for (const GpuState& gpu : fleet.gpus()) anew.add(gpu.occupied);
+  AdmissionSums fresh(table);
+  for (const GpuState& gpu : fleet.gpus()) fresh.add(gpu.occupied);
   for (std::int64_t count = 0; count < 40; ++count) {
     const Demand demand = {count / 7, count / 5, count / 3, count, count / 2, count, 1};
-    EXPECT_EQ(kept.missing(demand), anew.missing(demand));
+    EXPECT_EQ(kept.missing(demand), fresh.missing(demand));
   }
 }
 

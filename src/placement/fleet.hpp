@@ -1,6 +1,6 @@
 #pragma once
 // The state of a fleet while work comes and goes: for each GPU which instances are held by work,
-// which are idle (ours, and free to be reused or destroyed), and which are walls (somebody else's).
+// which are idle (ours, and free to be reused or destroyed), and which are walls (not ours).
 // Knows the rules and nothing of policies.
 //
 // Few states of a GPU ever occur, and many GPUs share each. So a fleet keeps every state that has
@@ -22,6 +22,7 @@
 
 namespace cleave {
 
+/// What a GPU holds, as decisions see it.
 struct GpuState {
   std::uint16_t kind = 0;  // index into Fleet::graphs
   StateId occupied = 0;    // state of held and walls together: what work sees
@@ -33,6 +34,7 @@ struct GpuState {
 /// Number of a state in one fleet, in the order in which they first occurred.
 using StateNumber = std::uint32_t;
 
+/// The GPUs of a fleet and their states.
 class Fleet {
  public:
   /// Idle instances of the file stay idle, those with a workload are held; walls are those not
@@ -84,7 +86,7 @@ class Fleet {
     const StateNumber after = after_[cell(number, placement)];
     number = after != unknown ? after : learn_release(number, placement);
   }
-  /// Work leaves and its instance is destroyed at once, for those who keep no idle instances.
+  /// Work leaves and its instance is destroyed at once, for callers that keep no idle instances.
   void vacate(GpuId gpu, PlacementId placement) {
     StateNumber& number = gpus_[index(gpu)];
     const StateNumber after = vacated_[cell(number, placement)];
@@ -114,9 +116,11 @@ class Fleet {
   StateNumber learn_release(StateNumber state, PlacementId placement);
   StateNumber learn_vacate(StateNumber state, PlacementId placement);
 
+  /// Equality, for the table of states.
   struct SameState {
     bool operator()(const GpuState& a, const GpuState& b) const;
   };
+  /// Its hash.
   struct HashState {
     std::size_t operator()(const GpuState& state) const;
   };

@@ -12,6 +12,7 @@
 
 namespace cleave {
 
+/// A set of GPUs out of a fixed number of them.
 class GpuSet {
  public:
   /// Of GPUs 0 .. size - 1.

@@ -25,6 +25,7 @@
 
 namespace cleave {
 
+/// Decides for one fleet, one table of requests and one policy.
 class PlacementIndex {
  public:
   /// How decisions are found; `automatic` is the vector scan on small fleets and the blocks on
@@ -55,6 +56,7 @@ class PlacementIndex {
   [[nodiscard]] std::size_t bytes() const;
 
  private:
+  /// Numbers of row classes and of kinds of request.
   using ClassId = std::uint16_t;
   using KindId = std::uint16_t;
   static constexpr ClassId no_class = 0xffff;

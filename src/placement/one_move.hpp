@@ -11,6 +11,7 @@
 
 namespace cleave {
 
+/// A move, and the place for the request that it makes.
 struct OneMove {
   GpuId gpu;           // where the request then goes ...
   PlacementId placed;  // ... and at which placement

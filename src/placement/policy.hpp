@@ -49,10 +49,13 @@ struct GpuView {
   const GpuState& state;
 };
 
+/// Smaller is better; the first number counts before the second.
 using Score = std::array<std::int32_t, 2>;
 
+/// Where the GPU's number stands among the scores; the table above says what each means.
 enum class Comparison { gpus_first, every_placement, every_gap };
 
+/// A policy in the table: what help says of it, its options and its scores.
 struct Policy {
   std::string_view name;
   std::string_view summary;
@@ -84,6 +87,7 @@ Ratio load_of(const GpuView& gpu, LoadMetric metric);
 /// Busy: load at or above the threshold (reading F6).
 bool busy(const GpuView& gpu, const PolicyOptions& options);
 
+/// Where a request goes.
 struct Decision {
   GpuId gpu;
   PlacementId placement;

@@ -38,6 +38,7 @@ enum class Eligibility {
   lowers_imbalance,  // the target's load after the move is below the source's load before it
 };
 
+/// Which moves are allowed.
 struct RebalanceOptions {
   Ratio threshold{2, 5};  // busy from this load on
   LoadMetric load = LoadMetric::compute;
@@ -64,6 +65,7 @@ struct HeldJobs {
   std::function<std::uint64_t(GpuId, PlacementId)> number;
 };
 
+/// Within the target, or from other GPUs to it.
 enum class RebalanceKind { intra, inter };
 
 /// One job's move. Both placements are of one model and one profile.
@@ -95,6 +97,7 @@ std::optional<JobMove> next_move(const Fleet& fleet, GpuId target, RebalanceKind
 /// Replica first: the new place is held, then the old one released.
 void carry_out(Fleet& fleet, const JobMove& move);
 
+/// All moves that follow a departure.
 struct Rebalance {
   RebalanceKind kind;
   std::vector<JobMove> moves;

@@ -6,8 +6,8 @@
 // that occurs. Where several differ only in the job that moves, all are kept and the lowest job
 // decides.
 //
-// Inter: for each state of a target and each profile there is one best place, whoever comes from
-// wherever, and one least load from which a source may give. So each state keeps its places in
+// Inter: for each state of a target and each profile there is one best place, wherever a job
+// comes from, and one least load from which a source may give. So each state keeps its places in
 // order of preference. Busy GPUs stand in source classes - model, load, and the profiles of the
 // jobs that may move - each of which knows its lowest GPU, and a bit for each profile and load says
 // whether any class has a GPU. That nothing is eligible takes one look at such a word for each
@@ -27,6 +27,7 @@
 
 namespace cleave {
 
+/// Decides moves on one fleet.
 class Rebalancer {
  public:
   /// `fleet` must outlive the rebalancer. `jobs.fixed` is asked when a GPU changes and when a
@@ -56,6 +57,7 @@ class Rebalancer {
   [[nodiscard]] std::size_t bytes() const;
 
  private:
+  /// Number of a source class.
   using ClassId = std::uint32_t;
   static constexpr ClassId no_class = 0xffffffff;
   static constexpr std::size_t most_load = 64;  // slices; a load is a bit of a word
@@ -86,6 +88,7 @@ class Rebalancer {
     std::uint64_t load;            // one bit
     std::uint32_t first = no_gpu;  // the class's lowest GPU
   };
+  /// Busy GPUs that can give the same.
   struct SourceClass {
     std::uint16_t kind;
     int load;

@@ -12,6 +12,7 @@
 
 namespace cleave {
 
+/// A request, and the placements that satisfy it on each GPU model of the fleet.
 struct ResolvedRequest {
   Request request;
   std::vector<PlacementSet>
@@ -20,6 +21,7 @@ struct ResolvedRequest {
   std::string impossible;           // why no GPU of the fleet can ever take it; empty where one can
 };
 
+/// The requests of a fleet, each once. It only grows.
 class RequestTable {
  public:
   explicit RequestTable(std::vector<Geometry> geometries) : geometries_(std::move(geometries)) {}

@@ -8,6 +8,7 @@
 
 namespace cleave {
 
+/// What stands in the way of a request.
 struct WhyNot {
   std::string impossible;  // no GPU of the fleet could take it even if empty; then the rest is 0
   std::size_t gpus = 0;    // GPUs whose model can take the request at all

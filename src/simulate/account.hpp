@@ -10,6 +10,7 @@
 
 namespace cleave {
 
+/// What became of each job of a run.
 class Account {
  public:
   Account(const Workload& workload, const MemoryTruth& memory)
@@ -17,7 +18,7 @@ class Account {
     outcomes_.resize(workload.jobs.size());
   }
 
-  /// A process of the job ran so long, over that part of its work, and could hold `most`.
+  /// A process of the job ran for `time`, over that part of its work, and could hold `most`.
   void ran(std::size_t job, Duration time, double from_share, double to_share,
            std::optional<MiB> most);
   void finished(std::size_t job, Instant now);

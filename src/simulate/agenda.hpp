@@ -18,8 +18,10 @@
 
 namespace cleave {
 
+/// What may be due, in the order in which it happens at one instant.
 enum class Due : std::uint8_t { gpu_returns, process_ends, memory_report, gpu_lost, wake };
 
+/// Something that is due at a time.
 struct AgendaItem {
   Instant at;
   std::uint32_t which;       // a job or a GPU
@@ -27,11 +29,12 @@ struct AgendaItem {
   Due due;
 };
 
+/// All that is due, the next first.
 class Agenda {
  public:
   /// Generations are kept as their lowest bits.
   static constexpr std::uint32_t generation_mask = (std::uint32_t{1} << 28) - 1;
-  /// So many of the next items can be looked at, where there are as many.
+  /// How many of the next items can be looked at, if there are as many.
   static constexpr std::size_t foreseen = 8;
 
   [[nodiscard]] bool empty() const { return begin_ == end_; }
@@ -56,11 +59,11 @@ class Agenda {
   }
 
  private:
-  /// Time, then what is due, then for whom; the generation last.
+  /// Time, then what is due, then for which job or GPU; the generation last.
   struct Key {
     Instant at;
     std::uint64_t rest;
-    /// Without branches, which nobody could predict.
+    /// Without branches, which could not be predicted.
     friend bool operator<(const Key& a, const Key& b) {
       return (static_cast<unsigned>(a.at < b.at) |
               (static_cast<unsigned>(a.at == b.at) & static_cast<unsigned>(a.rest < b.rest))) != 0;
@@ -107,6 +110,7 @@ class Agenda {
     }
 
    private:
+    /// The children of a node.
     struct alignas(64) Family {
       std::array<Key, 4> key;
     };

@@ -11,6 +11,7 @@
 
 namespace cleave {
 
+/// Writes each event of a run as a line.
 class EventLog final : public RunObserver {
  public:
   /// All three must outlive the log.

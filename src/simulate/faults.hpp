@@ -16,11 +16,13 @@
 
 namespace cleave {
 
+/// A GPU that is lost for a while.
 struct Outage {
   GpuId gpu;
   Instant from, until;
 };
 
+/// What goes wrong in a run.
 struct FaultPlan {
   std::vector<Outage> outages;
   std::optional<Duration> between_losses;   // mean, of one GPU

@@ -10,6 +10,7 @@
 
 namespace cleave {
 
+/// What the GPUs of a run hold, summed over time.
 class Measure {
  public:
   Measure(const World& world, Instant begin);
@@ -25,6 +26,7 @@ class Measure {
   void finish(Instant end, RunSummary& summary);
 
  private:
+  /// Of one GPU.
   struct Sum {
     Instant since{};   // when it changed last
     double speed = 0;  // of the jobs that run there

@@ -11,6 +11,7 @@
 
 namespace cleave {
 
+/// The memory of the jobs of one workload.
 class MemoryTruth {
  public:
   MemoryTruth(const Workload& workload, std::uint64_t seed) : workload_(&workload), seed_(seed) {}

@@ -162,19 +162,11 @@ constexpr const char* specs[] = {"miso", "miso:measure=0", "miso:checkpoint=move
 
 constexpr std::string_view mixed_fleet = R"({"gpus": [
   {"name": "a/%d", "model": "A100-40GB", "count": 2},
-<<<<<<< HEAD:src/simulate/miso_scheduler_test.cpp
   {"name": "b/0", "model": "A30-24GB", "instances": [{"profile": "1g.6gb", "start": 1, )"
                                          R"("owned": false}]},
   {"name": "b/1", "model": "RTX-PRO-6000-BW-96GB"}, {"name": "b/2", "model": "A30-24GB"},
   {"name": "a/9", "model": "A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2, )"
                                          R"("workload": "w"},
-=======
-  {"name": "b/0", "model": "A30-24GB",
-    "instances": [{"profile": "1g.6gb", "start": 1, "owned": false}]},
-  {"name": "b/1", "model": "RTX-PRO-6000-BW-96GB"}, {"name": "b/2", "model": "A30-24GB"},
-  {"name": "a/9", "model": "A100-40GB",
-    "instances": [{"profile": "2g.10gb", "start": 2, "workload": "w"},
->>>>>>> 5fbd263 (Long lines in tests of engine and simulator are broken):src/simulate/generate/miso_scheduler_test.cpp
     {"profile": "1g.5gb", "start": 5}, {"profile": "1g.5gb", "start": 6, "owned": false}]}]})";
 
 // The world refuses every violation of a hardware law, so a run that ends well had none.

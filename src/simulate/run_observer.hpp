@@ -1,5 +1,5 @@
 #pragma once
-// What happens in a run, told one by one to whoever wants to write it down.
+// What happens in a run, told one by one to its observers.
 
 #include <cstddef>
 #include <initializer_list>
@@ -11,7 +11,9 @@
 
 namespace cleave {
 
+/// Something that happened. Fields that do not apply are empty.
 struct RunEvent {
+  /// What happened, and to what.
   enum class Kind {
     submitted,
     rejected,
@@ -41,6 +43,7 @@ struct RunEvent {
 
 std::string_view name(RunEvent::Kind kind);
 
+/// Is told of each event of a run.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;

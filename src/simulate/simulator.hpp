@@ -36,6 +36,7 @@ namespace cleave {
 /// Told now and then how many of how many events are done.
 using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
+/// How a run goes, apart from fleet, workload and scheduler.
 struct SimulationOptions {
   std::uint64_t seed = 1;
   bool use_index = true;  // false: the scheduler looks at every GPU; same summary

@@ -39,6 +39,7 @@ struct alignas(64) SimulatedGpu {
 };
 static_assert(sizeof(SimulatedGpu) == 64);
 
+/// The GPUs of a simulation.
 class World {
  public:
   /// Creating and destroying takes the time of physics/reconfiguration.hpp, one batch of a GPU

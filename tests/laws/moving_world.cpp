@@ -41,7 +41,7 @@ const Geometry& MovingWorld::geometry(GpuId gpu) const {
 }
 
 MovingWorld::Standing* MovingWorld::find(GpuId gpu, PlacementId placement) {
-  auto& instances = card(gpu).instances;
+  auto& instances = gpu_at(gpu).instances;
   const auto found = std::ranges::find(instances, placement, &Standing::placement);
   return found == instances.end() ? nullptr : &*found;
 }
@@ -53,7 +53,7 @@ std::optional<MiB> MovingWorld::usable(const Account& job) const {
 
 // The engine, rebuilt.
 
-bool MovingWorld::begin_anew(const SchedulerSpec& spec) {
+bool MovingWorld::rebuild(const SchedulerSpec& spec) {
   if (!violations_.empty()) return true;  // an impossible state
   FleetFile there = file_;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
@@ -67,16 +67,17 @@ bool MovingWorld::begin_anew(const SchedulerSpec& spec) {
     }
   }
   auto fleet = std::make_unique<Fleet>(there);
-  auto engine = Engine::make(spec, {*fleet, requests_, true, facts_}, requests_, forecaster_);
+  auto engine =
+      Engine::make(spec, {*fleet, requests_, true, facts_}, requests_, forecaster_, &refusals_);
   if (!engine) {
-    if (must_begin_anew_) violation("there is no other engine: " + engine.error().text());
+    if (must_rebuild_) violation("there is no other engine: " + engine.error().text());
     return false;
   }
   engine_.emplace(std::move(*engine));
   fleet_ = std::move(fleet);
   spec_ = spec;
   wakes_.clear();
-  must_begin_anew_ = false;
+  must_rebuild_ = false;
   tell_what_there_is();
   return true;
 }
@@ -109,13 +110,13 @@ void MovingWorld::tell_what_there_is() {
   std::ranges::sort(waiting, [&](std::size_t a, std::size_t b) { return comes_before(a, b); });
   for (const std::size_t i : waiting)
     events.emplace_back(Submitted{static_cast<JobId>(i), jobs_[i].request});
-  beginning_ = true;
+  rebuilding_ = true;
   for (const Event& event : events) {
-    if (must_begin_anew_) break;
+    if (must_rebuild_) break;
     tell(event);
   }
-  beginning_ = false;
-  if (must_begin_anew_) begin_anew(SchedulerSpec(*spec_));
+  rebuilding_ = false;
+  if (must_rebuild_) rebuild(SchedulerSpec(*spec_));
 }
 
 void MovingWorld::tell(const Event& event) {
@@ -153,10 +154,11 @@ void MovingWorld::carry_out_all() {
     for (const Command& command : answer) {
       if (!abandoned_) std::visit([&](const auto& what) { carry_out(what); }, command);
     }
-    must_begin_anew_ = must_begin_anew_ || abandoned_;
-    if (must_begin_anew_) {
-      refused_.clear();
-      if (!beginning_) begin_anew(SchedulerSpec(*spec_));
+    must_rebuild_ = must_rebuild_ || abandoned_;
+    if (must_rebuild_) {
+      for (const CreateFailed& failed : std::exchange(refused_, {}))
+        refusals_.refused(failed.gpu, now_);
+      if (!rebuilding_) rebuild(SchedulerSpec(*spec_));
       return;
     }
     for (Account& job : jobs_)
@@ -169,8 +171,9 @@ void MovingWorld::carry_out_all() {
 }
 
 void MovingWorld::takes_work(GpuId gpu, const char* what) {
-  if (card(gpu).lost) violation(fmt::format("{} on GPU {}, which is lost", what, index(gpu)));
-  if (card(gpu).drained) violation(fmt::format("{} on GPU {}, which is drained", what, index(gpu)));
+  if (gpu_at(gpu).lost) violation(fmt::format("{} on GPU {}, which is lost", what, index(gpu)));
+  if (gpu_at(gpu).drained)
+    violation(fmt::format("{} on GPU {}, which is drained", what, index(gpu)));
   if (paused_) violation(fmt::format("{} on GPU {}, though all are paused", what, index(gpu)));
 }
 
@@ -184,8 +187,8 @@ void MovingWorld::carry_out(const DestroyInstance& what) {
   if (instance == nullptr) return violation("destroys what is not there");
   if (instance->owner != Owner::ours) return violation("destroys what is not ours");
   if (!instance->jobs.empty()) return violation("destroys what is held");
-  if (card(what.gpu).whole) return violation("destroys on a GPU that a job has whole");
-  std::erase_if(card(what.gpu).instances,
+  if (gpu_at(what.gpu).whole) return violation("destroys on a GPU that a job has whole");
+  std::erase_if(gpu_at(what.gpu).instances,
                 [&](const Standing& each) { return each.placement == what.placement; });
 }
 
@@ -193,9 +196,9 @@ void MovingWorld::check_rules(GpuId gpu, PlacementId placement) {
   const GpuModel& model = geometry(gpu).model();
   const Placement& where = geometry(gpu)[placement];
   const Profile& profile = *where.profile;
-  if (card(gpu).whole) violation("creates on a GPU that a job has whole");
+  if (gpu_at(gpu).whole) violation("creates on a GPU that a job has whole");
   int compute = profile.compute.value, of_profile = 1;
-  for (const Standing& other : card(gpu).instances) {
+  for (const Standing& other : gpu_at(gpu).instances) {
     const Placement& beside = geometry(gpu)[other.placement];
     if ((slices_at(where) & slices_at(beside)) != 0) violation("creates on slices that are taken");
     if (profile.attribute == Attribute::media && beside.profile->attribute == Attribute::media)
@@ -215,7 +218,7 @@ void MovingWorld::carry_out(const CreateInstance& what) {
     refused_.push_back({what.gpu, what.placement});
     return;
   }
-  card(what.gpu).instances.push_back({what.placement, Owner::ours, {}});
+  gpu_at(what.gpu).instances.push_back({what.placement, Owner::ours, {}});
 }
 
 bool MovingWorld::comes_before(std::size_t job, std::size_t other) const {
@@ -274,7 +277,7 @@ void MovingWorld::carry_out(const StartOnWholeGpu& what) {
   takes_work(what.gpu, "starts");
   if (account(what.job).state != State::waiting)
     return violation("starts a job that does not wait");
-  if (card(what.gpu).whole || !card(what.gpu).instances.empty())
+  if (gpu_at(what.gpu).whole || !gpu_at(what.gpu).instances.empty())
     return violation("uses a GPU whole that has instances or a job");
   if (random_.uniform() < refusal_) {
     ++counts_.refused;
@@ -282,7 +285,7 @@ void MovingWorld::carry_out(const StartOnWholeGpu& what) {
     refused_.push_back({what.gpu, std::nullopt});
     return;
   }
-  card(what.gpu).whole = what.job;
+  gpu_at(what.gpu).whole = what.job;
   begins(what.job, what.gpu, std::nullopt);
 }
 
@@ -296,7 +299,7 @@ void MovingWorld::leave(JobId id) {
   --running_;
   job.state = State::waiting;
   if (!job.placement) {
-    card(job.gpu).whole.reset();
+    gpu_at(job.gpu).whole.reset();
   } else if (Standing* instance = find(job.gpu, *job.placement)) {
     instance->jobs.erase(id);
   }
@@ -424,22 +427,22 @@ void MovingWorld::evict(JobId id) {
 }
 
 void MovingWorld::lose(GpuId gpu) {
-  if (card(gpu).lost) return;
+  if (gpu_at(gpu).lost) return;
   for (std::size_t i = 0; i < jobs_.size(); ++i)
     if (jobs_[i].state == State::running && jobs_[i].gpu == gpu) evict(static_cast<JobId>(i));
-  card(gpu).lost = true;
-  card(gpu).instances.clear();
-  card(gpu).whole.reset();
+  gpu_at(gpu).lost = true;
+  gpu_at(gpu).instances.clear();
+  gpu_at(gpu).whole.reset();
   tell(GpuLost{gpu});
 }
 
 void MovingWorld::give_back(GpuId gpu) {
-  if (!std::exchange(card(gpu).lost, false)) return;
+  if (!std::exchange(gpu_at(gpu).lost, false)) return;
   tell(GpuReturned{gpu});
 }
 
 void MovingWorld::drain(GpuId gpu, bool drained) {
-  card(gpu).drained = drained;
+  gpu_at(gpu).drained = drained;
   drained ? tell(GpuDrained{gpu}) : tell(GpuUndrained{gpu});
 }
 
@@ -450,7 +453,7 @@ void MovingWorld::pause(bool paused) {
 
 void MovingWorld::vanish_one() {
   const auto gpu = static_cast<GpuId>(random_.below(gpus_.size()));
-  auto& instances = card(gpu).instances;
+  auto& instances = gpu_at(gpu).instances;
   if (instances.empty()) return;
   const auto at = instances.begin() + static_cast<std::ptrdiff_t>(random_.below(instances.size()));
   if (at->owner != Owner::ours) return;

@@ -32,7 +32,7 @@ class MovingWorld {
 
   /// Throws the engine away and makes another from the present state: false, with nothing changed,
   /// if the options exclude each other.
-  bool begin_anew(const SchedulerSpec& spec);
+  bool rebuild(const SchedulerSpec& spec);
 
   // Events. Those about something that does not exist do nothing.
 
@@ -80,7 +80,7 @@ class MovingWorld {
     std::set<JobId> jobs;
   };
   /// One GPU.
-  struct Card {
+  struct Gpu {
     bool lost = false, drained = false;
     std::vector<Standing> instances;
     std::optional<JobId> whole;
@@ -123,7 +123,7 @@ class MovingWorld {
   [[nodiscard]] std::optional<MiB> usable(const Account& job) const;
   [[nodiscard]] bool comes_before(std::size_t job, std::size_t other) const;
   Account& account(JobId job) { return jobs_[index(job)]; }
-  Card& card(GpuId gpu) { return gpus_[index(gpu)]; }
+  Gpu& gpu_at(GpuId gpu) { return gpus_[index(gpu)]; }
   void violation(const std::string& what);
 
   const FleetFile& file_;
@@ -131,7 +131,7 @@ class MovingWorld {
   const JobFacts* facts_;
   Forecaster* forecaster_;
   Random random_;
-  std::vector<Card> gpus_;
+  std::vector<Gpu> gpus_;
   std::vector<Account> jobs_;
   bool paused_ = false;
   double refusal_ = 0;
@@ -142,9 +142,10 @@ class MovingWorld {
   std::optional<Engine> engine_;
   std::multiset<Instant> wakes_;
   std::vector<Command> commands_;
+  Refusals refusals_;                  // outlives the engines
   std::vector<CreateFailed> refused_;  // of this answer
   bool abandoned_ = false;             // the rest of this answer cannot be carried out
-  bool must_begin_anew_ = false, beginning_ = false;
+  bool must_rebuild_ = false, rebuilding_ = false;
   std::size_t running_ = 0;
   Counts counts_;
   std::vector<std::string> violations_;

@@ -38,6 +38,7 @@ struct PartitionRun {
 };
 
 template <class Number>
+/// The throughput of a batch, and the share of the GPU that it takes.
 struct SystemThroughput {
   Number share{};       // m: slices of all jobs / total
   Number throughput{};  // m * sum of jct_full / jct
@@ -90,11 +91,13 @@ class BatchQueue {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] int widest() const { return widest_; }
 
+  /// Higher RT first, then by rank.
   struct BestFirst {
     bool operator()(const QueuedJob& a, const QueuedJob& b) const {
       return a.relative != b.relative ? a.relative > b.relative : a.rank < b.rank;
     }
   };
+  /// The jobs of one kind.
   using Jobs = std::set<QueuedJob, BestFirst>;
   [[nodiscard]] const Jobs& jobs(int kind) const { return lane(kind).jobs; }
 
@@ -102,6 +105,7 @@ class BatchQueue {
   [[nodiscard]] std::span<const double> sums(int kind) const { return lane(kind).sums; }
 
  private:
+  /// The jobs of one kind, and the sums of their RTs.
   struct Lane {
     Jobs jobs;
     std::vector<double> sums{0.0};
@@ -116,6 +120,7 @@ class BatchQueue {
 
 /// A multiset of kinds that fits.
 struct BatchShape {
+  /// A number of jobs of one kind.
   struct Part {
     int kind = 0, count = 0;
     friend auto operator<=>(const Part&, const Part&) = default;
@@ -146,6 +151,7 @@ class LayoutShapes {
   std::vector<std::unique_ptr<const std::vector<BatchShape>>> known_;  // by state
 };
 
+/// Jobs that a GPU takes at once.
 struct Batch {
   std::vector<QueuedJob> jobs;  // in queue order
   double throughput = 0.0;      // T

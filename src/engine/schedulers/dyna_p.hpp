@@ -7,15 +7,15 @@
 // from the fullest that has room, and each gets the batch of waiting jobs, at most W, with the
 // highest system throughput (batch_search.hpp). Idle instances are merged and split for it
 // (arrange.hpp). Jobs run again from the beginning only as a last resort: where a batch would fit
-// by slices and by no change of idle instances, the GPU is partitioned anew and its jobs started
+// by slices and by no change of idle instances, the GPU is repartitioned and its jobs started
 // again, if stopping costs no more than waiting (reconfigure_last.hpp) and all of them may be
 // restarted.
 //
 // `layout=inside` (default) searches only batches that have a layout around the running jobs, and
 // thinks of reconfiguring when there is none; `layout=after` searches by slice counts alone, as
 // Algorithm 3 is printed, and thinks of reconfiguring when the best batch has no layout. Jobs are
-// taken by deadline, then by arrival. Nobody's turn is promised: a batch of small jobs can go
-// before a large one again and again.
+// taken by priority, then by deadline, then by arrival. No turn is promised: a batch of small jobs
+// can go before a large one again and again.
 //
 // `oracle` is the same with true times, as the paper's ORACLE has them. What the paper leaves open:
 // alpha is five seconds, which its Figure 7 suggests; beta and the penalty are zero, lambda a half;

@@ -31,11 +31,13 @@ struct PartitionJob {
   std::optional<PlacementId> at{};    // where it runs now
 };
 
+/// Where each job of a GPU goes, and what that gives.
 struct Partition {
   std::vector<PlacementId> places;  // by job
   Millionths speed = 0;             // sum
 };
 
+/// The best partitions of GPUs of one model that have the same fixed instances.
 class PartitionSearch {
  public:
   /// `fixed` stays as it is and must be a legal state of the graph.

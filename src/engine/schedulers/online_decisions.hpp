@@ -24,6 +24,7 @@ namespace cleave {
 /// none.
 Ratio average_load(const Fleet& fleet, LoadMetric metric);
 
+/// The options of `online`, checked.
 struct OnlineOptions {
   ChosenPolicy policy;     // its threshold is not read when `automatic`
   RebalanceOptions moves;  // as are these; load is that of both
@@ -31,6 +32,7 @@ struct OnlineOptions {
   bool use_index = true;
 };
 
+/// The decisions of `online` on one fleet, as that changes.
 class OnlineDecisions {
  public:
   /// `fleet` and `requests` must outlive this.

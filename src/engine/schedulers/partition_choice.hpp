@@ -26,19 +26,21 @@ struct PartitionPlan {
       until;  // when it starts later, it misses its deadline; empty where it does anyway
 };
 
+/// How partitions are weighed, and how wrong predicted times are.
 struct PartitionOptions {
   PartitionWeighing<double> weighing;
   double time_error = 0;  // predicted time = true time * (1 + error * u), u uniform in [-1, 1]
   std::uint64_t seed = 1;
 };
 
+/// Gives each job its partition on every GPU model of a fleet.
 class PartitionChooser {
  public:
   PartitionChooser(const SchedulerSetup& setup, const PartitionOptions& options);
 
   /// One plan for each GPU model, by its place among the fleet's.
   [[nodiscard]] std::vector<PartitionPlan> plan(JobId job, RequestId request, Instant now) const;
-  /// The job's whole time on this profile; nullopt where nobody knows.
+  /// The job's whole time on this profile; nullopt where it is unknown.
   [[nodiscard]] std::optional<Duration> predicted(JobId job, std::size_t kind, int profile) const;
 
  private:

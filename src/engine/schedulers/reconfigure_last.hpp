@@ -1,6 +1,6 @@
 #pragma once
 // *Dyna-P*, Reconfiguration Last Placement (3.2, Equation 11): whether it is worth to stop all jobs
-// of a GPU, so that it can be partitioned anew for a job that waits, or better to wait for them.
+// of a GPU, so that it can be repartitioned for a waiting job, or better to wait for them.
 // Both are weighed in time: C_r is what stopping throws away, C_w how long waiting lasts.
 
 #include <optional>
@@ -40,6 +40,7 @@ enum class CostCondition {
   listing,  // C_r - C_w > beta, Algorithm 2, lines 27 to 30
 };
 
+/// What the comparison of costs goes by.
 struct ReconfigureOptions {
   Duration alpha{};  // what reconfiguring takes by itself
   Duration beta{};   // the threshold of the cost difference; may be below zero
@@ -49,6 +50,7 @@ struct ReconfigureOptions {
       false;  // whether the test of deadlines counts alpha too (reading D3)
 };
 
+/// The answer, and what it was made from.
 struct ReconfigureDecision {
   Duration reconfigure_cost{};  // C_r = alpha + the longest time that an active job has spent
   Duration waiting_cost{};      // C_w; zero without active jobs

@@ -3,7 +3,7 @@
 // (*Managing Multi Instance GPUs*, 4.3, scheme A; readings M18 and M19). The jobs that wait fall
 // into classes by their tightest memory size. A GPU is emptied and filled with as many instances of
 // one size as it takes; these serve the class, in the order of submission, until the last of its
-// jobs has ended; only then the GPU is cut anew for the next larger size that anybody waits for,
+// jobs has ended; only then the GPU is cut for the next larger size that a job waits for,
 // and after the largest for the smallest again.
 //
 // `shares=equal` gives each instance an equal part of the class's jobs when the layout is made -
@@ -15,8 +15,8 @@
 // for the jobs that wait; jobs that arrive later join their class.
 //
 // A GPU on which jobs are adopted goes on serving their class, when they are all of one and so is
-// every instance of ours there. Otherwise it serves none, and is cut anew when the last of them has
-// ended.
+// every instance of ours there. Otherwise it serves none, and is cut again when the last of them
+// has ended.
 
 #include "engine/scheduler.hpp"
 #include "graph/state_graph.hpp"

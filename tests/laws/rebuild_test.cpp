@@ -3,7 +3,7 @@
 // drained and paused, creates are refused, instances vanish and jobs are cancelled
 // (moving_world.hpp has the laws). In the end every job has ended.
 //
-// CLEAVE_ANEW_EVENTS is the number of events for each scheduler, CLEAVE_LAW_SEED the first seed.
+// CLEAVE_REBUILD_EVENTS is the number of events for each scheduler, CLEAVE_LAW_SEED the first seed.
 
 #include <gtest/gtest.h>
 
@@ -73,13 +73,13 @@ class Restless {
 
   void begin(const SchedulerRow& row) {
     do last_ = spec_of(row);
-    while (!world_.begin_anew(*parse_scheduler(last_)));
+    while (!world_.rebuild(*parse_scheduler(last_)));
   }
 
   void begin_again() {
     const auto rows = schedulers();
     if (random_.uniform() < 0.5) {
-      world_.begin_anew(*parse_scheduler(last_));
+      world_.rebuild(*parse_scheduler(last_));
     } else {
       begin(others_ ? rows[random_.below(rows.size())] : row_);
     }
@@ -154,13 +154,13 @@ class Restless {
   std::size_t next_ = 0;
 };
 
-class Anew : public testing::TestWithParam<const SchedulerRow*> {};
+class Rebuild : public testing::TestWithParam<const SchedulerRow*> {};
 
-TEST_P(Anew, NothingIsLost) {
+TEST_P(Rebuild, NothingIsLost) {
 #ifdef NDEBUG
-  const std::uint64_t events = setting_of("CLEAVE_ANEW_EVENTS", 100'000);
+  const std::uint64_t events = setting_of("CLEAVE_REBUILD_EVENTS", 100'000);
 #else
-  const std::uint64_t events = setting_of("CLEAVE_ANEW_EVENTS", 10'000);
+  const std::uint64_t events = setting_of("CLEAVE_REBUILD_EVENTS", 10'000);
 #endif
   MovingWorld::Counts all;
   for (std::uint64_t seed = setting_of("CLEAVE_LAW_SEED", 1); all.events < events && !HasFailure();
@@ -199,7 +199,7 @@ std::vector<const SchedulerRow*> every_scheduler() {
   return rows;
 }
 
-INSTANTIATE_TEST_SUITE_P(Scheduler, Anew, testing::ValuesIn(every_scheduler()),
+INSTANTIATE_TEST_SUITE_P(Scheduler, Rebuild, testing::ValuesIn(every_scheduler()),
                          [](const testing::TestParamInfo<const SchedulerRow*>& row) {
                            std::string text(row.param->name);
                            std::ranges::replace(text, '-', '_');

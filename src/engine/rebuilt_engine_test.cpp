@@ -66,7 +66,7 @@ class Begun {
   Engine engine_;
 };
 
-TEST(BegunAnew, FullGpuWaitsUntilTheGpuIsEmpty) {
+TEST(RebuiltEngine, FullGpuWaitsUntilTheGpuIsEmpty) {
   Begun full("full-gpu", "1g.5gb@6,2g.10gb@4");
   EXPECT_EQ(full.adopt(0, "1g.5gb", "1g.5gb@6"), "");
   EXPECT_EQ(full.adopt(1, "1g.5gb", "2g.10gb@4"), "");
@@ -75,7 +75,7 @@ TEST(BegunAnew, FullGpuWaitsUntilTheGpuIsEmpty) {
   EXPECT_EQ(full.finish(1), "destroy 0 2g.10gb@4, destroy 0 1g.5gb@6, start 2 on whole 0");
 }
 
-TEST(BegunAnew, StaticMakesItsLayoutAsFarAsItCanAndTheRestLater) {
+TEST(RebuiltEngine, StaticMakesItsLayoutAsFarAsItCanAndTheRestLater) {
   Begun fixed("static:layout=3g.20gb@0+3g.20gb@4", "4g.20gb@0");
   EXPECT_EQ(fixed.adopt(0, "3g.20gb", "4g.20gb@0"), "create 0 3g.20gb@4");
   EXPECT_EQ(fixed.submit(1, "3g.20gb"), "start 1 on 0 3g.20gb@4");
@@ -83,21 +83,21 @@ TEST(BegunAnew, StaticMakesItsLayoutAsFarAsItCanAndTheRestLater) {
   EXPECT_EQ(fixed.finish(0), "destroy 0 4g.20gb@0, create 0 3g.20gb@0, start 2 on 0 3g.20gb@0");
 }
 
-TEST(BegunAnew, SchemeAGoesOnServingTheClass) {
+TEST(RebuiltEngine, SchemeAGoesOnServingTheClass) {
   Begun scheme("scheme-a", "1g.5gb@0,1g.5gb@1,1g.5gb@2");
   EXPECT_EQ(scheme.adopt(0, "1g.5gb", "1g.5gb@1"), "");
   EXPECT_EQ(scheme.submit(1, "1g.5gb"), "start 1 on 0 1g.5gb@0");
   EXPECT_EQ(scheme.submit(2, "3g.20gb"), "") << "another class";
 }
 
-TEST(BegunAnew, SchemeACutsAMixedGpuWhenItIsEmpty) {
+TEST(RebuiltEngine, SchemeACutsAMixedGpuWhenItIsEmpty) {
   Begun scheme("scheme-a", "1g.5gb@0,2g.10gb@4");
   EXPECT_EQ(scheme.adopt(0, "2g.10gb", "2g.10gb@4"), "");
   EXPECT_EQ(scheme.submit(1, "1g.5gb"), "");
   EXPECT_TRUE(scheme.finish(0).ends_with("start 1 on 0 1g.5gb@0"));
 }
 
-TEST(BegunAnew, ASharedInstanceKeepsTheGpuFromWork) {
+TEST(RebuiltEngine, ASharedInstanceKeepsTheGpuFromWork) {
   Begun online("online", "7g.40gb@0", "2xA100-40GB");
   EXPECT_EQ(online.adopt(0, "1g.5gb", "7g.40gb@0"), "");
   EXPECT_EQ(online.adopt(1, "1g.5gb", "7g.40gb@0"), "");
@@ -107,7 +107,7 @@ TEST(BegunAnew, ASharedInstanceKeepsTheGpuFromWork) {
   EXPECT_EQ(online.finish(1), "start 3 on 0 7g.40gb@0") << "the instance is idle now";
 }
 
-TEST(BegunAnew, AWholeGpuIsLeftAloneUntilItsJobEnds) {
+TEST(RebuiltEngine, AWholeGpuIsLeftAloneUntilItsJobEnds) {
   for (const char* spec :
        {"online", "scheme-a", "scheme-b", "static", "miso:measure=0", "dyna-p", "oracle"}) {
     Begun engine(spec, "");
@@ -119,7 +119,7 @@ TEST(BegunAnew, AWholeGpuIsLeftAloneUntilItsJobEnds) {
   }
 }
 
-TEST(BegunAnew, ADrainedGpuTakesNoWorkUntilItIsUndrained) {
+TEST(RebuiltEngine, ADrainedGpuTakesNoWorkUntilItIsUndrained) {
   for (const SchedulerRow& row : schedulers()) {
     Begun engine(row.name, "");
     EXPECT_EQ(engine.answer(GpuDrained{GpuId{0}}), "") << row.name;
@@ -134,7 +134,7 @@ TEST(BegunAnew, ADrainedGpuTakesNoWorkUntilItIsUndrained) {
   }
 }
 
-TEST(BegunAnew, AGpuThatRefusesRestsAndIsTriedAgain) {
+TEST(RebuiltEngine, AGpuThatRefusesRestsAndIsTriedAgain) {
   Begun engine("scheme-b", "");
   EXPECT_EQ(engine.submit(0, "7g.40gb"), "create 0 7g.40gb@0, start 0 on 0 7g.40gb@0");
   const CreateFailed refused{GpuId{0}, engine.place("7g.40gb@0")};
@@ -145,14 +145,14 @@ TEST(BegunAnew, AGpuThatRefusesRestsAndIsTriedAgain) {
   EXPECT_EQ(engine.answer(Woken{}, Instant{} + 3s), "create 0 7g.40gb@0, start 0 on 0 7g.40gb@0");
 }
 
-TEST(BegunAnew, AJobOfAVanishedInstanceWaitsAgain) {
+TEST(RebuiltEngine, AJobOfAVanishedInstanceWaitsAgain) {
   Begun engine("online", "2g.10gb@4");
   EXPECT_EQ(engine.adopt(0, "2g.10gb", "2g.10gb@4"), "");
   EXPECT_EQ(engine.answer(InstanceVanished{GpuId{0}, engine.place("2g.10gb@4")}),
             "create 0 2g.10gb@4, start 0 on 0 2g.10gb@4");
 }
 
-TEST(BegunAnew, WhatIsPausedGoesOnInItsOrder) {
+TEST(RebuiltEngine, WhatIsPausedGoesOnInItsOrder) {
   Begun engine("online", "", "2xA100-40GB");
   EXPECT_EQ(engine.answer(Paused{}), "");
   EXPECT_EQ(engine.submit(0, "7g.40gb"), "");
