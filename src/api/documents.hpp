@@ -1,8 +1,12 @@
 #pragma once
-// What goes over the daemon's socket, as structs with their JSON both ways; docs/api.md says what
-// each key means. A submission is read strictly: an unknown key is refused, since it would be a
-// wish that nobody fulfils. Answers are read tolerantly: what is there must be of the right kind
-// and what programs rely on must be there, but keys that a later daemon adds are passed over.
+// What goes over the daemon's socket, as structs with the tables of their fields (base/record.hpp);
+// from a table follow its JSON both ways, the schemas of docs/openapi.json and the lists of fields
+// in docs/api.md. To add a field to an answer: a member, its row, and where it is filled in
+// (daemon/service/views.cpp).
+//
+// A submission (model/job_spec.hpp) is read strictly: an unknown key is refused, since nothing
+// would come of it. Answers are read tolerantly: what is there must be of the right kind and what
+// programs rely on must be there, but keys that a later daemon adds are passed over.
 //
 // Errors of reading are bad_input with `place` and the key.
 
@@ -13,51 +17,24 @@
 #include <vector>
 
 #include "base/json_fwd.hpp"
-#include "base/quantity.hpp"
 #include "base/result.hpp"
-#include "base/time.hpp"
+#include "model/job_spec.hpp"
+#include "model/job_state.hpp"
 
 namespace cleave {
 
-/// A model that was read and sized by whoever submits.
-struct ApiModel {
-  std::string name;
-  MiB memory;
-  friend bool operator==(const ApiModel&, const ApiModel&) = default;
-};
-
-struct ApiSubmission {
-  std::vector<std::string> command, environment;  // environment: "NAME=value", the whole of it
-  std::string directory;                          // absolute
-  std::optional<std::string> name;
-  // At most one of profile, memory and model.
-  std::optional<std::string> profile;
-  std::optional<MiB> memory;
-  std::optional<ComputeSlices> compute_slices;  // with memory only
-  std::optional<ApiModel> model;
-  std::int64_t priority = 0, retries = 0;
-  std::optional<Duration> deadline;  // after submission
-  bool restartable = false, movable = false;
-  std::optional<int> checkpoint_signal;
-  std::optional<Duration> checkpoint_grace, stop_grace;
-  std::optional<int> out_of_memory_code;
-  std::optional<std::string> application;
-  std::optional<std::int64_t> batch;
-  std::optional<Duration> expected;  // run time on the whole GPU under MIG
-  friend bool operator==(const ApiSubmission&, const ApiSubmission&) = default;
-};
-[[nodiscard]] Json to_json(const ApiSubmission& submission);
-[[nodiscard]] Result<ApiSubmission> read_submission(const Json& document, const std::string& place);
+[[nodiscard]] Result<Submission> read_submission(const Json& document, const std::string& place);
 
 /// Where a job runs, or ran.
 struct ApiPlace {
   std::string gpu;  // UUID
-  std::int64_t gpu_index = 0;
+  std::int64_t gpu_index = -1;
   std::string device, profile;  // the MIG UUID; empty profile: the whole GPU
   std::int64_t start = 0;
   friend bool operator==(const ApiPlace&, const ApiPlace&) = default;
 };
 
+/// One run of a job.
 struct ApiAttempt {
   std::int64_t attempt = 0;
   std::optional<ApiPlace> instance;
@@ -68,11 +45,12 @@ struct ApiAttempt {
   friend bool operator==(const ApiAttempt&, const ApiAttempt&) = default;
 };
 
+/// A job as its owner sees it.
 struct ApiJob {
   std::int64_t id = 0;
   std::string name, user;
   std::uint32_t uid = 0;
-  std::string state, reason;
+  std::string state, reason;  // state: a word, perhaps one of a later daemon
   std::optional<int> exit_code;
   std::optional<ApiPlace> instance;
   std::string asked, asks_now;  // in words
@@ -80,7 +58,8 @@ struct ApiJob {
   bool restartable = false, movable = false;
   std::optional<Instant> deadline_at, submitted_at, started_at, ended_at;
   std::int64_t attempts = 0, early_restarts = 0;
-  std::optional<MiB> memory;  // last reported as allocated
+  std::optional<MiB> memory;     // the most that was reported as allocated
+  std::optional<double> energy;  // J; not measured yet
   // In the answer about a single job only.
   std::vector<std::string> command;
   std::string directory;
@@ -89,30 +68,30 @@ struct ApiJob {
 
   /// Nothing more will become of it.
   [[nodiscard]] bool is_over() const {
-    return state == "finished" || state == "failed" || state == "cancelled";
+    const auto known = parse_job_state(state);
+    return known && is_final(*known);
   }
 };
-/// The names of the states, in the order in which a job goes through them.
-inline constexpr std::string_view api_job_states[] = {
-    "queued", "starting", "running", "stopping", "finished", "failed", "cancelled"};
 /// `whole`: with command, directory and history.
 [[nodiscard]] Json to_json(const ApiJob& job, bool whole);
 [[nodiscard]] Result<ApiJob> read_job(const Json& document, const std::string& place);
 /// Of {"jobs": [...]}.
 [[nodiscard]] Result<std::vector<ApiJob>> read_jobs(const Json& document, const std::string& place);
-/// The same from its text, several times as fast.
-[[nodiscard]] Result<std::vector<ApiJob>> read_jobs_text(std::string_view text,
-                                                         const std::string& place);
 
-struct ApiInstance {
-  ApiPlace where;
-  std::string owner;  // ours, foreign, half-made
+/// Who made an instance, as far as the ledger says.
+inline constexpr std::array<std::string_view, 4> instance_owner_names = {"ours", "foreign",
+                                                                         "half-made", "unknown"};
+
+/// A GPU instance as it is found, and what runs there.
+struct ApiInstance : ApiPlace {
+  std::string owner;  // ours, foreign, half-made, unknown
   std::vector<std::int64_t> jobs, processes;
   std::optional<MiB> used, total;
   friend bool operator==(const ApiInstance&, const ApiInstance&) = default;
 };
 [[nodiscard]] Json to_json(const ApiInstance& instance);
 
+/// A GPU that the daemon manages.
 struct ApiGpu {
   std::int64_t index = 0;
   std::string uuid, model;
@@ -128,6 +107,7 @@ struct ApiGpu {
 /// Of {"gpus": [...]}.
 [[nodiscard]] Result<std::vector<ApiGpu>> read_gpus(const Json& document, const std::string& place);
 
+/// Something that happened.
 struct ApiEvent {
   std::int64_t id = 0;
   std::optional<Instant> at;
@@ -142,22 +122,202 @@ struct ApiEvent {
 [[nodiscard]] Result<std::vector<ApiEvent>> read_events(const Json& document,
                                                         const std::string& place);
 
+/// Unfinished jobs by their state.
+struct ApiJobCounts {
+  std::int64_t queued = 0, starting = 0, running = 0, stopping = 0;
+  friend bool operator==(const ApiJobCounts&, const ApiJobCounts&) = default;
+};
+
+/// The client as the daemon knows it by its socket.
+struct ApiClientUser {
+  std::uint32_t uid = 0;
+  std::string user;
+  bool operates = false;  // may do everything
+  friend bool operator==(const ApiClientUser&, const ApiClientUser&) = default;
+};
+
+/// The daemon itself.
 struct ApiStatus {
-  std::string version, scheduler, forecaster, user;
+  std::string version;
   std::int64_t pid = 0;
   std::uint32_t uid = 0;  // the daemon's
   std::optional<Instant> started_at;
-  bool simulated = false, paused = false,
-       operates = false;  // operates: who asked may do everything
-  std::int64_t queued = 0, starting = 0, running = 0, stopping = 0, gpus = 0;
+  bool simulated = false;
+  std::string scheduler, forecaster;
+  bool paused = false;
+  ApiJobCounts jobs;
+  std::int64_t gpus = 0;
   std::vector<std::string> troubles, notices;
+  std::string state_directory;
+  ApiClientUser you;
   friend bool operator==(const ApiStatus&, const ApiStatus&) = default;
 };
+[[nodiscard]] Json to_json(const ApiStatus& status);
 [[nodiscard]] Result<ApiStatus> read_status(const Json& document, const std::string& place);
 
-/// What {"error": {...}} says; where the body is no such document, what can be said of an answer
+/// What {"error": {...}} says; where the body is not such a document, what can be said of an answer
 /// with this status. Never without a message.
 [[nodiscard]] Error read_error(int status, std::string_view body);
 [[nodiscard]] Json error_document(const Error& error);
+
+// The tables.
+
+template <>
+inline constexpr auto fields_of<ApiPlace> = std::tuple{
+    field("gpu", &ApiPlace::gpu, {.help = "UUID of the GPU"}),
+    field("gpu_index", &ApiPlace::gpu_index,
+          {.help = "NVML's index of the GPU; -1 if it is not managed now", .least = -1}),
+    field("device", &ApiPlace::device,
+          {.help = "Value of CUDA_VISIBLE_DEVICES: a MIG UUID, or the GPU's UUID if the job has "
+                   "the whole GPU; empty if there is none"}),
+    field("profile", &ApiPlace::profile,
+          {.help = "Profile of the instance; empty on a whole GPU and where it is unknown"}),
+    field("start", &ApiPlace::start, {.help = "First memory slice of the instance", .least = 0}),
+};
+template <>
+inline constexpr std::string_view schema_of<ApiPlace> = "Place";
+
+template <>
+inline constexpr auto fields_of<ApiAttempt> = std::tuple{
+    field("attempt", &ApiAttempt::attempt,
+          {.help = "Number of the attempt", .least = 1, .needed = true}),
+    field("instance", &ApiAttempt::instance, {.help = "Where it ran"}),
+    field("started_at", &ApiAttempt::started, {.help = "When it was decided"}),
+    field("began_at", &ApiAttempt::began, {.help = "When its process began"}),
+    field("ended_at", &ApiAttempt::ended, {.help = "When it ended"}),
+    field("end", &ApiAttempt::end,
+          {.help = "Why it ended, or is being ended",
+           .words = attempt_end_names,
+           .null = NullWhen::empty}),
+    field("why", &ApiAttempt::why, {.help = "The same in words"}),
+    field("exit_code", &ApiAttempt::exit_code,
+          {.help = "Exit code; 128 + signal if a signal ended it", .least = -1, .most = 1000}),
+    field("peak_mib", &ApiAttempt::peak,
+          {.help = "Most memory that it reported as allocated", .least = 0}),
+};
+template <>
+inline constexpr std::string_view schema_of<ApiAttempt> = "Attempt";
+
+template <>
+inline constexpr auto fields_of<ApiJob> = std::tuple{
+    field("id", &ApiJob::id, {.help = "Number of the job", .least = 1, .needed = true}),
+    field("name", &ApiJob::name, {.help = "Name given by the user; may be empty"}),
+    field("user", &ApiJob::user, {.help = "Name of the user; may be empty"}),
+    field("uid", &ApiJob::uid, {.help = "Number of the user", .least = 0}),
+    field("state", &ApiJob::state,
+          {.help = "What the job is doing", .words = job_state_names, .needed = true}),
+    field("reason", &ApiJob::reason,
+          {.help = "Why it is in this state, in words; lists explain 10 queued jobs only"}),
+    field("exit_code", &ApiJob::exit_code,
+          {.help = "Exit code of the attempt that ended it", .least = -1, .most = 1000}),
+    field("instance", &ApiJob::instance, {.help = "Where it runs now"}),
+    field("asked", &ApiJob::asked, {.help = "What was asked for, in words"}),
+    field("asks_now", &ApiJob::asks_now,
+          {.help = "What the job asks for now, in words: more, if it has been found to need more"}),
+    field("priority", &ApiJob::priority, {.help = "Its priority"}),
+    field("restartable", &ApiJob::restartable,
+          {.help = "Whether it may be stopped and run again from the beginning"}),
+    field("movable", &ApiJob::movable, {.help = "Whether a replica may take over while it runs"}),
+    field("deadline_at", &ApiJob::deadline_at, {.help = "When it should be done"}),
+    field("command", &ApiJob::command,
+          {.help = "The program and its arguments", .use = FieldUse::whole}),
+    field("directory", &ApiJob::directory,
+          {.help = "Where the command starts", .use = FieldUse::whole}),
+    field("submitted_at", &ApiJob::submitted_at, {.help = "When it was submitted"}),
+    field("started_at", &ApiJob::started_at, {.help = "When its latest attempt began"}),
+    field("ended_at", &ApiJob::ended_at, {.help = "When it ended for good"}),
+    field("attempts", &ApiJob::attempts, {.help = "Attempts started so far", .least = 0}),
+    field("early_restarts", &ApiJob::early_restarts,
+          {.help = "Restarts in the last day before its memory would have run out", .least = 0}),
+    field("memory_mib", &ApiJob::memory,
+          {.help = "Most memory that its latest attempt reported as allocated", .least = 0}),
+    field("energy_j", &ApiJob::energy, {.help = "Always null: energy is not measured yet"}),
+    field("history", &ApiJob::history,
+          {.help = "Its attempts, oldest first", .use = FieldUse::whole}),
+};
+template <>
+inline constexpr std::string_view schema_of<ApiJob> = "Job";
+
+template <>
+inline constexpr auto fields_of<ApiInstance> = std::tuple_cat(
+    fields_of<ApiPlace>,
+    std::tuple{
+        field("owner", &ApiInstance::owner,
+              {.help = "Whether Cleave made it", .words = instance_owner_names}),
+        field("jobs", &ApiInstance::jobs,
+              {.help = "Numbers of the jobs that hold it; jobs of other users are left out",
+               .least = 1}),
+        field("used_mib", &ApiInstance::used, {.help = "Memory in use", .least = 0}),
+        field("total_mib", &ApiInstance::total, {.help = "Memory of the instance", .least = 0}),
+        field("processes", &ApiInstance::processes,
+              {.help = "Numbers of the processes that use it", .least = 0}),
+    });
+template <>
+inline constexpr std::string_view schema_of<ApiInstance> = "Instance";
+
+template <>
+inline constexpr auto fields_of<ApiGpu> = std::tuple{
+    field("index", &ApiGpu::index, {.help = "NVML's index", .least = 0, .needed = true}),
+    field("uuid", &ApiGpu::uuid, {.help = "UUID", .needed = true}),
+    field("model", &ApiGpu::model, {.help = "The driver's name of the model"}),
+    field("managed", &ApiGpu::managed, {.help = "Whether the daemon manages it"}),
+    field("mig", &ApiGpu::mig, {.help = "Whether MIG mode is on"}),
+    field("drained", &ApiGpu::drained, {.help = "Whether it takes no new jobs"}),
+    field("lost", &ApiGpu::lost, {.help = "Whether the driver has lost it"}),
+    field("trouble", &ApiGpu::trouble, {.help = "What is wrong with it, in words; may be empty"}),
+    field("power_w", &ApiGpu::power_w, {.help = "Power drawn now"}),
+    field("layout", &ApiGpu::layout, {.help = "Its instances: 4g.20gb@0,2g.10gb@4"}),
+    field("instances", &ApiGpu::instances, {.help = "The same in full, by start"}),
+};
+template <>
+inline constexpr std::string_view schema_of<ApiGpu> = "Gpu";
+
+template <>
+inline constexpr auto fields_of<ApiEvent> = std::tuple{
+    field("id", &ApiEvent::id,
+          {.help = "Number of the event; without gaps", .least = 1, .needed = true}),
+    field("at", &ApiEvent::at, {.help = "When it happened", .null = NullWhen::never}),
+    field("kind", &ApiEvent::kind, {.help = "What happened: job-started", .needed = true}),
+    field("job", &ApiEvent::job, {.help = "Number of the job concerned", .least = 1}),
+    field("gpu", &ApiEvent::gpu, {.help = "UUID of the GPU concerned", .null = NullWhen::empty}),
+    field("text", &ApiEvent::text, {.help = "One line for people"}),
+};
+template <>
+inline constexpr std::string_view schema_of<ApiEvent> = "Event";
+
+template <>
+inline constexpr auto fields_of<ApiJobCounts> = std::tuple{
+    field("queued", &ApiJobCounts::queued, {.least = 0}),
+    field("starting", &ApiJobCounts::starting, {.least = 0}),
+    field("running", &ApiJobCounts::running, {.least = 0}),
+    field("stopping", &ApiJobCounts::stopping, {.least = 0}),
+};
+template <>
+inline constexpr auto fields_of<ApiClientUser> = std::tuple{
+    field("uid", &ApiClientUser::uid, {.least = 0}),
+    field("user", &ApiClientUser::user),
+    field("operator", &ApiClientUser::operates, {.help = "Whether you may do everything"}),
+};
+template <>
+inline constexpr auto fields_of<ApiStatus> = std::tuple{
+    field("version", &ApiStatus::version, {.help = "Version of the daemon", .needed = true}),
+    field("pid", &ApiStatus::pid, {.help = "Number of its process", .least = 0}),
+    field("uid", &ApiStatus::uid,
+          {.help = "The user whose jobs it runs; 0: those of all users", .least = 0}),
+    field("started_at", &ApiStatus::started_at,
+          {.help = "When it was started", .null = NullWhen::never}),
+    field("simulated", &ApiStatus::simulated, {.help = "Whether its GPUs are simulated"}),
+    field("scheduler", &ApiStatus::scheduler, {.help = "The scheduler with its options"}),
+    field("forecaster", &ApiStatus::forecaster, {.help = "The forecaster of memory"}),
+    field("paused", &ApiStatus::paused, {.help = "Whether no job is started"}),
+    field("jobs", &ApiStatus::jobs, {.help = "Unfinished jobs by their state"}),
+    field("gpus", &ApiStatus::gpus, {.help = "Number of GPUs it manages", .least = 0}),
+    field("troubles", &ApiStatus::troubles, {.help = "What is wrong now"}),
+    field("notices", &ApiStatus::notices, {.help = "What applies as long as it runs"}),
+    field("state_directory", &ApiStatus::state_directory, {.help = "Where it keeps its state"}),
+    field("you", &ApiStatus::you, {.help = "The client, as the socket tells"}),
+};
+template <>
+inline constexpr std::string_view schema_of<ApiStatus> = "Status";
 
 }  // namespace cleave

@@ -35,11 +35,32 @@ TEST(Times, AreReadAsTheyAreWritten) {
     EXPECT_FALSE(parse_utc_text(wrong)) << wrong;
 }
 
-ApiSubmission full_submission() {
-  ApiSubmission all;
-  all.command = {"python3", "train.py", "--name", "a \x1b[31m \" b"};
+const char* const full_submission = R"({
+  "command": ["python3", "train.py", "--name", "a \u001b[31m \" b"],
+  "environment": ["PATH=/bin", "EMPTY="],
+  "directory": "/home/u",
+  "name": "train",
+  "memory_mib": 9216,
+  "compute_slices": 2,
+  "priority": -3,
+  "deadline_s": 1.5,
+  "retries": 1,
+  "restartable": true,
+  "movable": true,
+  "checkpoint_signal": 10,
+  "checkpoint_grace_s": 20,
+  "stop_grace_s": 0,
+  "out_of_memory_code": 77,
+  "application": "resnet",
+  "batch": 64,
+  "expected_s": 120
+})";
+
+TEST(Submissions, AreReadWhole) {
+  Submission all;
+  all.argv = {"python3", "train.py", "--name", "a \x1b[31m \" b"};
   all.environment = {"PATH=/bin", "EMPTY="};
-  all.directory = "/home/u";
+  all.working_directory = "/home/u";
   all.name = "train";
   all.memory = MiB{9216};
   all.compute_slices = ComputeSlices{2};
@@ -54,24 +75,24 @@ ApiSubmission full_submission() {
   all.application = "resnet";
   all.batch = 64;
   all.expected = seconds(120);
-  return all;
-}
-
-TEST(Submissions, AreReadAsTheyAreWritten) {
-  const ApiSubmission all = full_submission();
-  EXPECT_EQ(read_submission(to_json(all), "request"), all);
-  ApiSubmission least;
-  least.command = {"true"};
-  least.directory = "/";
-  EXPECT_EQ(to_json(least).dump(), R"({"command":["true"],"environment":[],"directory":"/"})");
-  EXPECT_EQ(read_submission(to_json(least), "request"), least);
-  least.model = ApiModel{"Llama-3-8B", MiB{18636}};
-  EXPECT_EQ(read_submission(to_json(least), "request"), least);
+  EXPECT_EQ(read_submission(Json::parse(full_submission), "request"), all);
+  EXPECT_EQ(Json::parse(full_submission).size() + 2, field_infos<Submission>.size() - 2)
+      << "all but profile and model, and but what is in the store only";
+  Json least{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
+  Submission read;
+  read.argv = {"true"};
+  read.working_directory = "/";
+  EXPECT_EQ(read_submission(least, "request"), read);
+  least["model"] = {{"name", "Llama-3-8B"}, {"memory_mib", 18636}};
+  read.model = SizedModel{"Llama-3-8B", MiB{18636}};
+  EXPECT_EQ(read_submission(least, "request"), read);
+  EXPECT_EQ(in_words(read), "Llama-3-8B: 18.2 GiB");
+  EXPECT_EQ(text(request_of(read)), "18636 MiB");
 }
 
 TEST(Submissions, ThatAreWrongAreRefusedWithTheirPlace) {
   const auto refused = [](const char* key, Json value) {
-    Json document = to_json(full_submission());
+    Json document = Json::parse(full_submission);
     document[key] = std::move(value);
     const auto read = read_submission(document, "request");
     return read ? std::string("taken") : read.error().text();
@@ -81,10 +102,25 @@ TEST(Submissions, ThatAreWrongAreRefusedWithTheirPlace) {
   EXPECT_NE(refused("profile", "2g.10gb").find("more than one of"), std::string::npos);
   EXPECT_NE(refused("memory_mib", nullptr).find("compute_slices"), std::string::npos);
   EXPECT_NE(refused("memory_mib", "9GiB").find("memory_mib"), std::string::npos) << "numbers only";
-  EXPECT_NE(refused("command", Json::array()), "taken");
+  EXPECT_EQ(refused("command", Json::array()), "request: command: it is empty");
   EXPECT_NE(refused("command", "true"), "taken");
   EXPECT_NE(refused("command", Json::array({1})), "taken");
   EXPECT_NE(refused("directory", nullptr), "taken");
+  EXPECT_EQ(refused("directory", "home"), "request: directory: expected an absolute path");
+  EXPECT_EQ(refused("environment", {"A=b", "=x"}), "request: environment: '=x' is not NAME=value");
+  EXPECT_EQ(refused("name", "12"), "request: name: '12' is a number; choose another name");
+  EXPECT_EQ(refused("application", std::string(257, 'x')),
+            "request: application: it has 257 bytes, and the limit is 256");
+  EXPECT_EQ(refused("name", "\xff"),
+            "request: name: it is not UTF-8; rename what it names, or put it into a script");
+  EXPECT_EQ(refused("retries", 1001),
+            "request: retries: expected a whole number from 0 to 1000, found 1001");
+  EXPECT_EQ(refused("checkpoint_signal", 9),
+            "request: checkpoint_signal: no program can catch KILL or STOP; "
+            "USR1, which is 10, is the usual one");
+  EXPECT_EQ(refused("checkpoint_grace_s", 86401),
+            "request: checkpoint_grace_s: it is longer than 86400 s");
+  EXPECT_EQ(refused("expected_s", 0), "request: expected_s: it must be above zero");
   EXPECT_NE(refused("deadline_s", -1), "taken");
   EXPECT_NE(refused("checkpoint_signal", 65), "taken");
   EXPECT_NE(refused("model", Json{{"name", "x"}, {"memory_mib", 3}, {"more", 1}}), "taken");
@@ -157,8 +193,8 @@ TEST(OtherAnswers, AreReadAsTheyAreWritten) {
                       "you": {"uid": 1000, "user": "u", "operator": true}})"),
       "answer");
   ASSERT_TRUE(status);
-  EXPECT_EQ(status->queued, 2);
-  EXPECT_TRUE(status->operates && status->simulated && !status->paused);
+  EXPECT_EQ(status->jobs.queued, 2);
+  EXPECT_TRUE(status->you.operates && status->simulated && !status->paused);
   EXPECT_EQ(status->troubles, std::vector<std::string>{"disk full"});
 }
 

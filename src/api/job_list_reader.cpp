@@ -1,15 +1,13 @@
-// Lists of jobs may be long, and a document of all of them takes more time than all that is done
-// with it. So the text is read into the jobs at once where it is as the daemon writes it; where
-// anything is otherwise, it is read as every answer is, which also knows the words for what is
-// wrong.
+// A document of ten thousand jobs takes more time than all that is done with it. So the text is
+// read into the jobs at once where it is as the daemon writes it, by the table of their fields;
+// where anything is otherwise, it is read as every answer is, which also knows the words for what
+// is wrong.
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <tuple>
 #include <utility>
 
-#include "api/documents.hpp"
+#include "api/job_list.hpp"
 #include "api/time_text.hpp"
 #include "base/json.hpp"
 
@@ -17,78 +15,116 @@ namespace cleave {
 
 namespace {
 
-/// What a value is put into, and by its kind how.
-struct JobField {
+/// A row of a table, for a record whose type is not known: what takes a value of each kind, null
+/// where the field is not of that kind. Each says whether the value is as it should be.
+struct FieldOps {
   std::string_view key = {};
-  std::string ApiJob::*text = nullptr;
-  std::optional<Instant> ApiJob::*time = nullptr;
-  bool ApiJob::*flag = nullptr;
-  bool (*number)(ApiJob&, std::int64_t) = nullptr;
   bool may_be_null = false;
+  bool (*text)(void* record, std::string& value) = nullptr;
+  bool (*number)(void* record, std::int64_t value) = nullptr;
+  bool (*flag)(void* record, bool value) = nullptr;
+  /// Begins the record inside, whose rows are `inside`.
+  void* (*open)(void* record) = nullptr;
+  const std::vector<FieldOps>* inside = nullptr;
 };
 
-constexpr std::int64_t least_number = 0;
+template <class Record>
+const std::vector<FieldOps>& list_rows();
 
-const auto& job_fields() {
-  static const std::array fields = {
-      JobField{.key = "id",
-               .number = [](ApiJob& job, std::int64_t value) { return (job.id = value) >= 1; }},
-      JobField{.key = "name", .text = &ApiJob::name},
-      JobField{.key = "user", .text = &ApiJob::user},
-      JobField{.key = "uid",
-               .number =
-                   [](ApiJob& job, std::int64_t value) {
-                     job.uid = static_cast<std::uint32_t>(value);
-                     return value >= least_number &&
-                            value <= std::numeric_limits<std::uint32_t>::max();
-                   }},
-      JobField{.key = "state", .text = &ApiJob::state},
-      JobField{.key = "reason", .text = &ApiJob::reason},
-      JobField{.key = "exit_code",
-               .number =
-                   [](ApiJob& job, std::int64_t value) {
-                     job.exit_code = static_cast<int>(value);
-                     return value >= -1 && value <= 1000;
-                   },
-               .may_be_null = true},
-      JobField{.key = "instance", .may_be_null = true},
-      JobField{.key = "asked", .text = &ApiJob::asked},
-      JobField{.key = "asks_now", .text = &ApiJob::asks_now},
-      JobField{.key = "priority",
-               .number =
-                   [](ApiJob& job, std::int64_t value) {
-                     job.priority = value;
-                     return value >= -1'000'000 && value <= 1'000'000;
-                   }},
-      JobField{.key = "restartable", .flag = &ApiJob::restartable},
-      JobField{.key = "movable", .flag = &ApiJob::movable},
-      JobField{.key = "deadline_at", .time = &ApiJob::deadline_at, .may_be_null = true},
-      JobField{.key = "submitted_at", .time = &ApiJob::submitted_at, .may_be_null = true},
-      JobField{.key = "started_at", .time = &ApiJob::started_at, .may_be_null = true},
-      JobField{.key = "ended_at", .time = &ApiJob::ended_at, .may_be_null = true},
-      JobField{.key = "attempts",
-               .number = [](ApiJob& job,
-                            std::int64_t value) { return (job.attempts = value) >= least_number; }},
-      JobField{.key = "early_restarts",
-               .number =
-                   [](ApiJob& job, std::int64_t value) {
-                     return (job.early_restarts = value) >= least_number;
-                   }},
-      JobField{.key = "memory_mib",
-               .number =
-                   [](ApiJob& job, std::int64_t value) {
-                     job.memory = MiB{value};
-                     return value >= least_number;
-                   },
-               .may_be_null = true},
-      JobField{.key = "energy_j", .may_be_null = true},
-  };
-  return fields;
+template <class Record, std::size_t row>
+constexpr const auto& row_of = std::get<row>(fields_of<Record>);
+
+template <class Record, std::size_t row>
+auto& value_of(void* record) {
+  return static_cast<Record*>(record)->*row_of<Record, row>.member;
 }
-constexpr std::size_t instance_field = 7;
+
+/// `Value`: a number, or a count of something.
+template <class Record, std::size_t row, class Value>
+bool take_number(void* record, std::int64_t value) {
+  constexpr const FieldInfo& info = row_of<Record, row>.info;
+  if (value < info.least || value > info.most) return false;
+  if constexpr (std::is_integral_v<Value>) {
+    using Limits = std::numeric_limits<Value>;
+    if (value < std::int64_t{Limits::min()} || value > std::int64_t{Limits::max()}) return false;
+    value_of<Record, row>(record) = static_cast<Value>(value);
+  } else {
+    value_of<Record, row>(record) = Value{value};
+  }
+  return true;
+}
+
+template <class Record, std::size_t row>
+FieldOps ops_of() {
+  constexpr const FieldInfo& info = row_of<Record, row>.info;
+  using Value = std::remove_reference_t<decltype(value_of<Record, row>(nullptr))>;
+  using One = typename fields::Bare<Value>::type;
+  FieldOps ops{.key = info.key, .may_be_null = info.optional};
+  if constexpr (info.kind == FieldKind::flag) {
+    ops.flag = [](void* record, bool value) {
+      value_of<Record, row>(record) = value;
+      return true;
+    };
+  } else if constexpr (info.kind == FieldKind::integer) {
+    ops.number = take_number<Record, row, One>;
+  } else if constexpr (info.kind == FieldKind::text) {
+    ops.text = [](void* record, std::string& value) {
+      value_of<Record, row>(record) = std::move(value);
+      return true;
+    };
+  } else if constexpr (info.kind == FieldKind::time) {
+    ops.text = [](void* record, std::string& value) {
+      const auto time = parse_utc_text(value);
+      value_of<Record, row>(record) = time;
+      return time.has_value();
+    };
+  } else if constexpr (info.kind == FieldKind::record) {
+    ops.open = [](void* record) -> void* { return &value_of<Record, row>(record).emplace(); };
+    ops.inside = &list_rows<One>();
+  }
+  return ops;
+}
+
+/// The rows that lists have.
+template <class Record>
+const std::vector<FieldOps>& list_rows() {
+  static const auto rows = []<std::size_t... row>(std::index_sequence<row...>) {
+    std::vector<FieldOps> listed;
+    const auto add = [&]<std::size_t each>() {
+      if constexpr (row_of<Record, each>.info.use == FieldUse::everywhere)
+        listed.push_back(ops_of<Record, each>());
+    };
+    (add.template operator()<row>(), ...);
+    return listed;
+  }
+  (std::make_index_sequence<std::tuple_size_v<decltype(fields_of<Record>)>>());
+  return rows;
+}
+
 constexpr std::size_t no_field = SIZE_MAX;
 /// Larger whole numbers are left to the careful reader.
 constexpr std::int64_t largest_read_here = std::int64_t{1} << 40;
+
+/// One record on its way: its rows, and which of them have been there.
+struct OpenRecord {
+  void* record;
+  const std::vector<FieldOps>* rows;
+  std::uint64_t seen = 0;
+  std::size_t field = no_field;
+
+  bool next(std::string_view name) {
+    // They mostly come in this order.
+    const std::size_t from = field == no_field ? 0 : field + 1;
+    std::size_t found = no_field;
+    for (std::size_t i = 0; i < rows->size() && found == no_field; ++i)
+      if ((*rows)[(from + i) % rows->size()].key == name) found = (from + i) % rows->size();
+    field = found;
+    if (found == no_field || (seen >> found & 1U) != 0) return false;
+    seen |= std::uint64_t{1} << found;
+    return true;
+  }
+  [[nodiscard]] bool complete() const { return seen == (std::uint64_t{1} << rows->size()) - 1; }
+};
 
 /// Of nlohmann's SAX interface. Each call says whether the text is still as expected.
 class JobListReader {
@@ -98,21 +134,17 @@ class JobListReader {
   [[nodiscard]] bool complete() const { return place_ == Place::end; }
 
   bool null() {
-    return place_ == Place::job && field_ != no_field && job_fields()[field_].may_be_null;
+    const FieldOps* field = field_here();
+    return field != nullptr && field->may_be_null;
   }
   bool boolean(bool value) {
-    if (place_ != Place::job || field_ == no_field || job_fields()[field_].flag == nullptr)
-      return false;
-    jobs.back().*(job_fields()[field_].flag) = value;
-    return true;
+    const FieldOps* field = field_here();
+    return field != nullptr && field->flag != nullptr && field->flag(open_.back().record, value);
   }
   bool number_integer(std::int64_t value) {
-    if (value > largest_read_here || value < -largest_read_here) return false;
-    if (place_ == Place::instance && number_ != nullptr)
-      return value >= 0 && ((where().*number_ = value), true);
-    if (place_ != Place::job || field_ == no_field || job_fields()[field_].number == nullptr)
-      return false;
-    return job_fields()[field_].number(jobs.back(), value);
+    const FieldOps* field = field_here();
+    return field != nullptr && field->number != nullptr && value <= largest_read_here &&
+           value >= -largest_read_here && field->number(open_.back().record, value);
   }
   bool number_unsigned(std::uint64_t value) {
     return value <= static_cast<std::uint64_t>(largest_read_here) &&
@@ -121,62 +153,31 @@ class JobListReader {
   bool number_float(double, const std::string&) { return false; }
   bool binary(Json::binary_t&) { return false; }
   bool string(std::string& value) {
-    if (place_ == Place::instance && text_ != nullptr) {
-      where().*text_ = std::move(value);
-      return true;
-    }
-    if (place_ != Place::job || field_ == no_field) return false;
-    const JobField& field = job_fields()[field_];
-    if (field.text != nullptr) {
-      jobs.back().*(field.text) = std::move(value);
-      return true;
-    }
-    if (field.time == nullptr) return false;
-    const auto time = parse_utc_text(value);
-    jobs.back().*(field.time) = time;
-    return time.has_value();
+    const FieldOps* field = field_here();
+    return field != nullptr && field->text != nullptr && field->text(open_.back().record, value);
   }
   bool start_object(std::size_t) {
-    if (place_ == Place::begin) {
+    if (const FieldOps* field = field_here()) {
+      if (field->open == nullptr) return false;
+      open_.push_back({field->open(open_.back().record), field->inside});
+    } else if (place_ == Place::begin) {
       place_ = Place::document;
-    } else if (place_ == Place::list) {
-      place_ = Place::job;
-      jobs.emplace_back();
-      seen_ = 0;
-      field_ = no_field;
-    } else if (place_ == Place::job && field_ == instance_field) {
-      place_ = Place::instance;
-      jobs.back().instance.emplace();
-      seen_inside_ = 0;
+    } else if (place_ == Place::list && open_.empty()) {
+      open_.push_back({&jobs.emplace_back(), &list_rows<ApiJob>()});
     } else {
       return false;
     }
     return true;
   }
   bool key(const std::string& name) {
-    if (place_ == Place::document) return name == "jobs" && !std::exchange(has_list_, true);
-    if (place_ == Place::instance) return inside(name);
-    const auto& fields = job_fields();
-    // They mostly come in this order.
-    const std::size_t from = field_ == no_field ? 0 : field_ + 1;
-    std::size_t found = no_field;
-    for (std::size_t i = 0; i < fields.size() && found == no_field; ++i)
-      if (fields[(from + i) % fields.size()].key == name) found = (from + i) % fields.size();
-    field_ = found;
-    if (found == no_field || (seen_ >> found & 1U) != 0) return false;
-    seen_ |= 1U << found;
-    return true;
+    if (!open_.empty()) return open_.back().next(name);
+    return place_ == Place::document && name == "jobs" && !std::exchange(has_list_, true);
   }
   bool end_object() {
-    if (place_ == Place::instance) {
-      place_ = Place::job;
-      return true;
-    }
-    if (place_ == Place::job) {
-      place_ = Place::list;
-      constexpr std::uint32_t all =
-          (1U << std::tuple_size_v<std::decay_t<decltype(job_fields())>>)-1;
-      return seen_ == all;
+    if (!open_.empty()) {
+      const bool complete = open_.back().complete();
+      open_.pop_back();
+      return complete;
     }
     place_ = Place::end;
     return has_list_;
@@ -188,38 +189,22 @@ class JobListReader {
   }
   bool end_array() {
     place_ = Place::document;
-    return true;
+    return open_.empty();
   }
   bool parse_error(std::size_t, const std::string&, const Json::exception&) { return false; }
 
  private:
-  enum class Place : std::uint8_t { begin, document, list, job, instance, end };
+  enum class Place : std::uint8_t { begin, document, list, end };
 
-  ApiPlace& where() { return *jobs.back().instance; }
-  bool inside(std::string_view name) {
-    text_ = name == "gpu"       ? &ApiPlace::gpu
-            : name == "device"  ? &ApiPlace::device
-            : name == "profile" ? &ApiPlace::profile
-                                : nullptr;
-    number_ = name == "gpu_index" ? &ApiPlace::gpu_index
-              : name == "start"   ? &ApiPlace::start
-                                  : nullptr;
-    const std::uint32_t bit = name == "gpu"       ? 1
-                              : name == "device"  ? 2
-                              : name == "profile" ? 4
-                              : name == "start"   ? 8
-                                                  : 16;
-    if ((seen_inside_ & bit) != 0) return false;
-    seen_inside_ |= bit;
-    return text_ != nullptr || number_ != nullptr;
+  /// The field whose value comes next; null outside of records.
+  [[nodiscard]] const FieldOps* field_here() const {
+    if (open_.empty() || open_.back().field == no_field) return nullptr;
+    return &(*open_.back().rows)[open_.back().field];
   }
 
   Place place_ = Place::begin;
   bool has_list_ = false, had_list_ = false;
-  std::size_t field_ = no_field;
-  std::uint32_t seen_ = 0, seen_inside_ = 0;
-  std::string ApiPlace::*text_ = nullptr;
-  std::int64_t ApiPlace::*number_ = nullptr;
+  std::vector<OpenRecord> open_;
 };
 
 }  // namespace

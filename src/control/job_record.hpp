@@ -9,29 +9,14 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "model/request.hpp"
+#include "model/job_spec.hpp"
+#include "model/job_state.hpp"
 #include "runner/launch.hpp"
 
 namespace cleave {
 
 /// Jobs count from 1, in the order of submission, and no number is ever used again.
 using JobNumber = std::int64_t;
-
-enum class JobState : std::uint8_t {
-  queued,
-  starting,
-  running,
-  stopping,
-  finished,
-  failed,
-  cancelled
-};
-std::string_view name(JobState state);
-[[nodiscard]] std::optional<JobState> parse_job_state(std::string_view name);
-/// Nothing more will become of it.
-constexpr bool is_final(JobState state) {
-  return state >= JobState::finished;
-}
 
 /// On whose behalf, as it was when the job was submitted.
 struct JobOwner {
@@ -41,36 +26,15 @@ struct JobOwner {
   friend bool operator==(const JobOwner&, const JobOwner&) = default;
 };
 
-/// What is run. The heavy part of a job: it lies in the store and is read when the job starts.
-struct JobCommand {
-  std::vector<std::string> argv;
-  std::vector<std::string> environment;  // "NAME=value", the whole of it
-  std::string working_directory;         // absolute
-  friend bool operator==(const JobCommand&, const JobCommand&) = default;
+template <>
+inline constexpr auto fields_of<JobOwner> = std::tuple{
+    field("uid", &JobOwner::uid, {.always_stored = true}),
+    field("gid", &JobOwner::gid, {.always_stored = true}),
+    field("groups", &JobOwner::groups),
+    field("user", &JobOwner::user),
 };
 
-/// What was asked for; never changes.
-struct JobSpec {
-  std::string name;
-  Request request;            // a profile, a size or nothing; a model has become a size by now
-  std::string asked;          // in words: "2g.10gb", "9 GiB", "Llama-3-8B: 18.2 GiB", "nothing"
-  std::int64_t priority = 0;  // higher first among those that wait
-  std::optional<Duration> deadline;  // after submission
-  std::int64_t retries = 0;          // how often it is run again when it fails by itself or is lost
-  bool restartable = false;          // may be stopped and run again from the beginning
-  bool movable = false;              // a replica may take over elsewhere while it runs
-  int checkpoint_signal = 0;         // sent before it is stopped to be restarted; 0: none
-  Duration checkpoint_grace{};       // from that signal to TERM
-  Duration stop_grace = std::chrono::seconds(30);  // from TERM to KILL
-  std::optional<int> out_of_memory_code;           // its exit status when its memory ran out
-  std::optional<std::string>
-      application;  // jobs of one application have one profile of performance
-  std::optional<std::int64_t> batch;
-  std::optional<Duration>
-      expected;  // its run time on the whole GPU under MIG, where the user knows it
-  friend bool operator==(const JobSpec&, const JobSpec&) = default;
-};
-
+/// A job and what has become of it so far.
 struct JobRecord {
   JobNumber number = 0;
   JobOwner owner;
@@ -87,20 +51,6 @@ struct JobRecord {
   std::vector<Instant> early_restarts;  // of the last day
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
-
-/// Why an attempt is over.
-enum class AttemptEnd : std::uint8_t {
-  ended_itself,  // well or badly: the exit code tells
-  out_of_memory,
-  early_restart,  // before its memory would have run out
-  made_room,      // the scheduler needed its place, or moves it
-  moved,          // a replica took over
-  cancelled,
-  lost,  // its GPU, its instance or its supervisor is gone
-  not_started,
-};
-std::string_view name(AttemptEnd end);
-[[nodiscard]] std::optional<AttemptEnd> parse_attempt_end(std::string_view name);
 
 /// One run of a job, on one instance.
 struct AttemptRecord {
@@ -133,7 +83,7 @@ struct EventRecord {
   std::int64_t number = 0;
   Instant at{};
   std::string kind;  // "job-submitted", "job-started", "instance-created", "gpu-lost", ...
-  std::optional<JobNumber> job;  // and whose it is:
+  std::optional<JobNumber> job;  // and its user:
   std::optional<std::uint32_t> uid;
   std::string gpu;   // UUID; may be empty
   std::string text;  // one line for people

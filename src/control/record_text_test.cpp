@@ -39,9 +39,8 @@ TEST(RecordText, ComesBackAsItWent) {
 /// The whole vocabulary, so that a store of today is read tomorrow.
 TEST(RecordText, IsWrittenLikeThis) {
   JobSpec spec;
-  EXPECT_EQ(
-      spec_text(spec),
-      R"({"v":1,"request":{"profile":""},"asked":"","checkpoint_grace_ns":0,"stop_grace_ns":30000000000})");
+  EXPECT_EQ(spec_text(spec), R"({"v":1,"request":{"profile":""},"asked":"",)"
+                             R"("checkpoint_grace_ns":0,"stop_grace_ns":30000000000})");
   spec.name = "n";
   spec.request = {BySize{MiB{9216}, ComputeSlices{1}}, std::vector<std::string>{"2g.10gb"},
                   MiB{10000}};
@@ -58,7 +57,8 @@ TEST(RecordText, IsWrittenLikeThis) {
   EXPECT_EQ(
       spec_text(spec),
       R"({"v":1,"name":"n","request":{"mib":9216,"compute":1,"fits":["2g.10gb"],"at_least":10000},)"
-      R"("asked":"9 GiB","priority":-1,"deadline_ns":5,"retries":2,"restartable":true,"movable":true,)"
+      R"("asked":"9 GiB","priority":-1,"deadline_ns":5,"retries":2,"restartable":true,)"
+      R"("movable":true,)"
       R"("checkpoint_signal":10,"checkpoint_grace_ns":0,"stop_grace_ns":30000000000,)"
       R"("out_of_memory_code":77,"application":"bert","batch":8,"expected_ns":6})");
   EXPECT_EQ(request_text({ByShare{460, ShareRule::nearest}, {}}),

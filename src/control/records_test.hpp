@@ -10,6 +10,7 @@
 
 namespace cleave {
 
+/// Draws records from a seed.
 class RandomRecords {
  public:
   explicit RandomRecords(std::uint64_t seed) : random(seed) {}
@@ -82,24 +83,22 @@ class RandomRecords {
     return owner;
   }
 
+  /// Every field of its table.
   JobSpec any_spec() {
     JobSpec spec;
-    spec.name = any_text();
-    spec.request = any_request();
-    spec.asked = any_text();
-    spec.priority = any_number();
-    if (chance(0.5)) spec.deadline = any_time();
-    spec.retries = any_number();
-    spec.restartable = chance(0.5);
-    spec.movable = chance(0.5);
-    spec.checkpoint_signal = any_int();
-    spec.checkpoint_grace = any_time();
-    spec.stop_grace = any_time();
-    if (chance(0.5)) spec.out_of_memory_code = any_int();
-    if (chance(0.5)) spec.application = any_text();
-    if (chance(0.5)) spec.batch = any_number();
-    if (chance(0.5)) spec.expected = any_time();
+    std::apply([&](const auto&... row) { (fill(spec.*row.member), ...); }, fields_of<JobSpec>);
     return spec;
+  }
+  void fill(std::string& value) { value = any_text(); }
+  void fill(std::int64_t& value) { value = any_number(); }
+  void fill(int& value) { value = any_int(); }
+  void fill(bool& value) { value = chance(0.5); }
+  void fill(Duration& value) { value = any_time(); }
+  void fill(Request& value) { value = any_request(); }
+  template <class Value>
+  void fill(std::optional<Value>& value) {
+    value.reset();
+    if (chance(0.5)) fill(value.emplace());
   }
 
   JobCommand any_command() { return {any_texts(), any_texts(), any_text()}; }

@@ -119,17 +119,21 @@ TEST(Submit, SizesAModelHereAndSendsNameAndSizeOnly) {
 
 TEST(Submit, RefusesBadOptionsBeforeAnythingIsSent) {
   StubWorld world;
-  says(world.run("submit"), 2, {"no command is given", "behind --"});
+  says(world.run("submit"), 2, {"no command is given", "after --"});
   says(world.run("submit sleep 5"), 2, {"'sleep' stands before the command"});
   says(world.run("submit --"), 2, {"no command"});
   says(world.run("submit --memory lots -- true"), 2, {"--memory", "not a size"});
   says(world.run("submit --memory 1GiB --profile 1g.5gb -- true"), 2, {"--profile"});
   says(world.run("submit --compute-slices 2 -- true"), 2, {"--memory"});
   says(world.run("submit --checkpoint-signal USR3 -- true"), 2, {"did you mean 'USR1'?"});
-  says(world.run("submit --checkpoint-signal 9 -- true"), 2, {"no program can hear"});
+  says(world.run("submit --checkpoint-signal 9 -- true"), 2,
+       {"--checkpoint-signal", "no program can catch"});
   says(world.run("submit --retry -1 -- true"), 2, {"from 0 to"});
+  says(world.run("submit --compute-slices 65 --memory 9GiB -- true"), 2, {"from 1 to 64"});
+  says(world.run("submit --name 12 -- true"), 2, {"--name", "is a number"});
+  says(world.run("submit --expected 0 -- true"), 2, {"--expected", "above zero"});
   says(world.run("submit --deadline nan -- true"), 2, {"--deadline"});
-  says(world.run("submit --cwd no/such -- true"), 2, {"--cwd", "is no folder"});
+  says(world.run("submit --cwd no/such -- true"), 2, {"--cwd", "is not a directory"});
   says(world.run("submit --follow --json -- true"), 2, {"--json"});
   says(world.run("submit --follow --wait -- true"), 2, {"--wait"});
   EXPECT_TRUE(world.submissions().empty());

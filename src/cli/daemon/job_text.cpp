@@ -110,9 +110,8 @@ std::string picture(const ApiGpu& gpu) {
   const Geometry geometry(**model, ProfileChoice().on(**model));
   PlacementSet held, idle, foreign;
   for (const ApiInstance& instance : gpu.instances) {
-    if (instance.where.start > 99) return written;
-    const auto placement =
-        geometry.find(instance.where.profile, static_cast<int>(instance.where.start));
+    if (instance.start > 99) return written;
+    const auto placement = geometry.find(instance.profile, static_cast<int>(instance.start));
     if (!placement) return written;
     PlacementSet& set = instance.owner != "ours"                              ? foreign
                         : instance.jobs.empty() && instance.processes.empty() ? idle

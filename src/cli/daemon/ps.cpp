@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "api/job_list.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/terminal_text.hpp"
@@ -132,8 +133,8 @@ void add_ps(CommandLine& program, Run& run) {
                    "Jobs of this user, by name or number, or of all; others' for operators only")
       ->check(not_empty());
   command->add_option("--state", options->state, "Jobs in this state only")
-      ->check(Check::one_of(
-          std::vector<std::string>(std::begin(api_job_states), std::end(api_job_states))));
+      ->check(
+          Check::one_of(std::vector<std::string>(job_state_names.begin(), job_state_names.end())));
   command->add_option("--limit", options->limit, "At most so many, the newest")
       ->check(whole_number(1));
   add_daemon(*command, *options);

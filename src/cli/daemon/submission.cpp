@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
@@ -19,7 +20,7 @@ namespace cleave::cli {
 
 namespace {
 
-/// Set for each run by who starts it; those of the caller may be another job's.
+/// Set by the daemon for each run; those of the caller may be another job's.
 constexpr auto of_the_run =
     std::to_array<std::string_view>({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CLEAVE_JOB",
                                      "CLEAVE_ATTEMPT", "CLEAVE_REPORT", "CLEAVE_JOB_MARK"});
@@ -27,34 +28,7 @@ constexpr auto of_the_run =
 constexpr auto of_the_user =
     std::to_array<std::string_view>({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TZ", "USER"});
 
-/// Keys of the submission and where they come from, in the order of documents.cpp.
-struct KeyOption {
-  std::string_view key, option;
-};
-constexpr auto key_options =
-    std::to_array<KeyOption>({{"command", "COMMAND"},
-                              {"environment", "--env"},
-                              {"directory", "--cwd"},
-                              {"name", "--name"},
-                              {"profile", "--profile"},
-                              {"memory_mib", "--memory"},
-                              {"compute_slices", "--compute-slices"},
-                              {"model", "--model"},
-                              {"model.name", "--model"},
-                              {"model.memory_mib", "--model"},
-                              {"priority", "--priority"},
-                              {"deadline_s", "--deadline"},
-                              {"retries", "--retry"},
-                              {"restartable", "--restartable"},
-                              {"movable", "--movable"},
-                              {"checkpoint_signal", "--checkpoint-signal"},
-                              {"checkpoint_grace_s", "--checkpoint-grace"},
-                              {"stop_grace_s", "--stop-grace"},
-                              {"out_of_memory_code", "--out-of-memory-code"},
-                              {"application", "--application"},
-                              {"batch", "--batch"},
-                              {"expected_s", "--expected"}});
-
+/// A signal by its name without SIG.
 struct SignalName {
   std::string_view name;
   int number;
@@ -113,129 +87,60 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
 }
 
 Result<int> signal_of(const std::string& text) {
-  if (const auto number = parse_integer(text); number && *number >= 1 && *number <= 64) {
-    if (*number != SIGKILL && *number != SIGSTOP) return static_cast<int>(*number);
-    return fail(ErrorKind::bad_usage, "--checkpoint-signal", "no program can hear KILL or STOP",
-                "USR1 is the usual one");
-  }
+  if (const auto number = parse_integer(text); number && *number >= 1 && *number <= 64)
+    return static_cast<int>(*number);
   const std::string_view name = std::string_view(text).substr(text.starts_with("SIG") ? 3 : 0);
   const auto* const row = std::ranges::find(signals, name, &SignalName::name);
   if (row != std::end(signals)) return row->number;
   std::vector<std::string> names;
   for (const SignalName& each : signals) names.emplace_back(each.name);
   return fail(ErrorKind::bad_usage, "--checkpoint-signal",
-              fmt::format("'{}' is no signal", visible(shown(text))), suggestion(name, names));
+              fmt::format("'{}' is not a signal", visible(shown(text))), suggestion(name, names));
 }
 
 namespace {
 
-Result<ApiModel> model_of(const SubmitArguments& given) {
-  const ModelUse use{given.model, given.precision, given.batch.value_or(1),
-                     given.context.value_or(0), given.train};
-  // Relative to here, as "-" is.
-  const auto size = model_sizer("-")(use);
-  if (!size) return fail_at("--model", size.error());
-  if (given.model.starts_with("vision:")) return ApiModel{given.model.substr(7), *size};
-  const auto file = load_model(given.model);
-  if (!file) return fail_at("--model", file.error());
-  const std::string name = file->shape && !file->shape->name.empty()
-                               ? file->shape->name
-                               : std::filesystem::path(given.model).filename().string();
-  return ApiModel{name, *size};
+constexpr const char* document_name = "submission";
+
+/// Help of the options that say more than their row, or take something else than the socket does.
+struct OptionHelp {
+  std::string_view key, help;
+};
+constexpr OptionHelp option_helps[] = {
+    {"directory", "Directory in which the command starts (default: the current one)"},
+    {"environment",
+     "NAME=VALUE sets a variable, NAME passes yours on; may be given several times. Your whole "
+     "environment is passed on unless --clean-env is given"},
+    {"memory_mib", "Memory the job needs, in place of a profile: 9GiB, or a number of MiB"},
+    {"model",
+     "Model that the job runs, to be sized here: config.json, F.safetensors, F.gguf, "
+     "SHAPES.json#NAME or vision:NAME. Without a profile, memory or model the job starts on the "
+     "smallest instance"},
+    {"checkpoint_signal",
+     "Signal sent before the job is stopped in order to be restarted: USR1, SIGUSR1 or a number"},
+};
+
+std::string help_of(const FieldInfo& field) {
+  const auto* const found = std::ranges::find(option_helps, field.key, &OptionHelp::key);
+  return std::string(found == std::end(option_helps) ? field.help : found->help);
 }
 
-Result<void> read_request(const SubmitArguments& given, ApiSubmission& submission) {
-  if (!given.profile.empty()) submission.profile = given.profile;
-  if (!given.memory.empty()) {
-    const auto size = parse_size(given.memory);
-    if (!size) return fail_at("--memory", size.error());
-    submission.memory = *size;
-  }
-  if (given.compute_slices)
-    submission.compute_slices = ComputeSlices{static_cast<int>(*given.compute_slices)};
-  if (given.model.empty()) return {};
-  const auto model = model_of(given);
-  if (!model) return std::unexpected(model.error());
-  submission.model = *model;
-  return {};
+constexpr std::size_t row_of(std::string_view key) {
+  const auto& rows = field_infos<Submission>;
+  return static_cast<std::size_t>(std::ranges::find(rows, key, &FieldInfo::key) - rows.begin());
 }
 
-Result<std::string> directory_of(const SubmitArguments& given) {
-  std::error_code failed;
-  const auto here = std::filesystem::current_path(failed);
-  if (failed)
-    return fail(ErrorKind::infeasible, "the working directory", failed.message(),
-                "name one with --cwd");
-  const auto directory = given.cwd.empty() ? here : (here / given.cwd).lexically_normal();
-  if (!std::filesystem::is_directory(directory, failed))
-    return fail(ErrorKind::bad_input, "--cwd",
-                fmt::format("'{}' is no folder", visible(shown(directory.string(), 200))),
-                "check the name");
-  return directory.string();
+/// Whether the option's word is taken as it is: the others are turned into what the row bounds.
+bool is_plain(const FieldInfo& field) {
+  return field.key != "memory_mib" && field.key != "checkpoint_signal";
 }
 
-std::optional<Duration> duration_of(const std::optional<double>& seconds) {
-  if (!seconds) return std::nullopt;
-  return duration_from_seconds(*seconds).value_or(longest_duration);
-}
-
-Result<void> check_utf8(const ApiSubmission& submission) {
-  const auto refuse = [](const char* what) {
-    return fail(ErrorKind::bad_input, what, "it is not UTF-8",
-                "rename what it names, or put it into a script");
-  };
-  for (const std::string& word : submission.command)
-    if (!valid_utf8(word)) return refuse("COMMAND");
-  if (!valid_utf8(submission.directory)) return refuse("--cwd");
-  if (!valid_utf8(submission.name.value_or(""))) return refuse("--name");
-  if (!valid_utf8(submission.profile.value_or(""))) return refuse("--profile");
-  if (!valid_utf8(submission.application.value_or(""))) return refuse("--application");
-  return {};
-}
-
-}  // namespace
-
-Result<ApiSubmission> submission_of(const SubmitArguments& given,
-                                    const std::vector<std::string>& command,
-                                    std::vector<std::string>& left_out) {
-  ApiSubmission submission;
-  submission.command = command;
-  std::vector<std::string> all;
-  for (char** each = environ; each != nullptr && *each != nullptr; ++each) all.emplace_back(*each);
-  auto environment = environment_of(all, given.environment, given.clean_environment, left_out);
-  if (!environment) return std::unexpected(environment.error());
-  submission.environment = std::move(*environment);
-  const auto directory = directory_of(given);
-  if (!directory) return std::unexpected(directory.error());
-  submission.directory = *directory;
-  if (!given.name.empty()) submission.name = given.name;
-  if (const auto request = read_request(given, submission); !request)
-    return std::unexpected(request.error());
-  if (!given.checkpoint_signal.empty()) {
-    const auto signal = signal_of(given.checkpoint_signal);
-    if (!signal) return std::unexpected(signal.error());
-    submission.checkpoint_signal = *signal;
-  }
-  submission.priority = given.priority;
-  submission.retries = given.retries;
-  submission.deadline = duration_of(given.deadline);
-  submission.restartable = given.restartable;
-  submission.movable = given.movable;
-  submission.checkpoint_grace = duration_of(given.checkpoint_grace);
-  submission.stop_grace = duration_of(given.stop_grace);
-  if (given.out_of_memory_code)
-    submission.out_of_memory_code = static_cast<int>(*given.out_of_memory_code);
-  if (!given.application.empty()) submission.application = given.application;
-  submission.batch = given.batch;
-  submission.expected = duration_of(given.expected);
-  if (const auto sound = check_utf8(submission); !sound) return std::unexpected(sound.error());
-  return submission;
-}
-
-namespace {
-
-Check whole_number_from(std::int64_t least, std::int64_t most) {
-  const auto check = [least, most](const std::string& text) {
+Check check_of(const FieldInfo& field) {
+  if (!is_plain(field) || field.kind == FieldKind::text) return not_empty();
+  if (field.kind == FieldKind::seconds)
+    return number_from(static_cast<double>(field.least), static_cast<double>(field.most));
+  if (!field.has_most()) return whole_number(field.least);
+  const auto check = [least = field.least, most = field.most](const std::string& text) {
     const auto number = parse_integer(text);
     return number && *number >= least && *number <= most
                ? std::string()
@@ -245,107 +150,169 @@ Check whole_number_from(std::int64_t least, std::int64_t most) {
   return Check(check);
 }
 
-void add_size_options(CommandLine& command, SubmitArguments& to) {
-  Option* profile = command.add_option("--profile", to.profile, "The instance's profile: 2g.10gb");
-  Option* memory = command.add_option("--memory", to.memory, "What it needs instead: 9GiB, or MiB");
-  Option* model =
-      command.add_option("--model", to.model,
-                         "Its model instead, read and sized here: config.json, F.safetensors, "
-                         "F.gguf, SHAPES.json#NAME or "
-                         "vision:NAME; without any of these it begins on the smallest instance");
-  for (Option* each : {profile, memory, model}) each->check(not_empty());
-  profile->excludes(memory)->excludes(model);
-  memory->excludes(model);
-  command.add_option("--compute-slices", to.compute_slices, "With --memory: at least so many")
-      ->check(whole_number_from(1, 1000))
-      ->needs(memory);
-  command
-      .add_option("--batch", to.batch,
-                  "Sequences or images at a time, of --model and of --application")
-      ->check(whole_number(1));
-  command.add_option("--context", to.context, "With --model: tokens of a sequence")
-      ->check(whole_number(1))
-      ->needs(model);
-  command
-      .add_option("--precision", to.precision,
-                  "With --model: of the weights, as `cleave forecast model`")
-      ->needs(model);
-  command.add_flag("--train", to.train, "With --model: it is trained")->needs(model);
+/// The value where none is given, for help; empty where that is nothing.
+std::string usual_value(std::string_view key) {
+  std::string text;
+  const auto look = [&](const auto& row) {
+    using Value = std::remove_cvref_t<decltype(Submission{}.*row.member)>;
+    if (row.info.key != key) return;
+    if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
+      text = fmt::format("{}", Submission{}.*row.member);
+    else if constexpr (std::is_same_v<Value, Duration>)
+      text = fmt::format("{}", in_seconds(Submission{}.*row.member));
+  };
+  std::apply([&](const auto&... row) { (look(row), ...); }, fields_of<Submission>);
+  return text;
 }
 
-void add_stop_options(CommandLine& command, SubmitArguments& to) {
-  const double longest = in_seconds(longest_duration);
-  command
-      .add_option("--retry", to.retries,
-                  "Run it again when it fails by itself or is lost, so often")
-      ->check(whole_number_from(0, 1000))
-      ->default_str("0");
-  command.add_flag(
-      "--restartable", to.restartable,
-      "It may be stopped and run again from the beginning, as on a larger instance before its "
-      "memory runs out");
-  command.add_flag("--movable", to.movable,
-                   "A replica of it may take over elsewhere while it runs");
-  Option* signal =
-      command
-          .add_option("--checkpoint-signal", to.checkpoint_signal,
-                      "Sent before it is stopped to be restarted: USR1, SIGUSR1 or a number")
-          ->check(not_empty());
-  command.add_option("--checkpoint-grace", to.checkpoint_grace, "Seconds from that signal to TERM")
-      ->check(number_from(0, longest))
-      ->needs(signal);
-  command.add_option("--stop-grace", to.stop_grace, "Seconds from TERM to KILL")
-      ->check(number_from(0, longest))
-      ->default_str("30");
-  command
-      .add_option("--out-of-memory-code", to.out_of_memory_code,
-                  "The exit code by which it says that its memory ran out")
-      ->check(whole_number_from(1, 255));
+Result<std::string> directory_of(const std::string& given) {
+  std::error_code failed;
+  const auto here = std::filesystem::current_path(failed);
+  if (failed)
+    return fail(ErrorKind::infeasible, "the working directory", failed.message(),
+                "name one with --cwd");
+  const auto directory = given.empty() ? here : (here / given).lexically_normal();
+  if (!std::filesystem::is_directory(directory, failed))
+    return fail(ErrorKind::bad_input, "--cwd",
+                fmt::format("'{}' is not a directory", visible(shown(directory.string(), 200))),
+                "check the name");
+  return directory.string();
 }
 
 }  // namespace
 
-void SubmitArguments::add(CommandLine& command) {
-  const double longest = in_seconds(longest_duration);
-  add_size_options(command, *this);
-  command.add_option("--name", name, "For people, and for commands while it lives")
-      ->check(not_empty());
+// Adding.
+
+Option* SubmitOptions::add_row(CommandLine& command, std::size_t row) {
+  const FieldInfo& field = rows[row];
+  const std::string option(field.option);
+  if (field.kind == FieldKind::flag) return command.add_flag(option, flags_[row], help_of(field));
+  Option* added = command.add_option(option, texts_[row], help_of(field))->check(check_of(field));
+  if (is_plain(field) && field.kind == FieldKind::integer) added->type_name("INT");
+  if (is_plain(field) && field.kind == FieldKind::seconds) added->type_name("FLOAT");
+  if (const std::string usual = usual_value(field.key); is_plain(field) && !usual.empty())
+    added->default_str(usual);
+  return added;
+}
+
+void SubmitOptions::add_model_options(CommandLine& command, Option* model) {
+  command.add_option("--context", context_, "With --model: tokens of a sequence")
+      ->check(whole_number(1))
+      ->needs(model);
   command
-      .add_option("--priority", priority,
-                  "Higher goes first among those that wait; above 0 for operators, unless the "
-                  "daemon allows more")
-      ->check(whole_number_from(-1'000'000, 1'000'000))
-      ->default_str("0");
-  command.add_option("--deadline", deadline, "Seconds from now until which it should be done")
-      ->check(number_from(0, longest));
-  command
-      .add_option(
-          "--env", environment,
-          "NAME=VALUE sets a variable, NAME passes yours on; as often as wanted. All of your "
-          "environment goes along anyway, unless --clean-env is given")
-      ->one_each_time();
-  command.add_flag("--clean-env", clean_environment,
-                   "Of your environment only HOME, LANG, LC_*, LOGNAME, PATH, SHELL, TZ and USER");
-  command.add_option("--cwd", cwd, "Where it runs; otherwise here")->check(not_empty());
-  add_stop_options(command, *this);
-  command
-      .add_option("--application", application,
-                  "Jobs of one application share what is learned of their speed and memory")
-      ->check(not_empty());
-  command
-      .add_option("--expected", expected,
-                  "Seconds that it takes on the whole GPU under MIG, if you know")
-      ->check(number_from(0, longest));
+      .add_option("--precision", precision_,
+                  "With --model: precision of the weights, as in `cleave forecast model`")
+      ->needs(model);
+  command.add_flag("--train", train_, "With --model: the model is trained")->needs(model);
+}
+
+void SubmitOptions::add(CommandLine& command) {
+  std::array<Option*, rows.size()> added{};
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const FieldInfo& field = rows[row];
+    if (field.key == "environment")
+      command.add_option("--env", environment_, help_of(field))->one_each_time();
+    else if (field.key == "model")
+      added[row] = command.add_option("--model", texts_[row], help_of(field))->check(not_empty());
+    else if (field.option.starts_with("--"))
+      added[row] = add_row(command, row);
+  }
+  command.add_flag("--clean-env", clean_environment_,
+                   "Of your environment, pass on HOME, LANG, LC_*, LOGNAME, PATH, SHELL, TZ and "
+                   "USER only");
+  Option* profile = added[row_of("profile")];
+  Option* memory = added[row_of("memory_mib")];
+  Option* model = added[row_of("model")];
+  profile->excludes(memory)->excludes(model);
+  memory->excludes(model);
+  added[row_of("compute_slices")]->needs(memory);
+  added[row_of("checkpoint_grace_s")]->needs(added[row_of("checkpoint_signal")]);
+  add_model_options(command, model);
+}
+
+// The submission.
+
+const std::string& SubmitOptions::text_of(std::string_view key) const {
+  return texts_[row_of(key)];
+}
+
+Result<void> SubmitOptions::put_model(Json& to) const {
+  const std::string& model = text_of("model");
+  const ModelUse use{model, precision_, parse_integer(text_of("batch")).value_or(1),
+                     context_.value_or(0), train_};
+  // Relative to here, as "-" is.
+  const auto size = model_sizer("-")(use);
+  if (!size) return fail_at("--model", size.error());
+  std::string name;
+  if (model.starts_with("vision:")) {
+    name = model.substr(7);
+  } else {
+    const auto file = load_model(model);
+    if (!file) return fail_at("--model", file.error());
+    name = file->shape && !file->shape->name.empty()
+               ? file->shape->name
+               : std::filesystem::path(model).filename().string();
+  }
+  to = {{"name", name}, {"memory_mib", size->value}};
+  return {};
+}
+
+/// What the option of a row was given; nothing where it was not.
+Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
+  const FieldInfo& field = rows[row];
+  const std::string& text = texts_[row];
+  const std::string key(field.key);
+  if (field.kind == FieldKind::flag) {
+    if (flags_[row]) to[key] = true;
+  } else if (text.empty()) {
+    return {};
+  } else if (key == "model") {
+    return put_model(to[key]);
+  } else if (key == "memory_mib") {
+    const auto size = parse_size(text);
+    if (!size) return fail_at("--memory", size.error());
+    to[key] = size->value;
+  } else if (key == "checkpoint_signal") {
+    const auto signal = signal_of(text);
+    if (!signal) return std::unexpected(signal.error());
+    to[key] = *signal;
+  } else if (field.kind == FieldKind::integer) {
+    to[key] = parse_integer(text).value_or(0);
+  } else if (field.kind == FieldKind::seconds) {
+    to[key] = parse_number(text).value_or(0);
+  } else {
+    to[key] = text;
+  }
+  return {};
+}
+
+Result<Json> SubmitOptions::document(const std::vector<std::string>& command,
+                                     std::vector<std::string>& left_out) const {
+  std::vector<std::string> all;
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each) all.emplace_back(*each);
+  const auto environment = environment_of(all, environment_, clean_environment_, left_out);
+  if (!environment) return std::unexpected(environment.error());
+  const auto directory = directory_of(text_of("directory"));
+  if (!directory) return std::unexpected(directory.error());
+  Json document{{"command", command}, {"environment", *environment}, {"directory", *directory}};
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (document.contains(rows[row].key)) continue;
+    if (const auto put = put_row(document, row); !put) return std::unexpected(put.error());
+  }
+  if (const auto sound = read_submission(document, document_name); !sound)
+    return std::unexpected(of_its_option(sound.error()));
+  return document;
 }
 
 Error of_its_option(Error error) {
-  constexpr std::string_view document = "submission: ";
+  const std::string document = fmt::format("{}: ", document_name);
   if (!error.place.starts_with(document)) return error;
   std::string_view key = error.place;
   key.remove_prefix(document.size());
-  key = key.substr(0, key.find('['));  // an element of a list
-  const auto found = std::ranges::find(key_options, key, &KeyOption::key);
-  if (found != key_options.end()) error.place = found->option;
+  key = key.substr(0, key.find_first_of("[."));  // an element of a list, a part of the model
+  const auto& rows = field_infos<Submission>;
+  const auto* const found = std::ranges::find(rows, key, &FieldInfo::key);
+  if (found != rows.end() && !found->option.empty()) error.place = found->option;
   return error;
 }
 

@@ -1,7 +1,10 @@
 #pragma once
-// What `cleave submit` was told, made into what the daemon is sent: the environment, the folder,
-// signals by name, a model sized from its file.
+// The options of `cleave submit` and the submission they become. Most follow from the rows of the
+// submission's table (model/job_spec.hpp): name, help, bounds, usual value. What a command line
+// gives in another way than the socket does is done here: the environment, the directory, sizes
+// with units, signals by name, a model that is sized from its file.
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,23 +15,37 @@
 
 namespace cleave::cli {
 
-struct SubmitArguments {
-  std::string profile, memory, model, precision;
-  std::optional<std::int64_t> compute_slices, batch, context, out_of_memory_code;
-  bool train = false;
-  std::string name, cwd, application, checkpoint_signal;
-  std::int64_t priority = 0, retries = 0;
-  std::optional<double> deadline, checkpoint_grace, stop_grace, expected;
-  std::vector<std::string> environment;  // --env
-  bool clean_environment = false, restartable = false, movable = false;
-
+/// What `cleave submit` was told about the job. Lives until the line has been parsed.
+class SubmitOptions {
+ public:
   void add(CommandLine& command);
+
+  /// The submission as the daemon takes it, within the bounds of its table. Reads and sizes the
+  /// model, if there is one. `left_out`: as of environment_of.
+  [[nodiscard]] Result<Json> document(const std::vector<std::string>& command,
+                                      std::vector<std::string>& left_out) const;
+
+ private:
+  static constexpr const auto& rows = field_infos<Submission>;
+
+  Option* add_row(CommandLine& command, std::size_t row);
+  void add_model_options(CommandLine& command, Option* model);
+  [[nodiscard]] const std::string& text_of(std::string_view key) const;
+  [[nodiscard]] Result<void> put_model(Json& to) const;
+  [[nodiscard]] Result<void> put_row(Json& to, std::size_t row) const;
+
+  std::array<std::string, rows.size()> texts_;  // by row; empty: not given
+  std::array<bool, rows.size()> flags_{};
+  std::vector<std::string> environment_;  // --env
+  bool clean_environment_ = false, train_ = false;
+  std::string precision_;
+  std::optional<std::int64_t> context_;
 };
 
 /// The command's environment: of `all` ("NAME=value") everything, or with `clean` what names the
-/// user and the language; then what `given` sets or, without "=", passes on. What says on which GPU
-/// a program runs, or of which job it is, is the daemon's to say and left out, and so is what is
-/// not UTF-8, which JSON cannot carry; the names of these are put into `left_out`.
+/// user and the language; then what `given` sets or, without "=", passes on. Variables that the
+/// daemon sets for each run are left out, and so are those that are not UTF-8, which JSON cannot
+/// carry; the names of the latter are put into `left_out`.
 [[nodiscard]] Result<std::vector<std::string>> environment_of(std::span<const std::string> all,
                                                               std::span<const std::string> given,
                                                               bool clean,
@@ -37,13 +54,8 @@ struct SubmitArguments {
 /// "USR1", "SIGUSR1" or "10"
 [[nodiscard]] Result<int> signal_of(const std::string& text);
 
-/// Reads and sizes the model, if there is one. `left_out` as above.
-[[nodiscard]] Result<ApiSubmission> submission_of(const SubmitArguments& given,
-                                                  const std::vector<std::string>& command,
-                                                  std::vector<std::string>& left_out);
-
-/// An error of the daemon's about a key of the submission, said of the option that the key came
-/// from.
+/// An error about a key of the submission, from here or from the daemon, with the option that sets
+/// the key as its place.
 [[nodiscard]] Error of_its_option(Error error);
 
 }  // namespace cleave::cli

@@ -1,4 +1,4 @@
-// `cleave submit`: a job for the daemon.
+// `cleave submit`: gives the daemon a job.
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -12,7 +12,7 @@ namespace cleave::cli {
 namespace {
 
 struct Options : DaemonOptions {
-  SubmitArguments job;
+  SubmitOptions job;
   std::vector<std::string> before_dashes;
   bool wait = false, follow = false, raw = false;
   std::int64_t patience = 60;
@@ -25,15 +25,15 @@ Result<Json> send(const Options& options) {
         options.before_dashes.empty()
             ? "no command is given"
             : fmt::format("'{}' stands before the command", visible(options.before_dashes.front())),
-        "write the command behind --, as in cleave submit --memory 9GiB -- python3 train.py");
+        "write the command after --, as in cleave submit --memory 9GiB -- python3 train.py");
   std::vector<std::string> left_out;
-  const auto submission = submission_of(options.job, command_words(), left_out);
+  const auto submission = options.job.document(command_words(), left_out);
   if (!submission) return std::unexpected(submission.error());
   for (const std::string& name : left_out)
     fmt::print(stderr, "cleave: the variable {} is not UTF-8 and is left out\n", visible(name));
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
-  auto document = daemon->ask_json("POST", "/v1/jobs", to_json(*submission).dump());
+  auto document = daemon->ask_json("POST", "/v1/jobs", submission->dump());
   if (!document) return std::unexpected(of_its_option(std::move(document.error())));
   return document;
 }
@@ -74,24 +74,25 @@ void add_submit(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command =
       add_command(program, "submit",
-                  "A job for the daemon: a command that runs as you, in this folder and with "
-                  "your environment, on an instance made for it. Prints its number",
+                  "Submit a job to the daemon: a command that runs as you, in this directory and "
+                  "with your environment, on an instance made for it. Prints its number",
                   "cleave submit --memory 9GiB --restartable -- python3 train.py");
   options->job.add(*command);
   Option* wait = command->add_flag(
       "--wait", options->wait,
-      "Wait until it is over; exits with its code, 125 where Cleave itself failed");
+      "Wait until the job ends and exit with its code, or with 125 if Cleave itself failed");
   Option* follow = command->add_flag("--follow", options->follow,
-                                     "The same, with its outputs as they come; Ctrl-C asks whether "
-                                     "to cancel it, and otherwise leaves it");
+                                     "Like --wait, and print its outputs as they come; Ctrl-C asks "
+                                     "whether to cancel the job");
   follow->excludes(wait);
-  command->add_flag("--raw", options->raw, "With --follow: also to a terminal as it is")
+  command
+      ->add_flag("--raw", options->raw,
+                 "With --follow: print control characters to a terminal as they are")
       ->needs(follow);
   add_patience(*command, options->patience);
   add_daemon(*command, *options);
   follow->excludes("--json");
-  command->add_option("COMMAND", options->before_dashes,
-                      "Behind --: the command and its arguments");
+  command->add_option("COMMAND", options->before_dashes, "After --: the command and its arguments");
   command->callback([options, &run] {
     run = [options] {
       const auto code = submit(*options);

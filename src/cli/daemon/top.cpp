@@ -49,8 +49,8 @@ std::string heading(const ApiStatus& status, Instant now) {
   if (!status.scheduler.empty()) text += fmt::format(", scheduler {}", visible(status.scheduler));
   if (status.started_at)
     text += fmt::format(", up {}", human(std::max(now - *status.started_at, Duration{})));
-  text += fmt::format("\n{} running, {} starting, {} stopping, {} waiting{}\n", status.running,
-                      status.starting, status.stopping, status.queued,
+  text += fmt::format("\n{} running, {} starting, {} stopping, {} waiting{}\n", status.jobs.running,
+                      status.jobs.starting, status.jobs.stopping, status.jobs.queued,
                       status.paused ? "; PAUSED, none is started" : "");
   for (const std::string& trouble : status.troubles)
     text += fmt::format("trouble: {}\n", visible(trouble));

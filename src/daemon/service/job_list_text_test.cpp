@@ -1,8 +1,7 @@
-#include "daemon/service/job_list_text.hpp"
+#include "api/job_list.hpp"
 
 #include <gtest/gtest.h>
 
-#include "api/documents.hpp"
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "control/records_test.hpp"

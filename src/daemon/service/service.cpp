@@ -191,30 +191,23 @@ void Service::status(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   std::map<JobState, std::int64_t> counts;
   for (const JobRecord* job : doors_.control.jobs()) ++counts[job->state];
-  Json jobs = Json::object();
-  for (const JobState state :
-       {JobState::queued, JobState::starting, JobState::running, JobState::stopping})
-    jobs[std::string(name(state))] = counts[state];
-  ApiEvent moment;  // for the time as the API writes it
-  moment.at = facts_.started;
-  call->reply(
-      200,
-      Json{
-          {"version", facts_.version},
-          {"pid", ::getpid()},
-          {"uid", facts_.uid},
-          {"started_at", to_json(moment)["at"]},
-          {"simulated", facts_.simulated},
-          {"scheduler", doors_.control.scheduler()},
-          {"forecaster", settings_.forecaster},
-          {"paused", doors_.control.paused()},
-          {"jobs", jobs},
-          {"gpus", doors_.control.gpus().size()},
-          {"troubles", doors_.control.troubles()},
-          {"notices", facts_.notices},
-          {"state_directory", facts_.state_directory},
-          {"you",
-           {{"uid", call->request.peer.uid}, {"user", call->user}, {"operator", call->operates}}}});
+  ApiStatus status;
+  status.version = facts_.version;
+  status.pid = ::getpid();
+  status.uid = facts_.uid;
+  status.started_at = facts_.started;
+  status.simulated = facts_.simulated;
+  status.scheduler = doors_.control.scheduler();
+  status.forecaster = settings_.forecaster;
+  status.paused = doors_.control.paused();
+  status.jobs = {counts[JobState::queued], counts[JobState::starting], counts[JobState::running],
+                 counts[JobState::stopping]};
+  status.gpus = std::ssize(doors_.control.gpus());
+  status.troubles = doors_.control.troubles();
+  status.notices = facts_.notices;
+  status.state_directory = facts_.state_directory;
+  status.you = {call->request.peer.uid, call->user, call->operates};
+  call->reply(200, to_json(status));
 }
 
 void Service::pause(const ApiCallPtr& call) {

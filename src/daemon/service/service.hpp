@@ -140,7 +140,7 @@ class Service {
   /// early if the client has hung up.
   void in_pieces(const ApiCallPtr& call, std::function<bool()> piece);
   void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
-  [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputWish& wish,
+  [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputQuery& query,
                                   bool time_is_up);
 
   ServiceDoors doors_;

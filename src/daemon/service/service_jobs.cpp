@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "api/job_list.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "daemon/service/job_list_text.hpp"
 #include "daemon/service/job_output.hpp"
 #include "daemon/service/service.hpp"
 #include "daemon/service/submission.hpp"
@@ -22,7 +22,7 @@ constexpr std::int64_t most_output = 1 << 20;
 // About 2 ms of work each.
 constexpr std::size_t stored_jobs_a_piece = 100, live_jobs_a_piece = 200;
 constexpr JobNumber numbers_a_piece = 1000;
-/// A user who has reached his share has his jobs counted again so often at most.
+/// How often at most the jobs of a user at the limit are counted again.
 constexpr Duration count_every = std::chrono::milliseconds(100);
 
 std::vector<std::uint32_t> groups_of_this_process() {
@@ -34,14 +34,14 @@ std::vector<std::uint32_t> groups_of_this_process() {
 
 }  // namespace
 
-/// A listing on its way: a text at once and not a document of all, since there may be ten thousand.
+/// A list being written: as text and not as a document, since there may be ten thousand jobs.
 struct JobListing {
   ApiCallPtr call;
   JobQuery query;  // of what is still to come
   HttpResponse response;
   std::size_t listed = 0;
   bool begun = false;
-  std::vector<JobNumber> numbers;  // those that live, and which of them is next
+  std::vector<JobNumber> numbers;  // unfinished jobs, and which of them is next
   std::size_t next = 0;
 
   void append(const ApiJob& job) {
@@ -50,8 +50,8 @@ struct JobListing {
   }
 };
 
-/// What of which output somebody wants.
-struct OutputWish {
+/// Which piece of which output is asked for.
+struct OutputQuery {
   JobNumber job = 0;
   std::string stream;
   std::optional<std::int64_t> attempt;
@@ -60,7 +60,7 @@ struct OutputWish {
 
 // Submitting.
 
-/// On whose behalf: what the system says of who asks, never what he sends.
+/// The owner of a new job, from what the system says of the client and never from what was sent.
 Result<JobOwner> Service::owner_of(const ApiCallPtr& call) {
   const HttpPeer& peer = call->request.peer;
   if (facts_.uid != 0) {
@@ -101,8 +101,8 @@ Result<void> Service::may_join(const JobOwner& owner) {
               "wait until they have ended, or have an operator set allow_unfenced_users");
 }
 
-/// Counted anew only where too many came since the last time: users with many jobs are not looked
-/// through for each submission.
+/// Counts again only after a user has reached the limit, so that users with many jobs are not
+/// looked through for each submission.
 bool Service::has_share_left(std::uint32_t uid) {
   const Duration now = doors_.now().steady;
   if (held_[uid] < settings_.most_waiting_per_user) return true;
@@ -171,7 +171,7 @@ GpuIndexOf Service::index_of() {
   };
 }
 
-/// The job that the path names, if it is there for who asks; else that has been said.
+/// The job that the path names, if the client may see it; otherwise that has been answered.
 std::optional<JobRecord> Service::find_job(const ApiCallPtr& call) {
   const auto number = parse_integer(call->parts[0]);
   std::optional<JobRecord> found;
@@ -238,7 +238,7 @@ ApiJob Service::list_view(const JobRecord& job, const AttemptRecord* stored,
   return view;
 }
 
-/// What a listing is to have; nothing where that was refused.
+/// The query of a list of jobs; nothing if it was refused.
 std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   JobQuery query;
   query.final_too = call->flag("all");
@@ -279,12 +279,13 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   return query;
 }
 
-/// Whose jobs are all to be found in the numbers of a window, of which each piece looks at one.
+/// No index helps with this query: each piece of the answer searches one window of job numbers.
 bool is_searched(const JobQuery& query) {
   return query.state && query.uid;
 }
 
-/// Jobs that live are in memory: which of them, now; each as it is when its piece is made.
+/// Unfinished jobs are in memory. Which of them is settled now; each is shown as it is when its
+/// piece is made.
 void Service::begin_live_listing(JobListing& listing) {
   const JobQuery& query = listing.query;
   const auto jobs = doors_.control.jobs();
@@ -306,7 +307,7 @@ bool Service::live_piece(JobListing& listing) {
   return listing.next < listing.numbers.size();
 }
 
-/// Where nothing has an index for what is wanted, the search begins with the newest job there is.
+/// A search without an index begins with the newest job.
 Result<void> Service::begin_stored_listing(JobListing& listing) {
   if (!is_searched(listing.query)) return {};
   JobQuery newest;
@@ -401,53 +402,53 @@ void Service::cancel_job(const ApiCallPtr& call) {
 // Output.
 
 void Service::logs(const ApiCallPtr& call) {
-  OutputWish wish;
-  wish.stream = call->word("stream", {"stdout", "stderr"});
-  wish.attempt = call->integer("attempt", 1, INT64_MAX);
-  wish.offset = call->integer("offset", INT64_MIN, INT64_MAX).value_or(0);
+  OutputQuery query;
+  query.stream = call->word("stream", {"stdout", "stderr"});
+  query.attempt = call->integer("attempt", 1, INT64_MAX);
+  query.offset = call->integer("offset", INT64_MIN, INT64_MAX).value_or(0);
   const auto seconds = call->integer("wait_s", 0, longest_wait_s).value_or(0);
   if (!call->query_is_fine()) return;
   const auto job = find_job(call);
   if (!job) return;
-  if (wish.attempt && *wish.attempt > job->attempts)
-    return call->no_such("attempt", fmt::format("{} of job {}", *wish.attempt, job->number));
-  wish.job = job->number;
+  if (query.attempt && *query.attempt > job->attempts)
+    return call->no_such("attempt", fmt::format("{} of job {}", *query.attempt, job->number));
+  query.job = job->number;
   // Up to a mebibyte is read at once.
-  in_pieces(call, [this, call, wish, until = doors_.now().steady + std::chrono::seconds(seconds)] {
+  in_pieces(call, [this, call, query, until = doors_.now().steady + std::chrono::seconds(seconds)] {
     wait({call, until, false,
-          [this, call, wish](bool time_is_up) { return output_piece(call, wish, time_is_up); }});
+          [this, call, query](bool time_is_up) { return output_piece(call, query, time_is_up); }});
     return false;
   });
 }
 
-/// Whether it has been answered. That the attempt is over is asked before its output is read, so
-/// that what it wrote last is read before somebody is told that no more comes.
-bool Service::output_piece(const ApiCallPtr& call, const OutputWish& wish, bool time_is_up) {
-  const JobRecord* live = doors_.control.job(wish.job);
+/// Whether it has been answered. Whether the attempt is over is asked before its output is read, so
+/// that its last bytes are read before the client is told that no more come.
+bool Service::output_piece(const ApiCallPtr& call, const OutputQuery& query, bool time_is_up) {
+  const JobRecord* live = doors_.control.job(query.job);
   std::optional<JobRecord> stored;
   if (live == nullptr) {
-    if (auto job = doors_.store.job(wish.job)) stored = std::move(*job);
+    if (auto job = doors_.store.job(query.job)) stored = std::move(*job);
     if (!stored) {
-      call->no_such("job", fmt::format("{}", wish.job));
+      call->no_such("job", fmt::format("{}", query.job));
       return true;
     }
     live = &*stored;
   }
-  const std::int64_t attempt = wish.attempt.value_or(live->attempts);
+  const std::int64_t attempt = query.attempt.value_or(live->attempts);
   bool over = is_final(live->state);
   if (!over && attempt > 0) {
-    const AttemptRecord* now = doors_.control.attempt_of(wish.job);
+    const AttemptRecord* now = doors_.control.attempt_of(query.job);
     over = now == nullptr || now->key.attempt != attempt || now->ended.has_value();
     // Two attempts run at a time while a replica takes over; the earlier one is looked up.
     if (over && now != nullptr && now->key.attempt != attempt)
-      if (const auto all = doors_.store.attempts(wish.job))
+      if (const auto all = doors_.store.attempts(query.job))
         for (const AttemptRecord& each : *all)
           if (each.key.attempt == attempt) over = each.ended.has_value();
   }
   JobOutputPiece piece;
   if (attempt > 0) {
-    auto read = read_job_output(facts_.state_directory + "/jobs", {wish.job, attempt},
-                                live->owner.uid, wish.stream, wish.offset, most_output);
+    auto read = read_job_output(facts_.state_directory + "/jobs", {query.job, attempt},
+                                live->owner.uid, query.stream, query.offset, most_output);
     if (!read) {
       call->refuse(read.error());
       return true;

@@ -26,13 +26,13 @@ MiB rounded_mebibytes(std::uint64_t bytes) {
 ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,
                           const std::function<bool(JobNumber)>& sees) {
   ApiInstance view;
-  view.where.gpu = gpu.gpu->uuid;
-  view.where.gpu_index = gpu.gpu->index;
-  view.where.device = seen.device;
+  view.gpu = gpu.gpu->uuid;
+  view.gpu_index = gpu.gpu->index;
+  view.device = seen.device;
   if (seen.placement) {
     const Placement& placement = gpu.gpu->geometry->geometry()[*seen.placement];
-    view.where.profile = std::string(placement.profile->name);
-    view.where.start = placement.start;
+    view.profile = std::string(placement.profile->name);
+    view.start = placement.start;
   }
   view.owner = std::string(name(seen.owner));
   for (const GpuStatus::Held& held : gpu.jobs)

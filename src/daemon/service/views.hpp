@@ -15,11 +15,11 @@ namespace cleave {
 /// NVML's index of a GPU by its UUID; -1 where it is not among those that are managed now.
 using GpuIndexOf = std::function<std::int64_t(const std::string&)>;
 
-/// `attempt`: its latest, or null. The instance is told while one is held.
+/// `attempt`: its latest, or null. The instance is shown while the job holds one.
 [[nodiscard]] ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt,
                               const GpuIndexOf& index_of);
 [[nodiscard]] ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of);
-/// `sees`: whether jobs of this number may be told.
+/// `sees`: whether the client may know of this job.
 [[nodiscard]] ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees);
 [[nodiscard]] ApiEvent event_view(const EventRecord& event);
 /// "id: 3\nevent: job-started\ndata: {...}\n\n"

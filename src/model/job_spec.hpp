@@ -1,0 +1,227 @@
+#pragma once
+// What a user asks of the daemon for one job, as one struct from the command line to the store, and
+// its table. The rows say all there is to say of a field: how it is called on the wire and in the
+// store, what it means, its bounds, the option of `cleave submit` that sets it. To add a field: a
+// member here, its row below, and its use.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/record.hpp"
+#include "model/request.hpp"
+
+namespace cleave {
+
+/// What is run. The heavy part of a job: it lies in the store and is read when the job starts.
+struct JobCommand {
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;  // "NAME=value", the whole of it
+  std::string working_directory;         // absolute
+  friend bool operator==(const JobCommand&, const JobCommand&) = default;
+};
+
+/// What was asked for; never changes.
+struct JobSpec {
+  std::string name;
+  Request request;            // a profile, a size or nothing; a model has become a size by now
+  std::string asked;          // in words: "2g.10gb", "9 GiB", "Llama-3-8B: 18.2 GiB", "nothing"
+  std::int64_t priority = 0;  // higher first among those that wait
+  std::optional<Duration> deadline;  // after submission
+  std::int64_t retries = 0;          // further runs when it fails by itself or is lost
+  bool restartable = false;          // may be stopped and run again from the beginning
+  bool movable = false;              // a replica may take over elsewhere while it runs
+  int checkpoint_signal = 0;         // sent before it is stopped to be restarted; 0: none
+  Duration checkpoint_grace{};       // from that signal to TERM
+  Duration stop_grace = std::chrono::seconds(30);  // from TERM to KILL
+  std::optional<int> out_of_memory_code;           // its exit status when its memory ran out
+  std::optional<std::string> application;          // its jobs have one profile of performance
+  std::optional<std::int64_t> batch;
+  std::optional<Duration> expected;  // run time on the whole GPU under MIG, where it is known
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
+};
+
+/// A model whose memory was computed before the job was submitted.
+struct SizedModel {
+  std::string name;
+  MiB memory;
+  friend bool operator==(const SizedModel&, const SizedModel&) = default;
+};
+
+/// How large an instance a submission asks for: one of profile, memory and model, or nothing.
+struct AskedSize {
+  std::optional<std::string> profile;
+  std::optional<MiB> memory;
+  std::optional<ComputeSlices> compute_slices;  // with memory only
+  std::optional<SizedModel> model;
+  friend bool operator==(const AskedSize&, const AskedSize&) = default;
+};
+
+/// A submission as it is sent; its request follows from the size (request_of).
+struct Submission : JobCommand, AskedSize, JobSpec {
+  friend bool operator==(const Submission&, const Submission&) = default;
+};
+
+/// What the size means, and in words. The size is within its bounds.
+[[nodiscard]] Request request_of(const AskedSize& size);
+[[nodiscard]] std::string in_words(const AskedSize& size);
+
+// Rules of single values.
+
+/// Names of jobs, applications and models: no control characters, and not a number, since commands
+/// take a job by its number or by its name. An empty name is none.
+[[nodiscard]] std::optional<WrongValue> wrong_job_name(std::string_view name);
+[[nodiscard]] std::optional<WrongValue> wrong_directory(std::string_view directory);
+[[nodiscard]] std::optional<WrongValue> wrong_variable(std::string_view variable);
+/// Of the signals that can be sent before a job is stopped; 0 is none.
+[[nodiscard]] std::optional<WrongValue> wrong_checkpoint_signal(std::int64_t signal);
+
+inline constexpr std::int64_t longest_job_name = 256;         // bytes
+inline constexpr std::int64_t most_job_memory = 1 << 24;      // MiB
+inline constexpr std::int64_t longest_job_grace = 24 * 3600;  // s
+inline constexpr std::int64_t longest_job_time =              // s
+    std::chrono::duration_cast<std::chrono::seconds>(longest_duration).count();
+
+// The tables.
+
+template <>
+inline constexpr auto fields_of<JobCommand> = std::tuple{
+    field("command", &JobCommand::argv,
+          {.help = "The program, looked up in the environment's PATH, and its arguments",
+           .option = "COMMAND",
+           .stored = "argv",
+           .least = 1,
+           .needed = true,
+           .always_stored = true}),
+    field("environment", &JobCommand::environment,
+          {.help = "The whole environment; each entry is NAME=value",
+           .option = "--env",
+           .pattern = "^[^=]+=",
+           .text = wrong_variable,
+           .needed = true,
+           .always_stored = true}),
+    field("directory", &JobCommand::working_directory,
+          {.help = "Absolute path of the directory in which the command starts",
+           .option = "--cwd",
+           .stored = "working_directory",
+           .pattern = "^/",
+           .text = wrong_directory,
+           .needed = true,
+           .always_stored = true}),
+};
+
+template <>
+inline constexpr auto fields_of<SizedModel> = std::tuple{
+    field("name", &SizedModel::name,
+          {.most = longest_job_name, .text = wrong_job_name, .needed = true}),
+    field("memory_mib", &SizedModel::memory, {.least = 1, .most = most_job_memory, .needed = true}),
+};
+
+template <>
+inline constexpr auto fields_of<AskedSize> = std::tuple{
+    field("profile", &AskedSize::profile,
+          {.help = "Profile of the instance, such as 2g.10gb",
+           .option = "--profile",
+           .least = 1,
+           .most = longest_job_name,
+           .text = wrong_job_name}),
+    field("memory_mib", &AskedSize::memory,
+          {.help = "Memory the job needs, in place of a profile",
+           .option = "--memory",
+           .least = 1,
+           .most = most_job_memory}),
+    field("compute_slices", &AskedSize::compute_slices,
+          {.help = "Least number of compute slices; only with a memory size",
+           .option = "--compute-slices",
+           .least = 1,
+           .most = 64}),
+    field("model", &AskedSize::model,
+          {.help = "A model, sized by the program that submits the job", .option = "--model"}),
+};
+
+template <>
+inline constexpr auto fields_of<JobSpec> = std::tuple{
+    field("name", &JobSpec::name,
+          {.help = "Name of the job; commands accept it while the job is unfinished",
+           .option = "--name",
+           .most = longest_job_name,
+           .text = wrong_job_name}),
+    field("request", &JobSpec::request, {.use = FieldUse::stored, .always_stored = true}),
+    field("asked", &JobSpec::asked, {.use = FieldUse::stored, .always_stored = true}),
+    field("priority", &JobSpec::priority,
+          {.help = "Jobs of higher priority start first; priorities above the daemon's "
+                   "highest_priority, which is 0 by default, are for operators",
+           .option = "--priority",
+           .least = -1'000'000,
+           .most = 1'000'000}),
+    field("deadline_s", &JobSpec::deadline,
+          {.help = "Seconds from submission until the job should be done",
+           .option = "--deadline",
+           .stored = "deadline_ns",
+           .least = 0,
+           .most = longest_job_time}),
+    field("retries", &JobSpec::retries,
+          {.help = "Run it again up to N times if it fails or is lost",
+           .option = "--retry",
+           .least = 0,
+           .most = 1000}),
+    field("restartable", &JobSpec::restartable,
+          {.help = "The job may be stopped and run again from the beginning, for example on a "
+                   "larger instance before its memory runs out",
+           .option = "--restartable"}),
+    field("movable", &JobSpec::movable,
+          {.help = "A replica of the job may take over elsewhere while it runs",
+           .option = "--movable"}),
+    field("checkpoint_signal", &JobSpec::checkpoint_signal,
+          {.help = "Signal sent before the job is stopped in order to be restarted",
+           .option = "--checkpoint-signal",
+           .least = 0,
+           .most = 64,
+           .number = wrong_checkpoint_signal}),
+    field("checkpoint_grace_s", &JobSpec::checkpoint_grace,
+          {.help = "Seconds from the checkpoint signal to TERM",
+           .option = "--checkpoint-grace",
+           .stored = "checkpoint_grace_ns",
+           .least = 0,
+           .most = longest_job_grace,
+           .always_stored = true}),
+    field("stop_grace_s", &JobSpec::stop_grace,
+          {.help = "Seconds from TERM to KILL",
+           .option = "--stop-grace",
+           .stored = "stop_grace_ns",
+           .least = 0,
+           .most = longest_job_grace,
+           .always_stored = true}),
+    field("out_of_memory_code", &JobSpec::out_of_memory_code,
+          {.help = "Exit code with which the job reports that it ran out of memory",
+           .option = "--out-of-memory-code",
+           .least = 1,
+           .most = 255}),
+    field("application", &JobSpec::application,
+          {.help = "Jobs of one application share what is learned about their speed and memory",
+           .option = "--application",
+           .most = longest_job_name,
+           .text = wrong_job_name}),
+    field("batch", &JobSpec::batch,
+          {.help = "Batch size: sequences or images processed at a time",
+           .option = "--batch",
+           .least = 1}),
+    field("expected_s", &JobSpec::expected,
+          {.help = "Expected run time in seconds on the whole GPU under MIG",
+           .option = "--expected",
+           .stored = "expected_ns",
+           .least = 0,
+           .most = longest_job_time,
+           .above_least = true}),
+};
+
+template <>
+inline constexpr auto fields_of<Submission> = std::tuple_cat(fields_of<JobCommand>,
+                                                             fields_of<AskedSize>,
+                                                             fields_of<JobSpec>);
+template <>
+inline constexpr std::string_view schema_of<Submission> = "Submission";
+
+}  // namespace cleave
