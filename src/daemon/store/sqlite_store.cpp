@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "control/record_text.hpp"
+#include "daemon/store/store_columns.hpp"
 
 namespace cleave {
 
@@ -12,19 +13,11 @@ namespace {
 
 constexpr std::int64_t application =
     0x436c6561;  // "Clea", by which the database is known as one of ours
-constexpr std::int64_t schema_version = 1;
 constexpr std::int64_t most_checked = 64 << 20;  // bytes; about a tenth of a second
 
-// Times are nanoseconds since 1970. A job that is final stays it, whoever writes.
-constexpr const char* schema = R"(
-CREATE TABLE jobs (
-  number INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ns INTEGER NOT NULL,
-  state TEXT NOT NULL, final INTEGER NOT NULL, ended_ns INTEGER, exit_code INTEGER, reason TEXT NOT NULL,
-  attempts INTEGER NOT NULL, failures INTEGER NOT NULL, cancelled INTEGER NOT NULL,
-  request TEXT,         -- where it is not the wish's any more
-  early_restarts TEXT,  -- where there are any
-  owner TEXT NOT NULL, wish TEXT NOT NULL
-) STRICT;
+// Times are nanoseconds since 1970. A job that is final stays final.
+std::string schema() {
+  return "CREATE TABLE jobs (" + column_definitions(job_columns()) + R"() STRICT;
 CREATE INDEX jobs_open ON jobs (number) WHERE final = 0;
 CREATE INDEX jobs_ended ON jobs (ended_ns, number) WHERE final = 1;
 CREATE INDEX jobs_of_user ON jobs (uid, number);
@@ -34,26 +27,40 @@ CREATE TRIGGER jobs_stay_final BEFORE UPDATE ON jobs WHEN OLD.final = 1 AND NEW.
 CREATE TABLE commands (
   job INTEGER PRIMARY KEY REFERENCES jobs (number) ON DELETE CASCADE, command TEXT NOT NULL
 ) STRICT;
-CREATE TABLE attempts (
-  job INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE, attempt INTEGER NOT NULL,
-  gpu TEXT NOT NULL, device TEXT NOT NULL, profile TEXT NOT NULL, start INTEGER NOT NULL,
-  started_ns INTEGER NOT NULL, began_ns INTEGER, ended_ns INTEGER,
-  "end" TEXT, why TEXT NOT NULL, exit_code INTEGER, peak_mib INTEGER,
-  PRIMARY KEY (job, attempt)
+CREATE TABLE attempts ()" +
+         column_definitions(attempt_columns()) + R"(, PRIMARY KEY (job, attempt)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE instances (
-  device TEXT PRIMARY KEY, gpu TEXT NOT NULL, profile TEXT NOT NULL, start INTEGER NOT NULL,
-  made_ns INTEGER NOT NULL, gone_ns INTEGER
-) STRICT, WITHOUT ROWID;
+CREATE TABLE instances ()" +
+         column_definitions(instance_columns()) + R"() STRICT, WITHOUT ROWID;
 CREATE INDEX instances_gone ON instances (gone_ns) WHERE gone_ns IS NOT NULL;
-CREATE TABLE events (
-  number INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, kind TEXT NOT NULL, job INTEGER, uid INTEGER,
-  gpu TEXT NOT NULL, text TEXT NOT NULL
-) STRICT;
+CREATE TABLE events ()" +
+         column_definitions(event_columns()) + R"() STRICT;
 CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE numbers (name TEXT PRIMARY KEY, highest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO numbers VALUES ('job', 0), ('event', 0);
 )";
+}
+
+template <class Record>
+std::int64_t newest(std::span<const StoreColumn<Record>> columns) {
+  return std::ranges::max(columns, {}, &StoreColumn<Record>::since).since;
+}
+
+/// That of the newest column.
+std::int64_t schema_version() {
+  return std::max({newest(job_columns()), newest(attempt_columns()), newest(instance_columns()),
+                   newest(event_columns())});
+}
+
+/// Adds the columns that came after the schema `from`.
+Result<void> upgrade_schema(SqliteConnection& connection, std::int64_t from) {
+  return connection.run(fmt::format("BEGIN IMMEDIATE; {}{}{}{} PRAGMA user_version = {}; COMMIT",
+                                    upgrade_statements("jobs", job_columns(), from),
+                                    upgrade_statements("attempts", attempt_columns(), from),
+                                    upgrade_statements("instances", instance_columns(), from),
+                                    upgrade_statements("events", event_columns(), from),
+                                    schema_version()));
+}
 
 Result<void> begin_schema(SqliteConnection& connection) {
   // Only a database without tables takes the way of vacuuming.
@@ -63,7 +70,7 @@ Result<void> begin_schema(SqliteConnection& connection) {
     return set;
   return connection.run(fmt::format(
       "BEGIN IMMEDIATE; PRAGMA application_id = {}; PRAGMA user_version = {}; {} COMMIT",
-      application, schema_version, schema));
+      application, schema_version(), schema()));
 }
 
 /// Begins the schema where there is none, and refuses what is not ours or newer.
@@ -78,15 +85,16 @@ Result<void> check_schema(SqliteConnection& connection, const std::string& place
                 "move it away, or name another directory with --state");
   const auto version = connection.number("PRAGMA user_version");
   if (!version) return std::unexpected(version.error());
-  if (*version > schema_version)
+  if (*version > schema_version())
     return fail(
         ErrorKind::bad_input, place,
         fmt::format("it was written by a newer Cleave: its schema is {}, this program knows {}",
-                    *version, schema_version),
+                    *version, schema_version()),
         "run that one, or name another directory with --state");
-  if (*version < schema_version)
+  if (*version < 1)
     return fail(ErrorKind::bad_input, place, fmt::format("no schema has the number {}", *version),
                 "move it away, or name another directory with --state");
+  if (*version < schema_version()) return upgrade_schema(connection, *version);
   return {};
 }
 
@@ -200,24 +208,12 @@ Result<void> SqliteStore::put_numbers(const Numbers& numbers) {
 }
 
 Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
-  static const std::string add =
-      "INSERT INTO jobs (number, state, final, ended_ns, exit_code, reason, attempts, failures, "
-      "cancelled,"
-      " request, early_restarts, uid, submitted_ns, owner, wish)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
-  static const std::string change =
-      "UPDATE jobs SET state = ?2, final = ?3, ended_ns = ?4, exit_code = ?5, reason = ?6, "
-      "attempts = ?7,"
-      " failures = ?8, cancelled = ?9, request = ?10, early_restarts = ?11 WHERE number = ?1";
+  static const std::string add = insert_statement("jobs", job_columns());
+  static const std::string change = update_statement("jobs", job_columns());
   for (const JobRecord& job : batch.jobs) {
     const bool first = job.number > numbers.job;
     SqliteRun run = connection_.use(first ? add : change);
-    std::optional<std::string> request, restarts;
-    if (job.request != job.spec.request) request = request_text(job.request);
-    if (!job.early_restarts.empty()) restarts = instants_text(job.early_restarts);
-    run.with(job.number, name(job.state), is_final(job.state), job.ended, job.exit_code, job.reason,
-             job.attempts, job.failures, job.cancelled, request, restarts);
-    if (first) run.with(job.owner.uid, job.submitted, owner_text(job.owner), spec_text(job.spec));
+    put_columns(run, job_columns(), job, first);
     if (const auto done = run.done(); !done) return done;
     if (connection_.changes() != 1)
       return std::unexpected(
@@ -234,56 +230,40 @@ Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
 }
 
 Result<void> SqliteStore::put_attempts(const StoreBatch& batch) {
-  static const std::string put =
-      "INSERT INTO attempts (job, attempt, gpu, device, profile, start, started_ns, began_ns, "
-      "ended_ns,"
-      " \"end\", why, exit_code, peak_mib) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
-      "?12, ?13)"
-      " ON CONFLICT (job, attempt) DO UPDATE SET gpu = ?3, device = ?4, profile = ?5, start = ?6,"
-      " started_ns = ?7, began_ns = ?8, ended_ns = ?9, \"end\" = ?10, why = ?11, exit_code = ?12,"
-      " peak_mib = ?13";
+  static const std::string put = fmt::format("{} ON CONFLICT (job, attempt) DO UPDATE SET {}",
+                                             insert_statement("attempts", attempt_columns()),
+                                             upsert_assignments(attempt_columns(), 2));
   for (const AttemptRecord& attempt : batch.attempts) {
-    std::optional<std::string_view> end;
-    if (attempt.end) end = name(*attempt.end);
-    std::optional<std::int64_t> peak;
-    if (attempt.peak) peak = attempt.peak->value;
-    const auto done = connection_.use(put)
-                          .with(attempt.key.job, attempt.key.attempt, attempt.gpu, attempt.device,
-                                attempt.profile, attempt.start, attempt.started, attempt.began,
-                                attempt.ended, end, attempt.why, attempt.exit_code, peak)
-                          .done();
-    if (!done) return done;
+    SqliteRun run = connection_.use(put);
+    put_columns(run, attempt_columns(), attempt, true);
+    if (const auto done = run.done(); !done) return done;
   }
   return {};
 }
 
 Result<void> SqliteStore::put_events(const StoreBatch& batch, Numbers& numbers) {
+  static const std::string put = insert_statement("events", event_columns());
   for (const EventRecord& event : batch.events) {
     if (event.number != numbers.event + 1)
       return std::unexpected(
           broken(fmt::format("event {} where {} is next", event.number, numbers.event + 1)));
-    const auto done =
-        connection_.use("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
-            .with(event.number, event.at, event.kind, event.job, event.uid, event.gpu, event.text)
-            .done();
-    if (!done) return done;
+    SqliteRun run = connection_.use(put);
+    put_columns(run, event_columns(), event, true);
+    if (const auto done = run.done(); !done) return done;
     numbers.event = event.number;
   }
   return {};
 }
 
 Result<void> SqliteStore::put_instances(const StoreBatch& batch) {
-  static const std::string put =
-      "INSERT INTO instances VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (device) DO UPDATE SET "
-      "gpu = ?2,"
-      " profile = ?3, start = ?4, made_ns = ?5, gone_ns = ?6";
-  for (const InstanceRecord& instance : batch.instances)
-    if (const auto done = connection_.use(put)
-                              .with(instance.device, instance.gpu, instance.profile, instance.start,
-                                    instance.made, instance.gone)
-                              .done();
-        !done)
-      return done;
+  static const std::string put = fmt::format("{} ON CONFLICT (device) DO UPDATE SET {}",
+                                             insert_statement("instances", instance_columns()),
+                                             upsert_assignments(instance_columns(), 1));
+  for (const InstanceRecord& instance : batch.instances) {
+    SqliteRun run = connection_.use(put);
+    put_columns(run, instance_columns(), instance, true);
+    if (const auto done = run.done(); !done) return done;
+  }
   return {};
 }
 

@@ -19,6 +19,7 @@
 #include "base/format.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "control/records_test.hpp"
+#include "daemon/store/store_columns.hpp"
 
 namespace cleave {
 namespace {
@@ -168,6 +169,47 @@ TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   expect_refused("newer Cleave: its schema is 2, this program knows 1");
   sql("PRAGMA user_version = 1");
   EXPECT_EQ(whole_batches(*open()), 1) << "and nothing happened to it";
+}
+
+/// The whole vocabulary, so that a store of today is read tomorrow.
+TEST(StoreColumns, AreThese) {
+  EXPECT_EQ(column_definitions(job_columns()),
+            "number INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ns INTEGER NOT NULL, "
+            "state TEXT NOT NULL, final INTEGER NOT NULL, ended_ns INTEGER, exit_code INTEGER, "
+            "reason TEXT NOT NULL, attempts INTEGER NOT NULL, failures INTEGER NOT NULL, "
+            "cancelled INTEGER NOT NULL, owner TEXT NOT NULL, wish TEXT NOT NULL, request TEXT, "
+            "early_restarts TEXT");
+  EXPECT_EQ(column_definitions(attempt_columns()),
+            "job INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE, "
+            "attempt INTEGER NOT NULL, gpu TEXT NOT NULL, device TEXT NOT NULL, "
+            "profile TEXT NOT NULL, start INTEGER NOT NULL, started_ns INTEGER NOT NULL, "
+            "began_ns INTEGER, ended_ns INTEGER, \"end\" TEXT, why TEXT NOT NULL, "
+            "exit_code INTEGER, peak_mib INTEGER");
+  EXPECT_EQ(column_definitions(instance_columns()),
+            "device TEXT PRIMARY KEY, gpu TEXT NOT NULL, profile TEXT NOT NULL, "
+            "start INTEGER NOT NULL, made_ns INTEGER NOT NULL, gone_ns INTEGER");
+  EXPECT_EQ(column_definitions(event_columns()),
+            "number INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, kind TEXT NOT NULL, job INTEGER, "
+            "uid INTEGER, gpu TEXT NOT NULL, text TEXT NOT NULL");
+  EXPECT_EQ(insert_statement("instances", instance_columns().first(2)),
+            "INSERT INTO instances (device, gpu) VALUES (?1, ?2)");
+  EXPECT_EQ(update_statement("jobs", job_columns().first(4)),
+            "UPDATE jobs SET state = ?2 WHERE number = ?1")
+      << "the user and the time of submission stay";
+}
+
+TEST_F(SqliteFile, OfAnEarlierSchemaGetsTheColumnsThatCameLater) {
+  ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  std::vector<StoreColumn<EventRecord>> later(event_columns().begin(), event_columns().end());
+  later.push_back({.name = "node",
+                   .type = "TEXT NOT NULL DEFAULT 'here'",
+                   .put = [](SqliteRun& run, const EventRecord&) { run.with("there"); },
+                   .since = 2});
+  const std::span<const StoreColumn<EventRecord>> columns(later);
+  EXPECT_EQ(upgrade_statements("events", columns, 2), "");
+  sql(upgrade_statements("events", columns, 1));
+  EXPECT_EQ(whole_batches(*open()), 1);
+  sql("UPDATE events SET node = 'there' WHERE node = 'here'");
 }
 
 TEST_F(SqliteFile, OfAnotherUserIsRefused) {

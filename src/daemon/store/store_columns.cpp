@@ -1,0 +1,240 @@
+#include "daemon/store/store_columns.hpp"
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "control/record_text.hpp"
+
+namespace cleave {
+
+namespace {
+
+std::unexpected<Error> unknown_word(const std::string& place, std::string_view word) {
+  return fail(ErrorKind::bad_input, place, fmt::format("'{}' is not known", shown(word)),
+              "the database is damaged, or a newer Cleave wrote it");
+}
+
+// A value of the next column.
+
+void take(SqliteRun& run, std::int64_t& value) {
+  value = run.integer();
+}
+void take(SqliteRun& run, bool& value) {
+  value = run.integer() != 0;
+}
+void take(SqliteRun& run, std::string& value) {
+  value = run.text();
+}
+void take(SqliteRun& run, Instant& value) {
+  value = run.instant();
+}
+void take(SqliteRun& run, std::optional<Instant>& value) {
+  value = run.instant_if();
+}
+void take(SqliteRun& run, std::optional<int>& value) {
+  value = run.int_if();
+}
+void take(SqliteRun& run, std::optional<std::int64_t>& value) {
+  value = run.integer_if();
+}
+void take(SqliteRun& run, std::optional<std::uint32_t>& value) {
+  value.reset();
+  if (const auto number = run.integer_if()) value = static_cast<std::uint32_t>(*number);
+}
+void take(SqliteRun& run, std::optional<MiB>& value) {
+  value.reset();
+  if (const auto number = run.integer_if()) value = MiB{*number};
+}
+
+template <class Value>
+void put(SqliteRun& run, const Value& value) {
+  run.with(value);
+}
+void put(SqliteRun& run, const std::optional<MiB>& value) {
+  run.with(value ? std::optional(value->value) : std::nullopt);
+}
+
+template <class Value>
+constexpr std::string_view type_of = "INTEGER NOT NULL";
+template <>
+constexpr std::string_view type_of<std::string> = "TEXT NOT NULL";
+template <class Value>
+constexpr std::string_view type_of<std::optional<Value>> = "INTEGER";
+
+template <class Record, class Value>
+Value value_type(Value Record::*);
+template <class Record, class Value>
+Record record_type(Value Record::*);
+
+/// A column that holds a member as it is.
+template <auto member>
+constexpr auto column(std::string_view name) {
+  using Record = decltype(record_type(member));
+  using Value = decltype(value_type(member));
+  return StoreColumn<Record>{
+      name, type_of<Value>, [](SqliteRun& run, const Record& record) { put(run, record.*member); },
+      [](SqliteRun& run, Record& record, const std::string&) -> Result<void> {
+        take(run, record.*member);
+        return {};
+      }};
+}
+template <auto member>
+constexpr auto column(std::string_view name, std::string_view type) {
+  auto one = column<member>(name);
+  one.type = type;
+  return one;
+}
+template <class Record>
+constexpr StoreColumn<Record> fixed(StoreColumn<Record> one) {
+  one.fixed = true;
+  return one;
+}
+
+/// A column that holds a member as a text, read by `parse`.
+template <auto member, auto parse>
+Result<void> take_text(SqliteRun& run, decltype(record_type(member))& record,
+                       const std::string& place) {
+  auto read = parse(run.text(), place);
+  if (!read) return std::unexpected(read.error());
+  record.*member = std::move(*read);
+  return {};
+}
+
+Result<void> take_state(SqliteRun& run, JobRecord& job, const std::string& place) {
+  const std::string_view word = run.text();
+  const auto known = parse_job_state(word);
+  if (!known) return unknown_word(place, word);
+  job.state = *known;
+  return {};
+}
+
+void put_request(SqliteRun& run, const JobRecord& job) {
+  std::optional<std::string> text;
+  if (job.request != job.spec.request) text = request_text(job.request);
+  run.with(text);
+}
+Result<void> take_request(SqliteRun& run, JobRecord& job, const std::string& place) {
+  job.request = job.spec.request;
+  const auto text = run.text_if();
+  if (!text) return {};
+  auto read = parse_request(*text, place);
+  if (!read) return std::unexpected(read.error());
+  job.request = std::move(*read);
+  return {};
+}
+
+void put_restarts(SqliteRun& run, const JobRecord& job) {
+  std::optional<std::string> text;
+  if (!job.early_restarts.empty()) text = instants_text(job.early_restarts);
+  run.with(text);
+}
+Result<void> take_restarts(SqliteRun& run, JobRecord& job, const std::string& place) {
+  const auto text = run.text_if();
+  if (!text) return {};
+  auto read = parse_instants(*text, place);
+  if (!read) return std::unexpected(read.error());
+  job.early_restarts = std::move(*read);
+  return {};
+}
+
+void put_end(SqliteRun& run, const AttemptRecord& attempt) {
+  run.with(attempt.end ? std::optional(name(*attempt.end)) : std::nullopt);
+}
+Result<void> take_end(SqliteRun& run, AttemptRecord& attempt, const std::string& place) {
+  const auto word = run.text_if();
+  if (!word) return {};
+  attempt.end = parse_attempt_end(*word);
+  if (!attempt.end) return unknown_word(place, *word);
+  return {};
+}
+
+}  // namespace
+
+std::span<const StoreColumn<JobRecord>> job_columns() {
+  using Job = JobRecord;
+  static const StoreColumn<Job> columns[] = {
+      column<&Job::number>("number", "INTEGER PRIMARY KEY"),
+      {"uid", "INTEGER NOT NULL", [](SqliteRun& run, const Job& job) { run.with(job.owner.uid); },
+       nullptr, true},
+      fixed(column<&Job::submitted>("submitted_ns")),
+      {"state", "TEXT NOT NULL", [](SqliteRun& run, const Job& job) { run.with(name(job.state)); },
+       take_state},
+      {"final", "INTEGER NOT NULL",
+       [](SqliteRun& run, const Job& job) { run.with(is_final(job.state)); }},
+      column<&Job::ended>("ended_ns"),
+      column<&Job::exit_code>("exit_code"),
+      column<&Job::reason>("reason"),
+      column<&Job::attempts>("attempts"),
+      column<&Job::failures>("failures"),
+      column<&Job::cancelled>("cancelled"),
+      {"owner", "TEXT NOT NULL",
+       [](SqliteRun& run, const Job& job) { run.with(owner_text(job.owner)); },
+       take_text<&Job::owner, parse_owner>, true},
+      {"wish", "TEXT NOT NULL",
+       [](SqliteRun& run, const Job& job) { run.with(spec_text(job.spec)); },
+       take_text<&Job::spec, parse_spec>, true},
+      // Where it is not the spec's any more; read after it.
+      {"request", "TEXT", put_request, take_request},
+      // Where there are any.
+      {"early_restarts", "TEXT", put_restarts, take_restarts},
+  };
+  return columns;
+}
+
+std::span<const StoreColumn<AttemptRecord>> attempt_columns() {
+  using Attempt = AttemptRecord;
+  static const StoreColumn<Attempt> columns[] = {
+      {"job", "INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE",
+       [](SqliteRun& run, const Attempt& attempt) { run.with(attempt.key.job); },
+       [](SqliteRun& run, Attempt& attempt, const std::string&) -> Result<void> {
+         take(run, attempt.key.job);
+         return {};
+       }},
+      {"attempt", "INTEGER NOT NULL",
+       [](SqliteRun& run, const Attempt& attempt) { run.with(attempt.key.attempt); },
+       [](SqliteRun& run, Attempt& attempt, const std::string&) -> Result<void> {
+         take(run, attempt.key.attempt);
+         return {};
+       }},
+      column<&Attempt::gpu>("gpu"),
+      column<&Attempt::device>("device"),
+      column<&Attempt::profile>("profile"),
+      column<&Attempt::start>("start"),
+      column<&Attempt::started>("started_ns"),
+      column<&Attempt::began>("began_ns"),
+      column<&Attempt::ended>("ended_ns"),
+      {"\"end\"", "TEXT", put_end, take_end},
+      column<&Attempt::why>("why"),
+      column<&Attempt::exit_code>("exit_code"),
+      column<&Attempt::peak>("peak_mib"),
+  };
+  return columns;
+}
+
+std::span<const StoreColumn<InstanceRecord>> instance_columns() {
+  using Instance = InstanceRecord;
+  static const StoreColumn<Instance> columns[] = {
+      column<&Instance::device>("device", "TEXT PRIMARY KEY"),
+      column<&Instance::gpu>("gpu"),
+      column<&Instance::profile>("profile"),
+      column<&Instance::start>("start"),
+      column<&Instance::made>("made_ns"),
+      column<&Instance::gone>("gone_ns"),
+  };
+  return columns;
+}
+
+std::span<const StoreColumn<EventRecord>> event_columns() {
+  using Event = EventRecord;
+  static const StoreColumn<Event> columns[] = {
+      column<&Event::number>("number", "INTEGER PRIMARY KEY"),
+      column<&Event::at>("at_ns"),
+      column<&Event::kind>("kind"),
+      column<&Event::job>("job"),
+      column<&Event::uid>("uid"),
+      column<&Event::gpu>("gpu"),
+      column<&Event::text>("text"),
+  };
+  return columns;
+}
+
+}  // namespace cleave
