@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "api_description.hpp"
 #include "base/places_test.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -33,6 +34,18 @@ TEST(Openapi, IsTheTableOfRoutes) {
     served.insert(fmt::format("{} {} {}", lowercase(route.method), route.path,
                               route.access == ApiAccess::operators ? "operators" : "everyone"));
   EXPECT_EQ(described, served);
+}
+
+/// `cleave-describe-api docs` writes both; tools/update-docs.sh runs it.
+TEST(Openapi, SchemasAndFieldsAreThoseOfTheTables) {
+  const std::string openapi = text_of_file(source_dir() + "/docs/openapi.json");
+  const std::string page = text_of_file(source_dir() + "/docs/api.md");
+  EXPECT_TRUE(with_schemas(openapi) == openapi) << "run build/release/bin/cleave-describe-api docs";
+  EXPECT_TRUE(with_fields(page) == page) << "run build/release/bin/cleave-describe-api docs";
+  const Json schemas = table_schemas();
+  EXPECT_EQ(schemas["Submission"]["properties"]["retries"]["maximum"], 1000);
+  EXPECT_EQ(schemas["ListedJob"]["properties"].contains("history"), false);
+  EXPECT_NE(page.find("| `retries` | integer, 0 to 1000 |"), std::string::npos);
 }
 
 TEST(Openapi, EveryReferenceAndParameterIsThere) {
@@ -682,7 +695,9 @@ TEST(Service, DamagedSubmissionsAndPathsAreRefusedAndNothingElse) {
   ServiceStand stand;
   Random random(9);
   const std::string whole =
-      R"({"command":["python3","a b"],"environment":["A=b","C="],"directory":"/home/u","name":"t","memory_mib":9216,"compute_slices":2,"priority":0,"deadline_s":3600,"retries":1,"restartable":true,"checkpoint_signal":10,"stop_grace_s":30,"model":null})";
+      R"({"command":["python3","a b"],"environment":["A=b","C="],"directory":"/home/u",)"
+      R"("name":"t","memory_mib":9216,"compute_slices":2,"priority":0,"deadline_s":3600,)"
+      R"("retries":1,"restartable":true,"checkpoint_signal":10,"stop_grace_s":30,"model":null})";
   const std::vector<std::string> targets = {
       "/v1/jobs",          "/v1/jobs/1/cancel",      "/v1/scheduler",
       "/v1/gpus/0/drain",  "/v1/jobs?limit=3&all=1", "/v1/jobs/1/logs?offset=-3&stream=stderr",

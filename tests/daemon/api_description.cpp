@@ -1,0 +1,204 @@
+#include "api_description.hpp"
+
+#include <span>
+
+#include "api/documents.hpp"
+#include "base/format.hpp"
+
+namespace cleave::trial {
+
+namespace {
+
+/// A schema by its name: the rows, and whether answers (every field is there) or submissions (only
+/// what is needed is) are described, and whether fields of a single record's answer are among them.
+struct Described {
+  std::string name;
+  std::span<const FieldInfo> rows;
+  bool is_answer = true, whole = true;
+};
+
+const std::vector<Described>& all_described() {
+  static const std::vector<Described> all = {
+      {"Submission", field_infos<Submission>, false},
+      {"Place", field_infos<ApiPlace>},
+      {"Attempt", field_infos<ApiAttempt>},
+      {"ListedJob", field_infos<ApiJob>, true, false},
+      {"Job", field_infos<ApiJob>},
+      {"Instance", field_infos<ApiInstance>},
+      {"Gpu", field_infos<ApiGpu>},
+      {"Event", field_infos<ApiEvent>},
+      {"Status", field_infos<ApiStatus>},
+  };
+  return all;
+}
+
+bool is_there(const FieldInfo& row, bool whole) {
+  return row.use != FieldUse::stored && (whole || row.use != FieldUse::whole);
+}
+
+Json object_schema(std::span<const FieldInfo> rows, bool is_answer, bool whole);
+
+void add_bounds(Json& schema, const FieldInfo& row) {
+  const bool text = row.kind == FieldKind::text;
+  if (row.has_least()) schema[text ? "minLength" : "minimum"] = row.least;
+  if (row.above_least) schema["exclusiveMinimum"] = true;
+  // A hundred years are the end of all times, and not a bound that anyone meets.
+  const bool all_times =
+      row.kind == FieldKind::seconds && std::chrono::seconds(row.most) >= longest_duration;
+  if (row.has_most() && !all_times) schema[text ? "maxLength" : "maximum"] = row.most;
+  if (!row.pattern.empty()) schema["pattern"] = row.pattern;
+}
+
+Json integer_schema(const FieldInfo& row) {
+  Json schema{{"type", "integer"}, {"format", "int64"}};
+  add_bounds(schema, row);
+  return schema;
+}
+
+Json reference(std::string_view name) {
+  return {{"$ref", fmt::format("#/components/schemas/{}", name)}};
+}
+
+/// Without the description.
+Json value_schema(const FieldInfo& row, bool is_answer) {
+  Json schema;
+  switch (row.kind) {
+    case FieldKind::flag:
+      return {{"type", "boolean"}};
+    case FieldKind::integer:
+      return integer_schema(row);
+    case FieldKind::number:
+    case FieldKind::seconds:
+      schema = {{"type", "number"}};
+      add_bounds(schema, row);
+      return schema;
+    case FieldKind::text:
+      schema = {{"type", "string"}};
+      add_bounds(schema, row);
+      break;
+    case FieldKind::time:
+      return {{"type", "string"},
+              {"pattern", R"(^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$)"},
+              {"format", "date-time"}};
+    case FieldKind::integers:
+      return {{"type", "array"}, {"items", integer_schema(row)}};
+    case FieldKind::texts:
+      schema = {{"type", "array"}, {"items", {{"type", "string"}}}};
+      if (!row.pattern.empty()) schema["items"]["pattern"] = row.pattern;
+      if (row.has_least()) schema["minItems"] = row.least;
+      return schema;
+    case FieldKind::records:
+      return {{"type", "array"}, {"items", reference(row.record)}};
+    case FieldKind::record:
+      if (row.record.empty()) return object_schema(row.inside, is_answer, true);
+      return {{"oneOf", Json::array({reference(row.record)})}};
+  }
+  for (const std::string_view word : row.words) schema["enum"].push_back(word);
+  if (!row.words.empty() && row.null == NullWhen::empty) schema["enum"].push_back(nullptr);
+  return schema;
+}
+
+Json object_schema(std::span<const FieldInfo> rows, bool is_answer, bool whole) {
+  Json properties = Json::object(), required = Json::array();
+  for (const FieldInfo& row : rows) {
+    if (!is_there(row, whole)) continue;
+    Json schema = value_schema(row, is_answer);
+    if (!row.help.empty()) schema["description"] = row.help;
+    const bool null_if_absent = row.optional && row.null == NullWhen::absent && is_answer;
+    if (null_if_absent || row.null == NullWhen::empty) schema["nullable"] = true;
+    properties[std::string(row.key)] = std::move(schema);
+    if (is_answer || row.needed) required.push_back(row.key);
+  }
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+std::string type_in_words(const FieldInfo& row) {
+  const std::string of(row.record.empty() ? "object" : row.record);
+  switch (row.kind) {
+    case FieldKind::flag:
+      return "boolean";
+    case FieldKind::integer:
+      return "integer";
+    case FieldKind::number:
+      return "number";
+    case FieldKind::text:
+      return "text";
+    case FieldKind::seconds:
+      return "seconds";
+    case FieldKind::time:
+      return "time";
+    case FieldKind::integers:
+      return "list of integers";
+    case FieldKind::texts:
+      return "list of texts";
+    case FieldKind::record:
+      return of;
+    case FieldKind::records:
+      return fmt::format("list of {}", of);
+  }
+  return "";
+}
+
+/// "integer, 0 to 1000", "text or null", "seconds, above 0"
+std::string type_and_bounds(const FieldInfo& row, bool is_answer) {
+  std::string text = type_in_words(row);
+  if (is_answer && ((row.optional && row.null == NullWhen::absent) || row.null == NullWhen::empty))
+    text += " or null";
+  const bool number = row.kind == FieldKind::integer || row.kind == FieldKind::seconds;
+  if (is_answer || !number || !row.has_least()) return text;
+  const bool all_times =
+      row.kind == FieldKind::seconds && std::chrono::seconds(row.most) >= longest_duration;
+  if (row.above_least) return fmt::format("{}, above {}", text, row.least);
+  if (!row.has_most() || all_times) return fmt::format("{}, at least {}", text, row.least);
+  return fmt::format("{}, {} to {}", text, row.least, row.most);
+}
+
+std::string fields_table(const Described& described) {
+  std::string text = "\n| field | type | meaning |\n|---|---|---|\n";
+  for (const FieldInfo& row : described.rows) {
+    if (!is_there(row, described.whole)) continue;
+    std::string meaning(row.help);
+    if (!row.words.empty()) meaning += fmt::format(": `{}`", fmt::join(row.words, "`, `"));
+    if (row.use == FieldUse::whole) meaning += "; not in lists";
+    if (!described.is_answer && row.needed) meaning += "; required";
+    text += fmt::format("| `{}` | {} | {} |\n", row.key, type_and_bounds(row, described.is_answer),
+                        meaning);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+Json table_schemas() {
+  Json schemas = Json::object();
+  for (const Described& each : all_described())
+    schemas[each.name] = object_schema(each.rows, each.is_answer, each.whole);
+  return schemas;
+}
+
+std::string with_schemas(std::string_view openapi) {
+  Json document = Json::parse(openapi);
+  const Json schemas = table_schemas();
+  for (const auto& [name, schema] : schemas.items())
+    document["components"]["schemas"][name] = schema;
+  return document.dump(1) + "\n";
+}
+
+std::string with_fields(std::string_view page) {
+  constexpr std::string_view mark = "<!-- fields: ", end = "<!-- end -->";
+  std::string text(page);
+  for (const Described& each : all_described()) {
+    const std::string begin = fmt::format("{}{} -->\n", mark, each.name);
+    const std::size_t from = text.find(begin);
+    if (from == std::string::npos) continue;
+    const std::size_t to = text.find(end, from);
+    if (to == std::string::npos) continue;
+    text.replace(from + begin.size(), to - from - begin.size(), fields_table(each));
+  }
+  return text;
+}
+
+}  // namespace cleave::trial
