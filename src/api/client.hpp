@@ -1,9 +1,9 @@
 #pragma once
 // A client of the daemon's API: HTTP/1.1 over a unix socket, one question at a time. The connection
-// is made with the first question and kept; where the daemon has closed it meanwhile, it is made
-// anew. Nothing here waits longer than it is told, and everything can be stopped from outside.
+// is made with the first question and kept; if the daemon has closed it meanwhile, it is made
+// again. Nothing here waits longer than it is told, and everything can be stopped from outside.
 //
-// Not for several threads: whoever wants two questions at a time has two clients.
+// Not for several threads: two questions at a time take two clients.
 
 #include <chrono>
 #include <functional>
@@ -20,6 +20,7 @@
 
 namespace cleave {
 
+/// What the daemon answered.
 struct ApiAnswer {
   int status = 200;  // below 400: what the daemon refuses is an Error
   std::string body;
@@ -28,6 +29,7 @@ struct ApiAnswer {
   [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
+/// One connection to the daemon, and the questions asked over it.
 class ApiClient {
  public:
   struct Settings {
@@ -38,7 +40,7 @@ class ApiClient {
     std::function<bool()> stop;
   };
   /// Tries the places in their order. Where a place was not chosen by the user, only this user or
-  /// root may listen there; anybody else could be after what is sent.
+  /// root may listen there; anyone else could be after what is sent.
   ApiClient(std::vector<SocketPlace> places, Settings settings);
   explicit ApiClient(std::vector<SocketPlace> places);
   ~ApiClient();

@@ -73,13 +73,13 @@ TEST_F(Clients, AskOnceMoreWhereThatDoesNoHarm) {
 
 TEST_F(Clients, SayWhatTheDaemonRefuses) {
   StubDaemon daemon(socket(), [](const StubRequest&) {
-    return StubReply{
-        404,
-        R"({"error": {"kind": "bad input", "place": "job 7", "message": "no such job", "remedy": "ps"}})",
-        {},
-        true,
-        {},
-        {}};
+    return StubReply{404,
+                     R"({"error": {"kind": "bad input", "place": "job 7",
+                      "message": "no such job", "remedy": "ps"}})",
+                     {},
+                     true,
+                     {},
+                     {}};
   });
   ApiClient asking = client();
   const auto answer = asking.ask("GET", "/v1/jobs/7");

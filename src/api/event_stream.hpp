@@ -8,17 +8,20 @@
 
 namespace cleave {
 
+/// One event, whole.
 struct ServerEvent {
   std::string id;  // the last one that was sent, in this event or before
   std::string kind, data;
   friend bool operator==(const ServerEvent&, const ServerEvent&) = default;
 };
 
+/// Puts lines and events together from bytes in pieces of any size.
 class EventStreamReader {
  public:
   /// The events that these bytes complete.
   [[nodiscard]] std::vector<ServerEvent> take(std::string_view bytes);
-  /// A line, or an event of several, has become longer than any of the daemon's: no event stream.
+  /// A line, or an event of several, has become longer than any of the daemon's: not an event
+  /// stream.
   [[nodiscard]] bool too_long() const { return line_.size() + event_.data.size() > longest; }
 
  private:

@@ -34,7 +34,7 @@ Result<SocketPlace> checked(const char* name, const std::string& path) {
 }
 
 /// The user's own, where nothing was chosen.
-std::filesystem::path own_socket(const SocketWish& wish) {
+std::filesystem::path own_socket(const SocketQuery& wish) {
   if (wish.uid == 0) return system_socket;
   if (wish.runtime_directory && wish.runtime_directory->starts_with('/')) {
     const std::filesystem::path path =
@@ -51,20 +51,20 @@ std::unexpected<Error> unsafe(const std::string& folder, std::string_view why) {
 
 }  // namespace
 
-SocketWish socket_wish_of_process() {
+SocketQuery socket_query_of_process() {
   return {.given = {},
           .environment = variable(socket_variable),
           .runtime_directory = variable("XDG_RUNTIME_DIR"),
           .uid = ::geteuid()};
 }
 
-Result<SocketPlace> daemon_socket(const SocketWish& wish) {
+Result<SocketPlace> daemon_socket(const SocketQuery& wish) {
   if (wish.given) return checked("--socket", *wish.given);
   if (wish.environment) return checked(socket_variable, *wish.environment);
   return SocketPlace{own_socket(wish), false};
 }
 
-Result<std::vector<SocketPlace>> client_sockets(const SocketWish& wish) {
+Result<std::vector<SocketPlace>> client_sockets(const SocketQuery& wish) {
   const auto first = daemon_socket(wish);
   if (!first) return std::unexpected(first.error());
   std::vector<SocketPlace> places = {*first};

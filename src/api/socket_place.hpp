@@ -2,7 +2,7 @@
 // Where the daemon's socket is: one answer for the daemon, which makes it, and for clients, which
 // try one after the other.
 //
-//   --socket FILE                         where it is given, and then nothing else
+//   --socket FILE                         if it is given, and then nothing else
 //   $CLEAVE_SOCKET                        likewise; a daemon that runs as root leaves it empty
 //   as root    /run/cleave/cleaved.sock
 //   otherwise  $XDG_RUNTIME_DIR/cleave/cleaved.sock, without that /tmp/cleave-UID/cleaved.sock;
@@ -22,30 +22,30 @@ namespace cleave {
 inline constexpr const char* socket_variable = "CLEAVE_SOCKET";
 
 /// What decides where it is.
-struct SocketWish {
+struct SocketQuery {
   std::optional<std::string> given;              // --socket
   std::optional<std::string> environment;        // CLEAVE_SOCKET
   std::optional<std::string> runtime_directory;  // XDG_RUNTIME_DIR; a relative one is ignored
   uid_t uid = 0;                                 // effective
 };
 /// What this process has: its user and its environment; `given` is the caller's to fill in.
-[[nodiscard]] SocketWish socket_wish_of_process();
+[[nodiscard]] SocketQuery socket_query_of_process();
 
+/// A socket's path.
 struct SocketPlace {
   std::filesystem::path path;
-  bool chosen = false;  // named by the user, who then answers for who listens there
+  bool chosen = false;  // named by the user, who then vouches for it
 };
 
-/// Where the daemon of this user listens. Fails where a name is empty or too long for a unix
-/// socket, of which the kernel takes 107 bytes.
-[[nodiscard]] Result<SocketPlace> daemon_socket(const SocketWish& wish);
+/// Where the daemon of this user listens. Fails if a name is empty or longer than the 107 bytes
+/// that the kernel takes.
+[[nodiscard]] Result<SocketPlace> daemon_socket(const SocketQuery& wish);
 /// Where a client of this user asks, in this order; never empty.
-[[nodiscard]] Result<std::vector<SocketPlace>> client_sockets(const SocketWish& wish);
+[[nodiscard]] Result<std::vector<SocketPlace>> client_sockets(const SocketQuery& wish);
 
-/// Makes the folder of a socket, 0700 unless `mode` says otherwise; what is there must be a folder
-/// and no link, and belong to the user or root with nobody else allowed to write in it (or be
-/// sticky, where the user chose it). Without this somebody else could put a socket of his own under
-/// the name.
+/// Makes the directory of a socket, 0700 unless `mode` says otherwise. One that exists must not be
+/// a link and must belong to the user or root, with no one else allowed to write in it (or be
+/// sticky, if the user chose it). Otherwise another user could put a socket under the name.
 [[nodiscard]] Result<void> make_socket_folder(const SocketPlace& place, mode_t mode = 0700);
 
 }  // namespace cleave

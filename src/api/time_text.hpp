@@ -11,7 +11,7 @@ namespace cleave {
 
 /// Rounded down to the millisecond.
 [[nodiscard]] std::string utc_text(Instant instant);
-/// Reads that, and any number of digits of the second, none too; nothing else.
+/// Reads that form, with any number of decimals of the second or none; nothing else.
 [[nodiscard]] std::optional<Instant> parse_utc_text(std::string_view text);
 
 }  // namespace cleave

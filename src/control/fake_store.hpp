@@ -18,7 +18,7 @@
 
 namespace cleave {
 
-/// What a disk holds that is not there.
+/// A disk in memory.
 class FakeDisk {
  public:
   FakeDisk();
@@ -26,13 +26,13 @@ class FakeDisk {
   FakeDisk(const FakeDisk&) = delete;
   FakeDisk& operator=(const FakeDisk&) = delete;
 
-  /// Of what was written since the last synced batch only the first `reached` writes had come to
-  /// the disk. The store that is open on it must not be used any more.
+  /// Of the writes since the last synced batch, only the first `reached` came to the disk. The
+  /// store that is open on it must not be used any more.
   void lose_power(std::size_t reached = 0);
   /// Writes that a loss of power could take.
   [[nodiscard]] std::size_t unsynced() const;
 
-  /// The next writes so many fail, as on a full disk, and change nothing.
+  /// The next `count` writes fail, as on a full disk, and change nothing.
   void fail_writes(std::size_t count) { failing_ = count; }
   /// Also loads and queries, as when a disk breaks.
   void fail_reads(std::size_t count) { failing_reads_ = count; }
@@ -58,6 +58,7 @@ class FakeDisk {
   std::uint64_t writes_ = 0;
 };
 
+/// The store over such a disk.
 class FakeStore final : public Store {
  public:
   /// The disk must outlive it.

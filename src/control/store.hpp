@@ -18,8 +18,10 @@
 
 namespace cleave {
 
+/// What a write survives: the program's death, or the machine's too.
 enum class Durability : std::uint8_t { written, synced };
 
+/// What is written together.
 struct StoreBatch {
   std::vector<JobRecord> jobs;  // each new, or in the place of the one with its number
   std::vector<std::pair<JobNumber, JobCommand>>
@@ -64,6 +66,7 @@ struct StoredJob {
   std::optional<AttemptRecord> latest;
 };
 
+/// The door itself. Errors are those of the disk, or say that a text is damaged.
 class Store {
  public:
   virtual ~Store() = default;

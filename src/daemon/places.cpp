@@ -101,7 +101,7 @@ Result<DaemonConfig> load_config(const DaemonArguments& arguments) {
 
 Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments, const DaemonConfig& config) {
   DaemonPlaces places;
-  SocketWish wish = socket_wish_of_process();
+  SocketQuery wish = socket_query_of_process();
   wish.given = arguments.socket;
   if (is_root()) wish.environment.reset();
   const auto socket = daemon_socket(wish);

@@ -41,7 +41,7 @@ void add_patience(CommandLine& command, std::int64_t& seconds_to_wait) {
 }
 
 Result<std::vector<SocketPlace>> sockets_of(const DaemonOptions& options) {
-  SocketWish wish = socket_wish_of_process();
+  SocketQuery wish = socket_query_of_process();
   if (!options.socket.empty()) wish.given = options.socket;
   return client_sockets(wish);
 }

@@ -85,6 +85,7 @@ class SqliteRun {
   int column_ = 0;
 };
 
+/// The connection to one database file.
 class SqliteConnection {
  public:
   /// A file that is there already; its path has no link in it.

@@ -15,7 +15,7 @@
 // that failed in its last step, when the log did not come to the disk, may still be found after a
 // crash of the machine right then.
 //
-// A process with a limit on the size of files should ignore SIGXFSZ. Not for several threads.
+// A process with a limit on file sizes should ignore SIGXFSZ. Not for several threads.
 
 #include <filesystem>
 #include <memory>
@@ -26,6 +26,7 @@
 
 namespace cleave {
 
+/// The store in a file.
 class SqliteStore final : public Store {
  public:
   /// Opens or begins it in a directory that is there. Databases up to 64 MiB are checked for
@@ -45,8 +46,7 @@ class SqliteStore final : public Store {
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
   Result<void> forget_events(std::size_t keep) override;
 
-  /// For tests: the disk is full beyond so many pages of 4 KiB; one that is larger already cannot
-  /// grow.
+  /// For tests: the disk is full beyond `most` pages of 4 KiB; a larger database cannot grow.
   [[nodiscard]] Result<void> limit_pages(std::int64_t most);
 
  private:

@@ -9,6 +9,7 @@
 
 namespace cleave {
 
+/// The database file and the lock that this process holds on it.
 class StoreFile {
  public:
   /// Takes the lock STATE/cleave.db.lock and looks at STATE/cleave.db and what SQLite keeps beside
@@ -20,8 +21,8 @@ class StoreFile {
 
   /// Without a link in it.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Whether its end is missing: it is no whole number of pages, and no log is there that makes up
-  /// for it.
+  /// Whether its end is missing: its size is not a whole number of pages, and no log is there that
+  /// makes up for it.
   [[nodiscard]] bool torn() const { return torn_; }
 
  private:
