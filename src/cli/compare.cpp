@@ -8,7 +8,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "cli/workload_arguments.hpp"
 #include "simulate/side_by_side.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"

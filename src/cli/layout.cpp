@@ -3,7 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "graph/state_graph.hpp"
 #include "model/layout_text.hpp"
 

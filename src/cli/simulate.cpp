@@ -7,7 +7,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "cli/workload_arguments.hpp"
 #include "simulate/event_log.hpp"
 #include "simulate/trace_events.hpp"

@@ -4,7 +4,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
 #include "placement/policy.hpp"

@@ -3,7 +3,7 @@
 
 #include "base/format.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "model/workload_file.hpp"
 #include "simulate/generate/generate.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/format.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "model/layout_text.hpp"
 
 namespace cleave::cli {

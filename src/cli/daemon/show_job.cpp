@@ -7,7 +7,7 @@
 #include "base/terminal_text.hpp"
 #include "cli/daemon/daemon.hpp"
 #include "cli/daemon/job_text.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 
 namespace cleave::cli {
 

@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "cli/daemon/daemon.hpp"
 #include "cli/daemon/job_text.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
 

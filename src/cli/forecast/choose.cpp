@@ -8,7 +8,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "cli/forecast/profiles.hpp"
 #include "placement/admission.hpp"
 

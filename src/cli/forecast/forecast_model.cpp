@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "cli/forecast/model_input.hpp"
 #include "forecast/shape/model_memory.hpp"
 

@@ -7,7 +7,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "forecast/time/completion_time.hpp"
 
 namespace cleave::cli {

@@ -9,7 +9,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "cli/live/live.hpp"
 #include "model/layout_text.hpp"
 #include "nvmlsim/sim_node.hpp"

@@ -5,7 +5,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "model/layout_text.hpp"
 #include "planner/objective.hpp"
 

@@ -3,7 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "cli/study/bench_daemon.hpp"
 #include "study/bench/bench_admission.hpp"
 #include "study/bench/bench_graph.hpp"

@@ -4,7 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "study/bench/bench_daemon.hpp"
 
 namespace cleave::cli {

@@ -7,7 +7,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "study/reproduce/reproduce_optimal_placement.hpp"
 
 namespace cleave::cli {

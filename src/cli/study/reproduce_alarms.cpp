@@ -7,7 +7,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "study/reproduce/memory_alarms.hpp"
 #include "study/reproduce/serving_facts.hpp"
 

@@ -5,7 +5,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 #include "study/reproduce/carma_memory.hpp"
 
 namespace cleave::cli {

@@ -1,4 +1,4 @@
-#include "cli/study/chart.hpp"
+#include "cli/forecast/chart.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "cli/daemon/show.hpp"
+#include "cli/table.hpp"
 
 #include <algorithm>
 
