@@ -62,6 +62,18 @@ Check number_from(double low, double high) {
   return Check(check);
 }
 
+Result<ModelProfiles> choose_profiles(const std::string& model, const std::string& profiles,
+                                      const std::string& option) {
+  const auto found = find_gpu_model(model);
+  if (!found && !option.empty()) return fail_at(option, found.error());
+  if (!found) return std::unexpected(found.error());
+  const auto choice = ProfileChoice::parse(profiles);
+  if (!choice) return std::unexpected(choice.error());
+  if (const auto checked = choice->check(std::span(&*found, 1)); !checked)
+    return std::unexpected(checked.error());
+  return ModelProfiles{*found, choice->on(**found)};
+}
+
 Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles) {
   const auto choice = ProfileChoice::parse(profiles);
   if (!choice) return std::unexpected(choice.error());

@@ -1,6 +1,6 @@
 #pragma once
 // What the commands of the program share: how they are registered, what they are given, how they
-// answer. A command is one file with one `add_` function and a row in the table of main.cpp; it
+// answer. A command is one file with an `add_` function and a row in the table of program.cpp; it
 // parses, calls and prints, and decides nothing.
 
 #include <fstream>
@@ -19,64 +19,9 @@ namespace cleave::cli {
 /// What main runs after the command line was understood; the value is the exit code.
 using Run = std::function<Result<int>()>;
 
-struct CommandRow {
-  /// Adds the subcommand to the program; its callback puts what is to be done into `run`.
-  void (*add)(CommandLine& program, Run& run);
-};
-
-void add_gpu(CommandLine& program, Run& run);
-void add_layout(CommandLine& program, Run& run);
-void add_place(CommandLine& program, Run& run);
-void add_admit(CommandLine& program, Run& run);
-void add_simulate(CommandLine& program, Run& run);
-void add_compare(CommandLine& program, Run& run);
-void add_policies(CommandLine& program, Run& run);
-void add_schedulers(CommandLine& program, Run& run);
-void add_workload(CommandLine& program, Run& run);
-void add_bench(CommandLine& program, Run& run);
-void add_plan(CommandLine& program, Run& run);
-void add_reproduce(CommandLine& program, Run& run);
-void add_import(CommandLine& program, Run& run);
-void add_rebalance(CommandLine& program, Run& run);
-void add_forecasters(CommandLine& program, Run& run);
-void add_forecast(CommandLine& program, Run& run);
-void add_recommend(CommandLine& program, Run& run);
-void add_choose(CommandLine& program, Run& run);
-void add_waste(CommandLine& program, Run& run);
-void add_profiles_command(CommandLine& program, Run& run);
-void add_gpus(CommandLine& program, Run& run);
-void add_instances(CommandLine& program, Run& run);
-void add_create(CommandLine& program, Run& run);
-void add_destroy(CommandLine& program, Run& run);
-void add_gpu_layout(CommandLine& program, Run& run);
-void add_mig(CommandLine& program, Run& run);
-void add_sim_node(CommandLine& program, Run& run);
-void add_doctor(CommandLine& program, Run& run);
-void add_submit(CommandLine& program, Run& run);
-void add_ps(CommandLine& program, Run& run);
-void add_show(CommandLine& program, Run& run);
-void add_logs(CommandLine& program, Run& run);
-void add_wait(CommandLine& program, Run& run);
-void add_cancel(CommandLine& program, Run& run);
-void add_top(CommandLine& program, Run& run);
-void add_events(CommandLine& program, Run& run);
-void add_drain(CommandLine& program, Run& run);
-void add_undrain(CommandLine& program, Run& run);
-void add_pause(CommandLine& program, Run& run);
-void add_resume(CommandLine& program, Run& run);
-void add_scheduler(CommandLine& program, Run& run);
-void add_completion(CommandLine& program, Run& run);
-void add_man(CommandLine& program, Run& run);
-
-// Subcommands in files of their own, by group.
-void add_forecast_memory(CommandLine& forecast, Run& run);
-void add_forecast_model(CommandLine& forecast, Run& run);
-void add_forecast_time(CommandLine& forecast, Run& run);
-void add_bench_forecast(CommandLine& bench, Run& run);
-void add_bench_nvml(CommandLine& bench, Run& run);
-void add_reproduce_alarms(CommandLine& reproduce, Run& run);
-void add_reproduce_carma(CommandLine& reproduce, Run& run);
-void add_reproduce_completion_time(CommandLine& reproduce, Run& run);
+/// What each command is to the table of program.cpp, and to its group: a function that adds the
+/// subcommand; the subcommand's callback puts what is to be done into `run`.
+using AddCommand = void(CommandLine& program, Run& run);
 
 /// A subcommand with its description and an example at the end of its help.
 CommandLine* add_command(CommandLine& program, const std::string& name, const std::string& what,
@@ -92,6 +37,17 @@ Check whole_number(std::int64_t least);
 Check number_from(double low, double high);
 /// An empty word is most often a variable that was not set.
 Check not_empty();
+
+/// A GPU model of the tables, and the profiles in play on it.
+struct ModelProfiles {
+  const GpuModel* model = nullptr;
+  ProfileMask profiles{};
+};
+/// `MODEL` and `--profiles` as they were given. An error in the model has the place `option`, if
+/// that is not empty.
+[[nodiscard]] Result<ModelProfiles> choose_profiles(const std::string& model,
+                                                    const std::string& profiles,
+                                                    const std::string& option = {});
 
 /// A fleet from a file, or in short (4xA100-40GB).
 [[nodiscard]] Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles);
@@ -129,7 +85,7 @@ class WholeFile {
   std::ofstream file_;
 };
 
-/// What stood behind the first "--" of `cleave submit`, word by word as it was given; main.cpp
+/// What stood behind the first "--" of `cleave submit`, word by word as it was given; program.cpp
 /// takes it off before the command line is parsed.
 std::vector<std::string>& command_words();
 

@@ -117,18 +117,14 @@ void show_model(const StateGraph& graph) {
 
 Result<int> gpu(const Options& options) {
   if (options.model.empty()) return list_models(options.json);
-  const auto model = find_gpu_model(options.model);
-  if (!model) return std::unexpected(model.error());
-  const auto choice = ProfileChoice::parse(options.profiles);
-  if (!choice) return std::unexpected(choice.error());
-  if (const auto checked = choice->check(std::span(&*model, 1)); !checked)
-    return std::unexpected(checked.error());
-  const auto graph = StateGraph::of(**model, choice->on(**model));
+  const auto chosen = choose_profiles(options.model, options.profiles);
+  if (!chosen) return std::unexpected(chosen.error());
+  const auto graph = StateGraph::of(*chosen->model, chosen->profiles);
   if (!options.json) {
     show_model(*graph);
     return 0;
   }
-  Json json = header(**model);
+  Json json = header(*chosen->model);
   json["profiles"] = Json::array();
   for (const Profile* profile : graph->geometry().profile_list())
     json["profiles"].push_back(to_json(*profile));

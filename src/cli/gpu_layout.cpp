@@ -2,10 +2,10 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "cli/table.hpp"
 #include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
+#include "cli/table.hpp"
 #include "model/layout_text.hpp"
 
 namespace cleave::cli {

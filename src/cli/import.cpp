@@ -103,13 +103,9 @@ void advise(const Options& options, const SmiListing& listing, const std::vector
 Result<int> import_smi(const Options& options) {
   if (!fit_for_a_name(options.node) || !valid_utf8(options.node))
     return fail(ErrorKind::bad_usage, "--node", "a node needs a name, without control characters");
-  const auto model = find_gpu_model(options.model);
-  if (!model) return fail_at("--model", model.error());
-  const auto choice = ProfileChoice::parse(options.profiles);
-  if (!choice) return std::unexpected(choice.error());
-  if (const auto checked = choice->check(std::span(&*model, 1)); !checked)
-    return std::unexpected(checked.error());
-  const Geometry geometry(**model, choice->on(**model));
+  const auto chosen = choose_profiles(options.model, options.profiles, "--model");
+  if (!chosen) return std::unexpected(chosen.error());
+  const Geometry geometry(*chosen->model, chosen->profiles);
   const auto listing = read_listings(options.files);
   if (!listing) return std::unexpected(listing.error());
   const auto gpus = smi_gpus(*listing, geometry, options.gpus);

@@ -93,13 +93,9 @@ void print_text(const StateGraph& graph, StateId state) {
 }
 
 Result<int> layout(const Options& options) {
-  const auto model = find_gpu_model(options.model);
-  if (!model) return std::unexpected(model.error());
-  const auto choice = ProfileChoice::parse(options.profiles);
-  if (!choice) return std::unexpected(choice.error());
-  if (const auto checked = choice->check(std::span(&*model, 1)); !checked)
-    return std::unexpected(checked.error());
-  const auto graph = StateGraph::of(**model, choice->on(**model));
+  const auto chosen = choose_profiles(options.model, options.profiles);
+  if (!chosen) return std::unexpected(chosen.error());
+  const auto graph = StateGraph::of(*chosen->model, chosen->profiles);
   const Geometry& geometry = graph->geometry();
   const auto written = parse_layout(options.layout, geometry);
   if (!written) return std::unexpected(written.error());

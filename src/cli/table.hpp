@@ -1,5 +1,5 @@
 #pragma once
-// How things look to people: tables, times, shares.
+// How figures look to people: tables, times, shares.
 
 #include <string>
 #include <vector>
@@ -24,8 +24,5 @@ class Table {
 std::string human(Duration duration);
 /// "63 %"
 std::string percent(double share);
-
-/// Prints the table of generators the way `cleave policies` prints its own; the exit code.
-[[nodiscard]] Result<int> list_generators(bool json);
 
 }  // namespace cleave::cli

@@ -3,11 +3,12 @@
 
 #include "base/format.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "model/workload_file.hpp"
 #include "simulate/generate/generate.hpp"
 
 namespace cleave::cli {
+
+AddCommand add_workload_list;
 
 namespace {
 
@@ -45,13 +46,7 @@ void add_workload(CommandLine& program, Run& run) {
       ->check(whole_number(0))
       ->default_str("1");
   command->callback([options, &run] { run = [options] { return generate(*options); }; });
-
-  auto json = std::make_shared<bool>(false);
-  CommandLine* list =
-      add_command(*group, "list", "The workloads there are, with their options and defaults",
-                  "cleave workload list");
-  add_json(*list, *json);
-  list->callback([json, &run] { run = [json] { return list_generators(*json); }; });
+  add_workload_list(*group, run);
 }
 
 }  // namespace cleave::cli

@@ -40,22 +40,19 @@ constexpr Room house[] = {
      "nvmlsim/sim_node.hpp",
      ""},
     {"api", "base model", "boost/beast boost/asio"},  // Beast's own faces speak of Asio
-    {"page", "base model", ""},
     {"manual", "base", "CLI/"},
     {"daemon",
-     "base model graph physics forecast placement planner engine device runner control api page "
+     "base model graph physics forecast placement planner engine device runner control api "
      "manual nvmlsim/sim_node.hpp",
-     "boost/ sqlite3.h prometheus/ spdlog/ toml++/"},
-    {"study",
-     "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
-     "simulate runner "
-     "control api page",
-     "coin/"},
+     "boost/ sqlite3.h spdlog/ toml++/"},
     {"cli",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
-     "simulate runner "
-     "control api page manual study",
+     "simulate runner control api manual",
      ""},
+    {"study",
+     "base model graph physics forecast placement planner engine device nvmlsim/client.hpp "
+     "simulate runner control api cli",
+     "coin/"},
 };
 
 /// What any *_test.cpp, and a *_test.hpp that several of them share, may use in addition.

@@ -43,9 +43,9 @@ TEST(Headers, ThatSayNothingAreFound) {
   EXPECT_EQ(found(""), 1U);
 }
 
-// A command is a file of src/cli that begins "// `cleave name`: what it does." and defines
-// `add_name`, which command.hpp declares and the table of main.cpp or a group such as `forecast`
-// has a row for. Its helpers begin with their includes.
+// A command is a file of src/cli or src/study that begins "// `cleave name`: what it does." and
+// defines `add_name`, which the table of program.cpp or a group such as `forecast` declares and has
+// a row for. Its helpers begin with their includes.
 
 using Names = std::set<std::string>;
 
@@ -62,11 +62,25 @@ Names names_in(const SourceFile& file, const char* pattern) {
 Names defined_in(const SourceFile& file) {
   return names_in(file, R"(^void (add_\w+)\(CommandLine& \w+, Run& \w+\) \{)");
 }
-Names declared_in(const SourceFile& header) {
-  return names_in(header, R"(^void (add_\w+)\(CommandLine& \w+, Run& \w+\);)");
+
+/// The names between a line that begins with `begin` and the first one with `end`.
+Names listed_in(const SourceFile& file, std::string_view begin, char end) {
+  SourceFile lines{file.path, {}};
+  bool inside = false;
+  for (const std::string& line : file.lines) {
+    inside = inside || line.starts_with(begin);
+    if (inside) lines.lines.push_back(line);
+    inside = inside && line.find(end) == std::string::npos;
+  }
+  return names_in(lines, R"(\b(add_\w+)\b)");
 }
-Names rows_of(const SourceFile& main) {
-  return names_in(main, R"([{ ](add_\w+)[,}])");
+
+/// What a file declares: AddCommand add_a, add_b;
+Names declared_in(const SourceFile& file) {
+  return listed_in(file, "AddCommand ", ';');
+}
+Names rows_of(const SourceFile& program) {
+  return listed_in(program, "constexpr AddCommand* commands[]", '}');
 }
 /// What a group of commands, such as `forecast`, adds to itself.
 Names members_of(const SourceFile& file) {
@@ -83,43 +97,43 @@ std::vector<std::string> wrong_opening(const SourceFile& file, const Names& rows
   const bool says_command = first.starts_with("// `cleave ");
   if (says_command && !in_table)
     return {finding(file, 0,
-                    "says it is a command, but neither main.cpp nor a group has a row for an add_ "
-                    "function of it")};
+                    "says it is a command, but neither program.cpp nor a group has a row for an "
+                    "add_ function of it")};
   if (!says_command && in_table)
     return {finding(file, 0, "a command begins with: // `cleave name`: what it does")};
   return {};
 }
 
+/// `sources`: all files; what they declare must be in `rows`, and what is in `rows` defined.
 std::vector<std::string> commands_astray(const std::vector<SourceFile>& sources,
-                                         const Names& declared, const Names& rows) {
+                                         const Names& rows) {
   std::vector<std::string> findings;
   Names defined;
   for (const SourceFile& file : sources) {
     for (const std::string& each : wrong_opening(file, rows)) findings.push_back(each);
     defined.merge(defined_in(file));
+    for (const std::string& name : declared_in(file))
+      if (!rows.contains(name))
+        findings.push_back(finding(file, 0, name + " has no row in the table nor in a group"));
   }
-  for (const std::string& name : declared)
-    if (!rows.contains(name))
-      findings.push_back("src/cli/main.cpp: " + name +
-                         " of command.hpp has no row in the table nor in a group");
   for (const std::string& name : rows)
     if (!defined.contains(name))
-      findings.push_back("src/cli/main.cpp: no file of src/cli defines " + name);
+      findings.push_back("src/cli/program.cpp: no file of src/cli or src/study defines " + name);
   return findings;
 }
 
 TEST(Commands, EachIsAFileThatSaysSoAndARow) {
-  std::vector<SourceFile> sources = cpp_under({"src/cli"});
-  const auto main = std::ranges::find(sources, "src/cli/main.cpp", &SourceFile::path);
-  const auto header = std::ranges::find(sources, "src/cli/command.hpp", &SourceFile::path);
-  ASSERT_TRUE(main != sources.end() && header != sources.end());
-  Names rows = rows_of(*main);
-  const Names declared = declared_in(*header);
-  ASSERT_FALSE(rows.empty()) << "the table of main.cpp was not understood";
+  std::vector<SourceFile> sources = cpp_under({"src/cli", "src/study"});
+  std::erase_if(sources, [](const SourceFile& file) {
+    return !file.ends_with(".cpp") || file.ends_with("_test.cpp");
+  });
+  const auto program = std::ranges::find(sources, "src/cli/program.cpp", &SourceFile::path);
+  ASSERT_TRUE(program != sources.end());
+  Names rows = rows_of(*program);
+  ASSERT_GT(rows.size(), 40U) << "the table of program.cpp was not understood";
+  EXPECT_EQ(rows, declared_in(*program));
   for (const SourceFile& file : sources) rows.merge(members_of(file));
-  ASSERT_FALSE(declared.empty()) << "command.hpp was not understood";
-  std::erase_if(sources, [](const SourceFile& file) { return !file.ends_with(".cpp"); });
-  const auto findings = commands_astray(sources, declared, rows);
+  const auto findings = commands_astray(sources, rows);
   EXPECT_TRUE(findings.empty()) << listed(findings);
 }
 
@@ -128,21 +142,21 @@ TEST(Commands, ThatAreForgottenAreFound) {
   const SourceFile a = file(
       "// `cleave a`: all is well.\nvoid add_a(CommandLine& program, Run& run) {\n"
       "void add_part(CommandLine& group, Run& run) {\n");
-  EXPECT_TRUE(commands_astray({a}, {"add_a"}, {"add_a"}).empty());
-  EXPECT_EQ(commands_astray({a}, {}, {}).size(), 1U);
-  EXPECT_EQ(commands_astray({a}, {"add_a", "add_b"}, {"add_a"}).size(), 1U);
-  EXPECT_EQ(commands_astray({}, {}, {"add_a"}).size(), 1U);
-  EXPECT_EQ(commands_astray({file("// `cleave a`: does nothing.\n")}, {}, {}).size(), 1U);
-  EXPECT_EQ(commands_astray({file("namespace cleave {}\n")}, {}, {}).size(), 1U);
+  EXPECT_TRUE(commands_astray({a}, {"add_a"}).empty());
+  EXPECT_EQ(commands_astray({a}, {}).size(), 1U);
+  const SourceFile table = file("#include \"b.hpp\"\nAddCommand add_a,\n    add_b;\n");
+  EXPECT_EQ(commands_astray({a, table}, {"add_a"}).size(), 1U);
+  EXPECT_EQ(commands_astray({}, {"add_a"}).size(), 1U);
+  EXPECT_EQ(commands_astray({file("// `cleave a`: does nothing.\n")}, {}).size(), 1U);
+  EXPECT_EQ(commands_astray({file("namespace cleave {}\n")}, {}).size(), 1U);
   const SourceFile silent =
       file("#include \"a.hpp\"\nvoid add_a(CommandLine& program, Run& run) {\n");
-  EXPECT_EQ(commands_astray({silent}, {"add_a"}, {"add_a"}).size(), 1U);
-  EXPECT_EQ(rows_of(file("    {add_a}, {add_b},\n")), (Names{"add_a", "add_b"}));
+  EXPECT_EQ(commands_astray({silent}, {"add_a"}).size(), 1U);
+  EXPECT_EQ(rows_of(file("constexpr AddCommand* commands[] = {\n    add_a, add_b,\n};\nadd_c\n")),
+            (Names{"add_a", "add_b"}));
   EXPECT_EQ(members_of(file("  add_a(*group, run);\n  add_json(*command, json);\n")),
             (Names{"add_a"}));
-  EXPECT_EQ(declared_in(file("void add_a(CommandLine& program, Run& run);\nvoid "
-                             "add_json(CommandLine& a, bool& b);\n")),
-            Names{"add_a"});
+  EXPECT_EQ(declared_in(table), (Names{"add_a", "add_b"}));
 }
 
 // The words are assembled here so that this file does not find itself.

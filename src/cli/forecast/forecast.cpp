@@ -4,6 +4,8 @@
 
 namespace cleave::cli {
 
+AddCommand add_forecast_memory, add_forecast_model, add_forecast_time;
+
 void add_forecast(CommandLine& program, Run& run) {
   CommandLine* group =
       program.add_subcommand("forecast", "What a job will need, before it runs and while it runs");

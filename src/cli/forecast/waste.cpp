@@ -176,13 +176,9 @@ Result<int> waste_command(const Options& options) {
   if (asked != 1) return fail(ErrorKind::bad_usage, "", "give one of MODEL, --input and --paper");
   if (options.paper) return show_paper(options.json);
   if (!options.input.empty()) return show_input(options);
-  const auto model = find_gpu_model(options.model);
-  if (!model) return std::unexpected(model.error());
-  const auto choice = ProfileChoice::parse(options.profiles);
-  if (!choice) return std::unexpected(choice.error());
-  if (const auto checked = choice->check(std::span(&*model, 1)); !checked)
-    return std::unexpected(checked.error());
-  const Geometry geometry(**model, choice->on(**model));
+  const auto chosen = choose_profiles(options.model, options.profiles);
+  if (!chosen) return std::unexpected(chosen.error());
+  const Geometry geometry(*chosen->model, chosen->profiles);
   return options.layout ? show_layout(geometry, *options.layout, options.json)
                         : show_table(geometry, options.json);
 }

@@ -1,29 +1,129 @@
-#include "study/bench/bench_daemon.hpp"
+// `cleave bench daemon`: what the daemon does in a second, how soon a job begins, what memory it
+// takes, and what it adds to the time of a batch. Each part has a `cleaved` of its own, a process
+// on simulated GPUs with its state on a disk, asked over its socket as any client asks it. Nothing
+// in it is switched off: the audit is written, answers mean that the submission is synced.
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
 #include "api/time_text.hpp"
 #include "base/format.hpp"
-#include "base/json.hpp"
+#include "cli/columns.hpp"
+#include "study/bench/bench_parts.hpp"
 #include "study/bench/daemon_batch.hpp"
 #include "study/bench/daemon_process.hpp"
 #include "study/bench/kept_connections.hpp"
 
-namespace cleave {
+namespace cleave::cli {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
 namespace {
+
+struct Options {
+  std::size_t jobs = 10'000, connections = 50, subscribers = 200;
+  std::size_t starts = 200;  // jobs whose start is timed
+  double batch = 1;          // by which the batch's jobs are stretched; 0: no batch
+  fs::path programs;         // of cleave, cleaved and cleave-job
+  fs::path folder;           // on the disk that the state is to be on
+  std::string folder_given;  // empty: the usual one
+  bool json = false;
+};
+
+struct TimeSpread {
+  double median_ms = 0, p95_ms = 0, most_ms = 0;
+};
+
+struct DaemonBench {
+  // The disk: 4 KiB appended to a file and synced, as each submission asks for in the end.
+  std::string file_system;  // "ext4"
+  TimeSpread disk_sync;
+
+  // Submissions over `connections`, each sent when the answer before it on its connection has come.
+  std::size_t jobs = 0, connections = 0;
+  double submits_per_s = 0;
+  TimeSpread submit, submit_alone;  // from question to answer; alone: one connection, 200 of them
+
+  // With all of them queued.
+  double list_first_byte_ms = 0, list_last_byte_ms = 0,
+         list_mib = 0;               // GET /v1/jobs?limit=10000; median
+  double page_last_byte_ms = 0;      // GET /v1/jobs, the newest 1,000
+  double ps_ms = 0, ps_page_ms = 0;  // `cleave ps`, and with --limit 1000, as processes; median
+  double memory_mib = 0, most_memory_mib = 0;
+
+  // One after the other on one instance that stands: each starts when the end of the one before is
+  // heard.
+  std::size_t starts = 0;
+  TimeSpread start;         // from the decision to the process
+  TimeSpread submit_start;  // from sending the submission to the process, the instance being idle
+
+  // With `subscribers` of the events, of whom a quarter never read.
+  std::size_t subscribers = 0, stuck = 0;
+  double submits_per_s_alone = 0,
+         submits_per_s_followed = 0;  // the same number without and with them
+
+  // The same batch on the daemon and in the simulator.
+  struct Batch {
+    std::size_t jobs = 0;
+    double makespan_s = 0, simulated_s = 0;
+    [[nodiscard]] double overhead() const { return makespan_s / simulated_s - 1; }
+  };
+  std::optional<Batch> batch;
+};
+
+std::string in_ms(const Json& value) {
+  return fmt::format("{:.2f} ms", value.get<double>());
+}
+
+const Columns<TimeSpread> spread_columns = {{"median_ms", "median", &TimeSpread::median_ms, in_ms},
+                                            {"p95_ms", "95 %", &TimeSpread::p95_ms, in_ms},
+                                            {"most_ms", "most", &TimeSpread::most_ms, in_ms}};
+
+template <auto Spread>
+Json spread_json(const DaemonBench& bench) {
+  return json_row(spread_columns, bench.*Spread);
+}
+
+using B = DaemonBench;
+const Columns<DaemonBench::Batch> batch_columns = {
+    {"jobs", json_only, &B::Batch::jobs},
+    {"makespan_s", json_only, &B::Batch::makespan_s},
+    {"simulated_s", json_only, &B::Batch::simulated_s},
+    {"overhead", json_only, &B::Batch::overhead}};
+
+const Columns<DaemonBench> columns = {
+    {"file_system", json_only, &B::file_system},
+    {"disk_sync", json_only, spread_json<&B::disk_sync>},
+    {"jobs", json_only, &B::jobs},
+    {"connections", json_only, &B::connections},
+    {"submits_per_s", json_only, &B::submits_per_s},
+    {"submit", json_only, spread_json<&B::submit>},
+    {"submit_alone", json_only, spread_json<&B::submit_alone>},
+    {"list_first_byte_ms", json_only, &B::list_first_byte_ms},
+    {"list_last_byte_ms", json_only, &B::list_last_byte_ms},
+    {"list_mib", json_only, &B::list_mib},
+    {"page_last_byte_ms", json_only, &B::page_last_byte_ms},
+    {"ps_ms", json_only, &B::ps_ms},
+    {"ps_page_ms", json_only, &B::ps_page_ms},
+    {"memory_mib", json_only, &B::memory_mib},
+    {"most_memory_mib", json_only, &B::most_memory_mib},
+    {"starts", json_only, &B::starts},
+    {"start", json_only, spread_json<&B::start>},
+    {"submit_start", json_only, spread_json<&B::submit_start>},
+    {"subscribers", json_only, &B::subscribers},
+    {"stuck", json_only, &B::stuck},
+    {"submits_per_s_alone", json_only, &B::submits_per_s_alone},
+    {"submits_per_s_followed", json_only, &B::submits_per_s_followed},
+    {"batch", json_only, [](const B& bench) {
+       return bench.batch ? json_row(batch_columns, *bench.batch) : Json(nullptr);
+     }}};
 
 constexpr std::size_t alone_count = 200, looks = 5;
 
@@ -63,8 +163,8 @@ std::string submission(const std::string& profile, const Json& command) {
       .dump();
 }
 
-double per_second(std::size_t count, Clock::time_point since) {
-  return static_cast<double>(count) / std::chrono::duration<double>(Clock::now() - since).count();
+double per_second(std::size_t count, BenchClock::time_point since) {
+  return static_cast<double>(count) / seconds_since(since);
 }
 
 /// The file system of the folder, by the longest mount point above it.
@@ -92,9 +192,9 @@ Result<TimeSpread> sync_times(const fs::path& folder) {
   const std::vector<char> page(4096, 'x');
   std::vector<nanoseconds> times;
   for (int i = 0; i < 100; ++i) {
-    const auto begin = Clock::now();
+    const auto begin = BenchClock::now();
     if (::write(number, page.data(), page.size()) < 0 || ::fdatasync(number) != 0) break;
-    times.push_back(Clock::now() - begin);
+    times.push_back(BenchClock::now() - begin);
   }
   ::close(number);
   ::unlink(file.c_str());
@@ -103,8 +203,7 @@ Result<TimeSpread> sync_times(const fs::path& folder) {
 
 class Bench {
  public:
-  Bench(const DaemonBenchOptions& options, const std::function<void(const std::string&)>& tell)
-      : options_(options), tell_(tell) {}
+  explicit Bench(const Options& options) : options_(options) {}
 
   Result<DaemonBench> run() {
     bench_.file_system = file_system_of(options_.folder);
@@ -140,7 +239,7 @@ class Bench {
     auto connections = KeptConnections::open(stand.daemon->socket(), options_.connections);
     if (!connections) return std::unexpected(connections.error());
     const std::string body = submission("1g.5gb", {"true"});
-    const auto begin = Clock::now();
+    const auto begin = BenchClock::now();
     auto taken = (*connections)->post_all("/v1/jobs", count, [&](std::size_t) { return body; });
     if (!taken) return std::unexpected(taken.error());
     const double rate = per_second(count, begin);
@@ -149,7 +248,7 @@ class Bench {
   }
 
   Result<void> submits() {
-    tell_(fmt::format("{} submissions over {} connections", options_.jobs, options_.connections));
+    tell(fmt::format("{} submissions over {} connections", options_.jobs, options_.connections));
     auto made = stand("4xA100-40GB", true);
     if (!made) return std::unexpected(made.error());
     std::vector<nanoseconds> times;
@@ -177,15 +276,15 @@ class Bench {
   Result<double> process_time(std::vector<std::string> command) {
     std::vector<double> times;
     for (std::size_t i = 0; i < looks; ++i) {
-      const auto begin = Clock::now();
+      const auto begin = BenchClock::now();
       if (const auto ran = run_to_end(command, false); !ran) return std::unexpected(ran.error());
-      times.push_back(ms(Clock::now() - begin));
+      times.push_back(ms(BenchClock::now() - begin));
     }
     return spread(times).median_ms;
   }
 
   Result<void> lists(Stand& stand) {
-    tell_("lists of them");
+    tell("lists of them");
     std::vector<double> first, last, page;
     for (std::size_t i = 0; i < looks; ++i) {
       const auto whole = stand.ask->ask("GET", "/v1/jobs?limit=10000");
@@ -238,7 +337,7 @@ class Bench {
   }
 
   Result<void> starts() {
-    tell_(fmt::format("the start of {} jobs", 2 * options_.starts));
+    tell(fmt::format("the start of {} jobs", 2 * options_.starts));
     auto made = stand("1xA100-40GB", true);
     if (!made) return std::unexpected(made.error());
     const std::string body = submission("7g.40gb", {"true"});
@@ -284,8 +383,8 @@ class Bench {
   Result<void> followed() {
     const std::size_t stuck = options_.subscribers / 4,
                       count = std::max<std::size_t>(options_.jobs / 2, 1);
-    tell_(fmt::format("{} submissions with {} who follow events, of whom {} never read", count,
-                      options_.subscribers, stuck));
+    tell(fmt::format("{} submissions with {} clients following events, of which {} never read",
+                     count, options_.subscribers, stuck));
     for (const bool with : {false, true}) {
       auto made = stand("4xA100-40GB", true);
       if (!made) return std::unexpected(made.error());
@@ -310,24 +409,107 @@ class Bench {
   }
 
   Result<void> batch() {
-    if (options_.batch_seconds <= 0) return {};
-    tell_("a batch, and the same in the simulator");
-    const auto ran = run_daemon_batch({options_.programs, options_.folder, options_.batch_seconds});
+    if (options_.batch <= 0) return {};
+    tell("a batch, and the same in the simulator");
+    const auto ran = run_daemon_batch({options_.programs, options_.folder, options_.batch});
     if (!ran) return std::unexpected(ran.error());
     bench_.batch = DaemonBench::Batch{ran->jobs, ran->makespan_s, ran->simulated_s};
     return {};
   }
 
-  const DaemonBenchOptions& options_;
-  const std::function<void(const std::string&)>& tell_;
+  /// What is being measured, a line for each part.
+  static void tell(const std::string& part) { fmt::print(stderr, "{}\n", part); }
+
+  const Options& options_;
   DaemonBench bench_;
 };
 
-}  // namespace
-
-Result<DaemonBench> bench_daemon(const DaemonBenchOptions& options,
-                                 const std::function<void(const std::string&)>& tell) {
-  return Bench(options, tell).run();
+void print_text(const DaemonBench& bench) {
+  std::vector<std::string> header = headings(spread_columns);
+  header.insert(header.begin(), "what");
+  Table table(header);
+  const auto add = [&](const std::string& what, const TimeSpread& spread) {
+    std::vector<std::string> row = cells(spread_columns, spread);
+    row.insert(row.begin(), what);
+    table.add(row);
+  };
+  add(fmt::format("4 KiB to the disk ({}), synced", bench.file_system), bench.disk_sync);
+  add(fmt::format("a submission, {} at a time", bench.connections), bench.submit);
+  add("a submission alone", bench.submit_alone);
+  add("decision to process", bench.start);
+  add("submission to process, instance idle", bench.submit_start);
+  fmt::print("cleaved on simulated GPUs, instances made in no time\n\n{}\n", table.text());
+  fmt::print("{:.0f} submissions/s over {} connections, {} of them\n", bench.submits_per_s,
+             bench.connections, bench.jobs);
+  fmt::print(
+      "with {} queued: {:.0f} MiB resident, {:.0f} MiB at most; `cleave ps` {:.0f} ms, its newest "
+      "1000 "
+      "{:.0f} ms\n",
+      bench.jobs, bench.memory_mib, bench.most_memory_mib, bench.ps_ms, bench.ps_page_ms);
+  fmt::print(
+      "GET /v1/jobs: the newest 1000 in {:.1f} ms; all ({:.1f} MiB) first byte {:.1f} ms, last "
+      "{:.1f} ms\n",
+      bench.page_last_byte_ms, bench.list_mib, bench.list_first_byte_ms, bench.list_last_byte_ms);
+  fmt::print(
+      "{} clients following events, {} of them never reading: {:.0f} submissions/s, {:.0f} without "
+      "them\n",
+      bench.subscribers, bench.stuck, bench.submits_per_s_followed, bench.submits_per_s_alone);
+  if (bench.batch)
+    fmt::print("a batch of {} jobs: {:.2f} s, {:.2f} s in the simulator, {:+.1f} %\n",
+               bench.batch->jobs, bench.batch->makespan_s, bench.batch->simulated_s,
+               100 * bench.batch->overhead());
 }
 
-}  // namespace cleave
+Result<int> daemon(Options options) {
+  std::error_code failed;
+  options.programs = fs::read_symlink("/proc/self/exe", failed).parent_path();
+  options.folder = fs::absolute(
+      options.folder_given.empty() ? fs::temp_directory_path() : fs::path(options.folder_given),
+      failed);
+  const auto bench = Bench(options).run();
+  if (!bench) return std::unexpected(bench.error());
+  if (options.json)
+    print(json_row(columns, *bench));
+  else
+    print_text(*bench);
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_daemon(CommandLine& bench, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command = add_command(
+      bench, "daemon", "Submissions, starts and memory of the daemon, and what it adds to a batch",
+      "cleave bench daemon --jobs 1000 --subscribers 20 --starts 20 --batch 0");
+  command->add_option("--jobs", options->jobs, "Number of jobs submitted, which stay queued")
+      ->check(Check::range(1, 90'000))
+      ->default_str("10000");
+  command
+      ->add_option("--connections", options->connections, "Kept-alive connections that submit them")
+      ->check(Check::range(1, 200))
+      ->default_str("50");
+  command
+      ->add_option("--subscribers", options->subscribers,
+                   "Clients that follow events; a quarter of them never read")
+      ->check(Check::range(0, 200))
+      ->default_str("200");
+  command->add_option("--starts", options->starts, "Jobs whose start is timed, in each of two ways")
+      ->check(Check::range(1, 10'000))
+      ->default_str("200");
+  command
+      ->add_option("--batch", options->batch,
+                   "Factor on the run times of the batch that the daemon and the simulator both "
+                   "run; 0: no batch")
+      ->check(number_from(0, 1000))
+      ->default_str("1");
+  command
+      ->add_option("--folder", options->folder_given,
+                   "Where the daemon keeps its state, on the disk to be measured; by default "
+                   "$TMPDIR or /tmp")
+      ->check(not_empty());
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return daemon(*options); }; });
+}
+
+}  // namespace cleave::cli

@@ -1,14 +1,43 @@
-#include "study/bench/bench_forecast.hpp"
+// `cleave bench forecast`: what each forecaster takes for one memory report of a long run, and how
+// long completion times take to learn.
 
-#include <algorithm>
 #include <ctime>
 
+#include "base/format.hpp"
 #include "base/random.hpp"
+#include "cli/columns.hpp"
 #include "forecast/memory/forecaster.hpp"
+#include "study/bench/bench_parts.hpp"
+#include "study/bench/bench_training.hpp"
 
-namespace cleave {
+namespace cleave::cli {
 
 namespace {
+
+struct Options {
+  std::size_t samples = 1'000'000;
+  int repeats = 3;
+  bool json = false;
+};
+
+struct StreamingBench {
+  std::string_view forecaster;
+  std::size_t samples = 0, jobs = 0;
+  double samples_per_s = 0;
+};
+
+const Columns<StreamingBench> streaming_columns = {
+    {"forecaster", "forecaster", &StreamingBench::forecaster},
+    {"samples", "samples", &StreamingBench::samples},
+    {"jobs", "jobs", &StreamingBench::jobs},
+    {"samples_per_s", "million samples/s", &StreamingBench::samples_per_s, decimals(2, 1e-6)}};
+
+const Columns<TrainingBench> training_columns = {
+    {"rows", json_only, &TrainingBench::rows},
+    {"repeats", json_only, &TrainingBench::repeats},
+    {"seconds_median", json_only, &TrainingBench::seconds_median},
+    {"seconds_least", json_only, &TrainingBench::seconds_least},
+    {"prediction_ns", json_only, &TrainingBench::prediction_ns}};
 
 /// Memory that grows along a line, with noise.
 std::vector<MemoryReport> make_reports(std::size_t samples) {
@@ -37,11 +66,11 @@ StreamingBench measure(const ForecasterRow& row, Forecaster& forecaster,
   const double took = std::max(1.0, static_cast<double>(std::clock() - begin)) / CLOCKS_PER_SEC;
   for (std::size_t job = 0; job < jobs; ++job) forecaster.forget(static_cast<JobId>(job));
   const double count = static_cast<double>(reports.size() / jobs * jobs);
-  return {std::string(row.name), reports.size(), jobs, said >= 0 ? count / took : 0};
+  return {row.name, reports.size(), jobs, said >= 0 ? count / took : 0};
 }
 
-}  // namespace
-
+/// Every forecaster of the table but `none`: one job with `samples` reports, and as many reports in
+/// turn from a thousand jobs. Reports are made beforehand.
 Result<std::vector<StreamingBench>> bench_streaming(std::size_t samples) {
   const auto reports = make_reports(samples);
   std::vector<StreamingBench> runs;
@@ -55,4 +84,42 @@ Result<std::vector<StreamingBench>> bench_streaming(std::size_t samples) {
   return runs;
 }
 
-}  // namespace cleave
+Result<int> forecast(const Options& options) {
+  const auto streaming = bench_streaming(options.samples);
+  if (!streaming) return std::unexpected(streaming.error());
+  const auto training = bench_training(options.repeats);
+  if (!training) return std::unexpected(training.error());
+  if (options.json) {
+    print(Json{{"streaming", json_rows(streaming_columns, *streaming)},
+               {"training", json_row(training_columns, *training)}});
+    return 0;
+  }
+  fmt::print("Memory reports a second of processor time, on one core\n\n{}\n",
+             text_rows(streaming_columns, *streaming));
+  fmt::print(
+      "Completion times: learnt from {} jobs in {:.2f} s (median of {}), a forecast takes {:.1f} "
+      "us\n",
+      training->rows, training->seconds_median, training->repeats, training->prediction_ns / 1000);
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_forecast(CommandLine& bench, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(bench, "forecast", "Memory reports a second, and learning completion times",
+                  "cleave bench forecast --samples 100000");
+  command->add_option("--samples", options->samples, "Memory reports for each forecaster")
+      ->check(Check::range(1000, 1000000000))
+      ->default_str("1000000");
+  command
+      ->add_option("--repeats", options->repeats,
+                   "Number of times that completion times are learnt")
+      ->check(Check::range(1, 1000))
+      ->default_str("3");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return forecast(*options); }; });
+}
+
+}  // namespace cleave::cli

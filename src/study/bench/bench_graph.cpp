@@ -1,34 +1,77 @@
-#include "study/bench/bench_graph.hpp"
+// `cleave bench graph`: how long it takes to build the partition state graph of each model, with
+// every table.
 
-#include <algorithm>
-#include <chrono>
-
-#include "base/time.hpp"
+#include "base/format.hpp"
+#include "cli/columns.hpp"
 #include "graph/state_graph.hpp"
+#include "study/bench/bench_parts.hpp"
 
-namespace cleave {
+namespace cleave::cli {
 
-std::vector<GraphBench> bench_graph(int repeats) {
-  std::vector<GraphBench> all;
-  for (const GpuModel& model : gpu_models()) {
-    for (const char* set : {"all", "plain"}) {
-      const ProfileMask profiles = ProfileChoice::parse(set)->on(model);
-      std::vector<double> seconds;
-      GraphBench bench{std::string(model.key), set, 0, 0, 0, 0, repeats};
-      for (int i = 0; i < repeats; ++i) {
-        const auto begin = std::chrono::steady_clock::now();
-        const StateGraph graph(Geometry(model, profiles));
-        seconds.push_back(in_seconds(std::chrono::steady_clock::now() - begin));
-        bench.states = graph.size();
-        bench.maximal_states = graph.maximal_states();
-      }
-      std::ranges::sort(seconds);
-      bench.seconds_median = seconds[seconds.size() / 2];
-      bench.seconds_min = seconds.front();
-      all.push_back(std::move(bench));
-    }
+namespace {
+
+struct Options {
+  int repeats = 101;
+  bool json = false;
+};
+
+struct GraphBench {
+  std::string_view model, profiles;
+  int states = 0, maximal_states = 0;
+  double seconds_median = 0, seconds_min = 0;
+  int repeats = 0;
+};
+
+const Columns<GraphBench> columns = {
+    {"model", "model", &GraphBench::model},
+    {"profiles", "profiles", &GraphBench::profiles},
+    {"states", "states", &GraphBench::states},
+    {"maximal_states", "maximal", &GraphBench::maximal_states},
+    {"seconds_median", "median ms", &GraphBench::seconds_median, decimals(3, 1e3)},
+    {"seconds_min", "least ms", &GraphBench::seconds_min, decimals(3, 1e3)},
+    {"repeats", json_only, &GraphBench::repeats}};
+
+GraphBench bench_one(const GpuModel& model, std::string_view set, int repeats) {
+  const ProfileMask profiles = ProfileChoice::parse(set)->on(model);
+  GraphBench bench{model.key, set, 0, 0, 0, 0, repeats};
+  std::vector<double> seconds;
+  for (int i = 0; i < repeats; ++i) {
+    const auto begin = BenchClock::now();
+    const StateGraph graph(Geometry(model, profiles));
+    seconds.push_back(seconds_since(begin));
+    bench.states = graph.size();
+    bench.maximal_states = graph.maximal_states();
   }
-  return all;
+  bench.seconds_median = median(seconds);
+  bench.seconds_min = std::ranges::min(seconds);
+  return bench;
 }
 
-}  // namespace cleave
+Result<int> graph(const Options& options) {
+  std::vector<GraphBench> runs;
+  for (const GpuModel& model : gpu_models())
+    for (const std::string_view set : {"all", "plain"})
+      runs.push_back(bench_one(model, set, options.repeats));
+  if (options.json)
+    print(Json{{"runs", json_rows(columns, runs)}});
+  else
+    fmt::print("Partition state graph with every table, built afresh {} times\n\n{}",
+               options.repeats, text_rows(columns, runs));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_graph(CommandLine& bench, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(bench, "graph", "Building the partition state graph of each GPU model",
+                  "cleave bench graph --repeats 11");
+  command->add_option("--repeats", options->repeats, "Number of times that each graph is built")
+      ->check(Check::range(1, 1000000))
+      ->default_str("101");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return graph(*options); }; });
+}
+
+}  // namespace cleave::cli

@@ -1,19 +1,45 @@
-#include "study/bench/bench_nvml.hpp"
+// `cleave bench nvml`: what a call costs through the simulated library, whose node is instant, and
+// what Cleave's door adds to it. What is timed is the product's own path: the library as programs
+// load it, and the door as every command uses it.
 
 #include <stdlib.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
 #include "base/format.hpp"
 #include "base/work_folder.hpp"
+#include "cli/columns.hpp"
+#include "cli/live/live.hpp"
 #include "device/nvml_door.hpp"
 #include "nvmlsim/sim_node.hpp"
+#include "study/bench/bench_parts.hpp"
 
-namespace cleave {
+namespace cleave::cli {
 
 namespace {
+
+struct Options {
+  std::string library, model = "A100-40GB";
+  double seconds = 0.05;
+  bool json = false;
+};
+
+struct NvmlBench {
+  std::string operation;
+  int calls = 0;          // of the library, in the least that does the operation
+  double library_ns = 0;  // of these calls together
+  double door_ns = 0;     // of the operation through the door
+
+  [[nodiscard]] double call_ns() const { return library_ns / calls; }
+};
+
+const Columns<NvmlBench> columns = {
+    {"operation", "operation", &NvmlBench::operation},
+    {"calls", "calls", &NvmlBench::calls},
+    {"library_ns", "library ns", &NvmlBench::library_ns, decimals(0)},
+    {"call_ns", "ns a call", &NvmlBench::call_ns, decimals(0)},
+    {"door_ns", "door ns", &NvmlBench::door_ns, decimals(0)}};
 
 using nvml::Return;
 constexpr GpuIndex full_gpu{0}, empty_gpu{1};
@@ -59,17 +85,17 @@ using Once = std::function<bool()>;
 std::optional<double> median_ns(const Once& once, Duration time) {
   constexpr int a_round = 16;
   std::vector<double> rounds;
-  const auto end = std::chrono::steady_clock::now() + time;
+  const auto end = BenchClock::now() + time;
   do {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = BenchClock::now();
     for (int i = 0; i < a_round; ++i)
       if (!once()) return std::nullopt;
-    rounds.push_back(in_seconds(std::chrono::steady_clock::now() - begin) * 1e9 / a_round);
-  } while (std::chrono::steady_clock::now() < end);
-  std::ranges::nth_element(rounds, rounds.begin() + static_cast<std::ptrdiff_t>(rounds.size() / 2));
-  return rounds[rounds.size() / 2];
+    rounds.push_back(seconds_since(begin) * 1e9 / a_round);
+  } while (BenchClock::now() < end);
+  return median(std::move(rounds));
 }
 
+/// One operation, through the library and through the door.
 struct Operation {
   std::string name;
   int calls;
@@ -123,22 +149,22 @@ Result<void> fill(Bench& bench) {
   return {};
 }
 
-Result<Bench> prepare(const NvmlBenchOptions& options) {
+Result<Bench> prepare(const std::string& file, const GpuModel& model) {
   Bench bench;
-  auto node = BenchNode::make(*options.model);
+  auto node = BenchNode::make(model);
   if (!node) return std::unexpected(node.error());
   bench.node = std::move(*node);
-  auto library = NvmlLibrary::open(options.library);
+  auto library = NvmlLibrary::open(file);
   if (!library) return std::unexpected(library.error());
   bench.library = std::move(*library);
-  auto door = NvmlDoor::open(options.library);
+  auto door = NvmlDoor::open(file);
   if (!door) return std::unexpected(door.error());
   bench.door = std::move(*door);
   const auto gpus = bench.door->gpu_count();
   const auto first = bench.door->gpu(full_gpu);
   const auto view = look_at_sim_node(bench.node->folder());
   if (!gpus || *gpus != 2 || !first || !view || view->gpus[0].uuid != first->uuid)
-    return fail(ErrorKind::bad_input, options.library, "it does not show the simulated node",
+    return fail(ErrorKind::bad_input, file, "it does not show the simulated node",
                 "name Cleave's simulated library with --nvml");
   if (const auto filled = fill(bench); !filled) return std::unexpected(filled.error());
   if (!ok(bench.nvml().nvmlDeviceGetHandleByIndex_v2(0, &bench.full)) ||
@@ -261,22 +287,64 @@ Result<void> measure(const std::vector<Operation>& operations, Duration time,
   return {};
 }
 
-}  // namespace
-
-Result<std::vector<NvmlBench>> bench_nvml(const NvmlBenchOptions& options) {
-  auto bench = prepare(options);
+/// Medians over many rounds. On a node of its own, which is gone afterwards: one GPU full of the
+/// model's smallest profile for what reads, and an empty one for what creates and destroys. Sets
+/// CLEAVE_SIM_NODE for the time; fails where the library is not the simulated one.
+Result<std::vector<NvmlBench>> bench_all(const std::string& file, const GpuModel& model,
+                                         Duration time) {
+  auto bench = prepare(file, model);
   if (!bench) return std::unexpected(bench.error());
   std::vector<NvmlBench> results;
   std::vector<Operation> operations = reading(*bench);
   operations.push_back(processes(*bench));
-  if (const auto done = measure(operations, options.time, results); !done)
+  if (const auto done = measure(operations, time, results); !done)
     return std::unexpected(done.error());
   if (const auto occupied = occupy(*bench); !occupied) return std::unexpected(occupied.error());
   operations = changing(*bench);
   operations.insert(operations.begin(), processes(*bench));
-  if (const auto done = measure(operations, options.time, results); !done)
+  if (const auto done = measure(operations, time, results); !done)
     return std::unexpected(done.error());
   return results;
 }
 
-}  // namespace cleave
+Result<int> nvml(const Options& given) {
+  const auto model = find_gpu_model(given.model);
+  if (!model) return std::unexpected(model.error());
+  const auto time = duration_from_seconds(given.seconds);
+  if (!time) return fail_at("--seconds", time.error());
+  const auto runs = bench_all(given.library.empty() ? simulated_library().string() : given.library,
+                              **model, *time);
+  if (!runs) return std::unexpected(runs.error());
+  const double slowest = std::ranges::max_element(*runs, {}, &NvmlBench::call_ns)->call_ns();
+  if (given.json)
+    print(Json{{"model", (*model)->key},
+               {"runs", json_rows(columns, *runs)},
+               {"slowest_call_ns", slowest}});
+  else
+    fmt::print(
+        "The simulated library on an instant node with two {}, medians\n\n{}\n"
+        "slowest call: {:.0f} ns\n",
+        (*model)->key, text_rows(columns, *runs), slowest);
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_nvml(CommandLine& bench, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(bench, "nvml", "Calls to simulated GPUs, through the library and the door",
+                  "cleave bench nvml --seconds 0.02");
+  command
+      ->add_option("--nvml", options->library,
+                   "The simulated library; by default the one that was built")
+      ->check(not_empty());
+  add_bench_model(*command, options->model, "node");
+  command->add_option("--seconds", options->seconds, "Seconds for each operation, each way")
+      ->check(Check::range(0.0001, 60.0))
+      ->default_str("0.05");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return nvml(*options); }; });
+}
+
+}  // namespace cleave::cli

@@ -1,18 +1,84 @@
-#include "study/bench/bench_placement.hpp"
-
-#include <algorithm>
-#include <chrono>
+// `cleave bench placement`: what a placement decision costs, found in four ways on the same
+// generated sequence of arrivals and departures. The fleet and the policies are those that the
+// engine uses.
+//
+// A fleet is filled to a load and churned until it is steady. Then a request of each kind is as
+// likely as any other; after each arrival as much work leaves, drawn evenly, as keeps the load. A
+// decision is an arrival, placed or not, with its commit and the departures that balance it; `ns`
+// is the mean over arrivals and departures.
 
 #include "base/format.hpp"
 #include "base/random.hpp"
-#include "base/time.hpp"
+#include "cli/columns.hpp"
 #include "placement/index.hpp"
+#include "study/bench/bench_parts.hpp"
 
-namespace cleave {
+namespace cleave::cli {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+struct Options {
+  std::vector<std::size_t> gpus = {8, 100, 1000, 10000, 100000};
+  std::vector<std::string> models = {"A100-40GB"};
+  std::string policy{default_policy}, profiles = "plain";
+  double load = 0.75;     // share of memory slices held
+  double walls = 0;       // share of GPUs with an instance that is not ours
+  double seconds = 0.25;  // for each way of finding
+  bool json = false;
+};
+
+/// The options with their names looked up.
+struct Measuring {
+  ChosenPolicy policy;
+  std::vector<const GpuModel*> models;  // the fleet's GPUs in turn
+  ProfileChoice profiles;
+  double load, walls, seconds;
+};
+
+/// One way of finding on one fleet.
+struct PlacementPace {
+  double decisions_per_s = 0;
+  double ns = 0;  // an operation: an arrival or a departure
+};
+
+struct PlacementBench {
+  std::size_t gpus = 0;
+  bool idle_instances = false;  // instances stay for reuse when work leaves
+  PlacementPace index, plain, scan;
+  std::optional<PlacementPace> vector;  // none where a policy has too many levels for it
+  bool identical = true;                // every way decided the same, decision by decision ...
+  std::size_t compared = 0;             // ... as far as the slowest of them, the definition, came
+  double rejected = 0;                  // share of arrivals that fitted nowhere
+  double index_bytes_per_gpu = 0;
+  std::size_t classes = 0;
+  double build_seconds = 0;  // index of the steady fleet, its states known
+};
+
+std::optional<double> vector_ns(const PlacementBench& run) {
+  return run.vector ? std::optional(run.vector->ns) : std::nullopt;
+}
+
+template <auto Way, auto Figure>
+double pace(const PlacementBench& run) {
+  return run.*Way.*Figure;
+}
+
+using P = PlacementBench;
+const Columns<PlacementBench> columns = {
+    {"gpus", "GPUs", &P::gpus},
+    {"idle_instances", "idle kept", &P::idle_instances},
+    {"index_decisions_per_s", "million decisions/s",
+     pace<&P::index, &PlacementPace::decisions_per_s>, decimals(1, 1e-6)},
+    {"index_ns", "index ns", pace<&P::index, &PlacementPace::ns>, decimals(1)},
+    {"vector_ns", "vector ns", vector_ns, decimals(1)},
+    {"scan_ns", "scan ns", pace<&P::scan, &PlacementPace::ns>, decimals(0)},
+    {"plain_ns", "plain ns", pace<&P::plain, &PlacementPace::ns>, decimals(0)},
+    {"identical", "identical", &P::identical, yes_or_alarm},
+    {"compared", json_only, &P::compared},
+    {"rejected", "rejected", &P::rejected, percent_text},
+    {"index_bytes_per_gpu", "bytes a GPU", &P::index_bytes_per_gpu, decimals(1)},
+    {"row_classes", json_only, &P::classes},
+    {"build_seconds", "build ms", &P::build_seconds, decimals(2, 1e3)}};
 
 struct Running {
   GpuId gpu;
@@ -50,7 +116,7 @@ Draws draw(const RequestTable& requests, std::uint64_t seed) {
   return draws;
 }
 
-FleetFile make_fleet(const PlacementBenchOptions& options, std::size_t size) {
+FleetFile make_fleet(const Measuring& options, std::size_t size) {
   Random random(11);
   FleetFile file;
   for (const GpuModel* model : options.models)
@@ -69,7 +135,7 @@ FleetFile make_fleet(const PlacementBenchOptions& options, std::size_t size) {
   return file;
 }
 
-/// The definition for the policy `fragmentation`: every GPU, every start, the cost worked out anew
+/// The definition for the policy `fragmentation`: every GPU, every start, the cost worked out again
 /// each time. Other policies are defined by decide_by_scan itself.
 std::optional<Decision> decide_by_definition(const Fleet& fleet, const ResolvedRequest& request,
                                              const ChosenPolicy& policy) {
@@ -127,7 +193,7 @@ Measured play(Scene& scene, Draws draws, double seconds, bool keep_idle, const D
   constexpr std::size_t keep = 200000;
   Measured measured;
   measured.marks.reserve(keep);
-  const auto begin = Clock::now();
+  const auto begin = BenchClock::now();
   // The clock is read after ever more decisions: quick ones are not slowed by it, slow ones end in
   // time.
   for (std::uint64_t until = 4;;
@@ -159,7 +225,7 @@ Measured play(Scene& scene, Draws draws, double seconds, bool keep_idle, const D
         ++measured.departures;
       }
     }
-    measured.seconds = in_seconds(Clock::now() - begin);
+    measured.seconds = seconds_since(begin);
     if (measured.seconds >= seconds) return measured;
   }
 }
@@ -180,8 +246,7 @@ bool agree(const Measured& a, const Measured& b) {
 
 /// Plays until jobs have been replaced a few times over and new states have become rare: a fleet
 /// that has run for a while, not one whose states are being met for the first time.
-void churn(Scene& scene, const RequestTable& requests, const PlacementBenchOptions& options,
-           bool keep_idle) {
+void churn(Scene& scene, const RequestTable& requests, const Measuring& options, bool keep_idle) {
   PlacementIndex index(scene.fleet, requests, options.policy);
   const double a_while = std::max(0.05, static_cast<double>(scene.fleet.size()) * 4e-6);
   std::size_t known = 0;
@@ -194,7 +259,7 @@ void churn(Scene& scene, const RequestTable& requests, const PlacementBenchOptio
   }
 }
 
-PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size, bool keep_idle) {
+PlacementBench bench_one(const Measuring& options, std::size_t size, bool keep_idle) {
   using Method = PlacementIndex::Method;
   const FleetFile file = make_fleet(options, size);
   RequestTable requests(file.geometries);
@@ -228,9 +293,9 @@ PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size,
   Measured indexed;
   {
     Scene scene = steady;
-    const auto begin = Clock::now();
+    const auto begin = BenchClock::now();
     PlacementIndex index(scene.fleet, requests, options.policy);
-    bench.build_seconds = in_seconds(Clock::now() - begin);
+    bench.build_seconds = seconds_since(begin);
     indexed = play_indexed(scene, draws, options.seconds, keep_idle, index);
     bench.index_bytes_per_gpu = static_cast<double>(index.bytes()) / static_cast<double>(size);
     bench.classes = index.classes();
@@ -255,13 +320,78 @@ PlacementBench bench_one(const PlacementBenchOptions& options, std::size_t size,
   return bench;
 }
 
-}  // namespace
-
-std::vector<PlacementBench> bench_placement(const PlacementBenchOptions& options) {
-  std::vector<PlacementBench> all;
-  for (const bool keep_idle : {true, false})
-    for (const std::size_t size : options.gpus) all.push_back(bench_one(options, size, keep_idle));
-  return all;
+/// Of the index's ns with idle instances, from the smallest to the largest fleet.
+double growth(const std::vector<PlacementBench>& runs) {
+  const auto with_idle = std::span(runs).first(runs.size() / 2);
+  const auto [smallest, largest] = std::ranges::minmax_element(with_idle, {}, &P::gpus);
+  return largest->index.ns / smallest->index.ns;
 }
 
-}  // namespace cleave
+Result<Measuring> look_up(const Options& given) {
+  Measuring measuring{{}, {}, {}, given.load, given.walls, given.seconds};
+  const auto policy = choose_policy(given.policy, {});
+  if (!policy) return std::unexpected(policy.error());
+  measuring.policy = *policy;
+  for (const std::string& name : given.models) {
+    const auto model = find_gpu_model(name);
+    if (!model) return std::unexpected(model.error());
+    measuring.models.push_back(*model);
+  }
+  const auto profiles = ProfileChoice::parse(given.profiles);
+  if (!profiles) return std::unexpected(profiles.error());
+  if (const auto checked = profiles->check(measuring.models); !checked)
+    return std::unexpected(checked.error());
+  measuring.profiles = *profiles;
+  return measuring;
+}
+
+Result<int> placement(const Options& given) {
+  const auto measuring = look_up(given);
+  if (!measuring) return std::unexpected(measuring.error());
+  std::vector<PlacementBench> runs;
+  for (const bool keep_idle : {true, false})
+    for (const std::size_t size : given.gpus)
+      runs.push_back(bench_one(*measuring, size, keep_idle));
+  if (given.json)
+    print(Json{{"fleets", json_rows(columns, runs)}, {"growth", growth(runs)}});
+  else
+    fmt::print(
+        "Policy {}, {} of memory held. A decision is an arrival with its commit and the departures "
+        "that balance it;\n"
+        "ns are the mean over arrivals and departures.\n\n{}\n"
+        "growth of the index's ns with idle instances, smallest to largest fleet: {:.2f}\n",
+        given.policy, percent(given.load), text_rows(columns, runs), growth(runs));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_placement(CommandLine& bench, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command = add_command(
+      bench, "placement", "A placement decision by the index, by scans and by the definition",
+      "cleave bench placement --gpus 8,1000 --seconds 0.02");
+  add_fleet_sizes(*command, options->gpus);
+  command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
+      ->default_str(std::string(default_policy));
+  command->add_option("--models", options->models, "GPU models of the fleet, in turn")
+      ->delimiter(',');
+  command
+      ->add_option("--profiles", options->profiles,
+                   "The profiles asked for, each as often as any other: all, plain, five, four or "
+                   "names")
+      ->default_str("plain");
+  command->add_option("--load", options->load, "Share of memory slices held by work")
+      ->check(number_from(0.01, 1))
+      ->default_str("0.75");
+  command->add_option("--walls", options->walls, "Share of GPUs with an instance that is not ours")
+      ->check(number_from(0, 1))
+      ->default_str("0");
+  command->add_option("--seconds", options->seconds, "Seconds for each method on each fleet")
+      ->check(number_from(0.001, 3600))
+      ->default_str("0.25");
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return placement(*options); }; });
+}
+
+}  // namespace cleave::cli

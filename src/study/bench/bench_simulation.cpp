@@ -1,20 +1,50 @@
-#include "study/bench/bench_simulation.hpp"
-
-#include <algorithm>
-#include <chrono>
+// `cleave bench simulation`: how many events a second a simulation runs through, on the path that
+// `cleave simulate` takes. Arrivals and run times are exponential, profiles drawn evenly; the
+// arrival rate holds a share of the fleet's memory slices. An event is an arrival or an end of a
+// job and nothing else; reading files is not part of it.
 
 #include "base/format.hpp"
-#include "base/json.hpp"
 #include "base/random.hpp"
+#include "cli/columns.hpp"
 #include "simulate/simulator.hpp"
+#include "study/bench/bench_parts.hpp"
 
-namespace cleave {
+namespace cleave::cli {
 
 namespace {
 
+struct Options {
+  std::vector<std::size_t> gpus = {160, 10000}, jobs = {5000, 1000000};  // jobs: one for each fleet
+  std::string scheduler = "online", model = "A100-40GB";
+  bool json = false;
+};
+
+constexpr double load = 0.75;
+constexpr int repeats = 3;
+
+struct SimulationBench {
+  std::size_t gpus = 0, jobs = 0;
+  std::string scheduler;
+  std::size_t events = 0;
+  double seconds = 0;                      // the median
+  std::optional<bool> no_index_identical;  // tried where the scan ends in reasonable time
+
+  [[nodiscard]] double events_per_s() const { return static_cast<double>(events) / seconds; }
+};
+
+const Columns<SimulationBench> columns = {
+    {"gpus", "GPUs", &SimulationBench::gpus},
+    {"jobs", "jobs", &SimulationBench::jobs},
+    {"scheduler", "scheduler", &SimulationBench::scheduler},
+    {"events", "events", &SimulationBench::events},
+    {"seconds", "seconds", &SimulationBench::seconds, decimals(4)},
+    {"events_per_s", "million events/s", &SimulationBench::events_per_s, decimals(2, 1e-6)},
+    {"no_index_identical", "same without index", &SimulationBench::no_index_identical,
+     [](const Json& same) { return same.is_null() ? "not tried" : yes_or_alarm(same); }}};
+
 constexpr double mean_duration_s = 600;
 
-Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t jobs, double load) {
+Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t jobs) {
   Random random(5);
   const auto profiles = geometry.profile_list();
   double slices = 0;
@@ -44,37 +74,69 @@ Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t j
   return workload;
 }
 
-}  // namespace
-
-Result<std::vector<SimulationBench>> bench_simulation(const SimulationBenchOptions& options) {
-  std::vector<SimulationBench> all;
-  for (std::size_t i = 0; i < options.gpus.size(); ++i) {
-    const std::size_t gpus = options.gpus[i], jobs = options.jobs[i];
-    const auto fleet = parse_fleet_in_short(fmt::format("{}x{}", gpus, options.model->key),
-                                            ProfileChoice::plain());
-    if (!fleet) return std::unexpected(fleet.error());
-    const Workload workload = make_workload(fleet->geometries.front(), gpus, jobs, options.load);
-    SimulationBench bench{gpus, jobs, options.scheduler.text, 0, 0, {}};
-    std::vector<double> seconds;
-    std::string summary;
-    for (int repeat = 0; repeat < options.repeats; ++repeat) {
-      const auto begin = std::chrono::steady_clock::now();
-      const auto run = simulate(*fleet, workload, options.scheduler);
-      seconds.push_back(in_seconds(std::chrono::steady_clock::now() - begin));
-      if (!run) return std::unexpected(run.error());
-      bench.events = run->events;
-      summary = to_json(*run).dump();
-    }
-    std::ranges::sort(seconds);
-    bench.seconds = seconds[seconds.size() / 2];
-    constexpr std::size_t most_looks = 20'000'000;  // of a scan at a GPU
-    if (gpus * jobs <= most_looks) {
-      const auto scanned = simulate(*fleet, workload, options.scheduler, {.use_index = false});
-      bench.no_index_identical = scanned && to_json(*scanned).dump() == summary;
-    }
-    all.push_back(std::move(bench));
+Result<SimulationBench> bench_one(const SchedulerSpec& scheduler, const GpuModel& model,
+                                  std::size_t gpus, std::size_t jobs) {
+  const auto fleet =
+      parse_fleet_in_short(fmt::format("{}x{}", gpus, model.key), ProfileChoice::plain());
+  if (!fleet) return std::unexpected(fleet.error());
+  const Workload workload = make_workload(fleet->geometries.front(), gpus, jobs);
+  SimulationBench bench{gpus, jobs, scheduler.text, 0, 0, {}};
+  std::vector<double> seconds;
+  std::string summary;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const auto begin = BenchClock::now();
+    const auto run = simulate(*fleet, workload, scheduler);
+    seconds.push_back(seconds_since(begin));
+    if (!run) return std::unexpected(run.error());
+    bench.events = run->events;
+    summary = to_json(*run).dump();
   }
-  return all;
+  bench.seconds = median(seconds);
+  constexpr std::size_t most_looks = 20'000'000;  // of a scan at a GPU
+  if (gpus * jobs <= most_looks) {
+    const auto scanned = simulate(*fleet, workload, scheduler, {.use_index = false});
+    bench.no_index_identical = scanned && to_json(*scanned).dump() == summary;
+  }
+  return bench;
 }
 
-}  // namespace cleave
+Result<int> simulation(const Options& given) {
+  if (given.gpus.size() != given.jobs.size())
+    return fail(ErrorKind::bad_usage, "--jobs", "give as many numbers of jobs as fleets",
+                "like --gpus 160,10000 --jobs 5000,1000000");
+  const auto scheduler = parse_scheduler(given.scheduler);
+  if (!scheduler) return std::unexpected(scheduler.error());
+  const auto model = find_gpu_model(given.model);
+  if (!model) return std::unexpected(model.error());
+  std::vector<SimulationBench> runs;
+  for (std::size_t i = 0; i < given.gpus.size(); ++i) {
+    auto bench = bench_one(*scheduler, **model, given.gpus[i], given.jobs[i]);
+    if (!bench) return std::unexpected(bench.error());
+    runs.push_back(std::move(*bench));
+  }
+  if (given.json)
+    print(Json{{"runs", json_rows(columns, runs)}});
+  else
+    fmt::print("Simulated events a second, full summary included\n\n{}", text_rows(columns, runs));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_simulation(CommandLine& bench, Run& run) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command =
+      add_command(bench, "simulation", "Events a second of a simulation, on generated work",
+                  "cleave bench simulation --gpus 160 --jobs 5000");
+  add_fleet_sizes(*command, options->gpus);
+  command->add_option("--jobs", options->jobs, "Number of jobs for each fleet")
+      ->delimiter(',')
+      ->check(Check::range(1, 100000000));
+  command->add_option("--scheduler", options->scheduler, "NAME[:key=value;key=value]")
+      ->default_str("online");
+  add_bench_model(*command, options->model);
+  add_json(*command, options->json);
+  command->callback([options, &run] { run = [options] { return simulation(*options); }; });
+}
+
+}  // namespace cleave::cli

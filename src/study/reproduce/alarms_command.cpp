@@ -6,8 +6,8 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "study/reproduce/memory_alarms.hpp"
 #include "study/reproduce/serving_facts.hpp"
 

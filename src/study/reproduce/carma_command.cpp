@@ -4,8 +4,8 @@
 #include "base/json.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "study/reproduce/carma_memory.hpp"
 
 namespace cleave::cli {

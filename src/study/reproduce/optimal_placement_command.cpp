@@ -1,4 +1,5 @@
-// `cleave reproduce NAME`: the evaluation of a paper again, with its claims beside our figures.
+// `cleave reproduce optimal-placement`: the evaluation of that paper again, with its claims beside
+// our figures.
 
 #include <algorithm>
 #include <array>
@@ -6,8 +7,8 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "study/reproduce/reproduce_optimal_placement.hpp"
 
 namespace cleave::cli {
@@ -136,12 +137,9 @@ Result<int> optimal_placement(const Options& options) {
 
 }  // namespace
 
-void add_reproduce(CommandLine& program, Run& run) {
+void add_reproduce_optimal_placement(CommandLine& reproduce, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* group =
-      program.add_subcommand("reproduce", "The evaluation of a paper again, beside its claims");
-  group->require_subcommand();
-  CommandLine* command = add_command(*group, "optimal-placement",
+  CommandLine* command = add_command(reproduce, "optimal-placement",
                                      "Optimal Workload Placement on Multi-Instance GPUs, section 5",
                                      "cleave reproduce optimal-placement --cases 10");
   command->add_option("--cases", options->cases, "Test cases of each size, seeds 1, 2, ...")
@@ -150,9 +148,6 @@ void add_reproduce(CommandLine& program, Run& run) {
   command->add_option("--write", options->folder, "Folder for the page and its figures");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return optimal_placement(*options); }; });
-  add_reproduce_alarms(*group, run);
-  add_reproduce_completion_time(*group, run);
-  add_reproduce_carma(*group, run);
 }
 
 }  // namespace cleave::cli

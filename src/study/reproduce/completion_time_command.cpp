@@ -1,13 +1,13 @@
 // `cleave reproduce completion-time`: completion times learnt from ParvaGPU's profiles, beside two
 // plain ways.
 
-#include "study/reproduce/reproduce_completion_time.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
+#include "study/reproduce/reproduce_completion_time.hpp"
 
 namespace cleave::cli {
 

@@ -1,0 +1,127 @@
+#include "cli/program.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/error_json.hpp"
+#include "manual/command_tree.hpp"
+
+namespace cleave::cli {
+
+// Every command: declared here, defined in its own file, and one row of the table below.
+AddCommand add_gpu, add_layout, add_place, add_admit, add_plan, add_simulate, add_compare,
+    add_policies, add_schedulers, add_workload, add_bench, add_reproduce, add_import, add_rebalance,
+    add_forecast, add_forecasters, add_recommend, add_choose, add_waste, add_profiles_command,
+    add_gpus, add_instances, add_create, add_destroy, add_gpu_layout, add_mig, add_sim_node,
+    add_doctor, add_submit, add_ps, add_show, add_logs, add_wait, add_cancel, add_top, add_events,
+    add_drain, add_undrain, add_pause, add_resume, add_scheduler, add_completion, add_man;
+
+namespace {
+
+constexpr AddCommand* commands[] = {
+    add_gpu,         add_layout,     add_place,    add_admit,      add_plan,
+    add_simulate,    add_compare,    add_policies, add_schedulers, add_workload,
+    add_bench,       add_reproduce,  add_import,   add_rebalance,  add_forecast,
+    add_forecasters, add_recommend,  add_choose,   add_waste,      add_profiles_command,
+    add_gpus,        add_instances,  add_create,   add_destroy,    add_gpu_layout,
+    add_mig,         add_sim_node,   add_doctor,   add_submit,     add_ps,
+    add_show,        add_logs,       add_wait,     add_cancel,     add_top,
+    add_events,      add_drain,      add_undrain,  add_pause,      add_resume,
+    add_scheduler,   add_completion, add_man};
+
+/// `submit` is given words that are another program's: CLI11 would take some of them apart, and its
+/// own options must not be looked for among them. Where the command line ends for us.
+int own_words(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "submit") return argc;
+  for (int i = 2; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    command_words().assign(argv + i + 1, argv + argc);
+    return i;
+  }
+  return argc;
+}
+
+bool wants_json(int argc, char** argv) {
+  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+  return std::ranges::any_of(arguments, [](std::string_view word) { return word == "--json"; });
+}
+
+/// A word that is no command where one must stand: nothing else about the line can be right.
+std::optional<Error> unknown_command(const CommandLine& program, int argc, char** argv) {
+  const CommandNode root = command_tree(program);
+  const CommandNode* node = &root;
+  for (int i = 1; i < argc && !node->commands.empty(); ++i) {
+    const std::string word = argv[i];
+    if (word.empty() || word.starts_with('-')) return std::nullopt;
+    const auto found = std::ranges::find(node->commands, word, &CommandNode::name);
+    if (found == node->commands.end()) {
+      std::vector<std::string> known;
+      for (const CommandNode& command : node->commands) known.push_back(command.name);
+      const std::string hint = suggestion(word, known);
+      return Error{
+          ErrorKind::bad_usage, "",
+          node == &root ? fmt::format("there is no command '{}'", shown(word))
+                        : fmt::format("{} has no command '{}'", node->path, shown(word)),
+          hint.starts_with("did you mean") ? hint : fmt::format("see `{} --help`", node->path)};
+    }
+    node = &*found;
+  }
+  return std::nullopt;
+}
+
+int run_line(int argc, char** argv, const char* version, bool json) {
+  CommandLine program(
+      "Partitions NVIDIA Multi-Instance GPUs, places and schedules work on them, and simulates all "
+      "of it.",
+      "cleave");
+  program.version_flag("--version", version);
+  program.require_subcommand();
+  program.help_all_flag("--help-all", "Help of every command");
+  Run run;
+  for (AddCommand* const add : commands) add(program, run);
+  if (const auto end = program.parse(argc, argv)) {
+    if (end->code == 0) return 0;  // --help, --version
+    if (const auto unknown = unknown_command(program, argc, argv))
+      return report_error(*unknown, json);
+    return report_error(
+        {ErrorKind::bad_usage, "", end->why, fmt::format("see `{} --help`", end->command)}, json);
+  }
+  const Result<int> code = run();
+  if (!code) return report_error(code.error(), json);
+  if (std::fflush(stdout) != 0)
+    return report_error({ErrorKind::infeasible, "standard output",
+                         "the answer could not be written", "is the disk full?"},
+                        false);
+  return *code;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const char* version, const StudyCommands& studies) {
+  study_commands() = studies;
+  argc = own_words(argc, argv);
+  const bool json = wants_json(argc, argv);
+  try {
+    if (const auto missing = hand_to_study(argc, argv)) return report_error(*missing, json);
+    return run_line(argc, argv, version, json);
+  } catch (const std::system_error& failure) {
+    // What fmt throws when standard output takes no more.
+    return report_error({ErrorKind::infeasible, "standard output", failure.code().message(),
+                         "the answer is not complete"},
+                        false);
+  } catch (const std::exception& exception) {
+    return report_error({ErrorKind::internal, "",
+                         fmt::format("something went wrong inside Cleave: {}", exception.what()),
+                         "please report it with the command"},
+                        json);
+  }
+}
+
+}  // namespace cleave::cli

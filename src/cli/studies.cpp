@@ -1,0 +1,52 @@
+// `cleave bench` and `cleave reproduce`: the commands of cleave-study, a program beside this one.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <span>
+
+#include "cli/program.hpp"
+
+namespace cleave::cli {
+
+StudyCommands& study_commands() {
+  static StudyCommands commands;
+  return commands;
+}
+
+std::optional<Error> hand_to_study(int argc, char** argv) {
+  if (argc < 2 || study_commands().bench != nullptr) return std::nullopt;
+  const std::string_view command = argv[1];
+  const bool is_study = command == "bench" || command == "reproduce";
+  const std::span<char*> words(argv, static_cast<std::size_t>(argc));
+  const bool describes_all =
+      command == "man" || command == "completion" ||
+      std::ranges::any_of(words, [](std::string_view word) { return word == "--help-all"; });
+  if (!is_study && !describes_all) return std::nullopt;
+  std::error_code failed;
+  const auto program =
+      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "cleave-study";
+  ::execv(program.c_str(), argv);
+  if (!is_study) return std::nullopt;
+  return Error{ErrorKind::bad_input, program.string(),
+               "this program has the benchmarks and studies, and it cannot be started",
+               "build the target cleave-study, or install all of Cleave"};
+}
+
+void add_bench(CommandLine& program, Run& run) {
+  CommandLine* group =
+      program.add_subcommand("bench", "Measure the speeds that are claimed, on this machine");
+  group->require_subcommand();
+  if (study_commands().bench != nullptr) study_commands().bench(*group, run);
+}
+
+void add_reproduce(CommandLine& program, Run& run) {
+  CommandLine* group =
+      program.add_subcommand("reproduce", "The evaluation of a paper again, beside its claims");
+  group->require_subcommand();
+  if (study_commands().reproduce != nullptr) study_commands().reproduce(*group, run);
+}
+
+}  // namespace cleave::cli

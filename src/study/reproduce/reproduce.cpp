@@ -1,0 +1,16 @@
+#include "study/study_commands.hpp"
+
+namespace cleave::cli {
+
+AddCommand add_reproduce_optimal_placement, add_reproduce_alarms, add_reproduce_completion_time,
+    add_reproduce_carma;
+
+void add_reproductions(CommandLine& reproduce, Run& run) {
+  CommandLine* group = &reproduce;
+  add_reproduce_optimal_placement(*group, run);
+  add_reproduce_alarms(*group, run);
+  add_reproduce_completion_time(*group, run);
+  add_reproduce_carma(*group, run);
+}
+
+}  // namespace cleave::cli
