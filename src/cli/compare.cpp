@@ -7,8 +7,8 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "cli/workload_arguments.hpp"
 #include "simulate/side_by_side.hpp"
 
@@ -53,36 +53,28 @@ const FigureComparison& figure(const SchedulerComparison& scheduler, std::string
   return *std::ranges::find(scheduler.figures, name, &FigureComparison::figure);
 }
 
-bool is_time(std::string_view figure) {
-  return figure.ends_with("_s");
+std::string median_of(const FigureComparison& figure) {
+  return figure.value ? in_unit(figure.unit, figure.value->median) : "-";
 }
 
-std::string shown_value(std::string_view figure, double value) {
-  if (is_time(figure))
-    return human(*duration_from_seconds(std::min(value, in_seconds(longest_duration))));
-  if (figure == "compute_utilization") return percent(value);
-  if (figure == "fragmentation_mean" || figure == "system_throughput")
-    return fmt::format("{:.4f}", value);
-  return fmt::format("{:g}", value);
-}
-
-std::string median_of(const SchedulerComparison& scheduler, std::string_view name) {
-  const auto& value = figure(scheduler, name).value;
-  return value ? shown_value(name, value->median) : "-";
-}
+/// The figures of the overview, from left to right.
+constexpr std::pair<const char*, const char*> overview[] = {{"done", "finished"},
+                                                            {"makespan", "makespan_s"},
+                                                            {"mean wait", "wait_mean_s"},
+                                                            {"95 % wait", "wait_p95_s"},
+                                                            {"turnaround", "turnaround_mean_s"},
+                                                            {"compute", "compute_utilization"},
+                                                            {"fragmented", "fragmentation_mean"},
+                                                            {"creates", "creates"}};
 
 void print_overview(const RunComparison& comparison) {
-  Table table({"scheduler", "done", "makespan", "mean wait", "95 % wait", "turnaround", "compute",
-               "fragmented", "creates"});
-  for (const SchedulerComparison& scheduler : comparison.schedulers) {
-    std::vector<std::string> row{scheduler.scheduler};
-    for (const char* name :
-         {"finished", "makespan_s", "wait_mean_s", "wait_p95_s", "turnaround_mean_s",
-          "compute_utilization", "fragmentation_mean", "creates"})
-      row.push_back(median_of(scheduler, name));
-    table.add(std::move(row));
-  }
-  fmt::print("\n{}\n", table.text());
+  Columns<SchedulerComparison> columns = {
+      {text_only, "scheduler", &SchedulerComparison::scheduler}};
+  for (const auto& [heading, name] : overview)
+    columns.emplace_back(text_only, heading, [name](const SchedulerComparison& scheduler) {
+      return median_of(figure(scheduler, name));
+    });
+  fmt::print("\n{}\n", text_rows(columns, comparison.schedulers));
 }
 
 /// Jobs that did not finish, and which jobs the times are of where it is not all that anyone
@@ -121,23 +113,34 @@ void print_ratios(const RunComparison& comparison) {
   }
 }
 
+/// "makespan_s" as "makespan", "oom_restarts" as "oom restarts".
+std::string words_of(const FigureComparison& figure) {
+  std::string words(figure.figure);
+  if (words.ends_with("_s")) words.resize(words.size() - 2);
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
 void print_against_first(const SchedulerComparison& first, const SchedulerComparison& other) {
   fmt::print("\n{} against {}\n", other.scheduler, first.scheduler);
-  Table table({"", "first", "this", "ratio", "lower/higher", "beyond spread"});
-  for (const FigureComparison& here : other.figures) {
-    if (here.lower + here.higher == 0) continue;
-    std::string words(here.figure.substr(0, here.figure.size() - (is_time(here.figure) ? 2 : 0)));
-    std::ranges::replace(words, '_', ' ');
-    table.add({words, median_of(first, here.figure), median_of(other, here.figure),
-               here.ratio ? fmt::format("{:.2f} ({:.2f} to {:.2f})", here.ratio->median,
-                                        here.ratio->low, here.ratio->high)
-                          : "-",
-               fmt::format("{}/{}", here.lower, here.higher),
-               !here.exceeds_spread   ? "-"
-               : *here.exceeds_spread ? "yes"
-                                      : "no"});
-  }
-  fmt::print("{}", table.text());
+  using F = FigureComparison;
+  const Columns<F> columns = {
+      {text_only, " ", words_of},  // no heading
+      {text_only, "first", [&](const F& here) { return median_of(figure(first, here.figure)); }},
+      {text_only, "this", median_of},
+      {text_only, "ratio",
+       [](const F& here) {
+         return here.ratio ? fmt::format("{:.2f} ({:.2f} to {:.2f})", here.ratio->median,
+                                         here.ratio->low, here.ratio->high)
+                           : "-";
+       }},
+      {text_only, "lower/higher",
+       [](const F& here) { return fmt::format("{}/{}", here.lower, here.higher); }},
+      {text_only, "beyond spread", &F::exceeds_spread}};
+  std::vector<F> differing;
+  std::ranges::copy_if(other.figures, std::back_inserter(differing),
+                       [](const F& here) { return here.lower + here.higher > 0; });
+  fmt::print("{}", text_rows(columns, differing));
 }
 
 void print_seeds(const RunComparison& comparison) {
@@ -222,22 +225,22 @@ Result<int> compare_command(const Options& options) {
 void add_compare(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
-      program, "compare", "Several schedulers on the same workload and fleet, side by side",
+      program, "compare", "Compare several schedulers on the same workload and fleet",
       "cleave compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --schedulers "
       "full-gpu,online");
   options->run.add(*command);
   command
       ->add_option("--schedulers", options->schedulers,
-                   "SPEC,SPEC,...; the others are compared with the first")
+                   "SPEC,SPEC,...; the others are compared with the first one")
       ->required();
   command
       ->add_option("--seeds", options->seeds,
-                   "So many seeds, from --seed on, each with its own draw of whatever is drawn")
+                   "Number of seeds, counting up from --seed; each draws the random parts again")
       ->check(whole_number(1))
       ->default_str("1");
   command
       ->add_option("--threads", options->threads,
-                   "So many runs at a time; same answer with any number")
+                   "Number of runs at a time; the answer does not depend on it")
       ->check(whole_number(1))
       ->default_str("one for each core");
   command->callback([options, &run] { run = [options] { return compare_command(*options); }; });

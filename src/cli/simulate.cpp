@@ -1,5 +1,7 @@
 // `cleave simulate`: one scheduler on one workload and fleet.
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -21,43 +23,66 @@ struct Options {
   std::string scheduler, events, trace_events;
 };
 
-std::string spread(const Distribution& d) {
+std::string text_of(const RunFigure&, const Distribution& d) {
   if (d.count == 0) return "-";
   return fmt::format("mean {}, median {}, 95 % within {}, longest {}", human(d.mean), human(d.p50),
                      human(d.p95), human(d.max));
 }
+std::string text_of(const RunFigure&, Duration duration) {
+  return human(duration);
+}
+std::string text_of(const RunFigure&, std::size_t count) {
+  return fmt::format("{}", count);
+}
+std::string text_of(const RunFigure& figure, double value) {
+  return in_unit(figure.unit, value);
+}
+std::string text_of(const RunFigure& figure, std::optional<double> value) {
+  return value ? in_unit(figure.unit, *value) : "-";
+}
+std::string text_of(const RunFigure&, const std::vector<ReasonCount>& counts) {
+  return fmt::format("{}", counts.size());
+}
+
+std::size_t count_of(const RunFigure& figure, const RunSummary& run) {
+  const auto* member = std::get_if<std::size_t RunSummary::*>(&figure.value);
+  return member != nullptr ? run.**member : 1;
+}
+
+/// The figures of a line; empty where all of them are zero, unless they are shown even so.
+std::string line_text(std::string_view line, const RunSummary& run, bool even_zero) {
+  std::vector<const RunFigure*> figures;
+  for (const RunFigure& figure : run_figures())
+    if (figure.line == line) figures.push_back(&figure);
+  std::ranges::sort(figures, {}, &RunFigure::place);
+  std::vector<std::string> parts;
+  bool any = even_zero;
+  for (const RunFigure* figure : figures) {
+    const std::size_t count = count_of(*figure, run);
+    any = any || count > 0;
+    if (figure->optional && count == 0) continue;
+    const std::string value = std::visit(
+        [&](auto member) { return text_of(*figure, std::invoke(member, run)); }, figure->value);
+    parts.push_back(fmt::format(fmt::runtime(figure->words), fmt::arg("n", value),
+                                fmt::arg("counted", counted(count, figure->unit))));
+  }
+  return any ? fmt::format("{}", fmt::join(parts, ", ")) : std::string();
+}
 
 void print_text(const RunSummary& s, bool measured_times) {
   fmt::print("\nscheduler {}\n", s.scheduler);
-  fmt::print("  jobs          {} finished, {} failed, {} rejected, {} waiting\n", s.finished,
-             s.failed, s.rejected, s.waiting);
-  const double hours = in_seconds(s.makespan) / 3600;
-  fmt::print("  makespan      {}{}\n", human(s.makespan),
-             hours > 0
-                 ? fmt::format(", {:.1f} jobs an hour", static_cast<double>(s.finished) / hours)
-                 : "");
-  fmt::print("  wait          {}\n", spread(s.wait));
-  fmt::print("  turnaround    {}\n", spread(s.turnaround));
-  fmt::print("  execution     {}\n", spread(s.execution));
-  fmt::print("  held          {} of compute, {} of memory\n", percent(s.compute_utilization),
-             percent(s.memory_allocated_utilization));
-  fmt::print("  fragmentation {:.4f} on average\n", s.fragmentation_mean);
-  fmt::print("  instances     {} created, {} destroyed\n", s.creates, s.destroys);
-  std::vector<std::string> also;
-  const std::pair<std::size_t, const char*> counts[] = {{s.reconfigurations, "reconfiguration"},
-                                                        {s.migrations, "migration"},
-                                                        {s.restarts, "restart"},
-                                                        {s.checkpoints, "checkpoint"}};
-  for (const auto& [count, what] : counts)
-    if (count > 0) also.push_back(counted(count, what));
-  if (!also.empty()) fmt::print("  changes       {}\n", fmt::join(also, ", "));
-  if (s.oom_restarts + s.early_restarts > 0)
-    fmt::print("  memory        out of memory {}, {} before that\n",
-               counted(s.oom_restarts, "time"), counted(s.early_restarts, "restart"));
-  if (s.gpu_losses > 0)
-    fmt::print("  faults        GPUs lost {}, {} evicted\n", counted(s.gpu_losses, "time"),
-               counted(s.evictions, "job"));
-  if (s.deadline_misses > 0) fmt::print("  deadlines     {} missed\n", s.deadline_misses);
+  for (const char* line : {"jobs", "makespan", "wait", "turnaround", "execution", "held",
+                           "fragmentation", "instances"}) {
+    const std::string text = line_text(line, s, true);
+    const double hours = in_seconds(s.makespan) / 3600;
+    fmt::print("  {:13} {}{}\n", line, text,
+               line == std::string_view("makespan") && hours > 0
+                   ? fmt::format(", {:.1f} jobs an hour", static_cast<double>(s.finished) / hours)
+                   : "");
+  }
+  for (const char* line : {"changes", "memory", "faults", "deadlines"})
+    if (const std::string text = line_text(line, s, false); !text.empty())
+      fmt::print("  {:13} {}\n", line, text);
   fmt::print("\n{}", remarks(s, measured_times));
 }
 
@@ -158,16 +183,16 @@ void add_simulate(CommandLine& program, Run& run) {
   options->run.add(*command);
   command
       ->add_option("--scheduler", options->scheduler,
-                   "NAME[:key=value;key=value]; `cleave schedulers` lists them")
+                   "NAME[:key=value;key=value]; listed by `cleave schedulers`")
       ->required();
   command
-      ->add_option("--events", options->events, "Writes what happens to FILE, a line of JSON each")
+      ->add_option("--events", options->events, "Write every event to FILE, one line of JSON each")
       ->check(not_empty())
       ->type_name("FILE");
   command
       ->add_option(
           "--trace-events", options->trace_events,
-          "Writes every slice of every GPU over time to FILE, for Perfetto (ui.perfetto.dev)")
+          "Write every slice of every GPU over time to FILE, for Perfetto (ui.perfetto.dev)")
       ->check(not_empty())
       ->type_name("FILE");
   command->callback([options, &run] { run = [options] { return simulate_command(*options); }; });

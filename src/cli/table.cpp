@@ -64,4 +64,12 @@ std::string percent(double share) {
   return fmt::format("{:.0f} %", share * 100);
 }
 
+std::string in_unit(std::string_view unit, double value) {
+  if (unit == "s")
+    return human(*duration_from_seconds(std::min(value, in_seconds(longest_duration))));
+  if (unit == "%") return percent(value);
+  if (unit == "1") return fmt::format("{:.4f}", value);
+  return fmt::format("{:g}", value);
+}
+
 }  // namespace cleave::cli

@@ -2,6 +2,7 @@
 // How figures look to people: tables, times, shares.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
@@ -24,5 +25,7 @@ class Table {
 std::string human(Duration duration);
 /// "63 %"
 std::string percent(double share);
+/// A figure of a run or of a comparison, by the unit of its row in model/run_summary.cpp.
+std::string in_unit(std::string_view unit, double value);
 
 }  // namespace cleave::cli

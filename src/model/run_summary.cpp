@@ -1,6 +1,7 @@
 #include "model/run_summary.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/json.hpp"
 
@@ -63,12 +64,235 @@ Json to_json(const std::vector<ReasonCount>& counts) {
   return list;
 }
 
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
+std::optional<double> throughput(const RunSummary& run) {
+  const double seconds = in_seconds(run.makespan);
+  return seconds > 0 ? std::optional(static_cast<double>(run.finished) / seconds) : std::nullopt;
+}
+
+using S = RunSummary;
+constexpr RunFigure rows[] = {
+    {.name = "jobs", .unit = "job", .help = "jobs read and not left out", .value = &S::jobs},
+    {.name = "finished",
+     .unit = "job",
+     .help = "jobs that finished",
+     .value = &S::finished,
+     .compared = Compared::yes,
+     .place = 200,
+     .line = "jobs",
+     .words = "{n} finished"},
+    {.name = "failed",
+     .unit = "job",
+     .help = "jobs that failed",
+     .value = &S::failed,
+     .compared = Compared::yes,
+     .place = 210,
+     .line = "jobs",
+     .words = "{n} failed"},
+    {.name = "rejected",
+     .unit = "job",
+     .help = "jobs that fit on no GPU of the fleet",
+     .value = &S::rejected,
+     .compared = Compared::yes,
+     .place = 220,
+     .line = "jobs",
+     .words = "{n} rejected"},
+    {.name = "waiting",
+     .unit = "job",
+     .help = "jobs still waiting when the run ends",
+     .value = &S::waiting,
+     .compared = Compared::yes,
+     .place = 230,
+     .line = "jobs",
+     .words = "{n} waiting"},
+    {.name = "rejections",
+     .unit = "job",
+     .help = "rejected jobs by reason",
+     .value = &S::rejections},
+    {.name = "makespan_s",
+     .unit = "s",
+     .help = "from the first arrival to the last end",
+     .value = &S::makespan,
+     .compared = Compared::with_same_jobs,
+     .place = 10,
+     .line = "makespan",
+     .words = "{n}"},
+    {.name = "throughput_jobs_per_s",
+     .unit = "1/s",
+     .help = "finished jobs over the makespan",
+     .value = throughput},
+    {.name = "wait_s",
+     .unit = "s",
+     .help = "from arrival to end without execution",
+     .value = &S::wait,
+     .compared = Compared::yes,
+     .place = 20,
+     .line = "wait",
+     .words = "{n}"},
+    {.name = "turnaround_s",
+     .unit = "s",
+     .help = "from arrival to end",
+     .value = &S::turnaround,
+     .compared = Compared::yes,
+     .place = 30,
+     .line = "turnaround",
+     .words = "{n}"},
+    {.name = "execution_s",
+     .unit = "s",
+     .help = "time of all processes of a job",
+     .value = &S::execution,
+     .compared = Compared::yes,
+     .place = 40,
+     .line = "execution",
+     .words = "{n}"},
+    {.name = "system_throughput",
+     .unit = "1",
+     .help = "Dyna-P, equation 5: mean over time and GPUs",
+     .value = &S::system_throughput,
+     .compared = Compared::yes,
+     .place = 60},
+    {.name = "memory_allocated_utilization",
+     .unit = "%",
+     .help = "share of memory slices held over time",
+     .value = &S::memory_allocated_utilization,
+     .place = 55,
+     .line = "held",
+     .words = "{n} of memory"},
+    {.name = "memory_used_utilization",
+     .unit = "%",
+     .help = "share of memory that jobs use, where it is known of all",
+     .value = &S::memory_used_utilization},
+    {.name = "compute_utilization",
+     .unit = "%",
+     .help = "share of compute slices held over time",
+     .value = &S::compute_utilization,
+     .compared = Compared::yes,
+     .place = 50,
+     .line = "held",
+     .words = "{n} of compute"},
+    {.name = "fragmentation_mean",
+     .unit = "1",
+     .help = "fragmentation, mean over time and GPUs",
+     .value = &S::fragmentation_mean,
+     .compared = Compared::yes,
+     .place = 70,
+     .line = "fragmentation",
+     .words = "{n} on average"},
+    {.name = "energy_j", .unit = "J", .help = "energy of the fleet", .value = &S::energy_j},
+    {.name = "creates",
+     .unit = "instance",
+     .help = "GPU instances created",
+     .value = &S::creates,
+     .compared = Compared::yes,
+     .place = 80,
+     .line = "instances",
+     .words = "{n} created"},
+    {.name = "destroys",
+     .unit = "instance",
+     .help = "GPU instances destroyed",
+     .value = &S::destroys,
+     .place = 85,
+     .line = "instances",
+     .words = "{n} destroyed"},
+    {.name = "migrations",
+     .unit = "migration",
+     .help = "jobs moved while they ran",
+     .value = &S::migrations,
+     .compared = Compared::yes,
+     .place = 100,
+     .line = "changes",
+     .words = "{counted}",
+     .optional = true},
+    {.name = "oom_restarts",
+     .unit = "time",
+     .help = "jobs that ran out of memory",
+     .value = &S::oom_restarts,
+     .compared = Compared::yes,
+     .place = 130,
+     .line = "memory",
+     .words = "out of memory {counted}"},
+    {.name = "early_restarts",
+     .unit = "restart",
+     .help = "jobs restarted on a forecast, before they ran out of memory",
+     .value = &S::early_restarts,
+     .compared = Compared::yes,
+     .place = 140,
+     .line = "memory",
+     .words = "{counted} before that"},
+    {.name = "restarts",
+     .unit = "restart",
+     .help = "jobs stopped by the scheduler, to start from the beginning",
+     .value = &S::restarts,
+     .compared = Compared::yes,
+     .place = 110,
+     .line = "changes",
+     .words = "{counted}",
+     .optional = true},
+    {.name = "checkpoints",
+     .unit = "checkpoint",
+     .help = "jobs stopped by the scheduler, to resume later",
+     .value = &S::checkpoints,
+     .compared = Compared::yes,
+     .place = 120,
+     .line = "changes",
+     .words = "{counted}",
+     .optional = true},
+    {.name = "reconfigurations",
+     .unit = "reconfiguration",
+     .help = "changes of a GPU's instances",
+     .value = &S::reconfigurations,
+     .compared = Compared::yes,
+     .place = 90,
+     .line = "changes",
+     .words = "{counted}",
+     .optional = true},
+    {.name = "gpu_losses",
+     .unit = "time",
+     .help = "losses of GPUs",
+     .value = &S::gpu_losses,
+     .place = 145,
+     .line = "faults",
+     .words = "GPUs lost {counted}"},
+    {.name = "evictions",
+     .unit = "job",
+     .help = "jobs that lost their GPU",
+     .value = &S::evictions,
+     .compared = Compared::yes,
+     .place = 150,
+     .line = "faults",
+     .words = "{counted} evicted"},
+    {.name = "deadline_misses",
+     .unit = "job",
+     .help = "jobs with a deadline that ended after it, or never",
+     .value = &S::deadline_misses,
+     .compared = Compared::yes,
+     .place = 160,
+     .line = "deadlines",
+     .words = "{n} missed"},
+    {.name = "events", .unit = "event", .help = "arrivals and ends of jobs", .value = &S::events},
+    {.name = "speeds_inferred",
+     .unit = "job",
+     .help = "jobs whose speed came from compute slices, without SM counts",
+     .value = &S::speeds_inferred},
+};
+
+Json to_json(std::size_t count) {
+  return count;
+}
+Json to_json(double value) {
+  return value;
+}
+Json to_json(Duration duration) {
+  return in_seconds(duration);
+}
+Json to_json(std::optional<double> value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
 }  // namespace
+
+std::span<const RunFigure> run_figures() {
+  return rows;
+}
 
 Json to_json(const RunSummary& s) {
   Json json{{"scheduler", s.scheduler}, {"seed", s.seed}, {"profiles", s.profiles}};
@@ -76,38 +300,9 @@ Json to_json(const RunSummary& s) {
   json["read"] = s.read;
   json["left_out"] = to_json(s.left_out);
   for (const auto& [key, value] : s.notes) json[key] = value;
-  json["jobs"] = s.jobs;
-  json["finished"] = s.finished;
-  json["failed"] = s.failed;
-  json["rejected"] = s.rejected;
-  json["waiting"] = s.waiting;
-  json["rejections"] = to_json(s.rejections);
-  const double seconds = in_seconds(s.makespan);
-  json["makespan_s"] = seconds;
-  json["throughput_jobs_per_s"] =
-      seconds > 0 ? Json(static_cast<double>(s.finished) / seconds) : Json(nullptr);
-  json["wait_s"] = to_json(s.wait);
-  json["turnaround_s"] = to_json(s.turnaround);
-  json["execution_s"] = to_json(s.execution);
-  json["system_throughput"] = s.system_throughput;
-  json["memory_allocated_utilization"] = s.memory_allocated_utilization;
-  json["memory_used_utilization"] = or_null(s.memory_used_utilization);
-  json["compute_utilization"] = s.compute_utilization;
-  json["fragmentation_mean"] = s.fragmentation_mean;
-  json["energy_j"] = or_null(s.energy_j);
-  json["creates"] = s.creates;
-  json["destroys"] = s.destroys;
-  json["migrations"] = s.migrations;
-  json["oom_restarts"] = s.oom_restarts;
-  json["early_restarts"] = s.early_restarts;
-  json["restarts"] = s.restarts;
-  json["checkpoints"] = s.checkpoints;
-  json["reconfigurations"] = s.reconfigurations;
-  json["gpu_losses"] = s.gpu_losses;
-  json["evictions"] = s.evictions;
-  json["deadline_misses"] = s.deadline_misses;
-  json["events"] = s.events;
-  json["speeds_inferred"] = s.speeds_inferred;
+  for (const RunFigure& figure : run_figures())
+    json[std::string(figure.name)] =
+        std::visit([&](auto value) { return to_json(std::invoke(value, s)); }, figure.value);
   return json;
 }
 

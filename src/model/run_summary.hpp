@@ -1,12 +1,16 @@
 #pragma once
 // The results of one run of a scheduler on a workload; the keys are the contract in
-// docs/formats.md. Unknown quantities are empty, never zero.
+// docs/formats.md. Unknown quantities are empty, never zero. To add a figure: a member of
+// RunSummary and its row in run_summary.cpp, what measures it (simulate/), a test; the JSON, the
+// text of `cleave simulate` and the comparison of `cleave compare` follow from the row.
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/json_fwd.hpp"
@@ -57,6 +61,34 @@ struct RunSummary {
   /// Jobs whose speed came from compute slices because SM counts are unknown.
   std::size_t speeds_inferred = 0;
 };
+
+/// How `cleave compare` takes a figure.
+enum class Compared {
+  no,
+  yes,
+  with_same_jobs,  // only for seeds where all schedulers finished the same jobs
+};
+
+/// One figure of a run. `value` is the member that holds it, or what computes it.
+struct RunFigure {
+  std::string_view name;  // key in JSON
+  std::string_view unit;  // s, %, 1 (a number without a unit), J, or the noun of what is counted
+  std::string_view help;
+  std::variant<std::size_t RunSummary::*, double RunSummary::*, std::optional<double> RunSummary::*,
+               Duration RunSummary::*, Distribution RunSummary::*,
+               std::vector<ReasonCount> RunSummary::*, std::optional<double> (*)(const RunSummary&)>
+      value;
+  Compared compared = Compared::no;
+  int place = 0;  // among the figures of `compare`, and within its line of `simulate`
+
+  // In the text of `simulate`: the line, and the words on it, with {n} for the value and {counted}
+  // for the value and its unit ("3 restarts"). What is optional is left out where it is zero.
+  std::string_view line = {}, words = {};
+  bool optional = false;
+};
+
+/// Every figure, in the order of the JSON.
+[[nodiscard]] std::span<const RunFigure> run_figures();
 
 /// What became of one job.
 struct JobOutcome {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 
 namespace cleave {
@@ -12,65 +14,99 @@ namespace {
 
 using Value = std::optional<double>;
 
+/// A figure as it is compared: a number of a run, or one of a distribution's numbers, taken over
+/// the jobs that all schedulers finished.
 struct Figure {
-  std::string_view name;
-  Value (*of)(const RunSummary& run, const CommonTimes::Of& times);
-  bool needs_same_jobs = false;
+  std::string name;
+  const RunFigure* row;
+  std::function<Value(const RunSummary& run, const CommonTimes::Of& times)> of;
 };
 
-Value seconds(const Distribution& d, Duration Distribution::*what) {
-  return d.count == 0 ? Value() : in_seconds(d.*what);
-}
-
-template <auto Member>
-Value member(const RunSummary& run, const CommonTimes::Of&) {
-  return static_cast<double>(run.*Member);
-}
-
-template <auto Which, auto What>
-Value time_of(const RunSummary&, const CommonTimes::Of& times) {
-  return seconds(times.*Which, What);
-}
-
-Value makespan(const RunSummary& run, const CommonTimes::Of&) {
-  return in_seconds(run.makespan);
-}
-
-using Of = CommonTimes::Of;
-constexpr Figure figures[] = {
-    {"makespan_s", makespan, true},
-    {"wait_mean_s", time_of<&Of::wait, &Distribution::mean>},
-    {"wait_p95_s", time_of<&Of::wait, &Distribution::p95>},
-    {"turnaround_mean_s", time_of<&Of::turnaround, &Distribution::mean>},
-    {"turnaround_p95_s", time_of<&Of::turnaround, &Distribution::p95>},
-    {"turnaround_p99_s", time_of<&Of::turnaround, &Distribution::p99>},
-    {"execution_mean_s", time_of<&Of::execution, &Distribution::mean>},
-    {"compute_utilization", member<&RunSummary::compute_utilization>},
-    {"system_throughput", member<&RunSummary::system_throughput>},
-    {"fragmentation_mean", member<&RunSummary::fragmentation_mean>},
-    {"creates", member<&RunSummary::creates>},
-    {"reconfigurations", member<&RunSummary::reconfigurations>},
-    {"migrations", member<&RunSummary::migrations>},
-    {"restarts", member<&RunSummary::restarts>},
-    {"checkpoints", member<&RunSummary::checkpoints>},
-    {"oom_restarts", member<&RunSummary::oom_restarts>},
-    {"early_restarts", member<&RunSummary::early_restarts>},
-    {"evictions", member<&RunSummary::evictions>},
-    {"deadline_misses", member<&RunSummary::deadline_misses>},
-    {"finished", member<&RunSummary::finished>},
-    {"failed", member<&RunSummary::failed>},
-    {"rejected", member<&RunSummary::rejected>},
-    {"waiting", member<&RunSummary::waiting>},
+/// A distribution of a run over the jobs that all finished, and what of it is compared.
+struct ComparedTimes {
+  Distribution RunSummary::*of_run;
+  Distribution CommonTimes::Of::*of_common;
+  std::vector<std::pair<std::string_view, Duration Distribution::*>> parts;
 };
 
-/// Seeds whose runs repeat an earlier seed's in every figure.
+std::vector<ComparedTimes> compared_times() {
+  using D = Distribution;
+  using Of = CommonTimes::Of;
+  return {{&RunSummary::wait, &Of::wait, {{"mean", &D::mean}, {"p95", &D::p95}}},
+          {&RunSummary::turnaround,
+           &Of::turnaround,
+           {{"mean", &D::mean}, {"p95", &D::p95}, {"p99", &D::p99}}},
+          {&RunSummary::execution, &Of::execution, {{"mean", &D::mean}}}};
+}
+
+Value number(std::size_t count) {
+  return static_cast<double>(count);
+}
+Value number(Duration duration) {
+  return in_seconds(duration);
+}
+Value number(double value) {
+  return value;
+}
+Value number(std::optional<double> value) {
+  return value;
+}
+Value number(const std::vector<ReasonCount>&) {
+  return {};
+}
+Value number(const Distribution&) {
+  return {};  // compared part by part
+}
+
+void add_times(const RunFigure& row, Distribution RunSummary::*member, std::vector<Figure>& all) {
+  for (const ComparedTimes& times : compared_times()) {
+    if (times.of_run != member) continue;
+    for (const auto& [part, value] : times.parts) {
+      // "wait_s" becomes "wait_mean_s".
+      std::string name = fmt::format("{}_{}_s", row.name.substr(0, row.name.size() - 2), part);
+      all.push_back(
+          {std::move(name), &row,
+           [common = times.of_common, value = value](const RunSummary&, const CommonTimes::Of& of) {
+             const Distribution& d = of.*common;
+             return d.count == 0 ? Value() : in_seconds(d.*value);
+           }});
+    }
+  }
+}
+
+std::vector<Figure> make_figures() {
+  std::vector<const RunFigure*> rows;
+  for (const RunFigure& row : run_figures())
+    if (row.compared != Compared::no) rows.push_back(&row);
+  std::ranges::sort(rows, {}, &RunFigure::place);
+  std::vector<Figure> all;
+  for (const RunFigure* row : rows) {
+    if (const auto* times = std::get_if<Distribution RunSummary::*>(&row->value)) {
+      add_times(*row, *times, all);
+      continue;
+    }
+    all.push_back({std::string(row->name), row, [row](const RunSummary& run, const auto&) {
+                     return std::visit(
+                         [&](auto value) -> Value { return number(std::invoke(value, run)); },
+                         row->value);
+                   }});
+  }
+  return all;
+}
+
+const std::vector<Figure>& figures() {
+  static const std::vector<Figure> all = make_figures();
+  return all;
+}
+
+/// Seeds without those whose runs repeat an earlier seed's in every figure.
 std::vector<std::size_t> distinct(std::span<const SeedRuns> seeds) {
   std::set<std::vector<Value>> seen;
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     std::vector<Value> all;
     for (std::size_t s = 0; s < seeds[i].runs.size(); ++s)
-      for (const Figure& figure : figures)
+      for (const Figure& figure : figures())
         all.push_back(figure.of(seeds[i].runs[s], seeds[i].common.schedulers[s]));
     if (seen.insert(std::move(all)).second) kept.push_back(i);
   }
@@ -82,12 +118,15 @@ FigureComparison compare_figure(std::span<const SeedRuns> seeds,
                                 std::size_t scheduler, const Figure& figure) {
   FigureComparison result;
   result.figure = figure.name;
+  result.unit = figure.row->unit;
   std::vector<double> values, ratios;
   for (const std::size_t i : distinct_seeds) {
     const SeedRuns& seed = seeds[i];
     const Value value = figure.of(seed.runs[scheduler], seed.common.schedulers[scheduler]);
     if (value) values.push_back(*value);
-    if (scheduler == 0 || !value || (figure.needs_same_jobs && !seed.common.same_jobs)) continue;
+    if (scheduler == 0 || !value ||
+        (figure.row->compared == Compared::with_same_jobs && !seed.common.same_jobs))
+      continue;
     const Value first = figure.of(seed.runs[0], seed.common.schedulers[0]);
     if (!first) continue;
     if (*first != 0) ratios.push_back(*value / *first);
@@ -178,7 +217,7 @@ RunComparison compare(std::span<const SeedRuns> seeds) {
   for (std::size_t s = 0; s < seeds.front().runs.size(); ++s) {
     SchedulerComparison& scheduler = comparison.schedulers.emplace_back();
     scheduler.scheduler = seeds.front().runs[s].scheduler;
-    for (const Figure& figure : figures)
+    for (const Figure& figure : figures())
       scheduler.figures.push_back(compare_figure(seeds, kept, s, figure));
   }
   return comparison;

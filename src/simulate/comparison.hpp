@@ -65,7 +65,8 @@ double sign_test(std::size_t lower, std::size_t higher);
 
 /// One figure of one scheduler over all seeds.
 struct FigureComparison {
-  std::string_view figure;
+  std::string_view figure;      // a name of run_figures(), or wait_mean_s and the like
+  std::string_view unit;        // as in run_figures()
   std::optional<Spread> value;  // empty if no seed has one
   // Relative to the first scheduler:
   std::optional<Spread> ratio;  // over the seeds in which the first one's value is not zero
