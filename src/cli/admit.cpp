@@ -93,18 +93,20 @@ Result<int> admit_command(const Options& options) {
 
 void add_admit(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "admit",
-                  "Does a batch of requests fit on a fleet; if not, how many GPUs are missing",
-                  "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json");
+  CommandLine* command = add_command(
+      program, "admit",
+      "Check whether a batch of requests fits on a fleet, and how many GPUs are missing if not",
+      "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json");
   command
-      ->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+      ->add_option("--fleet", options->fleet,
+                   "A fleet file, or a number of empty GPUs: 4xA100-40GB")
       ->required();
   command
       ->add_option("--batch", options->batch, "A file {\"requests\": [{\"profile\", \"count\"}]}")
       ->required();
-  command->add_option("--add", options->add,
-                      "Model of the GPUs that may be added; needed on fleets of several models");
+  command->add_option(
+      "--add", options->add,
+      "GPU model to add if GPUs are missing; required for fleets of several models");
   add_profiles(*command, options->profiles);
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return admit_command(*options); }; });

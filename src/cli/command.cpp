@@ -24,15 +24,15 @@ CommandLine* add_command(CommandLine& program, const std::string& name, const st
 }
 
 void add_json(CommandLine& command, bool& json) {
-  command.add_flag("--json", json, "One JSON document on standard output, nothing else there");
+  command.add_flag("--json", json, "Print one JSON document and nothing else on standard output");
 }
 
 void add_profiles(CommandLine& command, std::string& profiles) {
   command
-      .add_option("--profiles", profiles,
-                  "The profiles in play: all, plain (no +me and the like), five (plain without the "
-                  "double-memory 1g), "
-                  "four (1g to 4g of those), or names separated by commas")
+      .add_option(
+          "--profiles", profiles,
+          "Profiles to use: all, plain (without attributes such as +me), five (plain without the "
+          "double-memory 1g), four (1g to 4g of those), or names separated by commas")
       ->default_str("all");
 }
 

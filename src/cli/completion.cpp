@@ -197,9 +197,9 @@ std::string for_fish(const CommandNode& root) {
 void add_completion(CommandLine& program, Run& run) {
   auto shell = std::make_shared<std::string>();
   CommandLine* command =
-      add_command(program, "completion", "What the shell needs to complete commands and options",
+      add_command(program, "completion", "Print a shell's completion of commands and options",
                   "source <(cleave completion bash)");
-  command->add_option("SHELL", *shell, "Which shell")
+  command->add_option("SHELL", *shell, "The shell")
       ->required()
       ->check(Check::one_of({"bash", "zsh", "fish"}));
   command->callback([shell, &program, &run] {

@@ -140,10 +140,11 @@ Result<int> gpu(const Options& options) {
 void add_gpu(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
-      program, "gpu", "Known GPU models; for one, its profiles and how many states they give",
+      program, "gpu",
+      "The GPU models that Cleave knows; for one model, its profiles and its number of states",
       "cleave gpu A100-40GB --profiles five");
   command->add_option("MODEL", options->model,
-                      "Model key or the driver's name; without it, all models");
+                      "Model key or the driver's name for it; all models by default");
   add_profiles(*command, options->profiles);
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return gpu(*options); }; });

@@ -212,20 +212,18 @@ void add_gpu_layout(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
       program, "gpu-layout",
-      "Changes a live GPU to a layout, touching only what differs and only what Cleave made",
+      "Change a live GPU to a layout, touching only what differs and only what Cleave made",
       "cleave gpu-layout --gpu 0 4g.20gb@0,2g.10gb --dry-run");
   add_gpu_choice(*command, options->gpu)->required();
   command
       ->add_option("LAYOUT", options->layout,
-                   "Profiles, with @start or without, joined by commas; '' is the empty GPU. What "
-                   "Cleave did not make "
-                   "stays and need not be named")
+                   "Profiles, with or without @start, separated by commas; '' is the empty GPU. "
+                   "Instances that Cleave did not make stay and need not be named")
       ->required();
   command->add_flag("--dry-run", options->dry_run, "Show the plan and change nothing");
   command->add_flag("--adopt", options->adopt,
-                    "Take over what Cleave did not make: it goes unless it is named, and what is "
-                    "named is Cleave's from "
-                    "then on");
+                    "Take over instances that Cleave did not make: those named in the layout "
+                    "become Cleave's, the others are destroyed");
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return gpu_layout(*options); }; });
 }

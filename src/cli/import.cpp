@@ -124,10 +124,12 @@ Result<int> import_smi(const Options& options) {
 
 void add_import(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* group = program.add_subcommand("import", "Fleets from what other programs say");
+  CommandLine* group =
+      program.add_subcommand("import", "Make fleet files from the output of other programs");
   group->require_subcommand();
   CommandLine* command = add_command(
-      *group, "smi", "A fleet file from the text of `nvidia-smi mig -lgi`, with `-lci` or without",
+      *group, "smi",
+      "Make a fleet file from the output of `nvidia-smi mig -lgi`, with or without `-lci`",
       "cleave import smi --node n0 --model A100-40GB examples/smi/a100-node.txt");
   command->add_option("--node", options->node, "The node's name; its GPUs are NODE/0, NODE/1, ...")
       ->required();
@@ -137,18 +139,17 @@ void add_import(CommandLine& program, Run& run) {
       ->required();
   command
       ->add_option("FILE", options->files,
-                   "Text of -lgi, -lci or both one after the other; several files are one node; - "
-                   "is standard "
-                   "input")
+                   "Output of -lgi, -lci or both, one after the other; several files make one "
+                   "node; - reads standard input")
       ->required();
   command
-      ->add_option(
-          "--gpus", options->gpus,
-          "How many GPUs the node has, those without instances included; else only those listed")
+      ->add_option("--gpus", options->gpus,
+                   "Number of GPUs of the node, including those without instances; by default only "
+                   "those listed")
       ->check(whole_number(1))
       ->check(Check::range(1, most_gpus_in_node));
   add_profiles(*command, options->profiles);
-  command->add_flag("--json", options->json, "The fleet is JSON in any case; errors are then, too");
+  command->add_flag("--json", options->json, "Print errors as JSON too; the fleet is always JSON");
   command->callback([options, &run] { run = [options] { return import_smi(*options); }; });
 }
 

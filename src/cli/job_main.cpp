@@ -186,31 +186,31 @@ Result<int> run(const JobArguments& given) {
 }
 
 void add_memory_options(CommandLine& program, JobArguments& given) {
-  Option* memory = program.add_option(
-      "--memory", given.memory, "What it holds all the time: 2GiB, 512MiB or a number of MiB");
+  Option* memory = program.add_option("--memory", given.memory,
+                                      "Memory held all the time: 2GiB, 512MiB or a number of MiB");
   for (Option* growing :
        {program.add_option("--base", given.base,
-                           "What it holds before the first iteration; 1GiB by itself"),
+                           "Memory held before the first iteration; 1GiB by default"),
         program.add_option("--per-iteration", given.per_iteration,
-                           "How much more it holds with each iteration"),
-        program.add_option("--noise", given.noise, "Standard deviation of what it holds")})
+                           "Memory added by each iteration"),
+        program.add_option("--noise", given.noise, "Standard deviation of the memory held")})
     growing->excludes(memory);
   program
-      .add_option("--iterations", given.iterations,
-                  "How many there are; they share the time evenly")
+      .add_option("--iterations", given.iterations, "Number of iterations, all of the same length")
       ->check(Check::range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->default_str("10");
-  program.add_option("--seed", given.seed, "Of the noise")->default_str("1");
+  program.add_option("--seed", given.seed, "Seed of the noise")->default_str("1");
 }
 
 void add_time_options(CommandLine& program, JobArguments& given) {
   Option* seconds = program.add_option(
       "--seconds", given.seconds,
-      "How long all of it takes on the whole GPU under MIG; 10 by itself, with --phases their sum");
+      "Total time on the whole GPU under MIG; 10 by default, with --phases their sum");
   seconds->check(Check::range(0.0, in_seconds(longest_duration)));
-  Option* speeds = program.add_option(
-      "--speeds", given.speeds,
-      "Speed by profile beside the whole GPU: 1g.5gb=0.36,7g.40gb=1; what is absent does not fit");
+  Option* speeds =
+      program.add_option("--speeds", given.speeds,
+                         "Speed by profile relative to the whole GPU: 1g.5gb=0.36,7g.40gb=1; the "
+                         "job does not fit on other profiles");
   Option* like = program.add_option(
       "--like", given.like,
       "Speeds of a measured job: miso:resnet:64, parvagpu:bert:8, rodinia:KERNEL");
@@ -220,7 +220,9 @@ void add_time_options(CommandLine& program, JobArguments& given) {
   phases->excludes(seconds);
   speeds->excludes(like)->excludes(phases);
   like->excludes(phases);
-  program.add_option("--busy", given.busy, "Share of its time in which it keeps its instance busy")
+  program
+      .add_option("--busy", given.busy,
+                  "Share of the time in which the job keeps its instance busy")
       ->check(Check::range(0.0, 1.0))
       ->default_str("1");
 }
@@ -232,18 +234,21 @@ void add_options(CommandLine& program, JobArguments& given) {
   for (const DyingWords& words : dying_words()) frameworks.emplace_back(words.framework);
   program
       .add_option("--dies-as", given.dies_as,
-                  "Whose message and exit code it dies with when memory runs out")
+                  "Framework whose message and exit code the job ends with when memory runs out")
       ->check(Check::one_of(frameworks))
       ->default_str("cuda");
-  program.add_option("--checkpoint", given.checkpoint,
-                     "Keeps its progress in this file on a signal, and goes on from there");
+  program.add_option(
+      "--checkpoint", given.checkpoint,
+      "File in which the job saves its progress on a signal, and from which it resumes");
   program
-      .add_option("--checkpoint-signal", given.checkpoint_signal, "That signal: USR1, USR2 or HUP")
+      .add_option("--checkpoint-signal", given.checkpoint_signal,
+                  "Signal that asks for a checkpoint: USR1, USR2 or HUP")
       ->check(Check::one_of({"USR1", "USR2", "HUP"}))
       ->default_str("USR1");
-  program.add_flag("--quiet", given.quiet, "No line for each iteration");
+  program.add_flag("--quiet", given.quiet, "Do not print a line for each iteration");
   program.add_option("command", given.command,
-                     "After --: a program that runs in its place, on the GPU by name only");
+                     "After --: a program to run in the job's place, which appears on the GPU but "
+                     "does not use it");
   program.footer(
       "Example:\n  CLEAVE_SIM_NODE=DIR CUDA_VISIBLE_DEVICES=MIG-... cleave-job --memory 4GiB "
       "--seconds 60 "
@@ -259,9 +264,10 @@ Result<void> fits_a_command(const CommandLine& program, const JobArguments& give
     if (option->count() == 0 || !name.starts_with("--") ||
         std::ranges::find(meant, name) != meant.end())
       continue;
-    return fail(ErrorKind::bad_usage, name,
-                "it says nothing where a command runs in the job's place",
-                fmt::format("before -- there may be {}", fmt::join(meant, ", ")));
+    return fail(
+        ErrorKind::bad_usage, name,
+        "this option has no effect where a command runs in the job's place",
+        fmt::format("with a command, only these options apply: {}", fmt::join(meant, ", ")));
   }
   return {};
 }
@@ -273,7 +279,7 @@ int report(const Error& error) {
 
 int run_program(int argc, char** argv) {
   CommandLine program(
-      "A job on a simulated GPU: holds memory, takes its time, reports, and computes nothing.",
+      "A job on a simulated GPU: it holds memory, takes time and reports, but computes nothing.",
       "cleave-job");
   program.version_flag("--version", CLEAVE_VERSION);
   JobArguments given;

@@ -120,12 +120,12 @@ Result<int> layout(const Options& options) {
 void add_layout(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command =
-      add_command(program, "layout", "Whether a layout is legal, and what it leaves room for",
+      add_command(program, "layout", "Check whether a layout is legal, and show what still fits",
                   "cleave layout A100-40GB 4g.20gb@0,2g.10gb@4");
-  command->add_option("MODEL", options->model, "Model key or the driver's name")->required();
+  command->add_option("MODEL", options->model, "Model key or the driver's name for it")->required();
   command
       ->add_option("LAYOUT", options->layout,
-                   "profile@start, joined by commas; '' is the empty GPU")
+                   "profile@start, separated by commas; '' is the empty GPU")
       ->required();
   add_profiles(*command, options->profiles);
   add_json(*command, options->json);

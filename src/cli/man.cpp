@@ -84,11 +84,12 @@ Result<int> man(const CommandLine& program, const Options& options) {
 void add_man(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command =
-      add_command(program, "man", "The help of a command, or of all of Cleave, as a man page",
+      add_command(program, "man", "Print the help of a command, or of Cleave itself, as a man page",
                   "cleave man submit | man -l -");
-  command->add_option("COMMAND", options->words,
-                      "Whose page, as `plan deploy`, or `cleaved`; otherwise that of cleave");
-  command->add_flag("--list", options->list, "All commands that have a page instead, a line each");
+  command->add_option(
+      "COMMAND", options->words,
+      "Command whose page to print, such as `plan deploy`, or `cleaved`; by default cleave");
+  command->add_flag("--list", options->list, "List all commands that have a page, one per line");
   command->callback(
       [options, &program, &run] { run = [options, &program] { return man(program, *options); }; });
 }

@@ -182,21 +182,22 @@ Result<int> place(const Options& options) {
 
 void add_place(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "place", "Where one request would go on a fleet, or why nowhere",
-                  "cleave place --fleet examples/fleets/one-node.json --profile 2g.10gb");
+  CommandLine* command = add_command(
+      program, "place", "Where one request would be placed on a fleet, or why it does not fit",
+      "cleave place --fleet examples/fleets/one-node.json --profile 2g.10gb");
   command
-      ->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+      ->add_option("--fleet", options->fleet,
+                   "A fleet file, or a number of empty GPUs: 4xA100-40GB")
       ->required();
   command->add_option("--profile", options->profile,
-                      "A profile by name; MODEL:NAME for one model of the fleet only");
+                      "A profile by name; MODEL:NAME for one GPU model only");
   command->add_option("--memory", options->memory,
-                      "A size: MiB, or with KiB, MiB or GiB behind it");
+                      "Memory needed: MiB, or a number with KiB, MiB or GiB");
   command
       ->add_option("--compute-slices", options->compute,
-                   "With --memory: at least so many compute slices")
+                   "With --memory: the least number of compute slices")
       ->check(Check::range(0, 99));
-  command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
+  command->add_option("--policy", options->policy, "Placement policy; `cleave policies` lists them")
       ->default_str(std::string(default_policy));
   // Policies share names of options: one flag each, described by every policy that has it.
   std::map<std::string, std::string> described;

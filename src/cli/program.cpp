@@ -83,7 +83,7 @@ int run_line(int argc, char** argv, const char* version, bool json) {
       "cleave");
   program.version_flag("--version", version);
   program.require_subcommand();
-  program.help_all_flag("--help-all", "Help of every command");
+  program.help_all_flag("--help-all", "Print the help of every command");
   Run run;
   for (AddCommand* const add : commands) add(program, run);
   if (const auto end = program.parse(argc, argv)) {

@@ -37,14 +37,14 @@ std::optional<Error> hand_to_study(int argc, char** argv) {
 
 void add_bench(CommandLine& program, Run& run) {
   CommandLine* group =
-      program.add_subcommand("bench", "Measure the speeds that are claimed, on this machine");
+      program.add_subcommand("bench", "Measure on this machine the speeds that Cleave claims");
   group->require_subcommand();
   if (study_commands().bench != nullptr) study_commands().bench(*group, run);
 }
 
 void add_reproduce(CommandLine& program, Run& run) {
-  CommandLine* group =
-      program.add_subcommand("reproduce", "The evaluation of a paper again, beside its claims");
+  CommandLine* group = program.add_subcommand(
+      "reproduce", "Repeat the evaluation of a paper, and compare the results with its claims");
   group->require_subcommand();
   if (study_commands().reproduce != nullptr) study_commands().reproduce(*group, run);
 }

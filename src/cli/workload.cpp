@@ -28,21 +28,20 @@ Result<int> generate(const Options& options) {
 
 void add_workload(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* group = program.add_subcommand("workload", "Make workloads");
+  CommandLine* group = program.add_subcommand("workload", "Generate workloads");
   group->require_subcommand();
   CommandLine* command = add_command(
-      *group, "generate", "A workload made up from a seed, as JSON lines on standard output",
+      *group, "generate", "Generate a workload from a seed, as JSON lines on standard output",
       "cleave workload generate lab-day --seed 7 > my-day.jsonl");
   std::vector<std::string_view> known;
   for (const GeneratorRow& row : generators()) known.push_back(row.name);
   command
       ->add_option(
           "NAME", options->name,
-          fmt::format(
-              "{}; with options NAME:key=value;key=value, which `cleave workload list` shows",
-              fmt::join(known, ", ")))
+          fmt::format("{}; with options NAME:key=value;key=value, listed by `cleave workload list`",
+                      fmt::join(known, ", ")))
       ->required();
-  command->add_option("--seed", options->seed, "Same seed, same file")
+  command->add_option("--seed", options->seed, "The same seed gives the same file")
       ->check(whole_number(0))
       ->default_str("1");
   command->callback([options, &run] { run = [options] { return generate(*options); }; });

@@ -25,26 +25,27 @@ void RunArguments::add(CommandLine& command) {
   std::vector<std::string> formats;
   for (const TraceFormat& format : trace_formats())
     formats.push_back(fmt::format("{}:FILE ({})", format.name, format.summary));
-  command.add_option("--fleet", fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+  command.add_option("--fleet", fleet, "A fleet file, or a number of empty GPUs: 4xA100-40GB")
       ->required();
   command.add_option("--workload", workload,
-                     "A workload file, JSON lines or CSV; - is standard input");
+                     "A workload file, JSON lines or CSV; - reads standard input");
   command.add_option("--trace", trace,
                      fmt::format("A public trace: {}; gzip or not", any_of(formats)));
   std::vector<std::string> made;
   for (const GeneratorRow& row : generators()) made.emplace_back(row.name);
   command.add_option("--generate", generate,
-                     fmt::format("A workload made up from the seed: {}", any_of(made)));
+                     fmt::format("Generate a workload from the seed: {}", any_of(made)));
   add_trace_options(command);
   add_run_options(command);
   command
-      .add_option("--seed", seed, "Seed of all that is random: what is drawn, generated, and fails")
+      .add_option("--seed", seed,
+                  "Seed of everything random: draws, generated workloads and failures")
       ->check(whole_number(0))
       ->default_str("1");
   add_profiles(command, profiles);
   command.add_flag("--no-index", no_index,
-                   "Look at every GPU for every decision; slower, same answer");
-  command.add_flag("--timing", timing, "Also say how long the run took");
+                   "Look at every GPU for every decision; slower, with the same answer");
+  command.add_flag("--timing", timing, "Also print how long the run took");
   add_json(command, json);
 }
 
@@ -56,17 +57,19 @@ void RunArguments::add_trace_options(CommandLine& command) {
   };
   add("--rule", rule, "Traces: how a share of a GPU becomes a profile")
       ->check(Check::one_of({"round-up", "nearest"}));
-  add("--compress", compress, "Traces: arrivals come so many times faster, run times stay");
-  add("--limit", limit, "Traces: only the first so many records by arrival")
+  add("--compress", compress,
+      "Traces: factor by which arrivals come faster; run times stay the same");
+  add("--limit", limit, "Traces: use only the first N records by arrival")
       ->check(whole_number(1))
       ->default_str("");
   add("--shares", shares,
-      "Trace philly, which records none: every job asks for a whole GPU, or for a share drawn as "
-      "Alibaba's "
-      "sharing pods have them")
+      "Trace philly, which records no shares of GPUs: every job asks for a whole GPU, or for a "
+      "share drawn from those of Alibaba's sharing pods")
       ->check(Check::one_of({"whole", "alibaba"}));
-  add("--gap", gap, "Trace miso, which records no arrivals: mean seconds between two, drawn");
-  add("--processors-per-gpu", processors_per_gpu, "Trace swf: so many processors are a whole GPU")
+  add("--gap", gap,
+      "Trace miso, which records no arrivals: mean seconds between two arrivals, drawn at random");
+  add("--processors-per-gpu", processors_per_gpu,
+      "Trace swf: number of processors that make a whole GPU")
       ->check(whole_number(1));
 }
 
@@ -74,25 +77,26 @@ void RunArguments::add_run_options(CommandLine& command) {
   std::vector<std::string> known;
   for (const ForecasterRow& row : forecasters()) known.emplace_back(row.name);
   command
-      .add_option(
-          "--faults", faults,
-          "What fails at random: mtbf=SECONDS;repair=SECONDS;job-failure=SHARE, each optional: "
-          "mean "
-          "time between two losses of one GPU, until it returns, and the share of jobs that fail")
+      .add_option("--faults", faults,
+                  "Random failures: mtbf=SECONDS;repair=SECONDS;job-failure=SHARE, each optional: "
+                  "the mean time between two losses of a GPU, the time until it returns, and the "
+                  "share of jobs that fail")
       ->check(not_empty());
   command
       .add_option("--outage", outages,
-                  "GPU@FROM-UNTIL: a GPU is lost and returns, in seconds; repeatable")
+                  "GPU@FROM-UNTIL: the GPU is lost from FROM to UNTIL, in seconds; may be repeated")
       ->one_each_time();
   command
-      .add_option("--forecast", forecast,
-                  fmt::format("Who foresees that jobs run out of memory: {}", any_of(known)))
+      .add_option(
+          "--forecast", forecast,
+          fmt::format("Forecaster that predicts which jobs run out of memory: {}", any_of(known)))
       ->default_str("none");
-  command.add_option("--reconfiguration", reconfiguration,
-                     "Seconds that each change of a GPU's instances takes; without it as measured");
+  command.add_option(
+      "--reconfiguration", reconfiguration,
+      "Seconds that each change of a GPU's instances takes; measured times by default");
   command
       .add_option("--checkpoint", checkpoint,
-                  "Seconds to write and restore a checkpoint, half each")
+                  "Seconds to write and restore a checkpoint, half of them each")
       ->default_str("30");
   command
       .add_option("--process-start", process_start,

@@ -55,7 +55,7 @@ std::string option_entry(const CommandOption& option, bool positional) {
   text += fmt::format("\n{}", roff(option.description));
   if (positional && !option.choices.empty())
     text += fmt::format(": {}", roff(fmt::format("{}", fmt::join(option.choices, ", "))));
-  if (!option.otherwise.empty()) text += fmt::format("; {} by itself", roff(option.otherwise));
+  if (!option.otherwise.empty()) text += fmt::format("; {} by default", roff(option.otherwise));
   if (option.required && !positional) text += "; required";
   return text + ".\n";
 }

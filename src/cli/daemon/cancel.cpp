@@ -50,10 +50,10 @@ Result<int> cancel(const Options& options) {
 
 void add_cancel(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "cancel", "Ends jobs: TERM, and KILL after the grace time that each was given",
-      "cleave cancel 12");
-  command->add_option("JOB", options->jobs, "Numbers, or names that just one live job has")
+  CommandLine* command =
+      add_command(program, "cancel", "Cancel jobs: TERM, then KILL after the job's grace time",
+                  "cleave cancel 12");
+  command->add_option("JOB", options->jobs, "Job numbers, or names that only one live job has")
       ->required()
       ->check(not_empty());
   add_daemon(*command, *options);

@@ -19,23 +19,22 @@ using std::chrono::seconds;
 void add_daemon(CommandLine& command, DaemonOptions& options, bool with_json) {
   command
       .add_option("--socket", options.socket,
-                  "The daemon's socket; otherwise $CLEAVE_SOCKET, else the user's own daemon, else "
-                  "the system's")
+                  "The daemon's socket; by default $CLEAVE_SOCKET, else the user's own daemon, "
+                  "else the system's")
       ->check(not_empty());
   if (with_json) add_json(command, options.json);
 }
 
 void add_job(CommandLine& command, std::string& job) {
-  command.add_option("JOB", job, "Its number, or a name that just one live job has")
+  command.add_option("JOB", job, "The job's number, or a name that only one live job has")
       ->required()
       ->check(not_empty());
 }
 
 void add_patience(CommandLine& command, std::int64_t& seconds_to_wait) {
   command
-      .add_option(
-          "--patience", seconds_to_wait,
-          "Seconds for which a daemon that does not answer is waited for, as while it is restarted")
+      .add_option("--patience", seconds_to_wait,
+                  "Seconds to wait for a daemon that does not answer, such as while it restarts")
       ->check(whole_number(0))
       ->default_str("60");
 }

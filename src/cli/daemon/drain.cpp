@@ -33,7 +33,9 @@ Result<int> drain(const Options& options, const char* what) {
 void add(CommandLine& program, Run& run, const char* name, const char* what, const char* example) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(program, name, what, example);
-  command->add_option("GPU", options->gpu, "Its index or its UUID")->required()->check(not_empty());
+  command->add_option("GPU", options->gpu, "The GPU's index or UUID")
+      ->required()
+      ->check(not_empty());
   add_daemon(*command, *options);
   command->callback(
       [options, name, &run] { run = [options, name] { return drain(*options, name); }; });
@@ -42,12 +44,12 @@ void add(CommandLine& program, Run& run, const char* name, const char* what, con
 }  // namespace
 
 void add_drain(CommandLine& program, Run& run) {
-  add(program, run, "drain", "Lets a GPU take no new jobs; those on it run to their end",
+  add(program, run, "drain", "Stop a GPU from taking new jobs; its running jobs continue",
       "cleave drain 0");
 }
 
 void add_undrain(CommandLine& program, Run& run) {
-  add(program, run, "undrain", "Lets a drained GPU take jobs again", "cleave undrain 0");
+  add(program, run, "undrain", "Let a drained GPU take jobs again", "cleave undrain 0");
 }
 
 }  // namespace cleave::cli

@@ -98,17 +98,17 @@ Result<int> events(const Options& options) {
 void add_events(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
-      program, "events", "What happened to your jobs and the GPUs, and with -f what happens",
+      program, "events", "Print the events of your jobs and the GPUs; with -f, follow new ones",
       "cleave events -f");
   command->add_flag("-f,--follow", options->follow,
-                    "Those to come, also through a restart of the daemon");
+                    "Keep printing new events, also through a restart of the daemon");
   command
       ->add_option("--after", options->after,
-                   "Those after this number; otherwise all that are kept, with -f those to come")
+                   "Events after this number; by default all that are kept, with -f only new ones")
       ->check(whole_number(0));
   add_patience(*command, options->patience);
   add_daemon(*command, *options, false);
-  command->add_flag("--json", options->json, "A line of JSON for each");
+  command->add_flag("--json", options->json, "Print one line of JSON per event");
   command->callback([options, &run] { run = [options] { return events(*options); }; });
 }
 

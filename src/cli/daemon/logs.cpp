@@ -88,24 +88,23 @@ Result<int> logs(const Options& options) {
 
 void add_logs(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "logs", "What a job wrote to its standard output, to look at or to follow",
-      "cleave logs -f 12");
+  CommandLine* command =
+      add_command(program, "logs", "Print or follow a job's standard output", "cleave logs -f 12");
   add_job(*command, options->job);
   command->add_flag("-f,--follow", options->follow,
-                    "Until nothing more will come, also through restarts");
-  Option* error_output =
-      command->add_flag("--stderr", options->error_output, "Its standard error instead");
-  command->add_flag("--both", options->both, "Both, each where it belongs")->excludes(error_output);
+                    "Keep printing until the job has ended, also through restarts");
+  Option* error_output = command->add_flag("--stderr", options->error_output,
+                                           "Standard error instead of standard output");
+  command->add_flag("--both", options->both, "Both streams, each to the stream of the same name")
+      ->excludes(error_output);
   command
       ->add_option("--attempt", options->attempt,
-                   "Of this run of the job alone; otherwise the latest")
+                   "Output of this attempt only; the latest by default")
       ->check(whole_number(1));
-  command->add_option("--tail", options->tail, "The last so many lines only")
-      ->check(whole_number(0));
-  command->add_flag(
-      "--raw", options->raw,
-      "As it is also to a terminal, which otherwise gets lines and colours but no other control");
+  command->add_option("--tail", options->tail, "Print the last N lines")->check(whole_number(0));
+  command->add_flag("--raw", options->raw,
+                    "Print the output unchanged on a terminal too, which otherwise gets text and "
+                    "colours but no other control sequences");
   add_patience(*command, options->patience);
   add_daemon(*command, *options, false);
   command->callback([options, &run] { run = [options] { return logs(*options); }; });

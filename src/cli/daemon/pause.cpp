@@ -35,11 +35,12 @@ void add(CommandLine& program, Run& run, const char* name, const char* what, con
 }  // namespace
 
 void add_pause(CommandLine& program, Run& run) {
-  add(program, run, "pause", "Lets the daemon start no jobs until `cleave resume`", "cleave pause");
+  add(program, run, "pause", "Stop the daemon from starting jobs until `cleave resume`",
+      "cleave pause");
 }
 
 void add_resume(CommandLine& program, Run& run) {
-  add(program, run, "resume", "Lets the daemon start jobs again", "cleave resume");
+  add(program, run, "resume", "Let the daemon start jobs again", "cleave resume");
 }
 
 }  // namespace cleave::cli

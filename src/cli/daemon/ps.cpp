@@ -125,17 +125,18 @@ Result<int> ps(const Options& options) {
 
 void add_ps(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "ps", "Your jobs: where each is, or why it waits", "cleave ps --all");
-  command->add_flag("-a,--all", options->all, "Those that are over too");
+  CommandLine* command = add_command(
+      program, "ps", "List your jobs: where each one runs, or why it waits", "cleave ps --all");
+  command->add_flag("-a,--all", options->all, "Include jobs that have ended");
   command
       ->add_option("--user", options->user,
-                   "Jobs of this user, by name or number, or of all; others' for operators only")
+                   "Jobs of this user, by name or number, or of all users; only operators see "
+                   "those of others")
       ->check(not_empty());
-  command->add_option("--state", options->state, "Jobs in this state only")
+  command->add_option("--state", options->state, "Only jobs in this state")
       ->check(
           Check::one_of(std::vector<std::string>(job_state_names.begin(), job_state_names.end())));
-  command->add_option("--limit", options->limit, "At most so many, the newest")
+  command->add_option("--limit", options->limit, "Show at most N jobs, the newest")
       ->check(whole_number(1));
   add_daemon(*command, *options);
   command->callback([options, &run] { run = [options] { return ps(*options); }; });

@@ -38,12 +38,11 @@ Result<int> scheduler(const Options& options) {
 void add_scheduler(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command =
-      add_command(program, "scheduler",
-                  "The scheduler by which the daemon places its jobs, or another one from now on",
+      add_command(program, "scheduler", "Show the daemon's scheduler, or change it",
                   "cleave scheduler 'online:threshold=auto'");
   command
       ->add_option("SPEC", options->spec,
-                   "The new one, NAME[:key=value;key=value]; `cleave schedulers` lists them")
+                   "The new scheduler, NAME[:key=value;key=value]; listed by `cleave schedulers`")
       ->check(not_empty());
   add_daemon(*command, *options);
   command->callback([options, &run] { run = [options] { return scheduler(*options); }; });

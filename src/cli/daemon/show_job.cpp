@@ -116,7 +116,7 @@ void add_show(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
       program, "show",
-      "A job: why it waits, what it asked for, every instance it had and why it left it",
+      "Show a job: why it waits, what it asked for, each instance it had and why it left it",
       "cleave show 12");
   add_job(*command, options->job);
   add_daemon(*command, *options);

@@ -11,9 +11,9 @@
 #include "base/text.hpp"
 #include "cli/daemon/daemon.hpp"
 #include "cli/daemon/job_text.hpp"
-#include "cli/table.hpp"
 #include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
+#include "cli/table.hpp"
 
 namespace cleave::cli {
 
@@ -153,19 +153,19 @@ Result<int> top(const Options& options) {
 void add_top(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
-      program, "top", "GPUs with the picture of their instances, and jobs, refreshed until Ctrl-C",
+      program, "top", "Show GPUs, a picture of their instances, and jobs, refreshed until Ctrl-C",
       "cleave top");
   command->add_flag("--once", options->once,
-                    "Once, without taking the screen; so too where there is no terminal");
-  command->add_option("--every", options->every, "Seconds between two looks")
+                    "Print once and exit; the default where there is no terminal");
+  command->add_option("--every", options->every, "Seconds between refreshes")
       ->check(number_from(0.1, 86400))
       ->default_str("1");
   command
       ->add_option("--user", options->user,
-                   "Jobs of this user, or of all; others' for operators only")
+                   "Jobs of this user, or of all users; only operators see those of others")
       ->check(not_empty());
   add_daemon(*command, *options, false);
-  command->add_flag("--json", options->json, "A line of JSON for each look");
+  command->add_flag("--json", options->json, "Print one line of JSON per refresh");
   command->callback([options, &run] { run = [options] { return top(*options); }; });
 }
 

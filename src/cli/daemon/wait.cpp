@@ -44,10 +44,10 @@ void add_wait(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command =
       add_command(program, "wait",
-                  "Until jobs are over; exits with the job's code, of several with the first "
-                  "that is not 0, and with 125 where Cleave itself failed",
+                  "Wait until jobs have ended. Exits with the job's code; for several jobs with "
+                  "the first that is not 0; with 125 if Cleave itself failed",
                   "cleave wait 12 13");
-  command->add_option("JOB", options->jobs, "Numbers, or names that just one live job has")
+  command->add_option("JOB", options->jobs, "Job numbers, or names that only one live job has")
       ->required()
       ->check(not_empty());
   add_patience(*command, options->patience);

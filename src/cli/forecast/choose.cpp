@@ -8,8 +8,8 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "cli/forecast/profiles.hpp"
+#include "cli/table.hpp"
 #include "placement/admission.hpp"
 
 namespace cleave::cli {
@@ -164,7 +164,7 @@ Result<int> choose_command(const Options& options) {
 void add_choose(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
-      program, "choose", "Which partition serves each job of a batch best, from measurements",
+      program, "choose", "Choose the best partition for each job of a batch, from measurements",
       "cleave choose --jobs examples/profiles/inference-jobs.json --lambda 0.5");
   command
       ->add_option("--jobs", options->jobs,
@@ -173,25 +173,26 @@ void add_choose(CommandLine& program, Run& run) {
       ->check(not_empty());
   command
       ->add_option("--lambda", options->lambda,
-                   "1: latency alone counts, 0: throughput alone; 0.5 without")
+                   "1: only latency counts, 0: only throughput; 0.5 by default")
       ->check(number_from(0, 1));
   command
       ->add_option("--margin", options->margin,
-                   "Added to a latency before it is held against a deadline")
+                   "Time added to a latency before it is compared with a deadline")
       ->check(number_from(0, 1e15));
   command
       ->add_option("--base", options->base,
-                   "What weights are relative to: own, the largest batch on the same "
-                   "partition; full, that on the largest partition")
+                   "What weights are relative to: own, the largest batch on the same partition; "
+                   "full, the largest batch on the largest partition")
       ->check(Check::one_of({"own", "full"}));
-  command->add_option("--job", options->job, "Of this job alone")->check(not_empty());
+  command->add_option("--job", options->job, "Answer for this job only")->check(not_empty());
   command
-      ->add_option("--repository", options->repository,
-                   "Partitions and profiles from a profile repository; the file has jobs alone")
+      ->add_option(
+          "--repository", options->repository,
+          "Take partitions and profiles from a profile repository; the file then has only jobs")
       ->check(not_empty());
   command
       ->add_option("--gpu", options->gpu,
-                   "GPU model; says how many of them the batch takes at once")
+                   "GPU model; also says how many of them the batch needs at the same time")
       ->check(not_empty());
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return choose_command(*options); }; });

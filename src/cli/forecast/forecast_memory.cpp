@@ -7,8 +7,8 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "cli/forecast/chart.hpp"
+#include "cli/table.hpp"
 #include "forecast/memory/growth_laws.hpp"
 #include "forecast/memory/memory_series.hpp"
 #include "forecast/memory/trend_options.hpp"
@@ -233,17 +233,19 @@ Result<int> forecast_memory(const Options& options) {
 void add_forecast_memory(CommandLine& forecast, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command =
-      add_command(forecast, "memory", "The peak memory of a job from what it has reported so far",
+      add_command(forecast, "memory", "Forecast the peak memory of a job from its reports so far",
                   "cleave forecast memory --series examples/series/growing-context.csv "
                   "--iterations 120 --capacity 10GiB");
   command
-      ->add_option("--series", options->series,
-                   "CSV with iteration, requested_mib, allocated_mib; - is standard input")
+      ->add_option(
+          "--series", options->series,
+          "CSV with the columns iteration, requested_mib, allocated_mib; - reads standard input")
       ->required()
       ->check(not_empty());
   command
       ->add_option("--iterations", options->iterations,
-                   "Of the whole job; without it the forecaster's horizon more")
+                   "Number of iterations of the whole job; by default the reports plus the "
+                   "forecaster's horizon")
       ->check(whole_number(1));
   command
       ->add_option("--capacity", options->capacity,
@@ -251,7 +253,7 @@ void add_forecast_memory(CommandLine& forecast, Run& run) {
       ->check(not_empty());
   command
       ->add_option("--forecaster", options->forecaster,
-                   "NAME[:key=value;...], as `cleave forecasters` shows them")
+                   "NAME[:key=value;...]; listed by `cleave forecasters`")
       ->default_str("trend");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return forecast_memory(*options); }; });

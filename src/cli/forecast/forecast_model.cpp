@@ -6,8 +6,8 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "cli/forecast/model_input.hpp"
+#include "cli/table.hpp"
 #include "forecast/shape/model_memory.hpp"
 
 namespace cleave::cli {
@@ -298,47 +298,50 @@ void add_counts(CommandLine& command, Options& options) {
   command
       .add_option(
           "--context", options.context,
-          "Tokens of a sequence, prompt and answer; without it the model's longest, at most 4096")
+          "Tokens of a sequence, prompt and answer; by default the model's maximum, at most 4096")
       ->check(whole_number(1));
   command
       .add_option("--input", options.input,
-                  "Tokens for the encoder, where there is one; without it as --context")
+                  "Tokens for the encoder, if the model has one; by default as --context")
       ->check(whole_number(1));
   command
       .add_option("--prefill", options.prefill,
-                  "Tokens of prompts that are computed at once; without it one sequence")
+                  "Prompt tokens that are computed at once; by default one sequence")
       ->check(whole_number(1));
-  command.add_option("--processes", options.processes, "Processes alike on one instance")
+  command.add_option("--processes", options.processes, "Number of equal processes on one instance")
       ->check(whole_number(1))
       ->default_str("1");
 }
 
 void add_choices(CommandLine& command, Options& options) {
   command.add_option("--precision", options.precision,
-                     fmt::format("Of the weights: {}; without it as the file stores or describes "
-                                 "them, else bf16 (images: fp32)",
+                     fmt::format("Precision of the weights: {}; by default what the file stores or "
+                                 "describes, else bf16 (images: fp32)",
                                  names(precisions())));
-  command.add_option("--kv-precision", options.kv_precision, "Of the KV cache; without it 16 bits");
-  command.add_flag("--train", options.train, "Gradients, optimizer state and all activations too");
+  command.add_option("--kv-precision", options.kv_precision,
+                     "Precision of the KV cache; 16 bits by default");
+  command.add_flag("--train", options.train,
+                   "Include gradients, optimizer state and all activations");
   command
       .add_option("--optimizer", options.optimizer,
                   fmt::format("With --train: {}", names(optimizers())))
       ->default_str("adam");
   command.add_flag("--recompute", options.recompute,
-                   "Activations are computed again layer by layer (checkpointing)");
-  command.add_option("--attention", options.attention, "fused keeps no scores, plain does")
+                   "Recompute activations layer by layer (activation checkpointing)");
+  command
+      .add_option("--attention", options.attention, "fused keeps no attention scores, plain does")
       ->check(Check::one_of({"fused", "plain"}))
       ->default_str("fused");
   command
       .add_option("--sharing", options.sharing,
-                  fmt::format("Of the instance: {}", names(sharing_modes())))
+                  fmt::format("How the instance is shared: {}", names(sharing_modes())))
       ->default_str("alone");
   command.add_option(
       "--workspace", options.workspace,
-      "As CUBLAS_WORKSPACE_CONFIG: pairs of KiB and count, :4096:2:16:8; without it PyTorch's");
+      "As in CUBLAS_WORKSPACE_CONFIG: pairs of KiB and count, :4096:2:16:8; PyTorch's by default");
   command
       .add_option("--workspace-per", options.workspace_per,
-                  "process, or layer as MIGM adds them up")
+                  "One workspace per process, or one per layer as MIGM counts them")
       ->check(Check::one_of({"process", "layer"}))
       ->default_str("process");
 }
@@ -348,7 +351,8 @@ void add_choices(CommandLine& command, Options& options) {
 void add_forecast_model(CommandLine& forecast, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
-      forecast, "model", "Memory of a model from its shape, and the instances that hold it",
+      forecast, "model",
+      "Compute the memory of a model from its shape, and find the instances that hold it",
       "cleave forecast model examples/models/llama-3.1-8b/config.json --batch 4 --fits A100-80GB");
   command
       ->add_option(
@@ -357,9 +361,9 @@ void add_forecast_model(CommandLine& forecast, Run& run) {
       ->required();
   add_counts(*command, *options);
   add_choices(*command, *options);
-  command->add_option("--fits", options->fits, "GPU model whose profiles are asked about");
+  command->add_option("--fits", options->fits, "GPU model whose profiles are checked");
   command->add_flag("--offload", options->offload,
-                    "With --fits: what would have to live in host memory");
+                    "With --fits: show how much would have to be kept in host memory");
   add_json(*command, options->json);
   command->callback([options, &run] { run = [options] { return forecast_model(*options); }; });
 }

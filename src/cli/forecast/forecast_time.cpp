@@ -203,30 +203,32 @@ void add_training(CommandLine& command, Options& options) {
   const auto option = [&](const char* flag, auto& value, const char* help) {
     return command.add_option(flag, value, help)->needs("--train");
   };
-  option("--save", options.save, "Where the model goes")->check(not_empty());
-  option("--target", options.jobs.target, "Column with the time that is to be forecast")
+  option("--save", options.save, "File to save the model in")->check(not_empty());
+  option("--target", options.jobs.target, "Column with the time to forecast")
       ->default_str("time_s");
-  option("--group", options.jobs.group, "Column whose rows of one value are held out together");
+  option("--group", options.jobs.group,
+         "Column by which rows are held out: those with the same value together");
   option("--features", options.jobs.features,
-         "Columns to learn from; otherwise all columns of numbers")
+         "Columns to learn from; by default all columns of numbers")
       ->delimiter(',');
-  option("--whole", options.time.whole, "Feature that is the time on the whole GPU");
+  option("--whole", options.time.whole, "Feature that holds the time on the whole GPU");
   option("--slices", options.time.slices,
-         "Feature that is the compute slices, for the linear baseline");
+         "Feature that holds the compute slices, for the linear baseline");
   option("--whole-slices", options.time.whole_slices,
-         "Slices of the whole GPU; otherwise the most in the file")
+         "Compute slices of the whole GPU; by default the largest number in the file")
       ->check(Check::range(1, 1000000));
   option("--form", options.form,
-         "What is learnt: seconds, log or ratio (to --whole); otherwise ratio where --whole is "
-         "named, else log");
-  option("--level", options.time.level, "Share of held-out jobs within the interval")
+         "What to learn: seconds, log or ratio (to --whole); by default ratio if --whole is given, "
+         "else log");
+  option("--level", options.time.level, "Share of held-out jobs that the interval is to contain")
       ->default_str("0.9");
-  option("--margin", options.time.margin, "How far beyond the measured ranges is answered")
+  option("--margin", options.time.margin,
+         "How far beyond the measured ranges forecasts are made, as a share of them")
       ->default_str("0.1");
-  option("--folds", options.time.folds, "Parts that are held out in turn")
+  option("--folds", options.time.folds, "Number of parts that are held out in turn")
       ->check(Check::range(2, 1000))
       ->default_str("5");
-  option("--seed", options.time.boosting.seed, "Of everything that is drawn")
+  option("--seed", options.time.boosting.seed, "Seed of everything random")
       ->check(whole_number(0))
       ->default_str("1");
 }
@@ -236,12 +238,12 @@ void add_training(CommandLine& command, Options& options) {
 void add_forecast_time(CommandLine& forecast, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command =
-      add_command(forecast, "time", "How long jobs will take, learnt from measured ones",
+      add_command(forecast, "time", "Learn from measured jobs how long others will take",
                   "cleave forecast time --train examples/forecast/measured.csv --whole "
                   "whole_s --slices slices --save m.json");
   Option* train =
       command->add_option("--train", options->train, "CSV of measured jobs to learn from");
-  Option* model = command->add_option("--model", options->model, "A model that was saved");
+  Option* model = command->add_option("--model", options->model, "A saved model");
   Option* predict = command->add_option("--predict", options->predict, "CSV of jobs to forecast");
   model->needs(predict);
   predict->needs(model);

@@ -219,31 +219,32 @@ void say_left_out(const std::vector<LeftOutProfile>& left_out) {
 void add_profiles_command(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* profiles = add_command(
-      program, "profiles", "A profile repository: what was measured of applications on profiles",
+      program, "profiles", "Manage a profile repository: measurements of applications on profiles",
       "cleave profiles list --repository examples/profiles/repository.jsonl");
   profiles->require_subcommand();
   CommandLine* adding =
-      add_action(*profiles, *options, "add", "Merges measurements into the repository",
+      add_action(*profiles, *options, "add", "Merge measurements into the repository",
                  "cleave profiles add --repository profiles.jsonl measured.jsonl");
   adding
-      ->add_option("FILE", options->from, "Measurements, a JSON object a line; - is standard input")
+      ->add_option("FILE", options->from,
+                   "Measurements, one JSON object per line; - reads standard input")
       ->required();
   adding
       ->add_option("--merge", options->rule,
-                   "What becomes of a profile that is there already: mean or replace")
+                   "How to merge a profile that already exists: mean or replace")
       ->check(Check::one_of({"mean", "replace"}))
       ->default_str("mean");
   add_json(*adding, options->json);
   adding->callback([options, &run] { run = [options] { return add(*options); }; });
   CommandLine* listing =
-      add_action(*profiles, *options, "list", "The profiles that the repository has",
+      add_action(*profiles, *options, "list", "List the profiles in the repository",
                  "cleave profiles list --repository examples/profiles/repository.jsonl");
   add_filter(*listing, *options);
   add_json(*listing, options->json);
   listing->callback([options, &run] { run = [options] { return list(*options); }; });
   CommandLine* exporting = add_action(
       *profiles, *options, "export",
-      "Tables for training (CSV), for recommend and for choose (JSON)",
+      "Export tables for training (CSV), or input for recommend and choose (JSON)",
       "cleave profiles export --repository examples/profiles/repository.jsonl --as training");
   exporting->add_option("--as", options->as, "training, recommend or choose")
       ->check(Check::one_of({"training", "recommend", "choose"}))

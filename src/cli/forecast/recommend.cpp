@@ -8,8 +8,8 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "cli/forecast/profiles.hpp"
+#include "cli/table.hpp"
 
 namespace cleave::cli {
 
@@ -138,9 +138,9 @@ Result<int> recommend_command(const Options& options) {
 
 void add_recommend(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "recommend", "Which measured instance serves an application best",
-                  "cleave recommend --measurements examples/profiles/llama3.json --alpha 0.5");
+  CommandLine* command = add_command(
+      program, "recommend", "Find the measured instance that serves an application best",
+      "cleave recommend --measurements examples/profiles/llama3.json --alpha 0.5");
   command
       ->add_option("--measurements", options->measurements,
                    "A file of measured instances (docs/choosing.md)")
@@ -151,17 +151,18 @@ void add_recommend(CommandLine& program, Run& run) {
       ->check(not_empty());
   command
       ->add_option("--application", options->filter.application,
-                   "With --repository: whose profiles")
+                   "With --repository: the application")
       ->check(not_empty());
-  command->add_option("--batch", options->filter.batch, "With --repository: of which batch size")
+  command->add_option("--batch", options->filter.batch, "With --repository: the batch size")
       ->check(whole_number(1));
-  command->add_option("--gpu", options->filter.gpu_model, "With --repository: of which GPU model")
+  command->add_option("--gpu", options->filter.gpu_model, "With --repository: the GPU model")
       ->check(not_empty());
   command
       ->add_option("--alpha", options->alpha,
-                   "What performance counts against waste: 0 nothing, 1 as much as either waste")
+                   "Weight of performance against waste: 0 ignores it, 1 weighs it as much as "
+                   "either kind of waste")
       ->check(number_from(0, 1e6));
-  command->add_option("--form", options->form, "How they become one number")
+  command->add_option("--form", options->form, "How performance and waste are combined")
       ->check(Check::one_of({"sum", "mean", "convex"}))
       ->default_str("sum");
   add_json(*command, options->json);

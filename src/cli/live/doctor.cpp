@@ -16,8 +16,8 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/table.hpp"
 #include "cli/live/live.hpp"
+#include "cli/table.hpp"
 #include "device/recording.hpp"
 #include "nvmlsim/sim_node.hpp"
 
@@ -350,13 +350,12 @@ Result<int> doctor(const Options& options) {
 
 void add_doctor(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "doctor", "What of NVML and of Cleave's own state is there, and what follows",
-      "cleave doctor");
+  CommandLine* command =
+      add_command(program, "doctor", "Check NVML and Cleave's own state, and say what follows",
+                  "cleave doctor");
   command
-      ->add_option(
-          "--record", options->record,
-          "Write what the driver answers to every question that changes nothing to this file")
+      ->add_option("--record", options->record,
+                   "Write the driver's answers to all read-only calls to this file")
       ->check(not_empty());
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return doctor(*options); }; });

@@ -3,9 +3,9 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/table.hpp"
 #include "cli/error_json.hpp"
 #include "cli/live/live.hpp"
+#include "cli/table.hpp"
 #include "model/layout_text.hpp"
 
 namespace cleave::cli {
@@ -136,9 +136,8 @@ Result<int> gpus(const LiveOptions& options) {
 
 void add_gpus(CommandLine& program, Run& run) {
   auto options = std::make_shared<LiveOptions>();
-  CommandLine* command =
-      add_command(program, "gpus",
-                  "The GPUs of this machine, or of a simulated node, as they stand", "cleave gpus");
+  CommandLine* command = add_command(
+      program, "gpus", "List the GPUs of this machine, or of a simulated node", "cleave gpus");
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return gpus(*options); }; });
 }

@@ -3,10 +3,10 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/table.hpp"
 #include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
+#include "cli/table.hpp"
 #include "device/live_instances.hpp"
 
 namespace cleave::cli {
@@ -251,7 +251,7 @@ Result<int> destroy(const Options& options) {
 void add_instances(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(
-      program, "instances", "The instances of live GPUs, whose they are, and what runs in them",
+      program, "instances", "List the instances of live GPUs, who made them, and what runs in them",
       "cleave instances --gpu 0");
   add_gpu_choice(*command, options->gpu);
   add_live(*command, *options);
@@ -260,12 +260,12 @@ void add_instances(CommandLine& program, Run& run) {
 
 void add_create(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(program, "create", "Makes one instance on a live GPU",
+  CommandLine* command = add_command(program, "create", "Create one instance on a live GPU",
                                      "cleave create --gpu 0 3g.20gb");
   add_gpu_choice(*command, options->gpu)->required();
   command
       ->add_option("PROFILE[@START]", options->what,
-                   "The profile; without a start, where the driver likes it best")
+                   "The profile; without a start, the driver's preferred one")
       ->required()
       ->check(not_empty());
   add_live(*command, *options);
@@ -275,15 +275,15 @@ void add_create(CommandLine& program, Run& run) {
 void add_destroy(CommandLine& program, Run& run) {
   auto options = std::make_shared<Options>();
   CommandLine* command =
-      add_command(program, "destroy", "Destroys one instance that Cleave made",
+      add_command(program, "destroy", "Destroy one instance that Cleave made",
                   "cleave destroy MIG-3f2b0c1d-... | cleave destroy --gpu 0 --instance 2");
-  command->add_option("MIG-UUID", options->what, "The instance by its UUID")->check(not_empty());
+  command->add_option("MIG-UUID", options->what, "The instance's MIG UUID")->check(not_empty());
   add_gpu_choice(*command, options->gpu);
   command
       ->add_option("--instance", options->instance,
-                   "The instance by its GPU's number of it, as `instances` shows it")
+                   "The instance's number on its GPU, as shown by `cleave instances`")
       ->check(whole_number(0));
-  command->add_flag("--adopt", options->adopt, "Also one that Cleave did not make");
+  command->add_flag("--adopt", options->adopt, "Also allow an instance that Cleave did not make");
   add_live(*command, *options);
   command->callback([options, &run] { run = [options] { return destroy(*options); }; });
 }

@@ -19,20 +19,19 @@ namespace fs = std::filesystem;
 void add_live(CommandLine& command, LiveOptions& options) {
   command
       .add_option("--nvml", options.nvml,
-                  "The NVML library to open; otherwise Cleave's simulated one where "
-                  "CLEAVE_SIM_NODE names a node, "
-                  "else the driver's")
+                  "NVML library to open; by default Cleave's simulated one if CLEAVE_SIM_NODE "
+                  "names a node, else the driver's")
       ->check(not_empty());
   command
       .add_option("--state", options.state,
-                  "State directory, with the ledger and the locks; otherwise the user's, or the "
+                  "State directory with the ledger and the locks; by default the user's, or the "
                   "simulated node's own")
       ->check(not_empty());
   add_json(command, options.json);
 }
 
 Option* add_gpu_choice(CommandLine& command, std::string& gpu) {
-  return command.add_option("--gpu", gpu, "The GPU: its index or its UUID")->check(not_empty());
+  return command.add_option("--gpu", gpu, "The GPU's index or UUID")->check(not_empty());
 }
 
 Patience until_interrupted() {

@@ -184,21 +184,22 @@ Result<int> mig(const Options& options) {
 }  // namespace
 
 void add_mig(CommandLine& program, Run& run) {
-  CommandLine* group = program.add_subcommand("mig", "The MIG mode of a live GPU");
+  CommandLine* group = program.add_subcommand("mig", "Switch the MIG mode of a live GPU");
   group->require_subcommand();
   for (const bool enable : {true, false}) {
     auto options = std::make_shared<Options>();
     options->enable = enable;
     CommandLine* command =
-        enable ? add_command(*group, "enable", "Switches MIG on", "cleave mig enable --gpu 0")
-               : add_command(*group, "disable", "Switches MIG off; Cleave's idle instances go",
+        enable ? add_command(*group, "enable", "Switch MIG on", "cleave mig enable --gpu 0")
+               : add_command(*group, "disable",
+                             "Switch MIG off; Cleave's idle instances are destroyed",
                              "cleave mig disable --gpu 0");
     add_gpu_choice(*command, options->gpu)->required();
     command->add_flag("--yes", options->yes,
-                      "Do not ask; without a terminal nothing happens without it");
+                      "Do not ask for confirmation; required where there is no terminal");
     if (!enable)
       command->add_flag("--adopt", options->adopt,
-                        "Also where instances go that Cleave did not make");
+                        "Also destroy idle instances that Cleave did not make");
     add_live(*command, *options);
     command->callback([options, &run] { run = [options] { return mig(*options); }; });
   }

@@ -9,8 +9,8 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/table.hpp"
 #include "cli/live/live.hpp"
+#include "cli/table.hpp"
 #include "model/layout_text.hpp"
 #include "nvmlsim/sim_node.hpp"
 
@@ -213,46 +213,46 @@ std::shared_ptr<Options> add_action(CommandLine& group, Run& run, const std::str
 void add_sim_node(CommandLine& program, Run& run) {
   CommandLine* group =
       program.add_subcommand("sim-node",
-                             "Simulated nodes: GPUs that obey the rules of real ones, for "
+                             "Manage simulated nodes: GPUs that obey the rules of real ones, for "
                              "Cleave and for any program that uses NVML");
   group->require_subcommand();
   CommandLine* command = nullptr;
-  const auto made = add_action(
-      *group, run, "create", "Makes one and prints the environment that shows it to programs",
-      "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create, command);
-  command->add_option("--gpus", made->gpus, "Its GPUs, like 4xA100-40GB,2xH100-80GB-SXM5")
+  const auto made =
+      add_action(*group, run, "create",
+                 "Create a node and print the environment variables that show it to programs",
+                 "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create, command);
+  command->add_option("--gpus", made->gpus, "Its GPUs, such as 4xA100-40GB,2xH100-80GB-SXM5")
       ->required();
-  command->add_flag("--instant", made->instant, "Creating and destroying instances takes no time");
+  command->add_flag("--instant", made->instant, "Create and destroy instances in no time");
   command
       ->add_option("--numbering", made->numbering,
-                   "How GPU instances are numbered: as drivers of the model do (model), "
-                   "upper-first or lower-first")
+                   "How GPU instances are numbered: as the model's drivers do (model), upper-first "
+                   "or lower-first")
       ->check(Check::one_of({"model", "upper-first", "lower-first"}))
       ->default_str("model");
   command->add_option("--mig", made->mig, "Whether MIG is on at first: on or off")
       ->check(Check::one_of({"on", "off"}))
       ->default_str("on");
   command->add_flag("--check-root", made->check_root,
-                    "Refuse changes by others than root, as hardware does");
+                    "Refuse changes by users other than root, as hardware does");
   command
       ->add_option("--seed", made->seed,
-                   "Of the UUIDs, which are then the same each time; otherwise new ones")
+                   "Seed of the UUIDs, which are then the same each time; random by default")
       ->check(whole_number(0));
-  add_action(*group, run, "show", "What stands on it, seen from inside",
+  add_action(*group, run, "show", "Show the state of the node, including what NVML does not report",
              "cleave sim-node show /tmp/node", show, command);
-  add_action(*group, run, "destroy", "Removes it, with what Cleave remembers of it",
+  add_action(*group, run, "destroy", "Remove the node and Cleave's own records of it",
              "cleave sim-node destroy /tmp/node", destroy, command);
   const auto broken =
-      add_action(*group, run, "fault", "Breaks one of its GPUs on purpose, or mends it",
+      add_action(*group, run, "fault", "Make one of its GPUs fail on purpose, or repair it",
                  "cleave sim-node fault /tmp/node --gpu 0 fail-create --times 1", fault, command);
   std::string kinds;
   for (const SimFaultRow& row : sim_faults())
     kinds += fmt::format("\n  {}: {}", row.name, row.what);
-  command->add_option("--gpu", broken->gpu, "Which of its GPUs")
-      ->required()
-      ->check(whole_number(0));
+  command->add_option("--gpu", broken->gpu, "Index of the GPU")->required()->check(whole_number(0));
   command->add_option("KIND", broken->fault, "What breaks:" + kinds)->required();
-  command->add_option("--times", broken->times, "For so many calls only")->check(whole_number(1));
+  command->add_option("--times", broken->times, "Affect only the next N calls")
+      ->check(whole_number(1));
 }
 
 }  // namespace cleave::cli

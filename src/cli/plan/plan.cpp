@@ -173,27 +173,29 @@ Result<int> replay_command(const GivenOptions& options) {
 void add_given(CommandLine& group, Run& run) {
   auto options = std::make_shared<GivenOptions>();
   CommandLine* migrate = add_command(
-      group, "migrate", "The moves from a fleet as it stands to a layout that you wrote",
+      group, "migrate", "Find the moves from a fleet's current layout to one that you wrote",
       "cleave plan migrate --fleet examples/fleets/scattered.json --goal "
       "examples/fleets/gathered.json");
-  migrate->add_option("--fleet", options->fleet, "The fleet file of now")->required();
-  migrate->add_option("--goal", options->goal, "A fleet file of the same GPUs as they are to be")
+  migrate->add_option("--fleet", options->fleet, "The fleet file with the current layout")
+      ->required();
+  migrate
+      ->add_option("--goal", options->goal, "A fleet file of the same GPUs with the layout wanted")
       ->required();
   migrate->add_flag(
       "--allow-disruptive", options->allow_disruptive,
-      "Stop work before its new place is there, where nothing else leads to the goal");
+      "Allow work to be stopped before its new instance exists, where there is no other way");
   migrate->add_option("--svg", options->svg, "Write a picture of the plan to this file");
   add_profiles(*migrate, options->profiles);
   add_json(*migrate, options->json);
   migrate->callback([options, &run] { run = [options] { return migrate_command(*options); }; });
 
   auto check = std::make_shared<GivenOptions>();
-  CommandLine* replay =
-      add_command(group, "replay", "Carry a plan file out, step by step, on the model of a fleet",
-                  "cleave plan replay --fleet examples/fleets/scattered.json --plan plan.json");
+  CommandLine* replay = add_command(
+      group, "replay", "Carry out a plan file step by step on a fleet file, and check every step",
+      "cleave plan replay --fleet examples/fleets/scattered.json --plan plan.json");
   replay->add_option("--fleet", check->fleet, "The fleet file that the plan was made for")
       ->required();
-  replay->add_option("--plan", check->plan, "What `cleave plan --json` printed")->required();
+  replay->add_option("--plan", check->plan, "A plan printed by `cleave plan --json`")->required();
   add_profiles(*replay, check->profiles);
   add_json(*replay, check->json);
   replay->callback([check, &run] { run = [check] { return replay_command(*check); }; });
@@ -204,10 +206,10 @@ struct KindRow {
   const char* what;
 };
 constexpr KindRow kinds[] = {
-    {"deploy", "Place the work that waits; what runs stays where it is"},
-    {"compact", "Move what runs so that GPUs fall empty"},
-    {"reconfigure", "Lay what runs out anew, onto free GPUs first"},
-    {"joint", "Place the work that waits, moving what runs where that helps"},
+    {"deploy", "Place the waiting work; running work stays where it is"},
+    {"compact", "Move running work so that GPUs become empty"},
+    {"reconfigure", "Lay out running work again, on free GPUs first"},
+    {"joint", "Place the waiting work, moving running work where that helps"},
 };
 
 void add_kind(CommandLine& group, const KindRow& row, Run& run) {
@@ -217,7 +219,8 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
       add_command(group, kind, row.what,
                   fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind));
   command
-      ->add_option("--fleet", options->fleet, "A fleet file, or empty GPUs in short: 4xA100-40GB")
+      ->add_option("--fleet", options->fleet,
+                   "A fleet file, or a number of empty GPUs: 4xA100-40GB")
       ->required();
   command
       ->add_option("--method", options->method,
@@ -225,29 +228,29 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
       ->default_str("optimal");
   command
       ->add_option("--time-limit", options->time_limit_s,
-                   "Seconds after which the best plan found is shown with its gap")
+                   "Seconds until the search stops and shows the best plan found and its gap")
       ->default_str("60");
-  command->add_option(
-      "--weights", options->weights,
-      "Weigh objectives instead of ordering them: pending=100,gpus=10,waste=1,migration=0.1,"
-      "repartition=0.01 (in reconfigure: for each GPU chosen again); what is not named "
-      "costs nothing");
+  command->add_option("--weights", options->weights,
+                      "Weigh objectives instead of ordering them: "
+                      "pending=100,gpus=10,waste=1,migration=0.1,repartition=0.01 (in reconfigure: "
+                      "for each GPU chosen again); an objective without a weight costs nothing");
   if (kind != "deploy") {
     command
         ->add_option("--max-migrations", options->max_migrations,
-                     "Move no more running workloads than this, within a GPU or between two")
+                     "Largest number of running workloads to move, within a GPU or between GPUs")
         ->check(whole_number(0));
-    command->add_option("--max-moved", options->max_moved, "Move no more memory than this: 40GiB");
+    command->add_option("--max-moved", options->max_moved,
+                        "Largest amount of memory to move: 40GiB");
     command->add_flag(
         "--allow-disruptive", options->allow_disruptive,
-        "Stop work before its new place is there, where nothing else leads to the goal");
+        "Allow work to be stopped before its new instance exists, where there is no other way");
     command->add_flag("--non-disruptive-only", options->non_disruptive_only,
-                      "Choose among goals that can be reached without stopping anybody");
+                      "Consider only goals that can be reached without stopping any work");
     command->add_flag("--may-evict", options->may_evict,
-                      "Running work may end up pending when that leaves less pending in all");
+                      "Allow running work to end up pending if less work is pending in total");
   }
   command->add_option("--svg", options->svg, "Write a picture of the plan to this file");
-  command->add_flag("--explain", options->explain, "Say what proves each figure");
+  command->add_flag("--explain", options->explain, "Explain what proves each figure");
   add_profiles(*command, options->profiles);
   add_json(*command, options->json);
   command->callback(
@@ -257,9 +260,9 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
 }  // namespace
 
 void add_plan(CommandLine& program, Run& run) {
-  CommandLine* group =
-      add_command(program, "plan", "The provably best layout of a fleet, and what moves for it",
-                  "cleave plan compact --fleet examples/fleets/scattered.json --explain");
+  CommandLine* group = add_command(
+      program, "plan", "Find the provably best layout of a fleet, and the moves that lead to it",
+      "cleave plan compact --fleet examples/fleets/scattered.json --explain");
   group->require_subcommand();
   for (const KindRow& row : kinds) add_kind(*group, row, run);
   add_given(*group, run);

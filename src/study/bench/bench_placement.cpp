@@ -372,7 +372,7 @@ void add_bench_placement(CommandLine& bench, Run& run) {
       bench, "placement", "A placement decision by the index, by scans and by the definition",
       "cleave bench placement --gpus 8,1000 --seconds 0.02");
   add_fleet_sizes(*command, options->gpus);
-  command->add_option("--policy", options->policy, "How to choose; `cleave policies` lists them")
+  command->add_option("--policy", options->policy, "Placement policy; `cleave policies` lists them")
       ->default_str(std::string(default_policy));
   command->add_option("--models", options->models, "GPU models of the fleet, in turn")
       ->delimiter(',');

@@ -159,20 +159,20 @@ void add_reproduce_alarms(CommandLine& group, Run& run) {
   CommandLine* command =
       add_command(group, "memory-alarms", "False and missed alarms of the memory forecasters",
                   "cleave reproduce memory-alarms --jobs 50");
-  command
-      ->add_option("--forecaster", options->forecasters, "NAME[:key=value;...], as often as wanted")
+  command->add_option("--forecaster", options->forecasters, "NAME[:key=value;...]; may be repeated")
       ->default_str("laws, trend with and without options, and two plain rules");
   command->add_option("--data", options->data,
                       "Folder with models, azure-llm-2023 and mooncake-fast25");
-  command->add_option("--jobs", options->jobs, "Of each shape")
+  command->add_option("--jobs", options->jobs, "Number of jobs of each shape")
       ->check(Check::range(1, 1000000))
       ->default_str("200");
-  command->add_option("--seed", options->seed, "Same seed, same jobs")
+  command->add_option("--seed", options->seed, "The same seed gives the same jobs")
       ->check(whole_number(0))
       ->default_str("2");
   command
       ->add_option("--seeds", options->seeds,
-                   "So many seeds from --seed on; of all but the first the range")
+                   "Number of seeds, counting up from --seed; prints tables for the first and the "
+                   "range over all")
       ->check(Check::range(1, 1000))
       ->default_str("1");
   add_json(*command, options->json);

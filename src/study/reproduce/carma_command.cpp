@@ -108,17 +108,17 @@ Result<int> carma(const Options& options) {
 
 void add_reproduce_carma(CommandLine& reproduce, Run& run) {
   auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(reproduce, "carma", "Forecasts of memory beside the tasks that CARMA measured",
-                  "cleave reproduce carma --tasks training_tasks.csv");
+  CommandLine* command = add_command(
+      reproduce, "carma", "Forecasts of memory compared with the tasks that CARMA measured",
+      "cleave reproduce carma --tasks training_tasks.csv");
   command
       ->add_option("--tasks", options->tasks,
                    "CSV with the columns model, batch_size, max_memory_mib")
       ->required();
   command
-      ->add_option("--reading", options->reading,
-                   "What the tasks train: scripts, as their published scripts do, or names, as "
-                   "their names say")
+      ->add_option(
+          "--reading", options->reading,
+          "How to read what the tasks train: from their published scripts or from their names")
       ->check(Check::one_of({"scripts", "names"}))
       ->default_str("scripts");
   add_json(*command, options->json);

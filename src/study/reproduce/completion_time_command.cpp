@@ -134,7 +134,7 @@ void add_reproduce_completion_time(CommandLine& reproduce, Run& run) {
                   "cleave reproduce completion-time --data inference_profiles.csv");
   command->add_option("--data", options->data, "inference_profiles.csv of ParvaGPU's measurements")
       ->required();
-  command->add_option("--seed", options->seed, "Of the splits and the trees")
+  command->add_option("--seed", options->seed, "Seed of the splits and the trees")
       ->check(whole_number(0))
       ->default_str("1");
   add_json(*command, options->json);
