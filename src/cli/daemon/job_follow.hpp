@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "cli/daemon/daemon.hpp"
+#include "cli/daemon/daemon_client.hpp"
 
 namespace cleave::cli {
 

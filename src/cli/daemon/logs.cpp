@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/format.hpp"
-#include "cli/daemon/daemon.hpp"
+#include "cli/daemon/daemon_client.hpp"
 #include "cli/daemon/log_stream.hpp"
 
 namespace cleave::cli {

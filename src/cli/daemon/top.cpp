@@ -9,7 +9,7 @@
 #include "base/json.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
-#include "cli/daemon/daemon.hpp"
+#include "cli/daemon/daemon_client.hpp"
 #include "cli/daemon/job_text.hpp"
 #include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"

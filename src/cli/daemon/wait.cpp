@@ -2,7 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "cli/daemon/daemon.hpp"
+#include "cli/daemon/daemon_client.hpp"
 
 namespace cleave::cli {
 

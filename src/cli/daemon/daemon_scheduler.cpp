@@ -3,7 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/terminal_text.hpp"
-#include "cli/daemon/daemon.hpp"
+#include "cli/daemon/daemon_client.hpp"
 
 namespace cleave::cli {
 

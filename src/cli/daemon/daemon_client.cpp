@@ -1,4 +1,4 @@
-#include "cli/daemon/daemon.hpp"
+#include "cli/daemon/daemon_client.hpp"
 
 #include <algorithm>
 #include <limits>
