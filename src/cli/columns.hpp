@@ -41,10 +41,13 @@ using CellText = std::function<std::string(const Json& value)>;
 
 inline constexpr std::string_view json_only{}, text_only{};
 
-/// A value as JSON; nothing becomes null.
+/// A value as JSON: a quantity becomes its number, nothing becomes null.
 template <class Value>
 [[nodiscard]] Json as_json(const Value& value) {
-  return value;
+  if constexpr (requires { requires std::is_arithmetic_v<decltype(value.value)>; })
+    return value.value;
+  else
+    return value;
 }
 template <class Value>
 [[nodiscard]] Json as_json(const std::optional<Value>& value) {

@@ -1,9 +1,11 @@
 // `cleave gpu [MODEL]`: what is known of GPU models.
 
+#include <algorithm>
+
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "graph/state_graph.hpp"
 #include "model/gpu_model.hpp"
 
@@ -16,73 +18,67 @@ struct Options {
   bool json = false;
 };
 
-template <class Quantity>
-Json or_null(const std::optional<Quantity>& quantity) {
-  return quantity ? Json(quantity->value) : Json(nullptr);
-}
-
+/// A quantity of a model, in a sentence.
 template <class Quantity>
 std::string or_unknown(const std::optional<Quantity>& quantity) {
-  return quantity ? fmt::format("{}", quantity->value) : "unknown";
+  return or_word("unknown")(as_json(quantity));
 }
 
 std::string_view known(bool inferred) {
   return inferred ? "inferred" : "captured";
 }
 
-Json to_json(const Profile& profile) {
-  Json json{{"name", profile.name},
-            {"compute_slices", profile.compute.value},
-            {"memory_slices", profile.memory.value},
-            {"memory_mib", or_null(profile.usable)},
-            {"sms", or_null(profile.sms)},
-            {"max_instances", profile.max_instances},
-            {"starts", profile.starts.preferred()},
-            {"starts_are", known(profile.starts_inferred)},
-            {"order_is", known(profile.preference_inferred)},
-            {"id", profile.id ? Json(*profile.id) : Json(nullptr)},
-            {"nvml_profile", profile.nvml_profile}};
-  if (profile.engines) {
-    const Engines& e = *profile.engines;
-    json["engines"] = {{"copy", e.copy},
-                       {"decode", e.decode},
-                       {"encode", e.encode},
-                       {"jpeg", e.jpeg},
-                       {"optical_flow", e.flow}};
-  } else {
-    json["engines"] = nullptr;
-  }
-  return json;
+const Columns<Engines> engine_columns = {{"copy", json_only, &Engines::copy},
+                                         {"decode", json_only, &Engines::decode},
+                                         {"encode", json_only, &Engines::encode},
+                                         {"jpeg", json_only, &Engines::jpeg},
+                                         {"optical_flow", json_only, &Engines::flow}};
+
+std::string starts_text(const Profile& profile) {
+  return fmt::format("{}{}{}", fmt::join(profile.starts.preferred(), " "),
+                     profile.starts_inferred ? " *" : "", profile.preference_inferred ? " ~" : "");
 }
 
-Json header(const GpuModel& model) {
-  return {{"model", model.key},
-          {"title", model.title},
-          {"driver_names", model.driver_names},
-          {"architecture", name(model.architecture)},
-          {"memory_mib", or_null(model.memory)},
-          {"compute_slices", model.compute.value},
-          {"memory_slices", model.memory_slices.value},
-          {"sms", or_null(model.sms)},
-          {"sms_in_mig", or_null(model.sms_in_mig)},
-          {"placements", known(model.placements_inferred)}};
-}
+const Columns<Profile> profile_columns = {
+    {"name", "profile", &Profile::name},
+    {"compute_slices", "compute", &Profile::compute},
+    {"memory_slices", "memory", &Profile::memory},
+    {"memory_mib", "MiB", &Profile::usable, or_word("unknown")},
+    {"sms", "SMs", &Profile::sms, or_word("unknown")},
+    {"max_instances", "most", &Profile::max_instances},
+    {"starts", "starts, preferred first", [](const Profile& p) { return p.starts.preferred(); },
+     starts_text},
+    {"starts_are", json_only, [](const Profile& p) { return known(p.starts_inferred); }},
+    {"order_is", json_only, [](const Profile& p) { return known(p.preference_inferred); }},
+    {"id", json_only, &Profile::id},
+    {"nvml_profile", json_only, &Profile::nvml_profile},
+    {"engines", json_only, [](const Profile& p) {
+       return p.engines ? json_row(engine_columns, *p.engines) : Json(nullptr);
+     }}};
+
+const Columns<GpuModel> model_columns = {
+    {"model", "model", &GpuModel::key},
+    {"title", json_only, &GpuModel::title},
+    {"driver_names", json_only, &GpuModel::driver_names},
+    {"architecture", "architecture",
+     [](const GpuModel& model) { return name(model.architecture); }},
+    {"memory_mib", json_only, &GpuModel::memory},
+    {"compute_slices", "compute", &GpuModel::compute},
+    {"memory_slices", "memory", &GpuModel::memory_slices},
+    {"sms", "SMs", &GpuModel::sms, or_word("unknown")},
+    {text_only, "MiB", &GpuModel::memory, or_word("unknown")},
+    {"sms_in_mig", json_only, &GpuModel::sms_in_mig},
+    {"placements", "placements",
+     [](const GpuModel& model) { return known(model.placements_inferred); }},
+    {text_only, "GPU", &GpuModel::title}};
 
 int list_models(bool json) {
-  if (json) {
-    Json models = Json::array();
-    for (const GpuModel& model : gpu_models()) models.push_back(header(model));
-    print(Json{{"models", models}});
-    return 0;
-  }
-  Table table({"model", "architecture", "compute", "memory", "SMs", "MiB", "placements", "GPU"});
-  for (const GpuModel& model : gpu_models())
-    table.add({std::string(model.key), std::string(name(model.architecture)),
-               fmt::format("{}", model.compute.value), fmt::format("{}", model.memory_slices.value),
-               or_unknown(model.sms), or_unknown(model.memory),
-               std::string(known(model.placements_inferred)), std::string(model.title)});
-  fmt::print("{}\ncompute and memory count slices. `cleave gpu MODEL` shows a model's profiles.\n",
-             table.text());
+  if (json)
+    print(Json{{"models", json_rows(model_columns, gpu_models())}});
+  else
+    fmt::print(
+        "{}\ncompute and memory count slices. `cleave gpu MODEL` shows a model's profiles.\n",
+        text_rows(model_columns, gpu_models()));
   return 0;
 }
 
@@ -92,19 +88,11 @@ void show_model(const StateGraph& graph) {
              model.key, model.title, name(model.architecture), model.compute.value,
              model.memory_slices.value, or_unknown(model.sms), or_unknown(model.sms_in_mig),
              or_unknown(model.memory));
-  Table table({"profile", "compute", "memory", "MiB", "SMs", "most", "starts, preferred first"});
-  bool inferred_starts = false, inferred_order = false;
-  for (const Profile* profile : graph.geometry().profile_list()) {
-    inferred_starts = inferred_starts || profile->starts_inferred;
-    inferred_order = inferred_order || profile->preference_inferred;
-    table.add({std::string(profile->name), fmt::format("{}", profile->compute.value),
-               fmt::format("{}", profile->memory.value), or_unknown(profile->usable),
-               or_unknown(profile->sms), fmt::format("{}", profile->max_instances),
-               fmt::format("{}{}{}", fmt::join(profile->starts.preferred(), " "),
-                           profile->starts_inferred ? " *" : "",
-                           profile->preference_inferred ? " ~" : "")});
-  }
-  fmt::print("{}\n", table.text());
+  std::vector<Profile> profiles;
+  for (const Profile* profile : graph.geometry().profile_list()) profiles.push_back(*profile);
+  fmt::print("{}\n", text_rows(profile_columns, profiles));
+  const bool inferred_starts = std::ranges::any_of(profiles, &Profile::starts_inferred),
+             inferred_order = std::ranges::any_of(profiles, &Profile::preference_inferred);
   if (inferred_starts)
     fmt::print(
         "* inferred from the rest of the family: no capture of this GPU shows these starts\n");
@@ -124,10 +112,10 @@ Result<int> gpu(const Options& options) {
     show_model(*graph);
     return 0;
   }
-  Json json = header(*chosen->model);
+  Json json = json_row(model_columns, *chosen->model);
   json["profiles"] = Json::array();
   for (const Profile* profile : graph->geometry().profile_list())
-    json["profiles"].push_back(to_json(*profile));
+    json["profiles"].push_back(json_row(profile_columns, *profile));
   json["states"] = graph->size();
   json["maximal_states"] = graph->maximal_states();
   json["maximal_multisets"] = graph->maximal_multisets();

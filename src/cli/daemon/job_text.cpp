@@ -9,6 +9,7 @@
 #include "base/format.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
+#include "cli/columns.hpp"
 #include "cli/table.hpp"
 #include "model/layout_text.hpp"
 
@@ -82,24 +83,27 @@ std::string fitted(const std::string& table, std::size_t width) {
 std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t width,
                        bool with_user) {
   constexpr std::size_t longest_name = 24;
-  std::vector<std::string> header = {"job", "name", "state", "where", "memory", "time", "why"};
-  if (with_user) header.insert(header.begin() + 2, "user");
-  Table table(header);
-  for (const ApiJob& job : jobs) {
-    std::vector<std::string> row = {
-        fmt::format("{}", job.id),
-        cut_to(visible(job.name), longest_name),
-        visible(job.state),
-        job.instance ? text(*job.instance) : "",
-        job.memory ? memory_text(*job.memory) : cut_to(visible(job.asks_now), longest_name),
-        time_text(job, now),
-        why(job)};
-    if (with_user)
-      row.insert(row.begin() + 2, job.user.empty() ? fmt::format("{}", job.uid)
-                                                   : cut_to(visible(job.user), longest_name));
-    table.add(std::move(row));
-  }
-  return fitted(table.text(), width);
+  Columns<ApiJob> columns = {{text_only, "job", &ApiJob::id},
+                             {text_only, "name", [](const ApiJob& job) {
+                                return cut_to(visible(job.name), longest_name);
+                              }}};
+  if (with_user)
+    columns.emplace_back(text_only, "user", [](const ApiJob& job) {
+      return job.user.empty() ? fmt::format("{}", job.uid)
+                              : cut_to(visible(job.user), longest_name);
+    });
+  const Columns<ApiJob> others = {
+      {text_only, "state", [](const ApiJob& job) { return visible(job.state); }},
+      {text_only, "where",
+       [](const ApiJob& job) { return job.instance ? text(*job.instance) : std::string(); }},
+      {text_only, "memory",
+       [](const ApiJob& job) {
+         return job.memory ? memory_text(*job.memory) : cut_to(visible(job.asks_now), longest_name);
+       }},
+      {text_only, "time", [now](const ApiJob& job) { return time_text(job, now); }},
+      {text_only, "why", why}};
+  columns.insert(columns.end(), others.begin(), others.end());
+  return fitted(text_rows(columns, jobs), width);
 }
 
 std::string picture(const ApiGpu& gpu) {
@@ -121,23 +125,39 @@ std::string picture(const ApiGpu& gpu) {
   return fmt::format("[{}]", draw(geometry, held, idle, foreign));
 }
 
+namespace {
+
+std::string state_text(const ApiGpu& gpu) {
+  std::vector<std::string> state;
+  if (gpu.lost) state.emplace_back("lost");
+  if (gpu.drained) state.emplace_back("drained");
+  if (!gpu.managed) state.emplace_back("not managed");
+  if (!gpu.mig) state.emplace_back("MIG off");
+  if (!gpu.trouble.empty()) state.push_back(visible(gpu.trouble));
+  return fmt::format("{}", fmt::join(state, ", "));
+}
+
+std::string jobs_on(const ApiGpu& gpu) {
+  std::vector<std::string> jobs;
+  for (const ApiInstance& instance : gpu.instances)
+    for (const std::int64_t job : instance.jobs) jobs.push_back(fmt::format("{}", job));
+  return fmt::format("{}", fmt::join(jobs, " "));
+}
+
+}  // namespace
+
 std::string gpus_table(std::span<const ApiGpu> gpus, std::size_t width) {
-  Table table({"GPU", "model", "layout", "power", "jobs", "state"});
-  for (const ApiGpu& gpu : gpus) {
-    std::vector<std::string> state;
-    if (gpu.lost) state.emplace_back("lost");
-    if (gpu.drained) state.emplace_back("drained");
-    if (!gpu.managed) state.emplace_back("not managed");
-    if (!gpu.mig) state.emplace_back("MIG off");
-    if (!gpu.trouble.empty()) state.push_back(visible(gpu.trouble));
-    std::vector<std::string> jobs;
-    for (const ApiInstance& instance : gpu.instances)
-      for (const std::int64_t job : instance.jobs) jobs.push_back(fmt::format("{}", job));
-    table.add({fmt::format("{}", gpu.index), visible(gpu.model), picture(gpu),
-               gpu.power_w ? fmt::format("{:.0f} W", *gpu.power_w) : "",
-               fmt::format("{}", fmt::join(jobs, " ")), fmt::format("{}", fmt::join(state, ", "))});
-  }
-  return fitted(table.text(), width);
+  const Columns<ApiGpu> columns = {
+      {text_only, "GPU", &ApiGpu::index},
+      {text_only, "model", [](const ApiGpu& gpu) { return visible(gpu.model); }},
+      {text_only, "layout", picture},
+      {text_only, "power",
+       [](const ApiGpu& gpu) {
+         return gpu.power_w ? fmt::format("{:.0f} W", *gpu.power_w) : std::string();
+       }},
+      {text_only, "jobs", jobs_on},
+      {text_only, "state", state_text}};
+  return fitted(text_rows(columns, gpus), width);
 }
 
 namespace {

@@ -5,9 +5,9 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/terminal_text.hpp"
+#include "cli/columns.hpp"
 #include "cli/daemon/daemon_client.hpp"
 #include "cli/daemon/job_text.hpp"
-#include "cli/table.hpp"
 
 namespace cleave::cli {
 
@@ -47,24 +47,30 @@ std::string allowances(const ApiJob& job) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+/// Why an attempt ended.
+std::string end_of(const ApiAttempt& attempt) {
+  std::string end = visible(attempt.end);
+  if (!attempt.why.empty())
+    end += fmt::format("{}{}", end.empty() ? "" : ": ", visible(attempt.why));
+  if (const std::string code = exit_code_text(attempt.exit_code, attempt.why); !code.empty())
+    end += fmt::format("{}{}", end.empty() ? "" : ", ", code);
+  return end.empty() && !attempt.ended ? "(runs)" : end;
+}
+
 void print_history(const ApiJob& job, Instant now) {
   if (job.history.empty()) return;
-  Table table({"attempt", "where", "from", "for", "peak", "left it because"});
-  for (const ApiAttempt& attempt : job.history) {
-    std::string end = visible(attempt.end);
-    if (!attempt.why.empty())
-      end += fmt::format("{}{}", end.empty() ? "" : ": ", visible(attempt.why));
-    if (const std::string code = exit_code_text(attempt.exit_code, attempt.why); !code.empty())
-      end += fmt::format("{}{}", end.empty() ? "" : ", ", code);
-    if (end.empty() && !attempt.ended) end = "(runs)";
-    table.add({fmt::format("{}", attempt.attempt), attempt.instance ? text(*attempt.instance) : "",
-               attempt.started ? local_time(*attempt.started) : "",
-               attempt.started
-                   ? human(std::max(attempt.ended.value_or(now) - *attempt.started, Duration{}))
-                   : "",
-               attempt.peak ? memory_text(*attempt.peak) : "", end});
-  }
-  fmt::print("\n{}", table.text());
+  using A = ApiAttempt;
+  const Columns<A> columns = {
+      {text_only, "attempt", &A::attempt},
+      {text_only, "where", [](const A& of) { return of.instance ? text(*of.instance) : ""; }},
+      {text_only, "from", [](const A& of) { return of.started ? local_time(*of.started) : ""; }},
+      {text_only, "for",
+       [now](const A& of) {
+         return of.started ? human(std::max(of.ended.value_or(now) - *of.started, Duration{})) : "";
+       }},
+      {text_only, "peak", [](const A& of) { return of.peak ? memory_text(*of.peak) : ""; }},
+      {text_only, "left it because", end_of}};
+  fmt::print("\n{}", text_rows(columns, job.history));
 }
 
 void print_job(const ApiJob& job, Instant now) {

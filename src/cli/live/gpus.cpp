@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/columns.hpp"
 #include "cli/error_json.hpp"
 #include "cli/live/live.hpp"
 #include "cli/table.hpp"
@@ -25,11 +26,6 @@ std::string mig_text(const std::optional<MigMode>& mig) {
              : fmt::format("{}, {} pending", now, mig->pending ? "on" : "off");
 }
 
-std::string memory_text(const std::optional<MemoryUse>& memory) {
-  if (!memory) return "unknown";
-  return fmt::format("{} of {} MiB", memory->used_bytes >> 20, memory->total_bytes >> 20);
-}
-
 std::string power_text(const LiveGpu& gpu) {
   if (!gpu.power_mw) return "unknown";
   std::string text = fmt::format("{:.0f} W", *gpu.power_mw / 1000.0);
@@ -38,21 +34,19 @@ std::string power_text(const LiveGpu& gpu) {
   return text;
 }
 
-Json to_json(const Row& row) {
-  const auto index = static_cast<std::uint32_t>(row.index);
-  if (!row.view)
-    return {
-        {"gpu", index},
-        {"error", {{"message", row.view.error().message}, {"remedy", row.view.error().remedy}}}};
-  const LiveGpu& gpu = *row.view;
-  Json json{{"gpu", index}, {"name", gpu.facts.name}, {"uuid", gpu.facts.uuid}};
+Json model_json(const LiveGpu& gpu) {
   const GpuModel* table = gpu.geometry ? gpu.geometry->table() : nullptr;
   if (!gpu.geometry)
     if (const auto by_name = find_gpu_model(gpu.facts.name)) table = *by_name;
-  json["model"] = table != nullptr ? Json(table->key) : Json(nullptr);
-  json["mig"] =
-      gpu.mig ? Json{{"enabled", gpu.mig->current}, {"pending", gpu.mig->pending}} : Json(nullptr);
-  json["picture"] = picture(gpu);
+  return table != nullptr ? Json(table->key) : Json(nullptr);
+}
+
+Json mig_json(const LiveGpu& gpu) {
+  if (!gpu.mig) return nullptr;
+  return {{"enabled", gpu.mig->current}, {"pending", gpu.mig->pending}};
+}
+
+Json instances_json(const LiveGpu& gpu) {
   Json instances = Json::array();
   for (const InstanceView& instance : gpu.instances)
     instances.push_back({{"profile", instance.live.profile},
@@ -61,16 +55,54 @@ Json to_json(const Row& row) {
   for (const MigDevice& device : gpu.visible)
     instances.push_back(
         {{"profile", nullptr}, {"start", nullptr}, {"owner", nullptr}, {"uuid", device.uuid}});
-  json["instances"] = instances;
+  return instances;
+}
+
+Json unread_json(const LiveGpu& gpu) {
   Json unread = Json::array();
   for (const Error& error : gpu.unread) unread.push_back(error.message);
-  json["unread"] = unread;
-  json["memory_used_mib"] = gpu.memory ? mebibytes(gpu.memory->used_bytes) : Json(nullptr);
-  json["memory_mib"] = gpu.memory ? mebibytes(gpu.memory->total_bytes) : Json(nullptr);
-  json["power_w"] = gpu.power_mw ? Json(*gpu.power_mw / 1000.0) : Json(nullptr);
-  json["power_limit_w"] = gpu.power_limit_mw ? Json(*gpu.power_limit_mw / 1000.0) : Json(nullptr);
-  json["processes"] = cli::to_json(gpu.processes);
-  return json;
+  return unread;
+}
+
+std::optional<double> watts(const std::optional<std::uint32_t>& milliwatts) {
+  return milliwatts ? std::optional(*milliwatts / 1000.0) : std::nullopt;
+}
+
+using G = LiveGpu;
+const Columns<LiveGpu> columns = {
+    {"gpu", "GPU", [](const G& gpu) { return static_cast<std::uint32_t>(gpu.facts.index); }},
+    {"name", "name", [](const G& gpu) { return gpu.facts.name; },
+     [](const G& gpu) { return shown(gpu.facts.name); }},
+    {"uuid", json_only, [](const G& gpu) { return gpu.facts.uuid; }},
+    {"model", json_only, model_json},
+    {"mig", "MIG", mig_json, [](const G& gpu) { return mig_text(gpu.mig); }},
+    {"picture", "layout", [](const G& gpu) { return picture(gpu); }},
+    {"instances", json_only, instances_json},
+    {"unread", json_only, unread_json},
+    {"memory_used_mib", "memory",
+     [](const G& gpu) { return gpu.memory ? mebibytes(gpu.memory->used_bytes) : Json(nullptr); },
+     [](const G& gpu) { return memory_text(gpu.memory); }},
+    {"memory_mib", json_only,
+     [](const G& gpu) { return gpu.memory ? mebibytes(gpu.memory->total_bytes) : Json(nullptr); }},
+    {"power_w", "power", [](const G& gpu) { return watts(gpu.power_mw); }, power_text},
+    {"power_limit_w", json_only, [](const G& gpu) { return watts(gpu.power_limit_mw); }},
+    {"processes", "processes", [](const G& gpu) { return to_json(gpu.processes); },
+     [](const G& gpu) { return fmt::format("{}", gpu.processes.size()); }},
+    {text_only, "UUID", [](const G& gpu) { return gpu.facts.uuid; }}};
+
+Json row_json(const Row& row) {
+  if (row.view) return json_row(columns, *row.view);
+  const Error& error = row.view.error();
+  return {{"gpu", static_cast<std::uint32_t>(row.index)},
+          {"error", {{"message", error.message}, {"remedy", error.remedy}}}};
+}
+
+std::vector<std::string> row_cells(const Row& row) {
+  if (row.view) return cells(columns, *row.view);
+  std::vector<std::string> all(headings(columns).size());
+  all[0] = fmt::format("{}", static_cast<std::uint32_t>(row.index));
+  all[1] = "unreachable";
+  return all;
 }
 
 void print_text(const LiveNode& node, const DriverFacts& driver, const std::vector<Row>& rows) {
@@ -79,18 +111,8 @@ void print_text(const LiveNode& node, const DriverFacts& driver, const std::vect
                              : std::string("of this machine");
   fmt::print("{} {}, driver {}\n", counted(rows.size(), "GPU"), of, shown(driver.driver_version));
   if (rows.empty()) return;
-  Table table({"GPU", "name", "MIG", "layout", "memory", "power", "processes", "UUID"});
-  for (const Row& row : rows) {
-    const std::string index = fmt::format("{}", static_cast<std::uint32_t>(row.index));
-    if (!row.view) {
-      table.add({index, "unreachable", "", "", "", "", "", ""});
-      continue;
-    }
-    const LiveGpu& gpu = *row.view;
-    table.add({index, shown(gpu.facts.name), mig_text(gpu.mig), picture(gpu),
-               memory_text(gpu.memory), power_text(gpu), fmt::format("{}", gpu.processes.size()),
-               gpu.facts.uuid});
-  }
+  Table table(headings(columns));
+  for (const Row& row : rows) table.add(row_cells(row));
   fmt::print("\n{}", table.text());
   for (const Row& row : rows) {
     if (!row.view) {
@@ -124,7 +146,7 @@ Result<int> gpus(const LiveOptions& options) {
     return 0;
   }
   Json list = Json::array();
-  for (const Row& row : rows) list.push_back(to_json(row));
+  for (const Row& row : rows) list.push_back(row_json(row));
   print(Json{{"simulated", node->library.sim_node.has_value()},
              {"driver", driver.driver_version},
              {"gpus", list},

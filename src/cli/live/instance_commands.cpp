@@ -19,42 +19,16 @@ struct Options : LiveOptions {
   bool adopt = false;
 };
 
-std::string uuids_of(const LiveInstance& instance) {
-  std::vector<std::string> uuids;
-  for (const LiveComputeInstance& compute : instance.computes) uuids.push_back(compute.uuid);
-  return uuids.empty() ? "no compute instance" : fmt::format("{}", fmt::join(uuids, " "));
-}
-
-std::string memory_text(const std::optional<MemoryUse>& memory) {
-  if (!memory) return "unknown";
-  return fmt::format("{} of {} MiB", memory->used_bytes >> 20, memory->total_bytes >> 20);
-}
-
 void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
-  Table table({"GPU", "instance", "profile", "start", "owner", "memory", "processes", "MIG UUID"});
-  bool any = false;
+  std::vector<InstanceRow> rows;
   for (const LiveGpu& gpu : gpus) {
-    for (const MigDevice& each : gpu.visible) {
-      any = true;
-      table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
-                 fmt::format("{}", static_cast<std::uint32_t>(each.gpu_instance)), "unknown",
-                 "unknown", "unknown", memory_text(each.memory),
-                 each.processes.empty() ? "none" : pids_text(each.processes), shown(each.uuid)});
-    }
-    for (const InstanceView& each : gpu.instances) {
-      any = true;
-      table.add({fmt::format("{}", static_cast<std::uint32_t>(gpu.facts.index)),
-                 fmt::format("{}", static_cast<std::uint32_t>(each.live.id)), each.live.profile,
-                 fmt::format("{}", each.live.placement.start), std::string(name(each.owner)),
-                 memory_text(each.memory),
-                 each.processes.empty() ? "none" : pids_text(each.processes), uuids_of(each.live)});
-    }
+    for (const MigDevice& each : gpu.visible) rows.push_back({&gpu, nullptr, &each});
+    for (const InstanceView& each : gpu.instances) rows.push_back({&gpu, &each, nullptr});
   }
-  if (any) {
-    fmt::print("{}", table.text());
-  } else {
+  if (rows.empty())
     fmt::print("{}\n", all_asked ? "no instances" : "no instances on the GPUs that could be asked");
-  }
+  else
+    fmt::print("{}", text_rows(instance_columns(), rows));
 }
 
 Result<int> instances(const Options& options) {
@@ -90,14 +64,14 @@ Result<int> instances(const Options& options) {
     print_instances(gpus, unread.empty());
     return 0;
   }
-  Json list = Json::array();
+  std::vector<InstanceRow> rows;
   for (const LiveGpu& gpu : gpus)
-    for (const InstanceView& each : gpu.instances) list.push_back(to_json(gpu, each));
+    for (const InstanceView& each : gpu.instances) rows.push_back({&gpu, &each, nullptr});
   for (const LiveGpu& gpu : gpus)
-    for (const MigDevice& each : gpu.visible) list.push_back(to_json(gpu, each));
+    for (const MigDevice& each : gpu.visible) rows.push_back({&gpu, nullptr, &each});
   Json errors = Json::array();
   for (const Error& error : unread) errors.push_back(error_json(error));
-  print(Json{{"instances", list}, {"errors", errors}});
+  print(Json{{"instances", json_rows(instance_columns(), rows)}, {"errors", errors}});
   return 0;
 }
 
@@ -154,7 +128,7 @@ Result<int> create(const Options& options) {
   }
   for (const InstanceView& each : changing->view().instances)
     if (each.live.id == made->id) {
-      Json json = to_json(changing->view(), each);
+      Json json = json_row(instance_columns(), {&changing->view(), &each, nullptr});
       json["uuid"] = uuid;
       print(json);
       return 0;
@@ -231,7 +205,7 @@ Result<int> destroy(const Options& options) {
       // Between the look-up and the lock another may have come to stand under this number.
       if (!options.what.empty() && called(each.live) != options.what)
         return fail(ErrorKind::infeasible, shown(options.what, 100), "it was destroyed meanwhile");
-      json = to_json(changing->view(), each);
+      json = json_row(instance_columns(), {&changing->view(), &each, nullptr});
       what = fmt::format("{}@{} on {}: {}", each.live.profile, each.live.placement.start,
                          place_of(target->gpu), called(each.live));
     }

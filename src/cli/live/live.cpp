@@ -197,43 +197,81 @@ Json owner_json(Ownership owner) {
   return owner == Ownership::unknown ? Json(nullptr) : Json(name(owner));
 }
 
-Json to_json(const LiveGpu& gpu, const InstanceView& instance) {
-  Json computes = Json::array();
-  for (const LiveComputeInstance& compute : instance.live.computes)
-    computes.push_back({{"compute_instance", static_cast<std::uint32_t>(compute.id)},
-                        {"uuid", compute.uuid},
-                        {"start", compute.placement.start},
-                        {"compute_slices", compute.placement.size}});
-  Json json{{"gpu", static_cast<std::uint32_t>(gpu.facts.index)},
-            {"gpu_instance", static_cast<std::uint32_t>(instance.live.id)},
-            {"profile", instance.live.profile},
-            {"start", instance.live.placement.start},
-            {"memory_slices", instance.live.placement.size},
-            {"compute_instances", computes},
-            {"owner", owner_json(instance.owner)},
-            {"processes", to_json(instance.processes)}};
-  json["memory_used_mib"] =
-      instance.memory ? mebibytes(instance.memory->used_bytes) : Json(nullptr);
-  json["memory_mib"] = instance.memory ? mebibytes(instance.memory->total_bytes) : Json(nullptr);
-  return json;
+std::string memory_text(const std::optional<MemoryUse>& memory) {
+  if (!memory) return "unknown";
+  return fmt::format("{} of {} MiB", memory->used_bytes >> 20, memory->total_bytes >> 20);
 }
 
-Json to_json(const LiveGpu& gpu, const MigDevice& device) {
-  Json json{{"gpu", static_cast<std::uint32_t>(gpu.facts.index)},
-            {"gpu_instance", static_cast<std::uint32_t>(device.gpu_instance)},
-            {"profile", nullptr},
-            {"start", nullptr},
-            {"memory_slices", nullptr},
-            {"owner", nullptr},
-            {"processes", to_json(device.processes)}};
-  json["compute_instances"] =
-      Json::array({{{"compute_instance", static_cast<std::uint32_t>(device.compute_instance)},
-                    {"uuid", device.uuid},
-                    {"start", nullptr},
-                    {"compute_slices", nullptr}}});
-  json["memory_used_mib"] = device.memory ? mebibytes(device.memory->used_bytes) : Json(nullptr);
-  json["memory_mib"] = device.memory ? mebibytes(device.memory->total_bytes) : Json(nullptr);
-  return json;
+namespace {
+
+Json computes_json(const InstanceRow& row) {
+  Json computes = Json::array();
+  if (row.device != nullptr)
+    computes.push_back(
+        {{"compute_instance", static_cast<std::uint32_t>(row.device->compute_instance)},
+         {"uuid", row.device->uuid},
+         {"start", nullptr},
+         {"compute_slices", nullptr}});
+  else
+    for (const LiveComputeInstance& compute : row.instance->live.computes)
+      computes.push_back({{"compute_instance", static_cast<std::uint32_t>(compute.id)},
+                          {"uuid", compute.uuid},
+                          {"start", compute.placement.start},
+                          {"compute_slices", compute.placement.size}});
+  return computes;
+}
+
+std::string uuids_text(const InstanceRow& row) {
+  if (row.device != nullptr) return shown(row.device->uuid);
+  std::vector<std::string> uuids;
+  for (const LiveComputeInstance& compute : row.instance->live.computes)
+    uuids.push_back(compute.uuid);
+  return uuids.empty() ? "no compute instance" : fmt::format("{}", fmt::join(uuids, " "));
+}
+
+/// What only NVML's handle of a whole instance tells; nothing of a device that is only visible.
+template <class Get>
+auto of_instance(Get get) {
+  return [get](const InstanceRow& row) {
+    return row.instance != nullptr ? Json(get(*row.instance)) : Json(nullptr);
+  };
+}
+
+}  // namespace
+
+const Columns<InstanceRow>& instance_columns() {
+  using Row = InstanceRow;
+  static const Columns<Row> columns = {
+      {"gpu", "GPU",
+       [](const Row& row) { return static_cast<std::uint32_t>(row.gpu->facts.index); }},
+      {"gpu_instance", "instance",
+       [](const Row& row) {
+         return static_cast<std::uint32_t>(row.instance != nullptr ? row.instance->live.id
+                                                                   : row.device->gpu_instance);
+       }},
+      {"profile", "profile", of_instance([](const auto& each) { return each.live.profile; }),
+       or_word("unknown")},
+      {"start", "start", of_instance([](const auto& each) { return each.live.placement.start; }),
+       or_word("unknown")},
+      {"memory_slices", json_only,
+       of_instance([](const auto& each) { return each.live.placement.size; })},
+      {"compute_instances", json_only, computes_json},
+      {"owner", "owner", of_instance([](const auto& each) { return owner_json(each.owner); }),
+       or_word("unknown")},
+      {text_only, "memory", [](const Row& row) { return memory_text(row.memory()); }},
+      {"processes", "processes", [](const Row& row) { return to_json(row.processes()); },
+       [](const Row& row) {
+         return row.processes().empty() ? "none" : pids_text(row.processes());
+       }},
+      {text_only, "MIG UUID", uuids_text},
+      {"memory_used_mib", json_only,
+       [](const Row& row) {
+         return row.memory() ? mebibytes(row.memory()->used_bytes) : Json(nullptr);
+       }},
+      {"memory_mib", json_only, [](const Row& row) {
+         return row.memory() ? mebibytes(row.memory()->total_bytes) : Json(nullptr);
+       }}};
+  return columns;
 }
 
 }  // namespace cleave::cli

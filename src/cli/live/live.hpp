@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
 #include "device/changing_gpu.hpp"
 #include "device/live_instances.hpp"
@@ -65,9 +66,23 @@ struct LiveNode {
 std::string picture(const LiveGpu& gpu);
 /// Null where it is not known.
 Json owner_json(Ownership owner);
-Json to_json(const LiveGpu& gpu, const InstanceView& instance);
-/// What everybody may see; what only the privileged see is null.
-Json to_json(const LiveGpu& gpu, const MigDevice& device);
+/// One instance in a listing: as its GPU shows it, or a MIG device that is only visible, of which
+/// some things are unknown. Just one of the two is there.
+struct InstanceRow {
+  const LiveGpu* gpu = nullptr;
+  const InstanceView* instance = nullptr;
+  const MigDevice* device = nullptr;
+
+  [[nodiscard]] const std::optional<MemoryUse>& memory() const {
+    return instance != nullptr ? instance->memory : device->memory;
+  }
+  [[nodiscard]] const std::vector<LiveProcess>& processes() const {
+    return instance != nullptr ? instance->processes : device->processes;
+  }
+};
+[[nodiscard]] const Columns<InstanceRow>& instance_columns();
+/// "512 of 4864 MiB"
+[[nodiscard]] std::string memory_text(const std::optional<MemoryUse>& memory);
 Json to_json(const std::vector<LiveProcess>& processes);
 Json mebibytes(std::optional<std::uint64_t> bytes);
 
