@@ -50,7 +50,7 @@ Result<std::size_t> added_model(const Options& options, const FleetFile& fleet) 
     if (models.size() == 1) return std::size_t{0};
     return fail(ErrorKind::bad_usage, "--add",
                 fmt::format("the fleet has {} models", models.size()),
-                fmt::format("say which may be added: {}", any_of(models)));
+                fmt::format("say which one to add: {}", any_of(models)));
   }
   const auto model = find_gpu_model(options.add);
   if (!model) return fail_at("--add", model.error());
@@ -78,7 +78,7 @@ Result<int> admit_command(const Options& options) {
   }
   const std::string_view model = file->geometries[*added].model().key;
   if (answer->fits) {
-    fmt::print("The batch fits as the fleet stands, without moving anything");
+    fmt::print("The batch fits on the fleet as it is, without moving anything");
   } else if (answer->missing_gpus) {
     fmt::print("The batch does not fit; {} more empty {} would be enough, and fewer would not",
                *answer->missing_gpus, model);

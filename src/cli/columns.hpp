@@ -34,7 +34,7 @@ using CellText = std::function<std::string(const Json& value)>;
 [[nodiscard]] CellText decimals(int digits, double factor = 1, std::string none = "-");
 /// As `plain_text`, but for this word where there is no value.
 [[nodiscard]] CellText or_word(std::string none);
-/// For what should never be otherwise: "yes", or "NO".
+/// For what should always be true: "yes", or "NO" to stand out.
 [[nodiscard]] std::string yes_or_alarm(const Json& value);
 /// A share of 1 as "63 %".
 [[nodiscard]] std::string percent_text(const Json& value);

@@ -101,8 +101,8 @@ Result<void> not_read_too(const std::string& option, const std::string& path,
 
 namespace {
 
-// What is being written when a signal ends the program: to be removed by the handler, which may
-// neither allocate nor lock.
+// The files being written, which the handler removes when a signal ends the program. It may neither
+// allocate nor lock.
 constexpr std::size_t most_files = 4, longest_path = 4096;
 std::array<std::array<char, longest_path>, most_files> in_writing;
 std::array<std::atomic<bool>, most_files> in_use;
@@ -110,10 +110,10 @@ std::array<std::atomic<bool>, most_files> in_use;
 extern "C" void remove_unfinished(int signal) {
   for (std::size_t i = 0; i < most_files; ++i)
     if (in_use[i].load()) ::unlink(in_writing[i].data());
-  ::raise(signal);  // by now as the system has it
+  ::raise(signal);  // the default action by now
 }
 
-/// The slot that the file has from now on; most_files where it cannot have one.
+/// Registers the file for removal; its slot, or most_files if there is none left.
 std::size_t watch(const std::string& path) {
   for (std::size_t i = 0; i < most_files; ++i) {
     if (in_use[i].load() || path.size() >= longest_path) continue;
@@ -140,7 +140,7 @@ WholeFile::WholeFile(const std::string& path) : path_(path) {
   std::error_code failed;
   const bool there = fs::exists(path, failed);
   plain_ = fs::is_regular_file(path, failed) || !there;
-  // Where the path is a link, what it leads to is replaced and not the link.
+  // A link stays, and the file that it leads to is replaced.
   target_ = there ? fs::canonical(path, failed).string() : path;
   written_ = plain_ ? fmt::format("{}.{}.part", target_, getpid()) : path;
   slot_ = plain_ ? watch(written_) : most_files;

@@ -16,7 +16,7 @@
 
 namespace cleave::cli {
 
-/// What main runs after the command line was understood; the value is the exit code.
+/// Runs after the command line has been parsed; the value is the exit code.
 using Run = std::function<Result<int>()>;
 
 /// What each command is to the table of program.cpp, and to its group: a function that adds the
@@ -52,19 +52,18 @@ struct ModelProfiles {
 /// A fleet from a file, or in short (4xA100-40GB).
 [[nodiscard]] Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles);
 
-/// Whether both paths lead to one file that is there.
+/// Whether both paths lead to the same file, and it exists.
 [[nodiscard]] bool same_file(const std::string& one, const std::string& other);
 
-/// Refuses an option whose file is one of those that the same command reads.
+/// Refuses to write to a file that the same command reads.
 [[nodiscard]] Result<void> not_read_too(const std::string& option, const std::string& path,
                                         const std::vector<std::string>& read);
 
-/// The whole file or none of it: whoever looks meanwhile sees the old one, and may do with the new
-/// one what they might with the old. What is no plain file, such as a pipe, is written as it is.
+/// Replaces the file atomically: readers see the old or the new one, whole. The new file has the
+/// mode of the old one. What is not a plain file, such as a pipe, is written directly.
 [[nodiscard]] Result<void> write_whole(const std::string& path, const std::string& text);
 
-/// The same for what is written piece by piece: the path names the whole file from `finish` on, and
-/// without it never.
+/// The same for what is written piece by piece: the path names the new file only after `finish`.
 class WholeFile {
  public:
   [[nodiscard]] static Result<std::unique_ptr<WholeFile>> open(const std::string& path);
@@ -79,7 +78,7 @@ class WholeFile {
   explicit WholeFile(const std::string& path);
   [[nodiscard]] std::unexpected<Error> failure(std::error_code why) const;
 
-  std::string path_, target_, written_;  // as given; where links lead; what is written meanwhile
+  std::string path_, target_, written_;  // as given; with links followed; written until finish
   bool plain_ = true, finished_ = false;
   std::size_t slot_ = 0;  // among the files that a signal removes
   std::ofstream file_;

@@ -92,9 +92,8 @@ void print_jobs(const RunComparison& comparison) {
   const std::string jobs =
       least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
   fmt::print(
-      "not all finish the same jobs: waiting and turnaround are those of the {} jobs that all "
-      "finish,\n"
-      "and makespans are not compared\n",
+      "the schedulers do not all finish the same jobs: waiting and turnaround are over the {} jobs "
+      "that all finish,\nand makespans are not compared\n",
       jobs);
 }
 
@@ -146,14 +145,14 @@ void print_against_first(const SchedulerComparison& first, const SchedulerCompar
 void print_seeds(const RunComparison& comparison) {
   const std::size_t seeds = comparison.seeds.size(), distinct = comparison.distinct_seeds;
   if (distinct == 1) {
-    fmt::print("the {} seeds make no difference: nothing here is drawn\n", seeds);
+    fmt::print("the {} seeds make no difference: nothing in this run is random\n", seeds);
     return print_ratios(comparison);
   }
   if (distinct < seeds)
     fmt::print("only {} of the {} seeds make a difference; the others are left out\n", distinct,
                seeds);
-  fmt::print("medians over the seeds {} to {}; behind the ratios {}\n", comparison.seeds.front(),
-             comparison.seeds.back(),
+  fmt::print("medians over the seeds {} to {}; in brackets after the ratios, {}\n",
+             comparison.seeds.front(), comparison.seeds.back(),
              distinct >= seeds_for_quartiles ? "the quartiles" : "the lowest and the highest");
   for (const SchedulerComparison& other : std::span(comparison.schedulers).subspan(1))
     print_against_first(comparison.schedulers.front(), other);
@@ -162,7 +161,8 @@ void print_seeds(const RunComparison& comparison) {
   if (distinct >= seeds_for_a_statement) {
     fmt::print("beyond spread: a sign test over the seeds gives at most 5 %\n");
   } else {
-    fmt::print("beyond spread: too few seeds to tell a difference from chance; 6 are the least\n");
+    fmt::print(
+        "beyond spread: too few seeds to tell a difference from chance; at least 6 are needed\n");
   }
 }
 

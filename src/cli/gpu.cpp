@@ -97,7 +97,7 @@ void show_model(const StateGraph& graph) {
     fmt::print(
         "* inferred from the rest of the family: no capture of this GPU shows these starts\n");
   if (inferred_order)
-    fmt::print("~ the order of these starts is inferred; which starts there are is not affected\n");
+    fmt::print("~ the order of these starts is inferred; the set of starts is not affected\n");
   if (inferred_starts || inferred_order) fmt::print("\n");
   fmt::print("{} legal states, {} maximal ({} as multisets of profiles)\n", graph.size(),
              graph.maximal_states(), graph.maximal_multisets());

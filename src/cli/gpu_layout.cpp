@@ -87,10 +87,10 @@ Result<std::string> take_step(ChangingGpu& changing, const Geometry& geometry,
         return std::unexpected(gone.error());
       return name;
     }
-  return fail(
-      ErrorKind::infeasible, changing.view().place(),
-      fmt::format("{} is gone: somebody else changes this GPU", text_of(geometry, step.placement)),
-      "look at `cleave instances` and start again");
+  return fail(ErrorKind::infeasible, changing.view().place(),
+              fmt::format("{} is gone: another program is changing this GPU",
+                          text_of(geometry, step.placement)),
+              "look at `cleave instances` and start again");
 }
 
 /// Walks the list; what was done before it stopped is in the account.
@@ -104,7 +104,7 @@ Result<void> apply(ChangingGpu& changing, const Geometry& geometry, const Layout
   for (const LayoutStep& step : change.steps) {
     if (Interrupts::came() != 0)
       return fail(ErrorKind::infeasible, changing.view().place(), "interrupted",
-                  "start again to go on from here");
+                  "run it again to continue from here");
     const auto name = take_step(changing, geometry, step, options.adopt);
     if (!name) return std::unexpected(name.error());
     ++account.done;
@@ -146,7 +146,7 @@ Result<LayoutChange> plan(const LiveGpu& gpu, const Geometry& geometry, const Op
       return fail(ErrorKind::infeasible, gpu.place(),
                   fmt::format("{} is a {} at {}, which is not among the driver's profiles",
                               called(each.live), each.live.profile, each.live.placement.start),
-                  "without knowing what it blocks nothing can be planned");
+                  "nothing can be planned without knowing what it blocks");
   const auto goal = parse_wanted_layout(options.layout, geometry);
   if (!goal) return fail_at(gpu.place(), goal.error());
   auto change = plan_layout_change(geometry, gpu.standing(options.adopt), *goal);

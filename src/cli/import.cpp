@@ -93,7 +93,7 @@ void advise(const Options& options, const SmiListing& listing, const std::vector
                without_compute == 1 ? std::string("1 instance has")
                                     : fmt::format("{} instances have", without_compute));
   if (listing.mig_is_off)
-    fmt::print(stderr, "a text says that no GPU has MIG on: turn it on before using a plan\n");
+    fmt::print(stderr, "a listing says that no GPU has MIG on: turn it on before using a plan\n");
   if (!options.gpus)
     fmt::print(
         stderr,
@@ -113,7 +113,7 @@ Result<int> import_smi(const Options& options) {
   if (gpus->empty())
     return fail(ErrorKind::bad_input, place_of(options.files.front()),
                 "nvidia-smi lists no GPU instance, and does not say how many GPUs there are",
-                "say it with --gpus N");
+                "give their number with --gpus N");
   fmt::print("{}", fleet_text(options.node, *gpus, geometry));
   std::fflush(stdout);
   advise(options, *listing, *gpus);

@@ -45,7 +45,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Where no size is written, `otherwise`.
+/// The size, or `otherwise` if the text is empty.
 Result<MiB> size_of(const std::string& text, const char* option, MiB otherwise) {
   if (text.empty()) return otherwise;
   const auto size = parse_size(text);

@@ -48,10 +48,9 @@ ManualNotes notes_for(const CommandNode& node, const std::string& version) {
         "job never ran.";
   if (node.path == "cleave wait")
     notes.exit_status =
-        "N The job's own status; of several jobs the first that is not 0. A job that failed or was "
-        "cancelled "
-        "never says 0.\n2 The command line is wrong.\n125 Cleave itself failed, or the job never "
-        "ran.";
+        "N The job's own status; of several jobs the first that is not 0. Never 0 for a job that "
+        "failed or was cancelled.\n2 The command line is wrong.\n125 Cleave itself failed, or the "
+        "job never ran.";
   return notes;
 }
 

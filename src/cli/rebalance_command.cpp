@@ -33,7 +33,7 @@ Result<RebalanceOptions> read_options(const Options& given) {
     options.eligibility = Eligibility::lowers_imbalance;
   } else if (given.eligibility != "both-after") {
     return fail(ErrorKind::bad_usage, "--eligibility",
-                fmt::format("'{}' is no condition", shown(given.eligibility)),
+                fmt::format("'{}' is not a condition", shown(given.eligibility)),
                 "give both-after or lowers-imbalance");
   }
   return options;

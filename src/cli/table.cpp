@@ -8,13 +8,13 @@ namespace cleave::cli {
 
 namespace {
 
-/// Characters as a terminal shows them: continuation bytes of UTF-8 take no room.
+/// Width on a terminal: continuation bytes of UTF-8 take no column.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-/// A number, with whatever stands behind it, or what stands where there is none.
+/// A number with or without a unit, or the mark of a missing one.
 bool numeric(const std::string& cell) {
   if (cell.empty() || cell == "-" || cell == "?") return true;
   const char first =

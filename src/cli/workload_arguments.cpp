@@ -358,12 +358,12 @@ std::string remarks(const RunSummary& summary, bool measured_times) {
   for (const ReasonCount& entry : summary.rejections)
     text += fmt::format("{} rejected: {}\n", counted(entry.count, "job"), entry.reason);
   if (summary.waiting > 0)
-    text += fmt::format("{} jobs still wait when the run ends: what they need is held for good\n",
+    text += fmt::format("{} jobs still wait when the run ends: what they need is never freed\n",
                         summary.waiting);
   if (summary.speeds_inferred > 0)
-    text +=
-        fmt::format("the speed of {} jobs is inferred from compute slices: nobody knows the SMs\n",
-                    summary.speeds_inferred);
+    text += fmt::format(
+        "the speed of {} jobs is inferred from compute slices: their SM counts are unknown\n",
+        summary.speeds_inferred);
   if (summary.creates > 0 && measured_times) text += fmt::format("{}\n", reconfiguration_note);
   return text;
 }

@@ -13,6 +13,7 @@
 
 namespace cleave::cli {
 
+/// The options that `simulate` and `compare` share, as they were given, and what they mean.
 struct RunArguments {
   std::string fleet, workload, trace, generate, rule = "round-up", compress = "1", profiles = "all";
   std::string shares = "whole", gap = "60";

@@ -1,8 +1,8 @@
 #pragma once
-// A program's commands and options. CLI11 reads the line; its headers are all templates and cost
-// every file that includes them more than the rest of the file, so that this room alone includes
-// them and what commands need of it stands here, under its own names. A line that is wrong is an
-// answer; an exception is a mistake of the program's, such as an option that was added twice.
+// A program's commands and options. CLI11 parses the line. Its headers are templates that take
+// longer to compile than the rest of a file, so only this room includes them; this header offers
+// commands what they need of it. A wrong line is an answer, not an exception; an exception is a
+// mistake in the program, such as an option that was added twice.
 
 #include <cstdint>
 #include <functional>
@@ -19,10 +19,10 @@ class Validator;
 
 namespace cleave {
 
-/// What a word must be; help and shell completion say what they can of it.
+/// A rule for the value of an option; help and shell completion show it as far as they can.
 class Check {
  public:
-  /// `wrong` says what is wrong with a word: nothing, if all is well.
+  /// `wrong` returns what is wrong with a word; empty if nothing is.
   explicit Check(std::function<std::string(const std::string& word)> wrong);
 
   [[nodiscard]] static Check one_of(const std::vector<std::string>& choices);
@@ -39,30 +39,30 @@ class Check {
   std::shared_ptr<const CLI::Validator> validator_;
 };
 
-/// One option, flag or positional; lives as long as its command. What changes it returns it.
+/// One option, flag or positional; lives as long as its command. Its setters return it.
 class Option {
  public:
   explicit Option(CLI::Option& given) : given_(&given) {}
 
   Option* required();
   Option* check(const Check& check);
-  /// What help says that it is otherwise; what it is otherwise is in the variable.
+  /// The default that help shows; the default itself is the variable's value.
   Option* default_str(const std::string& otherwise);
   Option* excludes(Option* other);
   Option* excludes(const std::string& other);
   Option* needs(Option* other);
   Option* needs(const std::string& other);
-  /// Several values in one word, with this between them.
+  /// Several values in one word, separated by this character.
   Option* delimiter(char between);
-  /// What help says of its value in place of the type: FILE.
+  /// What help shows instead of the value's type: FILE.
   Option* type_name(const std::string& name);
   Option* expected(int least, int most);
-  /// It may be said more often than once, with one value each time.
+  /// The option may be repeated, with one value each time.
   Option* one_each_time();
 
-  /// How often it was said.
+  /// How often it was given.
   [[nodiscard]] std::size_t count() const;
-  /// "--gpus"; of a positional, its own name.
+  /// "--gpus"; the plain name of a positional.
   [[nodiscard]] std::string name() const;
   [[nodiscard]] const CLI::Option& given() const { return *given_; }
 
@@ -70,9 +70,9 @@ class Option {
   CLI::Option* given_;
 };
 
-/// Why a line ends the program before it has begun.
+/// Why the program ends after parsing its command line.
 struct LineEnd {
-  int code = 0;         // 0: help or the version was asked for, and has been printed
+  int code = 0;         // 0: help or the version was requested, and has been printed
   std::string why;      // what is wrong with the line
   std::string command;  // where: "cleave plan deploy"
 };
@@ -87,9 +87,9 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   CommandLine* add_subcommand(const std::string& name, const std::string& what);
-  /// One of its commands must be named.
+  /// Requires the name of one of its commands.
   void require_subcommand();
-  /// T: those of which there is one in command_line.cpp; the linker misses others.
+  /// For the types instantiated in command_line.cpp; the linker reports others as missing.
   template <typename T>
   Option* add_option(const std::string& name, T& variable, const std::string& what);
   Option* add_flag(const std::string& name, bool& variable, const std::string& what);
@@ -97,16 +97,16 @@ class CommandLine {
   void help_all_flag(const std::string& name, const std::string& what);
   /// At the end of its help.
   void footer(const std::string& text);
-  /// What is done when its line has been understood.
+  /// Called when its line has been parsed.
   void callback(std::function<void()> act);
 
-  /// Reads the line and calls what its commands do. Nothing: it was understood.
+  /// Parses the line and calls its commands' callbacks. Nothing if all went well.
   [[nodiscard]] std::optional<LineEnd> parse(int argc, const char* const* argv);
 
-  /// How often an option was said.
+  /// How often an option was given.
   [[nodiscard]] std::size_t count(const std::string& option) const;
   [[nodiscard]] std::string version() const;
-  /// Those that were added here, in this order: not the flag for help.
+  /// The options added here, in this order, without the flag for help.
   [[nodiscard]] const std::vector<std::unique_ptr<Option>>& options() const { return options_; }
   [[nodiscard]] const CLI::App& given() const { return *given_; }
 

@@ -1,6 +1,6 @@
 #pragma once
 // A program's commands and options as plain data, read from the parser itself, so that help, shell
-// completion and man pages cannot differ.
+// completion and man pages always agree.
 
 #include <string>
 #include <vector>
@@ -9,14 +9,16 @@
 
 namespace cleave {
 
+/// One option, flag or positional of a command.
 struct CommandOption {
-  std::vector<std::string> names;  // "-f", "--follow"; of a positional just its own
-  std::string value;               // what goes there: TEXT, INT; empty: a flag
+  std::vector<std::string> names;  // "-f", "--follow"; the only name of a positional
+  std::string value;               // the kind of value: TEXT, INT; empty for a flag
   std::vector<std::string> choices;
-  std::string description, otherwise;  // otherwise: the default, where there is one
+  std::string description, otherwise;  // otherwise: the default, if there is one
   bool required = false, repeats = false;
 };
 
+/// A command, or the program itself, with all commands below it.
 struct CommandNode {
   std::string path;  // "cleave plan deploy"
   std::string name, description, example;
@@ -24,7 +26,7 @@ struct CommandNode {
   std::vector<CommandNode> commands;
 };
 
-/// Of the program and all below it.
+/// The program and all its commands.
 [[nodiscard]] CommandNode command_tree(const CommandLine& program);
 
 /// The node and all below it, in the order of their help.

@@ -1,5 +1,5 @@
 #pragma once
-// Man pages from the same source as --help: a page of roff for each command of a program.
+// Man pages from the same source as --help: one page of roff for each command of a program.
 
 #include <string>
 #include <string_view>
@@ -8,14 +8,14 @@
 
 namespace cleave {
 
-/// What a page says beside the command's own help.
+/// What a page says in addition to the command's help.
 struct ManualNotes {
   std::string version;
-  std::string exit_status;  // one line for each status, "0 done"; tells the program's own apart
+  std::string exit_status;  // one line per status: "0 Done."
 };
 
-/// One page; `root` is the program it belongs to. Works for any program of CLI11, so that others
-/// than `cleave` can print their own.
+/// One page; `root` is the program it belongs to. Works for any CommandLine, so that cleaved can
+/// print its own page too.
 [[nodiscard]] std::string manual_page(const CommandNode& node, const CommandNode& root,
                                       const ManualNotes& notes);
 

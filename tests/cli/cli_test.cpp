@@ -425,7 +425,7 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
                  "threshold: 'nan' is not a plain decimal number");
   expect_refused("admit --fleet 4xA100-40GB --batch " + broken, "this is not valid JSON");
   expect_refused("admit --fleet 4xA100-40GB,1xA30-24GB --batch examples/batches/class.json",
-                 "say which may be added: A100-40GB or A30-24GB");
+                 "say which one to add: A100-40GB or A30-24GB");
   expect_refused("admit --fleet 4xA30-24GB --batch examples/batches/class.json",
                  "no GPU of this fleet has a profile '1g.5gb'");
   expect_refused("bench simulation --gpus 10,20 --jobs 5",

@@ -428,7 +428,7 @@ TEST(Follow, WithoutATerminalAnInterruptLeavesTheJobAndSaysHowToEndIt) {
       shell("CLEAVE_SOCKET='" + world.daemon().path() +
             "' setsid -w timeout --preserve-status -s INT 1 cleave submit --follow -- true");
   EXPECT_EQ(left.out, "working\n");
-  says(left, 130, {"job 12 goes on", "`cleave cancel 12` ends it"});
+  says(left, 130, {"job 12 continues", "`cleave cancel 12` ends it"});
   EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/12/cancel"));
 }
 
@@ -444,7 +444,7 @@ TEST(Follow, AsksOnTheTerminalWhetherToCancel) {
     leaves.type("\x03");
     ASSERT_TRUE(leaves.shows("Cancel job 12? [y/N]")) << leaves.seen();
     leaves.type("n\n");
-    EXPECT_NE(leaves.rest().find("job 12 goes on"), std::string::npos);
+    EXPECT_NE(leaves.rest().find("job 12 continues"), std::string::npos);
     EXPECT_EQ(leaves.exit_code, 130);
     EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/12/cancel"));
   }

@@ -162,9 +162,9 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   ASSERT_EQ(listed["errors"].size(), 1U) << listed;
   EXPECT_NE(listed["errors"][0]["place"].get<std::string>().find("GPU 1"), std::string::npos);
   says(node.run("create --gpu GPU-00000000-0000-0000-0000-000000000000 1g.5gb"), 1,
-       {"GPU 1 could not be asked"});
+       {"GPU 1 did not answer"});
   says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1,
-       {"GPU 1 could not be asked"});
+       {"GPU 1 did not answer"});
 
   const Scratch scratch;
   const std::string none =

@@ -103,7 +103,7 @@ TEST(Import, EmptyNodes) {
   const Outcome how_many = shell("echo 'No GPU instances found: Not Found'" + smi + "--json");
   EXPECT_EQ(how_many.exit_code, 2);
   EXPECT_EQ(document(how_many.out)["error"]["place"], "standard input");
-  EXPECT_EQ(document(how_many.out)["error"]["remedy"], "say it with --gpus N");
+  EXPECT_EQ(document(how_many.out)["error"]["remedy"], "give their number with --gpus N");
 }
 
 TEST(Import, BadInputIsToldWhereAndWhat) {

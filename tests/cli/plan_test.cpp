@@ -152,7 +152,7 @@ TEST(Plan, BadInputIsToldWhereAndWhat) {
   refused("deploy --fleet " +
               fleet(R"({"workload": "w", "profile": "2g.10gb", "forbid": ["n0", "x"]})"),
           "forbid[1]");
-  refused("deploy --weights gpus=1,gpus=2 --fleet 2xA30-24GB", "'gpus' stands there twice");
+  refused("deploy --weights gpus=1,gpus=2 --fleet 2xA30-24GB", "'gpus' is given twice");
   refused("deploy --weights gpus=0.0001 --fleet 2xA30-24GB", "'0.0001' is not a weight");
   refused("deploy --method best --fleet 2xA30-24GB", "'best' is not a method");
   refused("joint --method rules --fleet 2xA30-24GB", "not both at once");

@@ -29,7 +29,7 @@ Result<int> cancel(const Options& options) {
   for (const std::string& each : options.jobs) {
     const auto document = cancel_one(*daemon, each);
     if (!document) {
-      // The others are cancelled all the same, unless nobody is there.
+      // The others are cancelled all the same, unless no daemon answers.
       if (daemon->unreachable() || options.jobs.size() == 1)
         return std::unexpected(document.error());
       code = std::max(code, report_error(document.error(), false));

@@ -98,8 +98,8 @@ Result<std::int64_t> find_job(ApiClient& daemon, const std::string& job) {
   if (named.empty())
     return fail(ErrorKind::bad_input, "JOB",
                 fmt::format("no live job is called '{}'", visible(shown(job))),
-                "give its number; `cleave ps` shows those that live, `cleave ps --all` those that "
-                "are over");
+                "give its number; `cleave ps` shows live jobs, `cleave ps --all` also those that "
+                "have ended");
   return fail(ErrorKind::bad_input, "JOB",
               fmt::format("{} live jobs are called '{}'", named.size(), visible(shown(job))),
               fmt::format("give a number: {}", fmt::join(named, ", ")));
@@ -115,7 +115,7 @@ Result<Answer> patiently(ApiClient& daemon, seconds patience,
     if (answer || !daemon.unreachable() || std::chrono::steady_clock::now() + pause > until)
       return answer;
     if (!said)
-      fmt::print(stderr, "cleave: {}\ncleave: jobs go on meanwhile; waiting for it\n",
+      fmt::print(stderr, "cleave: {}\ncleave: jobs continue meanwhile; waiting for the daemon\n",
                  visible(answer.error().text()));
     said = true;
     std::this_thread::sleep_for(pause);
@@ -136,7 +136,7 @@ Result<Json> wait_for_job(ApiClient& daemon, std::int64_t job, seconds patience)
     const auto read = read_job(*answer, "the daemon's answer");
     if (!read) return std::unexpected(read.error());
     if (read->is_over()) return *answer;
-    // A daemon that did not wait is not asked all the time.
+    // If the daemon did not wait, do not ask in a tight loop.
     if (std::chrono::steady_clock::now() - begin < milliseconds(100))
       std::this_thread::sleep_for(milliseconds(100));
   }
@@ -159,7 +159,7 @@ std::string end_in_words(const ApiJob& job) {
 Result<int> or_125(const Result<int>& code, bool json) {
   if (code) return *code;
   report_error(code.error(), json);
-  // Where the command line itself is wrong nothing has been asked of anybody yet.
+  // With a wrong command line, nothing has been asked of the daemon yet.
   return code.error().kind == ErrorKind::bad_usage ? 2 : cleave_failed;
 }
 

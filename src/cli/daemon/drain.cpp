@@ -26,7 +26,7 @@ Result<int> drain(const Options& options, const char* what) {
   const auto gpu = read_gpu(*document, "the daemon's answer");
   if (!gpu) return std::unexpected(gpu.error());
   fmt::print("GPU {} {}\n", gpu->index,
-             gpu->drained ? "takes no new jobs; those on it run to their end" : "takes jobs");
+             gpu->drained ? "takes no new jobs; its running jobs continue" : "takes jobs");
   return 0;
 }
 

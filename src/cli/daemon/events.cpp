@@ -65,7 +65,7 @@ Result<void> follow_events(ApiClient& daemon, const Options& options) {
     return !wrong.has_value();
   };
   while (true) {
-    // Patience begins anew whenever the daemon was there.
+    // Patience starts over whenever the daemon has answered.
     const auto followed =
         patiently<Json>(daemon, std::chrono::seconds(options.patience), [&]() -> Result<Json> {
           const std::string target =

@@ -57,7 +57,7 @@ class JobFollow {
     auto daemon = open_daemon(options_, [this] { return stop_.load(); });
     if (!daemon) return;
     OutputSink sink(descriptor, raw_);
-    const LogWish wish{job_, stream, 1, false, 0, patience_};
+    const LogRequest wish{job_, stream, 1, false, 0, patience_};
     const bool tells = descriptor == STDERR_FILENO;
     try {
       const auto followed = follow_log(
@@ -114,7 +114,7 @@ class JobFollow {
     detached_ = true;
     fmt::print(
         stderr,
-        "cleave: job {} goes on; `cleave logs -f {}` follows it, `cleave cancel {}` ends it\n",
+        "cleave: job {} continues; `cleave logs -f {}` follows it, `cleave cancel {}` ends it\n",
         job_, job_, job_);
     return false;
   }
@@ -132,7 +132,7 @@ class JobFollow {
   bool raw_, detached_ = false, failed_ = false;
   std::string last_;
   std::atomic<bool> stop_{false};
-  std::mutex printing_;  // held while somebody is asked
+  std::mutex printing_;  // held while the user is asked
 };
 
 }  // namespace

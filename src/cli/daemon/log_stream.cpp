@@ -116,7 +116,7 @@ namespace {
 /// What is known of a log that is followed.
 class LogFollower {
  public:
-  LogFollower(ApiClient& daemon, const LogWish& wish)
+  LogFollower(ApiClient& daemon, const LogRequest& wish)
       : daemon_(daemon), wish_(wish), offset_(wish.offset) {}
 
   Result<void> run(const std::function<void(std::string_view)>& on_bytes,
@@ -130,7 +130,7 @@ class LogFollower {
   Result<ApiJob> job();
 
   ApiClient& daemon_;
-  const LogWish& wish_;
+  const LogRequest& wish_;
   std::int64_t attempt_ = 0, offset_ = 0, attempts_seen_ = 0;
   bool job_over_ = false;
 };
@@ -210,7 +210,7 @@ Result<void> LogFollower::run(const std::function<void(std::string_view)>& on_by
 
 }  // namespace
 
-Result<void> follow_log(ApiClient& daemon, const LogWish& wish,
+Result<void> follow_log(ApiClient& daemon, const LogRequest& wish,
                         const std::function<void(std::string_view)>& on_bytes,
                         const std::function<void(const std::string&)>& on_remark) {
   return LogFollower(daemon, wish).run(on_bytes, on_remark);

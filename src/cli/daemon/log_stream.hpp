@@ -12,6 +12,7 @@
 
 namespace cleave::cli {
 
+/// A piece of a log, as the daemon sends it.
 struct LogPiece {
   std::string bytes;
   std::int64_t offset = 0, next = 0, attempt = 0;
@@ -42,7 +43,8 @@ class OutputSink {
   std::optional<OutputFilter> filter_;
 };
 
-struct LogWish {
+/// Which output of which job is read, and how.
+struct LogRequest {
   std::int64_t job = 0;
   std::string stream = "stdout";
   std::int64_t attempt = 0;    // where to begin; 0: at the latest there is
@@ -52,7 +54,7 @@ struct LogWish {
 };
 /// Follows until no more will come. `on_bytes` is given what is new; `on_remark` a line about it:
 /// bytes that are gone, a new attempt.
-[[nodiscard]] Result<void> follow_log(ApiClient& daemon, const LogWish& wish,
+[[nodiscard]] Result<void> follow_log(ApiClient& daemon, const LogRequest& wish,
                                       const std::function<void(std::string_view)>& on_bytes,
                                       const std::function<void(const std::string&)>& on_remark);
 

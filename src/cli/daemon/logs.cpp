@@ -46,7 +46,7 @@ Result<void> follow_one(const Options& options, std::int64_t job, const std::str
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   OutputSink sink(stream == "stderr" && options.both ? STDERR_FILENO : STDOUT_FILENO, options.raw);
-  LogWish wish{
+  LogRequest wish{
       job, stream, options.attempt, options.attempt > 0, 0, std::chrono::seconds(options.patience)};
   if (options.tail >= 0) {
     const auto last = ask_tail(*daemon, job, stream, options.attempt, options.tail);

@@ -19,8 +19,9 @@ Result<int> set_paused(const DaemonOptions& options, const char* what) {
   if (options.json)
     print(*document);
   else
-    fmt::print("{}\n", paused ? "no jobs are started; those that run go on, and new ones are taken"
-                              : "jobs are started");
+    fmt::print("{}\n", paused
+                           ? "no jobs are started; running jobs continue, and new ones are accepted"
+                           : "jobs are started");
   return 0;
 }
 

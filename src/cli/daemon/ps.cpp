@@ -25,7 +25,7 @@ struct Options : DaemonOptions {
 
 std::string query_of(const Options& options) {
   std::vector<std::string> parts;
-  // Jobs that are over are not among those that live.
+  // Jobs that have ended are listed only on request.
   const bool final =
       options.state == "finished" || options.state == "failed" || options.state == "cancelled";
   if (options.all || final) parts.emplace_back("all=1");
@@ -34,8 +34,8 @@ std::string query_of(const Options& options) {
   return fmt::format("{}", fmt::join(parts, "&"));
 }
 
-/// The lowest number of a page that has as many jobs as it may, without reading it: the next page
-/// begins below. Nothing where the text is otherwise than the daemon writes it.
+/// The lowest job number of a full page, found without parsing it: the next page begins below it.
+/// Nothing if the page is not full or the text is not as the daemon writes it.
 std::optional<std::int64_t> end_of_full_page(std::string_view text, std::size_t full) {
   constexpr std::string_view begin = R"({"id":)";
   std::size_t jobs = 0, last = 0;
@@ -47,8 +47,8 @@ std::optional<std::int64_t> end_of_full_page(std::string_view text, std::size_t 
   return parse_integer(number);
 }
 
-/// Page by page, so that a list takes little memory here and the daemon does something else in
-/// between; while one is read here, the daemon makes the next.
+/// Page by page, so that a long list takes little memory here and the daemon can do other work in
+/// between. While one page is parsed here, the daemon makes the next.
 Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& query,
                                        std::size_t limit) {
   constexpr std::size_t page = 2000;
@@ -83,8 +83,7 @@ Result<std::vector<ApiJob>> read_pages(ApiClient& daemon, const std::string& que
   return jobs;
 }
 
-/// A full disk or a lost GPU is what a look at the jobs should show, whether or not one of them
-/// waits for it.
+/// Shows troubles such as a full disk or a lost GPU, whether or not a job waits for them.
 void tell_troubles(ApiClient& daemon) {
   const auto document = daemon.ask_json("GET", "/v1/status");
   if (!document) return;
@@ -113,7 +112,7 @@ Result<int> ps(const Options& options) {
   tell_troubles(*daemon);
   if (jobs->empty()) {
     fmt::print(stderr, "no {}jobs{}\n", options.all ? "" : "live ",
-               options.all ? "" : "; `cleave ps --all` shows those that are over");
+               options.all ? "" : "; `cleave ps --all` shows those that have ended");
     return 0;
   }
   const Instant now = std::chrono::system_clock::now();

@@ -51,7 +51,7 @@ std::string heading(const ApiStatus& status, Instant now) {
     text += fmt::format(", up {}", human(std::max(now - *status.started_at, Duration{})));
   text += fmt::format("\n{} running, {} starting, {} stopping, {} waiting{}\n", status.jobs.running,
                       status.jobs.starting, status.jobs.stopping, status.jobs.queued,
-                      status.paused ? "; PAUSED, none is started" : "");
+                      status.paused ? "; PAUSED, no jobs are started" : "");
   for (const std::string& trouble : status.troubles)
     text += fmt::format("trouble: {}\n", visible(trouble));
   return text;
@@ -67,7 +67,7 @@ Result<std::string> screen_of(const Look& seen, bool with_user, std::size_t widt
   const Instant now = std::chrono::system_clock::now();
   std::string text = fmt::format("{}\n{}", heading(*status, now), gpus_table(*gpus, width));
   if (std::ranges::any_of(*gpus, &ApiGpu::mig))
-    text += "a letter an instance: A with a job, a idle, # not Cleave's; . free\n";
+    text += "each letter is an instance: A with a job, a idle, # not Cleave's; . free\n";
   if (!jobs->empty()) text += fmt::format("\n{}", jobs_table(*jobs, now, width, with_user));
   return text;
 }
@@ -129,7 +129,7 @@ Result<int> top(const Options& options) {
   const Interrupts interrupts(Interrupts::Waiting::ends);
   auto daemon = open_daemon(options, [] { return Interrupts::came() != 0; });
   if (!daemon) return std::unexpected(daemon.error());
-  // Before the screen is taken: what is wrong from the beginning is told where it stays.
+  // Before the screen is taken, so that an error at the start stays visible.
   auto text = shown_once(*daemon, options);
   if (!text) return std::unexpected(text.error());
   std::optional<OtherScreen> screen;

@@ -1,18 +1,19 @@
 #pragma once
-// Curves in a terminal, in plain characters: what is drawn later lies on top.
+// Curves on a terminal, in plain characters. Later curves cover earlier ones.
 
 #include <string>
 #include <vector>
 
 namespace cleave::cli {
 
+/// A grid of characters with two axes.
 class Chart {
  public:
-  /// Both axes begin at 0 and end at what is given.
+  /// Both axes begin at 0 and end at these values.
   Chart(double most_x, double most_y);
 
   void point(double x, double y, char mark);
-  /// A mark in every column from x to x, at what `y` is there.
+  /// A mark in every column between the two, at the value of `y` there.
   template <class Curve>
   void curve(double from_x, double to_x, Curve y, char mark) {
     for (std::size_t i = 0; i < width; ++i)

@@ -208,8 +208,7 @@ Result<int> forecast_memory(const Options& options) {
   auto series = read_memory_series(*text, options.series, options.iterations);
   if (!series) return std::unexpected(series.error());
   if (series->reports.empty())
-    return fail(ErrorKind::bad_input, options.series, "there is no sample in it",
-                "give at least one row");
+    return fail(ErrorKind::bad_input, options.series, "it has no samples", "give at least one row");
   answer.series = std::move(*series);
   const OptionTexts texts = options_in(options.forecaster);
   if (const auto context = texts.find("context"); context != texts.end())

@@ -81,9 +81,9 @@ Result<Answer> ask(const Options& options) {
   }
   if (!options.train && (!options.optimizer.empty() || options.recompute))
     return fail(ErrorKind::bad_usage, options.recompute ? "--recompute" : "--optimizer",
-                "only training has that", "give --train too");
+                "this applies only to training", "give --train too");
   if (options.offload && answer.gpu == nullptr)
-    return fail(ErrorKind::bad_usage, "--offload", "it needs to know the GPU",
+    return fail(ErrorKind::bad_usage, "--offload", "this needs a GPU model",
                 "give --fits GPU_MODEL too");
   const auto memory = memory_options(options, answer.gpu);
   if (!memory) return std::unexpected(memory.error());

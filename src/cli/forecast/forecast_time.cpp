@@ -65,7 +65,7 @@ void print_training(const Options& options, const MeasuredJobs& jobs, const Comp
   if (!jobs.passed_over.empty()) {
     std::vector<std::string> names;
     for (const std::string& each : jobs.passed_over) names.push_back(shown(each));
-    fmt::print("columns of text, passed over: {}\n", fmt::join(names, ", "));
+    fmt::print("columns of text, ignored: {}\n", fmt::join(names, ", "));
   }
   std::vector<std::string> missing;
   for (std::size_t f = 0; f < jobs.features.size(); ++f)
@@ -167,8 +167,7 @@ Result<int> predict(const Options& options) {
                                     model->features_that_may_miss());
   if (!jobs) return std::unexpected(jobs.error());
   if (jobs->empty())
-    return fail(ErrorKind::bad_input, shown(options.predict, 200),
-                "there is no job in it, a header alone");
+    return fail(ErrorKind::bad_input, shown(options.predict, 200), "it has a header but no jobs");
   const std::vector<Answer> all = answers(*model, *jobs);
   const auto refused = static_cast<std::size_t>(
       std::ranges::count_if(all, [](const Answer& answer) { return !answer.forecast; }));

@@ -37,7 +37,7 @@ class Descriptor {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return fail(ErrorKind::bad_input, place, std::strerror(errno));
       if (got == 0)
-        return fail(ErrorKind::bad_input, place, "the file has become shorter while it was read",
+        return fail(ErrorKind::bad_input, place, "the file became shorter while it was being read",
                     "try again");
       done += static_cast<std::size_t>(got);
     }
@@ -51,7 +51,7 @@ class Descriptor {
 Result<std::string> whole_text(const ByteSource& file) {
   if (file.size > longest_text)
     return fail(ErrorKind::bad_input, file.place,
-                fmt::format("{} bytes are too many for a description of a model", file.size),
+                fmt::format("{} bytes are too many for a model description", file.size),
                 "give a config.json, a .safetensors or a .gguf file");
   return file.read(0, static_cast<std::size_t>(file.size));
 }
@@ -87,7 +87,7 @@ Result<void> check_whole(const std::string& path, const std::string& place) {
   if (!number || !count || *count < 2) return {};
   return fail(
       ErrorKind::bad_input, place,
-      fmt::format("this is file {} of {}, and holds a part of the weights only", *number, *count),
+      fmt::format("this is file {} of {}, and holds only a part of the weights", *number, *count),
       "give the model.safetensors.index.json beside it, or the config.json with --precision");
 }
 

@@ -49,8 +49,8 @@ Result<ProfileFilter> filter_of(const Options& options) {
   return filter;
 }
 
-/// Held while the repository is read, added to and replaced: whoever adds meanwhile waits. The
-/// folder is what is locked, since the file is another one each time.
+/// Held while the repository is read, extended and replaced, so that other processes wait. The
+/// folder is locked, since each change makes a new file.
 Result<FileHandle> take_turn(const std::string& repository) {
   std::error_code failed;
   const std::filesystem::path file = std::filesystem::weakly_canonical(repository, failed);

@@ -124,7 +124,7 @@ Result<int> recommend_command(const Options& options) {
   if (!answer.best)
     return fail(ErrorKind::infeasible, shown(options.measurements + options.repository, 200),
                 asked->left_out.empty() ? "no instance was measured"
-                                        : "no profile has all that the reward takes",
+                                        : "no profile has everything that the reward needs",
                 "measure it on some instance: docs/choosing.md says what is needed");
   if (options.json) {
     print(answer_json(asked->question, answer));

@@ -80,9 +80,8 @@ Result<int> show_paper(bool json) {
   fmt::print("Taming GPU Underutilization, Table II: {}\n\n", has(published_totals()));
   print_rows(published_waste_table());
   fmt::print(
-      "\nprinted: instances by slices, as the paper's figures have it; achievable: as many as "
-      "there can "
-      "be.\n");
+      "\nprinted: instances by slices, as the paper's figures have it; achievable: as many as can "
+      "exist.\n");
   return 0;
 }
 

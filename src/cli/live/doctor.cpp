@@ -1,4 +1,4 @@
-// `cleave doctor`: what of NVML and of Cleave's own state is there, what is not, and what follows.
+// `cleave doctor`: checks NVML and Cleave's own state, and says what follows from what is missing.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -52,7 +52,7 @@ constexpr auto consequences = std::to_array<MissingRow>({
     {"nvmlDeviceGetGpuInstanceProfileInfo", "profiles come from Cleave's own tables"},
     {"nvmlDeviceGetGpuInstancePossiblePlacements", "starts come from Cleave's own tables"},
     {"nvmlDeviceCreateGpuInstanceWithPlacement", "instances cannot be made at a chosen start"},
-    {"nvmlDeviceCreateGpuInstance", "instances cannot be made where the driver likes"},
+    {"nvmlDeviceCreateGpuInstance", "instances cannot be made at a start of the driver's choice"},
     {"nvmlGpuInstanceCreateComputeInstance", "instances cannot be made"},
     {"nvmlGpuInstanceDestroy", "instances cannot be destroyed"},
     {"nvmlComputeInstanceDestroy", "instances cannot be destroyed"},
@@ -67,9 +67,9 @@ constexpr auto consequences = std::to_array<MissingRow>({
     {"nvmlDeviceGetPowerUsage", "power is not known"},
     {"nvmlDeviceGetEnforcedPowerLimit", "the power limit is not known"},
     {"nvmlDeviceGetTotalEnergyConsumption", "energy is not known"},
-    {"nvmlEvent", "lost GPUs are noticed only when they are asked"},
-    {"nvmlDeviceRegisterEvents", "lost GPUs are noticed only when they are asked"},
-    {"nvmlDeviceGetSupportedEventTypes", "lost GPUs are noticed only when they are asked"},
+    {"nvmlEvent", "lost GPUs are noticed only at the next call"},
+    {"nvmlDeviceRegisterEvents", "lost GPUs are noticed only at the next call"},
+    {"nvmlDeviceGetSupportedEventTypes", "lost GPUs are noticed only at the next call"},
 });
 
 std::string_view without(std::string_view function) {
@@ -109,8 +109,8 @@ void look_at_gpu(const LiveGpu& gpu, std::vector<Finding>& findings) {
     findings.push_back({Level::good, gpu.place(), fmt::format("{}: MIG is {}", what, mode), ""});
   }
   if (gpu.geometry && gpu.mig->current && gpu.geometry->from_table())
-    findings.push_back(
-        {Level::note, gpu.place(), "the driver tells no profiles; Cleave's own table serves", ""});
+    findings.push_back({Level::note, gpu.place(),
+                        "the driver reports no profiles; Cleave's own table is used", ""});
   for (const Error& unread : gpu.unread)
     findings.push_back({Level::problem, gpu.place(), unread.message, unread.remedy});
 }
@@ -122,18 +122,17 @@ void look_at_instances(const LiveGpu& gpu, bool locked, std::vector<Finding>& fi
     if (locked && unfinished) {
       findings.push_back(
           {Level::note, place,
-           fmt::format("a {}@{} that is not whole, on a GPU that a program of Cleave's is "
-                       "changing at this moment",
+           fmt::format("an incomplete {}@{}, on a GPU that a Cleave program is changing right now",
                        each.live.profile, each.live.placement.start),
-           "look again when that is done"});
+           "run doctor again when that is done"});
       continue;
     }
     if (each.owner == Ownership::half_made)
       findings.push_back(
           {Level::problem, place,
-           fmt::format("a {}@{} that Cleave may have made and never knew that it had",
-                       each.live.profile, each.live.placement.start),
-           fmt::format("if nobody else made it: cleave destroy --gpu {} --instance {} --adopt",
+           fmt::format("a {}@{} that Cleave may have made without recording it", each.live.profile,
+                       each.live.placement.start),
+           fmt::format("if no other program made it: cleave destroy --gpu {} --instance {} --adopt",
                        static_cast<std::uint32_t>(gpu.facts.index),
                        static_cast<std::uint32_t>(each.live.id))});
     if (each.owner == Ownership::ours && each.live.computes.empty())
@@ -173,12 +172,11 @@ void look_at_gpus(const LiveNode& node, const Ledger* ledger, std::vector<Findin
       look_at_instances(*view, holder.has_value(), findings);
     }
     if (holder)
-      findings.push_back(
-          {Level::note, place_of(index),
-           holder->program.empty()
-               ? std::string("a program of Cleave's holds its lock")
-               : fmt::format("{} (pid {}) holds its lock", holder->program, holder->pid),
-           ""});
+      findings.push_back({Level::note, place_of(index),
+                          holder->program.empty() ? std::string("a Cleave program holds its lock")
+                                                  : fmt::format("{} (pid {}) holds its lock",
+                                                                holder->program, holder->pid),
+                          ""});
   }
 }
 
@@ -203,18 +201,18 @@ bool look_at_state(const std::filesystem::path& state, std::vector<Finding>& fin
     const int why = errno;
     const auto folder = nearest_folder(state);
     if (why != ENOENT || !may_write(folder)) {
-      findings.push_back({Level::problem, "state directory",
-                          why != ENOENT
-                              ? fmt::format("{} cannot be looked at: {}", name, std::strerror(why))
-                              : fmt::format("{} is not there, and this user cannot make it in {}",
-                                            name, shown(folder.string(), 200)),
-                          "run as a user who may, or name another with --state"});
+      findings.push_back(
+          {Level::problem, "state directory",
+           why != ENOENT ? fmt::format("{} cannot be read: {}", name, std::strerror(why))
+                         : fmt::format("{} does not exist, and this user cannot create it in {}",
+                                       name, shown(folder.string(), 200)),
+           "run as a user with permission, or name another with --state"});
       return false;
     }
     findings.push_back({Level::good, "state directory",
-                        name + " is not there yet; the first change makes it", ""});
+                        name + " does not exist yet; the first change creates it", ""});
   } else if (!S_ISDIR(facts.st_mode)) {
-    findings.push_back({Level::problem, "state directory", name + " is no directory",
+    findings.push_back({Level::problem, "state directory", name + " is not a directory",
                         "name another with --state"});
     return false;
   } else if (!may_write(state)) {
@@ -245,8 +243,8 @@ std::optional<Ledger> look_at_ledger(const std::filesystem::path& state,
       {open == 0 ? Level::good : Level::note, "ledger",
        fmt::format("{}{}", counted(ledger->state().lines(), "line"),
                    open == 0 ? std::string()
-                             : fmt::format(", {} begun and not ended", counted(open, "change"))),
-       open == 0 ? "" : "the next change of that GPU settles what can be settled"});
+                             : fmt::format(", {} begun and not finished", counted(open, "change"))),
+       open == 0 ? "" : "the next change of that GPU completes or undoes what it can"});
   return std::move(*ledger);
 }
 
@@ -339,7 +337,7 @@ Result<int> doctor(const Options& options) {
     if (const auto written = write_whole(options.record, text.str()); !written)
       return std::unexpected(written.error());
     findings.push_back({Level::good, "recording",
-                        shown(options.record, 200) + " has everything the driver answers", ""});
+                        shown(options.record, 200) + " has all the driver's answers", ""});
   }
   // Without its ledger Cleave changes no GPU.
   return answer(options, findings,

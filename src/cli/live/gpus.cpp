@@ -1,4 +1,4 @@
-// `cleave gpus`: the GPUs of this machine, or of a simulated node, as they stand.
+// `cleave gpus`: lists the GPUs of this machine, or of a simulated node.
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -130,10 +130,10 @@ Result<int> gpus(const LiveOptions& options) {
   if (!node) return std::unexpected(node.error());
   const auto indices = all_gpus(*node->door);
   if (!indices) return std::unexpected(indices.error());
-  // Without the ledger the GPUs can be shown all the same, and nobody knows whose an instance is.
+  // Without the ledger the GPUs can still be shown, but not who made their instances.
   const auto ledger = Ledger::open(node->state, program_name);
   if (!ledger)
-    fmt::print(stderr, "cleave: it is not known whose the instances are: {}\n",
+    fmt::print(stderr, "cleave: the owners of the instances are unknown: {}\n",
                ledger.error().text());
   std::vector<Row> rows;
   for (const GpuIndex index : *indices) {

@@ -26,7 +26,7 @@ void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
     for (const InstanceView& each : gpu.instances) rows.push_back({&gpu, &each, nullptr});
   }
   if (rows.empty())
-    fmt::print("{}\n", all_asked ? "no instances" : "no instances on the GPUs that could be asked");
+    fmt::print("{}\n", all_asked ? "no instances" : "no instances on the GPUs that answered");
   else
     fmt::print("{}", text_rows(instance_columns(), rows));
 }
@@ -86,7 +86,7 @@ Result<PlacementId> placement_for(const LiveGpu& gpu, const std::string& what) {
   const auto goal = parse_wanted_layout(what, **geometry);
   if (!goal) return fail_at(gpu.place(), goal.error());
   if (goal->size() != 1) return fail(ErrorKind::bad_input, "PROFILE", "no profile is named");
-  // Everything that stands is in the way, whoever made it.
+  // Every existing instance is in the way, no matter who made it.
   std::vector<StandingInstance> walls = gpu.standing(false);
   for (StandingInstance& wall : walls) wall.ours = false;
   PlacementSet standing;
@@ -97,13 +97,13 @@ Result<PlacementId> placement_for(const LiveGpu& gpu, const std::string& what) {
     return fail_at(gpu.place(), change.error());
   if (const std::string rule = rule_against(**geometry, standing, *goal); !rule.empty())
     return fail(ErrorKind::infeasible, gpu.place(),
-                fmt::format("{} may not stand beside [{}]: {}", what,
+                fmt::format("{} cannot exist beside [{}]: {}", what,
                             layout_text(**geometry, standing), rule),
-                fmt::format("`cleave gpu {}` shows how often a profile may stand",
+                fmt::format("`cleave gpu {}` shows how many instances of a profile are possible",
                             (*geometry)->model().key));
   return fail(
       ErrorKind::infeasible, gpu.place(),
-      fmt::format("there is no room for {}: [{}] stands", what, layout_text(**geometry, standing)),
+      fmt::format("there is no room for {} beside [{}]", what, layout_text(**geometry, standing)),
       "`cleave instances` shows what is in the way; `cleave gpu-layout` changes the whole GPU");
 }
 
@@ -133,8 +133,8 @@ Result<int> create(const Options& options) {
       print(json);
       return 0;
     }
-  return fail(ErrorKind::infeasible, place_of(*gpu), "the new instance was gone at once",
-              "somebody else destroyed it");
+  return fail(ErrorKind::infeasible, place_of(*gpu), "the new instance disappeared at once",
+              "another program destroyed it");
 }
 
 struct Target {
@@ -171,7 +171,7 @@ Result<Target> find_instance(Door& door, const std::string& uuid) {
   std::vector<std::string> places;
   for (const GpuIndex gpu : not_asked) places.push_back(place_of(gpu));
   return fail(ErrorKind::infeasible, shown(uuid, 100),
-              fmt::format("{} could not be asked, and no other has an instance with this UUID",
+              fmt::format("{} did not answer, and no other GPU has an instance with this UUID",
                           fmt::join(places, ", ")),
               "`cleave gpus` says why");
 }
@@ -187,7 +187,7 @@ Result<int> destroy(const Options& options) {
   const bool by_number = !options.gpu.empty() && options.instance;
   if (options.what.empty() != by_number ||
       (!by_number && (!options.gpu.empty() || options.instance)))
-    return fail(ErrorKind::bad_usage, "", "which instance is to go is not said",
+    return fail(ErrorKind::bad_usage, "", "no instance is named",
                 "name a MIG UUID, or --gpu and --instance");
   const auto node = open_node(options);
   if (!node) return std::unexpected(node.error());

@@ -77,7 +77,7 @@ Result<LibraryChoice> choose_library(const LiveOptions& options) {
   std::error_code failed;
   if (!fs::exists(library, failed))
     return fail(ErrorKind::infeasible, library.string(),
-                fmt::format("{} is set, but the simulated library is not there", sim_node_variable),
+                fmt::format("{} is set, but the simulated library is missing", sim_node_variable),
                 "build it, or name one with --nvml");
   return LibraryChoice{library.string(), node};
 }
@@ -131,14 +131,14 @@ Result<GpuIndex> find_gpu(Door& door, const std::string& gpu) {
     }
     if (not_asked)
       return fail(ErrorKind::infeasible, "--gpu",
-                  fmt::format("no GPU that answers is '{}', and {} could not be asked: {}",
-                              shown(gpu), not_asked->place, not_asked->message),
+                  fmt::format("no GPU that answers is '{}', and {} did not answer: {}", shown(gpu),
+                              not_asked->place, not_asked->message),
                   not_asked->remedy);
   }
-  const std::string there =
-      gpus->empty()       ? "no driver shows a GPU"
-      : gpus->size() == 1 ? "there is one, 0"
-                          : fmt::format("there are {}, 0 to {}", gpus->size(), gpus->size() - 1);
+  const std::string there = gpus->empty()       ? "no driver shows a GPU"
+                            : gpus->size() == 1 ? "there is one GPU, 0"
+                                                : fmt::format("there are {} GPUs, 0 to {}",
+                                                              gpus->size(), gpus->size() - 1);
   return fail(ErrorKind::bad_input, "--gpu", fmt::format("there is no GPU '{}'", shown(gpu)),
               there);
 }
@@ -150,7 +150,7 @@ Result<const Geometry*> geometry_of(const LiveGpu& gpu) {
                 fmt::format("the {} cannot be partitioned", shown(gpu.facts.name)));
   if (!gpu.mig->current)
     return fail(ErrorKind::infeasible, gpu.place(), "MIG is off",
-                gpu.mig->pending ? "it comes on when the GPU is reset or the machine reboots"
+                gpu.mig->pending ? "it turns on when the GPU is reset or the machine reboots"
                                  : fmt::format("switch it on with `cleave mig enable --gpu {}`",
                                                static_cast<std::uint32_t>(gpu.facts.index)));
   if (!gpu.unread.empty()) return std::unexpected(gpu.unread.front());

@@ -1,6 +1,6 @@
 #pragma once
-// What the commands on live GPUs share: which library is opened, where the state is, how GPUs and
-// instances are named and shown.
+// Shared by the commands on live GPUs: which library is opened, where the state is, and how GPUs
+// and instances are named and shown.
 
 #include <filesystem>
 #include <memory>
@@ -19,13 +19,14 @@ namespace cleave::cli {
 /// The name under which this program holds locks and writes to the ledger.
 inline constexpr const char* program_name = "cleave";
 
+/// The options that every command on live GPUs has.
 struct LiveOptions {
   std::string nvml, state;  // --nvml, --state; empty: not given
   bool json = false;
 };
 /// `--nvml`, `--state` and `--json`, described the same way everywhere.
 void add_live(CommandLine& command, LiveOptions& options);
-/// `--gpu N`, required unless said otherwise.
+/// `--gpu N`, required.
 Option* add_gpu_choice(CommandLine& command, std::string& gpu);
 
 /// How long a change waits for what is in use: as usual, and no longer than until Ctrl-C where
@@ -58,11 +59,11 @@ struct LiveNode {
 
 /// The profile of this name on the GPU; the error names those there are, or says that MIG is off.
 [[nodiscard]] Result<const Profile*> find_profile(const LiveGpu& gpu, std::string_view name);
-/// The geometry of a GPU whose MIG is on; the error says what is missing.
+/// The geometry of a GPU with MIG on; otherwise an error that says what is missing.
 [[nodiscard]] Result<const Geometry*> geometry_of(const LiveGpu& gpu);
 
-/// "[AAAA#...]": capitals run something, small letters are idle, # is not ours, or nobody knows
-/// whose; "?" where it is not visible.
+/// "[AAAA#...]": capital letters run something, small letters are idle, # is not Cleave's or has an
+/// unknown owner; "?" where it is not visible.
 std::string picture(const LiveGpu& gpu);
 /// Null where it is not known.
 Json owner_json(Ownership owner);

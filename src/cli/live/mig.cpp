@@ -56,15 +56,13 @@ Result<void> may_go(const LiveGpu& gpu, const Options& options) {
       return fail(
           ErrorKind::infeasible, place,
           fmt::format("{} {}, and it would be destroyed",
-                      each.owner == Ownership::half_made
-                          ? "it cannot be known whether Cleave made this"
-                          : "Cleave did not make this",
+                      each.owner == Ownership::half_made ? "it is unknown whether Cleave made this"
+                                                         : "Cleave did not make this",
                       each.live.profile),
-          fmt::format(
-              "if it may go all the same, `cleave destroy --gpu {} --instance {} --adopt`, or "
-              "--adopt here for all of them",
-              static_cast<std::uint32_t>(gpu.facts.index),
-              static_cast<std::uint32_t>(each.live.id)));
+          fmt::format("to destroy it anyway: `cleave destroy --gpu {} --instance {} --adopt`, or "
+                      "--adopt here for all of them",
+                      static_cast<std::uint32_t>(gpu.facts.index),
+                      static_cast<std::uint32_t>(each.live.id)));
   }
   return {};
 }
@@ -122,7 +120,7 @@ void report(const Options& options, const LiveGpu& gpu, const MigMode& mode,
   fmt::print("the driver says: {}. Cleave resets nothing.\n", words.message);
 }
 
-/// Destroys all instances; what went, also where not all did, is in `destroyed`.
+/// Destroys all instances. `destroyed` has those that went, also if an error stopped it.
 Result<void> clear_gpu(ChangingGpu& changing, const Options& options, Json& destroyed) {
   const std::vector<InstanceView> all = changing.view().instances;
   for (const InstanceView& each : all) {
@@ -134,7 +132,7 @@ Result<void> clear_gpu(ChangingGpu& changing, const Options& options, Json& dest
     };
     if (Interrupts::came() != 0)
       return stopped({ErrorKind::infeasible, changing.view().place(),
-                      "interrupted; the mode is as it was", "start again to go on from here"});
+                      "interrupted; the mode is as it was", "run it again to continue from here"});
     if (const auto gone = changing.destroy(each.live.id, options.adopt, until_interrupted()); !gone)
       return stopped(gone.error());
     destroyed.push_back({{"profile", each.live.profile},
@@ -151,7 +149,7 @@ Result<int> mig(const Options& options) {
   if (!gpu) return std::unexpected(gpu.error());
   auto changing = ChangingGpu::begin(*node->door, *gpu, node->state, program_name);
   if (!changing) return std::unexpected(changing.error());
-  // With the lock held: nobody of Cleave's changes it any more.
+  // With the lock held, no other process of Cleave changes the GPU.
   const auto mode = node->door->mig_mode(*gpu);
   if (!mode) return std::unexpected(error_of(mode.error(), place_of(*gpu)));
   if (mode->current == options.enable && mode->pending == options.enable) {

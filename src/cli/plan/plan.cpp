@@ -65,8 +65,7 @@ Result<PlanWeights> parse_weights(const std::string& text) {
                   fmt::format("'{}' is not a weight", shown(part.substr(equals + 1))),
                   "a number from 0 to 1000000, to a thousandth");
     if (!named.insert(row->name).second)
-      return fail(ErrorKind::bad_usage, "--weights",
-                  fmt::format("'{}' stands there twice", row->name));
+      return fail(ErrorKind::bad_usage, "--weights", fmt::format("'{}' is given twice", row->name));
     weights.*(row->weight) = std::llround(*number * 1000);
   }
   return weights;
@@ -164,7 +163,7 @@ Result<int> replay_command(const GivenOptions& options) {
   if (options.json) {
     print(Json{{"legal", true}, {"waves", given->moves.waves.size()}, {"steps", steps}});
   } else {
-    fmt::print("Every step is legal where it stands: {} in {}.\n", counted(steps, "step"),
+    fmt::print("Every step is legal: {} in {}.\n", counted(steps, "step"),
                counted(given->moves.waves.size(), "wave"));
   }
   return 0;

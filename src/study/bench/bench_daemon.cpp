@@ -64,7 +64,7 @@ struct DaemonBench {
   TimeSpread start;         // from the decision to the process
   TimeSpread submit_start;  // from sending the submission to the process, the instance being idle
 
-  // With `subscribers` of the events, of whom a quarter never read.
+  // With `subscribers` clients following events, of which a quarter never read.
   std::size_t subscribers = 0, stuck = 0;
   double submits_per_s_alone = 0,
          submits_per_s_followed = 0;  // the same number without and with them

@@ -12,7 +12,7 @@ namespace cleave {
 
 namespace {
 
-/// Compute slices, and GPU-bound work on so many relative to the whole GPU.
+/// Compute slices, and the time of GPU-bound work on them relative to the whole GPU.
 constexpr struct {
   double slices, work;
 } profiles[] = {{1, 6.7}, {2, 3.46}, {3, 2.1}, {4, 1.78}, {7, 1}};

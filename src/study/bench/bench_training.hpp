@@ -8,6 +8,7 @@
 
 namespace cleave {
 
+/// How long learning and forecasting took.
 struct TrainingBench {
   std::size_t rows = 0;
   int repeats = 0;
@@ -20,7 +21,7 @@ struct TrainingBench {
 /// Same seed, same rows.
 MeasuredJobs invented_jobs(std::uint64_t seed);
 
-/// Trains so many times on `jobs`, invented ones where there are none.
+/// Trains `repeats` times on `jobs`, by default invented ones.
 [[nodiscard]] Result<TrainingBench> bench_training(
     int repeats, const std::optional<MeasuredJobs>& jobs = std::nullopt);
 

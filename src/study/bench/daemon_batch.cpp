@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* gpus = "2xA100-40GB";
-/// Jobs that nobody moves once they run, in the simulator as on the daemon.
+/// Running jobs are never moved, neither in the simulator nor on the daemon.
 constexpr const char* scheduler = "online:migration=off";
 
 /// Kinds of jobs as the workload `lab-day` has them: small work gains little from more slices,

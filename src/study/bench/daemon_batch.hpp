@@ -1,7 +1,7 @@
 #pragma once
-// One batch run twice: by a daemon on simulated GPUs whose instances take their time to be made,
-// with real processes, and by `cleave simulate` with the same scheduler. What is longer in the
-// first is what the daemon adds: its decisions, its writes, its processes.
+// One batch run twice: by a daemon with real processes on simulated GPUs whose instances take time
+// to be created, and by `cleave simulate` with the same scheduler. The difference is what the
+// daemon adds: its decisions, its writes, its processes.
 
 #include <filesystem>
 
@@ -9,16 +9,18 @@
 
 namespace cleave {
 
+/// How the batch is run.
 struct DaemonBatchOptions {
   std::filesystem::path programs;  // of cleave, cleaved and cleave-job
   std::filesystem::path folder;
   double stretch = 1;  // of the jobs' run times, which are 2 to 8 s on the whole GPU
 };
 
+/// The same batch on the daemon and in the simulator.
 struct DaemonBatchResult {
   std::size_t jobs = 0;
-  double makespan_s =
-      0;  // from the answer that jobs may start until the last one's end, by its record
+  /// From the answer that jobs may start to the end of the last one, as recorded.
+  double makespan_s = 0;
   double simulated_s = 0;
 };
 

@@ -15,6 +15,7 @@
 
 namespace cleave {
 
+/// Which programs and GPUs the daemon is started with.
 struct DaemonProcessOptions {
   std::filesystem::path programs;  // where `cleaved` is
   std::filesystem::path folder;    // in which the daemon's own is made
@@ -22,11 +23,12 @@ struct DaemonProcessOptions {
   bool instant = true;
 };
 
-/// What the kernel says of a process's memory.
+/// A process's memory according to the kernel.
 struct ResidentMemory {
   double now_mib = 0, most_mib = 0;
 };
 
+/// The running daemon; its destructor ends it and removes its folder.
 class DaemonProcess {
  public:
   /// Returns when it answers, within 10 seconds.

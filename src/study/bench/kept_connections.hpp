@@ -14,13 +14,14 @@
 
 namespace cleave {
 
-/// One question's answer, and when it came.
+/// The answer to one request, and when it came.
 struct KeptAnswer {
   int status = 0;
   std::string body;
   std::chrono::nanoseconds first_byte{}, last_byte{};  // after the question was sent
 };
 
+/// A number of connections to one socket.
 class KeptConnections {
  public:
   [[nodiscard]] static Result<std::unique_ptr<KeptConnections>> open(

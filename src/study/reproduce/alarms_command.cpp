@@ -78,11 +78,9 @@ void print_text(const Options& options, const std::vector<std::vector<AlarmCurve
                 const std::vector<PaperAlarm>& paper, bool with_facts) {
   fmt::print(
       "Jobs restarted before their end, in %, where the true peak is below the capacity; where it "
-      "is above,\n"
-      "jobs caught before half of the run that would be lost. {} jobs of each shape, seed {}; jobs "
-      "that ran\n"
-      "out of memory in their first {} iterations are left out, nobody could have foreseen "
-      "that.\n\n",
+      "is above,\njobs caught before half of the run that would be lost. {} jobs of each shape, "
+      "seed {}; jobs that ran\nout of memory in their first {} iterations are left out: these "
+      "could not be foreseen.\n\n",
       options.jobs, options.seed, too_soon);
   for (const std::string& forecaster : options.forecasters)
     print_curves(by_seed.front(), forecaster);

@@ -19,6 +19,7 @@ namespace cleave {
 
 enum class CarmaReading : std::uint8_t { names, scripts };
 
+/// One measured task, and the forecast for it.
 struct CarmaTask {
   std::string model;
   std::int64_t batch = 0;  // 0: the data do not say
@@ -35,6 +36,7 @@ struct CarmaTask {
   }
 };
 
+/// All tasks on one GPU model.
 struct CarmaReport {
   std::vector<CarmaTask> tasks;  // in the order of the file
   const GpuModel* gpu = nullptr;

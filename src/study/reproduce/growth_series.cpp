@@ -173,7 +173,7 @@ GrowthSeries batch(const ServingFacts& facts, std::uint64_t seed) {
   return reported(held, draws);
 }
 
-/// A server with so many places, all taken: a request that is answered gives its place to the next.
+/// A server with a number of places, all taken: a finished request gives its place to the next.
 /// An iteration is sixteen tokens.
 GrowthSeries server(const ServingFacts& facts, std::uint64_t seed) {
   Draws draws(seed);

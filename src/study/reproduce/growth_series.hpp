@@ -33,6 +33,7 @@ struct ServingFacts {
   std::vector<Model> models;
 };
 
+/// A way in which the memory of a job grows.
 struct GrowthShape {
   std::string_view name;
   std::string_view what;

@@ -14,10 +14,11 @@ namespace cleave {
 inline constexpr std::array<double, 13> peak_shares = {0.5,  0.6, 0.7,  0.8, 0.85, 0.9, 0.95,
                                                        1.05, 1.1, 1.15, 1.2, 1.35, 1.5};
 
-/// A job whose memory runs out within so many iterations is counted apart: no rule has seen enough
-/// by then.
+/// A job whose memory runs out within this many iterations is counted apart: no rule has seen
+/// enough by then.
 inline constexpr std::ptrdiff_t too_soon = 12;
 
+/// What a forecaster did with the jobs of one peak.
 struct AlarmCounts {
   std::size_t jobs = 0;
   std::size_t at_once = 0;    // memory ran out within the first `too_soon` iterations
@@ -26,11 +27,13 @@ struct AlarmCounts {
       0;  // one before half of the run that would be lost; of peaks above the capacity
 };
 
+/// One forecaster on jobs of one shape, over all peaks.
 struct AlarmCurve {
   std::string forecaster, shape;
   std::array<AlarmCounts, peak_shares.size()> at;
 };
 
+/// Which forecasters see which jobs.
 struct AlarmOptions {
   std::vector<std::string> forecasters;  // as `make_forecaster` takes them
   std::size_t jobs = 400;                // of each shape

@@ -18,6 +18,7 @@
 
 namespace cleave {
 
+/// ParvaGPU's measurements as jobs to learn from.
 struct ParvaJobs {
   MeasuredJobs jobs;            // features batch, processes, slices, whole_s; groups are the models
   std::size_t did_not_fit = 0;  // rows of throughput 0
@@ -41,18 +42,20 @@ struct HeldOutResult {
   std::size_t covered = 0;  // answered, and within their interval
 };
 
+/// The errors of the trees when they learn one form of the time.
 struct FormResult {
   TimeForm form;
   TimeErrors random, by_model;
 };
 
-/// The intervals of the rows of so many slices.
+/// The intervals of the rows with this number of slices.
 struct SlicesResult {
   std::int64_t slices = 0;
   std::size_t answered = 0, covered = 0;
   double width = 0;  // median of upper / lower
 };
 
+/// Everything that the command prints.
 struct CompletionTimeStudy {
   std::size_t rows = 0, did_not_fit = 0, no_whole = 0;
   double level = 0;

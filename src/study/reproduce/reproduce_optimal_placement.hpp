@@ -39,6 +39,7 @@ struct MethodFigures {
   std::size_t proven = 0;                           // "optimal" and "joint": cases with a proof
 };
 
+/// All methods on one problem and one number of GPUs.
 struct UseCaseFigures {
   ProblemKind problem = ProblemKind::deploy;
   std::size_t gpus = 0;
@@ -65,11 +66,13 @@ struct OpenChoice {
   }
 };
 
+/// The sizes and cases to run.
 struct ReproductionOptions {
   std::size_t cases = 100;  // seeds 1, 2, ...
   std::vector<std::size_t> gpus = {8, 80};
 };
 
+/// The whole evaluation.
 struct Reproduction {
   ReproductionOptions options;
   std::vector<UseCaseFigures> figures;  // by use case, then size

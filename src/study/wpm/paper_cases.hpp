@@ -26,6 +26,7 @@
 
 namespace cleave {
 
+/// One of the paper's random test cases.
 struct PaperCase {
   std::size_t gpus = 8;
   std::uint64_t seed = 1;

@@ -9,8 +9,10 @@
 
 namespace cleave {
 
+/// A whole free GPU; the imaginary twin of a used one; a free partition of a used one.
 enum class WpmBinKind { free, imaginary, partition };
 
+/// A place for work in the model.
 struct WpmBin {
   WpmBinKind kind = WpmBinKind::free;
   std::size_t gpu = 0;
@@ -26,6 +28,7 @@ struct WpmGpu {
   std::vector<std::size_t> partitions;
 };
 
+/// All bins of a problem.
 struct WpmBins {
   std::vector<WpmBin> bins;
   std::vector<WpmGpu> gpus;

@@ -34,6 +34,7 @@ struct WpmBinColumns {
   int excess_compute = wpm_absent, excess_memory = wpm_absent;  // U, V
 };
 
+/// A variable of the model: work on a bin.
 struct WpmAssignment {
   std::size_t item, bin;
   int column;
@@ -44,6 +45,7 @@ struct WpmWeights {
   double pending, gpus, waste, migration, repartition;
 };
 
+/// The mixed-integer program, and what its columns mean.
 struct WpmModel {
   const PlanProblem& problem;
   bool counted;

@@ -37,6 +37,7 @@ class WpmProgram {
   std::vector<double> entry_;
 };
 
+/// How a search by CBC ended.
 struct WpmSearchOutcome {
   bool optimal = false;
   std::optional<std::vector<double>> x;  // the best solution
