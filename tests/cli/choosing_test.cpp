@@ -132,7 +132,8 @@ TEST(Choosing, ARepositoryGrowsAndFeedsTheChoices) {
   EXPECT_EQ(first["new"], 5);
   const std::string more = scratch.write(
       "more.jsonl",
-      R"({"application": "bert", "gpu_model": "A30-24GB", "batch": 16, "profile": "1g.6gb", "time_s": 100, "samples": 1})");
+      R"({"application": "bert", "gpu_model": "A30-24GB", "batch": 16, "profile": "1g.6gb", )"
+      R"("time_s": 100, "samples": 1})");
   EXPECT_EQ(answer("profiles add" + at + more)["new"], 0);
   const Json listed = answer("profiles list" + at + "--application bert --batch 16");
   ASSERT_EQ(listed["profiles"].size(), 3U);
@@ -206,7 +207,8 @@ TEST(Choosing, ImpossibleMeasurementsAreNotRecommended) {
   // answer.
   const std::string repository = scratch.write(
       "r.jsonl",
-      R"({"application": "a", "gpu_model": "A30-24GB", "profile": "4g.24gb", "time_s": 5, "peak_memory_mib": 30000, "counters": {"sm_occupancy": 0.5}})");
+      R"({"application": "a", "gpu_model": "A30-24GB", "profile": "4g.24gb", "time_s": 5, )"
+      R"("peak_memory_mib": 30000, "counters": {"sm_occupancy": 0.5}})");
   refuses("recommend --repository " + repository + " --application a", "no profile has all", 1);
   refuses("recommend --repository " + repository + " --application a", "lacks a peak that can be",
           1);
@@ -230,7 +232,8 @@ TEST(Profiles, ConcurrentAddsLoseNothing) {
 TEST(Profiles, ARepositoryIsNotWrittenOverAndKeepsItsMode) {
   const Scratch scratch;
   const std::string line =
-      R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb", "time_s": 5, "counters": {"sm_occupancy": 0.5}})";
+      R"({"application": "a", "gpu_model": "A30-24GB", "profile": "1g.6gb", "time_s": 5, )"
+      R"("counters": {"sm_occupancy": 0.5}})";
   const std::string repository = scratch.write("r.jsonl", line + "\n"),
                     more = scratch.write("m.jsonl", line);
   refuses("profiles export --as training --repository " + repository + " --to " + repository,
@@ -255,7 +258,8 @@ TEST(Choosing, NoAnswerIsNotASuccess) {
   const Outcome none = cleave("choose --jobs " + scratch.write("late.json", R"({
       "partitions": [{"name": "1g.6gb", "slices": 1, "memory": 6}],
       "jobs": [{"id": "a", "model": "m", "batch": 1, "memory": 7}],
-      "profiles": [{"model": "m", "batch": 1, "partition": "1g.6gb", "latency": 1, "throughput": 1}]})"));
+      "profiles": [{"model": "m", "batch": 1, "partition": "1g.6gb", "latency": 1,
+        "throughput": 1}]})"));
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_NE(none.out.find("does not fit"), std::string::npos) << "the table says why";
   // It was measured, so there is no note that it was not.

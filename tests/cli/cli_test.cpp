@@ -75,7 +75,8 @@ TEST(Place, SaysWhenItFitsBySizeButNotByPosition) {
   const Scratch scratch;
   const std::string fleet =
       scratch.write("holes.json", R"({"gpus": [{"name": "n0/0", "model": "A100-40GB", "instances": [
-    {"profile": "1g.5gb", "start": 1, "workload": "a"}, {"profile": "1g.5gb", "start": 3, "workload": "b"}, {"profile": "1g.5gb", "start": 5, "workload": "c"}]}]})");
+    {"profile": "1g.5gb", "start": 1, "workload": "a"}, {"profile": "1g.5gb", "start": 3,
+      "workload": "b"}, {"profile": "1g.5gb", "start": 5, "workload": "c"}]}]})");
   const Outcome outcome = cleave("place --profile 2g.10gb --fleet " + fleet);
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find("2g.10gb fits by size on 1 of 1 GPUs, but by position on none"),
@@ -259,7 +260,8 @@ TEST(Simulate, SaysHowTheRunWent) {
            "--process-start 1.5 --forecast last-value:margin=0.2");
   EXPECT_EQ(said["run"],
             Json::parse(R"({"reconfiguration_s": 0.0, "checkpoint_s": 8.0, "process_start_s": 1.5,
-    "forecast": "last-value:margin=0.2", "faults": {"mtbf_s": null, "repair_s": null, "job_failure": 0.0,
+    "forecast": "last-value:margin=0.2", "faults": {"mtbf_s": null, "repair_s": null,
+      "job_failure": 0.0,
     "outages": ["n0/1@50-60.5", "n0/1@700-900"]}})"));
   EXPECT_EQ(said["gpu_losses"], 2);
   EXPECT_EQ(said["trace"]["generator"], "lab-day");
@@ -400,7 +402,8 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
   const std::string broken = scratch.write("broken.json", "{\"gpus\": [{\"name\": \"a\",, ]}");
   const std::string overlap = scratch.write(
       "overlap.json",
-      R"({"gpus": [{"name": "a", "model": "A100-40GB", "instances": [{"profile": "4g.20gb", "start": 0}, {"profile": "2g.10gb", "start": 2}]}]})");
+      R"({"gpus": [{"name": "a", "model": "A100-40GB", "instances": [{"profile": "4g.20gb", )"
+      R"("start": 0}, {"profile": "2g.10gb", "start": 2}]}]})");
 
   expect_refused("place --fleet nowhere.json --profile 1g.5gb",
                  "nowhere.json: No such file or directory");

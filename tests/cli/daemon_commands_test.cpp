@@ -140,7 +140,8 @@ TEST(Submit, RefusesBadOptionsBeforeAnythingIsSent) {
   world.answers(
       "POST /v1/jobs",
       {409,
-       R"({"error": {"kind": "infeasible", "place": "profile", "message": "no GPU has 9g.90gb", "remedy": "see cleave gpu"}})",
+       R"({"error": {"kind": "infeasible", "place": "profile", "message": "no GPU has 9g.90gb", )"
+       R"("remedy": "see cleave gpu"}})",
        {},
        false,
        {},
@@ -465,7 +466,8 @@ TEST(Events, AreListedAndFollowedOverABrokenStream) {
   world.answers(
       "GET /v1/events",
       {200,
-       R"({"events": [{"id": 3, "at": "2026-05-04T10:11:12.000Z", "kind": "job-started", "job": 1, "gpu": null, "text": "job 1 \u001b[2J runs"}]})",
+       R"({"events": [{"id": 3, "at": "2026-05-04T10:11:12.000Z", "kind": "job-started", )"
+       R"("job": 1, "gpu": null, "text": "job 1 \u001b[2J runs"}]})",
        {},
        false,
        {},
@@ -524,7 +526,8 @@ TEST(Top, ShowsTheLayoutAndTheJobs) {
   world.answers(
       "GET /v1/status",
       {200,
-       R"({"version": "0.1.0", "simulated": true, "scheduler": "online", "paused": true, "jobs": {"queued": 4, "running": 1}, "troubles": ["the disk is full"]})",
+       R"({"version": "0.1.0", "simulated": true, "scheduler": "online", "paused": true, )"
+       R"("jobs": {"queued": 4, "running": 1}, "troubles": ["the disk is full"]})",
        {},
        false,
        {},

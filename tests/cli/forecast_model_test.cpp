@@ -63,7 +63,8 @@ TEST(ForecastModel, WeightsInFilesCountAsStored) {
   EXPECT_EQ(alone["shape"]["layers"], 2);
   EXPECT_TRUE(alone["shape"]["heads"].is_null());
   scratch.write("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 16,
-      "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24, "vocab_size": 40})");
+      "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24,
+        "vocab_size": 40})");
   const Json beside = answer(tensors);
   EXPECT_EQ(beside["shape"]["heads"], 4);
   EXPECT_EQ(beside["parameters"], alone["parameters"]);
@@ -114,7 +115,8 @@ TEST(ForecastModel, BadInputIsToldWhereAndWhat) {
 TEST(ForecastModel, OneFileOfSeveralIsNotTheModel) {
   const Scratch scratch;
   scratch.write("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 16,
-      "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24, "vocab_size": 40})");
+      "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24,
+        "vocab_size": 40})");
   for (const char* name : {"model-00001-of-00002.safetensors", "m-00002-of-00002.gguf"}) {
     const Outcome part =
         cleave("forecast model " + scratch.write(name, std::string(name).ends_with("gguf")

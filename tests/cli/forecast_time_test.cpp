@@ -64,7 +64,8 @@ TEST(ForecastTime, ARepositoryFeedsIt) {
                                       ? (app == 2 ? R"("other": 1)" : "")
                                       : fmt::format(R"("sm_activity": {})", 0.3 + 0.05 * app);
       lines += fmt::format(
-          R"({{"application": "a{}", "gpu_model": "A30-24GB", "profile": "{}", "time_s": {}, "counters": {{{}}}}})"
+          R"({{"application": "a{}", "gpu_model": "A30-24GB", "profile": "{}", "time_s": {}, )"
+          R"("counters": {{{}}}}})"
           "\n",
           app, profiles[profile], (10.0 + app) / (1 << profile), counter);
     }

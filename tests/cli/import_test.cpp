@@ -39,7 +39,8 @@ TEST(Import, PrintsAFleetWithWhatTheListingsSay) {
   EXPECT_EQ(fleet["gpus"][0]["model"], "A100-40GB");
   EXPECT_EQ(fleet["gpus"][0]["instances"][0],
             Json::parse(R"({"profile": "4g.20gb", "start": 0, "movable": false,
-                            "x-smi": {"gpu_instance": 2, "compute_instances": ["1c.4g.20gb", "2c.4g.20gb"]}})"));
+                            "x-smi": {"gpu_instance": 2, "compute_instances": ["1c.4g.20gb",
+                              "2c.4g.20gb"]}})"));
   EXPECT_EQ(fleet["gpus"][1]["instances"][0]["x-smi"], Json::parse(R"({"gpu_instance": 7})"));
   for (const char* part : {"5 instances on 2 GPUs", "\"workload\"", "\"movable\": true",
                            "1 instance has no compute instance", "--gpus N"})
@@ -72,7 +73,8 @@ TEST(Import, ACompletedFileIsPlanned) {
   const std::string fleet = scratch.path("fleet.json");
   const std::string complete =
       R"( | sed 's/"start": 4, "movable": false/"start": 4, "workload": "w%", "movable": true/; )"
-      R"(s/"start": 2, "movable": false/"start": 2, "movable": true/' | awk '{gsub("%", NR); print}' > )";
+      R"(s/"start": 2, "movable": false/"start": 2, "movable": true/' |
+      awk '{gsub("%", NR); print}' > )";
   ASSERT_EQ(shell(std::string("cleave ") + example + " --gpus 3" + complete + fleet).exit_code, 0);
   const Outcome outcome = cleave("plan reconfigure --json --fleet " + fleet);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

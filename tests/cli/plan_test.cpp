@@ -109,10 +109,12 @@ TEST(Plan, ForPeopleWithThePictureAndTheProof) {
 TEST(Plan, PendingWorkSaysWhy) {
   const Scratch scratch;
   const std::string fleet = scratch.write("fleet.json", R"({"gpus": [
-    {"name": "n0/0", "model": "A30-24GB", "instances": [{"profile": "4g.24gb", "start": 0, "owned": false}]},
+    {"name": "n0/0", "model": "A30-24GB", "instances": [{"profile": "4g.24gb", "start": 0,
+      "owned": false}]},
     {"name": "n0/1", "model": "A30-24GB"}],
    "waiting": [{"workload": "a", "profile": "1g.6gb", "pin": "n0/0"},
-               {"workload": "b", "profile": "1g.6gb", "group": "g"}, {"workload": "c", "profile": "1g.6gb", "group": "g"},
+               {"workload": "b", "profile": "1g.6gb", "group": "g"}, {"workload": "c",
+                 "profile": "1g.6gb", "group": "g"},
                {"workload": "d", "profile": "4g.24gb", "pin": "n0/1", "forbid": ["n0"]}]})");
   const Json plan = json("deploy --fleet " + fleet);
   std::map<std::string, std::string> reasons;
