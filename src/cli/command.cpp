@@ -7,11 +7,13 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
+#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 
 namespace cleave::cli {
@@ -196,6 +198,25 @@ std::vector<std::string>& command_words() {
 
 void print(const Json& document) {
   fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+Json error_json(const Error& error) {
+  return {{"kind", name(error.kind)},
+          {"place", error.place},
+          {"message", error.message},
+          {"remedy", error.remedy}};
+}
+
+int report_error(const Error& error, bool json) {
+  std::fflush(stdout);
+  // A daemon's errors may quote what a user named.
+  std::string text = error.text();
+  std::string safe;
+  for (const std::string_view line : split(text, '\n'))
+    safe += fmt::format("{}{}", safe.empty() ? "" : "\n", visible(line));
+  fmt::print(stderr, "cleave: {}\n", safe);
+  if (json) print(Json{{"error", error_json(error)}});
+  return exit_code(error.kind);
 }
 
 }  // namespace cleave::cli

@@ -90,5 +90,10 @@ std::vector<std::string>& command_words();
 
 /// One JSON document on standard output.
 void print(const Json& document);
+/// What stands under "error" in JSON: kind, place, message and remedy.
+[[nodiscard]] Json error_json(const Error& error);
+/// Reports the error on standard error and, if JSON was requested, as a document on standard
+/// output; returns its exit code.
+int report_error(const Error& error, bool json);
 
 }  // namespace cleave::cli

@@ -2,7 +2,6 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
 #include "cli/table.hpp"

@@ -10,7 +10,6 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/error_json.hpp"
 #include "manual/command_tree.hpp"
 
 namespace cleave::cli {

@@ -5,7 +5,6 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/daemon/daemon_client.hpp"
-#include "cli/error_json.hpp"
 
 namespace cleave::cli {
 

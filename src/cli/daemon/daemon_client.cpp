@@ -9,7 +9,6 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/job_text.hpp"
-#include "cli/error_json.hpp"
 
 namespace cleave::cli {
 

@@ -11,7 +11,6 @@
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
 #include "cli/daemon/job_text.hpp"
-#include "cli/error_json.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/table.hpp"
 

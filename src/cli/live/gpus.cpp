@@ -4,7 +4,6 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/columns.hpp"
-#include "cli/error_json.hpp"
 #include "cli/live/live.hpp"
 #include "cli/table.hpp"
 #include "model/layout_text.hpp"

@@ -8,8 +8,8 @@
 #include "base/text.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "study/reproduce/growth_series.hpp"
 #include "study/reproduce/memory_alarms.hpp"
-#include "study/reproduce/serving_facts.hpp"
 
 namespace cleave::cli {
 

@@ -43,4 +43,8 @@ struct GrowthShape {
 
 std::vector<GrowthShape> growth_shapes();
 
+/// Facts of real serving from `models`, `azure-llm-2023` and `mooncake-fast25` below `folder`:
+/// shapes of published models, lengths of requests in traces. Empty if the folder does not exist.
+[[nodiscard]] Result<ServingFacts> read_serving_facts(const std::string& folder);
+
 }  // namespace cleave

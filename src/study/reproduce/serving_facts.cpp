@@ -1,4 +1,4 @@
-#include "study/reproduce/serving_facts.hpp"
+#include "study/reproduce/growth_series.hpp"
 
 #include <filesystem>
 
