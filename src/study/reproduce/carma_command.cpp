@@ -38,48 +38,53 @@ std::string verdict(const CarmaReport& report, const CarmaTask& task) {
   return above == 1 ? "next larger" : above > 1 ? "larger" : "too small";
 }
 
+Json profile_json(const Profile* profile) {
+  return profile == nullptr ? Json(nullptr) : Json(profile->name);
+}
+
+/// Of the tasks with a forecast.
+Columns<CarmaTask> forecast_columns(const CarmaReport& report) {
+  using T = CarmaTask;
+  return {
+      {"task", "task", &T::model},
+      {"batch", "batch", [](const T& task) { return task.batch > 0 ? Json(task.batch) : Json(); },
+       [](const T& task) { return fmt::format("{}", task.batch); }},
+      {text_only, "read as", &T::network},
+      {"measured_mib", "measured", &T::measured_mib, decimals(0)},
+      {"network", json_only, &T::network},
+      {"forecast_mib", "forecast", &T::forecast},
+      {"error", "error", &T::error,
+       [](const T& task) { return fmt::format("{:+.1f} %", 100 * task.error()); }},
+      {"right", "right", [](const T& task) { return profile_json(task.right); }, or_word("none")},
+      {"chosen", "chosen", [](const T& task) { return profile_json(task.chosen); },
+       or_word("none")},
+      {"verdict", " ", [&report](const T& task) { return verdict(report, task); }}};
+}
+
+/// Of those without one.
+const Columns<CarmaTask> lacking_columns = {
+    {"task", "task without a forecast", &CarmaTask::model},
+    {"batch", json_only,
+     [](const CarmaTask& task) { return task.batch > 0 ? Json(task.batch) : Json(); }},
+    {"measured_mib", "measured", &CarmaTask::measured_mib, decimals(0)},
+    {"lacking", "what is lacking", &CarmaTask::lacking}};
+
 void print_carma(const CarmaReport& report, const std::vector<std::size_t>& landed) {
-  Table table({"task", "batch", "read as", "measured", "forecast", "error", "right", "chosen", ""});
-  Table without({"task without a forecast", "measured", "what is lacking"});
-  for (const CarmaTask& task : report.tasks) {
-    const std::string measured = fmt::format("{:.0f}", task.measured_mib);
-    if (!task.lacking.empty()) {
-      without.add({task.model, measured, task.lacking});
-      continue;
-    }
-    table.add({task.model, fmt::format("{}", task.batch), task.network, measured,
-               fmt::format("{}", task.forecast.value), fmt::format("{:+.1f} %", 100 * task.error()),
-               task.right == nullptr ? "none" : std::string(task.right->name),
-               task.chosen == nullptr ? "none" : std::string(task.chosen->name),
-               verdict(report, task)});
-  }
+  std::vector<CarmaTask> with, without;
+  for (const CarmaTask& task : report.tasks)
+    (task.lacking.empty() ? with : without).push_back(task);
   fmt::print("{}\n{} of {} forecasts land on the right {} profile or the next larger\n",
-             table.text(), report.landed(), report.forecasts(), report.gpu->key);
+             text_rows(forecast_columns(report), with), report.landed(), report.forecasts(),
+             report.gpu->key);
   fmt::print("with 0 to {} copies of the largest layer's input and output: {}\n\n{}",
-             most_copies_shown, fmt::join(landed, ", "), without.text());
+             most_copies_shown, fmt::join(landed, ", "), text_rows(lacking_columns, without));
 }
 
 Json carma_json(const CarmaReport& report, const std::vector<std::size_t>& landed) {
   Json tasks = Json::array();
-  const auto profile = [](const Profile* one) {
-    return one == nullptr ? Json(nullptr) : Json(one->name);
-  };
-  for (const CarmaTask& task : report.tasks) {
-    Json row{{"task", task.model},
-             {"batch", task.batch > 0 ? Json(task.batch) : Json(nullptr)},
-             {"measured_mib", task.measured_mib}};
-    if (task.lacking.empty()) {
-      row["network"] = task.network;
-      row["forecast_mib"] = task.forecast.value;
-      row["error"] = task.error();
-      row["right"] = profile(task.right);
-      row["chosen"] = profile(task.chosen);
-      row["verdict"] = verdict(report, task);
-    } else {
-      row["lacking"] = task.lacking;
-    }
-    tasks.push_back(std::move(row));
-  }
+  for (const CarmaTask& task : report.tasks)
+    tasks.push_back(
+        json_row(task.lacking.empty() ? forecast_columns(report) : lacking_columns, task));
   return {{"model", report.gpu->key},
           {"tasks", tasks},
           {"forecasts", report.forecasts()},

@@ -29,18 +29,46 @@ std::string share_text(std::size_t part, std::size_t all) {
              : fmt::format("{:.0f} %", 100 * static_cast<double>(part) / static_cast<double>(all));
 }
 
-void print_results(const std::vector<HeldOutResult>& results) {
-  Table table({"held out", "rows", "trees", "linear", "nearest", "gain", "answered", "of these",
-               "within", "upper / lower"});
-  for (const HeldOutResult& result : results)
-    table.add({result.what, fmt::format("{}", result.rows), errors_text(result.trees),
-               errors_text(result.linear), errors_text(result.nearest),
-               fmt::format("{:.1f}x", result.linear.median / result.trees.median),
-               share_text(result.answered, result.rows),
-               result.answered_trees ? errors_text(*result.answered_trees) : "-",
-               share_text(result.covered, result.answered), fmt::format("{:.2f}", result.width)});
-  fmt::print("{}\n", table.text());
+Json errors_json(const TimeErrors& errors) {
+  return {{"median", errors.median}, {"p90", errors.p90}};
 }
+
+/// A column of errors: an object in JSON, "median / 90th percentile" in text.
+template <class Row>
+Column<Row> errors_column(std::string_view key, std::string_view heading, TimeErrors Row::*errors) {
+  return {key, heading, [errors](const Row& row) { return errors_json(row.*errors); },
+          [errors](const Row& row) { return errors_text(row.*errors); }};
+}
+
+using H = HeldOutResult;
+const Columns<H> held_out_columns = {
+    {"held_out", "held out", &H::what},
+    {"rows", "rows", &H::rows},
+    errors_column("trees", "trees", &H::trees),
+    errors_column("linear", "linear", &H::linear),
+    errors_column("nearest", "nearest", &H::nearest),
+    {text_only, "gain",
+     [](const H& row) { return fmt::format("{:.1f}x", row.linear.median / row.trees.median); }},
+    {"answered", "answered", &H::answered,
+     [](const H& row) { return share_text(row.answered, row.rows); }},
+    {"answered_trees", "of these",
+     [](const H& row) { return row.answered_trees ? errors_json(*row.answered_trees) : Json(); },
+     [](const H& row) { return row.answered_trees ? errors_text(*row.answered_trees) : "-"; }},
+    {"covered", "within", &H::covered,
+     [](const H& row) { return share_text(row.covered, row.answered); }},
+    {"width", "upper / lower", &H::width, decimals(2)}};
+
+const Columns<FormResult> form_columns = {
+    {"form", "learnt", [](const FormResult& row) { return name(row.form); }},
+    errors_column("random", "random 80/20", &FormResult::random),
+    errors_column("by_model", "leave one model out", &FormResult::by_model)};
+
+const Columns<SlicesResult> slices_columns = {
+    {"slices", "slices", &SlicesResult::slices},
+    {"answered", "answered", &SlicesResult::answered},
+    {"covered", "within", &SlicesResult::covered,
+     [](const SlicesResult& row) { return share_text(row.covered, row.answered); }},
+    {"width", "upper / lower", &SlicesResult::width, decimals(2)}};
 
 void print_text(const CompletionTimeStudy& study) {
   fmt::print("{} rows; {} more did not fit, {} have no time on the whole GPU\n", study.rows,
@@ -50,64 +78,27 @@ void print_text(const CompletionTimeStudy& study) {
       "medians\n");
   fmt::print("answered: not refused; within: of those, inside their interval of {:g} %\n\n",
              100 * study.level);
-  fmt::print("All rows\n\n");
-  print_results(study.all);
-  fmt::print("Without the rows of the whole GPU, whose time is a feature\n\n");
-  print_results(study.without_whole);
-  fmt::print("Each model left out, without the rows of the whole GPU\n\n");
-  print_results(study.models);
-  Table forms({"learnt", "random 80/20", "leave one model out"});
-  for (const FormResult& form : study.forms)
-    forms.add({std::string(name(form.form)), errors_text(form.random), errors_text(form.by_model)});
-  fmt::print("What the trees learn, without the rows of the whole GPU\n\n{}", forms.text());
-  Table slices({"slices", "answered", "within", "upper / lower"});
-  for (const SlicesResult& each : study.by_slices)
-    slices.add({fmt::format("{}", each.slices), fmt::format("{}", each.answered),
-                share_text(each.covered, each.answered), fmt::format("{:.2f}", each.width)});
-  fmt::print("\nIntervals by slices, random 80/20, all rows\n\n{}", slices.text());
-}
-
-Json errors_json(const TimeErrors& errors) {
-  return {{"median", errors.median}, {"p90", errors.p90}};
-}
-
-Json results_json(const std::vector<HeldOutResult>& results) {
-  Json list = Json::array();
-  for (const HeldOutResult& result : results)
-    list.push_back(
-        {{"held_out", result.what},
-         {"rows", result.rows},
-         {"trees", errors_json(result.trees)},
-         {"linear", errors_json(result.linear)},
-         {"nearest", errors_json(result.nearest)},
-         {"answered", result.answered},
-         {"answered_trees", result.answered_trees ? errors_json(*result.answered_trees) : Json()},
-         {"covered", result.covered},
-         {"width", result.width}});
-  return list;
+  fmt::print("All rows\n\n{}\n", text_rows(held_out_columns, study.all));
+  fmt::print("Without the rows of the whole GPU, whose time is a feature\n\n{}\n",
+             text_rows(held_out_columns, study.without_whole));
+  fmt::print("Each model left out, without the rows of the whole GPU\n\n{}\n",
+             text_rows(held_out_columns, study.models));
+  fmt::print("What the trees learn, without the rows of the whole GPU\n\n{}",
+             text_rows(form_columns, study.forms));
+  fmt::print("\nIntervals by slices, random 80/20, all rows\n\n{}",
+             text_rows(slices_columns, study.by_slices));
 }
 
 void print_json(const CompletionTimeStudy& study) {
-  Json forms = Json::array();
-  for (const FormResult& form : study.forms)
-    forms.push_back({{"form", name(form.form)},
-                     {"random", errors_json(form.random)},
-                     {"by_model", errors_json(form.by_model)}});
-  Json slices = Json::array();
-  for (const SlicesResult& each : study.by_slices)
-    slices.push_back({{"slices", each.slices},
-                      {"answered", each.answered},
-                      {"covered", each.covered},
-                      {"width", each.width}});
   print(Json{{"rows", study.rows},
              {"did_not_fit", study.did_not_fit},
              {"no_whole", study.no_whole},
              {"level", study.level},
-             {"all", results_json(study.all)},
-             {"without_whole", results_json(study.without_whole)},
-             {"models", results_json(study.models)},
-             {"forms", forms},
-             {"by_slices", slices}});
+             {"all", json_rows(held_out_columns, study.all)},
+             {"without_whole", json_rows(held_out_columns, study.without_whole)},
+             {"models", json_rows(held_out_columns, study.models)},
+             {"forms", json_rows(form_columns, study.forms)},
+             {"by_slices", json_rows(slices_columns, study.by_slices)}});
 }
 
 Result<int> completion_time(const Options& options) {

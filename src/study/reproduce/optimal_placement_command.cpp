@@ -21,6 +21,12 @@ struct Options {
   bool json = false;
 };
 
+const Columns<PaperClaim> claim_columns = {
+    {"section", "section", &PaperClaim::section}, {"claim", "claim", &PaperClaim::claim},
+    {"paper", "paper", &PaperClaim::paper},       {"ours", "here", &PaperClaim::ours},
+    {"verdict", " ", &PaperClaim::verdict},  // no heading
+    {"why", json_only, &PaperClaim::why}};
+
 Json by_key(const std::array<double, table3_metrics>& values) {
   Json json = Json::object();
   for (std::size_t i = 0; i < table3_metrics; ++i) json[std::string(table3()[i].key)] = values[i];
@@ -49,7 +55,7 @@ Json choices_json(const Reproduction& reproduction) {
 }
 
 void print_json(const Reproduction& reproduction) {
-  Json results = Json::array(), list = Json::array();
+  Json results = Json::array();
   for (const UseCaseFigures& figures : reproduction.figures) {
     Json methods = Json::array();
     for (const MethodFigures& method : figures.methods)
@@ -62,17 +68,10 @@ void print_json(const Reproduction& reproduction) {
     results.push_back(
         {{"problem", name(figures.problem)}, {"gpus", figures.gpus}, {"methods", methods}});
   }
-  for (const PaperClaim& claim : claims(reproduction))
-    list.push_back({{"section", claim.section},
-                    {"claim", claim.claim},
-                    {"paper", claim.paper},
-                    {"ours", claim.ours},
-                    {"verdict", claim.verdict},
-                    {"why", claim.why}});
   print(Json{{"cases", reproduction.options.cases},
              {"results", results},
              {"open_choices", choices_json(reproduction)},
-             {"claims", list}});
+             {"claims", json_rows(claim_columns, claims(reproduction))}});
 }
 
 void print_choices(const Reproduction& reproduction) {
@@ -101,10 +100,7 @@ void print_text(const Reproduction& reproduction) {
                reproduction.options.cases, table.text());
   }
   print_choices(reproduction);
-  Table table({"section", "claim", "paper", "here", ""});
-  for (const PaperClaim& claim : claims(reproduction))
-    table.add({claim.section, claim.claim, claim.paper, claim.ours, claim.verdict});
-  fmt::print("{}", table.text());
+  fmt::print("{}", text_rows(claim_columns, claims(reproduction)));
 }
 
 Result<void> write_all(const Reproduction& reproduction, const std::string& folder) {
