@@ -163,8 +163,7 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   EXPECT_NE(listed["errors"][0]["place"].get<std::string>().find("GPU 1"), std::string::npos);
   says(node.run("create --gpu GPU-00000000-0000-0000-0000-000000000000 1g.5gb"), 1,
        {"GPU 1 did not answer"});
-  says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1,
-       {"GPU 1 did not answer"});
+  says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1, {"GPU 1 did not answer"});
 
   const Scratch scratch;
   const std::string none =
