@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/format.hpp"
+#include "base/options.hpp"
 #include "base/text.hpp"
 
 namespace cleave {
@@ -362,15 +363,9 @@ std::span<const VisionRow> vision_models() {
 
 Result<VisionNetwork> vision_network(std::string_view spec) {
   const auto words = split(spec, ':');
-  const auto found =
-      std::ranges::find(makers, words.front(), [](const Maker& maker) { return maker.row.name; });
-  if (found == std::end(makers)) {
-    std::vector<std::string> known;
-    for (const Maker& maker : makers) known.emplace_back(maker.row.name);
-    return fail(ErrorKind::bad_usage, "",
-                fmt::format("no known network for images is called '{}'", shown(words.front())),
-                suggestion(words.front(), known));
-  }
+  const auto row = find_row(vision_models(), words.front(), "network for images");
+  if (!row) return std::unexpected(row.error());
+  const Maker* found = &makers[*row - vision_models().data()];
   const auto pixels = words.size() > 1 ? parse_integer(words[1]) : found->row.pixels;
   const auto classes = words.size() > 2 ? parse_integer(words[2]) : 1000;
   // Inception's first layers leave nothing of images below 75 pixels.

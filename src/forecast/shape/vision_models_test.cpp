@@ -45,7 +45,7 @@ TEST(VisionModels, LargerImagesKeepMoreAndHaveTheSameParameters) {
 
 TEST(VisionModels, UnknownSpecsAreRefused) {
   EXPECT_EQ(vision_network("resnet51").error().text(),
-            "no known network for images is called 'resnet51'; did you mean 'resnet50'?");
+            "there is no network for images 'resnet51'; did you mean 'resnet50'?");
   for (const char* spec : {"", ":", "resnet50:", "resnet50:31", "resnet50:9999", "resnet50:32:0",
                            "resnet50:32:10:1", "inception_v3:32", "resnet50:-1", "resnet50:1e3"})
     EXPECT_FALSE(vision_network(spec)) << spec;

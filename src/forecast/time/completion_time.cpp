@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.hpp"
+#include "base/options.hpp"
 #include "base/text.hpp"
 #include "forecast/time/held_out_times.hpp"
 
@@ -12,10 +13,12 @@ namespace cleave {
 
 namespace {
 
-constexpr struct {
+struct Form {
   TimeForm form;
   std::string_view name;
-} forms[] = {{TimeForm::seconds, "seconds"}, {TimeForm::log, "log"}, {TimeForm::ratio, "ratio"}};
+};
+constexpr Form forms[] = {
+    {TimeForm::seconds, "seconds"}, {TimeForm::log, "log"}, {TimeForm::ratio, "ratio"}};
 
 /// Keeps impossible times out of predictions: neither zero nor too large for the multiplications of
 /// a double.
@@ -55,8 +58,7 @@ Result<void> check_options(const MeasuredJobs& jobs, const CompletionTimeOptions
                   "choose another group column");
   for (const std::string* column : {&options.whole, &options.slices})
     if (!column->empty() && !jobs.feature(*column))
-      return refuse(fmt::format("there is no feature '{}'", shown(*column)),
-                    suggestion(shown(*column), jobs.features));
+      return std::unexpected(no_such("feature", *column, jobs.features));
   if (options.form != TimeForm::ratio) return {};
   const auto whole = jobs.feature(options.whole);
   if (!whole)
@@ -76,13 +78,9 @@ std::string_view name(TimeForm form) {
 }
 
 Result<TimeForm> parse_time_form(std::string_view text) {
-  std::vector<std::string> known;
-  for (const auto& each : forms) {
-    if (each.name == text) return each.form;
-    known.emplace_back(each.name);
-  }
-  return fail(ErrorKind::bad_usage, "", fmt::format("there is no form '{}'", shown(text)),
-              suggestion(shown(text), known));
+  const auto row = find_row(std::span<const Form>(forms), text, "form");
+  if (!row) return std::unexpected(row.error());
+  return (*row)->form;
 }
 
 TimeErrors time_errors(std::vector<double> errors) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "base/options.hpp"
 #include "base/text.hpp"
 
 namespace cleave {
@@ -11,9 +12,7 @@ Result<LinearInSlices> LinearInSlices::make(const MeasuredJobs& jobs, const std:
                                             const std::string& whole, double given) {
   const auto slices_at = jobs.feature(slices), whole_at = jobs.feature(whole);
   for (const auto& [name, at] : {std::pair(&slices, &slices_at), std::pair(&whole, &whole_at)})
-    if (!*at)
-      return fail(ErrorKind::bad_usage, "", fmt::format("there is no feature '{}'", shown(*name)),
-                  suggestion(shown(*name), jobs.features));
+    if (!*at) return std::unexpected(no_such("feature", *name, jobs.features));
   double total = given;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const double here = jobs.rows[i][*slices_at];
