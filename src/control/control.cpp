@@ -3,281 +3,256 @@
 #include <algorithm>
 
 #include "base/format.hpp"
-#include "control/inside.hpp"
-#include "model/layout_text.hpp"
+#include "control/book/retention.hpp"
+#include "control/loop/command_translator.hpp"
+#include "control/loop/engine_rebuild.hpp"
+#include "control/loop/listing.hpp"
+#include "control/loop/startup.hpp"
+#include "control/loop/step_taker.hpp"
+#include "control/loop/user_requests.hpp"
 
 namespace cleave {
 
 namespace {
 
 constexpr Duration clock_slack = std::chrono::seconds(2);
+/// Effects have effects; what is left after this many rounds waits for the next step.
 constexpr int most_rounds = 16;
 
 }  // namespace
 
-Control::Inside::Inside(Doors doors, ControlSettings settings, Moment now)
-    : store_(&doors.store),
-      executor_(&doors.executor),
-      runner_(&doors.runner),
-      look_up_owner_(std::move(doors.look_up_owner)),
-      settings_(std::move(settings)),
-      began_(now),
-      now_(now) {}
+/// The owners, and those who act on them. In the order in which they refer to one another.
+struct Control::Parts {
+  Parts(Doors doors, ControlSettings with, Moment now)
+      : clock(now),
+        settings(std::move(with)),
+        book(doors.store, clock),
+        brain(clock),
+        retention(doors.store, doors.runner, book, clock, settings),
+        lifecycle(clock, node, book, brain, doors.runner),
+        commands(clock, node, book, brain, lifecycle),
+        processes(clock, settings, node, book, brain, lifecycle, doors.runner),
+        gpus(clock, settings, node, book, brain, lifecycle, doors.executor),
+        launcher(clock, settings, node, book, processes, doors.runner,
+                 std::move(doors.look_up_owner)),
+        steps(clock, settings, node, brain, gpus, launcher),
+        rebuild(clock, settings, node, book, brain, lifecycle, gpus),
+        users(clock, settings, node, book, brain, lifecycle),
+        listing(settings, node, book, brain, gpus) {
+    brain.set_carry_out([this](const Command& command) { commands.carry_out(command); });
+  }
 
-void Control::Inside::see_clock(Moment now) {
-  const Duration before = now_.wall.time_since_epoch() - now_.steady;
-  now.steady = std::max(now.steady, now_.steady);
-  const Duration after = now.wall.time_since_epoch() - now.steady;
-  now_ = now;
-  const Duration set = after - before;
+  Result<void> begin(Doors& doors);
+  void choose_scheduler(const StoredSettings& stored);
+  void advance(Moment now);
+  bool round();
+
+  Clock clock;
+  ControlSettings settings;
+  NodeState node;
+  Book book;
+  Brain brain;
+  Retention retention;
+  JobLifecycle lifecycle;
+  CommandTranslator commands;
+  ProcessListener processes;
+  GpuListener gpus;
+  AttemptLauncher launcher;
+  StepTaker steps;
+  EngineRebuild rebuild;
+  UserRequests users;
+  Listing listing;
+  std::optional<QueueView> queue;  // as of this step, once it was asked for
+};
+
+// The beginning.
+
+Result<std::unique_ptr<Control>> Control::begin(Doors doors, ControlSettings settings, Moment now) {
+  auto parts = std::make_unique<Parts>(doors, std::move(settings), now);
+  if (const auto begun = parts->begin(doors); !begun) return std::unexpected(begun.error());
+  return std::unique_ptr<Control>(new Control(std::move(parts)));
+}
+
+Control::Control(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Control::~Control() = default;
+
+Result<void> Control::Parts::begin(Doors& doors) {
+  if (const auto possible = Brain::check_forecaster(settings.forecaster); !possible)
+    return possible;
+  auto contents = book.load();
+  if (!contents) return std::unexpected(contents.error());
+  const auto found = doors.runner.found();
+  if (!found) return std::unexpected(found.error());
+  const StoredSettings stored = parse_settings(contents->settings);
+  for (const GpuIdentity& identity : doors.executor.gpus()) {
+    ManagedGpu& gpu = node.gpus.emplace_back();
+    gpu.identity = &identity;
+    gpu.drained = stored.drained.contains(identity.uuid);
+  }
+  if (const auto possible = users.check_scheduler(settings.scheduler); !possible) return possible;
+  node.paused = stored.paused;
+  node.last_job = contents->last_job;
+  for (const FoundJob& each : *found) node.last_job = std::max(node.last_job, each.key.job);
+  book.recall_needs(stored.needs);
+  const bool rebooted = stored.boot && *stored.boot != settings.boot;
+  if (!stored.boot || rebooted) book.note_setting(boot_key, settings.boot);
+  choose_scheduler(stored);
+  Startup(node, book, lifecycle, processes, rebooted).take(std::move(*contents), *found);
+  return {};
+}
+
+/// What was chosen while an earlier daemon ran, where it is still possible.
+void Control::Parts::choose_scheduler(const StoredSettings& stored) {
+  brain.choose_scheduler(settings.scheduler);
+  if (!stored.scheduler) return;
+  if (const auto possible = users.check_scheduler(*stored.scheduler); possible) {
+    brain.choose_scheduler(*stored.scheduler);
+  } else {
+    book.event("scheduler",
+               fmt::format("the scheduler that was chosen, {}, is not possible any more: {}; it is "
+                           "{}",
+                           *stored.scheduler, possible.error().text(), settings.scheduler));
+  }
+}
+
+// A step.
+
+void Control::Parts::advance(Moment now) {
+  const Duration set = clock.advance(now);
   if (std::chrono::abs(set) <= clock_slack) return;
-  event("clock-set",
-        fmt::format("the clock was set {} by {:.0f} s; nothing that runs is timed by it",
-                    set > Duration{} ? "forward" : "back", in_seconds(std::chrono::abs(set))));
+  book.event("clock-set",
+             fmt::format("the clock was set {} by {:.0f} s; nothing that runs is timed by it",
+                         set > Duration{} ? "forward" : "back", in_seconds(std::chrono::abs(set))));
   // Jobs must not look old because of a slip: nothing is forgotten before somebody could have set
   // it right.
-  if (set > std::chrono::hours(1)) keep_all_until_ = steady() + std::chrono::hours(24);
+  if (set > std::chrono::hours(1))
+    retention.keep_all_until(clock.steady() + std::chrono::hours(24));
 }
 
-void Control::Inside::step(Moment now) {
-  ++round_;
-  see_clock(now);
-  write_wanted();
-  for (int round = 0; round < most_rounds; ++round) {
-    hear_jobs();
-    hear_gpus();
-    settle_doubts();
-    take_timers();
-    tidy_engine();
-    if (anew_ && can_make_engine()) make_engine();
-    settle_engine();
-    destroy_idle_ones();
-    take_steps();
-    const bool more = !effects_.empty();
-    commit();
-    drop_over();
-    if (!more || !store_trouble_.empty()) break;
+void Control::step(Moment now) {
+  parts_->queue.reset();
+  parts_->advance(now);
+  parts_->users.write();
+  for (int round = 0; round < most_rounds && parts_->round(); ++round) {
   }
-  forget_old_jobs();
+  parts_->retention.step();
 }
 
-/// An engine knows every job it ever had; now and then one begins with those that are there.
-void Control::Inside::tidy_engine() {
-  constexpr std::size_t many = 50'000;
-  if (numbers_.size() > many + 4 * jobs_.size()) begin_anew("it knew many jobs that are over");
+/// Hears, decides, writes, does. Whether what was done may have led to more.
+bool Control::Parts::round() {
+  processes.hear();
+  gpus.hear();
+  processes.settle_pending();
+  lifecycle.take_timers();
+  gpus.end_rests();
+  brain.wake();
+  rebuild.step();
+  brain.settle();
+  steps.destroy_idle_instances();
+  steps.take();
+  const bool more = book.has_effects();
+  book.commit(node);
+  lifecycle.drop_over();
+  return more && book.writes();
 }
 
-/// Jobs that are over and written, with nothing of them left.
-void Control::Inside::drop_over() {
-  if (!store_trouble_.empty()) return;
-  std::erase_if(over_, [&](JobNumber number) {
-    const LiveJob* job = find(number);
-    if (job != nullptr && (!job->attempts.empty() || changed_jobs_.contains(number))) return false;
-    jobs_.erase(number);
-    return true;
-  });
+Duration Control::wake_at() const {
+  const ControlSettings& settings = parts_->settings;
+  const Book& book = parts_->book;
+  const Duration now = parts_->clock.steady();
+  Duration at = std::min(book.next_write(), parts_->brain.next_wake());
+  if (book.writes()) at = std::min(at, parts_->retention.next());
+  at = std::min(
+      at, next_wake(parts_->node, now, {settings.gpu_patience, settings.keep_idle, book.writes()}));
+  return std::max(at, now);
 }
 
-Duration Control::Inside::wake_at() const {
-  const bool unwritten = !effects_.empty() || !changed_jobs_.empty() || !events_.empty();
-  if (unwritten && store_trouble_.empty()) return steady();
-  if (!wanted_.empty()) return steady();
-  Duration at = store_trouble_.empty() ? next_tidy_ : store_again_;
-  if (!wakes_.empty()) at = std::min(at, *wakes_.begin());
-  if (!timers_.empty()) at = std::min(at, timers_.begin()->first);
-  for (const Doubt& each : doubts_) at = std::min(at, each.until);
-  for (const ManagedGpu& each : gpus_) {
-    if (each.asked.empty() && store_trouble_.empty()) at = std::min(at, each.next_look);
-    if (!each.hung) at = std::min(at, each.answer_due(settings_.gpu_patience));
-    if (each.rests_until > steady()) at = std::min(at, each.rests_until);
-    if (!settings_.keep_idle) continue;
-    for (const auto& [placement, slot] : each.slots)
-      if (slot.state == ManagedInstance::State::ready &&
-          slot.idle_since + *settings_.keep_idle > steady())
-        at = std::min(at, slot.idle_since + *settings_.keep_idle);
-  }
-  return std::max(at, steady());
+// The users' side.
+
+Result<JobNumber> Control::submit(const NewJob& job, Moment now) {
+  parts_->advance(now);
+  return parts_->users.submit(job);
 }
 
-LiveJob* Control::Inside::find(JobNumber number) {
-  const auto found = jobs_.find(number);
-  return found == jobs_.end() ? nullptr : &found->second;
-}
-const LiveJob* Control::Inside::find(JobNumber number) const {
-  const auto found = jobs_.find(number);
-  return found == jobs_.end() ? nullptr : &found->second;
-}
-LiveJob* Control::Inside::find(JobId id) {
-  LiveJob* job = find(numbers_[index(id)]);
-  return job != nullptr && job->id == id ? job : nullptr;
+Result<void> Control::cancel(JobNumber job, const std::string& by, Moment now) {
+  parts_->advance(now);
+  parts_->users.cancel(job, by);
+  return {};
 }
 
-std::vector<GpuId> Control::Inside::all_gpus() const {
-  std::vector<GpuId> all;
-  for (std::size_t i = 0; i < gpus_.size(); ++i) all.push_back(static_cast<GpuId>(i));
-  return all;
+Result<void> Control::drain(GpuId gpu, bool drained, Moment now) {
+  parts_->advance(now);
+  return parts_->users.drain(gpu, drained);
 }
 
-std::optional<std::pair<GpuId, PlacementId>> Control::Inside::slot_of(
-    const std::string& device) const {
-  for (const GpuId gpu : all_gpus())
-    for (const auto& [placement, slot] : managed(gpu).slots)
-      if (slot.device == device && slot.state != ManagedInstance::State::making)
-        return std::pair(gpu, placement);
-  return std::nullopt;
+void Control::pause(bool paused, Moment now) {
+  parts_->advance(now);
+  parts_->users.pause(paused);
 }
 
-std::string Control::Inside::gpu_in_words(GpuId gpu) const {
-  return fmt::format("GPU {}", managed(gpu).identity->index);
+Result<void> Control::set_scheduler(const std::string& spec, Moment now) {
+  parts_->advance(now);
+  return parts_->users.set_scheduler(spec);
 }
 
-std::string Control::Inside::place_in_words(const JobPlace& place) const {
-  if (!place.placement) return fmt::format("the whole of {}", gpu_in_words(place.gpu));
-  return fmt::format("{} of {}",
-                     layout_text(managed(place.gpu).geometry(), PlacementSet::of(*place.placement)),
-                     gpu_in_words(place.gpu));
+Result<std::vector<std::string>> Control::reload(const ControlSettings& settings, Moment now) {
+  parts_->advance(now);
+  return parts_->users.reload(settings);
+}
+
+std::uint64_t Control::last_request() const {
+  return parts_->book.last_request();
+}
+
+std::vector<RequestAnswer> Control::answered() {
+  return parts_->book.take_answers();
 }
 
 // What there is to see.
 
-const JobRecord* Control::Inside::job(JobNumber number) const {
-  const LiveJob* job = find(number);
-  return job == nullptr || is_final(job->record.state) ? nullptr : &job->record;
+const JobRecord* Control::job(JobNumber number) const {
+  return parts_->listing.job(number);
 }
 
-std::vector<const JobRecord*> Control::Inside::jobs() const {
-  std::vector<const JobRecord*> all;
-  all.reserve(jobs_.size());
-  for (const auto& [number, job] : jobs_)
-    if (!is_final(job.record.state)) all.push_back(&job.record);
-  return all;
+std::vector<const JobRecord*> Control::jobs() const {
+  return parts_->listing.jobs();
 }
 
-const AttemptRecord* Control::Inside::attempt_of(JobNumber number) const {
-  const LiveJob* job = find(number);
-  if (job == nullptr || job->attempts.empty()) return nullptr;
-  return &job->attempts.at(job->main.value_or(job->attempts.rbegin()->first)).record;
+const AttemptRecord* Control::attempt_of(JobNumber number) const {
+  return parts_->listing.attempt_of(number);
 }
 
-std::optional<MiB> Control::Inside::memory_of(JobNumber number) const {
-  const LiveJob* job = find(number);
-  if (job == nullptr || !job->main) return std::nullopt;
-  return job->attempts.at(*job->main).last_reported;
+std::optional<MiB> Control::memory_of(JobNumber number) const {
+  return parts_->listing.memory_of(number);
 }
 
-std::string Control::Inside::why_waits(JobNumber number) const {
-  const LiveJob* job = find(number);
-  if (job == nullptr ||
-      (job->record.state != JobState::queued && job->record.state != JobState::starting))
-    return {};
-  if (!store_trouble_.empty()) return store_trouble_;
-  if (!scheduler_trouble_.empty()) return scheduler_trouble_;
-  if (paused_) return "the daemon is paused";
-  if (job->not_before) return job->record.reason;
-  if (job->place) return fmt::format("it is about to start on {}", place_in_words(*job->place));
-  if (engine_ == nullptr || anew_)
-    return fmt::format("the scheduler begins anew when the GPUs have answered: {}", anew_because_);
-  if (!job->never.empty()) return job->never + closed_gpus();
-  if (!places_in_line().contains(number)) return job->record.reason;
-  std::string why =
-      has_room(job->record.request)
-          ? fmt::format("there is room for it, which {} does not give it yet", scheduler_)
-          : "no GPU has room for it now";
-  const std::size_t before = places_in_line().at(number);
-  if (before > 0)
-    why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
-  return why + closed_gpus();
+std::string Control::why_waits(JobNumber number) {
+  if (!parts_->queue) parts_->queue = parts_->listing.queue();
+  return parts_->listing.why_waits(number, *parts_->queue);
 }
 
-/// How many wait before each, as of this round.
-const std::map<JobNumber, std::size_t>& Control::Inside::places_in_line() const {
-  if (seen_in_round_ != round_) {
-    seen_in_round_ = round_;
-    line_.clear();
-    rooms_.clear();
-    std::size_t place = 0;
-    for (const JobNumber number : line())
-      line_[number] = place += jobs_.at(number).place || !jobs_.at(number).never.empty() ? 0 : 1;
-    for (auto& [number, before] : line_)
-      if (before > 0) --before;
-  }
-  return line_;
+std::vector<GpuStatus> Control::gpus() const {
+  return parts_->listing.gpus();
 }
 
-/// "; GPU 1 is drained"
-std::string Control::Inside::closed_gpus() const {
-  std::string closed;
-  for (const GpuId gpu : all_gpus()) {
-    const ManagedGpu& at = managed(gpu);
-    if (takes_work(gpu) && !at.lost) {
-      if (!at.walls.empty())
-        closed += fmt::format("; {} has instances that are not ours", gpu_in_words(gpu));
-      continue;
-    }
-    closed += fmt::format("; {} {}", gpu_in_words(gpu),
-                          at.lost      ? "is lost"
-                          : at.drained ? "is drained"
-                          : at.hung    ? "does not answer"
-                                       : "cannot be changed now");
-  }
-  return closed;
+const std::string& Control::scheduler() const {
+  return parts_->brain.scheduler();
 }
 
-/// Whether some GPU has, as of this round, a place for the request beside what is in use.
-bool Control::Inside::has_room(const Request& request) const {
-  static_cast<void>(places_in_line());
-  const auto known = rooms_.find(request);
-  if (known != rooms_.end()) return known->second;
-  const bool room = std::ranges::any_of(all_gpus(), [&](GpuId gpu) {
-    const ManagedGpu& at = managed(gpu);
-    if (!takes_work(gpu) || at.lost || occupied(gpu, std::nullopt)) return false;
-    PlacementSet taken = at.walls;
-    for (const auto& [placement, slot] : at.slots)
-      if (occupied(gpu, placement)) taken.insert(placement);
-    return resolve(request, {at.geometry()}).candidates.front().meets(at.geometry().free(taken));
-  });
-  rooms_.emplace(request, room);
-  return room;
+bool Control::paused() const {
+  return parts_->node.paused;
 }
 
-std::vector<GpuStatus> Control::Inside::gpus() const {
-  std::vector<GpuStatus> all;
-  for (const GpuId gpu : all_gpus()) {
-    const ManagedGpu& at = managed(gpu);
-    GpuStatus standing{at.identity, at.observation, at.drained, at.lost, at.trouble, {}};
-    for (const auto& [place, keys] : occupants_) {
-      if (place.gpu != gpu) continue;
-      for (const JobKey& key : keys)
-        if (const LiveJob* job = find(key.job))
-          standing.jobs.push_back({job->attempts.at(key.attempt).record.device, key});
-    }
-    all.push_back(std::move(standing));
-  }
-  return all;
+std::vector<std::string> Control::troubles() const {
+  return parts_->listing.troubles();
 }
 
-std::vector<std::string> Control::Inside::troubles() const {
-  std::vector<std::string> all;
-  if (!store_trouble_.empty()) all.push_back(store_trouble_);
-  if (!scheduler_trouble_.empty()) all.push_back(scheduler_trouble_);
-  for (const GpuId gpu : all_gpus()) {
-    const ManagedGpu& at = managed(gpu);
-    if (at.lost) all.push_back(fmt::format("{} is lost", gpu_in_words(gpu)));
-    if (at.observation && !at.lost && !right_mig(at))
-      all.push_back(
-          fmt::format("{}: MIG mode is {}; switch it with `cleave mig`, or set may_switch_mig",
-                      gpu_in_words(gpu), at.observation->mig ? "on" : "off"));
-    if (!at.trouble.empty()) all.push_back(fmt::format("{}: {}", gpu_in_words(gpu), at.trouble));
-  }
-  return all;
+std::vector<EventRecord> Control::events_since(std::int64_t number) const {
+  return parts_->book.events_since(number);
 }
 
-// The face.
-
-Result<std::unique_ptr<Control>> Control::begin(Doors doors, ControlSettings settings, Moment now) {
-  auto inside = std::make_unique<Inside>(std::move(doors), std::move(settings), now);
-  if (const auto begun = inside->begin(); !begun) return std::unexpected(begun.error());
-  return std::unique_ptr<Control>(std::move(inside));
+std::int64_t Control::last_event() const {
+  return parts_->book.last_event();
 }
 
 }  // namespace cleave

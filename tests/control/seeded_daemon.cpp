@@ -248,7 +248,7 @@ void SeededDaemon::submit() {
 }
 
 void SeededDaemon::take_answers() {
-  for (const Control::Answer& answer : control_->answered()) {
+  for (const RequestAnswer& answer : control_->answered()) {
     const auto asked = asked_.find(answer.number);
     if (asked == asked_.end()) continue;
     if (answer.done) {

@@ -139,7 +139,7 @@ void Service::when_written(const ApiCallPtr& call, std::function<void()> then) {
 }
 
 void Service::after_step() {
-  for (const Control::Answer& answer : doors_.control.answered()) {
+  for (const RequestAnswer& answer : doors_.control.answered()) {
     const auto found = unwritten_.find(answer.number);
     if (found == unwritten_.end()) continue;
     const auto tell = std::move(found->second);

@@ -1,4 +1,4 @@
-#include "control/known_facts.hpp"
+#include "control/brain/known_facts.hpp"
 
 #include "physics/speed.hpp"
 

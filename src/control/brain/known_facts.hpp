@@ -1,5 +1,5 @@
 #pragma once
-// What the daemon lets schedulers know of jobs: what their users said.
+// What the daemon lets schedulers know of jobs: what their users said. For brain.cpp alone.
 
 #include <map>
 #include <vector>

@@ -1,0 +1,157 @@
+#include "control/book/book.hpp"
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr Duration retry_after = std::chrono::seconds(1);
+constexpr std::size_t events_in_memory = 4096;
+constexpr std::size_t most_needs = 10'000;
+constexpr const char* recovered = "what happens is written down again";
+
+}  // namespace
+
+Result<StoreContents> Book::load() {
+  auto contents = store_->load();
+  if (contents) last_event_ = contents->last_event;
+  return contents;
+}
+
+EventRecord Book::event_record(std::string kind, std::string text, const JobRecord* job,
+                               std::string gpu) const {
+  EventRecord event;
+  event.at = clock_->wall();
+  event.kind = std::move(kind);
+  event.text = std::move(text);
+  event.gpu = std::move(gpu);
+  if (job != nullptr) {
+    event.job = job->number;
+    event.uid = job->owner.uid;
+  }
+  return event;
+}
+
+void Book::event(std::string kind, std::string text, const LiveJob* job, std::string gpu) {
+  event(event_record(std::move(kind), std::move(text), job != nullptr ? &job->record : nullptr,
+                     std::move(gpu)));
+}
+
+StoreBatch Book::gathered(const NodeState& node) const {
+  StoreBatch batch;
+  for (const JobNumber number : changed_jobs_)
+    if (const LiveJob* job = node.find(number)) batch.jobs.push_back(job->record);
+  for (const auto& [key, attempt] : changed_attempts_) batch.attempts.push_back(attempt);
+  for (const auto& [device, instance] : changed_instances_) batch.instances.push_back(instance);
+  for (const auto& [key, value] : changed_settings_) batch.settings.emplace_back(key, value);
+  batch.events = events_;
+  std::int64_t number = last_event_;
+  for (EventRecord& event : batch.events) event.number = ++number;
+  return batch;
+}
+
+void Book::wrote(const StoreBatch& batch) {
+  changed_jobs_.clear();
+  changed_attempts_.clear();
+  changed_instances_.clear();
+  changed_settings_.clear();
+  events_.clear();
+  sync_ = false;
+  for (const EventRecord& event : batch.events) recent_.push_back(event);
+  if (!batch.events.empty()) last_event_ = batch.events.back().number;
+  while (recent_.size() > events_in_memory) recent_.pop_front();
+  if (trouble_.empty()) return;
+  trouble_.clear();
+  event("store-recovered", recovered);
+}
+
+void Book::store_refused(const Error& why) {
+  trouble_ = fmt::format("nothing new is started, since it cannot be written down: {}", why.text());
+  try_again_ = clock_->steady() + retry_after;
+}
+
+void Book::commit(const NodeState& node) {
+  const bool troubled = !writes();
+  if (troubled && clock_->steady() < try_again_) return;
+  StoreBatch batch = gathered(node);
+  if (!batch.empty() || troubled) {
+    if (batch.empty()) {  // whether the trouble is over is known when something has been written
+      batch.events.push_back(event_record("store-recovered", recovered, nullptr));
+      batch.events.back().number = last_event_ + 1;
+      trouble_.clear();
+    }
+    const auto written = store_->write(batch, sync_ ? Durability::synced : Durability::written);
+    if (!written) return store_refused(written.error());
+    wrote(batch);
+  }
+  const std::vector<Effect> effects = std::exchange(effects_, {});
+  for (const Effect& effect : effects) effect();
+}
+
+std::optional<MiB> Book::need_of(const UserApplication& application) const {
+  const auto known = needs_.find(application);
+  return known == needs_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void Book::remember_need(const UserApplication& application, MiB held) {
+  if (needs_.size() >= most_needs && !needs_.contains(application)) return;
+  needs_[application] = held;
+  note_setting(need_key(application), fmt::format("{}", held.value));
+}
+
+UserRequest& Book::request(StoreBatch batch, std::function<void()> enter) {
+  requests_.push_back({++last_request_, std::move(batch), std::move(enter), {}});
+  return requests_.back();
+}
+
+void Book::add_requests(StoreBatch& batch, const std::vector<UserRequest>& requests) const {
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  std::int64_t number = last_event_ + static_cast<std::int64_t>(batch.events.size());
+  for (const UserRequest& each : requests) {
+    append(batch.jobs, each.batch.jobs);
+    append(batch.commands, each.batch.commands);
+    append(batch.settings, each.batch.settings);
+    for (EventRecord event : each.batch.events) {
+      event.number = ++number;
+      batch.events.push_back(std::move(event));
+    }
+  }
+}
+
+void Book::write_requests(const NodeState& node,
+                          const std::function<bool(const UserRequest&)>& unwritten) {
+  if (requests_.empty()) return;
+  const std::vector<UserRequest> requests = std::exchange(requests_, {});
+  StoreBatch batch = gathered(node);
+  add_requests(batch, requests);
+  const auto written = store_->write(batch, Durability::synced);
+  if (!written) {
+    store_refused(written.error());
+    for (const UserRequest& each : requests)
+      answers_.push_back(
+          {each.number, unwritten(each) ? Result<void>() : std::unexpected(written.error())});
+    return;
+  }
+  wrote(batch);
+  for (const UserRequest& each : requests) each.enter();
+  for (const UserRequest& each : requests) answers_.push_back({each.number, {}});
+}
+
+Duration Book::next_write() const {
+  if (!requests_.empty()) return clock_->steady();
+  if (!writes()) return try_again_;
+  const bool gathered = !effects_.empty() || !changed_jobs_.empty() || !events_.empty();
+  return gathered ? clock_->steady() : Duration::max();
+}
+
+std::vector<EventRecord> Book::events_since(std::int64_t number) const {
+  std::vector<EventRecord> events;
+  for (const EventRecord& event : recent_)
+    if (event.number > number) events.push_back(event);
+  return events;
+}
+
+}  // namespace cleave

@@ -1,0 +1,136 @@
+#pragma once
+// What is to be written, and what may happen once it is. Changes, events and effects gather while
+// the node changes; commit() writes them in one batch, and only then are the effects carried out.
+// Requests of users are written the same way before they enter the node. Nothing outside book/
+// knows the store.
+//
+// A write that fails changes nothing: everything stays gathered, and is tried again after a second.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control/book/stored_settings.hpp"
+#include "control/clock.hpp"
+#include "control/node/node_state.hpp"
+#include "control/requests.hpp"
+#include "control/store.hpp"
+
+namespace cleave {
+
+/// A user's request, from the call until the store has it.
+struct UserRequest {
+  std::uint64_t number = 0;
+  StoreBatch batch;                       // events without their numbers
+  std::function<void()> enter;            // into the node, once it is written
+  std::optional<JobNumber> cancels = {};  // the job that it wants to end
+};
+
+/// Keeps changes until they are written, and effects until then.
+class Book {
+ public:
+  using Effect = std::function<void()>;
+
+  /// Both must outlive the book.
+  Book(Store& store, const Clock& clock) : store_(&store), clock_(&clock) {}
+
+  /// Reads the store. Before anything else, once.
+  [[nodiscard]] Result<StoreContents> load();
+  [[nodiscard]] Result<std::optional<JobRecord>> job(JobNumber number) {
+    return store_->job(number);
+  }
+  [[nodiscard]] Result<std::optional<JobCommand>> command(JobNumber number) {
+    return store_->command(number);
+  }
+
+  // What has changed. A job is written as the node has it at the time of the write.
+
+  void note(const LiveJob& job) { changed_jobs_.insert(job.record.number); }
+  void note(const AttemptRecord& attempt) { changed_attempts_[attempt.key] = attempt; }
+  void note(const InstanceRecord& instance) { changed_instances_[instance.device] = instance; }
+  void note_setting(const std::string& key, const std::string& value) {
+    changed_settings_[key] = value;
+  }
+  /// The next batch must survive a loss of power.
+  void sync_next() { sync_ = true; }
+  [[nodiscard]] bool has_changed(JobNumber job) const { return changed_jobs_.contains(job); }
+
+  void event(EventRecord event) { events_.push_back(std::move(event)); }
+  void event(std::string kind, std::string text, const LiveJob* job = nullptr,
+             std::string gpu = {});
+  /// One of now, not yet noted.
+  [[nodiscard]] EventRecord event_record(std::string kind, std::string text, const JobRecord* job,
+                                         std::string gpu = {}) const;
+
+  /// Done after the next successful commit().
+  void later(Effect effect) { effects_.push_back(std::move(effect)); }
+  [[nodiscard]] bool has_effects() const { return !effects_.empty(); }
+
+  /// Writes what has gathered, then carries the effects out.
+  void commit(const NodeState& node);
+  /// Notes that a write outside of commit() failed.
+  void store_refused(const Error& why);
+
+  // What runs of applications have held.
+
+  void recall_needs(ApplicationNeeds needs) { needs_ = std::move(needs); }
+  [[nodiscard]] std::optional<MiB> need_of(const UserApplication& application) const;
+  /// Kept for later runs; at most 10,000 applications are.
+  void remember_need(const UserApplication& application, MiB held);
+
+  // Requests of users.
+
+  /// Returns the request, for what else is to be said of it before the next call.
+  UserRequest& request(StoreBatch batch, std::function<void()> enter);
+  [[nodiscard]] std::size_t open_requests() const { return requests_.size(); }
+  [[nodiscard]] std::uint64_t last_request() const { return last_request_; }
+  /// Writes all of them, and whatever else has gathered, in one synced batch; then they enter the
+  /// node and are answered. Where the write fails, `unwritten` may do something about each all the
+  /// same and says whether it did; the others are refused.
+  void write_requests(const NodeState& node,
+                      const std::function<bool(const UserRequest&)>& unwritten);
+  /// Answers since the last call, in order.
+  [[nodiscard]] std::vector<RequestAnswer> take_answers() { return std::exchange(answers_, {}); }
+
+  // What there is to see.
+
+  /// Why nothing can be written at the moment; empty: it can.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] bool writes() const { return trouble_.empty(); }
+  /// When a write has to be tried next: now where something has gathered, after a failed write when
+  /// it is to be tried again, and else Duration::max().
+  [[nodiscard]] Duration next_write() const;
+  /// Events after this number that are still in memory.
+  [[nodiscard]] std::vector<EventRecord> events_since(std::int64_t number) const;
+  /// The number of the last one that was written.
+  [[nodiscard]] std::int64_t last_event() const { return last_event_; }
+
+ private:
+  [[nodiscard]] StoreBatch gathered(const NodeState& node) const;
+  void add_requests(StoreBatch& batch, const std::vector<UserRequest>& requests) const;
+  void wrote(const StoreBatch& batch);
+
+  Store* store_;
+  const Clock* clock_;
+  std::set<JobNumber> changed_jobs_;
+  std::map<JobKey, AttemptRecord> changed_attempts_;
+  std::map<std::string, InstanceRecord> changed_instances_;
+  std::map<std::string, std::string> changed_settings_;
+  std::vector<EventRecord> events_;
+  std::vector<Effect> effects_;
+  bool sync_ = false;
+  std::string trouble_;
+  Duration try_again_{};
+  std::vector<UserRequest> requests_;
+  std::uint64_t last_request_ = 0;
+  std::vector<RequestAnswer> answers_;
+  std::int64_t last_event_ = 0;  // written
+  std::deque<EventRecord> recent_;
+  ApplicationNeeds needs_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,105 @@
+#include "control/book/retention.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::size_t at_once = 1000;         // jobs by age
+constexpr std::size_t most_weighed = 10'000;  // jobs by size
+
+}  // namespace
+
+std::vector<JobNumber> jobs_to_forget(const std::vector<KeptJob>& jobs, std::int64_t keep_bytes) {
+  struct OfUser {
+    std::int64_t sum = 0;
+    std::deque<const KeptJob*> jobs;  // the oldest first
+  };
+  std::map<std::uint32_t, OfUser> by_user;
+  std::int64_t sum = 0;
+  for (const KeptJob& job : jobs) {
+    if (job.bytes == 0) continue;
+    OfUser& user = by_user[job.uid];
+    user.jobs.push_back(&job);
+    user.sum += job.bytes;
+    sum += job.bytes;
+  }
+  std::vector<JobNumber> forgotten;
+  while (sum > keep_bytes) {
+    OfUser& largest = std::ranges::max_element(by_user, {}, [](const auto& each) {
+                        return each.second.sum;
+                      })->second;
+    if (largest.jobs.empty()) break;
+    const KeptJob& oldest = *largest.jobs.front();
+    largest.jobs.pop_front();
+    largest.sum -= oldest.bytes;
+    sum -= oldest.bytes;
+    forgotten.push_back(oldest.number);
+  }
+  return forgotten;
+}
+
+/// Folders go before the record: as long as a job can be found, so can they.
+bool Retention::forget_folders(JobNumber number, std::int64_t attempts) {
+  for (std::int64_t attempt = 1; attempt <= attempts; ++attempt)
+    if (!runner_->forget({number, attempt})) return false;
+  return true;
+}
+
+void Retention::write(const StoreBatch& batch) {
+  if (batch.forgotten.empty()) return;
+  if (const auto written = store_->write(batch, Durability::written); !written)
+    book_->store_refused(written.error());
+}
+
+void Retention::step() {
+  const Duration now = clock_->steady();
+  if (now < next_ || !book_->writes()) return;
+  if (now < keep_all_until_) {
+    next_ = keep_all_until_;
+    return;
+  }
+  next_ = now + std::chrono::minutes(1);
+  const auto old = store_->ended_before(clock_->wall() - settings_->keep_jobs, at_once);
+  if (!old) return;
+  if (old->size() == at_once) next_ = now + std::chrono::seconds(1);
+  StoreBatch batch;
+  for (const JobRecord& job : *old)
+    if (forget_folders(job.number, job.attempts)) batch.forgotten.push_back(job.number);
+  write(batch);
+  if (const auto fewer = store_->forget_events(settings_->keep_events); !fewer)
+    book_->store_refused(fewer.error());
+  forget_large_outputs();
+}
+
+/// Weighing looks at every folder, and so is done seldom.
+void Retention::forget_large_outputs() {
+  if (clock_->steady() < next_weighing_) return;
+  next_weighing_ = clock_->steady() + std::chrono::minutes(10);
+  const auto all = store_->ended_before(Instant::max(), most_weighed);
+  if (!all) return;
+  std::vector<KeptJob> kept;
+  std::map<JobNumber, std::int64_t> attempts;
+  for (const JobRecord& job : *all) {
+    KeptJob& one = kept.emplace_back(KeptJob{job.number, job.owner.uid, 0});
+    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
+      one.bytes += runner_->kept_bytes({job.number, attempt});
+    attempts[job.number] = job.attempts;
+  }
+  StoreBatch batch;
+  // Where one cannot be forgotten now, no other goes in its place.
+  for (const JobNumber number : jobs_to_forget(kept, settings_->keep_bytes))
+    if (forget_folders(number, attempts[number])) batch.forgotten.push_back(number);
+  if (batch.forgotten.empty()) return;
+  book_->event("jobs-forgotten",
+               fmt::format("{} old jobs were forgotten, since outputs took more than {} MiB",
+                           batch.forgotten.size(), settings_->keep_bytes >> 20));
+  write(batch);
+}
+
+}  // namespace cleave

@@ -1,0 +1,52 @@
+#pragma once
+// What the store forgets: final jobs after some time, and the oldest of the users who keep most
+// where outputs take too much room; old events. At most once a minute, since it asks the store.
+
+#include "control/book/book.hpp"
+#include "control/settings.hpp"
+#include "runner/runner.hpp"
+
+namespace cleave {
+
+/// A final job with what its outputs take on the disk.
+struct KeptJob {
+  JobNumber number = 0;
+  std::uint32_t uid = 0;
+  std::int64_t bytes = 0;
+};
+/// Which of them go, so that the rest takes at most `keep_bytes`: each time the oldest of the user
+/// whose jobs take most, so that one user's outputs do not push out those of others. `jobs` are
+/// ordered from the oldest to the newest.
+[[nodiscard]] std::vector<JobNumber> jobs_to_forget(const std::vector<KeptJob>& jobs,
+                                                    std::int64_t keep_bytes);
+
+/// Forgets old jobs, with their folders, and old events.
+class Retention {
+ public:
+  /// All must outlive it.
+  Retention(Store& store, Runner& runner, Book& book, const Clock& clock,
+            const ControlSettings& settings)
+      : store_(&store), runner_(&runner), book_(&book), clock_(&clock), settings_(&settings) {}
+
+  /// Forgets what is due.
+  void step();
+  /// Nothing is forgotten before: after the clock was set far forward, someone may set it right.
+  void keep_all_until(Duration steady) { keep_all_until_ = steady; }
+  /// When step() has something to do next.
+  [[nodiscard]] Duration next() const { return next_; }
+
+ private:
+  [[nodiscard]] bool forget_folders(JobNumber number, std::int64_t attempts);
+  void write(const StoreBatch& batch);
+  void forget_large_outputs();
+
+  Store* store_;
+  Runner* runner_;
+  Book* book_;
+  const Clock* clock_;
+  const ControlSettings* settings_;
+  Duration next_{}, next_weighing_{};
+  Duration keep_all_until_{};
+};
+
+}  // namespace cleave

@@ -1,0 +1,43 @@
+#pragma once
+// The daemon's own settings in the store, which outlive it: keys and values are text there, and
+// typed values everywhere else. Parsed once, when the loop begins.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/quantity.hpp"
+
+namespace cleave {
+
+/// An application of one user; what others run under the same name is theirs.
+struct UserApplication {
+  std::uint32_t uid = 0;
+  std::string name;
+  friend auto operator<=>(const UserApplication&, const UserApplication&) = default;
+};
+
+/// What earlier runs of applications held at most, by application.
+using ApplicationNeeds = std::map<UserApplication, MiB>;
+
+/// The settings that a store holds. Keys and values that this program does not know are left out.
+struct StoredSettings {
+  bool paused = false;
+  std::set<std::string> drained;  // GPUs, by UUID
+  std::optional<std::string> boot, scheduler;
+  ApplicationNeeds needs;
+};
+[[nodiscard]] StoredSettings parse_settings(const std::map<std::string, std::string>& settings);
+
+// Keys, as the store has them. An empty value takes a setting away.
+
+inline constexpr const char* paused_key = "paused";
+inline constexpr const char* boot_key = "boot";
+inline constexpr const char* scheduler_key = "scheduler";
+[[nodiscard]] std::string drained_key(const std::string& uuid);
+[[nodiscard]] std::string need_key(const UserApplication& application);
+
+}  // namespace cleave

@@ -1,0 +1,177 @@
+#include "control/brain/brain.hpp"
+
+#include "base/format.hpp"
+#include "control/brain/known_facts.hpp"
+#include "engine/engine.hpp"
+#include "engine/scheduler.hpp"
+#include "forecast/memory/forecaster.hpp"
+
+namespace cleave {
+
+/// An engine and what it refers to; made and thrown away together.
+struct Brain::Parts {
+  Parts(const FleetFile& file, const SchedulerRow& scheduler)
+      : fleet(file), requests(file.geometries), row(&scheduler) {
+    facts.begin(&fleet);
+  }
+
+  Fleet fleet;
+  RequestTable requests;
+  KnownFacts facts;
+  std::unique_ptr<Forecaster> forecaster;
+  std::unique_ptr<Engine> engine;
+  std::vector<JobNumber> numbers;  // by the engine's job
+  const SchedulerRow* row;
+};
+
+Brain::Brain(const Clock& clock) : clock_(&clock) {}
+Brain::~Brain() = default;
+
+Result<void> Brain::check_forecaster(const std::string& text) {
+  if (const auto made = make_forecaster(text); !made) return std::unexpected(made.error());
+  return {};
+}
+
+Result<void> Brain::check_scheduler(const std::string& text, const FleetFile& file) {
+  const auto spec = parse_scheduler(text);
+  if (!spec) return std::unexpected(spec.error());
+  const Fleet fleet(file);
+  const RequestTable requests(file.geometries);
+  const KnownFacts nothing;
+  const auto made = make_scheduler(*spec, {fleet, requests, true, &nothing});
+  if (!made) return std::unexpected(made.error());
+  return {};
+}
+
+Result<std::string> Brain::interrupting_name(const std::string& text) {
+  const auto spec = parse_scheduler(text);
+  if (!spec) return std::unexpected(spec.error());
+  return spec->row->interrupts ? std::string(spec->row->name) : std::string();
+}
+
+bool Brain::begin_rebuild(const std::string& why) {
+  if (rebuilding_) return false;
+  rebuilding_ = true;
+  rebuild_reason_ = why;
+  wakes_.clear();
+  return true;
+}
+
+bool Brain::make(const FleetFile& file, const std::string& forecaster) {
+  parts_.reset();
+  commands_.clear();
+  wakes_.clear();
+  const auto spec = parse_scheduler(scheduler_);
+  if (!spec) return false;  // it was checked when it was chosen
+  auto parts = std::make_unique<Parts>(file, *spec->row);
+  // Jobs get other numbers now, so that what a forecaster was told of them counts no more.
+  parts->forecaster = *make_forecaster(forecaster);
+  auto engine = Engine::make(*spec, {parts->fleet, parts->requests, true, &parts->facts},
+                             parts->requests, parts->forecaster.get());
+  if (!engine) {
+    trouble_ =
+        fmt::format("no job is started: the scheduler {}: {}", scheduler_, engine.error().text());
+    return false;
+  }
+  trouble_.clear();
+  parts->engine = std::make_unique<Engine>(std::move(*engine));
+  wants_whole_gpus_ = spec->row->whole_gpus;
+  parts_ = std::move(parts);
+  rebuilding_ = false;
+  unsettled_ = true;
+  return true;
+}
+
+bool Brain::furnishes() const {
+  return parts_ != nullptr && parts_->row->furnishes;
+}
+
+std::size_t Brain::jobs_known() const {
+  return parts_ == nullptr ? 0 : parts_->numbers.size();
+}
+
+std::span<const Command> Brain::collect(const Event& event) {
+  if (!active()) return {};
+  const std::size_t before = commands_.size();
+  parts_->engine->on(event, clock_->engine_time(), commands_);
+  unsettled_ = true;
+  return std::span(commands_).subspan(before);
+}
+
+void Brain::tell(const Event& event) {
+  if (!active()) return;
+  static_cast<void>(collect(event));
+  carry_out();
+}
+
+/// What is carried out may tell the engine more, which appends to what is carried out here.
+void Brain::carry_out() {
+  if (carrying_out_) return;
+  carrying_out_ = true;
+  for (std::size_t i = 0; i < commands_.size() && !rebuilding_; ++i) {
+    const Command command = commands_[i];
+    if (const auto* wake = std::get_if<WakeAt>(&command)) {
+      wakes_.insert(clock_->steady_of(wake->time));
+    } else {
+      carry_out_(command);
+    }
+  }
+  commands_.clear();
+  carrying_out_ = false;
+}
+
+void Brain::settle() {
+  while (unsettled_ && active()) {
+    unsettled_ = false;
+    parts_->engine->settle(clock_->engine_time(), commands_);
+    carry_out();
+  }
+}
+
+void Brain::wake() {
+  if (!active() || next_wake() > clock_->steady()) return;
+  wakes_.erase(wakes_.begin(), wakes_.upper_bound(clock_->steady()));
+  tell(Woken{});
+}
+
+Duration Brain::next_wake() const {
+  return wakes_.empty() ? Duration::max() : *wakes_.begin();
+}
+
+void Brain::admit(LiveJob& job) {
+  job.id = static_cast<JobId>(parts_->numbers.size());
+  parts_->numbers.push_back(job.record.number);
+  // Records are of the wall clock; the engine's differs from it by what the wall clock was set.
+  const Duration set = clock_->wall_offset();
+  const JobSpec& spec = job.record.spec;
+  KnownFacts::Of facts;
+  if (spec.deadline) facts.deadline = job.record.submitted + *spec.deadline - set;
+  if (job.main) facts.running_since = job.attempts.at(*job.main).record.started - set;
+  facts.movable = spec.movable;
+  facts.restartable = spec.restartable;
+  facts.expected = spec.expected;
+  facts.application = spec.application;
+  facts.batch = spec.batch;
+  parts_->facts.set(*job.id, std::move(facts));
+}
+
+Event Brain::submission_of(LiveJob& job) {
+  admit(job);
+  return Submitted{*job.id, parts_->requests.intern(job.record.request)};
+}
+
+Event Brain::adoption_of(LiveJob& job, const JobPlace& place) {
+  admit(job);
+  job.place = place;
+  return Adopted{*job.id, parts_->requests.intern(job.record.request), place.gpu, place.placement};
+}
+
+JobNumber Brain::number_of(JobId id) const {
+  return parts_->numbers[index(id)];
+}
+
+const Request& Brain::request_of(JobId id) const {
+  return parts_->requests[parts_->engine->request_of(id)].request;
+}
+
+}  // namespace cleave

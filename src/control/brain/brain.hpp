@@ -1,0 +1,107 @@
+#pragma once
+// The engine as the loop uses it. The brain is told events and has each command of the answer
+// carried out; it numbers jobs for the engine, keeps what schedulers may know of them, and notes
+// when the engine wants to be woken. brain.cpp and known_facts.hpp are the only files of control/
+// that know engine/.
+//
+// Whatever goes otherwise than commanded makes the engine useless: begin_rebuild() says so, and
+// from then on nothing reaches it until make() has made another (loop/engine_rebuild.hpp).
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "control/clock.hpp"
+#include "control/node/live_job.hpp"
+#include "model/event.hpp"
+#include "model/fleet_file.hpp"
+
+namespace cleave {
+
+/// Decides by the one engine, and hands its commands to whoever carries them out.
+class Brain {
+ public:
+  using CarryOut = std::function<void(const Command&)>;
+
+  /// `clock` must outlive the brain.
+  explicit Brain(const Clock& clock);
+  ~Brain();
+  Brain(const Brain&) = delete;
+  Brain& operator=(const Brain&) = delete;
+  /// Before anything is told. Carrying out may tell the brain more.
+  void set_carry_out(CarryOut carry_out) { carry_out_ = std::move(carry_out); }
+
+  // Schedulers and forecasters, as texts that users write.
+
+  [[nodiscard]] static Result<void> check_forecaster(const std::string& text);
+  /// Whether this scheduler could decide over the fleet.
+  [[nodiscard]] static Result<void> check_scheduler(const std::string& text,
+                                                    const FleetFile& fleet);
+  /// The scheduler's name if it stops jobs and starts them again; empty: it does not.
+  [[nodiscard]] static Result<std::string> interrupting_name(const std::string& text);
+  void choose_scheduler(std::string text) { scheduler_ = std::move(text); }
+  [[nodiscard]] const std::string& scheduler() const { return scheduler_; }
+
+  // The engine's life.
+
+  /// Whether there is an engine that may be told something.
+  [[nodiscard]] bool active() const { return parts_ != nullptr && !rebuilding_; }
+  [[nodiscard]] bool rebuilding() const { return rebuilding_; }
+  [[nodiscard]] const std::string& rebuild_reason() const { return rebuild_reason_; }
+  /// Why no engine can be made of the scheduler; empty: one can.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  /// From now on nothing is told to the engine. False: it was so already.
+  bool begin_rebuild(const std::string& why);
+  /// Another engine, which knows nothing yet. False: see trouble().
+  bool make(const FleetFile& fleet, const std::string& forecaster);
+  /// The scheduler keeps instances that nobody uses.
+  [[nodiscard]] bool furnishes() const;
+  /// The scheduler puts jobs on GPUs with MIG off. As of the last engine.
+  [[nodiscard]] bool wants_whole_gpus() const { return wants_whole_gpus_; }
+  /// How many jobs the engine has ever heard of.
+  [[nodiscard]] std::size_t jobs_known() const;
+
+  // Telling. All of it does nothing where the brain is not active.
+
+  /// Tells, and carries out what the engine answers.
+  void tell(const Event& event);
+  /// Only tells; returns the commands of the answer, until the next call. carry_out() follows.
+  std::span<const Command> collect(const Event& event);
+  void carry_out();
+  /// Lets the scheduler settle what it was told since the last time.
+  void settle();
+  /// Wakes the engine if that is due.
+  void wake();
+  /// When it wants to be woken, on the steady clock; Duration::max(): not at all.
+  [[nodiscard]] Duration next_wake() const;
+
+  // Jobs. Each gets a number that is the engine's.
+
+  /// The event that the job waits, and that it runs where it is. Both number the job; tell it next.
+  [[nodiscard]] Event submission_of(LiveJob& job);
+  [[nodiscard]] Event adoption_of(LiveJob& job, const JobPlace& place);
+  [[nodiscard]] JobNumber number_of(JobId id) const;
+  /// What a job of the engine asks for now.
+  [[nodiscard]] const Request& request_of(JobId id) const;
+
+ private:
+  struct Parts;
+  void admit(LiveJob& job);
+
+  const Clock* clock_;
+  CarryOut carry_out_;
+  std::string scheduler_;
+  bool rebuilding_ = true;
+  std::string rebuild_reason_ = "the daemon has begun";
+  std::string trouble_;
+  bool wants_whole_gpus_ = false;
+  std::unique_ptr<Parts> parts_;
+  std::vector<Command> commands_;
+  std::multiset<Duration> wakes_;
+  bool unsettled_ = false, carrying_out_ = false;
+};
+
+}  // namespace cleave

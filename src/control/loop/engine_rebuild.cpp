@@ -1,0 +1,111 @@
+#include "control/loop/engine_rebuild.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "control/brain/fleet_of_node.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// An engine keeps something of every job that it ever had; with this many more than there are, it
+/// is made again.
+constexpr std::size_t many_jobs = 50'000;
+
+}  // namespace
+
+void EngineRebuild::step() {
+  if (brain_.jobs_known() > many_jobs + 4 * node_.jobs.size())
+    lifecycle_.rebuild("it knew many jobs that are over");
+  if (!brain_.rebuilding() || !can_make_engine(node_.gpus)) return;
+  place_running_attempts();
+  if (!brain_.make(fleet_of(node_), settings_.forecaster)) return;
+  tell_gpus();
+  tell_running_jobs();
+  tell_queue();
+  tell_reports_again();
+  brain_.carry_out();
+}
+
+/// Finds the instance of an attempt that was found at startup, if it has been observed since.
+/// False: its GPU has been observed, and the instance is not there.
+bool EngineRebuild::place(LiveAttempt& attempt) const {
+  const auto gpu = node_.gpu_of(attempt.record.gpu);
+  if (!gpu) return true;  // not managed any more: it runs to its end
+  const ManagedGpu& owner = node_.gpu(*gpu);
+  if (const auto instance = node_.instance_of(attempt.record.device)) {
+    attempt.place = {instance->first, instance->second};
+    attempt.capacity = node_.gpu(instance->first).instances.at(instance->second).capacity;
+  } else if (attempt.record.device == attempt.record.gpu && owner.observation && !owner.lost) {
+    attempt.place = {*gpu, std::nullopt};
+  } else {
+    return !owner.observation;
+  }
+  attempt.placed = true;
+  return true;
+}
+
+void EngineRebuild::place_running_attempts() {
+  for (auto& [number, job] : node_.jobs) {
+    std::vector<std::int64_t> gone;
+    for (auto& [attempt, live] : job.attempts) {
+      if (live.placed) continue;
+      if (!place(live)) gone.push_back(attempt);
+      if (!live.placed) continue;
+      node_.occupy(live.place, live.record.key);
+      if (!live.record.end)
+        book_.event("job-adopted",
+                    fmt::format("job {} runs on {}", number, node_.in_words(live.place)), &job,
+                    live.record.gpu);
+    }
+    for (const std::int64_t attempt : gone)
+      lifecycle_.stop_attempt(job, attempt, AttemptEnd::lost, "its instance is gone");
+  }
+}
+
+void EngineRebuild::tell_gpus() {
+  for (const GpuId id : node_.all_gpus()) {
+    const ManagedGpu& gpu = node_.gpu(id);
+    if (gpu.lost) {
+      brain_.collect(GpuLost{id});
+    } else if (!gpus_.takes_work(id) || !gpu.geometry().legal(gpu.walls | gpu.ready_instances())) {
+      brain_.collect(GpuDrained{id});
+    }
+  }
+  if (node_.paused) brain_.collect(Paused{});
+}
+
+void EngineRebuild::tell_running_jobs() {
+  for (auto& [number, job] : node_.jobs) {
+    if (!job.main || is_final(job.record.state) || job.record.cancelled) continue;
+    const LiveAttempt& live = job.attempts.at(*job.main);
+    if (live.record.end || !live.placed) continue;
+    brain_.collect(brain_.adoption_of(job, live.place));
+  }
+}
+
+void EngineRebuild::tell_queue() {
+  for (const JobNumber number : queue_of(node_))
+    brain_.collect(lifecycle_.submission_of(node_.jobs.at(number)));
+}
+
+void EngineRebuild::tell_reports_again() {
+  for (auto& [number, job] : node_.jobs) {
+    if (!job.main || !job.id) continue;
+    lifecycle_.forget_old_restarts(job);
+    if (!may_restart_early(job.record.early_restarts, clock_.wall(),
+                           settings_.early_restarts_a_day))
+      continue;
+    const LiveAttempt& live = job.attempts.at(*job.main);
+    if (live.record.end) continue;
+    for (const NumberedReport& each : live.reports.after(0)) {
+      const auto answer = brain_.collect(MemoryReported{*job.id, each.report, live.capacity});
+      const bool restarted = std::ranges::any_of(
+          answer, [](const Command& command) { return std::holds_alternative<StopJob>(command); });
+      if (restarted) break;  // the rest is of a run that is over
+    }
+  }
+}
+
+}  // namespace cleave

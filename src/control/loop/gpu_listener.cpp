@@ -1,0 +1,336 @@
+#include "control/loop/gpu_listener.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr Duration first_rest = std::chrono::seconds(1), longest_rest = std::chrono::minutes(5);
+
+std::optional<MiB> total_of(const std::optional<MemoryUse>& memory) {
+  if (!memory) return std::nullopt;
+  return MiB{static_cast<std::int64_t>(memory->total_bytes >> 20)};
+}
+
+}  // namespace
+
+void GpuListener::event(GpuId gpu, std::string kind, std::string text) {
+  book_.event(std::move(kind), std::move(text), nullptr, node_.gpu(gpu).identity->uuid);
+}
+
+bool GpuListener::takes_work(GpuId gpu) const {
+  return cleave::takes_work(node_.gpu(gpu), clock_.steady(),
+                            {settings_.may_switch_mig, brain_.wants_whole_gpus()});
+}
+
+void GpuListener::hear() {
+  for (const GpuNews& news : executor_.poll()) hear(news);
+  look_at_gpus();
+}
+
+void GpuListener::hear(const GpuNews& news) {
+  ManagedGpu& gpu = node_.gpu(news.gpu);
+  const auto waiting = gpu.asked.find(news.number);
+  if (waiting == gpu.asked.end()) return;
+  const AskedOperation asked = std::move(waiting->second);
+  gpu.asked.erase(waiting);
+  gpu.heard_at = clock_.steady();
+  for (const std::string& remark : news.remarks) event(news.gpu, "gpu-settled", remark);
+  if (gpu.hung && gpu.asked.empty()) set_hung(news.gpu, false);
+  if (news.observation && news.observation->lost) {
+    lose_gpu(news.gpu);
+  } else {
+    hear_answer(news, asked);
+    if (news.observation) observe(news.gpu, *news.observation);
+  }
+  if (news.observation) gpu.shown = news.number;
+}
+
+void GpuListener::hear_answer(const GpuNews& news, const AskedOperation& asked) {
+  const GpuId gpu = news.gpu;
+  if (std::holds_alternative<CreateOnGpu>(asked.operation)) {
+    if (news.done) return made(gpu, *asked.placement, news);
+    return not_made(gpu, asked.placement, news.done.error());
+  }
+  if (std::holds_alternative<DestroyOnGpu>(asked.operation)) {
+    if (news.done) return destroyed(gpu, *asked.placement);
+    return not_destroyed(gpu, *asked.placement, news.done.error());
+  }
+  if (std::holds_alternative<LookAtGpu>(asked.operation))
+    return set_trouble(gpu, news.done ? std::string() : news.done.error().text());
+  if (news.done) return;
+  const SwitchMig& mig = std::get<SwitchMig>(asked.operation);
+  if (!mig.on) not_made(gpu, std::nullopt, news.done.error());
+  mig_refused(gpu, mig, news.done.error());
+}
+
+void GpuListener::ask(GpuId gpu, GpuOperation operation, std::optional<PlacementId> placement) {
+  const std::uint64_t number = ++node_.last_operation;
+  node_.gpu(gpu).asked[number] = {operation, placement, Duration::max()};
+  book_.later([this, numbered = NumberedOperation{number, gpu, std::move(operation)}] {
+    auto& asked = node_.gpu(numbered.gpu).asked;
+    if (const auto waiting = asked.find(numbered.number); waiting != asked.end())
+      waiting->second.since = clock_.steady();
+    executor_.ask(numbered);
+  });
+}
+
+void GpuListener::look_at_gpus() {
+  for (const GpuId id : node_.all_gpus()) {
+    ManagedGpu& gpu = node_.gpu(id);
+    if (!gpu.hung && gpu.answer_due(settings_.gpu_patience) <= clock_.steady()) set_hung(id, true);
+    // What cannot be written would not be asked either.
+    if (clock_.steady() < gpu.next_look || !gpu.asked.empty() || !book_.writes()) continue;
+    gpu.next_look = clock_.steady() + settings_.look_every;
+    ask(id, LookAtGpu{}, std::nullopt);
+  }
+}
+
+void GpuListener::set_hung(GpuId gpu, bool hung) {
+  node_.gpu(gpu).hung = hung;
+  node_.gpu(gpu).trouble = hung ? "its driver does not answer" : "";
+  event(gpu, hung ? "gpu-hangs" : "gpu-answers",
+        fmt::format("{}: the driver {}", node_.in_words(gpu),
+                    hung ? "does not answer; nothing new begins there" : "answers again"));
+  lifecycle_.rebuild(hung ? "a driver does not answer" : "a driver answers again");
+}
+
+/// A GPU that cannot be changed takes no work.
+void GpuListener::set_trouble(GpuId gpu, const std::string& trouble) {
+  if (node_.gpu(gpu).trouble == trouble) return;
+  node_.gpu(gpu).trouble = trouble;
+  event(
+      gpu, trouble.empty() ? "gpu-well" : "gpu-trouble",
+      fmt::format("{}: {}", node_.in_words(gpu), trouble.empty() ? "all is well again" : trouble));
+  lifecycle_.rebuild(trouble.empty() ? "a GPU is well again" : "a GPU is in trouble");
+}
+
+void GpuListener::made(GpuId id, PlacementId placement, const GpuNews& news) {
+  ManagedGpu& gpu = node_.gpu(id);
+  ManagedInstance& instance = gpu.instances[placement];
+  instance.state = ManagedInstance::State::ready;
+  instance.device = news.made;
+  instance.idle_since = clock_.steady();
+  if (news.observation)
+    for (const ObservedInstance& seen : news.observation->instances)
+      if (seen.device == news.made) instance.capacity = total_of(seen.memory);
+  const Placement& where = gpu.geometry()[placement];
+  if (!instance.capacity) instance.capacity = where.profile->usable;
+  gpu.rest = {};
+  InstanceRecord record{news.made,   gpu.identity->uuid, std::string(where.profile->name),
+                        where.start, clock_.wall(),      {}};
+  book_.note(record);
+  node_.instances[record.device] = record;
+  event(id, "instance-created",
+        fmt::format("{} was made", node_.in_words(JobPlace{id, placement})));
+}
+
+/// Without a placement, MIG could not be switched off. Jobs that were to start there wait again.
+void GpuListener::not_made(GpuId id, std::optional<PlacementId> placement, const Error& why) {
+  ManagedGpu& gpu = node_.gpu(id);
+  event(
+      id, "instance-refused",
+      fmt::format("{} could not be made: {}", node_.in_words(JobPlace{id, placement}), why.text()));
+  if (placement) gpu.instances.erase(*placement);
+  // A later command to destroy it again has nothing to do any more.
+  const bool destroyed_later =
+      placement && std::erase_if(gpu.steps, [&](const GpuStep& step) {
+                     return step.kind == GpuStep::Kind::destroy && step.placement == *placement;
+                   }) > 0;
+  std::vector<JobNumber> turned_away;
+  std::erase_if(gpu.steps, [&](const GpuStep& step) {
+    const bool whole = step.kind == GpuStep::Kind::start_whole;
+    const bool there = placement ? !whole && step.placement == *placement : whole;
+    if (!there || step.job == 0) return false;
+    turned_away.push_back(step.job);
+    return true;
+  });
+  for (const JobNumber number : turned_away)
+    if (LiveJob* job = node_.find(number)) {
+      job->place.reset();
+      job->record.state = job->attempts.empty() ? JobState::queued : JobState::stopping;
+      book_.note(*job);
+    }
+  if (destroyed_later && turned_away.empty()) return;
+  if (destroyed_later) return lifecycle_.rebuild("an instance was not made");
+  brain_.tell(CreateFailed{id, placement});
+}
+
+void GpuListener::mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why) {
+  event(gpu, "mig-refused",
+        fmt::format("{}: MIG mode was not switched {}: {}", node_.in_words(gpu),
+                    mig.on ? "on" : "off", why.text()));
+  rest(gpu);
+}
+
+void GpuListener::instance_gone(GpuId id, PlacementId placement) {
+  ManagedGpu& gpu = node_.gpu(id);
+  const auto instance = gpu.instances.find(placement);
+  if (instance == gpu.instances.end()) return;
+  if (const auto known = node_.instances.find(instance->second.device);
+      known != node_.instances.end()) {
+    known->second.gone = clock_.wall();
+    book_.note(known->second);
+    node_.instances.erase(known);
+  }
+  gpu.instances.erase(instance);
+}
+
+void GpuListener::destroyed(GpuId gpu, PlacementId placement) {
+  node_.gpu(gpu).rest = {};
+  event(gpu, "instance-destroyed",
+        fmt::format("{} was destroyed", node_.in_words(JobPlace{gpu, placement})));
+  instance_gone(gpu, placement);
+}
+
+void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& why) {
+  ManagedGpu& gpu = node_.gpu(id);
+  event(id, "instance-stays",
+        fmt::format("{} could not be destroyed: {}", node_.in_words(JobPlace{id, placement}),
+                    why.text()));
+  if (const auto instance = gpu.instances.find(placement); instance != gpu.instances.end()) {
+    instance->second.state = ManagedInstance::State::ready;
+    instance->second.idle_since = clock_.steady();
+  }
+  rest(id);
+}
+
+/// It takes no work for a while, longer each time.
+void GpuListener::rest(GpuId id) {
+  ManagedGpu& gpu = node_.gpu(id);
+  gpu.rest = gpu.rest == Duration{} ? first_rest : std::min(2 * gpu.rest, longest_rest);
+  gpu.rests_until = clock_.steady() + gpu.rest;
+  lifecycle_.rebuild("a GPU refused");
+}
+
+void GpuListener::end_rests() {
+  for (const GpuId id : node_.all_gpus()) {
+    ManagedGpu& gpu = node_.gpu(id);
+    if (gpu.rests_until == Duration{} || gpu.rests_until > clock_.steady()) continue;
+    gpu.rests_until = {};
+    if (takes_work(id)) brain_.tell(GpuUndrained{id});
+  }
+}
+
+void GpuListener::observe(GpuId id, const GpuObservation& observation) {
+  ManagedGpu& gpu = node_.gpu(id);
+  const bool first = !gpu.observation.has_value(), was_lost = gpu.lost;
+  const bool switched = !first && gpu.observation->mig != observation.mig;
+  gpu.observation = observation;
+  gpu.lost = false;
+  if (was_lost) event(id, "gpu-returned", fmt::format("{} is back", node_.in_words(id)));
+  if (first || was_lost || switched) lifecycle_.rebuild("a GPU is there or has changed");
+  observe_instances(id, observation);
+  if (first || was_lost) close_instances(id);
+}
+
+/// Instances that the store has and that the GPU does not show: they went while nobody looked.
+void GpuListener::close_instances(GpuId id) {
+  const ManagedGpu& gpu = node_.gpu(id);
+  const std::size_t gone = std::erase_if(node_.instances, [&](const auto& each) {
+    InstanceRecord instance = each.second;
+    if (instance.gpu != gpu.identity->uuid) return false;
+    const bool there = std::ranges::any_of(
+        gpu.instances, [&](const auto& known) { return known.second.device == instance.device; });
+    if (there) return false;
+    instance.gone = clock_.wall();
+    book_.note(instance);
+    return true;
+  });
+  if (gone > 0)
+    event(id, "instances-gone",
+          fmt::format("{} instance{} of {} went while nobody looked", gone, gone == 1 ? "" : "s",
+                      node_.in_words(id)));
+}
+
+void GpuListener::observe_instances(GpuId id, const GpuObservation& observation) {
+  ManagedGpu& gpu = node_.gpu(id);
+  const InstanceChanges changes = changes_of(gpu, observation);
+  for (const ObservedInstance& seen : observation.instances) {
+    if (!seen.placement || seen.owner != Ownership::ours || seen.device.empty()) continue;
+    if (std::ranges::find(changes.found, *seen.placement) != changes.found.end())
+      found(id, *seen.placement, seen.device);
+    ManagedInstance& instance = gpu.instances.at(*seen.placement);
+    if (instance.device != seen.device) continue;
+    observe_memory(id, seen);
+    instance.capacity = total_of(seen.memory);
+    if (!instance.capacity) instance.capacity = gpu.geometry()[*seen.placement].profile->usable;
+  }
+  for (const PlacementId placement : changes.vanished) lose_instance(id, placement);
+  if (changes.walls == gpu.walls) return;
+  gpu.walls = changes.walls;
+  lifecycle_.rebuild("instances of others have changed");
+}
+
+/// Made before this loop began, or by an operation that was thought to have failed.
+void GpuListener::found(GpuId id, PlacementId placement, const std::string& device) {
+  ManagedGpu& gpu = node_.gpu(id);
+  ManagedInstance& instance = gpu.instances[placement];
+  instance.device = device;
+  instance.idle_since = clock_.steady();
+  const Placement& where = gpu.geometry()[placement];
+  const auto [known, fresh] =
+      node_.instances.try_emplace(device, InstanceRecord{device,
+                                                         gpu.identity->uuid,
+                                                         std::string(where.profile->name),
+                                                         where.start,
+                                                         clock_.wall(),
+                                                         {}});
+  book_.note(known->second);
+  lifecycle_.rebuild("an instance of ours was found");
+}
+
+/// What the driver counts is what allocators hold: it is kept for later runs and never restarts a
+/// job.
+void GpuListener::observe_memory(GpuId gpu, const ObservedInstance& seen) {
+  const auto occupants = node_.occupants.find({gpu, *seen.placement});
+  if (!seen.memory || occupants == node_.occupants.end() || occupants->second.size() != 1) return;
+  const JobKey key = *occupants->second.begin();
+  LiveJob* job = node_.find(key.job);
+  if (job == nullptr || !job->attempts.contains(key.attempt)) return;
+  LiveAttempt& attempt = job->attempts.at(key.attempt);
+  const MiB used = mib_that_hold(seen.memory->used_bytes);
+  attempt.seen = std::max(attempt.seen.value_or(MiB{}), used);
+}
+
+/// Somebody else destroyed an instance of ours.
+void GpuListener::lose_instance(GpuId gpu, PlacementId placement) {
+  const std::string words = node_.in_words(JobPlace{gpu, placement});
+  event(gpu, "instance-vanished", fmt::format("{} is gone, and nobody here destroyed it", words));
+  instance_gone(gpu, placement);
+  lose_attempts({gpu, placement}, fmt::format("its instance {} vanished", words));
+  lifecycle_.rebuild("an instance vanished");
+}
+
+void GpuListener::lose_attempts(const JobPlace& place, const std::string& why) {
+  const auto occupants = node_.occupants.find(place);
+  if (occupants == node_.occupants.end()) return;
+  const std::set<JobKey> keys = occupants->second;
+  for (const JobKey& key : keys)
+    if (LiveJob* job = node_.find(key.job))
+      lifecycle_.stop_attempt(*job, key.attempt, AttemptEnd::lost, why);
+}
+
+void GpuListener::lose_gpu(GpuId id) {
+  ManagedGpu& gpu = node_.gpu(id);
+  if (gpu.lost) return;
+  gpu.lost = true;
+  gpu.observation = GpuObservation{};
+  gpu.observation->lost = true;
+  event(id, "gpu-lost", fmt::format("{} is lost, with all that was on it", node_.in_words(id)));
+  std::vector<PlacementId> placements;
+  for (const auto& [placement, instance] : gpu.instances) placements.push_back(placement);
+  const std::string why = fmt::format("{} was lost", node_.in_words(id));
+  for (const PlacementId placement : placements) {
+    instance_gone(id, placement);
+    lose_attempts({id, placement}, why);
+  }
+  lose_attempts({id, std::nullopt}, why);
+  gpu.walls = {};
+  lifecycle_.rebuild("a GPU was lost");
+}
+
+}  // namespace cleave

@@ -1,0 +1,70 @@
+#pragma once
+// What the executor answers, and how the node follows what a GPU shows. It also asks: a look at
+// each GPU from time to time, and whatever steps need.
+
+#include <optional>
+#include <string>
+
+#include "control/loop/job_lifecycle.hpp"
+#include "control/settings.hpp"
+#include "control/verdicts/gpu_verdicts.hpp"
+
+namespace cleave {
+
+/// Asks the executor, hears its answers and keeps the node's GPUs as they are.
+class GpuListener {
+ public:
+  /// All must outlive it.
+  GpuListener(const Clock& clock, const ControlSettings& settings, NodeState& node, Book& book,
+              Brain& brain, JobLifecycle& lifecycle, GpuExecutor& executor)
+      : clock_(clock),
+        settings_(settings),
+        node_(node),
+        book_(book),
+        brain_(brain),
+        lifecycle_(lifecycle),
+        executor_(executor) {}
+
+  /// All answers since the last call; then looks at GPUs whose turn it is.
+  void hear();
+  /// Has the executor do this once it is written that it will; `placement`: of the instance that it
+  /// is about.
+  void ask(GpuId gpu, GpuOperation operation, std::optional<PlacementId> placement);
+  /// GPUs that have rested long enough take work again.
+  void end_rests();
+  /// As of now: whether the scheduler may use it.
+  [[nodiscard]] bool takes_work(GpuId gpu) const;
+
+ private:
+  void hear(const GpuNews& news);
+  void hear_answer(const GpuNews& news, const AskedOperation& asked);
+  void look_at_gpus();
+  void observe(GpuId gpu, const GpuObservation& observation);
+  void observe_instances(GpuId gpu, const GpuObservation& observation);
+  void found(GpuId gpu, PlacementId placement, const std::string& device);
+  void observe_memory(GpuId gpu, const ObservedInstance& seen);
+  void close_instances(GpuId gpu);
+  void made(GpuId gpu, PlacementId placement, const GpuNews& news);
+  void not_made(GpuId gpu, std::optional<PlacementId> placement, const Error& why);
+  void destroyed(GpuId gpu, PlacementId placement);
+  void not_destroyed(GpuId gpu, PlacementId placement, const Error& why);
+  void mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why);
+  void rest(GpuId gpu);
+  void instance_gone(GpuId gpu, PlacementId placement);
+  void lose_instance(GpuId gpu, PlacementId placement);
+  void lose_gpu(GpuId gpu);
+  void lose_attempts(const JobPlace& place, const std::string& why);
+  void set_hung(GpuId gpu, bool hung);
+  void set_trouble(GpuId gpu, const std::string& trouble);
+  void event(GpuId gpu, std::string kind, std::string text);
+
+  const Clock& clock_;
+  const ControlSettings& settings_;
+  NodeState& node_;
+  Book& book_;
+  Brain& brain_;
+  JobLifecycle& lifecycle_;
+  GpuExecutor& executor_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,255 @@
+#include "control/loop/job_lifecycle.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+void JobLifecycle::rebuild(const std::string& why) {
+  if (!brain_.begin_rebuild(why)) return;
+  lowest_priority_ = INT64_MAX;
+  for (ManagedGpu& gpu : node_.gpus) gpu.steps.clear();
+  for (auto& [number, job] : node_.jobs) {
+    job.id.reset();
+    job.rejected.reset();
+    if (!std::exchange(job.place, std::nullopt)) continue;
+    if (!job.attempts.empty() || is_final(job.record.state)) continue;
+    job.record.state = JobState::queued;
+    book_.note(job);
+  }
+}
+
+void JobLifecycle::enter_queue(LiveJob& job) {
+  book_.note(job);
+  if (!brain_.active() || job.id || job.rejected || !waits(job)) return;
+  // The engine keeps the order of submission; where somebody comes before others it takes another
+  // engine.
+  const std::int64_t priority = job.record.spec.priority;
+  if (priority > lowest_priority_ && std::ranges::any_of(node_.jobs, [&](const auto& other) {
+        const LiveJob& each = other.second;
+        return each.id && !each.place && each.record.spec.priority < priority;
+      }))
+    return rebuild("a job of higher priority came");
+  brain_.tell(submission_of(job));
+}
+
+Event JobLifecycle::submission_of(LiveJob& job) {
+  lowest_priority_ = std::min(lowest_priority_, job.record.spec.priority);
+  return brain_.submission_of(job);
+}
+
+void JobLifecycle::leave_engine(LiveJob& job) {
+  if (!job.id) return;
+  const JobId id = *std::exchange(job.id, std::nullopt);
+  const bool placed = std::exchange(job.place, std::nullopt).has_value();
+  drop_steps(job.record.number);
+  brain_.tell(placed ? Event(Finished{id}) : Event(Cancelled{id}));
+}
+
+void JobLifecycle::drop_steps(JobNumber number) {
+  for (ManagedGpu& gpu : node_.gpus)
+    std::erase_if(gpu.steps, [&](const GpuStep& step) { return step.job == number; });
+}
+
+void JobLifecycle::take_request(LiveJob& job) {
+  if (!job.id) return;
+  job.record.request = brain_.request_of(*job.id);
+  book_.note(job);
+}
+
+void JobLifecycle::forget_old_restarts(LiveJob& job) {
+  job.record.early_restarts = restarts_of_last_day(job.record.early_restarts, clock_.wall());
+}
+
+void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reason,
+                          std::optional<int> exit_code) {
+  leave_engine(job);
+  job.record.state = state;
+  job.record.reason = reason;
+  job.record.exit_code = exit_code;
+  job.record.ended = clock_.wall();
+  const std::string text =
+      reason.empty() ? fmt::format("job {} {}", job.record.number, name(state))
+                     : fmt::format("job {} {}: {}", job.record.number, name(state), reason);
+  book_.event(fmt::format("job-{}", name(state)), text, &job);
+  book_.note(job);
+  stop_all_attempts(job, AttemptEnd::cancelled, "its job is over");
+  node_.over.insert(job.record.number);
+}
+
+void JobLifecycle::wait_again(LiveJob& job, const std::string& reason) {
+  leave_engine(job);
+  job.record.state = JobState::queued;
+  job.record.reason = reason;
+  book_.event("job-queued", fmt::format("job {} waits again: {}", job.record.number, reason), &job);
+  enter_queue(job);
+}
+
+void JobLifecycle::cancel(LiveJob& job, const std::string& by) {
+  if (is_final(job.record.state)) return;
+  job.record.cancelled = true;
+  const std::string why = fmt::format("cancelled by {}", by);
+  leave_engine(job);
+  if (job.attempts.empty()) return finish(job, JobState::cancelled, why, std::nullopt);
+  stop_all_attempts(job, AttemptEnd::cancelled, why);
+  job.record.state = JobState::stopping;
+  job.record.reason = why;
+  book_.note(job);
+}
+
+void JobLifecycle::stop_attempt(LiveJob& job, std::int64_t number, AttemptEnd end,
+                                const std::string& why) {
+  LiveAttempt& attempt = job.attempts.at(number);
+  if (!may_replace(attempt.record.end, end)) return;
+  attempt.record.end = end;
+  attempt.record.why = why;
+  book_.note(attempt.record);
+  if (job.main == number && !is_final(job.record.state)) {
+    job.record.state = JobState::stopping;
+    job.record.reason = why;
+    book_.note(job);
+  }
+  const JobKey key = attempt.record.key;
+  if (!signals_first(job.record.spec, attempt, end)) {
+    attempt.stop_at.reset();
+    return book_.later([this, key] { stop_now(key); });
+  }
+  attempt.stop_at = clock_.steady() + job.record.spec.checkpoint_grace;
+  node_.timers.emplace(*attempt.stop_at, key);
+  // Where it cannot be told, it is stopped when the time comes all the same.
+  book_.later([this, key, signal = job.record.spec.checkpoint_signal] {
+    static_cast<void>(runner_.signal(key, signal));
+  });
+}
+
+void JobLifecycle::stop_all_attempts(LiveJob& job, AttemptEnd end, const std::string& why) {
+  std::vector<std::int64_t> attempts;
+  for (const auto& [attempt, live] : job.attempts) attempts.push_back(attempt);
+  for (const std::int64_t attempt : attempts) stop_attempt(job, attempt, end, why);
+}
+
+void JobLifecycle::stop_now(const JobKey& key) {
+  // Where it is known to be over, its end comes by itself.
+  static_cast<void>(runner_.stop(key));
+}
+
+AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,
+                                          const AttemptVerdict& verdict) {
+  const auto attempt = job.attempts.find(number);
+  AttemptRecord record = std::move(attempt->second.record);
+  const JobPlace place = attempt->second.place;
+  record.ended = clock_.wall();
+  record.exit_code = verdict.exit_code;
+  if (!record.end) {
+    record.end = verdict.end;
+    record.why = verdict.why;
+  }
+  book_.note(record);
+  job.attempts.erase(attempt);
+  node_.vacate(place, record.key, clock_.steady());
+  if (job.main == number) job.main.reset();
+  if (job.replica == number) job.replica.reset();
+  return record;
+}
+
+void JobLifecycle::close(LiveJob& job, std::int64_t number, const AttemptVerdict& verdict) {
+  const LiveAttempt attempt = job.attempts.at(number);
+  close_attempt(job, number, verdict);
+  if (verdict.job.remembers_need) remember_need(job, attempt);
+  if (verdict.job.kind == JobVerdict::Kind::larger_instance)
+    return out_of_memory(job, attempt, verdict.job);
+  apply(job, verdict.job);
+}
+
+void JobLifecycle::apply(LiveJob& job, const JobVerdict& verdict) {
+  switch (verdict.kind) {
+    case JobVerdict::Kind::nothing:
+    case JobVerdict::Kind::larger_instance:
+      return;
+    case JobVerdict::Kind::finish:
+      return finish(job, verdict.state, verdict.reason, verdict.exit_code);
+    case JobVerdict::Kind::retry:
+      ++job.record.failures;
+      return wait_again(job, verdict.reason);
+    case JobVerdict::Kind::wait_again:
+      return wait_again(job, verdict.reason);
+    case JobVerdict::Kind::start_later:
+      return start_later(job, verdict);
+    case JobVerdict::Kind::rebuild:
+      return rebuild(verdict.reason);
+    case JobVerdict::Kind::carry_on:
+      job.record.state = job.place ? JobState::starting : JobState::queued;
+      job.record.reason = verdict.reason;
+      return book_.note(job);
+  }
+}
+
+void JobLifecycle::start_later(LiveJob& job, const JobVerdict& verdict) {
+  ++job.not_started;
+  job.not_before = clock_.steady() + verdict.delay;
+  node_.timers.emplace(*job.not_before, JobKey{job.record.number, 0});
+  wait_again(job, verdict.reason);
+}
+
+/// What it reported is what it needed; where it reported nothing, what the driver showed is enough.
+void JobLifecycle::remember_need(const LiveJob& job, const LiveAttempt& attempt) {
+  const auto held = attempt.record.peak ? attempt.record.peak : attempt.seen;
+  if (!job.record.spec.application || !held || held->value == 0) return;
+  book_.remember_need({job.record.owner.uid, *job.record.spec.application}, *held);
+}
+
+void JobLifecycle::out_of_memory(LiveJob& job, const LiveAttempt& attempt,
+                                 const JobVerdict& verdict) {
+  job.last_code = verdict.exit_code;
+  book_.event("job-out-of-memory",
+              fmt::format("job {} ran out of memory on {}", job.record.number,
+                          node_.place_in_words(attempt)),
+              &job, attempt.record.gpu);
+  job.record.state = JobState::queued;
+  job.record.reason = verdict.reason;
+  book_.note(job);
+  const std::optional<MiB> had = node_.capacity_of(attempt);
+  if (!brain_.active() || !job.id) {
+    std::optional<MiB>& at_least = job.record.request.at_least;
+    if (had) at_least = std::max(at_least.value_or(MiB{}), MiB{had->value + 1});
+    return;
+  }
+  job.place.reset();
+  brain_.tell(OutOfMemory{*job.id, had});
+  take_request(job);
+}
+
+void JobLifecycle::take_timer(const JobKey& key) {
+  LiveJob* job = node_.find(key.job);
+  if (job == nullptr) return;
+  if (key.attempt == 0) {
+    if (!job->not_before || *job->not_before > clock_.steady()) return;
+    job->not_before.reset();
+    return enter_queue(*job);
+  }
+  const auto attempt = job->attempts.find(key.attempt);
+  if (attempt == job->attempts.end() || !attempt->second.stop_at) return;
+  attempt->second.stop_at.reset();
+  book_.later([this, key] { stop_now(key); });
+}
+
+void JobLifecycle::take_timers() {
+  while (!node_.timers.empty() && node_.timers.begin()->first <= clock_.steady()) {
+    const JobKey key = node_.timers.begin()->second;
+    node_.timers.erase(node_.timers.begin());
+    take_timer(key);
+  }
+}
+
+void JobLifecycle::drop_over() {
+  if (!book_.writes()) return;
+  std::erase_if(node_.over, [&](JobNumber number) {
+    const LiveJob* job = node_.find(number);
+    if (job != nullptr && (!job->attempts.empty() || book_.has_changed(number))) return false;
+    node_.jobs.erase(number);
+    return true;
+  });
+}
+
+}  // namespace cleave

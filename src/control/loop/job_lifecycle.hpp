@@ -1,0 +1,81 @@
+#pragma once
+// Every change of a job's state: it enters the queue, its attempts are stopped and closed, it waits
+// again or is over. The verdicts say what is to happen; here it does, in the node, the book and the
+// engine alike.
+
+#include <optional>
+#include <string>
+
+#include "control/book/book.hpp"
+#include "control/brain/brain.hpp"
+#include "control/clock.hpp"
+#include "control/node/node_state.hpp"
+#include "control/verdicts/process_verdicts.hpp"
+#include "runner/runner.hpp"
+
+namespace cleave {
+
+/// Moves jobs through their states.
+class JobLifecycle {
+ public:
+  /// All must outlive it.
+  JobLifecycle(const Clock& clock, NodeState& node, Book& book, Brain& brain, Runner& runner)
+      : clock_(clock), node_(node), book_(book), brain_(brain), runner_(runner) {}
+
+  /// The engine no longer knows the node and is to be made again; `why` is said to those who wait
+  /// meanwhile.
+  void rebuild(const std::string& why);
+
+  /// Puts the job into the engine's queue, where there is an engine and it waits.
+  void enter_queue(LiveJob& job);
+  /// The event that it waits; the job is numbered for the engine, which is to be told.
+  [[nodiscard]] Event submission_of(LiveJob& job);
+  /// The engine hears no more of it.
+  void leave_engine(LiveJob& job);
+  /// Steps that would start it are not taken.
+  void drop_steps(JobNumber number);
+  /// Takes over what the engine has learned of its needs.
+  void take_request(LiveJob& job);
+
+  /// Early restarts of more than a day ago count no more.
+  void forget_old_restarts(LiveJob& job);
+
+  /// The job is over, for good. Attempts that still run are stopped.
+  void finish(LiveJob& job, JobState state, const std::string& reason,
+              std::optional<int> exit_code);
+  /// It waits again, as if it came now; the engine must not know it any more.
+  void wait_again(LiveJob& job, const std::string& reason);
+  void cancel(LiveJob& job, const std::string& by);
+
+  /// Has the attempt end for this reason, unless it is being stopped already. Where that is only to
+  /// start the job again, the checkpoint signal comes first if the job wants one.
+  void stop_attempt(LiveJob& job, std::int64_t attempt, AttemptEnd end, const std::string& why);
+  void stop_all_attempts(LiveJob& job, AttemptEnd end, const std::string& why);
+  void stop_now(const JobKey& key);
+
+  /// Takes the attempt out of the node and has the verdict on its job carried out.
+  void close(LiveJob& job, std::int64_t attempt, const AttemptVerdict& verdict);
+  /// In two steps, where something is to be said between them. Not of a larger instance.
+  AttemptRecord close_attempt(LiveJob& job, std::int64_t attempt, const AttemptVerdict& verdict);
+  void apply(LiveJob& job, const JobVerdict& verdict);
+
+  /// Stops and starts whose time has come.
+  void take_timers();
+  /// Forgets jobs that are over and written, with nothing of them left.
+  void drop_over();
+
+ private:
+  void out_of_memory(LiveJob& job, const LiveAttempt& attempt, const JobVerdict& verdict);
+  void remember_need(const LiveJob& job, const LiveAttempt& attempt);
+  void start_later(LiveJob& job, const JobVerdict& verdict);
+  void take_timer(const JobKey& key);
+
+  const Clock& clock_;
+  NodeState& node_;
+  Book& book_;
+  Brain& brain_;
+  Runner& runner_;
+  std::int64_t lowest_priority_ = INT64_MAX;  // of all that this engine was told of
+};
+
+}  // namespace cleave

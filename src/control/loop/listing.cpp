@@ -1,0 +1,136 @@
+#include "control/loop/listing.hpp"
+
+#include "base/format.hpp"
+#include "placement/request_table.hpp"
+
+namespace cleave {
+
+const JobRecord* Listing::job(JobNumber number) const {
+  const LiveJob* job = node_.find(number);
+  return job == nullptr || is_final(job->record.state) ? nullptr : &job->record;
+}
+
+std::vector<const JobRecord*> Listing::jobs() const {
+  std::vector<const JobRecord*> all;
+  all.reserve(node_.jobs.size());
+  for (const auto& [number, job] : node_.jobs)
+    if (!is_final(job.record.state)) all.push_back(&job.record);
+  return all;
+}
+
+const AttemptRecord* Listing::attempt_of(JobNumber number) const {
+  const LiveJob* job = node_.find(number);
+  if (job == nullptr || job->attempts.empty()) return nullptr;
+  return &job->attempts.at(job->main.value_or(job->attempts.rbegin()->first)).record;
+}
+
+std::optional<MiB> Listing::memory_of(JobNumber number) const {
+  const LiveJob* job = node_.find(number);
+  if (job == nullptr || !job->main) return std::nullopt;
+  return job->attempts.at(*job->main).last_reported;
+}
+
+QueueView Listing::queue() const {
+  QueueView view;
+  std::size_t before = 0;
+  for (const JobNumber number : queue_of(node_)) {
+    view.before[number] = before;
+    const LiveJob& job = node_.jobs.at(number);
+    if (!job.place && !job.rejected) ++before;
+  }
+  for (const GpuId gpu : node_.all_gpus()) view.free.push_back(free_places(gpu));
+  return view;
+}
+
+PlacementSet Listing::free_places(GpuId id) const {
+  const ManagedGpu& gpu = node_.gpu(id);
+  if (!gpus_.takes_work(id) || gpu.lost || node_.occupied(id, std::nullopt)) return {};
+  PlacementSet taken = gpu.walls;
+  for (const auto& [placement, instance] : gpu.instances)
+    if (node_.occupied(id, placement)) taken.insert(placement);
+  return gpu.geometry().free(taken);
+}
+
+bool Listing::has_room(const Request& request, const QueueView& queue) const {
+  for (const GpuId id : node_.all_gpus()) {
+    const PlacementSet free = queue.free[index(id)];
+    if (free.empty()) continue;
+    if (resolve(request, {node_.gpu(id).geometry()}).candidates.front().meets(free)) return true;
+  }
+  return false;
+}
+
+std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
+  const LiveJob* job = node_.find(number);
+  if (job == nullptr) return {};
+  const JobRecord& record = job->record;
+  if (record.state != JobState::queued && record.state != JobState::starting) return {};
+  if (!book_.writes()) return book_.trouble();
+  if (!brain_.trouble().empty()) return brain_.trouble();
+  if (node_.paused) return "the daemon is paused";
+  if (job->not_before) return record.reason;
+  if (job->place) return fmt::format("it is about to start on {}", node_.in_words(*job->place));
+  if (!brain_.active())
+    return fmt::format("the scheduler begins anew when the GPUs have answered: {}",
+                       brain_.rebuild_reason());
+  if (job->rejected) return *job->rejected + closed_gpus();
+  const auto place = queue.before.find(number);
+  if (place == queue.before.end()) return record.reason;
+  std::string why =
+      has_room(record.request, queue)
+          ? fmt::format("there is room for it, which {} does not give it yet", brain_.scheduler())
+          : "no GPU has room for it now";
+  const std::size_t before = place->second;
+  if (before > 0)
+    why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
+  return why + closed_gpus();
+}
+
+/// "; GPU 1 is drained"
+std::string Listing::closed_gpus() const {
+  std::string closed;
+  for (const GpuId id : node_.all_gpus()) {
+    const ManagedGpu& gpu = node_.gpu(id);
+    if (gpus_.takes_work(id) && !gpu.lost) {
+      if (!gpu.walls.empty())
+        closed += fmt::format("; {} has instances that are not ours", node_.in_words(id));
+      continue;
+    }
+    closed += fmt::format("; {} {}", node_.in_words(id),
+                          gpu.lost      ? "is lost"
+                          : gpu.drained ? "is drained"
+                          : gpu.hung    ? "does not answer"
+                                        : "cannot be changed now");
+  }
+  return closed;
+}
+
+std::vector<GpuStatus> Listing::gpus() const {
+  std::vector<GpuStatus> all;
+  for (const ManagedGpu& gpu : node_.gpus)
+    all.push_back({gpu.identity, gpu.observation, gpu.drained, gpu.lost, gpu.trouble, {}});
+  for (const auto& [place, keys] : node_.occupants)
+    for (const JobKey& key : keys)
+      if (const LiveJob* job = node_.find(key.job))
+        all[index(place.gpu)].jobs.push_back({job->attempts.at(key.attempt).record.device, key});
+  return all;
+}
+
+std::vector<std::string> Listing::troubles() const {
+  std::vector<std::string> all;
+  if (!book_.writes()) all.push_back(book_.trouble());
+  if (!brain_.trouble().empty()) all.push_back(brain_.trouble());
+  const MigRules mig{settings_.may_switch_mig, brain_.wants_whole_gpus()};
+  for (const GpuId id : node_.all_gpus()) {
+    const ManagedGpu& gpu = node_.gpu(id);
+    if (gpu.lost) all.push_back(fmt::format("{} is lost", node_.in_words(id)));
+    if (gpu.observation && !gpu.lost && !mig_fits(gpu, mig))
+      all.push_back(
+          fmt::format("{}: MIG mode is {}; switch it with `cleave mig`, or set may_switch_mig",
+                      node_.in_words(id), gpu.observation->mig ? "on" : "off"));
+    if (!gpu.trouble.empty()) all.push_back(fmt::format("{}: {}", node_.in_words(id), gpu.trouble));
+  }
+  return all;
+}
+
+}  // namespace cleave

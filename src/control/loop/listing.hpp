@@ -1,0 +1,54 @@
+#pragma once
+// What there is to see of the node, for users: jobs, GPUs, what is wrong, and why a job waits.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/loop/gpu_listener.hpp"
+#include "control/requests.hpp"
+
+namespace cleave {
+
+/// Where each job of the queue stands, and what room there is: worked out once, then asked for many
+/// jobs.
+struct QueueView {
+  std::map<JobNumber, std::size_t> before;  // how many jobs wait in front of it
+  std::vector<PlacementSet> free;           // by GPU: places beside what is in use
+};
+
+/// Answers questions about the node, and changes nothing.
+class Listing {
+ public:
+  /// All must outlive it.
+  Listing(const ControlSettings& settings, const NodeState& node, const Book& book,
+          const Brain& brain, const GpuListener& gpus)
+      : settings_(settings), node_(node), book_(book), brain_(brain), gpus_(gpus) {}
+
+  // Each is as control.hpp says.
+
+  [[nodiscard]] const JobRecord* job(JobNumber number) const;
+  [[nodiscard]] std::vector<const JobRecord*> jobs() const;
+  [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
+  [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
+  [[nodiscard]] std::vector<GpuStatus> gpus() const;
+  [[nodiscard]] std::vector<std::string> troubles() const;
+
+  [[nodiscard]] QueueView queue() const;
+  /// Why a job waits that has not started; empty for others.
+  [[nodiscard]] std::string why_waits(JobNumber number, const QueueView& queue) const;
+
+ private:
+  [[nodiscard]] PlacementSet free_places(GpuId gpu) const;
+  [[nodiscard]] bool has_room(const Request& request, const QueueView& queue) const;
+  [[nodiscard]] std::string closed_gpus() const;
+
+  const ControlSettings& settings_;
+  const NodeState& node_;
+  const Book& book_;
+  const Brain& brain_;
+  const GpuListener& gpus_;
+};
+
+}  // namespace cleave

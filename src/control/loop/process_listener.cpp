@@ -1,0 +1,129 @@
+#include "control/loop/process_listener.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "control/verdicts/gpu_verdicts.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// How long a failed process waits for an observation of its GPU.
+constexpr Duration longest_doubt = std::chrono::seconds(2);
+
+}  // namespace
+
+void ProcessListener::hear() {
+  for (const RunnerEvent& event : runner_.poll()) hear(event);
+}
+
+void ProcessListener::hear(const RunnerEvent& event) {
+  if (node_.unknown.contains(event.key)) return;
+  LiveJob* job = node_.find(event.key.job);
+  if (job == nullptr) return;
+  const auto attempt = job->attempts.find(event.key.attempt);
+  if (attempt == job->attempts.end()) return;
+  if (const auto* started = std::get_if<JobBegan>(&event.what)) {
+    began(*job, attempt->second, started->pid);
+  } else if (const auto* report = std::get_if<JobReported>(&event.what)) {
+    reported(*job, attempt->second, report->report);
+  } else if (const auto* over = std::get_if<JobEnded>(&event.what)) {
+    heard_of_end(*job, attempt->second, over->outcome);
+  } else if (const auto* lost = std::get_if<SupervisorLost>(&event.what)) {
+    supervisor_lost(*job, event.key.attempt, *lost);
+  }
+  // What was seen of the memory comes with the outcome as well.
+}
+
+void ProcessListener::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid) {
+  const std::int64_t number = attempt.record.key.attempt;
+  if (attempt.record.began) return;
+  attempt.record.began = clock_.wall();
+  job.not_started = 0;
+  book_.note(attempt.record);
+  const std::string where = node_.place_in_words(attempt);
+  book_.event("job-started",
+              fmt::format("job {} runs on {} (process {})", job.record.number, where, pid), &job,
+              attempt.record.gpu);
+  if (job.replica == number) {
+    job.replica.reset();
+    const auto old = std::exchange(job.main, number);
+    if (old && job.attempts.contains(*old))
+      lifecycle_.stop_attempt(job, *old, AttemptEnd::moved,
+                              fmt::format("it was moved to {}", where));
+  }
+  if (job.main == number && !attempt.record.end) {
+    job.record.state = JobState::running;
+    job.record.reason.clear();
+  }
+  book_.note(job);
+}
+
+void ProcessListener::reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& numbered) {
+  const MemoryReport& report = numbered.report;
+  attempt.reports.add(report);
+  attempt.last_reported = report.allocated;
+  attempt.record.peak = std::max(attempt.record.peak.value_or(MiB{}), report.allocated);
+  attempt.beyond = attempt.capacity && report.requested > *attempt.capacity;
+  if (attempt.record.end || job.main != attempt.record.key.attempt || !job.id) return;
+  lifecycle_.forget_old_restarts(job);
+  if (may_restart_early(job.record.early_restarts, clock_.wall(), settings_.early_restarts_a_day))
+    brain_.tell(MemoryReported{*job.id, report, attempt.capacity});
+}
+
+void ProcessListener::heard_of_end(LiveJob& job, LiveAttempt& attempt,
+                                   const ProcessOutcome& outcome) {
+  const GpuId at = attempt.place.gpu;
+  if (!attempt.placed ||
+      !is_doubtful(job, attempt, outcome, node_.gpu(at), settings_.out_of_memory_codes))
+    return ended(job, attempt.record.key.attempt, outcome);
+  node_.pending.push_back(
+      {attempt.record.key, outcome, at, node_.last_operation, clock_.steady() + longest_doubt});
+  node_.gpu(at).next_look = clock_.steady();
+}
+
+void ProcessListener::settle_pending() {
+  std::vector<PendingVerdict> settled;
+  std::erase_if(node_.pending, [&](PendingVerdict& each) {
+    if (!is_settled(each, node_.gpu(each.gpu), clock_.steady())) return false;
+    settled.push_back(std::move(each));
+    return true;
+  });
+  for (const PendingVerdict& each : settled)
+    if (LiveJob* job = node_.find(each.key.job);
+        job != nullptr && job->attempts.contains(each.key.attempt))
+      ended(*job, each.key.attempt, each.outcome);
+}
+
+void ProcessListener::ended(LiveJob& job, std::int64_t attempt, const ProcessOutcome& outcome) {
+  const EndRules rules{settings_.out_of_memory_codes,
+                       node_.place_in_words(job.attempts.at(attempt))};
+  lifecycle_.close(job, attempt, judge_end(job, attempt, outcome, rules));
+}
+
+void ProcessListener::supervisor_lost(LiveJob& job, std::int64_t attempt,
+                                      const SupervisorLost& lost) {
+  // It may have died after the job began and before that was told.
+  AttemptRecord& known = job.attempts.at(attempt).record;
+  if (lost.began && !known.began) known.began = known.started;
+  const AttemptVerdict verdict = judge_lost(job, attempt, lost);
+  const AttemptRecord record = lifecycle_.close_attempt(job, attempt, verdict);
+  if (is_final(job.record.state)) return;
+  book_.event("job-lost", fmt::format("job {}: {}", job.record.number, verdict.why), &job,
+              record.gpu);
+  lifecycle_.apply(job, verdict.job);
+}
+
+void ProcessListener::not_started(const JobKey& key, const std::string& why) {
+  LiveJob* job = node_.find(key.job);
+  if (job == nullptr || !job->attempts.contains(key.attempt)) return;
+  const AttemptVerdict verdict = judge_not_started(*job, key.attempt, why);
+  const AttemptRecord record = lifecycle_.close_attempt(*job, key.attempt, verdict);
+  if (is_final(job->record.state)) return;
+  book_.event("job-not-started", fmt::format("job {} could not be started: {}", key.job, why), job,
+              record.gpu);
+  lifecycle_.apply(*job, verdict.job);
+}
+
+}  // namespace cleave

@@ -1,0 +1,171 @@
+#include "control/loop/startup.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+void Startup::take(StoreContents contents, const std::vector<FoundJob>& found) {
+  take_instances(contents.instances);
+  for (JobRecord& record : contents.jobs) {
+    const JobNumber number = record.number;
+    node_.jobs[number].record = std::move(record);
+  }
+  take_attempts(std::move(contents.attempts));
+  std::set<JobKey> seen;
+  for (const FoundJob& each : found) {
+    seen.insert(each.key);
+    take_found(each, contents.over);
+  }
+  settle_unfound(seen);
+  for (auto& [number, job] : node_.jobs) {
+    if (job.record.cancelled) lifecycle_.cancel(job, "its user");
+    if (!job.attempts.empty() || is_final(job.record.state)) continue;
+    job.record.state = JobState::queued;
+    book_.note(job);
+  }
+}
+
+void Startup::take_instances(const std::vector<InstanceRecord>& instances) {
+  for (const InstanceRecord& instance : instances)
+    if (node_.gpu_of(instance.gpu)) node_.instances[instance.device] = instance;
+}
+
+void Startup::take_attempts(std::vector<AttemptRecord> attempts) {
+  for (AttemptRecord& record : attempts) {
+    if (record.ended) continue;
+    LiveJob* job = node_.find(record.key.job);
+    if (job == nullptr) job = take_final_job(record.key.job);
+    if (job == nullptr) continue;
+    LiveAttempt live;
+    live.placed = false;
+    const std::int64_t number = record.key.attempt;
+    live.record = std::move(record);
+    job->attempts.emplace(number, std::move(live));
+  }
+  for (auto& [number, job] : node_.jobs) keep_one_attempt(job);
+}
+
+/// A job that is over, of which something may still be about to end.
+LiveJob* Startup::take_final_job(JobNumber number) {
+  auto record = book_.job(number);
+  if (!record || !*record) return nullptr;
+  LiveJob& job = node_.jobs[number];
+  job.record = std::move(**record);
+  node_.over.insert(number);
+  return &job;
+}
+
+/// While a replica takes over there are two: the one that began last goes on.
+void Startup::keep_one_attempt(LiveJob& job) {
+  if (is_final(job.record.state)) return;
+  for (const auto& [number, live] : job.attempts)
+    if (!live.record.end && (!job.main || live.record.began)) job.main = number;
+}
+
+void Startup::take_found(const FoundJob& found, const std::vector<JobKey>& over) {
+  LiveJob* job = node_.find(found.key.job);
+  const bool known_job =
+      job != nullptr && (!is_final(job->record.state) || job->attempts.contains(found.key.attempt));
+  if (!known_job) {
+    const bool known = std::ranges::binary_search(over, found.key);
+    if (!known || found.state == FoundJob::State::alive) take_unknown(found);
+    return;
+  }
+  if (found.key.attempt > job->record.attempts && !take_unwritten_attempt(*job, found)) return;
+  const auto attempt = job->attempts.find(found.key.attempt);
+  if (attempt == job->attempts.end()) return;  // its end is in the store already
+  AttemptRecord& record = attempt->second.record;
+  if (found.state == FoundJob::State::alive) {
+    take_alive(*job, found);
+  } else if (found.state == FoundJob::State::ended) {
+    take_ended(*job, found);
+  } else if (found.began) {
+    if (!record.began) record.began = record.started;
+    processes_.supervisor_lost(*job, found.key.attempt, {0, found.trouble});
+  } else {
+    processes_.not_started(found.key, "its supervisor was killed before it began");
+  }
+}
+
+/// The store does not know it: it is another one than was there, or an older copy. What runs is
+/// stopped, since its instance is to be used; what it left stays for whoever looks for it.
+void Startup::take_unknown(const FoundJob& found) {
+  const JobKey key = found.key;
+  const bool alive = found.state == FoundJob::State::alive;
+  EventRecord said = book_.event_record(
+      "job-unknown",
+      fmt::format("the store does not know attempt {} of job {}, {}", key.attempt, key.job,
+                  alive ? "which runs: it is stopped" : "whose folder is left as it is"),
+      nullptr);
+  said.job = key.job;
+  said.uid = 0;  // nobody's, as far as is known
+  book_.event(std::move(said));
+  if (!alive) return;
+  node_.unknown.insert(key);
+  book_.later([lifecycle = &lifecycle_, key] { lifecycle->stop_now(key); });
+}
+
+/// The power went before the store had it on the disk, and came back before the process was gone;
+/// or the store is an older copy. False: nothing of it ever ran.
+bool Startup::take_unwritten_attempt(LiveJob& job, const FoundJob& found) {
+  job.record.attempts = found.key.attempt;
+  book_.note(job);
+  if (!found.began && found.state != FoundJob::State::alive) return false;
+  LiveAttempt live;
+  live.placed = false;
+  live.record.key = found.key;
+  live.record.started = found.outcome.began_at;
+  live.record.began = found.outcome.began_at;
+  live.record.end = AttemptEnd::lost;
+  live.record.why = "the store did not know that it was started";
+  job.attempts.emplace(found.key.attempt, std::move(live));
+  return true;
+}
+
+/// What was being stopped is stopped; and so is the one of two that does not count.
+void Startup::take_alive(LiveJob& job, const FoundJob& found) {
+  const std::int64_t number = found.key.attempt;
+  if (!job.attempts.at(number).record.end && job.main != number)
+    lifecycle_.stop_attempt(job, number, AttemptEnd::moved, "another attempt took over");
+  if (job.attempts.at(number).record.end)
+    book_.later([lifecycle = &lifecycle_, key = found.key] { lifecycle->stop_now(key); });
+}
+
+void Startup::take_ended(LiveJob& job, const FoundJob& found) {
+  LiveAttempt& live = job.attempts.at(found.key.attempt);
+  if (!live.record.began && found.outcome.end != ProcessOutcome::End::not_started)
+    live.record.began = found.outcome.began_at;
+  const std::optional<MiB> capacity = node_.capacity_of(live);
+  for (const NumberedReport& each : found.outcome.reports) {
+    live.record.peak = std::max(live.record.peak.value_or(MiB{}), each.report.allocated);
+    live.beyond = capacity && each.report.requested > *capacity;
+  }
+  book_.event(
+      "job-ended-meanwhile",
+      fmt::format("job {} {} while nobody listened", job.record.number, in_words(found.outcome)),
+      &job);
+  processes_.ended(job, found.key.attempt, found.outcome);
+}
+
+/// Attempts of which there is no trace: this program died before it started them. But when the
+/// power went, a folder that was made just before it may be gone though its job ran.
+void Startup::settle_unfound(const std::set<JobKey>& found) {
+  for (auto& [number, job] : node_.jobs) {
+    std::vector<std::int64_t> gone;
+    for (const auto& [attempt, live] : job.attempts)
+      if (!found.contains(live.record.key)) gone.push_back(attempt);
+    for (const std::int64_t attempt : gone) {
+      if (job.attempts.at(attempt).record.began || rebooted_) {
+        processes_.supervisor_lost(job, attempt, {0, "nothing is left of it"});
+      } else {
+        processes_.not_started({number, attempt}, "the daemon ended before it was started");
+        job.not_before.reset();
+        job.not_started = 0;
+      }
+    }
+  }
+}
+
+}  // namespace cleave

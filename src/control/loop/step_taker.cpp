@@ -1,0 +1,58 @@
+#include "control/loop/step_taker.hpp"
+
+namespace cleave {
+
+void StepTaker::take() {
+  if (!brain_.active()) return;
+  for (const GpuId gpu : node_.all_gpus()) take(gpu);
+}
+
+void StepTaker::take(GpuId id) {
+  std::deque<GpuStep>& steps = node_.gpu(id).steps;
+  for (std::size_t i = 0; i < steps.size() && !brain_.rebuilding();) {
+    if (!is_ready(node_, id, i) || !prepare_mig(id, steps[i].kind)) {
+      ++i;
+      continue;
+    }
+    const GpuStep step = steps[i];
+    steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i));
+    take(id, step);
+  }
+}
+
+bool StepTaker::prepare_mig(GpuId gpu, GpuStep::Kind step) {
+  const MigAnswer answer = mig_for(node_.gpu(gpu), step, settings_.may_switch_mig);
+  if (answer == MigAnswer::switch_first)
+    gpus_.ask(gpu, SwitchMig{step != GpuStep::Kind::start_whole}, std::nullopt);
+  return answer == MigAnswer::right;
+}
+
+void StepTaker::take(GpuId gpu, const GpuStep& step) {
+  auto& instances = node_.gpu(gpu).instances;
+  if (step.kind == GpuStep::Kind::create) {
+    instances[step.placement].state = ManagedInstance::State::making;
+    return gpus_.ask(gpu, CreateOnGpu{step.placement}, step.placement);
+  }
+  if (step.kind == GpuStep::Kind::destroy) {
+    ManagedInstance& instance = instances[step.placement];
+    instance.state = ManagedInstance::State::going;
+    return gpus_.ask(gpu, DestroyOnGpu{instance.device}, step.placement);
+  }
+  launcher_.start(gpu, step);
+}
+
+void StepTaker::destroy_idle_instances() {
+  if (!settings_.keep_idle || !brain_.active() || brain_.furnishes() || node_.paused) return;
+  for (const GpuId id : node_.all_gpus()) {
+    ManagedGpu& gpu = node_.gpu(id);
+    if (!gpu.steps.empty() || gpu.hung || gpu.drained) continue;
+    for (const PlacementId placement :
+         idle_instances(node_, id, clock_.steady(), *settings_.keep_idle)) {
+      if (brain_.rebuilding() || !gpu.steps.empty()) break;
+      brain_.tell(InstanceVanished{id, placement});
+      gpu.steps.push_front({GpuStep::Kind::destroy, placement, 0});
+    }
+  }
+}
+
+}  // namespace cleave

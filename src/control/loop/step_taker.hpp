@@ -1,0 +1,42 @@
+#pragma once
+// Takes the steps that can be taken: instances are made and destroyed, MIG mode is switched first
+// where a step needs that, jobs are started. verdicts/gpu_verdicts.hpp says which can.
+
+#include "control/loop/attempt_launcher.hpp"
+#include "control/loop/gpu_listener.hpp"
+
+namespace cleave {
+
+/// Turns steps into operations and starts.
+class StepTaker {
+ public:
+  /// All must outlive it.
+  StepTaker(const Clock& clock, const ControlSettings& settings, NodeState& node, Brain& brain,
+            GpuListener& gpus, AttemptLauncher& launcher)
+      : clock_(clock),
+        settings_(settings),
+        node_(node),
+        brain_(brain),
+        gpus_(gpus),
+        launcher_(launcher) {}
+
+  /// Those of all GPUs, in order. Does nothing while there is no engine to want them.
+  void take();
+  /// Adds steps that destroy instances which nobody has needed for as long as the settings say.
+  void destroy_idle_instances();
+
+ private:
+  void take(GpuId gpu);
+  void take(GpuId gpu, const GpuStep& step);
+  /// Switches MIG mode where the step waits for that.
+  bool prepare_mig(GpuId gpu, GpuStep::Kind step);
+
+  const Clock& clock_;
+  const ControlSettings& settings_;
+  NodeState& node_;
+  Brain& brain_;
+  GpuListener& gpus_;
+  AttemptLauncher& launcher_;
+};
+
+}  // namespace cleave

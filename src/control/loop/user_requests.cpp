@@ -1,0 +1,192 @@
+#include "control/loop/user_requests.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "control/brain/fleet_of_node.hpp"
+#include "placement/request_table.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::size_t most_remembered_requests = 4096;
+
+}  // namespace
+
+void UserRequests::write() {
+  book_.write_requests(node_,
+                       [this](const UserRequest& each) { return stop_though_unwritten(each); });
+}
+
+/// Nothing enters that is not written; but what runs is stopped all the same, since it may be what
+/// fills the disk. That it was asked for is written when that is possible again.
+bool UserRequests::stop_though_unwritten(const UserRequest& request) {
+  const LiveJob* job = request.cancels ? node_.find(*request.cancels) : nullptr;
+  if (job == nullptr || is_final(job->record.state) || job->attempts.empty()) return false;
+  std::vector<JobKey> keys;
+  for (const auto& [attempt, live] : job->attempts) keys.push_back(live.record.key);
+  request.enter();
+  for (const JobKey& key : keys) lifecycle_.stop_now(key);
+  return true;
+}
+
+/// Why no GPU here will ever have an instance for it; empty where one can.
+const std::string& UserRequests::work_out_impossible(const Request& request) {
+  static const std::string unknown;
+  if (node_.gpus.empty()) return unknown;
+  if (impossible_.size() > most_remembered_requests) impossible_.clear();
+  const auto [known, fresh] = impossible_.try_emplace(request);
+  if (fresh) known->second = resolve(request, fleet_of(node_).geometries).impossible;
+  return known->second;
+}
+
+Result<void> UserRequests::check(const NewJob& job) {
+  const std::size_t there = node_.jobs.size() + book_.open_requests();
+  if (there >= settings_.most_waiting)
+    return fail(ErrorKind::infeasible, "the queue", fmt::format("{} jobs are there already", there),
+                "wait until some have ended, or raise most_waiting");
+  const auto interrupting = Brain::interrupting_name(brain_.scheduler());
+  if (interrupting && !interrupting->empty() && !job.spec.restartable)
+    return fail(ErrorKind::infeasible, "restartable",
+                fmt::format("the scheduler {} stops jobs and starts them again", *interrupting),
+                "submit with --restartable, or let an operator choose another scheduler");
+  if (const std::string& never = work_out_impossible(job.spec.request); !never.empty())
+    return fail(ErrorKind::infeasible, "the request", never,
+                "`cleave top --once` shows the GPUs, `cleave gpu MODEL` the profiles of one");
+  return {};
+}
+
+Result<JobNumber> UserRequests::submit(const NewJob& job) {
+  if (const auto fine = check(job); !fine) return std::unexpected(fine.error());
+  JobRecord record;
+  record.number = ++node_.last_job;
+  record.owner = job.owner;
+  record.spec = job.spec;
+  size_by_earlier_runs(record.spec, record.owner.uid);
+  record.request = record.spec.request;
+  record.submitted = clock_.wall();
+  StoreBatch batch;
+  batch.commands.emplace_back(record.number, job.command);
+  batch.events.push_back(book_.event_record(
+      "job-submitted",
+      fmt::format("job {} was submitted and asks for {}", record.number, record.spec.asked),
+      &record));
+  const JobNumber number = record.number;
+  batch.jobs.push_back(record);
+  book_.request(std::move(batch),
+                [this, entering = std::move(record)]() mutable { enter_job(std::move(entering)); });
+  return number;
+}
+
+/// Where the user said nothing: what the application needed before.
+void UserRequests::size_by_earlier_runs(JobSpec& spec, std::uint32_t uid) const {
+  if (!spec.application || !std::holds_alternative<Unknown>(spec.request.wanted)) return;
+  const auto known = book_.need_of({uid, *spec.application});
+  if (!known) return;
+  spec.request.wanted = BySize{*known, {}};
+  spec.asked = fmt::format("{} MiB, which {} needed before", known->value, *spec.application);
+}
+
+void UserRequests::enter_job(JobRecord record) {
+  LiveJob& job = node_.jobs[record.number];
+  job.record = std::move(record);
+  lifecycle_.enter_queue(job);
+}
+
+void UserRequests::cancel(JobNumber number, const std::string& by) {
+  const LiveJob* job = node_.find(number);
+  if (job == nullptr || is_final(job->record.state)) {
+    // It is over, or was never there: whoever asked has seen which.
+    book_.request({}, [] {});
+    return;
+  }
+  StoreBatch batch;
+  JobRecord record = job->record;
+  record.cancelled = true;
+  batch.jobs.push_back(std::move(record));
+  // That it is over is another event: job-cancelled, or how it ended before it heard of this.
+  batch.events.push_back(book_.event_record(
+      "job-cancelling", fmt::format("job {} is being cancelled by {}", number, by), &job->record));
+  const auto enter = [this, number, by] {
+    if (LiveJob* cancelled = node_.find(number)) lifecycle_.cancel(*cancelled, by);
+  };
+  book_.request(std::move(batch), enter).cancels = number;
+}
+
+Result<void> UserRequests::drain(GpuId gpu, bool drained) {
+  if (index(gpu) >= node_.gpus.size())
+    return fail(ErrorKind::bad_input, "gpu", "there is no such GPU among the managed ones");
+  const std::string& uuid = node_.gpu(gpu).identity->uuid;
+  StoreBatch batch;
+  batch.settings.emplace_back(drained_key(uuid), drained ? "yes" : "");
+  batch.events.push_back(book_.event_record(
+      drained ? "gpu-drained" : "gpu-undrained",
+      fmt::format(
+          "{} {}", node_.in_words(gpu),
+          drained ? "is drained: what runs there runs on, nothing new begins" : "takes work again"),
+      nullptr, uuid));
+  book_.request(std::move(batch), [this, gpu, drained] { enter_drained(gpu, drained); });
+  return {};
+}
+
+void UserRequests::enter_drained(GpuId id, bool drained) {
+  ManagedGpu& gpu = node_.gpu(id);
+  gpu.drained = drained;
+  if (drained) return brain_.tell(GpuDrained{id});
+  if (!gpu.hung && gpu.rests_until <= clock_.steady()) brain_.tell(GpuUndrained{id});
+}
+
+void UserRequests::pause(bool paused) {
+  StoreBatch batch;
+  batch.settings.emplace_back(paused_key, paused ? "yes" : "");
+  batch.events.push_back(book_.event_record(
+      paused ? "paused" : "resumed",
+      paused ? "no job is started until it is resumed" : "jobs start again", nullptr));
+  book_.request(std::move(batch), [this, paused] {
+    node_.paused = paused;
+    brain_.tell(paused ? Event(Paused{}) : Event(Resumed{}));
+  });
+}
+
+Result<void> UserRequests::check_scheduler(const std::string& text) const {
+  const auto interrupting = Brain::interrupting_name(text);
+  if (!interrupting) return std::unexpected(interrupting.error());
+  if (!interrupting->empty())
+    for (const auto& [number, job] : node_.jobs)
+      if (!job.record.spec.restartable && !is_final(job.record.state))
+        return fail(
+            ErrorKind::infeasible, text,
+            fmt::format("it stops jobs and starts them again, and job {} may not be", number),
+            "wait until it has ended");
+  return Brain::check_scheduler(text, fleet_of(node_));
+}
+
+Result<void> UserRequests::set_scheduler(const std::string& text) {
+  if (const auto possible = check_scheduler(text); !possible) return possible;
+  StoreBatch batch;
+  batch.settings.emplace_back(scheduler_key, text);
+  batch.events.push_back(book_.event_record(
+      "scheduler", fmt::format("the scheduler is {} from now on", text), nullptr));
+  book_.request(std::move(batch), [this, text] {
+    brain_.choose_scheduler(text);
+    lifecycle_.rebuild("another scheduler was chosen");
+  });
+  return {};
+}
+
+Result<std::vector<std::string>> UserRequests::reload(const ControlSettings& settings) {
+  std::vector<std::string> unchanged;
+  if (settings.forecaster != settings_.forecaster) {
+    if (const auto possible = Brain::check_forecaster(settings.forecaster); !possible)
+      return std::unexpected(possible.error());
+    lifecycle_.rebuild("another forecaster was chosen");
+  }
+  if (settings.scheduler != settings_.scheduler) unchanged.emplace_back("scheduler");
+  const std::string scheduler = settings_.scheduler;
+  settings_ = settings;
+  settings_.scheduler = scheduler;
+  return unchanged;
+}
+
+}  // namespace cleave

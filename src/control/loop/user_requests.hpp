@@ -1,0 +1,59 @@
+#pragma once
+// What users and operators want: checked at once, written with the next step, and only then part of
+// the node.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "control/loop/job_lifecycle.hpp"
+#include "control/requests.hpp"
+#include "control/settings.hpp"
+
+namespace cleave {
+
+/// Takes requests in.
+class UserRequests {
+ public:
+  /// All must outlive it.
+  UserRequests(const Clock& clock, ControlSettings& settings, NodeState& node, Book& book,
+               Brain& brain, JobLifecycle& lifecycle)
+      : clock_(clock),
+        settings_(settings),
+        node_(node),
+        book_(book),
+        brain_(brain),
+        lifecycle_(lifecycle) {}
+
+  // Each is as control.hpp says.
+
+  [[nodiscard]] Result<JobNumber> submit(const NewJob& job);
+  void cancel(JobNumber job, const std::string& by);
+  [[nodiscard]] Result<void> drain(GpuId gpu, bool drained);
+  void pause(bool paused);
+  [[nodiscard]] Result<void> set_scheduler(const std::string& text);
+  [[nodiscard]] Result<std::vector<std::string>> reload(const ControlSettings& settings);
+
+  /// Writes what was requested since the last step, and has it enter the node.
+  void write();
+  /// Whether this scheduler could take over the node with its jobs.
+  [[nodiscard]] Result<void> check_scheduler(const std::string& text) const;
+
+ private:
+  [[nodiscard]] Result<void> check(const NewJob& job);
+  [[nodiscard]] const std::string& work_out_impossible(const Request& request);
+  void size_by_earlier_runs(JobSpec& spec, std::uint32_t uid) const;
+  void enter_job(JobRecord record);
+  void enter_drained(GpuId gpu, bool drained);
+  [[nodiscard]] bool stop_though_unwritten(const UserRequest& request);
+
+  const Clock& clock_;
+  ControlSettings& settings_;
+  NodeState& node_;
+  Book& book_;
+  Brain& brain_;
+  JobLifecycle& lifecycle_;
+  std::map<Request, std::string> impossible_;  // why no GPU here can serve it, where none can
+};
+
+}  // namespace cleave

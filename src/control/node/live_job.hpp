@@ -1,0 +1,53 @@
+#pragma once
+// A job that has not ended, with its running attempts, as the loop knows it. Plain values;
+// verdicts/ reads them, loop/ changes them.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "control/job_record.hpp"
+#include "model/geometry.hpp"
+#include "model/ids.hpp"
+#include "runner/reports/report_series.hpp"
+
+namespace cleave {
+
+/// Where a job is: on an instance, or on a whole GPU with MIG off.
+struct JobPlace {
+  GpuId gpu{};
+  std::optional<PlacementId> placement;
+  friend auto operator<=>(const JobPlace&, const JobPlace&) = default;
+};
+
+/// A run of a job that has not ended.
+struct LiveAttempt {
+  AttemptRecord record;
+  JobPlace place;
+  std::optional<MiB> capacity;
+  ReportSeries reports;
+  std::optional<MiB> last_reported;  // as allocated
+  std::optional<MiB> seen;           // the most that the driver showed in its instance
+  bool beyond = false;               // its last report asked for more than the instance has
+  std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal
+  bool placed = true;                // false: found at startup, and its instance not yet
+};
+
+/// A job that has not ended, or one that has and of which a process is still about to.
+struct LiveJob {
+  JobRecord record;
+  std::optional<JobId> id;  // in the engine, which has it waiting or placed
+  /// Where the engine has it, whether its process runs there yet or not; empty: it waits.
+  std::optional<JobPlace> place;
+  std::map<std::int64_t, LiveAttempt> attempts;  // not ended, by number
+  std::optional<std::int64_t> main;     // the attempt that counts; another may be on its way out
+  std::optional<std::int64_t> replica;  // the attempt that is to take over from it
+  std::optional<int> last_code;         // with which it ran out of memory
+  std::optional<std::string> rejected;  // why the current engine will not run it
+  std::int64_t not_started = 0;         // failed starts in a row
+  std::optional<Duration> not_before;   // it does not enter the queue before that
+};
+
+}  // namespace cleave

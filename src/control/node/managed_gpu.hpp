@@ -1,0 +1,76 @@
+#pragma once
+// One managed GPU as the loop believes it to be: its instances, what is still to be done there and
+// what the executor has been asked for. Plain values; verdicts/ reads them, loop/ changes them.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/time.hpp"
+#include "control/gpu_executor.hpp"
+#include "control/job_record.hpp"
+#include "model/geometry.hpp"
+
+namespace cleave {
+
+/// An instance of ours, or the place of one that is being made.
+struct ManagedInstance {
+  enum class State : std::uint8_t { making, ready, going };
+  State state = State::ready;
+  std::string device;  // MIG UUID, once it exists
+  std::optional<MiB> capacity;
+  Duration idle_since{};  // on the steady clock; meaningful while no job is on it
+};
+
+/// Work that the engine wants done on a GPU and that has not begun; in the order of its commands.
+struct GpuStep {
+  enum class Kind : std::uint8_t { destroy, create, start, share, start_whole, replica };
+  Kind kind{};
+  PlacementId placement = 0;
+  JobNumber job = 0;
+};
+
+/// An operation that the executor has not answered.
+struct AskedOperation {
+  GpuOperation operation;
+  std::optional<PlacementId> placement;  // of the instance it is about
+  Duration since = Duration::max();      // when it was sent, which is after the store's write
+};
+
+/// A GPU that the daemon manages, with everything the loop knows about it.
+struct ManagedGpu {
+  const GpuIdentity* identity = nullptr;
+  std::optional<GpuObservation> observation;  // the latest
+  bool drained = false, lost = false;
+  bool hung = false;    // the driver has not answered for too long
+  std::string trouble;  // why it cannot be used, or what went wrong last
+  std::map<PlacementId, ManagedInstance> instances;
+  PlacementSet walls;  // instances that are not ours
+  std::deque<GpuStep> steps;
+  std::map<std::uint64_t, AskedOperation> asked;
+  Duration next_look{};
+  Duration rests_until{}, rest{};  // after a refusal
+  Duration heard_at{};             // when the executor last answered
+  std::uint64_t shown = 0;         // the last operation whose answer came with an observation
+
+  /// When the driver will have kept one operation waiting for too long; Duration::max() if nothing
+  /// is asked.
+  [[nodiscard]] Duration answer_due(Duration patience) const {
+    Duration oldest = Duration::max();
+    for (const auto& [number, operation] : asked) oldest = std::min(oldest, operation.since);
+    return oldest == Duration::max() ? oldest : std::max(oldest, heard_at) + patience;
+  }
+  [[nodiscard]] const Geometry& geometry() const { return identity->geometry->geometry(); }
+  /// Instances of ours that exist and are not being destroyed.
+  [[nodiscard]] PlacementSet ready_instances() const {
+    PlacementSet ready;
+    for (const auto& [placement, instance] : instances)
+      if (instance.state == ManagedInstance::State::ready) ready.insert(placement);
+    return ready;
+  }
+};
+
+}  // namespace cleave

@@ -1,0 +1,86 @@
+#include "control/node/node_state.hpp"
+
+#include "base/format.hpp"
+#include "model/layout_text.hpp"
+
+namespace cleave {
+
+LiveJob* NodeState::find(JobNumber number) {
+  const auto found = jobs.find(number);
+  return found == jobs.end() ? nullptr : &found->second;
+}
+
+const LiveJob* NodeState::find(JobNumber number) const {
+  const auto found = jobs.find(number);
+  return found == jobs.end() ? nullptr : &found->second;
+}
+
+std::vector<GpuId> NodeState::all_gpus() const {
+  std::vector<GpuId> all;
+  for (std::size_t i = 0; i < gpus.size(); ++i) all.push_back(static_cast<GpuId>(i));
+  return all;
+}
+
+std::optional<GpuId> NodeState::gpu_of(const std::string& uuid) const {
+  for (const GpuId id : all_gpus())
+    if (gpu(id).identity->uuid == uuid) return id;
+  return std::nullopt;
+}
+
+std::optional<std::pair<GpuId, PlacementId>> NodeState::instance_of(
+    const std::string& device) const {
+  for (const GpuId id : all_gpus())
+    for (const auto& [placement, instance] : gpu(id).instances)
+      if (instance.device == device && instance.state != ManagedInstance::State::making)
+        return std::pair(id, placement);
+  return std::nullopt;
+}
+
+void NodeState::vacate(const JobPlace& place, const JobKey& key, Duration now) {
+  const auto there = occupants.find(place);
+  if (there == occupants.end()) return;
+  there->second.erase(key);
+  if (!there->second.empty()) return;
+  occupants.erase(there);
+  if (!place.placement) return;
+  auto& instances_there = gpu(place.gpu).instances;
+  if (const auto found = instances_there.find(*place.placement); found != instances_there.end())
+    found->second.idle_since = now;
+}
+
+bool NodeState::has_no_process(JobNumber number) const {
+  const LiveJob* job = find(number);
+  return job == nullptr || job->attempts.empty();
+}
+
+std::optional<MiB> NodeState::capacity_of(const LiveAttempt& attempt) const {
+  std::optional<MiB> capacity = attempt.capacity;
+  const auto at = gpu_of(attempt.record.gpu);
+  if (!at) return capacity;
+  const Geometry& geometry = gpu(*at).geometry();
+  for (const PlacementId id : geometry.all())
+    if (const Profile& profile = *geometry[id].profile; profile.name == attempt.record.profile)
+      if (profile.usable) capacity = std::max(capacity.value_or(MiB{}), *profile.usable);
+  return capacity;
+}
+
+std::string NodeState::in_words(GpuId id) const {
+  return fmt::format("GPU {}", gpu(id).identity->index);
+}
+
+std::string NodeState::in_words(const JobPlace& place) const {
+  if (!place.placement) return fmt::format("the whole of {}", in_words(place.gpu));
+  return fmt::format("{} of {}",
+                     layout_text(gpu(place.gpu).geometry(), PlacementSet::of(*place.placement)),
+                     in_words(place.gpu));
+}
+
+std::string NodeState::place_in_words(const LiveAttempt& attempt) const {
+  if (attempt.placed) return in_words(attempt.place);
+  const auto at = gpu_of(attempt.record.gpu);
+  const std::string where = at ? in_words(*at) : attempt.record.gpu;
+  if (attempt.record.profile.empty()) return fmt::format("the whole of {}", where);
+  return fmt::format("{}@{} of {}", attempt.record.profile, attempt.record.start, where);
+}
+
+}  // namespace cleave

@@ -1,0 +1,75 @@
+#pragma once
+// The node as the loop believes it to be: its GPUs, the jobs that have not ended, who occupies
+// what. A value without doors, clock or engine: tests build one by hand. loop/ changes it,
+// verdicts/ judges by it, and book/ reads the records that are to be written from it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/node/live_job.hpp"
+#include "control/node/managed_gpu.hpp"
+#include "runner/process_outcome.hpp"
+
+namespace cleave {
+
+/// A process failed, and the next observation of its GPU will tell whether the GPU was the reason.
+struct PendingVerdict {
+  JobKey key;
+  ProcessOutcome outcome;
+  GpuId gpu{};
+  std::uint64_t operations = 0;  // an observation by a later operation than this one decides
+  Duration until{};              // without one by then, the process failed by itself
+};
+
+/// Everything that the loop believes about the machine.
+struct NodeState {
+  std::vector<ManagedGpu> gpus;  // by GpuId
+  std::map<JobNumber, LiveJob> jobs;
+  std::map<JobPlace, std::set<JobKey>> occupants;  // attempts that have not ended
+  /// Attempts whose stop is due, or, with attempt 0, jobs that may enter the queue again.
+  std::multimap<Duration, JobKey> timers;
+  std::vector<PendingVerdict> pending;
+  std::set<JobKey> unknown;  // attempts that run and that the store does not know
+  std::set<JobNumber> over;  // jobs to be dropped at the end of a step
+  std::map<std::string, InstanceRecord> instances;  // that exist as far as is known, by device
+  bool paused = false;
+  JobNumber last_job = 0;            // the highest number ever given
+  std::uint64_t last_operation = 0;  // the number of the last one asked of the executor
+
+  [[nodiscard]] LiveJob* find(JobNumber number);
+  [[nodiscard]] const LiveJob* find(JobNumber number) const;
+  [[nodiscard]] ManagedGpu& gpu(GpuId id) { return gpus[index(id)]; }
+  [[nodiscard]] const ManagedGpu& gpu(GpuId id) const { return gpus[index(id)]; }
+  [[nodiscard]] std::vector<GpuId> all_gpus() const;
+  /// The managed GPU with this UUID.
+  [[nodiscard]] std::optional<GpuId> gpu_of(const std::string& uuid) const;
+  /// Where the instance with this MIG UUID is, unless it is only being made.
+  [[nodiscard]] std::optional<std::pair<GpuId, PlacementId>> instance_of(
+      const std::string& device) const;
+
+  [[nodiscard]] bool occupied(GpuId gpu, std::optional<PlacementId> placement) const {
+    return occupants.contains({gpu, placement});
+  }
+  void occupy(const JobPlace& place, const JobKey& key) { occupants[place].insert(key); }
+  /// Where the last attempt leaves an instance, that is idle from `now` on.
+  void vacate(const JobPlace& place, const JobKey& key, Duration now);
+  /// No process of the job is left.
+  [[nodiscard]] bool has_no_process(JobNumber number) const;
+  /// The memory that programs can use of the attempt's instance, also where the instance has not
+  /// been observed since the loop began. The largest of what its profile offers: sizes are chosen
+  /// by profile.
+  [[nodiscard]] std::optional<MiB> capacity_of(const LiveAttempt& attempt) const;
+
+  // For people.
+  [[nodiscard]] std::string in_words(GpuId gpu) const;
+  [[nodiscard]] std::string in_words(const JobPlace& place) const;
+  /// Also where its instance has not been observed since the loop began.
+  [[nodiscard]] std::string place_in_words(const LiveAttempt& attempt) const;
+};
+
+}  // namespace cleave

@@ -1,0 +1,47 @@
+#pragma once
+// The values that go in and out of the loop besides records: what users hand in, what they are
+// answered, and how a GPU stands.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/gpu_executor.hpp"
+#include "control/job_record.hpp"
+
+namespace cleave {
+
+/// A job to be submitted; checked by the caller, except for what only the loop knows.
+struct NewJob {
+  JobOwner owner;
+  JobSpec spec;
+  JobCommand command;
+};
+
+/// What became of a request: it is in the store, or it is as if nobody had asked.
+struct RequestAnswer {
+  std::uint64_t number = 0;
+  Result<void> done;
+};
+
+/// The owner of a job as the system knows them now.
+using OwnerLookUp = std::function<Result<JobOwner>(const JobOwner& as_submitted)>;
+
+/// How a GPU stands, for people.
+struct GpuStatus {
+  const GpuIdentity* gpu = nullptr;
+  std::optional<GpuObservation> observation;  // empty until the first
+  bool drained = false, lost = false;
+  std::string trouble;  // the driver does not answer, it refuses, another program holds the lock;
+                        // may be empty
+  /// An attempt, and the device it holds.
+  struct Held {
+    std::string device;
+    JobKey attempt;
+  };
+  std::vector<Held> jobs;
+};
+
+}  // namespace cleave

@@ -1,0 +1,34 @@
+#pragma once
+// What the operator sets for the control loop, as typed values. daemon/config.hpp reads them from
+// the configuration file; a reload replaces them, except the scheduler.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace cleave {
+
+/// The loop's settings, with their defaults.
+struct ControlSettings {
+  /// Used unless another scheduler was chosen while the daemon ran; the store keeps that choice.
+  std::string scheduler = "online";
+  std::string forecaster = "laws";
+  std::int64_t early_restarts_a_day = 10;            // of one job
+  std::size_t most_waiting = 100'000;                // unfinished jobs; more are refused
+  Duration look_every = std::chrono::seconds(5);     // at each GPU
+  Duration gpu_patience = std::chrono::seconds(60);  // until a silent driver counts as hung
+  std::optional<Duration> keep_idle;                 // empty: until their room is needed
+  std::int64_t log_limit = 64 << 20;                 // bytes of each output of an attempt
+  Duration keep_jobs = std::chrono::hours(24 * 7);   // final jobs and their outputs
+  std::int64_t keep_bytes = std::int64_t{10} << 30;  // of outputs of final jobs, all users
+  std::size_t keep_events = 100'000;
+  bool may_switch_mig = true;                // as the executor was told
+  std::string boot;                          // differs after each start of the machine
+  std::vector<int> out_of_memory_codes;      // exit statuses that mean it, for all jobs
+  std::vector<std::string> job_environment;  // "NAME=value" that every job gets besides its own
+};
+
+}  // namespace cleave

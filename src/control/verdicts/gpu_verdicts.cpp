@@ -1,0 +1,159 @@
+#include "control/verdicts/gpu_verdicts.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <ranges>
+#include <set>
+
+#include "control/verdicts/process_verdicts.hpp"
+
+namespace cleave {
+
+namespace {
+
+using State = ManagedInstance::State;
+using Steps = std::ranges::subrange<std::deque<GpuStep>::const_iterator>;
+
+bool exists(const ManagedGpu& gpu, PlacementId placement) {
+  const auto instance = gpu.instances.find(placement);
+  return instance != gpu.instances.end() && instance->second.state == State::ready;
+}
+
+bool can_destroy(const NodeState& node, GpuId id, const GpuStep& step, const Steps& earlier) {
+  return exists(node.gpu(id), step.placement) && !node.occupied(id, step.placement) &&
+         std::ranges::none_of(
+             earlier, [&](const GpuStep& other) { return other.placement == step.placement; });
+}
+
+bool can_create(const NodeState& node, GpuId id, const GpuStep& step, const Steps& earlier) {
+  const ManagedGpu& gpu = node.gpu(id);
+  const auto in_the_way = [](const GpuStep& other) {
+    return other.kind == GpuStep::Kind::destroy || other.kind == GpuStep::Kind::start_whole;
+  };
+  const auto goes = [](const auto& entry) { return entry.second.state == State::going; };
+  return !gpu.instances.contains(step.placement) && !node.occupied(id, std::nullopt) &&
+         std::ranges::none_of(earlier, in_the_way) && std::ranges::none_of(gpu.instances, goes);
+}
+
+bool can_start(const NodeState& node, GpuId id, const GpuStep& step, const Steps& earlier) {
+  const auto before_it = [&](const GpuStep& other) {
+    return other.placement == step.placement && other.kind != GpuStep::Kind::share;
+  };
+  if (!exists(node.gpu(id), step.placement) || std::ranges::any_of(earlier, before_it))
+    return false;
+  if (step.kind == GpuStep::Kind::share) return node.has_no_process(step.job);
+  if (node.occupied(id, step.placement)) return false;
+  if (step.kind == GpuStep::Kind::start) return node.has_no_process(step.job);
+  const LiveJob* job = node.find(step.job);  // a replica starts beside the attempt it replaces
+  return job == nullptr || job->attempts.size() <= 1;
+}
+
+}  // namespace
+
+bool mig_fits(const ManagedGpu& gpu, const MigRules& rules) {
+  return rules.may_switch || gpu.observation->mig != rules.wants_whole_gpus;
+}
+
+bool takes_work(const ManagedGpu& gpu, Duration now, const MigRules& rules) {
+  return gpu.observation && !gpu.hung && !gpu.drained && gpu.trouble.empty() &&
+         gpu.rests_until <= now && (gpu.lost || mig_fits(gpu, rules));
+}
+
+bool can_make_engine(const std::vector<ManagedGpu>& gpus) {
+  return std::ranges::all_of(gpus, [](const ManagedGpu& gpu) {
+    if (gpu.hung) return true;
+    if (!gpu.observation && gpu.trouble.empty()) return false;
+    return std::ranges::all_of(gpu.asked, [](const auto& entry) {
+      return std::holds_alternative<LookAtGpu>(entry.second.operation);
+    });
+  });
+}
+
+MigAnswer mig_for(const ManagedGpu& gpu, GpuStep::Kind step, bool may_switch) {
+  if (!gpu.observation || gpu.lost) return MigAnswer::wait;
+  const bool on = step != GpuStep::Kind::start_whole;
+  if (gpu.observation->mig == on) return MigAnswer::right;
+  const bool asked = std::ranges::any_of(gpu.asked, [](const auto& entry) {
+    return std::holds_alternative<SwitchMig>(entry.second.operation);
+  });
+  return !asked && may_switch ? MigAnswer::switch_first : MigAnswer::wait;
+}
+
+bool is_ready(const NodeState& node, GpuId id, std::size_t i) {
+  const ManagedGpu& gpu = node.gpu(id);
+  const GpuStep& step = gpu.steps[i];
+  const Steps earlier(gpu.steps.begin(), gpu.steps.begin() + static_cast<std::ptrdiff_t>(i));
+  switch (step.kind) {
+    case GpuStep::Kind::destroy:
+      return can_destroy(node, id, step, earlier);
+    case GpuStep::Kind::create:
+      return can_create(node, id, step, earlier);
+    case GpuStep::Kind::start_whole:
+      return gpu.instances.empty() && i == 0 && !node.occupied(id, std::nullopt) &&
+             node.has_no_process(step.job);
+    case GpuStep::Kind::start:
+    case GpuStep::Kind::share:
+    case GpuStep::Kind::replica:
+      return can_start(node, id, step, earlier);
+  }
+  return false;
+}
+
+std::vector<PlacementId> idle_instances(const NodeState& node, GpuId gpu, Duration now,
+                                        Duration keep) {
+  std::vector<PlacementId> idle;
+  for (const auto& [placement, instance] : node.gpu(gpu).instances)
+    if (instance.state == State::ready && !node.occupied(gpu, placement) &&
+        now - instance.idle_since >= keep)
+      idle.push_back(placement);
+  return idle;
+}
+
+InstanceChanges changes_of(const ManagedGpu& gpu, const GpuObservation& observation) {
+  InstanceChanges changes;
+  std::set<std::string> shown;
+  for (const ObservedInstance& seen : observation.instances) {
+    shown.insert(seen.device);
+    if (!seen.placement) continue;
+    const bool known = gpu.instances.contains(*seen.placement);
+    const bool ours = seen.owner == Ownership::ours && !seen.device.empty();
+    if (ours && !known) changes.found.push_back(*seen.placement);
+    if (!ours && (!known || exists(gpu, *seen.placement))) changes.walls.insert(*seen.placement);
+  }
+  for (const auto& [placement, instance] : gpu.instances)
+    if (instance.state == State::ready && !shown.contains(instance.device))
+      changes.vanished.push_back(placement);
+  return changes;
+}
+
+bool is_settled(const PendingVerdict& pending, const ManagedGpu& gpu, Duration now) {
+  return gpu.lost || gpu.hung || gpu.shown > pending.operations || now >= pending.until;
+}
+
+Duration next_wake(const NodeState& node, Duration now, const WakeRules& rules) {
+  Duration at = node.timers.empty() ? Duration::max() : node.timers.begin()->first;
+  for (const PendingVerdict& each : node.pending) at = std::min(at, each.until);
+  for (const ManagedGpu& gpu : node.gpus) {
+    if (gpu.asked.empty() && rules.store_writes) at = std::min(at, gpu.next_look);
+    if (!gpu.hung) at = std::min(at, gpu.answer_due(rules.gpu_patience));
+    if (gpu.rests_until > now) at = std::min(at, gpu.rests_until);
+    if (!rules.keep_idle) continue;
+    for (const auto& [placement, instance] : gpu.instances) {
+      const Duration due = instance.idle_since + *rules.keep_idle;
+      if (instance.state == State::ready && due > now) at = std::min(at, due);
+    }
+  }
+  return at;
+}
+
+std::vector<JobNumber> queue_of(const NodeState& node) {
+  std::vector<JobNumber> all;
+  for (const auto& [number, job] : node.jobs)
+    if (waits(job)) all.push_back(number);
+  std::ranges::stable_sort(all, std::greater<>{}, [&](JobNumber number) {
+    return node.jobs.at(number).record.spec.priority;
+  });
+  return all;
+}
+
+}  // namespace cleave

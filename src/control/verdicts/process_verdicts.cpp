@@ -1,0 +1,217 @@
+#include "control/verdicts/process_verdicts.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+namespace {
+
+using Kind = JobVerdict::Kind;
+
+constexpr std::int64_t most_failed_starts = 3;
+constexpr Duration day = std::chrono::hours(24);
+
+JobVerdict finished(JobState state, std::string reason, std::optional<int> exit_code) {
+  return {
+      .kind = Kind::finish, .state = state, .reason = std::move(reason), .exit_code = exit_code};
+}
+
+JobVerdict rebuild(std::string why) {
+  return {.kind = Kind::rebuild, .reason = std::move(why)};
+}
+
+/// A retry where one is left; else the job has failed.
+JobVerdict retry_or_fail(const JobRecord& job, const std::string& why, std::string if_none_left,
+                         std::optional<int> exit_code) {
+  if (job.failures >= job.spec.retries)
+    return finished(JobState::failed, std::move(if_none_left), exit_code);
+  return {.kind = Kind::retry,
+          .reason = fmt::format("{}; attempt {} of {} follows", why, job.failures + 2,
+                                job.spec.retries + 1)};
+}
+
+/// After an attempt that was being stopped for a reason of ours, or was lost.
+JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt, AttemptEnd end,
+                         const std::string& why, std::optional<int> exit_code) {
+  if (job.record.cancelled) {
+    if (job.attempts.size() > 1) return {};
+    return finished(JobState::cancelled, job.record.reason, exit_code);
+  }
+  if (end == AttemptEnd::moved) return {};  // another attempt is the job, or it waits already
+  if (end != AttemptEnd::lost) return {.kind = Kind::carry_on, .reason = why};
+  if (job.record.spec.restartable || !attempt.record.began)
+    return {.kind = Kind::wait_again, .reason = why};
+  return retry_or_fail(
+      job.record, why,
+      fmt::format("{}; submit it with --restartable or --retry to have it run again", why),
+      exit_code);
+}
+
+JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt,
+                         std::optional<int> exit_code) {
+  return judge_stopped(job, attempt, *attempt.record.end, attempt.record.why, exit_code);
+}
+
+JobVerdict judge_unstartable(const LiveJob& job, std::int64_t number, const std::string& why) {
+  const LiveAttempt& attempt = job.attempts.at(number);
+  if (is_final(job.record.state)) return {};
+  if (attempt.record.end) return judge_stopped(job, attempt, std::nullopt);
+  if (another_counts(job, number)) return rebuild("a replica was not started");
+  return finished(JobState::failed, fmt::format("it could not be started: {}", why), std::nullopt);
+}
+
+JobVerdict judge_out_of_memory(const LiveJob& job, const std::string& where, int code) {
+  if (job.record.spec.restartable)
+    return {
+        .kind = Kind::larger_instance,
+        .reason = fmt::format("it ran out of memory on {} and waits for a larger instance", where),
+        .exit_code = code};
+  return finished(
+      JobState::failed,
+      fmt::format("it ran out of memory on {}; submit it with --restartable, or ask for more",
+                  where),
+      code);
+}
+
+}  // namespace
+
+std::optional<int> exit_code_of(const ProcessOutcome& outcome) {
+  switch (outcome.end) {
+    case ProcessOutcome::End::exited:
+      return outcome.code;
+    case ProcessOutcome::End::signalled:
+      return 128 + outcome.code;
+    case ProcessOutcome::End::not_started:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool ran_out_of_memory(const JobSpec& spec, const LiveAttempt& attempt,
+                       const ProcessOutcome& outcome, std::span<const int> out_of_memory_codes) {
+  const auto code = exit_code_of(outcome);
+  if (!code || *code == 0) return false;
+  return outcome.out_of_memory || attempt.beyond || spec.out_of_memory_code == code ||
+         std::ranges::find(out_of_memory_codes, *code) != out_of_memory_codes.end();
+}
+
+bool is_doubtful(const LiveJob& job, const LiveAttempt& attempt, const ProcessOutcome& outcome,
+                 const ManagedGpu& gpu, std::span<const int> out_of_memory_codes) {
+  const auto code = exit_code_of(outcome);
+  if (!code || *code == 0 || outcome.stopped || !attempt.placed || attempt.record.end) return false;
+  if (job.record.cancelled || is_final(job.record.state)) return false;
+  if (ran_out_of_memory(job.record.spec, attempt, outcome, out_of_memory_codes)) return false;
+  return !gpu.lost && !gpu.hung;
+}
+
+bool another_counts(const LiveJob& job, std::int64_t attempt) {
+  return job.main && *job.main != attempt && !job.attempts.at(*job.main).record.end;
+}
+
+AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessOutcome& outcome,
+                         const EndRules& rules) {
+  const auto code = exit_code_of(outcome);
+  if (!code)
+    return {AttemptEnd::not_started, outcome.reason, std::nullopt,
+            judge_unstartable(job, number, outcome.reason)};
+  const LiveAttempt& attempt = job.attempts.at(number);
+  const bool other = another_counts(job, number);
+  const bool starved =
+      !attempt.record.end && !other &&
+      ran_out_of_memory(job.record.spec, attempt, outcome, rules.out_of_memory_codes);
+  // One that ended well although it was about to be stopped has done its work; but after a signal
+  // to save what it did, programs end well that have more to do.
+  const bool done = *code == 0 && !outcome.stopped && !attempt.stop_at;
+  AttemptVerdict verdict{
+      starved ? AttemptEnd::out_of_memory : AttemptEnd::ended_itself, in_words(outcome), code, {}};
+  if (is_final(job.record.state)) return verdict;
+  if (done && job.replica != number) {
+    verdict.job = finished(JobState::finished, {}, code);
+    verdict.job.remembers_need = true;
+  } else if (attempt.record.end) {
+    verdict.job = judge_stopped(job, attempt, code);
+  } else if (other) {
+    verdict.job = rebuild("a replica failed");
+  } else if (job.record.cancelled) {
+    verdict.job = finished(JobState::cancelled, job.record.reason, code);
+  } else if (starved) {
+    verdict.job = judge_out_of_memory(job, rules.where, *code);
+  } else {
+    const std::string why = fmt::format("it {}", in_words(outcome));
+    verdict.job = retry_or_fail(job.record, why, why, code);
+  }
+  return verdict;
+}
+
+AttemptVerdict judge_lost(const LiveJob& job, std::int64_t number, const SupervisorLost& lost) {
+  std::string why = "its supervisor was killed";
+  if (lost.leftovers > 0) why += fmt::format(", and {} processes with it", lost.leftovers);
+  if (!lost.trouble.empty()) why += fmt::format(" ({})", lost.trouble);
+  const LiveAttempt& attempt = job.attempts.at(number);
+  AttemptVerdict verdict{AttemptEnd::lost, why, std::nullopt, {}};
+  if (is_final(job.record.state)) return verdict;
+  if (another_counts(job, number)) {
+    verdict.job = rebuild("a replica was lost");
+  } else if (attempt.record.end) {
+    verdict.job = judge_stopped(job, attempt, std::nullopt);
+  } else {
+    verdict.job = judge_stopped(job, attempt, AttemptEnd::lost, why, std::nullopt);
+  }
+  return verdict;
+}
+
+AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t number, const std::string& why) {
+  AttemptVerdict verdict{AttemptEnd::not_started, why, std::nullopt, {}};
+  const LiveAttempt& attempt = job.attempts.at(number);
+  if (is_final(job.record.state)) return verdict;
+  const std::int64_t failed_starts = job.not_started + 1;
+  if (another_counts(job, number)) {
+    verdict.job = rebuild("a replica was not started");
+  } else if (attempt.record.end) {
+    verdict.job = judge_stopped(job, attempt, std::nullopt);
+  } else if (failed_starts >= most_failed_starts) {
+    verdict.job =
+        finished(JobState::failed, fmt::format("it could not be started: {}", why), std::nullopt);
+  } else {
+    verdict.job = {.kind = Kind::start_later,
+                   .reason = fmt::format("it could not be started and is tried again: {}", why),
+                   .delay = std::chrono::seconds(1LL << failed_starts)};
+  }
+  return verdict;
+}
+
+bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end) {
+  if (!recorded) return true;
+  return end == AttemptEnd::cancelled && *recorded != AttemptEnd::cancelled;
+}
+
+bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end) {
+  const bool goes_on = end == AttemptEnd::early_restart || end == AttemptEnd::made_room;
+  return goes_on && spec.checkpoint_signal != 0 && attempt.record.began;
+}
+
+bool waits(const LiveJob& job) {
+  if (is_final(job.record.state) || job.record.cancelled || job.not_before) return false;
+  return std::ranges::all_of(job.attempts, [](const auto& attempt) {
+    const auto& end = attempt.second.record.end;
+    return end == AttemptEnd::early_restart || end == AttemptEnd::made_room ||
+           end == AttemptEnd::moved;
+  });
+}
+
+std::vector<Instant> restarts_of_last_day(std::span<const Instant> restarts, Instant now) {
+  std::vector<Instant> recent;
+  std::ranges::copy_if(restarts, std::back_inserter(recent),
+                       [&](Instant when) { return now - when <= day; });
+  return recent;
+}
+
+bool may_restart_early(std::span<const Instant> restarts, Instant now, std::int64_t most_a_day) {
+  const auto recent =
+      std::ranges::count_if(restarts, [&](Instant when) { return now - when <= day; });
+  return recent < most_a_day;
+}
+
+}  // namespace cleave

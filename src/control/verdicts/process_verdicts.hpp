@@ -1,0 +1,97 @@
+#pragma once
+// What it means for a job that one of its processes has ended, or never began. Pure functions: they
+// read the job as it was before the attempt is closed and return what is to be done. Who does it:
+// loop/job_lifecycle.hpp.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "control/node/live_job.hpp"
+#include "control/node/managed_gpu.hpp"
+#include "runner/process_outcome.hpp"
+#include "runner/runner.hpp"
+
+namespace cleave {
+
+/// What becomes of a job after one of its attempts.
+struct JobVerdict {
+  enum class Kind : std::uint8_t {
+    nothing,
+    finish,           // for good: `state`, `reason`, `exit_code`
+    wait_again,       // it was not at fault
+    retry,            // as wait_again, and it takes one of the job's retries
+    larger_instance,  // it waits for an instance with more memory
+    carry_on,         // it waits, or starts elsewhere, already
+    start_later,      // after `delay`
+    rebuild,          // the engine no longer knows what runs
+  };
+  Kind kind = Kind::nothing;
+  JobState state = JobState::queued;
+  std::string reason = {};
+  std::optional<int> exit_code = {};
+  Duration delay = {};
+  bool remembers_need = false;  // what the attempt held is kept for later runs
+  friend bool operator==(const JobVerdict&, const JobVerdict&) = default;
+};
+
+/// How an attempt is recorded, and what becomes of its job.
+struct AttemptVerdict {
+  AttemptEnd end = AttemptEnd::ended_itself;  // where no reason to stop it is recorded already
+  std::string why;
+  std::optional<int> exit_code;
+  JobVerdict job;
+};
+
+/// What judging the end of a process needs beside the job.
+struct EndRules {
+  std::span<const int> out_of_memory_codes;  // exit statuses that mean it, for all jobs
+  std::string where;                         // the attempt ran, for people
+};
+
+/// The exit status, or 128 + signal; nothing where the process was not started.
+[[nodiscard]] std::optional<int> exit_code_of(const ProcessOutcome& outcome);
+
+[[nodiscard]] bool ran_out_of_memory(const JobSpec& spec, const LiveAttempt& attempt,
+                                     const ProcessOutcome& outcome,
+                                     std::span<const int> out_of_memory_codes);
+
+/// Whether the GPU may be why the process failed: programs fail at once when their GPU or their
+/// instance goes, before anyone has looked at it. Then the next observation decides.
+[[nodiscard]] bool is_doubtful(const LiveJob& job, const LiveAttempt& attempt,
+                               const ProcessOutcome& outcome, const ManagedGpu& gpu,
+                               std::span<const int> out_of_memory_codes);
+
+/// Whether another attempt counts: it runs, and nothing wants it to stop.
+[[nodiscard]] bool another_counts(const LiveJob& job, std::int64_t attempt);
+
+/// The process of this attempt has ended, or its supervisor could not start it.
+[[nodiscard]] AttemptVerdict judge_end(const LiveJob& job, std::int64_t attempt,
+                                       const ProcessOutcome& outcome, const EndRules& rules);
+/// Its supervisor was killed.
+[[nodiscard]] AttemptVerdict judge_lost(const LiveJob& job, std::int64_t attempt,
+                                        const SupervisorLost& lost);
+/// Nothing of it ever ran, for `why`; it is not at fault, and is tried again a few times.
+[[nodiscard]] AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t attempt,
+                                               const std::string& why);
+
+/// Whether an attempt that is being stopped for `recorded`, or for nothing yet, is now to be
+/// stopped for `end`: only the job's own end is stronger than what is recorded.
+[[nodiscard]] bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end);
+/// Whether the job's checkpoint signal precedes the stop: the job goes on later, its program has
+/// begun, and the user asked for it.
+[[nodiscard]] bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end);
+
+/// Whether the job belongs into the queue: it waits for an instance, and no process of it counts.
+[[nodiscard]] bool waits(const LiveJob& job);
+
+/// Those early restarts that count against the daily limit.
+[[nodiscard]] std::vector<Instant> restarts_of_last_day(std::span<const Instant> restarts,
+                                                        Instant now);
+[[nodiscard]] bool may_restart_early(std::span<const Instant> restarts, Instant now,
+                                     std::int64_t most_a_day);
+
+}  // namespace cleave
