@@ -21,7 +21,7 @@ constexpr int most_rounds = 16;
 
 }  // namespace
 
-/// The owners, and those who act on them. In the order in which they refer to one another.
+/// The owners and the parts that act on them, in the order in which they refer to one another.
 struct Control::Parts {
   Parts(Doors doors, ControlSettings with, Moment now)
       : clock(now),
@@ -144,7 +144,6 @@ bool Control::Parts::round() {
   gpus.hear();
   processes.settle_pending();
   lifecycle.take_timers();
-  gpus.end_rests();
   brain.wake();
   rebuild.step();
   brain.settle();

@@ -13,7 +13,7 @@
 //
 // The owners, each in its folder, see only what they need:
 //
-//   node/      what is believed: GPUs, jobs, who occupies what. A value.
+//   node/      what is believed: GPUs, jobs, which places are in use. A value.
 //   verdicts/  what it means: pure functions of the node.
 //   brain/     the engine; nothing else in control/ knows engine/.
 //   book/      what is to be written and what follows it; nothing else knows the store.

@@ -79,7 +79,7 @@ std::string GpuWorker::place() const {
 
 std::expected<GpuIndex, GpuWorker::Absence> GpuWorker::find() const {
   auto first = door_->gpu(index_);
-  // A handle that died with a reset is forgotten by the door, and asked for anew.
+  // A handle that died with a reset is forgotten by the door, and asked for again.
   if (!first && means_lost(first.error().code)) first = door_->gpu(index_);
   if (first && first->uuid == gpu_.uuid) return index_;
   if (!first && !means_lost(first.error().code))
@@ -155,7 +155,7 @@ bool GpuWorker::is_whole(const InstanceView& instance) const {
 
 /// What a crash left: instances that were never finished, or of which only a part is gone.
 void GpuWorker::tidy(GpuNews& news) {
-  // Where nobody tells who uses an instance, it is not taken for idle.
+  // An instance counts as idle only if the driver says that nothing uses it.
   const bool users_known = !changing_->view().processes_refused;
   const std::vector<InstanceView> all = changing_->view().instances;
   for (const InstanceView& each : all) {

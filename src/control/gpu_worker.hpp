@@ -5,8 +5,8 @@
 // with a line in the ledger before and after each.
 //
 // The GPU is known by its UUID, which is asked for before every operation: after the driver was
-// loaded anew another GPU may have its index. One that is lost loses lock and view with it; the
-// first look at which it is back begins anew.
+// loaded again another GPU may have its index. One that is lost loses lock and view with it; the
+// first look at which it is back starts over.
 //
 // One thread at a time.
 

@@ -112,7 +112,8 @@ class ThreadedExecutor::Lane {
       close();
     }
     lost_ = news.observation ? news.observation->lost : lost_ && !worker_;
-    // A library that cannot even be opened after the GPU was lost is no sign that the GPU is back.
+    // A library that cannot even be opened after the GPU was lost does not mean that the GPU is
+    // back.
     if (lost_ && !news.observation) {
       news.observation.emplace();
       news.observation->lost = true;

@@ -1,9 +1,9 @@
 #pragma once
 // GpuExecutor over real drivers: a thread and a door of its own for each GPU, so that a driver that
-// takes its time, or hangs over one GPU, holds up nobody else. News wake whoever polls wake_fd().
+// takes its time, or hangs over one GPU, holds up no other. News make wake_fd() readable.
 //
 // A door is opened by its thread with the first operation, and again after its GPU was lost: NVML
-// begins anew only where everybody has closed it, as after the driver was loaded again.
+// starts over only where all have closed it, as after the driver was loaded again.
 //
 // Operations that were not begun when the executor goes are dropped. One that is under way is
 // waited for for a while, for what it does is written down then; a thread that hangs in the driver

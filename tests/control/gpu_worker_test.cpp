@@ -28,7 +28,7 @@ struct WorkerOnGpu : testing::Test {
     auto found = find_managed_gpus(*door, {"all"});
     ASSERT_TRUE(found) << found.error().text();
     managed = std::move(*found);
-    anew();
+    begin_again();
   }
   [[nodiscard]] GpuWorkerSettings settings() const {
     GpuWorkerSettings wanted;
@@ -38,7 +38,7 @@ struct WorkerOnGpu : testing::Test {
     return wanted;
   }
   /// As after the program was started again.
-  void anew(Door* through = nullptr) {
+  void begin_again(Door* through = nullptr) {
     worker.reset();
     worker =
         std::make_unique<GpuWorker>(through == nullptr ? *door : *through, managed[0], settings());
@@ -200,7 +200,7 @@ TEST_F(WorkerOnGpu, WaitsForWhoHoldsTheLock) {
   worker.reset();
   {
     const OtherHolder other(stand->state(), managed[0].uuid);
-    anew();
+    begin_again();
     for (const GpuNews& news : {ask(LookAtGpu{}), create("2g.10gb", 2)}) {
       EXPECT_FALSE(news.done);
       EXPECT_NE(text(news).find(fmt::format("{}", other.pid())), std::string::npos) << text(news);
@@ -262,7 +262,7 @@ TEST_F(WorkerOnGpu, HalfMadeIsAdoptedWhereNobodyUsesIt) {
     auto process =
         SimProcess::start(stand->node(), made.made, static_cast<std::uint32_t>(::getpid()));
     ASSERT_TRUE(process);
-    anew();
+    begin_again();
     const GpuNews used = ask(LookAtGpu{});
     EXPECT_TRUE(used.done) << text(used);
     EXPECT_EQ(seen(used), "3g.20gb@4 half-made");
@@ -299,7 +299,7 @@ TEST_F(WorkerOnGpu, StoppedAtEachStepOfACreationAndADestruction) {
       if (armed && calls++ == step) throw Stopped{};
     };
     FaultyDoor stopping(*door, faults);
-    anew(&stopping);
+    begin_again(&stopping);
     ASSERT_TRUE(ask(LookAtGpu{}).done);
     armed = true;
     try {
@@ -309,7 +309,7 @@ TEST_F(WorkerOnGpu, StoppedAtEachStepOfACreationAndADestruction) {
       through = true;
     } catch (const Stopped&) {
     }
-    anew();
+    begin_again();
     const GpuNews look = ask(LookAtGpu{});
     ASSERT_TRUE(look.done) << text(look);
     ASSERT_TRUE(seen(look) == "1g.5gb@0 foreign" ||
@@ -337,7 +337,7 @@ TEST_F(WorkerOnGpu, RefusalsNeverLookLikeAnEmptyGpu) {
     faults.refuse = 0.05;
     faults.lose = 0.02;
     FaultyDoor faulty(*door, faults);
-    anew(&faulty);
+    begin_again(&faulty);
     for (int step = 0; step < 30; ++step) {
       const GpuNews news = step % 3 == 0 ? create("1g.5gb", 0) : ask(LookAtGpu{});
       if (!news.observation) {
@@ -354,7 +354,7 @@ TEST_F(WorkerOnGpu, RefusalsNeverLookLikeAnEmptyGpu) {
         if (each.device != made.made && !each.device.empty()) (void)ask(DestroyOnGpu{each.device});
     }
     failed += faulty.failed();
-    anew();
+    begin_again();
     const GpuNews quiet = ask(LookAtGpu{});
     ASSERT_TRUE(quiet.done) << text(quiet);
     for (const ObservedInstance& each : quiet.observation->instances) {

@@ -295,7 +295,7 @@ TEST_F(Loop, OldJobsAreForgottenByTimeAndBySize) {
   EXPECT_EQ(runner->found()->size(), 0U);
 }
 
-TEST_F(Loop, WhoKeepsMostLosesHisOldestFirst) {
+TEST_F(Loop, TheOldestOutputsOfTheUserWithTheMostGoFirst) {
   settings.keep_bytes = 2500;  // of 1000 each
   begin();
   std::vector<JobNumber> all;
@@ -306,7 +306,7 @@ TEST_F(Loop, WhoKeepsMostLosesHisOldestFirst) {
     run(30s);
   }
   run(15min);
-  EXPECT_TRUE(*store->job(all[0])) << "the oldest, of who keeps little";
+  EXPECT_TRUE(*store->job(all[0])) << "the oldest, but its user keeps little";
   EXPECT_FALSE(*store->job(all[1]));
   EXPECT_FALSE(*store->job(all[2]));
   EXPECT_TRUE(*store->job(all[3]));
@@ -326,7 +326,7 @@ TEST_F(Loop, AnotherSchedulerIsRefusedWhereItCannotBe) {
   EXPECT_EQ(control->scheduler(), "scheme-b") << "it is remembered";
 }
 
-TEST_F(Loop, WhatAJobReportedStaysItsOwnWhenTheEngineIsMadeAnew) {
+TEST_F(Loop, WhatAJobReportedStaysItsOwnWhenTheEngineIsRebuilt) {
   settings.forecaster = "running-max";
   begin();
   NewJob wanted = sized("2g.10gb");
@@ -352,7 +352,7 @@ TEST_F(Loop, WhatAJobReportedStaysItsOwnWhenTheEngineIsMadeAnew) {
   EXPECT_EQ(record(small).state, JobState::finished);
 }
 
-TEST_F(Loop, WhatWasReportedIsNotForgottenWhenTheEngineIsMadeAnew) {
+TEST_F(Loop, WhatWasReportedIsNotForgottenWhenTheEngineIsRebuilt) {
   settings.forecaster = "running-max";
   settings.early_restarts_a_day = 0;  // for now
   begin();

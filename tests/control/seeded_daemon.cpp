@@ -10,7 +10,7 @@ namespace cleave::trial {
 
 using namespace std::chrono_literals;
 
-/// A runner at which the daemon may die, and that sees who starts what where.
+/// A runner at which the daemon may die, and that sees what is started where.
 class SeededDaemon::WatchedRunner final : public Runner {
  public:
   explicit WatchedRunner(SeededDaemon& of) : of_(&of), inner_(of.jobs_) {}

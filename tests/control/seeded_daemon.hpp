@@ -13,7 +13,7 @@
 //   - a job that may not be restarted runs at most once, and one more time for each retry;
 //   - a job has one process at a time, two only while it moves; an instance has one job at a time;
 //   - no job is called finished that did not end well;
-//   - what the store says is to end is told so within seconds, whoever wrote it down;
+//   - what the store says is to end is told so within seconds, whichever daemon wrote it down;
 //   - nothing of others is touched; in the end no process runs and no instance of ours is left.
 
 #include <iosfwd>
@@ -48,7 +48,7 @@ class SeededDaemon {
                 gpu_losses = 0, foreign = 0, moved = 0, retried = 0, schedulers = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
-  /// Everything that happened, for who repeats a seed.
+  /// Everything that happened, for repeating a seed.
   std::ostream* story = nullptr;
 
  private:

@@ -36,7 +36,7 @@ std::unique_ptr<ThreadedExecutor> open(const SimulatedStand& stand) {
   return std::move(*executor);
 }
 
-/// So many news, or what came within the time; in order.
+/// This many news, or those that came within the time; in order.
 std::vector<GpuNews> wait_for(ThreadedExecutor& executor, std::size_t count,
                               milliseconds at_most = seconds(60)) {
   std::vector<GpuNews> all;
@@ -102,7 +102,7 @@ TEST(ThreadedExecutor, GpusAreChangedSideBySide) {
   EXPECT_LT(four, 2 * one);
 }
 
-/// Holds those who come until it is opened.
+/// Holds every thread that comes until it is opened.
 class Gate {
  public:
   void pass() {

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "control/brain/known_facts.hpp"
 #include "engine/engine.hpp"
+#include "engine/refusals.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
 
@@ -24,7 +25,7 @@ struct Brain::Parts {
   const SchedulerRow* row;
 };
 
-Brain::Brain(const Clock& clock) : clock_(&clock) {}
+Brain::Brain(const Clock& clock) : clock_(&clock), refusals_(std::make_unique<Refusals>()) {}
 Brain::~Brain() = default;
 
 Result<void> Brain::check_forecaster(const std::string& text) {
@@ -67,7 +68,7 @@ bool Brain::make(const FleetFile& file, const std::string& forecaster) {
   // Jobs get other numbers now, so that what a forecaster was told of them counts no more.
   parts->forecaster = *make_forecaster(forecaster);
   auto engine = Engine::make(*spec, {parts->fleet, parts->requests, true, &parts->facts},
-                             parts->requests, parts->forecaster.get());
+                             parts->requests, parts->forecaster.get(), refusals_.get());
   if (!engine) {
     trouble_ =
         fmt::format("no job is started: the scheduler {}: {}", scheduler_, engine.error().text());
@@ -75,7 +76,6 @@ bool Brain::make(const FleetFile& file, const std::string& forecaster) {
   }
   trouble_.clear();
   parts->engine = std::make_unique<Engine>(std::move(*engine));
-  wants_whole_gpus_ = spec->row->whole_gpus;
   parts_ = std::move(parts);
   rebuilding_ = false;
   unsettled_ = true;
@@ -86,8 +86,24 @@ bool Brain::furnishes() const {
   return parts_ != nullptr && parts_->row->furnishes;
 }
 
+bool Brain::wants_whole_gpus() const {
+  return parts_ != nullptr && parts_->row->whole_gpus;
+}
+
 std::size_t Brain::jobs_known() const {
   return parts_ == nullptr ? 0 : parts_->numbers.size();
+}
+
+void Brain::refused(GpuId gpu) {
+  refusals_->refused(gpu, clock_->engine_time());
+}
+
+void Brain::made(GpuId gpu) {
+  refusals_->made(gpu);
+}
+
+bool Brain::rests(GpuId gpu) const {
+  return refusals_->rests_until(gpu, clock_->engine_time()).has_value();
 }
 
 std::span<const Command> Brain::collect(const Event& event) {
@@ -147,6 +163,7 @@ void Brain::admit(LiveJob& job) {
   KnownFacts::Of facts;
   if (spec.deadline) facts.deadline = job.record.submitted + *spec.deadline - set;
   if (job.main) facts.running_since = job.attempts.at(*job.main).record.started - set;
+  facts.priority = spec.priority;
   facts.movable = spec.movable;
   facts.restartable = spec.restartable;
   facts.expected = spec.expected;

@@ -21,7 +21,9 @@
 
 namespace cleave {
 
-/// Decides by the one engine, and hands its commands to whoever carries them out.
+class Refusals;
+
+/// Decides by the one engine, and has its commands carried out.
 class Brain {
  public:
   using CarryOut = std::function<void(const Command&)>;
@@ -59,10 +61,19 @@ class Brain {
   bool make(const FleetFile& fleet, const std::string& forecaster);
   /// The scheduler keeps instances that nobody uses.
   [[nodiscard]] bool furnishes() const;
-  /// The scheduler puts jobs on GPUs with MIG off. As of the last engine.
-  [[nodiscard]] bool wants_whole_gpus() const { return wants_whole_gpus_; }
+  /// The scheduler puts jobs on GPUs with MIG off. As of the last engine that could be made.
+  [[nodiscard]] bool wants_whole_gpus() const;
   /// How many jobs the engine has ever heard of.
   [[nodiscard]] std::size_t jobs_known() const;
+
+  // GPUs that refused a change rest for a while, whichever engine there is.
+
+  /// The GPU refused to destroy an instance or to change its mode. Of one that it refused to make,
+  /// the engine hears by CreateFailed.
+  void refused(GpuId gpu);
+  /// The GPU made an instance.
+  void made(GpuId gpu);
+  [[nodiscard]] bool rests(GpuId gpu) const;
 
   // Telling. All of it does nothing where the brain is not active.
 
@@ -97,7 +108,7 @@ class Brain {
   bool rebuilding_ = true;
   std::string rebuild_reason_ = "the daemon has begun";
   std::string trouble_;
-  bool wants_whole_gpus_ = false;
+  std::unique_ptr<Refusals> refusals_;
   std::unique_ptr<Parts> parts_;
   std::vector<Command> commands_;
   std::multiset<Duration> wakes_;

@@ -10,9 +10,12 @@
 
 namespace cleave {
 
+/// Facts by the engine's number of a job.
 class KnownFacts final : public JobFacts {
  public:
+  /// What is known of one job.
   struct Of {
+    std::int64_t priority = 0;
     std::optional<Instant> deadline, running_since;
     bool movable = false, restartable = false;
     std::optional<Duration> expected;  // on the whole GPU under MIG
@@ -29,6 +32,7 @@ class KnownFacts final : public JobFacts {
     jobs_[index(job)] = std::move(facts);
   }
 
+  [[nodiscard]] std::int64_t priority(JobId job) const override { return of(job).priority; }
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override {
     return of(job).deadline;
   }

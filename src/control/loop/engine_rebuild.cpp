@@ -87,7 +87,7 @@ void EngineRebuild::tell_running_jobs() {
 
 void EngineRebuild::tell_queue() {
   for (const JobNumber number : queue_of(node_))
-    brain_.collect(lifecycle_.submission_of(node_.jobs.at(number)));
+    brain_.collect(brain_.submission_of(node_.jobs.at(number)));
 }
 
 void EngineRebuild::tell_reports_again() {

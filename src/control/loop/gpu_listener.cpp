@@ -8,11 +8,9 @@ namespace cleave {
 
 namespace {
 
-constexpr Duration first_rest = std::chrono::seconds(1), longest_rest = std::chrono::minutes(5);
-
 std::optional<MiB> total_of(const std::optional<MemoryUse>& memory) {
   if (!memory) return std::nullopt;
-  return MiB{static_cast<std::int64_t>(memory->total_bytes >> 20)};
+  return whole_mib(memory->total_bytes);
 }
 
 }  // namespace
@@ -22,8 +20,7 @@ void GpuListener::event(GpuId gpu, std::string kind, std::string text) {
 }
 
 bool GpuListener::takes_work(GpuId gpu) const {
-  return cleave::takes_work(node_.gpu(gpu), clock_.steady(),
-                            {settings_.may_switch_mig, brain_.wants_whole_gpus()});
+  return cleave::takes_work(node_.gpu(gpu), {settings_.may_switch_mig, brain_.wants_whole_gpus()});
 }
 
 void GpuListener::hear() {
@@ -119,7 +116,7 @@ void GpuListener::made(GpuId id, PlacementId placement, const GpuNews& news) {
       if (seen.device == news.made) instance.capacity = total_of(seen.memory);
   const Placement& where = gpu.geometry()[placement];
   if (!instance.capacity) instance.capacity = where.profile->usable;
-  gpu.rest = {};
+  brain_.made(id);
   InstanceRecord record{news.made,   gpu.identity->uuid, std::string(where.profile->name),
                         where.start, clock_.wall(),      {}};
   book_.note(record);
@@ -163,7 +160,8 @@ void GpuListener::mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why)
   event(gpu, "mig-refused",
         fmt::format("{}: MIG mode was not switched {}: {}", node_.in_words(gpu),
                     mig.on ? "on" : "off", why.text()));
-  rest(gpu);
+  brain_.refused(gpu);
+  lifecycle_.rebuild("a GPU refused");
 }
 
 void GpuListener::instance_gone(GpuId id, PlacementId placement) {
@@ -180,7 +178,6 @@ void GpuListener::instance_gone(GpuId id, PlacementId placement) {
 }
 
 void GpuListener::destroyed(GpuId gpu, PlacementId placement) {
-  node_.gpu(gpu).rest = {};
   event(gpu, "instance-destroyed",
         fmt::format("{} was destroyed", node_.in_words(JobPlace{gpu, placement})));
   instance_gone(gpu, placement);
@@ -195,24 +192,8 @@ void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& wh
     instance->second.state = ManagedInstance::State::ready;
     instance->second.idle_since = clock_.steady();
   }
-  rest(id);
-}
-
-/// It takes no work for a while, longer each time.
-void GpuListener::rest(GpuId id) {
-  ManagedGpu& gpu = node_.gpu(id);
-  gpu.rest = gpu.rest == Duration{} ? first_rest : std::min(2 * gpu.rest, longest_rest);
-  gpu.rests_until = clock_.steady() + gpu.rest;
+  brain_.refused(id);
   lifecycle_.rebuild("a GPU refused");
-}
-
-void GpuListener::end_rests() {
-  for (const GpuId id : node_.all_gpus()) {
-    ManagedGpu& gpu = node_.gpu(id);
-    if (gpu.rests_until == Duration{} || gpu.rests_until > clock_.steady()) continue;
-    gpu.rests_until = {};
-    if (takes_work(id)) brain_.tell(GpuUndrained{id});
-  }
 }
 
 void GpuListener::observe(GpuId id, const GpuObservation& observation) {

@@ -30,9 +30,7 @@ class GpuListener {
   /// Has the executor do this once it is written that it will; `placement`: of the instance that it
   /// is about.
   void ask(GpuId gpu, GpuOperation operation, std::optional<PlacementId> placement);
-  /// GPUs that have rested long enough take work again.
-  void end_rests();
-  /// As of now: whether the scheduler may use it.
+  /// Whether the scheduler may use it, apart from rests after refusals, which are the engine's.
   [[nodiscard]] bool takes_work(GpuId gpu) const;
 
  private:
@@ -49,7 +47,6 @@ class GpuListener {
   void destroyed(GpuId gpu, PlacementId placement);
   void not_destroyed(GpuId gpu, PlacementId placement, const Error& why);
   void mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why);
-  void rest(GpuId gpu);
   void instance_gone(GpuId gpu, PlacementId placement);
   void lose_instance(GpuId gpu, PlacementId placement);
   void lose_gpu(GpuId gpu);

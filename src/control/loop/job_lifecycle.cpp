@@ -8,7 +8,6 @@ namespace cleave {
 
 void JobLifecycle::rebuild(const std::string& why) {
   if (!brain_.begin_rebuild(why)) return;
-  lowest_priority_ = INT64_MAX;
   for (ManagedGpu& gpu : node_.gpus) gpu.steps.clear();
   for (auto& [number, job] : node_.jobs) {
     job.id.reset();
@@ -23,20 +22,7 @@ void JobLifecycle::rebuild(const std::string& why) {
 void JobLifecycle::enter_queue(LiveJob& job) {
   book_.note(job);
   if (!brain_.active() || job.id || job.rejected || !waits(job)) return;
-  // The engine keeps the order of submission; where somebody comes before others it takes another
-  // engine.
-  const std::int64_t priority = job.record.spec.priority;
-  if (priority > lowest_priority_ && std::ranges::any_of(node_.jobs, [&](const auto& other) {
-        const LiveJob& each = other.second;
-        return each.id && !each.place && each.record.spec.priority < priority;
-      }))
-    return rebuild("a job of higher priority came");
-  brain_.tell(submission_of(job));
-}
-
-Event JobLifecycle::submission_of(LiveJob& job) {
-  lowest_priority_ = std::min(lowest_priority_, job.record.spec.priority);
-  return brain_.submission_of(job);
+  brain_.tell(brain_.submission_of(job));
 }
 
 void JobLifecycle::leave_engine(LiveJob& job) {

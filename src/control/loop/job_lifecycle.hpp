@@ -22,14 +22,12 @@ class JobLifecycle {
   JobLifecycle(const Clock& clock, NodeState& node, Book& book, Brain& brain, Runner& runner)
       : clock_(clock), node_(node), book_(book), brain_(brain), runner_(runner) {}
 
-  /// The engine no longer knows the node and is to be made again; `why` is said to those who wait
+  /// The engine no longer knows the node and is to be made again; `why` is said of jobs that wait
   /// meanwhile.
   void rebuild(const std::string& why);
 
   /// Puts the job into the engine's queue, where there is an engine and it waits.
   void enter_queue(LiveJob& job);
-  /// The event that it waits; the job is numbered for the engine, which is to be told.
-  [[nodiscard]] Event submission_of(LiveJob& job);
   /// The engine hears no more of it.
   void leave_engine(LiveJob& job);
   /// Steps that would start it are not taken.
@@ -75,7 +73,6 @@ class JobLifecycle {
   Book& book_;
   Brain& brain_;
   Runner& runner_;
-  std::int64_t lowest_priority_ = INT64_MAX;  // of all that this engine was told of
 };
 
 }  // namespace cleave

@@ -42,9 +42,13 @@ QueueView Listing::queue() const {
   return view;
 }
 
+bool Listing::usable(GpuId id) const {
+  return gpus_.takes_work(id) && !node_.gpu(id).lost && !brain_.rests(id);
+}
+
 PlacementSet Listing::free_places(GpuId id) const {
   const ManagedGpu& gpu = node_.gpu(id);
-  if (!gpus_.takes_work(id) || gpu.lost || node_.occupied(id, std::nullopt)) return {};
+  if (!usable(id) || node_.occupied(id, std::nullopt)) return {};
   PlacementSet taken = gpu.walls;
   for (const auto& [placement, instance] : gpu.instances)
     if (node_.occupied(id, placement)) taken.insert(placement);
@@ -71,7 +75,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   if (job->not_before) return record.reason;
   if (job->place) return fmt::format("it is about to start on {}", node_.in_words(*job->place));
   if (!brain_.active())
-    return fmt::format("the scheduler begins anew when the GPUs have answered: {}",
+    return fmt::format("the scheduler starts again when the GPUs have answered: {}",
                        brain_.rebuild_reason());
   if (job->rejected) return *job->rejected + closed_gpus();
   const auto place = queue.before.find(number);
@@ -91,7 +95,7 @@ std::string Listing::closed_gpus() const {
   std::string closed;
   for (const GpuId id : node_.all_gpus()) {
     const ManagedGpu& gpu = node_.gpu(id);
-    if (gpus_.takes_work(id) && !gpu.lost) {
+    if (usable(id)) {
       if (!gpu.walls.empty())
         closed += fmt::format("; {} has instances that are not ours", node_.in_words(id));
       continue;

@@ -40,6 +40,7 @@ class Listing {
   [[nodiscard]] std::string why_waits(JobNumber number, const QueueView& queue) const;
 
  private:
+  [[nodiscard]] bool usable(GpuId gpu) const;
   [[nodiscard]] PlacementSet free_places(GpuId gpu) const;
   [[nodiscard]] bool has_room(const Request& request, const QueueView& queue) const;
   [[nodiscard]] std::string closed_gpus() const;

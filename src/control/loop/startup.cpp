@@ -90,7 +90,7 @@ void Startup::take_found(const FoundJob& found, const std::vector<JobKey>& over)
 }
 
 /// The store does not know it: it is another one than was there, or an older copy. What runs is
-/// stopped, since its instance is to be used; what it left stays for whoever looks for it.
+/// stopped, since its instance is to be used; what it left stays, and can be looked at.
 void Startup::take_unknown(const FoundJob& found) {
   const JobKey key = found.key;
   const bool alive = found.state == FoundJob::State::alive;

@@ -97,7 +97,7 @@ void UserRequests::enter_job(JobRecord record) {
 void UserRequests::cancel(JobNumber number, const std::string& by) {
   const LiveJob* job = node_.find(number);
   if (job == nullptr || is_final(job->record.state)) {
-    // It is over, or was never there: whoever asked has seen which.
+    // It is over, or was never there; the caller has checked which.
     book_.request({}, [] {});
     return;
   }
@@ -134,7 +134,7 @@ void UserRequests::enter_drained(GpuId id, bool drained) {
   ManagedGpu& gpu = node_.gpu(id);
   gpu.drained = drained;
   if (drained) return brain_.tell(GpuDrained{id});
-  if (!gpu.hung && gpu.rests_until <= clock_.steady()) brain_.tell(GpuUndrained{id});
+  if (!gpu.hung) brain_.tell(GpuUndrained{id});
 }
 
 void UserRequests::pause(bool paused) {

@@ -52,9 +52,8 @@ struct ManagedGpu {
   std::deque<GpuStep> steps;
   std::map<std::uint64_t, AskedOperation> asked;
   Duration next_look{};
-  Duration rests_until{}, rest{};  // after a refusal
-  Duration heard_at{};             // when the executor last answered
-  std::uint64_t shown = 0;         // the last operation whose answer came with an observation
+  Duration heard_at{};      // when the executor last answered
+  std::uint64_t shown = 0;  // the last operation whose answer came with an observation
 
   /// When the driver will have kept one operation waiting for too long; Duration::max() if nothing
   /// is asked.

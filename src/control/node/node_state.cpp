@@ -1,7 +1,6 @@
 #include "control/node/node_state.hpp"
 
 #include "base/format.hpp"
-#include "model/layout_text.hpp"
 
 namespace cleave {
 

@@ -1,6 +1,6 @@
 #pragma once
-// The node as the loop believes it to be: its GPUs, the jobs that have not ended, who occupies
-// what. A value without doors, clock or engine: tests build one by hand. loop/ changes it,
+// The node as the loop believes it to be: its GPUs, the jobs that have not ended, which places
+// are in use. A value without doors, clock or engine: tests build one by hand. loop/ changes it,
 // verdicts/ judges by it, and book/ reads the records that are to be written from it.
 
 #include <cstdint>

@@ -54,9 +54,9 @@ bool mig_fits(const ManagedGpu& gpu, const MigRules& rules) {
   return rules.may_switch || gpu.observation->mig != rules.wants_whole_gpus;
 }
 
-bool takes_work(const ManagedGpu& gpu, Duration now, const MigRules& rules) {
+bool takes_work(const ManagedGpu& gpu, const MigRules& rules) {
   return gpu.observation && !gpu.hung && !gpu.drained && gpu.trouble.empty() &&
-         gpu.rests_until <= now && (gpu.lost || mig_fits(gpu, rules));
+         (gpu.lost || mig_fits(gpu, rules));
 }
 
 bool can_make_engine(const std::vector<ManagedGpu>& gpus) {
@@ -136,7 +136,6 @@ Duration next_wake(const NodeState& node, Duration now, const WakeRules& rules) 
   for (const ManagedGpu& gpu : node.gpus) {
     if (gpu.asked.empty() && rules.store_writes) at = std::min(at, gpu.next_look);
     if (!gpu.hung) at = std::min(at, gpu.answer_due(rules.gpu_patience));
-    if (gpu.rests_until > now) at = std::min(at, gpu.rests_until);
     if (!rules.keep_idle) continue;
     for (const auto& [placement, instance] : gpu.instances) {
       const Duration due = instance.idle_since + *rules.keep_idle;

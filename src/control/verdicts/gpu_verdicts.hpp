@@ -21,9 +21,9 @@ struct MigRules {
 /// observed.
 [[nodiscard]] bool mig_fits(const ManagedGpu& gpu, const MigRules& rules);
 
-/// Whether the scheduler may use it. One that is lost counts as usable: the engine is told of it
-/// separately.
-[[nodiscard]] bool takes_work(const ManagedGpu& gpu, Duration now, const MigRules& rules);
+/// Whether the scheduler may use it. One that is lost counts as usable, and so does one that rests
+/// after a refusal: the engine knows of both.
+[[nodiscard]] bool takes_work(const ManagedGpu& gpu, const MigRules& rules);
 
 /// Whether an engine can be made: every GPU has been observed, and what was begun on it is done, as
 /// far as its driver answers.

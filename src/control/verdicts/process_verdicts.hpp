@@ -1,7 +1,7 @@
 #pragma once
 // What it means for a job that one of its processes has ended, or never began. Pure functions: they
-// read the job as it was before the attempt is closed and return what is to be done. Who does it:
-// loop/job_lifecycle.hpp.
+// read the job as it was before the attempt is closed and return what is to be done. It is done
+// by loop/job_lifecycle.hpp.
 
 #include <cstdint>
 #include <optional>
