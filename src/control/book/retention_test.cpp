@@ -1,0 +1,168 @@
+// What is forgotten, and when, over a store in memory and jobs that are not there.
+
+#include "control/book/retention.hpp"
+
+#include <gtest/gtest.h>
+
+#include "control/fake_store.hpp"
+#include "control/node/node_state_test.hpp"
+#include "runner/fake_runner.hpp"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(JobsToForget, NoneWhileThereIsRoom) {
+  EXPECT_TRUE(jobs_to_forget({}, 0).empty());
+  EXPECT_TRUE(jobs_to_forget({{1, 1000, 50}, {2, 1000, 50}}, 100).empty());
+  EXPECT_EQ(jobs_to_forget({{1, 1000, 50}, {2, 1000, 51}}, 100), std::vector<JobNumber>{1});
+}
+
+TEST(JobsToForget, TheOldestOfTheUserWhoseJobsTakeMost) {
+  const std::vector<KeptJob> jobs = {
+      {1, 2000, 30}, {2, 1001, 40}, {3, 1001, 40}, {4, 2000, 30}, {5, 1001, 40}};
+  EXPECT_EQ(jobs_to_forget(jobs, 150), std::vector<JobNumber>{2});
+  EXPECT_EQ(jobs_to_forget(jobs, 130), (std::vector<JobNumber>{2, 3}));
+  EXPECT_EQ(jobs_to_forget(jobs, 90), (std::vector<JobNumber>{2, 3, 1})) << "2000 keeps more now";
+  EXPECT_EQ(jobs_to_forget(jobs, 0), (std::vector<JobNumber>{2, 3, 1, 5, 4}));
+}
+
+TEST(JobsToForget, NeverAJobWithoutOutputs) {
+  EXPECT_EQ(jobs_to_forget({{1, 1000, 0}, {2, 1000, 10}}, 0), std::vector<JobNumber>{2});
+}
+
+class RetentionTest : public testing::Test {
+ protected:
+  /// A final job with one attempt, of which the runner has a folder of 1000 bytes.
+  void add(JobNumber number, Duration ended, std::uint32_t uid = 1000) {
+    Launch launch;
+    launch.key = {number, 1};
+    launch.argv = {"work"};
+    launch.working_directory = "/";
+    FakeCourse course;
+    course.runs = 1ms;
+    jobs.plan(launch.key, course);
+    EXPECT_TRUE(runner.start(launch));
+    StoreBatch batch;
+    JobRecord& job = batch.jobs.emplace_back();
+    job.number = number;
+    job.owner.uid = uid;
+    job.state = JobState::finished;
+    job.attempts = 1;
+    job.ended = epoch + ended;
+    batch.commands.emplace_back(number, JobCommand{{"work"}, {}, "/"});
+    EXPECT_TRUE(store.write(batch, Durability::synced));
+  }
+  void at(Duration time) {
+    clock.advance({time, epoch + time});
+    jobs.advance_to(epoch + time);
+    retention.step();
+  }
+  /// Those that the store still has.
+  [[nodiscard]] std::vector<JobNumber> kept() {
+    std::vector<JobNumber> numbers;
+    for (JobNumber number = 1; number < 10; ++number)
+      if (*store.job(number)) numbers.push_back(number);
+    return numbers;
+  }
+
+  const Instant epoch = Instant{} + 1'000'000h;
+  Clock clock{{0s, epoch}};
+  FakeDisk disk;
+  FakeStore store{disk};
+  FakeJobs jobs{1};
+  FakeRunner runner{jobs};
+  Book book{store, clock};
+  ControlSettings settings;
+  Retention retention{store, runner, book, clock, settings};
+};
+
+TEST_F(RetentionTest, JobsAreKeptForTheirTime) {
+  settings.keep_jobs = 1h;
+  add(1, 0min);
+  add(2, 30min);
+  at(59min);
+  EXPECT_EQ(kept(), (std::vector<JobNumber>{1, 2}));
+  at(61min);
+  EXPECT_EQ(kept(), std::vector<JobNumber>{2});
+  EXPECT_EQ(runner.kept_bytes({1, 1}), 0) << "its folder is gone as well";
+  EXPECT_EQ(runner.kept_bytes({2, 1}), 1000);
+}
+
+TEST_F(RetentionTest, TheStoreIsAskedOnceAMinute) {
+  settings.keep_jobs = 1h;
+  at(90min);
+  EXPECT_EQ(retention.next(), 91min);
+  add(1, 0min);
+  at(91min - 1s);
+  EXPECT_EQ(kept(), std::vector<JobNumber>{1});
+  at(91min);
+  EXPECT_TRUE(kept().empty());
+}
+
+TEST_F(RetentionTest, NothingIsForgottenWhileTheClockMayBeWrong) {
+  settings.keep_jobs = 1h;
+  add(1, 0min);
+  retention.keep_all_until(30h);
+  at(2h);
+  EXPECT_EQ(kept(), std::vector<JobNumber>{1});
+  EXPECT_EQ(retention.next(), 30h);
+  at(30h);
+  EXPECT_TRUE(kept().empty());
+}
+
+TEST_F(RetentionTest, NothingIsForgottenWhileTheStoreDoesNotWrite) {
+  settings.keep_jobs = 1h;
+  add(1, 0min);
+  book.store_refused(Error{ErrorKind::infeasible, "the disk", "it is full", {}});
+  at(2h);
+  EXPECT_EQ(kept(), std::vector<JobNumber>{1});
+  EXPECT_EQ(runner.kept_bytes({1, 1}), 1000);
+}
+
+TEST_F(RetentionTest, AWriteThatFailsIsTheBooksTrouble) {
+  settings.keep_jobs = 1h;
+  add(1, 0min);
+  disk.fail_writes(1);
+  at(2h);
+  EXPECT_FALSE(book.writes());
+  EXPECT_EQ(kept(), std::vector<JobNumber>{1});
+}
+
+TEST_F(RetentionTest, LargeOutputsGoAndThatIsSaid) {
+  settings.keep_bytes = 2500;
+  for (JobNumber number = 1; number <= 4; ++number)
+    add(number, std::chrono::minutes(number), number == 1 ? 2000 : 1000);
+  at(5min);
+  EXPECT_EQ(kept(), (std::vector<JobNumber>{1, 4})) << "the oldest of the user with the most";
+  NodeForTest node;
+  book.commit(node.state);
+  const auto events = book.events_since(0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, "jobs-forgotten");
+  EXPECT_EQ(events[0].text, "2 old jobs were forgotten, since outputs took more than 0 MiB");
+}
+
+TEST_F(RetentionTest, OutputsAreWeighedEveryTenMinutes) {
+  settings.keep_bytes = 1500;
+  at(1min);
+  add(1, 1min);
+  add(2, 2min);
+  at(10min);
+  EXPECT_EQ(kept(), (std::vector<JobNumber>{1, 2}));
+  at(11min);
+  EXPECT_EQ(kept(), std::vector<JobNumber>{2});
+}
+
+TEST_F(RetentionTest, OldEventsGo) {
+  settings.keep_events = 10;
+  NodeForTest node;
+  for (int i = 0; i < 30; ++i) book.event("many", "one");
+  book.commit(node.state);
+  at(1min);
+  EXPECT_EQ(store.events(0, {}, 100)->size(), 10U);
+}
+
+}  // namespace
+}  // namespace cleave

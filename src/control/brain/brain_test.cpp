@@ -1,0 +1,215 @@
+// The brain over a small node: what it tells the engine, and what it hands out of its answers.
+
+#include "control/brain/brain.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/format.hpp"
+#include "control/brain/fleet_of_node.hpp"
+#include "control/node/node_state_test.hpp"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+
+class BrainTest : public testing::Test {
+ protected:
+  BrainTest() {
+    brain.choose_scheduler("online");
+    brain.set_carry_out([this](const Command& command) {
+      carried_out += std::visit([this](const auto& what) { return text(what); }, command);
+      if (then) std::exchange(then, nullptr)();
+    });
+  }
+  /// "start 7 " with the job's own number.
+  std::string text(const StartJob& what) {
+    return fmt::format("start {} ", brain.number_of(what.job));
+  }
+  std::string text(const CreateInstance&) { return "create "; }
+  std::string text(const RejectJob& what) {
+    return fmt::format("reject {} ", brain.number_of(what.job));
+  }
+  template <typename Other>
+  std::string text(const Other&) {
+    return "other ";
+  }
+  LiveJob& job(JobNumber number, std::string profile) {
+    LiveJob& added = node.add_job(number);
+    added.record.request.wanted = ByProfile{std::move(profile)};
+    return added;
+  }
+  void make() { ASSERT_TRUE(brain.make(fleet_of(node.state), "laws")); }
+
+  Clock clock{{10s, Instant{} + 1000h}};
+  NodeForTest node;
+  Brain brain{clock};
+  std::string carried_out;
+  std::function<void()> then;
+};
+
+TEST_F(BrainTest, BeforeAnEngineIsMadeNothingReachesIt) {
+  EXPECT_FALSE(brain.active());
+  EXPECT_TRUE(brain.rebuilding());
+  EXPECT_EQ(brain.rebuild_reason(), "the daemon has begun");
+  brain.tell(Paused{});
+  EXPECT_TRUE(brain.collect(Paused{}).empty());
+  brain.settle();
+  brain.wake();
+  EXPECT_FALSE(brain.begin_rebuild("again")) << "that is so already";
+  EXPECT_EQ(brain.rebuild_reason(), "the daemon has begun");
+  EXPECT_EQ(brain.jobs_known(), 0U);
+}
+
+TEST_F(BrainTest, AnAnswerIsCarriedOutAtOnce) {
+  make();
+  EXPECT_TRUE(brain.active());
+  LiveJob& one = job(7, "3g.20gb");
+  brain.tell(brain.submission_of(one));
+  brain.settle();
+  EXPECT_EQ(carried_out, "create start 7 ");
+  EXPECT_EQ(brain.jobs_known(), 1U);
+  EXPECT_EQ(brain.number_of(*one.id), 7);
+  EXPECT_EQ(cleave::text(brain.request_of(*one.id)), "3g.20gb");
+}
+
+TEST_F(BrainTest, WhatIsCarriedOutMayTellMore) {
+  make();
+  LiveJob &one = job(1, "3g.20gb"), &two = job(2, "3g.20gb");
+  then = [&] { brain.tell(brain.submission_of(two)); };
+  brain.tell(brain.submission_of(one));
+  brain.settle();
+  EXPECT_EQ(carried_out, "create start 1 create start 2 ") << "one answer after the other";
+}
+
+TEST_F(BrainTest, WhatIsCollectedWaits) {
+  make();
+  LiveJob& one = job(1, "3g.20gb");
+  const auto answer = brain.collect(brain.submission_of(one));
+  EXPECT_EQ(answer.size(), 2U);
+  EXPECT_EQ(carried_out, "");
+  brain.carry_out();
+  EXPECT_EQ(carried_out, "create start 1 ");
+  brain.carry_out();
+  EXPECT_EQ(carried_out, "create start 1 ") << "once";
+}
+
+TEST_F(BrainTest, AfterARebuildBeganNothingIsCarriedOutAnyMore) {
+  make();
+  then = [&] { EXPECT_TRUE(brain.begin_rebuild("something went wrong")); };
+  brain.tell(brain.submission_of(job(1, "3g.20gb")));
+  EXPECT_EQ(carried_out, "create ") << "the start is not";
+  EXPECT_FALSE(brain.active());
+  EXPECT_EQ(brain.rebuild_reason(), "something went wrong");
+  make();
+  EXPECT_TRUE(brain.active());
+  EXPECT_EQ(brain.jobs_known(), 0U) << "the new engine knows nothing yet";
+  brain.carry_out();
+  EXPECT_EQ(carried_out, "create ");
+}
+
+TEST_F(BrainTest, AnAdoptedJobHoldsItsInstance) {
+  const PlacementId at = node.placement("7g.40gb", 0);
+  node.add_instance(at);
+  LiveJob& runs = job(1, "7g.40gb");
+  node.add_attempt(runs, at);
+  make();
+  brain.collect(brain.adoption_of(runs, {GpuId{0}, at}));
+  EXPECT_EQ(runs.place, (JobPlace{GpuId{0}, at}));
+  brain.collect(brain.submission_of(job(2, "7g.40gb")));
+  brain.carry_out();
+  brain.settle();
+  EXPECT_EQ(carried_out, "") << "the second waits";
+  brain.tell(Finished{*runs.id});
+  brain.settle();
+  EXPECT_EQ(carried_out, "start 2 ");
+}
+
+TEST_F(BrainTest, WhatNoGpuCanRunIsRejected) {
+  make();
+  brain.tell(brain.submission_of(job(5, "1g.99gb")));
+  EXPECT_EQ(carried_out, "reject 5 ");
+}
+
+TEST_F(BrainTest, TheEngineIsWokenWhenItWanted) {
+  EXPECT_EQ(brain.next_wake(), Duration::max());
+  make();
+  brain.tell(brain.submission_of(job(1, "7g.40gb")));
+  brain.settle();
+  // A refusal has the GPU rest, and the engine wants to hear when that is over.
+  brain.tell(CreateFailed{GpuId{0}, node.placement("7g.40gb", 0)});
+  brain.settle();
+  const Duration at = brain.next_wake();
+  ASSERT_NE(at, Duration::max());
+  EXPECT_GT(at, clock.steady());
+  carried_out.clear();
+  clock.advance({at - 1ms, Instant{} + 1000h});
+  brain.wake();
+  brain.settle();
+  EXPECT_EQ(carried_out, "") << "it is not time yet";
+  EXPECT_EQ(brain.next_wake(), at);
+  clock.advance({at, Instant{} + 1000h});
+  brain.wake();
+  brain.settle();
+  EXPECT_EQ(carried_out, "create start 1 ");
+  EXPECT_NE(brain.next_wake(), at);
+}
+
+TEST_F(BrainTest, ASchedulerThatCannotBeIsATrouble) {
+  EXPECT_TRUE(Brain::check_scheduler("online", fleet_of(node.state)));
+  EXPECT_FALSE(Brain::check_scheduler("nonsense", fleet_of(node.state)));
+  EXPECT_TRUE(Brain::check_forecaster("laws"));
+  EXPECT_FALSE(Brain::check_forecaster("nonsense"));
+  EXPECT_EQ(Brain::interrupting_name("online").value(), "");
+  EXPECT_EQ(Brain::interrupting_name("miso").value(), "miso");
+  EXPECT_FALSE(Brain::interrupting_name("nonsense"));
+}
+
+TEST_F(BrainTest, WhatTheSchedulerIsLike) {
+  EXPECT_FALSE(brain.furnishes());
+  EXPECT_FALSE(brain.wants_whole_gpus());
+  make();
+  EXPECT_FALSE(brain.furnishes());
+  brain.begin_rebuild("another scheduler");
+  brain.choose_scheduler("full-gpu");
+  EXPECT_EQ(brain.scheduler(), "full-gpu");
+  make();
+  EXPECT_TRUE(brain.wants_whole_gpus());
+}
+
+TEST(FleetOfNode, GpusOfOneKindShareAGeometry) {
+  const NodeForTest node({"A100-SXM4-40GB", "A30", "A100-SXM4-40GB"});
+  const FleetFile fleet = fleet_of(node.state);
+  ASSERT_EQ(fleet.gpus.size(), 3U);
+  EXPECT_EQ(fleet.geometries.size(), 2U);
+  EXPECT_EQ(fleet.gpus[0].geometry, 0U);
+  EXPECT_EQ(fleet.gpus[1].geometry, 1U);
+  EXPECT_EQ(fleet.gpus[2].geometry, 0U);
+  EXPECT_EQ(fleet.gpus[2].name, "gpu/2");
+}
+
+TEST(FleetOfNode, ShowsOursAndWalls) {
+  NodeForTest node;
+  const PlacementId ours = node.placement("3g.20gb", 0), wall = node.placement("2g.10gb", 4);
+  node.add_instance(ours);
+  node.add_instance(node.placement("1g.5gb", 6), ManagedInstance::State::making);
+  node.state.gpus[0].walls = PlacementSet::of(wall);
+  const std::vector<InstanceEntry> instances = fleet_of(node.state).gpus[0].instances;
+  ASSERT_EQ(instances.size(), 2U) << "what is being made is not there";
+  EXPECT_EQ(instances[0].placement, wall);
+  EXPECT_FALSE(instances[0].owned);
+  EXPECT_EQ(instances[1].placement, ours);
+  EXPECT_TRUE(instances[1].owned);
+  node.state.gpus[0].lost = true;
+  EXPECT_TRUE(fleet_of(node.state).gpus[0].instances.empty());
+}
+
+TEST(FleetOfNode, AStateThatCannotBeIsShownAsEmpty) {
+  NodeForTest node;
+  node.add_instance(node.placement("7g.40gb", 0));
+  node.state.gpus[0].walls = PlacementSet::of(node.placement("1g.5gb", 0));
+  EXPECT_TRUE(fleet_of(node.state).gpus[0].instances.empty());
+}
+
+}  // namespace
+}  // namespace cleave

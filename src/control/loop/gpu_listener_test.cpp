@@ -1,0 +1,311 @@
+// How the node follows what the executor answers.
+
+#include "control/loop/gpu_listener.hpp"
+
+#include "control/loop/loop_parts_test.hpp"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr GpuId gpu0{0};
+
+class GpuListenerTest : public LoopParts {
+ protected:
+  GpuListenerTest() { think(); }
+
+  [[nodiscard]] ManagedGpu& gpu() { return node.gpus[0]; }
+  /// As an answer to a look.
+  void observe(GpuObservation observation) {
+    gpus.ask(gpu0, LookAtGpu{}, std::nullopt);
+    book.commit(node);
+    GpuNews news;
+    news.number = node.last_operation;
+    news.gpu = gpu0;
+    news.observation = std::move(observation);
+    executor.news.push_back(std::move(news));
+    gpus.hear();
+  }
+  static ObservedInstance seen(PlacementId placement, std::string device,
+                               Ownership owner = Ownership::ours) {
+    ObservedInstance instance;
+    instance.placement = placement;
+    instance.device = std::move(device);
+    instance.owner = owner;
+    return instance;
+  }
+
+  const PlacementId large = node_.placement("3g.20gb", 0), small = node_.placement("1g.5gb", 6);
+};
+
+TEST_F(GpuListenerTest, AnInstanceThatWasMadeIsReadyAndRecorded) {
+  LiveJob& job = submit("3g.20gb");
+  EXPECT_EQ(job.record.state, JobState::starting);
+  act();
+  ASSERT_EQ(asked(), fmt::format("create {}", job.place->placement.value()));
+  EXPECT_EQ(gpu().instances.begin()->second.state, ManagedInstance::State::making);
+  succeed("MIG-1");
+  const ManagedInstance& instance = gpu().instances.begin()->second;
+  EXPECT_EQ(instance.state, ManagedInstance::State::ready);
+  EXPECT_EQ(instance.device, "MIG-1");
+  EXPECT_EQ(instance.idle_since, now);
+  EXPECT_TRUE(instance.capacity) << "that of its profile, since nobody has measured it";
+  EXPECT_TRUE(node.instances.contains("MIG-1"));
+  EXPECT_EQ(happened(), "job-submitted instance-created");
+  ASSERT_EQ(store.load()->instances.size(), 1U);
+  EXPECT_EQ(store.load()->instances[0].profile, "3g.20gb");
+  act();
+  EXPECT_EQ(job.attempts.size(), 1U) << "and its job starts there";
+  EXPECT_EQ(job.attempts.begin()->second.record.device, "MIG-1");
+}
+
+TEST_F(GpuListenerTest, WhereAnInstanceIsRefusedItsJobWaits) {
+  LiveJob& job = submit("3g.20gb");
+  act();
+  refuse("the driver is busy");
+  EXPECT_TRUE(gpu().instances.empty());
+  EXPECT_TRUE(gpu().steps.empty()) << "its start is gone";
+  EXPECT_EQ(job.record.state, JobState::queued);
+  EXPECT_FALSE(job.place);
+  EXPECT_TRUE(job.id) << "the engine has it waiting";
+  EXPECT_EQ(happened(), "job-submitted instance-refused");
+}
+
+TEST_F(GpuListenerTest, OneThatWasToBeDestroyedAnywayIsNoNewsToTheEngine) {
+  gpu().steps.push_back({GpuStep::Kind::destroy, large, 0});
+  gpu().steps.push_back({GpuStep::Kind::destroy, small, 0});
+  gpu().instances[large].state = ManagedInstance::State::making;
+  gpus.ask(gpu0, CreateOnGpu{large}, large);
+  book.commit(node);
+  refuse("the driver is busy");
+  ASSERT_EQ(gpu().steps.size(), 1U);
+  EXPECT_EQ(gpu().steps[0].placement, small);
+  EXPECT_TRUE(brain.active());
+}
+
+TEST_F(GpuListenerTest, OneThatWasDestroyedAgainAndWantedMeanwhileNeedsAnotherEngine) {
+  LiveJob& job = submit("3g.20gb");
+  act();
+  const PlacementId at = *job.place->placement;
+  gpu().steps.push_back({GpuStep::Kind::destroy, at, 0});
+  refuse("the driver is busy");
+  EXPECT_TRUE(brain.rebuilding());
+  EXPECT_EQ(brain.rebuild_reason(), "an instance was not made");
+}
+
+TEST_F(GpuListenerTest, AfterAnInstanceThatStaysTheGpuRests) {
+  node_.add_instance(large, ManagedInstance::State::going);
+  gpus.ask(gpu0, DestroyOnGpu{"MIG"}, large);
+  book.commit(node);
+  pass(7s);
+  refuse("it is in use");
+  EXPECT_EQ(gpu().instances.at(large).state, ManagedInstance::State::ready);
+  EXPECT_EQ(gpu().instances.at(large).idle_since, now);
+  EXPECT_EQ(brain.rebuild_reason(), "a GPU refused");
+  EXPECT_TRUE(brain.rests(gpu0));
+  think();
+  LiveJob& job = submit("1g.5gb");
+  EXPECT_FALSE(job.place) << "the engine knows it too";
+  EXPECT_EQ(brain.next_wake(), now + 1s);
+  pass(1s);
+  EXPECT_FALSE(brain.rests(gpu0));
+  brain.wake();
+  brain.settle();
+  EXPECT_TRUE(job.place);
+}
+
+TEST_F(GpuListenerTest, OneThatMakesAnInstanceIsForgiven) {
+  brain.refused(gpu0);
+  pass(1s);
+  brain.refused(gpu0);
+  pass(1s);
+  EXPECT_TRUE(brain.rests(gpu0)) << "the second rest is longer";
+  pass(1s);
+  gpus.ask(gpu0, CreateOnGpu{large}, large);
+  book.commit(node);
+  succeed("MIG-1");
+  brain.refused(gpu0);
+  pass(1s);
+  EXPECT_FALSE(brain.rests(gpu0));
+}
+
+TEST_F(GpuListenerTest, AnInstanceThatWasDestroyedIsGone) {
+  node_.add_instance(large, ManagedInstance::State::going).device = "MIG-1";
+  node.instances["MIG-1"] = InstanceRecord{"MIG-1", "GPU-0", "3g.20gb", 0, epoch, {}};
+  gpus.ask(gpu0, DestroyOnGpu{"MIG-1"}, large);
+  book.commit(node);
+  succeed();
+  EXPECT_FALSE(gpu().instances.contains(large));
+  EXPECT_TRUE(node.instances.empty());
+  EXPECT_EQ(happened(), "instance-destroyed");
+  EXPECT_TRUE(store.load()->instances.empty());
+}
+
+TEST_F(GpuListenerTest, MigThatDoesNotSwitchTurnsJobsAway) {
+  LiveJob& job = written_job(1);
+  job.place = JobPlace{gpu0, std::nullopt};
+  gpu().steps.push_back({GpuStep::Kind::start_whole, 0, 1});
+  gpus.ask(gpu0, SwitchMig{false}, std::nullopt);
+  book.commit(node);
+  refuse("somebody uses it");
+  EXPECT_TRUE(gpu().steps.empty());
+  EXPECT_FALSE(job.place);
+  EXPECT_EQ(happened(), "instance-refused mig-refused");
+  EXPECT_TRUE(brain.rests(gpu0));
+}
+
+TEST_F(GpuListenerTest, InstancesOfOursThatAreFoundAreRecorded) {
+  observe({.lost = false,
+           .mig = true,
+           .instances = {seen(large, "MIG-9")},
+           .processes = {},
+           .power_mw = {}});
+  EXPECT_EQ(gpu().instances.at(large).device, "MIG-9");
+  EXPECT_TRUE(node.instances.contains("MIG-9"));
+  EXPECT_EQ(brain.rebuild_reason(), "an instance of ours was found");
+}
+
+TEST_F(GpuListenerTest, WallsThatComeAndGoNeedAnotherEngine) {
+  const GpuObservation with{.lost = false,
+                            .mig = true,
+                            .instances = {seen(large, "MIG-9", Ownership::foreign)},
+                            .processes = {},
+                            .power_mw = {}};
+  observe(with);
+  EXPECT_EQ(gpu().walls, PlacementSet::of(large));
+  EXPECT_TRUE(brain.rebuilding());
+  think();
+  observe(with);
+  EXPECT_TRUE(brain.active()) << "nothing has changed";
+  observe({});
+  EXPECT_TRUE(gpu().walls.empty());
+  EXPECT_TRUE(brain.rebuilding());
+}
+
+TEST_F(GpuListenerTest, WhoeverRanOnAVanishedInstanceIsLost) {
+  node_.add_instance(large);
+  LiveJob& job = node_.add_job(1);
+  node_.add_attempt(job, large);
+  observe({});
+  EXPECT_FALSE(gpu().instances.contains(large));
+  EXPECT_EQ(job.attempts.at(1).record.end, AttemptEnd::lost);
+  EXPECT_EQ(job.record.state, JobState::stopping);
+  EXPECT_EQ(job.record.reason, "its instance 3g.20gb@0 of GPU 0 vanished");
+}
+
+TEST_F(GpuListenerTest, ALostGpuTakesAllWithIt) {
+  node_.add_instance(large);
+  node.instances["MIG"] = InstanceRecord{"MIG", "GPU-0", "3g.20gb", 0, epoch, {}};
+  gpu().instances.at(large).device = "MIG";
+  gpu().walls = PlacementSet::of(small);
+  LiveJob& job = written_job(1);
+  node_.add_attempt(job, large);
+  GpuObservation lost;
+  lost.lost = true;
+  observe(lost);
+  EXPECT_TRUE(gpu().lost);
+  EXPECT_TRUE(gpu().instances.empty());
+  EXPECT_TRUE(gpu().walls.empty());
+  EXPECT_TRUE(node.instances.empty());
+  EXPECT_EQ(job.attempts.at(1).record.why, "GPU 0 was lost");
+  observe(lost);
+  observe({});
+  EXPECT_FALSE(gpu().lost);
+  EXPECT_EQ(happened(), "gpu-lost gpu-returned") << "each is said once";
+}
+
+TEST_F(GpuListenerTest, InstancesThatWentWhileNobodyLookedAreClosed) {
+  node.instances["MIG-1"] = InstanceRecord{"MIG-1", "GPU-0", "3g.20gb", 0, epoch, {}};
+  node.instances["MIG-2"] = InstanceRecord{"MIG-2", "GPU-7", "3g.20gb", 0, epoch, {}};
+  gpu().observation.reset();
+  observe({});
+  EXPECT_FALSE(node.instances.contains("MIG-1"));
+  EXPECT_TRUE(node.instances.contains("MIG-2")) << "it is on another GPU";
+  EXPECT_EQ(happened(), "instances-gone");
+}
+
+TEST_F(GpuListenerTest, ADriverThatDoesNotAnswerHangsAndMayComeBack) {
+  settings.gpu_patience = 60s;
+  gpus.ask(gpu0, LookAtGpu{}, std::nullopt);
+  book.commit(node);
+  pass(59s);
+  gpus.hear();
+  EXPECT_FALSE(gpu().hung);
+  pass(1s);
+  gpus.hear();
+  EXPECT_TRUE(gpu().hung);
+  EXPECT_EQ(gpu().trouble, "its driver does not answer");
+  EXPECT_FALSE(gpus.takes_work(gpu0));
+  succeed();
+  EXPECT_FALSE(gpu().hung);
+  EXPECT_EQ(gpu().trouble, "");
+  EXPECT_EQ(happened(), "gpu-hangs gpu-answers");
+}
+
+TEST_F(GpuListenerTest, GpusAreLookedAtWhenItIsTimeAndNothingElseIsAsked) {
+  settings.look_every = 5s;
+  gpu().next_look = now;
+  gpus.hear();
+  book.commit(node);
+  EXPECT_EQ(asked(), "look");
+  pass(10s);
+  gpus.hear();
+  book.commit(node);
+  EXPECT_EQ(asked(), "look") << "the first is not answered yet";
+  succeed();
+  book.commit(node);
+  EXPECT_EQ(asked(), "look look");
+  EXPECT_EQ(gpu().next_look, now + 5s);
+}
+
+TEST_F(GpuListenerTest, AnOperationIsSentOnlyOnceItIsWritten) {
+  disk.fail_writes(1);
+  book.event("something", "to be written");
+  gpus.ask(gpu0, CreateOnGpu{large}, large);
+  book.commit(node);
+  EXPECT_EQ(asked(), "");
+  EXPECT_EQ(gpu().asked.begin()->second.since, Duration::max());
+  pass(1s);
+  book.commit(node);
+  EXPECT_EQ(asked(), fmt::format("create {}", large));
+  EXPECT_EQ(gpu().asked.begin()->second.since, now);
+}
+
+TEST_F(GpuListenerTest, TroubleIsSaidOnceAndEnds) {
+  gpus.ask(gpu0, LookAtGpu{}, std::nullopt);
+  book.commit(node);
+  refuse("another program holds its lock");
+  EXPECT_FALSE(gpu().trouble.empty());
+  gpus.ask(gpu0, LookAtGpu{}, std::nullopt);
+  book.commit(node);
+  refuse("another program holds its lock");
+  gpus.ask(gpu0, LookAtGpu{}, std::nullopt);
+  book.commit(node);
+  succeed();
+  EXPECT_EQ(gpu().trouble, "");
+  EXPECT_EQ(happened(), "gpu-trouble gpu-well");
+}
+
+TEST_F(GpuListenerTest, WhatTheDriverCountsIsTheMostThatAJobHeld) {
+  node_.add_instance(large).device = "MIG-1";
+  LiveJob& job = node_.add_job(1);
+  LiveAttempt& attempt = node_.add_attempt(job, large);
+  GpuObservation observation;
+  observation.instances = {seen(large, "MIG-1")};
+  observation.instances[0].memory =
+      MemoryUse{std::uint64_t{20} << 30, (std::uint64_t{3} << 20) + 1};
+  observe(observation);
+  EXPECT_EQ(attempt.seen, MiB{4});
+  EXPECT_EQ(gpu().instances.at(large).capacity, MiB{20 << 10});
+  observation.instances[0].memory->used_bytes = 1 << 20;
+  observe(observation);
+  EXPECT_EQ(attempt.seen, MiB{4});
+  node.occupy({gpu0, large}, {2, 1});
+  observation.instances[0].memory->used_bytes = std::uint64_t{9} << 20;
+  observe(observation);
+  EXPECT_EQ(attempt.seen, MiB{4}) << "of two nobody knows whose it is";
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,153 @@
+#pragma once
+// For tests: the parts of the loop over a node of empty GPUs, a store in memory, jobs that are not
+// there and an executor that only remembers what it was asked.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/format.hpp"
+#include "control/fake_store.hpp"
+#include "control/loop/command_translator.hpp"
+#include "control/loop/engine_rebuild.hpp"
+#include "control/loop/listing.hpp"
+#include "control/loop/step_taker.hpp"
+#include "control/loop/user_requests.hpp"
+#include "control/node/node_state_test.hpp"
+#include "runner/fake_runner.hpp"
+
+namespace cleave {
+
+/// Remembers operations; answers are what a test puts in.
+class QuietExecutor final : public GpuExecutor {
+ public:
+  [[nodiscard]] const std::vector<GpuIdentity>& gpus() const override { return none_; }
+  void ask(NumberedOperation operation) override { asked.push_back(std::move(operation)); }
+  [[nodiscard]] std::vector<GpuNews> poll() override { return std::exchange(news, {}); }
+  [[nodiscard]] int wake_fd() const override { return -1; }
+
+  std::vector<NumberedOperation> asked;
+  std::vector<GpuNews> news;
+
+ private:
+  std::vector<GpuIdentity> none_;
+};
+
+/// All parts, wired as control.cpp does. A test drives the ones it is about.
+class LoopParts : public testing::Test {
+ protected:
+  explicit LoopParts(const std::vector<std::string>& models = {"A100-SXM4-40GB"}) : node_(models) {
+    brain.set_carry_out([this](const Command& command) { commands.carry_out(command); });
+    brain.choose_scheduler("online");
+    jobs.advance_to(epoch + now);
+    for (ManagedGpu& gpu : node.gpus) gpu.next_look = Duration::max();
+  }
+
+  void pass(Duration time) {
+    now += time;
+    clock.advance({now, epoch + now});
+    jobs.advance_to(epoch + now);
+  }
+  /// Makes the engine, if one is wanted.
+  void think() {
+    rebuild.step();
+    brain.settle();
+  }
+  /// A job that has been submitted, in the store and in the queue.
+  LiveJob& submit(const std::string& profile, JobSpec spec = {}) {
+    NewJob job;
+    job.owner = {1000, 1000, {}, "someone"};
+    job.command = {{"work"}, {}, "/"};
+    job.spec = std::move(spec);
+    job.spec.request.wanted = ByProfile{profile};
+    job.spec.asked = profile;
+    const auto number = users.submit(job);
+    EXPECT_TRUE(number) << number.error().text();
+    users.write();
+    return *node.find(*number);
+  }
+  /// A job that the store has, and that no queue knows.
+  LiveJob& written_job(JobNumber number) {
+    LiveJob& job = node_.add_job(number);
+    StoreBatch batch;
+    batch.jobs.push_back(job.record);
+    batch.commands.emplace_back(number, JobCommand{{"work"}, {}, "/"});
+    EXPECT_TRUE(store.write(batch, Durability::synced));
+    return job;
+  }
+  /// The executor did what it was asked last; an instance has this device.
+  void succeed(const std::string& device = "") { answer({}, device); }
+  void refuse(const std::string& why) {
+    answer(std::unexpected(Error{ErrorKind::infeasible, "GPU 0", why, {}}), "");
+  }
+  void answer(Result<void> done, const std::string& device) {
+    ASSERT_FALSE(executor.asked.empty());
+    const NumberedOperation operation = executor.asked.back();
+    GpuNews news;
+    news.number = operation.number;
+    news.gpu = operation.gpu;
+    news.done = std::move(done);
+    news.made = device;
+    executor.news.push_back(std::move(news));
+    gpus.hear();
+  }
+  /// Takes steps, writes and does.
+  void act() {
+    steps.take();
+    book.commit(node);
+  }
+  /// The kinds of events since the last call, "job-started gpu-lost".
+  std::string happened() {
+    book.commit(node);
+    std::string kinds;
+    for (const EventRecord& event : book.events_since(heard_)) {
+      kinds += (kinds.empty() ? "" : " ") + event.kind;
+      heard_ = event.number;
+    }
+    return kinds;
+  }
+  /// What the executor was asked since the last call, "create 3 look".
+  std::string asked() {
+    std::string words;
+    for (const NumberedOperation& each : executor.asked) {
+      if (!words.empty()) words += " ";
+      if (const auto* create = std::get_if<CreateOnGpu>(&each.operation))
+        words += fmt::format("create {}", create->placement);
+      if (const auto* destroy = std::get_if<DestroyOnGpu>(&each.operation))
+        words += "destroy " + destroy->device;
+      if (const auto* mig = std::get_if<SwitchMig>(&each.operation))
+        words += mig->on ? "mig on" : "mig off";
+      if (std::holds_alternative<LookAtGpu>(each.operation)) words += "look";
+    }
+    return words;
+  }
+
+  const Instant epoch = Instant{} + std::chrono::hours(1'000'000);
+  Duration now = std::chrono::seconds(10);
+  Clock clock{{now, epoch + now}};
+  ControlSettings settings;
+  FakeDisk disk;
+  FakeStore store{disk};
+  FakeJobs jobs{1};
+  FakeRunner runner{jobs};
+  QuietExecutor executor;
+  NodeForTest node_;
+  NodeState& node = node_.state;
+  Book book{store, clock};
+  Brain brain{clock};
+  JobLifecycle lifecycle{clock, node, book, brain, runner};
+  CommandTranslator commands{clock, node, book, brain, lifecycle};
+  ProcessListener processes{clock, settings, node, book, brain, lifecycle, runner};
+  GpuListener gpus{clock, settings, node, book, brain, lifecycle, executor};
+  AttemptLauncher launcher{clock, settings, node, book, processes, runner, {}};
+  StepTaker steps{clock, settings, node, brain, gpus, launcher};
+  EngineRebuild rebuild{clock, settings, node, book, brain, lifecycle, gpus};
+  UserRequests users{clock, settings, node, book, brain, lifecycle};
+  Listing listing{settings, node, book, brain, gpus};
+
+ private:
+  std::int64_t heard_ = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,419 @@
+// What the end of a process means, case by case.
+
+#include "control/verdicts/process_verdicts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "base/format.hpp"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = JobVerdict::Kind;
+using End = ProcessOutcome::End;
+
+ProcessOutcome exited(int code) {
+  ProcessOutcome outcome;
+  outcome.code = code;
+  return outcome;
+}
+
+ProcessOutcome signalled(int number) {
+  ProcessOutcome outcome = exited(number);
+  outcome.end = End::signalled;
+  return outcome;
+}
+
+ProcessOutcome unstartable(std::string reason) {
+  ProcessOutcome outcome;
+  outcome.end = End::not_started;
+  outcome.reason = std::move(reason);
+  return outcome;
+}
+
+/// Job 1, of which attempt 1 runs and counts.
+LiveJob running() {
+  LiveJob job;
+  job.record.number = 1;
+  job.record.attempts = 1;
+  job.record.state = JobState::running;
+  LiveAttempt& attempt = job.attempts[1];
+  attempt.record.key = {1, 1};
+  attempt.record.began = Instant{} + 1s;
+  job.main = 1;
+  return job;
+}
+
+/// Where attempt 2 has taken over from attempt 1, or with `replica` is about to.
+LiveJob moving(bool replica = false) {
+  LiveJob job = running();
+  job.attempts[2].record.key = {1, 2};
+  job.attempts[2].record.began = Instant{} + 2s;
+  if (replica) {
+    job.replica = 2;
+  } else {
+    job.main = 2;
+  }
+  return job;
+}
+
+LiveAttempt& first(LiveJob& job) {
+  return job.attempts.at(1);
+}
+
+AttemptVerdict judge(const LiveJob& job, const ProcessOutcome& outcome, std::int64_t attempt = 1) {
+  static constexpr std::array<int, 1> codes = {77};
+  return judge_end(job, attempt, outcome, {codes, "2g.10gb@0 of GPU 3"});
+}
+
+/// One line: what becomes of the attempt and of the job.
+std::string text(const AttemptVerdict& verdict) {
+  static constexpr std::array<std::string_view, 8> kinds = {
+      "nothing",         "finish",   "wait again",  "retry",
+      "larger instance", "carry on", "start later", "rebuild"};
+  const JobVerdict& job = verdict.job;
+  std::string line =
+      fmt::format("{}, {}", name(verdict.end), kinds[static_cast<std::size_t>(job.kind)]);
+  if (job.kind == Kind::finish) line += fmt::format(" {}", name(job.state));
+  if (job.exit_code) line += fmt::format(" {}", *job.exit_code);
+  if (!job.reason.empty()) line += fmt::format(": {}", job.reason);
+  return line;
+}
+
+TEST(ExitCode, IsTheStatusOrTheSignalBehind128) {
+  EXPECT_EQ(exit_code_of(exited(3)), 3);
+  EXPECT_EQ(exit_code_of(signalled(9)), 137);
+  EXPECT_EQ(exit_code_of(unstartable("no such file")), std::nullopt);
+}
+
+TEST(JudgeEnd, OneThatEndedWellIsFinishedAndItsNeedIsRemembered) {
+  const AttemptVerdict verdict = judge(running(), exited(0));
+  EXPECT_EQ(text(verdict), "ended-itself, finish finished 0");
+  EXPECT_EQ(verdict.exit_code, 0);
+  EXPECT_EQ(verdict.why, in_words(exited(0)));
+  EXPECT_TRUE(verdict.job.remembers_need);
+}
+
+TEST(JudgeEnd, OneThatFailedHasFailed) {
+  const AttemptVerdict verdict = judge(running(), exited(3));
+  EXPECT_EQ(text(verdict), "ended-itself, finish failed 3: it exited with 3");
+  EXPECT_FALSE(verdict.job.remembers_need);
+  EXPECT_EQ(text(judge(running(), signalled(11))),
+            fmt::format("ended-itself, finish failed 139: it {}", in_words(signalled(11))));
+}
+
+TEST(JudgeEnd, RetriesAreTakenWhileThereAreSome) {
+  LiveJob job = running();
+  job.record.spec.retries = 2;
+  EXPECT_EQ(text(judge(job, exited(3))),
+            "ended-itself, retry: it exited with 3; attempt 2 of 3 follows");
+  job.record.failures = 1;
+  EXPECT_EQ(text(judge(job, exited(3))),
+            "ended-itself, retry: it exited with 3; attempt 3 of 3 follows");
+  job.record.failures = 2;
+  EXPECT_EQ(text(judge(job, exited(3))), "ended-itself, finish failed 3: it exited with 3");
+}
+
+TEST(JudgeEnd, OneThatWasStoppedIsNotFinishedThoughItEndedWell) {
+  LiveJob job = running();
+  ProcessOutcome stopped = exited(0);
+  stopped.stopped = true;
+  EXPECT_EQ(text(judge(job, stopped)), "ended-itself, finish failed 0: it exited with 0");
+  first(job).record.end = AttemptEnd::made_room;
+  first(job).record.why = "the scheduler needed its place";
+  EXPECT_EQ(text(judge(job, stopped)), "ended-itself, carry on: the scheduler needed its place");
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0")
+      << "it had done its work before it was told";
+  first(job).stop_at = 30s;
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, carry on: the scheduler needed its place")
+      << "after a checkpoint signal it has more to do";
+}
+
+TEST(JudgeEnd, OneThatIsBeingStoppedDoesWhatItWasStoppedFor) {
+  struct Row {
+    AttemptEnd end;
+    bool restartable, began, cancelled;
+    std::int64_t retries;
+    std::string_view expected;
+  };
+  const Row rows[] = {
+      {AttemptEnd::early_restart, true, true, false, 0, "carry on: why"},
+      {AttemptEnd::made_room, false, true, false, 0, "carry on: why"},
+      {AttemptEnd::moved, false, true, false, 0, "nothing"},
+      {AttemptEnd::lost, true, true, false, 0, "wait again: why"},
+      {AttemptEnd::lost, false, false, false, 0, "wait again: why"},
+      {AttemptEnd::lost, false, true, false, 1, "retry: why; attempt 2 of 2 follows"},
+      {AttemptEnd::lost, false, true, false, 0,
+       "finish failed 143: why; submit it with --restartable or --retry to have it run again"},
+      {AttemptEnd::lost, true, true, true, 0, "finish cancelled 143: cancelled by someone"},
+      {AttemptEnd::cancelled, false, true, true, 0, "finish cancelled 143: cancelled by someone"},
+  };
+  for (const Row& row : rows) {
+    LiveJob job = running();
+    job.record.spec.restartable = row.restartable;
+    job.record.spec.retries = row.retries;
+    job.record.cancelled = row.cancelled;
+    if (row.cancelled) job.record.reason = "cancelled by someone";
+    if (!row.began) first(job).record.began.reset();
+    first(job).record.end = row.end;
+    first(job).record.why = "why";
+    EXPECT_EQ(text(judge(job, signalled(15))), fmt::format("ended-itself, {}", row.expected))
+        << name(row.end) << (row.restartable ? ", restartable" : "")
+        << (row.began ? "" : ", not begun");
+  }
+}
+
+TEST(JudgeEnd, ACancelledJobIsOverWithItsLastAttempt) {
+  LiveJob job = moving();
+  job.record.cancelled = true;
+  for (auto& [number, attempt] : job.attempts) attempt.record.end = AttemptEnd::cancelled;
+  EXPECT_EQ(judge(job, signalled(15)).job.kind, Kind::nothing) << "the other one still runs";
+  job.attempts.erase(2);
+  job.main = 1;
+  EXPECT_EQ(text(judge(job, signalled(15))), "ended-itself, finish cancelled 143");
+}
+
+TEST(JudgeEnd, OneThatFailsByItselfAfterItWasCancelledIsCancelled) {
+  LiveJob job = running();
+  job.record.cancelled = true;
+  job.record.reason = "cancelled by someone";
+  job.record.spec.retries = 5;
+  EXPECT_EQ(text(judge(job, exited(1))), "ended-itself, finish cancelled 1: cancelled by someone");
+}
+
+TEST(JudgeEnd, AfterAFinalJobNothingFollows) {
+  for (const JobState state : {JobState::finished, JobState::failed, JobState::cancelled}) {
+    LiveJob job = running();
+    job.record.state = state;
+    EXPECT_EQ(judge(job, exited(0)).job, JobVerdict{});
+    EXPECT_EQ(judge(job, unstartable("why")).job, JobVerdict{});
+    EXPECT_EQ(judge_lost(job, 1, {0, ""}).job, JobVerdict{});
+    EXPECT_EQ(judge_not_started(job, 1, "why").job, JobVerdict{});
+  }
+}
+
+TEST(JudgeEnd, OneThatRunsOutOfMemoryGetsALargerInstanceIfItMayBeRestarted) {
+  LiveJob job = running();
+  ProcessOutcome starved = exited(1);
+  starved.out_of_memory = OutOfMemorySeen{"pytorch", MiB{512}};
+  EXPECT_EQ(text(judge(job, starved)),
+            "out-of-memory, finish failed 1: it ran out of memory on 2g.10gb@0 of GPU 3; submit it "
+            "with --restartable, or ask for more");
+  job.record.spec.restartable = true;
+  EXPECT_EQ(text(judge(job, starved)),
+            "out-of-memory, larger instance 1: it ran out of memory on 2g.10gb@0 of GPU 3 and "
+            "waits for a larger instance");
+  first(job).record.end = AttemptEnd::made_room;
+  EXPECT_EQ(judge(job, starved).job.kind, Kind::carry_on) << "it is being stopped anyway";
+}
+
+TEST(JudgeEnd, AnAttemptBesideTheOneThatCountsLeavesTheJobAlone) {
+  LiveJob job = moving();
+  EXPECT_EQ(text(judge(job, exited(1))), "ended-itself, rebuild: a replica failed");
+  EXPECT_EQ(text(judge(job, exited(77))), "ended-itself, rebuild: a replica failed")
+      << "its memory is of no interest";
+  EXPECT_EQ(text(judge(job, unstartable("no such file"))),
+            "not-started, rebuild: a replica was not started");
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0");
+  first(job).record.end = AttemptEnd::moved;
+  EXPECT_EQ(text(judge(job, exited(1))), "ended-itself, nothing");
+}
+
+TEST(JudgeEnd, AReplicaThatEndsWellHasNotDoneTheJobsWork) {
+  EXPECT_EQ(text(judge(moving(true), exited(0), 2)), "ended-itself, rebuild: a replica failed");
+}
+
+TEST(JudgeEnd, OneThatCannotBeStartedHasFailed) {
+  const AttemptVerdict verdict = judge(running(), unstartable("no such user"));
+  EXPECT_EQ(text(verdict), "not-started, finish failed: it could not be started: no such user");
+  EXPECT_EQ(verdict.why, "no such user");
+  EXPECT_EQ(verdict.exit_code, std::nullopt);
+  LiveJob job = running();
+  first(job).record.end = AttemptEnd::early_restart;
+  first(job).record.why = "why";
+  EXPECT_EQ(text(judge(job, unstartable("no such user"))), "not-started, carry on: why");
+}
+
+TEST(OutOfMemory, IsSeenReportedOrMeantByTheExitStatus) {
+  constexpr std::array<int, 2> codes = {77, 78};
+  JobSpec spec;
+  LiveAttempt attempt;
+  EXPECT_FALSE(ran_out_of_memory(spec, attempt, exited(1), codes));
+  EXPECT_TRUE(ran_out_of_memory(spec, attempt, exited(78), codes));
+  EXPECT_FALSE(ran_out_of_memory(spec, attempt, exited(78), {}));
+  spec.out_of_memory_code = 5;
+  EXPECT_TRUE(ran_out_of_memory(spec, attempt, exited(5), codes));
+  EXPECT_FALSE(ran_out_of_memory(spec, attempt, exited(6), codes));
+  attempt.beyond = true;
+  EXPECT_TRUE(ran_out_of_memory(spec, attempt, exited(6), codes));
+  EXPECT_TRUE(ran_out_of_memory(spec, attempt, signalled(9), codes));
+  EXPECT_FALSE(ran_out_of_memory(spec, attempt, exited(0), codes)) << "it ended well";
+  EXPECT_FALSE(ran_out_of_memory(spec, attempt, unstartable("why"), codes));
+  attempt.beyond = false;
+  ProcessOutcome seen = exited(6);
+  seen.out_of_memory = OutOfMemorySeen{"pytorch", MiB{1}};
+  EXPECT_TRUE(ran_out_of_memory(spec, attempt, seen, codes));
+}
+
+TEST(Doubt, OnlyAFailureThatTheGpuMayHaveCausedIsDoubtful) {
+  constexpr std::array<int, 1> codes = {77};
+  LiveJob job = running();
+  ManagedGpu gpu;
+  const auto doubtful = [&](const ProcessOutcome& outcome) {
+    return is_doubtful(job, first(job), outcome, gpu, codes);
+  };
+  EXPECT_TRUE(doubtful(exited(1)));
+  EXPECT_TRUE(doubtful(signalled(6)));
+  EXPECT_FALSE(doubtful(exited(0)));
+  EXPECT_FALSE(doubtful(unstartable("why")));
+  EXPECT_FALSE(doubtful(exited(77))) << "its memory was the reason";
+  ProcessOutcome stopped = exited(1);
+  stopped.stopped = true;
+  EXPECT_FALSE(doubtful(stopped));
+
+  gpu.lost = true;
+  EXPECT_FALSE(doubtful(exited(1))) << "the GPU is known to be lost";
+  gpu.lost = false;
+  gpu.hung = true;
+  EXPECT_FALSE(doubtful(exited(1))) << "the GPU would not answer";
+  gpu.hung = false;
+
+  first(job).placed = false;
+  EXPECT_FALSE(doubtful(exited(1)));
+  first(job).placed = true;
+  first(job).record.end = AttemptEnd::lost;
+  EXPECT_FALSE(doubtful(exited(1)));
+  first(job).record.end.reset();
+  job.record.cancelled = true;
+  EXPECT_FALSE(doubtful(exited(1)));
+  job.record.cancelled = false;
+  job.record.state = JobState::failed;
+  EXPECT_FALSE(doubtful(exited(1)));
+}
+
+TEST(AnotherCounts, WhereTheMainAttemptIsAnotherAndGoesOn) {
+  EXPECT_FALSE(another_counts(running(), 1));
+  LiveJob job = moving();
+  EXPECT_TRUE(another_counts(job, 1));
+  EXPECT_FALSE(another_counts(job, 2));
+  job.attempts.at(2).record.end = AttemptEnd::lost;
+  EXPECT_FALSE(another_counts(job, 1));
+  job.main.reset();
+  EXPECT_FALSE(another_counts(job, 1));
+}
+
+TEST(JudgeLost, TheJobRunsAgainAsItMay) {
+  LiveJob job = running();
+  EXPECT_EQ(text(judge_lost(job, 1, {0, ""})),
+            "lost, finish failed: its supervisor was killed; submit it with --restartable or "
+            "--retry to have it run again");
+  job.record.spec.retries = 1;
+  EXPECT_EQ(text(judge_lost(job, 1, {0, ""})),
+            "lost, retry: its supervisor was killed; attempt 2 of 2 follows");
+  job.record.spec.restartable = true;
+  EXPECT_EQ(text(judge_lost(job, 1, {0, ""})), "lost, wait again: its supervisor was killed");
+  EXPECT_EQ(judge_lost(job, 1, {3, "they would not go"}).why,
+            "its supervisor was killed, and 3 processes with it (they would not go)");
+  EXPECT_EQ(judge_lost(job, 1, {0, ""}).exit_code, std::nullopt);
+}
+
+TEST(JudgeLost, OneThatNeverBeganIsNotAtFault) {
+  LiveJob job = running();
+  first(job).record.began.reset();
+  EXPECT_EQ(text(judge_lost(job, 1, {0, ""})), "lost, wait again: its supervisor was killed");
+}
+
+TEST(JudgeLost, WhatItWasStoppedForIsStronger) {
+  LiveJob job = running();
+  first(job).record.end = AttemptEnd::made_room;
+  first(job).record.why = "the scheduler needed its place";
+  EXPECT_EQ(text(judge_lost(job, 1, {0, ""})), "lost, carry on: the scheduler needed its place");
+  EXPECT_EQ(text(judge_lost(moving(), 1, {0, ""})), "lost, rebuild: a replica was lost");
+}
+
+TEST(JudgeNotStarted, IsTriedAgainTwiceAndLaterEachTime) {
+  LiveJob job = running();
+  const AttemptVerdict once = judge_not_started(job, 1, "the disk is full");
+  EXPECT_EQ(text(once),
+            "not-started, start later: it could not be started and is tried again: the disk is "
+            "full");
+  EXPECT_EQ(once.job.delay, 2s);
+  job.not_started = 1;
+  EXPECT_EQ(judge_not_started(job, 1, "the disk is full").job.delay, 4s);
+  job.not_started = 2;
+  EXPECT_EQ(text(judge_not_started(job, 1, "the disk is full")),
+            "not-started, finish failed: it could not be started: the disk is full");
+}
+
+TEST(JudgeNotStarted, WhatItWasStoppedForIsStronger) {
+  LiveJob job = running();
+  first(job).record.end = AttemptEnd::lost;
+  first(job).record.why = "GPU 0 was lost";
+  first(job).record.began.reset();
+  EXPECT_EQ(text(judge_not_started(job, 1, "why")), "not-started, wait again: GPU 0 was lost");
+  EXPECT_EQ(text(judge_not_started(moving(), 1, "why")),
+            "not-started, rebuild: a replica was not started");
+}
+
+TEST(MayReplace, OnlyTheEndOfTheJobIsStrongerThanWhatIsRecorded) {
+  EXPECT_TRUE(may_replace(std::nullopt, AttemptEnd::lost));
+  EXPECT_FALSE(may_replace(AttemptEnd::made_room, AttemptEnd::lost));
+  EXPECT_TRUE(may_replace(AttemptEnd::made_room, AttemptEnd::cancelled));
+  EXPECT_FALSE(may_replace(AttemptEnd::cancelled, AttemptEnd::cancelled));
+}
+
+TEST(SignalsFirst, WhereTheJobGoesOnLaterAndWantsToBeTold) {
+  JobSpec spec;
+  spec.checkpoint_signal = 10;
+  LiveAttempt attempt;
+  attempt.record.began = Instant{} + 1s;
+  for (const AttemptEnd end : {AttemptEnd::early_restart, AttemptEnd::made_room})
+    EXPECT_TRUE(signals_first(spec, attempt, end));
+  for (const AttemptEnd end : {AttemptEnd::cancelled, AttemptEnd::lost, AttemptEnd::moved})
+    EXPECT_FALSE(signals_first(spec, attempt, end));
+  attempt.record.began.reset();
+  EXPECT_FALSE(signals_first(spec, attempt, AttemptEnd::made_room)) << "it has done nothing yet";
+  attempt.record.began = Instant{};
+  spec.checkpoint_signal = 0;
+  EXPECT_FALSE(signals_first(spec, attempt, AttemptEnd::made_room));
+}
+
+TEST(Waits, WhereNoAttemptCountsAnyMore) {
+  LiveJob job;
+  EXPECT_TRUE(waits(job));
+  job.not_before = 5s;
+  EXPECT_FALSE(waits(job));
+  job.not_before.reset();
+  job.record.cancelled = true;
+  EXPECT_FALSE(waits(job));
+  job.record.cancelled = false;
+  job.record.state = JobState::finished;
+  EXPECT_FALSE(waits(job));
+  job = running();
+  EXPECT_FALSE(waits(job));
+  for (const AttemptEnd end :
+       {AttemptEnd::early_restart, AttemptEnd::made_room, AttemptEnd::moved}) {
+    first(job).record.end = end;
+    EXPECT_TRUE(waits(job)) << name(end);
+  }
+  for (const AttemptEnd end : {AttemptEnd::lost, AttemptEnd::cancelled}) {
+    first(job).record.end = end;
+    EXPECT_FALSE(waits(job)) << name(end);
+  }
+}
+
+TEST(EarlyRestarts, CountForADay) {
+  const Instant now = Instant{} + 100h;
+  const std::vector<Instant> restarts = {now - 25h, now - 24h, now - 1h};
+  EXPECT_EQ(restarts_of_last_day(restarts, now), (std::vector{now - 24h, now - 1h}));
+  EXPECT_TRUE(may_restart_early(restarts, now, 3));
+  EXPECT_FALSE(may_restart_early(restarts, now, 2));
+  EXPECT_FALSE(may_restart_early({}, now, 0));
+  EXPECT_TRUE(may_restart_early({}, now, 1));
+}
+
+}  // namespace
+}  // namespace cleave
