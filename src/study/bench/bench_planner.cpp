@@ -121,10 +121,9 @@ Result<Goal> start_of(const FleetFile& fleet, ProblemKind kind) {
       PlanProblem::make(fleet, kind == ProblemKind::joint ? ProblemKind::deploy : kind, "case");
   if (!problem) return std::unexpected(problem.error());
   const auto rules = std::ranges::find(heuristics(), "rules", &Heuristic::name);
-  const auto by_rules = kind == ProblemKind::compact       ? rules->compact
-                        : kind == ProblemKind::reconfigure ? rules->reconfigure
-                                                           : rules->deploy;
-  Goal goal = by_rules(*problem).goal;
+  Goal goal = kind == ProblemKind::compact       ? rules->compact(*problem).goal
+              : kind == ProblemKind::reconfigure ? rules->reconfigure(*problem).goal
+                                                 : rules->deploy(*problem).goal;
   if (evicted(*problem, goal)) return goal_of_now(*problem);
   return goal;
 }
