@@ -50,7 +50,7 @@ constexpr Room house[] = {
      "simulate runner control api manual",
      ""},
     {"study",
-     "base model graph physics forecast placement planner engine device nvmlsim/client.hpp "
+     "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
      "simulate runner control api cli",
      "coin/"},
 };
