@@ -1,7 +1,9 @@
-// The formatter settles spacing, so that it needs no discussion.
+// The formatter settles spacing, so nobody discusses it; what it cannot break is held to the same
+// width.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -13,7 +15,7 @@
 namespace cleave::repository {
 namespace {
 
-/// Debian 12's version; others read the same style slightly differently.
+/// Debian 12's; others read the same style a little differently.
 constexpr const char* formatter = "14";
 
 struct Outcome {
@@ -44,8 +46,8 @@ std::string why_not() {
          version.output;
 }
 
-/// Runs the formatter over files named from the root. Their names go through a file, as there are
-/// many; it is this test's own, since tests run side by side.
+/// Runs the formatter over files named from the root; their names go through a file, as there are
+/// many. The file is this test's own: tests run side by side.
 Outcome check_format(const std::vector<std::string>& paths) {
   const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   const std::string list = binary_dir() + "/format_test_" + test + ".txt";
@@ -63,6 +65,37 @@ TEST(Format, IsWhatTheFormatterSays) {
     paths.push_back(file.path);
   const Outcome outcome = check_format(paths);
   EXPECT_TRUE(outcome.succeeded) << outcome.output << "mend it with: clang-format -i FILE";
+}
+
+/// Characters, not bytes: what continues a character in UTF-8 does not count.
+std::size_t columns(std::string_view line) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::vector<std::string> long_lines(const SourceFile& file) {
+  constexpr std::size_t widest = 100;
+  std::vector<std::string> findings;
+  for (std::size_t i = 0; i < file.lines.size(); ++i)
+    if (const std::size_t width = columns(file.lines[i]); width > widest)
+      findings.push_back(finding(file, i, "has " + std::to_string(width) + " columns"));
+  return findings;
+}
+
+/// Comments and texts too, which the formatter leaves alone.
+TEST(Format, NoLineHasMoreThanAHundredColumns) {
+  std::vector<std::string> findings;
+  for (const SourceFile& file : cpp_under({"src", "tests", "bench", "examples"}))
+    for (const std::string& each : long_lines(file)) findings.push_back(each);
+  EXPECT_TRUE(findings.empty()) << listed(findings);
+}
+
+TEST(Format, ALongLineIsFound) {
+  const std::string hundred(100, 'x');
+  EXPECT_TRUE(long_lines(made_up("src/a.cpp", hundred)).empty());
+  EXPECT_EQ(long_lines(made_up("src/a.cpp", "\n" + hundred + "x\n")),
+            std::vector<std::string>{"src/a.cpp:2: has 101 columns"});
+  EXPECT_TRUE(long_lines(made_up("src/a.cpp", hundred.substr(1) + "\u2500")).empty());
 }
 
 TEST(Format, ACrookedFileIsFound) {
