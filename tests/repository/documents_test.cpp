@@ -1,5 +1,5 @@
-// What the documentation owes its reader: a short README, an index that lists every page, and links
-// that lead somewhere.
+// What the documentation owes its reader: a short README, an index that lists every page, links
+// that lead somewhere, and a map that names files which exist.
 
 #include <gtest/gtest.h>
 
@@ -102,6 +102,20 @@ std::vector<std::string> pages_not_listed(const SourceFile& index,
   return findings;
 }
 
+/// Files that a page names in inline code, with a folder, and that do not exist: neither from the
+/// root nor below src/. Patterns with a `*` are passed over.
+std::vector<std::string> files_that_are_gone(const SourceFile& page) {
+  static const std::regex name("`([\\w./-]+/[\\w.-]+\\.(cpp|hpp|md|toml|json|sh|py))`");
+  std::vector<std::string> findings;
+  for (std::size_t i = 0; i < page.lines.size(); ++i)
+    for (std::sregex_iterator at(page.lines[i].begin(), page.lines[i].end(), name), end; at != end;
+         ++at)
+      if (const std::string file = (*at)[1]; !std::filesystem::exists(root() / file) &&
+                                             !std::filesystem::exists(root() / "src" / file))
+        findings.push_back(finding(page, i, "there is no file " + file));
+  return findings;
+}
+
 std::vector<SourceFile> markdown() {
   std::vector<SourceFile> pages = files_under({"."});
   std::erase_if(pages, [](const SourceFile& file) { return !file.ends_with(".md"); });
@@ -131,6 +145,13 @@ TEST(Documents, TheIndexListsEveryPage) {
 TEST(Documents, LinksLeadSomewhere) {
   const auto findings = broken_links(markdown());
   EXPECT_TRUE(findings.empty()) << listed(findings);
+}
+
+TEST(Documents, TheMapNamesFilesThatExist) {
+  const auto findings = files_that_are_gone(page_called("ARCHITECTURE.md"));
+  EXPECT_TRUE(findings.empty()) << listed(findings);
+  EXPECT_EQ(
+      files_that_are_gone(made_up("a.md", "`src/base/none.hpp` and `base/result.hpp`")).size(), 1U);
 }
 
 TEST(Documents, WhatIsBrokenIsFound) {
