@@ -27,6 +27,7 @@ build_packages=(
 )
 test_packages=(
   libgtest-dev      # the tests
+  mold              # links the test programs
   clang-format      # a test checks the format of the sources
   python3           # runs pynvml and gpustat, which tools/clients.sh fetches
   tmux              # shows the screen of nvtop
