@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Builds Cleave and runs every test: as people run it, with the address and undefined-behaviour sanitizers, and
-# what runs in several threads with the thread sanitizer.
+# Builds Cleave and runs every test: the release build, then the address and undefined-behaviour
+# sanitizers, then the thread sanitizer on the tests that start threads.
 #
-#   ./test.sh [--quick]    --quick: as people run it, no sanitizers
+#   ./test.sh            all of it: 20 to 35 minutes on two cores
+#   ./test.sh --quick    the release build only
+#   ./test.sh --long     all of it, with the long forms of laws, seeds, crashes and fuzzing: hours
 #
-# Installs the Debian packages that this needs where they are missing. The last line counts: N passed, N failed.
+# Installs the Debian packages that this needs where they are missing. The last line counts:
+# N passed, N failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -12,12 +15,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 threaded='^Thread(s|ed)'
 threaded_programs='graph_test simulate_test nvmlsim_test soak_test threaded_executor_test'
 
-quick=no
+quick=no long=no
 case "${1:-}" in
   "") ;;
   --quick) quick=yes ;;
+  --long) long=yes ;;
   *)
-    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac
@@ -115,11 +119,35 @@ run_tests() { # PRESET [CTEST-OPTION...]
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
+# The long form of one test program of the release build, outside ctest and its time limits.
+run_long() { # PROGRAM FILTER [NAME=VALUE...]
+  local program=$1 filter=$2 log="build/long-$1.log" seconds=$SECONDS p f
+  shift 2
+  echo "Testing at length ($program) ..."
+  env "$@" "build/release/bin/$program" --gtest_filter="$filter" >"$log" 2>&1 || true
+  p=$(grep -c '^\[       OK \]' "$log" || true)
+  f=$(grep -c '^\[  FAILED  \].* (.* ms)$' "$log" || true)
+  # A program that dies says neither.
+  grep -q '^\[==========\].* ran\.' "$log" || f=$((f + 1))
+  [ "$f" = 0 ] || { echo "FAILED ($program at length); the end of $log:" && tail -n 40 "$log"; }
+  echo "Tested ($program at length): $p passed, $f failed in $((SECONDS - seconds)) s"
+  passed=$((passed + p)) failed=$((failed + f))
+}
+
 tools/setup.sh test
 # Other people's NVML clients; without them the tests that need them skip and say why.
 tools/clients.sh || true
 [ ! -e build/clients/unpacked/usr/include/nvml.h ] || export CLEAVE_NVML_HEADER="$PWD/build/clients/unpacked/usr/include/nvml.h"
 run_tests release
+if [ "$long" = yes ]; then
+  run_long laws_test '-*dyna*:*racle*' CLEAVE_LAW_EVENTS=10000000 CLEAVE_ANEW_EVENTS=1000000 CLEAVE_LONG=1
+  run_long laws_test '*dyna*:*racle*' CLEAVE_LAW_EVENTS=1000000
+  run_long daemon_loop_test '*Seed*' CLEAVE_DAEMON_SEEDS=10000
+  run_long daemon_crash_test '*' CLEAVE_LONG=1
+  run_long plans_test '*' CLEAVE_PLAN_ROUNDS=10
+  run_long fuzz_test '*' CLEAVE_FUZZ_ROUNDS=100000
+  run_long soak_test '*' CLEAVE_SOAK_OPERATIONS=1000000
+fi
 if [ "$quick" = no ]; then
   run_tests asan
   TARGETS=$threaded_programs run_tests tsan -R "$threaded"
