@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds Cleave and runs every test: the release build, then the address and undefined-behaviour
-# sanitizers, then the thread sanitizer on the tests that start threads.
+# sanitizers, then the thread sanitizer on the tests that start threads. clang-tidy reads the files
+# of the change.
 #
 #   ./test.sh            all of it: 20 to 35 minutes on two cores
 #   ./test.sh --quick    the release build only
@@ -119,6 +120,18 @@ run_tests() { # PRESET [CTEST-OPTION...]
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
+# Reads the sources of the change with clang-tidy: one test more, or one skipped where it cannot run.
+run_tidy() {
+  local log=build/tidy.log status=0 seconds=$SECONDS
+  echo "Reading the change with clang-tidy ..."
+  tools/tidy.sh >"$log" 2>&1 || status=$?
+  case $status in
+    0) passed=$((passed + 1)) && echo "Read: $(tail -n 1 "$log") in $((SECONDS - seconds)) s" ;;
+    77) skipped=$((skipped + 1)) && echo "skipped (clang-tidy): $(tail -n 1 "$log")" ;;
+    *) failed=$((failed + 1)) && echo "FAILED (clang-tidy):" && tail -n 60 "$log" ;;
+  esac
+}
+
 # The long form of one test program of the release build, outside ctest and its time limits.
 run_long() { # PROGRAM FILTER [NAME=VALUE...]
   local program=$1 filter=$2 log="build/long-$1.log" seconds=$SECONDS p f
@@ -139,6 +152,7 @@ tools/setup.sh test
 tools/clients.sh || true
 [ ! -e build/clients/unpacked/usr/include/nvml.h ] || export CLEAVE_NVML_HEADER="$PWD/build/clients/unpacked/usr/include/nvml.h"
 run_tests release
+run_tidy
 if [ "$long" = yes ]; then
   run_long laws_test '-*dyna*:*racle*' CLEAVE_LAW_EVENTS=10000000 CLEAVE_ANEW_EVENTS=1000000 CLEAVE_LONG=1
   run_long laws_test '*dyna*:*racle*' CLEAVE_LAW_EVENTS=1000000

@@ -29,6 +29,7 @@ test_packages=(
   libgtest-dev      # the tests
   mold              # links the test programs
   clang-format      # a test checks the format of the sources
+  clang-tidy-19     # looks at the files of a change
   python3           # runs pynvml and gpustat, which tools/clients.sh fetches
   tmux              # shows the screen of nvtop
   libncursesw6      # which nvtop draws with
