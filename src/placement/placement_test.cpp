@@ -370,7 +370,7 @@ TEST(Laws, EveryOtherPolicyIsWhatItsDefinitionSays) {
         running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
         continue;
       }
-      const std::string wanted = names[random.below(names.size())];
+      const std::string& wanted = names[random.below(names.size())];
       const auto decision =
           decide_by_scan(fleet, resolve(profile(wanted), file.geometries), policy);
       std::string got = "nowhere";
@@ -411,7 +411,7 @@ TEST(Laws, RandomArrivalsAndDepartures) {
         fleet.release(running[which].first, running[which].second);
         running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
       } else {
-        const std::string wanted = names[random.below(names.size())];
+        const std::string& wanted = names[random.below(names.size())];
         const ResolvedRequest request = resolve(profile(wanted), file.geometries);
         const auto decision = decide_by_scan(fleet, request, policy);
         std::string got = "nowhere";

@@ -91,10 +91,12 @@ double draw_with_numbers(PlanSheet& sheet, double top) {
   constexpr double row = head + bar_height + row_gap;
   const std::vector<PictureGpu>& gpus = sheet.picture().gpus;
   const std::size_t rows = (gpus.size() + columns - 1) / columns;
-  for (std::size_t i = 0; i < gpus.size(); ++i)
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const std::size_t column = i / rows;
     draw_gpu(sheet, gpus[i],
-             {page_margin + static_cast<double>(i / rows) * (column_width + column_gap),
+             {page_margin + static_cast<double>(column) * (column_width + column_gap),
               top + 14 + static_cast<double>(i % rows) * row});
+  }
   return top + 14 + static_cast<double>(rows) * row;
 }
 
