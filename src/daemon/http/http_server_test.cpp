@@ -465,7 +465,7 @@ TEST(HttpUsers, SharesAreKeptApartAndForgotten) {
   const Duration now = std::chrono::seconds(5);
   EXPECT_TRUE(users.connect(1, now));
   EXPECT_TRUE(users.connect(1, now));
-  EXPECT_FALSE(users.connect(1, now)) << "his two";
+  EXPECT_FALSE(users.connect(1, now)) << "two of two";
   EXPECT_TRUE(users.connect(2, now));
   EXPECT_FALSE(users.connect(3, now)) << "all three";
   EXPECT_TRUE(users.connect(0, now)) << "root gets in";

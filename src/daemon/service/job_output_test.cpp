@@ -123,7 +123,7 @@ TEST(JobOutput, TheJobsUserGainsNothingByFilesPutThere) {
   EXPECT_EQ(huge->bytes.size(), 10U);
   EXPECT_EQ(
       read_job_output(here.jobs.path().string(), key, ::geteuid() + 1, "stdout", 0, 100)->bytes, "")
-      << "not his file";
+      << "the file of another user";
   // The folder itself is a link.
   ASSERT_EQ(::symlink(here.path.c_str(), (here.jobs.path() / "13.1").c_str()), 0);
   EXPECT_FALSE(read_job_output(here.jobs.path().string(), {13, 1}, ::geteuid(), "stdout", 0, 100));

@@ -16,7 +16,7 @@ TEST(UserBook, OwnersAreAsTheSystemKnowsThemNow) {
   const auto there = book.owner_now({1, 4711, {4711, 4712}, "ada"}, {});
   ASSERT_TRUE(there) << there.error().text();
   EXPECT_EQ(there->gid, own->gid);
-  EXPECT_EQ(there->groups, own->groups) << "none of those that he had";
+  EXPECT_EQ(there->groups, own->groups) << "not the groups of the record";
   EXPECT_EQ(there->user, "ada");
 }
 
