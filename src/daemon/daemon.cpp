@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* not_fenced =
+constexpr const char* not_isolated =
     "instances are not isolated between users: a job can use every instance whose name it learns";
 /// Time to send answers that are under way when the daemon is told to end.
 constexpr auto farewell = std::chrono::milliseconds(300);
@@ -145,7 +145,7 @@ class RunningDaemon {
     facts.simulated = places_.sim_node.has_value();
     facts.uid = ::geteuid();
     facts.started = moment_now().wall;
-    facts.notices = {not_fenced};
+    facts.notices = {not_isolated};
     service_ = std::make_unique<Service>(
         ServiceDoors{
             *control_, *store_, audit_, moment_now, [this] { control_loop_->soon(); },
@@ -177,7 +177,7 @@ class RunningDaemon {
     if (places_.sim_node) spdlog::info("the GPUs are simulated: {}", places_.sim_node->string());
     for (const GpuIdentity& gpu : executor_->gpus())
       spdlog::info("manages GPU {}: {} {}", gpu.index, gpu.driver_name, gpu.uuid);
-    spdlog::warn("{}", not_fenced);
+    spdlog::warn("{}", not_isolated);
     if (::geteuid() == 0 && !config_.settings.allow_unfenced_users)
       spdlog::info("jobs of one user at a time are taken, unless allow_unfenced_users is set");
     logged_ = control_->last_event();

@@ -76,7 +76,7 @@ Result<JobOwner> Service::owner_of(const ApiCallPtr& call) {
               "jobs are run for users of this machine");
 }
 
-/// Instances are not fenced between users yet.
+/// Instances are not isolated between users yet.
 Result<void> Service::may_join(const JobOwner& owner) {
   if (facts_.uid != 0 || settings_.allow_unfenced_users) return {};
   const auto others = [&] {
@@ -97,7 +97,7 @@ Result<void> Service::may_join(const JobOwner& owner) {
   if (!others()) return {};
   only_.reset();
   return fail(ErrorKind::infeasible, "",
-              "another user's jobs are there, and instances are not fenced yet",
+              "another user's jobs are there, and instances are not isolated between users yet",
               "wait until they have ended, or have an operator set allow_unfenced_users");
 }
 
