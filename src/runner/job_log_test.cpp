@@ -29,9 +29,11 @@ class JobLogs : public testing::Test {
   /// The older file and then the current one, without the lines that Cleave wrote.
   [[nodiscard]] std::string kept() const {
     std::string all;
-    for (const char* name : {"stdout.old.log", "stdout.log"})
-      for (const std::string_view line : split(file(name), '\n'))
+    for (const char* name : {"stdout.old.log", "stdout.log"}) {
+      const std::string text = file(name);
+      for (const std::string_view line : split(text, '\n'))
         if (!line.empty() && !line.starts_with("[cleave:")) all += std::string(line) + "\n";
+    }
     return all;
   }
 
