@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/format.hpp"
-#include "base/overload.hpp"
+#include "base/overloads.hpp"
 
 namespace cleave {
 
@@ -15,7 +15,7 @@ std::string text_of_wanted(const Request& request) {
     return fmt::format("{} MiB with {} compute slices", size.memory.value, size.compute.value);
   };
   return std::visit(
-      Overload{
+      Overloads{
           of_size, [](const ByProfile& by_profile) { return by_profile.profile; },
           [](const ByShare& share) { return fmt::format("{}/1000 of a GPU", share.thousandths); },
           [](const Unknown&) { return std::string("nothing"); }},

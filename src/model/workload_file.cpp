@@ -7,7 +7,7 @@
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "base/overload.hpp"
+#include "base/overloads.hpp"
 #include "base/text.hpp"
 #include "model/profile_set.hpp"
 
@@ -315,12 +315,12 @@ std::string workload_text(const Workload& workload) {
     const Request& request = workload.requests[job.request];
     const SpeedModel& speed = workload.speeds[job.speed];
     Json line{{"id", job.id}, {"arrival_s", in_seconds(job.arrival.time_since_epoch())}};
-    std::visit(Overload{[&](const ByProfile& wanted) { line["profile"] = wanted.profile; },
-                        [&](const BySize& size) {
-                          line["memory_mib"] = size.memory.value;
-                          if (size.compute.value > 0) line["compute_slices"] = size.compute.value;
-                        },
-                        [](const ByShare&) {}, [](const Unknown&) {}},  // not in the format
+    std::visit(Overloads{[&](const ByProfile& wanted) { line["profile"] = wanted.profile; },
+                         [&](const BySize& size) {
+                           line["memory_mib"] = size.memory.value;
+                           if (size.compute.value > 0) line["compute_slices"] = size.compute.value;
+                         },
+                         [](const ByShare&) {}, [](const Unknown&) {}},  // not in the format
                request.wanted);
     if (speed.phases) {
       const Phases& p = *speed.phases;

@@ -13,7 +13,7 @@
 #include <cerrno>
 
 #include "base/format.hpp"
-#include "base/overload.hpp"
+#include "base/overloads.hpp"
 #include "runner/supervisor/supervisor_start.hpp"
 
 namespace cleave {
@@ -235,12 +235,12 @@ void ProcessRunner::tell(const JobKey& key, Attempt& attempt, const SupervisorMe
     }
   };
   std::visit(
-      Overload{began, reported,
-               [&](const OutOfMemorySeen& seen) {
-                 events.push_back({key, seen});
-               },
-               [](const SupervisorReady&) {}, [](const SupervisorFailed&) {},  // at its start
-               [](const SupervisorState&) {}, [](const SupervisorAnswer&) {}},
+      Overloads{began, reported,
+                [&](const OutOfMemorySeen& seen) {
+                  events.push_back({key, seen});
+                },
+                [](const SupervisorReady&) {}, [](const SupervisorFailed&) {},  // at its start
+                [](const SupervisorState&) {}, [](const SupervisorAnswer&) {}},
       message);
 }
 
