@@ -518,5 +518,14 @@ TEST(Help, HasAnExampleEachThatWorks) {
   }
 }
 
+TEST(Study, AMissingProgramIsNamed) {
+  const testing_program::Scratch scratch;
+  const std::string alone = scratch.path("cleave");
+  const auto outcome = testing_program::shell("cp \"$(command -v cleave)\" " + alone + " && " +
+                                              alone + " bench graph");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("build the target cleave-study"), std::string::npos) << outcome.err;
+}
+
 }  // namespace
 }  // namespace cleave
