@@ -87,7 +87,7 @@ class StubWorld {
     job.id = 12;
     job.state = "queued";
     job.reason = "it has just come";
-    job.name = submission->name.value_or("");
+    job.name = submission->name;
     jobs_.try_emplace(job.id, job);
     return json(to_json(jobs_[job.id], true), 201);
   }
