@@ -184,8 +184,9 @@ class Simulation {
 
   /// Has the memory fetch what the next ends of jobs need, while other events are being worked on.
   /// What is found through something else is fetched when that has come: first what lies by job,
-  /// then the run, then the GPU.
-  void expect_later() const {
+  /// then the run, then the GPU. Inlined always: a call of a function that only fetches has no
+  /// effect in the compiler's eyes, and is left out.
+  [[gnu::always_inline]] inline void expect_later() const {
     constexpr std::size_t farthest = Agenda::foreseen - 1, halfway = farthest / 2, next = 0;
     if (agenda_.ahead() <= farthest) return;
     if (const AgendaItem item = agenda_.later(farthest); item.due == Due::process_ends) {
@@ -213,7 +214,7 @@ class Simulation {
   }
 
   /// The same for what has been commanded: all of it at once.
-  void expect_commands() const {
+  [[gnu::always_inline]] inline void expect_commands() const {
     for (const Command& command : commands_) {
       if (const auto* start = std::get_if<StartJob>(&command)) {
         expect(start->gpu);
