@@ -154,7 +154,7 @@ tools/clients.sh || true
 run_tests release
 run_tidy
 if [ "$long" = yes ]; then
-  run_long laws_test '-*dyna*:*racle*' CLEAVE_LAW_EVENTS=10000000 CLEAVE_ANEW_EVENTS=1000000 CLEAVE_LONG=1
+  run_long laws_test '-*dyna*:*racle*' CLEAVE_LAW_EVENTS=10000000 CLEAVE_REBUILD_EVENTS=1000000 CLEAVE_LONG=1
   run_long laws_test '*dyna*:*racle*' CLEAVE_LAW_EVENTS=1000000
   run_long daemon_loop_test '*Seed*' CLEAVE_DAEMON_SEEDS=10000
   run_long daemon_crash_test '*' CLEAVE_LONG=1
