@@ -209,7 +209,8 @@ TEST(Choosing, ImpossibleMeasurementsAreNotRecommended) {
       "r.jsonl",
       R"({"application": "a", "gpu_model": "A30-24GB", "profile": "4g.24gb", "time_s": 5, )"
       R"("peak_memory_mib": 30000, "counters": {"sm_occupancy": 0.5}})");
-  refuses("recommend --repository " + repository + " --application a", "no profile has all", 1);
+  refuses("recommend --repository " + repository + " --application a", "no profile has everything",
+          1);
   refuses("recommend --repository " + repository + " --application a", "lacks a peak that can be",
           1);
 }

@@ -354,7 +354,7 @@ TEST(Doctor, NamesUnwritableFilesAndOverwritesNone) {
   EXPECT_EQ(said.exit_code, 1);
   EXPECT_EQ(document(said)["usable"], false) << said.out;
   EXPECT_NE(said.out.find("lets only root"), std::string::npos) << said.out;
-  EXPECT_NE(said.out.find("cannot make it in /usr"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("cannot create it in /usr"), std::string::npos) << said.out;
   EXPECT_EQ(document(as_nobody("/tmp/no-such-folder"))["usable"], false);
 }
 
@@ -366,9 +366,9 @@ TEST(Destroy, TakesOnlyOurs) {
        {"Cleave did not make this 1g.5gb", "--adopt"});
   says(node.run("destroy --gpu 0 --instance 99"), 1, {"no such instance"});
   says(node.run("destroy MIG-00000000-0000-0000-0000-000000000000"), 1, {"no GPU has an instance"});
-  says(node.run("destroy"), 2, {"which instance"});
-  says(node.run("destroy --gpu 0"), 2, {"which instance"});
-  says(node.run(fmt::format("destroy {}", ours) + " --gpu 0"), 2, {"which instance"});
+  says(node.run("destroy"), 2, {"no instance is named"});
+  says(node.run("destroy --gpu 0"), 2, {"no instance is named"});
+  says(node.run(fmt::format("destroy {}", ours) + " --gpu 0"), 2, {"no instance is named"});
   EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
   EXPECT_EQ(node.json(fmt::format("destroy {}", ours))["destroyed"]["start"], 4);
   EXPECT_EQ(layout_of(node), "1g.5gb@0");
@@ -572,7 +572,7 @@ TEST(Doctor, SaysWhatIsWrongAndWhatToDo) {
     ASSERT_TRUE(held);
     const Outcome meanwhile = node.run("doctor");
     EXPECT_EQ(meanwhile.out.find("cleave destroy"), std::string::npos) << meanwhile.out;
-    EXPECT_NE(meanwhile.out.find("changing at this moment"), std::string::npos) << meanwhile.out;
+    EXPECT_NE(meanwhile.out.find("changing right now"), std::string::npos) << meanwhile.out;
     EXPECT_EQ(meanwhile.exit_code, 0) << meanwhile.out;
   }
   EXPECT_NE(half.out.find("the last line is not complete"), std::string::npos) << half.out;
