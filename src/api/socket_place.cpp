@@ -34,14 +34,14 @@ Result<SocketPlace> checked(const char* name, const std::string& path) {
 }
 
 /// The user's own, where nothing was chosen.
-std::filesystem::path own_socket(const SocketQuery& wish) {
-  if (wish.uid == 0) return system_socket;
-  if (wish.runtime_directory && wish.runtime_directory->starts_with('/')) {
+std::filesystem::path own_socket(const SocketQuery& query) {
+  if (query.uid == 0) return system_socket;
+  if (query.runtime_directory && query.runtime_directory->starts_with('/')) {
     const std::filesystem::path path =
-        std::filesystem::path(*wish.runtime_directory) / "cleave/cleaved.sock";
+        std::filesystem::path(*query.runtime_directory) / "cleave/cleaved.sock";
     if (path.native().size() <= longest_socket) return path;
   }
-  return fmt::format("/tmp/cleave-{}/cleaved.sock", wish.uid);
+  return fmt::format("/tmp/cleave-{}/cleaved.sock", query.uid);
 }
 
 std::unexpected<Error> unsafe(const std::string& folder, std::string_view why) {
@@ -58,14 +58,14 @@ SocketQuery socket_query_of_process() {
           .uid = ::geteuid()};
 }
 
-Result<SocketPlace> daemon_socket(const SocketQuery& wish) {
-  if (wish.given) return checked("--socket", *wish.given);
-  if (wish.environment) return checked(socket_variable, *wish.environment);
-  return SocketPlace{own_socket(wish), false};
+Result<SocketPlace> daemon_socket(const SocketQuery& query) {
+  if (query.given) return checked("--socket", *query.given);
+  if (query.environment) return checked(socket_variable, *query.environment);
+  return SocketPlace{own_socket(query), false};
 }
 
-Result<std::vector<SocketPlace>> client_sockets(const SocketQuery& wish) {
-  const auto first = daemon_socket(wish);
+Result<std::vector<SocketPlace>> client_sockets(const SocketQuery& query) {
+  const auto first = daemon_socket(query);
   if (!first) return std::unexpected(first.error());
   std::vector<SocketPlace> places = {*first};
   if (!first->chosen && first->path != system_socket) places.push_back({system_socket, false});

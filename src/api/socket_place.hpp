@@ -39,9 +39,9 @@ struct SocketPlace {
 
 /// Where the daemon of this user listens. Fails if a name is empty or longer than the 107 bytes
 /// that the kernel takes.
-[[nodiscard]] Result<SocketPlace> daemon_socket(const SocketQuery& wish);
+[[nodiscard]] Result<SocketPlace> daemon_socket(const SocketQuery& query);
 /// Where a client of this user asks, in this order; never empty.
-[[nodiscard]] Result<std::vector<SocketPlace>> client_sockets(const SocketQuery& wish);
+[[nodiscard]] Result<std::vector<SocketPlace>> client_sockets(const SocketQuery& query);
 
 /// Makes the directory of a socket, 0700 unless `mode` says otherwise. One that exists must not be
 /// a link and must belong to the user or root, with no one else allowed to write in it (or be

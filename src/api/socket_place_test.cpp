@@ -13,21 +13,21 @@
 namespace cleave {
 namespace {
 
-std::vector<std::string> asked(const SocketQuery& wish) {
-  const auto places = client_sockets(wish);
+std::vector<std::string> asked(const SocketQuery& query) {
+  const auto places = client_sockets(query);
   std::vector<std::string> paths;
   if (!places) return {places.error().text()};
   for (const SocketPlace& place : *places) paths.push_back(place.path.string());
   return paths;
 }
 
-SocketQuery wish(uid_t uid) {
+SocketQuery query(uid_t uid) {
   return {.given = {}, .environment = {}, .runtime_directory = {}, .uid = uid};
 }
 
 TEST(SocketPlaces, AreTheUsersOwnAndThenTheSystems) {
   using Paths = std::vector<std::string>;
-  SocketQuery user = wish(1000);
+  SocketQuery user = query(1000);
   EXPECT_EQ(asked(user), (Paths{"/tmp/cleave-1000/cleaved.sock", "/run/cleave/cleaved.sock"}));
   user.runtime_directory = "/run/user/1000";
   EXPECT_EQ(asked(user), (Paths{"/run/user/1000/cleave/cleaved.sock", "/run/cleave/cleaved.sock"}));
@@ -35,13 +35,13 @@ TEST(SocketPlaces, AreTheUsersOwnAndThenTheSystems) {
   EXPECT_EQ(asked(user), (Paths{"/tmp/cleave-1000/cleaved.sock", "/run/cleave/cleaved.sock"}));
   user.runtime_directory = "/" + std::string(120, 'x');
   EXPECT_EQ(asked(user), (Paths{"/tmp/cleave-1000/cleaved.sock", "/run/cleave/cleaved.sock"}));
-  SocketQuery root = wish(0);
+  SocketQuery root = query(0);
   root.runtime_directory = "/run/user/0";
   EXPECT_EQ(asked(root), Paths{"/run/cleave/cleaved.sock"});
 }
 
 TEST(SocketPlaces, ThatAreNamedAreTheOnlyOnes) {
-  SocketQuery user = wish(1000);
+  SocketQuery user = query(1000);
   user.environment = "/somewhere";
   EXPECT_EQ(asked(user), std::vector<std::string>{"/somewhere"});
   user.given = "here";

@@ -35,10 +35,10 @@ std::optional<fs::path> sim_node_of_environment() {
 
 Result<fs::path> place_of_state(const DaemonArguments& arguments,
                                 const std::optional<fs::path>& node) {
-  StateWish wish = state_wish_of_process();
-  wish.given = arguments.state;
-  wish.sim_node = node;
-  auto state = state_directory(wish);
+  StateQuery query = state_query_of_process();
+  query.given = arguments.state;
+  query.sim_node = node;
+  auto state = state_directory(query);
   if (!state) return state;
   std::error_code failed;
   fs::path whole = fs::absolute(*state, failed).lexically_normal();
@@ -101,10 +101,10 @@ Result<DaemonConfig> load_config(const DaemonArguments& arguments) {
 
 Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments, const DaemonConfig& config) {
   DaemonPlaces places;
-  SocketQuery wish = socket_query_of_process();
-  wish.given = arguments.socket;
-  if (is_root()) wish.environment.reset();
-  const auto socket = daemon_socket(wish);
+  SocketQuery query = socket_query_of_process();
+  query.given = arguments.socket;
+  if (is_root()) query.environment.reset();
+  const auto socket = daemon_socket(query);
   if (!socket) return std::unexpected(socket.error());
   places.socket = *socket;
   const auto node = arguments.simulate.empty() ? sim_node_of_environment() : std::nullopt;

@@ -131,9 +131,9 @@ std::vector<std::string> stop_points() {
 }
 
 Result<AtPoint> stop_of_environment() {
-  const char* wish = std::getenv(stop_variable);
-  if (wish == nullptr || *wish == 0) return AtPoint{};
-  const std::string_view text = wish;
+  const char* given = std::getenv(stop_variable);
+  if (given == nullptr || *given == 0) return AtPoint{};
+  const std::string_view text = given;
   const std::size_t colon = text.find(':');
   const auto count = colon == text.npos ? std::nullopt : parse_integer(text.substr(colon + 1));
   const std::string point(text.substr(0, colon));

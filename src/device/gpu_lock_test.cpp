@@ -111,25 +111,25 @@ TEST_F(GpuLocks, StrangeContentIsNoHoldersName) {
 }
 
 TEST_F(StateDirectories, AreWhereTheUserSaysOrTheRoomsRuleHasThem) {
-  const StateWish user{
+  const StateQuery user{
       .given = {}, .sim_node = {}, .root = false, .xdg_state_home = "/x", .home = "/h"};
   EXPECT_EQ(*state_directory(user), "/x/cleave");
-  StateWish wish = user;
-  wish.xdg_state_home = "relative";
-  EXPECT_EQ(*state_directory(wish), "/h/.local/state/cleave");
-  wish.xdg_state_home.reset();
-  EXPECT_EQ(*state_directory(wish), "/h/.local/state/cleave");
-  wish.home.reset();
-  EXPECT_EQ(exit_code(state_directory(wish).error().kind), 1);
-  wish = user;
-  wish.root = true;
-  EXPECT_EQ(*state_directory(wish), "/var/lib/cleave");
-  wish.sim_node = "/tmp/node";
-  EXPECT_EQ(*state_directory(wish), "/tmp/node/cleave");
-  wish.given = "here";
-  EXPECT_EQ(*state_directory(wish), "here");
-  wish.given = "";
-  EXPECT_EQ(exit_code(state_directory(wish).error().kind), 2);
+  StateQuery query = user;
+  query.xdg_state_home = "relative";
+  EXPECT_EQ(*state_directory(query), "/h/.local/state/cleave");
+  query.xdg_state_home.reset();
+  EXPECT_EQ(*state_directory(query), "/h/.local/state/cleave");
+  query.home.reset();
+  EXPECT_EQ(exit_code(state_directory(query).error().kind), 1);
+  query = user;
+  query.root = true;
+  EXPECT_EQ(*state_directory(query), "/var/lib/cleave");
+  query.sim_node = "/tmp/node";
+  EXPECT_EQ(*state_directory(query), "/tmp/node/cleave");
+  query.given = "here";
+  EXPECT_EQ(*state_directory(query), "here");
+  query.given = "";
+  EXPECT_EQ(exit_code(state_directory(query).error().kind), 2);
 }
 
 TEST_F(StateDirectories, AreMadeForTheirOwnerOnly) {

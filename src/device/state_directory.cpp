@@ -20,7 +20,7 @@ std::optional<std::string> variable(const char* name) {
 
 }  // namespace
 
-StateWish state_wish_of_process() {
+StateQuery state_query_of_process() {
   return {.given = {},
           .sim_node = {},
           .root = ::geteuid() == 0,
@@ -28,20 +28,20 @@ StateWish state_wish_of_process() {
           .home = variable("HOME")};
 }
 
-Result<std::filesystem::path> state_directory(const StateWish& wish) {
-  if (wish.given) {
-    if (wish.given->empty())
+Result<std::filesystem::path> state_directory(const StateQuery& query) {
+  if (query.given) {
+    if (query.given->empty())
       return fail(ErrorKind::bad_usage, "--state", "it is empty",
                   "name a directory, or leave it out");
-    return *wish.given;
+    return *query.given;
   }
-  if (wish.sim_node) return *wish.sim_node / "cleave";
-  if (wish.root) return "/var/lib/cleave";
+  if (query.sim_node) return *query.sim_node / "cleave";
+  if (query.root) return "/var/lib/cleave";
   // The specification of the XDG directories says to ignore a relative path.
-  if (wish.xdg_state_home && wish.xdg_state_home->starts_with('/'))
-    return std::filesystem::path(*wish.xdg_state_home) / "cleave";
-  if (wish.home && wish.home->starts_with('/'))
-    return std::filesystem::path(*wish.home) / ".local" / "state" / "cleave";
+  if (query.xdg_state_home && query.xdg_state_home->starts_with('/'))
+    return std::filesystem::path(*query.xdg_state_home) / "cleave";
+  if (query.home && query.home->starts_with('/'))
+    return std::filesystem::path(*query.home) / ".local" / "state" / "cleave";
   return fail(ErrorKind::infeasible, "state directory",
               "neither HOME nor XDG_STATE_HOME names a directory", "name one with --state");
 }

@@ -13,7 +13,7 @@
 namespace cleave {
 
 /// What decides which directory it is.
-struct StateWish {
+struct StateQuery {
   std::optional<std::string> given;               // --state
   std::optional<std::filesystem::path> sim_node;  // directory of the simulated node, if any
   bool root = false;
@@ -21,11 +21,11 @@ struct StateWish {
 };
 
 /// The user and environment of this process; the caller fills in `given` and `sim_node`.
-StateWish state_wish_of_process();
+StateQuery state_query_of_process();
 
 /// Chooses the directory without touching the disk. Fails if `given` is an empty text or no home is
 /// known.
-[[nodiscard]] Result<std::filesystem::path> state_directory(const StateWish& wish);
+[[nodiscard]] Result<std::filesystem::path> state_directory(const StateQuery& query);
 
 /// Makes the directory and its parents, for the owner only; an existing one is left unchanged.
 [[nodiscard]] Result<void> make_state_directory(const std::filesystem::path& directory);

@@ -41,16 +41,17 @@ JobSignals::~JobSignals() {
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-SimulatedJobWish JobSignals::wait_until(std::chrono::steady_clock::time_point end) {
+SimulatedJobRequest JobSignals::wait_until(std::chrono::steady_clock::time_point end) {
   while (true) {
     const timespec left = left_until(end);
     const int signal = ::sigtimedwait(&waited_for_, nullptr, &left);
-    if (signal > 0 && signal == checkpoint_signal_) return SimulatedJobWish::checkpoint;
+    if (signal > 0 && signal == checkpoint_signal_) return SimulatedJobRequest::checkpoint;
     if (signal > 0) {
       stopped_by_ = signal;
-      return SimulatedJobWish::stop;
+      return SimulatedJobRequest::stop;
     }
-    if (errno == EAGAIN && std::chrono::steady_clock::now() >= end) return SimulatedJobWish::none;
+    if (errno == EAGAIN && std::chrono::steady_clock::now() >= end)
+      return SimulatedJobRequest::none;
   }
 }
 
@@ -60,11 +61,11 @@ int checkpoint_signal(std::string_view name) {
 }
 
 ProcessDoors::ProcessDoors(SimProcess& process, JobSignals& signals, ReportSender& reports,
-                           Wishes wishes)
+                           Settings settings)
     : process_(&process),
       signals_(&signals),
       reports_(&reports),
-      wishes_(std::move(wishes)),
+      settings_(std::move(settings)),
       until_(std::chrono::steady_clock::now()) {}
 
 Result<bool> ProcessDoors::hold(MiB memory) {
@@ -74,26 +75,26 @@ Result<bool> ProcessDoors::hold(MiB memory) {
 Worked ProcessDoors::work(Duration time) {
   const auto begun = std::max(until_, std::chrono::steady_clock::now() - most_late);
   const auto end = begun + time;
-  const SimulatedJobWish wish = signals_->wait_until(end);
+  const SimulatedJobRequest request = signals_->wait_until(end);
   const auto now = std::chrono::steady_clock::now();
-  until_ = wish == SimulatedJobWish::none ? end : now;
-  return {wish, std::max(Duration::zero(), Duration(end - until_))};
+  until_ = request == SimulatedJobRequest::none ? end : now;
+  return {request, std::max(Duration::zero(), Duration(end - until_))};
 }
 
 void ProcessDoors::report(const MemoryReport& report) {
   reports_->send(report);
-  if (wishes_.quiet) return;
-  fmt::print("iteration {}/{}: {} MiB\n", report.iteration, wishes_.iterations,
+  if (settings_.quiet) return;
+  fmt::print("iteration {}/{}: {} MiB\n", report.iteration, settings_.iterations,
              report.allocated.value);
   std::fflush(stdout);
 }
 
 Result<void> ProcessDoors::keep(std::int64_t done) {
-  if (wishes_.checkpoint.empty()) return {};
-  const auto kept = write_checkpoint(wishes_.checkpoint, wishes_.iterations, done);
-  if (kept && !wishes_.quiet) {
-    fmt::print("checkpoint: {} of {} iterations in {}\n", done, wishes_.iterations,
-               wishes_.checkpoint);
+  if (settings_.checkpoint.empty()) return {};
+  const auto kept = write_checkpoint(settings_.checkpoint, settings_.iterations, done);
+  if (kept && !settings_.quiet) {
+    fmt::print("checkpoint: {} of {} iterations in {}\n", done, settings_.iterations,
+               settings_.checkpoint);
     std::fflush(stdout);
   }
   return kept;

@@ -25,7 +25,7 @@ class JobSignals {
   JobSignals& operator=(const JobSignals&) = delete;
 
   /// Waits for the time or a signal.
-  [[nodiscard]] SimulatedJobWish wait_until(std::chrono::steady_clock::time_point end);
+  [[nodiscard]] SimulatedJobRequest wait_until(std::chrono::steady_clock::time_point end);
   /// The signal that asked the job to stop.
   [[nodiscard]] int stopped_by() const { return stopped_by_; }
 
@@ -41,13 +41,13 @@ class JobSignals {
 class ProcessDoors : public JobDoors {
  public:
   /// Options of the job that concern its doors.
-  struct Wishes {
+  struct Settings {
     std::int64_t iterations = 1;
     std::string checkpoint;  // file; empty: none
     bool quiet = false;
   };
   /// All arguments must outlive the doors.
-  ProcessDoors(SimProcess& process, JobSignals& signals, ReportSender& reports, Wishes wishes);
+  ProcessDoors(SimProcess& process, JobSignals& signals, ReportSender& reports, Settings settings);
 
   Result<bool> hold(MiB memory) override;
   Worked work(Duration time) override;
@@ -58,7 +58,7 @@ class ProcessDoors : public JobDoors {
   SimProcess* process_;
   JobSignals* signals_;
   ReportSender* reports_;
-  Wishes wishes_;
+  Settings settings_;
   /// The end of the last period, so that late wake-ups do not add up.
   std::chrono::steady_clock::time_point until_;
 };

@@ -16,8 +16,8 @@ constexpr double most_spreads = 4;
 Result<bool> iterate(Duration time, std::int64_t done, JobDoors& doors) {
   while (true) {
     const Worked worked = doors.work(time);
-    if (worked.wish == SimulatedJobWish::stop) return false;
-    if (worked.wish == SimulatedJobWish::none) return true;
+    if (worked.request == SimulatedJobRequest::stop) return false;
+    if (worked.request == SimulatedJobRequest::none) return true;
     if (const auto kept = doors.keep(done); !kept) return std::unexpected(kept.error());
     time = worked.left;
   }

@@ -26,10 +26,10 @@ struct SimulatedJobPlan {
 [[nodiscard]] MiB memory_during(const SimulatedJobPlan& plan, std::int64_t iteration);
 
 /// What a job is asked to do while it works.
-enum class SimulatedJobWish : std::uint8_t { none, stop, checkpoint };
+enum class SimulatedJobRequest : std::uint8_t { none, stop, checkpoint };
 /// How a period of work ended.
 struct Worked {
-  SimulatedJobWish wish = SimulatedJobWish::none;
+  SimulatedJobRequest request = SimulatedJobRequest::none;
   Duration left{};  // of the requested time
 };
 

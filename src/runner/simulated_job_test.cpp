@@ -20,13 +20,13 @@ using std::chrono::seconds;
 /// Doors with a counter for time, memory up to a capacity, and requests at given times.
 class PaperDoors : public JobDoors {
  public:
-  struct Wish {
+  struct TimedRequest {
     Duration at;
-    SimulatedJobWish what;
+    SimulatedJobRequest what;
   };
 
   MiB capacity{1 << 20};
-  std::vector<Wish> wishes;            // by time
+  std::vector<TimedRequest> requests;  // by time
   std::optional<std::size_t> lost_at;  // the GPU is lost at this call of hold()
 
   Duration now{};
@@ -42,15 +42,15 @@ class PaperDoors : public JobDoors {
   }
   Worked work(Duration time) override {
     EXPECT_GE(time, Duration::zero());
-    if (wishes.empty() || wishes.front().at > now + time) {
+    if (requests.empty() || requests.front().at > now + time) {
       now += time;
       return {};
     }
-    const Wish wish = wishes.front();
-    wishes.erase(wishes.begin());
-    const Duration left = now + time - std::max(now, wish.at);
-    now = std::max(now, wish.at);
-    return {wish.what, left};
+    const TimedRequest request = requests.front();
+    requests.erase(requests.begin());
+    const Duration left = now + time - std::max(now, request.at);
+    now = std::max(now, request.at);
+    return {request.what, left};
   }
   void report(const MemoryReport& report) override { reports.push_back(report); }
   Result<void> keep(std::int64_t done) override {
@@ -91,7 +91,7 @@ TEST(SimulatedJob, RunsOutOfMemoryAtTheFirstIterationThatNeedsTooMuch) {
 
 TEST(SimulatedJob, StopsWhenTold) {
   PaperDoors doors;
-  doors.wishes = {{milliseconds(2500), SimulatedJobWish::stop}};
+  doors.requests = {{milliseconds(2500), SimulatedJobRequest::stop}};
   const auto outcome = run_simulated_job(plan(4, seconds(4)), 1, 0, doors);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::stopped);
@@ -102,8 +102,8 @@ TEST(SimulatedJob, StopsWhenTold) {
 
 TEST(SimulatedJob, ACheckpointTakesNoTimeAndCountsWholeIterations) {
   PaperDoors doors;
-  doors.wishes = {{milliseconds(500), SimulatedJobWish::checkpoint},
-                  {milliseconds(2100), SimulatedJobWish::checkpoint}};
+  doors.requests = {{milliseconds(500), SimulatedJobRequest::checkpoint},
+                    {milliseconds(2100), SimulatedJobRequest::checkpoint}};
   const auto outcome = run_simulated_job(plan(4, seconds(4)), 1, 0, doors);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::finished);
@@ -159,7 +159,7 @@ TEST(SimulatedJob, NoiseIsOfTheSeedAndBounded) {
 
 // Whatever is requested and whenever, no time is lost or gained, and what was kept is what was
 // done.
-TEST(SimulatedJob, WishesChangeNeitherTimeNorOrder) {
+TEST(SimulatedJob, RequestsChangeNeitherTimeNorOrder) {
   Random random(7);
   for (int round = 0; round < 500; ++round) {
     PaperDoors doors;
@@ -171,7 +171,7 @@ TEST(SimulatedJob, WishesChangeNeitherTimeNorOrder) {
           static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(iterations) * 1000)));
     std::ranges::sort(times);
     for (const std::int64_t time : times)
-      doors.wishes.push_back({milliseconds(time), SimulatedJobWish::checkpoint});
+      doors.requests.push_back({milliseconds(time), SimulatedJobRequest::checkpoint});
     const auto outcome = run_simulated_job(some, 1, 0, doors);
     ASSERT_TRUE(outcome);
     EXPECT_EQ(doors.now, seconds(iterations));

@@ -23,15 +23,15 @@ const char* quick_to_tidy =
     "100000.0\n";
 
 bool long_form() {
-  const char* wish = std::getenv("CLEAVE_LONG");
-  return wish != nullptr && *wish != 0;
+  const char* options = std::getenv("CLEAVE_LONG");
+  return options != nullptr && *options != 0;
 }
 
-StandWish crash_wish() {
-  StandWish wish;
-  wish.instant = false;  // so that it also dies while instances are made
-  wish.config = quick_to_tidy;
-  return wish;
+StandOptions crash_options() {
+  StandOptions options;
+  options.instant = false;  // so that it also dies while instances are made
+  options.config = quick_to_tidy;
+  return options;
 }
 
 void pause_at_random(Random& random, double mean_ms) {
@@ -76,7 +76,7 @@ void end_and_check(DaemonStand& stand, CrashBatch& batch, const std::vector<std:
 }
 
 TEST(DaemonCrash, AtAnyMomentLosesNothing) {
-  DaemonStand stand(crash_wish());
+  DaemonStand stand(crash_options());
   const std::vector<std::string> foreign = {stand.foreign("1g.5gb", 6, 1)};
   const std::uint64_t seed = 9;
   CrashBatch batch(stand, seed);
@@ -125,7 +125,7 @@ void come_to(CrashBatch& batch, const std::string& point, int count) {
 }
 
 TEST(DaemonCrash, AtEachEffectLosesNothing) {
-  DaemonStand stand(crash_wish());
+  DaemonStand stand(crash_options());
   const std::vector<std::string> foreign = {stand.foreign("1g.5gb", 6, 1)};
   CrashBatch batch(stand, 20);
   for (const std::string& each : stop_points()) {
@@ -151,10 +151,10 @@ TEST(DaemonCrash, AtEachEffectLosesNothing) {
 }
 
 TEST(DaemonCrash, WhileItForgetsLosesNoRoom) {
-  StandWish wish = crash_wish();
-  wish.config += "keep_jobs_s = 0\n";
-  wish.instant = true;
-  DaemonStand stand(wish);
+  StandOptions options = crash_options();
+  options.config += "keep_jobs_s = 0\n";
+  options.instant = true;
+  DaemonStand stand(options);
   std::vector<std::int64_t> jobs;
   for (int i = 0; i < 4; ++i) jobs.push_back(stand.submit("-- true"));
   stand.all_over(jobs);
@@ -173,7 +173,7 @@ TEST(DaemonCrash, WhileItForgetsLosesNoRoom) {
 }
 
 TEST(DaemonCrash, OfSupervisorsIsHandledAsTheJobAllowsAndSaid) {
-  DaemonStand stand(crash_wish());
+  DaemonStand stand(crash_options());
   CrashBatch batch(stand, 30, true);
   Random random(31);
   int killed = 0;

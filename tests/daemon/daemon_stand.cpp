@@ -47,15 +47,17 @@ int as_user(uid_t uid, const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
-DaemonStand::DaemonStand(StandWish wish) : wish_(std::move(wish)), folder_(quick_folder()) {
+DaemonStand::DaemonStand(StandOptions options)
+    : options_(std::move(options)), folder_(quick_folder()) {
   // Other users can reach the socket, as at its usual place.
   ::chmod(folder_.path().c_str(), 0755);
-  state_ = wish_.state.empty() ? path("state") : wish_.state;
-  std::ofstream(path("cleaved.toml")) << wish_.config;
-  if (wish_.user && *wish_.user != ::geteuid()) {
+  state_ = options_.state.empty() ? path("state") : options_.state;
+  std::ofstream(path("cleaved.toml")) << options_.config;
+  if (options_.user && *options_.user != ::geteuid()) {
     fs::create_directory(state_);
     for (const std::string& each : {state_, folder_.path().string()})
-      if (::chown(each.c_str(), *wish_.user, *wish_.user) != 0) ADD_FAILURE() << "chown " << each;
+      if (::chown(each.c_str(), *options_.user, *options_.user) != 0)
+        ADD_FAILURE() << "chown " << each;
   }
   start();
   EXPECT_TRUE(wait_until_ready()) << log();
@@ -70,14 +72,14 @@ DaemonStand::~DaemonStand() {
 void DaemonStand::start(const std::vector<std::string>& environment) {
   std::vector<std::string> words = {binary_dir() + "/bin/cleaved",
                                     "--simulate",
-                                    wish_.gpus,
+                                    options_.gpus,
                                     "--state",
                                     state_,
                                     "--socket",
                                     socket(),
                                     "--config",
                                     path("cleaved.toml")};
-  if (wish_.instant) words.emplace_back("--instant");
+  if (options_.instant) words.emplace_back("--instant");
   std::vector<char*> arguments;
   for (std::string& each : words) arguments.push_back(each.data());
   arguments.push_back(nullptr);
@@ -92,8 +94,9 @@ void DaemonStand::start(const std::vector<std::string>& environment) {
       const std::size_t at = each.find('=');
       ::setenv(each.substr(0, at).c_str(), each.substr(at + 1).c_str(), 1);
     }
-    if (wish_.user && *wish_.user != ::geteuid()) {
-      if (::setgroups(0, nullptr) != 0 || ::setgid(*wish_.user) != 0 || ::setuid(*wish_.user) != 0)
+    if (options_.user && *options_.user != ::geteuid()) {
+      if (::setgroups(0, nullptr) != 0 || ::setgid(*options_.user) != 0 ||
+          ::setuid(*options_.user) != 0)
         ::_exit(99);
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     }

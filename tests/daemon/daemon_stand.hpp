@@ -31,7 +31,7 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-struct StandWish {
+struct StandOptions {
   std::string gpus = "2xA100-40GB";
   bool instant = true;
   std::string config;         // of the daemon, TOML
@@ -42,7 +42,7 @@ struct StandWish {
 class DaemonStand {
  public:
   /// Starts the daemon and waits until it has seen its GPUs.
-  explicit DaemonStand(StandWish wish = {});
+  explicit DaemonStand(StandOptions options = {});
   ~DaemonStand();
   DaemonStand(const DaemonStand&) = delete;
   DaemonStand& operator=(const DaemonStand&) = delete;
@@ -109,7 +109,7 @@ class DaemonStand {
  private:
   static std::string fmt_job(std::int64_t number);
 
-  StandWish wish_;
+  StandOptions options_;
   TemporaryFolder folder_;
   std::string state_;
   pid_t pid_ = -1;

@@ -121,9 +121,9 @@ TEST(DaemonEndToEnd, CodesOutputsAndNames) {
 }
 
 TEST(DaemonEndToEnd, CancelPriorityPauseAndDrain) {
-  StandWish wish;
-  wish.gpus = "1xA100-40GB";
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.gpus = "1xA100-40GB";
+  DaemonStand stand(options);
   const std::int64_t deaf = stand.submit(
       "--stop-grace 0.3 --profile 7g.40gb -- sh -c 'trap \"\" TERM; while true; do sleep 0.05; "
       "done'");
@@ -162,9 +162,9 @@ TEST(DaemonEndToEnd, CancelPriorityPauseAndDrain) {
 }
 
 TEST(DaemonEndToEnd, EverySchedulerRunsJobsAndTakesOverFromAnyOther) {
-  StandWish wish;
-  wish.config = "may_switch_mig = true\n";
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.config = "may_switch_mig = true\n";
+  DaemonStand stand(options);
   const Outcome listed = testing_program::shell("cleave schedulers --json");
   const auto document = parse_json(listed.out, "schedulers");
   ASSERT_TRUE(document);
@@ -217,9 +217,9 @@ TEST(DaemonEndToEnd, JobsGoOnWhileTheDaemonIsAway) {
 }
 
 TEST(DaemonEndToEnd, AfterARebootRestartableJobsRunAgain) {
-  StandWish wish;
-  wish.gpus = "1xA100-40GB";
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.gpus = "1xA100-40GB";
+  DaemonStand stand(options);
   const std::int64_t once = stand.submit("--profile 3g.20gb -- " + job_of(30));
   const std::int64_t again = stand.submit("--profile 3g.20gb --restartable -- " + job_of(0.7));
   ASSERT_TRUE(stand.wait_for_state(once, "running"));
@@ -243,9 +243,9 @@ TEST(DaemonEndToEnd, AfterARebootRestartableJobsRunAgain) {
 }
 
 TEST(DaemonEndToEnd, ANodeThatIsAnotherAfterItWasAway) {
-  StandWish wish;
-  wish.gpus = "1xA100-40GB";
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.gpus = "1xA100-40GB";
+  DaemonStand stand(options);
   const std::int64_t waits = stand.submit("--profile 7g.40gb -- " + job_of(0.2));
   EXPECT_EQ(stand.over(waits)["state"], "finished");
   EXPECT_EQ(stand.run("pause").exit_code, 0);
@@ -265,9 +265,9 @@ TEST(DaemonEndToEnd, ADiskThatIsFullIsSaidAndPasses) {
   if (::mount("cleave-test", small.path().c_str(), "tmpfs", MS_NOSUID, "size=12m,mode=0700") != 0)
     GTEST_SKIP() << "a small tmpfs cannot be mounted here";
   {
-    StandWish wish;
-    wish.state = small.path().string() + "/state";
-    DaemonStand stand(wish);
+    StandOptions options;
+    options.state = small.path().string() + "/state";
+    DaemonStand stand(options);
     const std::int64_t runs = stand.submit("-- " + job_of(0.5));
     ASSERT_TRUE(stand.wait_for_state(runs, "running"));
     const std::string filler = small.path().string() + "/filler";
@@ -309,9 +309,9 @@ TEST(DaemonEndToEnd, ADiskThatIsFullIsSaidAndPasses) {
 }
 
 TEST(DaemonEndToEnd, AGpuThatIsLostAndReturns) {
-  StandWish wish;
-  wish.config = "look_every_s = 0.2\n";
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.config = "look_every_s = 0.2\n";
+  DaemonStand stand(options);
   const std::int64_t once = stand.submit("--profile 7g.40gb -- " + job_of(30));
   ASSERT_TRUE(stand.wait_for_state(once, "running"));
   const std::int64_t again = stand.submit("--profile 7g.40gb --restartable -- " + job_of(1));
@@ -342,11 +342,11 @@ TEST(DaemonEndToEnd, AGpuThatIsLostAndReturns) {
 }
 
 TEST(DaemonEndToEnd, ADriverThatDoesNotAnswerIsSaidAndHeardAgain) {
-  StandWish wish;
-  wish.gpus = "1xA100-40GB";
-  wish.instant = false;
-  wish.config = "gpu_patience_s = 0.3\nlook_every_s = 0.2\n";
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.gpus = "1xA100-40GB";
+  options.instant = false;
+  options.config = "gpu_patience_s = 0.3\nlook_every_s = 0.2\n";
+  DaemonStand stand(options);
   // Each needs an instance of its own kind, and so a command of its own, of half a second and more.
   stand.fault(0, "slow-create");
   std::vector<std::int64_t> jobs;
@@ -371,10 +371,10 @@ TEST(DaemonEndToEnd, ADriverThatDoesNotAnswerIsSaidAndHeardAgain) {
 }
 
 TEST(DaemonEndToEnd, InstancesOfOthersStay) {
-  StandWish wish;
-  wish.gpus = "1xA100-40GB";
-  wish.config = "keep_idle_s = 0.1\nlook_every_s = 0.2\n";
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.gpus = "1xA100-40GB";
+  options.config = "keep_idle_s = 0.1\nlook_every_s = 0.2\n";
+  DaemonStand stand(options);
   const std::vector<std::string> foreign = {stand.foreign("3g.20gb", 0)};
   EXPECT_TRUE(stand.wait_until([&] { return has(stand.get("/v1/instances").dump(), "foreign"); }));
   const std::int64_t whole = stand.submit("--profile 7g.40gb -- true");
@@ -395,9 +395,9 @@ TEST(DaemonEndToEnd, InstancesOfOthersStay) {
 }
 
 TEST(DaemonEndToEnd, ReloadLimitsAndASecondDaemon) {
-  StandWish wish;
-  wish.config = "most_waiting = 3\n";
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.config = "most_waiting = 3\n";
+  DaemonStand stand(options);
   stand.run("pause");
   for (int i = 0; i < 3; ++i) stand.submit("-- true");
   const Outcome refused = stand.run("submit -- true");
@@ -431,9 +431,9 @@ TEST(DaemonEndToEnd, ReloadLimitsAndASecondDaemon) {
 /// The same batch through the daemon, with processes, and through the simulator: on the same GPUs
 /// with the same reconfiguration times.
 TEST(DaemonEndToEnd, TheDaemonsMakespanIsTheSimulatorsButForLittle) {
-  StandWish wish;
-  wish.instant = false;
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.instant = false;
+  DaemonStand stand(options);
   const int count = sanitized ? 10 : 24;
   std::string workload;
   std::vector<std::string> bodies;

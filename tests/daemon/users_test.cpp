@@ -60,9 +60,9 @@ class OtherUser : public ::testing::Test {
 };
 
 TEST_F(OtherUser, FindsAJobNowhere) {
-  StandWish wish;
-  wish.config = "allow_unfenced_users = true\n";
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.config = "allow_unfenced_users = true\n";
+  DaemonStand stand(options);
   const std::int64_t job = stand.submit("--name secret -- sh -c 'echo word; sleep 20'");
   ASSERT_TRUE(stand.wait_for_state(job, "running"));
   for (const std::string what : {"show", "logs", "cancel", "wait"}) {
@@ -118,8 +118,8 @@ TEST_F(OtherUser, FindsAJobNowhere) {
 }
 
 TEST_F(OtherUser, HasJobsOfTheirOwnOneUserAtATimeUnlessAllowed) {
-  StandWish wish;
-  DaemonStand stand(wish);
+  StandOptions options;
+  DaemonStand stand(options);
   EXPECT_EQ(cleave_as(nobody, stand, "submit -- sh -c 'id -u; sleep 20'"), 0)
       << text_of(stand.path("said"));
   ASSERT_TRUE(stand.wait_for_state(1, "running"));
@@ -143,9 +143,9 @@ TEST_F(OtherUser, HasJobsOfTheirOwnOneUserAtATimeUnlessAllowed) {
 }
 
 TEST_F(OtherUser, IsNotServedByAnothersDaemon) {
-  StandWish wish;
-  wish.user = nobody;
-  DaemonStand stand(wish);
+  StandOptions options;
+  options.user = nobody;
+  DaemonStand stand(options);
   EXPECT_EQ(cleave_as(nobody, stand, "submit --wait -- sh -c 'test $(id -u) = 65534'"), 0)
       << text_of(stand.path("said"));
   for (const std::string what : {"ps", "submit -- true", "show 1", "gpus"})

@@ -39,9 +39,9 @@ void add_patience(CommandLine& command, std::int64_t& seconds_to_wait) {
 }
 
 Result<std::vector<SocketPlace>> sockets_of(const DaemonOptions& options) {
-  SocketQuery wish = socket_query_of_process();
-  if (!options.socket.empty()) wish.given = options.socket;
-  return client_sockets(wish);
+  SocketQuery query = socket_query_of_process();
+  if (!options.socket.empty()) query.given = options.socket;
+  return client_sockets(query);
 }
 
 Result<ApiClient> open_daemon(const DaemonOptions& options, std::function<bool()> stop) {

@@ -57,11 +57,11 @@ class JobFollow {
     auto daemon = open_daemon(options_, [this] { return stop_.load(); });
     if (!daemon) return;
     OutputSink sink(descriptor, raw_);
-    const LogRequest wish{job_, stream, 1, false, 0, patience_};
+    const LogRequest request{job_, stream, 1, false, 0, patience_};
     const bool tells = descriptor == STDERR_FILENO;
     try {
       const auto followed = follow_log(
-          *daemon, wish,
+          *daemon, request,
           [&](std::string_view bytes) {
             const std::lock_guard nobody_is_asked(printing_);
             sink.write(bytes);

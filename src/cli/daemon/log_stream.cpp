@@ -116,8 +116,8 @@ namespace {
 /// What is known of a log that is followed.
 class LogFollower {
  public:
-  LogFollower(ApiClient& daemon, const LogRequest& wish)
-      : daemon_(daemon), wish_(wish), offset_(wish.offset) {}
+  LogFollower(ApiClient& daemon, const LogRequest& request)
+      : daemon_(daemon), request_(request), offset_(request.offset) {}
 
   Result<void> run(const std::function<void(std::string_view)>& on_bytes,
                    const std::function<void(const std::string&)>& on_remark);
@@ -130,14 +130,14 @@ class LogFollower {
   Result<ApiJob> job();
 
   ApiClient& daemon_;
-  const LogRequest& wish_;
+  const LogRequest& request_;
   std::int64_t attempt_ = 0, offset_ = 0, attempts_seen_ = 0;
   bool job_over_ = false;
 };
 
 Result<ApiJob> LogFollower::job() {
   const auto document =
-      patiently<Json>(daemon_, wish_.patience, [&] { return ask_job(daemon_, wish_.job); });
+      patiently<Json>(daemon_, request_.patience, [&] { return ask_job(daemon_, request_.job); });
   if (!document) return std::unexpected(document.error());
   return read_job(*document, "the daemon's answer");
 }
@@ -148,8 +148,8 @@ Result<bool> LogFollower::begins() {
     if (!now) return std::unexpected(now.error());
     job_over_ = now->is_over();
     attempts_seen_ = now->attempts;
-    if (wish_.attempt > 0 && now->attempts >= wish_.attempt) attempt_ = wish_.attempt;
-    if (wish_.attempt == 0 && now->attempts > 0) attempt_ = now->attempts;
+    if (request_.attempt > 0 && now->attempts >= request_.attempt) attempt_ = request_.attempt;
+    if (request_.attempt == 0 && now->attempts > 0) attempt_ = now->attempts;
     if (attempt_ > 0) return true;
     if (job_over_) return false;
     std::this_thread::sleep_for(pause);
@@ -165,11 +165,11 @@ Result<bool> LogFollower::goes_on(bool attempt_over,
   if (!now) return std::unexpected(now.error());
   job_over_ = now->is_over();
   attempts_seen_ = now->attempts;
-  if (wish_.this_one_only && attempt_over) return false;
+  if (request_.this_one_only && attempt_over) return false;
   if (now->attempts > attempt_ && attempt_over) {
     ++attempt_;
     offset_ = 0;
-    on_remark(fmt::format("attempt {} of job {}", attempt_, wish_.job));
+    on_remark(fmt::format("attempt {} of job {}", attempt_, request_.job));
     return true;
   }
   if (job_over_ && (attempt_over || was_over)) return false;
@@ -187,13 +187,13 @@ Result<void> LogFollower::run(const std::function<void(std::string_view)>& on_by
   while (more) {
     const auto began = std::chrono::steady_clock::now();
     Result<LogPiece> piece;
-    const auto answered = patiently<Json>(daemon_, wish_.patience, [&]() -> Result<Json> {
-      piece = ask_log(daemon_, wish_.job, wish_.stream, attempt_, offset_, at_a_time);
+    const auto answered = patiently<Json>(daemon_, request_.patience, [&]() -> Result<Json> {
+      piece = ask_log(daemon_, request_.job, request_.stream, attempt_, offset_, at_a_time);
       return piece ? Result<Json>(Json()) : Result<Json>(std::unexpected(piece.error()));
     });
     if (!answered) return std::unexpected(answered.error());
     if (offset_ >= 0 && piece->offset > offset_)
-      on_remark(fmt::format("{} bytes of {} are gone", piece->offset - offset_, wish_.stream));
+      on_remark(fmt::format("{} bytes of {} are gone", piece->offset - offset_, request_.stream));
     if (!piece->bytes.empty()) on_bytes(piece->bytes);
     offset_ = piece->next;
     if (!piece->bytes.empty() && !piece->over) continue;
@@ -210,10 +210,10 @@ Result<void> LogFollower::run(const std::function<void(std::string_view)>& on_by
 
 }  // namespace
 
-Result<void> follow_log(ApiClient& daemon, const LogRequest& wish,
+Result<void> follow_log(ApiClient& daemon, const LogRequest& request,
                         const std::function<void(std::string_view)>& on_bytes,
                         const std::function<void(const std::string&)>& on_remark) {
-  return LogFollower(daemon, wish).run(on_bytes, on_remark);
+  return LogFollower(daemon, request).run(on_bytes, on_remark);
 }
 
 }  // namespace cleave::cli

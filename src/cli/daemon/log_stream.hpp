@@ -54,7 +54,7 @@ struct LogRequest {
 };
 /// Follows until no more will come. `on_bytes` is given what is new; `on_remark` a line about it:
 /// bytes that are gone, a new attempt.
-[[nodiscard]] Result<void> follow_log(ApiClient& daemon, const LogRequest& wish,
+[[nodiscard]] Result<void> follow_log(ApiClient& daemon, const LogRequest& request,
                                       const std::function<void(std::string_view)>& on_bytes,
                                       const std::function<void(const std::string&)>& on_remark);
 

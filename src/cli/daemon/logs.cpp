@@ -46,15 +46,15 @@ Result<void> follow_one(const Options& options, std::int64_t job, const std::str
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   OutputSink sink(stream == "stderr" && options.both ? STDERR_FILENO : STDOUT_FILENO, options.raw);
-  LogRequest wish{
+  LogRequest request{
       job, stream, options.attempt, options.attempt > 0, 0, std::chrono::seconds(options.patience)};
   if (options.tail >= 0) {
     const auto last = ask_tail(*daemon, job, stream, options.attempt, options.tail);
     // Before it has begun there is no last line, and what comes will be all.
-    if (last && last->attempt > 0) wish.offset = last->offset;
+    if (last && last->attempt > 0) request.offset = last->offset;
   }
   const auto followed = follow_log(
-      *daemon, wish, [&](std::string_view bytes) { sink.write(bytes); },
+      *daemon, request, [&](std::string_view bytes) { sink.write(bytes); },
       [&](const std::string& remark) { fmt::print(stderr, "cleave: {}\n", remark); });
   sink.finish();
   return followed;

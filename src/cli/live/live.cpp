@@ -83,10 +83,10 @@ Result<LibraryChoice> choose_library(const LiveOptions& options) {
 }
 
 Result<fs::path> state_of(const LiveOptions& options, const LibraryChoice& library) {
-  StateWish wish = state_wish_of_process();
-  if (!options.state.empty()) wish.given = options.state;
-  wish.sim_node = library.sim_node;
-  return state_directory(wish);
+  StateQuery query = state_query_of_process();
+  if (!options.state.empty()) query.given = options.state;
+  query.sim_node = library.sim_node;
+  return state_directory(query);
 }
 
 Result<LiveNode> open_node(const LiveOptions& options) {

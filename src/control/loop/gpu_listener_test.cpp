@@ -183,7 +183,7 @@ TEST_F(GpuListenerTest, WallsThatComeAndGoNeedAnotherEngine) {
   EXPECT_TRUE(brain.rebuilding());
 }
 
-TEST_F(GpuListenerTest, WhoeverRanOnAVanishedInstanceIsLost) {
+TEST_F(GpuListenerTest, AnAttemptOnAVanishedInstanceIsLost) {
   node_.add_instance(large);
   LiveJob& job = node_.add_job(1);
   node_.add_attempt(job, large);

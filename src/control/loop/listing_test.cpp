@@ -100,7 +100,7 @@ TEST_F(ListingTest, GpusThatTakeNoWorkAreNamedWithTheReason) {
   EXPECT_EQ(why(1), "there is room for it, which online does not give it yet") << "it has rested";
 }
 
-TEST_F(ListingTest, GpusWithWhoeverIsOnThem) {
+TEST_F(ListingTest, GpusWithTheJobsOnThem) {
   const PlacementId at = node_.placement("1g.5gb", 2);
   node_.add_instance(at);
   node_.add_attempt(node_.add_job(1), at).record.device = "MIG-1";

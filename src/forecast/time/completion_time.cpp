@@ -23,7 +23,7 @@ constexpr Form forms[] = {
 /// Keeps impossible times out of predictions: neither zero nor too large for the multiplications of
 /// a double.
 double sane(double seconds) {
-  return seconds > 1e-12 ? std::min(seconds, largest_number) : 1e-12;  // what is no number too
+  return seconds > 1e-12 ? std::min(seconds, largest_number) : 1e-12;  // also what is not a number
 }
 
 /// The row as the trees see it.
