@@ -119,10 +119,11 @@ void ProcessListener::not_started(const JobKey& key, const std::string& why) {
   LiveJob* job = node_.find(key.job);
   if (job == nullptr || !job->attempts.contains(key.attempt)) return;
   const AttemptVerdict verdict = judge_not_started(*job, key.attempt, why);
+  // Before the attempt is closed, since `why` may be a text of it.
+  std::string said = fmt::format("job {} could not be started: {}", key.job, why);
   const AttemptRecord record = lifecycle_.close_attempt(*job, key.attempt, verdict);
   if (is_final(job->record.state)) return;
-  book_.event("job-not-started", fmt::format("job {} could not be started: {}", key.job, why), job,
-              record.gpu);
+  book_.event("job-not-started", std::move(said), job, record.gpu);
   lifecycle_.apply(*job, verdict.job);
 }
 
