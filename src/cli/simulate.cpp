@@ -44,46 +44,36 @@ std::string text_of(const RunFigure&, const std::vector<ReasonCount>& counts) {
   return fmt::format("{}", counts.size());
 }
 
-std::size_t count_of(const RunFigure& figure, const RunSummary& run) {
-  const auto* member = std::get_if<std::size_t RunSummary::*>(&figure.value);
-  return member != nullptr ? run.**member : 1;
-}
-
-/// The figures of a line; empty where all of them are zero, unless they are shown even so.
-std::string line_text(std::string_view line, const RunSummary& run, bool even_zero) {
-  std::vector<const RunFigure*> figures;
-  for (const RunFigure& figure : run_figures())
-    if (figure.line == line) figures.push_back(&figure);
-  std::ranges::sort(figures, {}, &RunFigure::place);
-  std::vector<std::string> parts;
-  bool any = even_zero;
-  for (const RunFigure* figure : figures) {
-    const std::size_t count = count_of(*figure, run);
-    any = any || count > 0;
-    if (figure->optional && count == 0) continue;
-    const std::string value = std::visit(
-        [&](auto member) { return text_of(*figure, std::invoke(member, run)); }, figure->value);
-    parts.push_back(fmt::format(fmt::runtime(figure->words), fmt::arg("n", value),
-                                fmt::arg("counted", counted(count, figure->unit))));
-  }
-  return any ? fmt::format("{}", fmt::join(parts, ", ")) : std::string();
+/// The figure in its words; empty where it is left out.
+std::string words_of(const RunFigure& figure, const RunSummary& run) {
+  const std::string value = std::visit(
+      [&](auto member) { return text_of(figure, std::invoke(member, run)); }, figure.value);
+  if (figure.optional && (value == "0" || value == "-")) return "";
+  const auto* count = std::get_if<std::size_t RunSummary::*>(&figure.value);
+  return fmt::format(fmt::runtime(figure.words), fmt::arg("n", value),
+                     fmt::arg("counted", counted(count != nullptr ? run.**count : 0, figure.unit)));
 }
 
 void print_text(const RunSummary& s, bool measured_times) {
-  fmt::print("\nscheduler {}\n", s.scheduler);
-  for (const char* line : {"jobs", "makespan", "wait", "turnaround", "execution", "held",
-                           "fragmentation", "instances"}) {
-    const std::string text = line_text(line, s, true);
-    const double hours = in_seconds(s.makespan) / 3600;
-    fmt::print("  {:13} {}{}\n", line, text,
-               line == std::string_view("makespan") && hours > 0
-                   ? fmt::format(", {:.1f} jobs an hour", static_cast<double>(s.finished) / hours)
-                   : "");
-  }
-  for (const char* line : {"changes", "memory", "faults", "deadlines"})
-    if (const std::string text = line_text(line, s, false); !text.empty())
-      fmt::print("  {:13} {}\n", line, text);
-  fmt::print("\n{}", remarks(s, measured_times));
+  fmt::print("\nscheduler {}", s.scheduler);
+  std::vector<const RunFigure*> shown;
+  std::map<std::string_view, std::size_t> lines;  // where a line's first figure is in the table
+  for (const RunFigure& figure : run_figures())
+    if (!figure.line.empty()) {
+      lines.emplace(figure.line, shown.size());
+      shown.push_back(&figure);
+    }
+  std::ranges::sort(shown, {}, [&](const RunFigure* figure) {
+    return std::pair(lines.at(figure->line), figure->place);
+  });
+  std::string_view line;
+  for (const RunFigure* figure : shown)
+    if (const std::string words = words_of(*figure, s); !words.empty()) {
+      fmt::print("{}{}", figure->line == line ? ", " : fmt::format("\n  {:13} ", figure->line),
+                 words);
+      line = figure->line;
+    }
+  fmt::print("\n\n{}", remarks(s, measured_times));
 }
 
 /// The files that a run writes; each has its name only when all is in it.

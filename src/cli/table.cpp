@@ -68,6 +68,7 @@ std::string in_unit(std::string_view unit, double value) {
   if (unit == "s")
     return human(*duration_from_seconds(std::min(value, in_seconds(longest_duration))));
   if (unit == "%") return percent(value);
+  if (unit == "jobs/s") return fmt::format("{:.1f} jobs an hour", value * 3600);
   if (unit == "1") return fmt::format("{:.4f}", value);
   return fmt::format("{:g}", value);
 }

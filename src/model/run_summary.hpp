@@ -72,7 +72,7 @@ enum class Compared {
 /// One figure of a run. `value` is the member that holds it, or what computes it.
 struct RunFigure {
   std::string_view name;  // key in JSON
-  std::string_view unit;  // s, %, 1 (a number without a unit), J, or the noun of what is counted
+  std::string_view unit;  // s, jobs/s, %, 1 (without a unit), J, or the noun of what is counted
   std::string_view help;
   std::variant<std::size_t RunSummary::*, double RunSummary::*, std::optional<double> RunSummary::*,
                Duration RunSummary::*, Distribution RunSummary::*,
@@ -82,7 +82,8 @@ struct RunFigure {
   int place = 0;  // among the figures of `compare`, and within its line of `simulate`
 
   // In the text of `simulate`: the line, and the words on it, with {n} for the value and {counted}
-  // for the value and its unit ("3 restarts"). What is optional is left out where it is zero.
+  // for the value and its unit ("3 restarts"). What is optional is left out where it is zero or
+  // unknown. Lines stand in the order in which the rows first name them.
   std::string_view line = {}, words = {};
   bool optional = false;
 };
