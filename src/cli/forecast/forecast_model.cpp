@@ -5,9 +5,9 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
 #include "cli/forecast/model_input.hpp"
-#include "cli/table.hpp"
 #include "forecast/shape/model_memory.hpp"
 
 namespace cleave::cli {
@@ -151,30 +151,46 @@ Json offload_json(const OffloadPlan& plan) {
           {"kv_cache_mib", in_mib(plan.kv_cache)}};
 }
 
-Json fits_json(const MemoryForecast& forecast, const GpuModel& gpu, bool offload) {
-  Json profiles = Json::array();
-  for (const ProfileFit& fit : profile_fits(forecast, gpu)) {
-    Json row{{"profile", fit.profile->name},
-             {"memory_mib", fit.profile->usable ? Json(fit.profile->usable->value) : Json(nullptr)},
-             {"fits", fit.fits ? Json(*fit.fits) : Json(nullptr)},
-             {"sequences", fit.sequences ? Json(*fit.sequences) : Json(nullptr)}};
-    if (offload) row["offload"] = fit.offload ? offload_json(*fit.offload) : Json(nullptr);
-    profiles.push_back(std::move(row));
-  }
-  const Profile* smallest = smallest_that_holds(forecast.needed(), gpu);
-  return {{"model", gpu.key},
-          {"smallest", smallest == nullptr ? Json(nullptr) : Json(smallest->name)},
-          {"profiles", profiles}};
+std::string host_memory(const OffloadPlan& plan, std::uint64_t layers) {
+  if (!plan.fits) return "not even with host memory";
+  std::vector<std::string> what;
+  const auto add = [&](std::uint64_t bytes, const std::string& thing) {
+    if (bytes > 0) what.push_back(fmt::format("{} MiB of {}", mib_that_hold(bytes).value, thing));
+  };
+  add(plan.optimizer, "optimizer state");
+  add(plan.gradients, "gradients");
+  add(plan.weights, fmt::format("weights ({} of {} layers)", plan.layers, layers));
+  add(plan.kv_cache, "KV cache");
+  return fmt::format("{}", fmt::join(what, ", "));
+}
+
+const Columns<MemoryPart> part_columns = {
+    {"part", "part", [](const MemoryPart& part) { return name(part.part); }},
+    {"memory_mib", "MiB", [](const MemoryPart& part) { return in_mib(part.bytes); }, decimals(1)},
+    {"bytes", json_only, &MemoryPart::bytes},
+    {"how", "counted as", &MemoryPart::how}};
+
+Columns<ProfileFit> fit_columns(const MemoryForecast& forecast, bool offload) {
+  using F = ProfileFit;
+  Columns<F> columns = {
+      {"profile", "profile", [](const F& fit) { return fit.profile->name; }},
+      {"memory_mib", "MiB", [](const F& fit) { return as_json(fit.profile->usable); },
+       or_word("unknown")},
+      {"fits", "holds it", &F::fits, or_word("unknown")},
+      {"sequences", forecast.kv_per_sequence > 0 ? "sequences" : json_only, &F::sequences,
+       or_word("unknown")}};
+  if (offload)
+    columns.emplace_back(
+        "offload", "in host memory",
+        [](const F& fit) { return fit.offload ? offload_json(*fit.offload) : Json(nullptr); },
+        [layers = forecast.layers](const F& fit) {
+          return fit.offload ? host_memory(*fit.offload, layers) : std::string();
+        });
+  return columns;
 }
 
 void print_json(const Options& options, const Answer& answer) {
   const MemoryForecast& forecast = answer.forecast;
-  Json parts = Json::array();
-  for (const MemoryPart& part : forecast.parts)
-    parts.push_back({{"part", name(part.part)},
-                     {"memory_mib", in_mib(part.bytes)},
-                     {"bytes", part.bytes},
-                     {"how", part.how}});
   Json json{{"source", options.model},
             {"parameters", forecast.parameters},
             {"active_parameters", forecast.active_parameters},
@@ -186,13 +202,19 @@ void print_json(const Options& options, const Answer& answer) {
             {"context", forecast.context},
             {"input", forecast.input},
             {"processes", forecast.processes},
-            {"parts", parts},
+            {"parts", json_rows(part_columns, forecast.parts)},
             {"memory_mib", forecast.needed().value},
             {"kv_bytes_per_token", forecast.kv_per_token},
             {"cross_kv_bytes_per_input_token", forecast.cross_kv_per_token},
             {"kv_bytes_per_sequence", forecast.kv_per_sequence},
             {"remarks", forecast.remarks}};
-  if (answer.gpu != nullptr) json["fits"] = fits_json(forecast, *answer.gpu, options.offload);
+  if (answer.gpu != nullptr) {
+    const Profile* smallest = smallest_that_holds(forecast.needed(), *answer.gpu);
+    json["fits"] = {{"model", answer.gpu->key},
+                    {"smallest", smallest == nullptr ? Json(nullptr) : Json(smallest->name)},
+                    {"profiles", json_rows(fit_columns(forecast, options.offload),
+                                           profile_fits(forecast, *answer.gpu))}};
+  }
   print(json);
 }
 
@@ -221,57 +243,24 @@ std::string heading(const Answer& answer) {
   return text + "\n";
 }
 
-std::string host_memory(const OffloadPlan& plan, std::uint64_t layers) {
-  if (!plan.fits) return "not even with host memory";
-  std::vector<std::string> what;
-  const auto add = [&](std::uint64_t bytes, const std::string& thing) {
-    if (bytes > 0) what.push_back(fmt::format("{} MiB of {}", mib_that_hold(bytes).value, thing));
-  };
-  add(plan.optimizer, "optimizer state");
-  add(plan.gradients, "gradients");
-  add(plan.weights, fmt::format("weights ({} of {} layers)", plan.layers, layers));
-  add(plan.kv_cache, "KV cache");
-  return fmt::format("{}", fmt::join(what, ", "));
-}
-
-void print_fits(const Answer& answer, bool offload) {
-  std::vector<std::string> header = {"profile", "MiB", "holds it"};
-  const bool cache = answer.forecast.kv_per_sequence > 0;
-  if (cache) header.emplace_back("sequences");
-  if (offload) header.emplace_back("in host memory");
-  Table table(header);
-  for (const ProfileFit& fit : profile_fits(answer.forecast, *answer.gpu)) {
-    std::vector<std::string> row = {
-        std::string(fit.profile->name),
-        fit.profile->usable ? fmt::format("{}", fit.profile->usable->value) : "unknown",
-        !fit.fits   ? "unknown"
-        : *fit.fits ? "yes"
-                    : "no"};
-    if (cache) row.push_back(fit.sequences ? fmt::format("{}", *fit.sequences) : "unknown");
-    if (offload)
-      row.push_back(fit.offload ? host_memory(*fit.offload, answer.forecast.layers) : "");
-    table.add(std::move(row));
-  }
-  fmt::print("\n{}\n{}", answer.gpu->key, table.text());
-  if (cache)
-    fmt::print("sequences: of {} tokens, beside everything but the KV cache\n",
-               answer.forecast.context);
-}
-
 void print_text(const Options& options, const Answer& answer) {
   const MemoryForecast& forecast = answer.forecast;
-  Table table({"part", "MiB", "counted as"});
+  Table table(headings(part_columns));
   for (const MemoryPart& part : forecast.parts)
-    if (part.bytes > 0)
-      table.add(
-          {std::string(name(part.part)), fmt::format("{:.1f}", in_mib(part.bytes)), part.how});
+    if (part.bytes > 0) table.add(cells(part_columns, part));
   table.add({"together", fmt::format("{:.1f}", in_mib(forecast.total())), ""});
   fmt::print("{}\n{}", heading(answer), table.text());
-  if (forecast.kv_per_sequence > 0)
+  const bool cache = forecast.kv_per_sequence > 0;
+  if (cache)
     fmt::print("\nKV cache: {} bytes a token, {:.1f} MiB a sequence\n", forecast.kv_per_token,
                in_mib(forecast.kv_per_sequence));
   for (const std::string& remark : forecast.remarks) fmt::print("note: {}\n", remark);
-  if (answer.gpu != nullptr) print_fits(answer, options.offload);
+  if (answer.gpu == nullptr) return;
+  fmt::print(
+      "\n{}\n{}", answer.gpu->key,
+      text_rows(fit_columns(forecast, options.offload), profile_fits(forecast, *answer.gpu)));
+  if (cache)
+    fmt::print("sequences: of {} tokens, beside everything but the KV cache\n", forecast.context);
 }
 
 Result<int> forecast_model(const Options& options) {

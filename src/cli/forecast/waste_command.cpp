@@ -7,8 +7,8 @@
 #include "base/json.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "model/layout_text.hpp"
 
 namespace cleave::cli {
@@ -33,43 +33,43 @@ WastedResources in_gib(WastedResources waste) {
   return waste;
 }
 
-std::string number(std::optional<double> value, int digits) {
-  return value ? fmt::format("{:.{}f}", *value, digits) : "?";
+const CellText whole = decimals(0, 1, "?"), tenths = decimals(1, 1, "?");
+
+/// What is lost with some count of instances: three columns in text, an object in JSON.
+void add_lost(Columns<WasteRow>& columns, std::string_view key, WastedResources WasteRow::*lost) {
+  const auto add = [&](std::string_view heading, auto part, const CellText& cell) {
+    columns.emplace_back(
+        text_only, heading, [=](const WasteRow& row) { return row.*lost.*part; }, cell);
+  };
+  add("SMs lost", &WastedResources::sms, whole);
+  add("%", &WastedResources::sms_percent, tenths);
+  add("GiB lost", &WastedResources::memory, tenths);
+  columns.emplace_back(key, json_only, [=](const WasteRow& row) { return to_json(row.*lost); });
 }
 
-Json number_json(std::optional<double> value) {
-  return value ? Json(*value) : Json();
-}
-
-std::vector<std::string> waste_cells(int count, const WastedResources& waste) {
-  return {fmt::format("{}", count), number(waste.sms, 0), number(waste.sms_percent, 1),
-          number(waste.memory, 1)};
-}
-
-/// Rows with memory in GiB.
-void print_rows(const std::vector<WasteRow>& rows) {
-  Table table({"profile", "SMs", "GiB", "printed", "SMs lost", "%", "GiB lost", "achievable",
-               "SMs lost", "%", "GiB lost"});
-  for (const WasteRow& row : rows) {
-    std::vector<std::string> cells = {row.profile, number(row.sms, 0), number(row.memory, 1)};
-    for (const std::string& cell : waste_cells(row.printed_instances, row.as_printed))
-      cells.push_back(cell);
-    for (const std::string& cell : waste_cells(row.achievable_instances, row.achievable))
-      cells.push_back(cell);
-    table.add(std::move(cells));
-  }
-  fmt::print("{}", table.text());
+/// Of rows with memory in GiB.
+Columns<WasteRow> row_columns() {
+  Columns<WasteRow> columns = {
+      {"profile", "profile", &WasteRow::profile},
+      {"sms", "SMs", &WasteRow::sms, whole},
+      {"memory", "GiB", &WasteRow::memory, tenths},
+      {"max_instances", json_only, &WasteRow::achievable_instances},
+      {"instances_assumed_by_print", "printed", &WasteRow::printed_instances}};
+  add_lost(columns, "as_printed", &WasteRow::as_printed);
+  columns.emplace_back(text_only, "achievable", &WasteRow::achievable_instances);
+  add_lost(columns, "with_max_instances", &WasteRow::achievable);
+  return columns;
 }
 
 /// "132 SMs and 94.5 GiB that its largest instance can use"
 std::string has(const GpuTotals& gib) {
-  return fmt::format("{} SMs, and {} GiB that its largest instance can use", number(gib.sms, 0),
-                     number(gib.memory, 1));
+  return fmt::format("{} SMs, and {} GiB that its largest instance can use",
+                     whole(as_json(gib.sms)), tenths(as_json(gib.memory)));
 }
 
-void print_sums(const WastedResources& gib) {
-  fmt::print("lost: {} SMs ({} %), {} GiB\n", number(gib.sms, 0), number(gib.sms_percent, 1),
-             number(gib.memory, 1));
+std::string lost_sms(const WastedResources& waste) {
+  return fmt::format("lost: {} SMs ({} %)", whole(as_json(waste.sms)),
+                     tenths(as_json(waste.sms_percent)));
 }
 
 Result<int> show_paper(bool json) {
@@ -78,10 +78,11 @@ Result<int> show_paper(bool json) {
     return 0;
   }
   fmt::print("Taming GPU Underutilization, Table II: {}\n\n", has(published_totals()));
-  print_rows(published_waste_table());
   fmt::print(
-      "\nprinted: instances by slices, as the paper's figures have it; achievable: as many as can "
-      "exist.\n");
+      "{}\nprinted: instances by slices, as the paper's figures have it; achievable: as many as "
+      "can "
+      "exist.\n",
+      text_rows(row_columns(), published_waste_table()));
   return 0;
 }
 
@@ -100,16 +101,16 @@ Result<int> show_input(const Options& options) {
   for (const InstanceCount& each : (*question)->instances)
     table.add({fmt::format("{}", each.count), fmt::format("{}", each.sms.value_or(0)),
                fmt::format("{}", each.memory.value_or(0))});
-  fmt::print("{}lost: {} SMs ({} %), memory {}\n", table.text(), number(result.sms, 0),
-             number(result.sms_percent, 1), number(result.memory, 3));
+  fmt::print("{}{}, memory {}\n", table.text(), lost_sms(result),
+             decimals(3, 1, "?")(as_json(result.memory)));
   return 0;
 }
 
 Json model_json(const Geometry& geometry, const GpuTotals& totals) {
   return {{"model", geometry.model().key},
           {"profiles", geometry.profile_names()},
-          {"gpu_sms", number_json(totals.sms)},
-          {"gpu_memory", number_json(in_gib(totals.memory))}};
+          {"gpu_sms", as_json(totals.sms)},
+          {"gpu_memory", as_json(in_gib(totals.memory))}};
 }
 
 Result<int> show_table(const Geometry& geometry, bool json) {
@@ -121,20 +122,12 @@ Result<int> show_table(const Geometry& geometry, bool json) {
     row.achievable = in_gib(row.achievable);
   }
   if (!json) {
-    fmt::print("{}: {}\n\n", geometry.model().key, has({totals.sms, in_gib(totals.memory)}));
-    print_rows(rows);
+    fmt::print("{}: {}\n\n{}", geometry.model().key, has({totals.sms, in_gib(totals.memory)}),
+               text_rows(row_columns(), rows));
     return 0;
   }
   Json answer = model_json(geometry, totals);
-  answer["rows"] = Json::array();
-  for (const WasteRow& row : rows)
-    answer["rows"].push_back({{"profile", row.profile},
-                              {"sms", number_json(row.sms)},
-                              {"memory", number_json(row.memory)},
-                              {"max_instances", row.achievable_instances},
-                              {"instances_assumed_by_print", row.printed_instances},
-                              {"as_printed", to_json(row.as_printed)},
-                              {"with_max_instances", to_json(row.achievable)}});
+  answer["rows"] = json_rows(row_columns(), rows);
   print(answer);
   return 0;
 }
@@ -163,9 +156,8 @@ Result<int> show_layout(const Geometry& geometry, const std::string& layout, boo
   Table table({"instance", "SMs", "GiB"});
   for (std::size_t i = 0; i < counts.size(); ++i)
     table.add({fmt::format("{}@{}", (*written)[i].profile->name, (*written)[i].start),
-               number(counts[i].sms, 0), number(in_gib(counts[i].memory), 1)});
-  fmt::print("{}", table.text());
-  print_sums(result);
+               whole(as_json(counts[i].sms)), tenths(as_json(in_gib(counts[i].memory)))});
+  fmt::print("{}{}, {} GiB\n", table.text(), lost_sms(result), tenths(as_json(result.memory)));
   return 0;
 }
 

@@ -74,6 +74,12 @@ void print_ranges(const Options& options, const std::vector<std::vector<AlarmCur
              options.seed + options.seeds - 1, table.text());
 }
 
+const Columns<PaperAlarm> paper_columns = {
+    {"job", "as in the paper's figure", &PaperAlarm::job},
+    {"overflow", "out of memory at", &PaperAlarm::overflow},
+    {"printed", "alarm there", &PaperAlarm::printed},
+    {"worst", "alarm here, at worst", &PaperAlarm::worst, or_word("none")}};
+
 void print_text(const Options& options, const std::vector<std::vector<AlarmCurve>>& by_seed,
                 const std::vector<PaperAlarm>& paper, bool with_facts) {
   fmt::print(
@@ -87,19 +93,13 @@ void print_text(const Options& options, const std::vector<std::vector<AlarmCurve
   if (by_seed.size() > 1) print_ranges(options, by_seed);
   if (!with_facts)
     fmt::print("Shapes from real models and requests are left out: no data folder was given.\n\n");
-  Table table(
-      {"as in the paper's figure", "out of memory at", "alarm there", "alarm here, at worst"});
-  for (const PaperAlarm& alarm : paper)
-    table.add({std::string(alarm.job), fmt::format("{}", alarm.overflow),
-               fmt::format("{}", alarm.printed),
-               alarm.worst ? fmt::format("{}", *alarm.worst) : "none"});
   fmt::print("A demonstration: the noise, {} MiB, is ours. Forecaster trend, 20 seeds.\n\n{}",
-             paper_noise_mib, table.text());
+             paper_noise_mib, text_rows(paper_columns, paper));
 }
 
 void print_json(const Options& options, const std::vector<std::vector<AlarmCurve>>& by_seed,
                 const std::vector<PaperAlarm>& paper) {
-  Json list = Json::array(), alarms = Json::array();
+  Json list = Json::array();
   const auto add = [&](const AlarmCurve& curve, std::uint64_t seed) {
     Json at = Json::array();
     for (std::size_t i = 0; i < peak_shares.size(); ++i)
@@ -113,12 +113,7 @@ void print_json(const Options& options, const std::vector<std::vector<AlarmCurve
   };
   for (std::size_t i = 0; i < by_seed.size(); ++i)
     for (const AlarmCurve& curve : by_seed[i]) add(curve, options.seed + i);
-  for (const PaperAlarm& alarm : paper)
-    alarms.push_back({{"job", alarm.job},
-                      {"overflow", alarm.overflow},
-                      {"printed", alarm.printed},
-                      {"worst", alarm.worst ? Json(*alarm.worst) : Json()}});
-  print(Json{{"curves", list}, {"paper", alarms}});
+  print(Json{{"curves", list}, {"paper", json_rows(paper_columns, paper)}});
 }
 
 Result<int> memory_alarms(const Options& options) {
