@@ -30,13 +30,10 @@ Result<OptionTexts> complete(const OptionTexts& given, std::span<const OptionRow
   for (const OptionRow& row : rows) all.emplace(row.name, row.otherwise);
   for (const auto& [name, value] : given) {
     const auto row = std::ranges::find(rows, name, &OptionRow::name);
-    if (row == rows.end()) {
-      std::vector<std::string> known;
-      for (const OptionRow& other : rows) known.emplace_back(other.name);
+    if (row == rows.end())
       return fail(ErrorKind::bad_usage, "",
                   fmt::format("{} has no option '{}'", owner, shown(name)),
-                  suggestion(name, known));
-    }
+                  suggestion(name, names_of(rows)));
     if (row->values.find('|') != std::string_view::npos) {
       std::vector<std::string> choices;
       for (const std::string_view choice : split(row->values, '|')) choices.emplace_back(choice);

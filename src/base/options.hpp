@@ -76,12 +76,9 @@ class OptionReader {
 template <class Row>
 [[nodiscard]] Result<const Row*> find_row(std::span<const Row> rows, std::string_view name,
                                           std::string_view what) {
-  std::vector<std::string> known;
-  for (const Row& row : rows) {
+  for (const Row& row : rows)
     if (row.name == name) return &row;
-    known.emplace_back(row.name);
-  }
-  return std::unexpected(no_such(what, name, known));
+  return std::unexpected(no_such(what, name, names_of(rows)));
 }
 
 /// A row of a table with its options, all of them.

@@ -3,6 +3,7 @@
 // remedy.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,18 @@ std::optional<double> parse_number(std::string_view text);
 /// A size as people write it: a number of MiB, or a number followed by KiB, MiB or GiB; rounded up
 /// to whole MiB.
 [[nodiscard]] Result<MiB> parse_size(std::string_view text);
+
+/// The names of rows; or with `of`, what another member or a function says of each.
+template <class Rows, class Of>
+[[nodiscard]] std::vector<std::string> names_of(const Rows& rows, Of of) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(std::invoke(of, row));
+  return names;
+}
+template <class Rows>
+[[nodiscard]] std::vector<std::string> names_of(const Rows& rows) {
+  return names_of(rows, [](const auto& row) { return row.name; });
+}
 
 /// The known word nearest to `word` by edit distance, if it is near enough to be what was meant.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known);

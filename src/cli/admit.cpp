@@ -44,8 +44,8 @@ Result<std::vector<BatchRequest>> read_batch(const std::string& path) {
 
 /// The model of added GPUs as an index into the fleet's.
 Result<std::size_t> added_model(const Options& options, const FleetFile& fleet) {
-  std::vector<std::string> models;
-  for (const Geometry& geometry : fleet.geometries) models.emplace_back(geometry.model().key);
+  const auto models =
+      names_of(fleet.geometries, [](const Geometry& geometry) { return geometry.model().key; });
   if (options.add.empty()) {
     if (models.size() == 1) return std::size_t{0};
     return fail(ErrorKind::bad_usage, "--add",

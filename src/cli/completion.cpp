@@ -14,13 +14,6 @@ namespace cleave::cli {
 
 namespace {
 
-template <class Row>
-std::vector<std::string> names_of(std::span<const Row> rows) {
-  std::vector<std::string> names;
-  for (const Row& row : rows) names.emplace_back(row.name);
-  return names;
-}
-
 /// Whose values are the names of a table, by the option's own name.
 std::vector<std::string> names_for(const std::string& option) {
   if (option == "--policy") return names_of(policies());

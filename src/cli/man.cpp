@@ -25,13 +25,10 @@ Result<const CommandNode*> find_command(const CommandNode& root,
   const CommandNode* node = &root;
   for (const std::string& word : words) {
     const auto found = std::ranges::find(node->commands, word, &CommandNode::name);
-    if (found == node->commands.end()) {
-      std::vector<std::string> names;
-      for (const CommandNode& command : node->commands) names.push_back(command.name);
+    if (found == node->commands.end())
       return fail(ErrorKind::bad_usage, "COMMAND",
                   fmt::format("{} has no command '{}'", node->path, shown(word)),
-                  suggestion(word, names));
-    }
+                  suggestion(word, names_of(node->commands)));
     node = &*found;
   }
   return node;

@@ -61,9 +61,7 @@ std::optional<Error> unknown_command(const CommandLine& program, int argc, char*
     if (word.empty() || word.starts_with('-')) return std::nullopt;
     const auto found = std::ranges::find(node->commands, word, &CommandNode::name);
     if (found == node->commands.end()) {
-      std::vector<std::string> known;
-      for (const CommandNode& command : node->commands) known.push_back(command.name);
-      const std::string hint = suggestion(word, known);
+      const std::string hint = suggestion(word, names_of(node->commands));
       return Error{
           ErrorKind::bad_usage, "",
           node == &root ? fmt::format("there is no command '{}'", shown(word))

@@ -42,10 +42,8 @@ Result<RebalanceOptions> read_options(const Options& given) {
 Result<GpuId> find_gpu(const FleetFile& file, const std::string& name) {
   const auto found = std::ranges::find(file.gpus, name, &GpuEntry::name);
   if (found != file.gpus.end()) return static_cast<GpuId>(found - file.gpus.begin());
-  std::vector<std::string> known;
-  for (const GpuEntry& gpu : file.gpus) known.push_back(gpu.name);
   return fail(ErrorKind::bad_input, "--gpu", fmt::format("this fleet has no GPU '{}'", shown(name)),
-              suggestion(name, known));
+              suggestion(name, names_of(file.gpus)));
 }
 
 /// The fleet's workloads, where they are while they move, and what keeps them from moving: their

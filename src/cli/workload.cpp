@@ -33,13 +33,11 @@ void add_workload(CommandLine& program, Run& run) {
   CommandLine* command = add_command(
       *group, "generate", "Generate a workload from a seed, as JSON lines on standard output",
       "cleave workload generate lab-day --seed 7 > my-day.jsonl");
-  std::vector<std::string_view> known;
-  for (const GeneratorRow& row : generators()) known.push_back(row.name);
   command
       ->add_option(
           "NAME", options->name,
           fmt::format("{}; with options NAME:key=value;key=value, listed by `cleave workload list`",
-                      fmt::join(known, ", ")))
+                      fmt::join(names_of(generators()), ", ")))
       ->required();
   command->add_option("--seed", options->seed, "The same seed gives the same file")
       ->check(whole_number(0))

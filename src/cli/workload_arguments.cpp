@@ -74,8 +74,6 @@ void RunArguments::add_trace_options(CommandLine& command) {
 }
 
 void RunArguments::add_run_options(CommandLine& command) {
-  std::vector<std::string> known;
-  for (const ForecasterRow& row : forecasters()) known.emplace_back(row.name);
   command
       .add_option("--faults", faults,
                   "Random failures: mtbf=SECONDS;repair=SECONDS;job-failure=SHARE, each optional: "
@@ -87,9 +85,9 @@ void RunArguments::add_run_options(CommandLine& command) {
                   "GPU@FROM-UNTIL: the GPU is lost from FROM to UNTIL, in seconds; may be repeated")
       ->one_each_time();
   command
-      .add_option(
-          "--forecast", forecast,
-          fmt::format("Forecaster that predicts which jobs run out of memory: {}", any_of(known)))
+      .add_option("--forecast", forecast,
+                  fmt::format("Forecaster that predicts which jobs run out of memory: {}",
+                              any_of(names_of(forecasters()))))
       ->default_str("none");
   command.add_option(
       "--reconfiguration", reconfiguration,

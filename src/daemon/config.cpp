@@ -340,9 +340,8 @@ Result<void> take_key(DaemonConfig& config, const std::string& name, const toml:
   const auto found =
       std::ranges::find_if(rows, [&](const SettingRow& each) { return each.row.name == name; });
   if (found == rows.end()) {
-    std::vector<std::string> known;
-    for (const SettingRow& each : rows) known.emplace_back(each.row.name);
-    const auto near = nearest(name, known);
+    const auto near =
+        nearest(name, names_of(rows, [](const SettingRow& each) { return each.row.name; }));
     return fail(ErrorKind::bad_input, where, fmt::format("unknown key '{}'", shown(name)),
                 near ? fmt::format("did you mean '{}'?", *near)
                      : "`cleaved --sample-config` shows all keys");

@@ -27,8 +27,7 @@ Result<void> check_same(const fs::path& node, const std::vector<const GpuModel*>
   std::vector<const GpuModel*> has;
   for (const SimGpuView& gpu : there->gpus) has.push_back(gpu.model);
   if (has == wanted && there->instant == instant) return {};
-  std::vector<std::string> names;
-  for (const GpuModel* model : has) names.emplace_back(model->key);
+  const auto names = names_of(has, &GpuModel::key);
   return fail(
       ErrorKind::infeasible, shown(node.string(), 200),
       fmt::format("the existing simulated node has other GPUs: {}{}", fmt::join(names, ", "),

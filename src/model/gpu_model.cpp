@@ -439,10 +439,8 @@ Result<const GpuModel*> find_gpu_model(std::string_view name) {
     return fail(ErrorKind::bad_input, "",
                 fmt::format("where instances of the {} may start is not known", shown(name)),
                 "no capture of `nvidia-smi mig -lgipp` from one has been published");
-  std::vector<std::string> keys;
-  for (const GpuModel& model : models) keys.emplace_back(model.key);
   return fail(ErrorKind::bad_input, "", fmt::format("unknown GPU model '{}'", shown(name)),
-              suggestion(name, keys));
+              suggestion(name, names_of(models, &GpuModel::key)));
 }
 
 }  // namespace cleave

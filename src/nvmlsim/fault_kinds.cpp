@@ -1,7 +1,5 @@
 #include "nvmlsim/fault_kinds.hpp"
 
-#include <algorithm>
-
 namespace cleave::sim {
 
 namespace {
@@ -24,11 +22,6 @@ constexpr FaultKind kinds[] = {
 
 std::span<const FaultKind> fault_kinds_table() {
   return kinds;
-}
-
-const FaultKind* find_fault(std::string_view name) {
-  const auto* found = std::ranges::find(kinds, name, &FaultKind::name);
-  return found == std::end(kinds) ? nullptr : found;
 }
 
 bool strikes(GpuCell& cell, Fault fault) {

@@ -17,7 +17,6 @@ struct FaultKind {
   bool of_calls;  // can be set for a number of calls
 };
 std::span<const FaultKind> fault_kinds_table();
-const FaultKind* find_fault(std::string_view name);
 
 /// Whether the fault affects this call; uses up one of the calls that it was set for.
 bool strikes(GpuCell& cell, Fault fault);

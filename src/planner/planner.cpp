@@ -153,8 +153,8 @@ std::string_view name(PlanStatus status) {
 }
 
 std::vector<std::string> plan_methods() {
-  std::vector<std::string> names = {"optimal"};
-  for (const Heuristic& heuristic : heuristics()) names.emplace_back(heuristic.name);
+  auto names = names_of(heuristics());
+  names.insert(names.begin(), "optimal");
   return names;
 }
 

@@ -38,13 +38,6 @@ std::string_view name(ProblemKind kind) {
   return std::ranges::find(kinds, kind, &KindRow::kind)->name;
 }
 
-Result<ProblemKind> parse_problem_kind(std::string_view text) {
-  const auto* row = std::ranges::find(kinds, text, &KindRow::name);
-  if (row != std::end(kinds)) return row->kind;
-  return fail(ErrorKind::bad_usage, "", fmt::format("'{}' is not a planning problem", shown(text)),
-              "deploy, compact, reconfigure or joint");
-}
-
 std::string_view name(Action action) {
   switch (action) {
     case Action::stay:
@@ -239,8 +232,7 @@ class ProblemBuilder {
     if (const auto gpu = gpu_names_.find(name); gpu != gpu_names_.end()) return {gpu->second, none};
     if (const auto node = node_names_.find(name); node != node_names_.end())
       return {none, node->second};
-    std::vector<std::string> known;
-    for (const PlanGpu& gpu : problem.gpus) known.emplace_back(gpu.name);
+    auto known = names_of(problem.gpus);
     for (const std::string_view node : problem.nodes)
       if (!gpu_names_.contains(node)) known.emplace_back(node);
     refuse(where, fmt::format("the fleet has no GPU and no node '{}'", shown(name)),

@@ -26,7 +26,6 @@ enum class ProblemKind {
   joint,        // new work is placed, and running work may move for it
 };
 std::string_view name(ProblemKind kind);
-[[nodiscard]] Result<ProblemKind> parse_problem_kind(std::string_view text);
 
 /// A placement on a GPU.
 struct Seat {

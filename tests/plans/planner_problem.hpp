@@ -25,7 +25,10 @@ struct PlannerProblem {
     if (!fleet) return std::unexpected(fleet.error());
     auto made = std::make_unique<PlannerProblem>();
     made->file = std::move(*fleet);
-    auto problem = PlanProblem::make(made->file, *parse_problem_kind(name(question.task)), "fleet");
+    constexpr ProblemKind kinds[] = {ProblemKind::deploy, ProblemKind::compact,
+                                     ProblemKind::reconfigure, ProblemKind::joint};
+    const ProblemKind kind = kinds[static_cast<std::size_t>(question.task)];
+    auto problem = PlanProblem::make(made->file, kind, "fleet");
     if (!problem) return std::unexpected(problem.error());
     made->problem = std::move(*problem);
     made->problem.limits = {question.max_migrations, question.max_moved_mib};

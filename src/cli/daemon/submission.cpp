@@ -92,10 +92,9 @@ Result<int> signal_of(const std::string& text) {
   const std::string_view name = std::string_view(text).substr(text.starts_with("SIG") ? 3 : 0);
   const auto* const row = std::ranges::find(signals, name, &SignalName::name);
   if (row != std::end(signals)) return row->number;
-  std::vector<std::string> names;
-  for (const SignalName& each : signals) names.emplace_back(each.name);
   return fail(ErrorKind::bad_usage, "--checkpoint-signal",
-              fmt::format("'{}' is not a signal", visible(shown(text))), suggestion(name, names));
+              fmt::format("'{}' is not a signal", visible(shown(text))),
+              suggestion(name, names_of(signals)));
 }
 
 namespace {

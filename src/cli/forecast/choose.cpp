@@ -62,8 +62,7 @@ Result<BatchQuestion> ask(const Options& options, const GpuModel* model) {
   if (!options.base.empty())
     question->weighing.base = options.base == "full" ? BatchBase::full : BatchBase::own;
   if (options.job.empty()) return question;
-  std::vector<std::string> ids;
-  for (const ChoiceJob& job : question->jobs) ids.push_back(job.id);
+  const auto ids = names_of(question->jobs, &ChoiceJob::id);
   std::erase_if(question->jobs, [&](const ChoiceJob& job) { return job.id != options.job; });
   if (!question->jobs.empty()) return question;
   return fail(ErrorKind::bad_input, "--job",

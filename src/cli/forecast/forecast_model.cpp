@@ -273,11 +273,9 @@ Result<int> forecast_model(const Options& options) {
   return 0;
 }
 
-template <class Row>
-std::string names(std::span<const Row> rows) {
-  std::vector<std::string_view> all;
-  for (const Row& row : rows) all.push_back(row.name);
-  return fmt::format("{}", fmt::join(all, ", "));
+template <class Rows>
+std::string names(const Rows& rows) {
+  return fmt::format("{}", fmt::join(names_of(rows), ", "));
 }
 
 void add_counts(CommandLine& command, Options& options) {

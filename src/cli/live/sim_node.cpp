@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -181,12 +180,6 @@ Result<int> fault(const Options& options) {
   if (options.gpu >= node->gpus.size())
     return fail(ErrorKind::bad_input, "--gpu", fmt::format("there is no GPU {}", options.gpu),
                 fmt::format("the node has {}", counted(node->gpus.size(), "GPU")));
-  std::vector<std::string> known;
-  for (const SimFaultRow& row : sim_faults()) known.emplace_back(row.name);
-  if (std::ranges::find(known, options.fault) == known.end())
-    return fail(ErrorKind::bad_input, "KIND",
-                fmt::format("there is no fault '{}'", shown(options.fault)),
-                suggestion(options.fault, known));
   if (const auto set = set_sim_fault(options.directory, static_cast<int>(options.gpu),
                                      options.fault, options.times);
       !set)

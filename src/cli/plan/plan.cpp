@@ -43,8 +43,6 @@ constexpr WeightRow weight_rows[] = {{"pending", &PlanWeights::pending},
 /// pending=10,gpus=5,waste=0.5: what is not named costs nothing.
 Result<PlanWeights> parse_weights(const std::string& text) {
   constexpr double most = 1e6;
-  std::vector<std::string> names;
-  for (const WeightRow& row : weight_rows) names.emplace_back(row.name);
   PlanWeights weights;
   std::set<std::string_view> named;
   for (const std::string_view part : split(text, ',')) {
@@ -57,7 +55,7 @@ Result<PlanWeights> parse_weights(const std::string& text) {
     if (row == std::end(weight_rows))
       return fail(ErrorKind::bad_usage, "--weights",
                   fmt::format("'{}' has no weight", shown(part.substr(0, equals))),
-                  suggestion(part.substr(0, equals), names));
+                  suggestion(part.substr(0, equals), names_of(weight_rows)));
     const auto number = parse_number(part.substr(equals + 1));
     const bool whole = number && std::abs(*number * 1000 - std::round(*number * 1000)) < 1e-6;
     if (!whole || *number < 0 || *number > most)
@@ -105,7 +103,7 @@ Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& op
   return 0;
 }
 
-Result<int> plan_command(const std::string& kind, const Options& options) {
+Result<int> plan_command(ProblemKind kind, const Options& options) {
   const auto plan_as = plan_options(options);
   if (!plan_as) return std::unexpected(plan_as.error());
   PlanLimits limits;
@@ -119,9 +117,7 @@ Result<int> plan_command(const std::string& kind, const Options& options) {
     return std::unexpected(free.error());
   const auto file = load_fleet(options.fleet, options.profiles);
   if (!file) return std::unexpected(file.error());
-  const auto problem_kind = parse_problem_kind(kind);
-  if (!problem_kind) return std::unexpected(problem_kind.error());
-  auto problem = PlanProblem::make(*file, *problem_kind, shown(options.fleet, 200));
+  auto problem = PlanProblem::make(*file, kind, shown(options.fleet, 200));
   if (!problem) return std::unexpected(problem.error());
   problem->limits = limits;
   problem->may_evict = options.may_evict;
@@ -201,19 +197,19 @@ void add_given(CommandLine& group, Run& run) {
 }
 
 struct KindRow {
-  const char* name;
+  ProblemKind kind;
   const char* what;
 };
 constexpr KindRow kinds[] = {
-    {"deploy", "Place the waiting work; running work stays where it is"},
-    {"compact", "Move running work so that GPUs become empty"},
-    {"reconfigure", "Lay out running work again, on free GPUs first"},
-    {"joint", "Place the waiting work, moving running work where that helps"},
+    {ProblemKind::deploy, "Place the waiting work; running work stays where it is"},
+    {ProblemKind::compact, "Move running work so that GPUs become empty"},
+    {ProblemKind::reconfigure, "Lay out running work again, on free GPUs first"},
+    {ProblemKind::joint, "Place the waiting work, moving running work where that helps"},
 };
 
 void add_kind(CommandLine& group, const KindRow& row, Run& run) {
   auto options = std::make_shared<Options>();
-  const std::string kind = row.name;
+  const std::string kind(name(row.kind));
   CommandLine* command =
       add_command(group, kind, row.what,
                   fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind));
@@ -233,7 +229,7 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
                       "Weigh objectives instead of ordering them: "
                       "pending=100,gpus=10,waste=1,migration=0.1,repartition=0.01 (in reconfigure: "
                       "for each GPU chosen again); an objective without a weight costs nothing");
-  if (kind != "deploy") {
+  if (row.kind != ProblemKind::deploy) {
     command
         ->add_option("--max-migrations", options->max_migrations,
                      "Largest number of running workloads to move, within a GPU or between GPUs")
@@ -253,7 +249,7 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
   add_profiles(*command, options->profiles);
   add_json(*command, options->json);
   command->callback(
-      [options, kind, &run] { run = [options, kind] { return plan_command(kind, *options); }; });
+      [options, row, &run] { run = [options, row] { return plan_command(row.kind, *options); }; });
 }
 
 }  // namespace

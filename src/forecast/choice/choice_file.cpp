@@ -232,12 +232,9 @@ std::vector<BatchQuestion::Row> read_rows(JsonReader& in,
     row.measured.throughput = need_above_zero(row_in, "throughput");
     row_in.done();
     if (std::ranges::none_of(partitions,
-                             [&](const auto& each) { return each.name == row.partition; })) {
-      std::vector<std::string> known;
-      for (const auto& each : partitions) known.push_back(each.name);
+                             [&](const auto& each) { return each.name == row.partition; }))
       row_in.refuse("partition", fmt::format("there is no partition '{}'", shown(row.partition)),
-                    suggestion(row.partition, known));
-    }
+                    suggestion(row.partition, names_of(partitions)));
     if (!there.emplace(row.application, row.measured.batch, row.partition).second)
       row_in.refuse("",
                     fmt::format("{} with batch {} on {} is there already", shown(row.application),

@@ -86,8 +86,8 @@ void read_where(JsonReader& in, ProfileKey& key) {
   if (!model) return in.refuse("gpu_model", model.error().message, model.error().remedy);
   key.gpu_model = (*model)->key;
   if (key.profile == no_mig || (*model)->find(key.profile) != nullptr) return;
-  std::vector<std::string> known{std::string(no_mig)};
-  for (const Profile& profile : (*model)->profiles) known.emplace_back(profile.name);
+  auto known = names_of((*model)->profiles);
+  known.emplace_back(no_mig);
   in.refuse("profile", fmt::format("{} has no profile '{}'", key.gpu_model, shown(key.profile)),
             suggestion(key.profile, known));
 }

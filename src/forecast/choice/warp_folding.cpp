@@ -70,11 +70,10 @@ std::span<const SmLimits> sm_limits() {
 Result<SmLimits> find_sm_limits(std::string_view capability) {
   const auto* const found = std::ranges::find(capabilities, capability, &SmLimits::capability);
   if (found != capabilities.end()) return *found;
-  std::vector<std::string> known;
-  for (const SmLimits& row : capabilities) known.emplace_back(row.capability);
-  return fail(ErrorKind::bad_input, "",
-              fmt::format("the limits of compute capability '{}' are not known", shown(capability)),
-              fmt::format("known are {}", fmt::join(known, ", ")));
+  return fail(
+      ErrorKind::bad_input, "",
+      fmt::format("the limits of compute capability '{}' are not known", shown(capability)),
+      fmt::format("known are {}", fmt::join(names_of(capabilities, &SmLimits::capability), ", ")));
 }
 
 SmLimits sm_limits_of(const GpuModel& model) {

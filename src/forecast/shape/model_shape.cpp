@@ -142,11 +142,9 @@ struct Bound {
 Result<const ModelFamily*> find_model_family(std::string_view name) {
   const auto found = std::ranges::find(families, name, &ModelFamily::name);
   if (found != families.end()) return &*found;
-  std::vector<std::string> known;
-  for (const ModelFamily& family : families) known.emplace_back(family.name);
   return fail(ErrorKind::bad_input, "",
               fmt::format("no known family of models is called '{}'", shown(name)),
-              suggestion(name, known));
+              suggestion(name, names_of(families)));
 }
 
 std::int64_t ModelShape::window_layers() const {

@@ -60,9 +60,8 @@ Result<std::size_t> column_of(const CsvReader& csv, std::string_view name, std::
   if (found) return found;
   Error error = found.error();
   error.message = fmt::format("there is no column '{}' for {}", shown(name), what);
-  std::vector<std::string> there;
-  for (const std::string& column : csv.columns()) there.push_back(shown(column));
-  error.remedy = suggestion(shown(name), there);
+  error.remedy = suggestion(
+      shown(name), names_of(csv.columns(), [](const auto& column) { return shown(column); }));
   return std::unexpected(std::move(error));
 }
 

@@ -1,7 +1,9 @@
 // Sets and ends faults of simulated GPUs.
 
+#include <algorithm>
+
 #include "base/format.hpp"
-#include "base/text.hpp"
+#include "base/options.hpp"
 #include "nvmlsim/client/client_view.hpp"
 #include "nvmlsim/fault_kinds.hpp"
 
@@ -38,14 +40,6 @@ void lose(sim::Node& node, std::uint32_t gpu) {
   node.report_event(gpu, nvml::event_gpu_unavailable, 0);
 }
 
-Result<const sim::FaultKind*> kind_named(const std::string& place, std::string_view name) {
-  if (const sim::FaultKind* kind = sim::find_fault(name)) return kind;
-  std::vector<std::string> known{std::string(mended)};
-  for (const sim::FaultKind& each : sim::fault_kinds_table()) known.emplace_back(each.name);
-  return fail(ErrorKind::bad_usage, place, fmt::format("there is no fault '{}'", shown(name)),
-              suggestion(name, known));
-}
-
 }  // namespace
 
 std::vector<SimFaultRow> sim_faults() {
@@ -69,16 +63,17 @@ Result<void> set_sim_fault(const std::filesystem::path& directory, int gpu, std:
     return {};
   }
   const std::string place = sim::gpu_place(directory, number);
-  const auto row = kind_named(place, kind);
-  if (!row) return std::unexpected(row.error());
-  if (times && (*times == 0 || *times == sim::until_mended || !(*row)->of_calls))
+  const auto kinds = sim::fault_kinds_table();
+  const auto row = std::ranges::find(kinds, kind, &sim::FaultKind::name);
+  if (row == kinds.end()) return fail_at(place, no_such("fault", kind, names_of(sim_faults())));
+  if (times && (*times == 0 || *times == sim::until_mended || !row->of_calls))
     return fail(ErrorKind::bad_usage, place,
                 fmt::format("'{}' cannot be set for {} calls", kind, *times),
-                (*row)->of_calls ? "name at least one" : "it lasts until it is mended");
-  if ((*row)->fault == sim::Fault::lost)
+                row->of_calls ? "name at least one" : "it lasts until it is mended");
+  if (row->fault == sim::Fault::lost)
     lose(**node, number);
   else
-    (*node)->cell(number).faults[static_cast<std::size_t>((*row)->fault)].store(
+    (*node)->cell(number).faults[static_cast<std::size_t>(row->fault)].store(
         times.value_or(sim::until_mended));
   return {};
 }

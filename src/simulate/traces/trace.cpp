@@ -53,8 +53,8 @@ Result<const TraceFormat*> trace_format(std::string_view spec) {
   const std::size_t colon = spec.find(':');
   const auto format = std::ranges::find(table, spec.substr(0, colon), &TraceFormat::name);
   if (colon != std::string_view::npos && format != std::end(table)) return format;
-  std::vector<std::string> known;
-  for (const TraceFormat& other : table) known.push_back(fmt::format("{}:FILE", other.name));
+  const auto known =
+      names_of(table, [](const TraceFormat& other) { return fmt::format("{}:FILE", other.name); });
   return fail(ErrorKind::bad_usage, "--trace",
               fmt::format("'{}' does not name a trace format", shown(spec)),
               fmt::format("write {}", any_of(known)));
