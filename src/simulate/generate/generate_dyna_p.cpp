@@ -31,18 +31,13 @@ constexpr std::array<Application, 5> applications = {
      {"codellama", {750, 55, 32, 0.5}, 2400, 36},
      {"phi-1", {900, 70, 42, 0.5}, 2900, 56}}};
 
-/// The GPU-bound part on an A100 relative to that on an A30: the inverse of their memory
-/// bandwidths, 933 and 1555 GB/s. The fixed part is the same.
-double against_a30(const GpuModel& gpu) {
-  return gpu.id == GpuModelId::a100_40gb ? 933.1 / 1555 : 1;
-}
-
-double latency_s(const Application& application, std::int64_t batch, const GpuModel& gpu,
-                 const Profile& profile, double scale) {
-  return scale / 1000 *
-         batch_time(application.a30, static_cast<double>(batch),
-                    gpu_bound_time(gpu, profile) * against_a30(gpu));
-}
+/// A GPU of the evaluation. The GPU-bound part of a latency is in inverse proportion to the memory
+/// bandwidth; the fixed part is the same on both.
+struct EvaluationGpu {
+  std::string_view model;
+  double bandwidth;  // GB/s, of NVIDIA's data sheets
+};
+constexpr EvaluationGpu a30 = {"A30-24GB", 933.1}, a100 = {"A100-40GB", 1555};
 
 MiB memory_of(const Application& application, std::int64_t batch) {
   return MiB{application.memory_mib + application.memory_per_sample_mib * batch};
@@ -50,6 +45,8 @@ MiB memory_of(const Application& application, std::int64_t batch) {
 
 /// Options of all these generators.
 struct Setting {
+  const GpuModel* gpu;
+  double against_a30;  // GPU-bound time, relative to that on an A30
   std::int64_t jobs;
   std::vector<std::int64_t> batches;
   double scale, least_slack, most_slack;
@@ -72,8 +69,10 @@ constexpr OptionRow least_slack_row = {
 constexpr OptionRow most_slack_row = {"most-slack", "NUMBER", "10",
                                       "largest deadline, likewise; drawn evenly between the two"};
 
-Setting read_setting(OptionReader& in) {
+Setting read_setting(OptionReader& in, const EvaluationGpu& gpu) {
   Setting setting{};
+  setting.gpu = *find_gpu_model(gpu.model);
+  setting.against_a30 = a30.bandwidth / gpu.bandwidth;
   setting.jobs = in.count("jobs", 1, most_jobs);
   const auto smallest = in.count("smallest-batch", 1, 64);
   const auto largest = in.count("largest-batch", 1, 64);
@@ -88,20 +87,27 @@ Setting read_setting(OptionReader& in) {
   return setting;
 }
 
+double latency_s(const Application& application, std::int64_t batch, const Setting& setting,
+                 const Profile& profile) {
+  return setting.scale / 1000 *
+         batch_time(application.a30, static_cast<double>(batch),
+                    gpu_bound_time(*setting.gpu, profile) * setting.against_a30);
+}
+
 /// One job: as many batches as come nearest to the run time `wanted_s` at this latency.
 struct Drawn {
   const Application* application;
   double arrival_s;
 };
 template <class Batches>
-void add_job(WorkloadMaker& maker, const GpuModel& gpu, const Setting& setting, const Drawn& drawn,
-             std::int64_t number, Random& random, Batches&& batches_of) {
+void add_job(WorkloadMaker& maker, const Setting& setting, const Drawn& drawn, std::int64_t number,
+             Random& random, Batches&& batches_of) {
   const Application& application = *drawn.application;
   const std::int64_t batch = setting.batches[random.below(setting.batches.size())];
   const auto time = [&](const Profile& profile) {
-    return latency_s(application, batch, gpu, profile, setting.scale);
+    return latency_s(application, batch, setting, profile);
   };
-  const double latency = in_seconds(whole_ms(time(gpu.largest())));
+  const double latency = in_seconds(whole_ms(time(setting.gpu->largest())));
   const double seconds = latency * batches_of(latency);
   const double slack =
       setting.least_slack + (setting.most_slack - setting.least_slack) * random.uniform();
@@ -115,8 +121,8 @@ void add_job(WorkloadMaker& maker, const GpuModel& gpu, const Setting& setting, 
   job.id = fmt::format("{}-b{}-{:04}", application.name, batch, number);
   job.arrival = Instant{} + std::chrono::milliseconds{std::llround(drawn.arrival_s * 1000)};
   job.duration = whole_ms(seconds);
-  maker.add(std::move(job), Unknown{}, speeds_from_times(gpu, memory_of(application, batch), time),
-            details);
+  maker.add(std::move(job), Unknown{},
+            speeds_from_times(*setting.gpu, memory_of(application, batch), time), details);
 }
 
 // ---- On A30s ----
@@ -141,7 +147,7 @@ constexpr auto concurrent_options = a30_options("4", "1", "64", "0");
 
 Result<Workload> on_a30(std::uint64_t seed, const OptionTexts& options) {
   OptionReader in(options);
-  const Setting setting = read_setting(in);
+  const Setting setting = read_setting(in, a30);
   const double gap = in.number("gap", 0, 1e6);
   if (gap * static_cast<double>(setting.jobs) > longest_arrivals_s)
     in.refuse("gap", "with this many jobs the arrivals take years");
@@ -149,13 +155,12 @@ Result<Workload> on_a30(std::uint64_t seed, const OptionTexts& options) {
   const auto most = in.count("most-runs", 1, 1'000'000);
   if (most < least) in.refuse("most-runs", "it is below least-runs");
   if (in.error()) return std::unexpected(*in.error());
-  const GpuModel& gpu = **find_gpu_model("A30-24GB");
   Random random(seed);
   WorkloadMaker maker;
   double now = 0;
   for (std::int64_t i = 0; i < setting.jobs; ++i) {
     const Application& application = applications[random.below(applications.size())];
-    add_job(maker, gpu, setting, {&application, now}, i, random, [&](double) {
+    add_job(maker, setting, {&application, now}, i, random, [&](double) {
       return std::round(
           draw_log_uniform(random, static_cast<double>(least), static_cast<double>(most)));
     });
@@ -192,7 +197,7 @@ constexpr std::array<OptionRow, 11> cluster_options = {
 
 Result<Workload> on_cluster(std::uint64_t seed, const OptionTexts& options) {
   OptionReader in(options);
-  const Setting setting = read_setting(in);
+  const Setting setting = read_setting(in, a100);
   const double rate = in.number("rate", 1e-3, 1e9);
   if (3600 / rate * static_cast<double>(setting.jobs) > longest_arrivals_s)
     in.refuse("rate", "with this many jobs the arrivals take years");
@@ -204,13 +209,12 @@ Result<Workload> on_cluster(std::uint64_t seed, const OptionTexts& options) {
   const auto& weights = shares == "shared" ? shared_weights
                         : shares == "all"  ? all_weights
                                            : even_weights;
-  const GpuModel& gpu = **find_gpu_model("A100-40GB");
   Random random(seed);
   WorkloadMaker maker;
   double now = 0;
   for (std::int64_t i = 0; i < setting.jobs; ++i) {
     const Application& application = applications[random.weighted(weights)];
-    add_job(maker, gpu, setting, {&application, now}, i, random, [&](double latency) {
+    add_job(maker, setting, {&application, now}, i, random, [&](double latency) {
       const double seconds = std::min(longest, draw_log_normal(random, median, sigma));
       return std::max(1.0, std::round(seconds / latency));
     });
