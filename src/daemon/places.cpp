@@ -5,7 +5,6 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "daemon/daemon.hpp"
-#include "daemon/simulated_node.hpp"
 #include "device/nvml_library.hpp"
 #include "device/state_directory.hpp"
 #include "nvmlsim/sim_node.hpp"
@@ -26,11 +25,40 @@ std::optional<fs::path> directory_of_environment(const char* name) {
   return value;
 }
 
-/// As root, the environment is not trusted.
-std::optional<fs::path> sim_node_of_environment() {
-  if (is_root()) return std::nullopt;
-  const char* node = std::getenv(sim_node_variable);
-  return node == nullptr || *node == 0 ? std::nullopt : std::optional<fs::path>(node);
+Result<void> check_same(const fs::path& node, const std::vector<const GpuModel*>& wanted,
+                        bool instant) {
+  const auto there = look_at_sim_node(node);
+  if (!there) return std::unexpected(there.error());
+  std::vector<const GpuModel*> has;
+  for (const SimGpuView& gpu : there->gpus) has.push_back(gpu.model);
+  if (has == wanted && there->instant == instant) return {};
+  const auto names = names_of(has, &GpuModel::key);
+  return fail(
+      ErrorKind::infeasible, shown(node.string(), 200),
+      fmt::format("the existing simulated node has other GPUs: {}{}", fmt::join(names, ", "),
+                  there->instant ? ", instant" : ""),
+      fmt::format("ask for these, name another --state, or remove it: cleave sim-node destroy {}",
+                  shown(node.string(), 200)));
+}
+
+/// Makes the simulated GPUs of --simulate, in STATE/sim-node, or takes the existing ones if they
+/// are the same. Returns the node's directory.
+Result<fs::path> own_sim_node(const fs::path& state, const std::string& gpus, bool instant) {
+  auto models = parse_sim_gpus(gpus);
+  if (!models) return std::unexpected(models.error());
+  const fs::path node = state / "sim-node";
+  std::error_code failed;
+  if (fs::exists(node, failed) && !fs::is_empty(node, failed)) {
+    if (const auto same = check_same(node, *models, instant); !same)
+      return std::unexpected(same.error());
+    return node;
+  }
+  SimNodeSpec spec;
+  spec.gpus = std::move(*models);
+  spec.instant = instant;
+  spec.seed = new_sim_seed();
+  if (const auto made = create_sim_node(node, spec); !made) return std::unexpected(made.error());
+  return node;
 }
 
 Result<fs::path> place_of_state(const DaemonArguments& arguments,
@@ -51,7 +79,7 @@ Result<fs::path> place_of_state(const DaemonArguments& arguments,
 Result<void> choose_library(const DaemonArguments& arguments, const DaemonConfig& config,
                             const std::optional<fs::path>& node, DaemonPlaces& places) {
   const std::string& given = arguments.nvml.empty() ? config.settings.nvml : arguments.nvml;
-  const fs::path simulated = own_simulated_library();
+  const fs::path simulated = simulated_library();
   std::error_code failed;
   places.sim_node = node;
   if (!arguments.simulate.empty()) {
@@ -61,9 +89,7 @@ Result<void> choose_library(const DaemonArguments& arguments, const DaemonConfig
   }
   if (!given.empty()) {
     places.library = given;
-    const bool is_simulated = fs::equivalent(given, simulated, failed) ||
-                              fs::path(given).parent_path().filename() == "cleave-nvmlsim";
-    if (!is_simulated && arguments.simulate.empty()) places.sim_node.reset();
+    if (!is_simulated_library(given) && arguments.simulate.empty()) places.sim_node.reset();
   } else if (places.sim_node) {
     if (!fs::exists(simulated, failed))
       return fail(ErrorKind::infeasible, simulated.string(), "the simulated library is not there",
@@ -107,7 +133,9 @@ Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments, const Daem
   const auto socket = daemon_socket(query);
   if (!socket) return std::unexpected(socket.error());
   places.socket = *socket;
-  const auto node = arguments.simulate.empty() ? sim_node_of_environment() : std::nullopt;
+  // As root, the environment is not trusted.
+  const auto node =
+      arguments.simulate.empty() && !is_root() ? sim_node_of_environment() : std::nullopt;
   const auto state = place_of_state(arguments, node);
   if (!state) return std::unexpected(state.error());
   places.state = *state;

@@ -38,6 +38,17 @@ struct SimNodeSpec {
   std::uint64_t seed = 1;   // of the UUIDs
 };
 
+/// A seed that no other node has: as with real GPUs, no two nodes have a UUID in common, not even
+/// one that is made again in the same place.
+std::uint64_t new_sim_seed();
+
+/// The simulated library that belongs to this program; it may be missing.
+std::filesystem::path simulated_library();
+/// Whether the file is a simulated library, this program's or another's.
+bool is_simulated_library(const std::filesystem::path& file);
+/// The node that the environment names.
+std::optional<std::filesystem::path> sim_node_of_environment();
+
 /// "4xA100-40GB,2xH100-80GB-SXM5"
 [[nodiscard]] Result<std::vector<const GpuModel*>> parse_sim_gpus(std::string_view text);
 

@@ -40,27 +40,6 @@ Patience until_interrupted() {
   return patience;
 }
 
-fs::path simulated_library() {
-  std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  return program.parent_path().parent_path() / "lib" / "cleave-nvmlsim" / nvml::library_name;
-}
-
-namespace {
-
-bool is_simulated(const fs::path& file) {
-  std::error_code failed;
-  if (fs::equivalent(file, simulated_library(), failed)) return true;
-  return file.parent_path().filename() == "cleave-nvmlsim";
-}
-
-std::optional<fs::path> sim_node_of_environment() {
-  const char* node = std::getenv(sim_node_variable);
-  return node == nullptr || *node == 0 ? std::nullopt : std::optional<fs::path>(node);
-}
-
-}  // namespace
-
 Result<LibraryChoice> choose_library(const LiveOptions& options) {
   const auto node = sim_node_of_environment();
   if (!options.nvml.empty()) {
@@ -69,7 +48,7 @@ Result<LibraryChoice> choose_library(const LiveOptions& options) {
     const bool here =
         options.nvml.find('/') == std::string::npos && fs::exists(options.nvml, failed);
     LibraryChoice choice{here ? "./" + options.nvml : options.nvml, {}};
-    if (node && is_simulated(options.nvml)) choice.sim_node = node;
+    if (node && is_simulated_library(options.nvml)) choice.sim_node = node;
     return choice;
   }
   if (!node) return LibraryChoice{nvml::library_name, {}};

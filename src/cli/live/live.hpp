@@ -39,8 +39,6 @@ struct LibraryChoice {
   std::optional<std::filesystem::path> sim_node;  // the node it shows; empty for a real library
 };
 [[nodiscard]] Result<LibraryChoice> choose_library(const LiveOptions& options);
-/// The simulated library that belongs to this program; it may be missing.
-std::filesystem::path simulated_library();
 
 /// The GPUs of this machine, or of the simulated node.
 struct LiveNode {

@@ -1,8 +1,5 @@
 // `cleave sim-node`: simulated nodes, to try everything without a GPU.
 
-#include <unistd.h>
-
-#include <chrono>
 #include <optional>
 
 #include "base/format.hpp"
@@ -44,14 +41,6 @@ std::string quoted_for_shell(const std::string& text) {
   return quoted_text + "'";
 }
 
-/// As with real GPUs, no two nodes have a UUID in common; not even one that is made again in the
-/// same place.
-std::uint64_t new_seed() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto ticks = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  return static_cast<std::uint64_t>(ticks) ^ (static_cast<std::uint64_t>(::getpid()) << 40U);
-}
-
 Result<int> create(const Options& options) {
   auto gpus = parse_sim_gpus(options.gpus);
   if (!gpus) return std::unexpected(gpus.error());
@@ -62,7 +51,7 @@ Result<int> create(const Options& options) {
     if (name == options.numbering) spec.numbering = numbering;
   spec.mig_enabled = options.mig == "on";
   spec.check_root = options.check_root;
-  spec.seed = options.seed.value_or(new_seed());
+  spec.seed = options.seed.value_or(new_sim_seed());
   if (const auto made = create_sim_node(options.directory, spec); !made)
     return std::unexpected(made.error());
   std::error_code failed;

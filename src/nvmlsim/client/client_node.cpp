@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "model/nvml_abi.hpp"
 #include "nvmlsim/node.hpp"
 #include "nvmlsim/sim_node.hpp"
 
@@ -82,7 +85,32 @@ Result<void> check(const fs::path& directory, const SimNodeSpec& spec) {
   return {};
 }
 
+constexpr const char* library_folder = "cleave-nvmlsim";
+
 }  // namespace
+
+std::uint64_t new_sim_seed() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto ticks = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return static_cast<std::uint64_t>(ticks) ^ (static_cast<std::uint64_t>(::getpid()) << 40U);
+}
+
+fs::path simulated_library() {
+  std::error_code failed;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  return program.parent_path().parent_path() / "lib" / library_folder / nvml::library_name;
+}
+
+bool is_simulated_library(const fs::path& file) {
+  std::error_code failed;
+  return fs::equivalent(file, simulated_library(), failed) ||
+         file.parent_path().filename() == library_folder;
+}
+
+std::optional<fs::path> sim_node_of_environment() {
+  const char* node = std::getenv(sim_node_variable);
+  return node == nullptr || *node == 0 ? std::nullopt : std::optional<fs::path>(node);
+}
 
 Result<void> create_sim_node(const fs::path& directory, const SimNodeSpec& spec) {
   if (const auto fine = check(directory, spec); !fine) return fine;
