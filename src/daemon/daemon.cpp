@@ -1,7 +1,10 @@
 #include "daemon/daemon.hpp"
 
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +12,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include "base/format.hpp"
@@ -17,7 +23,6 @@
 #include "daemon/http/http_server.hpp"
 #include "daemon/http/socket_file.hpp"
 #include "daemon/service/service.hpp"
-#include "daemon/service_manager.hpp"
 #include "daemon/stop_points.hpp"
 #include "daemon/store/sqlite_store.hpp"
 #include "daemon/threaded_executor.hpp"
@@ -55,6 +60,34 @@ DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
 
 void log_error(const Error& error) {
   spdlog::error("{}", shown(error.text(), 2000));
+}
+
+/// Sends "READY=1" or the like to the service manager that started this program (sd_notify(3),
+/// without its library); does nothing if NOTIFY_SOCKET is not set.
+void tell_service_manager(std::string_view text) {
+  const char* where = std::getenv("NOTIFY_SOCKET");
+  if (where == nullptr || (*where != '/' && *where != '@')) return;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = std::strlen(where);
+  if (length >= sizeof address.sun_path) return;
+  std::memcpy(address.sun_path, where, length);
+  if (*where == '@') address.sun_path[0] = '\0';  // a name that no file system has
+  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return;
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
+  (void)::sendto(socket.number(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
+                 reinterpret_cast<const sockaddr*>(&address), size);
+}
+
+/// Raises the soft limit on descriptors to the hard one: each connection and each supervisor takes
+/// one. Returns the limit before, which jobs get; 0 if nothing was changed.
+std::uint64_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  if (before >= limit.rlim_max || ::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return before;
 }
 
 class RunningDaemon {

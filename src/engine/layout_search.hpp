@@ -10,12 +10,32 @@
 // as that helps.
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
-#include "engine/instance_groups.hpp"
 #include "engine/scheduler.hpp"
+#include "graph/state_graph.hpp"
+#include "placement/request_table.hpp"
 
 namespace cleave {
+
+/// All placements of one profile on one GPU model: what a job may run on is a list of such groups.
+struct InstanceGroup {
+  std::size_t kind;         // the GPU model, by its place among the fleet's
+  int profile;              // index into the model's profiles
+  PlacementSet placements;  // all of that profile
+};
+
+/// By the GB in the profile's name, compute slices, plain before special ones, then in the order of
+/// the models. (Usable memory would be the better measure, but not everyone has published it.)
+std::vector<InstanceGroup> instance_groups(
+    const std::vector<std::shared_ptr<const StateGraph>>& graphs);
+
+/// The groups whose instances hold the request, by place in `groups`, ascending: smallest first.
+std::vector<std::uint16_t> groups_that_hold(const ResolvedRequest& request,
+                                            std::span<const InstanceGroup> groups);
 
 /// What the layout is to make least: the sum of turnaround times, or the time until all is done.
 enum class LayoutGoal { turnaround, makespan };

@@ -1,11 +1,20 @@
-// `cleave submit`: gives the daemon a job.
+// `cleave submit`: gives the daemon a job; with --follow, its outputs as they come.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/terminal_text.hpp"
 #include "cli/daemon/daemon_client.hpp"
-#include "cli/daemon/job_follow.hpp"
+#include "cli/daemon/log_stream.hpp"
 #include "cli/daemon/submission.hpp"
+#include "cli/interrupts.hpp"
 
 namespace cleave::cli {
 
@@ -17,6 +26,136 @@ struct Options : DaemonOptions {
   bool wait = false, follow = false, raw = false;
   std::int64_t patience = 60;
 };
+
+/// Asks the user on the terminal, wherever the outputs lead; nothing where there is none, or the
+/// question was interrupted too.
+std::optional<bool> asked_on_terminal(const std::string& question) {
+  const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+  if (terminal < 0) return std::nullopt;
+  std::string text = fmt::format("\n{} [y/N] ", question), answer;
+  bool heard = ::write(terminal, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  char c = 0;
+  while (heard && answer.size() < 100) {
+    const ssize_t got = ::read(terminal, &c, 1);
+    if (got < 0) heard = false;  // interrupted once more: that is no "yes"
+    if (got <= 0 || c == '\n') break;
+    answer += c;
+  }
+  ::close(terminal);
+  if (!heard) return std::nullopt;
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+class JobFollow {
+ public:
+  JobFollow(const DaemonOptions& options, std::int64_t job, std::chrono::seconds patience, bool raw)
+      : options_(options), job_(job), patience_(patience), raw_(raw) {}
+
+  Result<int> run() {
+    const Interrupts interrupts(Interrupts::Waiting::ends);
+    std::jthread out([this] { output("stdout", STDOUT_FILENO); });
+    std::jthread err([this] { output("stderr", STDERR_FILENO); });
+    const auto code = until_over();
+    if (!code || detached_) stop_ = true;
+    return code;
+  }
+
+ private:
+  /// One of the two threads that print.
+  void output(const char* stream, int descriptor) {
+    auto daemon = open_daemon(options_, [this] { return stop_.load(); });
+    if (!daemon) return;
+    OutputSink sink(descriptor, raw_);
+    const LogRequest request{job_, stream, 1, false, 0, patience_};
+    const bool tells = descriptor == STDERR_FILENO;
+    try {
+      const auto followed = follow_log(
+          *daemon, request,
+          [&](std::string_view bytes) {
+            const std::lock_guard nobody_is_asked(printing_);
+            sink.write(bytes);
+          },
+          [&](const std::string& remark) {
+            const std::lock_guard nobody_is_asked(printing_);
+            if (tells) fmt::print(stderr, "cleave: {}\n", visible(remark));
+          });
+      sink.finish();
+      if (!followed && !stop_)
+        fmt::print(stderr, "cleave: {}: {}\n", stream, visible(followed.error().text()));
+    } catch (const std::exception& failure) {
+      // What is written to has been closed, such as a pipe: the job and its end matter all the
+      // same.
+      fmt::print(stderr, "cleave: {}\n", visible(failure.what()));
+    }
+  }
+
+  Result<int> until_over() {
+    auto daemon = open_daemon(options_, [] { return Interrupts::came() != 0; });
+    if (!daemon) return std::unexpected(daemon.error());
+    while (true) {
+      const auto document = wait_for_job(*daemon, job_, patience_);
+      if (document) {
+        const auto job = read_job(*document, "the daemon's answer");
+        if (!job) return std::unexpected(job.error());
+        last_ = end_in_words(*job);
+        failed_ = job->state != "finished";
+        return exit_code_of(*job);
+      }
+      const int signal = Interrupts::take();
+      if (signal == 0) return std::unexpected(document.error());
+      const auto go_on = interrupted(*daemon, signal);
+      if (!go_on) return std::unexpected(go_on.error());
+      if (!*go_on) return 128 + signal;
+    }
+  }
+
+  /// Whether the job is still followed after this signal.
+  Result<bool> interrupted(ApiClient& daemon, int signal) {
+    const std::lock_guard quiet(printing_);
+    const auto cancel =
+        signal == SIGINT ? asked_on_terminal(fmt::format("Cancel job {}?", job_)) : std::nullopt;
+    Interrupts::take();
+    if (cancel.value_or(false)) {
+      const auto cancelled = daemon.ask("POST", fmt::format("/v1/jobs/{}/cancel", job_));
+      if (!cancelled) return std::unexpected(cancelled.error());
+      return true;
+    }
+    detached_ = true;
+    fmt::print(
+        stderr,
+        "cleave: job {} continues; `cleave logs -f {}` follows it, `cleave cancel {}` ends it\n",
+        job_, job_, job_);
+    return false;
+  }
+
+ public:
+  /// What is said at the end about a job that did not finish well.
+  [[nodiscard]] std::string last_words() const {
+    return failed_ && !detached_ ? last_ : std::string();
+  }
+
+ private:
+  const DaemonOptions& options_;
+  std::int64_t job_;
+  std::chrono::seconds patience_;
+  bool raw_, detached_ = false, failed_ = false;
+  std::string last_;
+  std::atomic<bool> stop_{false};
+  std::mutex printing_;  // held while the user is asked
+};
+
+/// Standard output of the job to standard output, its standard error to standard error, through all
+/// its attempts; the exit code of the job. On Ctrl-C the terminal is asked whether the job is to be
+/// cancelled; without a terminal, or where the answer is no, the job goes on, a line says how to
+/// end it, and the exit code is 128 + the signal.
+Result<int> follow_job(const DaemonOptions& options, std::int64_t job,
+                       std::chrono::seconds patience, bool raw) {
+  JobFollow follow(options, job, patience, raw);
+  const auto code = follow.run();
+  if (const std::string last = follow.last_words(); !last.empty())
+    fmt::print(stderr, "cleave: {}\n", last);
+  return code;
+}
 
 Result<Json> send(const Options& options) {
   if (command_words().empty() || !options.before_dashes.empty())
