@@ -92,24 +92,20 @@ Result<int> admit_command(const Options& options) {
 }  // namespace
 
 void add_admit(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "admit",
+  const auto [command, options] = add_command(
+      program, run, "admit",
       "Check whether a batch of requests fits on a fleet, and how many GPUs are missing if not",
-      "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json");
+      "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json", admit_command);
   command
-      ->add_option("--fleet", options->fleet,
-                   "A fleet file, or a number of empty GPUs: 4xA100-40GB")
+      ->add_option("--fleet", options.fleet, "A fleet file, or a number of empty GPUs: 4xA100-40GB")
       ->required();
-  command
-      ->add_option("--batch", options->batch, "A file {\"requests\": [{\"profile\", \"count\"}]}")
+  command->add_option("--batch", options.batch, "A file {\"requests\": [{\"profile\", \"count\"}]}")
       ->required();
   command->add_option(
-      "--add", options->add,
+      "--add", options.add,
       "GPU model to add if GPUs are missing; required for fleets of several models");
-  add_profiles(*command, options->profiles);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return admit_command(*options); }; });
+  add_profiles(*command, options.profiles);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/json_fwd.hpp"
@@ -26,6 +27,30 @@ using AddCommand = void(CommandLine& program, Run& run);
 /// A subcommand with its description and an example at the end of its help.
 CommandLine* add_command(CommandLine& program, const std::string& name, const std::string& what,
                          const std::string& example);
+/// A subcommand and what its options are read into, which lives as long.
+template <class Options>
+struct AddedCommand {
+  CommandLine* command;
+  Options& options;
+};
+/// The same with what the subcommand does, once its options have been read.
+template <class Options>
+AddedCommand<Options> add_command(
+    CommandLine& program, Run& run, const std::string& name, const std::string& what,
+    const std::string& example,
+    std::function<Result<int>(const std::type_identity_t<Options>&)> act) {
+  auto options = std::make_shared<Options>();
+  CommandLine* command = add_command(program, name, what, example);
+  command->callback([options, act, &run] { run = [options, act] { return act(*options); }; });
+  return {command, *options};
+}
+template <class Options>
+AddedCommand<Options> add_command(CommandLine& program, Run& run, const std::string& name,
+                                  const std::string& what, const std::string& example,
+                                  Result<int> (*act)(const Options&)) {
+  return add_command<Options>(program, run, name, what, example, std::function(act));
+}
+
 /// `--json`, described the same way everywhere.
 void add_json(CommandLine& command, bool& json);
 /// `--profiles`, described the same way everywhere.

@@ -223,27 +223,26 @@ Result<int> compare_command(const Options& options) {
 }  // namespace
 
 void add_compare(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "compare", "Compare several schedulers on the same workload and fleet",
+  const auto [command, options] = add_command(
+      program, run, "compare", "Compare several schedulers on the same workload and fleet",
       "cleave compare --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl --schedulers "
-      "full-gpu,online");
-  options->run.add(*command);
+      "full-gpu,online",
+      compare_command);
+  options.run.add(*command);
   command
-      ->add_option("--schedulers", options->schedulers,
+      ->add_option("--schedulers", options.schedulers,
                    "SPEC,SPEC,...; the others are compared with the first one")
       ->required();
   command
-      ->add_option("--seeds", options->seeds,
+      ->add_option("--seeds", options.seeds,
                    "Number of seeds, counting up from --seed; each draws the random parts again")
       ->check(whole_number(1))
       ->default_str("1");
   command
-      ->add_option("--threads", options->threads,
+      ->add_option("--threads", options.threads,
                    "Number of runs at a time; the answer does not depend on it")
       ->check(whole_number(1))
       ->default_str("one for each core");
-  command->callback([options, &run] { run = [options] { return compare_command(*options); }; });
 }
 
 }  // namespace cleave::cli

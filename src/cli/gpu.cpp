@@ -126,16 +126,14 @@ Result<int> gpu(const Options& options) {
 }  // namespace
 
 void add_gpu(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "gpu",
+  const auto [command, options] = add_command(
+      program, run, "gpu",
       "The GPU models that Cleave knows; for one model, its profiles and its number of states",
-      "cleave gpu A100-40GB --profiles five");
-  command->add_option("MODEL", options->model,
+      "cleave gpu A100-40GB --profiles five", gpu);
+  command->add_option("MODEL", options.model,
                       "Model key or the driver's name for it; all models by default");
-  add_profiles(*command, options->profiles);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return gpu(*options); }; });
+  add_profiles(*command, options.profiles);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

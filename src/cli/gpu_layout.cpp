@@ -208,23 +208,21 @@ Result<int> gpu_layout(const Options& options) {
 }  // namespace
 
 void add_gpu_layout(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "gpu-layout",
+  const auto [command, options] = add_command(
+      program, run, "gpu-layout",
       "Change a live GPU to a layout, touching only what differs and only what Cleave made",
-      "cleave gpu-layout --gpu 0 4g.20gb@0,2g.10gb --dry-run");
-  add_gpu_choice(*command, options->gpu)->required();
+      "cleave gpu-layout --gpu 0 4g.20gb@0,2g.10gb --dry-run", gpu_layout);
+  add_gpu_choice(*command, options.gpu)->required();
   command
-      ->add_option("LAYOUT", options->layout,
+      ->add_option("LAYOUT", options.layout,
                    "Profiles, with or without @start, separated by commas; '' is the empty GPU. "
                    "Instances that Cleave did not make stay and need not be named")
       ->required();
-  command->add_flag("--dry-run", options->dry_run, "Show the plan and change nothing");
-  command->add_flag("--adopt", options->adopt,
+  command->add_flag("--dry-run", options.dry_run, "Show the plan and change nothing");
+  command->add_flag("--adopt", options.adopt,
                     "Take over instances that Cleave did not make: those named in the layout "
                     "become Cleave's, the others are destroyed");
-  add_live(*command, *options);
-  command->callback([options, &run] { run = [options] { return gpu_layout(*options); }; });
+  add_live(*command, options);
 }
 
 }  // namespace cleave::cli

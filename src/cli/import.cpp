@@ -123,34 +123,32 @@ Result<int> import_smi(const Options& options) {
 }  // namespace
 
 void add_import(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
   CommandLine* group =
       program.add_subcommand("import", "Make fleet files from the output of other programs");
   group->require_subcommand();
-  CommandLine* command = add_command(
-      *group, "smi",
+  const auto [command, options] = add_command(
+      *group, run, "smi",
       "Make a fleet file from the output of `nvidia-smi mig -lgi`, with or without `-lci`",
-      "cleave import smi --node n0 --model A100-40GB examples/smi/a100-node.txt");
-  command->add_option("--node", options->node, "The node's name; its GPUs are NODE/0, NODE/1, ...")
+      "cleave import smi --node n0 --model A100-40GB examples/smi/a100-node.txt", import_smi);
+  command->add_option("--node", options.node, "The node's name; its GPUs are NODE/0, NODE/1, ...")
       ->required();
   command
-      ->add_option("--model", options->model,
+      ->add_option("--model", options.model,
                    "Model of its GPUs: a key of `cleave gpu` or the driver's name")
       ->required();
   command
-      ->add_option("FILE", options->files,
+      ->add_option("FILE", options.files,
                    "Output of -lgi, -lci or both, one after the other; several files make one "
                    "node; - reads standard input")
       ->required();
   command
-      ->add_option("--gpus", options->gpus,
+      ->add_option("--gpus", options.gpus,
                    "Number of GPUs of the node, including those without instances; by default only "
                    "those listed")
       ->check(whole_number(1))
       ->check(Check::range(1, most_gpus_in_node));
-  add_profiles(*command, options->profiles);
-  command->add_flag("--json", options->json, "Print errors as JSON too; the fleet is always JSON");
-  command->callback([options, &run] { run = [options] { return import_smi(*options); }; });
+  add_profiles(*command, options.profiles);
+  command->add_flag("--json", options.json, "Print errors as JSON too; the fleet is always JSON");
 }
 
 }  // namespace cleave::cli

@@ -118,18 +118,16 @@ Result<int> layout(const Options& options) {
 }  // namespace
 
 void add_layout(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "layout", "Check whether a layout is legal, and show what still fits",
-                  "cleave layout A100-40GB 4g.20gb@0,2g.10gb@4");
-  command->add_option("MODEL", options->model, "Model key or the driver's name for it")->required();
+  const auto [command, options] = add_command(
+      program, run, "layout", "Check whether a layout is legal, and show what still fits",
+      "cleave layout A100-40GB 4g.20gb@0,2g.10gb@4", layout);
+  command->add_option("MODEL", options.model, "Model key or the driver's name for it")->required();
   command
-      ->add_option("LAYOUT", options->layout,
+      ->add_option("LAYOUT", options.layout,
                    "profile@start, separated by commas; '' is the empty GPU")
       ->required();
-  add_profiles(*command, options->profiles);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return layout(*options); }; });
+  add_profiles(*command, options.profiles);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -78,16 +78,14 @@ Result<int> man(const CommandLine& program, const Options& options) {
 }  // namespace
 
 void add_man(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "man", "Print the help of a command, or of Cleave itself, as a man page",
-                  "cleave man submit | man -l -");
+  const auto [command, options] = add_command<Options>(
+      program, run, "man", "Print the help of a command, or of Cleave itself, as a man page",
+      "cleave man submit | man -l -",
+      [&program](const Options& given) { return man(program, given); });
   command->add_option(
-      "COMMAND", options->words,
+      "COMMAND", options.words,
       "Command whose page to print, such as `plan deploy`, or `cleaved`; by default cleave");
-  command->add_flag("--list", options->list, "List all commands that have a page, one per line");
-  command->callback(
-      [options, &program, &run] { run = [options, &program] { return man(program, *options); }; });
+  command->add_flag("--list", options.list, "List all commands that have a page, one per line");
 }
 
 }  // namespace cleave::cli

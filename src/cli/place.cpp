@@ -181,23 +181,21 @@ Result<int> place(const Options& options) {
 }  // namespace
 
 void add_place(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "place", "Where one request would be placed on a fleet, or why it does not fit",
-      "cleave place --fleet examples/fleets/one-node.json --profile 2g.10gb");
+  const auto [command, options] = add_command(
+      program, run, "place", "Where one request would be placed on a fleet, or why it does not fit",
+      "cleave place --fleet examples/fleets/one-node.json --profile 2g.10gb", place);
   command
-      ->add_option("--fleet", options->fleet,
-                   "A fleet file, or a number of empty GPUs: 4xA100-40GB")
+      ->add_option("--fleet", options.fleet, "A fleet file, or a number of empty GPUs: 4xA100-40GB")
       ->required();
-  command->add_option("--profile", options->profile,
+  command->add_option("--profile", options.profile,
                       "A profile by name; MODEL:NAME for one GPU model only");
-  command->add_option("--memory", options->memory,
+  command->add_option("--memory", options.memory,
                       "Memory needed: MiB, or a number with KiB, MiB or GiB");
   command
-      ->add_option("--compute-slices", options->compute,
+      ->add_option("--compute-slices", options.compute,
                    "With --memory: the least number of compute slices")
       ->check(Check::range(0, 99));
-  command->add_option("--policy", options->policy, "Placement policy; `cleave policies` lists them")
+  command->add_option("--policy", options.policy, "Placement policy; `cleave policies` lists them")
       ->default_str(std::string(default_policy));
   // Policies share names of options: one flag each, described by every policy that has it.
   std::map<std::string, std::string> described;
@@ -208,10 +206,9 @@ void add_place(CommandLine& program, Run& run) {
                           row.values, row.help, row.otherwise);
     }
   for (const auto& [name, text] : described)
-    command->add_option("--" + name, options->policy_options[name], text);
-  add_profiles(*command, options->profiles);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return place(*options); }; });
+    command->add_option("--" + name, options.policy_options[name], text);
+  add_profiles(*command, options.profiles);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -228,29 +228,27 @@ Result<int> run_rebalance(const Options& given) {
 }  // namespace
 
 void add_rebalance(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "rebalance",
-                  "Show the moves that the online scheduler makes after work has left a GPU",
-                  "cleave rebalance --fleet examples/fleets/departed.json --gpu n0/1");
+  const auto [command, options] = add_command(
+      program, run, "rebalance",
+      "Show the moves that the online scheduler makes after work has left a GPU",
+      "cleave rebalance --fleet examples/fleets/departed.json --gpu n0/1", run_rebalance);
   command
-      ->add_option("--fleet", options->fleet, "A fleet file with the state after the work has left")
+      ->add_option("--fleet", options.fleet, "A fleet file with the state after the work has left")
       ->required();
-  command->add_option("--gpu", options->gpu, "The GPU that the work has left")->required();
+  command->add_option("--gpu", options.gpu, "The GPU that the work has left")->required();
   command
-      ->add_option("--threshold", options->threshold,
+      ->add_option("--threshold", options.threshold,
                    "Load below which a GPU counts as lazy, and from which it counts as busy")
       ->default_str("0.4");
-  command->add_option("--load", options->load, "Measure of load: compute, memory or joint")
+  command->add_option("--load", options.load, "Measure of load: compute, memory or joint")
       ->default_str("compute");
   command
-      ->add_option("--eligibility", options->eligibility,
+      ->add_option("--eligibility", options.eligibility,
                    "Which work a lazy GPU may take: its load after the move must be below the "
                    "source's load after the move (both-after) or before it (lowers-imbalance)")
       ->default_str("both-after");
-  add_profiles(*command, options->profiles);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return run_rebalance(*options); }; });
+  add_profiles(*command, options.profiles);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -165,27 +165,26 @@ Result<int> simulate_command(const Options& options) {
 }  // namespace
 
 void add_simulate(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "simulate", "Run a workload on a simulated fleet under one scheduler",
-                  "cleave simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl "
-                  "--scheduler online");
-  options->run.add(*command);
+  const auto [command, options] = add_command(
+      program, run, "simulate", "Run a workload on a simulated fleet under one scheduler",
+      "cleave simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl "
+      "--scheduler online",
+      simulate_command);
+  options.run.add(*command);
   command
-      ->add_option("--scheduler", options->scheduler,
+      ->add_option("--scheduler", options.scheduler,
                    "NAME[:key=value;key=value]; listed by `cleave schedulers`")
       ->required();
   command
-      ->add_option("--events", options->events, "Write every event to FILE, one line of JSON each")
+      ->add_option("--events", options.events, "Write every event to FILE, one line of JSON each")
       ->check(not_empty())
       ->type_name("FILE");
   command
       ->add_option(
-          "--trace-events", options->trace_events,
+          "--trace-events", options.trace_events,
           "Write every slice of every GPU over time to FILE, for Perfetto (ui.perfetto.dev)")
       ->check(not_empty())
       ->type_name("FILE");
-  command->callback([options, &run] { run = [options] { return simulate_command(*options); }; });
 }
 
 }  // namespace cleave::cli

@@ -27,22 +27,20 @@ Result<int> generate(const Options& options) {
 }  // namespace
 
 void add_workload(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
   CommandLine* group = program.add_subcommand("workload", "Generate workloads");
   group->require_subcommand();
-  CommandLine* command = add_command(
-      *group, "generate", "Generate a workload from a seed, as JSON lines on standard output",
-      "cleave workload generate lab-day --seed 7 > my-day.jsonl");
+  const auto [command, options] = add_command(
+      *group, run, "generate", "Generate a workload from a seed, as JSON lines on standard output",
+      "cleave workload generate lab-day --seed 7 > my-day.jsonl", generate);
   command
       ->add_option(
-          "NAME", options->name,
+          "NAME", options.name,
           fmt::format("{}; with options NAME:key=value;key=value, listed by `cleave workload list`",
                       fmt::join(names_of(generators()), ", ")))
       ->required();
-  command->add_option("--seed", options->seed, "The same seed gives the same file")
+  command->add_option("--seed", options.seed, "The same seed gives the same file")
       ->check(whole_number(0))
       ->default_str("1");
-  command->callback([options, &run] { run = [options] { return generate(*options); }; });
   add_workload_list(*group, run);
 }
 

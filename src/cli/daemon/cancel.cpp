@@ -48,15 +48,13 @@ Result<int> cancel(const Options& options) {
 }  // namespace
 
 void add_cancel(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "cancel", "Cancel jobs: TERM, then KILL after the job's grace time",
-                  "cleave cancel 12");
-  command->add_option("JOB", options->jobs, "Job numbers, or names that only one live job has")
+  const auto [command, options] =
+      add_command(program, run, "cancel", "Cancel jobs: TERM, then KILL after the job's grace time",
+                  "cleave cancel 12", cancel);
+  command->add_option("JOB", options.jobs, "Job numbers, or names that only one live job has")
       ->required()
       ->check(not_empty());
-  add_daemon(*command, *options);
-  command->callback([options, &run] { run = [options] { return cancel(*options); }; });
+  add_daemon(*command, options);
 }
 
 }  // namespace cleave::cli

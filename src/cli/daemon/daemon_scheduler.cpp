@@ -36,16 +36,14 @@ Result<int> scheduler(const Options& options) {
 }  // namespace
 
 void add_scheduler(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "scheduler", "Show the daemon's scheduler, or change it",
-                  "cleave scheduler 'online:threshold=auto'");
+  const auto [command, options] =
+      add_command(program, run, "scheduler", "Show the daemon's scheduler, or change it",
+                  "cleave scheduler 'online:threshold=auto'", scheduler);
   command
-      ->add_option("SPEC", options->spec,
+      ->add_option("SPEC", options.spec,
                    "The new scheduler, NAME[:key=value;key=value]; listed by `cleave schedulers`")
       ->check(not_empty());
-  add_daemon(*command, *options);
-  command->callback([options, &run] { run = [options] { return scheduler(*options); }; });
+  add_daemon(*command, options);
 }
 
 }  // namespace cleave::cli

@@ -31,14 +31,13 @@ Result<int> drain(const Options& options, const char* what) {
 }
 
 void add(CommandLine& program, Run& run, const char* name, const char* what, const char* example) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(program, name, what, example);
-  command->add_option("GPU", options->gpu, "The GPU's index or UUID")
+  const auto [command, options] =
+      add_command<Options>(program, run, name, what, example,
+                           [name](const Options& given) { return drain(given, name); });
+  command->add_option("GPU", options.gpu, "The GPU's index or UUID")
       ->required()
       ->check(not_empty());
-  add_daemon(*command, *options);
-  command->callback(
-      [options, name, &run] { run = [options, name] { return drain(*options, name); }; });
+  add_daemon(*command, options);
 }
 
 }  // namespace

@@ -96,20 +96,19 @@ Result<int> events(const Options& options) {
 }  // namespace
 
 void add_events(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "events", "Print the events of your jobs and the GPUs; with -f, follow new ones",
-      "cleave events -f");
-  command->add_flag("-f,--follow", options->follow,
+  const auto [command, options] =
+      add_command(program, run, "events",
+                  "Print the events of your jobs and the GPUs; with -f, follow new ones",
+                  "cleave events -f", events);
+  command->add_flag("-f,--follow", options.follow,
                     "Keep printing new events, also through a restart of the daemon");
   command
-      ->add_option("--after", options->after,
+      ->add_option("--after", options.after,
                    "Events after this number; by default all that are kept, with -f only new ones")
       ->check(whole_number(0));
-  add_patience(*command, options->patience);
-  add_daemon(*command, *options, false);
-  command->add_flag("--json", options->json, "Print one line of JSON per event");
-  command->callback([options, &run] { run = [options] { return events(*options); }; });
+  add_patience(*command, options.patience);
+  add_daemon(*command, options, false);
+  command->add_flag("--json", options.json, "Print one line of JSON per event");
 }
 
 }  // namespace cleave::cli

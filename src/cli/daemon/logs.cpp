@@ -87,27 +87,25 @@ Result<int> logs(const Options& options) {
 }  // namespace
 
 void add_logs(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "logs", "Print or follow a job's standard output", "cleave logs -f 12");
-  add_job(*command, options->job);
-  command->add_flag("-f,--follow", options->follow,
+  const auto [command, options] = add_command(
+      program, run, "logs", "Print or follow a job's standard output", "cleave logs -f 12", logs);
+  add_job(*command, options.job);
+  command->add_flag("-f,--follow", options.follow,
                     "Keep printing until the job has ended, also through restarts");
-  Option* error_output = command->add_flag("--stderr", options->error_output,
+  Option* error_output = command->add_flag("--stderr", options.error_output,
                                            "Standard error instead of standard output");
-  command->add_flag("--both", options->both, "Both streams, each to the stream of the same name")
+  command->add_flag("--both", options.both, "Both streams, each to the stream of the same name")
       ->excludes(error_output);
   command
-      ->add_option("--attempt", options->attempt,
+      ->add_option("--attempt", options.attempt,
                    "Output of this attempt only; the latest by default")
       ->check(whole_number(1));
-  command->add_option("--tail", options->tail, "Print the last N lines")->check(whole_number(0));
-  command->add_flag("--raw", options->raw,
+  command->add_option("--tail", options.tail, "Print the last N lines")->check(whole_number(0));
+  command->add_flag("--raw", options.raw,
                     "Print the output unchanged on a terminal too, which otherwise gets text and "
                     "colours but no other control sequences");
-  add_patience(*command, options->patience);
-  add_daemon(*command, *options, false);
-  command->callback([options, &run] { run = [options] { return logs(*options); }; });
+  add_patience(*command, options.patience);
+  add_daemon(*command, options, false);
 }
 
 }  // namespace cleave::cli

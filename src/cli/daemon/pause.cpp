@@ -26,11 +26,10 @@ Result<int> set_paused(const DaemonOptions& options, const char* what) {
 }
 
 void add(CommandLine& program, Run& run, const char* name, const char* what, const char* example) {
-  auto options = std::make_shared<DaemonOptions>();
-  CommandLine* command = add_command(program, name, what, example);
-  add_daemon(*command, *options);
-  command->callback(
-      [options, name, &run] { run = [options, name] { return set_paused(*options, name); }; });
+  const auto [command, options] = add_command<DaemonOptions>(
+      program, run, name, what, example,
+      [name](const DaemonOptions& given) { return set_paused(given, name); });
+  add_daemon(*command, options);
 }
 
 }  // namespace

@@ -123,22 +123,21 @@ Result<int> ps(const Options& options) {
 }  // namespace
 
 void add_ps(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "ps", "List your jobs: where each one runs, or why it waits", "cleave ps --all");
-  command->add_flag("-a,--all", options->all, "Include jobs that have ended");
+  const auto [command, options] =
+      add_command(program, run, "ps", "List your jobs: where each one runs, or why it waits",
+                  "cleave ps --all", ps);
+  command->add_flag("-a,--all", options.all, "Include jobs that have ended");
   command
-      ->add_option("--user", options->user,
+      ->add_option("--user", options.user,
                    "Jobs of this user, by name or number, or of all users; only operators see "
                    "those of others")
       ->check(not_empty());
-  command->add_option("--state", options->state, "Only jobs in this state")
+  command->add_option("--state", options.state, "Only jobs in this state")
       ->check(
           Check::one_of(std::vector<std::string>(job_state_names.begin(), job_state_names.end())));
-  command->add_option("--limit", options->limit, "Show at most N jobs, the newest")
+  command->add_option("--limit", options.limit, "Show at most N jobs, the newest")
       ->check(whole_number(1));
-  add_daemon(*command, *options);
-  command->callback([options, &run] { run = [options] { return ps(*options); }; });
+  add_daemon(*command, options);
 }
 
 }  // namespace cleave::cli

@@ -119,14 +119,12 @@ Result<int> show(const Options& options) {
 }  // namespace
 
 void add_show(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "show",
+  const auto [command, options] = add_command(
+      program, run, "show",
       "Show a job: why it waits, what it asked for, each instance it had and why it left it",
-      "cleave show 12");
-  add_job(*command, options->job);
-  add_daemon(*command, *options);
-  command->callback([options, &run] { run = [options] { return show(*options); }; });
+      "cleave show 12", show);
+  add_job(*command, options.job);
+  add_daemon(*command, options);
 }
 
 }  // namespace cleave::cli

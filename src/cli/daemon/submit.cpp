@@ -207,37 +207,35 @@ Result<int> submit(const Options& options) {
   return follow_job(options, job->id, std::chrono::seconds(options.patience), options.raw);
 }
 
+Result<int> submit_or_wait(const Options& options) {
+  const auto code = submit(options);
+  return options.wait || options.follow ? or_125(code, options.json) : code;
+}
+
 }  // namespace
 
 void add_submit(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "submit",
+  const auto [command, options] =
+      add_command(program, run, "submit",
                   "Submit a job to the daemon: a command that runs as you, in this directory and "
                   "with your environment, on an instance made for it. Prints its number",
-                  "cleave submit --memory 9GiB --restartable -- python3 train.py");
-  options->job.add(*command);
+                  "cleave submit --memory 9GiB --restartable -- python3 train.py", submit_or_wait);
+  options.job.add(*command);
   Option* wait = command->add_flag(
-      "--wait", options->wait,
+      "--wait", options.wait,
       "Wait until the job ends and exit with its code, or with 125 if Cleave itself failed");
-  Option* follow = command->add_flag("--follow", options->follow,
+  Option* follow = command->add_flag("--follow", options.follow,
                                      "Like --wait, and print its outputs as they come; Ctrl-C asks "
                                      "whether to cancel the job");
   follow->excludes(wait);
   command
-      ->add_flag("--raw", options->raw,
+      ->add_flag("--raw", options.raw,
                  "With --follow: print control characters to a terminal as they are")
       ->needs(follow);
-  add_patience(*command, options->patience);
-  add_daemon(*command, *options);
+  add_patience(*command, options.patience);
+  add_daemon(*command, options);
   follow->excludes("--json");
-  command->add_option("COMMAND", options->before_dashes, "After --: the command and its arguments");
-  command->callback([options, &run] {
-    run = [options] {
-      const auto code = submit(*options);
-      return options->wait || options->follow ? or_125(code, options->json) : code;
-    };
-  });
+  command->add_option("COMMAND", options.before_dashes, "After --: the command and its arguments");
 }
 
 }  // namespace cleave::cli

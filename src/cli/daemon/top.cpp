@@ -150,22 +150,21 @@ Result<int> top(const Options& options) {
 }  // namespace
 
 void add_top(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "top", "Show GPUs, a picture of their instances, and jobs, refreshed until Ctrl-C",
-      "cleave top");
-  command->add_flag("--once", options->once,
+  const auto [command, options] =
+      add_command(program, run, "top",
+                  "Show GPUs, a picture of their instances, and jobs, refreshed until Ctrl-C",
+                  "cleave top", top);
+  command->add_flag("--once", options.once,
                     "Print once and exit; the default where there is no terminal");
-  command->add_option("--every", options->every, "Seconds between refreshes")
+  command->add_option("--every", options.every, "Seconds between refreshes")
       ->check(number_from(0.1, 86400))
       ->default_str("1");
   command
-      ->add_option("--user", options->user,
+      ->add_option("--user", options.user,
                    "Jobs of this user, or of all users; only operators see those of others")
       ->check(not_empty());
-  add_daemon(*command, *options, false);
-  command->add_flag("--json", options->json, "Print one line of JSON per refresh");
-  command->callback([options, &run] { run = [options] { return top(*options); }; });
+  add_daemon(*command, options, false);
+  command->add_flag("--json", options.json, "Print one line of JSON per refresh");
 }
 
 }  // namespace cleave::cli

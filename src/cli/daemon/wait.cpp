@@ -38,23 +38,23 @@ Result<int> wait_for_all(const Options& options) {
   return code;
 }
 
+Result<int> wait_command(const Options& options) {
+  return or_125(wait_for_all(options), options.json);
+}
+
 }  // namespace
 
 void add_wait(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "wait",
+  const auto [command, options] =
+      add_command(program, run, "wait",
                   "Wait until jobs have ended. Exits with the job's code; for several jobs with "
                   "the first that is not 0; with 125 if Cleave itself failed",
-                  "cleave wait 12 13");
-  command->add_option("JOB", options->jobs, "Job numbers, or names that only one live job has")
+                  "cleave wait 12 13", wait_command);
+  command->add_option("JOB", options.jobs, "Job numbers, or names that only one live job has")
       ->required()
       ->check(not_empty());
-  add_patience(*command, options->patience);
-  add_daemon(*command, *options);
-  command->callback([options, &run] {
-    run = [options] { return or_125(wait_for_all(*options), options->json); };
-  });
+  add_patience(*command, options.patience);
+  add_daemon(*command, options);
 }
 
 }  // namespace cleave::cli

@@ -161,40 +161,39 @@ Result<int> choose_command(const Options& options) {
 }  // namespace
 
 void add_choose(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "choose", "Choose the best partition for each job of a batch, from measurements",
-      "cleave choose --jobs examples/profiles/inference-jobs.json --lambda 0.5");
+  const auto [command, options] = add_command(
+      program, run, "choose",
+      "Choose the best partition for each job of a batch, from measurements",
+      "cleave choose --jobs examples/profiles/inference-jobs.json --lambda 0.5", choose_command);
   command
-      ->add_option("--jobs", options->jobs,
+      ->add_option("--jobs", options.jobs,
                    "A file of jobs, partitions and profiles (docs/choosing.md)")
       ->required()
       ->check(not_empty());
   command
-      ->add_option("--lambda", options->lambda,
+      ->add_option("--lambda", options.lambda,
                    "1: only latency counts, 0: only throughput; 0.5 by default")
       ->check(number_from(0, 1));
   command
-      ->add_option("--margin", options->margin,
+      ->add_option("--margin", options.margin,
                    "Time added to a latency before it is compared with a deadline")
       ->check(number_from(0, 1e15));
   command
-      ->add_option("--base", options->base,
+      ->add_option("--base", options.base,
                    "What weights are relative to: own, the largest batch on the same partition; "
                    "full, the largest batch on the largest partition")
       ->check(Check::one_of({"own", "full"}));
-  command->add_option("--job", options->job, "Answer for this job only")->check(not_empty());
+  command->add_option("--job", options.job, "Answer for this job only")->check(not_empty());
   command
       ->add_option(
-          "--repository", options->repository,
+          "--repository", options.repository,
           "Take partitions and profiles from a profile repository; the file then has only jobs")
       ->check(not_empty());
   command
-      ->add_option("--gpu", options->gpu,
+      ->add_option("--gpu", options.gpu,
                    "GPU model; also says how many of them the batch needs at the same time")
       ->check(not_empty());
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return choose_command(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

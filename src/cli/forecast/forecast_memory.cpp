@@ -230,32 +230,30 @@ Result<int> forecast_memory(const Options& options) {
 }  // namespace
 
 void add_forecast_memory(CommandLine& forecast, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(forecast, "memory", "Forecast the peak memory of a job from its reports so far",
-                  "cleave forecast memory --series examples/series/growing-context.csv "
-                  "--iterations 120 --capacity 10GiB");
+  const auto [command, options] = add_command(
+      forecast, run, "memory", "Forecast the peak memory of a job from its reports so far",
+      "cleave forecast memory --series examples/series/growing-context.csv "
+      "--iterations 120 --capacity 10GiB",
+      forecast_memory);
   command
       ->add_option(
-          "--series", options->series,
+          "--series", options.series,
           "CSV with the columns iteration, requested_mib, allocated_mib; - reads standard input")
       ->required()
       ->check(not_empty());
   command
-      ->add_option("--iterations", options->iterations,
+      ->add_option("--iterations", options.iterations,
                    "Number of iterations of the whole job; by default the reports plus the "
                    "forecaster's horizon")
       ->check(whole_number(1));
   command
-      ->add_option("--capacity", options->capacity,
-                   "Memory of the instance, such as 9728 or 9.5GiB")
+      ->add_option("--capacity", options.capacity, "Memory of the instance, such as 9728 or 9.5GiB")
       ->check(not_empty());
   command
-      ->add_option("--forecaster", options->forecaster,
+      ->add_option("--forecaster", options.forecaster,
                    "NAME[:key=value;...]; listed by `cleave forecasters`")
       ->default_str("trend");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return forecast_memory(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -336,23 +336,22 @@ void add_choices(CommandLine& command, Options& options) {
 }  // namespace
 
 void add_forecast_model(CommandLine& forecast, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      forecast, "model",
+  const auto [command, options] = add_command(
+      forecast, run, "model",
       "Compute the memory of a model from its shape, and find the instances that hold it",
-      "cleave forecast model examples/models/llama-3.1-8b/config.json --batch 4 --fits A100-80GB");
+      "cleave forecast model examples/models/llama-3.1-8b/config.json --batch 4 --fits A100-80GB",
+      forecast_model);
   command
       ->add_option(
-          "MODEL", options->model,
+          "MODEL", options.model,
           "config.json, F.safetensors, F.gguf, SHAPES.json#NAME, or vision:NAME[:PIXELS[:CLASSES]]")
       ->required();
-  add_counts(*command, *options);
-  add_choices(*command, *options);
-  command->add_option("--fits", options->fits, "GPU model whose profiles are checked");
-  command->add_flag("--offload", options->offload,
+  add_counts(*command, options);
+  add_choices(*command, options);
+  command->add_option("--fits", options.fits, "GPU model whose profiles are checked");
+  command->add_flag("--offload", options.offload,
                     "With --fits: show how much would have to be kept in host memory");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return forecast_model(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

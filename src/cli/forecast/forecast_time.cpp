@@ -235,21 +235,20 @@ void add_training(CommandLine& command, Options& options) {
 }  // namespace
 
 void add_forecast_time(CommandLine& forecast, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(forecast, "time", "Learn from measured jobs how long others will take",
+  const auto [command, options] =
+      add_command(forecast, run, "time", "Learn from measured jobs how long others will take",
                   "cleave forecast time --train examples/forecast/measured.csv --whole "
-                  "whole_s --slices slices --save m.json");
+                  "whole_s --slices slices --save m.json",
+                  time_command);
   Option* train =
-      command->add_option("--train", options->train, "CSV of measured jobs to learn from");
-  Option* model = command->add_option("--model", options->model, "A saved model");
-  Option* predict = command->add_option("--predict", options->predict, "CSV of jobs to forecast");
+      command->add_option("--train", options.train, "CSV of measured jobs to learn from");
+  Option* model = command->add_option("--model", options.model, "A saved model");
+  Option* predict = command->add_option("--predict", options.predict, "CSV of jobs to forecast");
   model->needs(predict);
   predict->needs(model);
   train->excludes(model)->excludes(predict);
-  add_training(*command, *options);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return time_command(*options); }; });
+  add_training(*command, options);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -186,13 +186,15 @@ void add_filter(CommandLine& command, Options& options) {
 }
 
 /// A subcommand of `profiles` with the repository it is about.
-CommandLine* add_action(CommandLine& profiles, Options& options, const std::string& name,
-                        const std::string& what, const std::string& example) {
-  CommandLine* command = add_command(profiles, name, what, example);
-  command->add_option("--repository", options.repository, "The profile repository, a file")
+AddedCommand<Options> add_action(CommandLine& profiles, Run& run, const std::string& name,
+                                 const std::string& what, const std::string& example,
+                                 Result<int> (*act)(const Options&)) {
+  const auto added = add_command(profiles, run, name, what, example, act);
+  added.command
+      ->add_option("--repository", added.options.repository, "The profile repository, a file")
       ->required()
       ->check(not_empty());
-  return command;
+  return added;
 }
 
 }  // namespace
@@ -217,42 +219,39 @@ void say_left_out(const std::vector<LeftOutProfile>& left_out) {
 }
 
 void add_profiles_command(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
   CommandLine* profiles = add_command(
       program, "profiles", "Manage a profile repository: measurements of applications on profiles",
       "cleave profiles list --repository examples/profiles/repository.jsonl");
   profiles->require_subcommand();
-  CommandLine* adding =
-      add_action(*profiles, *options, "add", "Merge measurements into the repository",
-                 "cleave profiles add --repository profiles.jsonl measured.jsonl");
+  const auto [adding, added] =
+      add_action(*profiles, run, "add", "Merge measurements into the repository",
+                 "cleave profiles add --repository profiles.jsonl measured.jsonl", add);
   adding
-      ->add_option("FILE", options->from,
+      ->add_option("FILE", added.from,
                    "Measurements, one JSON object per line; - reads standard input")
       ->required();
   adding
-      ->add_option("--merge", options->rule,
+      ->add_option("--merge", added.rule,
                    "How to merge a profile that already exists: mean or replace")
       ->check(Check::one_of({"mean", "replace"}))
       ->default_str("mean");
-  add_json(*adding, options->json);
-  adding->callback([options, &run] { run = [options] { return add(*options); }; });
-  CommandLine* listing =
-      add_action(*profiles, *options, "list", "List the profiles in the repository",
-                 "cleave profiles list --repository examples/profiles/repository.jsonl");
-  add_filter(*listing, *options);
-  add_json(*listing, options->json);
-  listing->callback([options, &run] { run = [options] { return list(*options); }; });
-  CommandLine* exporting = add_action(
-      *profiles, *options, "export",
+  add_json(*adding, added.json);
+  const auto [listing, listed] =
+      add_action(*profiles, run, "list", "List the profiles in the repository",
+                 "cleave profiles list --repository examples/profiles/repository.jsonl", list);
+  add_filter(*listing, listed);
+  add_json(*listing, listed.json);
+  const auto [exporting, given] = add_action(
+      *profiles, run, "export",
       "Export tables for training (CSV), or input for recommend and choose (JSON)",
-      "cleave profiles export --repository examples/profiles/repository.jsonl --as training");
-  exporting->add_option("--as", options->as, "training, recommend or choose")
+      "cleave profiles export --repository examples/profiles/repository.jsonl --as training",
+      export_command);
+  exporting->add_option("--as", given.as, "training, recommend or choose")
       ->check(Check::one_of({"training", "recommend", "choose"}))
       ->default_str("training");
-  exporting->add_option("--to", options->to, "Write to this file instead of standard output")
+  exporting->add_option("--to", given.to, "Write to this file instead of standard output")
       ->check(not_empty());
-  add_filter(*exporting, *options);
-  exporting->callback([options, &run] { run = [options] { return export_command(*options); }; });
+  add_filter(*exporting, given);
 }
 
 }  // namespace cleave::cli

@@ -137,36 +137,35 @@ Result<int> recommend_command(const Options& options) {
 }  // namespace
 
 void add_recommend(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "recommend", "Find the measured instance that serves an application best",
-      "cleave recommend --measurements examples/profiles/llama3.json --alpha 0.5");
+  const auto [command, options] = add_command(
+      program, run, "recommend", "Find the measured instance that serves an application best",
+      "cleave recommend --measurements examples/profiles/llama3.json --alpha 0.5",
+      recommend_command);
   command
-      ->add_option("--measurements", options->measurements,
+      ->add_option("--measurements", options.measurements,
                    "A file of measured instances (docs/choosing.md)")
       ->check(not_empty());
   command
-      ->add_option("--repository", options->repository,
+      ->add_option("--repository", options.repository,
                    "A profile repository, instead of --measurements")
       ->check(not_empty());
   command
-      ->add_option("--application", options->filter.application,
+      ->add_option("--application", options.filter.application,
                    "With --repository: the application")
       ->check(not_empty());
-  command->add_option("--batch", options->filter.batch, "With --repository: the batch size")
+  command->add_option("--batch", options.filter.batch, "With --repository: the batch size")
       ->check(whole_number(1));
-  command->add_option("--gpu", options->filter.gpu_model, "With --repository: the GPU model")
+  command->add_option("--gpu", options.filter.gpu_model, "With --repository: the GPU model")
       ->check(not_empty());
   command
-      ->add_option("--alpha", options->alpha,
+      ->add_option("--alpha", options.alpha,
                    "Weight of performance against waste: 0 ignores it, 1 weighs it as much as "
                    "either kind of waste")
       ->check(number_from(0, 1e6));
-  command->add_option("--form", options->form, "How performance and waste are combined")
+  command->add_option("--form", options.form, "How performance and waste are combined")
       ->check(Check::one_of({"sum", "mean", "convex"}))
       ->default_str("sum");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return recommend_command(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -177,22 +177,20 @@ Result<int> waste_command(const Options& options) {
 }  // namespace
 
 void add_waste(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "waste", "Show the processors and memory of a GPU that no instance can use",
-      "cleave waste H100-96GB-GH200 4g.48gb@0,3g.48gb@4");
-  command->add_option("MODEL", options->model, "Model key or the driver's name for it");
-  command->add_option("LAYOUT", options->layout,
+  const auto [command, options] = add_command(
+      program, run, "waste", "Show the processors and memory of a GPU that no instance can use",
+      "cleave waste H100-96GB-GH200 4g.48gb@0,3g.48gb@4", waste_command);
+  command->add_option("MODEL", options.model, "Model key or the driver's name for it");
+  command->add_option("LAYOUT", options.layout,
                       "profile@start, separated by commas; by default each profile alone");
   command
       ->add_option(
-          "--input", options->input,
+          "--input", options.input,
           "A file {\"gpu_sms\", \"gpu_memory\", \"instances\": [{\"sms\", \"memory\", \"count\"}]}")
       ->check(not_empty());
-  command->add_flag("--paper", options->paper, "Compute Table II of the Taming paper again");
-  add_profiles(*command, options->profiles);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return waste_command(*options); }; });
+  command->add_flag("--paper", options.paper, "Compute Table II of the Taming paper again");
+  add_profiles(*command, options.profiles);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -347,16 +347,14 @@ Result<int> doctor(const Options& options) {
 }  // namespace
 
 void add_doctor(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "doctor", "Check NVML and Cleave's own state, and say what follows",
-                  "cleave doctor");
+  const auto [command, options] =
+      add_command(program, run, "doctor", "Check NVML and Cleave's own state, and say what follows",
+                  "cleave doctor", doctor);
   command
-      ->add_option("--record", options->record,
+      ->add_option("--record", options.record,
                    "Write the driver's answers to all read-only calls to this file")
       ->check(not_empty());
-  add_live(*command, *options);
-  command->callback([options, &run] { run = [options] { return doctor(*options); }; });
+  add_live(*command, options);
 }
 
 }  // namespace cleave::cli

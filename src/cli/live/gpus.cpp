@@ -156,11 +156,10 @@ Result<int> gpus(const LiveOptions& options) {
 }  // namespace
 
 void add_gpus(CommandLine& program, Run& run) {
-  auto options = std::make_shared<LiveOptions>();
-  CommandLine* command = add_command(
-      program, "gpus", "List the GPUs of this machine, or of a simulated node", "cleave gpus");
-  add_live(*command, *options);
-  command->callback([options, &run] { run = [options] { return gpus(*options); }; });
+  const auto [command, options] =
+      add_command(program, run, "gpus", "List the GPUs of this machine, or of a simulated node",
+                  "cleave gpus", gpus);
+  add_live(*command, options);
 }
 
 }  // namespace cleave::cli

@@ -222,43 +222,39 @@ Result<int> destroy(const Options& options) {
 }  // namespace
 
 void add_instances(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      program, "instances", "List the instances of live GPUs, who made them, and what runs in them",
-      "cleave instances --gpu 0");
-  add_gpu_choice(*command, options->gpu);
-  add_live(*command, *options);
-  command->callback([options, &run] { run = [options] { return instances(*options); }; });
+  const auto [command, options] =
+      add_command(program, run, "instances",
+                  "List the instances of live GPUs, who made them, and what runs in them",
+                  "cleave instances --gpu 0", instances);
+  add_gpu_choice(*command, options.gpu);
+  add_live(*command, options);
 }
 
 void add_create(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(program, "create", "Create one instance on a live GPU",
-                                     "cleave create --gpu 0 3g.20gb");
-  add_gpu_choice(*command, options->gpu)->required();
+  const auto [command, options] =
+      add_command(program, run, "create", "Create one instance on a live GPU",
+                  "cleave create --gpu 0 3g.20gb", create);
+  add_gpu_choice(*command, options.gpu)->required();
   command
-      ->add_option("PROFILE[@START]", options->what,
+      ->add_option("PROFILE[@START]", options.what,
                    "The profile; without a start, the driver's preferred one")
       ->required()
       ->check(not_empty());
-  add_live(*command, *options);
-  command->callback([options, &run] { run = [options] { return create(*options); }; });
+  add_live(*command, options);
 }
 
 void add_destroy(CommandLine& program, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(program, "destroy", "Destroy one instance that Cleave made",
-                  "cleave destroy MIG-3f2b0c1d-... | cleave destroy --gpu 0 --instance 2");
-  command->add_option("MIG-UUID", options->what, "The instance's MIG UUID")->check(not_empty());
-  add_gpu_choice(*command, options->gpu);
+  const auto [command, options] =
+      add_command(program, run, "destroy", "Destroy one instance that Cleave made",
+                  "cleave destroy MIG-3f2b0c1d-... | cleave destroy --gpu 0 --instance 2", destroy);
+  command->add_option("MIG-UUID", options.what, "The instance's MIG UUID")->check(not_empty());
+  add_gpu_choice(*command, options.gpu);
   command
-      ->add_option("--instance", options->instance,
+      ->add_option("--instance", options.instance,
                    "The instance's number on its GPU, as shown by `cleave instances`")
       ->check(whole_number(0));
-  command->add_flag("--adopt", options->adopt, "Also allow an instance that Cleave did not make");
-  add_live(*command, *options);
-  command->callback([options, &run] { run = [options] { return destroy(*options); }; });
+  command->add_flag("--adopt", options.adopt, "Also allow an instance that Cleave did not make");
+  add_live(*command, options);
 }
 
 }  // namespace cleave::cli

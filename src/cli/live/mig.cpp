@@ -185,21 +185,20 @@ void add_mig(CommandLine& program, Run& run) {
   CommandLine* group = program.add_subcommand("mig", "Switch the MIG mode of a live GPU");
   group->require_subcommand();
   for (const bool enable : {true, false}) {
-    auto options = std::make_shared<Options>();
-    options->enable = enable;
-    CommandLine* command =
-        enable ? add_command(*group, "enable", "Switch MIG on", "cleave mig enable --gpu 0")
-               : add_command(*group, "disable",
-                             "Switch MIG off; Cleave's idle instances are destroyed",
-                             "cleave mig disable --gpu 0");
-    add_gpu_choice(*command, options->gpu)->required();
-    command->add_flag("--yes", options->yes,
+    const auto [command, options] =
+        enable
+            ? add_command(*group, run, "enable", "Switch MIG on", "cleave mig enable --gpu 0", mig)
+            : add_command(*group, run, "disable",
+                          "Switch MIG off; Cleave's idle instances are destroyed",
+                          "cleave mig disable --gpu 0", mig);
+    options.enable = enable;
+    add_gpu_choice(*command, options.gpu)->required();
+    command->add_flag("--yes", options.yes,
                       "Do not ask for confirmation; required where there is no terminal");
     if (!enable)
-      command->add_flag("--adopt", options->adopt,
+      command->add_flag("--adopt", options.adopt,
                         "Also destroy idle instances that Cleave did not make");
-    add_live(*command, *options);
-    command->callback([options, &run] { run = [options] { return mig(*options); }; });
+    add_live(*command, options);
   }
 }
 

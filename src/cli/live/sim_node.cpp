@@ -177,17 +177,15 @@ Result<int> fault(const Options& options) {
   return 0;
 }
 
-std::shared_ptr<Options> add_action(CommandLine& group, Run& run, const std::string& name,
-                                    const std::string& what, const std::string& example,
-                                    Result<int> (*act)(const Options&), CommandLine*& command) {
-  auto options = std::make_shared<Options>();
-  command = add_command(group, name, what, example);
-  command->add_option("DIR", options->directory, "The node's directory")
+AddedCommand<Options> add_action(CommandLine& group, Run& run, const std::string& name,
+                                 const std::string& what, const std::string& example,
+                                 Result<int> (*act)(const Options&)) {
+  const auto added = add_command(group, run, name, what, example, act);
+  added.command->add_option("DIR", added.options.directory, "The node's directory")
       ->required()
       ->check(not_empty());
-  add_json(*command, options->json);
-  command->callback([options, act, &run] { run = [options, act] { return act(*options); }; });
-  return options;
+  add_json(*added.command, added.options.json);
+  return added;
 }
 
 }  // namespace
@@ -198,42 +196,43 @@ void add_sim_node(CommandLine& program, Run& run) {
                              "Manage simulated nodes: GPUs that obey the rules of real ones, for "
                              "Cleave and for any program that uses NVML");
   group->require_subcommand();
-  CommandLine* command = nullptr;
-  const auto made =
+  const auto [command, made] =
       add_action(*group, run, "create",
                  "Create a node and print the environment variables that show it to programs",
-                 "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create, command);
-  command->add_option("--gpus", made->gpus, "Its GPUs, such as 4xA100-40GB,2xH100-80GB-SXM5")
+                 "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create);
+  command->add_option("--gpus", made.gpus, "Its GPUs, such as 4xA100-40GB,2xH100-80GB-SXM5")
       ->required();
-  command->add_flag("--instant", made->instant, "Create and destroy instances in no time");
+  command->add_flag("--instant", made.instant, "Create and destroy instances in no time");
   command
-      ->add_option("--numbering", made->numbering,
+      ->add_option("--numbering", made.numbering,
                    "How GPU instances are numbered: as the model's drivers do (model), upper-first "
                    "or lower-first")
       ->check(Check::one_of({"model", "upper-first", "lower-first"}))
       ->default_str("model");
-  command->add_option("--mig", made->mig, "Whether MIG is on at first: on or off")
+  command->add_option("--mig", made.mig, "Whether MIG is on at first: on or off")
       ->check(Check::one_of({"on", "off"}))
       ->default_str("on");
-  command->add_flag("--check-root", made->check_root,
+  command->add_flag("--check-root", made.check_root,
                     "Refuse changes by users other than root, as hardware does");
   command
-      ->add_option("--seed", made->seed,
+      ->add_option("--seed", made.seed,
                    "Seed of the UUIDs, which are then the same each time; random by default")
       ->check(whole_number(0));
   add_action(*group, run, "show", "Show the state of the node, including what NVML does not report",
-             "cleave sim-node show /tmp/node", show, command);
+             "cleave sim-node show /tmp/node", show);
   add_action(*group, run, "destroy", "Remove the node and Cleave's own records of it",
-             "cleave sim-node destroy /tmp/node", destroy, command);
-  const auto broken =
+             "cleave sim-node destroy /tmp/node", destroy);
+  const auto [fault_command, broken] =
       add_action(*group, run, "fault", "Make one of its GPUs fail on purpose, or repair it",
-                 "cleave sim-node fault /tmp/node --gpu 0 fail-create --times 1", fault, command);
+                 "cleave sim-node fault /tmp/node --gpu 0 fail-create --times 1", fault);
   std::string kinds;
   for (const SimFaultRow& row : sim_faults())
     kinds += fmt::format("\n  {}: {}", row.name, row.what);
-  command->add_option("--gpu", broken->gpu, "Index of the GPU")->required()->check(whole_number(0));
-  command->add_option("KIND", broken->fault, "What breaks:" + kinds)->required();
-  command->add_option("--times", broken->times, "Affect only the next N calls")
+  fault_command->add_option("--gpu", broken.gpu, "Index of the GPU")
+      ->required()
+      ->check(whole_number(0));
+  fault_command->add_option("KIND", broken.fault, "What breaks:" + kinds)->required();
+  fault_command->add_option("--times", broken.times, "Affect only the next N calls")
       ->check(whole_number(1));
 }
 

@@ -166,34 +166,32 @@ Result<int> replay_command(const GivenOptions& options) {
 }
 
 void add_given(CommandLine& group, Run& run) {
-  auto options = std::make_shared<GivenOptions>();
-  CommandLine* migrate = add_command(
-      group, "migrate", "Find the moves from a fleet's current layout to one that you wrote",
+  const auto [migrate, options] = add_command(
+      group, run, "migrate", "Find the moves from a fleet's current layout to one that you wrote",
       "cleave plan migrate --fleet examples/fleets/scattered.json --goal "
-      "examples/fleets/gathered.json");
-  migrate->add_option("--fleet", options->fleet, "The fleet file with the current layout")
+      "examples/fleets/gathered.json",
+      migrate_command);
+  migrate->add_option("--fleet", options.fleet, "The fleet file with the current layout")
       ->required();
   migrate
-      ->add_option("--goal", options->goal, "A fleet file of the same GPUs with the layout wanted")
+      ->add_option("--goal", options.goal, "A fleet file of the same GPUs with the layout wanted")
       ->required();
   migrate->add_flag(
-      "--allow-disruptive", options->allow_disruptive,
+      "--allow-disruptive", options.allow_disruptive,
       "Allow work to be stopped before its new instance exists, where there is no other way");
-  migrate->add_option("--svg", options->svg, "Write a picture of the plan to this file");
-  add_profiles(*migrate, options->profiles);
-  add_json(*migrate, options->json);
-  migrate->callback([options, &run] { run = [options] { return migrate_command(*options); }; });
+  migrate->add_option("--svg", options.svg, "Write a picture of the plan to this file");
+  add_profiles(*migrate, options.profiles);
+  add_json(*migrate, options.json);
 
-  auto check = std::make_shared<GivenOptions>();
-  CommandLine* replay = add_command(
-      group, "replay", "Carry out a plan file step by step on a fleet file, and check every step",
-      "cleave plan replay --fleet examples/fleets/scattered.json --plan plan.json");
-  replay->add_option("--fleet", check->fleet, "The fleet file that the plan was made for")
+  const auto [replay, check] = add_command(
+      group, run, "replay",
+      "Carry out a plan file step by step on a fleet file, and check every step",
+      "cleave plan replay --fleet examples/fleets/scattered.json --plan plan.json", replay_command);
+  replay->add_option("--fleet", check.fleet, "The fleet file that the plan was made for")
       ->required();
-  replay->add_option("--plan", check->plan, "A plan printed by `cleave plan --json`")->required();
-  add_profiles(*replay, check->profiles);
-  add_json(*replay, check->json);
-  replay->callback([check, &run] { run = [check] { return replay_command(*check); }; });
+  replay->add_option("--plan", check.plan, "A plan printed by `cleave plan --json`")->required();
+  add_profiles(*replay, check.profiles);
+  add_json(*replay, check.json);
 }
 
 struct KindRow {
@@ -208,48 +206,45 @@ constexpr KindRow kinds[] = {
 };
 
 void add_kind(CommandLine& group, const KindRow& row, Run& run) {
-  auto options = std::make_shared<Options>();
   const std::string kind(name(row.kind));
-  CommandLine* command =
-      add_command(group, kind, row.what,
-                  fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind));
+  const auto [command, options] = add_command<Options>(
+      group, run, kind, row.what,
+      fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind),
+      [kind = row.kind](const Options& given) { return plan_command(kind, given); });
   command
-      ->add_option("--fleet", options->fleet,
-                   "A fleet file, or a number of empty GPUs: 4xA100-40GB")
+      ->add_option("--fleet", options.fleet, "A fleet file, or a number of empty GPUs: 4xA100-40GB")
       ->required();
   command
-      ->add_option("--method", options->method,
+      ->add_option("--method", options.method,
                    fmt::format("How: {}", fmt::join(plan_methods(), ", ")))
       ->default_str("optimal");
   command
-      ->add_option("--time-limit", options->time_limit_s,
+      ->add_option("--time-limit", options.time_limit_s,
                    "Seconds until the search stops and shows the best plan found and its gap")
       ->default_str("60");
-  command->add_option("--weights", options->weights,
+  command->add_option("--weights", options.weights,
                       "Weigh objectives instead of ordering them: "
                       "pending=100,gpus=10,waste=1,migration=0.1,repartition=0.01 (in reconfigure: "
                       "for each GPU chosen again); an objective without a weight costs nothing");
   if (row.kind != ProblemKind::deploy) {
     command
-        ->add_option("--max-migrations", options->max_migrations,
+        ->add_option("--max-migrations", options.max_migrations,
                      "Largest number of running workloads to move, within a GPU or between GPUs")
         ->check(whole_number(0));
-    command->add_option("--max-moved", options->max_moved,
+    command->add_option("--max-moved", options.max_moved,
                         "Largest amount of memory to move: 40GiB");
     command->add_flag(
-        "--allow-disruptive", options->allow_disruptive,
+        "--allow-disruptive", options.allow_disruptive,
         "Allow work to be stopped before its new instance exists, where there is no other way");
-    command->add_flag("--non-disruptive-only", options->non_disruptive_only,
+    command->add_flag("--non-disruptive-only", options.non_disruptive_only,
                       "Consider only goals that can be reached without stopping any work");
-    command->add_flag("--may-evict", options->may_evict,
+    command->add_flag("--may-evict", options.may_evict,
                       "Allow running work to end up pending if less work is pending in total");
   }
-  command->add_option("--svg", options->svg, "Write a picture of the plan to this file");
-  command->add_flag("--explain", options->explain, "Explain what proves each figure");
-  add_profiles(*command, options->profiles);
-  add_json(*command, options->json);
-  command->callback(
-      [options, row, &run] { run = [options, row] { return plan_command(row.kind, *options); }; });
+  command->add_option("--svg", options.svg, "Write a picture of the plan to this file");
+  command->add_flag("--explain", options.explain, "Explain what proves each figure");
+  add_profiles(*command, options.profiles);
+  add_json(*command, options.json);
 }
 
 }  // namespace

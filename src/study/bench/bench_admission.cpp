@@ -90,14 +90,12 @@ Result<int> admission(const Options& given) {
 }  // namespace
 
 void add_bench_admission(CommandLine& bench, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(bench, "admission", "An exact answer to whether a whole batch fits",
-                  "cleave bench admission --gpus 8,10000");
-  add_fleet_sizes(*command, options->gpus);
-  add_bench_model(*command, options->model);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return admission(*options); }; });
+  const auto [command, options] =
+      add_command(bench, run, "admission", "An exact answer to whether a whole batch fits",
+                  "cleave bench admission --gpus 8,10000", admission);
+  add_fleet_sizes(*command, options.gpus);
+  add_bench_model(*command, options.model);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

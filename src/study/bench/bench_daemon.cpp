@@ -460,7 +460,8 @@ void print_text(const DaemonBench& bench) {
                100 * bench.batch->overhead());
 }
 
-Result<int> daemon(Options options) {
+Result<int> daemon(const Options& given) {
+  Options options = given;
   std::error_code failed;
   options.programs = fs::read_symlink("/proc/self/exe", failed).parent_path();
   options.folder = fs::absolute(
@@ -478,38 +479,37 @@ Result<int> daemon(Options options) {
 }  // namespace
 
 void add_bench_daemon(CommandLine& bench, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      bench, "daemon", "Submissions, starts and memory of the daemon, and what it adds to a batch",
-      "cleave bench daemon --jobs 1000 --subscribers 20 --starts 20 --batch 0");
-  command->add_option("--jobs", options->jobs, "Number of jobs submitted, which stay queued")
+  const auto [command, options] =
+      add_command(bench, run, "daemon",
+                  "Submissions, starts and memory of the daemon, and what it adds to a batch",
+                  "cleave bench daemon --jobs 1000 --subscribers 20 --starts 20 --batch 0", daemon);
+  command->add_option("--jobs", options.jobs, "Number of jobs submitted, which stay queued")
       ->check(Check::range(1, 90'000))
       ->default_str("10000");
   command
-      ->add_option("--connections", options->connections, "Kept-alive connections that submit them")
+      ->add_option("--connections", options.connections, "Kept-alive connections that submit them")
       ->check(Check::range(1, 200))
       ->default_str("50");
   command
-      ->add_option("--subscribers", options->subscribers,
+      ->add_option("--subscribers", options.subscribers,
                    "Clients that follow events; a quarter of them never read")
       ->check(Check::range(0, 200))
       ->default_str("200");
-  command->add_option("--starts", options->starts, "Jobs whose start is timed, in each of two ways")
+  command->add_option("--starts", options.starts, "Jobs whose start is timed, in each of two ways")
       ->check(Check::range(1, 10'000))
       ->default_str("200");
   command
-      ->add_option("--batch", options->batch,
+      ->add_option("--batch", options.batch,
                    "Factor on the run times of the batch that the daemon and the simulator both "
                    "run; 0: no batch")
       ->check(number_from(0, 1000))
       ->default_str("1");
   command
-      ->add_option("--folder", options->folder_given,
+      ->add_option("--folder", options.folder_given,
                    "Where the daemon keeps its state, on the disk to be measured; by default "
                    "$TMPDIR or /tmp")
       ->check(not_empty());
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return daemon(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -106,20 +106,17 @@ Result<int> forecast(const Options& options) {
 }  // namespace
 
 void add_bench_forecast(CommandLine& bench, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(bench, "forecast", "Memory reports a second, and learning completion times",
-                  "cleave bench forecast --samples 100000");
-  command->add_option("--samples", options->samples, "Memory reports for each forecaster")
+  const auto [command, options] =
+      add_command(bench, run, "forecast", "Memory reports a second, and learning completion times",
+                  "cleave bench forecast --samples 100000", forecast);
+  command->add_option("--samples", options.samples, "Memory reports for each forecaster")
       ->check(Check::range(1000, 1000000000))
       ->default_str("1000000");
   command
-      ->add_option("--repeats", options->repeats,
-                   "Number of times that completion times are learnt")
+      ->add_option("--repeats", options.repeats, "Number of times that completion times are learnt")
       ->check(Check::range(1, 1000))
       ->default_str("3");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return forecast(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -63,15 +63,13 @@ Result<int> graph(const Options& options) {
 }  // namespace
 
 void add_bench_graph(CommandLine& bench, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(bench, "graph", "Building the partition state graph of each GPU model",
-                  "cleave bench graph --repeats 11");
-  command->add_option("--repeats", options->repeats, "Number of times that each graph is built")
+  const auto [command, options] =
+      add_command(bench, run, "graph", "Building the partition state graph of each GPU model",
+                  "cleave bench graph --repeats 11", graph);
+  command->add_option("--repeats", options.repeats, "Number of times that each graph is built")
       ->check(Check::range(1, 1000000))
       ->default_str("101");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return graph(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -331,20 +331,18 @@ Result<int> nvml(const Options& given) {
 }  // namespace
 
 void add_bench_nvml(CommandLine& bench, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(bench, "nvml", "Calls to simulated GPUs, through the library and the door",
-                  "cleave bench nvml --seconds 0.02");
+  const auto [command, options] =
+      add_command(bench, run, "nvml", "Calls to simulated GPUs, through the library and the door",
+                  "cleave bench nvml --seconds 0.02", nvml);
   command
-      ->add_option("--nvml", options->library,
+      ->add_option("--nvml", options.library,
                    "The simulated library; by default the one that was built")
       ->check(not_empty());
-  add_bench_model(*command, options->model, "node");
-  command->add_option("--seconds", options->seconds, "Seconds for each operation, each way")
+  add_bench_model(*command, options.model, "node");
+  command->add_option("--seconds", options.seconds, "Seconds for each operation, each way")
       ->check(Check::range(0.0001, 60.0))
       ->default_str("0.05");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return nvml(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

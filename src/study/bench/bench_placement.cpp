@@ -367,31 +367,29 @@ Result<int> placement(const Options& given) {
 }  // namespace
 
 void add_bench_placement(CommandLine& bench, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      bench, "placement", "A placement decision by the index, by scans and by the definition",
-      "cleave bench placement --gpus 8,1000 --seconds 0.02");
-  add_fleet_sizes(*command, options->gpus);
-  command->add_option("--policy", options->policy, "Placement policy; `cleave policies` lists them")
+  const auto [command, options] = add_command(
+      bench, run, "placement", "A placement decision by the index, by scans and by the definition",
+      "cleave bench placement --gpus 8,1000 --seconds 0.02", placement);
+  add_fleet_sizes(*command, options.gpus);
+  command->add_option("--policy", options.policy, "Placement policy; `cleave policies` lists them")
       ->default_str(std::string(default_policy));
-  command->add_option("--models", options->models, "GPU models of the fleet, in turn")
+  command->add_option("--models", options.models, "GPU models of the fleet, in turn")
       ->delimiter(',');
   command
-      ->add_option("--profiles", options->profiles,
+      ->add_option("--profiles", options.profiles,
                    "The profiles asked for, each as often as any other: all, plain, five, four or "
                    "names")
       ->default_str("plain");
-  command->add_option("--load", options->load, "Share of memory slices held by work")
+  command->add_option("--load", options.load, "Share of memory slices held by work")
       ->check(number_from(0.01, 1))
       ->default_str("0.75");
-  command->add_option("--walls", options->walls, "Share of GPUs with an instance that is not ours")
+  command->add_option("--walls", options.walls, "Share of GPUs with an instance that is not ours")
       ->check(number_from(0, 1))
       ->default_str("0");
-  command->add_option("--seconds", options->seconds, "Seconds for each method on each fleet")
+  command->add_option("--seconds", options.seconds, "Seconds for each method on each fleet")
       ->check(number_from(0.001, 3600))
       ->default_str("0.25");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return placement(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -318,28 +318,26 @@ Result<int> planner(const Options& given) {
 }  // namespace
 
 void add_bench_planner(CommandLine& bench, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(bench, "planner", "Optimal plans, and the paper's assignment model beside them",
-                  "cleave bench planner --gpus 8,80 --cases 3 --assignment-limit 5");
-  add_fleet_sizes(*command, options->gpus);
-  command->add_option("--cases", options->cases, "Test cases of each size and problem")
+  const auto [command, options] = add_command(
+      bench, run, "planner", "Optimal plans, and the paper's assignment model beside them",
+      "cleave bench planner --gpus 8,80 --cases 3 --assignment-limit 5", planner);
+  add_fleet_sizes(*command, options.gpus);
+  command->add_option("--cases", options.cases, "Test cases of each size and problem")
       ->check(Check::range(1, 1000000))
       ->default_str("5");
   command
-      ->add_option("--assignment-limit", options->assignment_limit,
+      ->add_option("--assignment-limit", options.assignment_limit,
                    "Seconds for the assignment model, which gets fleets of up to 80 GPUs; 0: leave "
                    "it out")
       ->check(number_from(0, 86400))
       ->default_str("30");
   command
-      ->add_option("--assignment-cases", options->assignment_cases,
+      ->add_option("--assignment-cases", options.assignment_cases,
                    "Number of the cases that go through the assignment model")
       ->check(Check::range(0, 1000000))
       ->default_str("1");
-  add_bench_model(*command, options->model);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return planner(*options); }; });
+  add_bench_model(*command, options.model);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -124,19 +124,17 @@ Result<int> simulation(const Options& given) {
 }  // namespace
 
 void add_bench_simulation(CommandLine& bench, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(bench, "simulation", "Events a second of a simulation, on generated work",
-                  "cleave bench simulation --gpus 160 --jobs 5000");
-  add_fleet_sizes(*command, options->gpus);
-  command->add_option("--jobs", options->jobs, "Number of jobs for each fleet")
+  const auto [command, options] =
+      add_command(bench, run, "simulation", "Events a second of a simulation, on generated work",
+                  "cleave bench simulation --gpus 160 --jobs 5000", simulation);
+  add_fleet_sizes(*command, options.gpus);
+  command->add_option("--jobs", options.jobs, "Number of jobs for each fleet")
       ->delimiter(',')
       ->check(Check::range(1, 100000000));
-  command->add_option("--scheduler", options->scheduler, "NAME[:key=value;key=value]")
+  command->add_option("--scheduler", options.scheduler, "NAME[:key=value;key=value]")
       ->default_str("online");
-  add_bench_model(*command, options->model);
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return simulation(*options); }; });
+  add_bench_model(*command, options.model);
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

@@ -148,28 +148,26 @@ Result<int> memory_alarms(const Options& options) {
 }  // namespace
 
 void add_reproduce_alarms(CommandLine& group, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(group, "memory-alarms", "False and missed alarms of the memory forecasters",
-                  "cleave reproduce memory-alarms --jobs 50");
-  command->add_option("--forecaster", options->forecasters, "NAME[:key=value;...]; may be repeated")
+  const auto [command, options] =
+      add_command(group, run, "memory-alarms", "False and missed alarms of the memory forecasters",
+                  "cleave reproduce memory-alarms --jobs 50", memory_alarms);
+  command->add_option("--forecaster", options.forecasters, "NAME[:key=value;...]; may be repeated")
       ->default_str("laws, trend with and without options, and two plain rules");
-  command->add_option("--data", options->data,
+  command->add_option("--data", options.data,
                       "Folder with models, azure-llm-2023 and mooncake-fast25");
-  command->add_option("--jobs", options->jobs, "Number of jobs of each shape")
+  command->add_option("--jobs", options.jobs, "Number of jobs of each shape")
       ->check(Check::range(1, 1000000))
       ->default_str("200");
-  command->add_option("--seed", options->seed, "The same seed gives the same jobs")
+  command->add_option("--seed", options.seed, "The same seed gives the same jobs")
       ->check(whole_number(0))
       ->default_str("2");
   command
-      ->add_option("--seeds", options->seeds,
+      ->add_option("--seeds", options.seeds,
                    "Number of seeds, counting up from --seed; prints tables for the first and the "
                    "range over all")
       ->check(Check::range(1, 1000))
       ->default_str("1");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return memory_alarms(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

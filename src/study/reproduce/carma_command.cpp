@@ -112,22 +112,20 @@ Result<int> carma(const Options& options) {
 }  // namespace
 
 void add_reproduce_carma(CommandLine& reproduce, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(
-      reproduce, "carma", "Forecasts of memory compared with the tasks that CARMA measured",
-      "cleave reproduce carma --tasks training_tasks.csv");
+  const auto [command, options] = add_command(
+      reproduce, run, "carma", "Forecasts of memory compared with the tasks that CARMA measured",
+      "cleave reproduce carma --tasks training_tasks.csv", carma);
   command
-      ->add_option("--tasks", options->tasks,
+      ->add_option("--tasks", options.tasks,
                    "CSV with the columns model, batch_size, max_memory_mib")
       ->required();
   command
       ->add_option(
-          "--reading", options->reading,
+          "--reading", options.reading,
           "How to read what the tasks train: from their published scripts or from their names")
       ->check(Check::one_of({"scripts", "names"}))
       ->default_str("scripts");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return carma(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

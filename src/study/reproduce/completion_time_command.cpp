@@ -118,18 +118,16 @@ Result<int> completion_time(const Options& options) {
 }  // namespace
 
 void add_reproduce_completion_time(CommandLine& reproduce, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command =
-      add_command(reproduce, "completion-time",
-                  "Completion times as in Dyna-P, 3.1.2, on the inference that ParvaGPU measured",
-                  "cleave reproduce completion-time --data inference_profiles.csv");
-  command->add_option("--data", options->data, "inference_profiles.csv of ParvaGPU's measurements")
+  const auto [command, options] = add_command(
+      reproduce, run, "completion-time",
+      "Completion times as in Dyna-P, 3.1.2, on the inference that ParvaGPU measured",
+      "cleave reproduce completion-time --data inference_profiles.csv", completion_time);
+  command->add_option("--data", options.data, "inference_profiles.csv of ParvaGPU's measurements")
       ->required();
-  command->add_option("--seed", options->seed, "Seed of the splits and the trees")
+  command->add_option("--seed", options.seed, "Seed of the splits and the trees")
       ->check(whole_number(0))
       ->default_str("1");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return completion_time(*options); }; });
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

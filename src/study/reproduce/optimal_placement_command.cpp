@@ -134,16 +134,15 @@ Result<int> optimal_placement(const Options& options) {
 }  // namespace
 
 void add_reproduce_optimal_placement(CommandLine& reproduce, Run& run) {
-  auto options = std::make_shared<Options>();
-  CommandLine* command = add_command(reproduce, "optimal-placement",
-                                     "Optimal Workload Placement on Multi-Instance GPUs, section 5",
-                                     "cleave reproduce optimal-placement --cases 10");
-  command->add_option("--cases", options->cases, "Test cases of each size, seeds 1, 2, ...")
+  const auto [command, options] =
+      add_command(reproduce, run, "optimal-placement",
+                  "Optimal Workload Placement on Multi-Instance GPUs, section 5",
+                  "cleave reproduce optimal-placement --cases 10", optimal_placement);
+  command->add_option("--cases", options.cases, "Test cases of each size, seeds 1, 2, ...")
       ->check(Check::range(1, 1000000))
       ->default_str("100");
-  command->add_option("--write", options->folder, "Folder for the page and its figures");
-  add_json(*command, options->json);
-  command->callback([options, &run] { run = [options] { return optimal_placement(*options); }; });
+  command->add_option("--write", options.folder, "Folder for the page and its figures");
+  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli
