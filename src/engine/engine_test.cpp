@@ -2,51 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/command_words_test.hpp"
-#include "engine/engine.hpp"
-#include "model/layout_text.hpp"
+#include "engine/engine_driver_test.hpp"
 
 namespace cleave {
 namespace {
 
-/// Drives one scheduler by hand; answers as text: "create 0 1g.5gb@6, start 1".
-class Driver {
- public:
-  explicit Driver(std::string_view spec, std::string_view fleet = "1xA100-40GB")
-      : file_(*parse_fleet_in_short(fleet, *ProfileChoice::parse("plain"))),
-        fleet_(file_),
-        requests_(file_.geometries),
-        spec_(*parse_scheduler(spec)),
-        engine_(*Engine::make(spec_, {fleet_, requests_}, requests_, nullptr)) {}
-
-  std::string submit(unsigned job, std::string profile) {
-    const RequestId request = requests_.intern({ByProfile{std::move(profile)}, {}});
-    return answer(Submitted{static_cast<JobId>(job), request});
-  }
-  std::string finish(unsigned job) { return answer(Finished{static_cast<JobId>(job)}); }
-  std::string run_out(unsigned job, std::int64_t had) {
-    return answer(OutOfMemory{static_cast<JobId>(job), MiB{had}});
-  }
-  std::string lose(unsigned gpu) { return answer(GpuLost{static_cast<GpuId>(gpu)}); }
-  std::string recover(unsigned gpu) { return answer(GpuReturned{static_cast<GpuId>(gpu)}); }
-
- private:
-  std::string answer(const Event& event) {
-    std::vector<Command> commands;
-    engine_.on(event, Instant{}, commands);
-    engine_.settle(Instant{}, commands);
-    return CommandWords(fleet_).text(commands);
-  }
-
-  FleetFile file_;
-  Fleet fleet_;
-  RequestTable requests_;
-  SchedulerSpec spec_;
-  Engine engine_;
-};
-
 TEST(Online, MakesReusesAndDestroysInstances) {
-  Driver online("online");
+  EngineDriver online("online");
   EXPECT_EQ(online.submit(0, "1g.5gb"), "create 0 1g.5gb@6, start 0 on 0 1g.5gb@6");
   EXPECT_EQ(online.finish(0), "");
   EXPECT_EQ(online.submit(1, "1g.5gb"), "start 1 on 0 1g.5gb@6") << "the idle instance is reused";
@@ -56,7 +18,7 @@ TEST(Online, MakesReusesAndDestroysInstances) {
 }
 
 TEST(Online, NobodyOvertakesTheQueue) {
-  Driver online("online");
+  EngineDriver online("online");
   EXPECT_EQ(online.submit(0, "4g.20gb"), "create 0 4g.20gb@0, start 0 on 0 4g.20gb@0");
   EXPECT_EQ(online.submit(1, "7g.40gb"), "") << "waits for the GPU";
   EXPECT_EQ(online.submit(2, "1g.5gb"), "") << "would fit, but does not overtake";
@@ -65,18 +27,18 @@ TEST(Online, NobodyOvertakesTheQueue) {
 }
 
 TEST(Online, RejectsWhatCanNeverRun) {
-  Driver online("online");
+  EngineDriver online("online");
   EXPECT_EQ(online.submit(0, "2g.12gb"), "reject 0") << "a profile of the A30";
   EXPECT_EQ(online.submit(1, "1g.5gb"), "create 0 1g.5gb@6, start 1 on 0 1g.5gb@6");
 }
 
 TEST(Online, TakesItsPolicyAsAnOption) {
-  Driver online("online:policy=first-fit");
+  EngineDriver online("online:policy=first-fit");
   EXPECT_EQ(online.submit(0, "1g.5gb"), "create 0 1g.5gb@0, start 0 on 0 1g.5gb@0");
 }
 
 TEST(Online, OutOfMemoryMeansTheNextSizeAhead) {
-  Driver online("online");
+  EngineDriver online("online");
   EXPECT_EQ(online.submit(0, "1g.5gb"), "create 0 1g.5gb@6, start 0 on 0 1g.5gb@6");
   EXPECT_EQ(online.submit(1, "7g.40gb"), "");
   const GpuModel& model = **find_gpu_model("A100-40GB");
@@ -92,7 +54,7 @@ TEST(Online, OutOfMemoryMeansTheNextSizeAhead) {
 }
 
 TEST(Online, JobsOfALostGpuWaitAgainInTheirOrder) {
-  Driver online("online", "2xA100-40GB");
+  EngineDriver online("online", "2xA100-40GB");
   EXPECT_EQ(online.submit(0, "7g.40gb"), "create 0 7g.40gb@0, start 0 on 0 7g.40gb@0");
   EXPECT_EQ(online.submit(1, "7g.40gb"), "create 1 7g.40gb@0, start 1 on 1 7g.40gb@0");
   EXPECT_EQ(online.submit(2, "7g.40gb"), "");
@@ -102,7 +64,7 @@ TEST(Online, JobsOfALostGpuWaitAgainInTheirOrder) {
 }
 
 TEST(SchemeB, UsesMakesAndMergesInThatOrder) {
-  Driver b("scheme-b");
+  EngineDriver b("scheme-b");
   EXPECT_EQ(b.submit(0, "1g.5gb"), "create 0 1g.5gb@6, start 0 on 0 1g.5gb@6");
   EXPECT_EQ(b.submit(1, "1g.5gb"), "create 0 1g.5gb@4, start 1 on 0 1g.5gb@4");
   EXPECT_EQ(b.finish(0), "");
@@ -117,7 +79,7 @@ TEST(SchemeB, UsesMakesAndMergesInThatOrder) {
 }
 
 TEST(SchemeA, ServesASizeToItsEndBeforeTheNext) {
-  Driver a("scheme-a", "1xA30-24GB");
+  EngineDriver a("scheme-a", "1xA30-24GB");
   EXPECT_EQ(a.submit(0, "2g.12gb"),
             "create 0 2g.12gb@0, create 0 2g.12gb@2, start 0 on 0 2g.12gb@0");
   EXPECT_EQ(a.submit(1, "1g.6gb"), "") << "another size waits, though there is room";
@@ -134,7 +96,7 @@ TEST(SchemeA, ServesASizeToItsEndBeforeTheNext) {
 }
 
 TEST(DynaP, MergesIdleInstancesForTheBatch) {
-  Driver dyna("dyna-p", "1xA30-24GB");
+  EngineDriver dyna("dyna-p", "1xA30-24GB");
   EXPECT_EQ(dyna.submit(0, "1g.6gb"), "create 0 1g.6gb@0, start 0 on 0 1g.6gb@0");
   EXPECT_EQ(dyna.submit(1, "1g.6gb"), "create 0 1g.6gb@1, start 1 on 0 1g.6gb@1");
   EXPECT_EQ(dyna.submit(2, "2g.12gb"), "create 0 2g.12gb@2, start 2 on 0 2g.12gb@2");
@@ -145,7 +107,7 @@ TEST(DynaP, MergesIdleInstancesForTheBatch) {
 }
 
 TEST(DynaP, PrefersTheBatchOfBestThroughput) {
-  Driver dyna("dyna-p", "1xA30-24GB");
+  EngineDriver dyna("dyna-p", "1xA30-24GB");
   EXPECT_EQ(dyna.submit(0, "4g.24gb"), "create 0 4g.24gb@0, start 0 on 0 4g.24gb@0");
   EXPECT_EQ(dyna.submit(1, "1g.6gb"), "");
   EXPECT_EQ(dyna.submit(2, "4g.24gb"), "");
@@ -154,7 +116,7 @@ TEST(DynaP, PrefersTheBatchOfBestThroughput) {
 }
 
 TEST(FullGpu, OneJobAGpuFirstComeFirstServed) {
-  Driver full("full-gpu", "2xA100-40GB");
+  EngineDriver full("full-gpu", "2xA100-40GB");
   EXPECT_EQ(full.submit(0, "1g.5gb"), "start 0 on whole 0");
   EXPECT_EQ(full.submit(1, "7g.40gb"), "start 1 on whole 1");
   EXPECT_EQ(full.submit(2, "1g.5gb"), "");
@@ -165,7 +127,7 @@ TEST(FullGpu, OneJobAGpuFirstComeFirstServed) {
 }
 
 TEST(FullGpu, OnMixedFleetsOnlyWhereTheRequestFits) {
-  Driver full("full-gpu", "1xA30-24GB,1xA100-40GB");
+  EngineDriver full("full-gpu", "1xA30-24GB,1xA100-40GB");
   EXPECT_EQ(full.submit(0, "3g.20gb"), "start 0 on whole 1");
   EXPECT_EQ(full.submit(1, "3g.20gb"), "");
 }

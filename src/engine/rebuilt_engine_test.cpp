@@ -3,53 +3,33 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/command_words_test.hpp"
-#include "engine/engine.hpp"
-#include "model/layout_text.hpp"
+#include "engine/engine_driver_test.hpp"
 
 namespace cleave {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// An engine on GPUs of which the first has these instances of ours. Answers as text.
-class Begun {
+/// An engine on GPUs of which the first has these instances of ours.
+class Begun : public EngineDriver {
  public:
-  explicit Begun(std::string_view spec, std::string_view instances,
-                 std::string_view fleet = "1xA100-40GB")
-      : file_(furnished(fleet, instances)),
-        fleet_(file_),
-        requests_(file_.geometries),
-        engine_(*Engine::make(*parse_scheduler(spec), {fleet_, requests_}, requests_, nullptr)) {}
+  Begun(std::string_view spec, std::string_view instances, std::string_view fleet = "1xA100-40GB")
+      : Begun(spec, instances, in_short(fleet)) {}
 
-  RequestId request(std::string profile) {
-    return requests_.intern({ByProfile{std::move(profile)}, {}});
-  }
   PlacementId place(std::string_view text) const {
-    const Geometry& geometry = file_.geometries.front();
-    const auto written = parse_layout(text, geometry);
+    const auto written = parse_layout(text, geometry_);
     const auto& [profile, start] = written->front();
-    return *geometry.find(*profile, start);
+    return *geometry_.find(*profile, start);
   }
-
   std::string adopt(unsigned job, const std::string& profile, std::string_view at) {
     return answer(Adopted{static_cast<JobId>(job), request(profile), GpuId{0}, place(at)});
   }
-  std::string submit(unsigned job, const std::string& profile) {
-    return answer(Submitted{static_cast<JobId>(job), request(profile)});
-  }
-  std::string finish(unsigned job) { return answer(Finished{static_cast<JobId>(job)}); }
-
-  std::string answer(const Event& event, Instant now = {}) {
-    std::vector<Command> commands;
-    engine_.on(event, now, commands);
-    engine_.settle(now, commands);
-    return CommandWords(fleet_).text(commands);
-  }
 
  private:
-  static FleetFile furnished(std::string_view fleet, std::string_view instances) {
-    FleetFile file = *parse_fleet_in_short(fleet, *ProfileChoice::parse("plain"));
+  Begun(std::string_view spec, std::string_view instances, FleetFile file)
+      : EngineDriver(spec, furnished(file, instances)), geometry_(file.geometries.front()) {}
+
+  static FleetFile furnished(FleetFile file, std::string_view instances) {
     const Geometry& geometry = file.geometries.front();
     const auto written = parse_layout(instances, geometry);
     for (const auto& [profile, start] : *written) {
@@ -60,10 +40,7 @@ class Begun {
     return file;
   }
 
-  FleetFile file_;
-  Fleet fleet_;
-  RequestTable requests_;
-  Engine engine_;
+  Geometry geometry_;
 };
 
 TEST(RebuiltEngine, FullGpuWaitsUntilTheGpuIsEmpty) {
