@@ -24,6 +24,7 @@ class BrainTest : public testing::Test {
   }
   /// "start 7 " with the job's own number.
   std::string text(const StartJob& what) {
+    started_on = node.state.gpu(what.gpu).geometry()[what.placement].profile->name;
     return fmt::format("start {} ", brain.number_of(what.job));
   }
   std::string text(const CreateInstance&) { return "create "; }
@@ -45,6 +46,7 @@ class BrainTest : public testing::Test {
   NodeForTest node;
   Brain brain{clock};
   std::string carried_out;
+  std::string started_on;  // the profile of the last start
   std::function<void()> then;
 };
 
@@ -87,7 +89,8 @@ TEST_F(BrainTest, WhatIsCollectedWaits) {
   LiveJob& one = job(1, "3g.20gb");
   const auto answer = brain.collect(brain.submission_of(one));
   EXPECT_EQ(answer.size(), 2U);
-  EXPECT_EQ(carried_out, "");
+  brain.wake();
+  EXPECT_EQ(carried_out, "") << "the engine did not ask to be woken";
   brain.carry_out();
   EXPECT_EQ(carried_out, "create start 1 ");
   brain.carry_out();
@@ -123,6 +126,19 @@ TEST_F(BrainTest, AnAdoptedJobHoldsItsInstance) {
   brain.tell(Finished{*runs.id});
   brain.settle();
   EXPECT_EQ(carried_out, "start 2 ");
+}
+
+TEST_F(BrainTest, SchedulersKnowHowLongAJobIsExpectedToRun) {
+  brain.choose_scheduler("dyna-p:time-error=0");
+  make();
+  LiveJob& one = job(1, "");
+  one.record.submitted = Instant{} + 1000h;
+  one.record.request.wanted = BySize{MiB{1000}, {}};
+  one.record.spec.deadline = 100s;
+  one.record.spec.expected = 50s;
+  brain.tell(brain.submission_of(one));
+  brain.settle();
+  EXPECT_EQ(started_on, "4g.20gb") << "on smaller instances it would miss its deadline";
 }
 
 TEST_F(BrainTest, WhatNoGpuCanRunIsRejected) {
@@ -163,6 +179,19 @@ TEST_F(BrainTest, ASchedulerThatCannotBeIsATrouble) {
   EXPECT_EQ(Brain::interrupting_name("online").value(), "");
   EXPECT_EQ(Brain::interrupting_name("miso").value(), "miso");
   EXPECT_FALSE(Brain::interrupting_name("nonsense"));
+}
+
+TEST_F(BrainTest, WithoutASchedulerThereIsNoEngine) {
+  make();
+  for (const char* scheduler : {"nonsense", "online:threshold=7"}) {
+    brain.begin_rebuild("another scheduler");
+    brain.choose_scheduler(scheduler);
+    EXPECT_FALSE(brain.make(fleet_of(node.state), "laws")) << scheduler;
+    EXPECT_FALSE(brain.active());
+  }
+  EXPECT_EQ(brain.trouble(),
+            "no job is started: the scheduler online:threshold=7: scheduler "
+            "'online:threshold=7': threshold: '7' is not a number from 0 to 1");
 }
 
 TEST_F(BrainTest, WhatTheSchedulerIsLike) {
