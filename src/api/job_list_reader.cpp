@@ -3,7 +3,6 @@
 // where anything is otherwise, it is read as every answer is, which also knows the words for what
 // is wrong.
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 

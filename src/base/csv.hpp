@@ -2,7 +2,6 @@
 // CSV as programs write it: a header line, cells that may stand in double quotes (doubled inside),
 // LF or CRLF. Every row has as many cells as the header; a row with another number is an error.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

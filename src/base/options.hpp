@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/quantity.hpp"
 #include "base/ratio.hpp"

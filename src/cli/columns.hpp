@@ -11,7 +11,6 @@
 //
 // Columns of text that hold only numbers are aligned to the right (cli/table.hpp).
 
-#include <concepts>
 #include <functional>
 #include <optional>
 #include <string>

@@ -2,7 +2,6 @@
 // What `simulate` and `compare` are both given: a fleet, a workload, a trace or a generator, and
 // how a run goes: faults, forecasts, and the times that things take.
 
-#include <optional>
 #include <string>
 #include <vector>
 

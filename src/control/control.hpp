@@ -26,7 +26,6 @@
 //
 // Not for several threads.
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

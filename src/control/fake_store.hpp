@@ -10,7 +10,6 @@
 // never changes, and nothing forgotten but what is final.
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <vector>
 

@@ -3,8 +3,6 @@
 // config.cpp; the reader, the sample, and the list of what a reload may change are made from it.
 
 #include <map>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-
 #include "base/temporary_folder_test.hpp"
 #include "device/memory_door_test.hpp"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <fstream>
 
-#include "base/format.hpp"
 #include "base/text.hpp"
 #include "device/live_instances.hpp"
 

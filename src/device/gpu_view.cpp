@@ -1,7 +1,5 @@
 #include "device/gpu_view.hpp"
 
-#include <algorithm>
-
 #include "base/format.hpp"
 
 namespace cleave {

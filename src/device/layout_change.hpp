@@ -5,7 +5,6 @@
 // driver prefers them. Every step is legal when it is taken, and a new instance is created as soon
 // as nothing is in its way, so that capacity is missing only briefly.
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -2,7 +2,6 @@
 // How the files of NvmlDoor call functions of NVML.
 
 #include <algorithm>
-#include <array>
 #include <span>
 
 #include "base/text.hpp"

@@ -2,7 +2,6 @@
 // The text of recordings (recording.hpp): entries as lines of JSON and back. Each record that a
 // door answers with is described once, for writing and reading.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

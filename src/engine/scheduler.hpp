@@ -3,7 +3,6 @@
 // (engine.hpp) drives it with what the world tells and answers with its commands. One scheduler is
 // one file and one row of the table that help, documentation, commands and tests walk.
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <concepts>
-#include <optional>
 #include <vector>
 
 #include "engine/job_queue.hpp"

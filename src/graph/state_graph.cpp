@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <string>
 
 namespace cleave {
 

@@ -2,7 +2,6 @@
 // Man pages from the same source as --help: one page of roff for each command of a program.
 
 #include <string>
-#include <string_view>
 
 #include "manual/command_tree.hpp"
 

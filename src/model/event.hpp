@@ -8,7 +8,6 @@
 #include <optional>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 #include "base/time.hpp"
 #include "model/geometry.hpp"

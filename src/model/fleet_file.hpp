@@ -3,7 +3,6 @@
 // the contract in docs/formats.md. What was read is legal: every profile and start is of the GPU's
 // model, instances can exist together, and names are unique.
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>

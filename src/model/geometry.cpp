@@ -1,7 +1,6 @@
 #include "model/geometry.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 
 #include "base/format.hpp"

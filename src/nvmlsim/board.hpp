@@ -3,11 +3,9 @@
 // NVML has an answer. The functions that fill gaps say how; the planner and the rest of Cleave
 // never see these numbers.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/geometry.hpp"

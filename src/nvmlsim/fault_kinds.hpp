@@ -1,7 +1,6 @@
 #pragma once
 // The kinds of fault that a simulated GPU can have, and what each does, as a table.
 
-#include <optional>
 #include <span>
 #include <string_view>
 

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
-#include <vector>
 
 #include "base/random.hpp"
 #include "nvmlsim/child_test.hpp"

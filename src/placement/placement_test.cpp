@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "base/format.hpp"
 #include "base/random.hpp"

@@ -1,7 +1,5 @@
 #include "placement/why_not.hpp"
 
-#include <algorithm>
-
 #include "base/format.hpp"
 
 namespace cleave {

@@ -1,6 +1,5 @@
 #include "planner/given_goal.hpp"
 
-#include <algorithm>
 #include <map>
 #include <unordered_map>
 

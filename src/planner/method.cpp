@@ -1,7 +1,6 @@
 #include "planner/method.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <utility>
 
 namespace cleave {

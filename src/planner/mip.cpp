@@ -8,7 +8,6 @@
 #include <coin/ClpSimplex.hpp>
 #include <coin/CoinPackedMatrix.hpp>
 #include <coin/OsiClpSolverInterface.hpp>
-#include <memory>
 #include <string>
 
 namespace cleave {

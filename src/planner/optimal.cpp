@@ -1,9 +1,7 @@
 #include "planner/optimal.hpp"
 
 #include <algorithm>
-#include <cassert>
 
-#include "base/format.hpp"
 #include "planner/count_model.hpp"
 #include "planner/heuristic.hpp"
 #include "planner/objective.hpp"

@@ -6,7 +6,6 @@
 // together, which bounds the optimum, and again with every such GPU by itself if its solution
 // cannot be assigned.
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>

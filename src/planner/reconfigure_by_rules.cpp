@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
 #include "planner/method.hpp"
 #include "planner/metrics.hpp"

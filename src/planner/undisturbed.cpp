@@ -1,7 +1,5 @@
 // A goal that can be reached without interrupting any work, by repeated planning.
 
-#include <algorithm>
-
 #include "planner/objective.hpp"
 #include "planner/optimal.hpp"
 

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <optional>
 #include <string>
 
 #include "nvmlsim/sim_node.hpp"

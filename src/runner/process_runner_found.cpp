@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/format.hpp"
 #include "runner/process_runner.hpp"
 
 namespace cleave {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "model/memory_report.hpp"
 #include "runner/launch.hpp"
 #include "runner/process_outcome.hpp"
 #include "runner/supervisor/supervisor_message.hpp"

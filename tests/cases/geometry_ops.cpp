@@ -1,6 +1,5 @@
 // Operations of module `geometry`: profile tables, legality, and the states of one GPU.
 
-#include <algorithm>
 #include <set>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include "input.hpp"
 
-#include <algorithm>
-
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "devices.hpp"

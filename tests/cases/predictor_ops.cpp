@@ -1,8 +1,6 @@
 // Operations of module `predictor`: lines by least squares, the peak they predict, and a job's run
 // with the forecast.
 
-#include <algorithm>
-
 #include "base/format.hpp"
 #include "forecast/memory/trend_forecast.hpp"
 #include "operations.hpp"

@@ -2,10 +2,8 @@
 // product's own engine in its own simulator.
 
 #include <algorithm>
-#include <tuple>
 
 #include "answer.hpp"
-#include "base/format.hpp"
 #include "input.hpp"
 #include "operations.hpp"
 #include "simulate/simulator.hpp"

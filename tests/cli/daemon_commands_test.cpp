@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <regex>
 #include <thread>
 
 #include "api/time_text.hpp"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 

@@ -2,7 +2,6 @@
 // Runs the real program as a user would and keeps its output.
 
 #include <string>
-#include <vector>
 
 #include "base/temporary_folder_test.hpp"
 

@@ -192,7 +192,6 @@ const std::vector<std::string>& functions() {
 // Two functions have the same shape if their parameters have the same sizes, and point to objects
 // of the same size as far as that is known.
 constexpr const char* preamble = R"(
-#include <tuple>
 #include <type_traits>
 #include "model/nvml_abi.hpp"
 namespace cleave::nvml {

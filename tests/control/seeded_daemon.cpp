@@ -1,7 +1,6 @@
 #include "seeded_daemon.hpp"
 
 #include <algorithm>
-#include <ostream>
 
 #include "base/format.hpp"
 #include "engine/scheduler.hpp"

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <map>

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <thread>
 
 #include "base/format.hpp"
 #include "daemon/store/sqlite_store.hpp"

@@ -3,7 +3,6 @@
 // Every job writes a line into a file of its own when it begins and one when it ends.
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 

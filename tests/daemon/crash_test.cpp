@@ -5,7 +5,6 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <thread>
 
 #include "base/format.hpp"

@@ -2,7 +2,6 @@
 // What documents and help show: scheduler specs, command lines and configurations, found in text.
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace cleave::testing_shown {

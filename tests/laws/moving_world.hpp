@@ -11,7 +11,6 @@
 // time while another waits that comes before it (with a higher priority, or the same and submitted
 // earlier), either for the first time or again through no doing of the scheduler's.
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>

@@ -1,7 +1,6 @@
 #include "exhaustive.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <memory>
 
 namespace cleave::plans {

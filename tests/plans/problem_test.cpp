@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "exhaustive.hpp"

@@ -3,8 +3,6 @@
 // walls, waiting work and constraints. The same seed gives the same problem on every machine.
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "scene.hpp"
 

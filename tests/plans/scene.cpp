@@ -1,7 +1,6 @@
 #include "scene.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "base/format.hpp"
 #include "base/json.hpp"

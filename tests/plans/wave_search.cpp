@@ -1,7 +1,6 @@
 #include "wave_search.hpp"
 
 #include <algorithm>
-#include <string>
 #include <unordered_map>
 #include <vector>
 

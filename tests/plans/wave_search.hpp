@@ -4,7 +4,6 @@
 // two GPUs.
 
 #include <cstddef>
-#include <optional>
 #include <string_view>
 
 #include "scene.hpp"

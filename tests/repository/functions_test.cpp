@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <optional>
 #include <regex>
 
 #include "source_tree.hpp"

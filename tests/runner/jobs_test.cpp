@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <thread>
 
 #include "base/format.hpp"
 #include "base/places_test.hpp"

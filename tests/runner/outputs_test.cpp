@@ -4,8 +4,6 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "base/format.hpp"
 #include "runner/reports/memory_report_line.hpp"
 #include "stand.hpp"

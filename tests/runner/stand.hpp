@@ -2,10 +2,8 @@
 // A folder of jobs with a runner over it, for tests with real processes. Everything that it started
 // is ended with it.
 
-#include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

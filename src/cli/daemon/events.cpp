@@ -1,7 +1,6 @@
 // `cleave events`: what happened, and what happens.
 
 #include <algorithm>
-#include <thread>
 
 #include "base/format.hpp"
 #include "base/json.hpp"

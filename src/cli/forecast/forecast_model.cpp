@@ -1,7 +1,5 @@
 // `cleave forecast model`: the memory of a model from its shape.
 
-#include <algorithm>
-
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"

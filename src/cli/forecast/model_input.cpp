@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
 
 #include "base/format.hpp"
 #include "base/text.hpp"

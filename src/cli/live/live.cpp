@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"

@@ -2,8 +2,6 @@
 // Starting an attempt of a job: first it is recorded, and once that is written its process is
 // launched, so that no process runs of which the store does not know.
 
-#include <functional>
-
 #include "control/loop/process_listener.hpp"
 #include "control/requests.hpp"
 

@@ -1,7 +1,5 @@
 #include "control/loop/user_requests.hpp"
 
-#include <algorithm>
-
 #include "base/format.hpp"
 #include "control/brain/fleet_of_node.hpp"
 #include "placement/request_table.hpp"

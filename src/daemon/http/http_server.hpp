@@ -10,9 +10,7 @@
 // Boost.Beast does the parsing.
 
 #include <cstddef>
-#include <functional>
 #include <memory>
-#include <string>
 
 #include "daemon/http/http_types.hpp"
 

@@ -1,7 +1,6 @@
 #include "daemon/http/http_types.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "base/json.hpp"
 #include "base/text.hpp"

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "api/documents.hpp"
 #include "control/control.hpp"

@@ -1,7 +1,6 @@
 #include "engine/schedulers/dyna_p.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <set>

@@ -2,7 +2,6 @@
 // What `miso` takes a job's speed to be on each profile: from the times that are known of it, or
 // from the SMs where none are, with an error where one is asked for.
 
-#include <cstdint>
 #include <vector>
 
 #include "engine/scheduler.hpp"

@@ -1,6 +1,5 @@
 #include "engine/schedulers/online_decisions.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace cleave {

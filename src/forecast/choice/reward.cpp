@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "base/format.hpp"
 #include "forecast/choice/batch_partition.hpp"

@@ -1,7 +1,6 @@
 #include "forecast/shape/hf_config.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "base/format.hpp"
 #include "base/json.hpp"

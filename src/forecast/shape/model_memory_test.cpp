@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "base/random.hpp"
 #include "forecast/shape/activations.hpp"
 #include "forecast/shape/hf_config.hpp"

@@ -1,7 +1,6 @@
 // Method: the format's description at github.com/huggingface/safetensors.
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 

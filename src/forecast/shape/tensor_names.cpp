@@ -1,7 +1,6 @@
 // What families of models call their tensors, as a table.
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 

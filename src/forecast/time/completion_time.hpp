@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json_fwd.hpp"
 #include "base/result.hpp"
 #include "forecast/time/boosted_trees.hpp"
 #include "forecast/time/job_distance.hpp"

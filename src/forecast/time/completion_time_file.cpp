@@ -2,7 +2,6 @@
 // it.
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/format.hpp"
 #include "base/json.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 // Predicting how long a job takes, and two plain ways that anything learnt has to beat.
 
-#include <memory>
 #include <span>
 #include <string>
 

@@ -1,7 +1,6 @@
 // The fewest waves, by trying everything. A length that was searched without success is proven
 // impossible.
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <vector>

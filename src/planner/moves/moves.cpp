@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <map>
-#include <numeric>
 
-#include "base/format.hpp"
 #include "base/text.hpp"
 #include "planner/moves/move_state.hpp"
 

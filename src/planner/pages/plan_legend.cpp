@@ -1,9 +1,6 @@
 #include "planner/pages/plan_pages.hpp"
 
-#include <algorithm>
 #include <set>
-
-#include "base/format.hpp"
 
 namespace cleave {
 

@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 
 #include "base/random.hpp"
 #include "base/temporary_folder_test.hpp"

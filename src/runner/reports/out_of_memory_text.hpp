@@ -3,7 +3,6 @@
 // framework, from publicly known messages. It serves both ways: simulated jobs die with one of
 // them, and the supervisor recognises them in the output of real jobs.
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

@@ -4,9 +4,7 @@
 // spans the whole run.
 
 #include <chrono>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/json_fwd.hpp"

@@ -6,9 +6,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cerrno>
-
-#include "runner/job_directory.hpp"
 
 namespace cleave {
 

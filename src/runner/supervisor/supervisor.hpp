@@ -7,7 +7,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "runner/descriptor.hpp"
 #include "runner/job_log.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/format.hpp"
 #include "base/text.hpp"
 
 namespace cleave {

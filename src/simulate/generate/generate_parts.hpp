@@ -3,8 +3,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/options.hpp"

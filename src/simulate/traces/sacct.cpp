@@ -1,6 +1,5 @@
 #include "simulate/traces/sacct.hpp"
 
-#include <array>
 #include <cmath>
 #include <map>
 #include <unordered_set>

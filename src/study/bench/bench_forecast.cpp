@@ -1,8 +1,6 @@
 // `cleave bench forecast`: what each forecaster takes for one memory report of a long run, and how
 // long completion times take to learn.
 
-#include <ctime>
-
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "cli/columns.hpp"

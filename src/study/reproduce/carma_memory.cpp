@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/csv.hpp"
-#include "base/format.hpp"
 #include "base/text.hpp"
 
 namespace cleave {

@@ -8,7 +8,6 @@
 // do (Xception's images are cut to 224 pixels, resnet50_cifar100 makes an EfficientNet,
 // mobilenet_cifar100 a small MobileNetV3). All scripts use Adam or AdamW.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

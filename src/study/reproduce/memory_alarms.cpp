@@ -1,7 +1,6 @@
 #include "study/reproduce/memory_alarms.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/format.hpp"
 #include "forecast/memory/memory_series.hpp"

@@ -1,7 +1,6 @@
 // `cleave reproduce optimal-placement`: the evaluation of that paper again, with its claims beside
 // our figures.
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "base/csv.hpp"
-#include "base/format.hpp"
 #include "forecast/time/held_out_times.hpp"
 #include "simulate/traces/trace_rows.hpp"
 

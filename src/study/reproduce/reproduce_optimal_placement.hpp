@@ -6,7 +6,6 @@
 // the paper claims, beside what comes out here. No time enters any of it: same seeds, same bytes.
 
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,6 +1,5 @@
 #include "study/wpm/wpm.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/format.hpp"

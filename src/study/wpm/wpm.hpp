@@ -46,7 +46,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "base/time.hpp"
 #include "planner/problem.hpp"

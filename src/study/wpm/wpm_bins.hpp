@@ -2,7 +2,6 @@
 // What WPM may put work into, for one problem: free GPUs, imaginary twins of used ones, and free
 // partitions of used ones by algorithm 1, merged where that loses and adds nothing.
 
-#include <map>
 #include <vector>
 
 #include "planner/problem.hpp"
