@@ -1,7 +1,7 @@
 // What the store in memory adds: power that goes, writes that fail, a program that dies in the
 // middle. What it promises as a store is tested with the daemon's, in daemon/store/store_test.cpp.
 
-#include "control/fake_store.hpp"
+#include "control/fake_store_test.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // The door to what is remembered: jobs, attempts, instances, events, settings. Behind it stands
 // SQLite (daemon/store/sqlite_store.hpp) or, in tests, memory that can be made to fail
-// (fake_store.hpp).
+// (fake_store_test.hpp).
 //
 // A batch is written whole or not at all. What is `synced` survives the machine's power going; what
 // is merely `written` survives this program's death. A failed write changes nothing, and may be

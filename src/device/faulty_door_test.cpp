@@ -1,4 +1,4 @@
-#include "device/faulty_door.hpp"
+#include "device/faulty_door_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST_F(Faults, WhatIsRefusedIsNotDone) {
   }
   EXPECT_TRUE(door.calls.empty());
   std::set<nvml::Return> plausible;
-  for (const PlausibleRefusal& row : plausible_refusals())
+  for (const PlausibleRefusal& row : plausible_refusals)
     if (row.of_changes) plausible.insert(row.code);
   EXPECT_EQ(codes, plausible);
   const auto read = through.gpu_instances(gpu0);

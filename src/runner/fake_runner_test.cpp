@@ -1,4 +1,4 @@
-#include "runner/fake_runner.hpp"
+#include "runner/fake_runner_test.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 #pragma once
 // The door to running jobs: through it the control loop starts, signals and stops jobs and learns
 // what happened to them. It decides nothing. Behind it are processes (process_runner.hpp) or, in
-// tests, a table (fake_runner.hpp).
+// tests, a table (fake_runner_test.hpp).
 //
 // Every started attempt ends with exactly one of JobEnded, or SupervisorLost if its supervisor was
 // killed; after either, no process of it is left. Its folder stays until forget(), and found() of a

@@ -15,7 +15,7 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "device/driver_geometry.hpp"
-#include "device/faulty_door.hpp"
+#include "device/faulty_door_test.hpp"
 #include "device/live_instances.hpp"
 #include "device/nvml_door.hpp"
 #include "device/recording.hpp"

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/format.hpp"
-#include "device/faulty_door.hpp"
+#include "device/faulty_door_test.hpp"
 #include "device/nvml_door.hpp"
 #include "device/recording.hpp"
 

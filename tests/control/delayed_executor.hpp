@@ -19,7 +19,7 @@
 #include "base/temporary_folder_test.hpp"
 #include "base/time.hpp"
 #include "control/gpu_worker.hpp"
-#include "device/faulty_door.hpp"
+#include "device/faulty_door_test.hpp"
 #include "device/memory_door_test.hpp"
 
 namespace cleave::trial {

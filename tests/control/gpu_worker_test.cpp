@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "device/faulty_door.hpp"
+#include "device/faulty_door_test.hpp"
 #include "simulated_stand.hpp"
 
 namespace cleave::trial {

@@ -5,9 +5,9 @@
 
 #include "base/format.hpp"
 #include "control/control.hpp"
-#include "control/fake_store.hpp"
+#include "control/fake_store_test.hpp"
 #include "delayed_executor.hpp"
-#include "runner/fake_runner.hpp"
+#include "runner/fake_runner_test.hpp"
 
 namespace cleave::trial {
 namespace {

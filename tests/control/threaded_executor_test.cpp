@@ -12,7 +12,7 @@
 #include <mutex>
 #include <thread>
 
-#include "device/faulty_door.hpp"
+#include "device/faulty_door_test.hpp"
 #include "simulated_stand.hpp"
 
 namespace cleave::trial {

@@ -17,10 +17,10 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/temporary_folder_test.hpp"
-#include "control/fake_store.hpp"
+#include "control/fake_store_test.hpp"
 #include "daemon/service/service.hpp"
 #include "model/gpu_model.hpp"
-#include "runner/fake_runner.hpp"
+#include "runner/fake_runner_test.hpp"
 #include "schema_check.hpp"
 
 namespace cleave::trial {

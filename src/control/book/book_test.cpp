@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "control/fake_store.hpp"
+#include "control/fake_store_test.hpp"
 #include "control/node/node_state_test.hpp"
 
 namespace cleave {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "control/fake_store.hpp"
+#include "control/fake_store_test.hpp"
 #include "control/node/node_state_test.hpp"
-#include "runner/fake_runner.hpp"
+#include "runner/fake_runner_test.hpp"
 
 namespace cleave {
 namespace {

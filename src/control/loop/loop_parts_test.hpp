@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "base/format.hpp"
-#include "control/fake_store.hpp"
+#include "control/fake_store_test.hpp"
 #include "control/loop/command_translator.hpp"
 #include "control/loop/engine_rebuild.hpp"
 #include "control/loop/listing.hpp"
 #include "control/loop/step_taker.hpp"
 #include "control/loop/user_requests.hpp"
 #include "control/node/node_state_test.hpp"
-#include "runner/fake_runner.hpp"
+#include "runner/fake_runner_test.hpp"
 
 namespace cleave {
 

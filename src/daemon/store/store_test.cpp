@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "base/temporary_folder_test.hpp"
-#include "control/fake_store.hpp"
+#include "control/fake_store_test.hpp"
 #include "control/records_test.hpp"
 #include "daemon/store/sqlite_store.hpp"
 

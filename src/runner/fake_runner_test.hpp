@@ -1,37 +1,118 @@
-#include "runner/fake_runner.hpp"
+#pragma once
+// A runner without processes, for tests that drive the control loop with a clock of their own: jobs
+// begin, report, end and are lost at times that a seed decides. The jobs are a separate object, so
+// that they survive the runner as real jobs survive the daemon.
 
 #include <signal.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "base/random.hpp"
 #include "runner/job_directory.hpp"
+#include "runner/runner.hpp"
 
 namespace cleave {
 
-namespace {
+/// What happens to one attempt; times are after its start.
+struct FakeCourse {
+  bool starts = true;  // false: start() fails
+  Duration begins = std::chrono::milliseconds(2);
+  Duration runs = std::chrono::seconds(10);  // after it began
+  ProcessOutcome outcome;               // end, code and memory message; its times are filled in
+  std::vector<NumberedReport> reports;  // spread evenly over its run
+  std::optional<Duration> lost;         // when its supervisor is killed
+  Duration stops = std::chrono::milliseconds(50);  // from stop() or a fatal signal to its end
+};
 
-bool is_end(const RunnerEvent& event) {
+/// The jobs of an imagined machine.
+class FakeJobs {
+ public:
+  explicit FakeJobs(std::uint64_t seed) : seed_(seed) {}
+  /// Sets what the next start of this attempt leads to; otherwise it is drawn from seed and key.
+  void plan(const JobKey& key, FakeCourse course) { planned_[key] = std::move(course); }
+  [[nodiscard]] FakeCourse course_of(const JobKey& key) const;
+  /// Moves the time forward.
+  void advance_to(Instant now);
+  /// The time of the next event, if there is one.
+  [[nodiscard]] std::optional<Instant> next() const;
+  [[nodiscard]] std::vector<JobKey> running() const;
+  /// Reboots the machine: everything that runs is gone, supervisors too. Attempts started in the
+  /// last `young` leave nothing at all, because their folders were not on the disk yet.
+  void lose_all(Duration young = {});
+  /// How many times a program of this job has begun, forgotten attempts included.
+  [[nodiscard]] std::int64_t begun(std::int64_t job) const {
+    const auto found = begun_.find(job);
+    return found == begun_.end() ? 0 : found->second;
+  }
+  /// The launch of an attempt that was started and not forgotten.
+  [[nodiscard]] const Launch& launch_of(const JobKey& key) const {
+    return attempts_.at(key).launch;
+  }
+
+ private:
+  friend class FakeRunner;
+  struct Attempt {
+    FakeCourse course;
+    Launch launch;
+    Instant started{};
+    std::vector<std::pair<Instant, RunnerEvent>> to_come;  // in order
+    std::vector<RunnerEvent> happened;
+    std::size_t told = 0;  // to the current runner
+    [[nodiscard]] bool is_over() const { return to_come.empty(); }
+  };
+  void schedule(const JobKey& key, Attempt& attempt) const;
+
+  std::uint64_t seed_;
+  Instant now_{};
+  std::map<JobKey, FakeCourse> planned_;
+  std::map<std::int64_t, std::int64_t> begun_;
+  std::map<JobKey, Attempt> attempts_;
+};
+
+/// The runner of FakeJobs.
+class FakeRunner final : public Runner {
+ public:
+  /// `jobs` must outlive it. found() of a new runner tells everything again.
+  explicit FakeRunner(FakeJobs& jobs);
+
+  Result<std::vector<FoundJob>> found() override;
+  Result<void> start(const Launch& launch) override;
+  Result<void> signal(const JobKey& key, int number) override;
+  Result<void> stop(const JobKey& key) override;
+  std::vector<RunnerEvent> poll() override;
+  int wake_fd() const override { return -1; }
+  std::int64_t kept_bytes(const JobKey& key) override;  // always 1000
+  Result<void> forget(const JobKey& key) override;
+
+ private:
+  FakeJobs* jobs_;
+};
+
+namespace fake_runner {
+
+inline bool is_end(const RunnerEvent& event) {
   return std::holds_alternative<JobEnded>(event.what) ||
          std::holds_alternative<SupervisorLost>(event.what);
 }
 
-Duration drawn(Random& random, double mean_seconds) {
+inline Duration drawn(Random& random, double mean_seconds) {
   return std::chrono::duration_cast<Duration>(
       std::chrono::duration<double>(random.exponential(mean_seconds)));
 }
 
-}  // namespace
+}  // namespace fake_runner
 
 /// A random course: most end well; some fail, run out of memory, are lost or never start.
-FakeCourse FakeJobs::course_of(const JobKey& key) const {
+inline FakeCourse FakeJobs::course_of(const JobKey& key) const {
   if (const auto planned = planned_.find(key); planned != planned_.end()) return planned->second;
   const auto mixed = static_cast<std::uint64_t>(key.job * 1'000'003 + key.attempt);
   Random random(seed_ * 0x9e3779b97f4a7c15ULL + mixed);
   FakeCourse course;
-  course.begins = drawn(random, 0.003);
-  course.runs = drawn(random, 20);
-  course.stops = drawn(random, 0.5);
+  course.begins = fake_runner::drawn(random, 0.003);
+  course.runs = fake_runner::drawn(random, 20);
+  course.stops = fake_runner::drawn(random, 0.5);
   constexpr double weights[] = {80, 8, 6, 4, 2};
   switch (random.weighted(weights)) {
     case 1:
@@ -42,7 +123,7 @@ FakeCourse FakeJobs::course_of(const JobKey& key) const {
       course.outcome.out_of_memory = OutOfMemorySeen{"pytorch", MiB{512}};
       break;
     case 3:
-      course.lost = drawn(random, 10);
+      course.lost = fake_runner::drawn(random, 10);
       break;
     case 4:
       course.starts = false;
@@ -53,7 +134,7 @@ FakeCourse FakeJobs::course_of(const JobKey& key) const {
   return course;
 }
 
-void FakeJobs::schedule(const JobKey& key, Attempt& attempt) const {
+inline void FakeJobs::schedule(const JobKey& key, Attempt& attempt) const {
   const FakeCourse& course = attempt.course;
   const Instant began = attempt.started + course.begins, ends = began + course.runs;
   const auto add = [&](Instant when, decltype(RunnerEvent::what) what) {
@@ -78,7 +159,7 @@ void FakeJobs::schedule(const JobKey& key, Attempt& attempt) const {
   add(lost, SupervisorLost{0, {}, lost > began});
 }
 
-void FakeJobs::advance_to(Instant now) {
+inline void FakeJobs::advance_to(Instant now) {
   now_ = std::max(now_, now);
   for (auto& [key, attempt] : attempts_) {
     std::size_t count = 0;
@@ -91,7 +172,7 @@ void FakeJobs::advance_to(Instant now) {
   }
 }
 
-std::optional<Instant> FakeJobs::next() const {
+inline std::optional<Instant> FakeJobs::next() const {
   std::optional<Instant> first;
   for (const auto& [key, attempt] : attempts_)
     if (!attempt.is_over() && (!first || attempt.to_come[0].first < *first))
@@ -99,14 +180,14 @@ std::optional<Instant> FakeJobs::next() const {
   return first;
 }
 
-std::vector<JobKey> FakeJobs::running() const {
+inline std::vector<JobKey> FakeJobs::running() const {
   std::vector<JobKey> keys;
   for (const auto& [key, attempt] : attempts_)
     if (!attempt.is_over()) keys.push_back(key);
   return keys;
 }
 
-void FakeJobs::lose_all(Duration young) {
+inline void FakeJobs::lose_all(Duration young) {
   for (auto each = attempts_.begin(); each != attempts_.end();) {
     Attempt& attempt = each->second;
     if (attempt.is_over()) {  // its outcome and its folder were synced
@@ -122,11 +203,11 @@ void FakeJobs::lose_all(Duration young) {
   }
 }
 
-FakeRunner::FakeRunner(FakeJobs& jobs) : jobs_(&jobs) {
+inline FakeRunner::FakeRunner(FakeJobs& jobs) : jobs_(&jobs) {
   for (auto& [key, attempt] : jobs_->attempts_) attempt.told = 0;
 }
 
-Result<std::vector<FoundJob>> FakeRunner::found() {
+inline Result<std::vector<FoundJob>> FakeRunner::found() {
   std::vector<FoundJob> all;
   for (auto& [key, attempt] : jobs_->attempts_) {
     FoundJob found;
@@ -143,7 +224,7 @@ Result<std::vector<FoundJob>> FakeRunner::found() {
   return all;
 }
 
-Result<void> FakeRunner::start(const Launch& launch) {
+inline Result<void> FakeRunner::start(const Launch& launch) {
   const std::string name = directory_name(launch.key);
   if (const auto fine = check_launch(launch, name); !fine) return fine;
   if (jobs_->attempts_.contains(launch.key))
@@ -159,15 +240,15 @@ Result<void> FakeRunner::start(const Launch& launch) {
   return {};
 }
 
-Result<void> FakeRunner::signal(const JobKey& key, int number) {
+inline Result<void> FakeRunner::signal(const JobKey& key, int number) {
   const auto found = jobs_->attempts_.find(key);
   if (found == jobs_->attempts_.end() || found->second.is_over())
     return fail(ErrorKind::infeasible, directory_name(key), "it does not run");
   if (number != SIGKILL && number != SIGTERM) return {};
   FakeJobs::Attempt& attempt = found->second;
   const Instant ends = jobs_->now_ + (number == SIGKILL ? Duration{} : attempt.course.stops);
-  const auto end =
-      std::ranges::find_if(attempt.to_come, [](const auto& each) { return is_end(each.second); });
+  const auto end = std::ranges::find_if(
+      attempt.to_come, [](const auto& each) { return fake_runner::is_end(each.second); });
   auto* ended = std::get_if<JobEnded>(&end->second.what);
   if (ended == nullptr || end->first <= ends) return {};
   ended->outcome.end = ProcessOutcome::End::signalled;
@@ -176,20 +257,21 @@ Result<void> FakeRunner::signal(const JobKey& key, int number) {
   ended->outcome.ended_at = ends;
   end->first = ends;
   auto last = std::move(*end);
-  std::erase_if(attempt.to_come,
-                [&](const auto& each) { return each.first >= ends || is_end(each.second); });
+  std::erase_if(attempt.to_come, [&](const auto& each) {
+    return each.first >= ends || fake_runner::is_end(each.second);
+  });
   attempt.to_come.push_back(std::move(last));
   return {};
 }
 
-Result<void> FakeRunner::stop(const JobKey& key) {
+inline Result<void> FakeRunner::stop(const JobKey& key) {
   if (const auto sent = signal(key, SIGTERM); !sent) return sent;
   for (auto& [when, event] : jobs_->attempts_.at(key).to_come)
     if (auto* ended = std::get_if<JobEnded>(&event.what)) ended->outcome.stopped = true;
   return {};
 }
 
-std::vector<RunnerEvent> FakeRunner::poll() {
+inline std::vector<RunnerEvent> FakeRunner::poll() {
   std::vector<RunnerEvent> events;
   for (auto& [key, attempt] : jobs_->attempts_)
     while (attempt.told < attempt.happened.size())
@@ -197,11 +279,11 @@ std::vector<RunnerEvent> FakeRunner::poll() {
   return events;
 }
 
-std::int64_t FakeRunner::kept_bytes(const JobKey& key) {
+inline std::int64_t FakeRunner::kept_bytes(const JobKey& key) {
   return jobs_->attempts_.contains(key) ? 1000 : 0;
 }
 
-Result<void> FakeRunner::forget(const JobKey& key) {
+inline Result<void> FakeRunner::forget(const JobKey& key) {
   const auto found = jobs_->attempts_.find(key);
   if (found == jobs_->attempts_.end()) return {};
   if (!found->second.is_over())

@@ -1,16 +1,93 @@
-#include "control/fake_store.hpp"
+#pragma once
+// A store in memory, for tests that drive the control loop with a clock of their own. The disk is
+// an object apart, so that it survives the program's death as a real one does: a test throws the
+// store away and opens another on the same disk. Writes fail when the test says so, and the program
+// can be stopped at each of them.
+//
+// It also holds its caller to what the face promises, and throws std::logic_error where that is
+// broken: event numbers without a gap, attempts of known jobs only, a final job stays final and has
+// ended, no number is given twice, a command with a job's first record and only then, a spec that
+// never changes, and nothing forgotten but what is final.
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
 #include "base/format.hpp"
+#include "control/store.hpp"
 
 namespace cleave {
 
+/// A disk in memory.
+class FakeDisk {
+ public:
+  FakeDisk();
+  ~FakeDisk();
+  FakeDisk(const FakeDisk&) = delete;
+  FakeDisk& operator=(const FakeDisk&) = delete;
+
+  /// Of the writes since the last synced batch, only the first `reached` came to the disk. The
+  /// store that is open on it must not be used any more.
+  void lose_power(std::size_t reached = 0);
+  /// Writes that a loss of power could take.
+  [[nodiscard]] std::size_t unsynced() const;
+
+  /// The next `count` writes fail, as on a full disk, and change nothing.
+  void fail_writes(std::size_t count) { failing_ = count; }
+  /// Also loads and queries, as when a disk breaks.
+  void fail_reads(std::size_t count) { failing_reads_ = count; }
+
+  /// Called just before and just after each batch that is written, not for one that fails. Either
+  /// may throw: the program has died there.
+  std::function<void(const StoreBatch&)> before_write, after_write;
+
+  /// Writes so far, those that failed left out.
+  [[nodiscard]] std::uint64_t writes() const { return writes_; }
+
+ private:
+  friend class FakeStore;
+  struct Memory;
+  struct Change;
+  void put(Change change, Durability durability);
+  [[nodiscard]] Result<void> written_or_failed();
+  [[nodiscard]] Result<void> read_or_failed();
+
+  std::unique_ptr<Memory> now_, safe_;  // as the program sees it, and what is sure to survive
+  std::vector<Change> pending_;         // what `now_` has had more than `safe_`
+  std::size_t failing_ = 0, failing_reads_ = 0;
+  std::uint64_t writes_ = 0;
+};
+
+/// The store over such a disk.
+class FakeStore final : public Store {
+ public:
+  /// The disk must outlive it.
+  explicit FakeStore(FakeDisk& disk) : disk_(&disk) {}
+
+  Result<StoreContents> load() override;
+  Result<void> write(const StoreBatch& batch, Durability durability) override;
+  Result<std::optional<JobRecord>> job(JobNumber number) override;
+  Result<std::optional<JobCommand>> command(JobNumber number) override;
+  Result<std::vector<AttemptRecord>> attempts(JobNumber number) override;
+  Result<std::vector<JobRecord>> jobs(const JobQuery& query) override;
+  Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) override;
+  Result<std::vector<EventRecord>> events(std::int64_t after, std::optional<std::uint32_t> uid,
+                                          std::size_t most) override;
+  Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
+  Result<void> forget_events(std::size_t keep) override;
+
+ private:
+  FakeDisk* disk_;
+};
+
+/// What the disk holds.
 struct FakeDisk::Memory {
   std::map<JobNumber, JobRecord> jobs;
   std::map<JobNumber, JobCommand> commands;
@@ -38,7 +115,7 @@ struct FakeDisk::Change {
   std::optional<std::size_t> keep_events;
 };
 
-void FakeDisk::Memory::put_job(const JobRecord& job) {
+inline void FakeDisk::Memory::put_job(const JobRecord& job) {
   JobRecord& there = jobs[job.number];
   if (is_final(there.state) && there.ended) ended.erase({*there.ended, job.number});
   there = job;
@@ -51,7 +128,7 @@ void FakeDisk::Memory::put_job(const JobRecord& job) {
   ended.emplace(*job.ended, job.number);
 }
 
-void FakeDisk::Memory::forget_job(JobNumber number) {
+inline void FakeDisk::Memory::forget_job(JobNumber number) {
   const auto [first, last] = attempts_of(number);
   attempts.erase(first, last);
   commands.erase(number);
@@ -62,7 +139,7 @@ void FakeDisk::Memory::forget_job(JobNumber number) {
   }
 }
 
-void FakeDisk::Memory::apply(const Change& change) {
+inline void FakeDisk::Memory::apply(const Change& change) {
   for (const JobRecord& job : change.batch.jobs) put_job(job);
   for (const auto& [number, command] : change.batch.commands) commands[number] = command;
   for (const AttemptRecord& attempt : change.batch.attempts) attempts[attempt.key] = attempt;
@@ -87,10 +164,10 @@ void FakeDisk::Memory::apply(const Change& change) {
     while (events.size() > *change.keep_events) events.pop_front();
 }
 
-FakeDisk::FakeDisk() : now_(std::make_unique<Memory>()), safe_(std::make_unique<Memory>()) {}
-FakeDisk::~FakeDisk() = default;
+inline FakeDisk::FakeDisk() : now_(std::make_unique<Memory>()), safe_(std::make_unique<Memory>()) {}
+inline FakeDisk::~FakeDisk() = default;
 
-void FakeDisk::put(Change change, Durability durability) {
+inline void FakeDisk::put(Change change, Durability durability) {
   now_->apply(change);
   pending_.push_back(std::move(change));
   if (durability == Durability::synced) {
@@ -100,33 +177,33 @@ void FakeDisk::put(Change change, Durability durability) {
   ++writes_;
 }
 
-void FakeDisk::lose_power(std::size_t reached) {
+inline void FakeDisk::lose_power(std::size_t reached) {
   for (std::size_t i = 0; i < std::min(reached, pending_.size()); ++i) safe_->apply(pending_[i]);
   pending_.clear();
   *now_ = *safe_;
 }
 
-std::size_t FakeDisk::unsynced() const {
+inline std::size_t FakeDisk::unsynced() const {
   return pending_.size();
 }
 
-Result<void> FakeDisk::written_or_failed() {
+inline Result<void> FakeDisk::written_or_failed() {
   if (failing_ == 0) return {};
   --failing_;
   return fail(ErrorKind::infeasible, "the fake disk", "it cannot be written: the disk is full",
               "make room");
 }
 
-Result<void> FakeDisk::read_or_failed() {
+inline Result<void> FakeDisk::read_or_failed() {
   if (failing_reads_ == 0) return {};
   --failing_reads_;
   return fail(ErrorKind::infeasible, "the fake disk", "it cannot be read: the disk failed",
               "look at the disk");
 }
 
-namespace {
+namespace fake_store {
 
-void promise(bool kept, std::string_view what, JobNumber job) {
+inline void promise(bool kept, std::string_view what, JobNumber job) {
   if (!kept) throw std::logic_error(fmt::format("store: job {}: {}", job, what));
 }
 
@@ -182,8 +259,8 @@ class PromiseCheck {
   std::set<JobNumber> first_;
 };
 
-void check_promises(const StoreBatch& batch, const std::map<JobNumber, JobRecord>& jobs,
-                    JobNumber last_job, std::int64_t last_event) {
+inline void check_promises(const StoreBatch& batch, const std::map<JobNumber, JobRecord>& jobs,
+                           JobNumber last_job, std::int64_t last_event) {
   PromiseCheck check(jobs, last_job);
   for (const JobRecord& job : batch.jobs) check.job(job);
   for (const auto& [number, command] : batch.commands) check.command(number);
@@ -196,9 +273,9 @@ void check_promises(const StoreBatch& batch, const std::map<JobNumber, JobRecord
   for (const JobNumber number : batch.forgotten) check.forgotten(number);
 }
 
-}  // namespace
+}  // namespace fake_store
 
-Result<StoreContents> FakeStore::load() {
+inline Result<StoreContents> FakeStore::load() {
   if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
   const FakeDisk::Memory& memory = *disk_->now_;
   StoreContents contents;
@@ -215,9 +292,9 @@ Result<StoreContents> FakeStore::load() {
   return contents;
 }
 
-Result<void> FakeStore::write(const StoreBatch& batch, Durability durability) {
+inline Result<void> FakeStore::write(const StoreBatch& batch, Durability durability) {
   const FakeDisk::Memory& memory = *disk_->now_;
-  check_promises(batch, memory.jobs, memory.last_job, memory.last_event);
+  fake_store::check_promises(batch, memory.jobs, memory.last_job, memory.last_event);
   if (batch.empty()) return {};
   if (const auto written = disk_->written_or_failed(); !written) return written;
   if (disk_->before_write) disk_->before_write(batch);
@@ -226,21 +303,21 @@ Result<void> FakeStore::write(const StoreBatch& batch, Durability durability) {
   return {};
 }
 
-Result<std::optional<JobRecord>> FakeStore::job(JobNumber number) {
+inline Result<std::optional<JobRecord>> FakeStore::job(JobNumber number) {
   if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
   const auto found = disk_->now_->jobs.find(number);
   if (found == disk_->now_->jobs.end()) return std::nullopt;
   return found->second;
 }
 
-Result<std::optional<JobCommand>> FakeStore::command(JobNumber number) {
+inline Result<std::optional<JobCommand>> FakeStore::command(JobNumber number) {
   if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
   const auto found = disk_->now_->commands.find(number);
   if (found == disk_->now_->commands.end()) return std::nullopt;
   return found->second;
 }
 
-Result<std::vector<AttemptRecord>> FakeStore::attempts(JobNumber number) {
+inline Result<std::vector<AttemptRecord>> FakeStore::attempts(JobNumber number) {
   if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
   std::vector<AttemptRecord> all;
   const auto [first, last] = disk_->now_->attempts_of(number);
@@ -248,7 +325,7 @@ Result<std::vector<AttemptRecord>> FakeStore::attempts(JobNumber number) {
   return all;
 }
 
-Result<std::vector<JobRecord>> FakeStore::jobs(const JobQuery& query) {
+inline Result<std::vector<JobRecord>> FakeStore::jobs(const JobQuery& query) {
   if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
   std::vector<JobRecord> all;
   const auto& jobs = disk_->now_->jobs;
@@ -263,7 +340,7 @@ Result<std::vector<JobRecord>> FakeStore::jobs(const JobQuery& query) {
   return all;
 }
 
-Result<std::vector<StoredJob>> FakeStore::jobs_with_attempts(const JobQuery& query) {
+inline Result<std::vector<StoredJob>> FakeStore::jobs_with_attempts(const JobQuery& query) {
   const auto found = jobs(query);
   if (!found) return std::unexpected(found.error());
   std::vector<StoredJob> all;
@@ -274,9 +351,9 @@ Result<std::vector<StoredJob>> FakeStore::jobs_with_attempts(const JobQuery& que
   return all;
 }
 
-Result<std::vector<EventRecord>> FakeStore::events(std::int64_t after,
-                                                   std::optional<std::uint32_t> uid,
-                                                   std::size_t most) {
+inline Result<std::vector<EventRecord>> FakeStore::events(std::int64_t after,
+                                                          std::optional<std::uint32_t> uid,
+                                                          std::size_t most) {
   if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
   std::vector<EventRecord> found;
   const auto& events = disk_->now_->events;
@@ -286,7 +363,7 @@ Result<std::vector<EventRecord>> FakeStore::events(std::int64_t after,
   return found;
 }
 
-Result<std::vector<JobRecord>> FakeStore::ended_before(Instant time, std::size_t most) {
+inline Result<std::vector<JobRecord>> FakeStore::ended_before(Instant time, std::size_t most) {
   if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
   std::vector<JobRecord> all;
   for (const auto& [ended, number] : disk_->now_->ended) {
@@ -296,7 +373,7 @@ Result<std::vector<JobRecord>> FakeStore::ended_before(Instant time, std::size_t
   return all;
 }
 
-Result<void> FakeStore::forget_events(std::size_t keep) {
+inline Result<void> FakeStore::forget_events(std::size_t keep) {
   if (disk_->now_->events.size() <= keep) return {};
   if (const auto written = disk_->written_or_failed(); !written) return written;
   disk_->put({{}, keep}, Durability::written);
