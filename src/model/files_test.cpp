@@ -148,6 +148,29 @@ TEST(WorkloadFile, ReadsEverythingOfTheContract) {
   EXPECT_EQ(workload_text(*again), workload_text(*workload));
 }
 
+TEST(WorkloadFile, SaysWhatAJobTakesFromItsNeighbours) {
+  const auto workload = parse_workload(
+      R"({"id": "a", "duration_s": 1, "transfer_share": 0.25, "power_factor": 1.1})", "jobs.jsonl");
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(workload->speeds[0].transfer_share, 0.25);
+  EXPECT_EQ(workload->speeds[0].kappa, 1.1);
+  EXPECT_EQ(workload_text(*parse_workload(workload_text(*workload), "again")),
+            workload_text(*workload));
+  EXPECT_EQ(
+      job_error(R"({"id": "a", "duration_s": 1, "transfer_share": 25})"),
+      "jobs.jsonl:1: transfer_share: this is a share of the job's time on the whole GPU; give "
+      "a number from 0 to 1");
+  EXPECT_EQ(job_error(R"({"id": "a", "phases": {"cpu_s": 1}, "transfer_share": 0.1})"),
+            "jobs.jsonl:1: transfer_share: phases say how long the job transfers; leave it out");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "speed": {"7g.40gb": 1, "none": 5}, )"
+                      R"("transfer_share": 0.5})"),
+            "jobs.jsonl:1: transfer_share: on none the job is faster than its transfers alone; "
+            "lower the share or correct the speed");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "power_factor": -1})"),
+            "jobs.jsonl:1: power_factor: this is what the job draws relative to work that keeps a "
+            "GPU at its cap; give a number from 0 to 10");
+}
+
 TEST(WorkloadFile, CsvHasTheSameKeys) {
   const auto workload = parse_workload(
       "id,arrival_s,profile,duration_s,speed\n1,0,1g.5gb,5,\"{\"\"1g.5gb\"\": 0.5}\"\nx,2.5,,7,\n",

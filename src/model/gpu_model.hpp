@@ -6,8 +6,9 @@
 // real GPU the driver is asked instead; these tables serve simulation and planning.
 //
 // A model has one row in every table of facts: here (gpu_model.cpp), its power (physics/power.cpp),
-// how slices slow work down (physics/slice_law.cpp) and what NVML says of its board
-// (nvmlsim/board.cpp). A table that lacks a model does not compile: model/model_table.hpp.
+// its link to the host (physics/link.cpp), how slices slow work down (physics/slice_law.cpp) and
+// what NVML says of its board (nvmlsim/board.cpp). A table that lacks a model does not compile:
+// model/model_table.hpp.
 
 #include <array>
 #include <cassert>

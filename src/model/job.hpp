@@ -32,6 +32,10 @@ struct SpeedModel {
   /// The model whose largest profile has speed 1; null: the fleet's first.
   const GpuModel* reference = nullptr;
   bool flat = false;  // as fast on every profile it may have (traces that record one time)
+  /// The share of its time on the whole GPU in which it only transfers over the host link. Phases
+  /// say that themselves.
+  double transfer_share = 0;
+  double kappa = 1;  // what it draws, relative to usual work (physics/power.hpp)
   friend auto operator<=>(const SpeedModel&, const SpeedModel&) = default;
 };
 

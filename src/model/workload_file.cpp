@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t most_iterations = 1'000'000'000'000;
 /// A relative speed above this is a mistake, such as a time or a percentage.
 constexpr double fastest = 1000;
+constexpr double most_power_factor = 10;
 
 bool some_gpu_has(std::string_view profile) {
   for (const GpuModel& model : gpu_models())
@@ -178,12 +179,37 @@ class WorkloadReader {
     }
     if (speed.table && speed.phases)
       in.refuse("", "a job has a table of speeds or phases, not both");
+    read_demands(in, speed);
     if (const auto reference = in.text_if("reference_model")) {
       const auto model = find_gpu_model(*reference);
       if (!model) in.refuse("reference_model", model.error().message, model.error().remedy);
       if (model) speed.reference = *model;
     }
     return speed;
+  }
+
+  /// What it takes from what the instances of a GPU share.
+  static void read_demands(JsonReader& in, SpeedModel& speed) {
+    if (const auto share = in.number_if("transfer_share")) {
+      speed.transfer_share = *share;
+      if (!(*share >= 0 && *share <= 1))
+        in.refuse("transfer_share", "this is a share of the job's time on the whole GPU",
+                  "give a number from 0 to 1");
+      if (speed.phases)
+        in.refuse("transfer_share", "phases say how long the job transfers", "leave it out");
+      for (const auto& [profile, relative] : speed.table.value_or(SpeedTable{}))
+        if (relative * *share > 1)
+          in.refuse("transfer_share",
+                    fmt::format("on {} the job is faster than its transfers alone", shown(profile)),
+                    "lower the share or correct the speed");
+    }
+    if (const auto factor = in.number_if("power_factor")) {
+      speed.kappa = *factor;
+      if (!(*factor >= 0 && *factor <= most_power_factor))
+        in.refuse("power_factor",
+                  "this is what the job draws relative to work that keeps a GPU at its cap",
+                  fmt::format("give a number from 0 to {}", most_power_factor));
+    }
   }
 
   std::uint32_t read_details(JsonReader& in) {
@@ -322,6 +348,8 @@ std::string workload_text(const Workload& workload) {
                          },
                          [](const ByShare&) {}, [](const Unknown&) {}},  // not in the format
                request.wanted);
+    if (speed.transfer_share > 0) line["transfer_share"] = speed.transfer_share;
+    if (speed.kappa != 1) line["power_factor"] = speed.kappa;
     if (speed.phases) {
       const Phases& p = *speed.phases;
       line["phases"] = {{"cpu_s", in_seconds(p.cpu)},

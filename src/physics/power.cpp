@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "model/model_table.hpp"
 
@@ -96,11 +97,6 @@ double within(double value, double least, double most) {
   return value > least ? std::min(value, most) : least;
 }
 
-/// The share of the span between idle and the cap that the load draws.
-double demand(const InstanceLoad& load) {
-  return within(load.kappa, 0, 100) * within(load.share, 0, 1) * within(load.busy, 0, 1);
-}
-
 }  // namespace
 
 const GpuPower& gpu_power(const GpuModel& model) {
@@ -110,28 +106,52 @@ const GpuPower& gpu_power(const GpuModel& model) {
   return std::end(families)[-1].power;
 }
 
-PowerSplit power_of(const GpuModel& model, std::span<const InstanceLoad> loads,
-                    const PowerOptions& options) {
+PowerBounds power_bounds(const GpuModel& model, const PowerOptions& options) {
   const GpuPower& power = gpu_power(model);
-  PowerSplit split;
   const double idle = static_cast<double>(power.idle.value) * within(options.idle_factor, 1, 2);
-  split.idle = std::min(power.cap, Milliwatts{std::llround(idle)});
-  const auto span = static_cast<double>((power.cap - split.idle).value);
+  PowerBounds bounds{power.cap, std::min(power.cap, Milliwatts{std::llround(idle)}), {}};
+  bounds.span = power.cap - bounds.idle;
+  if (options.cap)
+    bounds.cap = std::clamp(*options.cap, std::min(bounds.cap, bounds.idle + watts(1)), bounds.cap);
+  return bounds;
+}
+
+Milliwatts power_asked(const PowerBounds& bounds, const InstanceLoad& load) {
+  // Rounded down, but for what arithmetic loses: shares that make up a GPU never pass its cap.
+  constexpr double lost = 1e-6;
+  return {static_cast<std::int64_t>(static_cast<double>(bounds.span.value) *
+                                        within(load.kappa, 0, 100) * within(load.share, 0, 1) *
+                                        within(load.busy, 0, 1) +
+                                    lost)};
+}
+
+double divide_cap(const PowerBounds& bounds, double beta, std::span<Milliwatts> asked) {
+  const auto room = static_cast<double>((bounds.cap - bounds.idle).value);
   double sum = 0;
-  for (const InstanceLoad& load : loads) sum += demand(load);
-  split.capped = sum > 1;
-  const double scale = split.capped ? 1 / sum : 1;
-  if (split.capped) split.clock = std::pow(scale, 1 / within(options.beta, least_beta, most_beta));
+  for (const Milliwatts each : asked) sum += static_cast<double>(each.value);
+  if (sum <= room) return 1;
+  const double scale = room / sum;
   // Round what the first k draw together and give each the difference: the parts then add up.
   double together = 0;
   Milliwatts given;
-  for (const InstanceLoad& load : loads) {
-    together += demand(load);
-    const Milliwatts until{std::llround(span * std::min(1.0, together * scale))};
-    split.instances.push_back(until - given);
+  for (Milliwatts& each : asked) {
+    together += static_cast<double>(each.value);
+    const Milliwatts until{std::llround(std::min(room, together * scale))};
+    each = until - given;
     given = until;
   }
-  split.total = split.idle + given;
+  return std::pow(scale, 1 / within(beta, least_beta, most_beta));
+}
+
+PowerSplit power_of(const GpuModel& model, std::span<const InstanceLoad> loads,
+                    const PowerOptions& options) {
+  const PowerBounds bounds = power_bounds(model, options);
+  PowerSplit split;
+  split.idle = bounds.idle;
+  for (const InstanceLoad& load : loads) split.instances.push_back(power_asked(bounds, load));
+  split.clock = divide_cap(bounds, options.beta, split.instances);
+  split.capped = split.clock < 1;
+  split.total = std::accumulate(split.instances.begin(), split.instances.end(), split.idle);
   return split;
 }
 

@@ -4,7 +4,8 @@
 //   P = min(cap, P0 + sum of kappa_i x (cap - P0) x share_i x busy_i)
 //
 // P0 is what the GPU draws when nothing runs. A share of 1 that is kept busy draws all that is left
-// up to the cap. If the instances ask for more than that, each gets its proportion and clocks fall.
+// up to the default cap. If the instances ask for more than the cap in force, each gets its
+// proportion and clocks fall.
 //
 // The form follows from what *Managing Multi Instance GPUs* and *Taming GPU Underutilization via
 // Static Partitioning* report: the energy of a job without the idle part hardly depends on its
@@ -14,6 +15,7 @@
 // fits work that only keeps the host busy.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -55,6 +57,9 @@ struct InstanceLoad {
 struct PowerOptions {
   double idle_factor = 1;  // of P0 while contexts are open: 1 to 2 in published reports
   double beta = 1;         // clocks follow (power)^(1/beta); measurements lie between 0.7 and 1.6
+  /// A site's cap where it is below the model's default; demand does not change with it. At least
+  /// what an idle GPU draws and a watt.
+  std::optional<Milliwatts> cap = {};
 };
 inline constexpr double least_beta = 0.7, most_beta = 1.6;
 
@@ -68,7 +73,23 @@ struct PowerSplit {
   double clock = 1;
 };
 
-/// Shares are cut to 0 to 1; values below zero or not a number count as zero.
+/// What a GPU draws at most, and when nothing runs on it.
+struct PowerBounds {
+  Milliwatts cap, idle;
+  /// What a load with a share of 1 that is always busy asks for beside the idle part.
+  Milliwatts span;
+};
+[[nodiscard]] PowerBounds power_bounds(const GpuModel& model, const PowerOptions& options = {});
+
+/// What a load asks for, whatever the cap. The share is cut to 0 to 1, and so is `busy`; values
+/// below zero or not a number count as zero.
+[[nodiscard]] Milliwatts power_asked(const PowerBounds& bounds, const InstanceLoad& load);
+
+/// What the loads that ask for `asked` get when together they ask for more than the cap leaves: in
+/// proportion, and exactly cap less idle in total. Returns the clock, see PowerSplit.
+double divide_cap(const PowerBounds& bounds, double beta, std::span<Milliwatts> asked);
+
+/// The loads as power_asked has them.
 [[nodiscard]] PowerSplit power_of(const GpuModel& model, std::span<const InstanceLoad> loads,
                                   const PowerOptions& options = {});
 

@@ -70,4 +70,28 @@ std::optional<Speed> speed_on_whole_gpu(const SpeedModel& job, const GpuModel& m
   return along(job, shares(reference, model.sms, model.compute, model, model.memory_slices));
 }
 
+std::optional<WorkParts> parts_on(const SpeedModel& job, const GpuModel& model,
+                                  const Profile* profile, double instance_link) {
+  const GpuModel& reference = job.reference != nullptr ? *job.reference : model;
+  const Shares available =
+      profile != nullptr ? shares(reference, profile->sms, profile->compute, model, profile->memory)
+                         : shares(reference, model.sms, model.compute, model, model.memory_slices);
+  if (job.phases && !job.flat && !job.table) {
+    const Phases& phases = *job.phases;
+    const double whole =
+        in_seconds(phases.cpu + phases.transfer + phases.compute + phases.bandwidth);
+    if (!(whole > 0)) return WorkParts{.compute = 1};
+    return WorkParts{.fixed = in_seconds(phases.cpu) / whole,
+                     .transfer = in_seconds(phases.transfer) / whole,
+                     .compute = in_seconds(phases.compute) / whole / available.compute,
+                     .bandwidth = in_seconds(phases.bandwidth) / whole / available.memory};
+  }
+  const auto speed =
+      profile != nullptr ? speed_on(job, model, *profile) : speed_on_whole_gpu(job, model);
+  if (!speed) return std::nullopt;
+  const double link = job.table ? instance_link : 1;
+  return WorkParts{.transfer = job.transfer_share,
+                   .compute = std::max(0.0, 1 / speed->relative - job.transfer_share / link)};
+}
+
 }  // namespace cleave

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "model/job.hpp"
+#include "physics/contention.hpp"
 
 namespace cleave {
 
@@ -22,5 +23,12 @@ std::optional<Speed> speed_on(const SpeedModel& job, const GpuModel& model, cons
 /// The speed on the whole GPU with MIG off: the table's column "none", or else the best speed it
 /// lists for this model; without a table that of all SMs.
 std::optional<Speed> speed_on_whole_gpu(const SpeedModel& job, const GpuModel& model);
+
+/// What the job's work takes on the profile, or on the whole GPU with MIG off where that is null,
+/// by what it needs. Where the parts are not known, all but transfers counts as compute. Tables
+/// were measured on the instance, where transfers had `instance_link` of the link. Empty if the job
+/// does not fit there.
+std::optional<WorkParts> parts_on(const SpeedModel& job, const GpuModel& model,
+                                  const Profile* profile, double instance_link = 1);
 
 }  // namespace cleave

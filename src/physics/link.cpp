@@ -1,0 +1,48 @@
+#include "physics/link.hpp"
+
+#include "model/model_table.hpp"
+
+namespace cleave {
+
+namespace {
+
+struct LinkRow {
+  GpuModelId id;
+  HostLink link;
+};
+
+constexpr bool inferred = true, measured = false;
+constexpr HostLink pcie4{24, 24, "PCIe 4 x16, the usual practical rate", inferred};
+constexpr HostLink pcie5{48, 48, "PCIe 5 x16, twice the practical rate of PCIe 4", inferred};
+// 333 GiB/s to the device with MIG off, 44.0 GiB/s for one GPU instance of any profile.
+constexpr HostLink grace_hopper{357.6, 47.2, "Taming GPU Underutilization, table IV(a)", measured};
+constexpr HostLink as_grace_hopper{357.6, 47.2, "NVLink-C2C, as measured on the GH200 with 96 GB",
+                                   inferred};
+
+constexpr LinkRow rows[] = {
+    {GpuModelId::a30_24gb, pcie4},
+    {GpuModelId::a100_40gb, pcie4},
+    {GpuModelId::a100_80gb, pcie4},
+    {GpuModelId::h100_80gb_sxm5, pcie5},
+    {GpuModelId::h100_80gb_pcie, pcie5},
+    {GpuModelId::h100_94gb_nvl, pcie5},
+    {GpuModelId::h100_96gb_gh200, grace_hopper},
+    {GpuModelId::h20_96gb, pcie5},
+    {GpuModelId::h200_141gb, pcie5},
+    {GpuModelId::gh200_144gb, as_grace_hopper},
+    {GpuModelId::b200_180gb, pcie5},
+    {GpuModelId::gb200_186gb, as_grace_hopper},
+    {GpuModelId::b300_269gb, pcie5},
+    {GpuModelId::gb300_278gb, as_grace_hopper},
+    {GpuModelId::rtx_pro_6000_bw_96gb, pcie5},
+};
+static_assert(has_every_model(rows));
+
+}  // namespace
+
+const HostLink& host_link(const GpuModel& model) {
+  const LinkRow* row = row_of(rows, model.id);
+  return row != nullptr ? row->link : pcie4;
+}
+
+}  // namespace cleave

@@ -1,0 +1,28 @@
+#pragma once
+// What a GPU's link to its host carries each way, and how much of it one GPU instance can use.
+// Apart from the Grace Hopper superchip (*Taming GPU Underutilization via Static Partitioning*,
+// table IV) nothing was measured under MIG; rows that were not measured say so.
+
+#include <string_view>
+
+#include "model/gpu_model.hpp"
+
+namespace cleave {
+
+/// The link between one GPU and its host.
+struct HostLink {
+  double gb_per_s;  // each way, usable; GB are 10^9 bytes
+  /// What the copy engines of one GPU instance reach, whatever its profile; the same as `gb_per_s`
+  /// where no limit is known.
+  double instance_gb_per_s;
+  std::string_view source;
+  bool inferred;  // not measured on this model
+
+  /// The share of the link that one GPU instance can use, in (0, 1].
+  [[nodiscard]] constexpr double instance_share() const { return instance_gb_per_s / gb_per_s; }
+};
+
+/// The link of a model. A GPU that only its driver describes gets the slowest, marked as inferred.
+[[nodiscard]] const HostLink& host_link(const GpuModel& model);
+
+}  // namespace cleave
