@@ -152,6 +152,7 @@ Result<int> simulate_command(const Options& options) {
   if (options.run.json) {
     Json json = to_json(*summary);
     json["run"] = run_json(*run, *fleet);
+    json["world"] = world_json(run->world, *workload);
     if (options.run.timing) json["seconds"] = seconds;
     print(json);
     return 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <mutex>
 #include <tuple>
 
@@ -37,6 +38,7 @@ void RunArguments::add(CommandLine& command) {
                      fmt::format("Generate a workload from the seed: {}", any_of(made)));
   add_trace_options(command);
   add_run_options(command);
+  add_world_options(command);
   command
       .add_option("--seed", seed,
                   "Seed of everything random: draws, generated workloads and failures")
@@ -104,6 +106,32 @@ void RunArguments::add_run_options(CommandLine& command) {
 
 namespace {
 
+constexpr OptionRow power_options[] = {
+    {"beta", "NUMBER", "1", "clocks follow power^(1/beta) at the cap, 0.7 to 1.6"},
+    {"idle-factor", "NUMBER", "1", "what open contexts make of idle power, 1 to 2"}};
+
+}  // namespace
+
+void RunArguments::add_world_options(CommandLine& command) {
+  command
+      .add_option("--link", link,
+                  "How the jobs on a GPU share its link to the host: transfers spread over their "
+                  "time, all together, or off (no job slows another)")
+      ->check(Check::one_of({"spread", "together", "off"}))
+      ->default_str(link);
+  command.add_option(
+      "--power", power,
+      "beta=B;idle-factor=F, each optional: at the cap clocks follow power^(1/B), "
+      "0.7 to 1.6; open contexts make F times the idle power, 1 to 2. off: no power, "
+      "no energy");
+  command.add_option("--power-cap", power_cap,
+                     "Watts that each GPU may draw; its model's default cap if not given");
+  command.add_option("--sample", sample,
+                     "Also add up the energy that a meter would see that reads every N seconds");
+}
+
+namespace {
+
 Result<Duration> seconds_option(const char* name, const std::string& text) {
   const auto number = parse_number(text);
   const auto duration = number ? duration_from_seconds(*number) : Result<Duration>{Duration{-1}};
@@ -148,7 +176,55 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
     if (!time) return std::unexpected(time.error());
     *value = *time;
   }
+  const auto world = read_world(of);
+  if (!world) return std::unexpected(world.error());
+  options.world = *world;
   return options;
+}
+
+Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
+  WorldTerms terms;
+  terms.link = link == "off"        ? LinkSharing::off
+               : link == "together" ? LinkSharing::together
+                                    : LinkSharing::spread;
+  if (power == "off") {
+    terms.has_power = false;
+    if (!power_cap.empty() || !sample.empty())
+      return fail(ErrorKind::bad_usage, power_cap.empty() ? "--sample" : "--power-cap",
+                  "the run leaves power out", "leave out --power off");
+    return terms;
+  }
+  const auto given = options_of(power.empty() ? "power" : "power:" + power, "--power");
+  if (!given) return std::unexpected(given.error());
+  const auto settings = complete(*given, power_options, "--power");
+  if (!settings) return std::unexpected(settings.error());
+  OptionReader in(*settings);
+  terms.power.beta = in.number("beta", least_beta, most_beta);
+  terms.power.idle_factor = in.number("idle-factor", 1, 2);
+  if (in.error()) return fail_at("--power", *in.error());
+  if (!power_cap.empty()) {
+    const auto watts = parse_number(power_cap);
+    for (const Geometry& geometry : of.geometries) {
+      const PowerBounds bounds = power_bounds(geometry.model(), terms.power);
+      if (!watts || *watts < in_watts(bounds.idle) + 1)
+        return fail(ErrorKind::bad_usage, "--power-cap",
+                    fmt::format("'{}' leaves nothing for work on {}", shown(power_cap),
+                                geometry.model().key),
+                    fmt::format("give watts above the {:g} that it draws idle; its default cap is "
+                                "{:g}",
+                                in_watts(bounds.idle), in_watts(bounds.cap)));
+    }
+    terms.power.cap = Milliwatts{std::llround(std::min(*watts, 1e6) * 1000)};
+  }
+  if (!sample.empty()) {
+    const auto interval = seconds_option("--sample", sample);
+    if (!interval) return std::unexpected(interval.error());
+    if (*interval < std::chrono::microseconds(1))
+      return fail(ErrorKind::bad_usage, "--sample", "the interval must be at least a microsecond",
+                  "give seconds, such as 0.1");
+    terms.sample = *interval;
+  }
+  return terms;
 }
 
 Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) const {
@@ -240,6 +316,27 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet) {
             {"outages", outage_texts(faults, fleet)}}}};
 }
 
+Json world_json(const WorldTerms& terms, const Workload& workload) {
+  std::size_t transferring = 0;
+  for (const Job& job : workload.jobs) {
+    const SpeedModel& speed = workload.speeds[job.speed];
+    transferring +=
+        speed.transfer_share > 0 || (speed.phases && speed.phases->transfer > Duration::zero()) ? 1
+                                                                                                : 0;
+  }
+  Json json = {{"link", terms.link == LinkSharing::off        ? "off"
+                        : terms.link == LinkSharing::together ? "together"
+                                                              : "spread"},
+               {"jobs_that_transfer", transferring},
+               {"power", nullptr},
+               {"sample_s", terms.sample ? Json(in_seconds(*terms.sample)) : Json(nullptr)}};
+  if (terms.has_power)
+    json["power"] = {{"beta", terms.power.beta},
+                     {"idle_factor", terms.power.idle_factor},
+                     {"cap_w", terms.power.cap ? Json(in_watts(*terms.power.cap)) : Json(nullptr)}};
+  return json;
+}
+
 std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
   const SimulationOptions usual;
   const FaultPlan& faults = options.faults;
@@ -253,6 +350,15 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
     said.push_back(fmt::format("processes start in {} s", in_seconds(options.process_start)));
   if (options.forecaster != usual.forecaster)
     said.push_back(fmt::format("forecast {}", options.forecaster));
+  if (options.world.link == LinkSharing::off) said.push_back("jobs do not share links");
+  if (options.world.link == LinkSharing::together)
+    said.push_back("all transfers on a GPU coincide");
+  if (options.world.power.cap)
+    said.push_back(fmt::format("GPUs draw at most {:g} W", in_watts(*options.world.power.cap)));
+  if (options.world.power.beta != 1)
+    said.push_back(fmt::format("clocks follow power^(1/{:g})", options.world.power.beta));
+  if (options.world.power.idle_factor != 1)
+    said.push_back(fmt::format("idle power times {:g}", options.world.power.idle_factor));
   if (faults.between_losses)
     said.push_back(fmt::format("each GPU is lost every {} s on average, for {} s",
                                in_seconds(*faults.between_losses), in_seconds(faults.repair)));

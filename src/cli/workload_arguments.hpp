@@ -20,6 +20,7 @@ struct RunArguments {
   std::uint64_t seed = 1;
   bool json = false, timing = false, no_index = false;
   std::string faults, forecast = "none", reconfiguration, checkpoint = "30", process_start = "0";
+  std::string link = "spread", power, power_cap, sample;
   std::vector<std::string> outages;
   std::vector<Option*> trace_options;
 
@@ -37,11 +38,15 @@ struct RunArguments {
  private:
   void add_trace_options(CommandLine& command);
   void add_run_options(CommandLine& command);
+  void add_world_options(CommandLine& command);
   [[nodiscard]] Result<TraceOptions> read_trace_options(std::uint64_t with_seed) const;
+  [[nodiscard]] Result<WorldTerms> read_world(const FleetFile& of) const;
 };
 
 /// How a run went, whatever was said and what was not: `run` in the answers.
 Json run_json(const SimulationOptions& options, const FleetFile& fleet);
+/// Which terms of the physical world were on: `world` in the answers.
+Json world_json(const WorldTerms& terms, const Workload& workload);
 /// The same as a line, of what was said; empty where nothing was.
 std::string run_text(const SimulationOptions& options, const FleetFile& fleet);
 

@@ -49,7 +49,10 @@ struct RunSummary {
   double memory_allocated_utilization = 0, compute_utilization = 0;
   std::optional<double> memory_used_utilization;  // where every job's resident memory is known
   double fragmentation_mean = 0;                  // mean over time and GPUs
-  std::optional<double> energy_j;
+  /// In joules and watts; empty where the run left power out. The fleet's is that of jobs and of
+  /// idle GPUs together, to the millijoule.
+  std::optional<double> energy_j, job_energy_j, idle_energy_j, power_mean_w, power_peak_w;
+  std::optional<double> sampled_energy_j;  // what a power meter that polls would have added up
 
   std::size_t creates = 0, destroys = 0, migrations = 0, oom_restarts = 0, early_restarts = 0,
               deadline_misses = 0;
@@ -95,6 +98,7 @@ struct RunFigure {
 struct JobOutcome {
   enum class End { waiting, finished, failed, rejected } end = End::waiting;
   Duration wait{}, turnaround{}, execution{};  // of a finished one
+  std::optional<double> energy_j = {};         // of its processes; empty where power was left out
 };
 
 Json to_json(const RunSummary& summary);

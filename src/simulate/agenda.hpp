@@ -19,7 +19,14 @@
 namespace cleave {
 
 /// What may be due, in the order in which it happens at one instant.
-enum class Due : std::uint8_t { gpu_returns, process_ends, memory_report, gpu_lost, wake };
+enum class Due : std::uint8_t {
+  gpu_returns,
+  process_ends,
+  progress_begins,
+  memory_report,
+  gpu_lost,
+  wake
+};
 
 /// Something that is due at a time.
 struct AgendaItem {

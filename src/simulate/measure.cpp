@@ -5,13 +5,36 @@
 namespace cleave {
 
 Measure::Measure(const World& world, Instant begin)
-    : world_(&world), begin_(begin), sums_(world.gpus().size(), Sum{begin, 0}) {}
+    : world_(&world),
+      begin_(begin),
+      sums_(world.gpus().size(), Sum{begin, 0, 0}),
+      starts_(world.gpus().size()) {}
+
+void Measure::add_speed(GpuId id, double speed, Instant from) {
+  Sum& sum = sums_[index(id)];
+  if (from <= sum.since) {
+    sum.speed += speed;
+    return;
+  }
+  starts_[index(id)].push_back({from, speed});
+  ++sum.starts;
+}
+
+void Measure::remove_speed(GpuId id, double speed, Instant from) {
+  Sum& sum = sums_[index(id)];
+  if (from <= sum.since) {
+    sum.speed -= speed;
+    return;
+  }
+  starts_[index(id)].erase({from, speed});
+  --sum.starts;
+}
 
 void Measure::before_change(GpuId id, Instant now) {
   Sum& sum = sums_[index(id)];
   const double seconds = in_seconds(now - sum.since);
-  sum.since = now;
   if (seconds <= 0) return;
+  sum.since = now;
   const SimulatedGpu& gpu = world_->gpus()[index(id)];
   compute_ += gpu.held_compute * seconds;
   memory_ += gpu.held_memory * seconds;
@@ -21,6 +44,15 @@ void Measure::before_change(GpuId id, Instant now) {
   const double share =
       static_cast<double>(gpu.held_compute) / world_->graph(gpu).geometry().model().compute.value;
   throughput_ += share * sum.speed * seconds;
+  if (sum.starts == 0) return;
+  for (std::size_t i = starts_[index(id)].all().size(); i-- > 0;) {
+    const Start start = starts_[index(id)].all()[i];
+    if (start.from > now) continue;
+    throughput_ += share * start.speed * in_seconds(now - start.from);
+    sum.speed += start.speed;
+    --sum.starts;
+    starts_[index(id)].erase(start);
+  }
 }
 
 void Measure::finish(Instant end, RunSummary& summary) {

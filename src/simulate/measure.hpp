@@ -6,6 +6,7 @@
 
 #include "base/time.hpp"
 #include "model/run_summary.hpp"
+#include "simulate/short_list.hpp"
 #include "simulate/world.hpp"
 
 namespace cleave {
@@ -17,10 +18,16 @@ class Measure {
 
   /// Must be called before what `gpu` holds changes.
   void before_change(GpuId gpu, Instant now);
-  /// A job's relative speed joins or leaves the GPU, for Dyna-P's equation 5.
-  void add_speed(GpuId gpu, double speed) { sums_[index(gpu)].speed += speed; }
+  /// A job makes progress on the GPU at this relative speed from `from` on, for Dyna-P's equation
+  /// 5; before that its instance is made and its process starts.
+  void add_speed(GpuId gpu, double speed, Instant from);
+  /// What was added no more counts.
+  void remove_speed(GpuId gpu, double speed, Instant from);
   /// The GPU changes soon: has the memory fetch what that needs.
-  void expect(GpuId gpu) const { __builtin_prefetch(&sums_[index(gpu)], 1); }
+  void expect(GpuId gpu) const {
+    __builtin_prefetch(&sums_[index(gpu)], 1);
+    __builtin_prefetch(&starts_[index(gpu)], 1);
+  }
 
   /// Closes the account at `end`, or at the last change if that is later.
   void finish(Instant end, RunSummary& summary);
@@ -28,13 +35,21 @@ class Measure {
  private:
   /// Of one GPU.
   struct Sum {
-    Instant since{};   // when it changed last
-    double speed = 0;  // of the jobs that run there
+    Instant since{};           // when it changed last
+    double speed = 0;          // of the jobs that make progress there
+    std::uint32_t starts = 0;  // jobs that will
+  };
+  /// A job that will make progress.
+  struct Start {
+    Instant from;
+    double speed;
+    friend bool operator==(const Start&, const Start&) = default;
   };
 
   const World* world_;
   Instant begin_;
   std::vector<Sum> sums_;                                                 // by GPU
+  std::vector<ShortList<Start, 3>> starts_;                               // by GPU
   double compute_ = 0, memory_ = 0, fragmentation_ = 0, throughput_ = 0;  // times seconds
 };
 

@@ -26,16 +26,17 @@ class ShortList {
     }
     ++size_;
   }
-  /// Removes the element that equals `value`, of which there must be exactly one.
+  /// Removes the first element that equals `value`; there must be one.
   void erase(T value) {
     if (size_ > here) {
-      std::erase(far_, value);
+      far_.erase(std::ranges::find(far_, value));
       if (--size_ > here) return;
       std::ranges::copy(far_, near_.begin());
       far_.clear();
       return;
     }
-    std::remove(near_.begin(), near_.begin() + size_, value);
+    const auto end = near_.begin() + size_;
+    std::move(std::find(near_.begin(), end, value) + 1, end, std::find(near_.begin(), end, value));
     --size_;
   }
 

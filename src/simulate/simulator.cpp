@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
+#include "simulate/energy_account.hpp"
 #include "simulate/known_jobs.hpp"
 #include "simulate/measure.hpp"
 #include "simulate/memory_truth.hpp"
@@ -50,6 +51,13 @@ struct alignas(64) Run {
 };
 static_assert(sizeof(Run) == 64);
 
+/// What the jobs on one GPU, running or about to, share there.
+struct GpuUse {
+  std::uint32_t transferring = 0;  // jobs that use the link
+  bool was_coupled = false;        // jobs slowed each other when it was last looked at
+  Milliwatts asked;                // by all of them, while nothing slows them
+};
+
 class Simulation {
  public:
   Simulation(const FleetFile& file, const Workload& workload, const SchedulerSpec& spec,
@@ -60,7 +68,7 @@ class Simulation {
         fleet_(file),
         requests_(file.geometries),
         world_(fleet_, options.reconfiguration),
-        speeds_(workload, fleet_),
+        speeds_(workload, fleet_, options.world),
         memory_(workload, options.seed),
         facts_(workload, speeds_, fleet_, request_ids_),
         begin_(workload.jobs.empty() ? Instant{} : workload.jobs.front().arrival),
@@ -68,8 +76,15 @@ class Simulation {
         last_end_(begin_),
         measure_(world_, begin_),
         account_(workload, memory_),
+        energy_(options.world.has_power ? workload.jobs.size() : 0, fleet_.size(),
+                options.world.sample, begin_),
         slot_of_(workload.jobs.size(), no_slot),
-        on_gpu_(fleet_.size()) {
+        on_gpu_(fleet_.size()),
+        use_(fleet_.size()) {
+    if (options.world.has_power)
+      for (const auto& graph : fleet_.graphs())
+        bounds_.push_back(power_bounds(graph->geometry().model(), options.world.power));
+    for (std::size_t gpu = 0; gpu < fleet_.size(); ++gpu) idles(static_cast<GpuId>(gpu));
     for (const Request& request : workload.requests)
       request_ids_.push_back(requests_.intern(request));
   }
@@ -156,7 +171,8 @@ class Simulation {
   }
 
   bool stale(const AgendaItem& item) const {
-    const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report;
+    const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report ||
+                        item.due == Due::progress_begins;
     if (!of_job) return false;
     const std::uint32_t slot = slot_of_[item.which];
     return slot == no_slot ||
@@ -195,6 +211,7 @@ class Simulation {
       __builtin_prefetch(job);
       __builtin_prefetch(job + sizeof(Job) - 1);  // it may end in the next line
       account_.expect(item.which);
+      energy_.expect(static_cast<JobId>(item.which));
     }
     if (const Run* run = run_at(agenda_.later(halfway))) __builtin_prefetch(run, 1);
     if (const Run* run = run_at(agenda_.later(next))) expect(run->gpu);
@@ -210,6 +227,7 @@ class Simulation {
   void expect(GpuId gpu) const {
     world_.expect(gpu);
     __builtin_prefetch(&on_gpu_[index(gpu)], 1);
+    __builtin_prefetch(&use_[index(gpu)], 1);
     measure_.expect(gpu);
   }
 
@@ -234,6 +252,8 @@ class Simulation {
         return process_ends(static_cast<JobId>(item.which));
       case Due::memory_report:
         return memory_report(static_cast<JobId>(item.which));
+      case Due::progress_begins:
+        return retime(run_of(static_cast<JobId>(item.which)).gpu);
       case Due::gpu_lost:
         return idle() ? postpone_loss(item.which) : lose(gpu);
       case Due::gpu_returns:
@@ -281,13 +301,115 @@ class Simulation {
     return size != nullptr && size->memory > *has ? run.done : never;
   }
 
+  /// Its column in the table of speeds.
+  std::size_t column_of(const Run& run) const {
+    if (run.mode == Mode::whole) return Speeds::whole_gpu;
+    return static_cast<std::size_t>(
+        world_.graph(world_[run.gpu]).geometry()[run.placement].profile_index);
+  }
+
+  /// How much longer everything takes because others use the same instance.
+  double stretch_of(const Run& run) const {
+    return run.mode == Mode::shared ? world_[run.gpu].sharers : 1;
+  }
+
+  /// Its speed while it has the GPU to itself, but for those that share its instance.
   Speed speed_of(JobId id, const Run& run) const {
-    const SimulatedGpu& gpu = world_[run.gpu];
-    if (run.mode == Mode::whole) return speeds_.on(job(id), gpu.kind, Speeds::whole_gpu);
-    const int profile = world_.graph(gpu).geometry()[run.placement].profile_index;
-    Speed speed = speeds_.on(job(id), gpu.kind, static_cast<std::size_t>(profile));
-    if (run.mode == Mode::shared) speed.relative /= gpu.sharers;
+    Speed speed = speeds_.on(job(id), world_[run.gpu].kind, column_of(run));
+    if (run.mode == Mode::shared) speed.relative /= stretch_of(run);
     return speed;
+  }
+
+  // What the jobs of a GPU share.
+
+  /// What the job asks for while nothing slows it, and whether it uses the link.
+  void join_gpu(JobId id, Run& run) {
+    on_gpu_[index(run.gpu)].push_back(id);
+    GpuUse& use = use_[index(run.gpu)];
+    use.transferring += speeds_.transfers(job(id)) ? 1 : 0;
+    use.asked += asked_by(id, run);
+    measure_.add_speed(run.gpu, run.speed, run.counts_from);
+    draw(id, run, asked_by(id, run));
+  }
+
+  void leave_gpu(JobId id, const Run& run) {
+    on_gpu_[index(run.gpu)].erase(id);
+    GpuUse& use = use_[index(run.gpu)];
+    use.transferring -= speeds_.transfers(job(id)) ? 1 : 0;
+    use.asked -= asked_by(id, run);
+    measure_.remove_speed(run.gpu, run.speed, run.counts_from);
+    energy_.job_draws(id, {}, now_, now_);
+  }
+
+  Milliwatts asked_by(JobId id, const Run& run) const {
+    return speeds_.power_on(job(id), world_[run.gpu].kind, column_of(run));
+  }
+
+  void draw(JobId id, const Run& run, Milliwatts power) {
+    energy_.job_draws(id, power, std::max(now_, run.counts_from), now_);
+  }
+
+  /// Whether jobs there may slow each other down: by the link, by the cap or in one instance.
+  bool is_coupled(GpuId gpu) const {
+    const GpuUse& use = use_[index(gpu)];
+    if (use.transferring > 0 || use.was_coupled || world_[gpu].sharers > 0) return true;
+    return !bounds_.empty() && use.asked > room(gpu);
+  }
+
+  /// What jobs may draw there.
+  Milliwatts room(GpuId gpu) const {
+    const PowerBounds& bounds = bounds_[world_[gpu].kind];
+    return bounds.cap - bounds.idle;
+  }
+
+  void idles(GpuId gpu) {
+    if (!bounds_.empty()) energy_.gpu_idles(gpu, bounds_[world_[gpu].kind].idle, now_);
+  }
+
+  /// The jobs on the GPU have changed, or one of them begins to make progress: each gets the speed
+  /// and the power that it now has beside the others.
+  void retime(GpuId gpu) {
+    if (!is_coupled(gpu)) return;
+    measure_.before_change(gpu, now_);
+    const std::size_t kind = world_[gpu].kind;
+    loads_.clear();
+    bool whole = false;
+    for (const JobId id : on_gpu_[index(gpu)].all()) {
+      const Run& run = run_of(id);
+      if (run.counts_from > now_) continue;
+      whole = run.mode == Mode::whole;
+      loads_.push_back(speeds_.load_on(job(id), kind, column_of(run)));
+      loads_.back().fixed_stretch = loads_.back().gpu_stretch = stretch_of(run);
+    }
+    paces_.resize(loads_.size());
+    const double clock =
+        paces_of(speeds_.shared(kind, whole ? Speeds::whole_gpu : 0), loads_, paces_);
+    const bool coupled = clock < 1 || use_[index(gpu)].transferring > 0;
+    use_[index(gpu)].was_coupled = coupled;
+    std::size_t i = 0;
+    for (const JobId id : on_gpu_[index(gpu)].all()) {
+      Run& run = run_of(id);
+      if (run.counts_from > now_) {  // it changes things when it begins
+        set_speed(id, run, speed_of(id, run).relative);
+        agenda_.push({run.counts_from, static_cast<std::uint32_t>(index(id)), run.generation,
+                      Due::progress_begins});
+        continue;
+      }
+      // What nothing slows keeps the speed of its table to the last digit.
+      const bool free = clock == 1 && !speeds_.transfers(job(id));
+      const Pace& pace = paces_[i++];
+      draw(id, run, pace.power);
+      set_speed(id, run, free ? speed_of(id, run).relative : pace.speed);
+    }
+  }
+
+  void set_speed(JobId id, Run& run, double speed) {
+    if (speed == run.speed) return;
+    progress(id);
+    measure_.remove_speed(run.gpu, run.speed, run.counts_from);
+    run.speed = speed;
+    measure_.add_speed(run.gpu, run.speed, run.counts_from);
+    static_cast<void>(program(id));  // an end that leaves the range of the clock comes never
   }
 
   Result<void> begin(JobId id, GpuId gpu, PlacementId placement, Mode mode, Instant begins) {
@@ -310,11 +432,11 @@ class Simulation {
     if (speed.inferred) ++summary_.speeds_inferred;
     run.dies_at = dies_at(id, run);
     ++running_;
-    on_gpu_[index(gpu)].push_back(id);
-    measure_.add_speed(gpu, run.speed);
+    join_gpu(id, run);
     observe({now_, RunEvent::Kind::started, id, gpu, seen_placement(run), begins});
-    if (mode == Mode::shared) retime_sharers(gpu);
-    return program(id);
+    const auto programmed = program(id);
+    retime(gpu);
+    return programmed;
   }
 
   /// The share of its work that was done when this process began: nothing, but after checkpoints.
@@ -383,32 +505,19 @@ class Simulation {
     run.counts_from = now_;
   }
 
-  void retime_sharers(GpuId gpu) {
-    for (const JobId id : on_gpu_[index(gpu)].all()) {
-      Run& run = run_of(id);
-      if (run.mode != Mode::shared) continue;
-      progress(id);
-      measure_.add_speed(gpu, -run.speed);
-      run.speed = speed_of(id, run).relative;
-      measure_.add_speed(gpu, run.speed);
-      static_cast<void>(
-          program(id));  // an end that was in range and comes no more than n times later
-    }
-  }
-
   /// The job runs no more; its place is free now, or when `left` is given, from then on.
   void leave(JobId id, std::optional<Instant> left = std::nullopt) {
     Run& run = run_of(id);
     progress(id);
     measure_.before_change(run.gpu, now_);
-    measure_.add_speed(run.gpu, -run.speed);
+    leave_gpu(id, run);
     if (run.mode == Mode::whole) {
       world_.end_whole(run.gpu);
     } else {
       world_.end(run.gpu, run.placement, left);
     }
     close_process(id);
-    if (world_[run.gpu].sharers > 0) retime_sharers(run.gpu);
+    retime(run.gpu);
   }
 
   void close_process(JobId id) {
@@ -417,7 +526,6 @@ class Simulation {
       const double before = done_before_.empty() ? 0 : done_before_[index(id)];
       account_.ran(index(id), now_ - run.begin, before, run.done, capacity(run));
     }
-    on_gpu_[index(run.gpu)].erase(id);
     run.mode = Mode::none;
     run.speed = 0;
     run.generation = ++generations_;
@@ -511,13 +619,15 @@ class Simulation {
     for (const JobId id : there.all()) {
       Run& run = run_of(id);
       progress(id);
-      measure_.add_speed(gpu, -run.speed);
+      leave_gpu(id, run);
       observe({now_, RunEvent::Kind::evicted, id, gpu, seen_placement(run), {}});
       close_process(id);
       run.done = 0;
       ++summary_.evictions;
     }
     world_.lose(gpu);
+    use_[index(gpu)] = {};
+    energy_.gpu_idles(gpu, {}, now_);
     ++absent_;
     ++summary_.gpu_losses;
     Instant until = now_;
@@ -535,6 +645,7 @@ class Simulation {
   void recover(GpuId gpu) {
     measure_.before_change(gpu, now_);
     world_.recover(gpu, now_);
+    idles(gpu);
     --absent_;
     observe({now_, RunEvent::Kind::gpu_returned, {}, gpu, {}, {}});
     if (options_.faults.between_losses) plan_next_loss(static_cast<std::uint32_t>(index(gpu)));
@@ -635,27 +746,31 @@ class Simulation {
     // It runs on where it is, or was before an earlier move, until the replica takes over.
     const Instant replica = std::max(*ready + options_.process_start, run.here_from);
     const Profile* before = &profile_of(run);
+    const GpuId left = run.gpu;
+    leave_gpu(what.job, run);
     world_.end(run.gpu, run.placement, replica);
-    on_gpu_[index(run.gpu)].erase(what.job);
-    measure_.add_speed(run.gpu, -run.speed);
     run.gpu = what.gpu;
     run.placement = what.placement;
     run.here_from = replica;
-    on_gpu_[index(run.gpu)].push_back(what.job);
     ++summary_.migrations;
     observe({now_, RunEvent::Kind::migrated, what.job, what.gpu, what.placement, replica});
-    if (&profile_of(run) == before) {  // its end stays where it is on the agenda
-      measure_.add_speed(run.gpu, run.speed);
-      return {};
+    const double speed = speed_of(what.job, run).relative;
+    const bool same_size = &profile_of(run) == before;
+    // Where nothing changes for it, its end stays where it is on the agenda.
+    const bool stays = same_size && speed == run.speed;
+    if (!stays) progress(what.job);
+    run.speed = speed;
+    join_gpu(what.job, run);
+    if (!stays) {
+      if (!(run.speed > 0))
+        return fail(ErrorKind::internal, job(what.job).id,
+                    "the scheduler moves a job where it cannot run", report_it);
+      if (!same_size) run.dies_at = dies_at(what.job, run);
+      if (const auto programmed = program(what.job); !programmed) return programmed;
     }
-    progress(what.job);
-    run.speed = speed_of(what.job, run).relative;
-    measure_.add_speed(run.gpu, run.speed);
-    if (!(run.speed > 0))
-      return fail(ErrorKind::internal, job(what.job).id,
-                  "the scheduler moves a job where it cannot run", report_it);
-    run.dies_at = dies_at(what.job, run);
-    return program(what.job);
+    retime(left);
+    if (run.gpu != left) retime(run.gpu);
+    return {};
   }
 
   Result<void> carry_out(const RejectJob& what) {
@@ -704,11 +819,17 @@ class Simulation {
           summary_.profiles.push_back(name);
     summary_.makespan = last_end_ - begin_;
     measure_.finish(last_end_, summary_);
+    energy_.finish(last_end_, summary_);
     account_.write(summary_, usable_mib());
     summary_.creates = world_.creates();
     summary_.destroys = world_.destroys();
     summary_.reconfigurations = world_.batches();
-    if (options_.outcomes != nullptr) *options_.outcomes = account_.outcomes();
+    if (options_.outcomes != nullptr) {
+      *options_.outcomes = account_.outcomes();
+      if (!bounds_.empty())
+        for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
+          (*options_.outcomes)[i].energy_j = energy_.joules(static_cast<JobId>(i));
+    }
     return summary_;
   }
 
@@ -725,6 +846,8 @@ class Simulation {
   Instant begin_, now_, last_end_;
   Measure measure_;
   Account account_;
+  EnergyAccount energy_;
+  std::vector<PowerBounds> bounds_;  // by GPU model; empty: power is left out
   Forecaster* forecaster_ = nullptr;
   Engine* engine_ = nullptr;
   Agenda agenda_;
@@ -737,6 +860,9 @@ class Simulation {
   std::uint32_t generations_ = 0;            // given out, to all runs
   std::vector<double> done_before_;          // by job; empty: nothing for any
   std::vector<ShortList<JobId, 3>> on_gpu_;  // the jobs that run there
+  std::vector<GpuUse> use_;                  // by GPU
+  std::vector<SharedLoad> loads_;            // of the GPU at hand
+  std::vector<Pace> paces_;
   std::map<std::uint32_t, std::vector<Instant>>
       returns_at_;                     // of outages that were said one by one
   std::vector<std::uint64_t> losses_;  // by GPU, of those that are drawn

@@ -30,6 +30,7 @@
 #include "model/run_summary.hpp"
 #include "simulate/faults.hpp"
 #include "simulate/run_observer.hpp"
+#include "simulate/world_terms.hpp"
 
 namespace cleave {
 
@@ -46,6 +47,7 @@ struct SimulationOptions {
   Duration checkpoint = std::chrono::seconds{30};  // to write one and to restore it, half each
   std::string forecaster = "none";
   FaultPlan faults = {};
+  WorldTerms world = {};
   RunObserver* observer = nullptr;
   std::vector<JobOutcome>* outcomes = nullptr;  // by job, filled when the run has ended
   Progress progress = {};

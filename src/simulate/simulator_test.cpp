@@ -78,8 +78,15 @@ TEST(Simulator, UtilisationsByHand) {
   EXPECT_NEAR(*s.memory_used_utilization,
               18000.0 / (2 * 40320) * in_seconds(s.execution.mean) / in_seconds(s.makespan), 1e-12);
   // Equation 5 of Dyna-P on one of two GPUs: 4/7 of the slices times a relative speed of 4/7.
-  EXPECT_NEAR(s.system_throughput, 0.5 * (4.0 / 7) * (56.0 / 98), 1e-12);
-  EXPECT_FALSE(s.energy_j) << "unknown is not zero";
+  // It makes progress from when its instance is made.
+  EXPECT_NEAR(s.system_throughput,
+              0.5 * (4.0 / 7) * (56.0 / 98) * in_seconds(s.execution.mean) / in_seconds(s.makespan),
+              1e-12);
+  // 50 W idle each, and 4/7 of the 350 W between that and the cap while it runs.
+  EXPECT_NEAR(*s.idle_energy_j, 100 * in_seconds(s.makespan), 1e-6);
+  EXPECT_NEAR(*s.job_energy_j, 200 * in_seconds(s.execution.mean), 1e-6);
+  EXPECT_NEAR(*s.energy_j, *s.idle_energy_j + *s.job_energy_j, 1e-6);
+  EXPECT_EQ(*s.power_peak_w, 300);
 }
 
 TEST(Simulator, AtOneInstantEndsComeBeforeArrivals) {

@@ -1,20 +1,69 @@
 #include "simulate/speeds.hpp"
 
+#include <algorithm>
+
+#include "physics/link.hpp"
+
 namespace cleave {
 
-Speeds::Speeds(const Workload& workload, const Fleet& fleet) : workload_(&workload) {
-  for (const auto& graph : fleet.graphs()) models_.push_back(&graph->geometry().model());
-  known_.resize(workload.speeds.size() * models_.size() * columns, unknown);
+Speeds::Speeds(const Workload& workload, const Fleet& fleet, const WorldTerms& terms)
+    : workload_(&workload) {
+  for (const auto& graph : fleet.graphs()) {
+    const GpuModel& model = graph->geometry().model();
+    models_.push_back(&model);
+    columns_ = std::max(columns_, model.profiles.size() + 1);
+    SharedGpu gpu{.link = terms.link, .beta = terms.power.beta};
+    if (terms.has_power) gpu.power = power_bounds(model, terms.power);
+    whole_.push_back(gpu);
+    if (terms.link != LinkSharing::off) gpu.instance_link = host_link(model).instance_share();
+    in_slices_.push_back(gpu);
+  }
+  for (const SpeedModel& speed : workload.speeds)
+    transfers_.push_back(terms.link != LinkSharing::off &&
+                         (speed.table || speed.flat || !speed.phases
+                              ? speed.transfer_share > 0
+                              : speed.phases->transfer > Duration::zero()));
+  known_.resize(workload.speeds.size() * models_.size() * columns_);
 }
 
-double Speeds::work_out(const Job& job, std::size_t kind, std::size_t column) const {
+SpeedModel Speeds::timed(const Job& job) const {
+  SpeedModel speed = workload_->speeds[job.speed];
+  if (speed.reference == nullptr) speed.reference = models_.front();
+  return speed;
+}
+
+SharedLoad Speeds::load_on(const Job& job, std::size_t kind, std::size_t profile) const {
   const GpuModel& model = *models_[kind];
-  SpeedModel timed = workload_->speeds[job.speed];
-  if (timed.reference == nullptr) timed.reference = models_.front();
-  const auto speed = column == whole_gpu ? speed_on_whole_gpu(timed, model)
-                                         : speed_on(timed, model, model.profiles[column]);
-  if (!speed) return 0;
-  return speed->inferred ? -speed->relative : speed->relative;
+  const SpeedModel speed = timed(job);
+  const bool whole = profile == whole_gpu;
+  SharedLoad load;
+  load.parts = parts_on(speed, model, whole ? nullptr : &model.profiles[profile],
+                        shared(kind, profile).instance_link)
+                   .value_or(WorkParts{});
+  load.kappa = speed.kappa;
+  if (whole) {
+    load.compute_share = load.memory_share = 1;
+  } else {
+    const Profile& slice = model.profiles[profile];
+    load.compute_share = static_cast<double>(slice.compute.value) / model.compute.value;
+    load.memory_share = static_cast<double>(slice.memory.value) / model.memory_slices.value;
+  }
+  return load;
+}
+
+Speeds::Known Speeds::work_out(const Job& job, std::size_t kind, std::size_t profile) const {
+  const GpuModel& model = *models_[kind];
+  const SpeedModel of = timed(job);
+  const auto speed = profile == whole_gpu ? speed_on_whole_gpu(of, model)
+                                          : speed_on(of, model, model.profiles[profile]);
+  if (!speed) return {0, 0};
+  SharedGpu gpu = shared(kind, profile);
+  if (gpu.power) gpu.power->cap = Milliwatts{INT32_MAX};  // what it asks for
+  const Pace pace = pace_alone(gpu, load_on(job, kind, profile));
+  // Copy engines may carry less than the link; tables were measured with them.
+  const bool slower = transfers(job) && gpu.instance_link < 1 && !of.table;
+  const double alone = slower ? pace.speed : speed->relative;
+  return {speed->inferred ? -alone : alone, static_cast<std::int32_t>(pace.power.value)};
 }
 
 }  // namespace cleave

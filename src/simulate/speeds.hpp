@@ -1,41 +1,68 @@
 #pragma once
-// Relative speeds by (speed model, GPU model, profile), computed when first needed. The last column
-// of a GPU model is the whole GPU with MIG off.
+// How fast jobs are and what they draw, by (speed model, GPU model, profile), computed when first
+// needed. The last column of a GPU model is the whole GPU with MIG off.
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "model/job.hpp"
+#include "physics/contention.hpp"
 #include "physics/speed.hpp"
 #include "placement/fleet.hpp"
+#include "simulate/world_terms.hpp"
 
 namespace cleave {
 
 /// A table of speeds that fills itself.
 class Speeds {
  public:
-  /// After as many profiles as a mask can hold.
-  static constexpr std::size_t whole_gpu = 8 * sizeof(ProfileMask);
+  Speeds(const Workload& workload, const Fleet& fleet, const WorldTerms& terms);
 
-  Speeds(const Workload& workload, const Fleet& fleet);
+  /// In place of a profile: the whole GPU with MIG off.
+  static constexpr std::size_t whole_gpu = SIZE_MAX;
 
-  /// A speed of 0 means that the job does not run there.
-  Speed on(const Job& job, std::size_t kind, std::size_t column) const {
-    double& known = known_[(job.speed * models_.size() + kind) * columns + column];
-    if (known == unknown) known = work_out(job, kind, column);
-    return {std::abs(known), known < 0};
+  /// The speed of a job that has the GPU to itself; 0 means that it does not run there.
+  Speed on(const Job& job, std::size_t kind, std::size_t profile) const {
+    const Known& known = known_at(job, kind, profile);
+    return {std::abs(known.speed), known.speed < 0};
+  }
+  /// What it draws then.
+  Milliwatts power_on(const Job& job, std::size_t kind, std::size_t profile) const {
+    return {known_at(job, kind, profile).milliwatts};
+  }
+  /// Whether it uses the link to the host, which others use too.
+  bool transfers(const Job& job) const { return transfers_[job.speed]; }
+
+  /// The job as its neighbours see it; it must run there.
+  [[nodiscard]] SharedLoad load_on(const Job& job, std::size_t kind, std::size_t profile) const;
+  /// What all jobs on a GPU of this model share, with MIG or without.
+  [[nodiscard]] const SharedGpu& shared(std::size_t kind, std::size_t profile) const {
+    return profile == whole_gpu ? whole_[kind] : in_slices_[kind];
   }
 
  private:
-  static constexpr std::size_t columns = whole_gpu + 1;
+  struct Known {
+    double speed = unknown;  // a negative sign marks an inferred speed
+    std::int32_t milliwatts = 0;
+  };
   static constexpr double unknown = std::numeric_limits<double>::infinity();
 
-  [[nodiscard]] double work_out(const Job& job, std::size_t kind, std::size_t column) const;
+  const Known& known_at(const Job& job, std::size_t kind, std::size_t profile) const {
+    const std::size_t column = profile == whole_gpu ? columns_ - 1 : profile;
+    Known& known = known_[(job.speed * models_.size() + kind) * columns_ + column];
+    if (known.speed == unknown) known = work_out(job, kind, profile);
+    return known;
+  }
+  [[nodiscard]] SpeedModel timed(const Job& job) const;
+  [[nodiscard]] Known work_out(const Job& job, std::size_t kind, std::size_t profile) const;
 
   const Workload* workload_;
   std::vector<const GpuModel*> models_;
-  mutable std::vector<double> known_;  // a negative sign marks an inferred speed
+  std::vector<SharedGpu> in_slices_, whole_;  // by GPU model
+  std::vector<bool> transfers_;               // by speed model
+  std::size_t columns_ = 1;                   // profiles of the model that has most, and one
+  mutable std::vector<Known> known_;
 };
 
 }  // namespace cleave

@@ -143,7 +143,7 @@ void expect_same_schedule(std::uint64_t seed, std::string_view layout,
   RequestTable requests(file.geometries);
   std::vector<RequestId> ids;
   for (const Request& request : workload.requests) ids.push_back(requests.intern(request));
-  const Speeds speeds(workload, fleet);
+  const Speeds speeds(workload, fleet, {});
   const KnownJobs facts(workload, speeds, fleet, ids);
   const ExpectedWork work = *expected_work({fleet, requests, true, &facts});
   std::vector<std::size_t> instances(work.groups.size(), 0);

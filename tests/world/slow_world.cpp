@@ -1,0 +1,249 @@
+#include "slow_world.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "physics/link.hpp"
+#include "physics/power.hpp"
+
+namespace cleave {
+
+namespace {
+
+double seconds_of(Instant at) {
+  return in_seconds(at.time_since_epoch());
+}
+
+/// A job's process, where it is and from when it makes progress.
+struct Process {
+  std::size_t gpu = 0;
+  std::optional<PlacementId> placement;  // empty: the whole GPU with MIG off
+  double from_s = 0;
+};
+
+/// A job's time by what it needs, on its instance, for all of its work.
+struct Times {
+  double fixed_s = 0, transfer_s = 0, compute_s = 0, bandwidth_s = 0;
+};
+
+class SlowWorld {
+ public:
+  SlowWorld(const FleetFile& fleet, const Workload& workload, const SimulationOptions& options)
+      : fleet_(fleet),
+        workload_(workload),
+        options_(options),
+        done_(workload.jobs.size()),
+        absent_(fleet.gpus.size()) {
+    run_.ends_s.resize(workload.jobs.size());
+    run_.joules.resize(workload.jobs.size());
+  }
+
+  SlowRun run(const std::vector<RunEvent>& events, double until_s, double step_s) {
+    const double begin_s = seconds_of(workload_.jobs.front().arrival);
+    std::size_t next = 0;
+    for (std::int64_t step = 0; begin_s + static_cast<double>(step) * step_s < until_s; ++step) {
+      const double now_s = begin_s + static_cast<double>(step) * step_s;
+      for (; next < events.size() && seconds_of(events[next].at) <= now_s; ++next)
+        take(events[next]);
+      for (std::size_t gpu = 0; gpu < fleet_.gpus.size(); ++gpu) go(gpu, now_s, step_s);
+    }
+    return run_;
+  }
+
+ private:
+  const GpuModel& model(std::size_t gpu) const {
+    return fleet_.geometries[fleet_.gpus[gpu].geometry].model();
+  }
+  const Profile* profile(const Process& process) const {
+    if (!process.placement) return nullptr;
+    return fleet_.geometries[fleet_.gpus[process.gpu].geometry][*process.placement].profile;
+  }
+
+  void take(const RunEvent& event) {
+    const std::size_t job = event.job ? index(*event.job) : 0;
+    using Kind = RunEvent::Kind;
+    switch (event.kind) {
+      case Kind::started: {
+        double from_s = seconds_of(*event.until) + in_seconds(options_.process_start);
+        if (restores_.contains(job)) from_s += in_seconds(options_.checkpoint) / 2;
+        restores_.erase(job);
+        running_[job] = {index(*event.gpu), event.placement, from_s};
+        break;
+      }
+      case Kind::migrated:
+        running_[job].gpu = index(*event.gpu);
+        running_[job].placement = event.placement;
+        break;
+      case Kind::checkpointed:
+        if (event.until) restores_[job] = true;
+        running_.erase(job);
+        break;
+      case Kind::stopped:
+      case Kind::restarted_early:
+      case Kind::ran_out:
+      case Kind::evicted:
+        done_[job] = 0;
+        running_.erase(job);
+        break;
+      case Kind::gpu_lost:
+        absent_[index(*event.gpu)] = true;
+        break;
+      case Kind::gpu_returned:
+        absent_[index(*event.gpu)] = false;
+        break;
+      case Kind::submitted:
+      case Kind::rejected:
+      case Kind::destroyed:
+      case Kind::created:
+      case Kind::finished:  // found here
+      case Kind::failed:
+        break;
+    }
+  }
+
+  Times times_of(std::size_t job, const Process& process) const {
+    const GpuModel& here = model(process.gpu);
+    const Profile* slice = profile(process);
+    const Job& of = workload_.jobs[job];
+    const SpeedModel& speed = workload_.speeds[of.speed];
+    const double all_s = in_seconds(of.duration);
+    const GpuModel& reference =
+        speed.reference != nullptr ? *speed.reference : fleet_.geometries.front().model();
+    const double memory =
+        slice != nullptr ? static_cast<double>(slice->memory.value) / here.memory_slices.value : 1;
+    const double sms = slice != nullptr ? slice->sms->value : here.sms->value;
+    const double compute = sms / reference.largest().sms->value;
+    if (speed.phases) {
+      const Phases& p = *speed.phases;
+      const double scale = all_s / in_seconds(p.cpu + p.transfer + p.compute + p.bandwidth);
+      return {in_seconds(p.cpu) * scale, in_seconds(p.transfer) * scale,
+              in_seconds(p.compute) * scale / compute, in_seconds(p.bandwidth) * scale / memory};
+    }
+    const double transfer_s = speed.transfer_share * all_s;
+    if (speed.flat) return {0, transfer_s, all_s - transfer_s, 0};
+    if (speed.table) {
+      double relative = 0;
+      for (const auto& [name, each] : *speed.table)
+        if (slice == nullptr || name == slice->name) relative = std::max(relative, each);
+      return {0, transfer_s, all_s / relative - transfer_s / link_limit(process), 0};
+    }
+    return {0, transfer_s, all_s / compute - transfer_s, 0};
+  }
+
+  double link_limit(const Process& process) const {
+    if (options_.world.link == LinkSharing::off || !process.placement) return 1;
+    const HostLink& link = host_link(model(process.gpu));
+    return link.instance_gb_per_s / link.gb_per_s;
+  }
+
+  /// The share of the link that each gets while it transfers, by bisection.
+  double link_share(const std::vector<std::pair<Times, double>>& jobs, double limit) const {
+    const auto use = [&](double x) {
+      double sum = 0;
+      for (const auto& [t, stretch] : jobs)
+        if (t.transfer_s > 0)
+          sum += t.transfer_s * x / (t.transfer_s + x * (t.fixed_s + t.compute_s + t.bandwidth_s));
+      return sum;
+    };
+    if (options_.world.link == LinkSharing::off) return 1;
+    if (options_.world.link == LinkSharing::together) {
+      double transferring = 0;
+      for (const auto& [t, stretch] : jobs) transferring += t.transfer_s > 0 ? 1 : 0;
+      return transferring > 0 ? std::min(limit, 1 / transferring) : limit;
+    }
+    if (use(limit) <= 1) return limit;
+    double low = 0, high = limit;
+    for (int i = 0; i < 50; ++i) {
+      const double middle = (low + high) / 2;
+      (use(middle) < 1 ? low : high) = middle;
+    }
+    return low;
+  }
+
+  void go(std::size_t gpu, double now_s, double step_s) {
+    if (absent_[gpu]) return;
+    std::vector<std::size_t> here;
+    std::map<std::optional<PlacementId>, int> in_instance;
+    for (const auto& [job, process] : running_) {
+      if (process.gpu != gpu || run_.ends_s[job]) continue;
+      ++in_instance[process.placement];
+      if (process.from_s <= now_s) here.push_back(job);
+    }
+    std::vector<std::pair<Times, double>> times;  // and how often its instance is shared
+    double limit = 1;
+    for (const std::size_t job : here) {
+      const Process& process = running_.at(job);
+      times.emplace_back(times_of(job, process), in_instance[process.placement]);
+      limit = link_limit(process);
+    }
+    const double share = link_share(times, limit);
+
+    const GpuPower& power = gpu_power(model(gpu));
+    const double idle_w = in_watts(power.idle) * options_.world.power.idle_factor;
+    const double span_w = in_watts(power.cap) - idle_w;
+    const double cap_w =
+        options_.world.power.cap ? in_watts(*options_.world.power.cap) : in_watts(power.cap);
+    std::vector<double> asked_w;
+    double sum_w = 0;
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const auto& [t, stretch] = times[i];
+      const Process& process = running_.at(here[i]);
+      const Profile* slice = profile(process);
+      const double compute =
+          slice != nullptr ? static_cast<double>(slice->compute.value) / model(gpu).compute.value
+                           : 1;
+      const double memory = slice != nullptr ? static_cast<double>(slice->memory.value) /
+                                                   model(gpu).memory_slices.value
+                                             : 1;
+      const double whole_s =
+          (t.fixed_s + t.transfer_s / share + t.compute_s + t.bandwidth_s) * stretch;
+      const double busy =
+          whole_s > 0 ? (compute * t.compute_s + memory * t.bandwidth_s) / whole_s : 0;
+      asked_w.push_back(span_w * std::min(1.0, busy) *
+                        workload_.speeds[workload_.jobs[here[i]].speed].kappa);
+      sum_w += asked_w.back();
+    }
+    const bool over = options_.world.has_power && sum_w > cap_w - idle_w;
+    const double scale = over ? (cap_w - idle_w) / sum_w : 1;
+    const double clock = over ? std::pow(scale, 1 / options_.world.power.beta) : 1;
+    double draws_w = idle_w, link = 0;
+    run_.idle_j += idle_w * step_s;
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const auto& [t, stretch] = times[i];
+      const std::size_t job = here[i];
+      const double whole_s =
+          (t.fixed_s + t.transfer_s / share + t.compute_s / clock + t.bandwidth_s) * stretch;
+      link += whole_s > 0 ? t.transfer_s * stretch / whole_s : 0;
+      draws_w += asked_w[i] * scale;
+      run_.joules[job] += asked_w[i] * scale * step_s;
+      done_[job] += whole_s > 0 ? step_s / whole_s : 1;
+      if (done_[job] < 1) continue;
+      // It ended somewhere within the step.
+      run_.ends_s[job] = now_s + step_s - (done_[job] - 1) * whole_s;
+      running_.erase(job);
+    }
+    run_.energy_j += draws_w * step_s;
+    run_.most_link = std::max(run_.most_link, link);
+    run_.most_over_cap_w = std::max(run_.most_over_cap_w, draws_w - cap_w);
+  }
+
+  const FleetFile& fleet_;
+  const Workload& workload_;
+  const SimulationOptions& options_;
+  std::vector<double> done_;  // share of its work, by job
+  std::vector<bool> absent_;  // by GPU
+  std::map<std::size_t, Process> running_;
+  std::map<std::size_t, bool> restores_;
+  SlowRun run_;
+};
+
+}  // namespace
+
+SlowRun run_slowly(const FleetFile& fleet, const Workload& workload,
+                   const SimulationOptions& options, const std::vector<RunEvent>& events,
+                   double until_s, double step_s) {
+  return SlowWorld(fleet, workload, options).run(events, until_s, step_s);
+}
+
+}  // namespace cleave

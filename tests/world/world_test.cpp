@@ -1,0 +1,150 @@
+// The simulator against a second one that knows only the definitions and takes small steps: 500
+// small worlds with every term on and off.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/format.hpp"
+#include "base/random.hpp"
+#include "slow_world.hpp"
+
+namespace cleave {
+namespace {
+
+struct SmallWorld {
+  FleetFile fleet;
+  Workload workload;
+  SimulationOptions options;
+  std::string scheduler;
+};
+
+Duration seconds(double s) {
+  return Duration{std::llround(s * 1e9)};
+}
+
+SpeedModel random_speed(Random& random, const std::vector<const Profile*>& profiles) {
+  SpeedModel speed;
+  speed.kappa = random.below(3) == 0 ? 0.3 + 1.5 * random.uniform() : 1;
+  switch (random.below(4)) {
+    case 0:
+      speed.phases = Phases{seconds(3 * random.uniform()), seconds(15 * random.uniform()),
+                            seconds(5 * random.uniform()), seconds(1 + 3 * random.uniform())};
+      return speed;
+    case 1:
+      speed.table.emplace();
+      for (const Profile* profile : profiles)
+        (*speed.table)[std::string(profile->name)] =
+            std::pow(profile->compute.value / 7.0, 0.3 + 0.5 * random.uniform());
+      // Below the time of transfers at the slowest link of any instance.
+      speed.transfer_share = random.below(2) == 0 ? 0 : 0.1 * random.uniform();
+      return speed;
+    case 2:
+      speed.flat = true;
+      break;
+    default:
+      break;
+  }
+  speed.transfer_share = random.below(2) == 0 ? 0 : 0.9 * random.uniform();
+  return speed;
+}
+
+SmallWorld small_world(std::uint64_t seed) {
+  Random random(seed);
+  SmallWorld world;
+  constexpr std::string_view models[] = {"A30-24GB", "A100-40GB", "H100-96GB-GH200"};
+  const std::string_view model = models[random.below(3)];
+  world.fleet = *parse_fleet_in_short(fmt::format("{}x{}", 1 + random.below(2), model),
+                                      ProfileChoice::plain());
+  const auto profiles = world.fleet.geometries.front().profile_list();
+  const std::size_t jobs = 4 + random.below(12);
+  double now_s = 0;
+  for (std::size_t i = 0; i < jobs; ++i) {
+    Job job;
+    job.id = fmt::format("{}", i);
+    job.arrival = Instant{} + seconds(now_s);
+    job.duration = seconds(1 + random.exponential(6));
+    const SpeedModel speed = random_speed(random, profiles);
+    Request request{ByProfile{std::string(profiles[random.below(profiles.size())]->name)}, {}, {}};
+    job.request = world.workload.intern(request);
+    job.speed = world.workload.intern(speed);
+    world.workload.jobs.push_back(job);
+    if (random.below(3) > 0) now_s += random.exponential(1);
+  }
+  world.workload.read = jobs;
+  SimulationOptions& options = world.options;
+  constexpr LinkSharing links[] = {LinkSharing::off, LinkSharing::spread, LinkSharing::together};
+  options.world.link = links[random.below(3)];
+  options.world.has_power = random.below(5) > 0;
+  options.world.power.beta = 0.7 + 0.9 * random.uniform();
+  if (random.below(2) == 0) {
+    const GpuPower& power = gpu_power(world.fleet.geometries.front().model());
+    const double part = 0.15 + 0.8 * random.uniform();
+    options.world.power.cap =
+        power.idle +
+        Milliwatts{std::llround(part * static_cast<double>((power.cap - power.idle).value))};
+  }
+  if (random.below(3) == 0) options.process_start = seconds(random.uniform());
+  if (random.below(3) == 0) options.reconfiguration = seconds(random.uniform());
+  options.checkpoint = seconds(2 * random.uniform());
+  if (random.below(4) == 0) {
+    options.faults.between_losses = seconds(40);
+    options.faults.repair = seconds(5);
+  }
+  options.seed = seed;
+  constexpr std::string_view schedulers[] = {"online", "miso", "full-gpu", "dyna-p"};
+  world.scheduler = schedulers[random.below(std::size(schedulers))];
+  return world;
+}
+
+TEST(SlowWorld, AgreesOn500SmallWorlds) {
+  constexpr double step_s = 0.002;
+  std::size_t compared = 0, saturated = 0, capped = 0, moved = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    SmallWorld world = small_world(seed);
+    EventList events;
+    std::vector<JobOutcome> outcomes;
+    world.options.observer = &events;
+    world.options.outcomes = &outcomes;
+    const auto quick =
+        simulate(world.fleet, world.workload, *parse_scheduler(world.scheduler), world.options);
+    ASSERT_TRUE(quick) << seed << ": " << quick.error().text();
+    const double begin_s = in_seconds(world.workload.jobs.front().arrival.time_since_epoch());
+    const double until_s = begin_s + in_seconds(quick->makespan);
+    const SlowRun slow =
+        run_slowly(world.fleet, world.workload, world.options, events.events, until_s + 5, step_s);
+    // Whatever happens on a GPU within a step is a step late here, and so is all that follows.
+    const double bound_s = step_s * (4 + static_cast<double>(events.events.size()));
+    for (const RunEvent& event : events.events) {
+      moved += event.kind == RunEvent::Kind::migrated ? 1 : 0;
+      if (event.kind != RunEvent::Kind::finished) continue;
+      const std::size_t job = index(*event.job);
+      ASSERT_TRUE(slow.ends_s[job]) << "seed " << seed << " job " << job;
+      EXPECT_NEAR(*slow.ends_s[job], in_seconds(event.at.time_since_epoch()), bound_s)
+          << "seed " << seed << " job " << job << " " << world.scheduler;
+      ++compared;
+    }
+    if (world.options.world.link != LinkSharing::off) {
+      EXPECT_LE(slow.most_link, 1 + 1e-9) << "seed " << seed;
+      saturated += slow.most_link > 0.999 ? 1 : 0;
+    }
+    if (!world.options.world.has_power) continue;
+    EXPECT_LE(slow.most_over_cap_w, 1e-9) << "seed " << seed;
+    EXPECT_NEAR(*quick->energy_j, *quick->job_energy_j + *quick->idle_energy_j, 1e-3);
+    double watts = 0;
+    for (const GpuEntry& gpu : world.fleet.gpus)
+      watts += in_watts(gpu_power(world.fleet.geometries[gpu.geometry].model()).cap);
+    EXPECT_LE(*quick->power_peak_w, watts) << "seed " << seed;
+    for (std::size_t job = 0; job < outcomes.size(); ++job)
+      EXPECT_NEAR(slow.joules[job], *outcomes[job].energy_j, watts * bound_s)
+          << "seed " << seed << " job " << job;
+    capped += slow.most_over_cap_w > -1e-6 ? 1 : 0;
+  }
+  EXPECT_GT(compared, 2000U);
+  EXPECT_GT(capped, 50U);
+  EXPECT_GT(saturated, 30U);
+  EXPECT_GT(moved, 10U);
+}
+
+}  // namespace
+}  // namespace cleave
