@@ -122,11 +122,13 @@ TEST(SupervisorMessages, AreReadAsTheyWereWritten) {
   outcome.end = ProcessOutcome::End::not_started;
   outcome.code = 2;
   outcome.reason = "no such \x01 file";
-  outcome.reports = {{3, {2, 9, MiB{4}, MiB{5}}}};
+  outcome.reports = {{3, {2, 9, MiB{4}, MiB{5}}},
+                     {4, {3, 9, MiB{40}, MiB{5}, MiB{6}, MiB{7}, MiB{8}}}};
   const auto again = parse_outcome(outcome_text(outcome), "outcome.json");
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(outcome_text(*again), outcome_text(*parse_outcome(outcome_text(*again), "again")));
-  EXPECT_EQ(again->reports[0].report.iterations, 9);
+  EXPECT_EQ(again->reports[0].report, outcome.reports[0].report);
+  EXPECT_EQ(again->reports[1].report, outcome.reports[1].report) << "with its parts";
 }
 
 }  // namespace

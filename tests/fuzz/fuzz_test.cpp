@@ -527,7 +527,8 @@ TEST(Fuzz, MemorySeries) {
 }
 
 TEST(Fuzz, ReportsOfJobs) {
-  fuzz({report_line({3, 100, MiB{4096}, MiB{4300}}), report_line({1, {}, MiB{1}, MiB{1}})},
+  fuzz({report_line({3, 100, MiB{4096}, MiB{4300}}), report_line({1, {}, MiB{1}, MiB{1}}),
+        report_line({2, 9, MiB{40}, MiB{8}, MiB{615}, MiB{9}, MiB{20}})},
        [](const std::string& text) -> std::optional<Error> {
          const auto report = parse_report_line(text, "report");
          if (!report) return report.error();

@@ -17,6 +17,10 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t{1} << 53;
 constexpr std::int64_t most_iterations = 1'000'000'000'000;
 
+std::string key_of(const ReportPart& part) {
+  return fmt::format("{}_bytes", part.name);
+}
+
 MiB rounded_up(std::int64_t bytes) {
   return {(bytes + bytes_per_mib - 1) / bytes_per_mib};
 }
@@ -29,6 +33,8 @@ std::string report_line(const MemoryReport& report) {
   if (report.iterations) line["iterations"] = *report.iterations;
   line["requested_bytes"] = report.requested.value * bytes_per_mib;
   line["allocated_bytes"] = report.allocated.value * bytes_per_mib;
+  for (const ReportPart& part : report_parts)
+    if (const auto size = report.*part.size) line[key_of(part)] = size->value * bytes_per_mib;
   return line.dump();
 }
 
@@ -46,7 +52,9 @@ Result<MemoryReport> parse_report_line(std::string_view line, const std::string&
   report.iterations = in.integer_if("iterations", 1, most_iterations);
   report.requested = rounded_up(in.integer("requested_bytes", 0, most_bytes));
   report.allocated = rounded_up(in.integer("allocated_bytes", 0, most_bytes));
-  in.done();
+  for (const ReportPart& part : report_parts)
+    if (const auto bytes = in.integer_if(key_of(part), 0, most_bytes))
+      report.*part.size = rounded_up(*bytes);
   if (!error && report.iterations && *report.iterations < report.iteration)
     in.refuse("iteration", fmt::format("iteration {} of {}", report.iteration, *report.iterations));
   if (error) return std::unexpected(*error);

@@ -2,10 +2,13 @@
 // How a job reports its memory: one line of JSON for each iteration, as a datagram to the unix
 // socket that the environment variable CLEAVE_REPORT names.
 //
-//   {"iteration":3,"iterations":100,"requested_bytes":4294967296,"allocated_bytes":4508876800}
+//   {"iteration":3,"iterations":100,"requested_bytes":4294967296,"allocated_bytes":902823936,
+//    "context_bytes":644874240,"workspace_bytes":8519680,"reserved_bytes":1048576000}
 //
-// `iterations` is absent if the job does not know. A job never waits for its reader: reports are
-// lost if the socket is full or has no reader.
+// All but `iteration`, `requested_bytes` and `allocated_bytes` may be absent. Without
+// `context_bytes`, `allocated_bytes` includes the context: the older form. Keys that the reader
+// does not know are ignored, so that newer jobs can report to it. A job never waits for its reader:
+// reports are lost if the socket is full or has no reader.
 
 #include <cstdint>
 #include <string>
@@ -23,8 +26,7 @@ inline constexpr std::size_t longest_report_line = 512;
 
 /// Without a line end.
 [[nodiscard]] std::string report_line(const MemoryReport& report);
-/// Reads a line, which must have every key and no other; bytes are rounded up to whole MiB. `place`
-/// is for the error.
+/// Reads a line; bytes are rounded up to whole MiB. `place` is for the error.
 [[nodiscard]] Result<MemoryReport> parse_report_line(std::string_view line,
                                                      const std::string& place);
 

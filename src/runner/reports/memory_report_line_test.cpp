@@ -17,17 +17,41 @@
 namespace cleave {
 namespace {
 
-bool same(const MemoryReport& a, const MemoryReport& b) {
-  return a.iteration == b.iteration && a.iterations == b.iterations && a.requested == b.requested &&
-         a.allocated == b.allocated;
-}
-
 TEST(ReportLine, IsAsDocumented) {
   EXPECT_EQ(report_line({3, 100, MiB{4096}, MiB{4300}}),
             R"({"iteration":3,"iterations":100,)"
             R"("requested_bytes":4294967296,"allocated_bytes":4508876800})");
   EXPECT_EQ(report_line({1, {}, MiB{0}, MiB{1}}),
             R"({"iteration":1,"requested_bytes":0,"allocated_bytes":1048576})");
+  EXPECT_EQ(report_line({3, 100, MiB{4096}, MiB{861}, MiB{615}, MiB{9}, MiB{1000}}),
+            R"({"iteration":3,"iterations":100,)"
+            R"("requested_bytes":4294967296,"allocated_bytes":902823936,)"
+            R"("context_bytes":644874240,"workspace_bytes":9437184,"reserved_bytes":1048576000})");
+}
+
+TEST(ReportLine, WithoutAContextOfItsOwnAllocatedIncludesIt) {
+  const auto older = parse_report_line(
+      R"({"iteration":1,"requested_bytes":5242880,"allocated_bytes":7340032})", "report");
+  ASSERT_TRUE(older);
+  EXPECT_EQ(older->context, std::nullopt);
+  EXPECT_EQ(older->held(), MiB{7});
+  EXPECT_TRUE(older->beyond(MiB{4})) << "what was requested, before it was held";
+  EXPECT_FALSE(older->beyond(MiB{5}));
+  const auto newer =
+      parse_report_line(R"({"iteration":1,"requested_bytes":104857600,"allocated_bytes":7340032,)"
+                        R"("context_bytes":3145728,"workspace_bytes":1})",
+                        "report");
+  ASSERT_TRUE(newer);
+  EXPECT_EQ(newer->held(), MiB{7 + 3 + 1});
+  EXPECT_FALSE(newer->beyond(MiB{11})) << "requests of an iteration are a sum";
+  EXPECT_TRUE(newer->beyond(MiB{10}));
+}
+
+TEST(ReportLine, KeysOfNewerJobsAreIgnored) {
+  const auto report = parse_report_line(
+      R"({"iteration":1,"requested_bytes":1,"allocated_bytes":1,"more":[1]})", "report");
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(*report, (MemoryReport{1, {}, MiB{1}, MiB{1}}));
 }
 
 TEST(ReportLine, GoesThereAndBack) {
@@ -39,11 +63,14 @@ TEST(ReportLine, GoesThereAndBack) {
       report.iterations = report.iteration + static_cast<std::int64_t>(random.below(1'000'000));
     report.requested = MiB{static_cast<std::int64_t>(random.below(1 << 24))};
     report.allocated = MiB{static_cast<std::int64_t>(random.below(1 << 24))};
+    for (const ReportPart& part : report_parts)
+      if (random.below(2) == 0)
+        report.*part.size = MiB{static_cast<std::int64_t>(random.below(1 << 24))};
     const std::string line = report_line(report);
     ASSERT_LE(line.size(), longest_report_line);
     const auto back = parse_report_line(line, "report");
     ASSERT_TRUE(back) << line << ": " << back.error().text();
-    EXPECT_TRUE(same(report, *back)) << line;
+    EXPECT_EQ(report, *back) << line;
   }
 }
 
@@ -69,7 +96,9 @@ TEST(ReportLine, RefusesAnythingElse) {
            R"({"iteration":1,"requested_bytes":1.5,"allocated_bytes":1})",
            R"({"iteration":1,"requested_bytes":"1","allocated_bytes":1})",
            R"({"iteration":1,"requested_bytes":1e30,"allocated_bytes":1})",
-           R"({"iteration":1,"requested_bytes":1,"allocated_bytes":1,"more":1})",
+           R"({"iteration":1,"requested_bytes":1,"allocated_bytes":1,"context_bytes":-1})",
+           R"({"iteration":1,"requested_bytes":1,"allocated_bytes":1,"workspace_bytes":"1"})",
+           R"({"iteration":1,"requested_bytes":1,"allocated_bytes":1,"reserved_bytes":1e30})",
            R"({"iteration":1,"iteration":1,"requested_bytes":1,"allocated_bytes":1})",
            R"({"iteration":1,"requested_bytes":1,"allocated_bytes":1} {})",
        }) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 
 namespace cleave {
@@ -9,6 +10,10 @@ namespace cleave {
 namespace {
 
 constexpr std::int64_t most = std::int64_t{1} << 53;
+
+std::string key_of(const ReportPart& part) {
+  return fmt::format("{}_mib", part.name);
+}
 
 }  // namespace
 
@@ -50,6 +55,8 @@ Json to_json(std::span<const NumberedReport> reports) {
     if (report.iterations) one["iterations"] = *report.iterations;
     one["requested_mib"] = report.requested.value;
     one["allocated_mib"] = report.allocated.value;
+    for (const ReportPart& part : report_parts)
+      if (const auto size = report.*part.size) one[key_of(part)] = size->value;
     list.push_back(std::move(one));
   }
   return list;
@@ -71,6 +78,9 @@ std::vector<NumberedReport> read_reports(JsonReader& in, std::string_view key) {
     each.report.iterations = one.integer_if("iterations", 1, most);
     each.report.requested = MiB{one.integer("requested_mib", 0, most)};
     each.report.allocated = MiB{one.integer("allocated_mib", 0, most)};
+    for (const ReportPart& part : report_parts)
+      if (const auto size = one.integer_if(key_of(part), 0, most))
+        each.report.*part.size = MiB{*size};
     one.done();
     reports.push_back(each);
   }
