@@ -58,7 +58,7 @@ struct ApiJob {
   bool restartable = false, movable = false;
   std::optional<Instant> deadline_at, submitted_at, started_at, ended_at;
   std::int64_t attempts = 0, early_restarts = 0;
-  std::optional<MiB> memory;     // the most that was reported as allocated
+  std::optional<MiB> memory;     // the most that was reported as held
   std::optional<double> energy;  // J; not measured yet
   // In the answer about a single job only.
   std::vector<std::string> command;
@@ -193,7 +193,7 @@ inline constexpr auto fields_of<ApiAttempt> = std::tuple{
     field("exit_code", &ApiAttempt::exit_code,
           {.help = "Exit code; 128 + signal if a signal ended it", .least = -1, .most = 1000}),
     field("peak_mib", &ApiAttempt::peak,
-          {.help = "Most memory that it reported as allocated", .least = 0}),
+          {.help = "Most memory that it reported, with the context", .least = 0}),
 };
 template <>
 inline constexpr std::string_view schema_of<ApiAttempt> = "Attempt";
@@ -230,7 +230,7 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
     field("early_restarts", &ApiJob::early_restarts,
           {.help = "Restarts in the last day before its memory would have run out", .least = 0}),
     field("memory_mib", &ApiJob::memory,
-          {.help = "Most memory that its latest attempt reported as allocated", .least = 0}),
+          {.help = "Most memory that its latest attempt reported, with the context", .least = 0}),
     field("energy_j", &ApiJob::energy, {.help = "Always null: energy is not measured yet"}),
     field("history", &ApiJob::history,
           {.help = "Its attempts, oldest first", .use = FieldUse::whole}),

@@ -93,7 +93,7 @@ class Control {
   [[nodiscard]] std::vector<const JobRecord*> jobs() const;
   /// The attempt that runs, or is about to; null where there is none.
   [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
-  /// What it last reported as allocated.
+  /// What it last reported to hold.
   [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
   /// Why a queued job waits, in words. Works the queue out once a step, so that asking for every
   /// job of a listing is cheap.

@@ -64,7 +64,7 @@ struct AttemptRecord {
   std::optional<AttemptEnd> end;  // also before `ended`: what it is being stopped for
   std::string why;                // in words
   std::optional<int> exit_code;
-  std::optional<MiB> peak;  // the most that it reported as allocated
+  std::optional<MiB> peak;  // the most that it reported to hold
   friend bool operator==(const AttemptRecord&, const AttemptRecord&) = default;
 };
 

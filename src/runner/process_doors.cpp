@@ -85,7 +85,7 @@ void ProcessDoors::report(const MemoryReport& report) {
   reports_->send(report);
   if (settings_.quiet) return;
   fmt::print("iteration {}/{}: {} MiB\n", report.iteration, settings_.iterations,
-             report.allocated.value);
+             report.held().value);
   std::fflush(stdout);
 }
 

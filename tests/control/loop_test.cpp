@@ -352,6 +352,39 @@ TEST_F(Loop, WhatAJobReportedStaysItsOwnWhenTheEngineIsRebuilt) {
   EXPECT_EQ(record(small).state, JobState::finished);
 }
 
+TEST_F(Loop, ContextAndWorkspaceCountAsHeldMemory) {
+  begin();
+  const auto peak_of = [&](const MemoryReport& report) {
+    const JobNumber number = submit(sized("1g.5gb"));
+    FakeCourse course;
+    course.runs = 10s;
+    course.reports.push_back({1, report});
+    jobs.plan({number, 1}, course);
+    run(60s);
+    return attempts(number).front().peak;
+  };
+  EXPECT_EQ(peak_of({1, 9, MiB{50}, MiB{40}}), MiB{40}) << "an older report counts everything";
+  EXPECT_EQ(peak_of({1, 9, MiB{90}, MiB{40}, MiB{600}, MiB{5}}), MiB{645});
+  EXPECT_EQ(peak_of({1, 9, MiB{90}, MiB{40}, MiB{600}}), MiB{649}) << "the A100's usual workspace";
+}
+
+TEST_F(Loop, RequestsOfAnIterationMayExceedTheInstance) {
+  begin();
+  const auto end_of = [&](const MemoryReport& report) {
+    const JobNumber number = submit(sized("1g.5gb"));
+    FakeCourse course;
+    course.runs = 10s;
+    course.outcome.code = 1;
+    course.reports.push_back({1, report});
+    jobs.plan({number, 1}, course);
+    run(60s);
+    return attempts(number).front().end;
+  };
+  EXPECT_EQ(end_of({1, 9, MiB{9000}, MiB{40}}), AttemptEnd::out_of_memory);
+  EXPECT_EQ(end_of({1, 9, MiB{9000}, MiB{40}, MiB{600}}), AttemptEnd::ended_itself);
+  EXPECT_EQ(end_of({1, 9, MiB{9000}, MiB{4500}, MiB{600}}), AttemptEnd::out_of_memory);
+}
+
 TEST_F(Loop, WhatWasReportedIsNotForgottenWhenTheEngineIsRebuilt) {
   settings.forecaster = "running-max";
   settings.early_restarts_a_day = 0;  // for now

@@ -39,7 +39,7 @@ struct Answer {
   MemorySeries series;
   Watched watched;
   std::optional<MiB> capacity;
-  MiB context;            // that the reports leave out
+  MiB context;            // of reports that leave it out
   std::int64_t last = 0;  // iteration for which the peak is forecast
   std::optional<ExpectedPeak> peak;
 };
@@ -56,19 +56,26 @@ std::string at(const Answer& answer, std::size_t report) {
   return fmt::format("iteration {}", answer.series.reports[report].iteration);
 }
 
+/// Everything that the job held, with the context that the forecaster was told.
+MiB held(const Answer& answer, const MemoryReport& report) {
+  return report.context ? report.held() : report.held() + answer.context;
+}
+
 /// The fitted line and its interval, which `trend` alone has: in physical memory, over what the
 /// reuse leaves.
 void draw_trend(const Answer& answer, const OptionTexts& texts, Chart& chart) {
   const auto options = read_trend_options(texts);
   if (!options) return;
   TrendForecast forecast(*options);
-  for (const MemoryReport& report : answer.series.reports)
+  for (const MemoryReport& report : answer.series.reports) {
     forecast.add(report.iteration, static_cast<double>(report.requested.value),
                  static_cast<double>(report.allocated.value));
-  if (forecast.count() < options->least_samples) return;
+    if (report.context) forecast.set_constant(static_cast<double>(report.constant().value));
+  }
+  if (forecast.count() < options.least_samples) return;
   const auto physical = [&](double x, double margin) {
     const double inverse = forecast.inverse().at(x);
-    return inverse > 0 ? (forecast.requested().at(x) + margin) / inverse + options->overhead : -1;
+    return inverse > 0 ? (forecast.requested().at(x) + margin) / inverse + forecast.constant() : -1;
   };
   const auto last = static_cast<double>(answer.last);
   chart.curve(
@@ -84,7 +91,7 @@ void draw_trend(const Answer& answer, const OptionTexts& texts, Chart& chart) {
 void draw_laws(const Answer& answer, Chart& chart) {
   SeriesDigest digest;
   for (const MemoryReport& report : answer.series.reports)
-    digest.add(static_cast<double>(report.iteration), static_cast<double>(report.allocated.value));
+    digest.add(static_cast<double>(report.iteration), static_cast<double>(report.held().value));
   if (digest.points().size() < GrowthLaws::fewest_points) return;
   const auto last = static_cast<double>(answer.last);
   const auto now = static_cast<double>(answer.series.reports.back().iteration);
@@ -97,7 +104,7 @@ void draw_laws(const Answer& answer, Chart& chart) {
 void draw(const Answer& answer, const std::string& forecaster) {
   double most = answer.capacity ? static_cast<double>(answer.capacity->value) : 0;
   for (const MemoryReport& report : answer.series.reports)
-    most = std::max(most, static_cast<double>(report.allocated.value));
+    most = std::max(most, static_cast<double>(held(answer, report).value));
   if (answer.peak)
     most = std::max(most, std::min(2 * most, static_cast<double>(answer.peak->to_ask_for.value)));
   Chart chart(static_cast<double>(answer.last), most * 1.1);
@@ -116,7 +123,7 @@ void draw(const Answer& answer, const std::string& forecaster) {
   }
   for (const MemoryReport& report : answer.series.reports)
     chart.point(static_cast<double>(report.iteration),
-                static_cast<double>((report.allocated + answer.context).value), '*');
+                static_cast<double>(held(answer, report).value), '*');
   fmt::print("{}", chart.text([](double y) { return fmt::format("{:.1f} GiB", y / 1024); }));
   fmt::print("* reported{}{}\n\n",
              !fit              ? ""
@@ -180,6 +187,7 @@ void print_json(const Answer& answer, const std::string& forecaster) {
   for (std::size_t i = 0; i < answer.watched.said.size(); ++i)
     forecasts.push_back({{"iteration", answer.series.reports[i].iteration},
                          {"allocated_mib", answer.series.reports[i].allocated.value},
+                         {"held_mib", held(answer, answer.series.reports[i]).value},
                          {"peak", peak(answer.watched.said[i])}});
   print(Json{{"forecaster", forecaster},
              {"samples", answer.series.reports.size()},
@@ -238,7 +246,8 @@ void add_forecast_memory(CommandLine& forecast, Run& run) {
   command
       ->add_option(
           "--series", options.series,
-          "CSV with the columns iteration, requested_mib, allocated_mib; - reads standard input")
+          "CSV with the columns iteration, requested_mib, allocated_mib, and context_mib if the "
+          "context is not in the third; - reads standard input")
       ->required()
       ->check(not_empty());
   command

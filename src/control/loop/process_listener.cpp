@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "control/verdicts/gpu_verdicts.hpp"
+#include "forecast/memory/usual_workspace.hpp"
 
 namespace cleave {
 
@@ -61,11 +62,11 @@ void ProcessListener::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
 }
 
 void ProcessListener::reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& numbered) {
-  const MemoryReport& report = numbered.report;
+  const MemoryReport report = with_usual_workspace(numbered.report, node_.architecture_of(attempt));
   attempt.reports.add(report);
-  attempt.last_reported = report.allocated;
-  attempt.record.peak = std::max(attempt.record.peak.value_or(MiB{}), report.allocated);
-  attempt.beyond = attempt.capacity && report.requested > *attempt.capacity;
+  attempt.last_reported = report.held();
+  attempt.record.peak = std::max(attempt.record.peak.value_or(MiB{}), report.held());
+  attempt.beyond = attempt.capacity && report.beyond(*attempt.capacity);
   if (attempt.record.end || job.main != attempt.record.key.attempt || !job.id) return;
   lifecycle_.forget_old_restarts(job);
   if (may_restart_early(job.record.early_restarts, clock_.wall(), settings_.early_restarts_a_day))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "forecast/memory/usual_workspace.hpp"
 
 namespace cleave {
 
@@ -139,8 +140,9 @@ void Startup::take_ended(LiveJob& job, const FoundJob& found) {
     live.record.began = found.outcome.began_at;
   const std::optional<MiB> capacity = node_.capacity_of(live);
   for (const NumberedReport& each : found.outcome.reports) {
-    live.record.peak = std::max(live.record.peak.value_or(MiB{}), each.report.allocated);
-    live.beyond = capacity && each.report.requested > *capacity;
+    const MemoryReport report = with_usual_workspace(each.report, node_.architecture_of(live));
+    live.record.peak = std::max(live.record.peak.value_or(MiB{}), report.held());
+    live.beyond = capacity && report.beyond(*capacity);
   }
   book_.event(
       "job-ended-meanwhile",

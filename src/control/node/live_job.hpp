@@ -28,7 +28,7 @@ struct LiveAttempt {
   JobPlace place;
   std::optional<MiB> capacity;
   ReportSeries reports;
-  std::optional<MiB> last_reported;  // as allocated
+  std::optional<MiB> last_reported;  // as held
   std::optional<MiB> seen;           // the most that the driver showed in its instance
   bool beyond = false;               // its last report asked for more than the instance has
   std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal

@@ -63,6 +63,12 @@ std::optional<MiB> NodeState::capacity_of(const LiveAttempt& attempt) const {
   return capacity;
 }
 
+std::optional<Architecture> NodeState::architecture_of(const LiveAttempt& attempt) const {
+  const auto at = gpu_of(attempt.record.gpu);
+  if (!at) return std::nullopt;
+  return gpu(*at).geometry().model().architecture;
+}
+
 std::string NodeState::in_words(GpuId id) const {
   return fmt::format("GPU {}", gpu(id).identity->index);
 }

@@ -65,6 +65,9 @@ struct NodeState {
   /// by profile.
   [[nodiscard]] std::optional<MiB> capacity_of(const LiveAttempt& attempt) const;
 
+  /// Of the GPU that the attempt is on; empty if that GPU is gone.
+  [[nodiscard]] std::optional<Architecture> architecture_of(const LiveAttempt& attempt) const;
+
   // For people.
   [[nodiscard]] std::string in_words(GpuId gpu) const;
   [[nodiscard]] std::string in_words(const JobPlace& place) const;

@@ -78,6 +78,17 @@ TEST(NodeState, TheCapacityOfAnAttemptIsThatOfItsProfileWhereNothingElseIsKnown)
   EXPECT_EQ(node.state.capacity_of(attempt), std::nullopt);
 }
 
+TEST(NodeState, TheArchitectureOfAnAttemptIsThatOfItsGpu) {
+  NodeForTest node({"A100-SXM4-40GB", "H100 80GB HBM3"});
+  LiveAttempt attempt;
+  attempt.record.gpu = node.state.gpus[0].identity->uuid;
+  EXPECT_EQ(node.state.architecture_of(attempt), Architecture::ampere);
+  attempt.record.gpu = node.state.gpus[1].identity->uuid;
+  EXPECT_EQ(node.state.architecture_of(attempt), Architecture::hopper);
+  attempt.record.gpu = "another";
+  EXPECT_EQ(node.state.architecture_of(attempt), std::nullopt);
+}
+
 TEST(NodeState, PlacesInWords) {
   NodeForTest node({"A100-SXM4-40GB", "A100-SXM4-40GB"});
   const PlacementId at = node.placement("3g.20gb", 4);

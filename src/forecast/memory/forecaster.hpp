@@ -22,6 +22,7 @@ namespace cleave {
 struct ExpectedPeak {
   MiB at_least;    // with less than this, the job leaves its instance early
   MiB to_ask_for;  // for the instance that the job gets then; at least `at_least`
+  friend bool operator==(const ExpectedPeak&, const ExpectedPeak&) = default;
 };
 
 /// One forecaster, with what it remembers of every job.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "forecast/memory/memory_series.hpp"
 
 namespace cleave {
@@ -50,6 +52,53 @@ TEST(Forecasters, EachForeseesALineOrReportsTheHeldMemory) {
   EXPECT_GE(laws->to_ask_for, laws->at_least);
 }
 
+/// The reports of a job that requests its memory 4.76 times, as the hook sends them.
+std::vector<MemoryReport> in_parts(std::int64_t base, std::int64_t slope, std::int64_t last) {
+  std::vector<MemoryReport> reports;
+  for (std::int64_t i = 1; i <= last; ++i) {
+    const std::int64_t held = base + slope * i;
+    reports.push_back({i, last, MiB{held * 476 / 100}, MiB{held}, MiB{600}, MiB{15}});
+  }
+  return reports;
+}
+
+TEST(Forecasters, ContextAndWorkspaceAreAddedAfterTheDivision) {
+  for (const auto& [base, slope, capacity, lost] :
+       {std::tuple{1000, 60, MiB{9984}, 140U}, {500, 20, MiB{4864}, 188U}}) {
+    auto reports = in_parts(base, slope, 200);
+    const Watched apart = watch(made("trend").get(), reports, capacity);
+    ASSERT_TRUE(apart.alarm && apart.overflow);
+    EXPECT_EQ(*apart.alarm, 5U) << "iteration 6";
+    EXPECT_EQ(*apart.overflow, lost - 1);
+    const auto peak = static_cast<double>(base + 200 * slope + 615);
+    EXPECT_NEAR(static_cast<double>(apart.said.back()->at_least.value) / peak, 1, 0.001);
+    // The same with the context in what is held, as older reports have it.
+    for (MemoryReport& report : reports)
+      report = {report.iteration, report.iterations, report.allocated, report.held()};
+    const Watched inside = watch(made("trend").get(), reports, capacity);
+    EXPECT_LT(static_cast<double>(inside.said[5]->at_least.value) / peak, 0.5);
+    EXPECT_TRUE(!inside.alarm || *inside.alarm > 60);
+  }
+}
+
+TEST(Forecasters, AStatedContextIsForReportsThatHaveNone) {
+  const auto reports = in_parts(1000, 60, 100);
+  EXPECT_EQ(watch(made("trend:context=400MiB").get(), reports, {}).said.back(),
+            watch(made("trend").get(), reports, {}).said.back());
+}
+
+TEST(Forecasters, TheOthersCountEverythingThatIsHeld) {
+  const auto reports = in_parts(1000, 60, 100);
+  auto whole = reports;
+  for (MemoryReport& report : whole)
+    report = {report.iteration, report.iterations, report.held(), report.held()};
+  for (const char* spec : {"laws", "last-value", "running-max"}) {
+    const auto said = watch(made(spec).get(), reports, {}).said;
+    EXPECT_EQ(said, watch(made(spec).get(), whole, {}).said) << spec;
+    EXPECT_TRUE(said.back()) << spec;
+  }
+}
+
 TEST(Forecasters, AForgottenJobStartsAgainAndJobsDoNotMix) {
   for (const char* spec : {"running-max", "trend", "laws"}) {
     const auto forecaster = made(spec);
@@ -87,6 +136,28 @@ TEST(Watching, TheContextIsHeldToo) {
   for (std::int64_t i = 1; i <= 10; ++i) reports.push_back({i, 10, MiB{900 + i}, MiB{900 + i}});
   EXPECT_FALSE(watch(nullptr, reports, MiB{1000}).overflow);
   EXPECT_EQ(watch(nullptr, reports, MiB{1000}, MiB{95}).overflow, 5U);
+}
+
+TEST(Watching, AReportsOwnContextCountsInsteadOfTheStatedOne) {
+  std::vector<MemoryReport> reports;
+  for (std::int64_t i = 1; i <= 10; ++i)
+    reports.push_back({i, 10, MiB{5000}, MiB{900 + i}, MiB{90}, MiB{5}});
+  EXPECT_EQ(watch(nullptr, reports, MiB{1000}, MiB{500}).overflow, 5U);
+}
+
+TEST(MemorySeries, ReadsThePartsThatItHas) {
+  const auto series = read_memory_series(
+      "iteration,requested_mib,allocated_mib,context_mib,workspace_mib\n1,40,10,615,8\n"
+      "2,44,11,615,\n3,48,12,,\n",
+      "s.csv", 10);
+  ASSERT_TRUE(series) << series.error().text();
+  EXPECT_EQ(series->reports[0], (MemoryReport{1, 10, MiB{40}, MiB{10}, MiB{615}, MiB{8}}));
+  EXPECT_EQ(series->reports[1], (MemoryReport{2, 10, MiB{44}, MiB{11}, MiB{615}}));
+  EXPECT_EQ(series->reports[2], (MemoryReport{3, 10, MiB{48}, MiB{12}}));
+  const auto wrong = read_memory_series(
+      "iteration,requested_mib,allocated_mib,context_mib\n1,40,10,much\n", "s.csv", 10);
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().text().find("context_mib 'much'"), std::string::npos);
 }
 
 TEST(Forecaster, AFallingLineGivesNoPeakBelowTheHeldMemory) {

@@ -28,11 +28,11 @@ class Laws final : public Forecaster {
 
   std::optional<ExpectedPeak> report(JobId job, const MemoryReport& report) override {
     State& state = jobs_.of(job);
-    if (report.iteration <= state.last || report.allocated.value <= 0) return state.peak;
+    if (report.iteration <= state.last || report.held().value <= 0) return state.peak;
     state.last = report.iteration;
     if (report.iteration <= options_.warm_up) return std::nullopt;
     state.series.add(static_cast<double>(report.iteration),
-                     static_cast<double>(report.allocated.value));
+                     static_cast<double>(report.held().value));
     if (!state.due()) return state.peak;
     state.looked(false);
     if (state.series.points().size() < options_.least_samples) return std::nullopt;

@@ -22,6 +22,29 @@ Result<MiB> read_mib(const std::string& cell, const std::string& place, std::str
   return MiB{std::llround(*value)};
 }
 
+/// The columns of the parts that a series may have.
+struct PartColumns {
+  explicit PartColumns(const CsvReader& csv) {
+    for (const ReportPart& part : report_parts)
+      if (const auto at = csv.column(fmt::format("{}_mib", part.name)))
+        columns.push_back({&part, *at});
+  }
+
+  /// An empty cell: the part is not known.
+  [[nodiscard]] Result<void> read(const std::vector<std::string>& cells, const std::string& place,
+                                  MemoryReport& report) const {
+    for (const auto& [part, at] : columns) {
+      if (cells[at].empty()) continue;
+      const auto size = read_mib(cells[at], place, fmt::format("{}_mib", part->name));
+      if (!size) return std::unexpected(size.error());
+      report.*part->size = *size;
+    }
+    return {};
+  }
+
+  std::vector<std::pair<const ReportPart*, std::size_t>> columns;
+};
+
 }  // namespace
 
 Result<MemorySeries> read_memory_series(std::string_view text, const std::string& place,
@@ -32,6 +55,7 @@ Result<MemorySeries> read_memory_series(std::string_view text, const std::string
              allocated = csv->column("allocated_mib");
   for (const auto* column : {&iteration, &requested, &allocated})
     if (!*column) return std::unexpected(column->error());
+  const PartColumns parts(*csv);
   MemorySeries series;
   std::vector<std::string> cells;
   for (;;) {
@@ -60,7 +84,10 @@ Result<MemorySeries> read_memory_series(std::string_view text, const std::string
     if (!asked) return std::unexpected(asked.error());
     const auto held = read_mib(cells[*allocated], csv->place(), "allocated_mib");
     if (!held) return std::unexpected(held.error());
-    series.reports.push_back({*number, iterations, *asked, *held});
+    MemoryReport report{*number, iterations, *asked, *held};
+    if (const auto read = parts.read(cells, csv->place(), report); !read)
+      return std::unexpected(read.error());
+    series.reports.push_back(report);
   }
 }
 
@@ -74,7 +101,8 @@ Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports,
     if (peak && !watched.spoke) watched.spoke = i;
     if (!capacity) continue;
     if (peak && !watched.alarm && peak->at_least > *capacity) watched.alarm = i;
-    if (!watched.overflow && reports[i].allocated + context > *capacity) watched.overflow = i;
+    const MiB held = reports[i].context ? reports[i].held() : reports[i].held() + context;
+    if (!watched.overflow && held > *capacity) watched.overflow = i;
   }
   if (forecaster != nullptr) forecaster->forget(job);
   return watched;

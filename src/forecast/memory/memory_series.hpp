@@ -14,9 +14,10 @@ struct MemorySeries {
   std::size_t missing = 0;            // rows without a value
 };
 
-/// Columns `iteration,requested_mib,allocated_mib`; others are ignored. `iterations` is the last
-/// iteration if it is known. A row with an empty cell is a missing sample; rows that are not in the
-/// order of their iterations are an error. `place` is the file's name.
+/// Columns `iteration,requested_mib,allocated_mib`, and, if the context is not in the last,
+/// `context_mib` and what else of `report_parts` is known; others are ignored. `iterations` is the
+/// last iteration if it is known. A row with an empty cell is a missing sample; rows that are not
+/// in the order of their iterations are an error. `place` is the file's name.
 [[nodiscard]] Result<MemorySeries> read_memory_series(std::string_view text,
                                                       const std::string& place,
                                                       std::optional<std::int64_t> iterations);
@@ -34,7 +35,7 @@ struct Watched {
 };
 
 /// Shows the reports to the forecaster as the engine does; null: without a forecaster. `context` is
-/// memory on the instance that the reports leave out.
+/// memory on the instance that reports without one leave out.
 [[nodiscard]] Watched watch(Forecaster* forecaster, const std::vector<MemoryReport>& reports,
                             std::optional<MiB> capacity, MiB context = {});
 

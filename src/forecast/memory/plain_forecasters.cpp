@@ -20,7 +20,7 @@ class LastValue final : public Forecaster {
   explicit LastValue(double margin) : margin_(margin) {}
 
   std::optional<ExpectedPeak> report(JobId, const MemoryReport& report) override {
-    return with_margin(report.allocated, margin_);
+    return with_margin(report.held(), margin_);
   }
   void forget(JobId) override {}
 
@@ -34,7 +34,7 @@ class RunningMax final : public Forecaster {
 
   std::optional<ExpectedPeak> report(JobId job, const MemoryReport& report) override {
     MiB& highest = highest_.of(job);
-    highest = std::max(highest, report.allocated);
+    highest = std::max(highest, report.held());
     return with_margin(highest, margin_);
   }
   void forget(JobId job) override { highest_.forget(job); }

@@ -3,9 +3,9 @@
 // GPUs*, 3.2.3 and Algorithm 1): a line through the requested memory and another through the
 // inverse reuse ratio, requested / physical, each fitted by least squares. The peak is the upper
 // end of the first line's 99 % interval at the last iteration, divided by the second line's value,
-// plus a constant for context. It counts once consecutive predictions agree. Points that the paper
-// leaves open are options with the reading as default (M7-M16); additions to the paper are off by
-// default.
+// plus a constant for context and workspaces. It counts once consecutive predictions agree. Points
+// that the paper leaves open are options with the reading as default (M7-M16); additions to the
+// paper are off by default.
 //
 // Constant memory and time for each sample. Sizes are in any one unit: answers are in that of the
 // samples.
@@ -41,6 +41,7 @@ struct TrendOptions {
   int least_samples = 3;    // before the first prediction
   bool wait = true;         // for them to agree
   double overhead = 0;      // CUDA context and other constant memory, added to the peak
+                            // while nothing better is known
 
   std::int64_t warm_up = 0;  // iterations at the beginning that are ignored
   bool shift = false;        // whether a lasting jump restarts the fit
@@ -64,6 +65,10 @@ class TrendForecast {
   /// Missing iterations leave a gap; one that is not later than the last, or holds nothing, is
   /// ignored.
   void add(std::int64_t iteration, double requested, double physical);
+  /// The constant memory beside the samples from here on, instead of `overhead`: context and
+  /// workspaces are the same at every iteration, and must not be in the ratio.
+  void set_constant(double constant) { options_.overhead = constant; }
+  [[nodiscard]] double constant() const { return options_.overhead; }
   /// Updates the forecast, as is done after each sample: predicts the peak at `last`, the job's
   /// last iteration, and compares it with the previous prediction. Nullopt with too few samples or
   /// if the inverse ratio is not positive.

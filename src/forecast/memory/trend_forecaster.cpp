@@ -19,12 +19,13 @@ class Trend final : public Forecaster {
     TrendForecast& forecast = jobs_.of(job, options_);
     forecast.add(report.iteration, static_cast<double>(report.requested.value),
                  static_cast<double>(report.allocated.value));
+    if (report.context) forecast.set_constant(static_cast<double>(report.constant().value));
     forecast.predict(report.iterations.value_or(report.iteration + horizon_));
     const auto peak = forecast.peak();
     if (!peak) return std::nullopt;
     // A falling line may end below the memory held so far, or below zero.
     const MiB size{
-        std::llround(std::min(std::max(*peak, forecast.highest() + options_.overhead), 1e15))};
+        std::llround(std::min(std::max(*peak, forecast.highest() + forecast.constant()), 1e15))};
     return ExpectedPeak{size, size};
   }
   void forget(JobId job) override { jobs_.forget(job); }

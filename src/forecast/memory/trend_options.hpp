@@ -20,7 +20,7 @@ inline constexpr OptionRow trend_options[] = {
      "the paper's, or with the uncertainty of the line as well"},
     {"at", "last|most-ahead", "last",
      "the last iteration, or the highest point still ahead and so far"},
-    {"context", "SIZE", "0", "constant memory that reports leave out, such as the CUDA context"},
+    {"context", "SIZE", "0", "constant memory, such as the CUDA context, that reports leave out"},
     {"horizon", "COUNT", "1000", "iterations ahead, for a job that does not know its last"},
     {"warm-up", "COUNT", "0", "iterations at the beginning to leave out"},
     {"shift", "on|off", "off", "whether a lasting jump restarts the fit"},

@@ -8,7 +8,7 @@
 // training after Korthikanti et al., *Reducing Activation Recomputation in Large Transformer
 // Models*, section 4, extended to gated and grouped variants; optimizer state after Rajbhandari et
 // al., *ZeRO*, section 3.1; workspace after *MIGM*, 3.2.2, from CUBLAS_WORKSPACE_CONFIG. Workspace
-// does not grow with time and is not part of the series that running jobs report.
+// does not grow with time, and running jobs report it apart from what does.
 
 #include <cstdint>
 #include <optional>
