@@ -29,7 +29,8 @@ namespace cleave::cli {
 namespace {
 
 struct JobArguments {
-  std::string memory, base, per_iteration, noise;
+  std::string memory, base, per_iteration, noise, context;
+  double reuse_ratio = 1, reuse_noise = 0;
   std::int64_t iterations = 10;
   std::optional<double> seconds;
   std::string speeds, like, phases;
@@ -63,7 +64,12 @@ Result<MemoryGrowth> growth_of(const JobArguments& given) {
   if (!each) return std::unexpected(each.error());
   const auto noise = size_of(given.noise, "--noise", {});
   if (!noise) return std::unexpected(noise.error());
-  return MemoryGrowth{*base, *each, *noise, given.iterations};
+  MemoryGrowth growth{*base, *each, *noise, given.iterations, given.reuse_ratio, given.reuse_noise};
+  if (given.context.empty()) return growth;
+  const auto context = size_of(given.context, "--context", {});
+  if (!context) return std::unexpected(context.error());
+  growth.context = *context;
+  return growth;
 }
 
 Result<SpeedModel> speed_of(const JobArguments& given) {
@@ -195,6 +201,18 @@ void add_memory_options(CommandLine& program, JobArguments& given) {
                            "Memory added by each iteration"),
         program.add_option("--noise", given.noise, "Standard deviation of the memory held")})
     growing->excludes(memory);
+  program.add_option("--context", given.context,
+                     "Memory of the CUDA context, held besides and reported apart");
+  program
+      .add_option("--reuse-ratio", given.reuse_ratio,
+                  "What an iteration requests in total, as a multiple of the memory held for it")
+      ->check(Check::range(least_reuse_ratio, most_reuse_ratio))
+      ->default_str("1");
+  program
+      .add_option("--reuse-noise", given.reuse_noise,
+                  "Standard deviation of that multiple, as a share of it")
+      ->check(Check::range(0.0, most_reuse_noise))
+      ->default_str("0");
   program
       .add_option("--iterations", given.iterations, "Number of iterations, all of the same length")
       ->check(Check::range(std::int64_t{1}, std::int64_t{1'000'000'000}))

@@ -131,17 +131,27 @@ TEST(WorkloadFile, ReadsEverythingOfTheContract) {
                                        R"( "reference_model": "A100-40GB", "memory":)"
                                        R"( {"base_mib": 100, "per_iteration_mib": 2,)"
                                        R"( "iterations": 50}}
+{"id": "d", "arrival_s": 21, "duration_s": 1, "memory": {"base_mib": 100, "iterations": 5,)"
+                                       R"( "reuse_ratio": 4.76, "reuse_noise": 0.01,)"
+                                       R"( "context_mib": "1GiB"}}
 )",
                                        "jobs.jsonl");
   ASSERT_TRUE(workload) << workload.error().text();
-  ASSERT_EQ(workload->jobs.size(), 3U);
+  ASSERT_EQ(workload->jobs.size(), 4U);
   EXPECT_EQ(workload->jobs[0].id, "a") << "in order of arrival";
   EXPECT_EQ(workload->jobs[1].id, "b") << "equal arrivals in the order of the file";
   EXPECT_EQ(workload->jobs[2].duration, std::chrono::seconds(10));
   EXPECT_EQ(text(workload->requests[workload->jobs[1].request]), "9216 MiB with 2 compute slices");
   EXPECT_EQ(*workload->details_of(workload->jobs[1])->deadline, std::chrono::seconds(100));
   EXPECT_EQ(workload->details_of(workload->jobs[0]), nullptr);
-  EXPECT_EQ(workload->details_of(workload->jobs[2])->growth->iterations, 50);
+  const MemoryGrowth plain = *workload->details_of(workload->jobs[2])->growth;
+  EXPECT_EQ(plain.iterations, 50);
+  EXPECT_EQ(plain.reuse_ratio, 1);
+  EXPECT_EQ(plain.context, std::nullopt);
+  const MemoryGrowth reusing = *workload->details_of(workload->jobs[3])->growth;
+  EXPECT_EQ(reusing.reuse_ratio, 4.76);
+  EXPECT_EQ(reusing.reuse_noise, 0.01);
+  EXPECT_EQ(reusing.context, MiB{1024});
 
   const auto again = parse_workload(workload_text(*workload), "again");
   ASSERT_TRUE(again) << again.error().text();
@@ -184,6 +194,10 @@ TEST(WorkloadFile, CsvHasTheSameKeys) {
 }
 
 TEST(WorkloadFile, NamesThePlaceAndTheRemedy) {
+  EXPECT_EQ(
+      job_error(R"({"id": "a", "duration_s": 1, "memory": {"iterations": 1, "reuse_ratio": )"
+                R"(0}})"),
+      "jobs.jsonl:1: memory.reuse_ratio: 0 is out of bounds; give a number from 0.01 to 1000");
   EXPECT_EQ(job_error(R"({"id": "a", "duration_s": -1})"),
             "jobs.jsonl:1: duration_s: a time of -1 s is negative");
   EXPECT_EQ(job_error(R"({"id": "a"})"), "jobs.jsonl:1: the key 'duration_s' is missing");

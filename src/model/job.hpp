@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "model/memory_growth.hpp"
 #include "model/request.hpp"
 
 namespace cleave {
@@ -37,12 +38,6 @@ struct SpeedModel {
   double transfer_share = 0;
   double kappa = 1;  // what it draws, relative to usual work (physics/power.hpp)
   friend auto operator<=>(const SpeedModel&, const SpeedModel&) = default;
-};
-
-/// Memory that grows with every iteration.
-struct MemoryGrowth {
-  MiB base, per_iteration, noise;
-  std::int64_t iterations = 0;
 };
 
 /// What only few jobs state about themselves.

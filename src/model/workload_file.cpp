@@ -42,6 +42,20 @@ std::optional<std::string> known_column(const std::string& column) {
   return fmt::format("{}:{}", (*model)->key, column.substr(colon + 1));
 }
 
+/// What a growing job requests of its allocator, and its context.
+void read_requests(JsonReader& in, MemoryGrowth& growth) {
+  const auto within = [&](std::string_view key, double otherwise, double least, double most) {
+    const double value = in.number_if(key).value_or(otherwise);
+    if (value >= least && value <= most) return value;
+    in.refuse(key, fmt::format("{} is out of bounds", value),
+              fmt::format("give a number from {} to {}", least, most));
+    return otherwise;
+  };
+  growth.reuse_ratio = within("reuse_ratio", 1, least_reuse_ratio, most_reuse_ratio);
+  growth.reuse_noise = within("reuse_noise", 0, 0, most_reuse_noise);
+  growth.context = in.size_if("context_mib");
+}
+
 class WorkloadReader {
  public:
   WorkloadReader(std::optional<Error>& error, const ModelSizer& sizer)
@@ -232,6 +246,7 @@ class WorkloadReader {
       const auto size = [&](std::string_view key) { return growth->size_if(key).value_or(MiB{0}); };
       details.growth = MemoryGrowth{size("base_mib"), size("per_iteration_mib"), size("noise_mib"),
                                     growth->integer("iterations", 1, most_iterations)};
+      read_requests(*growth, *details.growth);
       growth->done();
     }
     const bool anything = details.deadline || details.growth || details.batch || details.offload ||
@@ -321,6 +336,11 @@ void write_details(Json& line, const JobDetails& details) {
                       {"per_iteration_mib", details.growth->per_iteration.value},
                       {"noise_mib", details.growth->noise.value},
                       {"iterations", details.growth->iterations}};
+  if (!details.growth) return;
+  const MemoryGrowth& growth = *details.growth;
+  if (growth.reuse_ratio != 1) line["memory"]["reuse_ratio"] = growth.reuse_ratio;
+  if (growth.reuse_noise != 0) line["memory"]["reuse_noise"] = growth.reuse_noise;
+  if (growth.context) line["memory"]["context_mib"] = growth.context->value;
 }
 
 }  // namespace

@@ -1,16 +1,10 @@
 #include "runner/simulated_job.hpp"
 
-#include <algorithm>
 #include <cassert>
-#include <cmath>
-
-#include "base/random.hpp"
 
 namespace cleave {
 
 namespace {
-
-constexpr double most_spreads = 4;
 
 /// Waits for the iteration's time; false if the job was asked to stop.
 Result<bool> iterate(Duration time, std::int64_t done, JobDoors& doors) {
@@ -26,14 +20,7 @@ Result<bool> iterate(Duration time, std::int64_t done, JobDoors& doors) {
 }  // namespace
 
 MiB memory_during(const SimulatedJobPlan& plan, std::int64_t iteration) {
-  const MemoryGrowth& growth = plan.memory;
-  double memory = static_cast<double>(growth.base.value) +
-                  static_cast<double>(growth.per_iteration.value) * static_cast<double>(iteration);
-  if (growth.noise.value != 0)
-    memory += static_cast<double>(growth.noise.value) *
-              std::clamp(normal_of(plan.seed, 0, static_cast<std::uint64_t>(iteration)),
-                         -most_spreads, most_spreads);
-  return MiB{std::max<std::int64_t>(0, std::llround(std::min(memory, 1e15)))};
+  return held_during(plan.memory, plan.seed, 0, iteration);
 }
 
 Result<SimulatedJobOutcome> run_simulated_job(const SimulatedJobPlan& plan, double speed,
@@ -63,7 +50,7 @@ Result<SimulatedJobOutcome> run_simulated_job(const SimulatedJobPlan& plan, doub
       return outcome;
     }
     outcome.done = iteration;
-    doors.report({iteration, iterations, wanted, wanted});
+    doors.report(report_of(plan.memory, plan.seed, 0, iteration));
   }
   return outcome;
 }

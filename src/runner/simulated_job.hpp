@@ -21,8 +21,8 @@ struct SimulatedJobPlan {
   std::uint64_t seed = 1;  // of the noise
 };
 
-/// The memory held during an iteration, from 1: base + i x per-iteration, plus normal noise cut at
-/// four times its spread. Depends on the plan and the iteration only, as in simulations.
+/// The memory held during an iteration, from 1, with the context. Depends on the plan and the
+/// iteration only, as in simulations (model/memory_growth.hpp).
 [[nodiscard]] MiB memory_during(const SimulatedJobPlan& plan, std::int64_t iteration);
 
 /// What a job is asked to do while it works.

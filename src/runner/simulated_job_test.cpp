@@ -77,6 +77,17 @@ TEST(SimulatedJob, HoldsReportsAndTakesItsTimeBySpeed) {
   EXPECT_EQ(doors.reports[2].allocated, MiB{130});
 }
 
+TEST(SimulatedJob, HoldsItsContextBesidesAndReportsTheRequests) {
+  PaperDoors doors;
+  SimulatedJobPlan reusing = plan(2, seconds(2));
+  reusing.memory.reuse_ratio = 4;
+  reusing.memory.context = MiB{600};
+  ASSERT_TRUE(run_simulated_job(reusing, 1, 0, doors));
+  EXPECT_EQ(doors.holds, (std::vector<MiB>{{710}, {720}}));
+  ASSERT_EQ(doors.reports.size(), 2U);
+  EXPECT_EQ(doors.reports[1], (MemoryReport{2, 2, MiB{480}, MiB{120}, MiB{600}, MiB{0}}));
+}
+
 TEST(SimulatedJob, RunsOutOfMemoryAtTheFirstIterationThatNeedsTooMuch) {
   PaperDoors doors;
   doors.capacity = MiB{125};

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/random.hpp"
-
 namespace cleave {
 
 namespace {
 
-constexpr double most_spreads = 4;
 constexpr std::int64_t most_iterations_looked_at = 10'000'000;
 
 }  // namespace
@@ -28,21 +25,19 @@ std::int64_t MemoryTruth::iterations(const Job& job) const {
 }
 
 MiB MemoryTruth::during(std::size_t job, std::int64_t iteration) const {
-  const MemoryGrowth& g = growth(job);
-  const double trend = static_cast<double>(g.base.value) +
-                       static_cast<double>(g.per_iteration.value) * static_cast<double>(iteration);
-  if (g.noise.value == 0) return MiB{std::llround(trend)};
-  const double spreads = std::clamp(normal_of(seed_, job, static_cast<std::uint64_t>(iteration)),
-                                    -most_spreads, most_spreads);
-  return MiB{std::max<std::int64_t>(
-      0, std::llround(trend + static_cast<double>(g.noise.value) * spreads))};
+  return held_during(growth(job), seed_, job, iteration);
+}
+
+MemoryReport MemoryTruth::report(std::size_t job, std::int64_t iteration) const {
+  return report_of(growth(job), seed_, job, iteration);
 }
 
 std::optional<std::int64_t> MemoryTruth::first_beyond(std::size_t job, MiB capacity,
                                                       std::int64_t from) const {
   const MemoryGrowth& g = growth(job);
   // Before this no noise can reach the capacity; where memory does not grow, it is now or never.
-  const double room = static_cast<double>(capacity.value - g.base.value) -
+  const MiB at_first = g.base + g.context.value_or(MiB{0});
+  const double room = static_cast<double>(capacity.value - at_first.value) -
                       most_spreads * static_cast<double>(g.noise.value);
   std::int64_t i = from;
   if (g.per_iteration.value > 0) {
@@ -62,9 +57,10 @@ std::optional<double> MemoryTruth::mean_held(const Job& job, double from_share,
                                              double to_share) const {
   if (grows(job)) {
     const MemoryGrowth& g = *workload_->details_of(job)->growth;
-    return static_cast<double>(g.base.value) + static_cast<double>(g.per_iteration.value) *
-                                                   static_cast<double>(g.iterations) *
-                                                   (from_share + to_share) / 2;
+    const MiB at_first = g.base + g.context.value_or(MiB{0});
+    return static_cast<double>(at_first.value) + static_cast<double>(g.per_iteration.value) *
+                                                     static_cast<double>(g.iterations) *
+                                                     (from_share + to_share) / 2;
   }
   if (const auto* size = std::get_if<BySize>(&workload_->requests[job.request].wanted))
     return static_cast<double>(size->memory.value);

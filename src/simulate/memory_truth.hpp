@@ -1,8 +1,7 @@
 #pragma once
-// How much memory a job of the workload really holds while it runs: what grows by iteration, with
-// noise, or what it asked for. The iterations share its work evenly. Noise is normal with the
-// stated spread, cut at four times that, and is a function of seed, job and iteration alone, so
-// that a restarted job grows as before.
+// How much memory a job of the workload really holds while it runs, and what it reports of it: what
+// grows by iteration (model/memory_growth.hpp), or what it asked for. The iterations share its work
+// evenly.
 
 #include <cstdint>
 #include <optional>
@@ -18,8 +17,10 @@ class MemoryTruth {
 
   /// Whether anything is known of the job's memory.
   [[nodiscard]] bool grows(const Job& job) const;
-  /// Held during an iteration, the first is 1; the job must grow.
+  /// Held during an iteration with the context, the first is 1; the job must grow.
   [[nodiscard]] MiB during(std::size_t job, std::int64_t iteration) const;
+  /// What the job reports at the end of the iteration; it must grow.
+  [[nodiscard]] MemoryReport report(std::size_t job, std::int64_t iteration) const;
   [[nodiscard]] std::int64_t iterations(const Job& job) const;
   /// The first iteration from `from` on that needs more than `capacity`; nullopt when none does.
   [[nodiscard]] std::optional<std::int64_t> first_beyond(std::size_t job, MiB capacity,

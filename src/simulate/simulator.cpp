@@ -565,9 +565,9 @@ class Simulation {
     const std::int64_t all = memory_.iterations(job(id));
     const std::int64_t iteration =
         std::clamp<std::int64_t>(std::llround(run.done * static_cast<double>(all)), 1, all);
-    const MiB held = memory_.during(index(id), iteration);
     const auto generation = run.generation;
-    engine_->on(MemoryReported{id, {iteration, all, held, held}, capacity(run)}, now_, commands_);
+    engine_->on(MemoryReported{id, memory_.report(index(id), iteration), capacity(run)}, now_,
+                commands_);
     if (run_of(id).generation == generation && commands_.empty()) program_report(id);
   }
 

@@ -161,7 +161,20 @@ TEST_F(Job, ReportsItsMemory) {
     EXPECT_EQ(report->iteration, iteration);
     EXPECT_EQ(report->iterations, 2);
     EXPECT_EQ(report->allocated, MiB{200});
+    EXPECT_EQ(report->context, std::nullopt);
   }
+  const auto reusing =
+      on_it("CLEAVE_REPORT='" + path +
+            "' cleave-job --memory 200MiB --context 300MiB --reuse-ratio 4.5 --iterations 1 "
+            "--seconds 0.01");
+  EXPECT_EQ(reusing.exit_code, 0) << reusing.err;
+  EXPECT_NE(reusing.out.find("500 MiB"), std::string::npos) << reusing.out;
+  char line[longest_report_line];
+  const ssize_t size = ::recv(reader, line, sizeof(line), 0);
+  ASSERT_GT(size, 0);
+  const auto report = parse_report_line({line, static_cast<std::size_t>(size)}, "report");
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(*report, (MemoryReport{1, 1, MiB{900}, MiB{200}, MiB{300}, MiB{0}}));
   ::close(reader);
   EXPECT_EQ(on_it("CLEAVE_REPORT='" + path + "' cleave-job --seconds 0.01").exit_code, 0)
       << "nobody reads";

@@ -363,9 +363,9 @@ void LawChecker::check_work_done(const RunEvent& event) {
   const auto* size = std::get_if<BySize>(&workload_.requests[job.request].wanted);
   if (details != nullptr && details->growth) {
     const MemoryGrowth& growth = *details->growth;
-    const std::int64_t last = growth.base.value + growth.per_iteration.value * growth.iterations;
-    if (growth.noise.value == 0 && last > has->value)
-      violation(event, "its memory does not fit there");
+    const MiB last =
+        growth.base + growth.context.value_or(MiB{0}) + growth.iterations * growth.per_iteration;
+    if (growth.noise.value == 0 && last > *has) violation(event, "its memory does not fit there");
   } else if (size != nullptr && size->memory > *has) {
     violation(event, "its memory does not fit there");
   }

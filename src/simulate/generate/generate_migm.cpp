@@ -267,13 +267,17 @@ Result<Workload> networks(std::uint64_t seed, const OptionTexts& options) {
 
 /// Memory at iteration i is base + i x per-iteration, with noise. The paper gives the iteration at
 /// which the slice overflows, and for two models the final peak, but not base, slope, number of
-/// iterations or the slice.
+/// iterations or the slice. Nor does it give the context, or how often the allocator reuses what it
+/// holds: those are ours.
 struct Growth {
   std::string_view jobs, base, per_iteration, iterations, seconds;
 };
-constexpr std::array<OptionRow, 9> growing_options(const Growth& growth) {
+constexpr std::array<OptionRow, 11> growing_options(const Growth& growth) {
   return {{{"jobs", "COUNT", growth.jobs, "how many jobs"},
            {"base", "MIB", growth.base, "memory before the first iteration; what the job asks for"},
+           {"context", "MIB", "615", "of that, the CUDA context, which is reported apart"},
+           {"reuse-ratio", "NUMBER", "4.76",
+            "requests of an iteration as a multiple of the rest that it holds"},
            {"per-iteration", "MIB", growth.per_iteration, "what each iteration adds"},
            {"noise", "MIB", "10", "how much the memory of an iteration strays"},
            {"iterations", "COUNT", growth.iterations, "iterations of a job"},
@@ -296,7 +300,10 @@ Result<Workload> growing(std::string_view name, std::uint64_t seed, const Option
   OptionReader in(options);
   const auto jobs = in.count("jobs", 1, most_jobs);
   MemoryGrowth growth;
-  growth.base = MiB{in.count("base", 1, whole_mib)};
+  const MiB base{in.count("base", 1, whole_mib)};
+  growth.context = std::min(base, MiB{in.count("context", 0, whole_mib)});
+  growth.base = base - *growth.context;
+  growth.reuse_ratio = in.number("reuse-ratio", least_reuse_ratio, most_reuse_ratio);
   growth.per_iteration = MiB{in.count("per-iteration", 0, whole_mib)};
   growth.noise = MiB{in.count("noise", 0, whole_mib)};
   growth.iterations = in.count("iterations", 1, 1'000'000);
@@ -306,7 +313,7 @@ Result<Workload> growing(std::string_view name, std::uint64_t seed, const Option
   const double mig_off_speed = in.number("mig-off", 0.01, 100);
   if (in.error()) return std::unexpected(*in.error());
   const SpeedTable speeds = with_mig_off(
-      speeds_from_times(a100(), growth.base,
+      speeds_from_times(a100(), base,
                         [&](const Profile& profile) {
                           return joined_time(1, gpu_bound, gpu_bound_time(a100(), profile),
                                              job_overlap);
@@ -323,7 +330,7 @@ Result<Workload> growing(std::string_view name, std::uint64_t seed, const Option
     job.id = fmt::format("{}-{:03}", name, i);
     job.duration = whole_ms(static_cast<double>(growth.iterations) * iteration_s *
                             draw_around_one(random, spread));
-    maker.add(std::move(job), BySize{growth.base, {}}, speeds, details);
+    maker.add(std::move(job), BySize{base, {}}, speeds, details);
   }
   return maker.done();
 }

@@ -233,7 +233,8 @@ TEST(Migm, MemoryGrowsAsReported) {
     const Workload workload = made(paper.name);
     const MemoryGrowth growth = *workload.details_of(workload.jobs.front())->growth;
     const auto at = [&](std::int64_t i) {
-      return growth.base.value + i * growth.per_iteration.value;
+      return growth.base.value + growth.context.value_or(MiB{0}).value +
+             i * growth.per_iteration.value;
     };
     EXPECT_LE(at(paper.iteration - 1), paper.slice_mib) << paper.name;
     EXPECT_GT(at(paper.iteration), paper.slice_mib) << paper.name;

@@ -210,7 +210,7 @@ GrowthSeries server(const ServingFacts& facts, std::uint64_t seed) {
 
 MiB GrowthSeries::peak() const {
   MiB most{0};
-  for (const MemoryReport& report : reports) most = std::max(most, report.allocated);
+  for (const MemoryReport& report : reports) most = std::max(most, report.held());
   return most;
 }
 

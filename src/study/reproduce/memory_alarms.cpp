@@ -15,8 +15,8 @@ void count(const GrowthSeries& series, const Watched& watched, double share, Ala
   const double capacity = static_cast<double>(series.peak().value) / share;
   const auto beyond = [&](MiB size) { return static_cast<double>(size.value) > capacity; };
   const auto end = static_cast<std::ptrdiff_t>(series.reports.size());
-  const auto lost = std::ranges::find_if(series.reports, beyond, &MemoryReport::allocated) -
-                    series.reports.begin();
+  const auto lost =
+      std::ranges::find_if(series.reports, beyond, &MemoryReport::held) - series.reports.begin();
   const auto alarm =
       std::ranges::find_if(watched.said,
                            [&](const auto& said) { return said && beyond(said->at_least); }) -
@@ -30,15 +30,12 @@ void count(const GrowthSeries& series, const Watched& watched, double share, Ala
   if (lost < end && alarm + 1 <= (lost + 1) / 2) ++counts.caught;
 }
 
-/// What the workload's first job reports while it runs; it reuses nothing of what it asks for.
+/// What the workload's first job reports while it runs.
 std::vector<MemoryReport> reports_of(const Workload& workload, std::uint64_t seed) {
   const MemoryTruth truth(workload, seed);
   const std::int64_t all = truth.iterations(workload.jobs.front());
   std::vector<MemoryReport> reports;
-  for (std::int64_t i = 1; i <= all; ++i) {
-    const MiB held = truth.during(0, i);
-    reports.push_back({i, all, held, held});
-  }
+  for (std::int64_t i = 1; i <= all; ++i) reports.push_back(truth.report(0, i));
   return reports;
 }
 
