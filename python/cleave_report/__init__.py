@@ -24,7 +24,7 @@ def iterations(what=None, total=None, *, start=None, memory=None, every=0.1):
         with cleave.iterations(n) as step:
             while ...:
                 ...
-                step()                      # or step(requested=BYTES, allocated=BYTES)
+                step()                      # or step(requested=BYTES, allocated=BYTES, context=BYTES)
         with cleave.iterations(n) as it:
             for batch in it.over(loader): ...
 
@@ -33,9 +33,10 @@ def iterations(what=None, total=None, *, start=None, memory=None, every=0.1):
              are gone through once per epoch
     start    iterations that an earlier run has done, if this one continues from a checkpoint; a number of
              iterations then includes them, and the loop is over range(start, n)
-    memory   a function that returns (requested, allocated) bytes, or one number for both; called only when a
-             report is due. Without it, PyTorch's allocator is asked if the program uses PyTorch; otherwise only
-             what step() was given is reported
+    memory   a function that returns {"requested": BYTES, "allocated": BYTES, "context": BYTES}; called only when a
+             report is due. "workspace" and "reserved" may be there too. (requested, allocated), or one number for
+             both, includes the context. Without it, PyTorch's allocator is asked if the program uses PyTorch;
+             otherwise only what step() was given is reported
     every    least number of seconds between reports
 
     Reporting never raises and never waits. Of nested loops, the outermost is watched."""

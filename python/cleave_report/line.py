@@ -6,6 +6,8 @@ import operator
 # The bounds of Cleave's reader, src/runner/reports/memory_report_line.cpp.
 MOST_BYTES = 1 << 53
 MOST_ITERATIONS = 1_000_000_000_000
+#: What a report may have besides, in the order of the line.
+PARTS = ("context", "workspace", "reserved")
 
 
 def whole(number):
@@ -20,20 +22,30 @@ def whole(number):
         return None
 
 
-def report_line(iteration, requested, allocated, iterations=None):
+def size(number):
+    """The number of bytes rounded up, or None if it is none that a report may have."""
+    number = whole(number)
+    return number if number is not None and 0 <= number <= MOST_BYTES else None
+
+
+def report_line(iteration, requested, allocated, iterations=None, **parts):
     """The line as bytes, or None if nothing is known. A total of iterations that is out of bounds or already
-    passed is left out, since it was wrong."""
-    iteration, requested, allocated = whole(iteration), whole(requested), whole(allocated)
-    if iteration is None or not 1 <= iteration <= MOST_ITERATIONS:
+    passed is left out, since it was wrong; so are the workspace and what is reserved. A wrong context makes the
+    report useless, since without it `allocated` would mean something else."""
+    iteration, requested, allocated = whole(iteration), size(requested), size(allocated)
+    if iteration is None or not 1 <= iteration <= MOST_ITERATIONS or requested is None or allocated is None:
         return None
-    if requested is None or not 0 <= requested <= MOST_BYTES:
-        return None
-    if allocated is None or not 0 <= allocated <= MOST_BYTES:
-        return None
+    line = '{"iteration":%d,' % iteration
     iterations = whole(iterations)
-    in_all = ""
     if iterations is not None and iteration <= iterations <= MOST_ITERATIONS:
-        in_all = '"iterations":%d,' % iterations
-    return (
-        '{"iteration":%d,%s"requested_bytes":%d,"allocated_bytes":%d}' % (iteration, in_all, requested, allocated)
-    ).encode("ascii")
+        line += '"iterations":%d,' % iterations
+    line += '"requested_bytes":%d,"allocated_bytes":%d' % (requested, allocated)
+    for part in PARTS:
+        if parts.get(part) is None:
+            continue
+        given = size(parts[part])
+        if given is not None:
+            line += ',"%s_bytes":%d' % (part, given)
+        elif part == "context":
+            return None
+    return (line + "}").encode("ascii")

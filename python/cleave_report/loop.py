@@ -5,7 +5,7 @@ import sys
 
 from .checkpoint import VARIABLE as CHECKPOINT_VARIABLE
 from .line import whole
-from .progress import pair, progress
+from .progress import memory_of, progress
 
 
 def allocator():
@@ -15,6 +15,14 @@ def allocator():
     from . import torch
 
     return torch.memory()
+
+
+def start_allocator():
+    """What was requested until now does not belong to the first iteration."""
+    if "torch" in sys.modules:
+        from . import torch
+
+        torch.start()
 
 
 class Iterations:
@@ -46,6 +54,8 @@ class Iterations:
         if self.start is not None and not self.begun:
             progress.done = max(0, self.start)
         self.begun = True
+        if self.memory is allocator:
+            start_allocator()
         if self.said is None and self.length is not None:
             self.total = progress.done + len(self.source())
 
@@ -69,9 +79,9 @@ class Iterations:
                 progress.leave(self)
         return False
 
-    def __call__(self, requested=None, allocated=None):
-        """One iteration has ended. Bytes may be given: requested, and allocated with the context; one alone
-        counts for both."""
+    def __call__(self, requested=None, allocated=None, **parts):
+        """One iteration has ended. Bytes may be given: requested in total, and allocated for that; one alone counts
+        for both. `context=` and `workspace=` are parts of their own; without a context, `allocated` includes it."""
         if progress.owner is not self or not progress.live():
             return
         try:
@@ -82,8 +92,7 @@ class Iterations:
                     return
             given = None
             if requested is not None or allocated is not None:
-                one = allocated if requested is None else requested
-                given = pair((one, requested if allocated is None else allocated))
+                given = memory_of(dict(parts, requested=requested, allocated=allocated))
         except Exception:
             return
         progress.tick(self, self.memory, given)

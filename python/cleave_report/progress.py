@@ -15,27 +15,42 @@ import threading
 import time
 
 from .checkpoint import Checkpoint
-from .line import report_line, whole
+from .line import PARTS, report_line, whole
 from .sender import VARIABLE, Sender
 
 
 def larger(one, other):
-    """The larger of each element of two pairs of bytes; None counts as nothing."""
+    """The larger of each part of two memories; None counts as nothing. If the context is a part of only one of
+    them, the others cannot be compared, and the later one counts."""
     if one is None or other is None:
         return other if one is None else one
-    return max(one[0], other[0]), max(one[1], other[1])
+    if ("context" in one) != ("context" in other):
+        return other
+    return {part: max(one.get(part, 0), other.get(part, 0)) for part in {**one, **other}}
 
 
-def pair(value):
-    """A program's memory, given as (requested, allocated) or one number for both, as whole bytes; None if it is
-    neither."""
+def memory_of(value):
+    """A program's memory as a dict of whole bytes; None if it is not known. It is given as a dict with
+    "requested", "allocated" and what is known of PARTS, as (requested, allocated), or as one number for both."""
     if isinstance(value, (tuple, list)):
         if len(value) != 2:
             return None
-        requested, allocated = whole(value[0]), whole(value[1])
-    else:
-        requested = allocated = whole(value)
-    return None if requested is None or allocated is None else (requested, allocated)
+        value = {"requested": value[0], "allocated": value[1]}
+    elif not isinstance(value, dict):
+        value = {"requested": value}
+    requested, allocated = value.get("requested"), value.get("allocated")
+    memory = {
+        "requested": whole(allocated if requested is None else requested),
+        "allocated": whole(requested if allocated is None else allocated),
+    }
+    if None in memory.values():
+        return None
+    for part in PARTS:
+        if value.get(part) is not None:
+            memory[part] = whole(value[part])
+            if memory[part] is None:
+                return None
+    return memory
 
 
 def is_worker():
@@ -104,12 +119,12 @@ class Progress:
             self.next = time.monotonic() + loop.every
             asked = None
             if ask and self.pending_memory is not None:
-                asked = pair(self.pending_memory())
+                asked = memory_of(self.pending_memory())
             with self.counting:
                 self.held = held = larger(self.held, asked)
             if held is None:
                 return
-            line = report_line(done, held[0], held[1], loop.total)
+            line = report_line(done, iterations=loop.total, **held)
             if line is not None and not self.sender.send(line):
                 return
             with self.counting:

@@ -4,14 +4,25 @@
     cleave.torch.hook(optimizer)        at each step of this one
     cleave.torch.hook(model)            at each forward pass
 
-A report has two of the allocator's statistics since the last report: requested_bytes.all.peak, what tensors asked
-for, and allocated_bytes.all.peak, the blocks that hold them. Then it resets the peaks. What the allocator has
-reserved beyond that does not count, since it can be given up. PyTorch before 2.0 and the allocator backend
-cudaMallocAsync do not count requests; there both are what was allocated.
+A report has, from the statistics of the allocator,
 
-Memory outside the allocator is added to what was allocated: the CUDA context, kernels, workspaces of libraries. On
-a MIG instance it is measured now and then, as memory in use less memory reserved, which is correct for a job alone
-on its instance. Elsewhere other processes would be counted, and USUAL_CONTEXT is assumed.
+    requested   what the program requested during an iteration, in total: requested_bytes.all.allocated now less what
+                it was at the last report, over the iterations since then
+    allocated   the most that was held for it since the last report, allocated_bytes.all.peak, less the workspace
+    reserved    reserved_bytes.all.peak. It decides nothing, since what is not allocated can be given up
+
+and what does not grow:
+
+    workspace   of cuBLAS, which PyTorch 2.0 and later takes from the allocator: as CUBLAS_WORKSPACE_CONFIG says, else
+                PyTorch's default for the GPU. Before 2.0 it is outside, and known only with the context
+    context     what the process holds outside the allocator: the CUDA context, kernels, other workspaces
+
+Then it resets the peaks. PyTorch before 2.0 does not count requests; the blocks that they became are counted, which
+are rounded up to 512 bytes. The allocator backend cudaMallocAsync counts neither; there, what was requested is what
+was allocated.
+
+On a MIG instance the context is measured now and then, as memory in use less memory reserved, which is correct for a
+job alone on its instance. Elsewhere other processes would be counted, and USUAL_CONTEXT is assumed.
 """
 
 import functools
@@ -28,6 +39,9 @@ from .progress import progress
 
 #: The same as in `cleave forecast model`: a context takes about 0.3 to 0.6 GiB.
 USUAL_CONTEXT = 615 << 20
+#: PyTorch's defaults, :4096:2:16:8 and :4096:8, the same as in `cleave forecast model`.
+WORKSPACE_BEFORE_HOPPER = (2 * 4096 + 8 * 16) << 10
+WORKSPACE_FROM_HOPPER = 8 * 4096 << 10
 #: Seconds from one measurement of the context to the next.
 CONTEXT_EVERY = 10.0
 #: After this many steps of others, an optimizer that did not step belongs to an earlier part of the training.
@@ -38,21 +52,49 @@ def on_mig():
     return os.environ.get("CUDA_VISIBLE_DEVICES", "").startswith("MIG-")
 
 
+def configured_workspace(text):
+    """The bytes of CUBLAS_WORKSPACE_CONFIG, pairs :KIB:COUNT such as :4096:2:16:8; None if it has none."""
+    try:
+        first, *numbers = text.split(":")
+        if first or not numbers or len(numbers) % 2:
+            return None
+        return sum(int(kib) * int(count) << 10 for kib, count in zip(numbers[::2], numbers[1::2]))
+    except Exception:
+        return None
+
+
+def workspaces_are_allocated():
+    """Whether PyTorch takes the workspaces of cuBLAS from its allocator; before 2.0 cuBLAS takes its own."""
+    return hasattr(getattr(sys.modules["torch"], "_C", None), "_cuda_clearCublasWorkspaces")
+
+
 class AllocatorMemory:
-    """Returns (requested, allocated) bytes since it was last asked, or None while CUDA is not in use."""
+    """Returns the memory since it was last asked, as a dict of bytes, or None while CUDA is not in use."""
 
     def __init__(self, device=None, context=None, reset_peaks=True):
         self.device = device
         self.context = whole(context)
         self.reset_peaks = reset_peaks
-        self.counts_requests = None  # whether PyTorch does; None until asked
+        self.requests_before = 0  # in total, and the iterations that were done then
+        self.done_before = max(0, progress.done - 1)
+        self.workspace = None
         self.measured = None
         self.measure_at = 0.0
+
+    def start(self):
+        """An iteration begins with the next request."""
+        if progress.pending is not None:
+            return  # what was requested belongs to iterations that are still to be reported
+        self.done_before = progress.done
+        cuda = sys.modules["torch"].cuda
+        if cuda.is_initialized():
+            self.requests_before = self.requests(cuda.memory_stats(self.device)) or 0
 
     def __call__(self):
         cuda = sys.modules["torch"].cuda
         # Asking must not start CUDA, nor disturb the capture of a graph.
         if not cuda.is_initialized():
+            self.done_before = progress.done
             return None
         capturing = getattr(cuda, "is_current_stream_capturing", None)
         if capturing is not None and capturing():
@@ -61,18 +103,60 @@ class AllocatorMemory:
         allocated = stats.get("allocated_bytes.all.peak")
         if allocated is None:
             return None
-        requested = stats.get("requested_bytes.all.peak", 0)
-        self.counts_requests = requested > 0 or allocated == 0
+        requested = self.of_an_iteration(self.requests(stats))
         if self.reset_peaks:
             cuda.reset_peak_memory_stats(self.device)
-        return requested if self.counts_requests else allocated, allocated + self.outside(cuda, stats)
+        if self.workspace is None:
+            self.workspace = self.usual_workspace(cuda)
+        workspace = min(self.workspace, allocated)
+        context, known = self.outside(cuda, stats)
+        memory = {
+            "requested": allocated - workspace if requested is None else requested,
+            "allocated": allocated - workspace,
+            "context": context,
+        }
+        if known or workspaces_are_allocated():
+            memory["workspace"] = workspace  # otherwise it is in neither
+        reserved = stats.get("reserved_bytes.all.peak")
+        if reserved is not None:
+            memory["reserved"] = reserved
+        return memory
+
+    def requests(self, stats):
+        """Bytes requested since the program began; None if the allocator does not count them."""
+        for counted in ("requested_bytes", "allocated_bytes"):
+            if stats.get(counted + ".all.allocated", 0) > 0:
+                return stats[counted + ".all.allocated"]
+        return None if stats.get("allocated_bytes.all.peak", 0) > 0 else 0
+
+    def of_an_iteration(self, requests):
+        if requests is None:
+            return None
+        # The program may have set the counters to zero.
+        since = requests - self.requests_before if requests >= self.requests_before else requests
+        iterations = max(1, progress.done - self.done_before)
+        self.requests_before, self.done_before = requests, progress.done
+        return -(-since // iterations)
+
+    def usual_workspace(self, cuda):
+        """Of cuBLAS, as far as it is in the allocator's memory."""
+        try:
+            if not workspaces_are_allocated():
+                return 0
+            configured = configured_workspace(os.environ.get("CUBLAS_WORKSPACE_CONFIG", ""))
+            if configured is not None:
+                return configured
+            major = cuda.get_device_capability(self.device)[0]
+            return WORKSPACE_FROM_HOPPER if major >= 9 else WORKSPACE_BEFORE_HOPPER
+        except Exception:
+            return 0
 
     def outside(self, cuda, stats):
-        """What the process holds outside the allocator."""
+        """What the process holds outside the allocator, and whether that is known rather than assumed."""
         if self.context is not None:
-            return self.context
+            return self.context, True
         if not on_mig():
-            return USUAL_CONTEXT
+            return USUAL_CONTEXT, False
         now = time.monotonic()
         if self.measured is None or now >= self.measure_at:
             self.measure_at = now + CONTEXT_EVERY
@@ -82,18 +166,28 @@ class AllocatorMemory:
             except Exception:
                 self.measured = None
         # A context takes some memory; otherwise the two numbers do not belong together.
-        return self.measured if self.measured is not None and self.measured > 0 else USUAL_CONTEXT
+        if self.measured is None or self.measured <= 0:
+            return USUAL_CONTEXT, False
+        return self.measured, True
 
 
 _memory = None
 
 
-def memory():
+def source():
     """The default memory of loops: that of the last hook, if there is one."""
     global _memory
     if _memory is None:
         _memory = AllocatorMemory()
-    return _memory()
+    return _memory
+
+
+def memory():
+    return source()()
+
+
+def start():
+    source().start()
 
 
 class Hook:
@@ -244,6 +338,7 @@ def hook(what=None, total=None, *, start=None, every=0.1, device=None, context=N
             installed.loop.begin()
         installed.handle = install(installed, what)
         _memory = installed.memory
+        _memory.start()
     except Exception as error:
         installed.why_not = "%s: %s" % (type(error).__name__, error)
     return installed

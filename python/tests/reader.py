@@ -46,6 +46,10 @@ class Reader:
             for r in map(json.loads, self.lines())
         ]
 
+    def parts(self, *names):
+        """The named parts of each, in bytes; None where a report does not have one."""
+        return [tuple(r.get(name + "_bytes") for name in names) for r in map(json.loads, self.lines())]
+
     def numbers(self):
         return [report[0] for report in self.reports()]
 

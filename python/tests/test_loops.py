@@ -26,6 +26,16 @@ class Lines(unittest.TestCase):
             b'{"iteration":3,"iterations":100,"requested_bytes":4294967296,"allocated_bytes":4508876800}',
         )
         self.assertEqual(report_line(1, 0, 1), b'{"iteration":1,"requested_bytes":0,"allocated_bytes":1}')
+        self.assertEqual(
+            report_line(1, 9, 4, reserved=5, workspace=2, context=3.5),
+            b'{"iteration":1,"requested_bytes":9,"allocated_bytes":4,'
+            b'"context_bytes":4,"workspace_bytes":2,"reserved_bytes":5}',
+        )
+
+    def test_a_wrong_context_says_nothing_and_other_parts_are_left_out(self):
+        for bad in (-1, (1 << 53) + 1, math.nan, "5", []):
+            self.assertIsNone(report_line(1, 1, 1, context=bad))
+            self.assertEqual(report_line(1, 1, 1, workspace=bad, reserved=bad), report_line(1, 1, 1))
 
     def test_says_nothing_where_nothing_is_true(self):
         for bad in (None, -1, (1 << 53) + 1, math.nan, math.inf, "5", b"5", [], object(), 1j):
@@ -44,7 +54,8 @@ class Lines(unittest.TestCase):
         self.assertNotIn(b"iterations", report_line(6, 1, 1, 5))
 
     def test_none_is_longer_than_a_reader_takes(self):
-        self.assertLessEqual(len(report_line(10**12, 1 << 53, 1 << 53, 10**12)), 512)
+        parts = {"context": 1 << 53, "workspace": 1 << 53, "reserved": 1 << 53}
+        self.assertLessEqual(len(report_line(10**12, 1 << 53, 1 << 53, 10**12, **parts)), 512)
 
 
 class Loops(Reported):
@@ -64,6 +75,30 @@ class Loops(Reported):
             step(requested=8)
             step.step(allocated=9)
         self.assertEqual(self.reader.reports(), [(1, 3, 5, 7), (2, 3, 8, 8), (3, 3, 9, 9)])
+
+    def test_parts(self):
+        with cleave.iterations(every=0) as step:
+            step(requested=50, allocated=7, context=3)
+            step(requested=8, workspace=1)
+            step(context=1)
+        self.assertEqual(
+            self.reader.parts("requested", "allocated", "context", "workspace"),
+            [(50, 7, 3, None), (8, 8, None, 1)],
+        )
+        memory = {"requested": 9, "allocated": 4, "context": 2.5, "reserved": 6, "another": 1}
+        list(cleave.iterations(1, memory=lambda: memory))
+        self.assertEqual(self.reader.parts("allocated", "context", "reserved"), [(4, 3, 6)])
+
+    def test_the_most_of_each_part_until_a_report(self):
+        with cleave.iterations(every=60) as step:
+            step(requested=1, allocated=1, context=1)
+            step(requested=9, allocated=4, context=1)
+            step(requested=2, allocated=5, context=3)
+        self.assertEqual(self.reader.parts("requested", "allocated", "context"), [(1, 1, 1), (9, 5, 3)])
+        with cleave.iterations(every=60) as step:
+            step(requested=100, allocated=100)
+            step(requested=5, allocated=4, context=1)  # another form: not to be compared
+        self.assertEqual(self.reader.parts("allocated", "context"), [(4, 1)])
 
     def test_with_and_over(self):
         with cleave.iterations(4, memory=MEMORY, every=0) as it:

@@ -20,8 +20,10 @@ MIB = 1 << 20
 class Cuda:
     """torch.cuda, its caching allocator first of all: blocks of 512 bytes, segments of 2 MiB."""
 
-    def __init__(self, requests=True):
-        self.requests = requests
+    def __init__(self, requests=True, totals=True):
+        self.requests, self.totals = requests, totals
+        self.capability = (8, 0)
+        self.ever = {"requested_bytes": 0, "allocated_bytes": 0}
         self.started = True
         self.outside, self.total = 300 * MIB, 4864 * MIB
         self.live = {}
@@ -32,8 +34,9 @@ class Cuda:
     def malloc(self, name, size):
         self.live[name] = size
         block = -(-size // 512) * 512
-        self.now["requested_bytes"] += size
-        self.now["allocated_bytes"] += block
+        for key, more in (("requested_bytes", size), ("allocated_bytes", block)):
+            self.now[key] += more
+            self.ever[key] += more
         self.now["reserved_bytes"] = max(
             self.now["reserved_bytes"], -(-self.now["allocated_bytes"] // (2 * MIB)) * 2 * MIB
         )
@@ -55,7 +58,12 @@ class Cuda:
             if key != "requested_bytes" or self.requests:
                 stats[key + ".all.current"] = self.now[key]
                 stats[key + ".all.peak"] = self.peaks[key]
+                if key in self.ever:
+                    stats[key + ".all.allocated"] = self.ever[key] if self.totals else 0
         return stats
+
+    def get_device_capability(self, device=None):
+        return self.capability
 
     def reset_peak_memory_stats(self, device=None):
         self.peaks = dict(self.now)
@@ -78,6 +86,9 @@ def stub(new=True, requests=True):
     """A torch module, of a version with hooks for steps or without."""
     torch = types.ModuleType("torch")
     torch.cuda = Cuda(requests)
+    torch._C = types.SimpleNamespace()
+    if new:
+        torch._C._cuda_clearCublasWorkspaces = None
     torch.optim = types.ModuleType("torch.optim")
     module = types.ModuleType("torch.optim.optimizer")
     everywhere = []
@@ -131,6 +142,7 @@ class Stubbed(Reported):
             del sys.modules[name]
         self.torch, modules = stub(self.new, self.requests)
         self.cuda = self.torch.cuda
+        self.workspace = hooks.WORKSPACE_BEFORE_HOPPER if self.new else 0
         sys.modules.update(modules)
 
     def tearDown(self):
@@ -139,17 +151,20 @@ class Stubbed(Reported):
         sys.modules.update(self.kept)
         super().tearDown()
 
-    def train(self, optimizer, iterations, grow=1000):
-        """Keeps `grow` bytes more each time, and 10 MiB in the middle of it."""
+    def train(self, optimizer, iterations, grow=1000, times=3):
+        """Keeps `grow` bytes more each time, and 10 MiB several times in the middle of it."""
         for _ in range(iterations):
             self.cuda.malloc(len(self.cuda.live) + 1, grow)
-            self.cuda.malloc("activations", 10 * MIB)
-            self.cuda.free("activations")
+            for _ in range(times):
+                self.cuda.malloc("activations", 10 * MIB)
+                self.cuda.free("activations")
             self.assertEqual(optimizer.step(), "stepped")
 
-    def expected(self, first, last, total=None, context=hooks.USUAL_CONTEXT):
+    def expected(self, first, last, total=None):
+        """Requests are those of the iteration, over and over; what is held is there once."""
+        grown = 1000 if self.requests else 1024
         return [
-            (i, total, (i * 1000 if self.requests else i * 1024) + 10 * MIB, i * 1024 + 10 * MIB + context)
+            (i, total, grown + 30 * MIB, i * 1024 + 10 * MIB - self.workspace)
             for i in range(first, last + 1)
         ]
 
@@ -160,7 +175,6 @@ class Hooks(Stubbed):
         self.assertIsNone(hook.why_not)
         self.train(self.torch.optim.SGD(), 5)
         self.assertEqual(self.reader.reports(), self.expected(1, 5, 5))
-        self.assertEqual(hook.memory.counts_requests, self.requests)
         hook.remove()
         self.train(self.torch.optim.SGD(), 5)
         self.assertEqual(self.reader.reports(), [])
@@ -231,6 +245,44 @@ class Hooks(Stubbed):
         self.assertEqual([r[:2] for r in reports], [(3, 4), (4, 4)])
         self.assertLess(reports[-1][3], 11 * MIB)
 
+    def test_what_was_set_up_before_is_not_requested_by_the_first_iteration(self):
+        self.cuda.malloc("weights", 900 * MIB)
+        cleave.torch.hook(every=0)
+        self.train(self.torch.optim.SGD(), 1)
+        with cleave.iterations(1, every=0):
+            self.cuda.malloc("more", 50 * MIB)
+            self.torch.optim.SGD().step()
+        self.cuda.malloc("validation", 700 * MIB)
+        for _ in cleave.iterations(1, every=0):
+            self.cuda.malloc("last", 4 * MIB)
+        self.assertEqual([r[2] >> 20 for r in self.reader.reports()], [30, 50, 4])
+
+    def test_requests_are_those_of_one_iteration_on_average(self):
+        cleave.torch.hook(every=60)
+        optimizer = self.torch.optim.SGD()
+        self.train(optimizer, 1)
+        for size in (1, 2, 3, 6):
+            self.cuda.malloc("batch", size * MIB)
+            self.cuda.free("batch")
+            optimizer.step()
+        progress.flush()
+        self.assertEqual([r[2] >> 20 for r in self.reader.reports()], [30, 3])
+
+    def test_counters_that_the_program_sets_to_zero(self):
+        cleave.torch.hook(every=0)
+        optimizer = self.torch.optim.SGD()
+        self.train(optimizer, 1)
+        self.cuda.ever = {"requested_bytes": 0, "allocated_bytes": 0}
+        self.train(optimizer, 1, times=1)
+        self.assertEqual([r[2] >> 20 for r in self.reader.reports()], [30, 10])
+
+    def test_an_allocator_that_counts_no_requests(self):
+        self.cuda.requests = self.cuda.totals = False
+        cleave.torch.hook(every=0)
+        self.train(self.torch.optim.SGD(), 2)
+        for report in self.reader.reports():
+            self.assertEqual(report[2], report[3])
+
     def test_loops_find_the_allocator_without_a_hook(self):
         optimizer = self.torch.optim.SGD()
         for _ in cleave.iterations(2, every=0):
@@ -239,6 +291,7 @@ class Hooks(Stubbed):
 
     def test_peaks_between_reports_are_in_the_next(self):
         cleave.torch.hook(every=60)
+        self.cuda.asked = 0
         optimizer = self.torch.optim.SGD()
         optimizer.step()
         self.cuda.malloc("much", 700 * MIB)
@@ -247,7 +300,8 @@ class Hooks(Stubbed):
             optimizer.step()
         self.assertEqual(self.cuda.asked, 1)
         progress.flush()
-        self.assertEqual([r[0] for r in self.reader.reports() if r[2] == 700 * MIB], [51])
+        at_most = 700 * MIB - self.workspace
+        self.assertEqual([r[0] for r in self.reader.reports() if r[3] == at_most], [51])
 
     def test_each_report_has_its_own_peaks(self):
         cleave.torch.hook(every=0, context=0)
@@ -256,7 +310,8 @@ class Hooks(Stubbed):
             self.cuda.malloc("batch", size * MIB)
             self.cuda.free("batch")
             optimizer.step()
-        self.assertEqual([r[2:] for r in self.reader.reports()], [(s * MIB, s * MIB) for s in (7, 3, 5)])
+        sizes = [(s * MIB, max(0, s * MIB - self.workspace)) for s in (7, 3, 5)]
+        self.assertEqual([r[2:] for r in self.reader.reports()], sizes)
 
     def test_a_loop_first_counted_by_a_hook_and_then_by_itself(self):
         cleave.torch.hook(every=0)
@@ -271,20 +326,54 @@ class Hooks(Stubbed):
         os.environ["CUDA_VISIBLE_DEVICES"] = "MIG-11111111-2222-3333-4444-555555555555"
         cleave.torch.hook(every=0)
         self.train(self.torch.optim.SGD(), 5)
-        self.assertEqual(self.reader.reports(), self.expected(1, 5, None, 300 * MIB))
+        self.assertEqual(self.reader.parts("context", "reserved"), [(300 * MIB, 12 * MIB)] * 5)
         self.assertEqual(self.cuda.measured, 1)
+
+    def test_workspaces_are_no_part_of_what_grows(self):
+        small, large = hooks.WORKSPACE_BEFORE_HOPPER, hooks.WORKSPACE_FROM_HOPPER
+        for capability, configured, size in (
+            ((8, 6), "", small),
+            ((9, 0), "", large),
+            ((12, 0), "", large),
+            ((8, 0), ":4096:2", 8 * MIB),
+            ((8, 0), ":0:0", 0),
+            ((8, 0), ":4096", small),
+            ((8, 0), "much", small),
+        ):
+            os.environ["CUBLAS_WORKSPACE_CONFIG"] = configured
+            self.cuda.capability = capability
+            hook = cleave.torch.hook(every=0)
+            self.cuda.malloc("batch", 100 * MIB)
+            self.torch.optim.SGD().step()
+            self.cuda.free("batch")
+            hook.remove()
+            held, size = (100 * MIB - size, size) if self.new else (100 * MIB, None)
+            found = self.reader.parts("allocated", "workspace")
+            self.assertEqual(found, [(held, size)], (capability, configured))
+
+    def test_workspaces_that_cublas_takes_itself_are_in_a_measured_context(self):
+        os.environ["CUDA_VISIBLE_DEVICES"] = "MIG-11111111-2222-3333-4444-555555555555"
+        cleave.torch.hook(every=0)
+        self.train(self.torch.optim.SGD(), 1)
+        self.assertEqual(self.reader.parts("workspace"), [(self.workspace,)])
 
     def test_a_context_that_cannot_be_is_the_usual_one(self):
         os.environ["CUDA_VISIBLE_DEVICES"] = "MIG-11111111-2222-3333-4444-555555555555"
         self.cuda.outside = -1
         cleave.torch.hook(every=0)
         self.train(self.torch.optim.SGD(), 1)
-        self.assertEqual(self.reader.reports(), self.expected(1, 1))
+        self.assertEqual(self.reader.parts("context"), [(hooks.USUAL_CONTEXT,)])
 
     def test_a_context_that_is_known(self):
         cleave.torch.hook(every=0, context=5)
         self.train(self.torch.optim.SGD(), 1)
-        self.assertEqual(self.reader.reports(), self.expected(1, 1, None, 5))
+        self.assertEqual(self.reader.parts("context"), [(5,)])
+
+    def test_on_a_whole_gpu_the_usual_context_is_assumed(self):
+        cleave.torch.hook(every=0)
+        self.train(self.torch.optim.SGD(), 1)
+        self.assertEqual(self.reader.parts("context"), [(hooks.USUAL_CONTEXT,)])
+        self.assertEqual(self.cuda.measured, 0)
 
     def test_peaks_that_the_program_wants_itself(self):
         cleave.torch.hook(every=0, reset_peaks=False)
@@ -292,7 +381,7 @@ class Hooks(Stubbed):
         self.cuda.malloc("much", 700 * MIB)
         self.cuda.free("much")
         self.train(optimizer, 2)
-        self.assertEqual([r[2] for r in self.reader.reports()], [700 * MIB] * 2)
+        self.assertEqual([r[3] for r in self.reader.reports()], [700 * MIB - self.workspace] * 2)
 
     def test_cuda_that_was_never_started_is_not(self):
         self.cuda.started = False
@@ -391,9 +480,9 @@ class Real(Reported):
         reports = self.reader.reports()
         self.assertEqual([r[:2] for r in reports], [(i, 4) for i in (1, 2, 3, 4)])
         for before, after in zip(reports, reports[1:]):
-            self.assertGreaterEqual(after[2] - before[2], 1 << 19)
+            self.assertGreaterEqual(after[3] - before[3], 1 << 19)
         for report in reports:
-            self.assertGreater(report[3], report[2])
+            self.assertGreaterEqual(report[2], 1 << 20)
 
     def test_one_optimizer_and_a_closure(self):
         torch = self.torch

@@ -14,6 +14,8 @@
 #include "../cli/program.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "forecast/memory/memory_series.hpp"
+#include "forecast/memory/usual_workspace.hpp"
 #include "runner/reports/memory_report_line.hpp"
 
 namespace cleave {
@@ -89,8 +91,10 @@ std::string plain_line(const Json& asked, bool with_iterations) {
   const std::string in_all = with_iterations && !asked[1].is_null()
                                  ? fmt::format(R"("iterations":{},)", asked[1].dump())
                                  : "";
-  return fmt::format(R"({{"iteration":{},{}"requested_bytes":{},"allocated_bytes":{}}})",
-                     asked[0].dump(), in_all, asked[2].dump(), asked[3].dump());
+  const std::string context =
+      asked[4].is_null() ? "" : fmt::format(R"(,"context_bytes":{})", asked[4].dump());
+  return fmt::format(R"({{"iteration":{},{}"requested_bytes":{},"allocated_bytes":{}{}}})",
+                     asked[0].dump(), in_all, asked[2].dump(), asked[3].dump(), context);
 }
 
 TEST(PythonPackage, SendsNumbersAtEveryEdgeAsTheyAreRead) {
@@ -134,6 +138,72 @@ TEST(PythonPackage, SendsLinesTheReaderAccepts) {
   ASSERT_EQ(lines.size(), 5U);
   for (std::int64_t i = 1; i <= 5; ++i)
     EXPECT_EQ(lines[static_cast<std::size_t>(i - 1)], report_line({i, 5, MiB{i}, MiB{i + 300}}));
+}
+
+// From the allocator of a program to the forecast: the hook's line, its reader, the paper's method.
+
+/// What the program that grows by `per_iteration` MiB from `base` sends, as it is read.
+std::vector<MemoryReport> reports_of_growing(const std::string& form, int base, int per_iteration,
+                                             int iterations) {
+  const Scratch scratch;
+  const Outcome outcome =
+      python(fmt::format("tests/python/growing_job.py {} {} {} {} '{}'", form, base, per_iteration,
+                         iterations, scratch.path("lines")));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::vector<MemoryReport> reports;
+  std::istringstream text(outcome.out);
+  for (std::string line; std::getline(text, line);) {
+    const auto report = parse_report_line(line, "report");
+    EXPECT_TRUE(report) << line << ": " << report.error().text();
+    if (report) reports.push_back(with_usual_workspace(*report, Architecture::ampere));
+  }
+  return reports;
+}
+
+struct Growing {
+  int base, per_iteration, iterations;
+  MiB capacity;
+  std::int64_t out_of_memory;  // the iteration
+};
+constexpr MiB usual_context{615};
+// What the context does in the ratio shows from small memory; the second is out of memory late.
+constexpr Growing growing_jobs[] = {{1000, 60, 200, MiB{9984}, 140},
+                                    {500, 20, 200, MiB{4864}, 188}};
+
+TEST(FromHookToForecast, WithTheContextApartGrowthIsForeseenExactlyAndEarly) {
+  if (const auto why = cannot_run(); !why.empty()) GTEST_SKIP() << why;
+  const auto trend = make_forecaster("trend");
+  ASSERT_TRUE(trend);
+  for (const Growing& job : growing_jobs) {
+    const auto reports = reports_of_growing("parts", job.base, job.per_iteration, job.iterations);
+    ASSERT_EQ(reports.size(), static_cast<std::size_t>(job.iterations));
+    const Watched watched = watch(trend->get(), reports, job.capacity);
+    ASSERT_TRUE(watched.overflow && watched.alarm);
+    EXPECT_EQ(reports[*watched.overflow].iteration, job.out_of_memory);
+    EXPECT_EQ(reports[*watched.alarm].iteration, 6);
+    const MemoryReport& last = reports.back();
+    EXPECT_EQ(last.allocated, MiB{job.base + job.iterations * job.per_iteration});
+    EXPECT_EQ(last.requested, 4 * last.allocated) << "over and over; what holds them is there once";
+    EXPECT_EQ(last.context, usual_context);
+    EXPECT_EQ(last.workspace, MiB{9}) << "8.125";
+    EXPECT_EQ(watched.said[*watched.alarm]->at_least, last.held()) << "no error at all";
+  }
+}
+
+TEST(FromHookToForecast, OlderReportsAreReadAndMissIt) {
+  if (const auto why = cannot_run(); !why.empty()) GTEST_SKIP() << why;
+  const auto trend = make_forecaster("trend");
+  ASSERT_TRUE(trend);
+  const Growing& job = growing_jobs[1];
+  const auto reports = reports_of_growing("older", job.base, job.per_iteration, job.iterations);
+  ASSERT_EQ(reports.size(), static_cast<std::size_t>(job.iterations));
+  EXPECT_EQ(reports.back().context, std::nullopt);
+  EXPECT_EQ(reports.back().held(),
+            MiB{job.base + job.iterations * job.per_iteration} + usual_context);
+  const Watched watched = watch(trend->get(), reports, job.capacity);
+  ASSERT_TRUE(watched.overflow);
+  EXPECT_EQ(reports[*watched.overflow].iteration, job.out_of_memory);
+  EXPECT_FALSE(watched.restarted()) << "the ratio drifts, as it did before";
 }
 
 }  // namespace
