@@ -1,6 +1,7 @@
 #include "model/job.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cleave {
 
@@ -15,6 +16,13 @@ std::uint32_t intern_in(std::vector<Thing>& things, std::map<Thing, std::uint32_
 }
 
 }  // namespace
+
+double time_on(const SliceLaw& law, double gpu_bound) {
+  const double bound = law.bound * gpu_bound;
+  const double longer = std::max(law.fixed, bound), shorter = std::min(law.fixed, bound);
+  if (!(shorter > 0)) return longer;
+  return longer * std::pow(1 + std::pow(shorter / longer, law.overlap), 1 / law.overlap);
+}
 
 std::uint32_t Workload::intern(const Request& request) {
   return intern_in(requests, request_numbers_, request);

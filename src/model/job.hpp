@@ -26,10 +26,28 @@ struct Phases {
   friend auto operator<=>(const Phases&, const Phases&) = default;
 };
 
-/// How fast a job is on each profile; physics/speed.hpp reads it.
+/// How well the two parts of a job's time overlap: 1 adds them up, large values keep the longer
+/// one.
+inline constexpr double job_overlap = 2.5;
+
+/// A job's time on the whole GPU in two parts, in one unit: what no slice shortens (launches,
+/// host), and its GPU-bound part. physics/speed_law.hpp says where the law comes from.
+struct SliceLaw {
+  double fixed = 0, bound = 0;
+  double overlap = job_overlap;
+  friend auto operator<=>(const SliceLaw&, const SliceLaw&) = default;
+};
+/// (fixed^p + (bound h)^p)^(1/p), where GPU-bound work takes `gpu_bound` times as long as on the
+/// whole GPU; 0 if both parts are.
+double time_on(const SliceLaw& law, double gpu_bound);
+
+/// How fast a job is on each profile; physics/speed.hpp reads it. One of the three, or none.
 struct SpeedModel {
   std::optional<SpeedTable> table;
+  /// Profiles that the table lacks get speeds by the law of slices (model/speed_table.hpp).
+  bool complete = false;
   std::optional<Phases> phases;
+  std::optional<SliceLaw> law;
   /// The model whose largest profile has speed 1; null: the fleet's first.
   const GpuModel* reference = nullptr;
   bool flat = false;  // as fast on every profile it may have (traces that record one time)

@@ -5,6 +5,7 @@
 // a job, its other profiles are predicted within 4 % at the median and 12 % at the 90th percentile.
 
 #include "model/gpu_model.hpp"
+#include "model/job.hpp"
 
 namespace cleave {
 
@@ -13,8 +14,8 @@ namespace cleave {
 /// s^-0.575 m^-0.368 with the shares of SMs and memory slices.
 double gpu_bound_time(const GpuModel& model, const Profile& profile);
 
-/// How well the two parts overlap: for one job with a fixed batch, and for a family of batches.
-inline constexpr double job_overlap = 2.5, batch_overlap = 5.95;
+/// How well the parts of a family of batches overlap; those of one job, by job_overlap.
+inline constexpr double batch_overlap = 5.95;
 
 /// (fixed^p + (bound x)^p)^(1/p), x = gpu_bound_time of the profile; in the unit of its arguments.
 double joined_time(double fixed, double bound, double gpu_bound, double overlap);

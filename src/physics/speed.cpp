@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "model/speed_table.hpp"
+#include "physics/speed_law.hpp"
+
 namespace cleave {
 
 namespace {
@@ -23,6 +26,12 @@ Shares shares(const GpuModel& reference, std::optional<Sms> sms, ComputeSlices c
   return {compute_share, memory_share, !known};
 }
 
+/// The largest profile of `model`.
+Shares whole_in_mig(const GpuModel& reference, const GpuModel& model) {
+  const Profile& whole = model.largest();
+  return shares(reference, whole.sms, whole.compute, model, whole.memory);
+}
+
 std::optional<Speed> along(const SpeedModel& job, const Shares& available) {
   if (!job.phases) return Speed{available.compute, available.inferred};
   const Phases& phases = *job.phases;
@@ -33,13 +42,11 @@ std::optional<Speed> along(const SpeedModel& job, const Shares& available) {
   return Speed{here > 0 ? whole / here : 1, available.inferred};
 }
 
-/// The entry under the profile's name, or MODEL:name.
-std::optional<double> in_table(const SpeedTable& table, const GpuModel& model,
-                               std::string_view profile) {
-  auto found = table.find(std::string(model.key) + ":" + std::string(profile));
-  if (found == table.end()) found = table.find(profile);
-  if (found == table.end()) return std::nullopt;
-  return found->second;
+/// `gpu_bound` is relative to the job's own GPU, whose compute relative to the reference's is
+/// `against`.
+Speed by_law(const SliceLaw& law, double gpu_bound, double against, bool inferred) {
+  const double whole = time_on(law, 1), here = time_on(law, gpu_bound / against);
+  return {here > 0 ? whole / here : 1, inferred};
 }
 
 }  // namespace
@@ -48,25 +55,36 @@ std::optional<Speed> speed_on(const SpeedModel& job, const GpuModel& model,
                               const Profile& profile) {
   if (job.flat) return Speed{1, false};
   if (job.table) {
-    const auto speed = in_table(*job.table, model, profile.name);
+    const auto speed = job.complete ? completed_speed(*job.table, model, profile)
+                                    : listed_speed(*job.table, model, profile.name);
     if (!speed) return std::nullopt;
     return Speed{*speed, false};
   }
   const GpuModel& reference = job.reference != nullptr ? *job.reference : model;
+  if (job.law) {
+    const Shares whole = whole_in_mig(reference, model);
+    return by_law(*job.law, gpu_bound_time(model, profile), whole.compute, whole.inferred);
+  }
   return along(job, shares(reference, profile.sms, profile.compute, model, profile.memory));
 }
 
 std::optional<Speed> speed_on_whole_gpu(const SpeedModel& job, const GpuModel& model) {
   if (job.flat) return Speed{1, false};
   if (job.table) {
-    if (const auto off = in_table(*job.table, model, mig_off)) return Speed{*off, false};
+    if (const auto off = listed_speed(*job.table, model, mig_off)) return Speed{*off, false};
     std::optional<Speed> best;
     for (const Profile& profile : model.profiles)
-      if (const auto speed = in_table(*job.table, model, profile.name))
+      if (const auto speed = job.complete ? completed_speed(*job.table, model, profile)
+                                          : listed_speed(*job.table, model, profile.name))
         best = Speed{std::max(*speed, best ? best->relative : 0), false};
     return best;
   }
   const GpuModel& reference = job.reference != nullptr ? *job.reference : model;
+  if (job.law) {
+    // Measured jobs are as fast on the largest profile as with MIG off.
+    const Shares whole = whole_in_mig(reference, model);
+    return by_law(*job.law, 1, whole.compute, whole.inferred);
+  }
   return along(job, shares(reference, model.sms, model.compute, model, model.memory_slices));
 }
 

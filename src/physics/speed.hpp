@@ -1,8 +1,10 @@
 #pragma once
 // How fast a job runs on an instance, relative to the largest profile of the model it was timed on.
-// Three ways, best first: a measured table of speeds; times of phases that follow one another, each
-// slowed by its own resource (host work and transfers by none, compute by SMs, bandwidth-bound work
-// by memory slices); or nothing, in which case speed is proportional to the SMs.
+// Four ways, best first: a measured table of speeds, where two profiles may give the others
+// (speed_law.hpp); the floor and the GPU-bound part of its time, by the same law; times of phases
+// that follow one another, each slowed by its own resource (host work and transfers by none,
+// compute by SMs, bandwidth-bound work by memory slices); or nothing, in which case speed is
+// proportional to the SMs.
 
 #include <optional>
 
