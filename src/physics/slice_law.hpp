@@ -14,17 +14,12 @@ namespace cleave {
 /// s^-0.575 m^-0.368 with the shares of SMs and memory slices.
 double gpu_bound_time(const GpuModel& model, const Profile& profile);
 
-/// How well the parts of a family of batches overlap; those of one job, by job_overlap.
-inline constexpr double batch_overlap = 5.95;
+/// The same in the law of batches (batch_law.hpp), fitted together with its other constants; up to
+/// 5 % less on A100s, and the same on models without measurements.
+double gpu_bound_batch_time(const GpuModel& model, const Profile& profile);
 
-/// (fixed^p + (bound x)^p)^(1/p), x = gpu_bound_time of the profile; in the unit of its arguments.
+/// (fixed^p + (bound x)^p)^(1/p), x = gpu_bound_time of the profile and p = `overlap`, for one job
+/// job_overlap; in the unit of its arguments.
 double joined_time(double fixed, double bound, double gpu_bound, double overlap);
-
-/// The cost of one batch of a model: the fixed part, what a batch and each of its samples cost on
-/// the GPU, and what each sample costs on the host. All in one unit of time.
-struct BatchLaw {
-  double fixed, per_batch, per_sample, host_per_sample;
-};
-double batch_time(const BatchLaw& law, double batch, double gpu_bound);
 
 }  // namespace cleave

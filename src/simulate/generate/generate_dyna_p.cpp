@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "model/gpu_model.hpp"
+#include "physics/batch_law.hpp"
 #include "physics/slice_law.hpp"
 #include "simulate/generate/generate.hpp"
 #include "simulate/generate/generate_parts.hpp"
