@@ -1,40 +1,57 @@
 #include "physics/reconfiguration.hpp"
 
+#include <vector>
+
+#include "physics/least_squares.hpp"
+
 namespace cleave {
 
 namespace {
 
-struct Line {
-  double base_ms, per_instance_ms, per_slice_ms, whole_gpu_ms;
-};
-
-// Source: see the header; physics_test.cpp repeats the fit if the data is there.
-constexpr Line creating = {56.9, 6.52, 4.22, 51.8};
-constexpr Line destroying = {121.3, 2.03, 4.28, 120.2};
+/// One instance on the whole GPU, which is faster than the law.
+constexpr double create_whole_ms = 51.8, destroy_whole_ms = 120.2;
 
 /// The data counts eighths of a GPU's memory; other models' slices are scaled to that.
 constexpr double slices_of_the_data = 8;
 
-Duration along(const Line& line, const Geometry& geometry, PlacementSet instances) {
+Duration along(const ReconfigurationLaw& law, double whole_ms, const Geometry& geometry,
+               PlacementSet instances) {
   if (instances.empty()) return Duration::zero();
   const double share =
       static_cast<double>(geometry.memory(instances).value) / geometry.model().memory_slices.value;
   const bool whole =
       instances.size() == 1 && geometry.memory(instances) == geometry.model().memory_slices;
-  const double ms = whole ? line.whole_gpu_ms
-                          : line.base_ms + line.per_instance_ms * instances.size() +
-                                line.per_slice_ms * share * slices_of_the_data;
+  const double ms =
+      whole ? whole_ms : reconfiguration_ms(law, instances.size(), share * slices_of_the_data);
   return std::chrono::round<Duration>(std::chrono::duration<double, std::milli>(ms));
 }
 
 }  // namespace
 
+double reconfiguration_ms(const ReconfigurationLaw& law, int instances, double memory_slices) {
+  return law.base_ms + law.per_instance_ms * instances + law.per_slice_ms * memory_slices;
+}
+
+std::optional<ReconfigurationLaw> fit_reconfiguration(std::span<const MeasuredLayout> layouts) {
+  std::vector<std::vector<double>> rows;
+  std::vector<double> times;
+  for (const MeasuredLayout& each : layouts) {
+    if (each.instances < 2) continue;
+    rows.push_back(
+        {1, static_cast<double>(each.instances), static_cast<double>(each.memory_slices)});
+    times.push_back(each.ms);
+  }
+  const auto fit = linear_fit(rows, times);
+  if (!fit) return std::nullopt;
+  return ReconfigurationLaw{(*fit)[0], (*fit)[1], (*fit)[2]};
+}
+
 Duration create_time(const Geometry& geometry, PlacementSet instances) {
-  return along(creating, geometry, instances);
+  return along(create_law, create_whole_ms, geometry, instances);
 }
 
 Duration destroy_time(const Geometry& geometry, PlacementSet instances) {
-  return along(destroying, geometry, instances);
+  return along(destroy_law, destroy_whole_ms, geometry, instances);
 }
 
 }  // namespace cleave

@@ -11,10 +11,32 @@
 // models. The constant part includes starting the command, so a program that calls the driver's
 // library itself is faster. Everything that reports these times says so.
 
+#include <optional>
+#include <span>
+
 #include "base/time.hpp"
 #include "model/geometry.hpp"
 
 namespace cleave {
+
+/// base + per_instance N + per_slice S, for N >= 2.
+struct ReconfigurationLaw {
+  double base_ms, per_instance_ms, per_slice_ms;
+};
+inline constexpr ReconfigurationLaw create_law = {56.9, 6.52, 4.22};
+inline constexpr ReconfigurationLaw destroy_law = {121.3, 2.03, 4.28};
+
+/// The measured time of a layout; S counts eighths of the GPU's memory.
+struct MeasuredLayout {
+  int instances, memory_slices;
+  double ms;
+};
+/// By least squares, from the layouts of two or more instances among these. Empty if they do not
+/// determine it.
+[[nodiscard]] std::optional<ReconfigurationLaw> fit_reconfiguration(
+    std::span<const MeasuredLayout> layouts);
+[[nodiscard]] double reconfiguration_ms(const ReconfigurationLaw& law, int instances,
+                                        double memory_slices);
 
 /// The time to create all of `instances` on one GPU with one command; zero for none.
 Duration create_time(const Geometry& geometry, PlacementSet instances);
