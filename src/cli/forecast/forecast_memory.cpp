@@ -72,7 +72,7 @@ void draw_trend(const Answer& answer, const OptionTexts& texts, Chart& chart) {
                  static_cast<double>(report.allocated.value));
     if (report.context) forecast.set_constant(static_cast<double>(report.constant().value));
   }
-  if (forecast.count() < options.least_samples) return;
+  if (forecast.count() < options->least_samples) return;
   const auto physical = [&](double x, double margin) {
     const double inverse = forecast.inverse().at(x);
     return inverse > 0 ? (forecast.requested().at(x) + margin) / inverse + forecast.constant() : -1;
