@@ -426,6 +426,29 @@ std::span<const GpuModel> gpu_models() {
   return models;
 }
 
+namespace {
+
+/// What an unknown name may stand for: all models that it begins ("H200"), else the one that it
+/// misspells, else those of the same series ("A100-SXM4").
+std::string models_meant(std::string_view name) {
+  const std::vector<std::string> keys = names_of(models, &GpuModel::key);
+  std::vector<std::string> begun, of_series;
+  std::string word = lowercase(name);
+  if (word.starts_with("nvidia ")) word.erase(0, std::string_view("nvidia ").size());
+  const std::string series = word.substr(0, word.find_first_of("- "));
+  for (const GpuModel& model : models) {
+    const std::string key = lowercase(model.key);
+    if (!word.empty() && key.starts_with(word)) begun.push_back(fmt::format("'{}'", model.key));
+    if (key.starts_with(series + "-")) of_series.push_back(fmt::format("'{}'", model.key));
+  }
+  if (!begun.empty()) return fmt::format("did you mean {}?", any_of(begun));
+  if (!nearest(name, keys) && !of_series.empty())
+    return fmt::format("did you mean {}?", any_of(of_series));
+  return suggestion(name, keys);
+}
+
+}  // namespace
+
 Result<const GpuModel*> find_gpu_model(std::string_view name) {
   const std::string wanted = lowercase(name);
   const auto same = [&](std::string_view other) { return lowercase(other) == wanted; };
@@ -440,7 +463,7 @@ Result<const GpuModel*> find_gpu_model(std::string_view name) {
                 fmt::format("where instances of the {} may start is not known", shown(name)),
                 "no capture of `nvidia-smi mig -lgipp` from one has been published");
   return fail(ErrorKind::bad_input, "", fmt::format("unknown GPU model '{}'", shown(name)),
-              suggestion(name, names_of(models, &GpuModel::key)));
+              models_meant(name));
 }
 
 }  // namespace cleave

@@ -27,6 +27,16 @@ TEST(GpuModels, AreFoundByKeyAndByTheDriversName) {
   EXPECT_EQ((*find_gpu_model("NVIDIA A30 24GB"))->key, "A30-24GB");
   EXPECT_EQ(find_gpu_model("A100-40G").error().text(),
             "unknown GPU model 'A100-40G'; did you mean 'A100-40GB'?");
+  const std::pair<std::string_view, std::string_view> meant[] = {
+      {"H200", "did you mean 'H200-141GB'?"},
+      {"a100", "did you mean 'A100-40GB' or 'A100-80GB'?"},
+      {"NVIDIA A100-SXM4", "did you mean 'A100-40GB' or 'A100-80GB'?"},
+      {"RTX", "did you mean 'RTX-PRO-6000-BW-96GB'?"},
+      {"A100-44GB", "did you mean 'A100-40GB'?"},
+  };
+  for (const auto& [name, remedy] : meant)
+    EXPECT_EQ(find_gpu_model(name).error().remedy, remedy) << name;
+  EXPECT_TRUE(find_gpu_model("MI300X").error().remedy.starts_with("one of: A30-24GB, "));
   EXPECT_NE(find_gpu_model("Thor-iGPU").error().text().find("is not known"), std::string::npos);
 }
 
