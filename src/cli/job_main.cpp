@@ -302,9 +302,7 @@ int run_program(int argc, char** argv) {
   program.version_flag("--version", CLEAVE_VERSION);
   JobArguments given;
   add_options(program, given);
-  if (const auto end = program.parse(argc, argv))
-    return end->code == 0 ? 0
-                          : report({ErrorKind::bad_usage, "", end->why, "see `cleave-job --help`"});
+  if (const auto end = program.parse(argc, argv)) return end->error ? report(*end->error) : 0;
   if (const auto fits = fits_a_command(program, given); !fits) return report(fits.error());
   const auto code = run(given);
   return code ? *code : report(code.error());

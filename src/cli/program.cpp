@@ -84,11 +84,9 @@ int run_line(int argc, char** argv, const char* version, bool json) {
   Run run;
   for (AddCommand* const add : commands) add(program, run);
   if (const auto end = program.parse(argc, argv)) {
-    if (end->code == 0) return 0;  // --help, --version
-    if (const auto unknown = unknown_command(program, argc, argv))
-      return report_error(*unknown, json);
-    return report_error(
-        {ErrorKind::bad_usage, "", end->why, fmt::format("see `{} --help`", end->command)}, json);
+    if (!end->error) return 0;  // --help, --version
+    const auto unknown = unknown_command(program, argc, argv);
+    return report_error(unknown ? *unknown : *end->error, json);
   }
   const Result<int> code = run();
   if (!code) return report_error(code.error(), json);

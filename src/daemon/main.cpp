@@ -98,10 +98,7 @@ int run_program(int argc, char** argv) {
   DaemonOptions options;
   options.arguments.version = CLEAVE_VERSION;
   add_options(program, options);
-  if (const auto end = program.parse(argc, argv))
-    return end->code == 0
-               ? 0
-               : report_error({ErrorKind::bad_usage, "", end->why, "see `cleaved --help`"});
+  if (const auto end = program.parse(argc, argv)) return end->error ? report_error(*end->error) : 0;
   if (options.man) {
     const CommandNode tree = command_tree(program);
     fmt::print(

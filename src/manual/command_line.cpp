@@ -1,8 +1,52 @@
 #include "manual/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "manual/wrong_line.hpp"
 
 namespace cleave {
+
+namespace {
+
+/// A check with a description, which help shows behind the value's type.
+CLI::Validator described(std::string description, std::function<std::string(std::string&)> wrong) {
+  return {std::move(wrong), std::move(description), ""};
+}
+
+template <typename T>
+struct Value {
+  using type = T;
+};
+template <typename T>
+struct Value<std::optional<T>> {
+  using type = T;
+};
+template <typename T>
+struct Value<std::vector<T>> {
+  using type = T;
+};
+
+/// What is wrong with a word that must be a T: CLI11 itself lets -5 wrap around and reads 010 as 8.
+template <typename T>
+std::string unreadable(const std::string& word) {
+  constexpr std::string_view expected = std::floating_point<T>      ? "a number"
+                                        : std::unsigned_integral<T> ? "a whole number of at least 0"
+                                                                    : "a whole number";
+  T number{};
+  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (failure == std::errc::result_out_of_range)
+    return fmt::format("{} is too large or too small", shown(word));
+  bool right = failure == std::errc() && end == word.data() + word.size();
+  if constexpr (std::integral<T>) right = right && fmt::format("{}", number) == word;
+  return right ? std::string() : fmt::format("expected {}, found '{}'", expected, shown(word));
+}
+
+}  // namespace
 
 Check::Check(std::function<std::string(const std::string&)> wrong)
     : Check(CLI::Validator(
@@ -12,15 +56,31 @@ Check::Check(CLI::Validator validator)
     : validator_(std::make_shared<const CLI::Validator>(std::move(validator))) {}
 
 Check Check::one_of(const std::vector<std::string>& choices) {
-  return Check(CLI::IsMember(choices));
+  return Check(
+      described(fmt::format("{{{}}}", fmt::join(choices, ",")), [choices](const std::string& word) {
+        return std::ranges::find(choices, word) != choices.end()
+                   ? std::string()
+                   : fmt::format("expected {}, found '{}'", any_of(choices), shown(word));
+      }));
 }
 
 Check Check::range(std::int64_t low, std::int64_t high) {
-  return Check(CLI::Range(low, high));
+  return Check(described(fmt::format("{} to {}", low, high), [low, high](const std::string& word) {
+    const auto number = parse_integer(word);
+    return number && *number >= low && *number <= high
+               ? std::string()
+               : fmt::format("expected a whole number from {} to {}, found '{}'", low, high,
+                             shown(word));
+  }));
 }
 
 Check Check::range(double low, double high) {
-  return Check(CLI::Range(low, high));
+  return Check(described(fmt::format("{} to {}", low, high), [low, high](const std::string& word) {
+    const auto number = parse_number(word);
+    return number && *number >= low && *number <= high
+               ? std::string()
+               : fmt::format("expected a number from {} to {}, found '{}'", low, high, shown(word));
+  }));
 }
 
 Option* Option::required() {
@@ -87,7 +147,10 @@ std::string Option::name() const {
 }
 
 CommandLine::CommandLine(const std::string& what, const std::string& name)
-    : owned_(std::make_unique<CLI::App>(what, name)), given_(owned_.get()) {}
+    : owned_(std::make_unique<CLI::App>(what, name)), given_(owned_.get()) {
+  given_->get_formatter()->label("Positionals", "Arguments");
+  given_->get_formatter()->label("SUBCOMMAND", "COMMAND");
+}
 
 CommandLine::CommandLine(CLI::App& given) : given_(&given) {}
 
@@ -96,6 +159,7 @@ CommandLine::~CommandLine() = default;
 CommandLine* CommandLine::add_subcommand(const std::string& name, const std::string& what) {
   commands_.push_back(
       std::unique_ptr<CommandLine>(new CommandLine(*given_->add_subcommand(name, what))));
+  commands_.back()->given_->group("Commands");
   return commands_.back().get();
 }
 
@@ -110,7 +174,10 @@ Option* CommandLine::keep(CLI::Option& option) {
 
 template <typename T>
 Option* CommandLine::add_option(const std::string& name, T& variable, const std::string& what) {
-  return keep(*given_->add_option(name, variable, what));
+  CLI::Option& option = *given_->add_option(name, variable, what);
+  using Kind = typename Value<T>::type;
+  if constexpr (!std::same_as<Kind, std::string>) numbers_.emplace_back(&option, unreadable<Kind>);
+  return keep(option);
 }
 
 template Option* CommandLine::add_option(const std::string&, std::string&, const std::string&);
@@ -156,18 +223,21 @@ void CommandLine::callback(std::function<void()> act) {
   given_->callback(std::move(act));
 }
 
+void CommandLine::check_numbers() {
+  for (const auto& [option, wrong] : numbers_) option->check(CLI::Validator(wrong, "", ""));
+  numbers_.clear();
+  for (const auto& command : commands_) command->check_numbers();
+}
+
 std::optional<LineEnd> CommandLine::parse(int argc, const char* const* argv) {
+  check_numbers();
   try {
     given_->parse(argc, argv);
     return std::nullopt;
   } catch (const CLI::ParseError& stop) {
-    LineEnd end{stop.get_exit_code(), stop.what(), given_->get_name()};
-    if (end.code == 0) given_->exit(stop);  // prints what was asked for
-    for (const CLI::App* at = given_; !at->get_subcommands().empty();) {
-      at = at->get_subcommands().front();
-      end.command += " " + at->get_name();
-    }
-    return end;
+    if (stop.get_exit_code() != 0) return LineEnd{wrong_line(*given_, stop)};
+    given_->exit(stop);  // prints what was asked for
+    return LineEnd{};
   }
 }
 

@@ -9,7 +9,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "base/result.hpp"
 
 namespace CLI {
 class App;
@@ -72,9 +75,7 @@ class Option {
 
 /// Why the program ends after parsing its command line.
 struct LineEnd {
-  int code = 0;         // 0: help or the version was requested, and has been printed
-  std::string why;      // what is wrong with the line
-  std::string command;  // where: "cleave plan deploy"
+  std::optional<Error> error;  // none: help or the version was requested, and has been printed
 };
 
 /// A program or one of its commands. Variables must live until the line has been parsed.
@@ -113,11 +114,15 @@ class CommandLine {
  private:
   explicit CommandLine(CLI::App& given);
   Option* keep(CLI::Option& option);
+  void check_numbers();
 
   std::unique_ptr<CLI::App> owned_;  // the program's; a command's belongs to the program
   CLI::App* given_;
   std::vector<std::unique_ptr<CommandLine>> commands_;
   std::vector<std::unique_ptr<Option>> options_;
+  /// Options for numbers, and what is wrong with a word that is not one. Checked last, so that a
+  /// command's own check, which says more, comes first.
+  std::vector<std::pair<CLI::Option*, std::string (*)(const std::string&)>> numbers_;
 };
 
 }  // namespace cleave

@@ -392,8 +392,13 @@ TEST(CommandLine, AnUnknownCommandIsNamed) {
   expect_refused("plan deploi --fleet x",
                  "cleave plan has no command 'deploi'; did you mean 'deploy'?");
   expect_refused("bench qqqq", "cleave bench has no command 'qqqq'; see `cleave bench --help`");
-  expect_refused("plan", "A subcommand is required; see `cleave plan --help`");
-  expect_refused("place nonsense --profile 1g.5gb", "see `cleave place --help`");
+  expect_refused("plan", "no command was given; see `cleave plan --help`");
+  expect_refused("place nonsense --profile 1g.5gb", "--fleet is required");
+  expect_refused("place nonsense --fleet 4xA100-40GB",
+                 "unexpected argument 'nonsense'; `cleave place` takes only options");
+  expect_refused("place --flet 4xA100-40GB",
+                 "cleave place has no option '--flet'; did you mean '--fleet'?");
+  expect_refused("gpu H200", "unknown GPU model 'H200'; did you mean 'H200-141GB'?");
 }
 
 TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {

@@ -133,7 +133,8 @@ TEST(ForecastTime, SaysWhatIsWrong) {
   refused("--train examples/forecast/measured.csv --level 1", "not between 0 and 1");
   refused("--train " + scratch.write("torn.csv", "batch,time_s\n1,2\n1"), "torn.csv:3");
   refused("--train " + scratch.write("few.csv", "batch,time_s\n1,2\n2,3\n"), "too few");
-  refused("--train examples/forecast/measured.csv --model m", "excludes");
+  refused("--train examples/forecast/measured.csv --model m",
+          "--train and --model cannot be used together");
   refused("--model examples/forecast/asked.csv --predict examples/forecast/asked.csv",
           "not valid JSON");
   const std::string copy = scratch.path("copy.csv");

@@ -438,7 +438,7 @@ void print_text(const DaemonBench& bench) {
   add("a submission alone", bench.submit_alone);
   add("decision to process", bench.start);
   add("submission to process, instance idle", bench.submit_start);
-  fmt::print("cleaved on simulated GPUs, instances made in no time\n\n{}\n", table.text());
+  fmt::print("The daemon on simulated GPUs, instances created without delay\n\n{}\n", table.text());
   fmt::print("{:.0f} submissions/s over {} connections, {} of them\n", bench.submits_per_s,
              bench.connections, bench.jobs);
   fmt::print(
