@@ -260,6 +260,16 @@ TEST(Ps, ShowsJobsWithNothingThatSteersTheTerminal) {
     EXPECT_LE(columns_of(trimmed(line)), 40U);
 }
 
+TEST(Ps, HasADashForAJobThatAsksForNothing) {
+  StubWorld world;
+  ApiJob job = job_of(7, "queued");
+  job.asks_now = "nothing";
+  world.put(job);
+  const Outcome table = world.run("ps");
+  EXPECT_NE(table.out.find(" - "), std::string::npos) << table.out;
+  EXPECT_EQ(table.out.find("nothing"), std::string::npos) << table.out;
+}
+
 TEST(Ps, TellsTroublesBesideTheJobs) {
   StubWorld world;
   world.answers("GET /v1/status", {200,
@@ -269,7 +279,7 @@ TEST(Ps, TellsTroublesBesideTheJobs) {
                                    false,
                                    {},
                                    {}});
-  says(world.run("ps"), 0, {"cleave: trouble: the disk is \\x1b[2Jfull", "no live jobs"});
+  says(world.run("ps"), 0, {"cleave: trouble: the disk is \\x1b[2Jfull", "no unfinished jobs"});
 }
 
 TEST(Completion, OfBashKnowsTheUsersJobs) {
@@ -298,7 +308,7 @@ TEST(Ps, AsksForAllPagesWithItsFilters) {
   EXPECT_TRUE(world.daemon().was_asked("GET /v1/jobs?user=a%20b&limit=2000"));
   says(world.run("ps --state runing"), 2, {"--state"});
   StubWorld empty;
-  says(empty.run("ps"), 0, {"no live jobs"});
+  says(empty.run("ps"), 0, {"no unfinished jobs"});
 }
 
 TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
@@ -309,11 +319,11 @@ TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
     world.put(job);
   }
   EXPECT_EQ(document(world.run("show one --json"))["id"], 1);
-  says(world.run("show two"), 2, {"2 live jobs are called 'two'", "give a number: 3, 2"});
-  says(world.run("show three"), 2, {"no live job is called 'three'"});
-  says(world.run("show 0"), 2, {"counted from 1"});
+  says(world.run("show two"), 2, {"2 unfinished jobs are called 'two'", "give a number: 3, 2"});
+  says(world.run("show three"), 2, {"no unfinished job is called 'three'"});
+  says(world.run("show 0"), 2, {"begin at 1"});
   EXPECT_EQ(world.run("cancel one").out, "job 1 was cancelled\n");
-  says(world.run("cancel one 2"), 2, {"no live job is called 'one'"});
+  says(world.run("cancel one 2"), 2, {"no unfinished job is called 'one'"});
   EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/2/cancel"))
       << "the others are ended all the same";
 }

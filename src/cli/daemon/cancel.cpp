@@ -39,7 +39,7 @@ Result<int> cancel(const Options& options) {
     if (!job) return std::unexpected(job.error());
     if (!options.json)
       fmt::print("{}\n", job->is_over() ? end_in_words(*job)
-                                        : fmt::format("job {} is being ended", job->id));
+                                        : fmt::format("job {} is being stopped", job->id));
   }
   if (options.json) print(Json{{"jobs", documents}});
   return code;
@@ -51,7 +51,7 @@ void add_cancel(CommandLine& program, Run& run) {
   const auto [command, options] =
       add_command(program, run, "cancel", "Cancel jobs: TERM, then KILL after the job's grace time",
                   "cleave cancel 12", cancel);
-  command->add_option("JOB", options.jobs, "Job numbers, or names that only one live job has")
+  command->add_option("JOB", options.jobs, "Job numbers, or names of unfinished jobs")
       ->required()
       ->check(not_empty());
   add_daemon(*command, options);

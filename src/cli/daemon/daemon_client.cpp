@@ -25,7 +25,7 @@ void add_daemon(CommandLine& command, DaemonOptions& options, bool with_json) {
 }
 
 void add_job(CommandLine& command, std::string& job) {
-  command.add_option("JOB", job, "The job's number, or a name that only one live job has")
+  command.add_option("JOB", job, "Number of the job, or name of an unfinished job")
       ->required()
       ->check(not_empty());
 }
@@ -84,23 +84,24 @@ Result<Json> ask_jobs(ApiClient& daemon, const std::string& query, std::size_t l
 Result<std::int64_t> find_job(ApiClient& daemon, const std::string& job) {
   if (const auto number = parse_integer(job)) {
     if (*number >= 1) return *number;
-    return fail(ErrorKind::bad_input, "JOB", "jobs are counted from 1", "`cleave ps` shows them");
+    return fail(ErrorKind::bad_input, "JOB", "job numbers begin at 1", "`cleave ps` shows them");
   }
-  const auto live = ask_jobs(daemon, "", std::numeric_limits<std::size_t>::max());
-  if (!live) return std::unexpected(live.error());
-  const auto jobs = read_jobs(Json{{"jobs", *live}}, "the daemon's answer");
+  const auto unfinished = ask_jobs(daemon, "", std::numeric_limits<std::size_t>::max());
+  if (!unfinished) return std::unexpected(unfinished.error());
+  const auto jobs = read_jobs(Json{{"jobs", *unfinished}}, "the daemon's answer");
   if (!jobs) return std::unexpected(jobs.error());
   std::vector<std::int64_t> named;
   for (const ApiJob& each : *jobs)
     if (each.name == job) named.push_back(each.id);
   if (named.size() == 1) return named.front();
   if (named.empty())
-    return fail(ErrorKind::bad_input, "JOB",
-                fmt::format("no live job is called '{}'", visible(shown(job))),
-                "give its number; `cleave ps` shows live jobs, `cleave ps --all` also those that "
-                "have ended");
+    return fail(
+        ErrorKind::bad_input, "JOB",
+        fmt::format("no unfinished job is called '{}'", visible(shown(job))),
+        "give its number; `cleave ps` lists unfinished jobs, `cleave ps --all` finished ones "
+        "too");
   return fail(ErrorKind::bad_input, "JOB",
-              fmt::format("{} live jobs are called '{}'", named.size(), visible(shown(job))),
+              fmt::format("{} unfinished jobs are called '{}'", named.size(), visible(shown(job))),
               fmt::format("give a number: {}", fmt::join(named, ", ")));
 }
 

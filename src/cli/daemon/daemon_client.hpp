@@ -34,7 +34,7 @@ void add_job(CommandLine& command, std::string& job);
 [[nodiscard]] Result<Json> ask_job(ApiClient& daemon, std::int64_t job);
 /// Jobs that match a query such as "all=1&user=u", newest first, page after page; at most `limit`.
 [[nodiscard]] Result<Json> ask_jobs(ApiClient& daemon, const std::string& query, std::size_t limit);
-/// The job with this number, or the only live job with this name.
+/// The job with this number, or the only unfinished job with this name.
 [[nodiscard]] Result<std::int64_t> find_job(ApiClient& daemon, const std::string& job);
 
 /// The exit code for a failure of Cleave itself, in commands whose exit code is a job's.

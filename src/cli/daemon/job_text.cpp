@@ -98,7 +98,9 @@ std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t wi
        [](const ApiJob& job) { return job.instance ? text(*job.instance) : std::string(); }},
       {text_only, "memory",
        [](const ApiJob& job) {
-         return job.memory ? memory_text(*job.memory) : cut_to(visible(job.asks_now), longest_name);
+         if (job.memory) return memory_text(*job.memory);
+         // A job that asks for nothing starts on the smallest instance.
+         return job.asks_now == "nothing" ? "-" : cut_to(visible(job.asks_now), longest_name);
        }},
       {text_only, "time", [now](const ApiJob& job) { return time_text(job, now); }},
       {text_only, "why", why}};

@@ -111,7 +111,7 @@ Result<int> ps(const Options& options) {
   if (!jobs) return std::unexpected(jobs.error());
   tell_troubles(*daemon);
   if (jobs->empty()) {
-    fmt::print(stderr, "no {}jobs{}\n", options.all ? "" : "live ",
+    fmt::print(stderr, "no {}jobs{}\n", options.all ? "" : "unfinished ",
                options.all ? "" : "; `cleave ps --all` shows those that have ended");
     return 0;
   }

@@ -50,7 +50,7 @@ void add_wait(CommandLine& program, Run& run) {
                   "Wait until jobs have ended. Exits with the job's code; for several jobs with "
                   "the first that is not 0; with 125 if Cleave itself failed",
                   "cleave wait 12 13", wait_command);
-  command->add_option("JOB", options.jobs, "Job numbers, or names that only one live job has")
+  command->add_option("JOB", options.jobs, "Job numbers, or names of unfinished jobs")
       ->required()
       ->check(not_empty());
   add_patience(*command, options.patience);
