@@ -379,7 +379,9 @@ Result<Json> ApiClient::ask_json(std::string_view method, const std::string& tar
                                  const std::string& body, milliseconds patience) {
   const auto answer = ask(method, target, body, patience);
   if (!answer) return std::unexpected(answer.error());
-  return parse_json(answer->body, "the daemon's answer");
+  auto document = parse_json(answer->body, "the daemon's answer");
+  if (!document) document.error().kind = ErrorKind::internal;
+  return document;
 }
 
 Result<void> ApiClient::follow(const std::string& target, std::string& last_id,

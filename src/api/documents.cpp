@@ -45,13 +45,19 @@ struct SubmissionForm : AnswerForm {
   static constexpr bool strict = true;
 };
 
-template <class Form, class Record>
+/// An answer that cannot be read is never the user's mistake.
+std::unexpected<Error> unreadable(Error error) {
+  error.kind = ErrorKind::internal;
+  return std::unexpected(std::move(error));
+}
+
+template <class Record>
 Result<Record> read_one(const Json& document, const std::string& place) {
   std::optional<Error> error;
   JsonReader in(document, place, error);
   Record record;
-  read_record<Form>(in, record);
-  if (error) return std::unexpected(*error);
+  read_record<AnswerForm>(in, record);
+  if (error) return unreadable(std::move(*error));
   return record;
 }
 
@@ -64,7 +70,7 @@ Result<std::vector<Record>> read_list(const Json& document, const std::string& p
   if (!in.has(key)) in.refuse("", fmt::format("the key '{}' is missing", key));
   std::vector<Record> records;
   for (JsonReader& each : in.objects(key)) read_record<AnswerForm>(each, records.emplace_back());
-  if (error) return std::unexpected(*error);
+  if (error) return unreadable(std::move(*error));
   return records;
 }
 
@@ -76,7 +82,7 @@ void check_together(JsonReader& in, const Submission& submission) {
     in.refuse("", "more than one of profile, memory_mib and model is given",
               "give one of them, or none");
   if (submission.compute_slices && !submission.memory)
-    in.refuse("compute_slices", "only memory_mib may have it",
+    in.refuse("compute_slices", "it is used only with memory_mib",
               "give memory_mib too, or name a profile");
 }
 
@@ -96,7 +102,7 @@ Json to_json(const ApiJob& job, bool whole) {
   return record_json<AnswerForm>(job, whole);
 }
 Result<ApiJob> read_job(const Json& document, const std::string& place) {
-  return read_one<AnswerForm, ApiJob>(document, place);
+  return read_one<ApiJob>(document, place);
 }
 Result<std::vector<ApiJob>> read_jobs(const Json& document, const std::string& place) {
   return read_list<ApiJob>(document, place, "jobs");
@@ -109,7 +115,7 @@ Json to_json(const ApiGpu& gpu) {
   return record_json<AnswerForm>(gpu);
 }
 Result<ApiGpu> read_gpu(const Json& document, const std::string& place) {
-  return read_one<AnswerForm, ApiGpu>(document, place);
+  return read_one<ApiGpu>(document, place);
 }
 Result<std::vector<ApiGpu>> read_gpus(const Json& document, const std::string& place) {
   return read_list<ApiGpu>(document, place, "gpus");
@@ -119,7 +125,7 @@ Json to_json(const ApiEvent& event) {
   return record_json<AnswerForm>(event);
 }
 Result<ApiEvent> read_event(const Json& document, const std::string& place) {
-  return read_one<AnswerForm, ApiEvent>(document, place);
+  return read_one<ApiEvent>(document, place);
 }
 Result<std::vector<ApiEvent>> read_events(const Json& document, const std::string& place) {
   return read_list<ApiEvent>(document, place, "events");
@@ -129,7 +135,7 @@ Json to_json(const ApiStatus& status) {
   return record_json<AnswerForm>(status);
 }
 Result<ApiStatus> read_status(const Json& document, const std::string& place) {
-  return read_one<AnswerForm, ApiStatus>(document, place);
+  return read_one<ApiStatus>(document, place);
 }
 
 Json error_document(const Error& error) {
@@ -142,9 +148,10 @@ Json error_document(const Error& error) {
 
 Error read_error(int status, std::string_view body) {
   // What the daemon refused is the client's to mend; the rest is its own.
-  Error error{status == 500                    ? ErrorKind::internal
-              : status == 400 || status == 413 ? ErrorKind::bad_input
-                                               : ErrorKind::infeasible,
+  const bool wrong_request = status == 400 || status == 404 || status == 413;
+  Error error{status == 500   ? ErrorKind::internal
+              : wrong_request ? ErrorKind::bad_input
+                              : ErrorKind::infeasible,
               "", "", ""};
   const auto document = parse_json(body, "");
   if (document && document->is_object() && document->contains("error")) {

@@ -207,7 +207,8 @@ TEST(Errors, KeepTheirKindOverTheSocket) {
     EXPECT_EQ(read.text(), error.text());
   }
   EXPECT_EQ(read_error(503, "<html>").text(), "the daemon answered with status 503");
-  EXPECT_EQ(read_error(404, "{}").kind, ErrorKind::infeasible);
+  EXPECT_EQ(read_error(404, "{}").kind, ErrorKind::bad_input);
+  EXPECT_EQ(read_error(409, "{}").kind, ErrorKind::infeasible);
   EXPECT_EQ(read_error(500, R"({"error": 5})").kind, ErrorKind::internal);
   EXPECT_EQ(read_error(400, R"({"error": {"kind": "odd"}})").kind, ErrorKind::bad_input);
 }

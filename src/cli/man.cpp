@@ -36,18 +36,17 @@ Result<const CommandNode*> find_command(const CommandNode& root,
 
 ManualNotes notes_for(const CommandNode& node, const std::string& version) {
   ManualNotes notes{version,
-                    "0 Done.\n1 It could not be done.\n2 The command line or its input is wrong; "
-                    "nothing has changed."};
+                    "0 Done.\n1 It could not be done.\n2 The command line or its input is wrong, "
+                    "or names something that does not exist; nothing has changed."};
   if (node.path == "cleave submit")
     notes.exit_status +=
         "\n125 With --wait and --follow, whose exit status is the job's own: Cleave itself failed, "
-        "or the "
-        "job never ran.";
+        "or the job never ran.";
   if (node.path == "cleave wait")
     notes.exit_status =
         "N The job's own status; of several jobs the first that is not 0. Never 0 for a job that "
-        "failed or was cancelled.\n2 The command line is wrong.\n125 Cleave itself failed, or the "
-        "job never ran.";
+        "failed or was cancelled.\n2 The command line is wrong, or there is no such job.\n125 "
+        "Cleave itself failed, or the job never ran.";
   return notes;
 }
 

@@ -197,7 +197,11 @@ TEST(Waiting, SaysTheFirstCodeThatIsNotZero) {
   const Outcome nothing = world.run("wait 5");
   EXPECT_EQ(nothing.exit_code, 125);
   EXPECT_EQ(nothing.out, "job 5 failed: its GPU is \\x1b[31mgone\n");
-  says(world.run("wait 6"), 125, {"there is no job 6", "ask again"});
+  // A job that does not exist is the user's mistake, for every command.
+  for (const char* command : {"wait 6", "wait 1 6", "show 6", "cancel 6", "logs 6", "logs -f 6"})
+    says(world.run(command), 2, {"there is no job 6"});
+  for (const char* command : {"wait six", "show six", "cancel six", "logs six"})
+    says(world.run(command), 2, {"no unfinished job is called 'six'"});
   says(world.run("wait"), 2, {"JOB"});
   EXPECT_EQ(document(world.run("wait 1 2 --json"))["jobs"].size(), 2U);
 }

@@ -186,6 +186,12 @@ TEST(Service, SaysWhatIsWrong) {
       {bob, "POST", "/v1/resume", "", 403},
       {bob, "PUT", "/v1/scheduler", R"({"scheduler":"online"})", 403},
   };
+  // What does not exist is the user's mistake, so that clients exit with 2.
+  for (const Case& each : cases) {
+    if (each.status != 404) continue;
+    const Json said = stand.ask(each.uid, each.method, each.target, each.body).json();
+    EXPECT_EQ(said["error"]["kind"], "bad input") << each.target;
+  }
   for (const Case& each : cases)
     EXPECT_EQ(stand.ask(each.uid, each.method, each.target, each.body).response->status,
               each.status)

@@ -159,8 +159,9 @@ std::string end_in_words(const ApiJob& job) {
 Result<int> or_125(const Result<int>& code, bool json) {
   if (code) return *code;
   report_error(code.error(), json);
-  // With a wrong command line, nothing has been asked of the daemon yet.
-  return code.error().kind == ErrorKind::bad_usage ? 2 : cleave_failed;
+  // A mistake of the user's, such as a job that does not exist, is 2 for every command.
+  constexpr int wrong_input = 2;
+  return exit_code(code.error().kind) == wrong_input ? wrong_input : cleave_failed;
 }
 
 }  // namespace cleave::cli

@@ -61,7 +61,8 @@ void add_patience(CommandLine& command, std::int64_t& seconds);
 /// "job 12 failed with exit code 3: out of memory", with its reason if there is one.
 [[nodiscard]] std::string end_in_words(const ApiJob& job);
 
-/// The exit code of a command that returns a job's: errors are reported and become 125.
+/// The exit code of a command that returns a job's. Errors are reported; they become 2 where the
+/// command line or its input is wrong, and 125 otherwise.
 [[nodiscard]] Result<int> or_125(const Result<int>& code, bool json);
 
 }  // namespace cleave::cli

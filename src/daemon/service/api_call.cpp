@@ -59,7 +59,7 @@ void ApiCall::refuse(const Error& error, std::optional<int> status) {
 }
 
 void ApiCall::no_such(std::string_view what, std::string_view which, std::string_view remedy) {
-  refuse(Error{ErrorKind::infeasible, "", fmt::format("there is no {} {}", what, shown(which)),
+  refuse(Error{ErrorKind::bad_input, "", fmt::format("there is no {} {}", what, shown(which)),
                std::string(remedy)},
          404);
 }
