@@ -120,7 +120,10 @@ TEST(Submissions, ThatAreWrongAreRefusedWithTheirPlace) {
             "USR1, which is 10, is the usual one");
   EXPECT_EQ(refused("checkpoint_grace_s", 86401),
             "request: checkpoint_grace_s: it is longer than 86400 s");
-  EXPECT_EQ(refused("expected_s", 0), "request: expected_s: it must be above zero");
+  EXPECT_EQ(
+      refused("expected_s", 0),
+      "request: expected_s: expected a time above 0 s, found 0 s; leave it out where the time is "
+      "unknown");
   EXPECT_NE(refused("deadline_s", -1), "taken");
   EXPECT_NE(refused("checkpoint_signal", 65), "taken");
   EXPECT_NE(refused("model", Json{{"name", "x"}, {"memory_mib", 3}, {"more", 1}}), "taken");

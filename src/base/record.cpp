@@ -21,9 +21,8 @@ std::optional<WrongValue> wrong_time(const FieldInfo& info, Duration time) {
     return WrongValue{fmt::format("it is longer than {} s", info.most), ""};
   if (info.has_least() && info.above_least && time <= std::chrono::seconds(info.least))
     return WrongValue{
-        fmt::format("it must be above {}",
-                    info.least == 0 ? std::string("zero") : fmt::format("{}", info.least)),
-        ""};
+        fmt::format("expected a time above {} s, found {} s", info.least, in_seconds(time)),
+        "leave it out where the time is unknown"};
   return std::nullopt;
 }
 

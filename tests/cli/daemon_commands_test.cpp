@@ -119,18 +119,22 @@ TEST(Submit, SizesAModelHereAndSendsNameAndSizeOnly) {
 TEST(Submit, RefusesBadOptionsBeforeAnythingIsSent) {
   StubWorld world;
   says(world.run("submit"), 2, {"no command is given", "after --"});
-  says(world.run("submit sleep 5"), 2, {"'sleep' stands before the command"});
+  says(world.run("submit sleep 5"), 2, {"'sleep' was given without -- before it"});
   says(world.run("submit --"), 2, {"no command"});
   says(world.run("submit --memory lots -- true"), 2, {"--memory", "not a size"});
   says(world.run("submit --memory 1GiB --profile 1g.5gb -- true"), 2, {"--profile"});
   says(world.run("submit --compute-slices 2 -- true"), 2, {"--memory"});
   says(world.run("submit --checkpoint-signal USR3 -- true"), 2, {"did you mean 'USR1'?"});
-  says(world.run("submit --checkpoint-signal 9 -- true"), 2,
-       {"--checkpoint-signal", "no program can catch"});
+  for (const char* signal : {"9", "KILL", "SIGSTOP"})
+    says(world.run(fmt::format("submit --checkpoint-signal {} -- true", signal)), 2,
+         {"--checkpoint-signal", "no program can catch KILL or STOP; USR1"});
+  says(world.run("submit --checkpoint-signal 77 -- true"), 2,
+       {"--checkpoint-signal: expected a signal number from 1 to 64, found 77; name it"});
   says(world.run("submit --retry -1 -- true"), 2, {"from 0 to"});
   says(world.run("submit --compute-slices 65 --memory 9GiB -- true"), 2, {"from 1 to 64"});
   says(world.run("submit --name 12 -- true"), 2, {"--name", "is a number"});
-  says(world.run("submit --expected 0 -- true"), 2, {"--expected", "above zero"});
+  says(world.run("submit --expected 0 -- true"), 2, {"--expected", "above 0 s"});
+  says(world.run("submit --memory 0 -- true"), 2, {"--memory: expected from 1 MiB to", "found 0;"});
   says(world.run("submit --deadline nan -- true"), 2, {"--deadline"});
   says(world.run("submit --cwd no/such -- true"), 2, {"--cwd", "is not a directory"});
   says(world.run("submit --follow --json -- true"), 2, {"--json"});

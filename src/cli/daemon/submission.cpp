@@ -27,16 +27,16 @@ constexpr auto of_the_run =
 constexpr auto of_the_user =
     std::to_array<std::string_view>({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TZ", "USER"});
 
-/// A signal by its name without SIG.
+/// A signal by its name without SIG. KILL and STOP are refused later, with the reason.
 struct SignalName {
   std::string_view name;
   int number;
 };
 constexpr SignalName signals[] = {
-    {"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"ABRT", SIGABRT},
-    {"USR1", SIGUSR1}, {"USR2", SIGUSR2},   {"ALRM", SIGALRM}, {"TERM", SIGTERM},
-    {"CONT", SIGCONT}, {"TSTP", SIGTSTP},   {"URG", SIGURG},   {"XCPU", SIGXCPU},
-    {"PROF", SIGPROF}, {"WINCH", SIGWINCH}, {"IO", SIGIO},     {"PWR", SIGPWR},
+    {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"ABRT", SIGABRT},   {"USR1", SIGUSR1},
+    {"USR2", SIGUSR2}, {"ALRM", SIGALRM}, {"TERM", SIGTERM}, {"CONT", SIGCONT},   {"TSTP", SIGTSTP},
+    {"URG", SIGURG},   {"XCPU", SIGXCPU}, {"PROF", SIGPROF}, {"WINCH", SIGWINCH}, {"IO", SIGIO},
+    {"PWR", SIGPWR},   {"KILL", SIGKILL}, {"STOP", SIGSTOP},
 };
 
 bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
@@ -86,14 +86,22 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
 }
 
 Result<int> signal_of(const std::string& text) {
-  if (const auto number = parse_integer(text); number && *number >= 1 && *number <= 64)
-    return static_cast<int>(*number);
+  constexpr int last_signal = 64;
+  if (const auto number = parse_integer(text)) {
+    if (*number >= 1 && *number <= last_signal) return static_cast<int>(*number);
+    return fail(
+        ErrorKind::bad_usage, "--checkpoint-signal",
+        fmt::format("expected a signal number from 1 to {}, found {}", last_signal, *number),
+        "name it instead, such as USR1");
+  }
   const std::string_view name = std::string_view(text).substr(text.starts_with("SIG") ? 3 : 0);
   const auto* const row = std::ranges::find(signals, name, &SignalName::name);
   if (row != std::end(signals)) return row->number;
+  std::vector<std::string> names;
+  for (const SignalName& each : signals)
+    if (!wrong_checkpoint_signal(each.number)) names.emplace_back(each.name);
   return fail(ErrorKind::bad_usage, "--checkpoint-signal",
-              fmt::format("'{}' is not a signal", visible(shown(text))),
-              suggestion(name, names_of(signals)));
+              fmt::format("'{}' is not a signal", visible(shown(text))), suggestion(name, names));
 }
 
 namespace {
@@ -269,6 +277,11 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
   } else if (key == "memory_mib") {
     const auto size = parse_size(text);
     if (!size) return fail_at("--memory", size.error());
+    if (size->value < field.least || size->value > field.most)
+      return fail(ErrorKind::bad_usage, "--memory",
+                  fmt::format("expected from {} MiB to {} GiB, found {}", field.least,
+                              field.most / 1024, shown(text)),
+                  "leave it out if the need is unknown");
     to[key] = size->value;
   } else if (key == "checkpoint_signal") {
     const auto signal = signal_of(text);

@@ -161,10 +161,10 @@ Result<Json> send(const Options& options) {
   if (command_words().empty() || !options.before_dashes.empty())
     return fail(
         ErrorKind::bad_usage, "COMMAND",
-        options.before_dashes.empty()
-            ? "no command is given"
-            : fmt::format("'{}' stands before the command", visible(options.before_dashes.front())),
-        "write the command after --, as in cleave submit --memory 9GiB -- python3 train.py");
+        options.before_dashes.empty() ? "no command is given"
+                                      : fmt::format("'{}' was given without -- before it",
+                                                    visible(options.before_dashes.front())),
+        "write the command after --, as in `cleave submit --memory 9GiB -- python3 train.py`");
   std::vector<std::string> left_out;
   const auto submission = options.job.document(command_words(), left_out);
   if (!submission) return std::unexpected(submission.error());
@@ -218,7 +218,7 @@ void add_submit(CommandLine& program, Run& run) {
   const auto [command, options] =
       add_command(program, run, "submit",
                   "Submit a job to the daemon: a command that runs as you, in this directory and "
-                  "with your environment, on an instance made for it. Prints its number",
+                  "with your environment, on an instance made for it. Prints the job's number",
                   "cleave submit --memory 9GiB --restartable -- python3 train.py", submit_or_wait);
   options.job.add(*command);
   Option* wait = command->add_flag(
