@@ -4,6 +4,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -247,10 +249,10 @@ std::string at_line(const std::string& place, const toml::source_region& where) 
   return fmt::format("{}:{}", place, where.begin.line);
 }
 
-std::unexpected<Error> wrong_value(const ConfigRow& row, const std::string& place,
-                                   std::string remedy = {}) {
-  return fail(ErrorKind::bad_input, place, fmt::format("'{}' must be {}", row.name, row.kind),
-              std::move(remedy));
+std::string toml_text(const toml::node& node) {
+  std::ostringstream text;
+  text << toml::toml_formatter(node, toml::format_flags::none);
+  return text.str();
 }
 
 /// One value on its way into the settings.
@@ -260,36 +262,45 @@ struct ConfigValue {
   std::string place;
   DaemonSettings& to;
 
+  /// `bounds` continues the kind of value: " from 1 to 9".
+  [[nodiscard]] std::unexpected<Error> wrong(const std::string& bounds = {},
+                                             std::string remedy = {}) const {
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("'{}' must be {}{}, not {}", row.name, row.kind, bounds,
+                            shown(toml_text(node))),
+                std::move(remedy));
+  }
+
   Result<void> operator()(const TextSetting& setting) const {
     const auto value = node.value_exact<std::string>();
-    if (!value || value->find('\0') != std::string::npos) return wrong_value(row, place);
+    if (!value || value->find('\0') != std::string::npos) return wrong();
     setting.set(to, *value);
     return {};
   }
   Result<void> operator()(const FlagSetting& setting) const {
     const auto value = node.value_exact<bool>();
-    if (!value) return wrong_value(row, place);
+    if (!value) return wrong();
     to.*setting.place = *value;
     return {};
   }
   Result<void> operator()(const CountSetting& setting) const {
     const auto value = node.value_exact<std::int64_t>();
     if (!value || *value < setting.least || *value > setting.most)
-      return wrong_value(row, place, fmt::format("from {} to {}", setting.least, setting.most));
+      return wrong(fmt::format(" from {} to {}", setting.least, setting.most));
     setting.set(to, *value);
     return {};
   }
   Result<void> operator()(const NumberSetting& setting) const {
     const auto value = node.is_number() ? node.value<double>() : std::nullopt;
     if (!value || !(*value >= setting.least && *value <= setting.most))
-      return wrong_value(row, place, fmt::format("from {} to {}", setting.least, setting.most));
+      return wrong(fmt::format(" from {} to {}", setting.least, setting.most));
     setting.set(to, *value);
     return {};
   }
   Result<void> operator()(const TextsSetting& setting) const {
     std::vector<std::string> texts;
     if (const auto one = node.value_exact<std::string>(); one && row.name == "managed_gpus") {
-      if (*one != "all") return wrong_value(row, place);
+      if (*one != "all") return wrong();
       texts.push_back(*one);
     } else if (const toml::array* list = node.as_array()) {
       for (const toml::node& each : *list) {
@@ -300,38 +311,32 @@ struct ConfigValue {
         else if (number && row.name == "managed_gpus")
           texts.push_back(fmt::format("{}", *number));
         else
-          return wrong_value(row, place);
+          return wrong();
       }
     } else {
-      return wrong_value(row, place);
+      return wrong();
     }
     if (row.name == "job_environment")
       for (const std::string& each : texts)
         if (each.find('=') == std::string::npos || each.starts_with('=') ||
             each.find('\0') != std::string::npos)
-          return wrong_value(row, place, fmt::format("'{}' is not one", shown(each)));
+          return wrong("", fmt::format("'{}' is not one", shown(each)));
     setting.set(to, std::move(texts));
     return {};
   }
   Result<void> operator()(const CodesSetting& setting) const {
     const toml::array* list = node.as_array();
-    if (list == nullptr) return wrong_value(row, place);
+    if (list == nullptr) return wrong();
     std::vector<int> codes;
     for (const toml::node& each : *list) {
       const auto code = each.value_exact<std::int64_t>();
-      if (!code || *code < 1 || *code > 255) return wrong_value(row, place, "each from 1 to 255");
+      if (!code || *code < 1 || *code > 255) return wrong(" from 1 to 255");
       codes.push_back(static_cast<int>(*code));
     }
     setting.set(to, std::move(codes));
     return {};
   }
 };
-
-std::string toml_text(const toml::node& node) {
-  std::ostringstream text;
-  text << toml::toml_formatter(node, toml::format_flags::none);
-  return text.str();
-}
 
 Result<void> take_key(DaemonConfig& config, const std::string& name, const toml::node& node,
                       const std::string& place) {
@@ -382,31 +387,66 @@ DaemonConfig default_config() {
   return config;
 }
 
+namespace {
+
+/// toml++ begins most of its descriptions with what it was reading, in its own terms.
+std::unexpected<Error> not_toml(const toml::parse_error& error, const std::string& place) {
+  std::string_view why = error.description();
+  if (why.starts_with("Error while parsing") && why.find(": ") != std::string_view::npos)
+    why.remove_prefix(why.find(": ") + 2);
+  return fail(ErrorKind::bad_input, at_line(place, error.source()),
+              fmt::format("this is not valid TOML: {}", shown(why, 200)),
+              "text stands in quotes; `cleaved --sample-config` shows all keys");
+}
+
+/// What a command line may call bad usage is bad input in a file.
+std::unexpected<Error> wrong_in_file(const std::string& place, Error error) {
+  error.kind = ErrorKind::bad_input;
+  return fail_at(place, std::move(error));
+}
+
+/// The line that sets the key.
+std::string place_of(const toml::table& table, std::string_view key, const std::string& place) {
+  const toml::node* node = table.get(key);
+  return node == nullptr ? place : at_line(place, node->source());
+}
+
+}  // namespace
+
 Result<DaemonConfig> parse_config(std::string_view text, const std::string& place) {
   const toml::parse_result parsed = toml::parse(text, place);
-  if (!parsed)
-    return fail(ErrorKind::bad_input, at_line(place, parsed.error().source()),
-                std::string(parsed.error().description()));
+  if (!parsed) return not_toml(parsed.error(), place);
   DaemonConfig config = default_config();
   if (const auto taken = take_table(config, parsed.table(), "", place); !taken)
     return std::unexpected(taken.error());
   // A daemon could not start with these, so the configuration is refused as a whole.
   if (const auto spec = parse_scheduler(config.settings.control.scheduler); !spec)
-    return fail_at(fmt::format("{}: scheduler", place), spec.error());
+    return wrong_in_file(place_of(parsed.table(), "scheduler", place), spec.error());
   if (const auto forecaster = make_forecaster(config.settings.control.forecaster); !forecaster)
-    return fail_at(fmt::format("{}: forecaster", place), forecaster.error());
+    return wrong_in_file(place_of(parsed.table(), "forecaster", place), forecaster.error());
   return config;
 }
 
 Result<DaemonConfig> read_config(const std::string& file) {
+  const std::string place = shown(file, 200);
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in) return fail(ErrorKind::bad_input, shown(file, 200), "the configuration cannot be read");
+  if (!in)
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("the configuration cannot be read: {}", std::strerror(errno)),
+                errno == ENOENT
+                    ? "check the name; `cleaved --sample-config` prints a file to begin "
+                      "with"
+                    : "the daemon's user must be able to read it");
   std::string text(static_cast<std::size_t>(most_file_bytes) + 1, '\0');
   in.read(text.data(), most_file_bytes + 1);
+  if (in.bad())
+    return fail(ErrorKind::bad_input, place, "the configuration cannot be read",
+                "name a file of text, as `cleaved --sample-config` prints one");
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (in.bad() || static_cast<std::int64_t>(text.size()) > most_file_bytes)
-    return fail(ErrorKind::bad_input, shown(file, 200),
-                "the configuration cannot be read or is too long");
+  if (static_cast<std::int64_t>(text.size()) > most_file_bytes)
+    return fail(ErrorKind::bad_input, place, "the configuration is longer than 1 MiB",
+                "is it the right file?");
   return parse_config(text, file);
 }
 

@@ -90,21 +90,27 @@ TEST(Config, ReadsWhatIsGiven) {
 TEST(Config, RefusesWithFileAndLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"\nmost_wating = 3", "c.toml:2: unknown key 'most_wating'; did you mean 'most_waiting'?"},
-      {"most_waiting = 0", "c.toml:1: 'most_waiting' must be a whole number; from 1 to 10000000"},
-      {"most_waiting = 1.5", "c.toml:1: 'most_waiting' must be a whole number"},
+      {"most_waiting = 0",
+       "c.toml:1: 'most_waiting' must be a whole number from 1 to 10000000, not 0"},
+      {"most_waiting = 1.5", "c.toml:1: 'most_waiting' must be a whole number from 1 to 10000000"},
       {"most_waiting = \"3\"", "c.toml:1: 'most_waiting' must be a whole number"},
       {"look_every_s = nan", "c.toml:1: 'look_every_s' must be a number of seconds"},
       {"look_every_s = true", "c.toml:1: 'look_every_s' must be a number of seconds"},
       {"scheduler = 3", "c.toml:1: 'scheduler'"},
-      {"managed_gpus = \"some\"", "c.toml:1: 'managed_gpus'"},
+      {"managed_gpus = \"some\"",
+       "c.toml:1: 'managed_gpus' must be a list of indices and UUIDs, or \"all\", not \"some\""},
       {"managed_gpus = [1.5]", "c.toml:1: 'managed_gpus'"},
       {"job_environment = [\"A\"]", "'A' is not one"},
-      {"out_of_memory_codes = [0]", "each from 1 to 255"},
+      {"out_of_memory_codes = [0]", "must be a list of whole numbers from 1 to 255, not [ 0 ]"},
       {"[server]\n\nconections = 3", "c.toml:3: unknown key 'server.conections'; did you mean"},
       {"[serve]\nx = 1", "c.toml:1: unknown key 'serve'"},
       {"server = 3", "c.toml:1: unknown key 'server'"},
-      {"scheduler = \"a\"\nscheduler = \"b\"", "c.toml:2"},
-      {"scheduler = ", "c.toml:1"},
+      {"scheduler = \"a\"\nscheduler = \"b\"", "c.toml:2: this is not valid TOML: cannot redefine"},
+      {"scheduler = ", "c.toml:1: this is not valid TOML: encountered end-of-file; text stands in"},
+      {"\nscheduler = \"onlin\"",
+       "c.toml:2: there is no scheduler 'onlin'; did you mean 'online'?"},
+      {"scheduler = \"online:x=1\"", "c.toml:1: scheduler 'online:x=1': "},
+      {"forecaster = \"law\"", "c.toml:1: there is no forecaster 'law'; did you mean 'laws'?"},
       {"\xff", "c.toml:1"},
   };
   for (const auto& [text, message] : cases) {
@@ -114,7 +120,11 @@ TEST(Config, RefusesWithFileAndLine) {
     EXPECT_EQ(config.error().kind, ErrorKind::bad_input);
   }
   const TemporaryFolder folder;
-  EXPECT_FALSE(read_config((folder.path() / "none.toml").string()));
+  const auto none = read_config((folder.path() / "none.toml").string());
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().text().find("none.toml: the configuration cannot be read: No such file"),
+            std::string::npos);
+  EXPECT_NE(none.error().remedy.find("--sample-config"), std::string::npos);
   EXPECT_FALSE(read_config(folder.path().string()));
 }
 

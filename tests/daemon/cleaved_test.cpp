@@ -213,7 +213,17 @@ TEST(Cleaved, ReportsErrorsBeforeItBegins) {
   const auto bad = shell("cleaved --check-config " + stand.path("bad.toml"));
   EXPECT_EQ(bad.exit_code, 2);
   EXPECT_NE(bad.err.find("bad.toml:3: 'server.connections'"), std::string::npos) << bad.err;
-  EXPECT_EQ(shell("cleaved --check-config " + stand.path("none.toml")).exit_code, 2);
+  const auto none = shell("cleaved --check-config " + stand.path("none.toml"));
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.err.find("none.toml: the configuration cannot be read: No such file"),
+            std::string::npos)
+      << none.err;
+  stand.write("group.toml", "operators_group = \"no-such-group\"\n");
+  const auto group = shell("cleaved --check-config " + stand.path("group.toml"));
+  EXPECT_EQ(group.exit_code, 2);
+  EXPECT_NE(group.err.find("operators_group: there is no group 'no-such-group'; `getent group`"),
+            std::string::npos)
+      << group.err;
   EXPECT_EQ(shell("cleaved --sample-config | diff - docs/cleaved.toml").exit_code, 0);
   EXPECT_EQ(shell("cleaved --no-such-option").exit_code, 2);
   const std::string places = " --state " + stand.path("s") + " --socket " + stand.path("r/s");
