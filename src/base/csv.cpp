@@ -26,7 +26,9 @@ Result<std::size_t> CsvReader::column(std::string_view name) const {
   const auto found = std::ranges::find(columns_, name);
   if (found == columns_.end())
     return fail(ErrorKind::bad_input, fmt::format("{}:1", place_),
-                fmt::format("the column '{}' is missing", name));
+                fmt::format("the column '{}' is missing", name),
+                fmt::format("its columns are: {}",
+                            shown(fmt::format("{}", fmt::join(columns_, ", ")), 100)));
   return static_cast<std::size_t>(found - columns_.begin());
 }
 

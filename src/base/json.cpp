@@ -162,12 +162,16 @@ Result<Json> parse_json(std::string_view text, const std::string& place) {
                   "keep one of the two");
     return Json::parse(text);
   } catch (const Json::parse_error& broken) {
+    if (trimmed(text).empty())
+      return fail(ErrorKind::bad_input, place, "the JSON text is empty", "is it the right file?");
     const bool torn = broken.byte > text.size();
+    const bool at_once = broken.byte <= text.find_first_not_of(" \t\r\n") + 1;
     return fail(ErrorKind::bad_input,
                 fmt::format("{}: {}", place, line_and_column(text, broken.byte)),
                 torn ? "the JSON text ends in the middle" : "this is not valid JSON",
-                torn ? "the file may be cut off"
-                     : "look for a missing comma, quote or bracket just before it");
+                torn      ? "the file may be cut off"
+                : at_once ? "is it the right file?"
+                          : "look for a missing comma, quote or bracket just before it");
   } catch (const Json::exception&) {
     return fail(ErrorKind::bad_input, place, "a number in the JSON text is too large");
   }

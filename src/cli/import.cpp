@@ -30,7 +30,8 @@ Result<SmiListing> read_listings(const std::vector<std::string>& files) {
   std::set<std::string> read;
   for (const std::string& file : files) {
     if (!read.insert(file).second)
-      return fail(ErrorKind::bad_usage, place_of(file), "it is named twice", "name each file once");
+      return fail(ErrorKind::bad_usage, place_of(file), "this file was given twice",
+                  "name each file once");
     const auto text = read_text(file);
     if (!text) return std::unexpected(text.error());
     const auto listing = parse_smi(*text, place_of(file));

@@ -102,7 +102,8 @@ Result<std::vector<SchedulerSpec>> parse_schedulers(std::string_view specs) {
         std::ranges::any_of(all, [&](const auto& other) { return other.text == parsed->text; });
     if (twice)
       return fail(ErrorKind::bad_usage, "",
-                  fmt::format("scheduler '{}' is named twice", shown(parsed->text)));
+                  fmt::format("scheduler '{}' was given twice", shown(parsed->text)),
+                  "name each scheduler once");
     all.push_back(std::move(*parsed));
   }
   return all;

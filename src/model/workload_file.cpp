@@ -264,7 +264,8 @@ class WorkloadReader {
 };
 
 Result<Workload> finished(Workload workload, const std::string& place) {
-  if (workload.jobs.empty()) return fail(ErrorKind::bad_input, place, "the workload has no job");
+  if (workload.jobs.empty())
+    return fail(ErrorKind::bad_input, place, "the workload has no jobs", "is it the right file?");
   workload.sort();
   return workload;
 }
@@ -278,8 +279,13 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
     ++number;
     if (trimmed(line).empty()) continue;
     const std::string here = fmt::format("{}:{}", place, number);
-    const auto document = parse_json(line, here);
-    if (!document) return std::unexpected(document.error());
+    auto document = parse_json(line, here);
+    if (!document) {
+      // A file that begins in another way is another kind of file.
+      if (reader.workload.jobs.empty())
+        document.error().remedy = "a workload is CSV with a header, or one JSON object a line";
+      return std::unexpected(document.error());
+    }
     JsonReader in(*document, here, error);
     reader.read(in);
     if (error) return std::unexpected(*error);
@@ -300,6 +306,10 @@ Result<Workload> parse_table(std::string_view text, const std::string& place,
                              const ModelSizer& sizer) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
+  if (std::ranges::none_of(csv->columns(), [](const auto& name) { return trimmed(name) == "id"; }))
+    return fail(ErrorKind::bad_input, fmt::format("{}:1", place),
+                "this is not a workload: its first line names no column 'id'",
+                "write CSV with a header, or one JSON object a line");
   std::optional<Error> error;
   WorkloadReader reader(error, sizer);
   std::vector<std::string> cells;

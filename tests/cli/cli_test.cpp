@@ -415,7 +415,9 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
   expect_refused("place --fleet " + broken + " --profile 1g.5gb",
                  "broken.json: line 1, column 24: this is not valid JSON");
   expect_refused("place --fleet " + empty + " --profile 1g.5gb",
-                 "the JSON text ends in the middle");
+                 "the JSON text is empty; is it the right file?");
+  expect_refused("place --fleet README.md --profile 1g.5gb",
+                 "README.md: line 1, column 1: this is not valid JSON; is it the right file?");
   expect_refused("place --fleet " + overlap + " --profile 1g.5gb",
                  "overlap.json: gpus[0].instances[1]: 2g.10gb at 2 overlaps");
   expect_refused("place --fleet . --profile 1g.5gb", ".: Is a directory");
@@ -449,6 +451,14 @@ TEST(BadInput, OfModelsAndWorkloadsIsRefusedToo) {
       "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\na,1,1000,1,2,1\nb,1,10");
   const std::string jobs = scratch.write("jobs.jsonl", "{\"id\": \"a\", \"duration_s\": 3}\n");
 
+  expect_refused("simulate --fleet 1xA30-24GB --workload README.md --scheduler online",
+                 "README.md:1: this is not a workload: its first line names no column 'id'; write "
+                 "CSV with a header, or one JSON object a line");
+  expect_refused(
+      "simulate --fleet 1xA30-24GB --workload examples/fleets/one-node.json --scheduler online",
+      "one JSON object a line");
+  expect_refused("compare --fleet 1xA30-24GB --workload " + jobs + " --schedulers online,online",
+                 "scheduler 'online' was given twice; name each scheduler once");
   expect_refused("gpu MI300X", "unknown GPU model 'MI300X'");
   expect_refused("gpu A100-40GB --profiles 8g.80gb",
                  "--profiles: no GPU here has a profile '8g.80gb'");

@@ -81,7 +81,7 @@ TEST(ForecastMemory, UnorderedOrRepeatedRowsAreReported) {
   EXPECT_NE(order.err.find(":3: iteration 1 comes after iteration 2"), std::string::npos)
       << order.err;
   expect_refused("reproduce memory-alarms --jobs 1 --forecaster none --forecaster none",
-                 "named twice");
+                 "given twice; name each forecaster once");
   expect_refused(std::string(example) + " --capacity ''", "--capacity");
 }
 

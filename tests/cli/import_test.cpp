@@ -128,7 +128,7 @@ TEST(Import, BadInputIsToldWhereAndWhat) {
           "a100-node.txt: line 7: expected a profile of the A30-24GB, found '1g.5gb'; is the model "
           "right? "
           "A100-40GB has it");
-  refused("--node n0 --model A100-40GB " + file + file, "a100-node.txt: it is named twice");
+  refused("--node n0 --model A100-40GB " + file + file, "a100-node.txt: this file was given twice");
   const std::string copy = scratch.path("copy.txt");
   ASSERT_EQ(shell("cp " + file + copy).exit_code, 0);
   refused("--node n0 --model A100-40GB " + file + copy,

@@ -98,10 +98,12 @@ Result<Columns> choose_columns(const CsvReader& csv, const std::vector<std::stri
       return fail(ErrorKind::bad_input, csv.place(),
                   fmt::format("column {} has no fit name", i + 1));
     if (i == columns.target)
-      return fail(ErrorKind::bad_usage, "", "the time itself cannot be a feature");
+      return fail(ErrorKind::bad_usage, "", "the time itself cannot be a feature",
+                  "name another column with --features");
     if (std::ranges::count(columns.features, i) > 1)
       return fail(ErrorKind::bad_usage, "",
-                  fmt::format("the feature '{}' is named twice", csv.columns()[i]));
+                  fmt::format("the feature '{}' was given twice", csv.columns()[i]),
+                  "name each feature once");
     jobs.features.push_back(csv.columns()[i]);
   }
   if (columns.features.empty())

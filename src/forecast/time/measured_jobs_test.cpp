@@ -60,7 +60,8 @@ TEST(MeasuredJobs, ErrorsNameTheirLine) {
   EXPECT_TRUE(contains(refusal("batch,time_s\n"), "no row has a time"));
   EXPECT_TRUE(
       contains(refusal("b,time_s\n1,2\n", {"time_s", "", {"time_s"}}), "cannot be a feature"));
-  EXPECT_TRUE(contains(refusal("b,time_s\n1,2\n", {"time_s", "", {"b", "b"}}), "named twice"));
+  EXPECT_TRUE(contains(refusal("b,time_s\n1,2\n", {"time_s", "", {"b", "b"}}),
+                       "given twice; name each feature once"));
   EXPECT_TRUE(contains(refusal("b,time_s\n1,2\n", {"time_s", "app", {}}), "no column 'app'"));
 }
 

@@ -120,7 +120,7 @@ Result<int> memory_alarms(const Options& options) {
   for (auto each = options.forecasters.begin(); each != options.forecasters.end(); ++each)
     if (std::find(options.forecasters.begin(), each, *each) != each)
       return fail(ErrorKind::bad_usage, "--forecaster",
-                  fmt::format("'{}' is named twice", shown(*each)));
+                  fmt::format("'{}' was given twice", shown(*each)), "name each forecaster once");
   ServingFacts facts;
   if (!options.data.empty()) {
     auto read = read_serving_facts(options.data);
