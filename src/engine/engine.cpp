@@ -9,7 +9,7 @@ namespace cleave {
 namespace {
 
 constexpr std::string_view no_room =
-    "no GPU has room for it beside what is not ours and the fleet's own work";
+    "no GPU has room for it beside foreign instances and the fleet's own work";
 
 }  // namespace
 

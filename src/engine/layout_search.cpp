@@ -281,7 +281,7 @@ Result<ExpectedWork> expected_work(const SchedulerSetup& setup) {
   auto expected =
       setup.facts == nullptr ? std::vector<JobFacts::Expected>() : setup.facts->expected();
   if (expected.empty())
-    return fail(ErrorKind::bad_usage, "layout", "layout=best needs to know the jobs that will come",
+    return fail(ErrorKind::bad_usage, "layout", "layout=best needs to know all jobs beforehand",
                 "give a layout, or simulate a workload");
   if (expected.size() > most_expected) expected.resize(most_expected);
   ExpectedWork work;

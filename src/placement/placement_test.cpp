@@ -153,9 +153,8 @@ TEST(Requests, OnMixedFleetsMeanEachModelsOwnProfile) {
 
 TEST(Requests, SayWhyTheyCanNeverBePlaced) {
   const FleetFile h20 = file_of(gpu("H20-96GB", ""));
-  EXPECT_EQ(
-      resolve(size(5000), h20.geometries).impossible,
-      "no instance of H20-96GB holds 5000 MiB (nobody knows the instance memory of H20-96GB)");
+  EXPECT_EQ(resolve(size(5000), h20.geometries).impossible,
+            "no instance of H20-96GB holds 5000 MiB (the instance memory of H20-96GB is unknown)");
   EXPECT_EQ(resolve(profile("9g.90gb"), h20.geometries).impossible,
             "no H20-96GB here has a profile 9g.90gb");
   EXPECT_EQ(resolve({ByProfile{"1g.12gb"}, std::vector<std::string>{"3g.48gb"}}, h20.geometries)

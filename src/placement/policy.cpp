@@ -13,15 +13,16 @@ namespace cleave {
 namespace {
 
 constexpr OptionRow fragmentation_options[] = {
-    {"threshold", "NUMBER", "0.4", "a GPU is lazy while its load is below this, busy from it on"},
+    {"threshold", "NUMBER", "0.4", "a GPU is lazy while its load is below this, else busy"},
     {"load", "compute|memory|joint", "compute",
-     "what load is measured in: slices held by work over the total"},
+     "what load is measured in: share of the slices held by work"},
     {"across", "result|rise", "result",
      "compare GPUs by their cost after the placement, or by how much it rises"},
 };
 
 constexpr OptionRow reachability_options[] = {
-    {"across", "first|best", "first", "the lowest GPU that can take it, or the best of all"},
+    {"across", "first|best", "first",
+     "the lowest-numbered GPU that can take it, or the best of all"},
 };
 
 Comparison gpus_first(const PolicyOptions&) {
@@ -67,7 +68,7 @@ constexpr Policy table[] = {
      .gpu_score = largest_gap_gpu_score,
      .placement_score = largest_gap_score},
     {.name = "first-fit",
-     .summary = "the lowest GPU that can take it, at the lowest start",
+     .summary = "the lowest-numbered GPU that can take it, at the lowest start",
      .source = "Optimal Workload Placement, V",
      .options = {},
      .comparison = gpus_first,
@@ -101,7 +102,27 @@ std::span<const Policy> policies() {
   return table;
 }
 
+namespace {
+
+/// Policies are named alone, unlike schedulers: NAME:key=value is a scheduler's form.
+std::optional<Error> written_with_options(std::string_view name) {
+  const auto row =
+      std::ranges::find(policies(), name.substr(0, name.find_first_of(":;")), &Policy::name);
+  if (row == policies().end() || row->name == name) return std::nullopt;
+  std::vector<std::string_view> options;
+  for (const OptionRow& option : row->options) options.push_back(option.name);
+  const std::string written = fmt::format("policy '{}' is written with options", shown(name));
+  if (options.empty())
+    return Error{ErrorKind::bad_usage, "", fmt::format("{}, but {} has none", written, row->name),
+                 fmt::format("write {}", row->name)};
+  return Error{ErrorKind::bad_usage, "", written,
+               fmt::format("give its options beside the name: {}", fmt::join(options, ", "))};
+}
+
+}  // namespace
+
 Result<ChosenPolicy> choose_policy(std::string_view name, const OptionTexts& given) {
+  if (auto wrong = written_with_options(name)) return std::unexpected(std::move(*wrong));
   const auto row = find_row(policies(), name, "policy");
   if (!row) return std::unexpected(row.error());
   const auto texts = complete(given, (*row)->options, fmt::format("policy {}", name));

@@ -115,7 +115,7 @@ std::string reason(const Request& request, const std::vector<Geometry>& geometri
   if (std::holds_alternative<BySize>(request.wanted)) {
     const std::string known = fmt::format("no instance of {} holds {}", where, text(request));
     if (unknown.empty()) return known;
-    return fmt::format("{} (nobody knows the instance memory of {})", known, any_of(unknown));
+    return fmt::format("{} (the instance memory of {} is unknown)", known, any_of(unknown));
   }
   return fmt::format("no {} has a profile for {}", where, text(request));
 }

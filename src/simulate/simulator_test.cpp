@@ -122,7 +122,7 @@ TEST(Simulator, WorkOfTheFleetStaysAndJobsThatNeedItsPlaceAreRejected) {
   const RunSummary online = run(fleet, workload, "online");
   EXPECT_EQ(online.rejected, 1U) << "the whole GPU will never be free";
   EXPECT_EQ(online.rejections[0].reason,
-            "no GPU has room for it beside what is not ours and the fleet's own work");
+            "no GPU has room for it beside foreign instances and the fleet's own work");
   EXPECT_EQ(online.finished, 1U) << "and nobody waits behind it";
   EXPECT_EQ(run(fleet, workload, "full-gpu").rejected, 2U) << "the GPU is partitioned and in use";
 }

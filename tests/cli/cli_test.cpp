@@ -429,6 +429,10 @@ TEST(BadInput, IsRefusedWithThePlaceAndTheRemedy) {
   expect_refused("place --fleet 4xA100-40GB --memory 9GB", "'9GB' is not a size");
   expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --policy best",
                  "there is no policy 'best'");
+  expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --policy first-fit:x=1",
+                 "policy 'first-fit:x=1' is written with options, but first-fit has none");
+  expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --policy reachability:across=best",
+                 "give its options beside the name: across");
   expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --policy first-fit --threshold 0.3",
                  "policy first-fit has no option 'threshold'");
   expect_refused("place --fleet 4xA100-40GB --profile 1g.5gb --threshold nan",

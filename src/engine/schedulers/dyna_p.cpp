@@ -17,15 +17,18 @@ namespace cleave {
 namespace {
 
 constexpr OptionRow rows[] = {
-    {"w", "NUMBER", "auto", "most jobs of a batch; auto: as many as the GPU has compute slices"},
+    {"w", "NUMBER", "auto",
+     "largest number of jobs in a batch; auto: the GPU's number of compute slices"},
     {"layout", "inside|after", "inside",
      "whether the search for a batch looks at layouts, or slices alone"},
-    {"order", "deadline|arrival", "deadline", "which of equally good jobs goes first"},
-    {"lambda", "NUMBER", "0.5", "partition choice: 1 weighs latency alone, 0 throughput alone"},
-    {"margin", "SECONDS", "0", "what must be left before a deadline"},
+    {"order", "deadline|arrival", "deadline",
+     "which of equally good jobs goes first: the earliest deadline or the earliest arrival"},
+    {"lambda", "NUMBER", "0.5",
+     "partition choice: weight of latency against throughput; 1: latency only, 0: throughput only"},
+    {"margin", "SECONDS", "0", "time that must remain before a deadline"},
     {"base", "own|full", "own",
      "partition choice: relative to each partition's largest batch, or one for all"},
-    {"alpha", "SECONDS", "5", "what reconfiguring a GPU costs beside lost work"},
+    {"alpha", "SECONDS", "5", "cost of reconfiguring a GPU, beside lost work"},
     {"beta", "SECONDS", "0", "reconfigure if stopping costs at most this much more than waiting"},
     {"penalty", "SECONDS", "0", "what a missed deadline adds to the cost of waiting"},
     {"waiting-cost", "remaining|literal", "remaining", "how the cost of waiting is read"},
@@ -34,7 +37,8 @@ constexpr OptionRow rows[] = {
     {"deadline-test", "jct|with-alpha", "jct",
      "whether restarted jobs must meet deadlines alpha later"},
     {"reconfigure", "on|off", "on", "off: running jobs are never stopped"},
-    {"time-error", "SHARE", "0.1", "predicted times are off by up to this share, seeded"},
+    {"time-error", "SHARE", "0.1",
+     "predicted times are off by up to this share, drawn from the seed"},
 };
 constexpr std::size_t options_of_oracle = std::size(rows) - 1;  // all but time-error
 

@@ -77,7 +77,7 @@ class FullGpu final : public Scheduler {
     return false;
   }
   std::string_view why_not(RequestId /*request*/) override {
-    return "no GPU for it is free of what is not ours and of the fleet's own work";
+    return "no GPU that it fits is free of foreign instances and the fleet's own work";
   }
 
  private:

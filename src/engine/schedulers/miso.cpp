@@ -16,13 +16,13 @@ namespace {
 
 constexpr OptionRow rows[] = {
     {"measure", "SECONDS", "30",
-     "how long a new job is measured; 0: all are known, as where Dyna-P is compared with it"},
-    {"reuse", "on|off", "on",
-     "do not measure an application and batch again that was measured before"},
-    {"speed-error", "SHARE", "0", "predicted speeds are wrong by up to this part, either way"},
+     "how long a new job is measured; 0: speeds are known beforehand, as in Dyna-P's comparison"},
+    {"reuse", "on|off", "on", "measure each pair of application and batch size only once"},
+    {"speed-error", "SHARE", "0", "predicted speeds are off by up to this share, up or down"},
     {"on-departure", "on|off", "on", "choose the partition again also when a job ends"},
     {"gain", "SHARE", "0.05",
-     "and change it if the predicted total speed grows by more than this part"},
+     "with on-departure: change it only if the predicted total speed grows by more than this "
+     "share"},
     {"checkpoint", "all|moved", "all",
      "which jobs are checkpointed when instances change: all of the GPU, or those that move"},
 };

@@ -12,20 +12,22 @@ namespace {
 
 constexpr OptionRow rows[] = {
     {"policy", "NAME", default_policy, "which GPU and which start; `cleave policies` lists them"},
-    {"threshold", "NUMBER or auto", "",
-     "a GPU is lazy while its load is below this, for policy fragmentation and migration; auto: "
-     "the fleet's "
-     "average load; 0.4"},
-    {"load", "NAME", "", "what load is measured in, for both: compute, memory or joint; compute"},
-    {"across", "NAME", "", "policies fragmentation and reachability: what is compared across GPUs"},
-    {"dynamic", "on|off", "on", "off: no instance is made or destroyed"},
+    {"threshold", "NUMBER or auto", "0.4",
+     "a GPU is lazy while its load is below this, for policy fragmentation and for migration; "
+     "auto: the fleet's average load"},
+    {"load", "compute|memory|joint", "compute",
+     "what load is measured in, for policy fragmentation and for migration"},
+    {"across", "result|rise|first|best", "",
+     "how policies fragmentation (result, rise) and reachability (first, best) compare GPUs; by "
+     "default as `cleave policies` says"},
+    {"dynamic", "on|off", "on", "off: no instance is created or destroyed"},
     {"migration", "on|off|intra|inter", "on",
-     "jobs move when one has left a GPU: within it while it is busy, to it when it is lazy"},
+     "after a job has left a GPU, others move: within it while it is busy (intra), to it when it "
+     "is lazy (inter)"},
     {"eligibility", "both-after|lowers-imbalance", "both-after",
-     "a job is pulled where the target's load after the move is below the source's load after or "
-     "before it"},
-    {"guard", "on|off", "off",
-     "no pulled job raises the fragmentation of the GPU that it comes to"},
+     "a lazy GPU pulls a job if its load after the move is below the source's load after the move "
+     "(both-after) or before it (lowers-imbalance)"},
+    {"guard", "on|off", "off", "on: no job is pulled to a GPU whose fragmentation it would raise"},
 };
 
 class Online final : public Scheduler {
@@ -75,7 +77,7 @@ class Online final : public Scheduler {
     return can;
   }
   std::string_view why_not(RequestId /*request*/) override {
-    return "no instance that it asks for stands, and none is made";
+    return "no existing instance is what it asks for, and none may be created";
   }
 
  private:
@@ -203,6 +205,10 @@ class Online final : public Scheduler {
   std::vector<PlacementSet> layout_, standing_;
 };
 
+bool is_default(const char* name, const std::string& value) {
+  return std::ranges::find(rows, std::string_view(name), &OptionRow::name)->otherwise == value;
+}
+
 /// The policy with those of the options that it has; what is left empty is the policy's own
 /// default.
 Result<ChosenPolicy> policy_of(const OptionTexts& options, bool moves) {
@@ -215,8 +221,8 @@ Result<ChosenPolicy> policy_of(const OptionTexts& options, bool moves) {
     const bool known =
         row == policies().end() ||
         std::ranges::find(row->options, name, &OptionRow::name) != row->options.end();
-    // What the policy lacks is for migration alone; where nothing moves it is a mistake.
-    if (value.empty() || (!known && about_moves)) continue;
+    // What the policy lacks is for migration alone; where nothing moves it is a mistake to set it.
+    if (value.empty() || (!known && (about_moves || is_default(name, value)))) continue;
     given.emplace(name, known && value == "auto" ? "0" : value);
   }
   return choose_policy(options.at("policy"), given);

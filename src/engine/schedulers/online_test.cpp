@@ -8,7 +8,9 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "engine/engine.hpp"
+#include "engine/schedulers/online.hpp"
 #include "model/layout_text.hpp"
+#include "placement/policy.hpp"
 
 namespace cleave {
 namespace {
@@ -314,6 +316,20 @@ TEST(Online, DoesWhatTheStepsOfThePaperSay) {
     EXPECT_GT(all.starts, 300U) << spec;
     EXPECT_EQ(all.moves > 10, options.intra || options.inter) << spec << ": " << all.moves;
   }
+}
+
+/// What help shows is what holds: the defaults of policy fragmentation, and no others where the
+/// policy has no such options.
+TEST(Online, ItsDefaultsAreThoseOfThePolicy) {
+  const auto& policy = **find_row(policies(), "fragmentation", "policy");
+  for (const char* name : {"threshold", "load"}) {
+    const auto row = std::ranges::find(online_options(), name, &OptionRow::name);
+    const auto of_policy = std::ranges::find(policy.options, name, &OptionRow::name);
+    EXPECT_EQ(row->otherwise, of_policy->otherwise) << name;
+  }
+  EXPECT_EQ(
+      Online("online:policy=first-fit;migration=off", fleet_of("1xA100-40GB")).submit(0, "1g.5gb"),
+      "create 0 1g.5gb@0\n0: start 0 1g.5gb@0\n");
 }
 
 constexpr std::string_view cut_fleet = R"({"gpus": [

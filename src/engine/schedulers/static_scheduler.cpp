@@ -19,9 +19,8 @@ constexpr OptionRow rows[] = {
      "or "
      "[MODEL:]profile@start joined by '+'"},
     {"fit", "request|any", "request",
-     "the smallest free instance that holds the request, or the first free one whatever the job "
-     "needs"},
-    {"goal", "turnaround|makespan", "turnaround", "layout=best: what is made least"},
+     "the smallest free instance that holds the request, or the first free one, whatever its size"},
+    {"goal", "turnaround|makespan", "turnaround", "with layout=best: what is minimised"},
 };
 
 class Static final : public Scheduler {
@@ -245,7 +244,7 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
   const std::string& text = options.at("layout");
   if (any && text == "best")
     return fail(ErrorKind::bad_usage, "fit", "layout=best is chosen for fit=request",
-                "leave fit away or name a layout");
+                "leave out fit, or name a layout");
   const LayoutGoal goal =
       options.at("goal") == "makespan" ? LayoutGoal::makespan : LayoutGoal::turnaround;
   auto layout = choose_layout(text, goal, setup);

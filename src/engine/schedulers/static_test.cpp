@@ -152,7 +152,7 @@ TEST(BestLayout, EqualsTryingAll) {
 
 TEST(BestLayout, NeedsToKnowTheJobs) {
   EXPECT_EQ(chosen(fleet_file("1xA30-24GB", "plain"), "best"),
-            "layout: layout=best needs to know the jobs that will come; give a layout, or simulate "
+            "layout: layout=best needs to know all jobs beforehand; give a layout, or simulate "
             "a workload");
 }
 
