@@ -98,14 +98,14 @@ void print_text(const Answer& answer) {
   const GpuState& then = after[answer.decision.gpu];
   const Placement& where = answer.placement();
   fmt::print("{} at {} on GPU {}, {}\n\n", where.profile->name, where.start, answer.name(),
-             answer.decision.reuse ? "an idle instance that is there already" : "a new instance");
+             answer.decision.reuse ? "an existing idle instance" : "a new instance");
   if (!answer.decision.destroys.empty())
     fmt::print("destroys idle {} first\n\n",
                layout_text(answer.geometry(), answer.decision.destroys));
   const auto line = [&](const char* when, const GpuState& state) {
-    const std::string who = legend(answer.geometry(), state.held, state.idle, state.walls);
+    const std::string names = legend(answer.geometry(), state.held, state.idle, state.walls);
     fmt::print("{}  [{}]  {}\n", when, draw(answer.geometry(), state.held, state.idle, state.walls),
-               who.empty() ? "empty" : who);
+               names.empty() ? "empty" : names);
   };
   line("now  ", now);
   line("after", then);
@@ -150,7 +150,7 @@ Result<int> place(const Options& options) {
                 "say what to place: --profile P or --memory SIZE, one of the two");
   if (options.compute != 0 && options.memory.empty())
     return fail(ErrorKind::bad_usage, "--compute-slices",
-                "compute slices are asked for together with --memory");
+                "--compute-slices is used only with --memory");
   OptionTexts given;
   for (const auto& [name, value] : options.policy_options)
     if (!value.empty()) given.emplace(name, value);

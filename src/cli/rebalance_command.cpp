@@ -69,8 +69,8 @@ class Tenants {
         [this](GpuId gpu, PlacementId placement) { return rank_[at_[index(gpu)].at(placement)]; }};
   }
   void moved(const JobMove& move) {
-    const auto who = at_[index(move.from)].extract(move.from_placement);
-    at_[index(move.to)][move.to_placement] = who.mapped();
+    const auto work = at_[index(move.from)].extract(move.from_placement);
+    at_[index(move.to)][move.to_placement] = work.mapped();
   }
   [[nodiscard]] std::string_view name_at(GpuId gpu, PlacementId placement) const {
     return problem_.workloads[at_[index(gpu)].at(placement)].name;
@@ -79,28 +79,28 @@ class Tenants {
  private:
   [[nodiscard]] PlacementSet fixed(GpuId gpu) const {
     PlacementSet fixed;
-    for (const auto& [placement, who] : at_[index(gpu)])
-      if (!may_move(who, gpu)) fixed.insert(placement);
+    for (const auto& [placement, work] : at_[index(gpu)])
+      if (!may_move(work, gpu)) fixed.insert(placement);
     return fixed;
   }
 
-  [[nodiscard]] bool may_move(WorkloadIndex who, GpuId from) const {
-    const PlanWorkload& workload = problem_.workloads[who];
+  [[nodiscard]] bool may_move(WorkloadIndex work, GpuId from) const {
+    const PlanWorkload& workload = problem_.workloads[work];
     if (workload.stays) return false;
     const std::uint32_t group = workload.rule == none ? none : problem_.rules[workload.rule].group;
     if (group != none && problem_.groups[group].max_moving == 0) return false;
     if (from == target_) return true;
-    return problem_.allows(who, target_) && (group == none || !shares(who, group));
+    return problem_.allows(work, target_) && (group == none || !shares(work, group));
   }
 
   /// Whether another of the group is where this one must not meet it.
-  [[nodiscard]] bool shares(WorkloadIndex who, std::uint32_t group) const {
+  [[nodiscard]] bool shares(WorkloadIndex work, std::uint32_t group) const {
     for (std::size_t i = 0; i < at_.size(); ++i) {
       if (problem_.domain(group, static_cast<GpuId>(i)) != problem_.domain(group, target_))
         continue;
       for (const auto& [placement, other] : at_[i]) {
         const std::uint32_t rule = problem_.workloads[other].rule;
-        if (other != who && rule != none && problem_.rules[rule].group == group) return true;
+        if (other != work && rule != none && problem_.rules[rule].group == group) return true;
       }
     }
     return false;
@@ -180,7 +180,7 @@ void print_text(const Answer& answer) {
         geometry[move.to_placement].profile->name, answer.name(move.from),
         geometry[move.from_placement].start,
         intra ? fmt::format("{}", start) : fmt::format("{} at {}", answer.name(move.to), start),
-        move.reuse ? "an idle instance that is there already" : "a new instance");
+        move.reuse ? "an existing idle instance" : "a new instance");
     if (!move.destroys.empty())
       fmt::print("  destroys idle {} first\n", layout_text(geometry, move.destroys));
     fmt::print("  fragmentation {:.4f} before, {:.4f} after\n", move.cost_before.ratio().value(),
@@ -188,9 +188,9 @@ void print_text(const Answer& answer) {
   }
   if (!answer.migrations.empty()) fmt::print("\n");
   const auto line = [&](const char* when, const GpuState& state) {
-    const std::string who = legend(geometry, state.held, state.idle, state.walls);
+    const std::string names = legend(geometry, state.held, state.idle, state.walls);
     fmt::print("{}  [{}]  {}\n", when, draw(geometry, state.held, state.idle, state.walls),
-               who.empty() ? "empty" : who);
+               names.empty() ? "empty" : names);
   };
   line("now  ", answer.before[answer.gpu]);
   line("after", answer.after[answer.gpu]);

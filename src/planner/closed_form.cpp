@@ -64,11 +64,11 @@ std::optional<ClosedForm> closed_form(const PlanProblem& problem) {
   std::vector<PlacementSet> fixed;
   for (const PlanGpu& gpu : problem.gpus) fixed.push_back(gpu.walls);
   Demand demand(table->profiles(), 0);
-  for (const PlanWorkload& who : problem.workloads) {
-    if (who.stays) {
-      fixed[index(who.now->gpu)].insert(who.now->placement);
+  for (const PlanWorkload& work : problem.workloads) {
+    if (work.stays) {
+      fixed[index(work.now->gpu)].insert(work.now->placement);
     } else {
-      ++demand[(*profiles)[index(who.request)]];
+      ++demand[(*profiles)[index(work.request)]];
     }
   }
   AdmissionSums sums(*table);

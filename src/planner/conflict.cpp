@@ -86,17 +86,17 @@ std::vector<WorkloadIndex> members_of(const PlanProblem& problem, std::uint32_t 
 std::vector<WorkloadIndex> must_move(const PlanProblem& problem) {
   std::vector<WorkloadIndex> list;
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> members;
-  const auto group_at = [&](const PlanWorkload& who) {
-    const std::uint32_t group = who.rule == none ? none : problem.rules[who.rule].group;
-    return std::pair(group, group == none ? none : problem.domain(group, who.now->gpu));
+  const auto group_at = [&](const PlanWorkload& work) {
+    const std::uint32_t group = work.rule == none ? none : problem.rules[work.rule].group;
+    return std::pair(group, group == none ? none : problem.domain(group, work.now->gpu));
   };
-  for (const PlanWorkload& who : problem.workloads)
-    if (who.now && who.stays) ++members[group_at(who)];
+  for (const PlanWorkload& work : problem.workloads)
+    if (work.now && work.stays) ++members[group_at(work)];
   for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i) {
-    const PlanWorkload& who = problem.workloads[i];
-    if (!who.now || who.stays) continue;
-    const auto key = group_at(who);
-    if (!problem.allows(i, who.now->gpu) || (key.first != none && members[key] > 0)) {
+    const PlanWorkload& work = problem.workloads[i];
+    if (!work.now || work.stays) continue;
+    const auto key = group_at(work);
+    if (!problem.allows(i, work.now->gpu) || (key.first != none && members[key] > 0)) {
       list.push_back(i);
     } else {
       ++members[key];
@@ -108,14 +108,14 @@ std::vector<WorkloadIndex> must_move(const PlanProblem& problem) {
 /// "'b' has to be on n0/0 and is not": for each workload, what keeps it from its present place.
 std::string kept_off(const PlanProblem& problem, const std::vector<WorkloadIndex>& movers) {
   const WorkloadIndex first = movers.front();
-  const PlanWorkload& who = problem.workloads[first];
-  const std::string here(problem.gpus[index(who.now->gpu)].name);
+  const PlanWorkload& work = problem.workloads[first];
+  const std::string here(problem.gpus[index(work.now->gpu)].name);
   const std::string others =
       movers.size() == 1 ? "" : fmt::format(", as have {} more", movers.size() - 1);
-  if (problem.allows(first, who.now->gpu))
-    return fmt::format("'{}' has to leave {}, where another of group '{}' is{}", shown(who.name),
-                       here, shown(problem.groups[problem.rules[who.rule].group].name), others);
-  return fmt::format("'{}' has to leave {} for {}{}", shown(who.name), here,
+  if (problem.allows(first, work.now->gpu))
+    return fmt::format("'{}' has to leave {}, where another of group '{}' is{}", shown(work.name),
+                       here, shown(problem.groups[problem.rules[work.rule].group].name), others);
+  return fmt::format("'{}' has to leave {} for {}{}", shown(work.name), here,
                      where_it_may_be(problem, first), others);
 }
 
@@ -132,19 +132,19 @@ std::string limits_text(const PlanLimits& limits) {
 std::string why_impossible(const PlanProblem& problem) {
   const Seating fixed = Seating::of_what_stays(problem);
   for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i) {
-    const PlanWorkload& who = problem.workloads[i];
-    if (!who.now || who.stays) continue;
+    const PlanWorkload& work = problem.workloads[i];
+    if (!work.now || work.stays) continue;
     const Room room = room_for(problem, fixed, i);
     if (room.open == 0)
-      return fmt::format("'{}' runs and must find a place, but {}", shown(who.name),
+      return fmt::format("'{}' runs and must find a place, but {}", shown(work.name),
                          no_room(problem, i, room));
   }
   for (std::uint32_t g = 0; g < problem.groups.size(); ++g) {
     std::vector<WorkloadIndex> running;
     std::set<std::uint32_t> domains;
     for (const WorkloadIndex i : members_of(problem, g)) {
-      const PlanWorkload& who = problem.workloads[i];
-      if (!who.now || who.stays) continue;
+      const PlanWorkload& work = problem.workloads[i];
+      if (!work.now || work.stays) continue;
       running.push_back(i);
       domains.merge(room_for(problem, fixed, i).domains);
     }
@@ -186,11 +186,11 @@ std::set<std::uint32_t> domains_for(const PlanProblem& problem, const Seating& f
 }
 
 std::string why_pending(const PlanProblem& problem, const Seating& fixed, WorkloadIndex workload) {
-  const PlanWorkload& who = problem.workloads[workload];
-  if (who.now) return "it is stopped, since the objectives are better without it";
+  const PlanWorkload& work = problem.workloads[workload];
+  if (work.now) return "it is stopped, since the objectives are better without it";
   const Room room = room_for(problem, fixed, workload);
   if (room.open == 0) return no_room(problem, workload, room);
-  const std::uint32_t group = who.rule == none ? none : problem.rules[who.rule].group;
+  const std::uint32_t group = work.rule == none ? none : problem.rules[work.rule].group;
   if (group != none) {
     const std::size_t domains = domains_for(problem, fixed, group).size();
     const auto members = std::ranges::count_if(
@@ -212,8 +212,9 @@ std::vector<Pending> pending_work(const PlanProblem& problem, const Goal& goal) 
   for (WorkloadIndex i = 0; i < goal.size(); ++i) {
     if (goal[i]) continue;
     if (!fixed) fixed = Seating::of_what_stays(problem);
-    const PlanWorkload& who = problem.workloads[i];
-    const auto [found, fresh] = reasons.try_emplace({who.request, who.rule, who.now.has_value()});
+    const PlanWorkload& work = problem.workloads[i];
+    const auto [found, fresh] =
+        reasons.try_emplace({work.request, work.rule, work.now.has_value()});
     if (fresh) found->second = why_pending(problem, *fixed, i);
     list.push_back({i, found->second});
   }

@@ -241,12 +241,12 @@ class Dealer {
     PlacementSet open = problem_.graphs[gpus.kind]->state(state) - gpus.fixed;
     std::size_t item = 0;
     for (const WorkloadIndex i : problem_.running_on(dealt.gpu)) {
-      const PlanWorkload& who = problem_.workloads[i];
-      if (who.stays) continue;
+      const PlanWorkload& work = problem_.workloads[i];
+      if (work.stays) continue;
       const bool is_plain = (plain >> item & 1U) != 0;
-      if (is_plain ? open.contains(who.now->placement) : (dealt.kept >> item & 1U) != 0) {
-        goal_[i] = who.now;
-        open.erase(who.now->placement);
+      if (is_plain ? open.contains(work.now->placement) : (dealt.kept >> item & 1U) != 0) {
+        goal_[i] = work.now;
+        open.erase(work.now->placement);
       }
       ++item;
     }

@@ -236,9 +236,9 @@ Result<GivenMoves> given_moves(const FleetFile& now, std::string_view plan,
   if (in.objects("disruptive").empty()) {
     const PlanProblem& problem = given.from.problem;
     for (JsonReader& placement : in.objects("placements")) {
-      const auto who = workloads.find(placement.text("workload"));
+      const auto found = workloads.find(placement.text("workload"));
       const std::optional<Seat> seat =
-          who == workloads.end() ? std::nullopt : given.moves.reached.goal[who->second];
+          found == workloads.end() ? std::nullopt : given.moves.reached.goal[found->second];
       if (!seat || problem.gpus[index(seat->gpu)].name != placement.text("gpu") ||
           problem.placement(*seat).profile->name != placement.text("profile") ||
           problem.placement(*seat).start != placement.integer("start", 0, 99))

@@ -95,17 +95,17 @@ PlanMetrics metrics(const PlanProblem& problem, const Goal& goal) {
     waiting.push_back(waiting_gpu_slices(request, problem));
   const std::vector<PlacementSet> now = layouts_of(problem, goal_of_now(problem));
   for (WorkloadIndex workload = 0; workload < goal.size(); ++workload) {
-    const PlanWorkload& who = problem.workloads[workload];
+    const PlanWorkload& work = problem.workloads[workload];
     if (!goal[workload]) {
       m.pending_size += problem.size(workload).value;
-      m.availability -= waiting[index(who.request)];
+      m.availability -= waiting[index(work.request)];
       continue;
     }
     const Seat seat = *goal[workload];
-    const Action action = action_of(who, seat);
+    const Action action = action_of(work, seat);
     if (action == Action::move_within) ++m.moved_inside_gpu;
     if (action != Action::migrate) continue;
-    m.migration_size += problem.placement(*who.now).profile->memory.value;
+    m.migration_size += problem.placement(*work.now).profile->memory.value;
     const Geometry& geometry = problem.geometry(seat.gpu);
     if ((geometry.slices(now[index(seat.gpu)]) & geometry[seat.placement].slices) != 0)
       ++m.sequential_migrations;

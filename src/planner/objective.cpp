@@ -30,11 +30,11 @@ std::vector<std::int64_t> objective_values(const PlanProblem& problem, const Goa
   std::vector<BeforeAfter> each(problem.gpus.size());
   for (std::size_t i = 0; i < each.size(); ++i) each[i].before = problem.gpus[i].idle;
   for (WorkloadIndex i = 0; i < goal.size(); ++i) {
-    const PlanWorkload& who = problem.workloads[i];
-    if (who.now) {
-      each[index(who.now->gpu)].before.insert(who.now->placement);
-      each[index(who.now->gpu)].had_work = true;
-      if (goal[i] != who.now) moved += problem.placement(*who.now).profile->memory.value;
+    const PlanWorkload& work = problem.workloads[i];
+    if (work.now) {
+      each[index(work.now->gpu)].before.insert(work.now->placement);
+      each[index(work.now->gpu)].had_work = true;
+      if (goal[i] != work.now) moved += problem.placement(*work.now).profile->memory.value;
     }
     if (goal[i]) {
       each[index(goal[i]->gpu)].after.insert(goal[i]->placement);

@@ -67,10 +67,10 @@ class Grouper {
     }
     // Where a member of a group must stay, no other member may come.
     for (WorkloadIndex i = 0; i < problem_.workloads.size(); ++i) {
-      const PlanWorkload& who = problem_.workloads[i];
-      if (!who.stays || who.rule == none || problem_.rules[who.rule].group == none) continue;
-      const std::uint32_t group = problem_.rules[who.rule].group;
-      taken_.insert({group, problem_.domain(group, who.now->gpu)});
+      const PlanWorkload& work = problem_.workloads[i];
+      if (!work.stays || work.rule == none || problem_.rules[work.rule].group == none) continue;
+      const std::uint32_t group = problem_.rules[work.rule].group;
+      taken_.insert({group, problem_.domain(group, work.now->gpu)});
     }
   }
 
@@ -112,14 +112,14 @@ class Grouper {
     of.acceptance = acceptance_of(gpu, grouped);
     if (by_node_) of.node = entry.node;
     for (const WorkloadIndex i : problem_.running_on(gpu)) {
-      const PlanWorkload& who = problem_.workloads[i];
+      const PlanWorkload& work = problem_.workloads[i];
       of.held_before = true;
-      if (who.stays) {
-        of.fixed.insert(who.now->placement);
+      if (work.stays) {
+        of.fixed.insert(work.now->placement);
         of.fixed_work = true;
       } else if (fineness_.items) {
-        of.items.push_back({who.now->placement, result_.type_of[i],
-                            problem_.limits.moved_mib ? who.moved_mib : 0});
+        of.items.push_back({work.now->placement, result_.type_of[i],
+                            problem_.limits.moved_mib ? work.moved_mib : 0});
       }
     }
     if (!fineness_.items) of.idle = {};

@@ -105,9 +105,9 @@ std::string fingerprint(const PlanProblem& problem) {
     bytes(layout_text(geometry, entry.walls));
     bytes(layout_text(geometry, entry.idle));
     for (const WorkloadIndex i : problem.running_on(static_cast<GpuId>(gpu))) {
-      const PlanWorkload& who = problem.workloads[i];
-      bytes(who.name);
-      const Placement& where = geometry[who.now->placement];
+      const PlanWorkload& work = problem.workloads[i];
+      bytes(work.name);
+      const Placement& where = geometry[work.now->placement];
       bytes(where.profile->name);
       number(static_cast<std::uint64_t>(where.start));
     }
@@ -132,14 +132,14 @@ std::string plan_text(const PlanProblem& problem, const Plan& plan) {
   bool first = true;
   for (WorkloadIndex i = 0; i < plan.goal.size(); ++i) {
     if (!plan.goal[i]) continue;
-    const PlanWorkload& who = problem.workloads[i];
+    const PlanWorkload& work = problem.workloads[i];
     const Seat seat = *plan.goal[i];
     const Placement& where = problem.placement(seat);
     write(
         "{}\n    {{\"workload\": {}, \"gpu\": {}, \"profile\": \"{}\", \"start\": {}, \"action\": "
         "\"{}\"}}",
-        first ? "" : ",", json_string(who.name), gpus[index(seat.gpu)], where.profile->name,
-        where.start, name(action_of(who, seat)));
+        first ? "" : ",", json_string(work.name), gpus[index(seat.gpu)], where.profile->name,
+        where.start, name(action_of(work, seat)));
     first = false;
   }
   write("{}],\n  \"pending\": [", first ? "" : "\n  ");

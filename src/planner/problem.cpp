@@ -277,15 +277,15 @@ bool PlanProblem::allows(WorkloadIndex workload, GpuId gpu) const {
 }
 
 void PlanProblem::also_wants(WorkloadIndex workload, std::size_t gpu_kind, PlacementId placement) {
-  PlanWorkload& who = workloads[workload];
+  PlanWorkload& work = workloads[workload];
   if (wanted(workload, gpu_kind).contains(placement)) return;
   const Geometry& geometry = graphs[gpu_kind]->geometry();
-  ResolvedRequest wider = requests[index(who.request)];
+  ResolvedRequest wider = requests[index(work.request)];
   wider.candidates[gpu_kind] =
       wider.candidates[gpu_kind] | geometry.of_profile(geometry[placement].profile_index);
   const MemorySlices size =
-      std::min(sizes_[index(who.request)], geometry[placement].profile->memory);
-  who.request = static_cast<RequestId>(requests.size());
+      std::min(sizes_[index(work.request)], geometry[placement].profile->memory);
+  work.request = static_cast<RequestId>(requests.size());
   requests.push_back(std::move(wider));
   sizes_.push_back(size);
 }
@@ -309,10 +309,10 @@ std::string workload_text(const PlanProblem& problem, WorkloadIndex workload) {
 
 /// What is wrong with one workload's seat, checked by itself.
 std::string flaw_of_seat(const PlanProblem& problem, WorkloadIndex workload, Seat seat) {
-  const PlanWorkload& who = problem.workloads[workload];
+  const PlanWorkload& work = problem.workloads[workload];
   const std::string_view gpu = problem.gpus[index(seat.gpu)].name;
-  if (who.stays)
-    return who.now == seat
+  if (work.stays)
+    return work.now == seat
                ? ""
                : fmt::format("{} must stay where it is", workload_text(problem, workload));
   if (!problem.wanted(workload, problem.gpus[index(seat.gpu)].kind).contains(seat.placement))
@@ -338,15 +338,15 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<int, bool>> members;
   std::int64_t moves = 0, moved_mib = 0;
   for (WorkloadIndex workload = 0; workload < goal.size(); ++workload) {
-    const PlanWorkload& who = problem.workloads[workload];
-    if (who.now && goal[workload] != who.now) {
+    const PlanWorkload& work = problem.workloads[workload];
+    if (work.now && goal[workload] != work.now) {
       ++moves;
-      moved_mib += who.moved_mib;
+      moved_mib += work.moved_mib;
     }
     if (!goal[workload]) {
-      if (who.stays)
+      if (work.stays)
         return fmt::format("{} must stay and has no seat", workload_text(problem, workload));
-      if (who.now && !problem.may_evict)
+      if (work.now && !problem.may_evict)
         return fmt::format("{} runs and has no seat", workload_text(problem, workload));
       continue;
     }
@@ -359,10 +359,10 @@ std::string flaw(const PlanProblem& problem, const Goal& goal) {
     here.insert(seat.placement);
     // Work that stays together against its own rule is not the plan's fault; a newcomer beside it
     // is.
-    if (who.rule != none && problem.rules[who.rule].group != none) {
-      const std::uint32_t group = problem.rules[who.rule].group;
+    if (work.rule != none && problem.rules[work.rule].group != none) {
+      const std::uint32_t group = problem.rules[work.rule].group;
       auto& [count, free] = members[{group, problem.domain(group, seat.gpu)}];
-      free = free || !who.stays;
+      free = free || !work.stays;
       if (count > 0 && free)
         return fmt::format("two of group '{}' share {}", shown(problem.groups[group].name),
                            problem.gpus[index(seat.gpu)].name);

@@ -41,8 +41,8 @@ class Choice {
 
 /// Only work that may stay where it is can be told to.
 bool may_stay(const PlanProblem& problem, WorkloadIndex workload) {
-  const PlanWorkload& who = problem.workloads[workload];
-  return who.now && problem.allows(workload, who.now->gpu);
+  const PlanWorkload& work = problem.workloads[workload];
+  return work.now && problem.allows(workload, work.now->gpu);
 }
 
 }  // namespace
@@ -59,9 +59,9 @@ std::optional<Undisturbed> undisturbing(const PlanProblem& problem,
   for (int round = 0; round < most_rounds && !last.disruptive.empty(); ++round) {
     bool changed = false;
     for (const Disruption& one : last.disruptive) {
-      PlanWorkload& who = calmer.workloads[one.workload];
-      if (who.stays || !may_stay(calmer, one.workload)) continue;
-      who.stays = changed = true;
+      PlanWorkload& work = calmer.workloads[one.workload];
+      if (work.stays || !may_stay(calmer, one.workload)) continue;
+      work.stays = changed = true;
     }
     if (!changed) break;
     const Optimum next =

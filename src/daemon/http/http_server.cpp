@@ -25,10 +25,10 @@ constexpr auto rest_when_full = std::chrono::milliseconds(100);  // when descrip
 constexpr int most_accepted_at_once = 64;
 
 std::optional<HttpPeer> peer_of(int connected) {
-  ucred who{};
-  socklen_t size = sizeof who;
-  if (::getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
-  return HttpPeer{who.uid, who.gid, who.pid};
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return HttpPeer{peer.uid, peer.gid, peer.pid};
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ class Replay {
       case Op::drain:
       case Op::stop: {
         if (held[id] == none || held[id] != step.workload) return "it does not run there";
-        const PlanWorkload& who = problem_.workloads[step.workload];
-        if (who.stays) return "it must stay where it is";
+        const PlanWorkload& work = problem_.workloads[step.workload];
+        if (work.stays) return "it must stay where it is";
         if (step.op == Op::drain && seats_[step.workload].size() < 2)
           return "there is no replica of it";
         held[id] = none;

@@ -187,9 +187,9 @@ std::string headline(const PlanProblem& problem, const Plan& plan, const Moves& 
 }
 
 std::string told(const PlanProblem& problem, const Trip& trip) {
-  const PlanWorkload& who = problem.workloads[trip.workload];
+  const PlanWorkload& work = problem.workloads[trip.workload];
   const Seat seat = trip.hops.empty() ? *trip.from : trip.hops.back().seat;
-  std::string text = fmt::format("{}: {}", who.name, problem.placement(seat).profile->name);
+  std::string text = fmt::format("{}: {}", work.name, problem.placement(seat).profile->name);
   if (trip.is_stopped())
     return fmt::format("{} on {}, stopped{}", text, seat_text(problem, seat),
                        in_wave(trip.stop_wave));

@@ -38,11 +38,12 @@ Result<Descriptor> listen_for_peers() {
 void Supervisor::accept_peer() {
   Descriptor socket(
       ::accept4(places_.control.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  ucred who{};
-  socklen_t length = sizeof who;
-  if (!socket || ::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return;
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (!socket || ::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+    return;
   // The mode of the socket already excludes all other users.
-  if (who.uid != 0 && who.uid != places_.daemon_uid) return;
+  if (peer.uid != 0 && peer.uid != places_.daemon_uid) return;
   if (peers_.size() >= most_peers) peers_.pop_front();
   peers_.emplace_back().socket = std::move(socket);
 }

@@ -160,10 +160,10 @@ Result<Descriptor> connect_to_supervisor(int folder) {
       ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return system_error_at(control_socket, "the supervisor cannot be reached");
   // The user at the time it began to listen, which is before it became the job's user.
-  ucred who{};
-  socklen_t length = sizeof who;
-  if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
-      who.uid != ::geteuid())
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+      peer.uid != ::geteuid())
     return fail(ErrorKind::infeasible, control_socket, "a process of another user listens there");
   return socket;
 }
