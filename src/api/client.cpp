@@ -122,7 +122,7 @@ int connected_socket(const std::string& path) {
 std::string why_not_connected(const std::filesystem::path& path, int code) {
   std::error_code failed;
   if (code == ECONNREFUSED)
-    return std::filesystem::is_socket(path, failed) ? "nobody listens there" : "it is no socket";
+    return std::filesystem::is_socket(path, failed) ? "nobody listens there" : "it is not a socket";
   return std::generic_category().message(code);
 }
 
@@ -251,8 +251,8 @@ std::unexpected<Error> ApiClient::Connection::broken(const SystemError& why, boo
   unreachable = true;
   std::string remedy =
       may_be_taken
-          ? "it may have been taken all the same: look with `cleave ps` before you try again"
-          : "look whether it still runs, and try again";
+          ? "the request may have been carried out: check with `cleave ps` before you try again"
+          : "check that it still runs, and try again";
   if (why == asio::error::timed_out)
     return fail(ErrorKind::infeasible, where_, "the daemon does not answer in time",
                 std::move(remedy));
@@ -263,12 +263,11 @@ std::unexpected<Error> ApiClient::Connection::broken(const SystemError& why, boo
                 std::move(remedy));
   unreachable = false;
   if (why == http::error::body_limit)
-    return fail(ErrorKind::infeasible, where_, "the answer is longer than any of the daemon's",
+    return fail(ErrorKind::infeasible, where_, "the answer is too long to be the daemon's",
                 "ask for less at a time");
-  return fail(
-      ErrorKind::infeasible, where_,
-      fmt::format("what listens there does not speak as the daemon does: {}", why.message()),
-      "name the daemon's socket with --socket");
+  return fail(ErrorKind::infeasible, where_,
+              fmt::format("what listens there is not the daemon: {}", why.message()),
+              "name the daemon's socket with --socket");
 }
 
 Result<ApiAnswer> ApiClient::Connection::ask(std::string_view method, const std::string& target,

@@ -32,7 +32,7 @@ struct AnswerForm {
       time = *found;
     else
       in.refuse(key, fmt::format("'{}' is not a time", shown(*text)),
-                "times read 2026-05-04T10:11:12.123Z");
+                "write times like 2026-05-04T10:11:12.123Z");
     return found.has_value();
   }
   // What only the store has.

@@ -85,10 +85,10 @@ Result<void> make_socket_folder(const SocketPlace& place, mode_t mode) {
   if (made && ::chmod(name.c_str(), mode) != 0)  // whatever the umask is
     return unsafe(name, "its mode cannot be set");
   struct stat status {};
-  if (::lstat(name.c_str(), &status) != 0) return unsafe(name, "it cannot be looked at");
+  if (::lstat(name.c_str(), &status) != 0) return unsafe(name, "it cannot be examined");
   if (S_ISLNK(status.st_mode) && place.chosen && ::stat(name.c_str(), &status) != 0)
     return unsafe(name, "it is a link to nowhere");
-  if (!S_ISDIR(status.st_mode)) return unsafe(name, "it is no folder");
+  if (!S_ISDIR(status.st_mode)) return unsafe(name, "it is not a folder");
   if (status.st_uid != ::geteuid() && status.st_uid != 0)
     return unsafe(name, "it belongs to somebody else, who could put another socket in its place");
   const bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;

@@ -83,7 +83,8 @@ Result<int> admit_command(const Options& options) {
     fmt::print("The batch does not fit; {} more empty {} would be enough, and fewer would not",
                *answer->missing_gpus, model);
   } else {
-    fmt::print("The batch does not fit, and no number of {} helps: it needs another model", model);
+    fmt::print("The batch does not fit, and adding {} does not help: it needs another model",
+               model);
   }
   fmt::print(" (exact, by {}).\n", answer->exact_by);
   return 0;

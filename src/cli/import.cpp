@@ -96,9 +96,9 @@ void advise(const Options& options, const SmiListing& listing, const std::vector
   if (listing.mig_is_off)
     fmt::print(stderr, "a listing says that no GPU has MIG on: turn it on before using a plan\n");
   if (!options.gpus)
-    fmt::print(
-        stderr,
-        "GPUs without instances are in no listing: --gpus N, the GPUs of the node, adds them\n");
+    fmt::print(stderr,
+               "GPUs without instances are not listed: --gpus N, the number of GPUs in the node, "
+               "adds them\n");
 }
 
 Result<int> import_smi(const Options& options) {

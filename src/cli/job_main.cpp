@@ -161,7 +161,7 @@ Result<int> run_job(const JobArguments& given, const SimulatedJobPlan& plan,
   ReportSender reports(environment(report_variable));
   ProcessDoors doors(process, signals, reports, {given.iterations, given.checkpoint, given.quiet});
   if (*done > 0 && !given.quiet)
-    fmt::print("going on after {} of {} iterations\n", *done, given.iterations);
+    fmt::print("continuing after {} of {} iterations\n", *done, given.iterations);
   const auto outcome = run_simulated_job(plan, **relative, *done, doors);
   if (!outcome) return std::unexpected(outcome.error());
   switch (outcome->end) {

@@ -82,7 +82,7 @@ class RunFiles {
   [[nodiscard]] Result<void> open(const Options& options, const FleetFile& fleet,
                                   const Workload& workload) {
     if (!options.events.empty() && options.events == options.trace_events)
-      return fail(ErrorKind::bad_usage, "--trace-events", "this is the file of --events",
+      return fail(ErrorKind::bad_usage, "--trace-events", "this is also the file of --events",
                   "name two different files");
     for (const auto& [name, path] :
          {std::pair("--events", options.events), {"--trace-events", options.trace_events}})

@@ -108,10 +108,10 @@ void Control::Parts::choose_scheduler(const StoredSettings& stored) {
   if (const auto possible = users.check_scheduler(*stored.scheduler); possible) {
     brain.choose_scheduler(*stored.scheduler);
   } else {
-    book.event("scheduler",
-               fmt::format("the scheduler that was chosen, {}, is not possible any more: {}; it is "
-                           "{}",
-                           *stored.scheduler, possible.error().text(), settings.scheduler));
+    book.event(
+        "scheduler",
+        fmt::format("the chosen scheduler, {}, is no longer possible: {}; the scheduler is {}",
+                    *stored.scheduler, possible.error().text(), settings.scheduler));
   }
 }
 
@@ -121,7 +121,7 @@ void Control::Parts::advance(Moment now) {
   const Duration set = clock.advance(now);
   if (std::chrono::abs(set) <= clock_slack) return;
   book.event("clock-set",
-             fmt::format("the clock was set {} by {:.0f} s; nothing that runs is timed by it",
+             fmt::format("the system clock was set {} by {:.0f} s; running jobs are not affected",
                          set > Duration{} ? "forward" : "back", in_seconds(std::chrono::abs(set))));
   // Jobs must not look old because of a slip: nothing is forgotten before somebody could have set
   // it right.

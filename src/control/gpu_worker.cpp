@@ -34,7 +34,7 @@ std::string where_text(const LiveInstance& live) {
 std::string settled_text(const LedgerLine& intent) {
   const std::string where = fmt::format("{}@{}", intent.place.profile, intent.place.start);
   return intent.act == LedgerAct::create
-             ? fmt::format("{} was about to be made, and was not", where)
+             ? fmt::format("{} was about to be created, but was not", where)
              : fmt::format("{} was about to be destroyed, and is gone", where);
 }
 
@@ -55,7 +55,7 @@ bool complete(const LiveGpu& view) {
 Error incomplete(const LiveGpu& view) {
   if (!view.unread.empty()) return view.unread.front();
   Error error = error_of(*view.processes_refused, view.place());
-  error.message = fmt::format("which processes run on it is not told: {}", error.message);
+  error.message = fmt::format("the driver does not list its processes: {}", error.message);
   return error;
 }
 
@@ -102,7 +102,8 @@ std::expected<GpuIndex, GpuWorker::Absence> GpuWorker::find() const {
   if (refused && refused->code != Return::invalid_argument)
     return std::unexpected(Absence{error_of(*refused, place()), true});
   return std::unexpected(Absence{
-      {ErrorKind::infeasible, place(), fmt::format("no GPU is {} any more", gpu_.uuid), {}}, true});
+      {ErrorKind::infeasible, place(), fmt::format("there is no longer a GPU {}", gpu_.uuid), {}},
+      true});
 }
 
 std::expected<void, GpuWorker::Absence> GpuWorker::find_by_uuid() {
@@ -122,7 +123,7 @@ Result<void> GpuWorker::begin(GpuNews& news) {
                                   settings_.lock_patience, gpu_.geometry);
   if (!begun) return std::unexpected(begun.error());
   if (begun->view().facts.uuid != gpu_.uuid)
-    return fail(ErrorKind::infeasible, place(), fmt::format("it is not {} any more", gpu_.uuid));
+    return fail(ErrorKind::infeasible, place(), fmt::format("it is no longer {}", gpu_.uuid));
   changing_.emplace(std::move(*begun));
   remarked_.clear();
   fresh_ = true;
@@ -167,14 +168,14 @@ void GpuWorker::tidy(GpuNews& news) {
       if (const auto adopted = changing_->adopt(each.live.id); !adopted) {
         remark_once(each, fmt::format("cannot be adopted: {}", adopted.error().text()), news);
       } else {
-        news.remarks.push_back(fmt::format("{} {} was made and not noted; it is adopted",
+        news.remarks.push_back(fmt::format("{} {} was created but not recorded; it is adopted",
                                            where_text(each.live), called(each.live)));
       }
     } else if (half_made) {
       remark_once(each,
                   each.processes.empty()
-                      ? "may be ours and is not as we make them; it stays as it is"
-                      : "may be ours and is in use; it stays as it is",
+                      ? "may be ours, but Cleave makes no such instances; it is left alone"
+                      : "may be ours, but is in use; it is left alone",
                   news);
     }
   }
@@ -212,7 +213,7 @@ Result<void> GpuWorker::carry_out(const CreateOnGpu& operation, GpuNews& news) {
                 fmt::format("has no placement {}", operation.placement));
   const auto& mode = changing_->view().mig;
   if (!mode || !mode->current)
-    return fail(ErrorKind::infeasible, place(), "MIG is off, so that it can have no instances");
+    return fail(ErrorKind::infeasible, place(), "MIG is off, so it cannot have instances");
   const Placement& placement = geometry[operation.placement];
   fresh_ = false;
   const auto made = changing_->create(*placement.profile, placement.start, settings_.patience);
@@ -268,14 +269,15 @@ Result<void> GpuWorker::carry_out(const SwitchMig& operation, GpuNews& news) {
   if (!view.mig) return fail(ErrorKind::infeasible, place(), "it cannot be partitioned");
   if (view.mig->current == operation.on && view.mig->pending == operation.on) return {};
   if (!settings_.may_switch_mig)
-    return fail(ErrorKind::infeasible, place(),
-                fmt::format("MIG would have to go {}, and changing it is not allowed", word));
+    return fail(
+        ErrorKind::infeasible, place(),
+        fmt::format("MIG would have to be switched {}, which may_switch_mig does not allow", word));
   // Where it is so already, only a change that waits for a reset is called off.
   if (view.mig->current != operation.on) {
     if (const auto may = may_switch_off(); !may) return may;
     if (!view.processes.empty())
       return fail(ErrorKind::infeasible, place(),
-                  fmt::format("MIG cannot go {}: processes run on it, {}", word,
+                  fmt::format("MIG cannot be switched {}: processes run on it: {}", word,
                               pids_text(view.processes)));
   }
   fresh_ = false;
@@ -293,8 +295,8 @@ Result<void> GpuWorker::carry_out(const SwitchMig& operation, GpuNews& news) {
   const bool taken_back = now && now->pending != operation.on;
   return fail(
       ErrorKind::infeasible, place(),
-      fmt::format("MIG does not go {} before a reset of the GPU ({}); {}", word, why.message,
-                  taken_back ? "that is taken back" : "and that cannot be taken back"),
+      fmt::format("MIG is switched {} only by a reset of the GPU ({}); {}", word, why.message,
+                  taken_back ? "the request is withdrawn" : "the request cannot be withdrawn"),
       why.remedy);
 }
 
@@ -406,7 +408,7 @@ bool is_called(const Candidate& one, const std::string& wanted) {
 }
 
 std::string those_there(const std::vector<Candidate>& all) {
-  if (all.empty()) return "no driver shows a GPU";
+  if (all.empty()) return "the driver shows no GPU";
   std::vector<std::string> words;
   for (const Candidate& each : all)
     words.push_back(fmt::format("{} ({})", static_cast<std::uint32_t>(each.index),

@@ -45,7 +45,9 @@ void add_options(CommandLine& program, DaemonOptions& options) {
     return fleet.empty() ? std::string("it is empty; name GPUs, such as 4xA100-40GB")
                          : std::string();
   }));
-  program.add_flag("--instant", to.instant, "Make and destroy simulated instances in no time")
+  program
+      .add_flag("--instant", to.instant,
+                "Create and destroy simulated instances without the delays of hardware")
       ->needs(simulate);
   program.add_flag("--foreground", options.foreground,
                    "Stay in the foreground, which is the only mode");

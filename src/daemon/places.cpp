@@ -35,9 +35,12 @@ Result<void> check_same(const fs::path& node, const std::vector<const GpuModel*>
   const auto names = names_of(has, &GpuModel::key);
   return fail(
       ErrorKind::infeasible, shown(node.string(), 200),
-      fmt::format("the existing simulated node has other GPUs: {}{}", fmt::join(names, ", "),
-                  there->instant ? ", instant" : ""),
-      fmt::format("ask for these, name another --state, or remove it: cleave sim-node destroy {}",
+      has == wanted
+          ? fmt::format("the existing simulated node was made {} --instant",
+                        there->instant ? "with" : "without")
+          : fmt::format("the existing simulated node has other GPUs: {}", fmt::join(names, ", ")),
+      fmt::format("ask for the same, name another --state, or remove it: `cleave sim-node destroy "
+                  "{}`",
                   shown(node.string(), 200)));
 }
 

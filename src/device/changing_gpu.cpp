@@ -195,7 +195,7 @@ Result<void> ChangingGpu::destroy(GpuInstanceId instance, bool adopt, const Pati
     if (shows(view_, seen)) {
       if (const auto written = ledger_.not_destroyed(*number); !written) return written;
       return fail(ErrorKind::infeasible, place_of(gpu_, instance),
-                  "the driver says that it is destroyed, and still shows it");
+                  "the driver says that it is destroyed, but still shows it");
     }
     if (const auto written = ledger_.destroyed(*number); !written) return written;
     set_owners(view_, ledger_.state());

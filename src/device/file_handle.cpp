@@ -83,7 +83,7 @@ Result<void> FileHandle::write_whole(std::string_view text,
 }
 
 Result<void> FileHandle::sync(const std::filesystem::path& path) const {
-  if (::fsync(descriptor_) != 0) return system_failure(path, "cannot be brought to the disk");
+  if (::fsync(descriptor_) != 0) return system_failure(path, "cannot be synced to the disk");
   return {};
 }
 

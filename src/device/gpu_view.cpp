@@ -94,8 +94,8 @@ Result<LiveGpu> view_gpu(Door& door, GpuIndex gpu, std::shared_ptr<const DriverG
   } else if (mode.error().code != nvml::Return::not_supported &&
              mode.error().code != nvml::Return::function_not_found) {
     // A GPU that does not answer must not look like one without instances.
-    view.unread.push_back(
-        unread("whether MIG is on is not told", error_of(mode.error(), place_of(gpu))));
+    view.unread.push_back(unread("the driver does not tell whether MIG is on",
+                                 error_of(mode.error(), place_of(gpu))));
   }
   if (known) {
     view.geometry = std::move(known);

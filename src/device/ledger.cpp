@@ -44,7 +44,7 @@ const ActRow& row_of(LedgerAct act) {
 constexpr std::int64_t most_number = std::int64_t{1} << 53;
 
 constexpr const char* damaged_remedy =
-    "mend the line, or move the file away: what Cleave made is then foreign to it and needs "
+    "repair the line, or move the file away: what Cleave made is then foreign to it and needs "
     "--adopt";
 
 std::string time_now() {
@@ -98,7 +98,7 @@ Result<LedgerLine> parse_ledger_line(std::string_view text, const std::string& p
   const auto* row = std::ranges::find(acts, act, &ActRow::name);
   if (row == acts.end()) {
     in.refuse("act",
-              fmt::format("'{}' is not an act that this version of Cleave knows", shown(act)));
+              fmt::format("'{}' is not an action that this version of Cleave knows", shown(act)));
   } else {
     line.act = row->act;
   }

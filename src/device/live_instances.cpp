@@ -92,7 +92,7 @@ Error still_used(Door& door, GpuIndex gpu, GpuInstanceId instance, const Refusal
   const auto minor = facts ? facts->minor : std::nullopt;
   const auto holders = patience.holders ? patience.holders(minor) : device_holders(minor);
   error.message = fmt::format("still in use {}, though no process is on it", waited);
-  error.remedy = "a monitoring program may hold it open: stop that for the time of the change";
+  error.remedy = "a monitoring program may hold it open: stop it during the change";
   if (!holders.empty())
     error.message += fmt::format("; these programs have the GPU open: {}", list_of(holders));
   return error;

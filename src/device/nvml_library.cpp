@@ -26,10 +26,15 @@ std::string file_of(void* symbol, const std::string& asked) {
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : asked;
 }
 
-/// `dlerror` of the last call, which can be read once.
-std::string loader_message() {
+/// `dlerror` of the last call, which can be read once; without the file and the operation, which
+/// the error names itself.
+std::string loader_message(const std::string& file) {
   const char* message = dlerror();
-  return message == nullptr ? "the loader does not say why" : message;
+  if (message == nullptr) return "the loader does not say why";
+  std::string_view why = message;
+  for (const std::string& known : {file + ": ", std::string("cannot open shared object file: ")})
+    if (why.starts_with(known)) why.remove_prefix(known.size());
+  return std::string(why);
 }
 
 }  // namespace
@@ -42,10 +47,10 @@ Result<std::unique_ptr<NvmlLibrary>> NvmlLibrary::open(const std::string& file) 
   Handle handle(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!handle) {
     const bool by_default = file == nvml::library_name;
-    return fail(ErrorKind::infeasible, file, fmt::format("cannot be opened: {}", loader_message()),
-                by_default
-                    ? "install NVIDIA's driver, or name a library with --nvml FILE"
-                    : "name the file of an NVML library, such as Cleave's own libnvidia-ml.so.1");
+    return fail(
+        ErrorKind::infeasible, file, fmt::format("cannot be opened: {}", loader_message(file)),
+        by_default ? "install NVIDIA's driver, or name a library with --nvml FILE"
+                   : "name the file of an NVML library, such as Cleave's own libnvidia-ml.so.1");
   }
   std::unique_ptr<NvmlLibrary> library(new NvmlLibrary(std::move(handle), file));
   if (const auto found = library->resolve(); !found) return std::unexpected(found.error());

@@ -15,7 +15,7 @@ constexpr FaultKind kinds[] = {
     {Fault::stuck_in_use, "stuck-in-use",
      "destroying an instance of either kind answers IN_USE although nothing uses it", true},
     {Fault::mig_pending, "mig-pending",
-     "a change of MIG mode waits for a reset (RESET_REQUIRED), which 'none' is", true},
+     "a change of MIG mode stays pending (RESET_REQUIRED); 'none' counts as the reset", true},
 };
 
 }  // namespace

@@ -176,7 +176,8 @@ Result<Plan> plan_to(const PlanProblem& problem, const Target& target, const Mov
   plan.method = "given";
   plan.goal = target.goal;
   if (std::string wrong = flaw(problem, plan.goal); !wrong.empty())
-    return fail(ErrorKind::infeasible, problem.place, fmt::format("the goal cannot be: {}", wrong));
+    return fail(ErrorKind::infeasible, problem.place,
+                fmt::format("the goal is not possible: {}", wrong));
   plan.moves = plan_moves(problem, target, options);
   auto finished = finish(problem, std::move(plan), {});
   if (!finished) return finished;

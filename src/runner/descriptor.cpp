@@ -54,7 +54,7 @@ Result<std::string> read_file_in(int folder, const std::string& name, uid_t owne
       ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) return system_error_at(name, "cannot be opened");
   struct stat facts {};
-  if (::fstat(file.number(), &facts) != 0) return system_error_at(name, "cannot be looked at");
+  if (::fstat(file.number(), &facts) != 0) return system_error_at(name, "cannot be examined");
   if (!S_ISREG(facts.st_mode) || facts.st_nlink != 1)
     return fail(ErrorKind::bad_input, name, "it is not a regular file with one link");
   if (facts.st_uid != owner)

@@ -58,7 +58,7 @@ Result<void> FolderRemoval::remove(const std::string& name) {
   struct stat facts {};
   if (::fstatat(parent_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return {};
-    return system_error_at(name, "its folder cannot be looked at");
+    return system_error_at(name, "its folder cannot be examined");
   }
   // The inode number makes the name unique, even beside an earlier folder of the same attempt.
   const std::string aside =

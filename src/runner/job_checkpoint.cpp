@@ -56,7 +56,7 @@ Result<void> can_keep_checkpoint(const std::string& path) {
     return fail(ErrorKind::bad_input, path,
                 fmt::format("no checkpoint can be written there: {}",
                             std::generic_category().message(error)),
-                "name a file in a folder that is there and can be written");
+                "name a file in an existing folder that can be written");
   if (std::error_code unknown; std::filesystem::is_directory(path, unknown))
     return fail(ErrorKind::bad_input, path, "it is a folder", "name a file");
   return {};
@@ -79,8 +79,8 @@ Result<std::int64_t> read_checkpoint(const std::string& path, std::int64_t itera
   in.done();
   if (!error && (all != iterations || done > all))
     in.refuse("",
-              fmt::format("the checkpoint of another job: {} of {} iterations, not of {}", done,
-                          all, iterations),
+              fmt::format("this is the checkpoint of another job: {} of {} iterations, not of {}",
+                          done, all, iterations),
               "name another file, or remove it to start from the beginning");
   if (error) return std::unexpected(*error);
   return done;

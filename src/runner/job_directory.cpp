@@ -85,7 +85,7 @@ Result<void> write_outcome(int file, const ProcessOutcome& outcome) {
     return system_error_at(outcome_file, "cannot be written");
   if (::ftruncate(file, static_cast<off_t>(record.size())) != 0)
     return system_error_at(outcome_file, "cannot be cut to its length");
-  if (::fsync(file) != 0) return system_error_at(outcome_file, "cannot be brought to the disk");
+  if (::fsync(file) != 0) return system_error_at(outcome_file, "cannot be synced to the disk");
   return {};
 }
 
@@ -105,12 +105,12 @@ Result<std::optional<ProcessOutcome>> read_outcome(int folder) {
 Result<JobMark> job_mark(int folder, const JobKey& key) {
   struct stat facts {};
   if (::fstat(folder, &facts) != 0)
-    return system_error_at(directory_name(key), "cannot be looked at");
+    return system_error_at(directory_name(key), "cannot be examined");
   JobMark mark;
   mark.text = fmt::format("{}-{:x}-{:x}", directory_name(key), facts.st_dev, facts.st_ino);
   struct stat of_user {};
   if (::fstatat(folder, user_folder, &of_user, AT_SYMLINK_NOFOLLOW) != 0)
-    return system_error_at(directory_name(key), "its user's folder cannot be looked at");
+    return system_error_at(directory_name(key), "its user's folder cannot be examined");
   mark.uid = of_user.st_uid;
   fill_in_session(folder, mark);
   return mark;

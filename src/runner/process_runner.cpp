@@ -50,7 +50,7 @@ Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(Places places) {
   wanted.data.fd = timer.number();
   if (!events || !timer ||
       ::epoll_ctl(events.number(), EPOLL_CTL_ADD, timer.number(), &wanted) != 0)
-    return system_error_at("runner", "events cannot be heard");
+    return system_error_at("runner", "events cannot be received");
   return std::unique_ptr<ProcessRunner>(
       new ProcessRunner(std::move(places), std::move(*jobs), std::move(events), std::move(timer)));
 }

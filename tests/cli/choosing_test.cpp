@@ -281,8 +281,8 @@ TEST(Choosing, NoInputIsSwallowed) {
   const std::string
       job = R"({"id": "a", "model": "m", "batch": 1, "memory": 5})",
       row = R"({"model": "m", "batch": 1, "partition": "1g.6gb", "latency": 1, "throughput": 1})";
-  refuses(jobs(job + "," + job, row), "jobs[1].id: a job 'a' is there already");
-  refuses(jobs(job, row + "," + row), "profiles[1]: m with batch 1 on 1g.6gb is there already");
+  refuses(jobs(job + "," + job, row), "jobs[1].id: the job 'a' is listed twice");
+  refuses(jobs(job, row + "," + row), "profiles[1]: m with batch 1 on 1g.6gb is listed twice");
   refuses(
       jobs(job,
            R"({"model": "m", "batch": 1, "partition": "1g.6bg", "latency": 1, "throughput": 1})"),
@@ -311,7 +311,7 @@ TEST(Choosing, BadInputIsReported) {
   refuses("recommend --measurements " + list, "expected an object");
   refuses("recommend --measurements " + scratch.path("absent.json"), "absent.json");
   refuses("recommend --measurements examples/profiles/llama3.json --alpha -1", "--alpha");
-  refuses("recommend --repository examples/profiles/repository.jsonl", "say --application NAME");
+  refuses("recommend --repository examples/profiles/repository.jsonl", "add --application NAME");
   refuses("recommend --repository examples/profiles/repository.jsonl --application bert",
           "batch sizes; choose one");
   refuses("recommend --repository examples/profiles/repository.jsonl --application gpt",
@@ -321,14 +321,14 @@ TEST(Choosing, BadInputIsReported) {
   refuses(
       "choose --jobs examples/profiles/inference-jobs.json --repository "
       "examples/profiles/repository.jsonl",
-      "say --gpu MODEL");
+      "add --gpu MODEL");
   refuses("waste", "give one of MODEL, --input and --paper");
   refuses("waste A100-40GB 2g.10gb@3", "2g.10gb@3 cannot be there");
   refuses("waste A101", "unknown GPU model 'A101'");
   refuses("waste --input " + scratch.write("w.json", R"({"gpu_sms": 1})"),
           "the key 'gpu_memory' is missing");
   refuses("profiles export --repository examples/profiles/repository.jsonl --as choose",
-          "say --gpu MODEL");
+          "add --gpu MODEL");
   refuses("profiles list --repository " + scratch.path("absent.jsonl"), "absent.jsonl");
 }
 

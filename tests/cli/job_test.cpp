@@ -210,7 +210,7 @@ TEST_F(Job, GoesOnFromItsCheckpoint) {
   EXPECT_EQ(other.exit_code, 2) << "not its own";
   const auto resumed = on_it(job);
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_TRUE(resumed.out.starts_with("going on after ")) << resumed.out;
+  EXPECT_TRUE(resumed.out.starts_with("continuing after ")) << resumed.out;
   EXPECT_EQ(resumed.out.find("iteration 5/"), std::string::npos) << resumed.out;
   EXPECT_FALSE(std::filesystem::exists(scratch_.path("kept")))
       << "a finished job begins anew next time";

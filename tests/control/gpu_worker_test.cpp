@@ -399,7 +399,7 @@ TEST_F(WorkerOnGpu, APendingModeIsTakenBack) {
   ASSERT_TRUE(ask(LookAtGpu{}).done);
   const GpuNews pending = ask(SwitchMig{false});
   EXPECT_FALSE(pending.done);
-  EXPECT_NE(text(pending).find("taken back"), std::string::npos) << text(pending);
+  EXPECT_NE(text(pending).find("withdrawn"), std::string::npos) << text(pending);
   EXPECT_TRUE(pending.observation->mig);
   const auto mode = door->mig_mode(GpuIndex{0});
   ASSERT_TRUE(mode);

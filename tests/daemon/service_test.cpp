@@ -394,7 +394,7 @@ TEST(Service, UsersHaveTheirShareOfTheLineAndOfPriorities) {
   if (ada() != 0 && ::geteuid() == 0) {
     const Asked refused = stand.ask(ada(), "POST", "/v1/jobs", with(1));
     EXPECT_EQ(refused.response->status, 403);
-    EXPECT_EQ(refused.json()["error"]["message"], "only operators give more than 0");
+    EXPECT_EQ(refused.json()["error"]["message"], "only operators may give more than 0");
     EXPECT_EQ(stand.ask(0, "POST", "/v1/jobs", with(1'000'000)).response->status, 201);
   }
   for (int i = 0; i < 2; ++i)

@@ -244,7 +244,7 @@ std::string tidy_up(NvmlDoor& door) {
     const auto mode = door.mig_mode(gpu);
     if (!mode) return text(mode.error().code);
     if (!mode->current && door.set_mig_mode(gpu, true) != Return::success)
-      return "MIG does not go on again";
+      return "MIG cannot be switched on again";
     for (const auto step : {empty, fill})
       if (const std::string wrong = step(door, gpu); !wrong.empty())
         return fmt::format("GPU {}: {}", i, wrong);

@@ -69,7 +69,7 @@ void print_history(const ApiJob& job, Instant now) {
          return of.started ? human(std::max(of.ended.value_or(now) - *of.started, Duration{})) : "";
        }},
       {text_only, "peak", [](const A& of) { return of.peak ? memory_text(*of.peak) : ""; }},
-      {text_only, "left it because", end_of}};
+      {text_only, "why it ended", end_of}};
   fmt::print("\n{}", text_rows(columns, job.history));
 }
 
@@ -119,10 +119,10 @@ Result<int> show(const Options& options) {
 }  // namespace
 
 void add_show(CommandLine& program, Run& run) {
-  const auto [command, options] = add_command(
-      program, run, "show",
-      "Show a job: why it waits, what it asked for, each instance it had and why it left it",
-      "cleave show 12", show);
+  const auto [command, options] =
+      add_command(program, run, "show",
+                  "Show a job: why it waits, what it asked for, and each instance it ran on",
+                  "cleave show 12", show);
   add_job(*command, options.job);
   add_daemon(*command, options);
 }

@@ -66,7 +66,7 @@ Result<std::string> screen_of(const Look& seen, bool with_user, std::size_t widt
   const Instant now = std::chrono::system_clock::now();
   std::string text = fmt::format("{}\n{}", heading(*status, now), gpus_table(*gpus, width));
   if (std::ranges::any_of(*gpus, &ApiGpu::mig))
-    text += "each letter is an instance: A with a job, a idle, # not Cleave's; . free\n";
+    text += "a letter is an instance: A in use, a idle; # is not Cleave's, . is free\n";
   if (!jobs->empty()) text += fmt::format("\n{}", jobs_table(*jobs, now, width, with_user));
   return text;
 }

@@ -42,7 +42,7 @@ Result<BatchQuestion> ask(const Options& options, const GpuModel* model) {
   if (from_repository) {
     if (model == nullptr)
       return fail(ErrorKind::bad_usage, "--repository", "it may hold several GPU models",
-                  "say --gpu MODEL");
+                  "add --gpu MODEL");
     if (!question->partitions.empty() || !question->rows.empty())
       return fail(ErrorKind::bad_usage, shown(options.jobs, 200),
                   "it has partitions and profiles of its own",

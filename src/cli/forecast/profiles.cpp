@@ -153,7 +153,7 @@ Result<std::string> exported(const Options& options, std::vector<LeftOutProfile>
   }
   if (filter->gpu_model.empty())
     return fail(ErrorKind::bad_usage, "--as choose", "partitions are those of one GPU model",
-                "say --gpu MODEL");
+                "add --gpu MODEL");
   const auto model = find_gpu_model(filter->gpu_model);
   if (!model) return std::unexpected(model.error());
   const BatchQuestion tables = batch_tables(*repository, **model, &left_out);

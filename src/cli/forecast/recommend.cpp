@@ -109,12 +109,12 @@ Result<int> recommend_command(const Options& options) {
                         options.filter.batch.has_value();
   if (options.repository.empty() && filtered)
     return fail(ErrorKind::bad_usage, "--measurements",
-                "--application, --batch and --gpu choose from a profile repository, and a file is "
-                "one question",
+                "--application, --batch and --gpu choose from a profile repository, and "
+                "--measurements is one application",
                 "leave them out, or give --repository");
   if (!options.repository.empty() && options.filter.application.empty())
     return fail(ErrorKind::bad_usage, "--repository", "it may hold many applications",
-                "say --application NAME");
+                "add --application NAME");
   auto asked = options.repository.empty() ? ask_file(options) : ask_repository(options);
   if (!asked) return std::unexpected(asked.error());
   asked->question.basis.alpha = options.alpha.value_or(asked->question.basis.alpha);

@@ -108,11 +108,11 @@ Result<GpuIndex> find_gpu(Door& door, const std::string& gpu) {
     }
     if (not_asked)
       return fail(ErrorKind::infeasible, "--gpu",
-                  fmt::format("no GPU that answers is '{}', and {} did not answer: {}", shown(gpu),
-                              not_asked->place, not_asked->message),
+                  fmt::format("none of the GPUs that answer is '{}', and {} did not answer: {}",
+                              shown(gpu), not_asked->place, not_asked->message),
                   not_asked->remedy);
   }
-  const std::string there = gpus->empty()       ? "no driver shows a GPU"
+  const std::string there = gpus->empty()       ? "the driver shows no GPU"
                             : gpus->size() == 1 ? "there is one GPU, 0"
                                                 : fmt::format("there are {} GPUs, 0 to {}",
                                                               gpus->size(), gpus->size() - 1);

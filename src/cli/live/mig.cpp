@@ -25,20 +25,21 @@ std::string_view word(bool on) {
   return on ? "on" : "off";
 }
 
-/// The mode is on already and only the pending end of it is called off: what stands on the GPU
-/// stays.
+/// The GPU has the requested mode and only a pending change to the other one is cancelled: its
+/// instances stay.
 bool changes_nothing_now(const MigMode& mode, const Options& options) {
   return mode.current == options.enable;
 }
 
-/// What goes when the mode changes, a line each.
+/// What the change of mode does to the GPU, a line each.
 std::vector<std::string> interrupted(const LiveGpu& gpu) {
   std::vector<std::string> lines;
   for (const InstanceView& each : gpu.instances)
     lines.push_back(fmt::format("destroys {}@{} ({}, {})", each.live.profile,
                                 each.live.placement.start, called(each.live), name(each.owner)));
   if (!gpu.processes.empty())
-    lines.push_back(fmt::format("{} on the GPU: pid {}", counted(gpu.processes.size(), "process"),
+    lines.push_back(fmt::format("affects {} on the GPU: pid {}",
+                                counted(gpu.processes.size(), "process"),
                                 pids_text(gpu.processes)));
   return lines;
 }
@@ -67,7 +68,7 @@ Result<void> may_go(const LiveGpu& gpu, const Options& options) {
   return {};
 }
 
-/// Asks, unless it is agreed already. What goes is said in any case, and before it goes.
+/// Asks for confirmation, unless --yes was given. Prints in any case what will be destroyed.
 Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& mode) {
   const bool stays = changes_nothing_now(mode, options);
   const std::vector<std::string> goes = stays ? std::vector<std::string>() : interrupted(gpu);
@@ -77,15 +78,14 @@ Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& m
     std::fflush(stdout);
     return {};
   }
-  const std::string question =
-      fmt::format("MIG of {} ({}) {} {}", gpu.place(), shown(gpu.facts.name),
-                  stays ? "stays" : "goes", word(options.enable));
+  const std::string change = stays ? "cancelling the pending change of MIG mode"
+                                   : fmt::format("switching MIG {}", word(options.enable));
   if (::isatty(STDIN_FILENO) == 0 || options.json)
     return fail(ErrorKind::bad_usage, gpu.place(),
-                fmt::format("{}, which nobody has agreed to{}{}", question,
-                            goes.empty() ? "" : ": ", fmt::join(goes, ", ")),
-                "say --yes");
-  fmt::print(stderr, "{}.\n", question);
+                fmt::format("{} must be confirmed{}{}", change, goes.empty() ? "" : ": it ",
+                            fmt::join(goes, "; ")),
+                "confirm it with --yes");
+  fmt::print(stderr, "{} ({}): {}\n", gpu.place(), shown(gpu.facts.name), change);
   for (const std::string& line : goes) fmt::print(stderr, "  {}\n", line);
   fmt::print(stderr, "Go on? [y/N] ");
   std::fflush(stderr);
@@ -112,10 +112,8 @@ void report(const Options& options, const LiveGpu& gpu, const MigMode& mode,
     fmt::print("MIG of {} is {}\n", gpu.place(), word(mode.current));
     return;
   }
-  fmt::print(
-      "MIG of {} is {} and will be {} when the GPU has been reset or the machine rebooted: "
-      "pending\n",
-      gpu.place(), word(mode.current), word(mode.pending));
+  fmt::print("MIG of {} is {}; {} is pending until the GPU is reset or the machine rebooted\n",
+             gpu.place(), word(mode.current), word(mode.pending));
   const RefusalWords words = explain({activation, "nvmlDeviceSetMigMode"});
   fmt::print("the driver says: {}. Cleave resets nothing.\n", words.message);
 }

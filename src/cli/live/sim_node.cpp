@@ -68,8 +68,8 @@ Result<int> create(const Options& options) {
              quoted_for_shell(node.string()), quoted_for_shell(library.string()));
   std::fflush(stdout);
   fmt::print(stderr,
-             "{} made. The first line shows it to Cleave's programs, both to others; "
-             "eval \"$(cleave sim-node create ...)\" sets them at once.\n",
+             "{} made. Cleave's programs need the first line, other programs both; eval \"$(cleave "
+             "sim-node create ...)\" sets them at once.\n",
              counted(spec.gpus.size(), "simulated GPU"));
   return 0;
 }
@@ -147,7 +147,8 @@ Result<int> show(const Options& options) {
                gpu.uuid});
   }
   fmt::print("{}{}\n\n{}", counted(node->gpus.size(), "simulated GPU"),
-             node->instant ? ", instant" : "", table.text());
+             node->instant ? "; instances are created and destroyed without delay" : "",
+             table.text());
   if (!flaw->empty()) fmt::print("\nbroken: {}\n", *flaw);
   return 0;
 }
@@ -202,7 +203,8 @@ void add_sim_node(CommandLine& program, Run& run) {
                  "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create);
   command->add_option("--gpus", made.gpus, "Its GPUs, such as 4xA100-40GB,2xH100-80GB-SXM5")
       ->required();
-  command->add_flag("--instant", made.instant, "Create and destroy instances in no time");
+  command->add_flag("--instant", made.instant,
+                    "Create and destroy instances without the delays of hardware");
   command
       ->add_option("--numbering", made.numbering,
                    "How GPU instances are numbered: as the model's drivers do (model), upper-first "

@@ -250,13 +250,12 @@ class Page {
     const std::size_t waves = plan_.moves.waves.size();
     const bool least = static_cast<std::int64_t>(waves) == plan_.moves.waves_bound;
     write("\n{}{}, about {} and {:.1f} GiB moved{}\n\n", counted(waves, "wave"),
-          least ? fmt::format(", and {} would not do", waves == 1 ? "none" : "fewer")
-                : fmt::format(", at least {}", plan_.moves.waves_bound),
+          least ? ", the fewest possible"
+                : fmt::format(", at least {} needed", plan_.moves.waves_bound),
           human(time), static_cast<double>(mib) / 1024,
           plan_.moves.temporary == 0
               ? ""
-              : fmt::format(", {} for a while only",
-                            counted(plan_.moves.temporary, "step") + " aside"));
+              : fmt::format(", {}", counted(plan_.moves.temporary, "temporary move")));
   }
 
   void pending() {

@@ -9,7 +9,7 @@ namespace {
 constexpr Duration retry_after = std::chrono::seconds(1);
 constexpr std::size_t events_in_memory = 4096;
 constexpr std::size_t most_needs = 10'000;
-constexpr const char* recovered = "what happens is written down again";
+constexpr const char* recovered = "the store can be written again";
 
 }  // namespace
 
@@ -67,7 +67,8 @@ void Book::wrote(const StoreBatch& batch) {
 }
 
 void Book::store_refused(const Error& why) {
-  trouble_ = fmt::format("nothing new is started, since it cannot be written down: {}", why.text());
+  trouble_ =
+      fmt::format("nothing new is started, because the store cannot be written: {}", why.text());
   try_again_ = clock_->steady() + retry_after;
 }
 

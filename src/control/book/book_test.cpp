@@ -114,7 +114,8 @@ TEST_F(BookTest, AWriteThatFailsKeepsEverythingAndIsTriedAgainLater) {
   book.commit(node.state);
   EXPECT_EQ(done, 0);
   EXPECT_FALSE(book.writes());
-  EXPECT_TRUE(book.trouble().starts_with("nothing new is started, since it cannot be written"));
+  EXPECT_TRUE(
+      book.trouble().starts_with("nothing new is started, because the store cannot be written"));
   EXPECT_EQ(book.next_write(), now + 1s);
   pass(999ms);
   book.commit(node.state);

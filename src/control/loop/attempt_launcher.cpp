@@ -65,7 +65,7 @@ void AttemptLauncher::launch(const JobKey& key) {
   if (attempt.record.end) return processes_.not_started(key, attempt.record.why);
   const auto command = book_.command(key.job);
   if (!command) return processes_.not_started(key, command.error().text());
-  if (!*command) return processes_.not_started(key, "its command is not in the store any more");
+  if (!*command) return processes_.not_started(key, "its command is no longer in the store");
   const auto owner = look_up_owner_ ? look_up_owner_(job->record.owner) : job->record.owner;
   if (!owner && job->replica == key.attempt)
     return processes_.not_started(key, owner.error().message);

@@ -96,7 +96,7 @@ void CommandTranslator::carry_out(const RejectJob& what) {
   if (job == nullptr) return;
   job->id.reset();  // the engine has forgotten it already
   job->place.reset();
-  job->rejected = fmt::format("it cannot run as things are: {}", what.reason);
+  job->rejected = fmt::format("it cannot run at present: {}", what.reason);
   job->record.state = job->attempts.empty() ? JobState::queued : JobState::stopping;
   job->record.reason = *job->rejected;
   book_.note(*job);

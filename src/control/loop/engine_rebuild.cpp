@@ -17,7 +17,7 @@ constexpr std::size_t many_jobs = 50'000;
 
 void EngineRebuild::step() {
   if (brain_.jobs_known() > many_jobs + 4 * node_.jobs.size())
-    lifecycle_.rebuild("it knew many jobs that are over");
+    lifecycle_.rebuild("it held many jobs that have ended");
   if (!brain_.rebuilding() || !can_make_engine(node_.gpus)) return;
   place_running_attempts();
   if (!brain_.make(fleet_of(node_), settings_.forecaster)) return;

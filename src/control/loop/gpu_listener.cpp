@@ -91,7 +91,7 @@ void GpuListener::set_hung(GpuId gpu, bool hung) {
   node_.gpu(gpu).trouble = hung ? "its driver does not answer" : "";
   event(gpu, hung ? "gpu-hangs" : "gpu-answers",
         fmt::format("{}: the driver {}", node_.in_words(gpu),
-                    hung ? "does not answer; nothing new begins there" : "answers again"));
+                    hung ? "does not answer; nothing new is started there" : "answers again"));
   lifecycle_.rebuild(hung ? "a driver does not answer" : "a driver answers again");
 }
 
@@ -99,9 +99,9 @@ void GpuListener::set_hung(GpuId gpu, bool hung) {
 void GpuListener::set_trouble(GpuId gpu, const std::string& trouble) {
   if (node_.gpu(gpu).trouble == trouble) return;
   node_.gpu(gpu).trouble = trouble;
-  event(
-      gpu, trouble.empty() ? "gpu-well" : "gpu-trouble",
-      fmt::format("{}: {}", node_.in_words(gpu), trouble.empty() ? "all is well again" : trouble));
+  event(gpu, trouble.empty() ? "gpu-well" : "gpu-trouble",
+        fmt::format("{}: {}", node_.in_words(gpu),
+                    trouble.empty() ? "works normally again" : trouble));
   lifecycle_.rebuild(trouble.empty() ? "a GPU is well again" : "a GPU is in trouble");
 }
 
@@ -203,12 +203,13 @@ void GpuListener::observe(GpuId id, const GpuObservation& observation) {
   gpu.observation = observation;
   gpu.lost = false;
   if (was_lost) event(id, "gpu-returned", fmt::format("{} is back", node_.in_words(id)));
-  if (first || was_lost || switched) lifecycle_.rebuild("a GPU is there or has changed");
+  if (first || was_lost || switched) lifecycle_.rebuild("a GPU has appeared or changed");
   observe_instances(id, observation);
   if (first || was_lost) close_instances(id);
 }
 
-/// Instances that the store has and that the GPU does not show: they went while nobody looked.
+/// Instances that the store has and that the GPU does not show: they disappeared while Cleave was
+/// not looking.
 void GpuListener::close_instances(GpuId id) {
   const ManagedGpu& gpu = node_.gpu(id);
   const std::size_t gone = std::erase_if(node_.instances, [&](const auto& each) {
@@ -223,8 +224,8 @@ void GpuListener::close_instances(GpuId id) {
   });
   if (gone > 0)
     event(id, "instances-gone",
-          fmt::format("{} instance{} of {} went while nobody looked", gone, gone == 1 ? "" : "s",
-                      node_.in_words(id)));
+          fmt::format("{} instance{} of {} disappeared while Cleave was not looking", gone,
+                      gone == 1 ? "" : "s", node_.in_words(id)));
 }
 
 void GpuListener::observe_instances(GpuId id, const GpuObservation& observation) {
@@ -280,7 +281,7 @@ void GpuListener::observe_memory(GpuId gpu, const ObservedInstance& seen) {
 /// Somebody else destroyed an instance of ours.
 void GpuListener::lose_instance(GpuId gpu, PlacementId placement) {
   const std::string words = node_.in_words(JobPlace{gpu, placement});
-  event(gpu, "instance-vanished", fmt::format("{} is gone, and nobody here destroyed it", words));
+  event(gpu, "instance-vanished", fmt::format("{} is gone, and Cleave did not destroy it", words));
   instance_gone(gpu, placement);
   lose_attempts({gpu, placement}, fmt::format("its instance {} vanished", words));
   lifecycle_.rebuild("an instance vanished");
@@ -301,7 +302,7 @@ void GpuListener::lose_gpu(GpuId id) {
   gpu.lost = true;
   gpu.observation = GpuObservation{};
   gpu.observation->lost = true;
-  event(id, "gpu-lost", fmt::format("{} is lost, with all that was on it", node_.in_words(id)));
+  event(id, "gpu-lost", fmt::format("{} is lost, with everything on it", node_.in_words(id)));
   std::vector<PlacementId> placements;
   for (const auto& [placement, instance] : gpu.instances) placements.push_back(placement);
   const std::string why = fmt::format("{} was lost", node_.in_words(id));

@@ -60,7 +60,7 @@ void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reaso
                      : fmt::format("job {} {}: {}", job.record.number, name(state), reason);
   book_.event(fmt::format("job-{}", name(state)), text, &job);
   book_.note(job);
-  stop_all_attempts(job, AttemptEnd::cancelled, "its job is over");
+  stop_all_attempts(job, AttemptEnd::cancelled, "its job has ended");
   node_.over.insert(job.record.number);
 }
 

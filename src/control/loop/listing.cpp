@@ -82,7 +82,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   if (place == queue.before.end()) return record.reason;
   std::string why =
       has_room(record.request, queue)
-          ? fmt::format("there is room for it, which {} does not give it yet", brain_.scheduler())
+          ? fmt::format("there is room for it, but {} has not started it yet", brain_.scheduler())
           : "no GPU has room for it now";
   const std::size_t before = place->second;
   if (before > 0)

@@ -64,7 +64,7 @@ TEST_F(ListingTest, WhyAJobWaitsForRoom) {
   EXPECT_EQ(why(2), "it is about to start on 7g.40gb@0 of GPU 0");
   node.occupants.clear();
   EXPECT_EQ(why(4),
-            "there is room for it, which online does not give it yet; 1 job waits before it; GPU 1 "
+            "there is room for it, but online has not started it yet; 1 job waits before it; GPU 1 "
             "is drained");
 }
 
@@ -72,10 +72,10 @@ TEST_F(ListingTest, WhyAJobWaitsForSomethingElse) {
   LiveJob& job = node_.add_job(1);
   job.record.request.wanted = ByProfile{"1g.5gb"};
   job.record.reason = "its last reason";
-  EXPECT_EQ(why(1), "there is room for it, which online does not give it yet");
-  job.rejected = "it cannot run as things are: no";
+  EXPECT_EQ(why(1), "there is room for it, but online has not started it yet");
+  job.rejected = "it cannot run at present: no";
   node.gpus[0].walls = PlacementSet::of(3);
-  EXPECT_EQ(why(1), "it cannot run as things are: no; GPU 0 has instances that are not ours");
+  EXPECT_EQ(why(1), "it cannot run at present: no; GPU 0 has instances that are not ours");
   node.gpus[0].walls = {};
   brain.begin_rebuild("a GPU was lost");
   EXPECT_EQ(why(1), "the scheduler starts again when the GPUs have answered: a GPU was lost");
@@ -97,7 +97,7 @@ TEST_F(ListingTest, GpusThatTakeNoWorkAreNamedWithTheReason) {
   node.gpus[1].hung = false;
   EXPECT_EQ(why(1), "no GPU has room for it now; GPU 0 cannot be changed now");
   pass(2s);
-  EXPECT_EQ(why(1), "there is room for it, which online does not give it yet") << "it has rested";
+  EXPECT_EQ(why(1), "there is room for it, but online has not started it yet") << "it has rested";
 }
 
 TEST_F(ListingTest, GpusWithTheJobsOnThem) {

@@ -144,10 +144,10 @@ void Startup::take_ended(LiveJob& job, const FoundJob& found) {
     live.record.peak = std::max(live.record.peak.value_or(MiB{}), report.held());
     live.beyond = capacity && report.beyond(*capacity);
   }
-  book_.event(
-      "job-ended-meanwhile",
-      fmt::format("job {} {} while nobody listened", job.record.number, in_words(found.outcome)),
-      &job);
+  book_.event("job-ended-meanwhile",
+              fmt::format("job {} {} while the daemon was not running", job.record.number,
+                          in_words(found.outcome)),
+              &job);
   processes_.ended(job, found.key.attempt, found.outcome);
 }
 
@@ -160,7 +160,7 @@ void Startup::settle_unfound(const std::set<JobKey>& found) {
       if (!found.contains(live.record.key)) gone.push_back(attempt);
     for (const std::int64_t attempt : gone) {
       if (job.attempts.at(attempt).record.began || rebooted_) {
-        processes_.supervisor_lost(job, attempt, {0, "nothing is left of it"});
+        processes_.supervisor_lost(job, attempt, {0, "no trace of it is left"});
       } else {
         processes_.not_started({number, attempt}, "the daemon ended before it was started");
         job.not_before.reset();

@@ -42,7 +42,8 @@ const std::string& UserRequests::work_out_impossible(const Request& request) {
 Result<void> UserRequests::check(const NewJob& job) {
   const std::size_t there = node_.jobs.size() + book_.open_requests();
   if (there >= settings_.most_waiting)
-    return fail(ErrorKind::infeasible, "the queue", fmt::format("{} jobs are there already", there),
+    return fail(ErrorKind::infeasible, "the queue",
+                fmt::format("there are already {} unfinished jobs", there),
                 "wait until some have ended, or raise most_waiting");
   const auto interrupting = Brain::interrupting_name(brain_.scheduler());
   if (interrupting && !interrupting->empty() && !job.spec.restartable)
@@ -120,9 +121,9 @@ Result<void> UserRequests::drain(GpuId gpu, bool drained) {
   batch.settings.emplace_back(drained_key(uuid), drained ? "yes" : "");
   batch.events.push_back(book_.event_record(
       drained ? "gpu-drained" : "gpu-undrained",
-      fmt::format(
-          "{} {}", node_.in_words(gpu),
-          drained ? "is drained: what runs there runs on, nothing new begins" : "takes work again"),
+      fmt::format("{} {}", node_.in_words(gpu),
+                  drained ? "is drained: running jobs continue, and no new ones start there"
+                          : "takes work again"),
       nullptr, uuid));
   book_.request(std::move(batch), [this, gpu, drained] { enter_drained(gpu, drained); });
   return {};
@@ -155,7 +156,8 @@ Result<void> UserRequests::check_scheduler(const std::string& text) const {
       if (!job.record.spec.restartable && !is_final(job.record.state))
         return fail(
             ErrorKind::infeasible, text,
-            fmt::format("it stops jobs and starts them again, and job {} may not be", number),
+            fmt::format("it stops jobs and starts them again, and job {} is not restartable",
+                        number),
             "wait until it has ended");
   return Brain::check_scheduler(text, fleet_of(node_));
 }

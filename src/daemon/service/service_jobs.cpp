@@ -113,7 +113,7 @@ Result<JobOwner> Service::owner_of(const ApiCallPtr& call) {
   const auto& user = users_.user(peer.uid, doors_.now().steady);
   if (user) return JobOwner{peer.uid, user->gid, user->groups, user->name};
   if (peer.uid == facts_.uid) return JobOwner{peer.uid, peer.gid, groups_of_this_process(), ""};
-  return fail(ErrorKind::infeasible, "", fmt::format("the system knows no user {}", peer.uid),
+  return fail(ErrorKind::infeasible, "", fmt::format("this system has no user {}", peer.uid),
               "jobs are run for users of this machine");
 }
 
@@ -138,7 +138,7 @@ Result<void> Service::may_join(const JobOwner& owner) {
   if (!others()) return {};
   only_.reset();
   return fail(ErrorKind::infeasible, "",
-              "another user's jobs are there, and instances are not isolated between users yet",
+              "another user has jobs here, and instances are not isolated between users yet",
               "wait until they have ended, or have an operator set allow_unfenced_users");
 }
 
@@ -164,16 +164,16 @@ void Service::submit(const ApiCallPtr& call) {
   if (!call->operates && job->spec.priority > settings_.highest_priority)
     return call->refuse(
         Error{ErrorKind::infeasible, "submission: priority",
-              fmt::format("only operators give more than {}", settings_.highest_priority),
-              "a lower one lets others go first; highest_priority sets what users may give"},
+              fmt::format("only operators may give more than {}", settings_.highest_priority),
+              "a lower one lets others go first; highest_priority is the limit for users"},
         403);
   if (const auto fine = may_join(job->owner); !fine) return call->refuse(fine.error());
   if (!call->operates && !has_share_left(job->owner.uid))
     return call->refuse(
         Error{ErrorKind::infeasible, "the queue",
-              fmt::format("{} of your jobs are there already, as many as one user may have",
+              fmt::format("you already have {} unfinished jobs, the most that one user may have",
                           settings_.most_waiting_per_user),
-              "wait until some have ended; most_waiting_per_user sets how many"},
+              "wait until some have ended; most_waiting_per_user is the limit"},
         429);
   const auto number = doors_.control.submit(*job, doors_.now());
   if (!number) return call->refuse(number.error());
@@ -383,10 +383,9 @@ bool Service::stored_piece(JobListing& listing) {
 bool Service::list_piece(JobListing& listing) {
   const ApiCallPtr& call = listing.call;
   if (!call->fits(listing.response.body.size())) {
-    call->refuse(
-        Error{ErrorKind::infeasible, "", "your connections hold too many answers that nobody reads",
-              "read what was asked for"},
-        429);
+    call->refuse(Error{ErrorKind::infeasible, "", "your connections hold too many unread answers",
+                       "read what was asked for"},
+                 429);
     return false;
   }
   const bool stored = listing.query.final_too;

@@ -25,7 +25,7 @@ constexpr const char* owner_remedy =
 
 constexpr Meaning meanings[] = {
     {SQLITE_FULL, ErrorKind::infeasible, "cannot be written: the disk is full",
-     "make room where it lies; nothing that was written before is lost"},
+     "free space on its disk; nothing that was written before is lost"},
     {SQLITE_CORRUPT, ErrorKind::bad_input, "the database is damaged", damaged_remedy},
     {SQLITE_NOTADB, ErrorKind::bad_input, "is not an SQLite database, or its beginning is damaged",
      damaged_remedy},

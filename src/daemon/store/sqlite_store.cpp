@@ -81,7 +81,7 @@ Result<void> check_schema(SqliteConnection& connection, const std::string& place
   const auto whose = connection.number("PRAGMA application_id");
   if (!whose) return std::unexpected(whose.error());
   if (*whose != application)
-    return fail(ErrorKind::bad_input, place, "it is a database, but none of Cleave's",
+    return fail(ErrorKind::bad_input, place, "it is a database, but not one of Cleave's",
                 "move it away, or name another directory with --state");
   const auto version = connection.number("PRAGMA user_version");
   if (!version) return std::unexpected(version.error());
@@ -90,7 +90,7 @@ Result<void> check_schema(SqliteConnection& connection, const std::string& place
         ErrorKind::bad_input, place,
         fmt::format("it was written by a newer Cleave: its schema is {}, this program knows {}",
                     *version, schema_version()),
-        "run that one, or name another directory with --state");
+        "run that version, or name another directory with --state");
   if (*version < 1)
     return fail(ErrorKind::bad_input, place, fmt::format("no schema has the number {}", *version),
                 "move it away, or name another directory with --state");

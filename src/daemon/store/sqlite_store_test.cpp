@@ -215,7 +215,7 @@ TEST_F(SqliteFile, OfAnEarlierSchemaGetsTheColumnsThatCameLater) {
 TEST_F(SqliteFile, OfAnotherUserIsRefused) {
   std::ofstream(file()).close();
   sql("CREATE TABLE other (a)");
-  expect_refused("none of Cleave's");
+  expect_refused("not one of Cleave's");
   sql("INSERT INTO other VALUES (1)");
 }
 

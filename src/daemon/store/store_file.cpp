@@ -28,7 +28,7 @@ Result<std::optional<std::int64_t>> plain_file(const std::filesystem::path& path
   struct stat facts = {};
   if (::lstat(path.c_str(), &facts) != 0) {
     if (errno == ENOENT) return std::optional<std::int64_t>();
-    return system_failure(path, "cannot be looked at");
+    return system_failure(path, "cannot be examined");
   }
   if (!S_ISREG(facts.st_mode))
     return fail(ErrorKind::bad_input, place, "it is not a plain file",
@@ -101,7 +101,7 @@ Result<StoreFile> StoreFile::take(const std::filesystem::path& state_directory) 
     if (suffix == std::string_view("-wal") && size->value_or(0) > 0 && database->value_or(0) == 0)
       return fail(ErrorKind::bad_input, shown(path.string(), 200),
                   fmt::format("it is gone, but not its log, cleave.db-wal of {} bytes", **size),
-                  "bring it back, or move the log away too to begin with nothing");
+                  "restore it, or move the log away too to begin with nothing");
   }
   if (!*database)
     if (const auto made = make_empty(path); !made) return std::unexpected(made.error());

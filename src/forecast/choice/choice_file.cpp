@@ -214,7 +214,7 @@ std::vector<PartitionOption<double>> read_partitions(JsonReader& in) {
     const std::string name = partition.text("name");
     const auto slices = static_cast<int>(partition.integer("slices", 1, most_slices));
     if (std::ranges::any_of(table, [&](const auto& other) { return other.name == name; }))
-      partition.refuse("name", fmt::format("a partition '{}' is there already", shown(name)));
+      partition.refuse("name", fmt::format("the partition '{}' is listed twice", shown(name)));
     table.push_back({name, slices, need(partition, "memory", 0, most)});
     partition.done();
   }
@@ -237,7 +237,7 @@ std::vector<BatchQuestion::Row> read_rows(JsonReader& in,
                     suggestion(row.partition, names_of(partitions)));
     if (!there.emplace(row.application, row.measured.batch, row.partition).second)
       row_in.refuse("",
-                    fmt::format("{} with batch {} on {} is there already", shown(row.application),
+                    fmt::format("{} with batch {} on {} is listed twice", shown(row.application),
                                 row.measured.batch, shown(row.partition)));
     rows.push_back(std::move(row));
   }
@@ -270,7 +270,7 @@ Result<BatchQuestion> parse_batch_question(std::string_view text, const std::str
   for (std::size_t i = 0; question && i < question->jobs.size(); ++i)
     if (!ids.insert(question->jobs[i].id).second)
       return fail(ErrorKind::bad_input, fmt::format("{}: jobs[{}].id", place, i),
-                  fmt::format("a job '{}' is there already", shown(question->jobs[i].id)));
+                  fmt::format("the job '{}' is listed twice", shown(question->jobs[i].id)));
   return question;
 }
 

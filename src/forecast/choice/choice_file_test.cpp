@@ -107,7 +107,7 @@ TEST(ChoiceFile, ErrorsNameTheirPlace) {
   says(
       jobs(R"({"partitions": [{"name": "a", "slices": 1, "memory": 1}, {"name": "a", "slices": 1, )"
            R"("memory": 1}]})"),
-      "partitions[1].name: a partition 'a' is there already");
+      "partitions[1].name: the partition 'a' is listed twice");
   says(jobs(R"({"partitions": [], "profiles": [{"model": "m", "partition": "p", "batch": 1, )"
             R"("latency": 0}]})"),
        "profiles[0].latency: expected a number above zero");

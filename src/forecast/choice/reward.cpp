@@ -63,7 +63,7 @@ std::optional<Impossible> impossible(const MeasuredInstance& instance, double gp
   if (!instance.offloaded && instance.peak > instance.capacity * rounded)
     return Impossible{
         "peak", fmt::format("{} is more than the capacity {}", instance.peak, instance.capacity),
-        "where part of the data was in host memory, say \"offload\": true; the peak is then what "
+        "where part of the data was in host memory, set \"offload\": true; the peak is then what "
         "was resident on the GPU"};
   return std::nullopt;
 }

@@ -47,7 +47,7 @@ Result<void> check_options(const MeasuredJobs& jobs, const CompletionTimeOptions
     return refuse(fmt::format("the level {} is not between 0 and 1", options.level));
   if (!(options.margin >= 0 && options.margin <= 10))
     return refuse(fmt::format("the margin {} is not between 0 and 10", options.margin));
-  if (options.folds < 2) return refuse("two folds are the least");
+  if (options.folds < 2) return refuse("at least two folds are needed");
   if (jobs.size() < CompletionTime::least_rows)
     return fail(ErrorKind::bad_input, "",
                 fmt::format("{} measured jobs are too few to learn from", jobs.size()),

@@ -46,7 +46,8 @@ std::vector<SimFaultRow> sim_faults() {
   std::vector<SimFaultRow> rows;
   for (const sim::FaultKind& kind : sim::fault_kinds_table())
     rows.push_back({kind.name, kind.what});
-  rows.push_back({mended, "mends all of them, and resets the GPU where a MIG mode waits for it"});
+  rows.push_back(
+      {mended, "ends all faults, and resets the GPU if a change of MIG mode is pending"});
   return rows;
 }
 
@@ -69,7 +70,7 @@ Result<void> set_sim_fault(const std::filesystem::path& directory, int gpu, std:
   if (times && (*times == 0 || *times == sim::until_mended || !row->of_calls))
     return fail(ErrorKind::bad_usage, place,
                 fmt::format("'{}' cannot be set for {} calls", kind, *times),
-                row->of_calls ? "name at least one" : "it lasts until it is mended");
+                row->of_calls ? "name at least one" : "it lasts until it is ended with 'none'");
   if (row->fault == sim::Fault::lost)
     lose(**node, number);
   else

@@ -79,7 +79,7 @@ std::unexpected<Error> cannot_use(std::uint32_t gpu, nvml::Return status) {
   const std::string place = fmt::format("GPU {}", gpu);
   if (status == nvml::Return::gpu_is_lost)
     return fail(ErrorKind::infeasible, place, "the GPU is lost",
-                "mend it: cleave sim-node fault ... none");
+                "end the fault: cleave sim-node fault ... none");
   return fail(ErrorKind::bad_input, place, "the state of this GPU is damaged",
               "destroy the node and create it again");
 }

@@ -187,8 +187,8 @@ class ArrowPage {
     }
     if (row.gpu->used_before && !row.gpu->used_after)
       sheet_.draw_badge(
-          {row.right.right() - PlanSheet::badge_width(9.5, "falls empty"), row.right.y - 21}, 9.5,
-          "falls empty");
+          {row.right.right() - PlanSheet::badge_width(9.5, "becomes empty"), row.right.y - 21}, 9.5,
+          "becomes empty");
     draw_side(row, row.gpu->before, "before", row.left);
     draw_side(row, row.gpu->after, "after", row.right);
   }
@@ -204,9 +204,9 @@ class ArrowPage {
       const double width = outline.width - 5;
       const bool tagged = box.kind == BoxKind::starts || box.kind == BoxKind::stops;
       const double base = outline.y + (tagged ? 27 : 23);
-      const std::string_view who = sheet_.box_name(box);
-      const double size = text_width(who, bold_width * 11) <= width ? 11 : 9.5;
-      pen_.text("b m", {outline.middle(), base}, size, fitted(who, width, bold_width * size));
+      const std::string_view label = sheet_.box_name(box);
+      const double size = text_width(label, bold_width * 11) <= width ? 11 : 9.5;
+      pen_.text("b m", {outline.middle(), base}, size, fitted(label, width, bold_width * size));
       pen_.text("m", {outline.middle(), base + 12}, 9.5,
                 fitted(geometry[box.placement].profile->name, width, 9.5));
       if (box.kind == BoxKind::starts) draw_tag(outline, "new", trips_[box.trip].hops.back().wave);

@@ -147,7 +147,7 @@ void draw_sample(PlanSheet& sheet, Mark mark, const SvgBox& box) {
       draw_instance(pen, "l", box, "");
       return sheet.draw_lock({box.middle() - 4, box.y + 5});
     case Mark::falls_empty:
-      return sheet.draw_badge({box.x, box.y + 5}, 7.5, "falls empty");
+      return sheet.draw_badge({box.x, box.y + 5}, 7.5, "becomes empty");
     case Mark::empty:
       return sheet.draw_empty(box, 9.5);
   }

@@ -72,7 +72,8 @@ void draw_gpu(PlanSheet& sheet, const PictureGpu& gpu, SvgPoint at) {
   pen.text("q", {at.x + used, at.y + 10}, small,
            fitted(sheet.problem().geometry(gpu.gpu).model().key, bar_width - used, small));
   pen.close();
-  if (gpu.used_before && !gpu.used_after) sheet.draw_badge({right.x, at.y + 1}, 7.5, "falls empty");
+  if (gpu.used_before && !gpu.used_after)
+    sheet.draw_badge({right.x, at.y + 1}, 7.5, "becomes empty");
   if (!gpu.visitors.empty()) {
     std::string numbers = "stop: ";
     for (const std::uint32_t trip : gpu.visitors)

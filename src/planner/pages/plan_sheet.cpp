@@ -106,7 +106,7 @@ std::vector<std::string> PlanSheet::notes() const {
     (done ? disturbed : undone)
         .push_back(fmt::format("{} ({})", name_of(each.workload), each.reason));
   }
-  if (!emptied.empty()) list.push_back(fmt::format("Falls empty: {}.", named(emptied)));
+  if (!emptied.empty()) list.push_back(fmt::format("Emptied: {}.", named(emptied)));
   const std::size_t waves = moves_.waves.size();
   if (waves > 1 && moves_.waves_bound == static_cast<std::int64_t>(waves))
     list.push_back("Waves follow one another; no order needs fewer of them.");
@@ -276,9 +276,10 @@ void PlanSheet::draw_line(const Line& line, SvgPoint at, double width) {
   if (trip.moves()) pen_.rect(fmt::format("{} v", colour(trip)), {at.x + 19, at.y - 7.5, 8, 8});
   const bool numbered = joined_ == Joined::by_numbers;
   if (numbered) pen_.text("b e", {at.x + 51, at.y}, size, std::to_string(line.trip + 1));
-  const PlanWorkload& who = problem_.workloads[trip.workload];
+  const PlanWorkload& work = problem_.workloads[trip.workload];
   const double name_from = numbered ? name_at : 34;
-  pen_.text("", {at.x + name_from, at.y}, size, fitted(who.name, profile_at - name_from - 4, size));
+  pen_.text("", {at.x + name_from, at.y}, size,
+            fitted(work.name, profile_at - name_from - 4, size));
   const Seat seat = trip.hops.empty() ? *trip.from : trip.hops[line.hop].seat;
   pen_.text("", {at.x + profile_at, at.y}, size,
             fitted(problem_.placement(seat).profile->name, where_at - profile_at - 4, size));

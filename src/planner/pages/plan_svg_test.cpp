@@ -149,7 +149,7 @@ struct MadeUp {
   [[nodiscard]] std::string svg() const { return plan_svg(made.problem, plan, moves); }
 };
 
-/// n0/0 takes two, n0/1 falls empty, one of n0/2 leaves for a while, n0/3 does not change.
+/// n0/0 takes two, n0/1 becomes empty, one of n0/2 leaves for a while, n0/3 does not change.
 MadeUp compaction() {
   MadeUp example(
       fleet("A100-80GB", {"chat 4g.40gb@0", "search 3g.40gb@0, speech 2g.20gb@4",
@@ -187,7 +187,7 @@ TEST(PlanSvg, FewMovesAreArrowsWithTheirWaves) {
                          "arrow-2-2", "stop-2-1", "before-3", "after-3", "arrow-3-1"})
     EXPECT_TRUE(page.ids.contains(id)) << id;
   for (const char* words :
-       {"Falls empty: n0/1.", "no order needs fewer", "1 more GPU does not change.",
+       {"Emptied: n0/1.", "no order needs fewer", "1 more GPU does not change.",
         "search: 3g.40gb, from n0/1 at 0 to n0/0 at 4 in wave 1",
         "vision: 1g.20gb, from n0/2 at 2, stopping over on n0/4 at 0 in wave 1, then to n0/2 "
         "at 4 in wave 2"})

@@ -104,7 +104,7 @@ Result<void> open_folders(SupervisorPlaces& places, const std::string& directory
   struct stat of_parent {
   }, of_folder{};
   if (::fstat(parent->number(), &of_parent) != 0 || ::fstat(folder->number(), &of_folder) != 0)
-    return system_error_at(directory, "cannot be looked at");
+    return system_error_at(directory, "cannot be examined");
   const uid_t me = ::geteuid();
   if (!is_only_for(of_parent, me, S_IWGRP | S_IWOTH) ||
       !is_only_for(of_folder, me, S_IWGRP | S_IWOTH))
@@ -122,7 +122,7 @@ Result<void> open_user_folder(SupervisorPlaces& places, uid_t user) {
   if (!folder) return std::unexpected(folder.error());
   struct stat facts {};
   if (::fstat(folder->number(), &facts) != 0)
-    return system_error_at(user_folder, "cannot be looked at");
+    return system_error_at(user_folder, "cannot be examined");
   if (!is_only_for(facts, user, S_IRWXG | S_IRWXO))
     return fail(ErrorKind::infeasible, user_folder, "it is not the job's user's alone");
   places.user = std::move(*folder);
@@ -148,7 +148,7 @@ Result<void> check_lock(const SupervisorPlaces& places) {
   }, there{};
   if (::fstat(places.lock.number(), &held) != 0 ||
       ::fstatat(places.folder.number(), lock_file, &there, AT_SYMLINK_NOFOLLOW) != 0)
-    return system_error_at(lock_file, "cannot be looked at");
+    return system_error_at(lock_file, "cannot be examined");
   if (held.st_dev != there.st_dev || held.st_ino != there.st_ino)
     return fail(ErrorKind::infeasible, lock_file, "the lock that was handed over is another one");
   if (::flock(places.lock.number(), LOCK_EX | LOCK_NB) != 0)

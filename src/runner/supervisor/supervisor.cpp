@@ -24,7 +24,7 @@ Result<Descriptor> hear_children_only() {
   ::sigemptyset(&children);
   ::sigaddset(&children, SIGCHLD);
   Descriptor heard(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!heard) return system_error_at("supervisor", "signals cannot be heard");
+  if (!heard) return system_error_at("supervisor", "signals cannot be received");
   return heard;
 }
 
