@@ -116,6 +116,24 @@ std::vector<std::string> files_that_are_gone(const SourceFile& page) {
   return findings;
 }
 
+/// Lines of prose with more than a hundred columns: not tables, code, pictures or indented
+/// formulas.
+std::vector<std::string> wide_prose(const SourceFile& page) {
+  constexpr std::size_t widest = 100;
+  const std::vector<std::string> prose = prose_of(page);
+  std::vector<std::string> findings;
+  for (std::size_t i = 0; i < page.lines.size(); ++i) {
+    const std::string& line = page.lines[i];
+    const bool kept = prose[i].empty() || line.starts_with("|") || line.starts_with("![") ||
+                      line.starts_with("    ");
+    const auto columns = static_cast<std::size_t>(std::ranges::count_if(
+        line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    if (!kept && columns > widest)
+      findings.push_back(finding(page, i, "has " + std::to_string(columns) + " columns"));
+  }
+  return findings;
+}
+
 std::vector<SourceFile> markdown() {
   std::vector<SourceFile> pages = files_under({"."});
   std::erase_if(pages, [](const SourceFile& file) { return !file.ends_with(".md"); });
@@ -152,6 +170,17 @@ TEST(Documents, TheMapNamesFilesThatExist) {
   EXPECT_TRUE(findings.empty()) << listed(findings);
   EXPECT_EQ(
       files_that_are_gone(made_up("a.md", "`src/base/none.hpp` and `base/result.hpp`")).size(), 1U);
+}
+
+TEST(Documents, ProseHasAtMostAHundredColumns) {
+  std::vector<std::string> findings;
+  for (const SourceFile& page : markdown())
+    if (!page.path.starts_with("docs/reproduction/"))  // written by `cleave reproduce`
+      for (const std::string& each : wide_prose(page)) findings.push_back(each);
+  EXPECT_TRUE(findings.empty()) << listed(findings);
+  const std::string wide(101, 'x');
+  EXPECT_EQ(wide_prose(made_up("a.md", wide + "\n| " + wide + " |\n```\n" + wide + "\n```\n")),
+            std::vector<std::string>{"a.md:1: has 101 columns"});
 }
 
 TEST(Documents, WhatIsBrokenIsFound) {
