@@ -76,7 +76,8 @@ struct Told {
 };
 
 Told::Told() {
-  workload.speeds = {SpeedModel{.table = {}, .phases = {}, .reference = nullptr, .flat = true}};
+  workload.speeds = {
+      SpeedModel{.table = {}, .phases = {}, .law = {}, .reference = nullptr, .flat = true}};
   const PlacementId small = place("1g.5gb", 0), next = place("1g.5gb", 1),
                     pair = place("2g.10gb", 4), half = place("3g.20gb", 4);
   events = {event(0s, Kind::submitted, 0),

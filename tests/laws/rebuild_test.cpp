@@ -34,7 +34,7 @@ class Restless {
         scenario_(random_scenario(seed, 300)),
         fleet_(scenario_.fleet),
         requests_(scenario_.fleet.geometries),
-        speeds_(scenario_.workload, fleet_),
+        speeds_(scenario_.workload, fleet_, {}),
         facts_(scenario_.workload, speeds_, fleet_, request_ids_),
         forecaster_(*make_forecaster(seed % 2 == 0 ? "last-value" : "none")),
         world_(scenario_.fleet, requests_, &facts_, forecaster_.get(), seed) {

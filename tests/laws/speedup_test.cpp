@@ -27,8 +27,8 @@ int most_instances(const GpuModel& model) {
 
 Workload equal_jobs(const GpuModel& model, std::size_t count) {
   Workload workload;
-  const auto speed =
-      workload.intern(SpeedModel{.table = {}, .phases = {}, .reference = nullptr, .flat = true});
+  const auto speed = workload.intern(
+      SpeedModel{.table = {}, .phases = {}, .law = {}, .reference = nullptr, .flat = true});
   const auto smallest = std::ranges::find_if(model.profiles, [&](const Profile& profile) {
     return profile.max_instances == most_instances(model);
   });
