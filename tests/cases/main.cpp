@@ -73,10 +73,7 @@ int run_program(int argc, char** argv) {
       .add_option("FILE", paths,
                   "Case files, {\"module\": M, \"cases\": [...]}; - is standard input")
       ->required();
-  if (const auto end = program.parse(argc, argv))
-    return end->code == 0 ? 0
-                          : report({ErrorKind::bad_usage, "command line", end->why,
-                                    "see `cleave-cases --help`"});
+  if (const auto end = program.parse(argc, argv)) return end->error ? report(*end->error) : 0;
   // Every file is read before any case is run, so that counts always cover all files.
   std::vector<CaseFile> files;
   for (const std::string& path : paths) {
