@@ -386,7 +386,9 @@ std::vector<double> JsonReader::number_list(std::string_view key) {
 
 std::vector<std::pair<std::string, double>> JsonReader::numbers() {
   std::vector<std::pair<std::string, double>> all;
+  const std::vector<std::string> others = asked_;
   for (const auto& [key, value] : node_->items()) {
+    if (std::ranges::find(others, key) != others.end()) continue;
     const auto number = number_if(key);
     if (!number) {
       refuse(key, "expected a number, found null");

@@ -67,7 +67,8 @@ class JsonReader {
   std::vector<std::int64_t> integers(std::string_view key, std::int64_t least, std::int64_t most);
   /// The numbers of the array under `key`; empty when absent.
   std::vector<double> number_list(std::string_view key);
-  /// The keys of the object itself with their numbers, for tables whose keys are data.
+  /// The keys of the object itself with their numbers, for tables whose keys are data; without
+  /// those asked for before.
   std::vector<std::pair<std::string, double>> numbers();
 
   /// Refuses keys that were not asked for.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/fleet_file.hpp"
 #include "model/layout_text.hpp"
 #include "model/workload_file.hpp"
@@ -179,6 +181,57 @@ TEST(WorkloadFile, SaysWhatAJobTakesFromItsNeighbours) {
   EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "power_factor": -1})"),
             "jobs.jsonl:1: power_factor: this is what the job draws relative to work that keeps a "
             "GPU at its cap; give a number from 0 to 10");
+}
+
+TEST(WorkloadFile, SpeedsMayBeALawOrATableToComplete) {
+  const auto workload = parse_workload(
+      R"({"id": "a", "duration_s": 5, "law": {"a_s": 0.2, "w_s": 0.9}}
+{"id": "b", "duration_s": 5, "speed": {"2g.10gb": 0.4, "A100-40GB:7g.40gb": 1, "complete": true}}
+{"id": "c", "duration_s": 5, "speed": {"2g.10gb": 0.4, "7g.40gb": 1, "complete": false}}
+{"id": "d", "law": {"a_s": 3, "w_s": 4, "p": 2}})",
+      "jobs.jsonl");
+  ASSERT_TRUE(workload) << workload.error().text();
+  const auto speed = [&](std::size_t job) { return workload->speeds[workload->jobs[job].speed]; };
+  const auto fits = [&](std::size_t job) {
+    return workload->requests[workload->jobs[job].request].fits;
+  };
+  EXPECT_EQ(speed(0).law, (SliceLaw{0.2, 0.9}));
+  EXPECT_EQ(workload->jobs[0].duration, std::chrono::seconds(5)) << "the law is of a part of it";
+  EXPECT_FALSE(fits(0)) << "it may run on every profile";
+  EXPECT_EQ(workload->jobs[3].duration, std::chrono::seconds(5)) << "sqrt(3^2 + 4^2)";
+  EXPECT_TRUE(speed(1).complete);
+  const auto has = [&](std::string_view name) {
+    const auto names = fits(1);
+    return std::ranges::find(*names, name) != names->end();
+  };
+  EXPECT_TRUE(has("A100-40GB:3g.20gb"));
+  EXPECT_FALSE(has("A100-40GB:1g.5gb")) << "it has less memory than any that was listed";
+  EXPECT_EQ(fits(2)->size(), 2U);
+  const auto again = parse_workload(workload_text(*workload), "again");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->speeds, workload->speeds);
+  EXPECT_EQ(again->requests, workload->requests);
+}
+
+TEST(WorkloadFile, LawsAndTablesThatSayNothingAreRefused) {
+  const auto error = [](const std::string& keys) {
+    return job_error(R"({"id": "a", "duration_s": 1, )" + keys + "}").substr(14);
+  };
+  EXPECT_EQ(error(R"("law": {"a_s": 1})"), "law: the key 'w_s' is missing; either may be 0");
+  EXPECT_EQ(error(R"("law": {"a_s": -1, "w_s": 1})"),
+            "law.a_s: a part of -1 s is not possible; give the seconds of the two parts on the "
+            "whole GPU");
+  EXPECT_EQ(error(R"("law": {"a_s": 0, "w_s": 0})"),
+            "law: a_s and w_s are both 0; at least one part takes time");
+  EXPECT_EQ(error(R"("law": {"a_s": 1, "w_s": 1, "p": 0.5})"),
+            "law.p: an exponent of 0.5 is not possible; 1 adds the parts up; without p it is 2.5");
+  EXPECT_EQ(error(R"("law": {"a_s": 1, "w_s": 1}, "speed": {"7g.40gb": 1})"),
+            "law: a job has a law or a table of speeds or phases, not both");
+  EXPECT_EQ(error(R"("speed": {"7g.40gb": 1, "complete": true})"),
+            "speed.complete: nothing can be completed from these profiles; list two profiles of a "
+            "GPU model that differ in compute slices");
+  EXPECT_EQ(error(R"("speed": {"7g.40gb": 1, "complete": 1})"),
+            "speed.complete: expected true or false, found 1");
 }
 
 TEST(WorkloadFile, CsvHasTheSameKeys) {

@@ -10,6 +10,7 @@
 #include "base/overloads.hpp"
 #include "base/text.hpp"
 #include "model/profile_set.hpp"
+#include "model/speed_table.hpp"
 
 namespace cleave {
 
@@ -19,6 +20,9 @@ constexpr std::int64_t most_iterations = 1'000'000'000'000;
 /// A relative speed above this is a mistake, such as a time or a percentage.
 constexpr double fastest = 1000;
 constexpr double most_power_factor = 10;
+/// Of the two parts of a job's law; together they stay below the longest time.
+constexpr double longest_part_s = 1e9;
+constexpr double most_overlap = 100;
 
 bool some_gpu_has(std::string_view profile) {
   for (const GpuModel& model : gpu_models())
@@ -76,12 +80,13 @@ class WorkloadReader {
     if (duration && speed.phases)
       return in.refuse("", "a job has a duration_s or phases, not both",
                        "phases add up to the duration");
-    if (!duration && !speed.phases) return in.refuse("", "the key 'duration_s' is missing");
-    job.duration = duration ? *duration : sum(*speed.phases);
+    if (!duration && !speed.phases && !speed.law)
+      return in.refuse("", "the key 'duration_s' is missing");
+    job.duration = duration       ? *duration
+                   : speed.phases ? sum(*speed.phases)
+                                  : whole_time(*speed.law);
     if (speed.table) {
-      request.fits.emplace();
-      for (const auto& [profile, relative] : *speed.table)
-        if (!is_mig_off(profile)) request.fits->push_back(profile);
+      request.fits = profiles_of(*speed.table, speed.complete);
     }
     if (const auto* wanted = std::get_if<ByProfile>(&request.wanted);
         wanted != nullptr && !fits(request, wanted->profile))
@@ -103,6 +108,10 @@ class WorkloadReader {
  private:
   static Duration sum(const Phases& phases) {
     return phases.cpu + phases.transfer + phases.compute + phases.bandwidth;
+  }
+
+  static Duration whole_time(const SliceLaw& law) {
+    return std::chrono::round<Duration>(std::chrono::duration<double>(time_on(law, 1)));
   }
 
   static bool fits(const Request& request, const std::string& profile) {
@@ -161,23 +170,49 @@ class WorkloadReader {
     return std::nullopt;
   }
 
+  static SliceLaw read_law(JsonReader& in) {
+    const auto part = [&](std::string_view key) {
+      const auto given = in.number_if(key);
+      if (!given) in.refuse("", fmt::format("the key '{}' is missing", key), "either may be 0");
+      if (given && !(*given >= 0 && *given <= longest_part_s))
+        in.refuse(key, fmt::format("a part of {} s is not possible", *given),
+                  "give the seconds of the two parts on the whole GPU");
+      return given.value_or(0);
+    };
+    const SliceLaw law{part("a_s"), part("w_s"), in.number_if("p").value_or(job_overlap)};
+    if (!(law.overlap >= 1 && law.overlap <= most_overlap))
+      in.refuse("p", fmt::format("an exponent of {} is not possible", law.overlap),
+                fmt::format("1 adds the parts up; without p it is {}", job_overlap));
+    if (law.fixed == 0 && law.bound == 0)
+      in.refuse("", "a_s and w_s are both 0", "at least one part takes time");
+    in.done();
+    return law;
+  }
+
+  static void read_table(JsonReader& in, JsonReader& table, SpeedModel& speed) {
+    speed.table.emplace();
+    speed.complete = table.flag("complete", false);
+    for (const auto& [profile, relative] : table.numbers()) {
+      if (!(relative > 0 && relative <= fastest))
+        table.refuse(profile, fmt::format("a speed of {} is not possible", relative),
+                     "speeds are relative to the largest profile, which has 1");
+      const auto known = known_column(profile);
+      if (!known)
+        table.refuse(profile, "no known GPU has this profile",
+                     "`cleave gpu MODEL` lists a model's profiles; none is MIG off");
+      if (known && !speed.table->emplace(*known, relative).second)
+        table.refuse(profile, "this profile occurs twice in the table", "keep one of the two");
+    }
+    if (speed.table->empty()) in.refuse("speed", "the table of speeds is empty");
+    if (speed.complete && profiles_of(*speed.table, true) == profiles_of(*speed.table, false))
+      table.refuse("complete", "nothing can be completed from these profiles",
+                   "list two profiles of a GPU model that differ in compute slices");
+  }
+
   SpeedModel read_speed(JsonReader& in) {
     SpeedModel speed;
-    if (auto table = in.object_if("speed")) {
-      speed.table.emplace();
-      for (const auto& [profile, relative] : table->numbers()) {
-        if (!(relative > 0 && relative <= fastest))
-          table->refuse(profile, fmt::format("a speed of {} is not possible", relative),
-                        "speeds are relative to the largest profile, which has 1");
-        const auto known = known_column(profile);
-        if (!known)
-          table->refuse(profile, "no known GPU has this profile",
-                        "`cleave gpu MODEL` lists a model's profiles; none is MIG off");
-        if (known && !speed.table->emplace(*known, relative).second)
-          table->refuse(profile, "this profile occurs twice in the table", "keep one of the two");
-      }
-      if (speed.table->empty()) in.refuse("speed", "the table of speeds is empty");
-    }
+    if (auto table = in.object_if("speed")) read_table(in, *table, speed);
+    if (auto law = in.object_if("law")) speed.law = read_law(*law);
     if (auto phases = in.object_if("phases")) {
       // At most a quarter of the longest time each, so that the sum stays below it.
       const auto time = [&](std::string_view key) {
@@ -193,6 +228,8 @@ class WorkloadReader {
     }
     if (speed.table && speed.phases)
       in.refuse("", "a job has a table of speeds or phases, not both");
+    if (speed.law && (speed.table || speed.phases))
+      in.refuse("law", "a job has a law or a table of speeds or phases, not both");
     read_demands(in, speed);
     if (const auto reference = in.text_if("reference_model")) {
       const auto model = find_gpu_model(*reference);
@@ -389,7 +426,14 @@ std::string workload_text(const Workload& workload) {
     } else {
       line["duration_s"] = in_seconds(job.duration);
     }
-    if (speed.table) line["speed"] = *speed.table;
+    if (speed.table) {
+      line["speed"] = *speed.table;
+      if (speed.complete) line["speed"]["complete"] = true;
+    }
+    if (speed.law) {
+      line["law"] = {{"a_s", speed.law->fixed}, {"w_s", speed.law->bound}};
+      if (speed.law->overlap != job_overlap) line["law"]["p"] = speed.law->overlap;
+    }
     if (speed.reference != nullptr) line["reference_model"] = speed.reference->key;
     if (const JobDetails* details = workload.details_of(job)) write_details(line, *details);
     lines += line.dump() + "\n";

@@ -42,11 +42,21 @@ std::optional<Speed> along(const SpeedModel& job, const Shares& available) {
   return Speed{here > 0 ? whole / here : 1, available.inferred};
 }
 
-/// `gpu_bound` is relative to the job's own GPU, whose compute relative to the reference's is
-/// `against`.
-Speed by_law(const SliceLaw& law, double gpu_bound, double against, bool inferred) {
-  const double whole = time_on(law, 1), here = time_on(law, gpu_bound / against);
-  return {here > 0 ? whole / here : 1, inferred};
+/// The parts of a job with a law on an instance where GPU-bound work takes `gpu_bound` times as
+/// long as on the largest profile of its model. Its transfers take the same time on every instance,
+/// and the rest of its time follows the law.
+WorkParts parts_by_law(const SpeedModel& job, double gpu_bound, const Shares& largest) {
+  const double share = (1 - job.transfer_share) / time_on(*job.law, 1);
+  return {.fixed = share * job.law->fixed,
+          .transfer = job.transfer_share,
+          .compute = share * job.law->bound * gpu_bound / largest.compute,
+          .overlap = job.law->overlap};
+}
+
+Speed by_law(const SpeedModel& job, double gpu_bound, const Shares& largest) {
+  const WorkParts parts = parts_by_law(job, gpu_bound, largest);
+  const double time = parts.transfer + time_on({parts.fixed, parts.compute, parts.overlap}, 1);
+  return {1 / time, largest.inferred};
 }
 
 }  // namespace
@@ -61,10 +71,7 @@ std::optional<Speed> speed_on(const SpeedModel& job, const GpuModel& model,
     return Speed{*speed, false};
   }
   const GpuModel& reference = job.reference != nullptr ? *job.reference : model;
-  if (job.law) {
-    const Shares whole = whole_in_mig(reference, model);
-    return by_law(*job.law, gpu_bound_time(model, profile), whole.compute, whole.inferred);
-  }
+  if (job.law) return by_law(job, gpu_bound_time(model, profile), whole_in_mig(reference, model));
   return along(job, shares(reference, profile.sms, profile.compute, model, profile.memory));
 }
 
@@ -80,11 +87,8 @@ std::optional<Speed> speed_on_whole_gpu(const SpeedModel& job, const GpuModel& m
     return best;
   }
   const GpuModel& reference = job.reference != nullptr ? *job.reference : model;
-  if (job.law) {
-    // Measured jobs are as fast on the largest profile as with MIG off.
-    const Shares whole = whole_in_mig(reference, model);
-    return by_law(*job.law, 1, whole.compute, whole.inferred);
-  }
+  // Measured jobs are as fast on the largest profile as with MIG off.
+  if (job.law) return by_law(job, 1, whole_in_mig(reference, model));
   return along(job, shares(reference, model.sms, model.compute, model, model.memory_slices));
 }
 
@@ -104,6 +108,9 @@ std::optional<WorkParts> parts_on(const SpeedModel& job, const GpuModel& model,
                      .compute = in_seconds(phases.compute) / whole / available.compute,
                      .bandwidth = in_seconds(phases.bandwidth) / whole / available.memory};
   }
+  if (job.law && !job.flat && !job.table)
+    return parts_by_law(job, profile != nullptr ? gpu_bound_time(model, *profile) : 1,
+                        whole_in_mig(reference, model));
   const auto speed =
       profile != nullptr ? speed_on(job, model, *profile) : speed_on_whole_gpu(job, model);
   if (!speed) return std::nullopt;

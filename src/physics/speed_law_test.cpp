@@ -202,6 +202,24 @@ TEST(SliceLawSpeed, FollowsTheLawOnEveryModel) {
   EXPECT_DOUBLE_EQ(speed_on(job, a30, *a30.find("1g.6gb"))->relative, 1);
 }
 
+// What the simulator makes of the parts, alone on the GPU, is the speed.
+TEST(SliceLawSpeed, PartsAddUpToTheSpeed) {
+  Random random(6);
+  for (int round = 0; round < 2000; ++round) {
+    SpeedModel job;
+    job.law = SliceLaw{random.uniform(), random.uniform(), 1 + 4 * random.uniform()};
+    job.transfer_share = random.below(2) == 0 ? 0 : random.uniform();
+    job.reference = &model("A100-40GB");
+    const GpuModel& gpu = gpu_models()[random.below(gpu_models().size())];
+    for (const Profile& profile : gpu.profiles) {
+      const auto parts = parts_on(job, gpu, &profile);
+      ASSERT_TRUE(parts);
+      const Pace pace = pace_alone({}, {*parts, 1, 1});
+      EXPECT_NEAR(pace.speed / speed_on(job, gpu, profile)->relative, 1, 1e-9);
+    }
+  }
+}
+
 /// Times by size 1g, 2g, 3g, 4g, 7g; 0 where the job did not run.
 std::vector<std::vector<double>> times_of(MeasuredSet set) {
   std::vector<std::vector<double>> jobs;

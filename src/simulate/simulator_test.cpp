@@ -63,6 +63,24 @@ TEST(Simulator, TwoSmallJobsByHand) {
   EXPECT_EQ(full.creates, 0U);
 }
 
+// Times by the law of slices: a job without floor takes 6.7 times as long on the 1g.5gb, one with
+// nothing but a floor is as fast there, and a table of two profiles stands for the others.
+TEST(Simulator, JobsOfTwoNumbersAndCompletedTables) {
+  const auto execution = [](const std::string& profile, const std::string& speed) {
+    return in_seconds(
+        run("1xA100-40GB", R"({"id": "a", "profile": ")" + profile + "\", " + speed + "}", "online")
+            .execution.mean);
+  };
+  EXPECT_NEAR(execution("1g.5gb", R"("law": {"a_s": 0, "w_s": 100})"), 670, 1e-6);
+  EXPECT_NEAR(execution("1g.5gb", R"("law": {"a_s": 3, "w_s": 0}, "duration_s": 100)"), 100, 1e-6);
+  EXPECT_NEAR(execution("7g.40gb", R"("law": {"a_s": 3, "w_s": 4, "p": 2})"), 5, 1e-6);
+  const std::string table =
+      R"("duration_s": 100, "speed": {"2g.10gb": 0.5, "7g.40gb": 1, "complete": true})";
+  EXPECT_NEAR(execution("2g.10gb", table), 200, 1e-6) << "as listed";
+  EXPECT_GT(execution("3g.20gb", table), 100);
+  EXPECT_LT(execution("3g.20gb", table), 200);
+}
+
 // One job holds 4 of 7 compute and 4 of 8 memory slices for the whole run; 4g at 0 fragments
 // nothing.
 TEST(Simulator, UtilisationsByHand) {
