@@ -70,6 +70,11 @@ if [ -e "$data/mig-parvagpu-a100-80gb/inference_profiles.csv" ]; then
 else
   echo "update-docs: no measurements of ParvaGPU; the table of completion times stays as it is" >&2
 fi
+if [ -e "$data/mig-miso-a100-40gb/training_batch_time.csv" ]; then
+  replace_output docs/physics.md physics "$(cleave reproduce physics --data "$data")"
+else
+  echo "update-docs: no measurements of MISO; the tables of the physics stay as they are" >&2
+fi
 if [ -e "$data/carma-dl-tasks/training_tasks.csv" ]; then
   replace_output docs/forecast-model.md carma \
     "$(cleave reproduce carma --tasks "$data/carma-dl-tasks/training_tasks.csv")"
