@@ -154,7 +154,9 @@ TEST(ReproducePhysics, BrokenDataAreRefusedWithTheirPlace) {
   };
   const std::string miso = "mig-miso-a100-40gb/training_batch_time.csv";
   EXPECT_EQ(error(miso, "model,batch_size,profile\n"),
-            miso + ":1: the column 'median_s' is missing");
+            miso +
+                ":1: the column 'median_s' is missing; its columns are: model, batch_size, "
+                "profile");
   EXPECT_EQ(error(miso, "model,batch_size,profile,median_s\na,1,9g.1gb,1\n"),
             miso + ":2: '9g.1gb' is not a profile of an A100, as profile must be");
   EXPECT_EQ(error(miso, "model,batch_size,profile,median_s\na,1,7g.40gb,0\n"),
