@@ -74,6 +74,9 @@ void print_text(const RunSummary& s, bool measured_times) {
       line = figure->line;
     }
   fmt::print("\n\n{}", remarks(s, measured_times));
+  if (s.energy_j)
+    fmt::print(
+        "watts are a scenario, not a prediction: docs/simulated-world.md has their sources\n");
 }
 
 /// The files that a run writes; each has its name only when all is in it.
