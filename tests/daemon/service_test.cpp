@@ -191,6 +191,9 @@ TEST(Service, SaysWhatIsWrong) {
     if (each.status != 404) continue;
     const Json said = stand.ask(each.uid, each.method, each.target, each.body).json();
     EXPECT_EQ(said["error"]["kind"], "bad input") << each.target;
+    const bool about_a_job = said["error"]["message"].dump().find("no job") != std::string::npos;
+    EXPECT_EQ(said["error"]["remedy"] == "`cleave ps --all` lists the jobs", about_a_job)
+        << each.target;
   }
   for (const Case& each : cases)
     EXPECT_EQ(stand.ask(each.uid, each.method, each.target, each.body).response->status,

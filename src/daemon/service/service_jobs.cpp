@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t most_listed = 10'000, usually_listed = 1000;
 constexpr std::int64_t longest_wait_s = 3600, usual_wait_s = 30;
+constexpr std::string_view list_of_jobs = "`cleave ps --all` lists the jobs";
 constexpr std::int64_t most_output = 1 << 20;
 // About 2 ms of work each.
 constexpr std::size_t stored_jobs_a_piece = 100, live_jobs_a_piece = 200;
@@ -229,7 +230,7 @@ std::optional<JobRecord> Service::find_job(const ApiCallPtr& call) {
     }
   }
   if (found && (call->operates || found->owner.uid == call->request.peer.uid)) return found;
-  call->no_such("job", call->parts[0]);
+  call->no_such("job", call->parts[0], list_of_jobs);
   return std::nullopt;
 }
 
@@ -242,7 +243,7 @@ void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::stri
     if (!stored) return call->refuse(stored.error(), 503);
     record = std::move(*stored);
   }
-  if (!record) return call->no_such("job", fmt::format("{}", number));
+  if (!record) return call->no_such("job", fmt::format("{}", number), list_of_jobs);
   const auto attempts = doors_.store.attempts(number);
   if (!attempts) return call->refuse(attempts.error(), 503);
   const auto command = doors_.store.command(number);
@@ -469,7 +470,7 @@ bool Service::output_piece(const ApiCallPtr& call, const OutputQuery& query, boo
   if (live == nullptr) {
     if (auto job = doors_.store.job(query.job)) stored = std::move(*job);
     if (!stored) {
-      call->no_such("job", fmt::format("{}", query.job));
+      call->no_such("job", fmt::format("{}", query.job), list_of_jobs);
       return true;
     }
     live = &*stored;
