@@ -107,12 +107,14 @@ TEST(DaemonEndToEnd, CodesOutputsAndNames) {
   EXPECT_EQ(logs.out, fmt::format("/usr\nblue\n{}\n",
                                   over["history"][0]["instance"]["device"].get<std::string>()));
   // Output is followed as it comes, also over a restart of the daemon.
-  const std::int64_t slow = stand.submit(
-      "--name slow -- sh -c 'for i in 1 2 3 4 5 6; do echo line $i; sleep 0.15; done'");
+  const std::int64_t slow =
+      stand.submit("--name slow -- sh -c 'for i in 1 2 3 4 5 6; do echo line $i; sleep 0.4; done'");
   Outcome heard;
   std::thread follower([&] { heard = stand.run("logs -f slow"); });
   stand.wait_for_state(slow, "running");
-  std::this_thread::sleep_for(milliseconds(200));
+  // Long enough for the follower to have found the daemon, on a busy machine and with sanitizers
+  // too.
+  std::this_thread::sleep_for(milliseconds(1000));
   EXPECT_EQ(stand.stop(), 0);
   std::this_thread::sleep_for(milliseconds(200));
   stand.start();
