@@ -480,7 +480,8 @@ TEST(GpuLayout, InterruptedOrKilledItLeavesLedgerAndGpuAgreeing) {
   const std::string goal = "gpu-layout --gpu 0 1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb,1g.5gb";
   const Outcome interrupted = shell(fmt::format(
       "CLEAVE_SIM_NODE={} timeout --preserve-status -s INT 0.4 cleave {}", node.directory, goal));
-  if (interrupted.exit_code != 0)
+  // On a busy machine the signal may come before the program listens, or when all is done: 130.
+  if (interrupted.exit_code != 0 && interrupted.exit_code != 130)
     says(interrupted, 1, {"interrupted", "left to do: create 1g.5gb@"});
   for (const Json& each : standing(node)) EXPECT_EQ(each["owner"], "ours");
   for (const char* after : {"0.1", "0.23", "0.31", "0.4", "0.55"}) {
