@@ -151,7 +151,8 @@ TEST(Gpus, ThatAreLostAreShownAndNoneIsAnError) {
   ASSERT_EQ(
       shell(fmt::format("cleave sim-node fault {}", node.directory) + " --gpu 1 lost").exit_code,
       0);
-  const Json all = node.json("gpus"), gpus = all["gpus"];
+  const Json all = node.json("gpus");
+  const Json& gpus = all["gpus"];
   ASSERT_EQ(gpus.size(), 2U);
   EXPECT_TRUE(gpus[1].contains("error")) << gpus[1];
   EXPECT_NE(node.run("gpus").out.find("unreachable"), std::string::npos);
@@ -404,7 +405,7 @@ TEST(GpuLayout, ShowsItsPlanAndTouchesOnlyWhatDiffers) {
   const Json done = node.json(goal);
   EXPECT_EQ(done["steps"], dry["steps"]);
   EXPECT_EQ(done["done"].size(), 4U);
-  EXPECT_EQ(layout_of(node), done["result"]);
+  EXPECT_EQ(layout_of(node), done["result"].get<std::string>());
   EXPECT_EQ(node.json("instances --gpu 0")["instances"][0]["compute_instances"][0]["uuid"], kept);
   EXPECT_EQ(node.json(goal)["steps"], Json::array()) << "it stands already";
   const Outcome text = node.run("gpu-layout --gpu 0 7g.40gb");
@@ -516,7 +517,7 @@ TEST(Mig, TakingBackAPendingChangeDestroysNothing) {
   ASSERT_TRUE(node.client()->set_mig_mode(GpuIndex{0}, false));
   ASSERT_EQ(node.json("gpus")["gpus"][0]["mig"],
             Json::parse(R"({"enabled": true, "pending": false})"));
-  const std::string foreign = node.foreign("1g.5gb", 0);
+  (void)node.foreign("1g.5gb", 0);
   EXPECT_EQ(node.run("mig enable --gpu 0 --yes").exit_code, 0)
       << "and what others made is no hindrance";
   EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"],
@@ -530,7 +531,7 @@ TEST(Mig, IsChangedOnlyWhenAgreedAndSaysWhatIsPending) {
   EXPECT_EQ(node.json("gpus")["gpus"][0]["mig"]["enabled"], false);
   EXPECT_EQ(node.json("mig enable --gpu 0 --yes")["enabled"], true);
   EXPECT_EQ(node.run("mig enable --gpu 0").exit_code, 0) << "it is on already";
-  const std::string foreign = node.foreign("1g.5gb", 0);
+  (void)node.foreign("1g.5gb", 0);
   ASSERT_EQ(node.run("create --gpu 0 3g.20gb").exit_code, 0);
   says(node.run("mig disable --gpu 0 --yes"), 1, {"Cleave did not make this 1g.5gb", "--adopt"});
   EXPECT_EQ(layout_of(node), "1g.5gb@0,3g.20gb@4");
