@@ -133,7 +133,7 @@ Result<void> ApiClient::Connection::connect_to(const SocketPlace& place) {
   if (made < 0) return fail(ErrorKind::infeasible, "", why_not_connected(place.path, errno));
   SystemError failed;
   socket_ = Socket(context_);
-  socket_.assign(asio::local::stream_protocol(), made, failed);
+  (void)socket_.assign(asio::local::stream_protocol(), made, failed);  // `failed` says it
   if (failed) {
     ::close(made);
     return fail(ErrorKind::infeasible, "", failed.message());
@@ -166,7 +166,7 @@ Result<void> ApiClient::Connection::connect() {
 
 void ApiClient::Connection::close() {
   SystemError ignored;
-  socket_.close(ignored);
+  (void)socket_.close(ignored);
   buffer_.consume(buffer_.size());
 }
 

@@ -38,7 +38,7 @@ template <class Options>
 AddedCommand<Options> add_command(
     CommandLine& program, Run& run, const std::string& name, const std::string& what,
     const std::string& example,
-    std::function<Result<int>(const std::type_identity_t<Options>&)> act) {
+    const std::function<Result<int>(const std::type_identity_t<Options>&)>& act) {
   auto options = std::make_shared<Options>();
   CommandLine* command = add_command(program, name, what, example);
   command->callback([options, act, &run] { run = [options, act] { return act(*options); }; });
