@@ -15,7 +15,6 @@ namespace cleave {
 namespace {
 
 using testing_program::cleave;
-using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 
