@@ -106,6 +106,11 @@ void RunArguments::add_run_options(CommandLine& command) {
 
 namespace {
 
+constexpr std::pair<std::string_view, LinkSharing> link_sharings[] = {
+    {"spread", LinkSharing::spread},
+    {"together", LinkSharing::together},
+    {"off", LinkSharing::off}};
+
 constexpr OptionRow power_options[] = {
     {"beta", "NUMBER", "1", "clocks follow power^(1/beta) at the cap, 0.7 to 1.6"},
     {"idle-factor", "NUMBER", "1", "what open contexts make of idle power, 1 to 2"}};
@@ -184,9 +189,8 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
 
 Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
   WorldTerms terms;
-  terms.link = link == "off"        ? LinkSharing::off
-               : link == "together" ? LinkSharing::together
-                                    : LinkSharing::spread;
+  for (const auto& [name, sharing] : link_sharings)
+    if (link == name) terms.link = sharing;
   if (power == "off") {
     terms.has_power = false;
     if (!power_cap.empty() || !sample.empty())
@@ -204,9 +208,13 @@ Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
   if (in.error()) return fail_at("--power", *in.error());
   if (!power_cap.empty()) {
     const auto watts = parse_number(power_cap);
+    if (!watts)
+      return fail(ErrorKind::bad_usage, "--power-cap",
+                  fmt::format("'{}' is not a number of watts", shown(power_cap)),
+                  "give a number such as 250");
     for (const Geometry& geometry : of.geometries) {
       const PowerBounds bounds = power_bounds(geometry.model(), terms.power);
-      if (!watts || *watts < in_watts(bounds.idle) + 1)
+      if (*watts < in_watts(bounds.idle) + 1)
         return fail(ErrorKind::bad_usage, "--power-cap",
                     fmt::format("'{}' leaves nothing for work on {}", shown(power_cap),
                                 geometry.model().key),
@@ -324,9 +332,9 @@ Json world_json(const WorldTerms& terms, const Workload& workload) {
         speed.transfer_share > 0 || (speed.phases && speed.phases->transfer > Duration::zero()) ? 1
                                                                                                 : 0;
   }
-  Json json = {{"link", terms.link == LinkSharing::off        ? "off"
-                        : terms.link == LinkSharing::together ? "together"
-                                                              : "spread"},
+  const auto* link = std::ranges::find(link_sharings, terms.link,
+                                       &std::pair<std::string_view, LinkSharing>::second);
+  Json json = {{"link", link->first},
                {"jobs_that_transfer", transferring},
                {"power", nullptr},
                {"sample_s", terms.sample ? Json(in_seconds(*terms.sample)) : Json(nullptr)}};

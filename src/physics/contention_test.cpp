@@ -1,5 +1,5 @@
 // Jobs side by side on a GPU: the link is never overdrawn and fairly divided, power never passes
-// the cap, and nobody is faster for having neighbours.
+// the cap, and no job is faster for having neighbours.
 
 #include "physics/contention.hpp"
 
@@ -42,7 +42,7 @@ SharedGpu some_gpu(Random& random) {
   return gpu;
 }
 
-TEST(Contention, LinkAndCapHoldAndNobodyGainsByNeighbours) {
+TEST(Contention, LinkAndCapHoldAndNoJobGainsByNeighbours) {
   Random random(11);
   int saturated = 0, capped = 0;
   for (int round = 0; round < 50000; ++round) {

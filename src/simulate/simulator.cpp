@@ -108,6 +108,7 @@ class Simulation {
         if (const auto done = carry_out_all(); !done) return std::unexpected(done.error());
         continue;
       }
+      if (beyond_) return std::unexpected(*beyond_);
       if (next == no_time) break;
       now_ = next;
       if (const auto possible = within_limits(); !possible)
@@ -409,7 +410,7 @@ class Simulation {
     measure_.remove_speed(run.gpu, run.speed, run.counts_from);
     run.speed = speed;
     measure_.add_speed(run.gpu, run.speed, run.counts_from);
-    static_cast<void>(program(id));  // an end that leaves the range of the clock comes never
+    if (auto programmed = program(id); !programmed && !beyond_) beyond_ = programmed.error();
   }
 
   Result<void> begin(JobId id, GpuId gpu, PlacementId placement, Mode mode, Instant begins) {
@@ -866,6 +867,7 @@ class Simulation {
   std::map<std::uint32_t, std::vector<Instant>>
       returns_at_;                     // of outages that were said one by one
   std::vector<std::uint64_t> losses_;  // by GPU, of those that are drawn
+  std::optional<Error> beyond_;  // a job that became so slow that the clock does not reach its end
   std::size_t arrived_ = 0, running_ = 0, absent_ = 0, wakes_ = 0, steps_ = 0;
   RunSummary summary_;
 };

@@ -107,6 +107,21 @@ TEST(Simulator, UtilisationsByHand) {
   EXPECT_EQ(*s.power_peak_w, 300);
 }
 
+// A job within the range of the clock is beyond it under a cap that leaves it next to nothing.
+TEST(Simulator, AJobThatIsSlowedBeyondTheClockIsAnError) {
+  const auto workload =
+      *parse_workload(R"({"id": "a", "duration_s": 1.5e9, "profile": "4g.24gb"})", "jobs");
+  SimulationOptions options;
+  options.world.power = {.beta = 0.7, .cap = Milliwatts{31'000}};
+  const auto capped =
+      simulate(fleet_of("1xA30-24GB"), workload, *parse_scheduler("online"), options);
+  ASSERT_FALSE(capped);
+  EXPECT_NE(capped.error().text().find("more than 200 years"), std::string::npos)
+      << capped.error().text();
+  options.world.power = {};
+  EXPECT_TRUE(simulate(fleet_of("1xA30-24GB"), workload, *parse_scheduler("online"), options));
+}
+
 TEST(Simulator, AtOneInstantEndsComeBeforeArrivals) {
   // The second job arrives at the moment the first ends and finds the GPU free.
   const RunSummary s = run("1xA100-40GB", R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}

@@ -67,8 +67,7 @@ TEST(ReproducePhysicsCommand, AFolderThatIsNotThereIsAnError) {
 TEST(ReproducePhysicsCommand, ThePageShowsWhatComesOut) {
   const std::string data = "../shared/data";
   if (!std::filesystem::exists(source_dir() + "/" + data + "/mig-miso-a100-40gb")) {
-    std::cout << "skipped: the public measurements are not beside this source tree\n";
-    GTEST_SKIP();
+    GTEST_SKIP() << "the public measurements are not beside this source tree";
   }
   std::stringstream page;
   page << std::ifstream(source_dir() + "/docs/physics.md").rdbuf();

@@ -183,8 +183,7 @@ class PublicData : public testing::Test {
   void SetUp() override {
     const std::string folder = source_dir() + "/../shared/data";
     if (!std::filesystem::exists(folder + "/mig-parvagpu-a100-80gb")) {
-      std::cout << "skipped: the public measurements are not beside this source tree\n";
-      GTEST_SKIP();
+      GTEST_SKIP() << "the public measurements are not beside this source tree";
     }
     auto data = read_physics_data(folder);
     ASSERT_TRUE(data) << data.error().text();
