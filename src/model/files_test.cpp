@@ -183,6 +183,32 @@ TEST(WorkloadFile, SaysWhatAJobTakesFromItsNeighbours) {
             "GPU at its cap; give a number from 0 to 10");
 }
 
+TEST(WorkloadFile, SaysWhatAJobKeeps) {
+  const auto workload = parse_workload(
+      R"({"id": "a", "duration_s": 9, "progress": "checkpoint", "checkpoint_every_s": 0.5}
+{"id": "b", "duration_s": 9, "progress": "none"})",
+      "jobs.jsonl");
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(workload->details[0].keeps, Keeps::checkpoint);
+  EXPECT_EQ(workload->details[0].checkpoint_every, std::chrono::milliseconds(500));
+  EXPECT_EQ(workload->details[1].keeps, Keeps::nothing);
+  EXPECT_EQ(workload_text(*parse_workload(workload_text(*workload), "again")),
+            workload_text(*workload));
+  const auto table = parse_workload("id,duration_s,progress\na,1,stateless\n", "jobs.csv");
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_EQ(table->details[0].keeps, Keeps::stateless);
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "progress": "some"})"),
+            "jobs.jsonl:1: progress: 'some' is not a kind of progress; write stateless, checkpoint "
+            "or none");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "checkpoint_every_s": 5})"),
+            "jobs.jsonl:1: checkpoint_every_s: this job does not write checkpoints; add "
+            "\"progress\": \"checkpoint\"");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "progress": "checkpoint", )"
+                      R"("checkpoint_every_s": 0})"),
+            "jobs.jsonl:1: checkpoint_every_s: this is the time from one checkpoint to the next; "
+            "give seconds, more than 0");
+}
+
 TEST(WorkloadFile, SpeedsMayBeALawOrATableToComplete) {
   const auto workload = parse_workload(
       R"({"id": "a", "duration_s": 5, "law": {"a_s": 0.2, "w_s": 0.9}}

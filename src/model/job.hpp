@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "model/keeps.hpp"
 #include "model/memory_growth.hpp"
 #include "model/request.hpp"
 
@@ -67,6 +68,8 @@ struct JobDetails {
   std::optional<double> cpus;
   std::int64_t priority = 0;
   std::optional<bool> restartable, movable;  // empty: the job does not say
+  Keeps keeps = Keeps::unsaid;
+  std::optional<Duration> checkpoint_every;  // of its time on the whole GPU; it writes them itself
   /// Jobs of one application have one profile of performance.
   std::optional<std::string> application;
   std::optional<Duration> latency;    // of one batch, where `duration` is counted

@@ -270,6 +270,7 @@ class WorkloadReader {
     details.batch = in.integer_if("batch", 1, INT32_MAX);
     if (in.has("restartable")) details.restartable = in.flag("restartable", false);
     if (in.has("movable")) details.movable = in.flag("movable", false);
+    read_progress(in, details);
     details.application = in.text_if("application");
     details.latency = in.seconds_if("latency_s");
     details.fails_after = in.number_if("fails_after");
@@ -288,11 +289,31 @@ class WorkloadReader {
     }
     const bool anything = details.deadline || details.growth || details.batch || details.offload ||
                           details.host_memory || details.cpus || details.priority != 0 ||
-                          details.restartable || details.movable || details.application ||
+                          details.restartable || details.movable ||
+                          details.keeps != Keeps::unsaid || details.application ||
                           details.latency || details.fails_after;
     if (!anything) return Job::none;
     workload.details.push_back(details);
     return static_cast<std::uint32_t>(workload.details.size() - 1);
+  }
+
+  /// What it keeps when it is moved, stopped or lost.
+  static void read_progress(JsonReader& in, JobDetails& details) {
+    if (const auto word = in.text_if("progress")) {
+      if (const auto keeps = parse_keeps(*word))
+        details.keeps = *keeps;
+      else
+        in.refuse("progress", fmt::format("'{}' is not a kind of progress", shown(*word)),
+                  "write stateless, checkpoint or none");
+    }
+    details.checkpoint_every = in.seconds_if("checkpoint_every_s");
+    if (!details.checkpoint_every) return;
+    if (details.keeps != Keeps::checkpoint)
+      in.refuse("checkpoint_every_s", "this job does not write checkpoints",
+                "add \"progress\": \"checkpoint\"");
+    if (*details.checkpoint_every <= Duration::zero())
+      in.refuse("checkpoint_every_s", "this is the time from one checkpoint to the next",
+                "give seconds, more than 0");
   }
 
   std::optional<Error>* error_;
@@ -332,8 +353,8 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
 
 /// A cell as JSON: columns of text stay text, others are numbers, true, false or objects.
 Json cell_value(std::string_view column, const std::string& cell) {
-  constexpr std::array texts = {"id",        "profile",         "shape",
-                                "precision", "reference_model", "application"};
+  constexpr std::array texts = {"id",          "profile", "shape", "precision", "reference_model",
+                                "application", "progress"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
   auto value = parse_json(cell, "cell");
   return value ? *value : Json(cell);
@@ -372,6 +393,8 @@ void write_details(Json& line, const JobDetails& details) {
   if (details.batch) line["batch"] = *details.batch;
   if (details.restartable) line["restartable"] = *details.restartable;
   if (details.movable) line["movable"] = *details.movable;
+  if (details.keeps != Keeps::unsaid) line["progress"] = name(details.keeps);
+  if (details.checkpoint_every) line["checkpoint_every_s"] = in_seconds(*details.checkpoint_every);
   if (details.application) line["application"] = *details.application;
   if (details.latency) line["latency_s"] = in_seconds(*details.latency);
   if (details.fails_after) line["fails_after"] = *details.fails_after;
