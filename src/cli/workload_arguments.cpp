@@ -124,6 +124,12 @@ void RunArguments::add_world_options(CommandLine& command) {
                   "time, all together, or off (no job slows another)")
       ->check(Check::one_of({"spread", "together", "off"}))
       ->default_str(link);
+  command
+      .add_option("--allocation", allocation,
+                  "How much more slowly processes allocate memory beside other GPU instances: not "
+                  "at all (off), or as measured for one application, 0.76 s as one of seven")
+      ->check(Check::one_of({"off", "measured"}))
+      ->default_str(allocation);
   command.add_option(
       "--power", power,
       "beta=B;idle-factor=F, each optional: at the cap clocks follow power^(1/B), "
@@ -191,6 +197,7 @@ Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
   WorldTerms terms;
   for (const auto& [name, sharing] : link_sharings)
     if (link == name) terms.link = sharing;
+  terms.slow_allocation = allocation == "measured";
   if (power == "off") {
     terms.has_power = false;
     if (!power_cap.empty() || !sample.empty())
@@ -336,6 +343,7 @@ Json world_json(const WorldTerms& terms, const Workload& workload) {
                                        &std::pair<std::string_view, LinkSharing>::second);
   Json json = {{"link", link->first},
                {"jobs_that_transfer", transferring},
+               {"allocation", terms.slow_allocation ? "measured" : "off"},
                {"power", nullptr},
                {"sample_s", terms.sample ? Json(in_seconds(*terms.sample)) : Json(nullptr)}};
   if (terms.has_power)
@@ -361,6 +369,8 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
   if (options.world.link == LinkSharing::off) said.push_back("jobs do not share links");
   if (options.world.link == LinkSharing::together)
     said.push_back("all transfers on a GPU coincide");
+  if (options.world.slow_allocation)
+    said.push_back("processes allocate more slowly beside other instances");
   if (options.world.power.cap)
     said.push_back(fmt::format("GPUs draw at most {:g} W", in_watts(*options.world.power.cap)));
   if (options.world.power.beta != 1)

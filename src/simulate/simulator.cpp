@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "physics/allocation.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
 #include "simulate/energy_account.hpp"
@@ -413,6 +414,13 @@ class Simulation {
     if (auto programmed = program(id); !programmed && !beyond_) beyond_ = programmed.error();
   }
 
+  /// From the start of a process until it makes progress.
+  Duration process_start(GpuId gpu, Mode mode) const {
+    if (!options_.world.slow_allocation || mode == Mode::whole) return options_.process_start;
+    const SimulatedGpu& on = world_[gpu];
+    return options_.process_start + slower_allocation(world_.graph(on).state(on.existing).size());
+  }
+
   Result<void> begin(JobId id, GpuId gpu, PlacementId placement, Mode mode, Instant begins) {
     Run& run = open_run(id);
     if (run.resumed) begins = std::max(begins, run.here_from);
@@ -424,7 +432,7 @@ class Simulation {
     run.mode = mode;
     run.begin = begins;
     run.here_from = begins;
-    run.counts_from = begins + options_.process_start;
+    run.counts_from = begins + process_start(gpu, mode);
     if (run.resumed) run.counts_from += options_.checkpoint / 2;
     run.resumed = false;
     if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
@@ -745,7 +753,8 @@ class Simulation {
     const auto ready = world_.start(what.gpu, what.placement, now_);
     if (!ready) return std::unexpected(ready.error());
     // It runs on where it is, or was before an earlier move, until the replica takes over.
-    const Instant replica = std::max(*ready + options_.process_start, run.here_from);
+    const Instant replica =
+        std::max(*ready + process_start(what.gpu, Mode::instance), run.here_from);
     const Profile* before = &profile_of(run);
     const GpuId left = run.gpu;
     leave_gpu(what.job, run);

@@ -122,6 +122,30 @@ TEST(Simulator, AJobThatIsSlowedBeyondTheClockIsAnError) {
   EXPECT_TRUE(simulate(fleet_of("1xA30-24GB"), workload, *parse_scheduler("online"), options));
 }
 
+TEST(Simulator, AllocatingIsSlowerOnceThereAreOtherInstances) {
+  std::string text;
+  for (int i = 0; i < 7; ++i)
+    text += fmt::format(R"({{"id": "{}", "duration_s": 10, "profile": "1g.5gb", "speed": )"
+                        R"({{"none": 1, "1g.5gb": 1}}}})"
+                        "\n",
+                        i);
+  const auto workload = *parse_workload(text, "jobs");
+  SimulationOptions options;
+  options.reconfiguration = Duration::zero();
+  options.process_start = std::chrono::seconds(1);
+  const auto makespan = [&](std::string_view scheduler) {
+    const auto s =
+        simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler(scheduler), options);
+    EXPECT_TRUE(s) << s.error().text();
+    return s ? in_seconds(s->makespan) : 0;
+  };
+  EXPECT_DOUBLE_EQ(makespan("scheme-a"), 11);
+  options.world.slow_allocation = true;
+  // 0.98 and 0.02469 s instead of 0.24 and 0.00058 s, table 3 of *Managing Multi Instance GPUs*.
+  EXPECT_NEAR(makespan("scheme-a"), 11 + 0.76411, 1e-9);
+  EXPECT_DOUBLE_EQ(makespan("full-gpu"), 77) << "whole GPUs have no instances";
+}
+
 TEST(Simulator, AtOneInstantEndsComeBeforeArrivals) {
   // The second job arrives at the moment the first ends and finds the GPU free.
   const RunSummary s = run("1xA100-40GB", R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}

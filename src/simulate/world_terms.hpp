@@ -12,8 +12,10 @@ namespace cleave {
 /// The terms of a simulated world.
 struct WorldTerms {
   LinkSharing link = LinkSharing::spread;
-  bool has_power = true;           // false: no energy, and no cap
-  PowerOptions power;              // a site's cap, and what is not known of power
+  bool has_power = true;  // false: no energy, and no cap
+  PowerOptions power;     // a site's cap, and what is not known of power
+  /// Processes allocate and free more slowly beside other GPU instances (physics/allocation.hpp).
+  bool slow_allocation = false;
   std::optional<Duration> sample;  // also say what a power meter that polls would have seen
 };
 

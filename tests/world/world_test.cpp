@@ -94,6 +94,7 @@ SmallWorld small_world(std::uint64_t seed) {
   options.seed = seed;
   constexpr std::string_view schedulers[] = {"online", "miso", "full-gpu", "dyna-p"};
   world.scheduler = schedulers[random.below(std::size(schedulers))];
+  options.world.slow_allocation = random.below(3) == 0;
   return world;
 }
 
