@@ -72,6 +72,7 @@ else
 fi
 if [ -e "$data/mig-miso-a100-40gb/training_batch_time.csv" ]; then
   replace_output docs/physics.md physics "$(cleave reproduce physics --data "$data")"
+  replace_output docs/physics.md co-runs "$(cleave reproduce co-runs --data "$data")"
 else
   echo "update-docs: no measurements of MISO; the tables of the physics stay as they are" >&2
 fi

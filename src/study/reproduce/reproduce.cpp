@@ -3,7 +3,7 @@
 namespace cleave::cli {
 
 AddCommand add_reproduce_optimal_placement, add_reproduce_alarms, add_reproduce_completion_time,
-    add_reproduce_carma, add_reproduce_physics;
+    add_reproduce_carma, add_reproduce_physics, add_reproduce_coruns;
 
 void add_reproductions(CommandLine& reproduce, Run& run) {
   CommandLine* group = &reproduce;
@@ -12,6 +12,7 @@ void add_reproductions(CommandLine& reproduce, Run& run) {
   add_reproduce_completion_time(*group, run);
   add_reproduce_carma(*group, run);
   add_reproduce_physics(*group, run);
+  add_reproduce_coruns(*group, run);
 }
 
 }  // namespace cleave::cli
