@@ -74,6 +74,16 @@ Result<std::vector<Record>> read_list(const Json& document, const std::string& p
   return records;
 }
 
+/// What a job keeps must allow for what else is said of it.
+void check_progress(JsonReader& in, const JobSpec& spec) {
+  if (spec.progress == Keeps::nothing && spec.movable)
+    in.refuse("progress", "a job that keeps nothing cannot be moved",
+              "leave out movable, or say what the job keeps: stateless or checkpoint");
+  if (spec.progress == Keeps::nothing && spec.checkpoint_signal != 0)
+    in.refuse("progress", "a job that keeps nothing writes no checkpoint when it is signalled",
+              "leave out checkpoint_signal, or say that it keeps its last checkpoint: checkpoint");
+}
+
 /// What no row can say, since it is about several fields.
 void check_together(JsonReader& in, const Submission& submission) {
   if (submission.profile.has_value() + submission.memory.has_value() +
@@ -84,6 +94,7 @@ void check_together(JsonReader& in, const Submission& submission) {
   if (submission.compute_slices && !submission.memory)
     in.refuse("compute_slices", "it is used only with memory_mib",
               "give memory_mib too, or name a profile");
+  check_progress(in, submission);
 }
 
 }  // namespace

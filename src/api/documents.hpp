@@ -56,6 +56,7 @@ struct ApiJob {
   std::string asked, asks_now;  // in words
   std::int64_t priority = 0;
   bool restartable = false, movable = false;
+  std::optional<std::string> progress;  // a word, perhaps one of a later daemon
   std::optional<Instant> deadline_at, submitted_at, started_at, ended_at;
   std::int64_t attempts = 0, early_restarts = 0;
   std::optional<MiB> memory;     // the most that was reported as held
@@ -215,9 +216,11 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
     field("asks_now", &ApiJob::asks_now,
           {.help = "What the job asks for now, in words: more, if it has been found to need more"}),
     field("priority", &ApiJob::priority, {.help = "Its priority"}),
-    field("restartable", &ApiJob::restartable,
-          {.help = "Whether it may be stopped and run again from the beginning"}),
-    field("movable", &ApiJob::movable, {.help = "Whether a replica may take over while it runs"}),
+    field("restartable", &ApiJob::restartable, {.help = "Whether it may be stopped and run again"}),
+    field("movable", &ApiJob::movable, {.help = "Whether it may be moved while it runs"}),
+    field("progress", &ApiJob::progress,
+          {.help = "What it keeps of its work when it is moved, stopped or lost",
+           .words = std::span(words_of_keeps).subspan(1)}),
     field("deadline_at", &ApiJob::deadline_at, {.help = "When it should be done"}),
     field("command", &ApiJob::command,
           {.help = "The program and its arguments", .use = FieldUse::whole}),

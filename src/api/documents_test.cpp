@@ -47,6 +47,7 @@ const char* const full_submission = R"({
   "retries": 1,
   "restartable": true,
   "movable": true,
+  "progress": "checkpoint",
   "checkpoint_signal": 10,
   "checkpoint_grace_s": 20,
   "stop_grace_s": 0,
@@ -68,6 +69,7 @@ TEST(Submissions, AreReadWhole) {
   all.retries = 1;
   all.deadline = milliseconds(1500);
   all.restartable = all.movable = true;
+  all.progress = Keeps::checkpoint;
   all.checkpoint_signal = 10;
   all.checkpoint_grace = seconds(20);
   all.stop_grace = seconds(0);
@@ -88,6 +90,32 @@ TEST(Submissions, AreReadWhole) {
   EXPECT_EQ(read_submission(least, "request"), read);
   EXPECT_EQ(in_words(read), "Llama-3-8B: 18.2 GiB");
   EXPECT_EQ(text(request_of(read)), "18636 MiB");
+}
+
+TEST(Submissions, SayWhatTheJobKeepsAndSoWhatMayBeDoneWithIt) {
+  const auto allowed = [](Keeps keeps) {
+    JobSpec spec;
+    spec.progress = keeps;
+    return std::pair(may_be_restarted(spec), may_be_moved(spec));
+  };
+  EXPECT_EQ(allowed(Keeps::unsaid), std::pair(false, false));
+  EXPECT_EQ(allowed(Keeps::stateless), std::pair(true, true));
+  EXPECT_EQ(allowed(Keeps::checkpoint), std::pair(true, false));
+  EXPECT_EQ(allowed(Keeps::nothing), std::pair(false, false));
+  JobSpec flags;
+  flags.restartable = flags.movable = true;
+  EXPECT_TRUE(may_be_restarted(flags) && may_be_moved(flags));
+  const auto refused = [](Json more) {
+    Json document{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
+    document.update(more);
+    const auto read = read_submission(document, "request");
+    return read ? std::string("taken") : read.error().text();
+  };
+  EXPECT_EQ(refused({{"progress", "none"}, {"restartable", true}}), "taken");
+  EXPECT_EQ(refused({{"progress", "none"}, {"checkpoint_signal", 10}}),
+            "request: progress: a job that keeps nothing writes no checkpoint when it is "
+            "signalled; leave out checkpoint_signal, or say that it keeps its last checkpoint: "
+            "checkpoint");
 }
 
 TEST(Submissions, ThatAreWrongAreRefusedWithTheirPlace) {
@@ -124,6 +152,13 @@ TEST(Submissions, ThatAreWrongAreRefusedWithTheirPlace) {
       refused("expected_s", 0),
       "request: expected_s: expected a time above 0 s, found 0 s; leave it out where the time is "
       "unknown");
+  EXPECT_EQ(refused("progress", "checkpoints"),
+            "request: progress: expected stateless, checkpoint or none, found 'checkpoints'");
+  EXPECT_NE(refused("progress", ""), "taken");
+  EXPECT_EQ(refused("progress", nullptr), "taken");
+  EXPECT_EQ(refused("progress", "none"),
+            "request: progress: a job that keeps nothing cannot be moved; leave out movable, or "
+            "say what the job keeps: stateless or checkpoint");
   EXPECT_NE(refused("deadline_s", -1), "taken");
   EXPECT_NE(refused("checkpoint_signal", 65), "taken");
   EXPECT_NE(refused("model", Json{{"name", "x"}, {"memory_mib", 3}, {"more", 1}}), "taken");
@@ -143,6 +178,7 @@ ApiJob full_job() {
   job.asks_now = "2g.10gb";
   job.priority = 5;
   job.restartable = true;
+  job.progress = "stateless";
   job.deadline_at = job.submitted_at = job.started_at = Instant{seconds(1'700'000'000)};
   job.attempts = 2;
   job.early_restarts = 1;

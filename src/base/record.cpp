@@ -26,4 +26,9 @@ std::optional<WrongValue> wrong_time(const FieldInfo& info, Duration time) {
   return std::nullopt;
 }
 
+WrongValue wrong_word(const FieldInfo& info, std::string_view text) {
+  const std::vector<std::string> words(info.words.begin(), info.words.end());
+  return {fmt::format("expected {}, found '{}'", any_of(words), shown(text)), ""};
+}
+
 }  // namespace cleave

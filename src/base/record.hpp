@@ -50,6 +50,11 @@ enum class FieldUse : std::uint8_t {
   whole,   // over the socket, and there in the answer about a single record only, not in lists
 };
 
+/// The words of an enum that is written as one, by value; an empty word says nothing and is left
+/// out. Specialised beside the table that uses it.
+template <class Enum>
+inline constexpr std::span<const std::string_view> words_of = {};
+
 /// When the field is null on the wire.
 enum class NullWhen : std::uint8_t { absent, empty, never };
 
@@ -151,7 +156,7 @@ constexpr FieldKind kind_of() {
     return FieldKind::integer;
   else if constexpr (std::is_floating_point_v<One>)
     return FieldKind::number;
-  else if constexpr (std::is_same_v<One, std::string>)
+  else if constexpr (std::is_same_v<One, std::string> || std::is_enum_v<One>)
     return FieldKind::text;
   else if constexpr (std::is_same_v<One, Duration>)
     return FieldKind::seconds;
@@ -170,6 +175,8 @@ constexpr Field<Record, Value> field(std::string_view key, Value Record::*member
   info.key = key;
   info.kind = fields::kind_of<Value>();
   info.optional = fields::is_optional<Value>;
+  if constexpr (std::is_enum_v<One>)
+    info.words = words_of<One>.subspan(words_of<One>.front().empty() ? 1 : 0);
   if constexpr (is_record<One>) {
     info.record = schema_of<One>;
     info.inside = field_infos<One>;
@@ -180,5 +187,7 @@ constexpr Field<Record, Value> field(std::string_view key, Value Record::*member
 /// What is wrong with a value by its row; nothing where all is well.
 [[nodiscard]] std::optional<WrongValue> wrong_text(const FieldInfo& info, std::string_view text);
 [[nodiscard]] std::optional<WrongValue> wrong_time(const FieldInfo& info, Duration time);
+/// Of a text that is none of its words.
+[[nodiscard]] WrongValue wrong_word(const FieldInfo& info, std::string_view text);
 
 }  // namespace cleave

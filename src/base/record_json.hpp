@@ -67,6 +67,21 @@ class FieldReader {
     return true;
   }
 
+  /// Whatever the form, there are no other words.
+  template <class Value>
+  requires std::is_enum_v<Value>
+  bool read(Value& value) const {
+    const auto text = needed_ ? std::optional(in_.text(key_)) : in_.text_if(key_);
+    if (!text) return false;
+    const auto word = std::ranges::find(words_of<Value>, *text);
+    if (text->empty() || word == words_of<Value>.end()) {
+      refuse_if(wrong_word(info_, *text));
+      return false;
+    }
+    value = static_cast<Value>(word - words_of<Value>.begin());
+    return true;
+  }
+
   bool read(std::vector<std::string>& value) const {
     if (!there()) return false;
     value = in_.texts(key_);
@@ -168,6 +183,12 @@ struct ValueJson {
   }
   static Json of(double value) { return value; }
   static Json of(const std::string& value) { return value; }
+  template <class Value>
+  requires std::is_enum_v<Value>
+  static Json of(const Value& value) {
+    const std::string_view word = words_of<Value>[static_cast<std::size_t>(value)];
+    return word.empty() ? Json(nullptr) : Json(word);
+  }
   static Json of(const std::vector<std::string>& value) { return value; }
   template <std::integral Number>
   static Json of(const std::vector<Number>& value) {

@@ -49,6 +49,7 @@ TEST(RecordText, IsWrittenLikeThis) {
   spec.deadline = Duration(5);
   spec.retries = 2;
   spec.restartable = spec.movable = true;
+  spec.progress = Keeps::nothing;
   spec.checkpoint_signal = 10;
   spec.out_of_memory_code = 77;
   spec.application = "bert";
@@ -58,7 +59,7 @@ TEST(RecordText, IsWrittenLikeThis) {
       spec_text(spec),
       R"({"v":1,"name":"n","request":{"mib":9216,"compute":1,"fits":["2g.10gb"],"at_least":10000},)"
       R"("asked":"9 GiB","priority":-1,"deadline_ns":5,"retries":2,"restartable":true,)"
-      R"("movable":true,)"
+      R"("movable":true,"progress":"none",)"
       R"("checkpoint_signal":10,"checkpoint_grace_ns":0,"stop_grace_ns":30000000000,)"
       R"("out_of_memory_code":77,"application":"bert","batch":8,"expected_ns":6})");
   EXPECT_EQ(request_text({ByShare{460, ShareRule::nearest}, {}}),
@@ -86,6 +87,9 @@ TEST(RecordText, DamageIsSaid) {
   for (const char* text : {R"({"v":1})", R"({"v":1,"argv":["a"],"working_directory":"/"})",
                            R"({"v":1,"argv":"a","environment":[],"working_directory":"/"})"})
     EXPECT_FALSE(parse_command(text, "x")) << text;
+  EXPECT_FALSE(parse_spec(R"({"v":1,"request":{"profile":""},"asked":"","progress":"some",)"
+                          R"("checkpoint_grace_ns":0,"stop_grace_ns":0})",
+                          "x"));
   EXPECT_FALSE(parse_spec(R"({"v":1,"asked":"","checkpoint_grace_ns":0,"stop_grace_ns":0})", "x"));
   EXPECT_FALSE(parse_owner(R"({"v":1,"uid":4294967296,"gid":0})", "x"));
   EXPECT_FALSE(parse_instants(R"({"v":1,"ns":["1"]})", "x"));

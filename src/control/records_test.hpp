@@ -95,6 +95,7 @@ class RandomRecords {
   void fill(bool& value) { value = chance(0.5); }
   void fill(Duration& value) { value = any_time(); }
   void fill(Request& value) { value = any_request(); }
+  void fill(Keeps& value) { value = static_cast<Keeps>(random.below(words_of_keeps.size())); }
   template <class Value>
   void fill(std::optional<Value>& value) {
     value.reset();

@@ -18,6 +18,15 @@ std::string size_in_words(MiB memory) {
 
 }  // namespace
 
+bool may_be_restarted(const JobSpec& spec) {
+  return spec.restartable || spec.progress == Keeps::stateless ||
+         spec.progress == Keeps::checkpoint;
+}
+
+bool may_be_moved(const JobSpec& spec) {
+  return spec.movable || spec.progress == Keeps::stateless;
+}
+
 Request request_of(const AskedSize& size) {
   if (size.profile) return {ByProfile{*size.profile}, {}};
   if (size.memory)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/record.hpp"
+#include "model/keeps.hpp"
 #include "model/request.hpp"
 
 namespace cleave {
@@ -33,6 +34,7 @@ struct JobSpec {
   std::int64_t retries = 0;          // further runs when it fails by itself or is lost
   bool restartable = false;          // may be stopped and run again from the beginning
   bool movable = false;              // a replica may take over elsewhere while it runs
+  Keeps progress = Keeps::unsaid;    // says more than the two flags, which then need not be given
   int checkpoint_signal = 0;         // sent before it is stopped to be restarted; 0: none
   Duration checkpoint_grace{};       // from that signal to TERM
   Duration stop_grace = std::chrono::seconds(30);  // from TERM to KILL
@@ -42,6 +44,11 @@ struct JobSpec {
   std::optional<Duration> expected;  // run time on the whole GPU under MIG, where it is known
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
+
+/// Whether it may be stopped and run again, from the beginning or from its last checkpoint.
+[[nodiscard]] bool may_be_restarted(const JobSpec& spec);
+/// Whether it may be moved while it runs.
+[[nodiscard]] bool may_be_moved(const JobSpec& spec);
 
 /// A model whose memory was computed before the job was submitted.
 struct SizedModel {
@@ -85,6 +92,9 @@ inline constexpr std::int64_t longest_job_time =              // s
     std::chrono::duration_cast<std::chrono::seconds>(longest_duration).count();
 
 // The tables.
+
+template <>
+inline constexpr std::span<const std::string_view> words_of<Keeps> = words_of_keeps;
 
 template <>
 inline constexpr auto fields_of<JobCommand> = std::tuple{
@@ -174,6 +184,9 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
     field("movable", &JobSpec::movable,
           {.help = "A replica of the job may take over elsewhere while it runs",
            .option = "--movable"}),
+    field("progress", &JobSpec::progress,
+          {.help = "What the job keeps of its work when it is moved, stopped or lost",
+           .option = "--progress"}),
     field("checkpoint_signal", &JobSpec::checkpoint_signal,
           {.help = "Signal sent before the job is stopped in order to be restarted",
            .option = "--checkpoint-signal",

@@ -72,6 +72,7 @@ TEST(Submit, SendsTheCommandWordByWordWithFolderAndEnvironment) {
   EXPECT_EQ(job["checkpoint_grace_s"], 20.0);
   EXPECT_EQ(job["out_of_memory_code"], 77);
   EXPECT_FALSE(job.contains("movable"));
+  EXPECT_FALSE(job.contains("progress"));
   const auto has = [&](const std::string& variable) {
     return std::ranges::find(job["environment"], Json(variable)) != job["environment"].end();
   };
@@ -99,6 +100,16 @@ TEST(Submit, TakesACleanEnvironmentAndOmitsInvalidUtf8) {
        {"'NOT_SET_ANYWHERE' is not set here"});
   says(world.run("submit --env =x -- true"), 2, {"has no name"});
   says(world.run("submit --env CLEAVE_REPORT=x -- true"), 2, {"by the daemon"});
+}
+
+TEST(Submit, SaysWhatTheJobKeeps) {
+  StubWorld world;
+  EXPECT_EQ(world.run("submit --progress checkpoint -- true").exit_code, 0);
+  EXPECT_EQ(world.submissions().at(0)["progress"], "checkpoint");
+  says(world.run("submit --progress some -- true"), 2,
+       {"--progress", "stateless, checkpoint or none"});
+  says(world.run("submit --progress none --movable -- true"), 2,
+       {"--progress", "cannot be moved", "stateless or checkpoint"});
 }
 
 TEST(Submit, SizesAModelHereAndSendsNameAndSizeOnly) {

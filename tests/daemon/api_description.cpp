@@ -94,7 +94,9 @@ Json value_schema(const FieldInfo& row, bool is_answer) {
       return {{"oneOf", Json::array({reference(row.record)})}};
   }
   for (const std::string_view word : row.words) schema["enum"].push_back(word);
-  if (!row.words.empty() && row.null == NullWhen::empty) schema["enum"].push_back(nullptr);
+  const bool may_be_null = row.optional && row.null == NullWhen::absent && is_answer;
+  if (!row.words.empty() && (may_be_null || row.null == NullWhen::empty))
+    schema["enum"].push_back(nullptr);
   return schema;
 }
 

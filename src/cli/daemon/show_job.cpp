@@ -43,6 +43,7 @@ std::string allowances(const ApiJob& job) {
   std::vector<std::string> words;
   if (job.restartable) words.emplace_back("may be restarted");
   if (job.movable) words.emplace_back("may be moved");
+  if (job.progress) words.push_back(fmt::format("progress {}", visible(*job.progress)));
   if (job.priority != 0) words.push_back(fmt::format("priority {}", job.priority));
   return fmt::format("{}", fmt::join(words, ", "));
 }

@@ -122,6 +122,10 @@ constexpr OptionHelp option_helps[] = {
      "Model that the job runs, to be sized here: config.json, F.safetensors, F.gguf, "
      "SHAPES.json#NAME or vision:NAME. Without a profile, memory or model the job starts on the "
      "smallest instance"},
+    {"progress",
+     "What the job keeps of its work when it is moved, stopped or lost: all of it (a server: "
+     "--restartable and --movable follow), what its last checkpoint holds (it may be stopped, and "
+     "started again elsewhere), or nothing"},
     {"checkpoint_signal",
      "Signal sent before the job is stopped in order to be restarted: USR1, SIGUSR1 or a number"},
 };
@@ -142,6 +146,7 @@ bool is_plain(const FieldInfo& field) {
 }
 
 Check check_of(const FieldInfo& field) {
+  if (!field.words.empty()) return Check::one_of({field.words.begin(), field.words.end()});
   if (!is_plain(field) || field.kind == FieldKind::text) return not_empty();
   if (field.kind == FieldKind::seconds)
     return number_from(static_cast<double>(field.least), static_cast<double>(field.most));

@@ -227,8 +227,8 @@ void Brain::admit(LiveJob& job) {
   if (spec.deadline) facts.deadline = job.record.submitted + *spec.deadline - set;
   if (job.main) facts.running_since = job.attempts.at(*job.main).record.started - set;
   facts.priority = spec.priority;
-  facts.movable = spec.movable;
-  facts.restartable = spec.restartable;
+  facts.movable = may_be_moved(spec);
+  facts.restartable = may_be_restarted(spec);
   facts.expected = spec.expected;
   facts.application = spec.application;
   facts.batch = spec.batch;

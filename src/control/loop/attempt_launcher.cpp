@@ -36,7 +36,7 @@ void AttemptLauncher::start(GpuId gpu, const GpuStep& step) {
   book_.note(*job);
   job->attempts.emplace(key.attempt, std::move(attempt));
   // Where it must not run twice, the power may go right after it began.
-  if (!job->record.spec.restartable) book_.sync_next();
+  if (!may_be_restarted(job->record.spec)) book_.sync_next();
   book_.later([this, key] { launch(key); });
 }
 

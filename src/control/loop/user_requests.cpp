@@ -46,7 +46,7 @@ Result<void> UserRequests::check(const NewJob& job) {
                 fmt::format("there are already {} unfinished jobs", there),
                 "wait until some have ended, or raise most_waiting");
   const auto interrupting = Brain::interrupting_name(brain_.scheduler());
-  if (interrupting && !interrupting->empty() && !job.spec.restartable)
+  if (interrupting && !interrupting->empty() && !may_be_restarted(job.spec))
     return fail(ErrorKind::infeasible, "restartable",
                 fmt::format("the scheduler {} stops jobs and starts them again", *interrupting),
                 "submit with --restartable, or let an operator choose another scheduler");
@@ -153,7 +153,7 @@ Result<void> UserRequests::check_scheduler(const std::string& text) const {
   if (!interrupting) return std::unexpected(interrupting.error());
   if (!interrupting->empty())
     for (const auto& [number, job] : node_.jobs)
-      if (!job.record.spec.restartable && !is_final(job.record.state))
+      if (!may_be_restarted(job.record.spec) && !is_final(job.record.state))
         return fail(
             ErrorKind::infeasible, text,
             fmt::format("it stops jobs and starts them again, and job {} is not restartable",

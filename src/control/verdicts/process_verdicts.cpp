@@ -41,7 +41,7 @@ JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt, Attempt
   }
   if (end == AttemptEnd::moved) return {};  // another attempt is the job, or it waits already
   if (end != AttemptEnd::lost) return {.kind = Kind::carry_on, .reason = why};
-  if (job.record.spec.restartable || !attempt.record.began)
+  if (may_be_restarted(job.record.spec) || !attempt.record.began)
     return {.kind = Kind::wait_again, .reason = why};
   return retry_or_fail(
       job.record, why,
@@ -63,7 +63,7 @@ JobVerdict judge_unstartable(const LiveJob& job, std::int64_t number, const std:
 }
 
 JobVerdict judge_out_of_memory(const LiveJob& job, const std::string& where, int code) {
-  if (job.record.spec.restartable)
+  if (may_be_restarted(job.record.spec))
     return {
         .kind = Kind::larger_instance,
         .reason = fmt::format("it ran out of memory on {} and waits for a larger instance", where),

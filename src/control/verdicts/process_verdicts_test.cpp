@@ -313,6 +313,12 @@ TEST(JudgeLost, TheJobRunsAgainAsItMay) {
   job.record.spec.retries = 1;
   EXPECT_EQ(text(judge_lost(job, 1, {0, ""})),
             "lost, retry: its supervisor was killed; attempt 2 of 2 follows");
+  for (const Keeps keeps : {Keeps::stateless, Keeps::checkpoint}) {
+    LiveJob goes_on = running();
+    goes_on.record.spec.progress = keeps;
+    EXPECT_EQ(text(judge_lost(goes_on, 1, {0, ""})), "lost, wait again: its supervisor was killed")
+        << name(keeps);
+  }
   job.record.spec.restartable = true;
   EXPECT_EQ(text(judge_lost(job, 1, {0, ""})), "lost, wait again: its supervisor was killed");
   EXPECT_EQ(judge_lost(job, 1, {3, "they would not go"}).why,

@@ -60,8 +60,9 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.asked = job.spec.asked;
   view.asks_now = text(job.request);
   view.priority = job.spec.priority;
-  view.restartable = job.spec.restartable;
-  view.movable = job.spec.movable;
+  view.restartable = may_be_restarted(job.spec);
+  view.movable = may_be_moved(job.spec);
+  if (job.spec.progress != Keeps::unsaid) view.progress = std::string(name(job.spec.progress));
   if (job.spec.deadline) view.deadline_at = sum_within(job.submitted, *job.spec.deadline);
   view.submitted_at = job.submitted;
   view.ended_at = job.ended;
