@@ -96,17 +96,29 @@ void JobLifecycle::stop_attempt(LiveJob& job, std::int64_t number, AttemptEnd en
     job.record.reason = why;
     book_.note(job);
   }
+  tell_to_end(job, number);
+}
+
+void JobLifecycle::tell_to_end(LiveJob& job, std::int64_t number) {
+  LiveAttempt& attempt = job.attempts.at(number);
   const JobKey key = attempt.record.key;
-  if (!signals_first(job.record.spec, attempt, end)) {
-    attempt.stop_at.reset();
-    return book_.later([this, key] { stop_now(key); });
-  }
-  attempt.stop_at = clock_.steady() + job.record.spec.checkpoint_grace;
-  node_.timers.emplace(*attempt.stop_at, key);
+  attempt.stop_at.reset();
+  if (signals_first(job.record.spec, attempt, *attempt.record.end))
+    return book_.later([this, key] { signal_now(key); });
+  book_.later([this, key] { stop_now(key); });
+}
+
+/// Its time begins now, and not when it was decided: the store may not have written for a while.
+void JobLifecycle::signal_now(const JobKey& key) {
+  LiveJob* job = node_.find(key.job);
+  if (job == nullptr || !job->attempts.contains(key.attempt)) return;
+  LiveAttempt& attempt = job->attempts.at(key.attempt);
+  const JobSpec& spec = job->record.spec;
+  if (!signals_first(spec, attempt, *attempt.record.end)) return;  // it is to end at once by now
   // Where it cannot be told, it is stopped when the time comes all the same.
-  book_.later([this, key, signal = job.record.spec.checkpoint_signal] {
-    static_cast<void>(runner_.signal(key, signal));
-  });
+  static_cast<void>(runner_.signal(key, spec.checkpoint_signal));
+  attempt.stop_at = clock_.steady() + spec.checkpoint_grace;
+  node_.timers.emplace(*attempt.stop_at, key);
 }
 
 void JobLifecycle::stop_all_attempts(LiveJob& job, AttemptEnd end, const std::string& why) {

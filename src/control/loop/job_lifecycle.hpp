@@ -48,6 +48,9 @@ class JobLifecycle {
   /// Has the attempt end for this reason, unless it is being stopped already. Where that is only to
   /// start the job again, the checkpoint signal comes first if the job wants one.
   void stop_attempt(LiveJob& job, std::int64_t attempt, AttemptEnd end, const std::string& why);
+  /// Tells the attempt what is recorded of its end, perhaps once more: whether an earlier daemon
+  /// came to it is not known.
+  void tell_to_end(LiveJob& job, std::int64_t attempt);
   void stop_all_attempts(LiveJob& job, AttemptEnd end, const std::string& why);
   void stop_now(const JobKey& key);
 
@@ -66,6 +69,7 @@ class JobLifecycle {
   void out_of_memory(LiveJob& job, const LiveAttempt& attempt, const JobVerdict& verdict);
   void remember_need(const LiveJob& job, const LiveAttempt& attempt);
   void start_later(LiveJob& job, const JobVerdict& verdict);
+  void signal_now(const JobKey& key);
   void take_timer(const JobKey& key);
 
   const Clock& clock_;

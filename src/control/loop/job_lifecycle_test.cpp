@@ -180,8 +180,12 @@ TEST_F(LifecycleTest, AStopIsSentOnceItIsWritten) {
 TEST_F(LifecycleTest, ACheckpointSignalComesFirstAndTheStopAfterItsGrace) {
   LiveJob& job = running(with_checkpoint());
   lifecycle.stop_attempt(job, 1, AttemptEnd::made_room, "why");
-  EXPECT_EQ(job.attempts.at(1).stop_at, now + 30s);
+  disk.fail_writes(1);
   book.commit(node);
+  pass(5s);
+  EXPECT_FALSE(job.attempts.at(1).stop_at) << "it has not been told yet";
+  book.commit(node);
+  EXPECT_EQ(job.attempts.at(1).stop_at, now + 30s);
   pass(29s);
   lifecycle.take_timers();
   book.commit(node);
@@ -199,11 +203,11 @@ TEST_F(LifecycleTest, CancellingDoesNotWaitForACheckpoint) {
   LiveJob& job = running(with_checkpoint());
   lifecycle.stop_attempt(job, 1, AttemptEnd::made_room, "why");
   lifecycle.cancel(job, "someone");
+  book.commit(node);
   EXPECT_FALSE(job.attempts.at(1).stop_at);
   EXPECT_EQ(job.attempts.at(1).record.end, AttemptEnd::cancelled);
   EXPECT_EQ(job.record.reason, "cancelled by someone");
   EXPECT_FALSE(job.id);
-  book.commit(node);
   pass(1s);
   EXPECT_TRUE(jobs.running().empty());
 }
