@@ -255,9 +255,10 @@ void add_options(CommandLine& program, JobArguments& given) {
                   "Framework whose message and exit code the job ends with when memory runs out")
       ->check(Check::one_of(frameworks))
       ->default_str("cuda");
-  program.add_option(
-      "--checkpoint", given.checkpoint,
-      "File in which the job saves its progress on a signal, and from which it resumes");
+  program.add_option("--checkpoint", given.checkpoint,
+                     "File in which the job saves its progress on a signal or before it is "
+                     "stopped, and from which "
+                     "it resumes");
   program
       .add_option("--checkpoint-signal", given.checkpoint_signal,
                   "Signal that asks for a checkpoint: USR1, USR2 or HUP")

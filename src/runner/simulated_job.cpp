@@ -10,9 +10,9 @@ namespace {
 Result<bool> iterate(Duration time, std::int64_t done, JobDoors& doors) {
   while (true) {
     const Worked worked = doors.work(time);
-    if (worked.request == SimulatedJobRequest::stop) return false;
     if (worked.request == SimulatedJobRequest::none) return true;
     if (const auto kept = doors.keep(done); !kept) return std::unexpected(kept.error());
+    if (worked.request == SimulatedJobRequest::stop) return false;
     time = worked.left;
   }
 }

@@ -43,7 +43,7 @@ class JobDoors {
   [[nodiscard]] virtual Worked work(Duration time) = 0;
   /// Called at the end of each iteration.
   virtual void report(const MemoryReport& report) = 0;
-  /// Saves the number of finished iterations.
+  /// Saves the number of finished iterations; also before it stops.
   [[nodiscard]] virtual Result<void> keep(std::int64_t done) = 0;
 };
 

@@ -107,6 +107,7 @@ TEST(SimulatedJob, StopsWhenTold) {
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->end, SimulatedJobOutcome::End::stopped);
   EXPECT_EQ(outcome->done, 2);
+  EXPECT_EQ(doors.kept, std::vector<std::int64_t>{2});
   EXPECT_EQ(doors.now, milliseconds(2500));
   EXPECT_EQ(doors.reports.size(), 2U);
 }
