@@ -82,6 +82,11 @@ void check_progress(JsonReader& in, const JobSpec& spec) {
   if (spec.progress == Keeps::nothing && spec.checkpoint_signal != 0)
     in.refuse("progress", "a job that keeps nothing writes no checkpoint when it is signalled",
               "leave out checkpoint_signal, or say that it keeps its last checkpoint: checkpoint");
+  if (moves_by_checkpoint(spec) && spec.checkpoint_signal != 0 &&
+      spec.checkpoint_grace == Duration::zero())
+    in.refuse("checkpoint_grace_s", "TERM would follow the checkpoint signal at once",
+              "give the time that saving takes, or leave out checkpoint_signal: TERM asks for it "
+              "then");
 }
 
 /// What no row can say, since it is about several fields.

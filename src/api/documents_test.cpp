@@ -100,7 +100,7 @@ TEST(Submissions, SayWhatTheJobKeepsAndSoWhatMayBeDoneWithIt) {
   };
   EXPECT_EQ(allowed(Keeps::unsaid), std::pair(false, false));
   EXPECT_EQ(allowed(Keeps::stateless), std::pair(true, true));
-  EXPECT_EQ(allowed(Keeps::checkpoint), std::pair(true, false));
+  EXPECT_EQ(allowed(Keeps::checkpoint), std::pair(true, true));
   EXPECT_EQ(allowed(Keeps::nothing), std::pair(false, false));
   JobSpec flags;
   flags.restartable = flags.movable = true;
@@ -116,6 +116,12 @@ TEST(Submissions, SayWhatTheJobKeepsAndSoWhatMayBeDoneWithIt) {
             "request: progress: a job that keeps nothing writes no checkpoint when it is "
             "signalled; leave out checkpoint_signal, or say that it keeps its last checkpoint: "
             "checkpoint");
+  EXPECT_EQ(refused({{"progress", "checkpoint"}, {"checkpoint_signal", 10}}),
+            "request: checkpoint_grace_s: TERM would follow the checkpoint signal at once; give "
+            "the time that saving takes, or leave out checkpoint_signal: TERM asks for it then");
+  EXPECT_EQ(
+      refused({{"progress", "checkpoint"}, {"checkpoint_signal", 10}, {"checkpoint_grace_s", 5}}),
+      "taken");
 }
 
 TEST(Submissions, ThatAreWrongAreRefusedWithTheirPlace) {

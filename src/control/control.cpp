@@ -35,7 +35,7 @@ struct Control::Parts {
         gpus(clock, settings, node, book, brain, lifecycle, doors.executor),
         launcher(clock, settings, node, book, processes, doors.runner,
                  std::move(doors.look_up_owner)),
-        steps(clock, settings, node, brain, gpus, launcher),
+        steps(clock, settings, node, brain, lifecycle, gpus, launcher),
         rebuild(clock, settings, node, book, brain, lifecycle, gpus),
         users(clock, settings, node, book, brain, lifecycle),
         listing(settings, node, book, brain, gpus) {

@@ -137,7 +137,8 @@ struct CheckpointJob {
   JobId job;
 };
 /// Moves a running job to an instance that exists by then: a replica starts there before the old
-/// one ends. The old instance is free when that is done.
+/// one ends, or, where the job moves by its checkpoint, the old one ends first. The old instance is
+/// free when that is done.
 struct MigrateJob {
   JobId job;
   GpuId gpu;

@@ -24,7 +24,11 @@ bool may_be_restarted(const JobSpec& spec) {
 }
 
 bool may_be_moved(const JobSpec& spec) {
-  return spec.movable || spec.progress == Keeps::stateless;
+  return spec.movable || spec.progress == Keeps::stateless || moves_by_checkpoint(spec);
+}
+
+bool moves_by_checkpoint(const JobSpec& spec) {
+  return spec.progress == Keeps::checkpoint;
 }
 
 Request request_of(const AskedSize& size) {

@@ -49,6 +49,9 @@ struct JobSpec {
 [[nodiscard]] bool may_be_restarted(const JobSpec& spec);
 /// Whether it may be moved while it runs.
 [[nodiscard]] bool may_be_moved(const JobSpec& spec);
+/// Whether its process ends where it is before another one continues at the new place. For other
+/// jobs that move a replica takes over.
+[[nodiscard]] bool moves_by_checkpoint(const JobSpec& spec);
 
 /// A model whose memory was computed before the job was submitted.
 struct SizedModel {

@@ -71,6 +71,26 @@ TEST(FakeRunner, FollowsItsPlan) {
   EXPECT_EQ(ended->outcome.code, SIGTERM);
   EXPECT_TRUE(ended->outcome.stopped);
   EXPECT_FALSE(jobs.next().has_value());
+  EXPECT_EQ(ended->outcome.reports.size(), 1U) << "it was ended before its second";
+  EXPECT_FALSE(jobs.completed(1));
+}
+
+TEST(FakeRunner, ASignalMayHaveItSaveItsWorkAndEnd) {
+  FakeJobs jobs(1);
+  FakeRunner runner(jobs);
+  FakeCourse course;
+  course.saves = std::chrono::seconds(2);
+  jobs.plan({1, 1}, course);
+  jobs.plan({2, 1}, {});
+  for (const std::int64_t job : {1, 2}) {
+    ASSERT_TRUE(runner.start(launch_of(job)));
+    ASSERT_TRUE(runner.signal({job, 1}, SIGUSR1));
+  }
+  jobs.advance_to(Instant(std::chrono::seconds(3)));
+  EXPECT_EQ(jobs.running(), (std::vector<JobKey>{{2, 1}}));
+  EXPECT_FALSE(jobs.completed(1)) << "it has more to do, though it ended with 0";
+  jobs.advance_to(Instant(std::chrono::seconds(20)));
+  EXPECT_TRUE(jobs.completed(2));
 }
 
 }  // namespace

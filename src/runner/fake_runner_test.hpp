@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/random.hpp"
 #include "runner/job_directory.hpp"
@@ -24,6 +25,10 @@ struct FakeCourse {
   std::vector<NumberedReport> reports;  // spread evenly over its run
   std::optional<Duration> lost;         // when its supervisor is killed
   Duration stops = std::chrono::milliseconds(50);  // from stop() or a fatal signal to its end
+  /// From any other signal to its end with this code, having saved its work; empty: it runs on, as
+  /// do all that have reported their last iteration.
+  std::optional<Duration> saves;
+  int saved_code = 0;
 };
 
 /// The jobs of an imagined machine.
@@ -46,6 +51,8 @@ class FakeJobs {
     const auto found = begun_.find(job);
     return found == begun_.end() ? 0 : found->second;
   }
+  /// Whether a program of this job has ended well by itself, with all its work done.
+  [[nodiscard]] bool completed(std::int64_t job) const { return completed_.contains(job); }
   /// The launch of an attempt that was started and not forgotten.
   [[nodiscard]] const Launch& launch_of(const JobKey& key) const {
     return attempts_.at(key).launch;
@@ -60,14 +67,17 @@ class FakeJobs {
     std::vector<std::pair<Instant, RunnerEvent>> to_come;  // in order
     std::vector<RunnerEvent> happened;
     std::size_t told = 0;  // to the current runner
+    bool cut_short = false;
     [[nodiscard]] bool is_over() const { return to_come.empty(); }
   };
   void schedule(const JobKey& key, Attempt& attempt) const;
+  void note(const JobKey& key, const Attempt& attempt, const RunnerEvent& event);
 
   std::uint64_t seed_;
   Instant now_{};
   std::map<JobKey, FakeCourse> planned_;
   std::map<std::int64_t, std::int64_t> begun_;
+  std::set<std::int64_t> completed_;
   std::map<JobKey, Attempt> attempts_;
 };
 
@@ -95,6 +105,25 @@ namespace fake_runner {
 inline bool is_end(const RunnerEvent& event) {
   return std::holds_alternative<JobEnded>(event.what) ||
          std::holds_alternative<SupervisorLost>(event.what);
+}
+
+inline bool is_report(const RunnerEvent& event) {
+  return std::holds_alternative<JobReported>(event.what);
+}
+
+/// Of an attempt of FakeJobs.
+template <class Attempt>
+bool will_report(const Attempt& attempt) {
+  return std::ranges::any_of(attempt.to_come,
+                             [](const auto& each) { return is_report(each.second); });
+}
+
+/// How many of its reports it has sent, or will.
+template <class Attempt>
+std::size_t reports_of(const Attempt& attempt) {
+  const auto to_come = std::ranges::count_if(
+      attempt.to_come, [](const auto& each) { return is_report(each.second); });
+  return static_cast<std::size_t>(std::ranges::count_if(attempt.happened, is_report) + to_come);
 }
 
 inline Duration drawn(Random& random, double mean_seconds) {
@@ -131,6 +160,8 @@ inline FakeCourse FakeJobs::course_of(const JobKey& key) const {
     default:
       break;
   }
+  if (random.uniform() < 0.5) course.saves = fake_runner::drawn(random, 1);
+  course.saved_code = random.uniform() < 0.5 ? 0 : 1;
   return course;
 }
 
@@ -159,12 +190,20 @@ inline void FakeJobs::schedule(const JobKey& key, Attempt& attempt) const {
   add(lost, SupervisorLost{0, {}, lost > began});
 }
 
+inline void FakeJobs::note(const JobKey& key, const Attempt& attempt, const RunnerEvent& event) {
+  if (std::holds_alternative<JobBegan>(event.what)) ++begun_[key.job];
+  const auto* ended = std::get_if<JobEnded>(&event.what);
+  if (ended == nullptr || attempt.cut_short) return;
+  if (ended->outcome.end == ProcessOutcome::End::exited && ended->outcome.code == 0)
+    completed_.insert(key.job);
+}
+
 inline void FakeJobs::advance_to(Instant now) {
   now_ = std::max(now_, now);
   for (auto& [key, attempt] : attempts_) {
     std::size_t count = 0;
     while (count < attempt.to_come.size() && attempt.to_come[count].first <= now_) {
-      if (std::holds_alternative<JobBegan>(attempt.to_come[count].second.what)) ++begun_[key.job];
+      note(key, attempt, attempt.to_come[count].second);
       attempt.happened.push_back(std::move(attempt.to_come[count++].second));
     }
     attempt.to_come.erase(attempt.to_come.begin(),
@@ -244,22 +283,32 @@ inline Result<void> FakeRunner::signal(const JobKey& key, int number) {
   const auto found = jobs_->attempts_.find(key);
   if (found == jobs_->attempts_.end() || found->second.is_over())
     return fail(ErrorKind::infeasible, directory_name(key), "it does not run");
-  if (number != SIGKILL && number != SIGTERM) return {};
   FakeJobs::Attempt& attempt = found->second;
-  const Instant ends = jobs_->now_ + (number == SIGKILL ? Duration{} : attempt.course.stops);
+  const bool fatal = number == SIGKILL || number == SIGTERM;
+  const bool reported_all = !attempt.course.reports.empty() && !fake_runner::will_report(attempt);
+  if (!fatal && (!attempt.course.saves || reported_all)) return {};
+  const Duration takes = number == SIGKILL ? Duration{}
+                         : fatal           ? attempt.course.stops
+                                           : *attempt.course.saves;
+  const Instant ends = jobs_->now_ + takes;
   const auto end = std::ranges::find_if(
       attempt.to_come, [](const auto& each) { return fake_runner::is_end(each.second); });
   auto* ended = std::get_if<JobEnded>(&end->second.what);
   if (ended == nullptr || end->first <= ends) return {};
-  ended->outcome.end = ProcessOutcome::End::signalled;
-  ended->outcome.code = number;
-  ended->outcome.out_of_memory.reset();
-  ended->outcome.ended_at = ends;
+  attempt.cut_short = true;
+  ProcessOutcome& outcome = ended->outcome;
+  outcome.end = fatal ? ProcessOutcome::End::signalled : ProcessOutcome::End::exited;
+  outcome.code = fatal ? number : attempt.course.saved_code;
+  outcome.out_of_memory.reset();
+  outcome.ended_at = ends;
   end->first = ends;
   auto last = std::move(*end);
   std::erase_if(attempt.to_come, [&](const auto& each) {
-    return each.first >= ends || fake_runner::is_end(each.second);
+    return each.first >= ends || fake_runner::is_end(each.second) ||
+           (!fatal && fake_runner::is_report(each.second));
   });
+  auto& reports = std::get<JobEnded>(last.second.what).outcome.reports;
+  reports.resize(fake_runner::reports_of(attempt));
   attempt.to_come.push_back(std::move(last));
   return {};
 }

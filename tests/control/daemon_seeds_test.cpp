@@ -50,6 +50,7 @@ TEST(DaemonSeeds, NothingIsLost) {
     all.gpu_losses += one.gpu_losses;
     all.foreign += one.foreign;
     all.moved += one.moved;
+    all.handed_over += one.handed_over;
     all.retried += one.retried;
     all.schedulers += one.schedulers;
   }
@@ -57,18 +58,20 @@ TEST(DaemonSeeds, NothingIsLost) {
       "{} seeds: {} rounds, {} jobs submitted ({} finished, {} failed, {} cancelled), {} attempts, "
       "{} "
       "deaths, {} power "
-      "losses, {} early restarts, {} attempts lost, {} moved, {} jobs retried, {} writes refused, "
+      "losses, {} early restarts, {} attempts lost, {} moved, {} moved by "
+      "their checkpoint, {} jobs retried, {} writes refused, "
       "{} GPUs "
       "lost, {} "
       "instances of others, {} changes of scheduler\n",
       count, all.steps, all.submitted, all.finished, all.failed, all.cancelled, all.attempts,
-      all.deaths, all.power_losses, all.early, all.lost, all.moved, all.retried, all.refused_writes,
-      all.gpu_losses, all.foreign, all.schedulers);
+      all.deaths, all.power_losses, all.early, all.lost, all.moved, all.handed_over, all.retried,
+      all.refused_writes, all.gpu_losses, all.foreign, all.schedulers);
   if (count < 100) return;
   // Laws hold easily where nothing happens.
   for (const std::size_t each :
        {all.finished, all.failed, all.cancelled, all.deaths, all.power_losses, all.early, all.lost,
-        all.moved, all.retried, all.refused_writes, all.gpu_losses, all.foreign, all.schedulers})
+        all.moved, all.handed_over, all.retried, all.refused_writes, all.gpu_losses, all.foreign,
+        all.schedulers})
     EXPECT_GT(each, 0U);
 }
 

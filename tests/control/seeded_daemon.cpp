@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "control/verdicts/process_verdicts.hpp"
 #include "engine/scheduler.hpp"
 
 namespace cleave::trial {
@@ -27,11 +28,13 @@ class SeededDaemon::WatchedRunner final : public Runner {
   }
   Result<void> signal(const JobKey& key, int number) override {
     of_->told_to_end_.insert(key);  // the checkpoint's; the stop follows
+    of_->signalled_.try_emplace(key, of_->now_);
     return inner_.signal(key, number);
   }
   Result<void> stop(const JobKey& key) override {
     of_->point("before a stop");
     of_->told_to_end_.insert(key);
+    of_->check_stop(key);
     auto stopped = inner_.stop(key);
     of_->point("after a stop");
     return stopped;
@@ -184,7 +187,8 @@ void SeededDaemon::check_start(const Launch& launch) {
     if (!sharing_ && jobs_.launch_of(key).visible_devices == launch.visible_devices)
       violation(fmt::format("job {} is started where job {} still runs", launch.key.job, key.job));
   }
-  if (others > (wanted.spec.movable ? 1U : 0U))
+  const bool replaced = may_be_moved(wanted.spec) && !moves_by_checkpoint(wanted.spec);
+  if (others > (replaced ? 1U : 0U))
     violation(fmt::format("job {} runs {} times at once", launch.key.job, others + 1));
   if (!accepted_.contains(launch.key.job)) {
     // Its answer is on its way: it was written before it was started.
@@ -194,6 +198,23 @@ void SeededDaemon::check_start(const Launch& launch) {
       violation(fmt::format("job {} is started, which nobody submitted", launch.key.job));
   }
   match_processes();
+}
+
+/// One that goes on later has the time that it asked for to save its work.
+void SeededDaemon::check_stop(const JobKey& key) {
+  const auto wanted = wanted_.find(key.job);
+  const auto attempts = store_->attempts(key.job);
+  if (wanted == wanted_.end() || !attempts || cancelled_.contains(key.job)) return;
+  const auto attempt = std::ranges::find(*attempts, key, &AttemptRecord::key);
+  if (attempt == attempts->end() || !attempt->end) return;
+  LiveAttempt live;
+  live.record = *attempt;
+  if (!signals_first(wanted->second.spec, live, *attempt->end)) return;
+  const auto signalled = signalled_.find(key);
+  if (signalled == signalled_.end() ||
+      now_ - signalled->second < wanted->second.spec.checkpoint_grace)
+    violation(fmt::format("attempt {} of job {} is ended before it could save its work",
+                          key.attempt, key.job));
 }
 
 NewJob SeededDaemon::any_job() {
@@ -214,9 +235,15 @@ NewJob SeededDaemon::any_job() {
   spec.asked = text(spec.request);
   spec.restartable = random_.uniform() < 0.5;
   spec.movable = random_.uniform() < 0.2;
+  const double keeps = random_.uniform();
+  if (keeps < 0.5)
+    spec.progress = keeps < 0.3    ? Keeps::checkpoint
+                    : keeps < 0.45 ? Keeps::stateless
+                                   : Keeps::nothing;
+  if (spec.progress == Keeps::nothing) spec.movable = false;
   spec.retries = random_.uniform() < 0.2 ? 1 : 0;
   spec.priority = random_.uniform() < 0.1 ? static_cast<std::int64_t>(random_.below(3)) : 0;
-  if (random_.uniform() < 0.2) {
+  if (spec.progress != Keeps::nothing && random_.uniform() < 0.4) {
     spec.checkpoint_signal = 10;
     spec.checkpoint_grace = 2s;
   }
@@ -243,7 +270,8 @@ void SeededDaemon::submit() {
     reporting_.insert(*number);
   }
   tell(fmt::format("job {} is submitted: {}{}", *number, job.spec.asked,
-                   job.spec.restartable ? ", restartable" : ""));
+                   job.spec.restartable ? ", restartable" : "") +
+       fmt::format(" {}", name(job.spec.progress)));
 }
 
 void SeededDaemon::take_answers() {
@@ -271,6 +299,7 @@ void SeededDaemon::act() {
     auto which = wanted_.begin();
     std::advance(which, static_cast<std::ptrdiff_t>(random_.below(wanted_.size())));
     tell(fmt::format("job {} is cancelled", which->first));
+    cancelled_.insert(which->first);
     static_cast<void>(control_->cancel(which->first, "someone", moment()));
   } else if (what < 0.72) {
     act_on_gpus();
@@ -429,6 +458,8 @@ std::vector<std::string> SeededDaemon::run() {
         machine_->destroy_foreign(device);
     // And jobs wait for a scheduler that would serve them, until their users give up.
     if (control_ != nullptr && now_ > others_stay_until + 1h)
+      for (const JobRecord* job : control_->jobs()) cancelled_.insert(job->number);
+    if (control_ != nullptr && now_ > others_stay_until + 1h)
       for (const JobRecord* job : control_->jobs())
         static_cast<void>(control_->cancel(job->number, "someone", moment()));
     if (now_ > patience) {
@@ -481,14 +512,15 @@ void SeededDaemon::check_job(JobNumber number) {
     if (attempt.end == AttemptEnd::early_restart && !reporting_.contains(number))
       violation(fmt::format("job {} is restarted early and never reported anything", number));
     if (attempt.end == AttemptEnd::lost) ++counts_.lost;
-    if (attempt.end == AttemptEnd::moved) ++counts_.moved;
+    if (attempt.end == AttemptEnd::moved)
+      ++(moves_by_checkpoint(wanted_.at(number).spec) ? counts_.handed_over : counts_.moved);
   }
   const JobSpec& spec = wanted_.at(number).spec;
   began = std::max(began, jobs_.begun(number));
-  if (!spec.restartable && !spec.movable && began > 1 + spec.retries)
+  if (!may_be_restarted(spec) && !may_be_moved(spec) && began > 1 + spec.retries)
     violation(fmt::format("job {} may not be restarted and ran {} times", number, began));
   if (job.failures > 0) ++counts_.retried;
-  if (job.state == JobState::finished && !ended_well)
+  if (job.state == JobState::finished && !(ended_well && jobs_.completed(number)))
     violation(fmt::format("job {} is called finished and never ended well", number));
   if (job.state == JobState::cancelled && !job.cancelled)
     violation(fmt::format("job {} is cancelled, and nobody asked for it", number));

@@ -11,7 +11,9 @@
 //   final job
 //     stays as it is, the disk itself holds);
 //   - a job that may not be restarted runs at most once, and one more time for each retry;
-//   - a job has one process at a time, two only while it moves; an instance has one job at a time;
+//   - a job has one process at a time, two only while a replica takes over;
+//   - an instance has one job at a time;
+//   - a job that wants a signal before it is stopped, to go on later, has the time it asked for;
 //   - no job is called finished that did not end well;
 //   - what the store says is to end is told so within seconds, whichever daemon wrote it down;
 //   - nothing of others is touched; in the end no process runs and no instance of ours is left.
@@ -45,7 +47,8 @@ class SeededDaemon {
   struct Counts {
     std::size_t steps = 0, submitted = 0, finished = 0, failed = 0, cancelled = 0, deaths = 0,
                 attempts = 0, early = 0, lost = 0, power_losses = 0, refused_writes = 0,
-                gpu_losses = 0, foreign = 0, moved = 0, retried = 0, schedulers = 0;
+                gpu_losses = 0, foreign = 0, moved = 0, handed_over = 0, retried = 0,
+                schedulers = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Everything that happened, for repeating a seed.
@@ -69,6 +72,7 @@ class SeededDaemon {
   void check_ends();
   [[nodiscard]] bool is_over();
   void check_start(const Launch& launch);
+  void check_stop(const JobKey& key);
   void check_end();
   void check_job(JobNumber number);
   void point(std::string_view where);
@@ -107,6 +111,8 @@ class SeededDaemon {
   std::uint32_t last_pid_ = 1000;
   std::set<std::string> foreign_;
   std::set<JobKey> told_to_end_;
+  std::set<JobNumber> cancelled_;
+  std::map<JobKey, Duration> signalled_;     // when first
   std::map<JobKey, Duration> to_end_since_;  // in this daemon's life
   Duration next_look_at_ends_{};
 };

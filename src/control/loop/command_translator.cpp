@@ -82,11 +82,9 @@ void CommandTranslator::carry_out(const MigrateJob& what) {
   if (job == nullptr) return;
   lifecycle_.drop_steps(job->record.number);
   job->place = JobPlace{what.gpu, what.placement};
-  const bool runs = job->main && !job->attempts.at(*job->main).record.end;
   if (job->replica)
     lifecycle_.stop_attempt(*job, *job->replica, AttemptEnd::moved, "it is moved elsewhere");
-  node_.gpu(what.gpu).steps.push_back(
-      {runs ? GpuStep::Kind::replica : GpuStep::Kind::start, what.placement, job->record.number});
+  node_.gpu(what.gpu).steps.push_back({step_of_move(*job), what.placement, job->record.number});
 }
 
 /// When it was submitted something here could have run it, so it waits: GPUs come back, what others

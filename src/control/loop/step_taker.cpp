@@ -1,5 +1,7 @@
 #include "control/loop/step_taker.hpp"
 
+#include "base/format.hpp"
+
 namespace cleave {
 
 void StepTaker::take() {
@@ -12,6 +14,10 @@ void StepTaker::take(GpuId id) {
   for (std::size_t i = 0; i < steps.size() && !brain_.rebuilding();) {
     if (!is_ready(node_, id, i) || !prepare_mig(id, steps[i].kind)) {
       ++i;
+      continue;
+    }
+    if (steps[i].kind == GpuStep::Kind::hand_over) {
+      hand_over(id, steps[i]);
       continue;
     }
     const GpuStep step = steps[i];
@@ -39,6 +45,15 @@ void StepTaker::take(GpuId gpu, const GpuStep& step) {
     return gpus_.ask(gpu, DestroyOnGpu{instance.device}, step.placement);
   }
   launcher_.start(gpu, step);
+}
+
+void StepTaker::hand_over(GpuId gpu, GpuStep& step) {
+  step.kind = GpuStep::Kind::start;
+  LiveJob* job = node_.find(step.job);
+  if (job == nullptr || !job->main) return;
+  lifecycle_.stop_attempt(
+      *job, *job->main, AttemptEnd::moved,
+      fmt::format("it is moved to {}", node_.in_words(JobPlace{gpu, step.placement})));
 }
 
 void StepTaker::destroy_idle_instances() {

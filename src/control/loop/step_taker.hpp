@@ -12,11 +12,12 @@ class StepTaker {
  public:
   /// All must outlive it.
   StepTaker(const Clock& clock, const ControlSettings& settings, NodeState& node, Brain& brain,
-            GpuListener& gpus, AttemptLauncher& launcher)
+            JobLifecycle& lifecycle, GpuListener& gpus, AttemptLauncher& launcher)
       : clock_(clock),
         settings_(settings),
         node_(node),
         brain_(brain),
+        lifecycle_(lifecycle),
         gpus_(gpus),
         launcher_(launcher) {}
 
@@ -28,6 +29,8 @@ class StepTaker {
  private:
   void take(GpuId gpu);
   void take(GpuId gpu, const GpuStep& step);
+  /// The place is ready: the job's process ends where it is, and the step becomes a start.
+  void hand_over(GpuId gpu, GpuStep& step);
   /// Switches MIG mode where the step waits for that.
   bool prepare_mig(GpuId gpu, GpuStep::Kind step);
 
@@ -35,6 +38,7 @@ class StepTaker {
   const ControlSettings& settings_;
   NodeState& node_;
   Brain& brain_;
+  JobLifecycle& lifecycle_;
   GpuListener& gpus_;
   AttemptLauncher& launcher_;
 };

@@ -27,7 +27,15 @@ struct ManagedInstance {
 
 /// Work that the engine wants done on a GPU and that has not begun; in the order of its commands.
 struct GpuStep {
-  enum class Kind : std::uint8_t { destroy, create, start, share, start_whole, replica };
+  enum class Kind : std::uint8_t {
+    destroy,
+    create,
+    start,
+    share,
+    start_whole,
+    replica,   // a start beside the attempt that it replaces
+    hand_over  // the job's process is told to end where it is; then this becomes a start
+  };
   Kind kind{};
   PlacementId placement = 0;
   JobNumber job = 0;

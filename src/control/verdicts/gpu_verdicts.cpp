@@ -44,6 +44,7 @@ bool can_start(const NodeState& node, GpuId id, const GpuStep& step, const Steps
   if (step.kind == GpuStep::Kind::share) return node.has_no_process(step.job);
   if (node.occupied(id, step.placement)) return false;
   if (step.kind == GpuStep::Kind::start) return node.has_no_process(step.job);
+  if (step.kind == GpuStep::Kind::hand_over) return true;
   const LiveJob* job = node.find(step.job);  // a replica starts beside the attempt it replaces
   return job == nullptr || job->attempts.size() <= 1;
 }
@@ -94,6 +95,7 @@ bool is_ready(const NodeState& node, GpuId id, std::size_t i) {
     case GpuStep::Kind::start:
     case GpuStep::Kind::share:
     case GpuStep::Kind::replica:
+    case GpuStep::Kind::hand_over:
       return can_start(node, id, step, earlier);
   }
   return false;

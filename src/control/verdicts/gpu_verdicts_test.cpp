@@ -218,6 +218,22 @@ TEST_F(Ready, AReplicaStartsBesideOneAttempt) {
   EXPECT_EQ(ready(), "") << "its instance is in use";
 }
 
+TEST_F(Ready, AProcessIsHandedOverOnceItsNewPlaceIsThereAndFree) {
+  node.add_instance(b);
+  LiveJob& job = node.add_job(1);
+  node.add_attempt(job, b);
+  step(Step::create, a);
+  step(Step::hand_over, a, 1);
+  EXPECT_EQ(ready(), "0");
+  node.state.gpus[0].steps.pop_front();
+  node.add_instance(a, State::making);
+  EXPECT_EQ(ready(), "");
+  node.add_instance(a);
+  EXPECT_EQ(ready(), "0") << "its process still runs, and is told to end";
+  node.state.occupy({gpu0, a}, {2, 1});
+  EXPECT_EQ(ready(), "");
+}
+
 TEST_F(Ready, AWholeGpuMustBeEmptyAndFirst) {
   node.add_job(1);
   step(Step::start_whole, 0, 1);

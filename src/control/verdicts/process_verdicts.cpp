@@ -39,7 +39,9 @@ JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt, Attempt
     if (job.attempts.size() > 1) return {};
     return finished(JobState::cancelled, job.record.reason, exit_code);
   }
-  if (end == AttemptEnd::moved) return {};  // another attempt is the job, or it waits already
+  // Another attempt is the job. The last one of a job that moves by its checkpoint leaves it to go
+  // on where it is placed by now.
+  if (end == AttemptEnd::moved && job.attempts.size() > 1) return {};
   if (end != AttemptEnd::lost) return {.kind = Kind::carry_on, .reason = why};
   if (may_be_restarted(job.record.spec) || !attempt.record.began)
     return {.kind = Kind::wait_again, .reason = why};
@@ -73,6 +75,19 @@ JobVerdict judge_out_of_memory(const LiveJob& job, const std::string& where, int
       fmt::format("it ran out of memory on {}; submit it with --restartable, or ask for more",
                   where),
       code);
+}
+
+/// Of a process that ended well. One that did so although it was about to be stopped has done its
+/// work; but after a signal to save what it did, programs end well that have more to do, unless
+/// they have reported their last iteration.
+bool has_done_its_work(const JobSpec& spec, const LiveAttempt& attempt,
+                       const ProcessOutcome& outcome) {
+  if (!outcome.reports.empty()) {
+    const MemoryReport& last = outcome.reports.back().report;
+    if (last.iterations && last.iteration >= *last.iterations) return true;
+  }
+  const auto& end = attempt.record.end;
+  return !outcome.stopped && !attempt.stop_at && !(end && signals_first(spec, attempt, *end));
 }
 
 }  // namespace
@@ -121,9 +136,7 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
   const bool starved =
       !attempt.record.end && !other &&
       ran_out_of_memory(job.record.spec, attempt, outcome, rules.out_of_memory_codes);
-  // One that ended well although it was about to be stopped has done its work; but after a signal
-  // to save what it did, programs end well that have more to do.
-  const bool done = *code == 0 && !outcome.stopped && !attempt.stop_at;
+  const bool done = *code == 0 && has_done_its_work(job.record.spec, attempt, outcome);
   AttemptVerdict verdict{
       starved ? AttemptEnd::out_of_memory : AttemptEnd::ended_itself, in_words(outcome), code, {}};
   if (is_final(job.record.state)) return verdict;
@@ -188,8 +201,15 @@ bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end) {
 }
 
 bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end) {
-  const bool goes_on = end == AttemptEnd::early_restart || end == AttemptEnd::made_room;
+  const bool goes_on = end == AttemptEnd::early_restart || end == AttemptEnd::made_room ||
+                       (end == AttemptEnd::moved && moves_by_checkpoint(spec));
   return goes_on && spec.checkpoint_signal != 0 && attempt.record.began;
+}
+
+GpuStep::Kind step_of_move(const LiveJob& job) {
+  const bool runs = job.main && !job.attempts.at(*job.main).record.end;
+  if (!runs) return GpuStep::Kind::start;
+  return moves_by_checkpoint(job.record.spec) ? GpuStep::Kind::hand_over : GpuStep::Kind::replica;
 }
 
 bool waits(const LiveJob& job) {

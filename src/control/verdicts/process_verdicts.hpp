@@ -85,6 +85,10 @@ struct EndRules {
 /// begun, and the user asked for it.
 [[nodiscard]] bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end);
 
+/// How a job that is to move begins at its new place: its process may have to end first, or be
+/// gone already.
+[[nodiscard]] GpuStep::Kind step_of_move(const LiveJob& job);
+
 /// Whether the job belongs into the queue: it waits for an instance, and no process of it counts.
 [[nodiscard]] bool waits(const LiveJob& job);
 

@@ -132,6 +132,28 @@ TEST(JudgeEnd, OneThatWasStoppedIsNotFinishedThoughItEndedWell) {
       << "after a checkpoint signal it has more to do";
 }
 
+TEST(JudgeEnd, AfterACheckpointSignalOnlyTheLastReportShowsThatAllIsDone) {
+  LiveJob job = running();
+  job.record.spec.progress = Keeps::checkpoint;
+  job.record.spec.checkpoint_signal = 10;
+  first(job).record.end = AttemptEnd::moved;
+  first(job).record.why = "it is moved";
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, carry on: it is moved")
+      << "an earlier daemon may have sent the signal";
+  ProcessOutcome reported = exited(0);
+  reported.reports = {{7, {9, 10, MiB{1}, MiB{1}}}};
+  EXPECT_EQ(text(judge(job, reported)), "ended-itself, carry on: it is moved");
+  reported.reports = {{8, {10, 10, MiB{1}, MiB{1}}}};
+  EXPECT_EQ(text(judge(job, reported)), "ended-itself, finish finished 0");
+  reported.stopped = true;
+  EXPECT_EQ(text(judge(job, reported)), "ended-itself, finish finished 0");
+  reported.code = 1;
+  EXPECT_EQ(text(judge(job, reported)), "ended-itself, carry on: it is moved");
+  reported.code = 0;
+  reported.reports[0].report.iterations.reset();
+  EXPECT_EQ(text(judge(job, reported)), "ended-itself, carry on: it is moved");
+}
+
 TEST(JudgeEnd, OneThatIsBeingStoppedDoesWhatItWasStoppedFor) {
   struct Row {
     AttemptEnd end;
@@ -142,7 +164,7 @@ TEST(JudgeEnd, OneThatIsBeingStoppedDoesWhatItWasStoppedFor) {
   const Row rows[] = {
       {AttemptEnd::early_restart, true, true, false, 0, "carry on: why"},
       {AttemptEnd::made_room, false, true, false, 0, "carry on: why"},
-      {AttemptEnd::moved, false, true, false, 0, "nothing"},
+      {AttemptEnd::moved, false, true, false, 0, "carry on: why"},
       {AttemptEnd::lost, true, true, false, 0, "wait again: why"},
       {AttemptEnd::lost, false, false, false, 0, "wait again: why"},
       {AttemptEnd::lost, false, true, false, 1, "retry: why; attempt 2 of 2 follows"},
@@ -380,11 +402,30 @@ TEST(SignalsFirst, WhereTheJobGoesOnLaterAndWantsToBeTold) {
     EXPECT_TRUE(signals_first(spec, attempt, end));
   for (const AttemptEnd end : {AttemptEnd::cancelled, AttemptEnd::lost, AttemptEnd::moved})
     EXPECT_FALSE(signals_first(spec, attempt, end));
+  spec.progress = Keeps::checkpoint;
+  EXPECT_TRUE(signals_first(spec, attempt, AttemptEnd::moved));
+  spec.progress = Keeps::stateless;
+  EXPECT_FALSE(signals_first(spec, attempt, AttemptEnd::moved)) << "its replica has taken over";
   attempt.record.began.reset();
   EXPECT_FALSE(signals_first(spec, attempt, AttemptEnd::made_room)) << "it has done nothing yet";
   attempt.record.began = Instant{};
   spec.checkpoint_signal = 0;
   EXPECT_FALSE(signals_first(spec, attempt, AttemptEnd::made_room));
+}
+
+TEST(StepOfMove, IsBesideAfterOrWithoutTheProcess) {
+  LiveJob job = running();
+  job.record.spec.movable = true;
+  EXPECT_EQ(step_of_move(job), GpuStep::Kind::replica);
+  job.record.spec.progress = Keeps::stateless;
+  EXPECT_EQ(step_of_move(job), GpuStep::Kind::replica);
+  job.record.spec.progress = Keeps::checkpoint;
+  EXPECT_EQ(step_of_move(job), GpuStep::Kind::hand_over);
+  first(job).record.end = AttemptEnd::moved;
+  EXPECT_EQ(step_of_move(job), GpuStep::Kind::start) << "it is on its way out already";
+  job.attempts.clear();
+  job.main.reset();
+  EXPECT_EQ(step_of_move(job), GpuStep::Kind::start);
 }
 
 TEST(Waits, WhereNoAttemptCountsAnyMore) {

@@ -1,0 +1,192 @@
+// How a job comes to its new place: beside its replica, or by its checkpoint. What goes wrong on
+// the way under everything else that happens is for tests/control.
+
+#include "control/loop/step_taker.hpp"
+
+#include "control/loop/loop_parts_test.hpp"
+
+namespace cleave {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto gpu0 = GpuId{0};
+
+class MoveTest : public LoopParts {
+ protected:
+  MoveTest() { think(); }
+
+  /// A job whose attempts run for an hour.
+  LiveJob& running(Keeps keeps, int signal = 0) {
+    JobSpec spec;
+    spec.progress = keeps;
+    spec.checkpoint_signal = signal;
+    if (signal != 0) spec.checkpoint_grace = 30s;
+    LiveJob& job = submit("2g.10gb", spec);
+    FakeCourse course;
+    course.runs = 1h;
+    course.saves = 2s;
+    course.saved_code = 1;
+    for (std::int64_t attempt = 1; attempt < 5; ++attempt)
+      jobs.plan({job.record.number, attempt}, course);
+    act();
+    succeed("MIG-old");
+    act();
+    go_on();
+    EXPECT_EQ(job.record.state, JobState::running);
+    old_place_ = *job.place->placement;
+    new_place_ = free_place();
+    return job;
+  }
+  [[nodiscard]] PlacementId free_place() const {
+    for (const int start : {0, 2, 4})
+      if (const PlacementId place = node_.placement("2g.10gb", start);
+          !node.gpus[0].instances.contains(place))
+        return place;
+    ADD_FAILURE() << "the GPU is full";
+    return 0;
+  }
+  /// The engine moves it, and the executor is asked for the instance.
+  void move(const LiveJob& job) { move(job, new_place_); }
+  void move(const LiveJob& job, PlacementId to) {
+    commands.carry_out(Command(CreateInstance{gpu0, to}));
+    commands.carry_out(Command(MigrateJob{*job.id, gpu0, to}));
+    act();
+  }
+  void go_on(Duration time = 10ms) {
+    pass(time);
+    lifecycle.take_timers();
+    processes.hear();
+    act();
+  }
+  /// "1:moved 2", the last of which runs.
+  [[nodiscard]] std::string attempts_of(JobNumber number) {
+    std::string words;
+    const auto all = store.attempts(number);
+    for (const AttemptRecord& each : *all)
+      words += fmt::format("{}{}{}", words.empty() ? "" : " ", each.key.attempt,
+                           each.end ? fmt::format(":{}", name(*each.end)) : "");
+    return words;
+  }
+
+  PlacementId old_place_ = 0, new_place_ = 0;
+};
+
+TEST_F(MoveTest, AReplicaStartsBeforeTheOldProcessEnds) {
+  LiveJob& job = running(Keeps::stateless);
+  move(job);
+  succeed("MIG-new");
+  act();
+  EXPECT_EQ(jobs.running().size(), 2U);
+  go_on();
+  go_on(1s);
+  EXPECT_EQ(attempts_of(1), "1:moved 2");
+  EXPECT_EQ(job.record.state, JobState::running);
+}
+
+TEST_F(MoveTest, WithACheckpointOneProcessFollowsTheOther) {
+  LiveJob& job = running(Keeps::checkpoint);
+  move(job);
+  go_on(5s);
+  EXPECT_EQ(job.record.state, JobState::running) << "it goes on while its new place is made";
+  EXPECT_EQ(attempts_of(1), "1");
+  succeed("MIG-new");
+  act();
+  EXPECT_EQ(job.record.state, JobState::stopping);
+  EXPECT_EQ(job.record.reason,
+            fmt::format("it is moved to {}", node.in_words(JobPlace{gpu0, new_place_})));
+  EXPECT_EQ(jobs.running(), (std::vector<JobKey>{{1, 1}}));
+  go_on(1s);
+  EXPECT_EQ(attempts_of(1), "1:moved 2");
+  EXPECT_EQ(jobs.running(), (std::vector<JobKey>{{1, 2}}));
+  EXPECT_EQ(jobs.launch_of({1, 2}).visible_devices, "MIG-new");
+  EXPECT_EQ(job.record.state, JobState::starting);
+  go_on();
+  EXPECT_EQ(job.record.state, JobState::running);
+  EXPECT_FALSE(node.occupied(gpu0, old_place_));
+}
+
+TEST_F(MoveTest, ItsSignalComesFirstAndItMayEndBeforeItsGraceIsOver) {
+  LiveJob& job = running(Keeps::checkpoint, 10);
+  move(job);
+  succeed("MIG-new");
+  act();
+  EXPECT_EQ(job.attempts.at(1).stop_at, now + 30s);
+  go_on(3s);  // it has saved its work and failed, which says nothing
+  EXPECT_EQ(attempts_of(1), "1:moved 2");
+  EXPECT_EQ(job.record.failures, 0);
+}
+
+TEST_F(MoveTest, WhatItsSupervisorDiedOfMakesNoDifference) {
+  LiveJob& job = running(Keeps::checkpoint, 10);
+  move(job);
+  succeed("MIG-new");
+  act();
+  processes.supervisor_lost(job, 1, {0, "", true});
+  go_on();
+  EXPECT_EQ(attempts_of(1), "1:moved 2");
+  EXPECT_FALSE(is_final(job.record.state));
+}
+
+TEST_F(MoveTest, OneThatEndsMeanwhileIsFinished) {
+  LiveJob& job = running(Keeps::checkpoint);
+  move(job);
+  processes.ended(job, 1, ProcessOutcome{});
+  EXPECT_EQ(job.record.state, JobState::finished);
+  succeed("MIG-new");
+  go_on();
+  EXPECT_EQ(attempts_of(1), "1:ended-itself") << "it does not begin again";
+}
+
+TEST_F(MoveTest, OneWhosePlaceIsLostBeginsElsewhere) {
+  LiveJob& job = running(Keeps::checkpoint, 10);
+  move(job);
+  succeed("MIG-new");
+  act();
+  lifecycle.rebuild("its new place is gone");
+  node.gpus[0].instances.erase(new_place_);
+  think();
+  EXPECT_TRUE(job.place) << "it waited, and has another place";
+  EXPECT_EQ(job.record.state, JobState::stopping);
+  go_on(3s);
+  EXPECT_EQ(attempts_of(1), "1:moved 2");
+}
+
+TEST_F(MoveTest, OneThatIsCancelledMeanwhileBeginsNoMore) {
+  LiveJob& job = running(Keeps::checkpoint, 10);
+  move(job);
+  succeed("MIG-new");
+  act();
+  lifecycle.cancel(job, "someone");
+  act();
+  go_on(1s);
+  EXPECT_EQ(attempts_of(1), "1:cancelled");
+  EXPECT_EQ(job.record.state, JobState::cancelled);
+}
+
+TEST_F(MoveTest, ALaterDaemonTellsItAgainAndLetsItSaveItsWork) {
+  LiveJob& job = running(Keeps::checkpoint, 10);
+  move(job);
+  succeed("MIG-new");
+  act();
+  job.attempts.at(1).stop_at.reset();  // which no store keeps
+  lifecycle.tell_to_end(job, 1);
+  act();
+  EXPECT_EQ(job.attempts.at(1).stop_at, now + 30s);
+}
+
+TEST_F(MoveTest, OneThatIsMovedAgainGoesToTheLastPlace) {
+  LiveJob& job = running(Keeps::checkpoint);
+  move(job);
+  succeed("MIG-new");
+  act();
+  move(job, free_place());
+  go_on(1s);
+  EXPECT_TRUE(jobs.running().empty()) << "its first process has ended";
+  succeed("MIG-last");
+  act();
+  EXPECT_EQ(jobs.launch_of({1, 2}).visible_devices, "MIG-last");
+}
+
+}  // namespace
+}  // namespace cleave
