@@ -145,12 +145,22 @@ void GpuListener::not_made(GpuId id, std::optional<PlacementId> placement, const
     turned_away.push_back(step.job);
     return true;
   });
+  bool runs_elsewhere = false;
   for (const JobNumber number : turned_away)
     if (LiveJob* job = node_.find(number)) {
       job->place.reset();
+      if (job->main && !job->attempts.at(*job->main).record.end) {
+        runs_elsewhere = true;
+        continue;
+      }
       job->record.state = job->attempts.empty() ? JobState::queued : JobState::stopping;
       book_.note(*job);
     }
+  if (runs_elsewhere) {
+    // It was to move here, and stays: the engine would have it wait, and its place free.
+    brain_.refused(id);
+    return lifecycle_.rebuild("a job could not be moved");
+  }
   if (destroyed_later && turned_away.empty()) return;
   if (destroyed_later) return lifecycle_.rebuild("an instance was not made");
   brain_.tell(CreateFailed{id, placement});

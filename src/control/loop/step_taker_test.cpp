@@ -138,6 +138,22 @@ TEST_F(MoveTest, OneThatEndsMeanwhileIsFinished) {
   EXPECT_EQ(attempts_of(1), "1:ended-itself") << "it does not begin again";
 }
 
+TEST_F(MoveTest, OneWhosePlaceIsRefusedStaysWhereItIs) {
+  for (const Keeps keeps : {Keeps::checkpoint, Keeps::stateless}) {
+    SCOPED_TRACE(name(keeps));
+    LiveJob& job = keeps == Keeps::checkpoint ? running(keeps) : *node.find(1);
+    job.record.spec.progress = keeps;
+    move(job);
+    refuse("no");
+    think();
+    act();
+    EXPECT_EQ(job.record.state, JobState::running);
+    EXPECT_EQ(attempts_of(1), "1");
+    ASSERT_TRUE(job.place) << "the engine has adopted it";
+    EXPECT_EQ(*job.place, job.attempts.at(1).place);
+  }
+}
+
 TEST_F(MoveTest, OneWhosePlaceIsLostBeginsElsewhere) {
   LiveJob& job = running(Keeps::checkpoint, 10);
   move(job);
