@@ -270,6 +270,19 @@ TEST(Simulate, SaysHowTheRunWent) {
   EXPECT_NE(text.out.find("faults        GPUs lost"), std::string::npos) << text.out;
 }
 
+TEST(Simulate, AllocationIsSlowerWhereThatIsAskedFor) {
+  const std::string what = "simulate --fleet 2xA100-40GB --generate lab-day --scheduler online ";
+  const Json usual = json(what), slower = json(what + "--allocation measured");
+  EXPECT_EQ(usual["world"]["allocation"], "off");
+  EXPECT_EQ(slower["world"]["allocation"], "measured");
+  EXPECT_GT(slower["execution_s"]["mean"], usual["execution_s"]["mean"]);
+  const Outcome text = cleave(what + "--allocation measured");
+  EXPECT_NE(text.out.find("run: processes allocate more slowly beside other instances"),
+            std::string::npos)
+      << text.out;
+  EXPECT_EQ(cleave(what + "--allocation slow").exit_code, 2);
+}
+
 TEST(Simulate, WritesEventsWholeOrNotAtAll) {
   const Scratch scratch;
   const std::string events = scratch.path("events.jsonl"), trace = scratch.path("trace.json");
