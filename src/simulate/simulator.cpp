@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "base/format.hpp"
@@ -12,11 +11,12 @@
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
 #include "simulate/energy_account.hpp"
+#include "simulate/job_run.hpp"
 #include "simulate/known_jobs.hpp"
 #include "simulate/measure.hpp"
 #include "simulate/memory_truth.hpp"
-#include "simulate/short_list.hpp"
-#include "simulate/speeds.hpp"
+#include "simulate/outages.hpp"
+#include "simulate/rates.hpp"
 #include "simulate/world.hpp"
 
 namespace cleave {
@@ -28,36 +28,6 @@ constexpr const char* report_it =
 constexpr std::int64_t most_reports =
     1000;  // of one job; jobs of more iterations report less often than each
 constexpr Instant no_time = Instant::max();  // beyond every time that a run may have
-constexpr double never = 2;                  // a share of a job's work that it does not reach
-
-enum class Mode : std::uint8_t { none, instance, shared, whole };
-
-/// What a process that is left to run comes to.
-enum class Fate : std::uint8_t { finishes, fails, runs_out };
-
-/// A job as it runs, or waits again after it ran. They are touched in no order: one is one cache
-/// line.
-struct alignas(64) Run {
-  GpuId gpu{};
-  std::uint32_t generation = 0;
-  PlacementId placement = 0;
-  Mode mode = Mode::none;
-  Fate fate = Fate::finishes;
-  bool resumed = false;  // from a checkpoint: the next start restores it
-  double speed = 0;
-  double done = 0;                 // share of its work
-  double dies_at = never;          // share at which it runs out of memory
-  Instant begin{}, counts_from{};  // its process runs; it makes progress, counted since
-  Instant here_from{};  // it runs where it is, before where it came from; resumed: restorable
-};
-static_assert(sizeof(Run) == 64);
-
-/// What the jobs on one GPU, running or about to, share there.
-struct GpuUse {
-  std::uint32_t transferring = 0;  // jobs that use the link
-  bool was_coupled = false;        // jobs slowed each other when it was last looked at
-  Milliwatts asked;                // by all of them, while nothing slows them
-};
 
 class Simulation {
  public:
@@ -69,9 +39,10 @@ class Simulation {
         fleet_(file),
         requests_(file.geometries),
         world_(fleet_, options.reconfiguration),
-        speeds_(workload, fleet_, options.world),
+        rates_(workload, fleet_, options.world, world_),
         memory_(workload, options.seed),
-        facts_(workload, speeds_, fleet_, request_ids_),
+        facts_(workload, rates_.table(), fleet_, request_ids_),
+        outages_(options.faults, options.seed, fleet_.size()),
         begin_(workload.jobs.empty() ? Instant{} : workload.jobs.front().arrival),
         now_(begin_),
         last_end_(begin_),
@@ -79,12 +50,7 @@ class Simulation {
         account_(workload, memory_),
         energy_(options.world.has_power ? workload.jobs.size() : 0, fleet_.size(),
                 options.world.sample, begin_),
-        slot_of_(workload.jobs.size(), no_slot),
-        on_gpu_(fleet_.size()),
-        use_(fleet_.size()) {
-    if (options.world.has_power)
-      for (const auto& graph : fleet_.graphs())
-        bounds_.push_back(power_bounds(graph->geometry().model(), options.world.power));
+        runs_(workload.jobs.size()) {
     for (std::size_t gpu = 0; gpu < fleet_.size(); ++gpu) idles(static_cast<GpuId>(gpu));
     for (const Request& request : workload.requests)
       request_ids_.push_back(requests_.intern(request));
@@ -137,28 +103,6 @@ class Simulation {
   }
 
   const Job& job(JobId id) const { return workload_.jobs[index(id)]; }
-  /// Of a job that has begun and not ended for good.
-  Run& run_of(JobId id) { return runs_[slot_of_[index(id)]]; }
-  bool has_run(JobId id) const { return slot_of_[index(id)] != no_slot; }
-
-  /// The job's run; a new one where it has none. References to others are good no more.
-  Run& open_run(JobId id) {
-    std::uint32_t& slot = slot_of_[index(id)];
-    if (slot != no_slot) return runs_[slot];
-    if (free_slots_.empty()) {
-      slot = static_cast<std::uint32_t>(runs_.size());
-      return runs_.emplace_back();
-    }
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-    return runs_[slot] = {};
-  }
-
-  /// The job has ended for good.
-  void close_run(JobId id) {
-    if (has_run(id)) free_slots_.push_back(std::exchange(slot_of_[index(id)], no_slot));
-  }
-
   // Time.
 
   bool arrivals_left() const { return arrived_ < workload_.jobs.size(); }
@@ -176,9 +120,8 @@ class Simulation {
     const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report ||
                         item.due == Due::progress_begins;
     if (!of_job) return false;
-    const std::uint32_t slot = slot_of_[item.which];
-    return slot == no_slot ||
-           ((runs_[slot].generation ^ item.generation) & Agenda::generation_mask) != 0;
+    const JobRun* run = runs_.find(static_cast<JobId>(item.which));
+    return run == nullptr || ((run->generation ^ item.generation) & Agenda::generation_mask) != 0;
   }
 
   Result<void> step() {
@@ -208,28 +151,25 @@ class Simulation {
     constexpr std::size_t farthest = Agenda::foreseen - 1, halfway = farthest / 2, next = 0;
     if (agenda_.ahead() <= farthest) return;
     if (const AgendaItem item = agenda_.later(farthest); item.due == Due::process_ends) {
-      __builtin_prefetch(&slot_of_[item.which], 1);
+      runs_.expect(static_cast<JobId>(item.which));
       const char* job = reinterpret_cast<const char*>(&workload_.jobs[item.which]);
       __builtin_prefetch(job);
       __builtin_prefetch(job + sizeof(Job) - 1);  // it may end in the next line
       account_.expect(item.which);
       energy_.expect(static_cast<JobId>(item.which));
     }
-    if (const Run* run = run_at(agenda_.later(halfway))) __builtin_prefetch(run, 1);
-    if (const Run* run = run_at(agenda_.later(next))) expect(run->gpu);
+    if (const JobRun* run = run_at(agenda_.later(halfway))) __builtin_prefetch(run, 1);
+    if (const JobRun* run = run_at(agenda_.later(next))) expect(run->gpu);
   }
 
   /// Of a job whose end is due; null where there is none.
-  const Run* run_at(const AgendaItem& item) const {
-    if (item.due != Due::process_ends) return nullptr;
-    const std::uint32_t slot = slot_of_[item.which];
-    return slot == no_slot ? nullptr : &runs_[slot];
+  const JobRun* run_at(const AgendaItem& item) const {
+    return item.due == Due::process_ends ? runs_.find(static_cast<JobId>(item.which)) : nullptr;
   }
 
   void expect(GpuId gpu) const {
     world_.expect(gpu);
-    __builtin_prefetch(&on_gpu_[index(gpu)], 1);
-    __builtin_prefetch(&use_[index(gpu)], 1);
+    rates_.expect(gpu);
     measure_.expect(gpu);
   }
 
@@ -240,9 +180,7 @@ class Simulation {
         expect(start->gpu);
       } else if (const auto* move = std::get_if<MigrateJob>(&command)) {
         expect(move->gpu);
-        if (const std::uint32_t slot = slot_of_[index(move->job)]; slot != no_slot) {
-          __builtin_prefetch(&runs_[slot], 1);
-        }
+        if (const JobRun* run = runs_.find(move->job)) __builtin_prefetch(run, 1);
       }
     }
   }
@@ -255,9 +193,9 @@ class Simulation {
       case Due::memory_report:
         return memory_report(static_cast<JobId>(item.which));
       case Due::progress_begins:
-        return retime(run_of(static_cast<JobId>(item.which)).gpu);
+        return retime(runs_[static_cast<JobId>(item.which)].gpu);
       case Due::gpu_lost:
-        return idle() ? postpone_loss(item.which) : lose(gpu);
+        return idle() ? postpone_loss(gpu) : lose(gpu);
       case Due::gpu_returns:
         return recover(gpu);
       case Due::wake:
@@ -277,22 +215,22 @@ class Simulation {
     return never;
   }
 
-  const Profile& profile_of(const Run& run) const {
+  const Profile& profile_of(const JobRun& run) const {
     return *world_.graph(world_[run.gpu]).geometry()[run.placement].profile;
   }
 
   /// What programs could use where the job runs; nullopt where it is unknown.
-  std::optional<MiB> capacity(const Run& run) const {
+  std::optional<MiB> capacity(const JobRun& run) const {
     const Geometry& geometry = world_.graph(world_[run.gpu]).geometry();
-    if (run.mode == Mode::whole) return geometry.model().largest().usable;
+    if (run.mode == RunMode::whole) return geometry.model().largest().usable;
     return geometry[run.placement].profile->usable;
   }
 
   /// The share of its work at which the job runs out of memory there.
-  double dies_at(JobId id, const Run& run) const {
+  double dies_at(JobId id, const JobRun& run) const {
     if (!(run.speed > 0)) return run.done;
     const auto has = capacity(run);
-    if (run.mode == Mode::shared || !has) return never;
+    if (run.mode == RunMode::shared || !has) return never;
     if (memory_.grows(job(id))) {
       const auto all = static_cast<double>(memory_.iterations(job(id)));
       const auto from = static_cast<std::int64_t>(run.done * all) + 1;
@@ -303,109 +241,44 @@ class Simulation {
     return size != nullptr && size->memory > *has ? run.done : never;
   }
 
-  /// Its column in the table of speeds.
-  std::size_t column_of(const Run& run) const {
-    if (run.mode == Mode::whole) return Speeds::whole_gpu;
-    return static_cast<std::size_t>(
-        world_.graph(world_[run.gpu]).geometry()[run.placement].profile_index);
-  }
-
-  /// How much longer everything takes because others use the same instance.
-  double stretch_of(const Run& run) const {
-    return run.mode == Mode::shared ? world_[run.gpu].sharers : 1;
-  }
-
-  /// Its speed while it has the GPU to itself, but for those that share its instance.
-  Speed speed_of(JobId id, const Run& run) const {
-    Speed speed = speeds_.on(job(id), world_[run.gpu].kind, column_of(run));
-    if (run.mode == Mode::shared) speed.relative /= stretch_of(run);
-    return speed;
-  }
-
   // What the jobs of a GPU share.
 
-  /// What the job asks for while nothing slows it, and whether it uses the link.
-  void join_gpu(JobId id, Run& run) {
-    on_gpu_[index(run.gpu)].push_back(id);
-    GpuUse& use = use_[index(run.gpu)];
-    use.transferring += speeds_.transfers(job(id)) ? 1 : 0;
-    use.asked += asked_by(id, run);
+  void join_gpu(JobId id, const JobRun& run) {
+    rates_.join(id, run);
     measure_.add_speed(run.gpu, run.speed, run.counts_from);
-    draw(id, run, asked_by(id, run));
+    draw(id, run, rates_.asked(id, run));
   }
 
-  void leave_gpu(JobId id, const Run& run) {
-    on_gpu_[index(run.gpu)].erase(id);
-    GpuUse& use = use_[index(run.gpu)];
-    use.transferring -= speeds_.transfers(job(id)) ? 1 : 0;
-    use.asked -= asked_by(id, run);
+  void leave_gpu(JobId id, const JobRun& run) {
+    rates_.leave(id, run);
     measure_.remove_speed(run.gpu, run.speed, run.counts_from);
     energy_.job_draws(id, {}, now_, now_);
   }
 
-  Milliwatts asked_by(JobId id, const Run& run) const {
-    return speeds_.power_on(job(id), world_[run.gpu].kind, column_of(run));
-  }
-
-  void draw(JobId id, const Run& run, Milliwatts power) {
+  void draw(JobId id, const JobRun& run, Milliwatts power) {
     energy_.job_draws(id, power, std::max(now_, run.counts_from), now_);
   }
 
-  /// Whether jobs there may slow each other down: by the link, by the cap or in one instance.
-  bool is_coupled(GpuId gpu) const {
-    const GpuUse& use = use_[index(gpu)];
-    if (use.transferring > 0 || use.was_coupled || world_[gpu].sharers > 0) return true;
-    return !bounds_.empty() && use.asked > room(gpu);
-  }
-
-  /// What jobs may draw there.
-  Milliwatts room(GpuId gpu) const {
-    const PowerBounds& bounds = bounds_[world_[gpu].kind];
-    return bounds.cap - bounds.idle;
-  }
-
   void idles(GpuId gpu) {
-    if (!bounds_.empty()) energy_.gpu_idles(gpu, bounds_[world_[gpu].kind].idle, now_);
+    if (rates_.has_power()) energy_.gpu_idles(gpu, rates_.idle_power(gpu), now_);
   }
 
   /// The jobs on the GPU have changed, or one of them begins to make progress: each gets the speed
   /// and the power that it now has beside the others.
   void retime(GpuId gpu) {
-    if (!is_coupled(gpu)) return;
+    if (!rates_.are_coupled(gpu)) return;
     measure_.before_change(gpu, now_);
-    const std::size_t kind = world_[gpu].kind;
-    loads_.clear();
-    bool whole = false;
-    for (const JobId id : on_gpu_[index(gpu)].all()) {
-      const Run& run = run_of(id);
-      if (run.counts_from > now_) continue;
-      whole = run.mode == Mode::whole;
-      loads_.push_back(speeds_.load_on(job(id), kind, column_of(run)));
-      loads_.back().fixed_stretch = loads_.back().gpu_stretch = stretch_of(run);
-    }
-    paces_.resize(loads_.size());
-    const double clock =
-        paces_of(speeds_.shared(kind, whole ? Speeds::whole_gpu : 0), loads_, paces_);
-    const bool coupled = clock < 1 || use_[index(gpu)].transferring > 0;
-    use_[index(gpu)].was_coupled = coupled;
-    std::size_t i = 0;
-    for (const JobId id : on_gpu_[index(gpu)].all()) {
-      Run& run = run_of(id);
-      if (run.counts_from > now_) {  // it changes things when it begins
-        set_speed(id, run, speed_of(id, run).relative);
-        agenda_.push({run.counts_from, static_cast<std::uint32_t>(index(id)), run.generation,
+    for (const Rates::Rate& rate : rates_.rates_on(gpu, now_, runs_)) {
+      JobRun& run = runs_[rate.job];
+      if (!rate.begins_later) draw(rate.job, run, rate.power);
+      set_speed(rate.job, run, rate.speed);
+      if (rate.begins_later)
+        agenda_.push({run.counts_from, static_cast<std::uint32_t>(index(rate.job)), run.generation,
                       Due::progress_begins});
-        continue;
-      }
-      // What nothing slows keeps the speed of its table to the last digit.
-      const bool free = clock == 1 && !speeds_.transfers(job(id));
-      const Pace& pace = paces_[i++];
-      draw(id, run, pace.power);
-      set_speed(id, run, free ? speed_of(id, run).relative : pace.speed);
     }
   }
 
-  void set_speed(JobId id, Run& run, double speed) {
+  void set_speed(JobId id, JobRun& run, double speed) {
     if (speed == run.speed) return;
     progress(id);
     measure_.remove_speed(run.gpu, run.speed, run.counts_from);
@@ -415,16 +288,16 @@ class Simulation {
   }
 
   /// From the start of a process until it makes progress.
-  Duration process_start(GpuId gpu, Mode mode) const {
-    if (!options_.world.slow_allocation || mode == Mode::whole) return options_.process_start;
+  Duration process_start(GpuId gpu, RunMode mode) const {
+    if (!options_.world.slow_allocation || mode == RunMode::whole) return options_.process_start;
     const SimulatedGpu& on = world_[gpu];
     return options_.process_start + slower_allocation(world_.graph(on).state(on.existing).size());
   }
 
-  Result<void> begin(JobId id, GpuId gpu, PlacementId placement, Mode mode, Instant begins) {
-    Run& run = open_run(id);
+  Result<void> begin(JobId id, GpuId gpu, PlacementId placement, RunMode mode, Instant begins) {
+    JobRun& run = runs_.open(id);
     if (run.resumed) begins = std::max(begins, run.here_from);
-    if (run.mode != Mode::none)
+    if (run.mode != RunMode::none)
       return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already",
                   report_it);
     run.gpu = gpu;
@@ -436,7 +309,7 @@ class Simulation {
     if (run.resumed) run.counts_from += options_.checkpoint / 2;
     run.resumed = false;
     if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
-    const Speed speed = speed_of(id, run);
+    const Speed speed = rates_.alone(id, run);
     run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
     run.dies_at = dies_at(id, run);
@@ -454,14 +327,14 @@ class Simulation {
     return done_before_[index(id)];
   }
 
-  static std::optional<PlacementId> seen_placement(const Run& run) {
-    return run.mode == Mode::whole ? std::nullopt : std::optional(run.placement);
+  static std::optional<PlacementId> seen_placement(const JobRun& run) {
+    return run.mode == RunMode::whole ? std::nullopt : std::optional(run.placement);
   }
 
   /// Puts the end of the job's process on the agenda, as things stand; what was there before is
   /// stale.
   Result<void> program(JobId id) {
-    Run& run = run_of(id);
+    JobRun& run = runs_[id];
     run.generation = ++generations_;
     const double fails = fails_at(id);
     const double target = std::min({run.dies_at, fails, 1.0});
@@ -485,7 +358,7 @@ class Simulation {
   }
 
   void program_report(JobId id) {
-    const Run& run = run_of(id);
+    const JobRun& run = runs_[id];
     const std::int64_t all = memory_.iterations(job(id));
     const std::int64_t stride = (all + most_reports - 1) / most_reports;
     const auto work = static_cast<double>(job(id).duration.count());
@@ -505,7 +378,7 @@ class Simulation {
 
   /// Books the progress made until now.
   void progress(JobId id) {
-    Run& run = run_of(id);
+    JobRun& run = runs_[id];
     if (now_ <= run.counts_from) return;
     const auto all = static_cast<double>(job(id).duration.count());
     if (all > 0)
@@ -516,11 +389,11 @@ class Simulation {
 
   /// The job runs no more; its place is free now, or when `left` is given, from then on.
   void leave(JobId id, std::optional<Instant> left = std::nullopt) {
-    Run& run = run_of(id);
+    JobRun& run = runs_[id];
     progress(id);
     measure_.before_change(run.gpu, now_);
     leave_gpu(id, run);
-    if (run.mode == Mode::whole) {
+    if (run.mode == RunMode::whole) {
       world_.end_whole(run.gpu);
     } else {
       world_.end(run.gpu, run.placement, left);
@@ -530,21 +403,21 @@ class Simulation {
   }
 
   void close_process(JobId id) {
-    Run& run = run_of(id);
+    JobRun& run = runs_[id];
     if (now_ > run.begin) {
       const double before = done_before_.empty() ? 0 : done_before_[index(id)];
       account_.ran(index(id), now_ - run.begin, before, run.done, capacity(run));
     }
-    run.mode = Mode::none;
+    run.mode = RunMode::none;
     run.speed = 0;
     run.generation = ++generations_;
     --running_;
   }
 
   void process_ends(JobId id) {
-    Run& run = run_of(id);
+    JobRun& run = runs_[id];
     const bool out_of_memory = run.fate == Fate::runs_out, failed = run.fate == Fate::fails;
-    const auto had = run.mode == Mode::whole ? std::nullopt : capacity(run);
+    const auto had = run.mode == RunMode::whole ? std::nullopt : capacity(run);
     const RunEvent ended{now_,
                          out_of_memory ? RunEvent::Kind::ran_out
                          : failed      ? RunEvent::Kind::failed
@@ -564,48 +437,35 @@ class Simulation {
       return engine_->on(OutOfMemory{id, had}, now_, commands_);
     }
     failed ? account_.failed(index(id)) : account_.finished(index(id), now_);
-    close_run(id);
+    runs_.close(id);
     engine_->on(Finished{id}, now_, commands_);
   }
 
   void memory_report(JobId id) {
     progress(id);
-    const Run& run = run_of(id);
+    const JobRun& run = runs_[id];
     const std::int64_t all = memory_.iterations(job(id));
     const std::int64_t iteration =
         std::clamp<std::int64_t>(std::llround(run.done * static_cast<double>(all)), 1, all);
     const auto generation = run.generation;
     engine_->on(MemoryReported{id, memory_.report(index(id), iteration), capacity(run)}, now_,
                 commands_);
-    if (run_of(id).generation == generation && commands_.empty()) program_report(id);
+    if (runs_[id].generation == generation && commands_.empty()) program_report(id);
   }
 
   // GPUs that come and go.
 
   void plan_outages() {
-    std::vector<Outage> outages = options_.faults.outages;
-    std::ranges::sort(outages, {}, &Outage::from);
-    for (const Outage& outage : outages) {
-      const auto gpu = static_cast<std::uint32_t>(index(outage.gpu));
-      agenda_.push({std::max(begin_, outage.from), gpu, 0, Due::gpu_lost});
-      returns_at_[gpu].push_back(outage.until);
-    }
-    if (!options_.faults.between_losses) return;
-    losses_.resize(fleet_.size());
-    for (std::uint32_t gpu = 0; gpu < fleet_.size(); ++gpu) plan_next_loss(gpu);
+    for (const Outages::Loss& loss : outages_.said(begin_)) plan_loss(loss.gpu, loss.at);
+    if (outages_.drawn())
+      for (std::size_t gpu = 0; gpu < fleet_.size(); ++gpu) plan_next_loss(static_cast<GpuId>(gpu));
   }
 
-  Duration exponential(std::uint32_t gpu, Duration mean, std::uint64_t which) const {
-    const double u = uniform_of(options_.seed ^ 0x677075, gpu, 2 * losses_[gpu] + which);
-    const double ns = -std::log(u) * static_cast<double>(mean.count());
-    const auto most = static_cast<double>(longest_duration.count());
-    return std::max(Duration{1}, Duration{std::llround(std::min(ns, most))});
+  void plan_loss(GpuId gpu, Instant at) {
+    agenda_.push({at, static_cast<std::uint32_t>(index(gpu)), 0, Due::gpu_lost});
   }
 
-  void plan_next_loss(std::uint32_t gpu) {
-    agenda_.push(
-        {now_ + exponential(gpu, *options_.faults.between_losses, 0), gpu, 0, Due::gpu_lost});
-  }
+  void plan_next_loss(GpuId gpu) { plan_loss(gpu, outages_.next_loss(gpu, now_)); }
 
   /// Nothing runs and nothing is to come: only a GPU that returns, or the scheduler's own time, can
   /// change that.
@@ -614,19 +474,18 @@ class Simulation {
   /// While nothing runs, losses that are drawn wait: among many GPUs one would always be absent,
   /// and a run whose jobs wait for what never comes would not end. What is left to wait does not
   /// depend on the past.
-  void postpone_loss(std::uint32_t gpu) {
-    if (!options_.faults.between_losses) return lose(static_cast<GpuId>(gpu));
-    ++losses_[gpu];
+  void postpone_loss(GpuId gpu) {
+    if (!outages_.drawn()) return lose(gpu);
+    outages_.skip(gpu);
     plan_next_loss(gpu);
   }
 
   void lose(GpuId gpu) {
-    const auto number = static_cast<std::uint32_t>(index(gpu));
     measure_.before_change(gpu, now_);
     observe({now_, RunEvent::Kind::gpu_lost, {}, gpu, {}, {}});
-    const auto there = on_gpu_[index(gpu)];
-    for (const JobId id : there.all()) {
-      Run& run = run_of(id);
+    const auto jobs = rates_.jobs_on(gpu);
+    for (const JobId id : std::vector<JobId>(jobs.begin(), jobs.end())) {
+      JobRun& run = runs_[id];
       progress(id);
       leave_gpu(id, run);
       observe({now_, RunEvent::Kind::evicted, id, gpu, seen_placement(run), {}});
@@ -635,19 +494,12 @@ class Simulation {
       ++summary_.evictions;
     }
     world_.lose(gpu);
-    use_[index(gpu)] = {};
+    rates_.forget(gpu);
     energy_.gpu_idles(gpu, {}, now_);
     ++absent_;
     ++summary_.gpu_losses;
-    Instant until = now_;
-    if (options_.faults.between_losses) {
-      until += exponential(number, options_.faults.repair, 1);
-      ++losses_[number];
-    } else {
-      until = std::max(now_, returns_at_[number].front());
-      returns_at_[number].erase(returns_at_[number].begin());
-    }
-    agenda_.push({until, number, 0, Due::gpu_returns});
+    agenda_.push(
+        {outages_.returns(gpu, now_), static_cast<std::uint32_t>(index(gpu)), 0, Due::gpu_returns});
     engine_->on(GpuLost{gpu}, now_, commands_);
   }
 
@@ -657,7 +509,7 @@ class Simulation {
     idles(gpu);
     --absent_;
     observe({now_, RunEvent::Kind::gpu_returned, {}, gpu, {}, {}});
-    if (options_.faults.between_losses) plan_next_loss(static_cast<std::uint32_t>(index(gpu)));
+    if (outages_.drawn()) plan_next_loss(gpu);
     engine_->on(GpuReturned{gpu}, now_, commands_);
   }
 
@@ -689,25 +541,25 @@ class Simulation {
     measure_.before_change(what.gpu, now_);
     const auto begins = world_.start(what.gpu, what.placement, now_);
     if (!begins) return std::unexpected(begins.error());
-    return begin(what.job, what.gpu, what.placement, Mode::instance, *begins);
+    return begin(what.job, what.gpu, what.placement, RunMode::instance, *begins);
   }
 
   Result<void> carry_out(const StartShared& what) {
     measure_.before_change(what.gpu, now_);
     const auto begins = world_.start_shared(what.gpu, what.placement, now_);
     if (!begins) return std::unexpected(begins.error());
-    return begin(what.job, what.gpu, what.placement, Mode::shared, *begins);
+    return begin(what.job, what.gpu, what.placement, RunMode::shared, *begins);
   }
 
   Result<void> carry_out(const StartOnWholeGpu& what) {
     measure_.before_change(what.gpu, now_);
     const auto begins = world_.start_whole(what.gpu, now_);
     if (!begins) return std::unexpected(begins.error());
-    return begin(what.job, what.gpu, 0, Mode::whole, *begins);
+    return begin(what.job, what.gpu, 0, RunMode::whole, *begins);
   }
 
   Result<void> must_run(JobId id) {
-    if (has_run(id) && run_of(id).mode != Mode::none) return {};
+    if (runs_.has(id) && runs_[id].mode != RunMode::none) return {};
     return fail(ErrorKind::internal, job(id).id,
                 "the scheduler stops or moves a job that does not run", report_it);
   }
@@ -715,7 +567,7 @@ class Simulation {
   Result<void> carry_out(const StopJob& what) {
     if (auto runs = must_run(what.job); !runs) return runs;
     const bool early = what.why == StopJob::Why::forecast;
-    const Run& run = run_of(what.job);
+    const JobRun& run = runs_[what.job];
     observe({now_,
              early ? RunEvent::Kind::restarted_early : RunEvent::Kind::stopped,
              what.job,
@@ -723,14 +575,14 @@ class Simulation {
              seen_placement(run),
              {}});
     leave(what.job);
-    run_of(what.job).done = 0;
+    runs_[what.job].done = 0;
     ++(early ? summary_.early_restarts : summary_.restarts);
     return {};
   }
 
   Result<void> carry_out(const CheckpointJob& what) {
     if (auto runs = must_run(what.job); !runs) return runs;
-    Run& run = run_of(what.job);
+    JobRun& run = runs_[what.job];
     // A process that has not begun has nothing to keep, and leaves at once.
     const bool begun = now_ > run.begin;
     const auto left = begun ? std::optional(now_ + options_.checkpoint / 2) : std::nullopt;
@@ -744,8 +596,8 @@ class Simulation {
 
   Result<void> carry_out(const MigrateJob& what) {
     if (auto runs = must_run(what.job); !runs) return runs;
-    Run& run = run_of(what.job);
-    if (run.mode != Mode::instance)
+    JobRun& run = runs_[what.job];
+    if (run.mode != RunMode::instance)
       return fail(ErrorKind::internal, job(what.job).id,
                   "the scheduler moves a job that shares or has a GPU", report_it);
     measure_.before_change(run.gpu, now_);
@@ -754,7 +606,7 @@ class Simulation {
     if (!ready) return std::unexpected(ready.error());
     // It runs on where it is, or was before an earlier move, until the replica takes over.
     const Instant replica =
-        std::max(*ready + process_start(what.gpu, Mode::instance), run.here_from);
+        std::max(*ready + process_start(what.gpu, RunMode::instance), run.here_from);
     const Profile* before = &profile_of(run);
     const GpuId left = run.gpu;
     leave_gpu(what.job, run);
@@ -764,7 +616,7 @@ class Simulation {
     run.here_from = replica;
     ++summary_.migrations;
     observe({now_, RunEvent::Kind::migrated, what.job, what.gpu, what.placement, replica});
-    const double speed = speed_of(what.job, run).relative;
+    const double speed = rates_.alone(what.job, run).relative;
     const bool same_size = &profile_of(run) == before;
     // Where nothing changes for it, its end stays where it is on the agenda.
     const bool stays = same_size && speed == run.speed;
@@ -785,14 +637,14 @@ class Simulation {
 
   Result<void> carry_out(const RejectJob& what) {
     account_.rejected(index(what.job), what.reason);
-    close_run(what.job);
+    runs_.close(what.job);
     observe({now_, RunEvent::Kind::rejected, what.job, {}, {}, {}});
     return {};
   }
 
   Result<void> carry_out(const FailJob& what) {
     account_.failed(index(what.job));
-    close_run(what.job);
+    runs_.close(what.job);
     observe({now_, RunEvent::Kind::failed, what.job, {}, {}, {}});
     return {};
   }
@@ -836,7 +688,7 @@ class Simulation {
     summary_.reconfigurations = world_.batches();
     if (options_.outcomes != nullptr) {
       *options_.outcomes = account_.outcomes();
-      if (!bounds_.empty())
+      if (rates_.has_power())
         for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
           (*options_.outcomes)[i].energy_j = energy_.joules(static_cast<JobId>(i));
     }
@@ -850,32 +702,21 @@ class Simulation {
   RequestTable requests_;
   std::vector<RequestId> request_ids_;  // by Workload::requests
   World world_;
-  Speeds speeds_;
+  Rates rates_;
   MemoryTruth memory_;
   KnownJobs facts_;
+  Outages outages_;
   Instant begin_, now_, last_end_;
   Measure measure_;
   Account account_;
   EnergyAccount energy_;
-  std::vector<PowerBounds> bounds_;  // by GPU model; empty: power is left out
   Forecaster* forecaster_ = nullptr;
   Engine* engine_ = nullptr;
   Agenda agenda_;
   std::vector<Command> commands_;
-  // Runs lie in slots that are used again: few jobs run at once, whose runs then stay in the cache.
-  static constexpr std::uint32_t no_slot = UINT32_MAX;
-  std::vector<std::uint32_t> slot_of_;  // by job
-  std::vector<Run> runs_;               // by slot
-  std::vector<std::uint32_t> free_slots_;
-  std::uint32_t generations_ = 0;            // given out, to all runs
-  std::vector<double> done_before_;          // by job; empty: nothing for any
-  std::vector<ShortList<JobId, 3>> on_gpu_;  // the jobs that run there
-  std::vector<GpuUse> use_;                  // by GPU
-  std::vector<SharedLoad> loads_;            // of the GPU at hand
-  std::vector<Pace> paces_;
-  std::map<std::uint32_t, std::vector<Instant>>
-      returns_at_;                     // of outages that were said one by one
-  std::vector<std::uint64_t> losses_;  // by GPU, of those that are drawn
+  JobRuns runs_;
+  std::uint32_t generations_ = 0;    // given out, to all runs
+  std::vector<double> done_before_;  // by job; empty: nothing for any
   std::optional<Error> beyond_;  // a job that became so slow that the clock does not reach its end
   std::size_t arrived_ = 0, running_ = 0, absent_ = 0, wakes_ = 0, steps_ = 0;
   RunSummary summary_;

@@ -1,0 +1,74 @@
+#include "simulate/rates.hpp"
+
+namespace cleave {
+
+Rates::Rates(const Workload& workload, const Fleet& fleet, const WorldTerms& terms,
+             const World& world)
+    : workload_(&workload),
+      world_(&world),
+      speeds_(workload, fleet, terms),
+      on_gpu_(fleet.size()),
+      use_(fleet.size()) {
+  if (!terms.has_power) return;
+  for (const auto& graph : fleet.graphs())
+    bounds_.push_back(power_bounds(graph->geometry().model(), terms.power));
+}
+
+std::size_t Rates::column_of(const JobRun& run) const {
+  if (run.mode == RunMode::whole) return Speeds::whole_gpu;
+  return static_cast<std::size_t>(
+      world_->graph((*world_)[run.gpu]).geometry()[run.placement].profile_index);
+}
+
+Speed Rates::alone(JobId job, const JobRun& run) const {
+  Speed speed = speeds_.on(job_of(job), (*world_)[run.gpu].kind, column_of(run));
+  if (run.mode == RunMode::shared) speed.relative /= stretch_of(run);
+  return speed;
+}
+
+void Rates::join(JobId job, const JobRun& run) {
+  on_gpu_[index(run.gpu)].push_back(job);
+  Use& use = use_[index(run.gpu)];
+  use.transferring += speeds_.transfers(job_of(job)) ? 1 : 0;
+  use.asked += asked(job, run);
+}
+
+void Rates::leave(JobId job, const JobRun& run) {
+  on_gpu_[index(run.gpu)].erase(job);
+  Use& use = use_[index(run.gpu)];
+  use.transferring -= speeds_.transfers(job_of(job)) ? 1 : 0;
+  use.asked -= asked(job, run);
+}
+
+std::span<const Rates::Rate> Rates::rates_on(GpuId gpu, Instant now, const JobRuns& runs) {
+  const std::size_t kind = (*world_)[gpu].kind;
+  loads_.clear();
+  bool whole = false;
+  for (const JobId job : jobs_on(gpu)) {
+    const JobRun& run = *runs.find(job);
+    if (run.counts_from > now) continue;  // it changes things when it begins
+    whole = run.mode == RunMode::whole;
+    loads_.push_back(speeds_.load_on(job_of(job), kind, column_of(run)));
+    loads_.back().fixed_stretch = loads_.back().gpu_stretch = stretch_of(run);
+  }
+  paces_.resize(loads_.size());
+  const double clock =
+      paces_of(speeds_.shared(kind, whole ? Speeds::whole_gpu : 0), loads_, paces_);
+  use_[index(gpu)].was_coupled = clock < 1 || use_[index(gpu)].transferring > 0;
+  rates_.clear();
+  std::size_t next = 0;
+  for (const JobId job : jobs_on(gpu)) {
+    const JobRun& run = *runs.find(job);
+    if (run.counts_from > now) {
+      rates_.push_back({job, alone(job, run).relative, {}, true});
+      continue;
+    }
+    // What nothing slows keeps the speed of its table to the last digit.
+    const bool free = clock == 1 && !speeds_.transfers(job_of(job));
+    const Pace& pace = paces_[next++];
+    rates_.push_back({job, free ? alone(job, run).relative : pace.speed, pace.power, false});
+  }
+  return rates_;
+}
+
+}  // namespace cleave

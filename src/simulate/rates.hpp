@@ -1,0 +1,103 @@
+#pragma once
+// Who runs on each GPU of a simulation, and how fast each job is there: by itself, and beside the
+// others, with whom it shares the link, the power and perhaps its instance. A change on one GPU is
+// worked out from the jobs on that GPU alone.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulate/job_run.hpp"
+#include "simulate/short_list.hpp"
+#include "simulate/speeds.hpp"
+#include "simulate/world.hpp"
+
+namespace cleave {
+
+/// The rates of all jobs of one run.
+class Rates {
+ public:
+  /// All must outlive it.
+  Rates(const Workload& workload, const Fleet& fleet, const WorldTerms& terms, const World& world);
+
+  /// What each job would reach on each profile.
+  [[nodiscard]] const Speeds& table() const { return speeds_; }
+  [[nodiscard]] bool has_power() const { return !bounds_.empty(); }
+  /// Of the GPU when nothing runs; zero where power is left out.
+  [[nodiscard]] Milliwatts idle_power(GpuId gpu) const {
+    return has_power() ? bounds_[(*world_)[gpu].kind].idle : Milliwatts{};
+  }
+
+  /// The speed while it has the GPU to itself, but for those that share its instance.
+  [[nodiscard]] Speed alone(JobId job, const JobRun& run) const;
+  /// What it draws then.
+  [[nodiscard]] Milliwatts asked(JobId job, const JobRun& run) const {
+    return speeds_.power_on(job_of(job), (*world_)[run.gpu].kind, column_of(run));
+  }
+
+  /// The job runs on the run's GPU now, or will; each joins once and leaves once.
+  void join(JobId job, const JobRun& run);
+  void leave(JobId job, const JobRun& run);
+  /// The GPU is lost; all have left it.
+  void forget(GpuId gpu) { use_[index(gpu)] = {}; }
+  [[nodiscard]] std::span<const JobId> jobs_on(GpuId gpu) const {
+    return on_gpu_[index(gpu)].all();
+  }
+
+  /// Whether jobs there may slow each other down: by the link, by the cap or in one instance.
+  [[nodiscard]] bool are_coupled(GpuId gpu) const {
+    const Use& use = use_[index(gpu)];
+    if (use.transferring > 0 || use.was_coupled || (*world_)[gpu].sharers > 0) return true;
+    return has_power() && use.asked > room(gpu);
+  }
+
+  /// A job's speed and power from now on.
+  struct Rate {
+    JobId job;
+    double speed;
+    Milliwatts power;
+    bool begins_later;  // it makes no progress yet: its speed is what it would be by itself
+  };
+  /// Of all jobs on the GPU, beside each other. Good until the next call.
+  std::span<const Rate> rates_on(GpuId gpu, Instant now, const JobRuns& runs);
+
+  /// The GPU changes soon: has the memory fetch what that needs.
+  void expect(GpuId gpu) const {
+    __builtin_prefetch(&on_gpu_[index(gpu)], 1);
+    __builtin_prefetch(&use_[index(gpu)], 1);
+  }
+
+ private:
+  /// What the jobs on one GPU, running or about to, share there.
+  struct Use {
+    std::uint32_t transferring = 0;  // jobs that use the link
+    bool was_coupled = false;        // jobs slowed each other when it was last looked at
+    Milliwatts asked;                // by all of them, while nothing slows them
+  };
+
+  [[nodiscard]] const Job& job_of(JobId id) const { return workload_->jobs[index(id)]; }
+  /// Its column in the table of speeds.
+  [[nodiscard]] std::size_t column_of(const JobRun& run) const;
+  /// How much longer everything takes because others use the same instance.
+  [[nodiscard]] double stretch_of(const JobRun& run) const {
+    return run.mode == RunMode::shared ? (*world_)[run.gpu].sharers : 1;
+  }
+  /// What jobs may draw there.
+  [[nodiscard]] Milliwatts room(GpuId gpu) const {
+    const PowerBounds& bounds = bounds_[(*world_)[gpu].kind];
+    return bounds.cap - bounds.idle;
+  }
+
+  const Workload* workload_;
+  const World* world_;
+  Speeds speeds_;
+  std::vector<PowerBounds> bounds_;          // by GPU model; empty: power is left out
+  std::vector<ShortList<JobId, 3>> on_gpu_;  // by GPU
+  std::vector<Use> use_;                     // by GPU
+  // Of the GPU at hand.
+  std::vector<SharedLoad> loads_;
+  std::vector<Pace> paces_;
+  std::vector<Rate> rates_;
+};
+
+}  // namespace cleave
