@@ -130,6 +130,8 @@ void RunArguments::add_world_options(CommandLine& command) {
                   "at all (off), or as measured for one application, 0.76 s as one of seven")
       ->check(Check::one_of({"off", "measured"}))
       ->default_str(allocation);
+  command.add_flag("--jitter", jitter,
+                   "Draw the times of creating and destroying instances about their medians");
   command.add_option(
       "--power", power,
       "beta=B;idle-factor=F, each optional: at the cap clocks follow power^(1/B), "
@@ -198,6 +200,10 @@ Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
   for (const auto& [name, sharing] : link_sharings)
     if (link == name) terms.link = sharing;
   terms.slow_allocation = allocation == "measured";
+  terms.jitter = jitter;
+  if (jitter && !reconfiguration.empty())
+    return fail(ErrorKind::bad_usage, "--jitter", "--reconfiguration says what every change takes",
+                "leave one of them out");
   if (power == "off") {
     terms.has_power = false;
     if (!power_cap.empty() || !sample.empty())
@@ -344,6 +350,7 @@ Json world_json(const WorldTerms& terms, const Workload& workload) {
   Json json = {{"link", link->first},
                {"jobs_that_transfer", transferring},
                {"allocation", terms.slow_allocation ? "measured" : "off"},
+               {"jitter", terms.jitter},
                {"power", nullptr},
                {"sample_s", terms.sample ? Json(in_seconds(*terms.sample)) : Json(nullptr)}};
   if (terms.has_power)
@@ -371,6 +378,7 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
     said.push_back("all transfers on a GPU coincide");
   if (options.world.slow_allocation)
     said.push_back("processes allocate more slowly beside other instances");
+  if (options.world.jitter) said.push_back("times of creating and destroying are drawn");
   if (options.world.power.cap)
     said.push_back(fmt::format("GPUs draw at most {:g} W", in_watts(*options.world.power.cap)));
   if (options.world.power.beta != 1)

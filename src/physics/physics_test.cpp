@@ -119,5 +119,24 @@ TEST(Reconfiguration, AgreesWithTheMeasuredMedians) {
   EXPECT_EQ(compared, 36);
 }
 
+// Medians, means and tails lie where those of the 38 measured rows do.
+TEST(Reconfiguration, DrawnTimesStrayAsMeasuredOnesDo) {
+  const Duration median = std::chrono::milliseconds(115);
+  std::vector<double> ratios;
+  double sum = 0;
+  for (std::uint64_t draw = 0; draw < 10'000; ++draw) {
+    const Duration time = drawn_time(median, 1, draw % 7, draw / 7);
+    EXPECT_EQ(time, drawn_time(median, 1, draw % 7, draw / 7));
+    ratios.push_back(in_seconds(time) / in_seconds(median));
+    sum += ratios.back();
+  }
+  std::ranges::sort(ratios);
+  EXPECT_NEAR(ratios[5000], 1, 0.01);
+  EXPECT_NEAR(sum / 10'000, 1.04, 0.01) << "measured: 1.01 to 1.13";
+  EXPECT_NEAR(ratios[500], 0.96, 0.01) << "measured: 0.93 to 0.97";
+  EXPECT_GT(ratios[9900], 1.6) << "measured at most: 1.67 to 2.62";
+  EXPECT_EQ(drawn_time(Duration::zero(), 1, 2, 3), Duration::zero());
+}
+
 }  // namespace
 }  // namespace cleave

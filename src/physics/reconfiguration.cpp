@@ -1,7 +1,10 @@
 #include "physics/reconfiguration.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
+#include "base/random.hpp"
 #include "physics/least_squares.hpp"
 
 namespace cleave {
@@ -52,6 +55,16 @@ Duration create_time(const Geometry& geometry, PlacementSet instances) {
 
 Duration destroy_time(const Geometry& geometry, PlacementSet instances) {
   return along(destroy_law, destroy_whole_ms, geometry, instances);
+}
+
+Duration drawn_time(Duration median, std::uint64_t seed, std::uint64_t which, std::uint64_t draw,
+                    const ReconfigurationSpread& spread) {
+  if (median <= Duration::zero()) return median;
+  const auto ns = static_cast<double>(median.count());
+  const double late =
+      uniform_of(seed, which, 2 * draw) < spread.late_share ? spread.late_ms * 1e6 : 0;
+  const double time = ns * (1 + spread.deviation * normal_of(seed, which, 2 * draw + 1)) + late;
+  return Duration{std::llround(std::max(time, ns / 2))};
 }
 
 }  // namespace cleave

@@ -11,6 +11,7 @@
 // models. The constant part includes starting the command, so a program that calls the driver's
 // library itself is faster. Everything that reports these times says so.
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -43,6 +44,18 @@ Duration create_time(const Geometry& geometry, PlacementSet instances);
 
 /// The time to destroy all of `instances` on one GPU with one command; zero for none.
 Duration destroy_time(const Geometry& geometry, PlacementSet instances);
+
+/// How single times stray from the median, from the same 300 runs of each layout: most are normal
+/// about it (a twentieth are 4 % shorter), and some come 75 ms later, as the 95th percentiles of 16
+/// of the 38 rows and the longest of all show.
+struct ReconfigurationSpread {
+  double deviation = 0.025;  // of the normal part, as a share of the median
+  double late_share = 0.06;
+  double late_ms = 75;
+};
+/// A time drawn about `median`: the same for the same numbers, and never below half of it.
+Duration drawn_time(Duration median, std::uint64_t seed, std::uint64_t which, std::uint64_t draw,
+                    const ReconfigurationSpread& spread = {});
 
 /// The remark for any figure that includes such times.
 inline constexpr const char* reconfiguration_note =

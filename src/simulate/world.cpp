@@ -22,8 +22,9 @@ std::unexpected<Error> refuse(const char* what, GpuId gpu, const Geometry& geome
 
 }  // namespace
 
-World::World(const Fleet& start, std::optional<Duration> each)
-    : graphs_(start.graphs()), each_(each) {
+World::World(const Fleet& start, std::optional<Duration> each, std::optional<std::uint64_t> jitter)
+    : graphs_(start.graphs()), each_(each), jitter_(jitter) {
+  if (jitter_) batches_of_.resize(start.size());
   for (const auto& graph : graphs_) {
     const Geometry& geometry = graph->geometry();
     width_ = std::max(width_, static_cast<std::size_t>(geometry.model().memory_slices.value));
@@ -68,15 +69,26 @@ Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
   return {};
 }
 
-Duration World::create_batch_time(const SimulatedGpu& gpu) const {
-  if (each_) return *each_;
-  return gpu.batch.size() == 1 ? takes_[gpu.kind][gpu.batch.first()].create
-                               : create_time(graph(gpu).geometry(), gpu.batch);
+Duration World::strayed(Duration median, GpuId gpu, bool creates) const {
+  if (!jitter_) return median;
+  const std::uint64_t batch = batches_of_[index(gpu)];
+  return drawn_time(median, *jitter_ ^ 0x6a6974, index(gpu), 2 * batch + (creates ? 1 : 0));
 }
 
-Duration World::destroy_batch_time(const SimulatedGpu& gpu) const {
-  return gpu.destroyed.size() == 1 ? takes_[gpu.kind][gpu.destroyed.first()].destroy
-                                   : destroy_time(graph(gpu).geometry(), gpu.destroyed);
+Duration World::create_batch_time(GpuId id) const {
+  if (each_) return *each_;
+  const SimulatedGpu& gpu = (*this)[id];
+  return strayed(gpu.batch.size() == 1 ? takes_[gpu.kind][gpu.batch.first()].create
+                                       : create_time(graph(gpu).geometry(), gpu.batch),
+                 id, true);
+}
+
+Duration World::destroy_batch_time(GpuId id) const {
+  if (each_) return *each_;
+  const SimulatedGpu& gpu = (*this)[id];
+  return strayed(gpu.destroyed.size() == 1 ? takes_[gpu.kind][gpu.destroyed.first()].destroy
+                                           : destroy_time(graph(gpu).geometry(), gpu.destroyed),
+                 id, false);
 }
 
 Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
@@ -89,7 +101,8 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
     gpu.batch = {};
     gpu.batch_at = now;
     const Instant clear = std::max(now, gpu.cleared);
-    gpu.batch_from = each_ ? clear : std::max(gpu.ready, clear) + destroy_batch_time(gpu);
+    if (jitter_) ++batches_of_[index(id)];
+    gpu.batch_from = each_ ? clear : std::max(gpu.ready, clear) + destroy_batch_time(id);
     gpu.destroyed = {};
     // Those of the batch before may still be in the making.
     if (gpu.ready > now)
@@ -103,7 +116,7 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
   gpu.existing = after;
   gpu.idle.insert(placement);
   gpu.batch.insert(placement);
-  gpu.ready = std::max(gpu.ready, gpu.batch_from + create_batch_time(gpu));
+  gpu.ready = std::max(gpu.ready, gpu.batch_from + create_batch_time(id));
   gpu.fresh.insert(placement);
   ++creates_;
   return {};
@@ -154,9 +167,9 @@ Result<Instant> World::start_whole(GpuId id, Instant now) {
   gpu.whole = true;
   gpu.held_compute = static_cast<std::uint8_t>(geometry.model().compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(geometry.model().memory_slices.value);
+  if (jitter_) ++batches_of_[index(id)];
   if (!gpu.destroyed.empty())
-    gpu.ready = std::max({gpu.ready, gpu.cleared, now}) +
-                (each_ ? *each_ : destroy_time(geometry, gpu.destroyed));
+    gpu.ready = std::max({gpu.ready, gpu.cleared, now}) + destroy_batch_time(id);
   gpu.destroyed = {};
   return std::max(gpu.ready, now);
 }

@@ -43,8 +43,10 @@ static_assert(sizeof(SimulatedGpu) == 64);
 class World {
  public:
   /// Creating and destroying takes the time of physics/reconfiguration.hpp, one batch of a GPU
-  /// after the other; or, where `each` is given, that time from now for each batch.
-  explicit World(const Fleet& start, std::optional<Duration> each = std::nullopt);
+  /// after the other; or, where `each` is given, that time from now for each batch. With `jitter`,
+  /// a seed, measured times are medians from which single batches stray.
+  explicit World(const Fleet& start, std::optional<Duration> each = std::nullopt,
+                 std::optional<std::uint64_t> jitter = std::nullopt);
 
   [[nodiscard]] const std::vector<SimulatedGpu>& gpus() const { return gpus_; }
   [[nodiscard]] const SimulatedGpu& operator[](GpuId gpu) const { return gpus_[index(gpu)]; }
@@ -79,8 +81,10 @@ class World {
 
  private:
   SimulatedGpu& at(GpuId gpu) { return gpus_[index(gpu)]; }
-  [[nodiscard]] Duration create_batch_time(const SimulatedGpu& gpu) const;
-  [[nodiscard]] Duration destroy_batch_time(const SimulatedGpu& gpu) const;
+  [[nodiscard]] Duration create_batch_time(GpuId gpu) const;
+  [[nodiscard]] Duration destroy_batch_time(GpuId gpu) const;
+  /// A time that strays from its median, for each batch of a GPU anew.
+  [[nodiscard]] Duration strayed(Duration median, GpuId gpu, bool creates) const;
   /// Instances that exist side by side start at different slices.
   [[nodiscard]] std::size_t cell(GpuId gpu, PlacementId placement) const {
     const int start = graph((*this)[gpu]).geometry()[placement].start;
@@ -96,6 +100,8 @@ class World {
 
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
   std::optional<Duration> each_;
+  std::optional<std::uint64_t> jitter_;
+  std::vector<std::uint32_t> batches_of_;  // by GPU; empty without jitter
   /// What one instance takes to create and to destroy: nearly every batch is of one.
   struct Takes {
     Duration create{}, destroy{};

@@ -12,10 +12,11 @@ namespace cleave {
 /// The terms of a simulated world.
 struct WorldTerms {
   LinkSharing link = LinkSharing::spread;
-  bool has_power = true;  // false: no energy, and no cap
-  PowerOptions power;     // a site's cap, and what is not known of power
   /// Processes allocate and free more slowly beside other GPU instances (physics/allocation.hpp).
   bool slow_allocation = false;
+  bool jitter = false;             // creating and destroying takes drawn times, not medians
+  bool has_power = true;           // false: no energy, and no cap
+  PowerOptions power;              // a site's cap, and what is not known of power
   std::optional<Duration> sample;  // also say what a power meter that polls would have seen
 };
 
