@@ -54,11 +54,19 @@ struct RunSummary {
   std::optional<double> energy_j, job_energy_j, idle_energy_j, power_mean_w, power_peak_w;
   std::optional<double> sampled_energy_j;  // what a power meter that polls would have added up
 
+  /// Time of jobs, added up, in which they made no progress, or progress that was lost later.
+  double creation_s = 0;                   // their instance was being made
+  double process_start_s = 0;              // their process had started and not yet begun to work
+  double checkpoint_s = 0, restore_s = 0;  // a checkpoint was written, and read
+  double lost_work_s = 0;
+  double waiting_s = 0;  // finished jobs had no place
+
   std::size_t creates = 0, destroys = 0, migrations = 0, oom_restarts = 0, early_restarts = 0,
               deadline_misses = 0;
   std::size_t reconfigurations = 0;  // changes of a GPU's instances: destroys and creates together
-  std::size_t restarts = 0;          // jobs stopped by the scheduler, to start from the beginning
-  std::size_t checkpoints = 0;       // jobs stopped by the scheduler, to continue later
+  std::size_t stopping_reconfigurations = 0;  // those for which jobs on the GPU had to stop
+  std::size_t restarts = 0;     // jobs stopped by the scheduler, to start from the beginning
+  std::size_t checkpoints = 0;  // jobs stopped by the scheduler, to continue later
   std::size_t gpu_losses = 0, evictions = 0;
   std::size_t events = 0;  // arrivals and ends of jobs
   /// Jobs whose speed came from compute slices because SM counts are unknown.
@@ -98,6 +106,7 @@ struct RunFigure {
 struct JobOutcome {
   enum class End { waiting, finished, failed, rejected } end = End::waiting;
   Duration wait{}, turnaround{}, execution{};  // of a finished one
+  Duration set_up{};                           // of its wait: instance made, checkpoint written
   std::optional<double> energy_j = {};         // of its processes; empty where power was left out
 };
 

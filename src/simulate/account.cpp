@@ -1,21 +1,43 @@
 #include "simulate/account.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cleave {
 
-void Account::ran(std::size_t job, Duration time, double from_share, double to_share,
+void Account::ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
                   std::optional<MiB> most) {
-  outcomes_[job].execution += time;
+  outcomes_[job].execution += time.all;
+  start_s_ += in_seconds(time.start);
+  restore_s_ += in_seconds(time.restore);
+  if (work.kept < 1) lose_work(job, time.all - time.start - time.restore, work);
   if (!resident_known_) return;
-  const auto held = memory_->mean_held(workload_->jobs[job], from_share, to_share);
+  const auto held = memory_->mean_held(workload_->jobs[job], work.before, work.after);
   if (held) {
     // What a process asks for that dies of it was never resident.
     const double resident = most ? std::min(*held, static_cast<double>(most->value)) : *held;
-    resident_mib_seconds_ += resident * in_seconds(time);
+    resident_mib_seconds_ += resident * in_seconds(time.all);
   } else {
     resident_known_ = false;
   }
+}
+
+/// Of the time in which the job's work was done, what is in proportion to the work that is lost.
+void Account::lose_work(std::size_t job, Duration progress, const WorkShare& work) {
+  if (kept_.empty()) kept_.resize(outcomes_.size());
+  Duration& kept = kept_[job];
+  const Duration all = kept + progress;
+  const auto part = [](Duration time, double share) {
+    return Duration{std::llround(static_cast<double>(time.count()) * share)};
+  };
+  if (work.kept >= work.after) {
+    kept = all;
+  } else if (work.kept > work.before) {
+    kept += part(progress, (work.kept - work.before) / (work.after - work.before));
+  } else {
+    kept = work.before > 0 ? part(kept, work.kept / work.before) : Duration::zero();
+  }
+  lost_s_ += in_seconds(all - kept);
 }
 
 void Account::finished(std::size_t job, Instant now) {
@@ -64,6 +86,7 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
     summary.waiting += outcome.end == JobOutcome::End::waiting ? 1 : 0;
     summary.deadline_misses += late(i) ? 1 : 0;
     if (outcome.end != JobOutcome::End::finished) continue;
+    summary.waiting_s += in_seconds(outcome.wait - outcome.set_up);
     waits.push_back(outcome.wait);
     turnarounds.push_back(outcome.turnaround);
     executions.push_back(outcome.execution);
@@ -71,6 +94,11 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
   summary.wait = Distribution::of(waits);
   summary.turnaround = Distribution::of(turnarounds);
   summary.execution = Distribution::of(executions);
+  summary.creation_s = creation_s_;
+  summary.process_start_s = start_s_;
+  summary.checkpoint_s = checkpoint_s_;
+  summary.restore_s = restore_s_;
+  summary.lost_work_s = lost_s_;
   const double seconds = in_seconds(summary.makespan);
   if (resident_known_ && usable_mib && seconds > 0)
     summary.memory_used_utilization = resident_mib_seconds_ / (*usable_mib * seconds);

@@ -1,6 +1,6 @@
 #pragma once
-// Keeps a run's books: what became of each job, how long it waited and ran, how much memory was
-// resident. The run summary is written from here and from Measure.
+// Keeps a run's books: what became of each job, how long it waited and ran, what of that time was
+// overhead, how much memory was resident. The run summary is written from here and from Measure.
 
 #include <optional>
 #include <vector>
@@ -10,6 +10,17 @@
 
 namespace cleave {
 
+/// How long a process ran: until it made progress, and in all.
+struct ProcessTime {
+  Duration all{}, start{}, restore{};
+};
+
+/// The share of its job's work with which a process began and ended, and what of that is kept for
+/// the next.
+struct WorkShare {
+  double before = 0, after = 0, kept = 0;
+};
+
 /// What became of each job of a run.
 class Account {
  public:
@@ -18,9 +29,19 @@ class Account {
     outcomes_.resize(workload.jobs.size());
   }
 
-  /// A process of the job ran for `time`, over that part of its work, and could hold `most`.
-  void ran(std::size_t job, Duration time, double from_share, double to_share,
+  /// A process of the job ran, and could hold `most`.
+  void ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
            std::optional<MiB> most);
+  /// The job waited for its instance to be made; less than nothing where that was said too early.
+  void made_ready(std::size_t job, Duration time) {
+    if (time == Duration::zero()) return;
+    creation_s_ += in_seconds(time);
+    outcomes_[job].set_up += time;
+  }
+  void wrote_checkpoint(std::size_t job, Duration time) {
+    checkpoint_s_ += in_seconds(time);
+    outcomes_[job].set_up += time;
+  }
   void finished(std::size_t job, Instant now);
   void failed(std::size_t job);
   /// One of these comes soon.
@@ -37,11 +58,15 @@ class Account {
 
  private:
   [[nodiscard]] bool late(std::size_t job) const;
+  void lose_work(std::size_t job, Duration progress, const WorkShare& work);
 
   const Workload* workload_;
   const MemoryTruth* memory_;
   std::vector<JobOutcome> outcomes_;
   std::vector<ReasonCount> rejections_;
+  std::vector<Duration>
+      kept_;  // by job, time of processes that ended, whose work is kept; or empty
+  double creation_s_ = 0, start_s_ = 0, checkpoint_s_ = 0, restore_s_ = 0, lost_s_ = 0;
   double resident_mib_seconds_ = 0;
   bool resident_known_ = true;
 };

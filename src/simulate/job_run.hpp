@@ -29,7 +29,8 @@ struct alignas(64) JobRun {
   PlacementId placement = 0;
   RunMode mode = RunMode::none;
   Fate fate = Fate::finishes;
-  bool resumed = false;  // from a checkpoint: the next start restores it
+  bool resumed = false;   // from a checkpoint: the next start restores it
+  bool restores = false;  // this process began by that
   double speed = 0;
   double done = 0;                 // share of its work
   double dies_at = never;          // share at which it runs out of memory

@@ -19,7 +19,7 @@ std::optional<Instant> KnownJobs::deadline(JobId id) const {
 
 bool KnownJobs::movable(JobId id) const {
   const JobDetails* details = workload_->details_of(job(id));
-  return details == nullptr || details->movable.value_or(true);
+  return details == nullptr || details->movable.value_or(details->keeps != Keeps::nothing);
 }
 
 bool KnownJobs::restartable(JobId id) const {

@@ -20,7 +20,7 @@ class KnownJobs final : public JobFacts {
 
   [[nodiscard]] std::int64_t priority(JobId job) const override;
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override;
-  /// Jobs without a statement may be moved and restarted, since a simulated job loses nothing.
+  /// Jobs without a statement may be moved and restarted; those that keep nothing, restarted only.
   [[nodiscard]] bool movable(JobId job) const override;
   [[nodiscard]] bool restartable(JobId job) const override;
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,

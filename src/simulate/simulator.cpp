@@ -297,7 +297,8 @@ class Simulation {
 
   Result<void> begin(JobId id, GpuId gpu, PlacementId placement, RunMode mode, Instant begins) {
     JobRun& run = runs_.open(id);
-    if (run.resumed) begins = std::max(begins, run.here_from);
+    const Instant from = run.resumed ? std::max(now_, run.here_from) : now_;
+    begins = std::max(begins, from);
     if (run.mode != RunMode::none)
       return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already",
                   report_it);
@@ -306,9 +307,12 @@ class Simulation {
     run.mode = mode;
     run.begin = begins;
     run.here_from = begins;
-    run.counts_from = begins + process_start(gpu, mode);
-    if (run.resumed) run.counts_from += options_.checkpoint / 2;
-    run.resumed = false;
+    run.restores = std::exchange(run.resumed, false);
+    const Duration start = process_start(gpu, mode);
+    if (start != options_.process_start || !slow_starts_.empty()) slow_start(id) = start;
+    run.counts_from = begins + start;
+    if (run.restores) run.counts_from += options_.checkpoint / 2;
+    account_.made_ready(index(id), begins - from);
     if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
     const Speed speed = rates_.alone(id, run);
     run.speed = speed.relative;
@@ -320,6 +324,12 @@ class Simulation {
     const auto programmed = program(id);
     retime(gpu);
     return programmed;
+  }
+
+  /// How long the start of its process takes, where that is not the usual time; zero otherwise.
+  Duration& slow_start(JobId id) {
+    if (slow_starts_.empty()) slow_starts_.resize(workload_.jobs.size());
+    return slow_starts_[index(id)];
   }
 
   /// The share of its work that was done when this process began: nothing, but after checkpoints.
@@ -388,8 +398,32 @@ class Simulation {
     run.counts_from = now_;
   }
 
+  /// Why a process ends, which says what of its work is kept.
+  enum class Ending : std::uint8_t { finished, failed, killed, saved };
+
+  double kept(JobId id, const JobRun& run, Ending ending) const {
+    switch (ending) {
+      case Ending::finished:
+        return 1;
+      case Ending::saved:
+        return run.done;
+      case Ending::failed:
+        return 0;
+      case Ending::killed:
+        break;
+    }
+    if (keeps(id) == Keeps::stateless) return run.done;
+    if (keeps(id) != Keeps::checkpoint) return 0;
+    const JobDetails* details = workload_.details_of(job(id));
+    // Its last checkpoint: one that it began from, or one that it wrote by itself since.
+    const double began_with = done_before_.empty() ? 0 : done_before_[index(id)];
+    if (!details->checkpoint_every || job(id).duration <= Duration::zero()) return began_with;
+    const double between = in_seconds(*details->checkpoint_every) / in_seconds(job(id).duration);
+    return std::max(began_with, std::floor(run.done / between) * between);
+  }
+
   /// The job runs no more; its place is free now, or when `left` is given, from then on.
-  void leave(JobId id, std::optional<Instant> left = std::nullopt) {
+  void leave(JobId id, Ending ending, std::optional<Instant> left = std::nullopt) {
     JobRun& run = runs_[id];
     progress(id);
     measure_.before_change(run.gpu, now_);
@@ -399,15 +433,28 @@ class Simulation {
     } else {
       world_.end(run.gpu, run.placement, left);
     }
-    close_process(id);
+    close_process(id, ending);
     retime(run.gpu);
   }
 
-  void close_process(JobId id) {
+  void close_process(JobId id, Ending ending) {
     JobRun& run = runs_[id];
+    const double left_over = kept(id, run, ending);
     if (now_ > run.begin) {
       const double before = done_before_.empty() ? 0 : done_before_[index(id)];
-      account_.ran(index(id), now_ - run.begin, before, run.done, capacity(run));
+      const Duration time = now_ - run.begin;
+      const Duration slow = slow_starts_.empty() ? Duration::zero() : slow_start(id);
+      const Duration start = std::min(time, std::max(slow, options_.process_start));
+      const Duration restore =
+          run.restores ? std::min(time - start, options_.checkpoint / 2) : Duration::zero();
+      account_.ran(index(id), {time, start, restore}, {before, run.done, left_over}, capacity(run));
+    } else {
+      account_.made_ready(index(id), now_ - run.begin);  // it was not waited for
+    }
+    run.done = left_over;
+    if (ending == Ending::killed && left_over > 0 && keeps(id) == Keeps::checkpoint) {
+      run.resumed = true;
+      run.here_from = now_;
     }
     run.mode = RunMode::none;
     run.speed = 0;
@@ -428,12 +475,11 @@ class Simulation {
                          seen_placement(run),
                          {}};
     if (!out_of_memory && !failed) run.counts_from = std::min(run.counts_from, now_);
-    leave(id);
+    leave(id, out_of_memory ? Ending::killed : failed ? Ending::failed : Ending::finished);
     ++summary_.events;
     last_end_ = now_;
     observe(ended);
     if (out_of_memory) {
-      run.done = 0;
       ++summary_.oom_restarts;
       return engine_->on(OutOfMemory{id, had}, now_, commands_);
     }
@@ -490,8 +536,7 @@ class Simulation {
       progress(id);
       leave_gpu(id, run);
       observe({now_, RunEvent::Kind::evicted, id, gpu, seen_placement(run), {}});
-      close_process(id);
-      run.done = 0;
+      close_process(id, Ending::killed);
       ++summary_.evictions;
     }
     world_.lose(gpu);
@@ -531,7 +576,10 @@ class Simulation {
   }
 
   Result<void> carry_out(const CreateInstance& what) {
+    const std::size_t batches = world_.batches();
     auto done = world_.create(what.gpu, what.placement, now_);
+    if (world_.batches() > batches && !stopped_at_.empty() && stopped_at_[index(what.gpu)] == now_)
+      ++summary_.stopping_reconfigurations;
     if (done)
       observe(
           {now_, RunEvent::Kind::created, {}, what.gpu, what.placement, world_[what.gpu].ready});
@@ -559,6 +607,13 @@ class Simulation {
     return begin(what.job, what.gpu, 0, RunMode::whole, *begins);
   }
 
+  /// A job on the GPU is stopped for room: a change of its instances at this instant costs that
+  /// too.
+  void stops(GpuId gpu) {
+    if (stopped_at_.empty()) stopped_at_.resize(fleet_.size(), no_time);
+    stopped_at_[index(gpu)] = now_;
+  }
+
   Result<void> must_run(JobId id) {
     if (runs_.has(id) && runs_[id].mode != RunMode::none) return {};
     return fail(ErrorKind::internal, job(id).id,
@@ -575,24 +630,46 @@ class Simulation {
              run.gpu,
              seen_placement(run),
              {}});
-    leave(what.job);
-    runs_[what.job].done = 0;
+    if (!early) stops(run.gpu);
+    leave(what.job, Ending::killed);
     ++(early ? summary_.early_restarts : summary_.restarts);
     return {};
   }
 
   Result<void> carry_out(const CheckpointJob& what) {
     if (auto runs = must_run(what.job); !runs) return runs;
-    JobRun& run = runs_[what.job];
-    // A process that has not begun has nothing to keep, and leaves at once.
-    const bool begun = now_ > run.begin;
-    const auto left = begun ? std::optional(now_ + options_.checkpoint / 2) : std::nullopt;
+    stops(runs_[what.job].gpu);
+    if (keeps(what.job) == Keeps::nothing) {
+      const JobRun& run = runs_[what.job];
+      observe({now_, RunEvent::Kind::stopped, what.job, run.gpu, seen_placement(run), {}});
+      leave(what.job, Ending::killed);
+      ++summary_.restarts;
+      return {};
+    }
+    const auto left = save(what.job);
+    const JobRun& run = runs_[what.job];
     observe({now_, RunEvent::Kind::checkpointed, what.job, run.gpu, seen_placement(run), left});
-    run.resumed = begun || run.done > 0;
-    if (left) run.here_from = *left;
-    leave(what.job, left);
+    leave(what.job, Ending::saved, left);
     ++summary_.checkpoints;
     return {};
+  }
+
+  /// The job writes a checkpoint and is about to leave: until when it uses its place. A process
+  /// that has not begun has nothing to keep, and a server has nothing to write: they leave at once.
+  std::optional<Instant> save(JobId id) {
+    JobRun& run = runs_[id];
+    if (keeps(id) == Keeps::stateless) return std::nullopt;
+    const bool begun = now_ > run.begin;
+    run.resumed = begun || run.done > 0;
+    if (!begun) return std::nullopt;
+    run.here_from = now_ + options_.checkpoint / 2;
+    account_.wrote_checkpoint(index(id), options_.checkpoint / 2);
+    return run.here_from;
+  }
+
+  Keeps keeps(JobId id) const {
+    const JobDetails* details = workload_.details_of(job(id));
+    return details == nullptr ? Keeps::unsaid : details->keeps;
   }
 
   Result<void> carry_out(const MigrateJob& what) {
@@ -603,6 +680,9 @@ class Simulation {
                   "the scheduler moves a job that shares or has a GPU", report_it);
     measure_.before_change(run.gpu, now_);
     measure_.before_change(what.gpu, now_);
+    ++summary_.migrations;
+    if (keeps(what.job) == Keeps::checkpoint || keeps(what.job) == Keeps::nothing)
+      return move_stopped(what);
     const auto ready = world_.start(what.gpu, what.placement, now_);
     if (!ready) return std::unexpected(ready.error());
     // It runs on where it is, or was before an earlier move, until the replica takes over.
@@ -615,7 +695,6 @@ class Simulation {
     run.gpu = what.gpu;
     run.placement = what.placement;
     run.here_from = replica;
-    ++summary_.migrations;
     observe({now_, RunEvent::Kind::migrated, what.job, what.gpu, what.placement, replica});
     const double speed = rates_.alone(what.job, run).relative;
     const bool same_size = &profile_of(run) == before;
@@ -634,6 +713,19 @@ class Simulation {
     retime(left);
     if (run.gpu != left) retime(run.gpu);
     return {};
+  }
+
+  /// The job ends where it is, with a checkpoint if it writes one, and starts at the new place.
+  Result<void> move_stopped(const MigrateJob& what) {
+    const bool saves = keeps(what.job) == Keeps::checkpoint;
+    const auto left = saves ? save(what.job) : std::nullopt;
+    const JobRun& run = runs_[what.job];
+    observe({now_, saves ? RunEvent::Kind::checkpointed : RunEvent::Kind::stopped, what.job,
+             run.gpu, seen_placement(run), left});
+    leave(what.job, saves ? Ending::saved : Ending::killed, left);
+    const auto ready = world_.start(what.gpu, what.placement, now_);
+    if (!ready) return std::unexpected(ready.error());
+    return begin(what.job, what.gpu, what.placement, RunMode::instance, *ready);
   }
 
   Result<void> carry_out(const RejectJob& what) {
@@ -716,8 +808,10 @@ class Simulation {
   Agenda agenda_;
   std::vector<Command> commands_;
   JobRuns runs_;
-  std::uint32_t generations_ = 0;    // given out, to all runs
-  std::vector<double> done_before_;  // by job; empty: nothing for any
+  std::uint32_t generations_ = 0;      // given out, to all runs
+  std::vector<double> done_before_;    // by job; empty: nothing for any
+  std::vector<Duration> slow_starts_;  // by job; empty: no process starts slowly
+  std::vector<Instant> stopped_at_;    // by GPU, when a job last had to stop; empty: nowhere yet
   std::optional<Error> beyond_;  // a job that became so slow that the clock does not reach its end
   std::size_t arrived_ = 0, running_ = 0, absent_ = 0, wakes_ = 0, steps_ = 0;
   RunSummary summary_;
