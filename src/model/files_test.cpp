@@ -209,6 +209,36 @@ TEST(WorkloadFile, SaysWhatAJobKeeps) {
             "give seconds, more than 0");
 }
 
+TEST(WorkloadFile, AJobMayOffload) {
+  const auto read = [](const std::string& more) {
+    return parse_workload(R"({"id": "a", "duration_s": 50, )" + more + "}", "jobs");
+  };
+  const auto offers = read(R"("memory_mib": 9000, "offload_mib": 4000, "offload_touches": 100)");
+  ASSERT_TRUE(offers) << offers.error().text();
+  const Offload expected{MiB{9000}, MiB{4000}, 2};
+  EXPECT_EQ(offers->speeds.front().offload, expected) << "100 times in 50 s";
+  EXPECT_EQ(offers->requests.front().offload, MiB{4000});
+  EXPECT_EQ(text(offers->requests.front()), "9000 MiB, of which 4000 MiB may stay on the host");
+  const auto again = parse_workload(workload_text(*offers), "again");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(workload_text(*again), workload_text(*offers));
+  EXPECT_EQ(again->speeds, offers->speeds);
+
+  for (const char* nothing : {R"("memory_mib": 9000, "offload_mib": 4000)",
+                              R"("memory_mib": 9000, "offload_mib": 0, "offload_touches": 3)"}) {
+    const auto workload = read(nothing);
+    ASSERT_TRUE(workload) << nothing << workload.error().text();
+    EXPECT_FALSE(workload->speeds.front().offload) << nothing;
+    EXPECT_FALSE(workload->requests.front().offload) << nothing;
+  }
+  for (const char* wrong : {R"("memory_mib": 9000, "offload_touches": 3)",
+                            R"("profile": "2g.10gb", "offload_mib": 4000, "offload_touches": 3)",
+                            R"("memory_mib": 9000, "offload_mib": 4000, "offload_touches": -1)",
+                            R"("memory_mib": 9000, "offload_mib": 4000, "offload_touches": 3, )"
+                            R"("memory": {"base_mib": 100, "iterations": 10})"})
+    EXPECT_FALSE(read(wrong)) << wrong;
+}
+
 TEST(WorkloadFile, SpeedsMayBeALawOrATableToComplete) {
   const auto workload = parse_workload(
       R"({"id": "a", "duration_s": 5, "law": {"a_s": 0.2, "w_s": 0.9}}

@@ -42,6 +42,17 @@ struct SliceLaw {
 /// whole GPU; 0 if both parts are.
 double time_on(const SliceLaw& law, double gpu_bound);
 
+/// What a job does on an instance that is too small for it: as much of its memory as does not fit
+/// stays on the host, and crosses the link whenever the job needs it.
+struct Offload {
+  MiB memory;  // what the job needs in all
+  MiB most;    // of that it can keep on the host
+  /// How often all that is on the host crosses the link, for each second of the job's time on the
+  /// whole GPU.
+  double touches_per_s = 0;
+  friend auto operator<=>(const Offload&, const Offload&) = default;
+};
+
 /// How fast a job is on each profile; physics/speed.hpp reads it. One of the three, or none.
 struct SpeedModel {
   std::optional<SpeedTable> table;
@@ -56,6 +67,7 @@ struct SpeedModel {
   /// say that themselves.
   double transfer_share = 0;
   double kappa = 1;  // what it draws, relative to usual work (physics/power.hpp)
+  std::optional<Offload> offload = {};
   friend auto operator<=>(const SpeedModel&, const SpeedModel&) = default;
 };
 
@@ -65,6 +77,7 @@ struct JobDetails {
   std::optional<MemoryGrowth> growth;
   std::optional<std::int64_t> batch;
   std::optional<MiB> offload, host_memory;
+  std::optional<double> offload_touches;  // in all its work; without it, nothing is offloaded
   std::optional<double> cpus;
   std::int64_t priority = 0;
   std::optional<bool> restartable, movable;  // empty: the job does not say

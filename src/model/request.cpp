@@ -10,9 +10,14 @@ namespace cleave {
 namespace {
 
 std::string text_of_wanted(const Request& request) {
-  const auto of_size = [](const BySize& size) {
+  const auto whole = [](const BySize& size) {
     if (size.compute.value == 0) return fmt::format("{} MiB", size.memory.value);
     return fmt::format("{} MiB with {} compute slices", size.memory.value, size.compute.value);
+  };
+  const auto of_size = [&](const BySize& size) {
+    if (!request.offload) return whole(size);
+    return fmt::format("{}, of which {} MiB may stay on the host", whole(size),
+                       request.offload->value);
   };
   return std::visit(
       Overloads{

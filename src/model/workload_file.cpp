@@ -23,6 +23,7 @@ constexpr double most_power_factor = 10;
 /// Of the two parts of a job's law; together they stay below the longest time.
 constexpr double longest_part_s = 1e9;
 constexpr double most_overlap = 100;
+constexpr double most_touches = 1e12;
 
 bool some_gpu_has(std::string_view profile) {
   for (const GpuModel& model : gpu_models())
@@ -73,6 +74,7 @@ class WorkloadReader {
     SpeedModel speed = read_speed(in);
     const auto duration = in.seconds_if("duration_s");
     job.details = read_details(in);
+    const auto offload = read_offload(in, job, request);
     in.done();
     if (error_->has_value()) return;
     if (!fit_for_a_name(job.id))
@@ -87,6 +89,10 @@ class WorkloadReader {
                                   : whole_time(*speed.law);
     if (speed.table) {
       request.fits = profiles_of(*speed.table, speed.complete);
+    }
+    if (offload) {
+      request.offload = offload->most;
+      speed.offload = per_second(*offload, job.duration);
     }
     if (const auto* wanted = std::get_if<ByProfile>(&request.wanted);
         wanted != nullptr && !fits(request, wanted->profile))
@@ -263,6 +269,37 @@ class WorkloadReader {
     }
   }
 
+  /// What the job may leave on the host; the touches are those of all its work.
+  std::optional<Offload> read_offload(JsonReader& in, const Job& job, const Request& request) {
+    const auto touches = in.number_if("offload_touches");
+    if (!touches) return std::nullopt;
+    const JobDetails* details = workload.details_of(job);
+    const auto* size = std::get_if<BySize>(&request.wanted);
+    const char* const what = "offload_touches";
+    if (!(*touches >= 0 && *touches <= most_touches))
+      in.refuse(what, "this is how often all that is on the host crosses the link",
+                fmt::format("give a number from 0 to {}", most_touches));
+    if (details == nullptr || !details->offload)
+      in.refuse(what, "this belongs to memory that the job can keep on the host",
+                "give offload_mib too");
+    if (size == nullptr)
+      in.refuse(what, "how much does not fit on the GPU follows from the memory of the job",
+                "give memory_mib or shape instead of a profile");
+    if (details != nullptr && details->growth)
+      in.refuse(what, "a job whose memory grows does not offload", "leave out one of the two");
+    if (error_->has_value()) return std::nullopt;
+    workload.details[job.details].offload_touches = touches;
+    if (*details->offload == MiB{0}) return std::nullopt;
+    return Offload{size->memory, std::min(*details->offload, size->memory), *touches};
+  }
+
+  /// Work that takes no time crosses no link.
+  static Offload per_second(Offload offload, Duration duration) {
+    const double seconds = in_seconds(duration);
+    offload.touches_per_s = seconds > 0 ? offload.touches_per_s / seconds : 0;
+    return offload;
+  }
+
   std::uint32_t read_details(JsonReader& in) {
     JobDetails details;
     details.deadline = in.seconds_if("deadline_s");
@@ -399,6 +436,7 @@ void write_details(Json& line, const JobDetails& details) {
   if (details.latency) line["latency_s"] = in_seconds(*details.latency);
   if (details.fails_after) line["fails_after"] = *details.fails_after;
   if (details.offload) line["offload_mib"] = details.offload->value;
+  if (details.offload_touches) line["offload_touches"] = *details.offload_touches;
   if (details.host_memory) line["host_memory_mib"] = details.host_memory->value;
   if (details.cpus) line["cpus"] = *details.cpus;
   if (details.growth)

@@ -21,41 +21,59 @@ double other_time(const SharedLoad& load, double clock) {
                   1 / parts.overlap);
 }
 
-double transfer_time(const SharedLoad& load) {
-  return load.parts.transfer * load.fixed_stretch;
+/// What crosses the link, in time at the link's full rate.
+struct Crossing {
+  double copied, direct;  // by copy engines, by processors
+  [[nodiscard]] double all() const { return copied + direct; }
+};
+
+Crossing crossing(const SharedLoad& load) {
+  return {load.parts.transfer * load.fixed_stretch, load.parts.direct * load.fixed_stretch};
 }
 
-/// The mean share of the link that a job uses which gets `x` of it while it transfers.
-double link_use(double transfer, double other, double x) {
-  return transfer > 0 ? transfer / (other + transfer / x) : 0;
+/// The time that it takes where the link offers each the share `level`.
+double link_time(const SharedGpu& gpu, const SharedLoad& load, double level) {
+  const Crossing by = crossing(load);
+  return by.copied / std::min(level, gpu.instance_link) +
+         by.direct / std::min(level, load.direct_link);
 }
 
-/// The share of the link that each gets while it transfers; all get the same.
+/// The mean share of the link that a job uses there.
+double link_use(const SharedGpu& gpu, const SharedLoad& load, double other, double level) {
+  const double all = crossing(load).all();
+  return all > 0 ? all / (other + link_time(gpu, load, level)) : 0;
+}
+
+/// The share of the link that each may get while it transfers, the same for all.
 double link_level(const SharedGpu& gpu, std::span<const SharedLoad> loads) {
   if (gpu.link == LinkSharing::off) return 1;
   double transferring = 0, use = 0;
   for (const SharedLoad& load : loads) {
-    const double transfer = transfer_time(load);
-    if (!(transfer > 0)) continue;
+    if (!(crossing(load).all() > 0)) continue;
     ++transferring;
-    use += link_use(transfer, other_time(load, 1), gpu.instance_link);
+    use += link_use(gpu, load, other_time(load, 1), 1);
   }
-  if (gpu.link == LinkSharing::together)
-    return transferring > 0 ? std::min(gpu.instance_link, 1 / transferring) : gpu.instance_link;
-  if (use <= 1) return gpu.instance_link;
+  if (gpu.link == LinkSharing::together) return transferring > 0 ? 1 / transferring : 1;
+  if (use <= 1) return 1;
   // What is used grows with the level and bends downwards, so Newton's steps from below stay below.
   double level = 1 / transferring;
   for (int step = 0; step < 100; ++step) {
     double used = 0, slope = 0;
     for (const SharedLoad& load : loads) {
-      const double transfer = transfer_time(load);
-      if (!(transfer > 0)) continue;
-      const double other = other_time(load, 1), sum = other * level + transfer;
-      used += transfer * level / sum;
-      slope += transfer * transfer / (sum * sum);
+      const Crossing by = crossing(load);
+      if (!(by.all() > 0)) continue;
+      const double copy = std::min(level, gpu.instance_link);
+      const double direct = std::min(level, load.direct_link);
+      const double sum =
+          other_time(load, 1) * level + by.copied * (level / copy) + by.direct * (level / direct);
+      // What is at its own limit already gains nothing from a higher level.
+      const double gains =
+          (level < gpu.instance_link ? by.copied : 0) + (level < load.direct_link ? by.direct : 0);
+      used += by.all() * level / sum;
+      slope += by.all() * gains / (sum * sum);
     }
     if (!(used < 1) || !(slope > 0)) break;
-    const double next = std::min(gpu.instance_link, level + (1 - used) / slope);
+    const double next = std::min(1.0, level + (1 - used) / slope);
     if (!(next > level)) break;
     level = next;
   }
@@ -78,7 +96,7 @@ double paces_of(const SharedGpu& gpu, std::span<const SharedLoad> loads, std::sp
   if (gpu.power) {
     std::int64_t asked = 0;
     for (std::size_t i = 0; i < loads.size(); ++i) {
-      const double time = transfer_time(loads[i]) / level + other_time(loads[i], 1);
+      const double time = link_time(gpu, loads[i], level) + other_time(loads[i], 1);
       paces[i].power = asked_by(*gpu.power, loads[i], time);
       asked += paces[i].power.value;
     }
@@ -90,10 +108,10 @@ double paces_of(const SharedGpu& gpu, std::span<const SharedLoad> loads, std::sp
     }
   }
   for (std::size_t i = 0; i < loads.size(); ++i) {
-    const double transfer = transfer_time(loads[i]), other = other_time(loads[i], clock);
-    const double time = transfer / level + other;
+    const double other = other_time(loads[i], clock);
+    const double time = link_time(gpu, loads[i], level) + other;
     paces[i].speed = time > 0 ? 1 / time : std::numeric_limits<double>::infinity();
-    paces[i].link = link_use(transfer, other, level);
+    paces[i].link = link_use(gpu, loads[i], other, level);
   }
   return clock;
 }

@@ -8,7 +8,8 @@
 //   time of all its work = transfer / x + ( fixed^p + (compute / clock + bandwidth)^p )^(1/p)
 //
 // with x the share of the link that it gets while it transfers. Shares of the link are max-min
-// fair, and no instance gets more than its copy engines carry (physics/link.hpp). Which transfers
+// fair, and no instance gets more than its copy engines carry, or its processors where they read
+// host memory themselves (physics/link.hpp); such reads are transfers too. Which transfers
 // coincide is not known from averages, so there are two readings:
 //
 //   spread    transfers are spread over the time of each job, and never coincide while the link has
@@ -34,10 +35,11 @@ namespace cleave {
 /// of its time on the largest profile of the model that it was timed on.
 struct WorkParts {
   double fixed = 0;      // on the host and in launches: no slice shortens it
-  double transfer = 0;   // over the host link, at the link's full rate
+  double transfer = 0;   // over the host link by copy engines, at the link's full rate
   double compute = 0;    // on this instance's processors, at full clocks
   double bandwidth = 0;  // bound by this instance's memory
   double overlap = 1;    // p: how well the fixed part hides the others
+  double direct = 0;     // over the host link by processors, at the link's full rate
 };
 
 /// A job on a GPU as its neighbours see it.
@@ -45,6 +47,7 @@ struct SharedLoad {
   WorkParts parts;
   double compute_share = 0, memory_share = 0;  // its instance's, of the GPU; it draws by these
   double kappa = 1;                            // see InstanceLoad
+  double direct_link = 1;  // the share of the link that its processors reach, in (0, 1]
   /// How much longer the parts take because other jobs use the same instance.
   double fixed_stretch = 1, gpu_stretch = 1;
 };
@@ -55,7 +58,7 @@ enum class LinkSharing : std::uint8_t { off, spread, together };
 /// What the jobs of a GPU share.
 struct SharedGpu {
   LinkSharing link = LinkSharing::spread;
-  double instance_link = 1;  // the share of the link that one instance may use, in (0, 1]
+  double instance_link = 1;  // the share that one instance's copy engines carry, in (0, 1]
   /// Empty: clocks never fall, and nothing is said of power.
   std::optional<PowerBounds> power = {};
   double beta = 1;  // see PowerOptions

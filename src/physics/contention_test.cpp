@@ -19,6 +19,8 @@ SharedLoad some_load(Random& random) {
   const auto part = [&] { return random.below(3) == 0 ? 0 : 3 * random.uniform(); };
   load.parts = {part(), part(), part(), part(),
                 random.below(2) == 0 ? 1 : 1 + 5 * random.uniform()};
+  load.parts.direct = part();
+  load.direct_link = random.below(2) == 0 ? 1 : 0.1 + 0.9 * random.uniform();
   load.compute_share = load.memory_share = 1.0 / 7;
   load.kappa = 2 * random.uniform();
   return load;
@@ -99,6 +101,14 @@ TEST(Contention, PureTransfersGetMaxMinFairShares) {
       for (const Pace& each : all)
         EXPECT_NEAR(each.speed, std::min(0.3, 1.0 / static_cast<double>(count)), 1e-12);
     }
+  const SharedLoad reads{.parts = {.direct = 1}, .direct_link = 0.62};
+  const auto both = paces({.link = LinkSharing::spread, .instance_link = 0.13}, {transfer, reads});
+  EXPECT_NEAR(both[0].speed, 0.13, 1e-12) << "its copy engines";
+  EXPECT_NEAR(both[1].speed, 0.62, 1e-12) << "its processors";
+  const auto three =
+      paces({.link = LinkSharing::spread, .instance_link = 0.13}, {transfer, reads, reads});
+  EXPECT_NEAR(three[0].speed, 0.13, 1e-9);
+  EXPECT_NEAR(three[1].speed, (1 - 0.13) / 2, 1e-9) << "what the copy engines leave";
   const auto mixed = paces({.link = LinkSharing::spread},
                            {transfer, transfer, {.parts = {.fixed = 0.99, .transfer = 0.01}}});
   EXPECT_NEAR(mixed[0].speed, mixed[1].speed, 1e-12);

@@ -3,6 +3,8 @@
 // Apart from the Grace Hopper superchip (*Taming GPU Underutilization via Static Partitioning*,
 // table IV) nothing was measured under MIG; rows that were not measured say so.
 
+#include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "model/gpu_model.hpp"
@@ -17,9 +19,19 @@ struct HostLink {
   double instance_gb_per_s;
   std::string_view source;
   bool inferred;  // not measured on this model
+  /// What the processors of an instance with one and with two compute slices reach that read host
+  /// memory themselves; 0: as much as the link, like those of larger instances.
+  std::array<double, 2> direct_gb_per_s = {};
 
   /// The share of the link that one GPU instance can use, in (0, 1].
   [[nodiscard]] constexpr double instance_share() const { return instance_gb_per_s / gb_per_s; }
+  /// The same where its processors read host memory themselves, without copy engines.
+  [[nodiscard]] constexpr double direct_share(ComputeSlices compute) const {
+    const auto slices = static_cast<std::size_t>(compute.value);
+    if (slices < 1 || slices > direct_gb_per_s.size()) return 1;
+    const double reached = direct_gb_per_s[slices - 1];
+    return reached > 0 ? reached / gb_per_s : 1;
+  }
 };
 
 /// The link of a model. A GPU that only its driver describes gets the slowest, marked as inferred.

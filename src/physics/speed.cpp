@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/speed_table.hpp"
+#include "physics/offload.hpp"
 #include "physics/speed_law.hpp"
 
 namespace cleave {
@@ -92,8 +93,21 @@ std::optional<Speed> speed_on_whole_gpu(const SpeedModel& job, const GpuModel& m
   return along(job, shares(reference, model.sms, model.compute, model, model.memory_slices));
 }
 
-std::optional<WorkParts> parts_on(const SpeedModel& job, const GpuModel& model,
-                                  const Profile* profile, double instance_link) {
+namespace {
+
+/// What crosses the link while part of the job's memory is on the host. Nothing where the job fits,
+/// or cannot run at all.
+double direct_time(const SpeedModel& job, const GpuModel& model, const Profile* profile) {
+  if (!job.offload) return 0;
+  const Profile& here = profile != nullptr ? *profile : model.largest();
+  const auto in_host = in_host_memory(*job.offload, here.usable);
+  return in_host ? offload_time(*job.offload, *in_host, host_link(model)) : 0;
+}
+
+/// The parts of the work without those transfers; a table's whole times are `listed_direct` less.
+std::optional<WorkParts> own_parts(const SpeedModel& job, const GpuModel& model,
+                                   const Profile* profile, double instance_link,
+                                   double listed_direct) {
   const GpuModel& reference = job.reference != nullptr ? *job.reference : model;
   const Shares available =
       profile != nullptr ? shares(reference, profile->sms, profile->compute, model, profile->memory)
@@ -115,8 +129,23 @@ std::optional<WorkParts> parts_on(const SpeedModel& job, const GpuModel& model,
       profile != nullptr ? speed_on(job, model, *profile) : speed_on_whole_gpu(job, model);
   if (!speed) return std::nullopt;
   const double link = job.table ? instance_link : 1;
+  const double others = job.transfer_share / link + listed_direct;
   return WorkParts{.transfer = job.transfer_share,
-                   .compute = std::max(0.0, 1 / speed->relative - job.transfer_share / link)};
+                   .compute = std::max(0.0, 1 / speed->relative - others)};
+}
+
+}  // namespace
+
+std::optional<WorkParts> parts_on(const SpeedModel& job, const GpuModel& model,
+                                  const Profile* profile, double instance_link) {
+  const double direct = direct_time(job, model, profile);
+  if (direct == 0) return own_parts(job, model, profile, instance_link, 0);
+  const double share = profile != nullptr ? host_link(model).direct_share(profile->compute) : 1;
+  const std::string_view column = profile != nullptr ? profile->name : mig_off;
+  const bool listed = job.table && listed_speed(*job.table, model, column);
+  auto parts = own_parts(job, model, profile, instance_link, listed ? direct / share : 0);
+  if (parts) parts->direct = direct;
+  return parts;
 }
 
 }  // namespace cleave

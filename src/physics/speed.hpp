@@ -19,7 +19,8 @@ struct Speed {
   bool inferred;    // from compute slices, because the SMs are unknown
 };
 
-/// The speed on an instance of `profile`; empty if the job does not fit there.
+/// The speed on an instance of `profile`; empty if the job does not fit there. Without what
+/// offloading costs (physics/offload.hpp), which the parts have.
 std::optional<Speed> speed_on(const SpeedModel& job, const GpuModel& model, const Profile& profile);
 
 /// The speed on the whole GPU with MIG off: the table's column "none", or else the best speed it
@@ -28,8 +29,8 @@ std::optional<Speed> speed_on_whole_gpu(const SpeedModel& job, const GpuModel& m
 
 /// What the job's work takes on the profile, or on the whole GPU with MIG off where that is null,
 /// by what it needs. Where the parts are not known, all but transfers counts as compute. Tables
-/// were measured on the instance, where transfers had `instance_link` of the link. Empty if the job
-/// does not fit there.
+/// were measured on the instance, where transfers had `instance_link` of the link and memory that
+/// does not fit was on the host. Empty if the job does not fit there.
 std::optional<WorkParts> parts_on(const SpeedModel& job, const GpuModel& model,
                                   const Profile* profile, double instance_link = 1);
 
