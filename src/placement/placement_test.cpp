@@ -151,6 +151,41 @@ TEST(Requests, OnMixedFleetsMeanEachModelsOwnProfile) {
   EXPECT_EQ(decided(fleet, {Unknown{}, {}}, "first-fit"), "g0: 1g.6gb@0");
 }
 
+TEST(Requests, WithOffloadKnowTheSmallerProfiles) {
+  const FleetFile file = file_of(gpu("A100-40GB", ""));
+  const Geometry& geometry = file.geometries.front();
+  const auto names = [&](PlacementSet set) {
+    std::set<std::string> all;
+    for (const PlacementId p : set) all.emplace(geometry[p].profile->name);
+    return all;
+  };
+  using Names = std::set<std::string>;
+  RequestTable requests(file.geometries);
+  Request request = size(15000);
+  const RequestId whole = requests.intern(request);
+  request.offload = MiB{11000};
+  const RequestId offers = requests.intern(request);
+  EXPECT_EQ(requests[offers].candidates, requests[whole].candidates) << "the size comes first";
+  EXPECT_EQ(requests[offers].holds, requests[whole].holds);
+  EXPECT_FALSE(requests[whole].offloaded);
+  EXPECT_EQ(names(requests[offers].with_offload.front()), (Names{"1g.5gb", "1g.10gb", "2g.10gb"}));
+  ASSERT_TRUE(requests[offers].offloaded);
+  EXPECT_EQ(names(requests[*requests[offers].offloaded].candidates.front()),
+            (Names{"1g.10gb", "2g.10gb"}))
+      << "the largest, which offloads least";
+  request.offload = MiB{6000};
+  EXPECT_EQ(names(requests[requests.intern(request)].with_offload.front()),
+            (Names{"1g.10gb", "2g.10gb"}));
+  request.offload = MiB{15000 - 9985};
+  EXPECT_FALSE(requests[requests.intern(request)].offloaded) << "a MiB too little";
+
+  request = size(41000);
+  request.offload = MiB{1000};
+  const ResolvedRequest beyond = resolve(request, file.geometries);
+  EXPECT_EQ(names(beyond.candidates.front()), (Names{"7g.40gb"})) << "nothing is larger";
+  EXPECT_EQ(beyond.impossible, "");
+}
+
 TEST(Requests, SayWhyTheyCanNeverBePlaced) {
   const FleetFile h20 = file_of(gpu("H20-96GB", ""));
   EXPECT_EQ(resolve(size(5000), h20.geometries).impossible,

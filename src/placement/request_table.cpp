@@ -43,6 +43,30 @@ std::vector<const Profile*> profiles_of_size(const std::vector<const Profile*>& 
   return chosen;
 }
 
+/// The plain profiles that are smaller than the size, but enough for what cannot be offloaded.
+std::vector<const Profile*> profiles_with_offload(const std::vector<const Profile*>& usable,
+                                                  const Request& request) {
+  const auto* size = std::get_if<BySize>(&request.wanted);
+  std::vector<const Profile*> enough;
+  if (size == nullptr || !request.offload) return enough;
+  for (const Profile* p : usable)
+    if (is_plain(p) && p->usable && *p->usable < size->memory &&
+        *p->usable >= size->memory - *request.offload && p->compute >= size->compute)
+      enough.push_back(p);
+  return enough;
+}
+
+/// Of those the ones with the most memory, where least is offloaded; all that tie compete.
+std::vector<const Profile*> largest_with_offload(const std::vector<const Profile*>& usable,
+                                                 const Request& request) {
+  std::vector<const Profile*> chosen = profiles_with_offload(usable, request);
+  if (chosen.empty()) return chosen;
+  const auto most =
+      *std::ranges::max(chosen, {}, [](const Profile* p) { return *p->usable; })->usable;
+  std::erase_if(chosen, [&](const Profile* p) { return *p->usable < most; });
+  return chosen;
+}
+
 /// The profile of that name; where it has turned out too small, the next larger ones with as much
 /// compute.
 std::vector<const Profile*> profiles_of_name(const Geometry& geometry,
@@ -76,8 +100,11 @@ std::vector<const Profile*> satisfying(const Geometry& geometry, const Request& 
   const std::vector<const Profile*> usable = usable_profiles(geometry, request);
   if (const auto* wanted = std::get_if<ByProfile>(&request.wanted))
     return profiles_of_name(geometry, usable, *wanted, request.at_least);
-  if (const auto* size = std::get_if<BySize>(&request.wanted))
-    return profiles_of_size(usable, *size);
+  if (const auto* size = std::get_if<BySize>(&request.wanted)) {
+    if (request.offloaded) return largest_with_offload(usable, request);
+    auto whole = profiles_of_size(usable, *size);
+    return whole.empty() ? largest_with_offload(usable, request) : whole;
+  }
   if (const auto* share = std::get_if<ByShare>(&request.wanted)) {
     const Profile* meant = profile_of_share(geometry.model(), usable, *share);
     return meant == nullptr ? std::vector<const Profile*>{} : std::vector{meant};
@@ -135,6 +162,11 @@ ResolvedRequest resolve(const Request& request, const std::vector<Geometry>& geo
     for (const Profile* profile : usable_profiles(geometry, request))
       if (at_least_as_large(profile, chosen)) holds = holds | placements(profile);
     resolved.holds.push_back(holds);
+    PlacementSet with_offload;
+    for (const Profile* profile :
+         profiles_with_offload(usable_profiles(geometry, request), request))
+      with_offload = with_offload | placements(profile);
+    resolved.with_offload.push_back(with_offload);
     possible = possible || !candidates.empty();
     resolved.candidates.push_back(candidates);
   }
@@ -144,8 +176,21 @@ ResolvedRequest resolve(const Request& request, const std::vector<Geometry>& geo
 
 RequestId RequestTable::intern(const Request& request) {
   const auto [entry, fresh] = known_.try_emplace(request, static_cast<RequestId>(resolved_.size()));
-  if (fresh) resolved_.push_back(resolve(request, geometries_));
-  return entry->second;
+  const RequestId id = entry->second;
+  if (fresh) {
+    resolved_.push_back(resolve(request, geometries_));
+    if (request.offload && !request.offloaded) intern_offloaded(id);
+  }
+  return id;
+}
+
+void RequestTable::intern_offloaded(RequestId id) {
+  const auto some = [](PlacementSet set) { return !set.empty(); };
+  if (std::ranges::none_of(resolved_[index(id)].with_offload, some)) return;
+  Request smaller = resolved_[index(id)].request;
+  smaller.offloaded = true;
+  const RequestId offloaded = intern(smaller);
+  resolved_[index(id)].offloaded = offloaded;
 }
 
 }  // namespace cleave

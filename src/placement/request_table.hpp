@@ -3,6 +3,7 @@
 // request. Jobs that ask for the same share one number, so that a decision never looks at text.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct ResolvedRequest {
       candidates;  // for each geometry, in the fleet's order; empty: not on this model
   std::vector<PlacementSet> holds;  // those and all larger ones without attribute
   std::string impossible;           // why no GPU of the fleet can ever take it; empty where one can
+  /// Smaller than what is asked for, but enough where the job offloads all it can. Where a model
+  /// has nothing larger, the largest of them are its candidates.
+  std::vector<PlacementSet> with_offload = {};
+  /// The same request for the largest of these alone; empty where there are none.
+  std::optional<RequestId> offloaded = {};
 };
 
 /// The requests of a fleet, each once. It only grows.
@@ -34,6 +40,8 @@ class RequestTable {
   [[nodiscard]] std::size_t size() const { return resolved_.size(); }
 
  private:
+  void intern_offloaded(RequestId id);
+
   std::vector<Geometry> geometries_;
   std::map<Request, RequestId> known_;
   std::vector<ResolvedRequest> resolved_;
