@@ -60,13 +60,14 @@ std::span<const Rates::Rate> Rates::rates_on(GpuId gpu, Instant now, const JobRu
   for (const JobId job : jobs_on(gpu)) {
     const JobRun& run = *runs.find(job);
     if (run.counts_from > now) {
-      rates_.push_back({job, alone(job, run).relative, {}, true});
+      rates_.push_back({job, alone(job, run).relative, 0, {}, true});
       continue;
     }
     // What nothing slows keeps the speed of its table to the last digit.
     const bool free = clock == 1 && !speeds_.transfers(job_of(job));
     const Pace& pace = paces_[next++];
-    rates_.push_back({job, free ? alone(job, run).relative : pace.speed, pace.power, false});
+    rates_.push_back(
+        {job, free ? alone(job, run).relative : pace.speed, pace.link, pace.power, false});
   }
   return rates_;
 }

@@ -51,10 +51,11 @@ class Rates {
     return has_power() && use.asked > room(gpu);
   }
 
-  /// A job's speed and power from now on.
+  /// A job's speed, power and mean share of the link from now on.
   struct Rate {
     JobId job;
     double speed;
+    double link;
     Milliwatts power;
     bool begins_later;  // it makes no progress yet: its speed is what it would be by itself
   };

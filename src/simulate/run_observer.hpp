@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/event.hpp"
+#include "physics/power.hpp"
 
 namespace cleave {
 
@@ -43,12 +44,25 @@ struct RunEvent {
 
 std::string_view name(RunEvent::Kind kind);
 
+/// From `from` on the job runs like this, until something else is said of it: later ones count,
+/// also those for the same time. It has left its GPU where all is zero.
+struct RateChange {
+  Instant from;
+  JobId job;
+  GpuId gpu;
+  double speed;      // its work in units of its time on the whole GPU, a second
+  double link;       // the mean share of the GPU's link that it uses
+  Milliwatts power;  // what it draws; zero where power is left out
+};
+
 /// Is told of each event of a run.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
   /// In the order in which things are decided; `at` never falls, `until` may lie ahead.
   virtual void on(const RunEvent& event) = 0;
+  /// Decided at `now`, which is `change.from` or before.
+  virtual void on_rate(Instant /*now*/, const RateChange& /*change*/) {}
 };
 
 /// Tells each of several, in their order; null ones are passed over.
@@ -60,6 +74,9 @@ class RunObservers final : public RunObserver {
   }
   void on(const RunEvent& event) override {
     for (RunObserver* each : all_) each->on(event);
+  }
+  void on_rate(Instant now, const RateChange& change) override {
+    for (RunObserver* each : all_) each->on_rate(now, change);
   }
   [[nodiscard]] bool empty() const { return all_.empty(); }
 

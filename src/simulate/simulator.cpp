@@ -248,12 +248,21 @@ class Simulation {
     rates_.join(id, run);
     measure_.add_speed(run.gpu, run.speed, run.counts_from);
     draw(id, run, rates_.asked(id, run));
+    observe_rate(id, run, 0, rates_.asked(id, run));
   }
 
   void leave_gpu(JobId id, const JobRun& run) {
     rates_.leave(id, run);
     measure_.remove_speed(run.gpu, run.speed, run.counts_from);
     energy_.job_draws(id, {}, now_, now_);
+    if (options_.observer != nullptr)
+      options_.observer->on_rate(now_, {now_, id, run.gpu, 0, 0, {}});
+  }
+
+  void observe_rate(JobId id, const JobRun& run, double link, Milliwatts power) {
+    if (options_.observer == nullptr) return;
+    options_.observer->on_rate(now_, {std::max(now_, run.counts_from), id, run.gpu, run.speed, link,
+                                      rates_.has_power() ? power : Milliwatts{}});
   }
 
   void draw(JobId id, const JobRun& run, Milliwatts power) {
@@ -273,6 +282,8 @@ class Simulation {
       JobRun& run = runs_[rate.job];
       if (!rate.begins_later) draw(rate.job, run, rate.power);
       set_speed(rate.job, run, rate.speed);
+      observe_rate(rate.job, run, rate.link,
+                   rate.begins_later ? rates_.asked(rate.job, run) : rate.power);
       if (rate.begins_later)
         agenda_.push({run.counts_from, static_cast<std::uint32_t>(index(rate.job)), run.generation,
                       Due::progress_begins});

@@ -2,6 +2,13 @@
 // `cleave simulate` takes. Arrivals and run times are exponential, profiles drawn evenly; the
 // arrival rate holds a share of the fleet's memory slices. An event is an arrival or an end of a
 // job and nothing else; reading files is not part of it.
+//
+// Three worlds: `bare`, in which jobs share nothing and draw nothing; `usual`, the defaults of
+// `cleave simulate`; and `full`, in which two jobs of three transfer, each GPU is capped at four
+// fifths of its power, and a meter polls. There nearly every event changes the speeds of a GPU's
+// other jobs.
+
+#include <sys/resource.h>
 
 #include "base/format.hpp"
 #include "base/random.hpp"
@@ -25,8 +32,10 @@ constexpr int repeats = 3;
 struct SimulationBench {
   std::size_t gpus = 0, jobs = 0;
   std::string scheduler;
+  std::string_view world;
   std::size_t events = 0;
   double seconds = 0;                      // the median
+  double peak_mib = 0;                     // memory of this process until now, with the workload
   std::optional<bool> no_index_identical;  // tried where the scan ends in reasonable time
 
   [[nodiscard]] double events_per_s() const { return static_cast<double>(events) / seconds; }
@@ -36,15 +45,39 @@ const Columns<SimulationBench> columns = {
     {"gpus", "GPUs", &SimulationBench::gpus},
     {"jobs", "jobs", &SimulationBench::jobs},
     {"scheduler", "scheduler", &SimulationBench::scheduler},
+    {"world", "world", &SimulationBench::world},
     {"events", "events", &SimulationBench::events},
     {"seconds", "seconds", &SimulationBench::seconds, decimals(4)},
     {"events_per_s", "million events/s", &SimulationBench::events_per_s, decimals(2, 1e-6)},
+    {"peak_mib", "MiB so far", &SimulationBench::peak_mib, decimals(0)},
     {"no_index_identical", "same without index", &SimulationBench::no_index_identical,
      [](const Json& same) { return same.is_null() ? "not tried" : yes_or_alarm(same); }}};
 
 constexpr double mean_duration_s = 600;
 
-Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t jobs) {
+double peak_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+/// A world in which work of this kind runs.
+struct BenchWorld {
+  std::string_view name;
+  bool shares;  // jobs transfer
+  WorldTerms terms;
+};
+
+std::vector<BenchWorld> worlds(const GpuModel& model) {
+  WorldTerms bare, full;
+  bare.link = LinkSharing::off;
+  bare.has_power = false;
+  full.power.cap = Milliwatts{power_bounds(model, {}).cap.value * 4 / 5};
+  full.sample = std::chrono::seconds(1);
+  return {{"bare", false, bare}, {"usual", false, {}}, {"full", true, full}};
+}
+
+Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t jobs, bool shares) {
   Random random(5);
   const auto profiles = geometry.profile_list();
   double slices = 0;
@@ -55,8 +88,11 @@ Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t j
       load * static_cast<double>(gpus) * geometry.model().memory_slices.value / slices;
   const double mean_gap_s = mean_duration_s / at_once;
   Workload workload;
-  SpeedModel flat;
-  flat.flat = true;
+  std::array<SpeedModel, 3> speeds;
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    speeds[i].flat = true;
+    if (shares) speeds[i].transfer_share = 0.1 * static_cast<double>(i);
+  }
   workload.jobs.reserve(jobs);
   double now = 0;
   for (std::size_t i = 0; i < jobs; ++i) {
@@ -66,7 +102,7 @@ Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t j
     job.duration = *duration_from_seconds(random.exponential(mean_duration_s));
     job.request = workload.intern(
         Request{ByProfile{std::string(profiles[random.below(profiles.size())]->name)}, {}});
-    job.speed = workload.intern(flat);
+    job.speed = workload.intern(speeds[i % speeds.size()]);
     workload.jobs.push_back(std::move(job));
     now += random.exponential(mean_gap_s);
   }
@@ -75,26 +111,30 @@ Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t j
 }
 
 Result<SimulationBench> bench_one(const SchedulerSpec& scheduler, const GpuModel& model,
-                                  std::size_t gpus, std::size_t jobs) {
+                                  std::size_t gpus, std::size_t jobs, const BenchWorld& world) {
   const auto fleet =
       parse_fleet_in_short(fmt::format("{}x{}", gpus, model.key), ProfileChoice::plain());
   if (!fleet) return std::unexpected(fleet.error());
-  const Workload workload = make_workload(fleet->geometries.front(), gpus, jobs);
-  SimulationBench bench{gpus, jobs, scheduler.text, 0, 0, {}};
+  const Workload workload = make_workload(fleet->geometries.front(), gpus, jobs, world.shares);
+  SimulationOptions options;
+  options.world = world.terms;
+  SimulationBench bench{gpus, jobs, scheduler.text, world.name, 0, 0, 0, {}};
   std::vector<double> seconds;
   std::string summary;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     const auto begin = BenchClock::now();
-    const auto run = simulate(*fleet, workload, scheduler);
+    const auto run = simulate(*fleet, workload, scheduler, options);
     seconds.push_back(seconds_since(begin));
     if (!run) return std::unexpected(run.error());
     bench.events = run->events;
     summary = to_json(*run).dump();
   }
   bench.seconds = median(seconds);
+  bench.peak_mib = peak_mib();
   constexpr std::size_t most_looks = 20'000'000;  // of a scan at a GPU
   if (gpus * jobs <= most_looks) {
-    const auto scanned = simulate(*fleet, workload, scheduler, {.use_index = false});
+    options.use_index = false;
+    const auto scanned = simulate(*fleet, workload, scheduler, options);
     bench.no_index_identical = scanned && to_json(*scanned).dump() == summary;
   }
   return bench;
@@ -110,9 +150,11 @@ Result<int> simulation(const Options& given) {
   if (!model) return std::unexpected(model.error());
   std::vector<SimulationBench> runs;
   for (std::size_t i = 0; i < given.gpus.size(); ++i) {
-    auto bench = bench_one(*scheduler, **model, given.gpus[i], given.jobs[i]);
-    if (!bench) return std::unexpected(bench.error());
-    runs.push_back(std::move(*bench));
+    for (const BenchWorld& world : worlds(**model)) {
+      auto bench = bench_one(*scheduler, **model, given.gpus[i], given.jobs[i], world);
+      if (!bench) return std::unexpected(bench.error());
+      runs.push_back(std::move(*bench));
+    }
   }
   if (given.json)
     print(Json{{"runs", json_rows(columns, runs)}});
