@@ -50,6 +50,10 @@ Json CrashBatch::document(const Wanted& wanted, const std::string& name) {
     job["checkpoint_signal"] = 28;  // WINCH, which does not end shells and programs
     job["checkpoint_grace_s"] = 0.05;
   }
+  if (wanted.restartable && random_.below(2) == 0) {
+    job.erase("restartable");  // which follows, and the job may be moved as well
+    job["progress"] = "checkpoint";
+  }
   if (wanted.kind == "starves") {
     job["profile"] = "1g.5gb";
   } else if (wanted.kind != "grows") {
