@@ -1,6 +1,24 @@
 #include "control/loop/attempt_launcher.hpp"
 
+#include <algorithm>
+
+#include "base/format.hpp"
+
 namespace cleave {
+
+namespace {
+
+/// For programs that ask cleave_report to save their work (docs/reporting.md); what the user says
+/// of it is stronger.
+constexpr std::string_view signal_variable = "CLEAVE_CHECKPOINT_SIGNAL=";
+
+void add_signal(std::vector<std::string>& environment, const JobSpec& spec) {
+  const auto said = [](const std::string& each) { return each.starts_with(signal_variable); };
+  if (spec.checkpoint_signal == 0 || std::ranges::any_of(environment, said)) return;
+  environment.push_back(fmt::format("{}{}", signal_variable, spec.checkpoint_signal));
+}
+
+}  // namespace
 
 LiveAttempt AttemptLauncher::attempt_on(GpuId id, const GpuStep& step) const {
   const ManagedGpu& gpu = node_.gpu(id);
@@ -51,6 +69,7 @@ Launch AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt
   launch.environment = settings_.job_environment;
   launch.environment.insert(launch.environment.end(), command.environment.begin(),
                             command.environment.end());
+  add_signal(launch.environment, job.record.spec);
   launch.working_directory = command.working_directory;
   launch.visible_devices = attempt.record.device;
   launch.stop_grace = job.record.spec.stop_grace;

@@ -117,6 +117,21 @@ TEST_F(MoveTest, ItsSignalComesFirstAndItMayEndBeforeItsGraceIsOver) {
   EXPECT_EQ(job.record.failures, 0);
 }
 
+TEST_F(MoveTest, ItsProgramKnowsTheSignalUnlessItsUserSaysOtherwise) {
+  settings.job_environment = {"A=b"};
+  running(Keeps::checkpoint, 10);
+  EXPECT_EQ(jobs.launch_of({1, 1}).environment,
+            (std::vector<std::string>{"A=b", "CLEAVE_CHECKPOINT_SIGNAL=10"}));
+  settings.job_environment = {"CLEAVE_CHECKPOINT_SIGNAL=USR2"};
+  running(Keeps::checkpoint, 10);
+  EXPECT_EQ(jobs.launch_of({2, 1}).environment, settings.job_environment);
+}
+
+TEST_F(MoveTest, AProgramWithoutASignalHearsOfNone) {
+  running(Keeps::checkpoint);
+  EXPECT_TRUE(jobs.launch_of({1, 1}).environment.empty());
+}
+
 TEST_F(MoveTest, WhatItsSupervisorDiedOfMakesNoDifference) {
   LiveJob& job = running(Keeps::checkpoint, 10);
   move(job);
