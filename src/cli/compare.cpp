@@ -3,6 +3,7 @@
 #include "simulate/comparison.hpp"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "base/format.hpp"
@@ -66,14 +67,27 @@ constexpr std::pair<const char*, const char*> overview[] = {{"done", "finished"}
                                                             {"compute", "compute_utilization"},
                                                             {"fragmented", "fragmentation_mean"},
                                                             {"creates", "creates"}};
+/// Those that stand there where they differ between schedulers.
+constexpr std::pair<const char*, const char*> where_they_differ[] = {
+    {"memory", "memory_allocated_utilization"},
+    {"energy", "energy_j"},
+    {"changes", "reconfigurations"}};
 
 void print_overview(const RunComparison& comparison) {
   Columns<SchedulerComparison> columns = {
       {text_only, "scheduler", &SchedulerComparison::scheduler}};
-  for (const auto& [heading, name] : overview)
+  const auto add = [&](const char* heading, const char* name) {
     columns.emplace_back(text_only, heading, [name](const SchedulerComparison& scheduler) {
       return median_of(figure(scheduler, name));
     });
+  };
+  for (const auto& [heading, name] : overview) add(heading, name);
+  for (const auto& [heading, name] : where_they_differ) {
+    std::set<std::string> values;
+    for (const SchedulerComparison& scheduler : comparison.schedulers)
+      values.insert(median_of(figure(scheduler, name)));
+    if (values.size() > 1) add(heading, name);
+  }
   fmt::print("\n{}\n", text_rows(columns, comparison.schedulers));
 }
 
@@ -115,7 +129,8 @@ void print_ratios(const RunComparison& comparison) {
 /// "makespan_s" as "makespan", "oom_restarts" as "oom restarts".
 std::string words_of(const FigureComparison& figure) {
   std::string words(figure.figure);
-  if (words.ends_with("_s")) words.resize(words.size() - 2);
+  for (const std::string_view unit : {"_jobs_per_s", "_s", "_j"})
+    if (words.ends_with(unit)) words.resize(words.size() - unit.size());
   std::ranges::replace(words, '_', ' ');
   return words;
 }

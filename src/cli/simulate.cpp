@@ -44,11 +44,26 @@ std::string text_of(const RunFigure&, const std::vector<ReasonCount>& counts) {
   return fmt::format("{}", counts.size());
 }
 
+/// Unknown, or nothing at all.
+bool says_nothing(const RunFigure& figure, const RunSummary& run) {
+  return std::visit(
+      [&](auto member) {
+        const auto value = std::invoke(member, run);
+        if constexpr (std::is_convertible_v<decltype(value), double>)
+          return value == 0;
+        else if constexpr (std::is_same_v<decltype(value), const std::optional<double>>)
+          return !value;
+        else
+          return false;
+      },
+      figure.value);
+}
+
 /// The figure in its words; empty where it is left out.
 std::string words_of(const RunFigure& figure, const RunSummary& run) {
+  if (figure.optional && says_nothing(figure, run)) return "";
   const std::string value = std::visit(
       [&](auto member) { return text_of(figure, std::invoke(member, run)); }, figure.value);
-  if (figure.optional && (value == "0" || value == "-")) return "";
   const auto* count = std::get_if<std::size_t RunSummary::*>(&figure.value);
   return fmt::format(fmt::runtime(figure.words), fmt::arg("n", value),
                      fmt::arg("counted", counted(count != nullptr ? run.**count : 0, figure.unit)));
@@ -74,9 +89,6 @@ void print_text(const RunSummary& s, bool measured_times) {
       line = figure->line;
     }
   fmt::print("\n\n{}", remarks(s, measured_times));
-  if (s.energy_j)
-    fmt::print(
-        "watts are a scenario, not a prediction: docs/simulated-world.md has their sources\n");
 }
 
 /// The files that a run writes; each has its name only when all is in it.

@@ -495,6 +495,8 @@ std::string remarks(const RunSummary& summary, bool measured_times) {
         "the speed of {} jobs is inferred from compute slices: their SM counts are unknown\n",
         summary.speeds_inferred);
   if (summary.creates > 0 && measured_times) text += fmt::format("{}\n", reconfiguration_note);
+  if (summary.energy_j)
+    text += "watts are a scenario, not a prediction: docs/simulated-world.md has their sources\n";
   return text;
 }
 

@@ -2,6 +2,7 @@
 // Keeps a run's books: what became of each job, how long it waited and ran, what of that time was
 // overhead, how much memory was resident. The run summary is written from here and from Measure.
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -32,11 +33,15 @@ class Account {
   /// A process of the job ran, and could hold `most`.
   void ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
            std::optional<MiB> most);
-  /// The job waited for its instance to be made; less than nothing where that was said too early.
-  void made_ready(std::size_t job, Duration time) {
-    if (time == Duration::zero()) return;
-    creation_s_ += in_seconds(time);
-    outcomes_[job].set_up += time;
+  /// The job is going to wait this long for its instance to be made.
+  void waits_for_instance(std::size_t job, Duration time) {
+    if (time == Duration::zero() && outcomes_[job].making == time) return;
+    outcomes_[job].making = time;
+    add_making(job, time);
+  }
+  /// It left before that was over, by `rest` at most.
+  void waits_no_longer(std::size_t job, Duration rest) {
+    add_making(job, -std::min(rest, outcomes_[job].making));
   }
   void wrote_checkpoint(std::size_t job, Duration time) {
     checkpoint_s_ += in_seconds(time);
@@ -57,6 +62,10 @@ class Account {
   }
 
  private:
+  void add_making(std::size_t job, Duration time) {
+    creation_s_ += in_seconds(time);
+    outcomes_[job].set_up += time;
+  }
   [[nodiscard]] bool late(std::size_t job) const;
   void lose_work(std::size_t job, Duration progress, const WorkShare& work);
 

@@ -141,6 +141,9 @@ TEST(Laws, WorkAndOverheadsAreAllTheTimeOfJobs) {
       } else {
         EXPECT_NEAR(all, work + overheads, 1e-4) << spec << " " << seed;
       }
+      for (const double each : {s.creation_s, s.process_start_s, s.checkpoint_s, s.restore_s,
+                                s.lost_work_s, s.waiting_s})
+        EXPECT_GE(each, 0) << spec << " " << seed;
       lost += s.lost_work_s;
       restored += s.restore_s;
       checkpoints += s.checkpoint_s;

@@ -323,7 +323,7 @@ class Simulation {
     if (start != options_.process_start || !slow_starts_.empty()) slow_start(id) = start;
     run.counts_from = begins + start;
     if (run.restores) run.counts_from += options_.checkpoint / 2;
-    account_.made_ready(index(id), begins - from);
+    account_.waits_for_instance(index(id), begins - from);
     if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
     const Speed speed = rates_.alone(id, run);
     run.speed = speed.relative;
@@ -460,7 +460,7 @@ class Simulation {
           run.restores ? std::min(time - start, options_.checkpoint / 2) : Duration::zero();
       account_.ran(index(id), {time, start, restore}, {before, run.done, left_over}, capacity(run));
     } else {
-      account_.made_ready(index(id), now_ - run.begin);  // it was not waited for
+      account_.waits_no_longer(index(id), run.begin - now_);
     }
     run.done = left_over;
     if (ending == Ending::killed && left_over > 0 && keeps(id) == Keeps::checkpoint) {
