@@ -34,6 +34,7 @@ class SlowWorld {
         workload_(workload),
         options_(options),
         done_(workload.jobs.size()),
+        began_with_(workload.jobs.size()),
         absent_(fleet.gpus.size()),
         instances_(fleet.gpus.size()) {
     run_.ends_s.resize(workload.jobs.size());
@@ -61,6 +62,11 @@ class SlowWorld {
     return fleet_.geometries[fleet_.gpus[process.gpu].geometry][*process.placement].profile;
   }
 
+  Keeps keeps(std::size_t job) const {
+    const JobDetails* details = workload_.details_of(workload_.jobs[job]);
+    return details == nullptr ? Keeps::unsaid : details->keeps;
+  }
+
   void take(const RunEvent& event) {
     const std::size_t job = event.job ? index(*event.job) : 0;
     using Kind = RunEvent::Kind;
@@ -71,6 +77,7 @@ class SlowWorld {
           from_s += slower_s(instances_[index(*event.gpu)]);
         if (restores_.contains(job)) from_s += in_seconds(options_.checkpoint) / 2;
         restores_.erase(job);
+        began_with_[job] = done_[job];
         running_[job] = {index(*event.gpu), event.placement, from_s};
         break;
       }
@@ -79,14 +86,21 @@ class SlowWorld {
         running_[job].placement = event.placement;
         break;
       case Kind::checkpointed:
-        if (event.until) restores_[job] = true;
+        if (keeps(job) != Keeps::stateless && (event.until || done_[job] > 0))
+          restores_[job] = true;
         running_.erase(job);
         break;
       case Kind::stopped:
       case Kind::restarted_early:
       case Kind::ran_out:
       case Kind::evicted:
-        done_[job] = 0;
+        // What its last checkpoint holds is what it began with.
+        if (keeps(job) == Keeps::checkpoint) {
+          done_[job] = began_with_[job];
+          if (done_[job] > 0) restores_[job] = true;
+        } else if (keeps(job) != Keeps::stateless) {
+          done_[job] = 0;
+        }
         running_.erase(job);
         break;
       case Kind::gpu_lost:
@@ -245,9 +259,10 @@ class SlowWorld {
   const FleetFile& fleet_;
   const Workload& workload_;
   const SimulationOptions& options_;
-  std::vector<double> done_;    // share of its work, by job
-  std::vector<bool> absent_;    // by GPU
-  std::vector<int> instances_;  // that exist, by GPU
+  std::vector<double> done_;        // share of its work, by job
+  std::vector<double> began_with_;  // the same when its process began
+  std::vector<bool> absent_;        // by GPU
+  std::vector<int> instances_;      // that exist, by GPU
   std::map<std::size_t, Process> running_;
   std::map<std::size_t, bool> restores_;
   SlowRun run_;

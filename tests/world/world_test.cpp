@@ -49,6 +49,18 @@ SpeedModel random_speed(Random& random, const std::vector<const Profile*>& profi
   return speed;
 }
 
+/// What the jobs keep, drawn apart from all else.
+void keep_some(Workload& workload, std::uint64_t seed) {
+  Random random(seed ^ 0x6b6565);
+  for (Job& job : workload.jobs) {
+    JobDetails details;
+    details.keeps = static_cast<Keeps>(random.below(words_of_keeps.size()));
+    if (random.below(2) == 0) details.movable = true;
+    job.details = static_cast<std::uint32_t>(workload.details.size());
+    workload.details.push_back(details);
+  }
+}
+
 SmallWorld small_world(std::uint64_t seed) {
   Random random(seed);
   SmallWorld world;
@@ -95,6 +107,8 @@ SmallWorld small_world(std::uint64_t seed) {
   constexpr std::string_view schedulers[] = {"online", "miso", "full-gpu", "dyna-p"};
   world.scheduler = schedulers[random.below(std::size(schedulers))];
   options.world.slow_allocation = random.below(3) == 0;
+  options.world.jitter = !options.reconfiguration && seed % 3 == 0;
+  keep_some(world.workload, seed);
   return world;
 }
 
