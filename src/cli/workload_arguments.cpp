@@ -341,9 +341,9 @@ Json world_json(const WorldTerms& terms, const Workload& workload) {
   std::size_t transferring = 0;
   for (const Job& job : workload.jobs) {
     const SpeedModel& speed = workload.speeds[job.speed];
-    transferring +=
-        speed.transfer_share > 0 || (speed.phases && speed.phases->transfer > Duration::zero()) ? 1
-                                                                                                : 0;
+    const bool transfers = speed.offload || speed.transfer_share > 0 ||
+                           (speed.phases && speed.phases->transfer > Duration::zero());
+    transferring += transfers ? 1 : 0;
   }
   const auto* link = std::ranges::find(link_sharings, terms.link,
                                        &std::pair<std::string_view, LinkSharing>::second);

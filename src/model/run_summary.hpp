@@ -68,7 +68,8 @@ struct RunSummary {
   std::size_t restarts = 0;     // jobs stopped by the scheduler, to start from the beginning
   std::size_t checkpoints = 0;  // jobs stopped by the scheduler, to continue later
   std::size_t gpu_losses = 0, evictions = 0;
-  std::size_t events = 0;  // arrivals and ends of jobs
+  std::size_t offloads = 0;  // starts of jobs with part of their memory on the host
+  std::size_t events = 0;    // arrivals and ends of jobs
   /// Jobs whose speed came from compute slices because SM counts are unknown.
   std::size_t speeds_inferred = 0;
 };

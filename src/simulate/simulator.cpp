@@ -239,7 +239,9 @@ class Simulation {
       return beyond ? std::max(run.done, static_cast<double>(*beyond - 1) / all) : never;
     }
     const auto* size = std::get_if<BySize>(&workload_.requests[job(id).request].wanted);
-    return size != nullptr && size->memory > *has ? run.done : never;
+    const bool fits =
+        size == nullptr || size->memory <= *has || rates_.table().host_memory(job(id), has);
+    return fits ? never : run.done;
   }
 
   // What the jobs of a GPU share.
@@ -329,6 +331,7 @@ class Simulation {
     run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
     run.dies_at = dies_at(id, run);
+    summary_.offloads += rates_.table().host_memory(job(id), capacity(run)) > MiB{0} ? 1 : 0;
     ++running_;
     join_gpu(id, run);
     observe({now_, RunEvent::Kind::started, id, gpu, seen_placement(run), begins});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "physics/link.hpp"
+#include "physics/offload.hpp"
 
 namespace cleave {
 
@@ -20,9 +21,9 @@ Speeds::Speeds(const Workload& workload, const Fleet& fleet, const WorldTerms& t
   }
   for (const SpeedModel& speed : workload.speeds)
     transfers_.push_back(terms.link != LinkSharing::off &&
-                         (speed.table || speed.flat || !speed.phases
-                              ? speed.transfer_share > 0
-                              : speed.phases->transfer > Duration::zero()));
+                         (speed.offload || (speed.table || speed.flat || !speed.phases
+                                                ? speed.transfer_share > 0
+                                                : speed.phases->transfer > Duration::zero())));
   known_.resize(workload.speeds.size() * models_.size() * columns_);
 }
 
@@ -47,6 +48,7 @@ SharedLoad Speeds::load_on(const Job& job, std::size_t kind, std::size_t profile
     const Profile& slice = model.profiles[profile];
     load.compute_share = static_cast<double>(slice.compute.value) / model.compute.value;
     load.memory_share = static_cast<double>(slice.memory.value) / model.memory_slices.value;
+    if (speed.offload) load.direct_link = host_link(model).direct_share(slice.compute);
   }
   return load;
 }
@@ -59,11 +61,18 @@ Speeds::Known Speeds::work_out(const Job& job, std::size_t kind, std::size_t pro
   if (!speed) return {0, 0};
   SharedGpu gpu = shared(kind, profile);
   if (gpu.power) gpu.power->cap = Milliwatts{INT32_MAX};  // what it asks for
-  const Pace pace = pace_alone(gpu, load_on(job, kind, profile));
+  const SharedLoad load = load_on(job, kind, profile);
+  const Pace pace = pace_alone(gpu, load);
   // Copy engines may carry less than the link; tables were measured with them.
-  const bool slower = transfers(job) && gpu.instance_link < 1 && !of.table;
+  const bool slower =
+      (transfers(job) && gpu.instance_link < 1 && !of.table) || load.parts.direct > 0;
   const double alone = slower ? pace.speed : speed->relative;
   return {speed->inferred ? -alone : alone, static_cast<std::int32_t>(pace.power.value)};
+}
+
+std::optional<MiB> Speeds::host_memory(const Job& job, std::optional<MiB> usable) const {
+  const auto& offload = workload_->speeds[job.speed].offload;
+  return offload ? in_host_memory(*offload, usable) : std::nullopt;
 }
 
 }  // namespace cleave

@@ -20,11 +20,23 @@ struct Process {
   std::size_t gpu = 0;
   std::optional<PlacementId> placement;  // empty: the whole GPU with MIG off
   double from_s = 0;
+  // Of its last step: the time of all its work, and what it drew.
+  double whole_s = 0, watts = 0;
+  /// It has ended, and here it is late by less than a step: it goes on, but is in nobody's way.
+  bool over = false;
 };
 
-/// A job's time by what it needs, on its instance, for all of its work.
+/// A job's time by what it needs, on its instance, for all of its work. What crosses the link does
+/// so by copy engines or by processors, and each has a limit.
 struct Times {
-  double fixed_s = 0, transfer_s = 0, compute_s = 0, bandwidth_s = 0;
+  double fixed_s = 0, transfer_s = 0, compute_s = 0, bandwidth_s = 0, direct_s = 0;
+  double transfer_limit = 1, direct_limit = 1;
+
+  [[nodiscard]] double own_s() const { return fixed_s + compute_s + bandwidth_s; }
+  /// On the link, where it gets this share of it.
+  [[nodiscard]] double link_s(double share) const {
+    return transfer_s / std::min(share, transfer_limit) + direct_s / std::min(share, direct_limit);
+  }
 };
 
 class SlowWorld {
@@ -78,7 +90,7 @@ class SlowWorld {
         if (restores_.contains(job)) from_s += in_seconds(options_.checkpoint) / 2;
         restores_.erase(job);
         began_with_[job] = done_[job];
-        running_[job] = {index(*event.gpu), event.placement, from_s};
+        running_[job] = {.gpu = index(*event.gpu), .placement = event.placement, .from_s = from_s};
         break;
       }
       case Kind::migrated:
@@ -118,8 +130,11 @@ class SlowWorld {
         break;
       case Kind::submitted:
       case Kind::rejected:
-      case Kind::finished:  // found here
       case Kind::failed:
+        break;
+      case Kind::finished:  // when, is found here
+        if (const auto late = running_.find(job); late != running_.end())
+          late->second.over = late->second.whole_s > 0;
         break;
     }
   }
@@ -131,6 +146,26 @@ class SlowWorld {
   }
 
   Times times_of(std::size_t job, const Process& process) const {
+    Times times = times_on_gpu(job, process);
+    const GpuModel& here = model(process.gpu);
+    const Profile* slice = profile(process);
+    const HostLink& link = host_link(here);
+    times.transfer_limit = link_limit(process);
+    if (slice != nullptr && slice->compute.value <= 2 && link.direct_gb_per_s[0] > 0)
+      times.direct_limit = link.direct_gb_per_s[slice->compute.value == 1 ? 0 : 1] / link.gb_per_s;
+    const SpeedModel& speed = workload_.speeds[workload_.jobs[job].speed];
+    if (!speed.offload) return times;
+    const MiB usable = *(slice != nullptr ? *slice : here.largest()).usable;
+    if (speed.offload->memory <= usable) return times;
+    const auto bytes = static_cast<double>((speed.offload->memory - usable).value) * 1048576;
+    const double touches = speed.offload->touches_per_s * in_seconds(workload_.jobs[job].duration);
+    times.direct_s = bytes * touches / (link.gb_per_s * 1e9);
+    // It is in the times of a table.
+    if (speed.table) times.compute_s -= times.direct_s / times.direct_limit;
+    return times;
+  }
+
+  Times times_on_gpu(std::size_t job, const Process& process) const {
     const GpuModel& here = model(process.gpu);
     const Profile* slice = profile(process);
     const Job& of = workload_.jobs[job];
@@ -165,23 +200,23 @@ class SlowWorld {
     return link.instance_gb_per_s / link.gb_per_s;
   }
 
-  /// The share of the link that each gets while it transfers, by bisection.
-  double link_share(const std::vector<std::pair<Times, double>>& jobs, double limit) const {
+  /// The share of the link that each may get while it transfers, by bisection.
+  double link_share(const std::vector<std::pair<Times, double>>& jobs) const {
+    const auto all_s = [](const Times& t) { return t.transfer_s + t.direct_s; };
     const auto use = [&](double x) {
       double sum = 0;
       for (const auto& [t, stretch] : jobs)
-        if (t.transfer_s > 0)
-          sum += t.transfer_s * x / (t.transfer_s + x * (t.fixed_s + t.compute_s + t.bandwidth_s));
+        if (all_s(t) > 0) sum += all_s(t) / (t.own_s() + t.link_s(x));
       return sum;
     };
     if (options_.world.link == LinkSharing::off) return 1;
     if (options_.world.link == LinkSharing::together) {
       double transferring = 0;
-      for (const auto& [t, stretch] : jobs) transferring += t.transfer_s > 0 ? 1 : 0;
-      return transferring > 0 ? std::min(limit, 1 / transferring) : limit;
+      for (const auto& [t, stretch] : jobs) transferring += all_s(t) > 0 ? 1 : 0;
+      return transferring > 0 ? 1 / transferring : 1;
     }
-    if (use(limit) <= 1) return limit;
-    double low = 0, high = limit;
+    if (use(1) <= 1) return 1;
+    double low = 0, high = 1;
     for (int i = 0; i < 50; ++i) {
       const double middle = (low + high) / 2;
       (use(middle) < 1 ? low : high) = middle;
@@ -189,23 +224,37 @@ class SlowWorld {
     return low;
   }
 
+  /// A job goes a step at its pace.
+  void work(std::size_t job, double now_s, double step_s) {
+    const auto [whole_s, watts] = std::pair(running_.at(job).whole_s, running_.at(job).watts);
+    run_.joules[job] += watts * step_s;
+    done_[job] += whole_s > 0 ? step_s / whole_s : 1;
+    if (done_[job] < 1) return;
+    // It ended somewhere within the step.
+    run_.ends_s[job] = now_s + step_s - (done_[job] - 1) * whole_s;
+    running_.erase(job);
+  }
+
   void go(std::size_t gpu, double now_s, double step_s) {
     if (absent_[gpu]) return;
-    std::vector<std::size_t> here;
+    std::vector<std::size_t> here, late;
     std::map<std::optional<PlacementId>, int> in_instance;
     for (const auto& [job, process] : running_) {
       if (process.gpu != gpu || run_.ends_s[job]) continue;
+      if (process.over) {
+        late.push_back(job);
+        continue;
+      }
       ++in_instance[process.placement];
       if (process.from_s <= now_s) here.push_back(job);
     }
+    for (const std::size_t job : late) work(job, now_s, step_s);
     std::vector<std::pair<Times, double>> times;  // and how often its instance is shared
-    double limit = 1;
     for (const std::size_t job : here) {
       const Process& process = running_.at(job);
       times.emplace_back(times_of(job, process), in_instance[process.placement]);
-      limit = link_limit(process);
     }
-    const double share = link_share(times, limit);
+    const double share = link_share(times);
 
     const GpuPower& power = gpu_power(model(gpu));
     const double idle_w = in_watts(power.idle) * options_.world.power.idle_factor;
@@ -224,8 +273,7 @@ class SlowWorld {
       const double memory = slice != nullptr ? static_cast<double>(slice->memory.value) /
                                                    model(gpu).memory_slices.value
                                              : 1;
-      const double whole_s =
-          (t.fixed_s + t.transfer_s / share + t.compute_s + t.bandwidth_s) * stretch;
+      const double whole_s = (t.link_s(share) + t.own_s()) * stretch;
       const double busy =
           whole_s > 0 ? (compute * t.compute_s + memory * t.bandwidth_s) / whole_s : 0;
       asked_w.push_back(span_w * std::min(1.0, busy) *
@@ -241,15 +289,12 @@ class SlowWorld {
       const auto& [t, stretch] = times[i];
       const std::size_t job = here[i];
       const double whole_s =
-          (t.fixed_s + t.transfer_s / share + t.compute_s / clock + t.bandwidth_s) * stretch;
-      link += whole_s > 0 ? t.transfer_s * stretch / whole_s : 0;
+          (t.link_s(share) + t.fixed_s + t.compute_s / clock + t.bandwidth_s) * stretch;
+      link += whole_s > 0 ? (t.transfer_s + t.direct_s) * stretch / whole_s : 0;
       draws_w += asked_w[i] * scale;
-      run_.joules[job] += asked_w[i] * scale * step_s;
-      done_[job] += whole_s > 0 ? step_s / whole_s : 1;
-      if (done_[job] < 1) continue;
-      // It ended somewhere within the step.
-      run_.ends_s[job] = now_s + step_s - (done_[job] - 1) * whole_s;
-      running_.erase(job);
+      running_.at(job).whole_s = whole_s;
+      running_.at(job).watts = asked_w[i] * scale;
+      work(job, now_s, step_s);
     }
     run_.energy_j += draws_w * step_s;
     run_.most_link = std::max(run_.most_link, link);

@@ -28,7 +28,7 @@ SpeedModel random_speed(Random& random, const std::vector<const Profile*>& profi
   speed.kappa = random.below(3) == 0 ? 0.3 + 1.5 * random.uniform() : 1;
   switch (random.below(4)) {
     case 0:
-      speed.phases = Phases{seconds(3 * random.uniform()), seconds(15 * random.uniform()),
+      speed.phases = Phases{seconds(3 * random.uniform()), seconds(40 * random.uniform()),
                             seconds(5 * random.uniform()), seconds(1 + 3 * random.uniform())};
       return speed;
     case 1:
@@ -61,6 +61,20 @@ void keep_some(Workload& workload, std::uint64_t seed) {
   }
 }
 
+/// A job by size that can keep a part on the host and goes through that now and then.
+void offload_some(Random& random, const Profile& holds_it, Request& request, SpeedModel& speed) {
+  const auto part = [&](MiB of) {
+    return MiB{std::llround(random.uniform() * static_cast<double>(of.value))};
+  };
+  const MiB memory = *holds_it.usable - part(MiB{holds_it.usable->value / 2});
+  const MiB most = part(memory);
+  request = {BySize{memory, {}}, {}, {}};
+  request.offload = most;
+  // Within the listed times of a table.
+  const double most_touches = speed.table ? 0.01 : 1.5;
+  speed.offload = Offload{memory, most, most_touches * random.uniform()};
+}
+
 SmallWorld small_world(std::uint64_t seed) {
   Random random(seed);
   SmallWorld world;
@@ -76,8 +90,10 @@ SmallWorld small_world(std::uint64_t seed) {
     job.id = fmt::format("{}", i);
     job.arrival = Instant{} + seconds(now_s);
     job.duration = seconds(1 + random.exponential(6));
-    const SpeedModel speed = random_speed(random, profiles);
-    Request request{ByProfile{std::string(profiles[random.below(profiles.size())]->name)}, {}, {}};
+    SpeedModel speed = random_speed(random, profiles);
+    const Profile& profile = *profiles[random.below(profiles.size())];
+    Request request{ByProfile{std::string(profile.name)}, {}, {}};
+    if (random.below(3) == 0) offload_some(random, profile, request, speed);
     job.request = world.workload.intern(request);
     job.speed = world.workload.intern(speed);
     world.workload.jobs.push_back(job);
@@ -114,7 +130,7 @@ SmallWorld small_world(std::uint64_t seed) {
 
 TEST(SlowWorld, AgreesOn500SmallWorlds) {
   constexpr double step_s = 0.002;
-  std::size_t compared = 0, saturated = 0, capped = 0, moved = 0;
+  std::size_t compared = 0, saturated = 0, capped = 0, moved = 0, offloaded = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SmallWorld world = small_world(seed);
     EventList events;
@@ -124,6 +140,7 @@ TEST(SlowWorld, AgreesOn500SmallWorlds) {
     const auto quick =
         simulate(world.fleet, world.workload, *parse_scheduler(world.scheduler), world.options);
     ASSERT_TRUE(quick) << seed << ": " << quick.error().text();
+    offloaded += quick->offloads;
     const double begin_s = in_seconds(world.workload.jobs.front().arrival.time_since_epoch());
     const double until_s = begin_s + in_seconds(quick->makespan);
     const SlowRun slow =
@@ -157,8 +174,9 @@ TEST(SlowWorld, AgreesOn500SmallWorlds) {
   }
   EXPECT_GT(compared, 2000U);
   EXPECT_GT(capped, 50U);
-  EXPECT_GT(saturated, 30U);
+  EXPECT_GT(saturated, 20U);
   EXPECT_GT(moved, 10U);
+  EXPECT_GT(offloaded, 50U);
 }
 
 }  // namespace
