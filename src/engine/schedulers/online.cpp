@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/offload_choice.hpp"
 #include "engine/schedulers/online_decisions.hpp"
 #include "engine/seats.hpp"
 
@@ -157,13 +158,27 @@ class Online final : public Scheduler {
   // What follows.
 
   bool start(Waiting job, std::vector<Command>& commands) {
-    const auto decision = decisions_.place(job.request);
+    auto decision = decisions_.place(job.request);
+    if (!decision) decision = place_with_offload(job);
     if (!decision) return false;
     seats_.start(job, decision->gpu, decision->placement, commands);
     if (facts_ == nullptr || !facts_->movable(job.job))
       fixed_[index(decision->gpu)].insert(decision->placement);
     decisions_.changed(decision->gpu);
     return true;
+  }
+
+  /// Where none of the size it asks for is free: a smaller instance, if the job makes good use of
+  /// it.
+  std::optional<Decision> place_with_offload(Waiting job) {
+    const ResolvedRequest& asked = (*requests_)[job.request];
+    if (!asked.offloaded) return std::nullopt;
+    const auto decision = decisions_.place(*asked.offloaded);
+    if (!decision) return std::nullopt;
+    const Fleet& fleet = seats_.fleet();
+    const bool worth = worth_offloading(facts_, fleet, asked, job.job, fleet[decision->gpu].kind,
+                                        decision->placement);
+    return worth ? decision : std::nullopt;
   }
 
   void depart(JobId job, std::vector<Command>& commands) {

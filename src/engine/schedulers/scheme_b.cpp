@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/overloads.hpp"
+#include "engine/offload_choice.hpp"
 #include "engine/seats.hpp"
 
 namespace cleave {
@@ -50,7 +51,7 @@ Choice choose(const Fleet& fleet, const GpuState& gpu, PlacementSet candidates) 
 class SchemeB final : public Scheduler {
  public:
   explicit SchemeB(const SchedulerSetup& setup)
-      : seats_(setup.fleet), requests_(&setup.requests), queue_(setup.facts) {}
+      : seats_(setup.fleet), requests_(&setup.requests), facts_(setup.facts), queue_(setup.facts) {}
 
   void on(const SchedulerEvent& event, Instant /*now*/,
           std::vector<Command>& /*commands*/) override {
@@ -87,26 +88,46 @@ class SchemeB final : public Scheduler {
   }
 
  private:
+  /// The GPU, and what to do there.
+  struct Found {
+    GpuId gpu;
+    Choice choice;
+  };
+
   bool start(Waiting job, std::vector<Command>& commands) {
+    auto found = find(job.job, job.request);
+    const ResolvedRequest& asked = (*requests_)[job.request];
+    if (!found && asked.offloaded) {
+      found = find(job.job, *asked.offloaded);
+      const Fleet& fleet = seats_.fleet();
+      if (found && !worth_offloading(facts_, fleet, asked, job.job, fleet[found->gpu].kind,
+                                     found->choice.placement))
+        return false;
+    }
+    if (!found) return false;
+    seats_.start(job, found->gpu, found->choice.placement, commands);
+    return true;
+  }
+
+  std::optional<Found> find(JobId job, RequestId request) {
     std::optional<GpuId> gpu;
     Choice best;
     const auto look_at = [&](GpuId id) {
-      const Choice& here = choice(seats_.fleet().number(id), job.request);
+      const Choice& here = choice(seats_.fleet().number(id), request);
       if (here.step == 0) return;
       const auto rank = [](const Choice& c, GpuId g) { return std::tuple(c.step, c.destroyed, g); };
       if (gpu && rank(here, id) >= rank(best, *gpu)) return;
       gpu = id;
       best = here;
     };
-    if (blocked_ == job.job) {  // where nothing has changed there is still no room for it
+    if (blocked_ == job) {  // where nothing has changed there is still no room for it
       for (const GpuId id : touched_) look_at(id);
     } else {
       for (std::size_t i = 0; i < seats_.fleet().size() && best.step != 1; ++i)
         look_at(static_cast<GpuId>(i));
     }
-    if (!gpu) return false;
-    seats_.start(job, *gpu, best.placement, commands);
-    return true;
+    if (!gpu) return std::nullopt;
+    return Found{*gpu, best};
   }
 
   /// Worked out once for each state and request.
@@ -124,6 +145,7 @@ class SchemeB final : public Scheduler {
 
   Seats seats_;
   const RequestTable* requests_;
+  const JobFacts* facts_;
   JobQueue queue_;
   std::optional<JobId> blocked_;                             // the head that found no room
   std::vector<GpuId> touched_;                               // changed since then

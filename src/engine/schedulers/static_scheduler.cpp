@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/format.hpp"
+#include "engine/offload_choice.hpp"
 #include "engine/schedulers/static_layout.hpp"
 
 namespace cleave {
@@ -28,6 +29,7 @@ class Static final : public Scheduler {
   Static(const SchedulerSetup& setup, FleetLayout layout, bool any)
       : seats_(setup.fleet),
         requests_(&setup.requests),
+        facts_(setup.facts),
         layout_(std::move(layout)),
         any_(any),
         groups_(instance_groups(setup.fleet.graphs())),
@@ -60,8 +62,7 @@ class Static final : public Scheduler {
   }
 
   bool serves(RequestId request) override {
-    return std::ranges::any_of(groups_for(request),
-                               [&](std::uint16_t group) { return count_[group] > 0; });
+    return are_some(groups_for(request)) || are_some(groups_with_offload(request));
   }
 
   std::string_view why_not(RequestId request) override {
@@ -169,6 +170,25 @@ class Static final : public Scheduler {
 
   // Jobs.
 
+  /// Whether the layout has an instance of some of these groups.
+  [[nodiscard]] bool are_some(const std::vector<std::uint16_t>& groups) const {
+    return std::ranges::any_of(groups, [&](std::uint16_t group) { return count_[group] > 0; });
+  }
+
+  /// The groups that are too small for the request but for what the job offloads, largest first.
+  const std::vector<std::uint16_t>& groups_with_offload(RequestId request) {
+    if (groups_with_offload_.size() <= index(request))
+      groups_with_offload_.resize(index(request) + 1);
+    auto& known = groups_with_offload_[index(request)];
+    if (known) return *known;
+    known.emplace();
+    const std::vector<PlacementSet>& enough = (*requests_)[request].with_offload;
+    for (std::size_t i = groups_.size(); i-- > 0 && !any_;)
+      if (enough[groups_[i].kind].meets(groups_[i].placements))
+        known->push_back(static_cast<std::uint16_t>(i));
+    return *known;
+  }
+
   /// The groups on which a job with this request may be put, smallest first.
   const std::vector<std::uint16_t>& groups_for(RequestId request) {
     if (groups_for_.size() <= index(request)) groups_for_.resize(index(request) + 1);
@@ -198,11 +218,26 @@ class Static final : public Scheduler {
       if (from == nullptr || *free_[group].begin() < *from->begin()) from = &free_[group];
       if (!any_) break;
     }
+    if (from == nullptr) from = free_with_offload(job);
     if (from == nullptr) return false;
     const Place chosen = *from->begin();
     from->erase(from->begin());
     seats_.start(job, chosen.gpu, chosen.placement, commands);
     return true;
+  }
+
+  /// The largest free instance on which the job has to offload; null where there is none, or where
+  /// it should rather wait for one that holds it.
+  std::set<Place>* free_with_offload(Waiting job) {
+    for (const std::uint16_t group : groups_with_offload(job.request)) {
+      if (free_[group].empty()) continue;
+      const bool waits =
+          are_some(groups_for(job.request)) &&
+          !worth_offloading(facts_, seats_.fleet(), (*requests_)[job.request], job.job,
+                            groups_[group].kind, free_[group].begin()->placement);
+      return waits ? nullptr : &free_[group];
+    }
+    return nullptr;
   }
 
   void leave(JobId job) {
@@ -217,6 +252,7 @@ class Static final : public Scheduler {
 
   Seats seats_;
   const RequestTable* requests_;
+  const JobFacts* facts_;
   FleetLayout layout_;
   bool any_;
   bool made_ = false;
@@ -227,8 +263,9 @@ class Static final : public Scheduler {
   std::vector<PlacementSet> has_;                   // by GPU: its part of the layout
   std::vector<PlacementSet> own_;                   // by GPU: held by the fleet's own work
   std::set<GpuId> restore_;                         // where some of the layout may be missing
-  std::vector<std::optional<std::vector<std::uint16_t>>> groups_for_;  // by request
-  std::unordered_map<std::size_t, std::string> reasons_;               // by request; only looked up
+  std::vector<std::optional<std::vector<std::uint16_t>>> groups_for_,
+      groups_with_offload_;                               // by request
+  std::unordered_map<std::size_t, std::string> reasons_;  // by request; only looked up
   JobQueue queue_;
 };
 
