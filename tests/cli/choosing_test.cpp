@@ -96,6 +96,40 @@ TEST(Choosing, TheBestInstanceFollowsAlpha) {
   EXPECT_NE(text.out.find("1g.12gb + host memory"), std::string::npos) << text.out;
 }
 
+TEST(Choosing, OffloadThatNobodyMeasuredStandsBesideTheNextSize) {
+  const std::string bert =
+      "recommend --repository examples/profiles/repository.jsonl --application bert --batch 32";
+  const auto with = [&](double touches) {
+    return answer(bert + fmt::format(" --offload 2048 --touches {}", touches));
+  };
+  const Json few = with(0.03), many = with(0.3);
+  EXPECT_EQ(answer(bert)["configs"].size(), 2U);
+  ASSERT_EQ(few["configs"].size(), 3U);
+  const Json& small = few["configs"][0];
+  EXPECT_EQ(small["name"], "1g.6gb");
+  EXPECT_EQ(small["offload"], true);
+  EXPECT_EQ(small["estimated"], true);
+  EXPECT_EQ(small["host_mib"], 7300 - 5952) << "what does not fit, and no more";
+  EXPECT_EQ(small["memory_waste"], 0);
+  EXPECT_FALSE(few["configs"][1].contains("estimated"));
+  EXPECT_GT(small["link_slowdown"], 1);
+  // Each item takes that much longer: 1,348 MiB over 24 GB/s, 0.03 times.
+  const double item_s = 1 / (300 * small["relative_performance"].get<double>());
+  const double crossing_s = 0.03 * 1348 * 1048576 / 24e9;
+  EXPECT_NEAR(item_s / (item_s - crossing_s), small["link_slowdown"].get<double>(), 1e-9);
+  EXPECT_LT(many["configs"][0]["reward"], small["reward"]);
+  EXPECT_LT(small["relative_performance"], few["configs"][1]["relative_performance"]);
+  const Outcome text = cleave(bert + " --offload 2048 --touches 0.03");
+  EXPECT_NE(text.out.find("estimated: 1g.6gb + host memory, 1348 MiB there"), std::string::npos)
+      << text.out;
+  const Outcome none = cleave(bert + " --offload 1000 --touches 0.03");
+  EXPECT_NE(none.err.find("nothing to estimate"), std::string::npos) << none.err;
+  refuses(bert + " --offload 1000", "belong together");
+  refuses(bert + " --touches 1", "belong together");
+  refuses("recommend --measurements examples/profiles/llama3.json --offload 1 --touches 1",
+          "give --repository");
+}
+
 TEST(Choosing, ABatchOfJobs) {
   const Json both = answer("choose --jobs examples/profiles/inference-jobs.json --gpu A30-24GB");
   EXPECT_EQ(both["jobs"].size(), 3U);

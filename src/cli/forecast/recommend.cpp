@@ -2,12 +2,14 @@
 // against what lies idle, by the reward of the Taming paper.
 
 #include <algorithm>
+#include <map>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/forecast/offload_estimate.hpp"
 #include "cli/forecast/profiles.hpp"
 #include "cli/table.hpp"
 
@@ -18,7 +20,8 @@ namespace {
 struct Options {
   std::string measurements, repository, form = "sum";
   ProfileFilter filter;
-  std::optional<double> alpha;
+  std::optional<double> alpha, touches;
+  std::optional<std::int64_t> offload;
   bool json = false;
 };
 
@@ -30,6 +33,7 @@ struct Asked {
   RewardQuestion question;
   std::string about;  // where the measurements are from; empty for a file of them
   std::vector<LeftOutProfile> left_out;
+  std::map<std::size_t, OffloadEstimate> estimated;  // by instance; all others were measured
 };
 
 Result<Asked> ask_file(const Options& options) {
@@ -37,7 +41,19 @@ Result<Asked> ask_file(const Options& options) {
   if (!text) return std::unexpected(text.error());
   auto question = parse_reward_question(*text, shown(options.measurements, 200));
   if (!question) return std::unexpected(question.error());
-  return Asked{std::move(*question), "", {}};
+  return Asked{std::move(*question), "", {}, {}};
+}
+
+/// What was measured and what is estimated, by their processors, as they were.
+void add_estimates(Asked& asked, std::vector<OffloadEstimate> estimates) {
+  std::vector<MeasuredInstance>& all = asked.question.instances;
+  for (OffloadEstimate& each : estimates) {
+    const auto place = std::ranges::lower_bound(all, each.instance.sms, {}, &MeasuredInstance::sms);
+    all.insert(place, each.instance);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (OffloadEstimate& each : estimates)
+      if (all[i].offloaded && all[i].name == each.instance.name) asked.estimated[i] = each;
 }
 
 Result<Asked> ask_repository(const Options& options) {
@@ -54,16 +70,26 @@ Result<Asked> ask_repository(const Options& options) {
   const std::string about = fmt::format("{} with batch {} on the {}, performance is {}",
                                         shown(options.filter.application), measured->batch,
                                         measured->model->key, measured->performance);
-  return Asked{std::move(measured->question), about, std::move(measured->left_out)};
+  std::vector<OffloadEstimate> estimates;
+  if (options.offload)
+    estimates = estimate_offload(*measured, MiB{*options.offload}, *options.touches);
+  Asked asked{std::move(measured->question), about, std::move(measured->left_out), {}};
+  add_estimates(asked, std::move(estimates));
+  return asked;
 }
 
-Json answer_json(const RewardQuestion& question, const Recommendation& answer) {
+Json answer_json(const Asked& asked, const Recommendation& answer) {
+  const RewardQuestion& question = asked.question;
   // One instance without a name was asked for its reward alone.
   if (question.instances.size() == 1 && question.instances.front().name.empty())
     return to_json(answer.rewards.front());
   Json json = to_json(question, answer);
   json["alpha"] = question.basis.alpha;
   json["form"] = name(question.basis.form);
+  for (const auto& [instance, estimate] : asked.estimated)
+    json["configs"][instance].update(Json{{"estimated", true},
+                                          {"host_mib", estimate.in_host.value},
+                                          {"link_slowdown", estimate.slowdown}});
   json["best_by_alpha"] = Json::array();
   for (const auto& [alpha, instance] :
        best_by_alpha(question.instances, question.basis, most_alpha))
@@ -92,6 +118,10 @@ void print_text(const Asked& asked, const Recommendation& answer) {
                                 : ""});
   }
   fmt::print("{}", table.text());
+  for (const auto& [instance, estimate] : asked.estimated)
+    fmt::print("\nestimated: {}, {} MiB there; the link slows it {:.2f} times",
+               shown_name(question.instances[instance]), estimate.in_host.value, estimate.slowdown);
+  if (!asked.estimated.empty()) fmt::print("\n");
   fmt::print("\nalpha {} ({}): {}\n", question.basis.alpha, name(question.basis.form),
              shown_name(question.instances[*answer.best]));
   const auto corners = best_by_alpha(question.instances, question.basis, most_alpha);
@@ -112,6 +142,13 @@ Result<int> recommend_command(const Options& options) {
                 "--application, --batch and --gpu choose from a profile repository, and "
                 "--measurements is one application",
                 "leave them out, or give --repository");
+  if (options.offload.has_value() != options.touches.has_value())
+    return fail(ErrorKind::bad_usage, options.offload ? "--offload" : "--touches",
+                "--offload and --touches belong together",
+                "give both: what can be in host memory, and how often it crosses the link");
+  if (options.repository.empty() && options.offload)
+    return fail(ErrorKind::bad_usage, "--offload", "the link is that of a GPU model",
+                "give --repository; a file of measurements has measured runs only");
   if (!options.repository.empty() && options.filter.application.empty())
     return fail(ErrorKind::bad_usage, "--repository", "it may hold many applications",
                 "add --application NAME");
@@ -121,13 +158,17 @@ Result<int> recommend_command(const Options& options) {
   asked->question.basis.form = *reward_form(options.form);
   const Recommendation answer = recommend(asked->question.instances, asked->question.basis);
   say_left_out(asked->left_out);
+  if (options.offload && asked->estimated.empty())
+    fmt::print(stderr,
+               "nothing to estimate: every profile was measured, holds it, or is too small even "
+               "so; or fewer than two sizes were measured\n");
   if (!answer.best)
     return fail(ErrorKind::infeasible, shown(options.measurements + options.repository, 200),
                 asked->left_out.empty() ? "no instance was measured"
                                         : "no profile has everything that the reward needs",
                 "measure it on some instance: docs/choosing.md says what is needed");
   if (options.json) {
-    print(answer_json(asked->question, answer));
+    print(answer_json(*asked, answer));
   } else {
     print_text(*asked, answer);
   }
@@ -157,6 +198,16 @@ void add_recommend(CommandLine& program, Run& run) {
       ->check(whole_number(1));
   command->add_option("--gpu", options.filter.gpu_model, "With --repository: the GPU model")
       ->check(not_empty());
+  command
+      ->add_option("--offload", options.offload,
+                   "With --repository: MiB that may be in host memory; smaller profiles that hold "
+                   "the rest are estimated")
+      ->check(whole_number(1));
+  command
+      ->add_option("--touches", options.touches,
+                   "With --offload: how often all that is in host memory crosses the link for each "
+                   "token, item or run")
+      ->check(number_from(0, 1e12));
   command
       ->add_option("--alpha", options.alpha,
                    "Weight of performance against waste: 0 ignores it, 1 weighs it as much as "
