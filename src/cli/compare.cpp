@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
 #include "cli/workload_arguments.hpp"
@@ -190,8 +191,9 @@ void print_text(const ComparisonPlan& plan, const RunComparison& comparison,
   comparison.seeds.size() == 1 ? print_ratios(comparison) : print_seeds(comparison);
   std::string said;
   for (const RunSummary& summary : runs.front().runs) {
-    const std::string remark = remarks(summary, !plan.simulation.reconfiguration);
-    if (!remark.empty() && said.find(remark) == std::string::npos) said += remark;
+    const std::string all = remarks(summary, !plan.simulation.reconfiguration);
+    for (const std::string_view line : split(all, '\n'))
+      if (!line.empty() && said.find(line) == std::string::npos) said += fmt::format("{}\n", line);
   }
   if (runs.size() > 1 && !said.empty())
     said = fmt::format("with seed {}:\n{}", runs.front().seed, said);
