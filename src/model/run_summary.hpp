@@ -107,8 +107,6 @@ struct RunFigure {
 struct JobOutcome {
   enum class End { waiting, finished, failed, rejected } end = End::waiting;
   Duration wait{}, turnaround{}, execution{};  // of a finished one
-  Duration set_up{};  // of its wait: until instances were made, and while it wrote checkpoints
-  Duration making{};  // of that, for the instance that it had last
   std::optional<double> energy_j = {};  // of its processes; empty where power was left out
 };
 

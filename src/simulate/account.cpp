@@ -7,7 +7,7 @@ namespace cleave {
 
 void Account::ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
                   std::optional<MiB> most) {
-  outcomes_[job].execution += time.all;
+  books_[job].execution += time.all;
   start_s_ += in_seconds(time.start);
   restore_s_ += in_seconds(time.restore);
   if (work.kept < 1) lose_work(job, time.all - time.start - time.restore, work);
@@ -24,7 +24,7 @@ void Account::ran(std::size_t job, const ProcessTime& time, const WorkShare& wor
 
 /// Of the time in which the job's work was done, what is in proportion to the work that is lost.
 void Account::lose_work(std::size_t job, Duration progress, const WorkShare& work) {
-  if (kept_.empty()) kept_.resize(outcomes_.size());
+  if (kept_.empty()) kept_.resize(books_.size());
   Duration& kept = kept_[job];
   const Duration all = kept + progress;
   const auto part = [](Duration time, double share) {
@@ -41,18 +41,16 @@ void Account::lose_work(std::size_t job, Duration progress, const WorkShare& wor
 }
 
 void Account::finished(std::size_t job, Instant now) {
-  JobOutcome& outcome = outcomes_[job];
-  outcome.end = JobOutcome::End::finished;
-  outcome.turnaround = now - workload_->jobs[job].arrival;
-  outcome.wait = outcome.turnaround - outcome.execution;
+  books_[job].end = JobOutcome::End::finished;
+  books_[job].turnaround = now - workload_->jobs[job].arrival;
 }
 
 void Account::failed(std::size_t job) {
-  outcomes_[job].end = JobOutcome::End::failed;
+  books_[job].end = JobOutcome::End::failed;
 }
 
 void Account::rejected(std::size_t job, std::string_view reason) {
-  outcomes_[job].end = JobOutcome::End::rejected;
+  books_[job].end = JobOutcome::End::rejected;
   const auto same = std::ranges::find(rejections_, reason, &ReasonCount::reason);
   if (same == rejections_.end()) {
     rejections_.push_back({std::string(reason), 1});
@@ -65,8 +63,22 @@ void Account::rejected(std::size_t job, std::string_view reason) {
 bool Account::late(std::size_t job) const {
   const JobDetails* details = workload_->details_of(workload_->jobs[job]);
   if (details == nullptr || !details->deadline) return false;
-  return outcomes_[job].end != JobOutcome::End::finished ||
-         outcomes_[job].turnaround > *details->deadline;
+  return books_[job].end != JobOutcome::End::finished ||
+         books_[job].turnaround > *details->deadline;
+}
+
+std::vector<JobOutcome> Account::outcomes() const {
+  std::vector<JobOutcome> outcomes;
+  outcomes.reserve(books_.size());
+  for (const Book& book : books_) {
+    JobOutcome outcome{.end = book.end, .execution = book.execution};
+    if (book.end == JobOutcome::End::finished) {
+      outcome.turnaround = book.turnaround;
+      outcome.wait = book.turnaround - book.execution;
+    }
+    outcomes.push_back(outcome);
+  }
+  return outcomes;
 }
 
 void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
@@ -74,22 +86,22 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
   summary.left_out = workload_->left_out;
   summary.workload = workload_->options;
   summary.notes = workload_->notes;
-  summary.jobs = outcomes_.size();
+  summary.jobs = books_.size();
   summary.rejections = rejections_;
   std::vector<Duration> waits, turnarounds, executions;
-  for (auto* durations : {&waits, &turnarounds, &executions}) durations->reserve(outcomes_.size());
-  for (std::size_t i = 0; i < outcomes_.size(); ++i) {
-    const JobOutcome& outcome = outcomes_[i];
-    summary.finished += outcome.end == JobOutcome::End::finished ? 1 : 0;
-    summary.failed += outcome.end == JobOutcome::End::failed ? 1 : 0;
-    summary.rejected += outcome.end == JobOutcome::End::rejected ? 1 : 0;
-    summary.waiting += outcome.end == JobOutcome::End::waiting ? 1 : 0;
+  for (auto* durations : {&waits, &turnarounds, &executions}) durations->reserve(books_.size());
+  for (std::size_t i = 0; i < books_.size(); ++i) {
+    const Book& book = books_[i];
+    summary.finished += book.end == JobOutcome::End::finished ? 1 : 0;
+    summary.failed += book.end == JobOutcome::End::failed ? 1 : 0;
+    summary.rejected += book.end == JobOutcome::End::rejected ? 1 : 0;
+    summary.waiting += book.end == JobOutcome::End::waiting ? 1 : 0;
     summary.deadline_misses += late(i) ? 1 : 0;
-    if (outcome.end != JobOutcome::End::finished) continue;
-    summary.waiting_s += in_seconds(outcome.wait - outcome.set_up);
-    waits.push_back(outcome.wait);
-    turnarounds.push_back(outcome.turnaround);
-    executions.push_back(outcome.execution);
+    if (book.end != JobOutcome::End::finished) continue;
+    summary.waiting_s += in_seconds(book.turnaround - book.execution - book.set_up);
+    waits.push_back(book.turnaround - book.execution);
+    turnarounds.push_back(book.turnaround);
+    executions.push_back(book.execution);
   }
   summary.wait = Distribution::of(waits);
   summary.turnaround = Distribution::of(turnarounds);

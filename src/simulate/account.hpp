@@ -27,51 +27,51 @@ class Account {
  public:
   Account(const Workload& workload, const MemoryTruth& memory)
       : workload_(&workload), memory_(&memory) {
-    outcomes_.resize(workload.jobs.size());
+    books_.resize(workload.jobs.size());
   }
 
   /// A process of the job ran, and could hold `most`.
   void ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
            std::optional<MiB> most);
-  /// The job is going to wait this long for its instance to be made.
+  /// The job waits for its instance to be made; less than nothing takes back what was not waited.
   void waits_for_instance(std::size_t job, Duration time) {
-    if (time == Duration::zero() && outcomes_[job].making == time) return;
-    outcomes_[job].making = time;
-    add_making(job, time);
-  }
-  /// It left before that was over, by `rest` at most.
-  void waits_no_longer(std::size_t job, Duration rest) {
-    add_making(job, -std::min(rest, outcomes_[job].making));
+    if (time == Duration::zero()) return;
+    creation_s_ += in_seconds(time);
+    books_[job].set_up += time;
   }
   void wrote_checkpoint(std::size_t job, Duration time) {
     checkpoint_s_ += in_seconds(time);
-    outcomes_[job].set_up += time;
+    books_[job].set_up += time;
   }
   void finished(std::size_t job, Instant now);
   void failed(std::size_t job);
   /// One of these comes soon.
-  void expect(std::size_t job) const { __builtin_prefetch(&outcomes_[job], 1); }
+  void expect(std::size_t job) const { __builtin_prefetch(&books_[job], 1); }
   void rejected(std::size_t job, std::string_view reason);
 
   /// Everything that is known of jobs alone. `usable_mib` is what programs could use on the whole
   /// fleet.
   void write(RunSummary& summary, std::optional<double> usable_mib);
-  [[nodiscard]] const std::vector<JobOutcome>& outcomes() const { return outcomes_; }
+  [[nodiscard]] std::vector<JobOutcome> outcomes() const;
   [[nodiscard]] bool open(std::size_t job) const {
-    return outcomes_[job].end == JobOutcome::End::waiting;
+    return books_[job].end == JobOutcome::End::waiting;
   }
 
  private:
-  void add_making(std::size_t job, Duration time) {
-    creation_s_ += in_seconds(time);
-    outcomes_[job].set_up += time;
-  }
+  /// Half a cache line.
+  struct alignas(32) Book {
+    Duration turnaround{}, execution{};
+    Duration set_up{};  // instance made, checkpoint written
+    JobOutcome::End end = JobOutcome::End::waiting;
+  };
+  static_assert(sizeof(Book) == 32);
+
   [[nodiscard]] bool late(std::size_t job) const;
   void lose_work(std::size_t job, Duration progress, const WorkShare& work);
 
   const Workload* workload_;
   const MemoryTruth* memory_;
-  std::vector<JobOutcome> outcomes_;
+  std::vector<Book> books_;  // by job
   std::vector<ReasonCount> rejections_;
   std::vector<Duration>
       kept_;  // by job, time of processes that ended, whose work is kept; or empty

@@ -35,7 +35,8 @@ struct alignas(64) JobRun {
   double done = 0;                 // share of its work
   double dies_at = never;          // share at which it runs out of memory
   Instant begin{}, counts_from{};  // its process runs; it makes progress, counted since
-  Instant here_from{};  // it runs where it is, before where it came from; resumed: restorable
+  /// It runs where it is, before where it came from; until it begins, what it restores was there.
+  Instant here_from{};
 };
 static_assert(sizeof(JobRun) == 64);
 

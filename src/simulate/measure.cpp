@@ -5,19 +5,40 @@
 namespace cleave {
 
 Measure::Measure(const World& world, Instant begin)
-    : world_(&world),
-      begin_(begin),
-      sums_(world.gpus().size(), Sum{begin, 0, 0}),
-      starts_(world.gpus().size()) {}
+    : world_(&world), begin_(begin), sums_(world.gpus().size()) {
+  for (Sum& sum : sums_) sum.since = begin;
+}
+
+Measure::Start& Measure::start_of(GpuId gpu, std::size_t which) {
+  auto& near = sums_[index(gpu)].next;
+  return which < near.size()
+             ? near[which]
+             : more_starts_[static_cast<std::uint32_t>(index(gpu))][which - near.size()];
+}
+
+void Measure::push(GpuId gpu, const Start& start) {
+  Sum& sum = sums_[index(gpu)];
+  if (sum.starts >= sum.next.size())
+    more_starts_[static_cast<std::uint32_t>(index(gpu))].emplace_back();
+  start_of(gpu, sum.starts++) = start;
+}
+
+void Measure::erase(GpuId gpu, std::size_t which) {
+  Sum& sum = sums_[index(gpu)];
+  for (std::size_t i = which; i + 1 < sum.starts; ++i) start_of(gpu, i) = start_of(gpu, i + 1);
+  if (--sum.starts < sum.next.size()) return;
+  const auto more = more_starts_.find(static_cast<std::uint32_t>(index(gpu)));
+  more->second.pop_back();
+  if (more->second.empty()) more_starts_.erase(more);
+}
 
 void Measure::add_speed(GpuId id, double speed, Instant from) {
   Sum& sum = sums_[index(id)];
   if (from <= sum.since) {
     sum.speed += speed;
-    return;
+  } else {
+    push(id, {from, speed});
   }
-  starts_[index(id)].push_back({from, speed});
-  ++sum.starts;
 }
 
 void Measure::remove_speed(GpuId id, double speed, Instant from) {
@@ -26,8 +47,8 @@ void Measure::remove_speed(GpuId id, double speed, Instant from) {
     sum.speed -= speed;
     return;
   }
-  starts_[index(id)].erase({from, speed});
-  --sum.starts;
+  for (std::size_t i = 0; i < sum.starts; ++i)
+    if (start_of(id, i) == Start{from, speed}) return erase(id, i);
 }
 
 void Measure::before_change(GpuId id, Instant now) {
@@ -44,14 +65,12 @@ void Measure::before_change(GpuId id, Instant now) {
   const double share =
       static_cast<double>(gpu.held_compute) / world_->graph(gpu).geometry().model().compute.value;
   throughput_ += share * sum.speed * seconds;
-  if (sum.starts == 0) return;
-  for (std::size_t i = starts_[index(id)].all().size(); i-- > 0;) {
-    const Start start = starts_[index(id)].all()[i];
+  for (std::size_t i = sum.starts; i-- > 0;) {
+    const Start start = start_of(id, i);
     if (start.from > now) continue;
     throughput_ += share * start.speed * in_seconds(now - start.from);
     sum.speed += start.speed;
-    --sum.starts;
-    starts_[index(id)].erase(start);
+    erase(id, i);
   }
 }
 

@@ -4,11 +4,7 @@ namespace cleave {
 
 Rates::Rates(const Workload& workload, const Fleet& fleet, const WorldTerms& terms,
              const World& world)
-    : workload_(&workload),
-      world_(&world),
-      speeds_(workload, fleet, terms),
-      on_gpu_(fleet.size()),
-      use_(fleet.size()) {
+    : workload_(&workload), world_(&world), speeds_(workload, fleet, terms), gpus_(fleet.size()) {
   if (!terms.has_power) return;
   for (const auto& graph : fleet.graphs())
     bounds_.push_back(power_bounds(graph->geometry().model(), terms.power));
@@ -27,15 +23,15 @@ Speed Rates::alone(JobId job, const JobRun& run) const {
 }
 
 void Rates::join(JobId job, const JobRun& run) {
-  on_gpu_[index(run.gpu)].push_back(job);
-  Use& use = use_[index(run.gpu)];
+  Shared& use = gpus_[index(run.gpu)];
+  use.jobs.push_back(job);
   use.transferring += speeds_.transfers(job_of(job)) ? 1 : 0;
   use.asked += asked(job, run);
 }
 
 void Rates::leave(JobId job, const JobRun& run) {
-  on_gpu_[index(run.gpu)].erase(job);
-  Use& use = use_[index(run.gpu)];
+  Shared& use = gpus_[index(run.gpu)];
+  use.jobs.erase(job);
   use.transferring -= speeds_.transfers(job_of(job)) ? 1 : 0;
   use.asked -= asked(job, run);
 }
@@ -54,7 +50,7 @@ std::span<const Rates::Rate> Rates::rates_on(GpuId gpu, Instant now, const JobRu
   paces_.resize(loads_.size());
   const double clock =
       paces_of(speeds_.shared(kind, whole ? Speeds::whole_gpu : 0), loads_, paces_);
-  use_[index(gpu)].was_coupled = clock < 1 || use_[index(gpu)].transferring > 0;
+  gpus_[index(gpu)].was_coupled = clock < 1 || gpus_[index(gpu)].transferring > 0;
   rates_.clear();
   std::size_t next = 0;
   for (const JobId job : jobs_on(gpu)) {

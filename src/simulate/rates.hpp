@@ -39,14 +39,14 @@ class Rates {
   void join(JobId job, const JobRun& run);
   void leave(JobId job, const JobRun& run);
   /// The GPU is lost; all have left it.
-  void forget(GpuId gpu) { use_[index(gpu)] = {}; }
+  void forget(GpuId gpu) { gpus_[index(gpu)] = {}; }
   [[nodiscard]] std::span<const JobId> jobs_on(GpuId gpu) const {
-    return on_gpu_[index(gpu)].all();
+    return gpus_[index(gpu)].jobs.all();
   }
 
   /// Whether jobs there may slow each other down: by the link, by the cap or in one instance.
   [[nodiscard]] bool are_coupled(GpuId gpu) const {
-    const Use& use = use_[index(gpu)];
+    const Shared& use = gpus_[index(gpu)];
     if (use.transferring > 0 || use.was_coupled || (*world_)[gpu].sharers > 0) return true;
     return has_power() && use.asked > room(gpu);
   }
@@ -63,18 +63,17 @@ class Rates {
   std::span<const Rate> rates_on(GpuId gpu, Instant now, const JobRuns& runs);
 
   /// The GPU changes soon: has the memory fetch what that needs.
-  void expect(GpuId gpu) const {
-    __builtin_prefetch(&on_gpu_[index(gpu)], 1);
-    __builtin_prefetch(&use_[index(gpu)], 1);
-  }
+  void expect(GpuId gpu) const { __builtin_prefetch(&gpus_[index(gpu)], 1); }
 
  private:
-  /// What the jobs on one GPU, running or about to, share there.
-  struct Use {
+  /// The jobs on one GPU, running or about to, and what they share there; one cache line.
+  struct alignas(64) Shared {
+    ShortList<JobId, 3> jobs;
     std::uint32_t transferring = 0;  // jobs that use the link
     bool was_coupled = false;        // jobs slowed each other when it was last looked at
     Milliwatts asked;                // by all of them, while nothing slows them
   };
+  static_assert(sizeof(Shared) == 64);
 
   [[nodiscard]] const Job& job_of(JobId id) const { return workload_->jobs[index(id)]; }
   /// Its column in the table of speeds.
@@ -92,9 +91,8 @@ class Rates {
   const Workload* workload_;
   const World* world_;
   Speeds speeds_;
-  std::vector<PowerBounds> bounds_;          // by GPU model; empty: power is left out
-  std::vector<ShortList<JobId, 3>> on_gpu_;  // by GPU
-  std::vector<Use> use_;                     // by GPU
+  std::vector<PowerBounds> bounds_;  // by GPU model; empty: power is left out
+  std::vector<Shared> gpus_;
   // Of the GPU at hand.
   std::vector<SharedLoad> loads_;
   std::vector<Pace> paces_;

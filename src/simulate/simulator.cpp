@@ -319,7 +319,7 @@ class Simulation {
     run.placement = placement;
     run.mode = mode;
     run.begin = begins;
-    run.here_from = begins;
+    run.here_from = from;
     run.restores = std::exchange(run.resumed, false);
     const Duration start = process_start(gpu, mode);
     if (start != options_.process_start || !slow_starts_.empty()) slow_start(id) = start;
@@ -463,7 +463,8 @@ class Simulation {
           run.restores ? std::min(time - start, options_.checkpoint / 2) : Duration::zero();
       account_.ran(index(id), {time, start, restore}, {before, run.done, left_over}, capacity(run));
     } else {
-      account_.waits_no_longer(index(id), run.begin - now_);
+      const Instant waited_until = std::min(run.begin, std::max(now_, run.here_from));
+      account_.waits_for_instance(index(id), waited_until - run.begin);
     }
     run.done = left_over;
     if (ending == Ending::killed && left_over > 0 && keeps(id) == Keeps::checkpoint) {
@@ -675,7 +676,10 @@ class Simulation {
     if (keeps(id) == Keeps::stateless) return std::nullopt;
     const bool begun = now_ > run.begin;
     run.resumed = begun || run.done > 0;
-    if (!begun) return std::nullopt;
+    if (!begun) {
+      run.here_from = run.begin;
+      return std::nullopt;
+    }
     run.here_from = now_ + options_.checkpoint / 2;
     account_.wrote_checkpoint(index(id), options_.checkpoint / 2);
     return run.here_from;
@@ -701,7 +705,7 @@ class Simulation {
     if (!ready) return std::unexpected(ready.error());
     // It runs on where it is, or was before an earlier move, until the replica takes over.
     const Instant replica =
-        std::max(*ready + process_start(what.gpu, RunMode::instance), run.here_from);
+        std::max({*ready + process_start(what.gpu, RunMode::instance), run.here_from, run.begin});
     const Profile* before = &profile_of(run);
     const GpuId left = run.gpu;
     leave_gpu(what.job, run);

@@ -22,7 +22,7 @@ namespace {
 
 struct Options {
   std::vector<std::size_t> gpus = {160, 10000}, jobs = {5000, 1000000};  // jobs: one for each fleet
-  std::string scheduler = "online", model = "A100-40GB";
+  std::string scheduler = "online", model = "A100-40GB", world = "all";
   bool json = false;
 };
 
@@ -151,6 +151,7 @@ Result<int> simulation(const Options& given) {
   std::vector<SimulationBench> runs;
   for (std::size_t i = 0; i < given.gpus.size(); ++i) {
     for (const BenchWorld& world : worlds(**model)) {
+      if (given.world != "all" && given.world != world.name) continue;
       auto bench = bench_one(*scheduler, **model, given.gpus[i], given.jobs[i], world);
       if (!bench) return std::unexpected(bench.error());
       runs.push_back(std::move(*bench));
@@ -175,6 +176,9 @@ void add_bench_simulation(CommandLine& bench, Run& run) {
       ->check(Check::range(1, 100000000));
   command->add_option("--scheduler", options.scheduler, "NAME[:key=value;key=value]")
       ->default_str("online");
+  command->add_option("--world", options.world, "One of the three worlds, or all")
+      ->check(Check::one_of({"all", "bare", "usual", "full"}))
+      ->default_str("all");
   add_bench_model(*command, options.model);
   add_json(*command, options.json);
 }
