@@ -58,6 +58,8 @@ class Engine {
 
   /// Appends to `commands`, as Scheduler::on.
   void on(const Event& event, Instant now, std::vector<Command>& commands);
+  /// The job ends soon: see Scheduler.
+  void ends_soon(JobId job) const { scheduler_->ends_soon(job); }
   void settle(Instant now, std::vector<Command>& commands) {
     const std::size_t before = commands.size();
     if (!begun_) begin(now, commands);

@@ -66,6 +66,10 @@ class Scheduler {
   /// All events of this instant have been told; for schedulers that decide over several jobs at
   /// once.
   virtual void settle(Instant /*now*/, std::vector<Command>& /*commands*/) {}
+
+  /// The job ends soon: has the memory fetch what that needs. Of use to a simulation of many jobs,
+  /// which knows; nothing depends on it.
+  virtual void ends_soon(JobId /*job*/) const {}
   /// Whether a job with this request could ever start, where some GPU has room for it; asked when a
   /// job comes and before one is stopped for want of memory.
   virtual bool serves(RequestId /*request*/) { return true; }

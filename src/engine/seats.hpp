@@ -51,6 +51,10 @@ class Seats {
   bool adopt(const Adopted& adopted);
   /// The job's instance is free, and idle.
   JobSeat leave(JobId job);
+  /// The job leaves soon: has the memory fetch what that needs.
+  void leaves_soon(JobId job) const {
+    if (index(job) < seats_.size()) __builtin_prefetch(&seats_[index(job)], 1);
+  }
   /// The job that runs at `from` goes to another instance, replica first; the old one is idle.
   void migrate(GpuId from, PlacementId from_placement, GpuId to, PlacementId to_placement,
                std::vector<Command>& commands);

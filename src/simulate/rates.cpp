@@ -10,32 +10,6 @@ Rates::Rates(const Workload& workload, const Fleet& fleet, const WorldTerms& ter
     bounds_.push_back(power_bounds(graph->geometry().model(), terms.power));
 }
 
-std::size_t Rates::column_of(const JobRun& run) const {
-  if (run.mode == RunMode::whole) return Speeds::whole_gpu;
-  return static_cast<std::size_t>(
-      world_->graph((*world_)[run.gpu]).geometry()[run.placement].profile_index);
-}
-
-Speed Rates::alone(JobId job, const JobRun& run) const {
-  Speed speed = speeds_.on(job_of(job), (*world_)[run.gpu].kind, column_of(run));
-  if (run.mode == RunMode::shared) speed.relative /= stretch_of(run);
-  return speed;
-}
-
-void Rates::join(JobId job, const JobRun& run) {
-  Shared& use = gpus_[index(run.gpu)];
-  use.jobs.push_back(job);
-  use.transferring += speeds_.transfers(job_of(job)) ? 1 : 0;
-  use.asked += asked(job, run);
-}
-
-void Rates::leave(JobId job, const JobRun& run) {
-  Shared& use = gpus_[index(run.gpu)];
-  use.jobs.erase(job);
-  use.transferring -= speeds_.transfers(job_of(job)) ? 1 : 0;
-  use.asked -= asked(job, run);
-}
-
 std::span<const Rates::Rate> Rates::rates_on(GpuId gpu, Instant now, const JobRuns& runs) {
   const std::size_t kind = (*world_)[gpu].kind;
   loads_.clear();

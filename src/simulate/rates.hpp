@@ -29,15 +29,33 @@ class Rates {
   }
 
   /// The speed while it has the GPU to itself, but for those that share its instance.
-  [[nodiscard]] Speed alone(JobId job, const JobRun& run) const;
+  [[nodiscard]] Speed alone(JobId job, const JobRun& run) const {
+    Speed speed = speeds_.on(job_of(job), (*world_)[run.gpu].kind, column_of(run));
+    if (run.mode == RunMode::shared) speed.relative /= stretch_of(run);
+    return speed;
+  }
   /// What it draws then.
   [[nodiscard]] Milliwatts asked(JobId job, const JobRun& run) const {
+    if (!has_power()) return {};
     return speeds_.power_on(job_of(job), (*world_)[run.gpu].kind, column_of(run));
   }
 
-  /// The job runs on the run's GPU now, or will; each joins once and leaves once.
-  void join(JobId job, const JobRun& run);
-  void leave(JobId job, const JobRun& run);
+  /// The job runs on the run's GPU now, or will; each joins once and leaves once. What it asks for
+  /// is returned.
+  Milliwatts join(JobId job, const JobRun& run) {
+    Shared& gpu = gpus_[index(run.gpu)];
+    gpu.jobs.push_back(job);
+    gpu.transferring += speeds_.transfers(job_of(job)) ? 1 : 0;
+    const Milliwatts asks = asked(job, run);
+    gpu.asked += asks;
+    return asks;
+  }
+  void leave(JobId job, const JobRun& run) {
+    Shared& gpu = gpus_[index(run.gpu)];
+    gpu.jobs.erase(job);
+    gpu.transferring -= speeds_.transfers(job_of(job)) ? 1 : 0;
+    gpu.asked -= asked(job, run);
+  }
   /// The GPU is lost; all have left it.
   void forget(GpuId gpu) { gpus_[index(gpu)] = {}; }
   [[nodiscard]] std::span<const JobId> jobs_on(GpuId gpu) const {
@@ -77,7 +95,11 @@ class Rates {
 
   [[nodiscard]] const Job& job_of(JobId id) const { return workload_->jobs[index(id)]; }
   /// Its column in the table of speeds.
-  [[nodiscard]] std::size_t column_of(const JobRun& run) const;
+  [[nodiscard]] std::size_t column_of(const JobRun& run) const {
+    if (run.mode == RunMode::whole) return Speeds::whole_gpu;
+    return static_cast<std::size_t>(
+        world_->graph((*world_)[run.gpu]).geometry()[run.placement].profile_index);
+  }
   /// How much longer everything takes because others use the same instance.
   [[nodiscard]] double stretch_of(const JobRun& run) const {
     return run.mode == RunMode::shared ? (*world_)[run.gpu].sharers : 1;

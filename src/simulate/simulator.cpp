@@ -157,6 +157,7 @@ class Simulation {
       __builtin_prefetch(job);
       __builtin_prefetch(job + sizeof(Job) - 1);  // it may end in the next line
       account_.expect(item.which);
+      engine_->ends_soon(static_cast<JobId>(item.which));
       energy_.expect(static_cast<JobId>(item.which));
     }
     if (const JobRun* run = run_at(agenda_.later(halfway))) __builtin_prefetch(run, 1);
@@ -247,10 +248,10 @@ class Simulation {
   // What the jobs of a GPU share.
 
   void join_gpu(JobId id, const JobRun& run) {
-    rates_.join(id, run);
+    const Milliwatts asked = rates_.join(id, run);
     measure_.add_speed(run.gpu, run.speed, run.counts_from);
-    draw(id, run, rates_.asked(id, run));
-    observe_rate(id, run, 0, rates_.asked(id, run));
+    draw(id, run, asked);
+    observe_rate(id, run, 0, asked);
   }
 
   void leave_gpu(JobId id, const JobRun& run) {

@@ -61,6 +61,8 @@ class Online final : public Scheduler {
     if (std::exchange(restored_, false)) serve(commands);
   }
 
+  void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
+
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
     if (!seats_.adopt(adopted)) return false;
     if (facts_ == nullptr || !facts_->movable(adopted.job))

@@ -149,6 +149,8 @@ class SchemeA final : public Scheduler {
                event);
   }
 
+  void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
+
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
     if (!seats_.adopt(adopted)) return false;
     know_request({adopted.job, adopted.request});

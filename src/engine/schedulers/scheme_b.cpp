@@ -73,6 +73,8 @@ class SchemeB final : public Scheduler {
         event);
   }
 
+  void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
+
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
     return seats_.adopt(adopted);
   }

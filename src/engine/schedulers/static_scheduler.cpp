@@ -55,6 +55,8 @@ class Static final : public Scheduler {
     std::visit([&](const auto& what) { hear(what, commands); }, event);
   }
 
+  void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
+
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
     if (!seats_.adopt(adopted)) return false;
     no_longer_free(adopted.gpu, PlacementSet::of(*adopted.placement));
