@@ -107,7 +107,7 @@ struct RunFigure {
 struct JobOutcome {
   enum class End { waiting, finished, failed, rejected } end = End::waiting;
   Duration wait{}, turnaround{}, execution{};  // of a finished one
-  std::optional<double> energy_j = {};  // of its processes; empty where power was left out
+  std::optional<double> energy_j = {};         // of its processes; empty where power was left out
 };
 
 Json to_json(const RunSummary& summary);
