@@ -105,7 +105,7 @@ TEST(Submissions, SayWhatTheJobKeepsAndSoWhatMayBeDoneWithIt) {
   JobSpec flags;
   flags.restartable = flags.movable = true;
   EXPECT_TRUE(may_be_restarted(flags) && may_be_moved(flags));
-  const auto refused = [](Json more) {
+  const auto refused = [](const Json& more) {
     Json document{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
     document.update(more);
     const auto read = read_submission(document, "request");

@@ -122,7 +122,7 @@ class Auditor final : public RunObserver {
       case RunEvent::Kind::ran_out:
       case RunEvent::Kind::evicted:
         if (keeps == Keeps::unsaid || keeps == Keeps::nothing) job.done = 0;
-        if (keeps == Keeps::checkpoint) {
+        if (keeps == Keeps::checkpoint && !event.until) {
           double last = job.began_with;
           if (details->checkpoint_every) {
             const auto every = static_cast<double>(details->checkpoint_every->count());

@@ -92,6 +92,28 @@ TEST(Progress, WhatIsLostWithAGpu) {
   EXPECT_EQ(writes.restore_s, 15);
 }
 
+// A forecast stops a growing job: with checkpoints it goes on where it was, otherwise from nothing.
+TEST(Progress, AnEarlyRestartSavesWhatItCan) {
+  const auto run = [](std::string_view progress) {
+    const auto workload = *parse_workload(
+        fmt::format(
+            R"({{"id": "a", "duration_s": 100, "profile": "1g.5gb", "law": {{"a_s": 1, "w_s": 0}}, )"
+            R"("memory": {{"base_mib": 1000, "per_iteration_mib": 60, "iterations": 100}}{}}})",
+            progress),
+        "jobs");
+    SimulationOptions options;
+    options.forecaster = "trend";
+    return *simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), options);
+  };
+  const RunSummary again = run(""), saved = run(R"(, "progress": "checkpoint")");
+  EXPECT_EQ(again.early_restarts, 1U);
+  EXPECT_EQ(saved.early_restarts, 1U);
+  EXPECT_GT(again.lost_work_s, 1);
+  EXPECT_EQ(saved.lost_work_s, 0);
+  EXPECT_EQ(saved.checkpoint_s, 15);
+  EXPECT_EQ(saved.restore_s, 15);
+}
+
 /// Jobs that are as fast on every profile, so that each needs its duration in useful work.
 Workload even_jobs(std::uint64_t seed) {
   Random random(seed);

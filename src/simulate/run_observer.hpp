@@ -24,8 +24,8 @@ struct RunEvent {
     finished,         // a job
     failed,           // a job, for good: its process failed, or it needs more memory than there is
     ran_out,          // of memory; the job waits again
-    stopped,          // by the scheduler; the job waits again, from its beginning
-    restarted_early,  // on a forecast; the job waits again
+    stopped,          // by the scheduler; the job waits again. With `until` it saves its work
+    restarted_early,  // on a forecast; the same
     checkpointed,     // the job waits again, and goes on where it was; its instance is in use until
                       // `until`
     migrated,         // the job runs on at `gpu`, `placement` from `until`

@@ -639,15 +639,14 @@ class Simulation {
   Result<void> carry_out(const StopJob& what) {
     if (auto runs = must_run(what.job); !runs) return runs;
     const bool early = what.why == StopJob::Why::forecast;
+    if (!early) stops(runs_[what.job].gpu);
+    // It is told before it is stopped, so that it loses nothing where it can save its work.
+    const bool saves = keeps(what.job) == Keeps::checkpoint;
+    const auto left = saves ? save(what.job) : std::nullopt;
     const JobRun& run = runs_[what.job];
-    observe({now_,
-             early ? RunEvent::Kind::restarted_early : RunEvent::Kind::stopped,
-             what.job,
-             run.gpu,
-             seen_placement(run),
-             {}});
-    if (!early) stops(run.gpu);
-    leave(what.job, Ending::killed);
+    observe({now_, early ? RunEvent::Kind::restarted_early : RunEvent::Kind::stopped, what.job,
+             run.gpu, seen_placement(run), left});
+    leave(what.job, saves ? Ending::saved : Ending::killed, left);
     ++(early ? summary_.early_restarts : summary_.restarts);
     return {};
   }

@@ -106,10 +106,10 @@ class SlowWorld {
       case Kind::restarted_early:
       case Kind::ran_out:
       case Kind::evicted:
-        // What its last checkpoint holds is what it began with.
+        // What its last checkpoint holds is what it began with, or is written now.
         if (keeps(job) == Keeps::checkpoint) {
-          done_[job] = began_with_[job];
-          if (done_[job] > 0) restores_[job] = true;
+          if (!event.until) done_[job] = began_with_[job];
+          if (event.until || done_[job] > 0) restores_[job] = true;
         } else if (keeps(job) != Keeps::stateless) {
           done_[job] = 0;
         }
