@@ -45,14 +45,14 @@ Result<Asked> ask_file(const Options& options) {
 }
 
 /// What was measured and what is estimated, by their processors, as they were.
-void add_estimates(Asked& asked, std::vector<OffloadEstimate> estimates) {
+void add_estimates(Asked& asked, const std::vector<OffloadEstimate>& estimates) {
   std::vector<MeasuredInstance>& all = asked.question.instances;
-  for (OffloadEstimate& each : estimates) {
+  for (const OffloadEstimate& each : estimates) {
     const auto place = std::ranges::lower_bound(all, each.instance.sms, {}, &MeasuredInstance::sms);
     all.insert(place, each.instance);
   }
   for (std::size_t i = 0; i < all.size(); ++i)
-    for (OffloadEstimate& each : estimates)
+    for (const OffloadEstimate& each : estimates)
       if (all[i].offloaded && all[i].name == each.instance.name) asked.estimated[i] = each;
 }
 
