@@ -97,7 +97,8 @@ TEST(Progress, AnEarlyRestartSavesWhatItCan) {
   const auto run = [](std::string_view progress) {
     const auto workload = *parse_workload(
         fmt::format(
-            R"({{"id": "a", "duration_s": 100, "profile": "1g.5gb", "law": {{"a_s": 1, "w_s": 0}}, )"
+            R"({{"id": "a", "duration_s": 100, "profile": "1g.5gb", )"
+            R"("law": {{"a_s": 1, "w_s": 0}}, )"
             R"("memory": {{"base_mib": 1000, "per_iteration_mib": 60, "iterations": 100}}{}}})",
             progress),
         "jobs");
