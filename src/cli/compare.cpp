@@ -68,7 +68,7 @@ constexpr std::pair<const char*, const char*> overview[] = {{"done", "finished"}
                                                             {"compute", "compute_utilization"},
                                                             {"fragmented", "fragmentation_mean"},
                                                             {"creates", "creates"}};
-/// Those that stand there where they differ between schedulers.
+/// Columns that are shown only where schedulers differ in them.
 constexpr std::pair<const char*, const char*> where_they_differ[] = {
     {"memory", "memory_allocated_utilization"},
     {"energy", "energy_j"},

@@ -17,6 +17,7 @@
 #include "forecast/memory/forecaster.hpp"
 #include "model/workload_file.hpp"
 #include "physics/reconfiguration.hpp"
+#include "physics/speed.hpp"
 #include "simulate/generate/generate.hpp"
 #include "simulate/traces/trace.hpp"
 
@@ -338,13 +339,8 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet) {
 }
 
 Json world_json(const WorldTerms& terms, const Workload& workload) {
-  std::size_t transferring = 0;
-  for (const Job& job : workload.jobs) {
-    const SpeedModel& speed = workload.speeds[job.speed];
-    const bool transfers = speed.offload || speed.transfer_share > 0 ||
-                           (speed.phases && speed.phases->transfer > Duration::zero());
-    transferring += transfers ? 1 : 0;
-  }
+  const auto transferring = std::ranges::count_if(
+      workload.jobs, [&](const Job& job) { return uses_link(workload.speeds[job.speed]); });
   const auto* link = std::ranges::find(link_sharings, terms.link,
                                        &std::pair<std::string_view, LinkSharing>::second);
   Json json = {{"link", link->first},

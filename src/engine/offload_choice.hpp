@@ -1,8 +1,8 @@
 #pragma once
 // Whether a job that offloads should take a smaller instance where none of the size it asks for is
 // free (*Taming GPU Underutilization via Static Partitioning and Fine-grained CPU Offloading*, VI).
-// The paper's reward needs occupancies that nobody knows of a job to come. What is known is how
-// long the work takes on either; so the rule is the speed for each memory slice that it holds.
+// The paper's reward needs occupancies, which nobody knows before the job has run. What is known is
+// how long the work takes on either; so the rule is the speed for each memory slice that it holds.
 // Without it a job whose memory is touched often would hold its instance for a long time: over 20
 // seeds with some such jobs the mean turnaround was then twice to three times as long as without
 // offloading, and a quarter shorter with it (docs/schedulers.md).

@@ -67,8 +67,8 @@ class Scheduler {
   /// once.
   virtual void settle(Instant /*now*/, std::vector<Command>& /*commands*/) {}
 
-  /// The job ends soon: has the memory fetch what that needs. Of use to a simulation of many jobs,
-  /// which knows; nothing depends on it.
+  /// The job ends soon: has the memory fetch what that needs. A simulation knows, and saves time;
+  /// no decision depends on it.
   virtual void ends_soon(JobId /*job*/) const {}
   /// Whether a job with this request could ever start, where some GPU has room for it; asked when a
   /// job comes and before one is stopped for want of memory.

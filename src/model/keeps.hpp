@@ -13,7 +13,7 @@ namespace cleave {
 enum class Keeps : std::uint8_t {
   unsaid,
   stateless,   // a server: what it has served stays served, and a replica may take over
-  checkpoint,  // what its last checkpoint holds; one is written when it is moved
+  checkpoint,  // what its last checkpoint holds; one is written when it is moved or stopped
   nothing,     // it begins again
 };
 

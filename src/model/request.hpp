@@ -48,7 +48,7 @@ struct Request {
   /// The only profiles on which the job can run, if known.
   std::optional<std::vector<std::string>> fits;
   std::optional<MiB> at_least{};  // memory the instance must have, learned while the job ran
-  /// Of a size: so much of it may stay on the host, at a price in speed (physics/offload.hpp).
+  /// Of a size: how much of it may stay on the host, at a price in speed (physics/offload.hpp).
   std::optional<MiB> offload{};
   bool offloaded = false;  // smaller instances only, with the rest on the host
   friend auto operator<=>(const Request&, const Request&) = default;

@@ -65,8 +65,8 @@ struct RunSummary {
               deadline_misses = 0;
   std::size_t reconfigurations = 0;  // changes of a GPU's instances: destroys and creates together
   std::size_t stopping_reconfigurations = 0;  // those for which jobs on the GPU had to stop
-  std::size_t restarts = 0;     // jobs stopped by the scheduler, to start from the beginning
-  std::size_t checkpoints = 0;  // jobs stopped by the scheduler, to continue later
+  std::size_t restarts = 0;                   // jobs stopped by the scheduler, to start again
+  std::size_t checkpoints = 0;                // jobs stopped by the scheduler, to continue later
   std::size_t gpu_losses = 0, evictions = 0;
   std::size_t offloads = 0;  // starts of jobs with part of their memory on the host
   std::size_t events = 0;    // arrivals and ends of jobs

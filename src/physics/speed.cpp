@@ -104,7 +104,8 @@ double direct_time(const SpeedModel& job, const GpuModel& model, const Profile* 
   return in_host ? offload_time(*job.offload, *in_host, host_link(model)) : 0;
 }
 
-/// The parts of the work without those transfers; a table's whole times are `listed_direct` less.
+/// The parts of the work without those transfers; where a table gives the whole time,
+/// `listed_direct` is taken off it.
 std::optional<WorkParts> own_parts(const SpeedModel& job, const GpuModel& model,
                                    const Profile* profile, double instance_link,
                                    double listed_direct) {
@@ -135,6 +136,12 @@ std::optional<WorkParts> own_parts(const SpeedModel& job, const GpuModel& model,
 }
 
 }  // namespace
+
+bool uses_link(const SpeedModel& job) {
+  if (job.offload) return true;
+  const bool by_phases = job.phases && !job.flat && !job.table;
+  return by_phases ? job.phases->transfer > Duration::zero() : job.transfer_share > 0;
+}
 
 std::optional<WorkParts> parts_on(const SpeedModel& job, const GpuModel& model,
                                   const Profile* profile, double instance_link) {

@@ -19,13 +19,16 @@ struct Speed {
   bool inferred;    // from compute slices, because the SMs are unknown
 };
 
-/// The speed on an instance of `profile`; empty if the job does not fit there. Without what
-/// offloading costs (physics/offload.hpp), which the parts have.
+/// The speed on an instance of `profile`; empty if the job does not fit there. The price
+/// of offloading (physics/offload.hpp) is not in it; it is in the parts.
 std::optional<Speed> speed_on(const SpeedModel& job, const GpuModel& model, const Profile& profile);
 
 /// The speed on the whole GPU with MIG off: the table's column "none", or else the best speed it
 /// lists for this model; without a table that of all SMs.
 std::optional<Speed> speed_on_whole_gpu(const SpeedModel& job, const GpuModel& model);
+
+/// Whether the job may use the link to the host.
+[[nodiscard]] bool uses_link(const SpeedModel& job);
 
 /// What the job's work takes on the profile, or on the whole GPU with MIG off where that is null,
 /// by what it needs. Where the parts are not known, all but transfers counts as compute. Tables

@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "model/workload_file.hpp"
+#include "simulate/every_progress_test.hpp"
 #include "simulate/simulator.hpp"
 
 namespace cleave {
@@ -119,12 +120,6 @@ TEST(Progress, AnEarlyRestartSavesWhatItCan) {
 Workload even_jobs(std::uint64_t seed) {
   Random random(seed);
   const char* profiles[] = {"1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"};
-  const char* keeps[] = {"",
-                         R"(, "progress": "stateless")",
-                         R"(, "progress": "checkpoint")",
-                         R"(, "progress": "checkpoint", "checkpoint_every_s": 20)",
-                         R"(, "progress": "none")",
-                         R"(, "progress": "none", "movable": true)"};
   std::string jobs;
   double now = 0;
   for (int i = 0; i < 60; ++i) {
@@ -133,7 +128,7 @@ Workload even_jobs(std::uint64_t seed) {
                         R"("law": {{"a_s": 1, "w_s": 0}}{}}})"
                         "\n",
                         i, now, profiles[random.below(5)], 10 + random.exponential(80),
-                        keeps[random.below(6)]);
+                        every_progress[random.below(every_progress.size())]);
   }
   return *parse_workload(jobs, "jobs");
 }

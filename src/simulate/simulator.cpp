@@ -641,12 +641,8 @@ class Simulation {
     const bool early = what.why == StopJob::Why::forecast;
     if (!early) stops(runs_[what.job].gpu);
     // It is told before it is stopped, so that it loses nothing where it can save its work.
-    const bool saves = keeps(what.job) == Keeps::checkpoint;
-    const auto left = saves ? save(what.job) : std::nullopt;
-    const JobRun& run = runs_[what.job];
-    observe({now_, early ? RunEvent::Kind::restarted_early : RunEvent::Kind::stopped, what.job,
-             run.gpu, seen_placement(run), left});
-    leave(what.job, saves ? Ending::saved : Ending::killed, left);
+    stop(what.job, keeps(what.job) == Keeps::checkpoint,
+         early ? RunEvent::Kind::restarted_early : RunEvent::Kind::stopped);
     ++(early ? summary_.early_restarts : summary_.restarts);
     return {};
   }
@@ -654,19 +650,18 @@ class Simulation {
   Result<void> carry_out(const CheckpointJob& what) {
     if (auto runs = must_run(what.job); !runs) return runs;
     stops(runs_[what.job].gpu);
-    if (keeps(what.job) == Keeps::nothing) {
-      const JobRun& run = runs_[what.job];
-      observe({now_, RunEvent::Kind::stopped, what.job, run.gpu, seen_placement(run), {}});
-      leave(what.job, Ending::killed);
-      ++summary_.restarts;
-      return {};
-    }
-    const auto left = save(what.job);
-    const JobRun& run = runs_[what.job];
-    observe({now_, RunEvent::Kind::checkpointed, what.job, run.gpu, seen_placement(run), left});
-    leave(what.job, Ending::saved, left);
-    ++summary_.checkpoints;
+    const bool saves = keeps(what.job) != Keeps::nothing;
+    stop(what.job, saves, saves ? RunEvent::Kind::checkpointed : RunEvent::Kind::stopped);
+    ++(saves ? summary_.checkpoints : summary_.restarts);
     return {};
+  }
+
+  /// The job's process ends on command, with its work saved or not; its place is free then.
+  void stop(JobId id, bool saves, RunEvent::Kind kind) {
+    const auto left = saves ? save(id) : std::nullopt;
+    const JobRun& run = runs_[id];
+    observe({now_, kind, id, run.gpu, seen_placement(run), left});
+    leave(id, saves ? Ending::saved : Ending::killed, left);
   }
 
   /// The job writes a checkpoint and is about to leave: until when it uses its place. A process
@@ -736,11 +731,7 @@ class Simulation {
   /// The job ends where it is, with a checkpoint if it writes one, and starts at the new place.
   Result<void> move_stopped(const MigrateJob& what) {
     const bool saves = keeps(what.job) == Keeps::checkpoint;
-    const auto left = saves ? save(what.job) : std::nullopt;
-    const JobRun& run = runs_[what.job];
-    observe({now_, saves ? RunEvent::Kind::checkpointed : RunEvent::Kind::stopped, what.job,
-             run.gpu, seen_placement(run), left});
-    leave(what.job, saves ? Ending::saved : Ending::killed, left);
+    stop(what.job, saves, saves ? RunEvent::Kind::checkpointed : RunEvent::Kind::stopped);
     const auto ready = world_.start(what.gpu, what.placement, now_);
     if (!ready) return std::unexpected(ready.error());
     return begin(what.job, what.gpu, what.placement, RunMode::instance, *ready);

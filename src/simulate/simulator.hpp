@@ -9,6 +9,10 @@
 // instance is made, and runs its duration divided by its speed there. Everything random comes from
 // the seed: same input, same bytes.
 //
+// What a job keeps of its work when it is moved, stopped or lost, it says itself (model/keeps.hpp):
+// one with checkpoints writes them and reads them, one that keeps nothing begins again. What
+// follows is of all others: servers, and jobs that do not say.
+//
 // A job that is moved runs on where it is until its replica does at the new place (MigrateJob). Its
 // old instance counts as idle at once, but whatever is to be done there waits for that moment, and
 // so it does when the job ends before. A second move takes over from the first. Until then, too,

@@ -20,10 +20,7 @@ Speeds::Speeds(const Workload& workload, const Fleet& fleet, const WorldTerms& t
     in_slices_.push_back(gpu);
   }
   for (const SpeedModel& speed : workload.speeds)
-    transfers_.push_back(terms.link != LinkSharing::off &&
-                         (speed.offload || (speed.table || speed.flat || !speed.phases
-                                                ? speed.transfer_share > 0
-                                                : speed.phases->transfer > Duration::zero())));
+    transfers_.push_back(terms.link != LinkSharing::off && uses_link(speed));
   known_.resize(workload.speeds.size() * models_.size() * columns_);
 }
 

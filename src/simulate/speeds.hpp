@@ -31,7 +31,7 @@ class Speeds {
   Milliwatts power_on(const Job& job, std::size_t kind, std::size_t profile) const {
     return {known_at(job, kind, profile).milliwatts};
   }
-  /// What it keeps on the host where it can use so much on the GPU; nullopt where it does not
+  /// What it keeps on the host where it can use this much on the GPU; nullopt where it does not
   /// offload, or cannot offload enough to run.
   [[nodiscard]] std::optional<MiB> host_memory(const Job& job, std::optional<MiB> usable) const;
   /// Whether it uses the link to the host, which others use too.
