@@ -112,6 +112,10 @@ constexpr std::pair<std::string_view, LinkSharing> link_sharings[] = {
     {"together", LinkSharing::together},
     {"off", LinkSharing::off}};
 
+constexpr OptionRow sharing_options[] = {
+    {"switch-cost", "SHARE", "0.1", "what switching adds to each turn, 0 to 1"},
+    {"fixed", "holds|leaves", "holds", "whether a job's fixed part keeps others off the instance"}};
+
 constexpr OptionRow power_options[] = {
     {"beta", "NUMBER", "1", "clocks follow power^(1/beta) at the cap, 0.7 to 1.6"},
     {"idle-factor", "NUMBER", "1", "what open contexts make of idle power, 1 to 2"}};
@@ -131,6 +135,11 @@ void RunArguments::add_world_options(CommandLine& command) {
                   "at all (off), or as measured for one application, 0.76 s as one of seven")
       ->check(Check::one_of({"off", "measured"}))
       ->default_str(allocation);
+  command.add_option(
+      "--sharing", sharing,
+      "switch-cost=C;fixed=holds|leaves, each optional: of jobs that share an instance by time "
+      "slicing, switching adds C to each turn, 0 to 1 (0.1); the fixed part of a job's work holds "
+      "the instance (default), or leaves it to others");
   command.add_flag("--jitter", jitter,
                    "Draw the times of creating and destroying instances about their medians");
   command.add_option(
@@ -198,10 +207,18 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
 
 Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
   WorldTerms terms;
-  for (const auto& [name, sharing] : link_sharings)
-    if (link == name) terms.link = sharing;
+  for (const auto& [name, means] : link_sharings)
+    if (link == name) terms.link = means;
   terms.slow_allocation = allocation == "measured";
   terms.jitter = jitter;
+  const auto turns = options_of(sharing.empty() ? "sharing" : "sharing:" + sharing, "--sharing");
+  if (!turns) return std::unexpected(turns.error());
+  const auto slicing = complete(*turns, sharing_options, "--sharing");
+  if (!slicing) return std::unexpected(slicing.error());
+  OptionReader of_slicing(*slicing);
+  terms.sharing.switch_cost = of_slicing.number("switch-cost", 0, most_switch_cost);
+  terms.sharing.fixed_holds = of_slicing.is("fixed", "holds");
+  if (of_slicing.error()) return fail_at("--sharing", *of_slicing.error());
   if (jitter && !reconfiguration.empty())
     return fail(ErrorKind::bad_usage, "--jitter", "--reconfiguration says what every change takes",
                 "leave one of them out");
@@ -347,6 +364,9 @@ Json world_json(const WorldTerms& terms, const Workload& workload) {
                {"jobs_that_transfer", transferring},
                {"allocation", terms.slow_allocation ? "measured" : "off"},
                {"jitter", terms.jitter},
+               {"sharing",
+                {{"switch_cost", terms.sharing.switch_cost},
+                 {"fixed", terms.sharing.fixed_holds ? "holds" : "leaves"}}},
                {"power", nullptr},
                {"sample_s", terms.sample ? Json(in_seconds(*terms.sample)) : Json(nullptr)}};
   if (terms.has_power)
@@ -374,6 +394,11 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
     said.push_back("all transfers on a GPU coincide");
   if (options.world.slow_allocation)
     said.push_back("processes allocate more slowly beside other instances");
+  if (options.world.sharing.switch_cost != usual.world.sharing.switch_cost)
+    said.push_back(fmt::format("switching between jobs adds {:g} to their turns",
+                               options.world.sharing.switch_cost));
+  if (!options.world.sharing.fixed_holds)
+    said.push_back("fixed parts leave a time-sliced instance to others");
   if (options.world.jitter) said.push_back("times of creating and destroying are drawn");
   if (options.world.power.cap)
     said.push_back(fmt::format("GPUs draw at most {:g} W", in_watts(*options.world.power.cap)));

@@ -86,6 +86,7 @@ struct SchedulerSetup {
   std::uint64_t seed = 1;           // of errors that an option asks for
   Duration checkpoint =
       std::chrono::seconds{30};  // to write one and to restore it, as far as is known
+  bool live = false;             // real jobs run: what only the simulator can do is refused
 };
 
 /// A scheduler in the table: what help says of it, what it does that others need to know, and how

@@ -23,10 +23,17 @@ Seats::Seats(const Fleet& fleet) : fleet_(fleet) {
   holders_.assign(fleet.size() * width_, nobody);
 }
 
+std::vector<JobId> Seats::all_at(GpuId gpu, PlacementId placement) const {
+  if (const auto shared = sharers_.find(cell(gpu, placement)); shared != sharers_.end())
+    return shared->second;
+  if (at(gpu, placement) == nobody) return {};
+  return {at(gpu, placement)};
+}
+
 std::vector<JobId> Seats::on(GpuId gpu) const {
   std::vector<JobId> jobs;
   for (const PlacementId placement : fleet_[gpu].held)
-    if (at(gpu, placement) != nobody) jobs.push_back(at(gpu, placement));
+    for (const JobId job : all_at(gpu, placement)) jobs.push_back(job);
   return jobs;
 }
 
@@ -43,13 +50,23 @@ bool Seats::adopt(const Adopted& adopted) {
   return true;
 }
 
+bool Seats::adopt_shared(const Adopted& adopted) {
+  if (!adopted.placement) return false;
+  const std::size_t where = cell(adopted.gpu, *adopted.placement);
+  const bool held = fleet_[adopted.gpu].held.contains(*adopted.placement);
+  if (!held && !adopt(adopted)) return false;
+  if (held && !sharers_.contains(where)) return false;
+  if (held) sit({adopted.job, adopted.request}, adopted.gpu, *adopted.placement);
+  sharers_[where].push_back(adopted.job);
+  return true;
+}
+
 std::vector<Waiting> Seats::hear(const InstanceGone& gone) {
   std::vector<Waiting> homeless;
   if (!gone.placement) return homeless;
-  if (fleet_[gone.gpu].held.contains(*gone.placement)) {
-    const JobId job = at(gone.gpu, *gone.placement);
-    if (job != nobody) homeless.push_back({job, leave(job).request});
-  }
+  if (fleet_[gone.gpu].held.contains(*gone.placement))
+    for (const JobId job : all_at(gone.gpu, *gone.placement))
+      homeless.push_back({job, leave(job).request});
   if (fleet_[gone.gpu].idle.contains(*gone.placement))
     fleet_.destroy_idle(gone.gpu, *gone.placement);
   return homeless;
@@ -69,10 +86,29 @@ void Seats::start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Com
   sit(job, gpu, placement);
 }
 
+void Seats::start_shared(Waiting job, GpuId gpu, PlacementId placement, InstanceShare share,
+                         std::vector<Command>& commands) {
+  if (!fleet_[gpu].held.contains(placement)) {
+    clear_way(gpu, placement, commands);
+    fleet_.hold(gpu, placement);
+  }
+  commands.emplace_back(StartShared{job.job, gpu, placement, share});
+  sit(job, gpu, placement);
+  sharers_[cell(gpu, placement)].push_back(job.job);
+}
+
 JobSeat Seats::leave(JobId job) {
   // Read before it is written: what has just been written in parts is slow to read as a whole.
   const JobSeat seat = std::exchange(seats_[index(job)], JobSeat{});
   assert(seat.taken);
+  if (!sharers_.empty()) {
+    const auto shared = sharers_.find(cell(seat.gpu, seat.placement));
+    if (shared != sharers_.end()) {
+      std::erase(shared->second, job);
+      if (!shared->second.empty()) return seat;
+      sharers_.erase(shared);
+    }
+  }
   fleet_.release(seat.gpu, seat.placement);
   holders_[cell(seat.gpu, seat.placement)] = nobody;
   return seat;
@@ -111,7 +147,9 @@ std::vector<Waiting> Seats::hear(const GpuLost& lost) {
   for (const JobId job : on(gpu)) {
     seats_[index(job)].taken = false;
     homeless.push_back({job, seats_[index(job)].request});
-    holders_[cell(gpu, seats_[index(job)].placement)] = nobody;
+    const std::size_t where = cell(gpu, seats_[index(job)].placement);
+    holders_[where] = nobody;
+    sharers_.erase(where);
   }
   fleet_.withdraw(gpu);
   fleet_.clear(gpu);

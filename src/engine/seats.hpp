@@ -5,6 +5,7 @@
 
 #include <array>
 #include <concepts>
+#include <map>
 #include <vector>
 
 #include "engine/job_queue.hpp"
@@ -36,9 +37,10 @@ class Seats {
   [[nodiscard]] bool seated(JobId job) const {
     return index(job) < seats_.size() && seats_[index(job)].taken;
   }
-  /// The jobs on a GPU, in the order of their placements.
+  /// The jobs on a GPU, in the order of their placements; those that share one in the order in
+  /// which they came.
   [[nodiscard]] std::vector<JobId> on(GpuId gpu) const;
-  /// The job that holds this placement, which must be held by one.
+  /// The job that holds this placement, which must be held by one and not shared.
   [[nodiscard]] JobId at(GpuId gpu, PlacementId placement) const {
     return holders_[cell(gpu, placement)];
   }
@@ -46,10 +48,15 @@ class Seats {
   /// Starts a waiting job there: destroys what is in the way, creates the instance unless it is
   /// there.
   void start(Waiting job, GpuId gpu, PlacementId placement, std::vector<Command>& commands);
+  /// The same on an instance that may be shared, perhaps beside others that were started this way.
+  void start_shared(Waiting job, GpuId gpu, PlacementId placement, InstanceShare share,
+                    std::vector<Command>& commands);
   /// The job runs there already, on an instance that is idle in the fleet; false where there is
   /// none.
   bool adopt(const Adopted& adopted);
-  /// The job's instance is free, and idle.
+  /// The same of a job that may share its instance with others adopted this way.
+  bool adopt_shared(const Adopted& adopted);
+  /// The job's instance is free, and idle; where it was shared, when the last job leaves it.
   JobSeat leave(JobId job);
   /// The job leaves soon: has the memory fetch what that needs.
   void leaves_soon(JobId job) const {
@@ -79,6 +86,8 @@ class Seats {
     return index(gpu) * width_ + starts_[fleet_[gpu].kind][placement];
   }
   void sit(Waiting job, GpuId gpu, PlacementId placement);
+  /// The jobs there; none where nobody is.
+  [[nodiscard]] std::vector<JobId> all_at(GpuId gpu, PlacementId placement) const;
   void clear_way(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
 
   Fleet fleet_;
@@ -88,6 +97,7 @@ class Seats {
   std::size_t width_ = 0;            // memory slices of the model that has most
   std::vector<JobSeat> seats_;       // by job
   std::vector<JobId> holders_;       // by GPU and start; `nobody` where no job is
+  std::map<std::size_t, std::vector<JobId>> sharers_;  // the same of those that may be shared
 };
 
 }  // namespace cleave

@@ -13,6 +13,7 @@
 #include "model/geometry.hpp"
 #include "model/ids.hpp"
 #include "model/memory_report.hpp"
+#include "model/sharing.hpp"
 
 namespace cleave {
 
@@ -113,11 +114,12 @@ struct StartJob {
   GpuId gpu;
   PlacementId placement;
 };
-/// Starts a job on an instance that it may share with other jobs started this way (MPS).
+/// Starts a job on an instance that it may share with other jobs started this way.
 struct StartShared {
   JobId job;
   GpuId gpu;
   PlacementId placement;
+  InstanceShare share = {};
 };
 /// Starts a job on a GPU that is not partitioned (MIG off).
 struct StartOnWholeGpu {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <vector>
 
 namespace cleave {
 
@@ -11,8 +13,8 @@ namespace {
 /// Time beside transfers.
 double other_time(const SharedLoad& load, double clock) {
   const WorkParts& parts = load.parts;
-  const double fixed = parts.fixed * load.fixed_stretch;
-  const double gpu = (parts.compute / clock + parts.bandwidth) * load.gpu_stretch;
+  const double fixed = parts.fixed;
+  const double gpu = parts.compute / clock + parts.bandwidth;
   if (parts.overlap == 1) return fixed + gpu;
   if (fixed == 0 || gpu == 0) return fixed + gpu;
   const double most = std::max(fixed, gpu);  // powers of what is near 1 stay in range
@@ -28,7 +30,7 @@ struct Crossing {
 };
 
 Crossing crossing(const SharedLoad& load) {
-  return {load.parts.transfer * load.fixed_stretch, load.parts.direct * load.fixed_stretch};
+  return {load.parts.transfer, load.parts.direct};
 }
 
 /// The time that it takes where the link offers each the share `level`.
@@ -80,6 +82,7 @@ double link_level(const SharedGpu& gpu, std::span<const SharedLoad> loads) {
   return level;
 }
 
+/// While all of the load's work takes `time`.
 Milliwatts asked_by(const PowerBounds& bounds, const SharedLoad& load, double time) {
   if (!(time > 0)) return {};
   const double compute = load.parts.compute / time, bandwidth = load.parts.bandwidth / time;
@@ -88,9 +91,130 @@ Milliwatts asked_by(const PowerBounds& bounds, const SharedLoad& load, double ti
                      {load.compute_share * compute + load.memory_share * bandwidth, 1, load.kappa});
 }
 
+/// Cuts the powers to what the cap leaves; returns the clock.
+double cut_to_cap(const SharedGpu& gpu, std::span<Pace> paces) {
+  std::vector<Milliwatts> drawn;
+  for (const Pace& pace : paces) drawn.push_back(pace.power);
+  const double clock = divide_cap(*gpu.power, gpu.beta, drawn);
+  for (std::size_t i = 0; i < paces.size(); ++i) paces[i].power = drawn[i];
+  return clock;
+}
+
+double speed_of(double time) {
+  return time > 0 ? 1 / time : std::numeric_limits<double>::infinity();
+}
+
+/// A GPU on which jobs share instances. There, how long one takes depends on the others.
+class SharingGpu {
+ public:
+  SharingGpu(const SharedGpu& gpu, std::span<const SharedLoad> loads) : gpu_(gpu), loads_(loads) {
+    for (std::size_t i = 0; i < loads.size(); ++i) {
+      const std::uint8_t instance = loads[i].instance;
+      if (instance > 0) instances_[instance].push_back(i);
+    }
+  }
+
+  /// The time of all of each load's work.
+  [[nodiscard]] std::vector<double> times(double level, double clock) const {
+    std::vector<double> all(loads_.size());
+    for (std::size_t i = 0; i < loads_.size(); ++i)
+      if (loads_[i].instance == 0)
+        all[i] = link_time(gpu_, loads_[i], level) + other_time(loads_[i], clock);
+    std::vector<SharingJob> jobs;
+    std::vector<double> together;
+    for (const auto& [instance, which] : instances_) {
+      jobs.clear();
+      for (const std::size_t i : which) jobs.push_back(sharing_job(loads_[i], level, clock));
+      together.resize(jobs.size());
+      times_together(loads_[which.front()].sharing, gpu_.sharing, jobs, together);
+      for (std::size_t i = 0; i < which.size(); ++i) all[which[i]] = together[i];
+    }
+    return all;
+  }
+
+  /// The share of the link that each may get while it transfers, the same for all.
+  [[nodiscard]] double link_level(double clock) const {
+    const auto transferring = static_cast<double>(std::ranges::count_if(
+        loads_, [](const SharedLoad& load) { return crossing(load).all() > 0; }));
+    if (gpu_.link == LinkSharing::off || transferring == 0) return 1;
+    if (gpu_.link == LinkSharing::together) return 1 / transferring;
+    if (use(times(1, clock)) <= 1) return 1;
+    double low = 1 / transferring, high = 1;
+    for (int step = 0; step < 60; ++step) {
+      const double middle = (low + high) / 2;
+      (use(times(middle, clock)) > 1 ? high : low) = middle;
+    }
+    return low;
+  }
+
+  /// Writes what each load asks for, and returns the sum. The jobs of an instance keep it busy all
+  /// the time at most.
+  Milliwatts ask(std::span<const double> times, std::span<Pace> paces) const {
+    std::vector<double> busy(times.begin(), times.end());  // or longer
+    for (const auto& [instance, which] : instances_) {
+      double sum = 0;
+      for (const std::size_t i : which)
+        if (times[i] > 0) sum += (loads_[i].parts.compute + loads_[i].parts.bandwidth) / times[i];
+      for (const std::size_t i : which) busy[i] *= std::max(1.0, sum);
+    }
+    Milliwatts asked;
+    for (std::size_t i = 0; i < loads_.size(); ++i) {
+      paces[i].power = asked_by(*gpu_.power, loads_[i], busy[i]);
+      asked += paces[i].power;
+    }
+    return asked;
+  }
+
+  /// The mean share of the link that a load uses.
+  [[nodiscard]] double use(std::size_t which, double time) const {
+    const double all = crossing(loads_[which]).all();
+    return all > 0 ? all / time : 0;
+  }
+
+ private:
+  [[nodiscard]] double use(const std::vector<double>& times) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < loads_.size(); ++i) sum += use(i, times[i]);
+    return sum;
+  }
+
+  [[nodiscard]] SharingJob sharing_job(const SharedLoad& load, double level, double clock) const {
+    const WorkParts& parts = load.parts;
+    return {.transfer = link_time(gpu_, load, level),
+            .fixed = parts.fixed,
+            .compute = parts.compute / clock,
+            .bandwidth = parts.bandwidth,
+            .overlap = parts.overlap,
+            .part = load.part,
+            .reach = bandwidth_reach(load.part, load.compute_share, load.memory_share)};
+  }
+
+  const SharedGpu& gpu_;
+  std::span<const SharedLoad> loads_;
+  std::map<std::uint8_t, std::vector<std::size_t>> instances_;  // loads of each shared one
+};
+
+double paces_with_sharing(const SharedGpu& gpu, std::span<const SharedLoad> loads,
+                          std::span<Pace> paces) {
+  const SharingGpu sharing(gpu, loads);
+  std::vector<double> times = sharing.times(sharing.link_level(1), 1);
+  double clock = 1;
+  if (gpu.power && sharing.ask(times, paces) > gpu.power->cap - gpu.power->idle) {
+    clock = cut_to_cap(gpu, paces.first(loads.size()));
+    times = sharing.times(sharing.link_level(clock), clock);
+  }
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    paces[i].speed = speed_of(times[i]);
+    paces[i].link = sharing.use(i, times[i]);
+  }
+  return clock;
+}
+
 }  // namespace
 
 double paces_of(const SharedGpu& gpu, std::span<const SharedLoad> loads, std::span<Pace> paces) {
+  if (std::ranges::any_of(loads, [](const SharedLoad& load) { return load.instance > 0; }))
+    return paces_with_sharing(gpu, loads, paces);
   const double level = link_level(gpu, loads);
   double clock = 1;
   if (gpu.power) {
@@ -100,17 +224,12 @@ double paces_of(const SharedGpu& gpu, std::span<const SharedLoad> loads, std::sp
       paces[i].power = asked_by(*gpu.power, loads[i], time);
       asked += paces[i].power.value;
     }
-    if (asked > (gpu.power->cap - gpu.power->idle).value) {
-      std::vector<Milliwatts> drawn;
-      for (const Pace& pace : paces.first(loads.size())) drawn.push_back(pace.power);
-      clock = divide_cap(*gpu.power, gpu.beta, drawn);
-      for (std::size_t i = 0; i < loads.size(); ++i) paces[i].power = drawn[i];
-    }
+    if (asked > (gpu.power->cap - gpu.power->idle).value)
+      clock = cut_to_cap(gpu, paces.first(loads.size()));
   }
   for (std::size_t i = 0; i < loads.size(); ++i) {
     const double other = other_time(loads[i], clock);
-    const double time = link_time(gpu, loads[i], level) + other;
-    paces[i].speed = time > 0 ? 1 / time : std::numeric_limits<double>::infinity();
+    paces[i].speed = speed_of(link_time(gpu, loads[i], level) + other);
     paces[i].link = link_use(gpu, loads[i], other, level);
   }
   return clock;

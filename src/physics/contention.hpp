@@ -21,12 +21,14 @@
 // Work that fits neither is between them. From x follows how busy each job keeps its part of the
 // GPU, from that its power (physics/power.hpp), and from the power the clock, which slows compute.
 // Shares of the link are settled at full clocks: slower work transfers less, so the link is never
-// overdrawn.
+// overdrawn. Jobs that share one instance slow each other besides (instance_sharing.hpp); beside
+// them the link is settled at the clock that comes out.
 
 #include <cstdint>
 #include <optional>
 #include <span>
 
+#include "physics/instance_sharing.hpp"
 #include "physics/power.hpp"
 
 namespace cleave {
@@ -48,8 +50,10 @@ struct SharedLoad {
   double compute_share = 0, memory_share = 0;  // its instance's, of the GPU; it draws by these
   double kappa = 1;                            // see InstanceLoad
   double direct_link = 1;  // the share of the link that its processors reach, in (0, 1]
-  /// How much longer the parts take because other jobs use the same instance.
-  double fixed_stretch = 1, gpu_stretch = 1;
+  /// Jobs that share an instance have the same number above 0; 0: it has one to itself.
+  std::uint8_t instance = 0;
+  SharingMode sharing = SharingMode::mps;  // how they share it, the same for all of them
+  double part = 1;                         // of the instance's processors that it may use
 };
 
 /// How transfers share the link.
@@ -62,6 +66,7 @@ struct SharedGpu {
   /// Empty: clocks never fall, and nothing is said of power.
   std::optional<PowerBounds> power = {};
   double beta = 1;  // see PowerOptions
+  SharingOptions sharing = {};
 };
 
 /// How fast a job is, and what it draws.

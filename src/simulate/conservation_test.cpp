@@ -188,7 +188,7 @@ class Auditor final : public RunObserver {
 Workload random_jobs(std::uint64_t seed, int jobs) {
   Random random(seed);
   const char* profiles[] = {"1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"};
-  const char* speeds[] = {"", R"(, "law": {"a_s": 1, "w_s": 1}, "transfer_share": 0.4)",
+  const char* speeds[] = {"", R"(, "law": {"a_s": 1, "w_s": 1}, "transfer_share": 0.8)",
                           R"(, "law": {"a_s": 1, "w_s": 9}, "power_factor": 1.4)",
                           R"(, "transfer_share": 0.2, "power_factor": 0.3)"};
   std::string text;
@@ -208,8 +208,17 @@ TEST(Laws, NothingIsMadeAndNothingIsLost) {
   const std::size_t wanted = sanitized ? 30'000 : 1'000'000;
   const int jobs = sanitized ? 700 : 5000;  // so that every scheduler has its turn
   const char* specs[] = {
-      "online:threshold=0.1", "miso", "scheme-a", "scheme-b", "static", "full-gpu",
-      "online:migration=off"};
+      "online:threshold=0.1",
+      "miso",
+      "scheme-a",
+      "scheme-b",
+      "static",
+      "full-gpu",
+      "online:migration=off",
+      "static:layout=7g.40gb@0+7g.80gb@0;sharing=mps",
+      "static:layout=4g.20gb@0+3g.20gb@4+7g.80gb@0;fit=any;sharing=time-slicing;sharers=3",
+      "static:layout=7g.40gb@0+4g.40gb@0+3g.40gb@4;sharing=compute-instances",
+      "static:layout=7g.40gb@0+7g.80gb@0;sharing=mps;sharers=5;percent=30"};
   std::size_t events = 0, ends = 0, losses = 0, moves = 0;
   double link = 0, power = 0;
   for (std::uint64_t seed = 1; events < wanted; ++seed) {

@@ -31,6 +31,7 @@ struct alignas(64) JobRun {
   Fate fate = Fate::finishes;
   bool resumed = false;   // from a checkpoint: the next start restores it
   bool restores = false;  // this process began by that
+  std::uint8_t part = 0;  // of an instance that it shares: see InstanceShare
   double speed = 0;
   double done = 0;                 // share of its work
   double dies_at = never;          // share at which it runs out of memory

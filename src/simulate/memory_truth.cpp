@@ -53,6 +53,22 @@ std::optional<std::int64_t> MemoryTruth::first_beyond(std::size_t job, MiB capac
   return std::nullopt;
 }
 
+std::optional<MiB> MemoryTruth::most_held(std::size_t job) const {
+  const Job& of = workload_->jobs[job];
+  if (grows(of)) {
+    // Memory grows but for noise, which stays within this.
+    const MemoryGrowth& g = growth(job);
+    const double most =
+        static_cast<double>(g.base.value + g.context.value_or(MiB{0}).value) +
+        static_cast<double>(g.per_iteration.value) * static_cast<double>(g.iterations) +
+        most_spreads * static_cast<double>(g.noise.value);
+    return MiB{std::llround(most)};
+  }
+  if (const auto* size = std::get_if<BySize>(&workload_->requests[of.request].wanted))
+    return size->memory;
+  return std::nullopt;
+}
+
 std::optional<double> MemoryTruth::mean_held(const Job& job, double from_share,
                                              double to_share) const {
   if (grows(job)) {

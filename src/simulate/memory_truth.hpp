@@ -25,6 +25,8 @@ class MemoryTruth {
   /// The first iteration from `from` on that needs more than `capacity`; nullopt when none does.
   [[nodiscard]] std::optional<std::int64_t> first_beyond(std::size_t job, MiB capacity,
                                                          std::int64_t from) const;
+  /// The most that it holds at any time; nullopt when nothing is known.
+  [[nodiscard]] std::optional<MiB> most_held(std::size_t job) const;
   /// Mean MiB held over this part of its work; nullopt when nothing is known.
   [[nodiscard]] std::optional<double> mean_held(const Job& job, double from_share,
                                                 double to_share) const;

@@ -52,11 +52,13 @@ double seconds(Instant at) {
 //   100 b comes: a, at 0.1 of its work, is written until 110. Both share 7g from 110, each with
 //   half its
 //       speed: b makes progress from 110, a from 120. Measured until 100 + 20 + 30 = 150
-//   150 a at 0.1 + 30 * 0.5 / 1000 = 0.115, b at 40 * 0.5 / 1000 = 0.02; written until 160,
+//   150 a at 0.1 + 30 * s / 1000, b at (10 + 30 * s) / 1000, with s = 1 / 1.96 of two saturated
+//   jobs
+//       under MPS (batch_law.hpp), and b alone while a is restored; written until 160,
 //   restored until
 //       170. Partition 4g + 3g: 1.4. a on 4g, b on 3g
-//   300 c comes, of the application of b: known. a at 0.115 + 130 * 0.8 / 1000 = 0.219, b at
-//       0.02 + 130 * 0.6 / 1000 = 0.098. The partition of three: 3g + 2g + 2g = 1.6 is better than
+//   300 c comes, of the application of b: known. a is 130 * 0.8 / 1000 further, b
+//       130 * 0.6 / 1000. The partition of three: 3g + 2g + 2g = 1.6 is better than
 //       4g + 2g + 1g = 1.5, and b may keep its 3g: a and c on 2g. Written until 310, where c begins
 //       and a and b are restored until 320
 TEST(MisoScheduler, ThreeJobsByHand) {
@@ -87,13 +89,14 @@ TEST(MisoScheduler, ThreeJobsByHand) {
   EXPECT_EQ(begins, expected);
 
   // b is the first to end: the rest of it at 0.6 from 320 on.
-  const double b = 320 + 902 / 0.6;
+  const double s = 1 / 1.96;
+  const double b = 320 + (1000 - 10 - 30 * s - 78) / 0.6;
   ASSERT_EQ(seen.finished.size(), 3U);
   EXPECT_EQ(seen.finished[0].first, JobId{1});
   EXPECT_NEAR(seconds(seen.finished[0].second), b, 1e-6);
   // a and c are then on 4g and 3g: 1.4 exceeds 1 by more than the required gain. Both are written
   // for 10 s and restored for 10 s.
-  const double a = 0.219 + (b - 320) * 0.5 / 1000, c = (b - 310) * 0.5 / 1000;
+  const double a = 0.1 + 0.03 * s + 0.104 + (b - 320) * 0.5 / 1000, c = (b - 310) * 0.5 / 1000;
   const double a_ends = b + 20 + (1 - a) * 1000 / 0.8;
   EXPECT_EQ(seen.finished[1].first, JobId{0});
   EXPECT_NEAR(seconds(seen.finished[1].second), a_ends, 1e-6);

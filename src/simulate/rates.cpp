@@ -10,6 +10,17 @@ Rates::Rates(const Workload& workload, const Fleet& fleet, const WorldTerms& ter
     bounds_.push_back(power_bounds(graph->geometry().model(), terms.power));
 }
 
+void Rates::share(const JobRun& run, SharedLoad& load) const {
+  const Profile& profile = *world_->graph((*world_)[run.gpu]).geometry()[run.placement].profile;
+  load.instance = static_cast<std::uint8_t>(run.placement + 1);
+  load.sharing = world_->sharing(run.gpu, run.placement);
+  if (load.sharing == SharingMode::compute_instances) {
+    load.part = static_cast<double>(run.part) / profile.compute.value;
+  } else if (run.part > 0) {
+    load.part = run.part / 100.0;
+  }
+}
+
 std::span<const Rates::Rate> Rates::rates_on(GpuId gpu, Instant now, const JobRuns& runs) {
   const std::size_t kind = (*world_)[gpu].kind;
   loads_.clear();
@@ -19,7 +30,7 @@ std::span<const Rates::Rate> Rates::rates_on(GpuId gpu, Instant now, const JobRu
     if (run.counts_from > now) continue;  // it changes things when it begins
     whole = run.mode == RunMode::whole;
     loads_.push_back(speeds_.load_on(job_of(job), kind, column_of(run)));
-    loads_.back().fixed_stretch = loads_.back().gpu_stretch = stretch_of(run);
+    if (run.mode == RunMode::shared) share(run, loads_.back());
   }
   paces_.resize(loads_.size());
   const double clock =
@@ -34,7 +45,7 @@ std::span<const Rates::Rate> Rates::rates_on(GpuId gpu, Instant now, const JobRu
       continue;
     }
     // What nothing slows keeps the speed of its table to the last digit.
-    const bool free = clock == 1 && !speeds_.transfers(job_of(job));
+    const bool free = clock == 1 && !speeds_.transfers(job_of(job)) && run.mode != RunMode::shared;
     const Pace& pace = paces_[next++];
     rates_.push_back(
         {job, free ? alone(job, run).relative : pace.speed, pace.link, pace.power, false});

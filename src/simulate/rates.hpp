@@ -28,11 +28,9 @@ class Rates {
     return has_power() ? bounds_[(*world_)[gpu].kind].idle : Milliwatts{};
   }
 
-  /// The speed while it has the GPU to itself, but for those that share its instance.
+  /// The speed while it has the GPU to itself, and all of the instance if it shares one.
   [[nodiscard]] Speed alone(JobId job, const JobRun& run) const {
-    Speed speed = speeds_.on(job_of(job), (*world_)[run.gpu].kind, column_of(run));
-    if (run.mode == RunMode::shared) speed.relative /= stretch_of(run);
-    return speed;
+    return speeds_.on(job_of(job), (*world_)[run.gpu].kind, column_of(run));
   }
   /// What it draws then.
   [[nodiscard]] Milliwatts asked(JobId job, const JobRun& run) const {
@@ -100,10 +98,8 @@ class Rates {
     return static_cast<std::size_t>(
         world_->graph((*world_)[run.gpu]).geometry()[run.placement].profile_index);
   }
-  /// How much longer everything takes because others use the same instance.
-  [[nodiscard]] double stretch_of(const JobRun& run) const {
-    return run.mode == RunMode::shared ? (*world_)[run.gpu].sharers : 1;
-  }
+  /// Its load, which shares an instance.
+  void share(const JobRun& run, SharedLoad& load) const;
   /// What jobs may draw there.
   [[nodiscard]] Milliwatts room(GpuId gpu) const {
     const PowerBounds& bounds = bounds_[(*world_)[gpu].kind];

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <utility>
 
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "physics/allocation.hpp"
+#include "physics/instance_sharing.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
 #include "simulate/energy_account.hpp"
@@ -217,22 +219,57 @@ class Simulation {
     return never;
   }
 
+  /// Of a job that shares an instance.
+  InstanceShare share_of(const JobRun& run) const {
+    return {world_.sharing(run.gpu, run.placement), run.part};
+  }
+
   const Profile& profile_of(const JobRun& run) const {
     return *world_.graph(world_[run.gpu]).geometry()[run.placement].profile;
   }
 
-  /// What programs could use where the job runs; nullopt where it is unknown.
-  std::optional<MiB> capacity(const JobRun& run) const {
+  /// What the job could use where it runs; nullopt where it is unknown.
+  std::optional<MiB> capacity(JobId id, const JobRun& run) const {
     const Geometry& geometry = world_.graph(world_[run.gpu]).geometry();
     if (run.mode == RunMode::whole) return geometry.model().largest().usable;
+    if (run.mode == RunMode::shared) return left_by_others_.at(id);
     return geometry[run.placement].profile->usable;
+  }
+
+  /// What a job that begins on a shared instance could use: those that are there keep what they
+  /// need at most, and each process has its context.
+  std::optional<MiB> left_by_others(const JobRun& run) const {
+    const auto usable = profile_of(run).usable;
+    if (!usable) return std::nullopt;
+    MiB taken;
+    int processes = 1;
+    for (const JobId id : rates_.jobs_on(run.gpu)) {
+      const JobRun& other = *runs_.find(id);
+      if (other.mode != RunMode::shared || other.placement != run.placement) continue;
+      taken += memory_.most_held(index(id)).value_or(MiB{0});
+      ++processes;
+    }
+    return std::max(MiB{0}, *usable - taken - sharing_memory(share_of(run).mode, processes));
+  }
+
+  /// What a job that ran out of memory beside others is said to have had: at least what the size
+  /// that it asks for would have had alone, so that the next is larger.
+  std::optional<MiB> had_beside_others(JobId id, const JobRun& run) const {
+    auto had = capacity(id, run);
+    const SimulatedGpu& gpu = world_[run.gpu];
+    const Geometry& geometry = world_.graph(gpu).geometry();
+    std::optional<MiB> least;
+    for (const PlacementId asked : requests_[engine_->request_of(id)].candidates[gpu.kind])
+      if (const auto usable = geometry[asked].profile->usable)
+        least = std::min(least.value_or(*usable), *usable);
+    return least ? std::max(had, least) : had;
   }
 
   /// The share of its work at which the job runs out of memory there.
   double dies_at(JobId id, const JobRun& run) const {
     if (!(run.speed > 0)) return run.done;
-    const auto has = capacity(run);
-    if (run.mode == RunMode::shared || !has) return never;
+    const auto has = capacity(id, run);
+    if (!has) return never;
     if (memory_.grows(job(id))) {
       const auto all = static_cast<double>(memory_.iterations(job(id)));
       const auto from = static_cast<std::int64_t>(run.done * all) + 1;
@@ -331,8 +368,9 @@ class Simulation {
     const Speed speed = rates_.alone(id, run);
     run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
+    if (mode == RunMode::shared) left_by_others_[id] = left_by_others(run);
     run.dies_at = dies_at(id, run);
-    summary_.offloads += rates_.table().host_memory(job(id), capacity(run)) > MiB{0} ? 1 : 0;
+    summary_.offloads += rates_.table().host_memory(job(id), capacity(id, run)) > MiB{0} ? 1 : 0;
     ++running_;
     join_gpu(id, run);
     observe({now_, RunEvent::Kind::started, id, gpu, seen_placement(run), begins});
@@ -445,6 +483,8 @@ class Simulation {
     leave_gpu(id, run);
     if (run.mode == RunMode::whole) {
       world_.end_whole(run.gpu);
+    } else if (run.mode == RunMode::shared) {
+      world_.end_shared(run.gpu, run.placement, share_of(run), left);
     } else {
       world_.end(run.gpu, run.placement, left);
     }
@@ -462,7 +502,8 @@ class Simulation {
       const Duration start = std::min(time, std::max(slow, options_.process_start));
       const Duration restore =
           run.restores ? std::min(time - start, options_.checkpoint / 2) : Duration::zero();
-      account_.ran(index(id), {time, start, restore}, {before, run.done, left_over}, capacity(run));
+      account_.ran(index(id), {time, start, restore}, {before, run.done, left_over},
+                   capacity(id, run));
     } else {
       const Instant waited_until = std::min(run.begin, std::max(now_, run.here_from));
       account_.waits_for_instance(index(id), waited_until - run.begin);
@@ -481,7 +522,9 @@ class Simulation {
   void process_ends(JobId id) {
     JobRun& run = runs_[id];
     const bool out_of_memory = run.fate == Fate::runs_out, failed = run.fate == Fate::fails;
-    const auto had = run.mode == RunMode::whole ? std::nullopt : capacity(run);
+    const auto had = run.mode == RunMode::whole    ? std::nullopt
+                     : run.mode == RunMode::shared ? had_beside_others(id, run)
+                                                   : capacity(id, run);
     const RunEvent ended{now_,
                          out_of_memory ? RunEvent::Kind::ran_out
                          : failed      ? RunEvent::Kind::failed
@@ -511,7 +554,7 @@ class Simulation {
     const std::int64_t iteration =
         std::clamp<std::int64_t>(std::llround(run.done * static_cast<double>(all)), 1, all);
     const auto generation = run.generation;
-    engine_->on(MemoryReported{id, memory_.report(index(id), iteration), capacity(run)}, now_,
+    engine_->on(MemoryReported{id, memory_.report(index(id), iteration), capacity(id, run)}, now_,
                 commands_);
     if (runs_[id].generation == generation && commands_.empty()) program_report(id);
   }
@@ -611,8 +654,9 @@ class Simulation {
 
   Result<void> carry_out(const StartShared& what) {
     measure_.before_change(what.gpu, now_);
-    const auto begins = world_.start_shared(what.gpu, what.placement, now_);
+    const auto begins = world_.start_shared(what.gpu, what.placement, what.share, now_);
     if (!begins) return std::unexpected(begins.error());
+    runs_.open(what.job).part = what.share.part;
     return begin(what.job, what.gpu, what.placement, RunMode::shared, *begins);
   }
 
@@ -820,7 +864,9 @@ class Simulation {
   std::uint32_t generations_ = 0;      // given out, to all runs
   std::vector<double> done_before_;    // by job; empty: nothing for any
   std::vector<Duration> slow_starts_;  // by job; empty: no process starts slowly
-  std::vector<Instant> stopped_at_;    // by GPU, when a job last had to stop; empty: nowhere yet
+  /// What jobs on shared instances could use when they began.
+  std::unordered_map<JobId, std::optional<MiB>> left_by_others_;
+  std::vector<Instant> stopped_at_;  // by GPU, when a job last had to stop; empty: nowhere yet
   std::optional<Error> beyond_;  // a job that became so slow that the clock does not reach its end
   std::size_t arrived_ = 0, running_ = 0, absent_ = 0, wakes_ = 0, steps_ = 0;
   RunSummary summary_;

@@ -247,10 +247,10 @@ TEST(World, AnInstanceThatIsSharedIsFreeWhenTheLastHasLeftIt) {
   ASSERT_TRUE(world.create(gpu, large, Instant{}));
   ASSERT_TRUE(world.start(gpu, large, Instant{}));
   world.end(gpu, large, after(15));
-  EXPECT_EQ(*world.start_shared(gpu, large, after(1)), after(15));
-  EXPECT_EQ(*world.start_shared(gpu, large, after(1)), after(15)) << "not before the first";
-  world.end(gpu, large, after(30));
-  world.end(gpu, large);
+  EXPECT_EQ(*world.start_shared(gpu, large, {}, after(1)), after(15));
+  EXPECT_EQ(*world.start_shared(gpu, large, {}, after(1)), after(15)) << "not before the first";
+  world.end_shared(gpu, large, {}, after(30));
+  world.end_shared(gpu, large, {});
   EXPECT_EQ(*world.start(gpu, large, after(20)), after(30)) << "one of them is still being written";
 }
 

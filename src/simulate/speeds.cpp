@@ -13,7 +13,7 @@ Speeds::Speeds(const Workload& workload, const Fleet& fleet, const WorldTerms& t
     const GpuModel& model = graph->geometry().model();
     models_.push_back(&model);
     columns_ = std::max(columns_, model.profiles.size() + 1);
-    SharedGpu gpu{.link = terms.link, .beta = terms.power.beta};
+    SharedGpu gpu{.link = terms.link, .beta = terms.power.beta, .sharing = terms.sharing};
     if (terms.has_power) gpu.power = power_bounds(model, terms.power);
     whole_.push_back(gpu);
     if (terms.link != LinkSharing::off) gpu.instance_link = host_link(model).instance_share();

@@ -141,21 +141,29 @@ Result<Instant> World::start(GpuId id, PlacementId placement, Instant now) {
   return gpu.fresh.contains(placement) ? std::max(free, gpu.ready) : free;
 }
 
-Result<Instant> World::start_shared(GpuId id, PlacementId placement, Instant now) {
-  SimulatedGpu& gpu = at(id);
-  if (is_shared(id, placement)) {
-    ++gpu.sharers;
-    return std::max(now, shared_[index(id)].from);
+Result<Instant> World::start_shared(GpuId id, PlacementId placement, InstanceShare share,
+                                    Instant now) {
+  const Profile& profile = *graph((*this)[id]).geometry()[placement].profile;
+  const bool of_slices = share.mode == SharingMode::compute_instances;
+  if (share.part > (of_slices ? profile.compute.value : 100) || (of_slices && share.part == 0))
+    return refuse("gives a job an impossible part of", id, graph((*this)[id]).geometry(),
+                  placement);
+  const int slices = of_slices ? share.part : 0;
+  if (shared_.empty()) shared_.resize(gpus_.size() * width_);
+  Shared& shared = shared_[cell(id, placement)];
+  if (shared.jobs > 0 && shared.instance == placement) {
+    if (shared.mode != share.mode || shared.slices + slices > profile.compute.value)
+      return refuse("shares in two ways, or beyond its compute slices,", id,
+                    graph((*this)[id]).geometry(), placement);
+  } else {
+    const auto begin = start(id, placement, now);
+    if (!begin) return begin;
+    shared = {*begin, placement, share.mode, 0, 0};
   }
-  if (gpu.sharers > 0)
-    return refuse("shares a second instance of one GPU:", id, graph(gpu).geometry(), placement);
-  const auto begin = start(id, placement, now);
-  if (begin) {
-    shared_.resize(gpus_.size());
-    shared_[index(id)] = {PlacementSet::of(placement), *begin};
-    gpu.sharers = 1;
-  }
-  return begin;
+  ++at(id).sharers;
+  ++shared.jobs;
+  shared.slices = static_cast<std::uint8_t>(shared.slices + slices);
+  return std::max(now, shared.from);
 }
 
 Result<Instant> World::start_whole(GpuId id, Instant now) {
@@ -174,19 +182,34 @@ Result<Instant> World::start_whole(GpuId id, Instant now) {
   return std::max(gpu.ready, now);
 }
 
-void World::end(GpuId id, PlacementId placement, std::optional<Instant> left) {
-  SimulatedGpu& gpu = at(id);
-  if (left) {
-    usable_from_[cell(id, placement)] = when_free(id, placement, *left);
-    gpu.pending.insert(placement);
-  }
-  if (is_shared(id, placement) && --gpu.sharers > 0) return;
+void World::in_use_until(GpuId gpu, PlacementId placement, Instant left) {
+  usable_from_[cell(gpu, placement)] = when_free(gpu, placement, left);
+  at(gpu).pending.insert(placement);
+}
+
+void World::release(SimulatedGpu& gpu, PlacementId placement) {
   const StateGraph& states = graph(gpu);
   const Profile& profile = *states.geometry()[placement].profile;
   gpu.occupied = states.remove(gpu.occupied, placement);
   gpu.idle.insert(placement);
   gpu.held_compute = static_cast<std::uint8_t>(gpu.held_compute - profile.compute.value);
   gpu.held_memory = static_cast<std::uint8_t>(gpu.held_memory - profile.memory.value);
+}
+
+void World::end(GpuId id, PlacementId placement, std::optional<Instant> left) {
+  if (left) in_use_until(id, placement, *left);
+  release(at(id), placement);
+}
+
+void World::end_shared(GpuId id, PlacementId placement, InstanceShare share,
+                       std::optional<Instant> left) {
+  if (left) in_use_until(id, placement, *left);
+  SimulatedGpu& gpu = at(id);
+  Shared& shared = shared_[cell(id, placement)];
+  if (share.mode == SharingMode::compute_instances)
+    shared.slices = static_cast<std::uint8_t>(shared.slices - share.part);
+  --gpu.sharers;
+  if (--shared.jobs == 0) release(gpu, placement);
 }
 
 void World::end_whole(GpuId id) {
@@ -196,6 +219,7 @@ void World::end_whole(GpuId id) {
 }
 
 void World::lose(GpuId id) {
+  if (!shared_.empty()) std::fill_n(&shared_[index(id) * width_], width_, Shared{});
   SimulatedGpu lost;
   lost.kind = at(id).kind;
   lost.absent = true;

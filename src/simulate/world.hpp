@@ -24,7 +24,7 @@ struct alignas(64) SimulatedGpu {
   std::uint8_t held_compute = 0, held_memory = 0;  // slices
   bool whole = false;                              // MIG off, one job has it all
   bool absent = false;                             // lost, and not yet back
-  std::uint8_t sharers = 0;                        // of the one instance that several jobs use
+  std::uint8_t sharers = 0;                        // jobs on instances that may be shared
   PlacementSet idle;                               // exist, run nothing, ours
   Instant ready{};                                 // when the last change to its instances is done
 
@@ -59,12 +59,21 @@ class World {
   /// When the job begins to run: now on an instance that was there, after the create on one just
   /// made.
   [[nodiscard]] Result<Instant> start(GpuId gpu, PlacementId placement, Instant now);
-  /// As start, and on the instance that others share already.
-  [[nodiscard]] Result<Instant> start_shared(GpuId gpu, PlacementId placement, Instant now);
+  /// As start, and on an instance that others share already by the same means. Compute instances
+  /// must fit side by side in theirs.
+  [[nodiscard]] Result<Instant> start_shared(GpuId gpu, PlacementId placement, InstanceShare share,
+                                             Instant now);
   /// On a GPU without instances; after the destroys in front of it.
   [[nodiscard]] Result<Instant> start_whole(GpuId gpu, Instant now);
   /// The instance is free, now or from `left` on; what comes after on it waits for that.
   void end(GpuId gpu, PlacementId placement, std::optional<Instant> left = std::nullopt);
+  /// A job leaves a shared instance, which is free when the last one has left.
+  void end_shared(GpuId gpu, PlacementId placement, InstanceShare share,
+                  std::optional<Instant> left = std::nullopt);
+  /// By what means the jobs share the instance; it is shared.
+  [[nodiscard]] SharingMode sharing(GpuId gpu, PlacementId placement) const {
+    return shared_[cell(gpu, placement)].mode;
+  }
   void end_whole(GpuId gpu);
   void lose(GpuId gpu);
   void recover(GpuId gpu, Instant now);
@@ -93,10 +102,10 @@ class World {
   /// From when the instance can be used: a process that is being checkpointed or replaced may still
   /// use it, or its create is not yet done.
   [[nodiscard]] Instant when_free(GpuId gpu, PlacementId placement, Instant now) const;
+  /// A process that leaves the instance uses it until then.
+  void in_use_until(GpuId gpu, PlacementId placement, Instant left);
   void hold(SimulatedGpu& gpu, PlacementId placement);
-  [[nodiscard]] bool is_shared(GpuId gpu, PlacementId placement) const {
-    return (*this)[gpu].sharers > 0 && shared_[index(gpu)].instance.contains(placement);
-  }
+  void release(SimulatedGpu& gpu, PlacementId placement);
 
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
   std::optional<Duration> each_;
@@ -106,17 +115,20 @@ class World {
   struct Takes {
     Duration create{}, destroy{};
   };
-  /// The instance of a GPU that several jobs use.
+  /// An instance that several jobs may use.
   struct Shared {
-    PlacementSet instance;
     Instant from{};  // when the first of them could begin
+    PlacementId instance = 0;
+    SharingMode mode = SharingMode::mps;
+    std::uint8_t jobs = 0;    // 0: it is not shared
+    std::uint8_t slices = 0;  // of all their compute instances
   };
 
   std::vector<std::array<Takes, PlacementSet::most>> takes_;  // by GPU model and placement
   std::size_t width_ = 0;  // memory slices of the model that has most
   std::vector<SimulatedGpu> gpus_;
   std::vector<Instant> usable_from_;  // by GPU and start; of those that are pending
-  std::vector<Shared> shared_;        // by GPU; empty until one is shared
+  std::vector<Shared> shared_;        // by GPU and start; empty until one is shared
   std::size_t creates_ = 0, destroys_ = 0, batches_ = 0;
 };
 

@@ -15,6 +15,7 @@ struct WorldTerms {
   /// Processes allocate and free more slowly beside other GPU instances (physics/allocation.hpp).
   bool slow_allocation = false;
   bool jitter = false;             // creating and destroying takes drawn times, not medians
+  SharingOptions sharing;          // what is not known of time slicing
   bool has_power = true;           // false: no energy, and no cap
   PowerOptions power;              // a site's cap, and what is not known of power
   std::optional<Duration> sample;  // also say what a power meter that polls would have seen

@@ -102,7 +102,8 @@ Result<void> Brain::check_scheduler(const std::string& text, const FleetFile& fi
   const Fleet fleet(file);
   const RequestTable requests(file.geometries);
   const KnownFacts nothing;
-  const auto made = make_scheduler(*spec, {fleet, requests, true, &nothing});
+  const auto made = make_scheduler(
+      *spec, {.fleet = fleet, .requests = requests, .facts = &nothing, .live = true});
   if (!made) return std::unexpected(made.error());
   return {};
 }
@@ -130,8 +131,10 @@ bool Brain::make(const FleetFile& file, const std::string& forecaster) {
   auto parts = std::make_unique<Parts>(file, *spec->row);
   // Jobs get other numbers now, so that what a forecaster was told of them counts no more.
   parts->forecaster = *make_forecaster(forecaster);
-  auto engine = Engine::make(*spec, {parts->fleet, parts->requests, true, &parts->facts},
-                             parts->requests, parts->forecaster.get(), refusals_.get());
+  auto engine = Engine::make(
+      *spec,
+      {.fleet = parts->fleet, .requests = parts->requests, .facts = &parts->facts, .live = true},
+      parts->requests, parts->forecaster.get(), refusals_.get());
   if (!engine) {
     trouble_ =
         fmt::format("no job is started: the scheduler {}: {}", scheduler_, engine.error().text());

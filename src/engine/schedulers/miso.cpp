@@ -7,8 +7,10 @@
 
 #include "base/overloads.hpp"
 #include "engine/job_queue.hpp"
+#include "engine/schedulers/instance_seats.hpp"
 #include "engine/schedulers/miso_partition.hpp"
 #include "engine/schedulers/miso_speeds.hpp"
+#include "physics/instance_sharing.hpp"
 
 namespace cleave {
 
@@ -388,10 +390,22 @@ class Miso final : public Scheduler {
     return std::nullopt;
   }
 
+  /// Whether the memory of the instance holds all jobs of the GPU at once.
+  bool holds_all(GpuId id, PlacementId placement) {
+    const Geometry& geometry = fleet_.geometry(fleet_[id]);
+    const auto usable = geometry[placement].profile->usable;
+    const auto& jobs = at(id).jobs;
+    if (!usable || jobs.size() < 2) return true;
+    MiB needed = sharing_memory(SharingMode::mps, static_cast<int>(jobs.size()));
+    for (const JobId job : jobs)
+      needed += InstanceSeats::needed(setup_.requests[of(job).request], fleet_[id].kind, geometry);
+    return needed <= *usable;
+  }
+
   bool measure(GpuId id, Instant now, std::vector<Command>& commands) {
     MisoGpu& gpu = at(id);
     const auto placement = common_instance(id);
-    if (!placement) return false;
+    if (!placement || !holds_all(id, *placement)) return false;
     Instant until = now + options_.measure;
     bool restores = false;
     for (const JobId job : gpu.jobs) {

@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "engine/offload_choice.hpp"
+#include "engine/schedulers/instance_seats.hpp"
 #include "engine/schedulers/static_layout.hpp"
 
 namespace cleave {
@@ -22,11 +23,15 @@ constexpr OptionRow rows[] = {
     {"fit", "request|any", "request",
      "the smallest free instance that holds the request, or the first free one, whatever its size"},
     {"goal", "turnaround|makespan", "turnaround", "with layout=best: what is minimised"},
+    sharing_option,
+    sharers_option,
+    percent_option,
 };
 
 class Static final : public Scheduler {
  public:
-  Static(const SchedulerSetup& setup, FleetLayout layout, bool any)
+  Static(const SchedulerSetup& setup, FleetLayout layout, bool any,
+         const std::optional<SharingRule>& sharing)
       : seats_(setup.fleet),
         requests_(&setup.requests),
         facts_(setup.facts),
@@ -38,6 +43,7 @@ class Static final : public Scheduler {
         count_(groups_.size(), 0),
         has_(setup.fleet.size()),
         queue_(setup.facts) {
+    if (sharing) shared_.emplace(*sharing);
     for (const GpuState& gpu : setup.fleet.gpus()) own_.push_back(gpu.held);
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       auto& of_kind = group_of_[groups_[group].kind];
@@ -58,8 +64,9 @@ class Static final : public Scheduler {
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
 
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
-    if (!seats_.adopt(adopted)) return false;
+    if (!(shared_ ? seats_.adopt_shared(adopted) : seats_.adopt(adopted))) return false;
     no_longer_free(adopted.gpu, PlacementSet::of(*adopted.placement));
+    if (shared_) enter({adopted.job, adopted.request}, adopted.gpu, *adopted.placement);
     return true;
   }
 
@@ -85,14 +92,15 @@ class Static final : public Scheduler {
   }
 
  private:
-  /// A free instance; the order is the order of choice within a group.
+  /// An instance that takes a job; the order is the order of choice within a group.
   struct Place {
+    int jobs;  // that share it already
     GpuId gpu;
     int start;
     PlacementId placement;
     friend bool operator<(const Place& a, const Place& b) {
-      return std::tuple(index(a.gpu), a.start, a.placement) <
-             std::tuple(index(b.gpu), b.start, b.placement);
+      return std::tuple(a.jobs, index(a.gpu), a.start, a.placement) <
+             std::tuple(b.jobs, index(b.gpu), b.start, b.placement);
     }
   };
 
@@ -103,7 +111,8 @@ class Static final : public Scheduler {
     return group_of_[seats_.fleet()[gpu].kind][placement];
   }
   [[nodiscard]] Place place(GpuId gpu, PlacementId placement) const {
-    return {gpu, geometry(gpu)[placement].start, placement};
+    const int jobs = shared_ ? shared_->jobs_on(gpu, placement) : 0;
+    return {jobs, gpu, geometry(gpu)[placement].start, placement};
   }
 
   // What is heard.
@@ -120,6 +129,8 @@ class Static final : public Scheduler {
   void hear(const GpuLost& lost, std::vector<Command>& /*commands*/) {
     no_longer_free(lost.gpu, has_[index(lost.gpu)]);
     own_[index(lost.gpu)] = {};
+    if (shared_)
+      for (const PlacementId id : geometry(lost.gpu).all()) shared_->clear(lost.gpu, id);
     for (const Waiting job : seats_.hear(lost)) queue_.insert(job);
   }
   void hear(const GpuReturned& returned, std::vector<Command>& commands) {
@@ -128,7 +139,10 @@ class Static final : public Scheduler {
   }
   void hear(const InstanceGone& gone, std::vector<Command>& /*commands*/) {
     for (const Waiting job : seats_.hear(gone)) queue_.insert(job);
-    if (gone.placement) no_longer_free(gone.gpu, PlacementSet::of(*gone.placement));
+    if (gone.placement) {
+      no_longer_free(gone.gpu, PlacementSet::of(*gone.placement));
+      if (shared_) shared_->clear(gone.gpu, *gone.placement);
+    }
     restore_.insert(gone.gpu);
   }
   void hear(const GpuWithdrawn& withdrawn, std::vector<Command>& /*commands*/) {
@@ -158,6 +172,15 @@ class Static final : public Scheduler {
     const PlacementSet made = make_layout(seats_, gpu, layout_[index(gpu)], commands);
     count(gpu);
     for (const PlacementId id : made) free_[group_of(gpu, id)].insert(place(gpu, id));
+    if (!shared_) return;
+    for (const PlacementId id : has_[index(gpu)])
+      if (shared_->jobs_on(gpu, id) > 0) offer(gpu, id);
+  }
+
+  /// The shared instance takes a job if it has a seat.
+  void offer(GpuId gpu, PlacementId id) {
+    if (shared_->has_seat(gpu, id, *geometry(gpu)[id].profile))
+      free_[group_of(gpu, id)].insert(place(gpu, id));
   }
 
   void no_longer_free(GpuId gpu, PlacementSet placements) {
@@ -185,7 +208,7 @@ class Static final : public Scheduler {
     if (known) return *known;
     known.emplace();
     const std::vector<PlacementSet>& enough = (*requests_)[request].with_offload;
-    for (std::size_t i = groups_.size(); i-- > 0 && !any_;)
+    for (std::size_t i = groups_.size(); i-- > 0 && !any_ && !shared_;)
       if (enough[groups_[i].kind].meets(groups_[i].placements))
         known->push_back(static_cast<std::uint16_t>(i));
     return *known;
@@ -213,7 +236,38 @@ class Static final : public Scheduler {
     return groups;
   }
 
+  [[nodiscard]] MiB needed(RequestId request, GpuId gpu) const {
+    return InstanceSeats::needed((*requests_)[request], seats_.fleet()[gpu].kind, geometry(gpu));
+  }
+
+  void enter(Waiting job, GpuId gpu, PlacementId placement) {
+    shared_->enter(gpu, placement, needed(job.request, gpu));
+    if (made_ && has_[index(gpu)].contains(placement)) offer(gpu, placement);
+  }
+
+  /// On an instance that holds it beside the jobs that are there: of the smallest size that has
+  /// one, where fewest are.
+  bool start_shared(Waiting job, std::vector<Command>& commands) {
+    for (const std::uint16_t group : groups_for(job.request)) {
+      const auto place = std::ranges::find_if(free_[group], [&](const Place& each) {
+        return shared_->has_room(each.gpu, each.placement,
+                                 *geometry(each.gpu)[each.placement].profile,
+                                 needed(job.request, each.gpu));
+      });
+      if (place == free_[group].end()) continue;
+      const Place chosen = *place;
+      free_[group].erase(place);
+      seats_.start_shared(job, chosen.gpu, chosen.placement,
+                          shared_->share_of(*geometry(chosen.gpu)[chosen.placement].profile),
+                          commands);
+      enter(job, chosen.gpu, chosen.placement);
+      return true;
+    }
+    return false;
+  }
+
   bool start(Waiting job, std::vector<Command>& commands) {
+    if (shared_) return start_shared(job, commands);
     std::set<Place>* from = nullptr;
     for (const std::uint16_t group : groups_for(job.request)) {
       if (free_[group].empty()) continue;
@@ -244,6 +298,10 @@ class Static final : public Scheduler {
 
   void leave(JobId job) {
     const JobSeat seat = seats_.leave(job);
+    if (shared_) {
+      free_[group_of(seat.gpu, seat.placement)].erase(place(seat.gpu, seat.placement));
+      shared_->leave(seat.gpu, seat.placement, needed(seat.request, seat.gpu));
+    }
     if (!made_ || seats_.fleet()[seat.gpu].absent) return;
     if (!has_[index(seat.gpu)].contains(seat.placement)) {
       restore_.insert(seat.gpu);  // what was adopted was in the way
@@ -255,6 +313,7 @@ class Static final : public Scheduler {
   Seats seats_;
   const RequestTable* requests_;
   const JobFacts* facts_;
+  std::optional<InstanceSeats> shared_;  // empty: each job has an instance to itself
   FleetLayout layout_;
   bool any_;
   bool made_ = false;
@@ -286,9 +345,14 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
                 "leave out fit, or name a layout");
   const LayoutGoal goal =
       options.at("goal") == "makespan" ? LayoutGoal::makespan : LayoutGoal::turnaround;
+  const auto sharing = sharing_rule(options);
+  if (!sharing) return std::unexpected(sharing.error());
+  if (*sharing && setup.live)
+    return fail(ErrorKind::bad_usage, "sharing", "jobs share instances in simulations only",
+                "leave it out");
   auto layout = choose_layout(text, goal, setup);
   if (!layout) return std::unexpected(layout.error());
-  return std::make_unique<Static>(setup, std::move(*layout), any);
+  return std::make_unique<Static>(setup, std::move(*layout), any, *sharing);
 }
 
 }  // namespace cleave
