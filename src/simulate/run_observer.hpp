@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/event.hpp"
+#include "model/sharing.hpp"
 #include "physics/power.hpp"
 
 namespace cleave {
@@ -40,6 +41,8 @@ struct RunEvent {
   std::optional<GpuId> gpu;
   std::optional<PlacementId> placement;  // empty on a whole GPU
   std::optional<Instant> until;
+  std::optional<InstanceShare> share = {};  // `started` beside others in one instance, or alone in
+                                            // one that they may join
 };
 
 std::string_view name(RunEvent::Kind kind);

@@ -373,7 +373,8 @@ class Simulation {
     summary_.offloads += rates_.table().host_memory(job(id), capacity(id, run)) > MiB{0} ? 1 : 0;
     ++running_;
     join_gpu(id, run);
-    observe({now_, RunEvent::Kind::started, id, gpu, seen_placement(run), begins});
+    observe({now_, RunEvent::Kind::started, id, gpu, seen_placement(run), begins,
+             mode == RunMode::shared ? std::optional(share_of(run)) : std::nullopt});
     const auto programmed = program(id);
     retime(gpu);
     return programmed;
