@@ -6,6 +6,8 @@
 
 #include "physics/link.hpp"
 #include "physics/power.hpp"
+#include "physics/slice_law.hpp"
+#include "slow_pace.hpp"
 
 namespace cleave {
 
@@ -15,28 +17,24 @@ double seconds_of(Instant at) {
   return in_seconds(at.time_since_epoch());
 }
 
+/// Jobs on a GPU at one time, and what follows from them until there are others.
+struct Settled {
+  std::vector<std::pair<std::size_t, std::size_t>> which;  // with Process::seat
+  SlowPace pace;
+};
+
 /// A job's process, where it is and from when it makes progress.
 struct Process {
   std::size_t gpu = 0;
   std::optional<PlacementId> placement;  // empty: the whole GPU with MIG off
+  std::optional<InstanceShare> share;    // of the instance there
+  bool fits = true;                      // beside the others, where the instance is shared
   double from_s = 0;
+  std::size_t seat = 0;  // another number after each move
   // Of its last step: the time of all its work, and what it drew.
   double whole_s = 0, watts = 0;
   /// It has ended, and here it is late by less than a step: it goes on, but is in nobody's way.
   bool over = false;
-};
-
-/// A job's time by what it needs, on its instance, for all of its work. What crosses the link does
-/// so by copy engines or by processors, and each has a limit.
-struct Times {
-  double fixed_s = 0, transfer_s = 0, compute_s = 0, bandwidth_s = 0, direct_s = 0;
-  double transfer_limit = 1, direct_limit = 1;
-
-  [[nodiscard]] double own_s() const { return fixed_s + compute_s + bandwidth_s; }
-  /// On the link, where it gets this share of it.
-  [[nodiscard]] double link_s(double share) const {
-    return transfer_s / std::min(share, transfer_limit) + direct_s / std::min(share, direct_limit);
-  }
 };
 
 class SlowWorld {
@@ -48,7 +46,8 @@ class SlowWorld {
         done_(workload.jobs.size()),
         began_with_(workload.jobs.size()),
         absent_(fleet.gpus.size()),
-        instances_(fleet.gpus.size()) {
+        instances_(fleet.gpus.size()),
+        settled_(fleet.gpus.size()) {
     run_.ends_s.resize(workload.jobs.size());
     run_.joules.resize(workload.jobs.size());
   }
@@ -82,6 +81,7 @@ class SlowWorld {
   void take(const RunEvent& event) {
     const std::size_t job = event.job ? index(*event.job) : 0;
     using Kind = RunEvent::Kind;
+    if (event.job) held_.erase(job);
     switch (event.kind) {
       case Kind::started: {
         double from_s = seconds_of(*event.until) + in_seconds(options_.process_start);
@@ -90,12 +90,19 @@ class SlowWorld {
         if (restores_.contains(job)) from_s += in_seconds(options_.checkpoint) / 2;
         restores_.erase(job);
         began_with_[job] = done_[job];
-        running_[job] = {.gpu = index(*event.gpu), .placement = event.placement, .from_s = from_s};
+        running_[job] = {.gpu = index(*event.gpu),
+                         .placement = event.placement,
+                         .share = event.share,
+                         .from_s = from_s,
+                         .seat = ++seats_};
+        held_[job] = {index(*event.gpu), event.placement};
+        if (event.share) running_[job].fits = fits(job, running_[job]);
         break;
       }
       case Kind::migrated:
         running_[job].gpu = index(*event.gpu);
         running_[job].placement = event.placement;
+        running_[job].seat = ++seats_;
         break;
       case Kind::checkpointed:
         if (keeps(job) != Keeps::stateless && (event.until || done_[job] > 0))
@@ -106,6 +113,8 @@ class SlowWorld {
       case Kind::restarted_early:
       case Kind::ran_out:
       case Kind::evicted:
+        if (event.kind == Kind::ran_out && running_[job].share && running_[job].fits)
+          ++run_.misjudged;
         // What its last checkpoint holds is what it began with, or is written now.
         if (keeps(job) == Keeps::checkpoint) {
           if (!event.until) done_[job] = began_with_[job];
@@ -137,6 +146,31 @@ class SlowWorld {
           late->second.over = late->second.whole_s > 0;
         break;
     }
+  }
+
+  double size_of(std::size_t job) const {
+    const auto* size = std::get_if<BySize>(&workload_.requests[workload_.jobs[job].request].wanted);
+    return size != nullptr ? static_cast<double>(size->memory.value) : 0;
+  }
+
+  /// Whether the memory of the instance holds the job beside those that are there: each has the
+  /// size that it asks for, in which the context of an only process is, and contexts take more
+  /// where there are several.
+  bool fits(std::size_t job, const Process& process) const {
+    double need = 0, processes = 0;
+    for (const auto& [other, where] : held_) {
+      if (where != std::pair(process.gpu, process.placement)) continue;
+      ++processes;
+      need += size_of(other);
+    }
+    const auto& offload = workload_.speeds[workload_.jobs[job].speed].offload;
+    if (offload) need -= static_cast<double>(offload->most.value);
+    double contexts_mb = 0;
+    if (process.share->mode == SharingMode::time_slicing) contexts_mb = 600 * processes;
+    if (process.share->mode == SharingMode::mps) contexts_mb = 600;
+    const double more_mb = processes > 1 ? std::max(0.0, contexts_mb - 60 * processes) : 0;
+    need += std::round(more_mb * 1e6 / 1048576);
+    return need <= static_cast<double>(profile(process)->usable->value);
   }
 
   /// What allocating and freeing takes longer, by table 3 of *Managing Multi Instance GPUs*.
@@ -180,18 +214,32 @@ class SlowWorld {
     if (speed.phases) {
       const Phases& p = *speed.phases;
       const double scale = all_s / in_seconds(p.cpu + p.transfer + p.compute + p.bandwidth);
-      return {in_seconds(p.cpu) * scale, in_seconds(p.transfer) * scale,
-              in_seconds(p.compute) * scale / compute, in_seconds(p.bandwidth) * scale / memory};
+      return {.fixed_s = in_seconds(p.cpu) * scale,
+              .transfer_s = in_seconds(p.transfer) * scale,
+              .compute_s = in_seconds(p.compute) * scale / compute,
+              .bandwidth_s = in_seconds(p.bandwidth) * scale / memory};
     }
     const double transfer_s = speed.transfer_share * all_s;
-    if (speed.flat) return {0, transfer_s, all_s - transfer_s, 0};
+    if (speed.law) {
+      const SliceLaw& law = *speed.law;
+      const double p = law.overlap;
+      const double unit_s =
+          (all_s - transfer_s) / std::pow(std::pow(law.fixed, p) + std::pow(law.bound, p), 1 / p);
+      const double slower = slice != nullptr ? gpu_bound_time(here, *slice) : 1;
+      return {.fixed_s = law.fixed * unit_s,
+              .transfer_s = transfer_s,
+              .compute_s = law.bound * unit_s * slower,
+              .overlap = p};
+    }
+    if (speed.flat) return {.transfer_s = transfer_s, .compute_s = all_s - transfer_s};
     if (speed.table) {
       double relative = 0;
       for (const auto& [name, each] : *speed.table)
         if (slice == nullptr || name == slice->name) relative = std::max(relative, each);
-      return {0, transfer_s, all_s / relative - transfer_s / link_limit(process), 0};
+      return {.transfer_s = transfer_s,
+              .compute_s = all_s / relative - transfer_s / link_limit(process)};
     }
-    return {0, transfer_s, all_s / compute - transfer_s, 0};
+    return {.transfer_s = transfer_s, .compute_s = all_s / compute - transfer_s};
   }
 
   double link_limit(const Process& process) const {
@@ -200,33 +248,48 @@ class SlowWorld {
     return link.instance_gb_per_s / link.gb_per_s;
   }
 
-  /// The share of the link that each may get while it transfers, by bisection.
-  double link_share(const std::vector<std::pair<Times, double>>& jobs) const {
-    const auto all_s = [](const Times& t) { return t.transfer_s + t.direct_s; };
-    const auto use = [&](double x) {
-      double sum = 0;
-      for (const auto& [t, stretch] : jobs)
-        if (all_s(t) > 0) sum += all_s(t) / (t.own_s() + t.link_s(x));
-      return sum;
-    };
-    if (options_.world.link == LinkSharing::off) return 1;
-    if (options_.world.link == LinkSharing::together) {
-      double transferring = 0;
-      for (const auto& [t, stretch] : jobs) transferring += all_s(t) > 0 ? 1 : 0;
-      return transferring > 0 ? 1 / transferring : 1;
-    }
-    if (use(1) <= 1) return 1;
-    double low = 0, high = 1;
-    for (int i = 0; i < 50; ++i) {
-      const double middle = (low + high) / 2;
-      (use(middle) < 1 ? low : high) = middle;
-    }
-    return low;
+  SlowJob as_neighbour(std::size_t job, const Process& process) const {
+    const GpuModel& here = model(process.gpu);
+    SlowJob is;
+    is.instance = -1 - static_cast<int>(job);
+    is.times = times_of(job, process);
+    is.kappa = workload_.speeds[workload_.jobs[job].speed].kappa;
+    const Profile* slice = profile(process);
+    if (slice == nullptr) return is;
+    is.compute_share = static_cast<double>(slice->compute.value) / here.compute.value;
+    is.memory_share = static_cast<double>(slice->memory.value) / here.memory_slices.value;
+    if (!process.share) return is;
+    is.instance = *process.placement;
+    is.beside = process.share->mode;
+    if (is.beside == SharingMode::compute_instances)
+      is.part = static_cast<double>(process.share->part) / slice->compute.value;
+    else if (process.share->part > 0)
+      is.part = process.share->part / 100.0;
+    return is;
+  }
+
+  SlowGpu what_is_shared(std::size_t gpu) const {
+    const WorldTerms& world = options_.world;
+    const GpuPower& power = gpu_power(model(gpu));
+    const double cap_w = in_watts(world.power.cap.value_or(power.cap));
+    SlowGpu is;
+    is.link = world.link;
+    is.sharing = world.sharing;
+    is.beta = world.power.beta;
+    is.span_w = in_watts(power.cap) - idle_w(gpu);
+    if (world.has_power) is.room_w = cap_w - idle_w(gpu);
+    return is;
+  }
+
+  double idle_w(std::size_t gpu) const {
+    return in_watts(gpu_power(model(gpu)).idle) * options_.world.power.idle_factor;
   }
 
   /// A job goes a step at its pace.
   void work(std::size_t job, double now_s, double step_s) {
-    const auto [whole_s, watts] = std::pair(running_.at(job).whole_s, running_.at(job).watts);
+    const Process& process = running_.at(job);
+    const auto [whole_s, watts] = std::pair(process.whole_s, process.watts);
+    if (!process.fits) ++run_.misjudged;
     run_.joules[job] += watts * step_s;
     done_[job] += whole_s > 0 ? step_s / whole_s : 1;
     if (done_[job] < 1) return;
@@ -237,68 +300,38 @@ class SlowWorld {
 
   void go(std::size_t gpu, double now_s, double step_s) {
     if (absent_[gpu]) return;
-    std::vector<std::size_t> here, late;
-    std::map<std::optional<PlacementId>, int> in_instance;
+    std::vector<std::size_t> late;
+    std::vector<std::pair<std::size_t, std::size_t>> here;
     for (const auto& [job, process] : running_) {
       if (process.gpu != gpu || run_.ends_s[job]) continue;
       if (process.over) {
         late.push_back(job);
-        continue;
+      } else if (process.from_s <= now_s) {
+        here.emplace_back(job, process.seat);
       }
-      ++in_instance[process.placement];
-      if (process.from_s <= now_s) here.push_back(job);
     }
     for (const std::size_t job : late) work(job, now_s, step_s);
-    std::vector<std::pair<Times, double>> times;  // and how often its instance is shared
-    for (const std::size_t job : here) {
-      const Process& process = running_.at(job);
-      times.emplace_back(times_of(job, process), in_instance[process.placement]);
+    SlowPace& pace = settled_[gpu].pace;
+    if (here != settled_[gpu].which) {
+      std::vector<SlowJob> jobs;
+      for (const auto& [job, seat] : here) jobs.push_back(as_neighbour(job, running_.at(job)));
+      settled_[gpu].which = here;
+      pace = pace_slowly(what_is_shared(gpu), jobs);
     }
-    const double share = link_share(times);
-
-    const GpuPower& power = gpu_power(model(gpu));
-    const double idle_w = in_watts(power.idle) * options_.world.power.idle_factor;
-    const double span_w = in_watts(power.cap) - idle_w;
-    const double cap_w =
-        options_.world.power.cap ? in_watts(*options_.world.power.cap) : in_watts(power.cap);
-    std::vector<double> asked_w;
-    double sum_w = 0;
+    double draws_w = idle_w(gpu);
+    run_.idle_j += idle_w(gpu) * step_s;
     for (std::size_t i = 0; i < here.size(); ++i) {
-      const auto& [t, stretch] = times[i];
-      const Process& process = running_.at(here[i]);
-      const Profile* slice = profile(process);
-      const double compute =
-          slice != nullptr ? static_cast<double>(slice->compute.value) / model(gpu).compute.value
-                           : 1;
-      const double memory = slice != nullptr ? static_cast<double>(slice->memory.value) /
-                                                   model(gpu).memory_slices.value
-                                             : 1;
-      const double whole_s = (t.link_s(share) + t.own_s()) * stretch;
-      const double busy =
-          whole_s > 0 ? (compute * t.compute_s + memory * t.bandwidth_s) / whole_s : 0;
-      asked_w.push_back(span_w * std::min(1.0, busy) *
-                        workload_.speeds[workload_.jobs[here[i]].speed].kappa);
-      sum_w += asked_w.back();
-    }
-    const bool over = options_.world.has_power && sum_w > cap_w - idle_w;
-    const double scale = over ? (cap_w - idle_w) / sum_w : 1;
-    const double clock = over ? std::pow(scale, 1 / options_.world.power.beta) : 1;
-    double draws_w = idle_w, link = 0;
-    run_.idle_j += idle_w * step_s;
-    for (std::size_t i = 0; i < here.size(); ++i) {
-      const auto& [t, stretch] = times[i];
-      const std::size_t job = here[i];
-      const double whole_s =
-          (t.link_s(share) + t.fixed_s + t.compute_s / clock + t.bandwidth_s) * stretch;
-      link += whole_s > 0 ? (t.transfer_s + t.direct_s) * stretch / whole_s : 0;
-      draws_w += asked_w[i] * scale;
-      running_.at(job).whole_s = whole_s;
-      running_.at(job).watts = asked_w[i] * scale;
+      const std::size_t job = here[i].first;
+      draws_w += pace.watts[i];
+      running_.at(job).whole_s = pace.whole_s[i];
+      running_.at(job).watts = pace.watts[i];
       work(job, now_s, step_s);
     }
     run_.energy_j += draws_w * step_s;
-    run_.most_link = std::max(run_.most_link, link);
-    run_.most_over_cap_w = std::max(run_.most_over_cap_w, draws_w - cap_w);
+    run_.most_link = std::max(run_.most_link, pace.link);
+    const auto& room_w = what_is_shared(gpu).room_w;
+    if (room_w)
+      run_.most_over_cap_w = std::max(run_.most_over_cap_w, draws_w - idle_w(gpu) - *room_w);
   }
 
   const FleetFile& fleet_;
@@ -308,7 +341,11 @@ class SlowWorld {
   std::vector<double> began_with_;  // the same when its process began
   std::vector<bool> absent_;        // by GPU
   std::vector<int> instances_;      // that exist, by GPU
+  std::size_t seats_ = 0;
+  std::vector<Settled> settled_;  // by GPU
   std::map<std::size_t, Process> running_;
+  /// Jobs that hold memory, by the events alone.
+  std::map<std::size_t, std::pair<std::size_t, std::optional<PlacementId>>> held_;
   std::map<std::size_t, bool> restores_;
   SlowRun run_;
 };

@@ -27,7 +27,10 @@ struct SlowRun {
   std::vector<double> joules;                 // by job
   double energy_j = 0, idle_j = 0;            // of the fleet until `until_s`
   double most_link = 0;                       // the highest mean use of a link
-  double most_over_cap_w = -1e9;              // the most that a GPU drew above its cap
+  /// Steps that a job made on a shared instance whose memory did not hold it, and jobs that ran out
+  /// of memory though it did.
+  std::size_t misjudged = 0;
+  double most_over_cap_w = -1e9;  // the most that a GPU drew above its cap
 };
 
 /// Runs until `until_s` after the first arrival in steps of `step_s`.
