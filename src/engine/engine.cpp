@@ -257,6 +257,9 @@ void Engine::on_report(const MemoryReported& reported, Instant now,
   const auto peak = forecaster_->report(reported.job, reported.report);
   if (!peak || !reported.capacity || peak->at_least <= *reported.capacity) return;
   if (facts_ == nullptr || !facts_->restartable(reported.job)) return;
+  // It asks for as much already, and got less beside others: another restart would change nothing.
+  const auto& asked = (*requests_)[request_of(reported.job)].request.at_least;
+  if (asked && *asked >= peak->to_ask_for) return;
   const auto larger = raised(reported.job, peak->to_ask_for);
   if (!larger) return;
   forget(reported.job);

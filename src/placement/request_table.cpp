@@ -149,6 +149,17 @@ std::string reason(const Request& request, const std::vector<Geometry>& geometri
 
 }  // namespace
 
+std::optional<MiB> usable_alone(const ResolvedRequest& request, std::size_t kind,
+                                const Geometry& geometry) {
+  const PlacementSet asked = request.candidates[kind];
+  const MiB at_least = request.request.at_least.value_or(MiB{0});
+  std::optional<MiB> least;
+  for (const PlacementId id : asked.empty() ? geometry.all() : asked)
+    if (const auto usable = geometry[id].profile->usable; usable && *usable >= at_least)
+      least = std::min(least.value_or(*usable), *usable);
+  return least;
+}
+
 ResolvedRequest resolve(const Request& request, const std::vector<Geometry>& geometries) {
   ResolvedRequest resolved{request, {}, {}, {}};
   bool possible = false;

@@ -47,6 +47,12 @@ class RequestTable {
   std::vector<ResolvedRequest> resolved_;
 };
 
+/// What the smallest instance that the request would be given on a GPU of the model `kind` lets
+/// programs use; where the model has none, the smallest that holds what the job was found to need.
+/// Empty where that is not known.
+std::optional<MiB> usable_alone(const ResolvedRequest& request, std::size_t kind,
+                                const Geometry& geometry);
+
 /// A request against one fleet's models, without a table.
 ResolvedRequest resolve(const Request& request, const std::vector<Geometry>& geometries);
 

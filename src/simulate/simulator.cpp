@@ -255,14 +255,11 @@ class Simulation {
   /// What a job that ran out of memory beside others is said to have had: at least what the size
   /// that it asks for would have had alone, so that the next is larger.
   std::optional<MiB> had_beside_others(JobId id, const JobRun& run) const {
-    auto had = capacity(id, run);
+    const auto had = capacity(id, run);
     const SimulatedGpu& gpu = world_[run.gpu];
-    const Geometry& geometry = world_.graph(gpu).geometry();
-    std::optional<MiB> least;
-    for (const PlacementId asked : requests_[engine_->request_of(id)].candidates[gpu.kind])
-      if (const auto usable = geometry[asked].profile->usable)
-        least = std::min(least.value_or(*usable), *usable);
-    return least ? std::max(had, least) : had;
+    const auto alone =
+        usable_alone(requests_[engine_->request_of(id)], gpu.kind, world_.graph(gpu).geometry());
+    return alone ? std::max(had, alone) : had;
   }
 
   /// The share of its work at which the job runs out of memory there.

@@ -251,7 +251,7 @@ void LawChecker::started(const RunEvent& event) {
   account.begun = true;
   check_memory(event);
   Gpu& gpu = gpus_[index(*event.gpu)];
-  event.placement ? started_on_instance(event, gpu) : started_on_whole_gpu(event, gpu);
+  event.placement ? started_on_instance(event) : started_on_whole_gpu(event, gpu);
   account.state = JobState::running;
   account.gpu = *event.gpu;
   account.placement = event.placement;
@@ -267,16 +267,13 @@ void LawChecker::started(const RunEvent& event) {
   account.speed = known.value_or(0);
 }
 
-void LawChecker::started_on_instance(const RunEvent& event, Gpu& gpu) {
+void LawChecker::started_on_instance(const RunEvent& event) {
   Instance* instance = find(*event.gpu, *event.placement);
   if (instance == nullptr) return violation(event, "there is no such instance");
   if (instance->owner != Owner::ours) return violation(event, "the instance is not ours");
-  if (!instance->jobs.empty()) {
-    if (!options_.sharing) return violation(event, "the instance has a job");
-    for (const Instance& other : gpu.instances)
-      if (&other != instance && other.jobs.size() > 1)
-        violation(event, "a second instance is shared");
-  }
+  if (!instance->jobs.empty() && !options_.sharing)
+    return violation(event, "the instance has a job");
+  jobs_[index(*event.job)].begins_beside_others = !instance->jobs.empty();
   if (*event.until < instance->usable_from)
     violation(event, "it begins before the instance is made");
   if (*event.until < instance->used_until) violation(event, "a process still uses the instance");
@@ -405,7 +402,8 @@ void LawChecker::ran_out(const RunEvent& event) {
   if (event.at < account->begin) violation(event, "it ends before it begins");
   leave(*event.job, event.at);
   const auto had = usable(*event.gpu, event.placement);
-  if (had) account->more_than = std::max(*had, account->more_than.value_or(*had));
+  if (had && !account->begins_beside_others)
+    account->more_than = std::max(*had, account->more_than.value_or(*had));
   wait_again(*event.job, false, false);
   account->ran_out_last = true;
   last_end_ = event.at;
@@ -419,7 +417,7 @@ void LawChecker::stopped(const RunEvent& event) {
     violation(event, "it may not be restarted");
   leave(*event.job, event.at);
   const auto had = usable(*event.gpu, event.placement);
-  if (event.kind == Kind::restarted_early && had)
+  if (event.kind == Kind::restarted_early && had && !account->begins_beside_others)
     account->more_than = std::max(*had, account->more_than.value_or(*had));
   wait_again(*event.job, false, event.kind == Kind::stopped);
 }

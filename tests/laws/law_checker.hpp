@@ -34,7 +34,7 @@ struct LawOptions {
   // Nor, where the scheduler chooses among all that wait, while one like it waits that has a higher
   // priority: where the first could go, the other could have gone.
   bool alike_by_priority = false;
-  bool sharing = false;  // jobs that are being measured may share one instance of a GPU
+  bool sharing = false;  // jobs may share instances
   bool must_end = true;  // every job that is not rejected ends; only if the fleet allows it
   Duration process_start{}, checkpoint{};
 };
@@ -85,7 +85,8 @@ class LawChecker final : public RunObserver {
     Instant begin{}, counts_from{}, end{}, saved{};
     double done = 0, speed = 0;
     bool begun = false, speed_known = true, resumed = false, ran_out_last = false;
-    std::optional<MiB> more_than;  // the memory on which it failed
+    std::optional<MiB> more_than;       // the memory on which it failed
+    bool begins_beside_others = false;  // on an instance whose memory it shares with them
     Duration execution{};
   };
 
@@ -94,7 +95,7 @@ class LawChecker final : public RunObserver {
   void destroyed(const RunEvent& event);
   void created(const RunEvent& event);
   void started(const RunEvent& event);
-  void started_on_instance(const RunEvent& event, Gpu& gpu);
+  void started_on_instance(const RunEvent& event);
   void started_on_whole_gpu(const RunEvent& event, Gpu& gpu);
   void finished(const RunEvent& event);
   void failed(const RunEvent& event);

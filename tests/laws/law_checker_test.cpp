@@ -306,7 +306,7 @@ TEST(LawChecker, RefusesAWrongSummary) {
   });
 }
 
-TEST(LawChecker, OneInstanceMayBeSharedWhereJobsAreMeasured) {
+TEST(LawChecker, InstancesMayBeSharedWhereTheSchedulerSaysSo) {
   for (const bool sharing : {false, true}) {
     Told run;
     run.options.sharing = sharing;

@@ -288,6 +288,8 @@ constexpr FurtherValue further[] = {
      "fragmentation|reachability|preference|largest-gap|first-fit|load-balanced"},
     {"online", "threshold", "0|0.4|auto"},
     {"static", "layout", "stacon|best|file"},
+    {"static", "sharers", "0|2|9"},
+    {"static", "percent", "100|30"},
     {"miso", "measure", "0|1|30|200"},
     {"miso", "speed-error", "0|0.3"},
     {"miso", "gain", "0|0.05|1"},
@@ -324,10 +326,11 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
     const auto given = spec.options.find(option);
     return given != spec.options.end() && given->second == value;
   };
+  const bool shares = spec.options.contains("sharing") && !is("sharing", "none");
   const bool chooses = !spec.row->fcfs && !is("shares", "equal") && !is("layout", "after");
   return {.fcfs = spec.row->fcfs,
           .alike_by_priority = chooses,
-          .sharing = spec.row->name == "miso",
+          .sharing = spec.row->name == "miso" || shares,
           .must_end = must_end && made_again,
           .process_start = options.process_start,
           .checkpoint = options.checkpoint};

@@ -37,17 +37,9 @@ Result<std::optional<SharingRule>> sharing_rule(const OptionTexts& options) {
 
 MiB InstanceSeats::needed(const ResolvedRequest& request, std::size_t kind,
                           const Geometry& geometry) {
-  MiB needed;
-  if (const auto* size = std::get_if<BySize>(&request.request.wanted)) {
-    needed = size->memory;
-  } else {
-    std::optional<MiB> least;
-    for (const PlacementId id : request.candidates[kind])
-      if (const auto usable = geometry[id].profile->usable)
-        least = std::min(least.value_or(*usable), *usable);
-    needed = least.value_or(MiB{0});
-  }
-  return std::max(needed, request.request.at_least.value_or(MiB{0}));
+  const auto* size = std::get_if<BySize>(&request.request.wanted);
+  if (size != nullptr && !request.request.at_least) return size->memory;
+  return usable_alone(request, kind, geometry).value_or(MiB{0});
 }
 
 int InstanceSeats::seats(const Profile& profile) const {

@@ -37,8 +37,8 @@ class InstanceSeats {
  public:
   explicit InstanceSeats(SharingRule rule) : rule_(rule) {}
 
-  /// What a job with this request may need on a GPU of the model `kind`: its size, or all that the
-  /// smallest instance has that it could ask for.
+  /// What a job with this request may need on a GPU of the model `kind`: its size, or, where that
+  /// is not said or was found to be wrong, all that it would have alone (usable_alone).
   [[nodiscard]] static MiB needed(const ResolvedRequest& request, std::size_t kind,
                                   const Geometry& geometry);
   /// A job's part of an instance of this profile.
