@@ -19,7 +19,9 @@ Result<CorunOutcome> run_jobs(std::string_view gpu, std::string_view scheduler,
     Job job;
     job.id = fmt::format("{}", workload.jobs.size() + 1);
     job.duration = *duration;
-    job.request = workload.intern(Request{ByProfile{each.profile}, {}});
+    Request request{BySize{MiB{1}, {}}, {}};
+    if (!each.profile.empty()) request.wanted = ByProfile{each.profile};
+    job.request = workload.intern(request);
     job.speed = workload.intern(each.speed);
     workload.jobs.push_back(std::move(job));
   }

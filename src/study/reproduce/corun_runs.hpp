@@ -14,7 +14,7 @@ namespace cleave {
 /// Jobs that are all there from the beginning.
 struct CorunJob {
   SpeedModel speed;
-  std::string profile;  // that it asks for
+  std::string profile;  // that it asks for; empty: any instance holds it
   double seconds = 0;   // on the whole GPU
 };
 

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "physics/contention.hpp"
 #include "study/reproduce/physics_data.hpp"
+#include "study/reproduce/physics_scores.hpp"
 
 namespace cleave {
 
@@ -58,7 +59,8 @@ struct CorunExperiment {
   std::string known{};  // what the simulator is given
   std::vector<OpenInput> inputs{};
   std::vector<CorunFigure> figures{};
-  std::string skipped{};  // why it was not run
+  std::vector<Score> scores{};  // where there are too many figures: the simulator's, then others
+  std::string skipped{};        // why it was not run
 };
 
 /// The figures of an experiment, in their order, for one value of each of its open inputs.
@@ -73,5 +75,7 @@ using PredictCorun = std::function<Result<std::vector<double>>(std::span<const d
 [[nodiscard]] Result<std::vector<CorunExperiment>> taming_coruns();
 /// STREAM and ResNet-50 on GPU instances side by side, from the data folder.
 [[nodiscard]] Result<std::vector<CorunExperiment>> measured_coruns(const PhysicsData& data);
+/// Inference by 2 to 5 processes that share an instance under MPS, from the data folder.
+[[nodiscard]] Result<CorunExperiment> process_coruns(const PhysicsData& data);
 
 }  // namespace cleave

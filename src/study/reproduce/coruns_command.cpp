@@ -7,6 +7,7 @@
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
 #include "study/reproduce/coruns.hpp"
+#include "study/reproduce/score_columns.hpp"
 
 namespace cleave::cli {
 
@@ -101,6 +102,13 @@ std::string input_text(const OpenInput& input) {
                      fmt::join(others, ", "), input.why);
 }
 
+void print_scores(const std::vector<CorunExperiment>& experiments) {
+  for (const CorunExperiment& experiment : experiments)
+    if (!experiment.scores.empty())
+      fmt::print("{}: |predicted speed / measured speed - 1| in %\n{}\n", experiment.name,
+                 text_rows(score_columns, experiment.scores));
+}
+
 void print_text(const std::vector<CorunExperiment>& experiments) {
   fmt::print(
       "What was measured of jobs that share a GPU, and what the simulator makes of it: with the "
@@ -114,6 +122,7 @@ void print_text(const std::vector<CorunExperiment>& experiments) {
   for (const CorunExperiment& experiment : experiments)
     if (!experiment.skipped.empty())
       fmt::print("{}: skipped, {}\n\n", experiment.name, experiment.skipped);
+  print_scores(experiments);
   fmt::print("Known to the simulator\n");
   SharedText known, open;
   for (const CorunExperiment& experiment : experiments) {
@@ -164,6 +173,8 @@ Json report_json(const std::vector<CorunExperiment>& experiments) {
                    {"known", experiment.known},
                    {"figures", json_rows(figure_columns, experiment.figures)},
                    {"inputs", inputs}});
+    if (!experiment.scores.empty())
+      all.back()["scores"] = json_rows(score_columns, experiment.scores);
     if (!experiment.skipped.empty()) all.back()["skipped"] = experiment.skipped;
   }
   return {{"experiments", all}};
@@ -172,7 +183,7 @@ Json report_json(const std::vector<CorunExperiment>& experiments) {
 Result<PhysicsData> data_of(const std::string& folder) {
   if (!folder.empty()) return read_physics_data(folder);
   PhysicsData data;
-  data.stream.missing = data.resnet.missing = "because it needs --data";
+  data.stream.missing = data.resnet.missing = data.inference.missing = "because it needs --data";
   return data;
 }
 
@@ -185,6 +196,9 @@ Result<int> coruns(const Options& options) {
     if (!more) return std::unexpected(more.error());
     std::ranges::move(*more, std::back_inserter(*experiments));
   }
+  auto processes = process_coruns(*data);
+  if (!processes) return std::unexpected(processes.error());
+  experiments->push_back(std::move(*processes));
   if (options.json)
     print(report_json(*experiments));
   else
@@ -201,8 +215,9 @@ void add_reproduce_coruns(CommandLine& reproduce, Run& run) {
       "what the papers leave open",
       "cleave reproduce co-runs --data DIR", coruns);
   command->add_option("--data", options.data,
-                      "Folder with mig-reconfig-a100-40gb, for STREAM and ResNet-50; the papers' "
-                      "co-runs need none");
+                      "Folder with mig-reconfig-a100-40gb, for STREAM and ResNet-50, and "
+                      "mig-parvagpu-a100-80gb, for processes under MPS; the papers' co-runs need "
+                      "none");
   add_json(*command, options.json);
 }
 

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <map>
 
+#include "physics/slice_law.hpp"
+
 namespace cleave {
 namespace {
 
@@ -149,6 +151,32 @@ TEST(Coruns, InstancesKeepTheirTimeUntilLinkOrPowerIsShort) {
   EXPECT_NEAR(*resnet.measured.most, 1.025, 1e-12);
   EXPECT_NEAR(resnet.predicted, 1, 1e-9);
   EXPECT_NEAR(resnet.most, 1.0016, 1e-9) << "together: both transfer at half the rate";
+}
+
+TEST(Coruns, ProcessesUnderMpsComeFromTwoProfilesOfOne) {
+  // Rows as the laws have them, with the overlap of a job: 1g and 7g are known.
+  const double floor = 0.010, bound = 0.004, h_1g = 6.7, h_3g = 2.1;
+  const auto of_one = [&](double h) { return joined_time(floor, bound, h, job_overlap); };
+  PhysicsData data;
+  data.inference.rows = {
+      {"a", 0, 8, 1, of_one(h_1g)},
+      {"a", 2, 8, 1, of_one(h_3g)},
+      {"a", 4, 8, 1, of_one(1)},
+      // Two more processes: the floor grows by 1.8 % and the work by 96 % each.
+      {"a", 2, 8, 3, joined_time(1.036 * floor, 2.92 * bound, h_3g, job_overlap)},
+      {"a", 2, 8, 4, 0},    // did not fit
+      {"a", 2, 16, 2, 1}};  // has not been measured alone
+  const auto processes = process_coruns(data);
+  ASSERT_TRUE(processes) << processes.error().text();
+  ASSERT_EQ(processes->scores.size(), 4U);
+  for (const Score& score : processes->scores) EXPECT_EQ(score.count(), 1U) << score.method;
+  EXPECT_LT(processes->scores[0].worst, 1e-6);
+  EXPECT_GT(processes->scores[1].worst, 0.01) << "another overlap was not used";
+  const double three = data.inference.rows[3].seconds / of_one(h_3g);
+  EXPECT_NEAR(processes->scores[2].worst, 1 - three / 3, 1e-9);
+  EXPECT_NEAR(processes->scores[3].worst, three - 1, 1e-9);
+  EXPECT_EQ(process_coruns({})->scores.size(), 0U);
+  EXPECT_NE(process_coruns({})->skipped, "");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
 #include "study/reproduce/reproduce_physics.hpp"
+#include "study/reproduce/score_columns.hpp"
 
 namespace cleave::cli {
 
@@ -18,18 +19,6 @@ struct Options {
   std::uint64_t seed = 1;
   bool json = false;
 };
-
-std::string percent(const Json& share) {
-  return fmt::format("{:.1f}", 100 * share.get<double>());
-}
-
-const Columns<Score> score_columns = {
-    {"method", "method", &Score::method},
-    {"count", "count", &Score::count},
-    {"median", "median", &Score::median, percent},
-    {"p90", "p90", &Score::p90, percent},
-    {"worst", "worst", &Score::worst, percent},
-    {"within_tenth", "within 10", &Score::within_tenth, percent_text}};
 
 const Columns<FitScore> fit_columns = {{"method", "method", &FitScore::method},
                                        {"cases", "cases", &FitScore::cases},
@@ -51,8 +40,8 @@ const Columns<PhysicsRefit> refit_columns = {
     {"model", "model", &PhysicsRefit::model},
     {"times_three", "its predictions, off 3x", &PhysicsRefit::times_three, decimals(6)},
     {"others", "others, off 1x", &PhysicsRefit::others, decimals(6)},
-    {"median", "median error", &PhysicsRefit::median, percent},
-    {"shuffled", "if shuffled", &PhysicsRefit::shuffled, percent}};
+    {"median", "median error", &PhysicsRefit::median, in_percent},
+    {"shuffled", "if shuffled", &PhysicsRefit::shuffled, in_percent}};
 
 std::string verdict(const PhysicsCheck& check) {
   if (!check.scored()) return "skipped";
