@@ -1,12 +1,15 @@
-// STREAM and ResNet-50 on GPU instances side by side, from the measurements of gpuless-thesis.
+// STREAM and ResNet-50 on GPU instances side by side, and STREAM on compute instances, from the
+// measurements of gpuless-thesis.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <ranges>
 #include <set>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "physics/instance_sharing.hpp"
 #include "study/reproduce/corun_runs.hpp"
 #include "study/reproduce/coruns.hpp"
 
@@ -107,7 +110,7 @@ CorunFigure beside_figure(std::string name, Stated measured) {
 CorunExperiment stream_experiment(const std::string& missing) {
   return {.name = "STREAM",
           .source = "gpuless-thesis, stream_bandwidth.csv",
-          .known = "each kernel's medians on GPU instances alone; compute instances are left out",
+          .known = "each kernel's medians on GPU instances alone",
           .inputs = {{"power factor", {0, 1, 1.15}, 1, "no job's is known"},
                      {"beta",
                       {0.7, 1, 1.6},
@@ -145,6 +148,91 @@ Result<void> study_stream(CorunExperiment& experiment, const std::vector<StreamR
       most.push_back(slowest);
     }
     return most;
+  };
+  return predict(experiment, figures);
+}
+
+// STREAM on compute instances of the whole GPU.
+
+CorunExperiment compute_experiment(const std::string& missing) {
+  return {.name = "STREAM, compute instances",
+          .source = "gpuless-thesis, stream_bandwidth.csv",
+          .known = "bound by bandwidth; what 1c and 3c reach of it alone was set from these rows",
+          .inputs = {{"share of launches",
+                      {0, 0.01},
+                      0,
+                      "not stated; kernels take 1.6 ms or more, a launch takes microseconds"}},
+          .skipped = missing};
+}
+
+/// The times of each kernel in a setting, relative to those in another.
+Stated relative_times(const std::vector<StreamRow>& rows, std::string_view setting,
+                      std::string_view reference) {
+  Stated stated;
+  for (const StreamRow& row : rows)
+    for (const StreamRow& other : rows)
+      if (row.setting == setting && other.setting == reference && row.kernel == other.kernel)
+        include(stated, row.median_s / other.median_s);
+  return stated;
+}
+
+/// A job that has one of `parts` compute instances, and the whole GPU's bandwidth for itself.
+Result<double> time_in_compute_instance(int parts, double launches) {
+  CorunJob job{{}, "", minute_s};
+  Phases phases;
+  phases.cpu = *duration_from_seconds(minute_s * launches);
+  phases.bandwidth = *duration_from_seconds(minute_s * (1 - launches));
+  job.speed.phases = phases;
+  SimulationOptions options;
+  options.reconfiguration = Duration::zero();
+  options.world.has_power = false;
+  const auto run = run_jobs(
+      gpu_name, fmt::format("static:layout=7g.40gb@0;sharing=compute-instances;sharers={}", parts),
+      {job}, options);
+  if (!run) return std::unexpected(run.error());
+  return run->makespan_s / minute_s;
+}
+
+/// The times on 1c and on 3c while 1c+3c+3c are in use, relative to the whole GPU. No scheduler
+/// makes unlike compute instances, so the law is asked itself.
+std::array<double, 2> times_of_three(double launches) {
+  std::array<SharingJob, 3> jobs;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const double part = (i == 0 ? 1 : 3) / 7.0;
+    jobs[i] = {.fixed = launches,
+               .bandwidth = 1 - launches,
+               .part = part,
+               .reach = bandwidth_reach(part, 1, 1)};
+  }
+  std::array<double, 3> times{};
+  times_together(SharingMode::compute_instances, {}, jobs, times);
+  return {times[0], times[1]};
+}
+
+Result<void> study_compute_instances(CorunExperiment& experiment,
+                                     const std::vector<StreamRow>& rows) {
+  const Stated one = relative_times(rows, "1c isolated", "7g isolated");
+  const Stated three = relative_times(rows, "3c isolated", "7g isolated");
+  const Stated one_beside = relative_times(rows, "1c+3c+3c (1c)", "1c isolated");
+  const Stated three_beside = relative_times(rows, "1c+3c+3c (3c)", "3c isolated");
+  if (!one.least || !three.least || !one_beside.least || !three_beside.least) {
+    experiment.skipped = "no row has compute instances alone and side by side";
+    return {};
+  }
+  // The jobs did not overlap all the time: while they did, each took at least as long.
+  experiment.figures = {beside_figure("1c alone, of whole GPU", one),
+                        beside_figure("3c alone, of whole GPU", three),
+                        beside_figure("1c+3c+3c (1c), of alone", {.least = one_beside.most}),
+                        beside_figure("1c+3c+3c (3c), of alone", {.least = three_beside.most})};
+  const auto figures = [](std::span<const double> inputs) -> Result<std::vector<double>> {
+    const double launches = inputs[0];
+    const auto one_alone = time_in_compute_instance(7, launches);
+    const auto three_alone = time_in_compute_instance(2, launches);
+    for (const auto* each : {&one_alone, &three_alone})
+      if (!*each) return std::unexpected(each->error());
+    const auto [one_of_three, three_of_three] = times_of_three(launches);
+    return std::vector<double>{*one_alone, *three_alone, one_of_three / *one_alone,
+                               three_of_three / *three_alone};
   };
   return predict(experiment, figures);
 }
@@ -214,10 +302,14 @@ Result<std::vector<CorunExperiment>> measured_coruns(const PhysicsData& data) {
   if (stream.skipped.empty())
     if (auto done = study_stream(stream, data.stream.rows); !done)
       return std::unexpected(done.error());
+  CorunExperiment compute = compute_experiment(data.stream.missing);
+  if (compute.skipped.empty())
+    if (auto done = study_compute_instances(compute, data.stream.rows); !done)
+      return std::unexpected(done.error());
   if (resnet.skipped.empty())
     if (auto done = study_resnet(resnet, data.resnet.rows); !done)
       return std::unexpected(done.error());
-  return std::vector<CorunExperiment>{std::move(stream), std::move(resnet)};
+  return std::vector<CorunExperiment>{std::move(stream), std::move(compute), std::move(resnet)};
 }
 
 }  // namespace cleave

@@ -60,13 +60,12 @@ struct Methods {
 };
 
 CorunExperiment processes_experiment(const std::string& missing) {
-  return {
-      .name = "2 to 5 processes",
-      .source = "ParvaGPU, inference_profiles.csv",
-      .known =
-          "one process alone, on the smallest profile that ran it and on 7g, same batch; what a "
-          "further one\n      adds is the law of batches, fitted to all of these rows",
-      .skipped = missing};
+  return {.name = "2 to 5 processes",
+          .source = "ParvaGPU, inference_profiles.csv",
+          .known =
+              "one process, same batch, on the smallest profile that ran it and on 7g; what "
+              "others add: in sample",
+          .skipped = missing};
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ using PredictCorun = std::function<Result<std::vector<double>>(std::span<const d
 [[nodiscard]] Result<std::vector<CorunExperiment>> needleman_wunsch();
 /// *Taming GPU Underutilization*, V: seven applications, each on 7 x 1g and one after another.
 [[nodiscard]] Result<std::vector<CorunExperiment>> taming_coruns();
-/// STREAM and ResNet-50 on GPU instances side by side, from the data folder.
+/// STREAM and ResNet-50 on instances side by side, STREAM also on compute instances of one, from
+/// the data folder.
 [[nodiscard]] Result<std::vector<CorunExperiment>> measured_coruns(const PhysicsData& data);
 /// Inference by 2 to 5 processes that share an instance under MPS, from the data folder.
 [[nodiscard]] Result<CorunExperiment> process_coruns(const PhysicsData& data);

@@ -117,16 +117,18 @@ TEST(Coruns, WithoutDataOnlyTheMeasuredOnesAreSkipped) {
   data.resnet.missing = "no resnet";
   const auto experiments = measured_coruns(data);
   ASSERT_TRUE(experiments);
-  ASSERT_EQ(experiments->size(), 2U);
+  ASSERT_EQ(experiments->size(), 3U);
   EXPECT_EQ((*experiments)[0].skipped, "no stream");
-  EXPECT_EQ((*experiments)[1].skipped, "no resnet");
+  EXPECT_EQ((*experiments)[1].skipped, "no stream");
+  EXPECT_EQ((*experiments)[2].skipped, "no resnet");
 }
 
 TEST(Coruns, RowsThatHaveNoneSideBySideAreSaid) {
   const auto experiments = measured_coruns({});
   ASSERT_TRUE(experiments);
   EXPECT_EQ((*experiments)[0].skipped, "no row has GPU instances side by side");
-  EXPECT_EQ((*experiments)[1].skipped, "no row has instances side by side, or none is alone");
+  EXPECT_EQ((*experiments)[1].skipped, "no row has compute instances alone and side by side");
+  EXPECT_EQ((*experiments)[2].skipped, "no row has instances side by side, or none is alone");
 }
 
 TEST(Coruns, InstancesKeepTheirTimeUntilLinkOrPowerIsShort) {
@@ -151,6 +153,28 @@ TEST(Coruns, InstancesKeepTheirTimeUntilLinkOrPowerIsShort) {
   EXPECT_NEAR(*resnet.measured.most, 1.025, 1e-12);
   EXPECT_NEAR(resnet.predicted, 1, 1e-9);
   EXPECT_NEAR(resnet.most, 1.0016, 1e-9) << "together: both transfer at half the rate";
+}
+
+TEST(Coruns, ComputeInstancesShareTheBandwidthOfTheWhole) {
+  PhysicsData data;
+  data.stream.rows = {{"7g isolated", "copy", 0.002},
+                      {"1c isolated", "copy", 0.006},
+                      {"3c isolated", "copy", 0.0022},
+                      {"1c+3c+3c (1c)", "copy", 0.006},
+                      {"1c+3c+3c (3c)", "copy", 0.0044}};
+  const Figures figures = figures_of(measured_coruns(data));
+  ASSERT_EQ(figures.size(), 4U);
+  const auto of = [&](const std::string& name) {
+    return figures.at({"STREAM, compute instances", name});
+  };
+  EXPECT_NEAR(*of("1c alone, of whole GPU").measured.least, 3, 1e-12);
+  EXPECT_NEAR(of("1c alone, of whole GPU").predicted, 1 / 0.4, 1e-9);
+  EXPECT_NEAR(of("3c alone, of whole GPU").predicted, 1, 1e-9);
+  // A third for each of the three, where 1c would reach 0.4.
+  EXPECT_NEAR(of("1c+3c+3c (1c), of alone").predicted, 1.2, 1e-9);
+  EXPECT_NEAR(of("1c+3c+3c (3c), of alone").predicted, 3, 1e-9);
+  EXPECT_NEAR(*of("1c+3c+3c (3c), of alone").measured.least, 2, 1e-12);
+  EXPECT_FALSE(of("1c+3c+3c (3c), of alone").measured.most) << "the jobs did not always overlap";
 }
 
 TEST(Coruns, ProcessesUnderMpsComeFromTwoProfilesOfOne) {
