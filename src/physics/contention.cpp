@@ -33,11 +33,14 @@ Crossing crossing(const SharedLoad& load) {
   return {load.parts.transfer, load.parts.direct};
 }
 
-/// The time that it takes where the link offers each the share `level`.
-double link_time(const SharedGpu& gpu, const SharedLoad& load, double level) {
+/// The time that it takes where the link offers each the share `level`, and copy engines `copies`
+/// of it.
+double link_time(const SharedLoad& load, double level, double copies) {
   const Crossing by = crossing(load);
-  return by.copied / std::min(level, gpu.instance_link) +
-         by.direct / std::min(level, load.direct_link);
+  return by.copied / std::min(level, copies) + by.direct / std::min(level, load.direct_link);
+}
+double link_time(const SharedGpu& gpu, const SharedLoad& load, double level) {
+  return link_time(load, level, gpu.instance_link);
 }
 
 /// The mean share of the link that a job uses there.
@@ -120,14 +123,9 @@ class SharingGpu {
     for (std::size_t i = 0; i < loads_.size(); ++i)
       if (loads_[i].instance == 0)
         all[i] = link_time(gpu_, loads_[i], level) + other_time(loads_[i], clock);
-    std::vector<SharingJob> jobs;
-    std::vector<double> together;
     for (const auto& [instance, which] : instances_) {
-      jobs.clear();
-      for (const std::size_t i : which) jobs.push_back(sharing_job(loads_[i], level, clock));
-      together.resize(jobs.size());
-      times_together(loads_[which.front()].sharing, gpu_.sharing, jobs, together);
-      for (std::size_t i = 0; i < which.size(); ++i) all[which[i]] = together[i];
+      const double copies = copy_level(which, level, clock, all);
+      in_instance(which, level, copies, clock, all);
     }
     return all;
   }
@@ -178,9 +176,47 @@ class SharingGpu {
     return sum;
   }
 
-  [[nodiscard]] SharingJob sharing_job(const SharedLoad& load, double level, double clock) const {
+  using Which = std::vector<std::size_t>;  // loads of one instance
+
+  /// The time of all of each one's work.
+  void in_instance(const Which& which, double level, double copies, double clock,
+                   std::vector<double>& times) const {
+    std::vector<SharingJob> jobs;
+    std::vector<double> together(which.size());
+    for (const std::size_t i : which) jobs.push_back(sharing_job(loads_[i], level, copies, clock));
+    times_together(loads_[which.front()].sharing, gpu_.sharing, jobs, together);
+    for (std::size_t i = 0; i < which.size(); ++i) times[which[i]] = together[i];
+  }
+
+  /// The share of the link that each gets by the copy engines of the instance, which they share as
+  /// all share the link. Overwrites times.
+  double copy_level(const Which& which, double level, double clock,
+                    std::vector<double>& times) const {
+    const double most = gpu_.instance_link;
+    const auto copying = static_cast<double>(std::ranges::count_if(
+        which, [&](std::size_t i) { return crossing(loads_[i]).copied > 0; }));
+    if (gpu_.link == LinkSharing::off || most == 1 || copying < 2) return most;
+    if (gpu_.link == LinkSharing::together) return most / copying;
+    const auto is_enough = [&](double copies) {
+      in_instance(which, level, copies, clock, times);
+      double use = 0;
+      for (const std::size_t i : which)
+        if (const double copied = crossing(loads_[i]).copied; copied > 0) use += copied / times[i];
+      return use <= most;
+    };
+    if (is_enough(most)) return most;
+    double low = most / copying, high = most;
+    for (int step = 0; step < 60; ++step) {
+      const double middle = (low + high) / 2;
+      (is_enough(middle) ? low : high) = middle;
+    }
+    return low;
+  }
+
+  [[nodiscard]] SharingJob sharing_job(const SharedLoad& load, double level, double copies,
+                                       double clock) const {
     const WorkParts& parts = load.parts;
-    return {.transfer = link_time(gpu_, load, level),
+    return {.transfer = link_time(load, level, copies),
             .fixed = parts.fixed,
             .compute = parts.compute / clock,
             .bandwidth = parts.bandwidth,

@@ -9,8 +9,9 @@
 //
 // with x the share of the link that it gets while it transfers. Shares of the link are max-min
 // fair, and no instance gets more than its copy engines carry, or its processors where they read
-// host memory themselves (physics/link.hpp); such reads are transfers too. Which transfers
-// coincide is not known from averages, so there are two readings:
+// host memory themselves (physics/link.hpp); such reads are transfers too. Jobs that share an
+// instance share its copy engines as all jobs share the link. Which transfers coincide is not known
+// from averages, so there are two readings:
 //
 //   spread    transfers are spread over the time of each job, and never coincide while the link has
 //             room: x is as large for all as the link allows on average. Neighbours are slowed

@@ -116,6 +116,24 @@ TEST(Contention, PureTransfersGetMaxMinFairShares) {
   EXPECT_NEAR(mixed[0].link + mixed[1].link + mixed[2].link, 1, 1e-9);
 }
 
+TEST(Contention, JobsOfOneInstanceShareItsCopyEngines) {
+  const SharedLoad transfer{
+      .parts = {.transfer = 1}, .instance = 1, .sharing = SharingMode::compute_instances};
+  for (const LinkSharing link : {LinkSharing::spread, LinkSharing::together})
+    for (const std::size_t count : {1, 2, 4}) {
+      const auto all =
+          paces({.link = link, .instance_link = 0.3}, std::vector<SharedLoad>(count, transfer));
+      for (const Pace& pace : all)
+        EXPECT_NEAR(pace.link, 0.3 / static_cast<double>(count), 1e-9) << count;
+    }
+  // Half of a lone job's time: two of them keep the engines busy, three want more than there is.
+  SharedLoad half = transfer;
+  half.parts.fixed = 1 / 0.3;
+  const SharedGpu gpu{.instance_link = 0.3};
+  EXPECT_NEAR(paces(gpu, {half, half})[0].speed, 0.3 / 2, 1e-9);
+  EXPECT_NEAR(paces(gpu, {half, half, half})[0].link, 0.1, 1e-9);
+}
+
 TEST(Contention, OnlyComputeSlowsWithTheClock) {
   const GpuModel& a30 = **find_gpu_model("A30-24GB");
   SharedGpu gpu{.power = power_bounds(a30, {.cap = Milliwatts{100'000}})};

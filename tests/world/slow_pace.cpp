@@ -35,7 +35,22 @@ class SlowInstance {
   [[nodiscard]] std::vector<double> times(double link) const {
     const Times& first = jobs_.front()->times;
     if (!jobs_.front()->beside) return {first.own_s(clock_) + first.link_s(link)};
-    return with_copies(link, 1);
+    const double limit = first.transfer_limit;
+    const auto copying = static_cast<double>(
+        std::ranges::count_if(jobs_, [](const SlowJob* job) { return job->times.transfer_s > 0; }));
+    if (gpu_.link == LinkSharing::off || copying < 2) return with_copies(link, limit);
+    if (gpu_.link == LinkSharing::together) return with_copies(link, limit / copying);
+    const double copies =
+        highest(limit, limit, [&](double level) { return copied(with_copies(link, level)); });
+    return with_copies(link, copies);
+  }
+
+  /// The mean share of the link that the copy engines of the instance use.
+  [[nodiscard]] double copied(const std::vector<double>& whole_s) const {
+    double use = 0;
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+      if (jobs_[i]->times.transfer_s > 0) use += jobs_[i]->times.transfer_s / whole_s[i];
+    return use;
   }
 
  private:
