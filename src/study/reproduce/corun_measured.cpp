@@ -155,7 +155,7 @@ Result<void> study_stream(CorunExperiment& experiment, const std::vector<StreamR
 // STREAM on compute instances of the whole GPU.
 
 CorunExperiment compute_experiment(const std::string& missing) {
-  return {.name = "STREAM, compute instances",
+  return {.name = "STREAM, 1c and 3c",
           .source = "gpuless-thesis, stream_bandwidth.csv",
           .known = "bound by bandwidth; what 1c and 3c reach of it alone was set from these rows",
           .inputs = {{"share of launches",

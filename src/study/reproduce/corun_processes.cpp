@@ -60,12 +60,13 @@ struct Methods {
 };
 
 CorunExperiment processes_experiment(const std::string& missing) {
-  return {.name = "2 to 5 processes",
-          .source = "ParvaGPU, inference_profiles.csv",
-          .known =
-              "one process, same batch, on the smallest profile that ran it and on 7g; what "
-              "others add: in sample",
-          .skipped = missing};
+  return {
+      .name = "2 to 5 processes",
+      .source = "ParvaGPU, inference_profiles.csv",
+      .known =
+          "one process alone on 7g and the smallest profile; what others add was fitted to these "
+          "rows",
+      .skipped = missing};
 }
 
 }  // namespace

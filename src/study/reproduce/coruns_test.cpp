@@ -164,9 +164,7 @@ TEST(Coruns, ComputeInstancesShareTheBandwidthOfTheWhole) {
                       {"1c+3c+3c (3c)", "copy", 0.0044}};
   const Figures figures = figures_of(measured_coruns(data));
   ASSERT_EQ(figures.size(), 4U);
-  const auto of = [&](const std::string& name) {
-    return figures.at({"STREAM, compute instances", name});
-  };
+  const auto of = [&](const std::string& name) { return figures.at({"STREAM, 1c and 3c", name}); };
   EXPECT_NEAR(*of("1c alone, of whole GPU").measured.least, 3, 1e-12);
   EXPECT_NEAR(of("1c alone, of whole GPU").predicted, 1 / 0.4, 1e-9);
   EXPECT_NEAR(of("3c alone, of whole GPU").predicted, 1, 1e-9);
