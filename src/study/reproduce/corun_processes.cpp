@@ -42,11 +42,10 @@ Result<double> time_beside_others(const SliceLaw& law, std::size_t size, int pro
   SimulationOptions options;
   options.reconfiguration = Duration::zero();
   options.world.has_power = false;
-  const auto run =
-      run_jobs(gpu_name,
-               fmt::format("static:layout={}@0;sharing=mps;sharers={}",
-                           a100_profile(a100(), size).name, processes),
-               std::vector<CorunJob>(static_cast<std::size_t>(processes), job), options);
+  const auto run = run_jobs(gpu_name,
+                            fmt::format("static:layout={}@0;sharing=mps;sharers={}",
+                                        a100_profile(a100(), size).name, processes),
+                            equal_jobs(processes, job), options);
   if (!run) return std::unexpected(run.error());
   const double longest = std::ranges::max(run->execution_s);
   if (run->makespan_s > longest)

@@ -6,6 +6,10 @@
 
 namespace cleave {
 
+std::vector<CorunJob> equal_jobs(int count, const CorunJob& job) {
+  return std::vector<CorunJob>(static_cast<std::size_t>(count), job);
+}
+
 Result<CorunOutcome> run_jobs(std::string_view gpu, std::string_view scheduler,
                               const std::vector<CorunJob>& jobs, const SimulationOptions& options) {
   const auto fleet = parse_fleet_in_short(fmt::format("1x{}", gpu), ProfileChoice());

@@ -18,6 +18,8 @@ struct CorunJob {
   double seconds = 0;   // on the whole GPU
 };
 
+[[nodiscard]] std::vector<CorunJob> equal_jobs(int count, const CorunJob& job);
+
 /// What a run comes to.
 struct CorunOutcome {
   double makespan_s = 0;
