@@ -108,7 +108,14 @@ Result<DriverProfile> ChangingGpu::driver_profile(const Profile& profile) {
 }
 
 Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start,
-                                         const Patience& patience) {
+                                         const Patience& patience,
+                                         std::uint32_t compute_instances) {
+  if (compute_instances == 0 ||
+      compute_instances > static_cast<std::uint32_t>(profile.compute.value))
+    return fail(ErrorKind::bad_input, place_of(gpu_),
+                fmt::format("{} compute instances in a {}", compute_instances, profile.name),
+                fmt::format("it has {} compute slices: make 1 to {}", profile.compute.value,
+                            profile.compute.value));
   const auto driver = driver_profile(profile);
   if (!driver) return std::unexpected(driver.error());
   const InstancePlace place{.gpu = view_.facts.uuid,
@@ -132,7 +139,7 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start,
   }
   const auto number = ledger_.will_create(place);
   if (!number) return std::unexpected(number.error());
-  auto made = attempt_instance(*door_, gpu_, *driver, span, patience);
+  auto made = attempt_instance(*door_, gpu_, *driver, span, patience, compute_instances);
   if (made) {
     std::vector<std::string> uuids;
     for (const LiveComputeInstance& compute : made->computes) uuids.push_back(compute.uuid);

@@ -38,11 +38,12 @@ class ChangingGpu {
   [[nodiscard]] const std::vector<LedgerLine>& settled_at_first() const { return settled_; }
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
 
-  /// Creates a GPU instance and a compute instance of all its slices. If the driver refuses,
-  /// nothing has changed unless the error says so. `patience` applies to undoing what was half
-  /// made.
+  /// Creates a GPU instance and a compute instance of all its slices, or several equal ones, at
+  /// most one for each slice. If the driver refuses, nothing has changed unless the error says so.
+  /// `patience` applies to undoing what was half made.
   [[nodiscard]] Result<LiveInstance> create(const Profile& profile, int start,
-                                            const Patience& patience = {});
+                                            const Patience& patience = {},
+                                            std::uint32_t compute_instances = 1);
 
   /// Refuses an instance that Cleave did not make unless `adopt`, which applies to this attempt
   /// only: if the instance stays, it does not become Cleave's.

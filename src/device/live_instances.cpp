@@ -127,15 +127,27 @@ Error not_created(Door& door, GpuIndex gpu, const std::string& name, std::option
   return error;
 }
 
-DriverAnswer<LiveComputeInstance> create_whole_compute(Door& door, GpuIndex gpu,
-                                                       GpuInstanceId instance,
-                                                       std::uint32_t slices) {
+/// As many of the largest equal ones as fit side by side in this many slices.
+DriverAnswer<std::vector<LiveComputeInstance>> create_computes(Door& door, GpuIndex gpu,
+                                                               GpuInstanceId instance,
+                                                               std::uint32_t slices,
+                                                               std::uint32_t number) {
   const auto profiles = door.compute_profiles(gpu, instance);
   if (!profiles) return std::unexpected(profiles.error());
-  const DriverComputeProfile* whole = whole_instance_profile(*profiles, slices);
-  if (whole == nullptr)
+  const DriverComputeProfile* each = nullptr;
+  for (std::uint32_t size = slices / number; each == nullptr && size > 0; --size) {
+    each = whole_instance_profile(*profiles, size);
+    if (number == 1) break;  // all of it
+  }
+  if (each == nullptr)
     return std::unexpected(Refusal{not_supported, "nvmlGpuInstanceGetComputeInstanceProfileInfo"});
-  return door.create_compute_instance(gpu, instance, whole->id, std::nullopt);
+  std::vector<LiveComputeInstance> computes;
+  while (computes.size() < number) {
+    auto made = door.create_compute_instance(gpu, instance, each->id, std::nullopt);
+    if (!made) return std::unexpected(made.error());
+    computes.push_back(std::move(*made));
+  }
+  return computes;
 }
 
 /// The steps of destroy_instance; not_found if it was gone before the first.
@@ -239,7 +251,8 @@ Result<std::vector<LiveInstance>> live_instances(Door& door, GpuIndex gpu) {
 std::expected<LiveInstance, FailedCreation> attempt_instance(Door& door, GpuIndex gpu,
                                                              const DriverProfile& profile,
                                                              std::optional<Span> placement,
-                                                             const Patience& patience) {
+                                                             const Patience& patience,
+                                                             std::uint32_t compute_instances) {
   const auto failed_inside = [](Error error) {
     return std::unexpected(FailedCreation{.error = std::move(error), .gpu_instance_made = true});
   };
@@ -250,10 +263,10 @@ std::expected<LiveInstance, FailedCreation> attempt_instance(Door& door, GpuInde
     return std::unexpected(
         FailedCreation{.error = not_created(door, gpu, name, placement, made.error()),
                        .gpu_instance_made = false});
-  auto compute = create_whole_compute(door, gpu, made->id, profile.slices);
-  if (compute)
-    return LiveInstance{gpu, made->id, made->profile, name, made->placement, {std::move(*compute)}};
-  Error error = error_of(compute.error(), place_of(gpu, made->id));
+  auto computes = create_computes(door, gpu, made->id, profile.slices, compute_instances);
+  if (computes)
+    return LiveInstance{gpu, made->id, made->profile, name, made->placement, std::move(*computes)};
+  Error error = error_of(computes.error(), place_of(gpu, made->id));
   error.message =
       fmt::format("no compute instance for {}@{}: {}", name, made->placement.start, error.message);
   const auto undone = take_away(door, gpu, made->id, patience);

@@ -72,10 +72,11 @@ struct FailedCreation {
   Error error;
   bool gpu_instance_made = false;  // it was removed, or is named in the error
 };
-/// The same, for callers that need to know which step failed.
+/// The same, for callers that need to know which step failed. Instead of one compute instance of
+/// all slices there may be several: equal ones, as large as so many can be side by side.
 [[nodiscard]] std::expected<LiveInstance, FailedCreation> attempt_instance(
     Door& door, GpuIndex gpu, const DriverProfile& profile, std::optional<Span> placement,
-    const Patience& patience = {});
+    const Patience& patience = {}, std::uint32_t compute_instances = 1);
 
 /// Destroys an instance with all its compute instances. Fails with `infeasible` if it is still in
 /// use after waiting (the error lists the processes on it, or the programs that may hold it), if

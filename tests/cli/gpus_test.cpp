@@ -227,6 +227,29 @@ TEST(Create, StandsWhereTheDriverLikesItOrWhereItIsTold) {
   EXPECT_EQ(node.json(fmt::format("create --gpu {}", by_uuid) + " 7g.40gb")["gpu"], 1);
 }
 
+// As many equal compute instances as asked for, each of the largest size, and all or nothing.
+TEST(Create, DividesAnInstanceIntoComputeInstances) {
+  const SimNode node;
+  const Json made = node.json("create --gpu 0 7g.40gb --compute-instances 3");
+  ASSERT_EQ(made["compute_instances"].size(), 3U);
+  for (const Json& each : made["compute_instances"]) EXPECT_EQ(each["compute_slices"], 2);
+  const Json seen = node.json("instances --gpu 0")["instances"];
+  ASSERT_EQ(seen.size(), 1U) << "one GPU instance";
+  EXPECT_EQ(seen[0]["compute_instances"], made["compute_instances"]);
+  EXPECT_EQ(seen[0]["owner"], "ours");
+  says(node.run("create --gpu 1 3g.20gb --compute-instances 4"), 2, {"3 compute slices"});
+  says(node.run("create --gpu 1 3g.20gb --compute-instances 0"), 2, {"at least 1"});
+  const std::string last = made["compute_instances"][2]["uuid"];
+  says(node.run("destroy " + last), 2, {"one of 3 compute instances", "--instance"});
+  const auto instance = seen[0]["gpu_instance"].get<int>();
+  ASSERT_EQ(node.run(fmt::format("destroy --gpu 0 --instance {}", instance)).exit_code, 0);
+  EXPECT_EQ(layout_of(node), "");
+  // A driver that refuses the compute instances leaves no GPU instance behind.
+  ASSERT_EQ(node.run("sim-node fault " + node.directory + " --gpu 1 fail-compute").exit_code, 0);
+  says(node.run("create --gpu 1 3g.20gb --compute-instances 3"), 1, {"no compute instance"});
+  EXPECT_EQ(node.json("instances --gpu 1")["instances"].size(), 0U);
+}
+
 TEST(Create, RefusesWithTheReason) {
   const SimNode node;
   ASSERT_EQ(node.run("create --gpu 0 4g.20gb").exit_code, 0);

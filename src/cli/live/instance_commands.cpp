@@ -15,6 +15,7 @@ namespace {
 struct Options : LiveOptions {
   std::string gpu, what;  // --gpu; PROFILE[@START] or a MIG UUID
   std::optional<std::uint32_t> instance;
+  std::uint32_t computes = 1;
   bool adopt = false;
 };
 
@@ -117,12 +118,15 @@ Result<int> create(const Options& options) {
   const auto id = placement_for(changing->view(), options.what);
   if (!id) return std::unexpected(id.error());
   const Placement& placement = changing->view().geometry->geometry()[*id];
-  const auto made = changing->create(*placement.profile, placement.start);
+  const auto made = changing->create(*placement.profile, placement.start, {}, options.computes);
   if (!made) return std::unexpected(made.error());
-  const std::string uuid = made->computes.empty() ? "" : made->computes.front().uuid;
+  std::vector<std::string> uuids;
+  for (const LiveComputeInstance& compute : made->computes) uuids.push_back(compute.uuid);
+  const std::string uuid = uuids.empty() ? "" : uuids.front();
   if (!options.json) {
-    fmt::print("{}@{} on {}: {}\nCUDA_VISIBLE_DEVICES={}\n", placement.profile->name,
-               placement.start, place_of(*gpu), uuid, uuid);
+    fmt::print("{}@{} on {}: {}\n", placement.profile->name, placement.start, place_of(*gpu),
+               fmt::join(uuids, ", "));
+    for (const std::string& each : uuids) fmt::print("CUDA_VISIBLE_DEVICES={}\n", each);
     return 0;
   }
   for (const InstanceView& each : changing->view().instances)
@@ -240,6 +244,12 @@ void add_create(CommandLine& program, Run& run) {
                    "The profile; without a start, the driver's preferred one")
       ->required()
       ->check(not_empty());
+  command
+      ->add_option("--compute-instances", options.computes,
+                   "Number of equal compute instances to make in it, each for one program: memory "
+                   "is shared, processors are not")
+      ->check(whole_number(1))
+      ->default_str("1");
   add_live(*command, options);
 }
 
