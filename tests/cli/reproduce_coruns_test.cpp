@@ -28,7 +28,7 @@ TEST(ReproduceCorunsCommand, ThePapersNeedNoData) {
     ++skipped;
     EXPECT_EQ(experiment["skipped"], "because it needs --data");
   }
-  EXPECT_EQ(figures, 16U);
+  EXPECT_EQ(figures, 109U);
   EXPECT_EQ(skipped, 4U);
   const Json& gain = answer["experiments"][1]["figures"][1];
   EXPECT_EQ(gain["name"], "throughput gain");

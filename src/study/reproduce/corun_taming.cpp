@@ -1,7 +1,10 @@
-// The co-runs of *Taming GPU Underutilization*: the applications of which its text states a figure.
+// The co-runs of *Taming GPU Underutilization*: the applications of which its text states a figure,
+// seven at a time by each of its schemes of sharing.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 
 #include "base/format.hpp"
 #include "physics/slice_law.hpp"
@@ -15,8 +18,31 @@ namespace {
 constexpr int seven = 7;
 
 constexpr std::string_view taming_gpu = "H100-96GB-GH200";
-constexpr std::string_view taming_layout =
-    "static:layout=1g.12gb@0+1g.12gb@1+1g.12gb@2+1g.12gb@3+1g.12gb@4+1g.12gb@5+1g.12gb@6";
+
+/// How seven jobs share the GPU.
+enum class Scheme : std::uint8_t { serial, instances, compute_instances, mps, time_slicing };
+
+struct SchemeRow {
+  std::string name, brief;
+  std::string_view scheduler;
+};
+
+/// By scheme.
+const std::array<SchemeRow, 5>& schemes() {
+  static const std::array<SchemeRow, 5> all = {
+      {{"serial", "serial", "full-gpu"},
+       {"7 x 1g", "1g",
+        "static:layout=1g.12gb@0+1g.12gb@1+1g.12gb@2+1g.12gb@3+1g.12gb@4+1g.12gb@5+1g.12gb@6"},
+       {"7 x 1c.7g", "1c.7g", "static:layout=7g.96gb@0;sharing=compute-instances;sharers=7"},
+       {"MPS 7 x 13 %", "MPS", "static:layout=7g.96gb@0;sharing=mps;sharers=7;percent=13"},
+       {"time slicing", "time slicing", "static:layout=7g.96gb@0;sharing=time-slicing;sharers=7"}}};
+  return all;
+}
+
+const SchemeRow& row_of(Scheme scheme) {
+  return schemes()[static_cast<std::size_t>(scheme)];
+}
+
 constexpr double job_s = 100;  // of a job alone: only ratios are compared
 
 const GpuModel& gh200() {
@@ -48,7 +74,7 @@ double bound_of_busy(double busy, Slows slows) {
 }
 
 CorunJob taming_job(Slows slows, double bound, double kappa) {
-  CorunJob job{{}, "1g.12gb", job_s};
+  CorunJob job{{}, "", job_s};
   job.speed.kappa = kappa;
   if (slows == Slows::law) {
     job.speed.law = SliceLaw{1 - bound, bound};
@@ -62,7 +88,7 @@ CorunJob taming_job(Slows slows, double bound, double kappa) {
 }
 
 /// What is predicted of an application.
-enum class Of { gain, energy, peak, clock };
+enum class Of { gain, energy, least_energy, peak, clock };
 
 /// One application, and what the text states of it.
 struct TamingApplication {
@@ -73,8 +99,10 @@ struct TamingApplication {
   struct Figure {
     Of of;
     Stated measured;
+    Scheme scheme = Scheme::instances, over = Scheme::serial;  // of gain and energy
   };
   std::vector<Figure> figures;
+  bool fastest_on_instances = true;  // faster there than on compute instances and under MPS
 };
 
 const std::string class_one =
@@ -92,6 +120,14 @@ OpenInput usual_kappa() {
 /// SM occupancy of NekRS rises from 12 % (13.5 % in V-A) to 25 % when seven share the GPU: as much
 /// as its throughput, if equal work keeps equal numbers of warps for equal times.
 constexpr double nekrs_shared = 25, nekrs_alone = 12, nekrs_alone_too = 13.5;
+constexpr Stated nekrs_occupancy = {nekrs_shared / nekrs_alone_too, nekrs_shared / nekrs_alone};
+/// Bandwidth that seven of llama3 use in %: as much as their throughput, if equal work moves equal
+/// bytes.
+constexpr double llama_slicing = 35, llama_mps = 52, llama_instances = 58;
+
+Stated same(double value) {
+  return {value, value};
+}
 
 std::vector<TamingApplication> taming_applications() {
   const double nekrs = bound_of_gain(nekrs_shared / nekrs_alone);
@@ -101,7 +137,11 @@ std::vector<TamingApplication> taming_applications() {
        .load = bound_input({nekrs, bound_of_gain(nekrs_shared / nekrs_alone_too)}, 0,
                            "from SM occupancy, 12 or 13.5 % alone and 25 % shared (same paper)"),
        .kappa = usual_kappa(),
-       .figures = {{Of::gain, {2.4, 2.4}}, {Of::energy, {.most = 0.5}}}},
+       .figures = {{Of::gain, {2.4, 2.4}},
+                   {Of::energy, {.most = 0.5}},
+                   {Of::gain, nekrs_occupancy, Scheme::mps},
+                   {Of::gain, nekrs_occupancy, Scheme::time_slicing}},
+       .fastest_on_instances = false},
       {.name = "FAISS",
        .load = bound_input({0, nekrs, 1}, 1, "not stated; NekRS is in the same class of scaling"),
        .kappa = usual_kappa(),
@@ -115,7 +155,8 @@ std::vector<TamingApplication> taming_applications() {
        .figures = {{Of::gain, slightly_less},
                    {Of::energy, {0.95, 1.05}},
                    {Of::clock, {1815.0 / 1980, 1815.0 / 1980}},
-                   {Of::peak, {670, 670}}}},
+                   {Of::peak, {670, 670}}},
+       .fastest_on_instances = false},
       {.name = "hotspot",
        .load = bound_input({0.9, 1}, 1, class_one),
        .kappa = usual_kappa(),
@@ -123,7 +164,7 @@ std::vector<TamingApplication> taming_applications() {
       {.name = "LAMMPS",
        .load = bound_input({0.8, 1}, 1, class_one),
        .kappa = usual_kappa(),
-       .figures = {{Of::energy, {0.9, 0.9}}}},
+       .figures = {{Of::energy, {0.9, 0.9}}, {Of::gain, {0.5, 0.5}, Scheme::time_slicing}}},
       {.name = "llmc_shakespeare",
        .load = bound_input({0.8, 1}, 1, class_one),
        .kappa = usual_kappa(),
@@ -133,15 +174,40 @@ std::vector<TamingApplication> taming_applications() {
        .by_power = true,
        .kappa = {"power factor", {1, 1.15}, 0, "no job's is known"},
        .figures = {{Of::peak, {.least = 700}}}},
+      {.name = "llama3",
+       .load = bound_input({nekrs, 0.66, 1}, 1,
+                           "not stated; its scaling is between that of NekRS and the first class"),
+       .kappa = usual_kappa(),
+       .figures = {{Of::gain, same(llama_mps / llama_instances), Scheme::mps, Scheme::instances},
+                   {Of::gain, same(llama_slicing / llama_instances), Scheme::time_slicing,
+                    Scheme::instances}}},
   };
+}
+
+/// What the text says of every application: orderings.
+std::vector<TamingApplication::Figure> orderings(const TamingApplication& application) {
+  const Stated above_one{.least = 1}, below_one{.most = 1};
+  const Stated faster = application.fastest_on_instances ? above_one : below_one;
+  return {{Of::gain, faster, Scheme::instances, Scheme::compute_instances},
+          {Of::gain, faster, Scheme::instances, Scheme::mps},
+          {Of::least_energy, below_one}};
+}
+
+std::string gain_name(const TamingApplication::Figure& figure) {
+  if (figure.over != Scheme::serial)
+    return fmt::format("{} over {}", row_of(figure.scheme).brief, row_of(figure.over).brief);
+  if (figure.scheme == Scheme::instances) return "throughput gain";
+  return fmt::format("gain of {}", row_of(figure.scheme).brief);
 }
 
 CorunFigure figure_of(const TamingApplication::Figure& each) {
   switch (each.of) {
     case Of::gain:
-      return {.name = "throughput gain", .measured = each.measured};
+      return {.name = gain_name(each), .measured = each.measured};
     case Of::energy:
       return {.name = "energy, of serial", .measured = each.measured};
+    case Of::least_energy:
+      return {.name = "energy, of least other", .measured = each.measured};
     case Of::peak:
       return {.name = "peak of 7 x 1g, W", .measured = each.measured, .digits = 0};
     case Of::clock:
@@ -150,87 +216,146 @@ CorunFigure figure_of(const TamingApplication::Figure& each) {
   return {.name = "clock on whole GPU", .measured = each.measured};
 }
 
-CorunExperiment experiment_of(const TamingApplication& application) {
-  CorunExperiment experiment{
-      .name = application.name,
-      .source = "Taming GPU Underutilization, V",
-      .known = "seven jobs, one after another on the whole GPU and on 7 x 1g",
-      .inputs =
-          {open_choice("GPU-bound work slows by", {"law", "SMs", "memory slices"}, 0,
-                       "the law's 7.2 on 1g is a rule fitted to A100s; SMs say 8.25, memory 8"),
-           application.load,
-           application.kappa,
-           {"beta", {0.7, 1, 1.6}, 1, "clocks follow power^(1/beta); measurements disagree"},
-           {"idle-factor", {1, 2}, 0, "no capture of an idle GH200, none with contexts open"}},
-      .figures = {}};
-  for (const auto& each : application.figures) experiment.figures.push_back(figure_of(each));
-  return experiment;
+/// The figures that are printed by scheme.
+std::vector<TamingApplication::Figure> by_scheme(Of of) {
+  std::vector<TamingApplication::Figure> figures;
+  for (const Scheme scheme :
+       {Scheme::instances, Scheme::compute_instances, Scheme::mps, Scheme::time_slicing})
+    figures.push_back({of, {}, scheme});
+  return figures;
 }
 
-/// The runs of one application with one value of each open input.
+/// Adds the orderings, and what is printed by scheme.
+void complete(TamingApplication& application, CorunExperiment& experiment) {
+  std::ranges::move(orderings(application), std::back_inserter(application.figures));
+  for (const auto& each : application.figures) experiment.figures.push_back(figure_of(each));
+  for (const Of of : {Of::gain, Of::energy})
+    for (const auto& each : by_scheme(of)) {
+      application.figures.push_back(each);
+      experiment.figures.push_back(
+          {.name = row_of(each.scheme).name,
+           .table = of == Of::gain ? "throughput gain" : "energy, of serial"});
+    }
+}
+
+CorunExperiment experiment_of(const TamingApplication& application) {
+  return {.name = application.name,
+          .source = "Taming GPU Underutilization, V",
+          .known = "seven jobs, one after another on the whole GPU and by each scheme of sharing",
+          .inputs =
+              {open_choice("GPU-bound work slows by", {"law", "SMs", "memory slices"}, 0,
+                           "the law's 7.2 on 1g is a rule fitted to A100s; SMs say 8.25, memory 8"),
+               application.load,
+               application.kappa,
+               {"beta", {0.7, 1, 1.6}, 1, "clocks follow power^(1/beta); measurements disagree"},
+               {"idle-factor", {1, 2}, 0, "no capture of an idle GH200, none with contexts open"},
+               {"switch-cost",
+                {0, 0.1, most_switch_cost},
+                1,
+                "SM occupancy: Qiskit and hotspot hardly lose by time slicing, LAMMPS halves (same "
+                "paper)"},
+               open_choice("others run in a job's fixed part", {"no", "yes"}, 0,
+                           "under time slicing; not stated")},
+          .figures = {}};
+}
+
+/// The runs of one application, each once for all combinations of the open inputs that it depends
+/// on.
 class TamingRuns {
  public:
-  TamingRuns(const TamingApplication& application, std::span<const double> inputs)
-      : slows_(static_cast<Slows>(static_cast<int>(inputs[0]))), kappa_(inputs[2]) {
+  explicit TamingRuns(const TamingApplication& application) : application_(application) {}
+
+  Result<std::vector<double>> figures(std::span<const double> inputs) {
+    inputs_.assign(inputs.begin(), inputs.end());
+    options_ = {};
     options_.reconfiguration = Duration::zero();
     options_.world.power = {.idle_factor = inputs[4], .beta = inputs[3]};
-    load_ = inputs[1];
-    by_power_ = application.by_power;
-  }
-
-  Result<double> figure(Of of) {
-    const auto job = taming_job(slows_, bound(slows_), kappa_);
-    if (of == Of::clock) return clock();
-    const auto serial = run_jobs(taming_gpu, "full-gpu", equal_jobs(seven, job), options_);
-    if (!serial) return std::unexpected(serial.error());
-    const auto shared = run_jobs(taming_gpu, taming_layout, equal_jobs(seven, job), options_);
-    if (!shared) return std::unexpected(shared.error());
-    if (of == Of::gain) return serial->makespan_s / shared->makespan_s;
-    return of == Of::energy ? shared->energy_j / serial->energy_j : shared->peak_w;
+    options_.world.sharing = {.switch_cost = inputs[5], .fixed_holds = inputs[6] == 0};
+    std::vector<double> all;
+    for (const auto& each : application_.figures) {
+      const auto value = figure(each);
+      if (!value) return std::unexpected(value.error());
+      all.push_back(*value);
+    }
+    return all;
   }
 
  private:
+  Result<double> figure(const TamingApplication::Figure& each) {
+    if (each.of == Of::clock) return clock();
+    if (each.of == Of::least_energy) return least_energy();
+    const auto here = run(each.scheme), other = run(each.over);
+    if (!here) return std::unexpected(here.error());
+    if (!other) return std::unexpected(other.error());
+    if (each.of == Of::gain) return other->makespan_s / here->makespan_s;
+    return each.of == Of::energy ? here->energy_j / other->energy_j : here->peak_w;
+  }
+
+  /// Of seven instances, relative to the least of the other schemes.
+  Result<double> least_energy() {
+    const auto instances = run(Scheme::instances);
+    if (!instances) return std::unexpected(instances.error());
+    double most = 0;
+    for (const Scheme scheme : {Scheme::compute_instances, Scheme::mps, Scheme::time_slicing}) {
+      const auto other = run(scheme);
+      if (!other) return std::unexpected(other.error());
+      most = std::max(most, instances->energy_j / other->energy_j);
+    }
+    return most;
+  }
+
+  Result<CorunOutcome> run(Scheme scheme) {
+    std::vector<double> depends = inputs_;
+    if (scheme != Scheme::time_slicing) depends.resize(depends.size() - 2);
+    const auto known = runs_.find({scheme, depends});
+    if (known != runs_.end()) return known->second;
+    auto outcome =
+        run_jobs(taming_gpu, row_of(scheme).scheduler, equal_jobs(seven, job(slows())), options_);
+    if (outcome) runs_[{scheme, depends}] = *outcome;
+    return outcome;
+  }
+
+  [[nodiscard]] Slows slows() const { return static_cast<Slows>(static_cast<int>(inputs_[0])); }
+
+  [[nodiscard]] CorunJob job(Slows slows) const {
+    return taming_job(slows, bound(slows), inputs_[2]);
+  }
+
   [[nodiscard]] double bound(Slows slows) const {
-    if (!by_power_) return load_;
+    const double load = inputs_[1], kappa = inputs_[2];
+    if (!application_.by_power) return load;
     const PowerBounds bounds = power_bounds(gh200(), options_.world.power);
-    return bound_of_busy((load_ - in_watts(bounds.idle)) / (in_watts(bounds.span) * kappa_), slows);
+    return bound_of_busy((load - in_watts(bounds.idle)) / (in_watts(bounds.span) * kappa), slows);
   }
 
   /// From how much the cap slows work that is all compute.
   Result<double> clock() {
     SimulationOptions without = options_;
     without.world.has_power = false;
-    const auto job = taming_job(Slows::law, bound(Slows::law), kappa_);
-    const auto capped = run_jobs(taming_gpu, "full-gpu", {job}, options_);
+    const CorunJob one = job(Slows::law);
+    const auto capped = run_jobs(taming_gpu, "full-gpu", {one}, options_);
     if (!capped) return std::unexpected(capped.error());
-    const auto free = run_jobs(taming_gpu, "full-gpu", {job}, without);
+    const auto free = run_jobs(taming_gpu, "full-gpu", {one}, without);
     if (!free) return std::unexpected(free.error());
     return free->makespan_s / capped->makespan_s;
   }
 
+  const TamingApplication& application_;
+  std::vector<double> inputs_;
   SimulationOptions options_;
-  Slows slows_;
-  double load_ = 0, kappa_;
-  bool by_power_ = false;
+  std::map<std::pair<Scheme, std::vector<double>>, CorunOutcome> runs_;
 };
 
 }  // namespace
 
 Result<std::vector<CorunExperiment>> taming_coruns() {
   std::vector<CorunExperiment> experiments;
-  for (const TamingApplication& application : taming_applications()) {
+  for (TamingApplication& application : taming_applications()) {
     CorunExperiment& experiment = experiments.emplace_back(experiment_of(application));
+    complete(application, experiment);
+    TamingRuns runs(application);
     const auto done =
-        predict(experiment, [&](std::span<const double> inputs) -> Result<std::vector<double>> {
-          TamingRuns runs(application, inputs);
-          std::vector<double> figures;
-          for (const auto& each : application.figures) {
-            const auto figure = runs.figure(each.of);
-            if (!figure) return std::unexpected(figure.error());
-            figures.push_back(*figure);
-          }
-          return figures;
-        });
+        predict(experiment, [&](std::span<const double> inputs) { return runs.figures(inputs); });
     if (!done) return std::unexpected(done.error());
   }
   return experiments;

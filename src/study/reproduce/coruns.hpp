@@ -21,6 +21,7 @@ namespace cleave {
 struct Stated {
   std::optional<double> least{}, most{};  // empty: no bound is stated
 
+  [[nodiscard]] bool anything() const { return least || most; }
   /// How far a value is outside, as a share of the nearest bound; 0 inside.
   [[nodiscard]] double off(double value) const;
   /// Whether some value from `low` to `high` agrees with it.
@@ -29,8 +30,11 @@ struct Stated {
 
 /// One figure of an experiment.
 struct CorunFigure {
-  std::string name;  // with its unit
-  Stated measured;
+  std::string name;      // with its unit
+  Stated measured = {};  // without bounds where the source states nothing
+  /// Set where it stands, with those of other experiments, in a table with this title and a column
+  /// of its name.
+  std::string table{};
   int digits = 2;              // after the point, in text
   double predicted = 0;        // from the usual inputs
   double least = 0, most = 0;  // over all combinations of the open inputs
@@ -71,7 +75,8 @@ using PredictCorun = std::function<Result<std::vector<double>>(std::span<const d
 
 /// *Managing Multi Instance GPUs*, 5.1: Needleman-Wunsch, seven on 1g and 21 in three waves.
 [[nodiscard]] Result<std::vector<CorunExperiment>> needleman_wunsch();
-/// *Taming GPU Underutilization*, V: seven applications, each on 7 x 1g and one after another.
+/// *Taming GPU Underutilization*, V: eight applications, seven jobs of each one after another and
+/// by four schemes of sharing.
 [[nodiscard]] Result<std::vector<CorunExperiment>> taming_coruns();
 /// STREAM and ResNet-50 on instances side by side, STREAM also on compute instances of one, from
 /// the data folder.

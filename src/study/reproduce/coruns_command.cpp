@@ -1,11 +1,13 @@
 // `cleave reproduce co-runs`: what sources measured of jobs that share a GPU, beside the simulator.
 
 #include <algorithm>
+#include <optional>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/table.hpp"
 #include "study/reproduce/coruns.hpp"
 #include "study/reproduce/score_columns.hpp"
 
@@ -102,6 +104,35 @@ std::string input_text(const OpenInput& input) {
                      fmt::join(others, ", "), input.why);
 }
 
+/// The figures that have this table: a row for each experiment, a column for each name.
+std::string by_name(const std::vector<CorunExperiment>& experiments, const std::string& title) {
+  std::optional<Table> table;
+  for (const CorunExperiment& experiment : experiments) {
+    std::vector<std::string> names = {"experiment"}, row = {experiment.name};
+    for (const CorunFigure& figure : experiment.figures) {
+      if (figure.table != title) continue;
+      const auto text = [&](double value) { return Line{&experiment, &figure}.text(value); };
+      names.push_back(figure.name);
+      row.push_back(fmt::format("{} ({} to {})", text(figure.predicted), text(figure.least),
+                                text(figure.most)));
+    }
+    if (row.size() < 2) continue;
+    if (!table) table.emplace(names);
+    table->add(row);
+  }
+  return table ? table->text() : "";
+}
+
+void print_tables(const std::vector<CorunExperiment>& experiments) {
+  std::vector<std::string> titles;
+  for (const CorunExperiment& experiment : experiments)
+    for (const CorunFigure& figure : experiment.figures)
+      if (!figure.table.empty() && std::ranges::find(titles, figure.table) == titles.end())
+        titles.push_back(figure.table);
+  for (const std::string& title : titles)
+    fmt::print("Predicted: {}, with least and most\n{}\n", title, by_name(experiments, title));
+}
+
 void print_scores(const std::vector<CorunExperiment>& experiments) {
   for (const CorunExperiment& experiment : experiments)
     if (!experiment.scores.empty())
@@ -114,14 +145,17 @@ void print_text(const std::vector<CorunExperiment>& experiments) {
       "What was measured of jobs that share a GPU, and what the simulator makes of it: with the "
       "usual\ninputs, how far that is off, and the least and most over all open inputs, in every "
       "combination.\nof serial: relative to one after another; of alone: time beside others / time "
-      "alone\n\n");
+      "alone\n1g over MPS: throughput of seven jobs on 1g each, relative to that of seven under "
+      "MPS\n\n");
   std::vector<Line> lines;
   for (const CorunExperiment& experiment : experiments)
-    for (const CorunFigure& figure : experiment.figures) lines.push_back({&experiment, &figure});
+    for (const CorunFigure& figure : experiment.figures)
+      if (figure.table.empty()) lines.push_back({&experiment, &figure});
   fmt::print("{}\n", text_rows(line_columns, lines));
   for (const CorunExperiment& experiment : experiments)
     if (!experiment.skipped.empty())
       fmt::print("{}: skipped, {}\n\n", experiment.name, experiment.skipped);
+  print_tables(experiments);
   print_scores(experiments);
   fmt::print("Known to the simulator\n");
   SharedText known, open;
@@ -138,18 +172,30 @@ void print_text(const std::vector<CorunExperiment>& experiments) {
 
 // JSON.
 
+/// Where something is stated.
+template <class Value>
+std::optional<Value> compared(const CorunFigure& figure, Value value) {
+  return figure.measured.anything() ? std::optional(value) : std::nullopt;
+}
+
 const Columns<CorunFigure> figure_columns = {
-    {"name", "", &CorunFigure::name},
+    {"name", "",
+     [](const CorunFigure& figure) {
+       return figure.table.empty() ? figure.name : fmt::format("{}, {}", figure.table, figure.name);
+     }},
     {"measured", "",
      [](const CorunFigure& figure) {
        return Json{{"least", as_json(figure.measured.least)},
                    {"most", as_json(figure.measured.most)}};
      }},
     {"predicted", "", &CorunFigure::predicted},
-    {"off", "", [](const CorunFigure& figure) { return figure.measured.off(figure.predicted); }},
+    {"off", "",
+     [](const CorunFigure& figure) {
+       return compared(figure, figure.measured.off(figure.predicted));
+     }},
     {"least", "", &CorunFigure::least},
     {"most", "", &CorunFigure::most},
-    {"agrees", "", within}};
+    {"agrees", "", [](const CorunFigure& figure) { return compared(figure, within(figure)); }}};
 
 Json input_json(const OpenInput& input) {
   Json json{{"name", input.name}, {"why", input.why}};
