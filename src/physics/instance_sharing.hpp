@@ -15,7 +15,9 @@
 //                      (batch_law.hpp). For equal jobs this is the law that was fitted to 1,327
 //                      measurements of up to 5 of them. Unlike jobs were not measured, nor were
 //                      percentages. With percentages compute is contested as far as it does not fit
-//                      side by side, and bandwidth is shared as between compute instances.
+//                      side by side, k = (1 + ov) (wanted / fair - 1) / (m - 1) with the processors
+//                      that the job may use and its max-min fair share of them among the m jobs
+//                      that compute; and bandwidth is shared as between compute instances.
 //   compute instances  no compute. Bandwidth is shared on demand: max-min fair, each job's limited
 //                      by what its processors reach, spread over its time as transfers on the link
 //                      are (contention.hpp)
@@ -62,8 +64,8 @@ void times_together(SharingMode mode, const SharingOptions& options,
                     std::span<const SharingJob> jobs, std::span<double> times);
 
 /// The memory that several `processes` in one instance need for their contexts together, beyond
-/// what each would need as the only one of an instance. *Taming GPU Underutilization*, IV-B: 60 MB a process under MIG, 600
-/// a process under time slicing, 600 in all under MPS.
+/// what each would need as the only one of an instance. *Taming GPU Underutilization*, IV-B: 60 MB
+/// a process under MIG, 600 a process under time slicing, 600 in all under MPS.
 MiB sharing_memory(SharingMode mode, int processes);
 
 }  // namespace cleave
