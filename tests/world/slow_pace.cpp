@@ -45,6 +45,7 @@ class SlowInstance {
     return with_copies(link, copies);
   }
 
+ private:
   /// The mean share of the link that the copy engines of the instance use.
   [[nodiscard]] double copied(const std::vector<double>& whole_s) const {
     double use = 0;
@@ -53,8 +54,7 @@ class SlowInstance {
     return use;
   }
 
- private:
-  /// Bandwidth is max-min fair, where each is slow enough by itself that all is not enough.
+  /// Where processors are limited, the instance's bandwidth has a level as the link has.
   [[nodiscard]] std::vector<double> with_copies(double link, double copies) const {
     if (!limited()) return with_bandwidth(link, copies, 1);
     const double level = highest(1, 1, [&](double bandwidth) {
@@ -67,7 +67,7 @@ class SlowInstance {
     return with_bandwidth(link, copies, level);
   }
 
-  /// Whether each has limited processors, so that it is asked which resource is contested.
+  /// Whether jobs may not use all processors, so that bandwidth is shared by itself.
   [[nodiscard]] bool limited() const {
     if (jobs_.front()->beside == SharingMode::compute_instances) return true;
     return std::ranges::any_of(jobs_, [](const SlowJob* job) { return job->part < 1; });
@@ -152,10 +152,10 @@ class SlowInstance {
   double clock_;
 };
 
-/// The time of all of each job's work, and the use of the link.
+/// The time of all of each job's work, and the use of the link and of the busiest copy engines.
 struct AllTimes {
   std::vector<double> whole_s;
-  double link = 0;
+  double link = 0, engines = 0;
 };
 
 AllTimes times_at(const SlowGpu& gpu, const std::vector<SlowJob>& jobs, double share,
@@ -168,11 +168,14 @@ AllTimes times_at(const SlowGpu& gpu, const std::vector<SlowJob>& jobs, double s
     std::vector<const SlowJob*> here;
     for (const std::size_t i : which) here.push_back(&jobs[i]);
     const auto whole_s = SlowInstance(gpu, here, clock).times(share);
+    double engines = 0;
     for (std::size_t i = 0; i < which.size(); ++i) {
       all.whole_s[which[i]] = whole_s[i];
-      const double crosses_s = here[i]->times.crosses_s();
-      if (crosses_s > 0) all.link += crosses_s / whole_s[i];
+      const Times& t = here[i]->times;
+      if (t.crosses_s() > 0) all.link += t.crosses_s() / whole_s[i];
+      if (t.transfer_s > 0) engines += t.transfer_s / whole_s[i] / t.transfer_limit;
     }
+    all.engines = std::max(all.engines, engines);
   }
   return all;
 }
@@ -220,7 +223,7 @@ SlowPace pace_slowly(const SlowGpu& gpu, const std::vector<SlowJob>& jobs) {
   const bool again = std::ranges::any_of(jobs, [](const SlowJob& job) { return !!job.beside; });
   AllTimes all = times_at(gpu, jobs, again ? link_share(gpu, jobs, clock) : share, clock);
   pace.whole_s = std::move(all.whole_s);
-  pace.link = all.link;
+  pace.link = std::max(all.link, all.engines);
   return pace;
 }
 
