@@ -30,7 +30,9 @@ class Account {
     books_.resize(workload.jobs.size());
   }
 
-  /// A process of the job ran, and could hold `most`.
+  /// Whether what jobs hold is still counted: not once it is unknown for one of them.
+  [[nodiscard]] bool counts_memory() const { return resident_known_; }
+  /// A process of the job ran, and could hold `most`, which matters where memory is counted.
   void ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
            std::optional<MiB> most);
   /// The job waits for its instance to be made; less than nothing takes back what was not waited.

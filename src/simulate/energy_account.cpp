@@ -45,7 +45,6 @@ void EnergyAccount::close(Drawn& drawn, Instant now) {
 }
 
 void EnergyAccount::draws(std::size_t which, Milliwatts power, Instant from, Instant now) {
-  if (jobs_ == 0) return;
   Drawn& drawn = drawn_[which];
   if (drawn.power == power && (power.value == 0 || (drawn.from <= now && from <= now))) return;
   advance(now);

@@ -26,10 +26,10 @@ class EnergyAccount {
 
   /// From `from` on, which is now or later, the job draws this and nothing else.
   void job_draws(JobId job, Milliwatts power, Instant from, Instant now) {
-    draws(index(job), power, from, now);
+    if (jobs_ > 0) draws(index(job), power, from, now);
   }
   void gpu_idles(GpuId gpu, Milliwatts power, Instant now) {
-    draws(jobs_ + index(gpu), power, now, now);
+    if (jobs_ > 0) draws(jobs_ + index(gpu), power, now, now);
   }
   /// A job comes soon: has the memory fetch what that needs.
   void expect(JobId job) const {

@@ -265,17 +265,18 @@ class Simulation {
   /// The share of its work at which the job runs out of memory there.
   double dies_at(JobId id, const JobRun& run) const {
     if (!(run.speed > 0)) return run.done;
+    const auto* size = std::get_if<BySize>(&workload_.requests[job(id).request].wanted);
+    const bool grows = memory_.grows(job(id));
+    if (size == nullptr && !grows) return never;
     const auto has = capacity(id, run);
     if (!has) return never;
-    if (memory_.grows(job(id))) {
+    if (grows) {
       const auto all = static_cast<double>(memory_.iterations(job(id)));
       const auto from = static_cast<std::int64_t>(run.done * all) + 1;
       const auto beyond = memory_.first_beyond(index(id), *has, from);
       return beyond ? std::max(run.done, static_cast<double>(*beyond - 1) / all) : never;
     }
-    const auto* size = std::get_if<BySize>(&workload_.requests[job(id).request].wanted);
-    const bool fits =
-        size == nullptr || size->memory <= *has || rates_.table().host_memory(job(id), has);
+    const bool fits = size->memory <= *has || rates_.table().host_memory(job(id), has);
     return fits ? never : run.done;
   }
 
@@ -313,7 +314,10 @@ class Simulation {
   /// The jobs on the GPU have changed, or one of them begins to make progress: each gets the speed
   /// and the power that it now has beside the others.
   void retime(GpuId gpu) {
-    if (!rates_.are_coupled(gpu)) return;
+    if (rates_.are_coupled(gpu)) retime_coupled(gpu);
+  }
+
+  [[gnu::noinline]] void retime_coupled(GpuId gpu) {
     measure_.before_change(gpu, now_);
     for (const Rates::Rate& rate : rates_.rates_on(gpu, now_, runs_)) {
       JobRun& run = runs_[rate.job];
@@ -367,7 +371,8 @@ class Simulation {
     if (speed.inferred) ++summary_.speeds_inferred;
     if (mode == RunMode::shared) left_by_others_[id] = left_by_others(run);
     run.dies_at = dies_at(id, run);
-    summary_.offloads += rates_.table().host_memory(job(id), capacity(id, run)) > MiB{0} ? 1 : 0;
+    if (rates_.table().may_offload(job(id)))
+      summary_.offloads += rates_.table().host_memory(job(id), capacity(id, run)) > MiB{0} ? 1 : 0;
     ++running_;
     join_gpu(id, run);
     observe({now_, RunEvent::Kind::started, id, gpu, seen_placement(run), begins,
@@ -501,7 +506,7 @@ class Simulation {
       const Duration restore =
           run.restores ? std::min(time - start, options_.checkpoint / 2) : Duration::zero();
       account_.ran(index(id), {time, start, restore}, {before, run.done, left_over},
-                   capacity(id, run));
+                   account_.counts_memory() ? capacity(id, run) : std::nullopt);
     } else {
       const Instant waited_until = std::min(run.begin, std::max(now_, run.here_from));
       account_.waits_for_instance(index(id), waited_until - run.begin);

@@ -19,9 +19,12 @@ Speeds::Speeds(const Workload& workload, const Fleet& fleet, const WorldTerms& t
     if (terms.link != LinkSharing::off) gpu.instance_link = host_link(model).instance_share();
     in_slices_.push_back(gpu);
   }
-  for (const SpeedModel& speed : workload.speeds)
-    transfers_.push_back(terms.link != LinkSharing::off && uses_link(speed));
+  for (const SpeedModel& speed : workload.speeds) {
+    transfers_.push_back(terms.link != LinkSharing::off && uses_link(speed) ? 1 : 0);
+    offloads_.push_back(speed.offload ? 1 : 0);
+  }
   known_.resize(workload.speeds.size() * models_.size() * columns_);
+  loads_.resize(known_.size());
 }
 
 SpeedModel Speeds::timed(const Job& job) const {
@@ -30,9 +33,8 @@ SpeedModel Speeds::timed(const Job& job) const {
   return speed;
 }
 
-SharedLoad Speeds::load_on(const Job& job, std::size_t kind, std::size_t profile) const {
+SharedLoad Speeds::load_of(const SpeedModel& speed, std::size_t kind, std::size_t profile) const {
   const GpuModel& model = *models_[kind];
-  const SpeedModel speed = timed(job);
   const bool whole = profile == whole_gpu;
   SharedLoad load;
   load.parts = parts_on(speed, model, whole ? nullptr : &model.profiles[profile],
@@ -50,7 +52,8 @@ SharedLoad Speeds::load_on(const Job& job, std::size_t kind, std::size_t profile
   return load;
 }
 
-Speeds::Known Speeds::work_out(const Job& job, std::size_t kind, std::size_t profile) const {
+Speeds::Known Speeds::work_out(const Job& job, std::size_t kind, std::size_t profile,
+                               SharedLoad& load) const {
   const GpuModel& model = *models_[kind];
   const SpeedModel of = timed(job);
   const auto speed = profile == whole_gpu ? speed_on_whole_gpu(of, model)
@@ -58,7 +61,7 @@ Speeds::Known Speeds::work_out(const Job& job, std::size_t kind, std::size_t pro
   if (!speed) return {0, 0};
   SharedGpu gpu = shared(kind, profile);
   if (gpu.power) gpu.power->cap = Milliwatts{INT32_MAX};  // what it asks for
-  const SharedLoad load = load_on(job, kind, profile);
+  load = load_of(of, kind, profile);
   const Pace pace = pace_alone(gpu, load);
   // Copy engines may carry less than the link; tables were measured with them.
   const bool slower =

@@ -34,11 +34,15 @@ class Speeds {
   /// What it keeps on the host where it can use this much on the GPU; nullopt where it does not
   /// offload, or cannot offload enough to run.
   [[nodiscard]] std::optional<MiB> host_memory(const Job& job, std::optional<MiB> usable) const;
+  bool may_offload(const Job& job) const { return offloads_[job.speed]; }
   /// Whether it uses the link to the host, which others use too.
   bool transfers(const Job& job) const { return transfers_[job.speed]; }
 
   /// The job as its neighbours see it; it must run there.
-  [[nodiscard]] SharedLoad load_on(const Job& job, std::size_t kind, std::size_t profile) const;
+  const SharedLoad& load_on(const Job& job, std::size_t kind, std::size_t profile) const {
+    const Known& known = known_at(job, kind, profile);
+    return loads_[static_cast<std::size_t>(&known - known_.data())];
+  }
   /// What all jobs on a GPU of this model share, with MIG or without.
   [[nodiscard]] const SharedGpu& shared(std::size_t kind, std::size_t profile) const {
     return profile == whole_gpu ? whole_[kind] : in_slices_[kind];
@@ -54,18 +58,24 @@ class Speeds {
   const Known& known_at(const Job& job, std::size_t kind, std::size_t profile) const {
     const std::size_t column = profile == whole_gpu ? columns_ - 1 : profile;
     Known& known = known_[(job.speed * models_.size() + kind) * columns_ + column];
-    if (known.speed == unknown) known = work_out(job, kind, profile);
+    if (known.speed == unknown)
+      known =
+          work_out(job, kind, profile, loads_[static_cast<std::size_t>(&known - known_.data())]);
     return known;
   }
   [[nodiscard]] SpeedModel timed(const Job& job) const;
-  [[nodiscard]] Known work_out(const Job& job, std::size_t kind, std::size_t profile) const;
+  [[nodiscard]] SharedLoad load_of(const SpeedModel& speed, std::size_t kind,
+                                   std::size_t profile) const;
+  [[nodiscard]] Known work_out(const Job& job, std::size_t kind, std::size_t profile,
+                               SharedLoad& load) const;
 
   const Workload* workload_;
   std::vector<const GpuModel*> models_;
-  std::vector<SharedGpu> in_slices_, whole_;  // by GPU model
-  std::vector<bool> transfers_;               // by speed model
-  std::size_t columns_ = 1;                   // profiles of the model that has most, and one
+  std::vector<SharedGpu> in_slices_, whole_;        // by GPU model
+  std::vector<std::uint8_t> transfers_, offloads_;  // by speed model: whether it does
+  std::size_t columns_ = 1;                         // profiles of the model that has most, and one
   mutable std::vector<Known> known_;
+  mutable std::vector<SharedLoad> loads_;  // the same, apart: few jobs need them
 };
 
 }  // namespace cleave
