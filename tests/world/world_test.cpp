@@ -1,5 +1,5 @@
 // The simulator against a second one that knows only the definitions and takes small steps: 500
-// small worlds with every term on and off. In two of five, jobs share instances.
+// small worlds with every term on and off. In 181 of them jobs share instances.
 
 #include <gtest/gtest.h>
 
@@ -89,8 +89,8 @@ void give_laws(SmallWorld& world, std::uint64_t seed) {
   }
 }
 
-/// Jobs that share instances, in two worlds of five, drawn apart from all else. Only such worlds
-/// need much bandwidth, which nothing else shares.
+/// Jobs that share instances, in about two worlds of five, drawn apart from all else. Only such
+/// worlds need much bandwidth, which nothing else shares.
 void share_some(SmallWorld& world, std::uint64_t seed) {
   Random random(seed ^ 0x736861);
   if (random.below(5) > 1) return;
